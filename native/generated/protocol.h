@@ -1,0 +1,334 @@
+// Generated from src/protocol/layout.ts by `npm run update`. Do not edit.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+// offsetof on structs that hold atomics is what this file is about.
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+
+namespace cotenant::protocol {
+
+inline constexpr std::uint64_t MAGIC = 0x544e414e45544f43ull;
+inline constexpr std::uint32_t VERSION = 1;
+inline constexpr std::uint32_t PAGE = 4096;
+inline constexpr std::uint32_t MAX_HIGH = 32;
+inline constexpr std::uint32_t MAX_BEST_EFFORT = 8;
+inline constexpr std::uint32_t MARKS = 256;
+inline constexpr std::uint32_t BUCKETS_PER_OCTAVE = 128;
+inline constexpr std::uint32_t OCTAVES = 26;
+inline constexpr std::uint32_t MESSAGE_MAGIC = 0x48544f43;
+
+enum class Class : std::uint32_t {
+  kNone = 0,
+  kHigh = 1,
+  kBestEffort = 2,
+};
+enum class WhenActive : std::uint32_t {
+  kWait = 0,
+  kAllowOpposite = 1,
+  kAllow = 2,
+};
+enum class Submission : std::uint32_t {
+  kDeep = 0,
+  kLaunch = 1,
+};
+enum class HelloKind : std::uint32_t {
+  kAttach = 1,
+  kReattach = 2,
+  kProbe = 3,
+};
+enum class WelcomeStatus : std::uint32_t {
+  kOk = 0,
+  kFull = 1,
+  kRefused = 2,
+  kNewRegion = 3,
+};
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+// Written once when the region is made, except generation and agentPid.
+struct alignas(64) Header {
+  std::atomic<std::uint64_t> magic;  // MAGIC; written last, so a half-made region is not taken for a whole one
+  std::atomic<std::uint32_t> version;  // VERSION
+  std::atomic<std::uint32_t> size;  // bytes of the whole region
+  std::atomic<std::uint32_t> agentPid;  // the agent that serves this region now
+  std::atomic<std::uint32_t> generation;  // counts the agents that have served this region
+  std::atomic<std::uint32_t> smCount;  // SMs of the GPU
+  std::atomic<std::uint32_t> reserved;
+  unsigned char gpuUuid[16];  // as the driver gives it
+  char gpuName[64];
+  unsigned char pad0[16];
+};
+static_assert(sizeof(Header) == 128);
+static_assert(offsetof(Header, magic) == 0);
+static_assert(offsetof(Header, version) == 8);
+static_assert(offsetof(Header, size) == 12);
+static_assert(offsetof(Header, agentPid) == 16);
+static_assert(offsetof(Header, generation) == 20);
+static_assert(offsetof(Header, smCount) == 24);
+static_assert(offsetof(Header, reserved) == 28);
+static_assert(offsetof(Header, gpuUuid) == 32);
+static_assert(offsetof(Header, gpuName) == 48);
+
+// The gate's rule table. A policy fills it; every client reads it. Times in microseconds.
+struct alignas(64) Settings {
+  std::atomic<std::uint32_t> protect;  // 0: policy off, nobody waits; 1: best-effort work is gated
+  std::atomic<std::uint32_t> isolated;  // 1: contexts take turns (no MPS), so only one best-effort client may be out
+  std::atomic<std::uint32_t> paused;  // 1: best-effort work stands still (down to the trickle) whatever else holds
+  std::atomic<std::uint32_t> whenActive;  // what best-effort work may do while a request is active: see whenActive
+  std::atomic<std::uint32_t> smLimit;  // allowOpposite: a kernel must need fewer SMs than this
+  std::atomic<std::uint32_t> maxKernelUs;  // allowOpposite: a kernel must be expected to end within this
+  std::atomic<std::uint32_t> chunkUs;  // launch-ahead while no request is active: released work is at most this
+  std::atomic<std::uint32_t> chunkLaunches;  // and at most this many launches
+  std::atomic<std::uint32_t> activeAheadUs;  // launch-ahead while a request is active and the kernel is allowed
+  std::atomic<std::uint32_t> submitUs;  // deep submission: work queued behind the hold word, at most
+  std::atomic<std::uint32_t> submitLaunches;  // and at most this many launches
+  std::atomic<std::uint32_t> kernelsOut;  // best-effort kernels out at most; 0: no limit
+  std::atomic<std::uint32_t> partitionSms;  // SMs for best-effort kernels; 0: all
+  std::atomic<std::uint32_t> resumeDelayUs;  // stay held this long after the last request ended
+  std::atomic<std::uint32_t> turnUs;  // how long one best-effort client keeps the GPU when several want it
+  std::atomic<std::uint32_t> trickleAfterUs;  // a pause longer than this becomes a trickle
+  std::atomic<std::uint32_t> trickleEveryUs;  // the trickle: one chunk each
+  std::atomic<std::uint32_t> unknownUs;  // expected duration of a kernel never seen before
+  std::atomic<std::uint32_t> submission;  // see submission
+  std::atomic<std::uint32_t> sampleEvery;  // time one launch in so many, once a kernel is known
+  std::atomic<std::uint32_t> copyPieceBytes;  // linear best-effort copies are cut into pieces of this size
+  std::atomic<std::uint32_t> wantKernels;  // 1: high clients publish the class and SM need of their latest kernel
+  unsigned char pad0[40];
+};
+static_assert(sizeof(Settings) == 128);
+static_assert(offsetof(Settings, protect) == 0);
+static_assert(offsetof(Settings, isolated) == 4);
+static_assert(offsetof(Settings, paused) == 8);
+static_assert(offsetof(Settings, whenActive) == 12);
+static_assert(offsetof(Settings, smLimit) == 16);
+static_assert(offsetof(Settings, maxKernelUs) == 20);
+static_assert(offsetof(Settings, chunkUs) == 24);
+static_assert(offsetof(Settings, chunkLaunches) == 28);
+static_assert(offsetof(Settings, activeAheadUs) == 32);
+static_assert(offsetof(Settings, submitUs) == 36);
+static_assert(offsetof(Settings, submitLaunches) == 40);
+static_assert(offsetof(Settings, kernelsOut) == 44);
+static_assert(offsetof(Settings, partitionSms) == 48);
+static_assert(offsetof(Settings, resumeDelayUs) == 52);
+static_assert(offsetof(Settings, turnUs) == 56);
+static_assert(offsetof(Settings, trickleAfterUs) == 60);
+static_assert(offsetof(Settings, trickleEveryUs) == 64);
+static_assert(offsetof(Settings, unknownUs) == 68);
+static_assert(offsetof(Settings, submission) == 72);
+static_assert(offsetof(Settings, sampleEvery) == 76);
+static_assert(offsetof(Settings, copyPieceBytes) == 80);
+static_assert(offsetof(Settings, wantKernels) == 84);
+
+// Who is busy now. Written by clients.
+struct alignas(64) Activity {
+  std::atomic<std::uint32_t> active;  // a bit per high slot: a burst is running
+  std::atomic<std::uint32_t> registered;  // a bit per high slot: somebody is there to be protected
+  std::atomic<std::uint32_t> waiting;  // a bit per best-effort slot: has work to run
+  std::atomic<std::uint32_t> turn;  // best-effort slot whose turn it is
+  std::atomic<std::uint64_t> turnSince;  // monotonic ns
+  std::atomic<std::uint64_t> activations;  // idle to active transitions of the GPU
+  std::atomic<std::uint64_t> idleSince;  // monotonic ns at which the last burst ended
+  std::atomic<std::uint32_t> highKernel;  // class and SM need of the latest high kernel: class << 16 | SMs; 0: unknown
+  std::atomic<std::uint32_t> reserved;
+  unsigned char pad0[16];
+};
+static_assert(sizeof(Activity) == 64);
+static_assert(offsetof(Activity, active) == 0);
+static_assert(offsetof(Activity, registered) == 4);
+static_assert(offsetof(Activity, waiting) == 8);
+static_assert(offsetof(Activity, turn) == 12);
+static_assert(offsetof(Activity, turnSince) == 16);
+static_assert(offsetof(Activity, activations) == 24);
+static_assert(offsetof(Activity, idleSince) == 32);
+static_assert(offsetof(Activity, highKernel) == 40);
+static_assert(offsetof(Activity, reserved) == 44);
+
+// A page of its own, mapped read-only into best-effort GPUs' address spaces. Word i: 0 = released.
+struct alignas(4096) Holds {
+  std::atomic<std::uint32_t> hold[8];
+  unsigned char pad0[4064];
+};
+static_assert(sizeof(Holds) == 4096);
+static_assert(offsetof(Holds, hold) == 0);
+
+// A page of its own per best-effort client, written by the GPU: chunks finished, a word per stream.
+struct alignas(4096) Marks {
+  std::atomic<std::uint32_t> done[1024];
+};
+static_assert(sizeof(Marks) == 4096);
+static_assert(offsetof(Marks, done) == 0);
+
+// One high client on this GPU.
+struct alignas(4096) HighSlot {
+  std::atomic<std::uint32_t> state;  // 0 free, 1 taken
+  std::atomic<std::uint32_t> pid;
+  std::atomic<std::uint64_t> startTime;  // field 22 of /proc/PID/stat: tells a recycled pid
+  char name[48];
+  std::atomic<std::uint64_t> launches;  // kernels and graphs submitted
+  std::atomic<std::uint64_t> copies;  // copies and memsets submitted
+  std::atomic<std::uint64_t> bursts;  // bursts ended
+  std::atomic<std::uint64_t> busySince;  // monotonic ns; 0: idle
+  std::atomic<std::uint64_t> busyNs;  // time in bursts, ended ones only
+  std::atomic<std::uint64_t> aheadNs;  // launch-ahead found at the bursts' starts, summed
+  std::atomic<std::uint64_t> aheadMaxNs;  // the largest of these since the agent last cleared it
+  std::atomic<std::uint64_t> tailWrites;  // sequence words added because the application polls memory itself
+  std::atomic<std::uint64_t> timeouts;  // bursts ended by the last resort: nothing was observed
+  std::atomic<std::uint32_t> unhooked;  // entry points of a hooked family that were resolved past us
+  std::atomic<std::uint32_t> reserved;
+  std::atomic<std::uint32_t> histogram[3328];  // bursts by duration
+  unsigned char pad0[2928];
+};
+static_assert(sizeof(HighSlot) == 16384);
+static_assert(offsetof(HighSlot, state) == 0);
+static_assert(offsetof(HighSlot, pid) == 4);
+static_assert(offsetof(HighSlot, startTime) == 8);
+static_assert(offsetof(HighSlot, name) == 16);
+static_assert(offsetof(HighSlot, launches) == 64);
+static_assert(offsetof(HighSlot, copies) == 72);
+static_assert(offsetof(HighSlot, bursts) == 80);
+static_assert(offsetof(HighSlot, busySince) == 88);
+static_assert(offsetof(HighSlot, busyNs) == 96);
+static_assert(offsetof(HighSlot, aheadNs) == 104);
+static_assert(offsetof(HighSlot, aheadMaxNs) == 112);
+static_assert(offsetof(HighSlot, tailWrites) == 120);
+static_assert(offsetof(HighSlot, timeouts) == 128);
+static_assert(offsetof(HighSlot, unhooked) == 136);
+static_assert(offsetof(HighSlot, reserved) == 140);
+static_assert(offsetof(HighSlot, histogram) == 144);
+
+// One best-effort client on this GPU. Times in ns.
+struct alignas(4096) BestEffortSlot {
+  std::atomic<std::uint32_t> state;  // 0 free, 1 taken
+  std::atomic<std::uint32_t> pid;
+  std::atomic<std::uint64_t> startTime;  // field 22 of /proc/PID/stat: tells a recycled pid
+  char name[48];
+  std::atomic<std::uint64_t> launches;  // kernels submitted
+  std::atomic<std::uint64_t> graphs;  // graphs submitted
+  std::atomic<std::uint64_t> copies;  // copies and memsets submitted
+  std::atomic<std::uint64_t> submittedNs;  // expected GPU time submitted, in all
+  std::atomic<std::uint64_t> finishedNs;  // expected GPU time known to have finished, in all
+  std::atomic<std::uint64_t> releasedNs;  // launch-ahead: expected GPU time released and not known finished
+  std::atomic<std::uint64_t> chunks;  // chunk borders put into streams
+  std::atomic<std::uint64_t> trickles;  // times a pause was broken by the trickle
+  std::atomic<std::uint64_t> heldNs;  // time its work waited for high clients
+  std::atomic<std::uint64_t> cappedNs;  // time its threads waited at the submission limit
+  std::atomic<std::uint64_t> turnNs;  // time its work waited for another best-effort client's turn
+  std::atomic<std::uint64_t> emptyNs;  // time it was free to run and had nothing queued
+  std::atomic<std::uint64_t> longKernels;  // launches expected to take over 300 us
+  std::atomic<std::uint64_t> longestNs;  // the longest kernel seen
+  std::atomic<std::uint64_t> unknownLaunches;  // launches of kernels never seen before
+  std::atomic<std::uint64_t> memoryUsed;  // bytes
+  std::atomic<std::uint64_t> memoryQuota;  // bytes; 0: none
+  std::atomic<std::uint64_t> memoryRefusals;  // allocations refused over the quota
+  std::atomic<std::uint32_t> unhooked;  // entry points of a hooked family that were resolved past us
+  std::atomic<std::uint32_t> reserved;
+  unsigned char pad0[3880];
+};
+static_assert(sizeof(BestEffortSlot) == 4096);
+static_assert(offsetof(BestEffortSlot, state) == 0);
+static_assert(offsetof(BestEffortSlot, pid) == 4);
+static_assert(offsetof(BestEffortSlot, startTime) == 8);
+static_assert(offsetof(BestEffortSlot, name) == 16);
+static_assert(offsetof(BestEffortSlot, launches) == 64);
+static_assert(offsetof(BestEffortSlot, graphs) == 72);
+static_assert(offsetof(BestEffortSlot, copies) == 80);
+static_assert(offsetof(BestEffortSlot, submittedNs) == 88);
+static_assert(offsetof(BestEffortSlot, finishedNs) == 96);
+static_assert(offsetof(BestEffortSlot, releasedNs) == 104);
+static_assert(offsetof(BestEffortSlot, chunks) == 112);
+static_assert(offsetof(BestEffortSlot, trickles) == 120);
+static_assert(offsetof(BestEffortSlot, heldNs) == 128);
+static_assert(offsetof(BestEffortSlot, cappedNs) == 136);
+static_assert(offsetof(BestEffortSlot, turnNs) == 144);
+static_assert(offsetof(BestEffortSlot, emptyNs) == 152);
+static_assert(offsetof(BestEffortSlot, longKernels) == 160);
+static_assert(offsetof(BestEffortSlot, longestNs) == 168);
+static_assert(offsetof(BestEffortSlot, unknownLaunches) == 176);
+static_assert(offsetof(BestEffortSlot, memoryUsed) == 184);
+static_assert(offsetof(BestEffortSlot, memoryQuota) == 192);
+static_assert(offsetof(BestEffortSlot, memoryRefusals) == 200);
+static_assert(offsetof(BestEffortSlot, unhooked) == 208);
+static_assert(offsetof(BestEffortSlot, reserved) == 212);
+
+// All of it: one per GPU.
+struct alignas(4096) Region {
+  Header header;
+  Settings settings;
+  Activity activity;
+  unsigned char pad0[3776];
+  Holds holds;
+  Marks marks[8];
+  HighSlot high[32];
+  BestEffortSlot bestEffort[8];
+};
+static_assert(sizeof(Region) == 598016);
+static_assert(offsetof(Region, header) == 0);
+static_assert(offsetof(Region, settings) == 128);
+static_assert(offsetof(Region, activity) == 256);
+static_assert(offsetof(Region, holds) == 4096);
+static_assert(offsetof(Region, marks) == 8192);
+static_assert(offsetof(Region, high) == 40960);
+static_assert(offsetof(Region, bestEffort) == 565248);
+
+// The first and only message of a client to the agent, once per GPU. The connection stays open: its hang-up is the client's death notice.
+struct alignas(8) Hello {
+  std::uint32_t magic;  // MESSAGE_MAGIC
+  std::uint32_t version;  // VERSION
+  std::uint32_t kind;  // attach; reattach: the client already maps a region; probe: no slot wanted
+  std::uint32_t class_;  // see classes
+  std::uint32_t pid;
+  std::int32_t slot;  // reattach: the slot it holds
+  std::uint64_t startTime;
+  std::int32_t regionFd;  // the client's own descriptor of the region (reattach), else -1
+  std::int32_t gpuIndex;  // the driver's ordinal in that process
+  std::uint64_t memoryQuota;  // bytes; 0: none
+  std::uint32_t sloP99Us;  // 0: none
+  std::uint32_t sloSlowdownPermille;  // 0: none
+  unsigned char gpuUuid[16];
+  char name[48];
+  char gpuName[64];
+  std::uint32_t smCount;
+  std::uint32_t reserved;
+};
+static_assert(sizeof(Hello) == 192);
+static_assert(offsetof(Hello, magic) == 0);
+static_assert(offsetof(Hello, version) == 4);
+static_assert(offsetof(Hello, kind) == 8);
+static_assert(offsetof(Hello, class_) == 12);
+static_assert(offsetof(Hello, pid) == 16);
+static_assert(offsetof(Hello, slot) == 20);
+static_assert(offsetof(Hello, startTime) == 24);
+static_assert(offsetof(Hello, regionFd) == 32);
+static_assert(offsetof(Hello, gpuIndex) == 36);
+static_assert(offsetof(Hello, memoryQuota) == 40);
+static_assert(offsetof(Hello, sloP99Us) == 48);
+static_assert(offsetof(Hello, sloSlowdownPermille) == 52);
+static_assert(offsetof(Hello, gpuUuid) == 56);
+static_assert(offsetof(Hello, name) == 72);
+static_assert(offsetof(Hello, gpuName) == 120);
+static_assert(offsetof(Hello, smCount) == 184);
+static_assert(offsetof(Hello, reserved) == 188);
+
+// The agent's answer.
+struct alignas(8) Welcome {
+  std::uint32_t magic;  // MESSAGE_MAGIC
+  std::uint32_t version;  // VERSION
+  std::uint32_t status;  // see welcomeStatus
+  std::int32_t slot;
+  std::uint32_t agentPid;  // the region is /proc/<agentPid>/fd/<regionFd>
+  std::int32_t regionFd;
+  char reason[200];  // why not, for people
+};
+static_assert(sizeof(Welcome) == 224);
+static_assert(offsetof(Welcome, magic) == 0);
+static_assert(offsetof(Welcome, version) == 4);
+static_assert(offsetof(Welcome, status) == 8);
+static_assert(offsetof(Welcome, slot) == 12);
+static_assert(offsetof(Welcome, agentPid) == 16);
+static_assert(offsetof(Welcome, regionFd) == 20);
+static_assert(offsetof(Welcome, reason) == 24);
+
+}  // namespace cotenant::protocol

@@ -1,0 +1,19 @@
+// Writes what is generated from src/protocol into native/generated; with --check, says whether what
+// is there is what would be written, and fails if not.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { emitFields, emitHeader } from "#protocol";
+
+const outputs = {
+  "native/generated/protocol.h": emitHeader(),
+  "native/generated/fields.def": emitFields(),
+};
+
+const check = process.argv.includes("--check");
+mkdirSync("native/generated", { recursive: true });
+for (const [path, wanted] of Object.entries(outputs)) {
+  if (!check) writeFileSync(path, wanted);
+  else if (readFileSync(path, "utf8") !== wanted) {
+    console.error(`${path} is stale: run "npm run update" and commit it.`);
+    process.exitCode = 1;
+  }
+}

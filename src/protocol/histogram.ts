@@ -1,0 +1,40 @@
+// Log-spaced buckets, the same arithmetic as native/gate/histogram.h: 128 linear steps in each octave
+// of microseconds, so a bucket is at most 1/128 = 0.78 % wide. What is under 1 us lands in the first
+// bucket, what is over 67 s in the last.
+import { constants } from "./layout.ts";
+
+const steps = constants.BUCKETS_PER_OCTAVE;
+export const bucketCount = constants.OCTAVES * steps;
+
+/** The bucket of a duration in ns. */
+export function bucketOf(ns: number): number {
+  const fine = Math.floor((ns * steps) / 1000); // in 1/128 us
+  if (fine < steps) return 0;
+  const octave = 31 - Math.clz32(Math.min(fine / steps, 2 ** 31));
+  const step = Math.floor(fine / 2 ** octave) - steps;
+  return Math.min(octave * steps + step, bucketCount - 1);
+}
+
+/** Lower edge of a bucket, in microseconds. */
+export function bucketStart(bucket: number): number {
+  const octave = Math.floor(bucket / steps);
+  return 2 ** octave * (1 + (bucket % steps) / steps);
+}
+
+/** Middle of a bucket, in microseconds: what a sample in it is taken for. */
+export const bucketMiddle = (bucket: number): number =>
+  (bucketStart(bucket) + bucketStart(bucket + 1)) / 2;
+
+/** The q-quantile (0..1) of counts, in microseconds; NaN when there are none. */
+export function quantile(counts: Uint32Array, q: number): number {
+  let total = 0;
+  for (const n of counts) total += n;
+  if (total === 0) return Number.NaN;
+  const rank = Math.min(total, Math.max(1, Math.ceil(q * total)));
+  let seen = 0;
+  for (let bucket = 0; bucket < counts.length; bucket++) {
+    seen += counts[bucket] ?? 0;
+    if (seen >= rank) return bucketMiddle(bucket);
+  }
+  return bucketMiddle(counts.length - 1);
+}

@@ -1,0 +1,22 @@
+export { emitFields, emitHeader } from "./emit.ts";
+export { bucketCount, bucketMiddle, bucketOf, bucketStart, quantile } from "./histogram.ts";
+export {
+  BestEffortSlot,
+  type ClientClass,
+  classes,
+  constants,
+  Header,
+  Hello,
+  HighSlot,
+  helloKinds,
+  messageMagic,
+  messageStructs,
+  Region,
+  Settings,
+  sharedStructs,
+  submission,
+  Welcome,
+  welcomeStatus,
+  whenActive,
+} from "./layout.ts";
+export { type Struct, type View, view, type Words } from "./struct.ts";

@@ -1,0 +1,243 @@
+// The memory that the agent and the clients of one GPU share, described once. The C++ side is
+// native/generated/protocol.h, made from this file (`npm run update`).
+//
+// Who writes what: the agent writes `header` and `settings`; a client writes its own slot; `activity`
+// and `holds` are written by every client with atomic operations. Nothing in here is trusted by a
+// reader: a client checks magic, version and size when it attaches, and bounds every wait itself.
+import { bytes, i32, many, one, struct, text, u32, u32s, u64 } from "./struct.ts";
+
+export const constants = {
+  /** "COTENANT" in ASCII, little-endian. */
+  MAGIC: 0x544e414e45544f43n,
+  VERSION: 1,
+  PAGE: 4096,
+  /** A bit each in `activity.active`. */
+  MAX_HIGH: 32,
+  /** One hold word each; all fit in one cache line, so a high client writes them in a few stores. */
+  MAX_BEST_EFFORT: 8,
+  /** Streams of one best-effort client that can be marked at the same time. */
+  MARKS: 256,
+  /** 128 buckets an octave (each at most 1/128 = 0.78 % wide), 26 octaves from 1 us to 67 s. */
+  BUCKETS_PER_OCTAVE: 128,
+  OCTAVES: 26,
+} as const;
+
+export const classes = { none: 0, high: 1, "best-effort": 2 } as const;
+export type ClientClass = "high" | "best-effort";
+
+/** `settings.whenActive` */
+export const whenActive = { wait: 0, allowOpposite: 1, allow: 2 } as const;
+
+/** `settings.submission` */
+export const submission = { deep: 0, launch: 1 } as const;
+
+const cacheLine = 64;
+
+export const Header = struct(
+  "Header",
+  "Written once when the region is made, except generation and agentPid.",
+  {
+    magic: u64("MAGIC; written last, so a half-made region is not taken for a whole one"),
+    version: u32("VERSION"),
+    size: u32("bytes of the whole region"),
+    agentPid: u32("the agent that serves this region now"),
+    generation: u32("counts the agents that have served this region"),
+    smCount: u32("SMs of the GPU"),
+    reserved: u32(),
+    gpuUuid: bytes(16, "as the driver gives it"),
+    gpuName: text(64),
+  },
+  cacheLine,
+);
+
+export const Settings = struct(
+  "Settings",
+  "The gate's rule table. A policy fills it; every client reads it. Times in microseconds.",
+  {
+    protect: u32("0: policy off, nobody waits; 1: best-effort work is gated"),
+    isolated: u32("1: contexts take turns (no MPS), so only one best-effort client may be out"),
+    paused: u32("1: best-effort work stands still (down to the trickle) whatever else holds"),
+    whenActive: u32("what best-effort work may do while a request is active: see whenActive"),
+    smLimit: u32("allowOpposite: a kernel must need fewer SMs than this"),
+    maxKernelUs: u32("allowOpposite: a kernel must be expected to end within this"),
+    chunkUs: u32("launch-ahead while no request is active: released work is at most this"),
+    chunkLaunches: u32("and at most this many launches"),
+    activeAheadUs: u32("launch-ahead while a request is active and the kernel is allowed"),
+    submitUs: u32("deep submission: work queued behind the hold word, at most"),
+    submitLaunches: u32("and at most this many launches"),
+    kernelsOut: u32("best-effort kernels out at most; 0: no limit"),
+    partitionSms: u32("SMs for best-effort kernels; 0: all"),
+    resumeDelayUs: u32("stay held this long after the last request ended"),
+    turnUs: u32("how long one best-effort client keeps the GPU when several want it"),
+    trickleAfterUs: u32("a pause longer than this becomes a trickle"),
+    trickleEveryUs: u32("the trickle: one chunk each"),
+    unknownUs: u32("expected duration of a kernel never seen before"),
+    submission: u32("see submission"),
+    sampleEvery: u32("time one launch in so many, once a kernel is known"),
+    copyPieceBytes: u32("linear best-effort copies are cut into pieces of this size"),
+    wantKernels: u32("1: high clients publish the class and SM need of their latest kernel"),
+  },
+  cacheLine,
+);
+
+export const Activity = struct(
+  "Activity",
+  "Who is busy now. Written by clients.",
+  {
+    active: u32("a bit per high slot: a burst is running"),
+    registered: u32("a bit per high slot: somebody is there to be protected"),
+    waiting: u32("a bit per best-effort slot: has work to run"),
+    turn: u32("best-effort slot whose turn it is"),
+    turnSince: u64("monotonic ns"),
+    activations: u64("idle to active transitions of the GPU"),
+    idleSince: u64("monotonic ns at which the last burst ended"),
+    highKernel: u32("class and SM need of the latest high kernel: class << 16 | SMs; 0: unknown"),
+    reserved: u32(),
+  },
+  cacheLine,
+);
+
+export const Holds = struct(
+  "Holds",
+  "A page of its own, mapped read-only into best-effort GPUs' address spaces. Word i: 0 = released.",
+  { hold: u32s(constants.MAX_BEST_EFFORT) },
+  constants.PAGE,
+);
+
+export const Marks = struct(
+  "Marks",
+  "A page of its own per best-effort client, written by the GPU: chunks finished, a word per stream.",
+  { done: u32s(constants.PAGE / 4) },
+  constants.PAGE,
+);
+
+const identity = {
+  state: u32("0 free, 1 taken"),
+  pid: u32(),
+  startTime: u64("field 22 of /proc/PID/stat: tells a recycled pid"),
+  name: text(48),
+};
+
+export const HighSlot = struct(
+  "HighSlot",
+  "One high client on this GPU.",
+  {
+    ...identity,
+    launches: u64("kernels and graphs submitted"),
+    copies: u64("copies and memsets submitted"),
+    bursts: u64("bursts ended"),
+    busySince: u64("monotonic ns; 0: idle"),
+    busyNs: u64("time in bursts, ended ones only"),
+    aheadNs: u64("launch-ahead found at the bursts' starts, summed"),
+    aheadMaxNs: u64("the largest of these since the agent last cleared it"),
+    tailWrites: u64("sequence words added because the application polls memory itself"),
+    timeouts: u64("bursts ended by the last resort: nothing was observed"),
+    unhooked: u32("entry points of a hooked family that were resolved past us"),
+    reserved: u32(),
+    histogram: u32s(constants.OCTAVES * constants.BUCKETS_PER_OCTAVE, "bursts by duration"),
+  },
+  constants.PAGE,
+);
+
+export const BestEffortSlot = struct(
+  "BestEffortSlot",
+  "One best-effort client on this GPU. Times in ns.",
+  {
+    ...identity,
+    launches: u64("kernels submitted"),
+    graphs: u64("graphs submitted"),
+    copies: u64("copies and memsets submitted"),
+    submittedNs: u64("expected GPU time submitted, in all"),
+    finishedNs: u64("expected GPU time known to have finished, in all"),
+    releasedNs: u64("launch-ahead: expected GPU time released and not known finished"),
+    chunks: u64("chunk borders put into streams"),
+    trickles: u64("times a pause was broken by the trickle"),
+    heldNs: u64("time its work waited for high clients"),
+    cappedNs: u64("time its threads waited at the submission limit"),
+    turnNs: u64("time its work waited for another best-effort client's turn"),
+    emptyNs: u64("time it was free to run and had nothing queued"),
+    longKernels: u64("launches expected to take over 300 us"),
+    longestNs: u64("the longest kernel seen"),
+    unknownLaunches: u64("launches of kernels never seen before"),
+    memoryUsed: u64("bytes"),
+    memoryQuota: u64("bytes; 0: none"),
+    memoryRefusals: u64("allocations refused over the quota"),
+    unhooked: u32("entry points of a hooked family that were resolved past us"),
+    reserved: u32(),
+  },
+  constants.PAGE,
+);
+
+export const Region = struct(
+  "Region",
+  "All of it: one per GPU.",
+  {
+    header: one(Header),
+    settings: one(Settings),
+    activity: one(Activity),
+    holds: one(Holds),
+    marks: many(Marks, constants.MAX_BEST_EFFORT),
+    high: many(HighSlot, constants.MAX_HIGH),
+    bestEffort: many(BestEffortSlot, constants.MAX_BEST_EFFORT),
+  },
+  constants.PAGE,
+);
+
+/** `Hello.kind` and `Welcome.status`. */
+export const helloKinds = { attach: 1, reattach: 2, probe: 3 } as const;
+export const welcomeStatus = { ok: 0, full: 1, refused: 2, newRegion: 3 } as const;
+
+const MESSAGE_MAGIC = 0x48544f43; // "COTH"
+
+export const Hello = struct(
+  "Hello",
+  "The first and only message of a client to the agent, once per GPU. The connection stays open: its hang-up is the client's death notice.",
+  {
+    magic: u32("MESSAGE_MAGIC"),
+    version: u32("VERSION"),
+    kind: u32("attach; reattach: the client already maps a region; probe: no slot wanted"),
+    class: u32("see classes"),
+    pid: u32(),
+    slot: i32("reattach: the slot it holds"),
+    startTime: u64(),
+    regionFd: i32("the client's own descriptor of the region (reattach), else -1"),
+    gpuIndex: i32("the driver's ordinal in that process"),
+    memoryQuota: u64("bytes; 0: none"),
+    sloP99Us: u32("0: none"),
+    sloSlowdownPermille: u32("0: none"),
+    gpuUuid: bytes(16),
+    name: text(48),
+    gpuName: text(64),
+    smCount: u32(),
+    reserved: u32(),
+  },
+  8,
+);
+
+export const Welcome = struct(
+  "Welcome",
+  "The agent's answer.",
+  {
+    magic: u32("MESSAGE_MAGIC"),
+    version: u32("VERSION"),
+    status: u32("see welcomeStatus"),
+    slot: i32(),
+    agentPid: u32("the region is /proc/<agentPid>/fd/<regionFd>"),
+    regionFd: i32(),
+    reason: text(200, "why not, for people"),
+  },
+  8,
+);
+
+export const messageMagic = MESSAGE_MAGIC;
+export const sharedStructs = [
+  Header,
+  Settings,
+  Activity,
+  Holds,
+  Marks,
+  HighSlot,
+  BestEffortSlot,
+  Region,
+] as const;
+export const messageStructs = [Hello, Welcome] as const;

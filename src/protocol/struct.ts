@@ -1,0 +1,209 @@
+// A small language for C structs: fields in order, naturally aligned, little-endian. From one
+// description come the offsets, a typed accessor over mapped memory, and the C++ header (emit.ts).
+// 32- and 64-bit fields are read and written with Atomics: the other side is another process.
+
+export type Scalar = "u32" | "i32" | "u64";
+
+export interface ScalarField {
+  readonly kind: "scalar";
+  readonly type: Scalar;
+  readonly doc: string;
+}
+/** u32 words. */
+export interface ArrayField {
+  readonly kind: "array";
+  readonly length: number;
+  readonly doc: string;
+}
+/** Zero-terminated UTF-8 in a fixed number of bytes. */
+export interface TextField {
+  readonly kind: "text";
+  readonly length: number;
+  readonly doc: string;
+}
+export interface BytesField {
+  readonly kind: "bytes";
+  readonly length: number;
+  readonly doc: string;
+}
+export interface StructField<S extends Struct = Struct> {
+  readonly kind: "struct";
+  readonly struct: S;
+  readonly count: number;
+  readonly doc: string;
+}
+export type Field = ScalarField | ArrayField | TextField | BytesField | StructField;
+export type Fields = Readonly<Record<string, Field>>;
+
+export interface Struct<F extends Fields = Fields> {
+  readonly name: string;
+  readonly doc: string;
+  readonly fields: F;
+  readonly offsets: { readonly [K in keyof F]: number };
+  readonly size: number;
+  readonly align: number;
+}
+
+export const u32 = (doc = ""): ScalarField => ({ kind: "scalar", type: "u32", doc });
+export const i32 = (doc = ""): ScalarField => ({ kind: "scalar", type: "i32", doc });
+/** Read as a JS number: exact to 2^53, enough for 104 days of nanoseconds. */
+export const u64 = (doc = ""): ScalarField => ({ kind: "scalar", type: "u64", doc });
+export const u32s = (length: number, doc = ""): ArrayField => ({
+  kind: "array",
+  length,
+  doc,
+});
+export const text = (length: number, doc = ""): TextField => ({ kind: "text", length, doc });
+export const bytes = (length: number, doc = ""): BytesField => ({ kind: "bytes", length, doc });
+export const one = <S extends Struct>(struct: S, doc = ""): StructField<S> & { count: 1 } => ({
+  kind: "struct",
+  struct,
+  count: 1,
+  doc,
+});
+export const many = <S extends Struct>(struct: S, count: number, doc = ""): StructField<S> => ({
+  kind: "struct",
+  struct,
+  count,
+  doc,
+});
+
+/** Size and alignment of one field, in bytes. */
+export function extent(field: Field): { size: number; align: number } {
+  switch (field.kind) {
+    case "scalar":
+      return field.type === "u64" ? { size: 8, align: 8 } : { size: 4, align: 4 };
+    case "array":
+      return { size: 4 * field.length, align: 4 };
+    case "text":
+    case "bytes":
+      return { size: field.length, align: 1 };
+    case "struct":
+      return { size: field.struct.size * field.count, align: field.struct.align };
+  }
+}
+
+const roundUp = (n: number, to: number) => Math.ceil(n / to) * to;
+
+/** Lays the fields out in order. `align` raises the struct's own alignment (cache line, page). */
+export function struct<const F extends Fields>(
+  name: string,
+  doc: string,
+  fields: F,
+  align = 4,
+): Struct<F> {
+  let at = 0;
+  let most = align;
+  const offsets: Record<string, number> = {};
+  for (const [key, field] of Object.entries(fields)) {
+    const { size, align: own } = extent(field);
+    at = roundUp(at, own);
+    offsets[key] = at;
+    at += size;
+    most = Math.max(most, own);
+  }
+  const size = roundUp(at, most);
+  return { name, doc, fields, offsets: offsets as { [K in keyof F]: number }, size, align: most };
+}
+
+/** The accessor of a field: a live property over the mapped memory. */
+export type View<S extends Struct> = {
+  -readonly [K in keyof S["fields"]]: S["fields"][K] extends ScalarField
+    ? number
+    : S["fields"][K] extends ArrayField
+      ? Words
+      : S["fields"][K] extends TextField
+        ? string
+        : S["fields"][K] extends BytesField
+          ? Uint8Array
+          : S["fields"][K] extends { kind: "struct"; count: 1; struct: infer T extends Struct }
+            ? View<T>
+            : S["fields"][K] extends { kind: "struct"; struct: infer T extends Struct }
+              ? readonly View<T>[]
+              : never;
+};
+
+/** A fixed array of words in shared memory. */
+export interface Words {
+  readonly length: number;
+  get(index: number): number;
+  set(index: number, value: number): void;
+  /** Every word at one moment each; not one moment for all. */
+  copy(): Uint32Array;
+}
+
+/**
+ * A typed view of `struct` at `offset` of `buffer`. Scalar properties read and write through.
+ * Throws a RangeError when the buffer is too short.
+ */
+export function view<S extends Struct>(struct: S, buffer: ArrayBufferLike, offset = 0): View<S> {
+  if (offset + struct.size > buffer.byteLength)
+    throw new RangeError(`${struct.name} needs ${struct.size} bytes at ${offset}`);
+  const words = new Int32Array(buffer, 0, buffer.byteLength >> 2);
+  const quads = new BigInt64Array(buffer, 0, buffer.byteLength >> 3);
+  const target = {};
+  for (const [name, field] of Object.entries(struct.fields))
+    Object.defineProperty(target, name, {
+      enumerable: true,
+      ...property(field, offset + (struct.offsets[name] ?? 0), { buffer, words, quads }),
+    });
+  return target as View<S>;
+}
+
+interface Memory {
+  readonly buffer: ArrayBufferLike;
+  readonly words: Int32Array;
+  readonly quads: BigInt64Array;
+}
+
+function property(field: Field, at: number, memory: Memory): PropertyDescriptor {
+  const { buffer, words, quads } = memory;
+  switch (field.kind) {
+    case "scalar":
+      if (field.type === "u64")
+        return {
+          get: () => Number(BigInt.asUintN(64, Atomics.load(quads, at >> 3))),
+          set: (value: number) => Atomics.store(quads, at >> 3, BigInt(Math.trunc(value))),
+        };
+      return {
+        get: () => {
+          const word = Atomics.load(words, at >> 2);
+          return field.type === "u32" ? word >>> 0 : word;
+        },
+        set: (value: number) => Atomics.store(words, at >> 2, value | 0),
+      };
+    case "array":
+      return { value: wordArray(field, at, words) };
+    case "text": {
+      const raw = new Uint8Array(buffer, at, field.length);
+      return {
+        get: () => {
+          const end = raw.indexOf(0);
+          return new TextDecoder().decode(raw.slice(0, end < 0 ? raw.length : end));
+        },
+        set: (value: string) => {
+          raw.fill(0);
+          raw.set(new TextEncoder().encode(value).subarray(0, field.length - 1));
+        },
+      };
+    }
+    case "bytes":
+      return { value: new Uint8Array(buffer, at, field.length) };
+    case "struct": {
+      const views = Array.from({ length: field.count }, (_, i) =>
+        view(field.struct, buffer, at + i * field.struct.size),
+      );
+      return { value: field.count === 1 ? views[0] : views };
+    }
+  }
+}
+
+function wordArray(field: ArrayField, at: number, words: Int32Array): Words {
+  const first = at >> 2;
+  return {
+    length: field.length,
+    get: (index) => Atomics.load(words, first + index) >>> 0,
+    set: (index, value) => void Atomics.store(words, first + index, value | 0),
+    copy: () => new Uint32Array(words.buffer, at, field.length).slice(),
+  };
+}

@@ -1,0 +1,13 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: ["src/**/*.test.ts", "test/**/*.test.ts"],
+    exclude: ["**/*.soak.test.ts", "**/node_modules/**"],
+    reporters: ["default", "./test/count-reporter.ts"],
+    // Two cores: whole runs beside each other would measure each other.
+    maxWorkers: 2,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+});
