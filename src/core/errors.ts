@@ -26,3 +26,77 @@ export const directoryNotOurs = (path: string, why: string) =>
     `The directory ${path} ${why}.`,
     "Remove it, or set COTENANT_DIR to a directory that only you can enter.",
   );
+
+export const unknownCommand = (name: string, known: readonly string[]) =>
+  usage(`There is no command "${name}".`, `Known: ${known.join(", ")}.`);
+
+export const unknownOption = (name: string, command: string) =>
+  usage(`"${command}" has no option ${name}.`, `"cotenant ${command} --help" lists them.`);
+
+export const optionNeedsValue = (name: string, placeholder: string) =>
+  usage(`${name} needs a value: ${name} ${placeholder}.`);
+
+export const optionTakesNoValue = (name: string) => usage(`${name} takes no value.`);
+
+/** What is wrong with the value of an option, with the option's name before it. */
+export const badOption = (name: string, cause: UserError) =>
+  new UserError(cause.code, `${name}: ${cause.message}`, cause.hint, cause.exitStatus);
+
+export const missingArgument = (command: string, wanted: string) =>
+  usage(`"${command}" needs ${wanted}.`, `"cotenant ${command} --help" shows its use.`);
+
+export const strayArgument = (command: string, text: string) =>
+  usage(`"${command}" does not know what to do with "${text}".`);
+
+export const unknownPolicy = (name: string, known: readonly string[]) =>
+  usage(`No policy is called "${name}".`, `Known: ${known.join(", ")}.`);
+
+export const unknownRule = (name: string, known: readonly string[]) =>
+  usage(`No rule is called "${name}".`, `Known: ${known.join(", ")}.`);
+
+export const badRule = (text: string, wanted: string) => usage(`--set ${text}: not ${wanted}.`);
+
+export const noAgent = (directory: string) =>
+  new UserError("NO_AGENT", `No agent is running in ${directory}.`, 'Start one: "cotenant up".');
+
+export const agentRunning = (pid: number, directory: string) =>
+  new UserError(
+    "AGENT_RUNNING",
+    `An agent is already running in ${directory} (pid ${pid}).`,
+    'Stop it first: "cotenant down".',
+  );
+
+export const agentDidNotStart = (why: string, log: string) =>
+  new UserError("AGENT_DID_NOT_START", `The agent did not start: ${why}`, `Its log is ${log}.`);
+
+export const agentSilent = (pid: number, why: string) =>
+  new UserError("AGENT_SILENT", `The agent (pid ${pid}) does not answer: ${why}.`);
+
+export const noGpu = (why: string) =>
+  new UserError(
+    "NO_GPU",
+    `There is no NVIDIA GPU to serve here: ${why}.`,
+    'For the software GPU: "cotenant up --gpu soft".',
+  );
+
+export const notBuilt = (path: string) =>
+  new UserError("NOT_BUILT", `${path} is not there.`, 'Build it: "npm run native".');
+
+export const cannotExecute = (command: string, why: string) =>
+  new UserError("CANNOT_EXECUTE", `Cannot run "${command}": ${why}.`);
+
+export const mpsFailed = (why: string) =>
+  new UserError("MPS_FAILED", `NVIDIA MPS could not be started: ${why}.`);
+
+export const portTaken = (port: number) =>
+  new UserError("PORT_TAKEN", `Port ${port} is taken.`, "Leave --port out for any free one.");
+
+export const pathTooLong = (path: string) =>
+  new UserError(
+    "PATH_TOO_LONG",
+    `The socket path ${path} is longer than the 107 bytes a Unix socket may have.`,
+    "Set COTENANT_DIR to a shorter directory.",
+  );
+
+export const loadFailed = (name: string, why: string) =>
+  new UserError("LOAD_FAILED", `The ${name} load failed: ${why}`);

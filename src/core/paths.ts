@@ -5,7 +5,7 @@ export function runDirectory(
   env: Readonly<Record<string, string | undefined>>,
   uid: number,
 ): string {
-  if (env["COTENANT_DIR"]) return env["COTENANT_DIR"];
-  if (env["XDG_RUNTIME_DIR"]) return `${env["XDG_RUNTIME_DIR"]}/cotenant`;
+  if (env.COTENANT_DIR) return env.COTENANT_DIR;
+  if (env.XDG_RUNTIME_DIR) return `${env.XDG_RUNTIME_DIR}/cotenant`;
   return `/tmp/cotenant-${uid}`;
 }

@@ -19,4 +19,4 @@ export {
   welcomeStatus,
   whenActive,
 } from "./layout.ts";
-export { type Struct, type View, view, type Words } from "./struct.ts";
+export { extent, type Struct, type View, view, type Words } from "./struct.ts";

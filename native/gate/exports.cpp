@@ -1,0 +1,38 @@
+// The gate as a C library for the model and the tests. Layouts: arrays of u32 / u64 in the order of the
+// fields in gate.h and rules.h, so that the other side needs no C++ header.
+#include "gate/gate.h"
+#include "gate/histogram.h"
+
+using namespace cotenant;
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+Seen seen_from(const std::uint64_t* s) noexcept {
+  return Seen{s[0] != 0, s[1] != 0, static_cast<KernelClass>(s[2]), s[3], s[4] != 0, s[5], s[6], s[7],
+              static_cast<std::uint32_t>(s[8])};
+}
+
+Item item_from(const std::uint32_t* i) noexcept {
+  return Item{i[0], i[1] != 0, static_cast<KernelClass>(i[2]), i[3]};
+}
+
+}  // namespace
+
+// `settings` is the shared struct itself, `seen` 9 u64, `item` 4 u32, `chunk` 2 u32.
+EXPORT std::uint32_t cotenant_release(const protocol::Settings* settings, const std::uint64_t* seen) {
+  return static_cast<std::uint32_t>(release(read_rules(*settings), seen_from(seen)));
+}
+
+EXPORT std::uint32_t cotenant_admit(const protocol::Settings* settings, const std::uint64_t* seen,
+                                    const std::uint32_t* item) {
+  return static_cast<std::uint32_t>(admit(read_rules(*settings), seen_from(seen), item_from(item)));
+}
+
+EXPORT std::uint32_t cotenant_closes(const protocol::Settings* settings, const std::uint32_t* chunk,
+                                     const std::uint32_t* item) {
+  return closes(read_rules(*settings), Chunk{chunk[0], chunk[1]}, item_from(item));
+}
+
+EXPORT std::uint32_t cotenant_bucket_of(std::uint64_t ns) { return bucket_of(ns); }

@@ -1,0 +1,59 @@
+// The gate: whether best-effort work may run now. Pure functions of the rule table and of what is seen;
+// no driver, no clock, no memory of their own. The interposer compiles them in, the model calls them
+// through libcotenant-gate.so.
+#pragma once
+
+#include <cstdint>
+
+#include "gate/rules.h"
+
+namespace cotenant {
+
+enum class Answer : std::uint32_t {
+  kRun = 0,         // go ahead
+  kTrickle = 1,     // go ahead with one chunk, because the pause has lasted too long
+  kHeldByHigh = 2,  // a request is active (or ended less than the resume delay ago)
+  kPaused = 3,      // the agent paused best-effort work
+  kNotMyTurn = 4,   // another best-effort client has the GPU
+  kAheadFull = 5,   // launch-ahead is used up
+};
+
+enum class KernelClass : std::uint32_t { kUnknown = 0, kCompute = 1, kMemory = 2 };
+
+// What a best-effort client sees at one moment.
+struct Seen {
+  bool high_registered;
+  bool high_active;
+  KernelClass high_class;     // of the latest high kernel
+  std::uint64_t idle_us;      // since the last request ended
+  bool my_turn;               // or nobody else wants the GPU
+  std::uint64_t held_us;      // how long this pause has lasted
+  std::uint64_t trickled_us;  // since the last trickle in this pause
+  std::uint64_t ahead_us;     // released and not known finished, over all best-effort clients
+  std::uint32_t kernels_out;
+};
+
+// One launch, copy or graph about to be submitted.
+struct Item {
+  std::uint32_t expected_us;
+  bool known;  // false: expected_us is the rule table's guess
+  KernelClass kernel_class;
+  std::uint32_t sms;  // SMs it needs; 0: unknown, taken as all
+};
+
+// Work put behind one border so far.
+struct Chunk {
+  std::uint32_t expected_us;
+  std::uint32_t launches;
+};
+
+// May released work run at all now? This is what the hold word says; no single launch is looked at.
+[[nodiscard]] Answer release(const Rules& rules, const Seen& seen) noexcept;
+
+// May this launch go to the driver now (launch-by-launch gating)?
+[[nodiscard]] Answer admit(const Rules& rules, const Seen& seen, const Item& item) noexcept;
+
+// Deep submission: must a border come before this item? An item that is long or unknown stands alone.
+[[nodiscard]] bool closes(const Rules& rules, const Chunk& chunk, const Item& item) noexcept;
+
+}  // namespace cotenant

@@ -1,0 +1,59 @@
+// What a wrapper does around the driver's function: Behaviour<E>::call takes the driver's arguments and
+// returns what the application gets. Each family of entry points has one template; which family an entry
+// belongs to, and how, is read off its name at compile time, because the driver's names are regular:
+// Async or not, HtoD / DtoH / DtoD, _ptsz and _ptds for the per-thread default stream. An entry without
+// a behaviour does not compile.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "interposer/capture.h"
+#include "interposer/driver.h"
+#include "interposer/entry.h"
+#include "interposer/gpu.h"
+
+namespace cotenant {
+
+template <Entry E>
+struct Behaviour;
+
+template <Entry E>
+constexpr bool named(std::string_view part) noexcept {
+  return Traits<E>::name.find(part) != std::string_view::npos;
+}
+
+template <Entry E>
+constexpr NullStream null_stream() noexcept {
+  return named<E>("_ptsz") || named<E>("_ptds") ? NullStream::kPerThread : NullStream::kLegacy;
+}
+
+// The driver's function itself.
+template <Entry E, class... A>
+cu::CUresult driver_call(A... arguments) noexcept {
+  return Traits<E>::driver()(arguments...);
+}
+
+enum class Tail { kNo, kYes };  // may be the last work of a request whose end nobody asks the driver for
+
+// Submits work to a stream: `call` is the driver call. The one place where both classes meet.
+template <class Call>
+cu::CUresult submit(cu::CUstream handle, NullStream meaning, Work work, Tail tail, const Submission& submission,
+                    Call call) noexcept {
+  if (capturing(handle, meaning)) return call();
+  Stream* stream = stream_of(handle, meaning);
+  if (!stream) return call();
+  if (role() == Role::kBestEffort) {
+    const Admission admission = best_effort_before(*stream, submission);
+    const cu::CUresult result = call();
+    best_effort_after(admission);
+    return result;
+  }
+  high_begin(*stream, work);
+  const cu::CUresult result = call();
+  high_settle(*stream);
+  if (tail == Tail::kYes) high_tail(*stream);
+  return result;
+}
+
+}  // namespace cotenant

@@ -1,0 +1,241 @@
+#include "interposer/besteffort.h"
+
+#include <algorithm>
+
+#include "interposer/border.h"
+#include "interposer/capture.h"
+#include "interposer/clock.h"
+#include "interposer/entry.h"
+#include "interposer/gpu.h"
+
+namespace cotenant {
+namespace {
+
+using protocol::Region;
+
+constexpr std::uint64_t kSpinNs = 20'000;
+constexpr std::uint32_t kNapUs = 50;
+constexpr std::uint64_t kNeverLongerNs = 5'000'000'000;  // no wait of ours outlasts this
+constexpr std::uint32_t kLongNs = 300'000;
+constexpr std::uint32_t kCollectEvery = 32;
+
+// Anything to be careful about? Without a high client on this GPU best-effort work just runs.
+bool gated(const Region& region) noexcept {
+  const auto& settings = region.settings;
+  if (settings.paused.load(std::memory_order_relaxed)) return true;
+  return settings.protect.load(std::memory_order_relaxed) != 0 &&
+         region.activity.registered.load(std::memory_order_relaxed) != 0;
+}
+
+void spin_then_nap(std::uint64_t started) noexcept {
+  if (now_ns() - started < kSpinNs) __builtin_ia32_pause();
+  else nap_us(kNapUs);
+}
+
+// Raises a counter while a thread of the application is held by us.
+class Waiting {
+ public:
+  explicit Waiting(BestEffortGpu& gpu) noexcept : gpu_(gpu) { gpu_.callers_waiting.fetch_add(1); }
+  ~Waiting() { gpu_.callers_waiting.fetch_sub(1); }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  BestEffortGpu& gpu_;
+};
+
+void wait_while_frozen(BestEffortGpu& gpu) noexcept {
+  const std::uint64_t started = now_ns();
+  while (gpu.frozen.load(std::memory_order_relaxed) && now_ns() - started < kNeverLongerNs) nap_us(1000);
+}
+
+void say_waiting(Region& region, const Link& link) noexcept {
+  auto& waiting = region.activity.waiting;
+  if ((waiting.load(std::memory_order_relaxed) & link.bit()) == 0)
+    waiting.fetch_or(link.bit(), std::memory_order_relaxed);
+}
+
+// Deep submission: how much may be queued behind the hold word. Runs after the border was issued, so
+// that all that counts against the limit has a mark behind it.
+void wait_for_room(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
+  const auto full = [&] {
+    const Outstanding out = best_effort_outstanding(gpu);
+    return out.launches >= rules.submit_launches || out.ns >= std::uint64_t{rules.submit_us} * 1000;
+  };
+  if (!full()) return;
+  Waiting waiting(gpu.best_effort);
+  const std::uint64_t started = now_ns();
+  while (full() && now_ns() - started < kNeverLongerNs) spin_then_nap(started);
+  link.best_effort().cappedNs.fetch_add(now_ns() - started, std::memory_order_relaxed);
+}
+
+// Launch-by-launch gating: asks the gate until it lets this item through.
+void wait_for_gate(Gpu& gpu, Stream& stream, const Link& link, const Item& item) noexcept {
+  Region& region = *link.region;
+  const std::uint64_t started = now_ns();
+  std::uint64_t turn_ns = 0;
+  std::uint64_t held_ns = 0;
+  std::uint64_t looked = started;
+  for (;;) {
+    const Rules rules = read_rules(region.settings);
+    const std::uint64_t now = now_ns();
+    Seen seen = best_effort_seen(gpu, link, now);
+    seen.held_us = (now - started) / 1000;
+    seen.trickled_us = std::max<std::uint64_t>(seen.held_us, 1);
+    if (rules.trickle_every_us > 0 && gpu.best_effort.trickled_at)
+      seen.trickled_us = (now - gpu.best_effort.trickled_at) / 1000;
+    const Answer answer = admit(rules, seen, item);
+    if (answer == Answer::kTrickle) {
+      gpu.best_effort.trickled_at = now;
+      link.best_effort().trickles.fetch_add(1, std::memory_order_relaxed);
+    }
+    if (answer == Answer::kRun || answer == Answer::kTrickle || now - started > kNeverLongerNs) break;
+    // What is out must have a mark behind it, or its end would never be seen.
+    if (stream.lane.open.load(std::memory_order_relaxed)) put_border(stream, link, Border::kMarkOnly);
+    if (answer == Answer::kNotMyTurn) turn_ns += now - looked;
+    if (answer == Answer::kHeldByHigh || answer == Answer::kPaused) held_ns += now - looked;
+    looked = now;
+    Waiting waiting(gpu.best_effort);
+    spin_then_nap(started);
+  }
+  auto& slot = link.best_effort();
+  if (turn_ns) slot.turnNs.fetch_add(turn_ns, std::memory_order_relaxed);
+  if (held_ns) slot.heldNs.fetch_add(held_ns, std::memory_order_relaxed);
+}
+
+void count(protocol::BestEffortSlot& slot, const Submission& submission, std::uint64_t ns, bool known) noexcept {
+  using Kind = Submission::Kind;
+  auto& counter = submission.kind == Kind::kKernel ? slot.launches
+                  : submission.kind == Kind::kGraph ? slot.graphs
+                                                    : slot.copies;
+  counter.fetch_add(1, std::memory_order_relaxed);
+  slot.submittedNs.fetch_add(ns, std::memory_order_relaxed);
+  if (!known) slot.unknownLaunches.fetch_add(1, std::memory_order_relaxed);
+  if (ns > kLongNs) slot.longKernels.fetch_add(1, std::memory_order_relaxed);
+  if (known && ns > slot.longestNs.load(std::memory_order_relaxed))
+    slot.longestNs.store(ns, std::memory_order_relaxed);
+}
+
+void gate_submission(Gpu& gpu, Stream& stream, const Link& link, const Rules& rules, const Item& item) noexcept {
+  Lane& lane = stream.lane;
+  say_waiting(*link.region, link);
+  if (rules.submission == protocol::Submission::kDeep && map_pages(*stream.context, link)) {
+    const Chunk chunk{lane.chunk_us.load(std::memory_order_relaxed), lane.chunk_launches.load(std::memory_order_relaxed)};
+    if (lane.behind_wait.load(std::memory_order_relaxed) && !closes(rules, chunk, item)) return;
+    if (put_border(stream, link, Border::kMarkAndWait)) {
+      wait_for_room(gpu, link, rules);
+      return;
+    }
+  }
+  const Chunk chunk{lane.chunk_us.load(std::memory_order_relaxed), lane.chunk_launches.load(std::memory_order_relaxed)};
+  if (closes(rules, chunk, item)) put_border(stream, link, Border::kMarkOnly);
+  wait_for_gate(gpu, stream, link, item);
+}
+
+}  // namespace
+
+Seen best_effort_seen(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
+  const auto& activity = link.region->activity;
+  const std::uint32_t others = activity.waiting.load(std::memory_order_relaxed) & ~link.bit();
+  const std::uint64_t idle_since = activity.idleSince.load(std::memory_order_relaxed);
+  const std::uint32_t kernel = activity.highKernel.load(std::memory_order_relaxed);
+  const Outstanding out = best_effort_outstanding(gpu);
+  Seen seen{};
+  seen.high_registered = activity.registered.load(std::memory_order_relaxed) != 0;
+  seen.high_active = activity.active.load(std::memory_order_seq_cst) != 0;
+  seen.high_class = static_cast<KernelClass>(std::min(kernel >> 16, 2u));
+  seen.idle_us = now > idle_since ? (now - idle_since) / 1000 : 0;
+  seen.my_turn = others == 0 || activity.turn.load(std::memory_order_relaxed) == link.slot;
+  seen.ahead_us = (out.ns + 999) / 1000;
+  seen.kernels_out = static_cast<std::uint32_t>(out.launches);
+  return seen;
+}
+
+Admission best_effort_before(Stream& stream, const Submission& submission) noexcept {
+  Gpu& gpu = *stream.context->gpu;
+  const Link* link = gpu.link.load(std::memory_order_acquire);
+  if (!link) return {&stream, -1};
+  Region& region = *link->region;
+  Lane& lane = stream.lane;
+  if (gpu.best_effort.frozen.load(std::memory_order_relaxed)) wait_while_frozen(gpu.best_effort);
+
+  Estimate* estimate = submission.key ? gpu.best_effort.estimates.find(submission.key) : nullptr;
+  const std::uint32_t learned = estimate ? estimate->expected_ns.load(std::memory_order_relaxed) : 0;
+  const bool known = submission.key == 0 || learned > 0;
+  const auto& settings = region.settings;
+  const bool is_gated = gated(region);
+  std::uint64_t expected_ns = submission.key == 0 ? submission.expected_ns : learned;
+  if (is_gated) {
+    const Rules rules = read_rules(settings);
+    if (!known) expected_ns = std::uint64_t{rules.unknown_us} * 1000;
+    const auto us = static_cast<std::uint32_t>(std::min<std::uint64_t>((expected_ns + 999) / 1000, 1u << 30));
+    gate_submission(gpu, stream, *link, rules, Item{us, known, KernelClass::kUnknown, 0});
+  } else {
+    lane.behind_wait.store(false, std::memory_order_relaxed);
+  }
+  count(link->best_effort(), submission, expected_ns, known);
+  lane.submitted_ns.fetch_add(expected_ns, std::memory_order_relaxed);
+  const std::uint64_t launches = lane.launches.fetch_add(1, std::memory_order_relaxed);
+  lane.chunk_us.fetch_add(static_cast<std::uint32_t>((expected_ns + 999) / 1000), std::memory_order_relaxed);
+  lane.chunk_launches.fetch_add(1, std::memory_order_relaxed);
+  lane.open.store(true, std::memory_order_relaxed);
+
+  if (!estimate || captures_open()) return {&stream, -1};
+  const auto& activity = region.activity;
+  const std::uint64_t activations = activity.activations.load(std::memory_order_relaxed);
+  const cu::CUcontext context = stream.context->handle.load(std::memory_order_relaxed);
+  if (launches % kCollectEvery == 0)
+    gpu.best_effort.estimates.collect(activations, activity.active.load(std::memory_order_relaxed) != 0, context);
+  const std::uint32_t every = std::max(settings.sampleEvery.load(std::memory_order_relaxed), 1u);
+  return {&stream, gpu.best_effort.estimates.start(*estimate, every, stream.handle, context, activations)};
+}
+
+void best_effort_after(const Admission& admission) noexcept {
+  if (admission.timer < 0) return;
+  Gpu& gpu = *admission.stream->context->gpu;
+  gpu.best_effort.estimates.stop(admission.timer, admission.stream->handle);
+}
+
+Outstanding best_effort_outstanding(Gpu& gpu) noexcept {
+  Outstanding out{0, 0};
+  const Link* link = gpu.link.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < stream_count(); ++i) {
+    Stream& stream = stream_at(i);
+    if (stream.context->gpu != &gpu) continue;
+    if (link) read_mark(stream, *link);
+    const Lane& lane = stream.lane;
+    const std::uint64_t finished = lane.finished_ns.load(std::memory_order_relaxed);
+    const std::uint64_t submitted = lane.submitted_ns.load(std::memory_order_relaxed);
+    const std::uint64_t done = lane.finished_launches.load(std::memory_order_relaxed);
+    const std::uint64_t launched = lane.launches.load(std::memory_order_relaxed);
+    if (submitted > finished) out.ns += submitted - finished;
+    if (launched > done) out.launches += launched - done;
+  }
+  return out;
+}
+
+void best_effort_drained(Stream& stream) noexcept {
+  Lane& lane = stream.lane;
+  lane.finished_ns.store(lane.submitted_ns.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  lane.finished_launches.store(lane.launches.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  lane.chunk_us.store(0, std::memory_order_relaxed);
+  lane.chunk_launches.store(0, std::memory_order_relaxed);
+  lane.open.store(false, std::memory_order_relaxed);
+  // What comes next finds an empty stream: it must not start while a request is active.
+  lane.behind_wait.store(false, std::memory_order_relaxed);
+}
+
+void best_effort_drained(const Context& context) noexcept {
+  for (std::uint32_t i = 0; i < stream_count(); ++i)
+    if (stream_at(i).context == &context) best_effort_drained(stream_at(i));
+}
+
+void best_effort_enter(const Link& link) noexcept {
+  for (auto& word : link.region->marks[link.slot].done) word.store(0, std::memory_order_relaxed);
+  const bool active = link.region->activity.active.load(std::memory_order_seq_cst) != 0;
+  link.hold().store(active && gated(*link.region) ? 1 : 0, std::memory_order_seq_cst);
+}
+
+void best_effort_open(const Link& link) noexcept { link.hold().store(0, std::memory_order_seq_cst); }
+
+}  // namespace cotenant

@@ -1,0 +1,103 @@
+// A best-effort client's side: work is submitted well ahead and released in small steps.
+//
+// Deep submission: each stream's work is divided by borders into chunks. A border is one batch operation
+// on the stream, {write mark = n; wait until hold == 0}: the write tells how far the GPU has come, the
+// wait is where the GPU itself stops when a request of a high client is active. Stopping and going on
+// again is one store by whoever knows (a high client, or our helper thread).
+// Launch-by-launch gating (the fall-back) asks the gate before each launch and uses the marks alone.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "driver/abi.h"
+#include "gate/gate.h"
+#include "interposer/estimate.h"
+#include "interposer/spin.h"
+
+namespace cotenant {
+
+struct Context;
+struct Gpu;
+struct Link;
+struct Stream;
+
+// The pages of a link, registered with the driver in one context.
+struct ContextMapping {
+  std::atomic<const Link*> of{nullptr};  // the link they belong to
+  std::atomic<bool> failed{false};       // this driver can't: gate launch by launch, without marks
+  cu::CUdeviceptr hold{0};
+  cu::CUdeviceptr marks{0};
+  Spin lock;
+};
+
+// What one stream has submitted. Numbers only grow; `ring` tells what had been submitted at each border.
+struct Lane {
+  static constexpr std::uint32_t kRing = 512;
+  std::atomic<std::uint64_t> submitted_ns{0};  // expected GPU time
+  std::atomic<std::uint64_t> launches{0};
+  std::atomic<std::uint64_t> finished_ns{0};
+  std::atomic<std::uint64_t> finished_launches{0};
+  std::atomic<std::uint32_t> chunk_us{0};  // since the last border
+  std::atomic<std::uint32_t> chunk_launches{0};
+  std::atomic<std::uint32_t> borders{0};  // issued; the number of the last one
+  std::atomic<std::uint32_t> passed{0};   // the last one known to have been reached
+  std::atomic<bool> open{false};          // there is work behind the last border
+  std::atomic<bool> behind_wait{false};  // the stream stops at a border before what comes next runs
+  std::atomic<std::uint64_t> ring_ns[kRing]{};
+  std::atomic<std::uint64_t> ring_launches[kRing]{};
+};
+
+struct BestEffortGpu {
+  Estimates estimates;
+  std::atomic<std::uint64_t> last_submit_ns{0};
+  std::atomic<std::uint32_t> callers_waiting{0};
+  std::atomic<bool> frozen{false};  // leaving: nothing more is submitted
+  // The helper thread's.
+  std::uint64_t held_since{0};
+  std::uint64_t trickled_at{0};
+  std::uint64_t last_tick{0};
+  std::uint32_t trickle_from{0};
+  bool trickling{false};
+};
+
+// What is about to be submitted.
+struct Submission {
+  std::uint64_t key;          // of the kernel and its shape; 0: not learned (copies)
+  std::uint64_t expected_ns;  // for those not learned
+  enum class Kind { kKernel, kGraph, kCopy } kind;
+};
+
+// Before the driver call; may wait. Hands what it began to best_effort_after.
+struct Admission {
+  Stream* stream;
+  int timer;  // index of a running timer, -1: none
+};
+[[nodiscard]] Admission best_effort_before(Stream& stream, const Submission& submission) noexcept;
+void best_effort_after(const Admission& admission) noexcept;
+
+// The application saw this stream empty.
+void best_effort_drained(Stream& stream) noexcept;
+void best_effort_drained(const Context& context) noexcept;
+
+// What the gate needs to know, as it is now. held_us and trickled_us are the caller's to fill.
+[[nodiscard]] Seen best_effort_seen(Gpu& gpu, const Link& link, std::uint64_t now) noexcept;
+
+// A slot just taken: marks of an earlier client are wiped, and the hold word says what is true now.
+void best_effort_enter(const Link& link) noexcept;
+
+// turns.cpp. The helper thread's look, every couple of milliseconds: trickle, turns, lost wake-ups, statistics.
+// True: look again soon.
+[[nodiscard]] bool best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept;
+
+// Lets everything queued run: before the process leaves, or when its link is replaced.
+void best_effort_open(const Link& link) noexcept;
+
+// Reads the marks; GPU time submitted by this process and not known finished, over all streams.
+struct Outstanding {
+  std::uint64_t ns;
+  std::uint64_t launches;
+};
+[[nodiscard]] Outstanding best_effort_outstanding(Gpu& gpu) noexcept;
+
+}  // namespace cotenant

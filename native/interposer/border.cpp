@@ -1,0 +1,87 @@
+#include "interposer/border.h"
+
+#include "interposer/capture.h"
+#include "interposer/entry.h"
+
+namespace cotenant {
+namespace {
+
+using namespace cu;
+
+bool register_page(void* page, bool writable, CUdeviceptr& device) noexcept {
+  const unsigned flags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
+  CUresult result = CUDA_ERROR_NOT_SUPPORTED;
+  if (!writable) result = real().cuMemHostRegister_v2(page, protocol::PAGE, flags | CU_MEMHOSTREGISTER_READ_ONLY);
+  if (result != CUDA_SUCCESS && result != CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
+    result = real().cuMemHostRegister_v2(page, protocol::PAGE, flags);
+  if (result != CUDA_SUCCESS && result != CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED) return false;
+  return real().cuMemHostGetDevicePointer_v2(&device, page, 0) == CUDA_SUCCESS;
+}
+
+protocol::Marks& marks_of(const Link& link) noexcept { return link.region->marks[link.slot]; }
+
+}  // namespace
+
+bool map_pages(Context& context, const Link& link) noexcept {
+  ContextMapping& mapping = context.mapping;
+  if (mapping.of.load(std::memory_order_acquire) == &link) return !mapping.failed.load(std::memory_order_relaxed);
+  if (captures_open()) return false;  // registering memory would spoil a global capture; next time
+  static std::atomic<bool> busy{false};  // one at a time; whoever comes meanwhile gates by itself
+  if (busy.exchange(true, std::memory_order_acquire)) return false;
+  const bool able = real().cuStreamBatchMemOp_v2 && real().cuMemHostRegister_v2 &&
+                    register_page(&link.region->holds, false, mapping.hold) &&
+                    register_page(&marks_of(link), true, mapping.marks);
+  mapping.failed.store(!able, std::memory_order_relaxed);
+  mapping.of.store(&link, std::memory_order_release);
+  busy.store(false, std::memory_order_release);
+  if (!able) tell("this driver cannot wait for host memory in a stream: gating launch by launch.");
+  return able;
+}
+
+bool put_border(Stream& stream, const Link& link, Border border) noexcept {
+  Context& context = *stream.context;
+  Lane& lane = stream.lane;
+  if (!map_pages(context, link)) return false;
+  const std::uint32_t number = lane.borders.fetch_add(1, std::memory_order_relaxed) + 1;
+  lane.ring_ns[number % Lane::kRing].store(lane.submitted_ns.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  lane.ring_launches[number % Lane::kRing].store(lane.launches.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  CUstreamBatchMemOpParams operations[2] = {};
+  operations[0].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+  operations[0].writeValue.address = context.mapping.marks + 4ull * stream.index;
+  operations[0].writeValue.value = number;
+  operations[0].writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
+  operations[1].waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
+  operations[1].waitValue.address = context.mapping.hold + 4ull * link.slot;
+  operations[1].waitValue.value = 0;
+  operations[1].waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
+  const unsigned count = border == Border::kMarkAndWait ? 2 : 1;
+  if (real().cuStreamBatchMemOp_v2(stream.handle, count, operations, 0) != CUDA_SUCCESS) {
+    context.mapping.failed.store(true, std::memory_order_relaxed);
+    return false;
+  }
+  link.best_effort().chunks.fetch_add(1, std::memory_order_relaxed);
+  lane.chunk_us.store(0, std::memory_order_relaxed);
+  lane.chunk_launches.store(0, std::memory_order_relaxed);
+  lane.open.store(false, std::memory_order_relaxed);
+  lane.behind_wait.store(border == Border::kMarkAndWait, std::memory_order_relaxed);
+  return true;
+}
+
+void read_mark(Stream& stream, const Link& link) noexcept {
+  Lane& lane = stream.lane;
+  const std::uint32_t issued = lane.borders.load(std::memory_order_relaxed);
+  const std::uint32_t passed = lane.passed.load(std::memory_order_relaxed);
+  if (issued == passed) return;
+  const std::uint32_t number = marks_of(link).done[stream.index].load(std::memory_order_acquire);
+  // Numbers grow and may wrap; a value that is not between the last seen and the last issued is a relic
+  // of an earlier client of the slot.
+  if (number - passed - 1 >= issued - passed) return;
+  lane.passed.store(number, std::memory_order_relaxed);
+  const std::uint64_t ns = lane.ring_ns[number % Lane::kRing].load(std::memory_order_relaxed);
+  const std::uint64_t launches = lane.ring_launches[number % Lane::kRing].load(std::memory_order_relaxed);
+  if (ns > lane.finished_ns.load(std::memory_order_relaxed)) lane.finished_ns.store(ns, std::memory_order_relaxed);
+  if (launches > lane.finished_launches.load(std::memory_order_relaxed))
+    lane.finished_launches.store(launches, std::memory_order_relaxed);
+}
+
+}  // namespace cotenant

@@ -1,0 +1,20 @@
+// Borders: what divides a stream's work into chunks, and what the GPU writes when it gets there.
+#pragma once
+
+#include "interposer/gpu.h"
+
+namespace cotenant {
+
+enum class Border { kMarkAndWait, kMarkOnly };
+
+// The hold and mark pages of this link as this context's GPU sees them; registers them at first use.
+// False: this driver can't, and gating goes launch by launch.
+[[nodiscard]] bool map_pages(Context& context, const Link& link) noexcept;
+
+// Puts a border behind what `stream` has now. From the application's thread, not while capturing.
+bool put_border(Stream& stream, const Link& link, Border border) noexcept;
+
+// Takes over what the GPU has written for this stream.
+void read_mark(Stream& stream, const Link& link) noexcept;
+
+}  // namespace cotenant

@@ -1,0 +1,22 @@
+// Time on the monotonic clock, the same for all processes of a machine. A step of the wall clock is
+// invisible here.
+#pragma once
+
+#include <time.h>
+
+#include <cstdint>
+
+namespace cotenant {
+
+[[nodiscard]] inline std::uint64_t now_ns() noexcept {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000ull + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+inline void nap_us(std::uint32_t us) noexcept {
+  const timespec t{0, static_cast<long>(us) * 1000};
+  nanosleep(&t, nullptr);
+}
+
+}  // namespace cotenant

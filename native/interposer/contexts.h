@@ -1,0 +1,113 @@
+// Contexts, where a process meets its GPU, and the two ways in which addresses are handed out.
+#pragma once
+
+#include "interposer/behaviour.h"
+
+namespace cotenant {
+
+// After the driver made or retained a context: attach, or undo it when the GPU is refused.
+template <class Make, class Undo>
+cu::CUresult with_context(cu::CUcontext* context, cu::CUdevice device, Make make, Undo undo) noexcept {
+  if (const cu::CUresult refused = may_use(device); refused != cu::CUDA_SUCCESS) return refused;
+  const cu::CUresult result = make();
+  if (result != cu::CUDA_SUCCESS || !context || !*context) return result;
+  const cu::CUresult refused = context_made(*context, device);
+  if (refused == cu::CUDA_SUCCESS) return result;
+  undo();
+  *context = nullptr;
+  return refused;
+}
+
+template <>
+struct Behaviour<Entry::cuDevicePrimaryCtxRetain> {
+  static cu::CUresult call(cu::CUcontext* context, cu::CUdevice device) noexcept {
+    return with_context(context, device,
+                        [&] { return driver_call<Entry::cuDevicePrimaryCtxRetain>(context, device); },
+                        [&] { static_cast<void>(real().cuDevicePrimaryCtxRelease_v2(device)); });
+  }
+};
+
+// Device is the last argument of every version.
+template <Entry E>
+struct ContextCreate {
+  template <class... A>
+  static cu::CUresult call(cu::CUcontext* context, A... rest) noexcept {
+    const cu::CUdevice device = last(rest...);
+    return with_context(context, device, [&] { return driver_call<E>(context, rest...); },
+                        [&] { static_cast<void>(real().cuCtxDestroy_v2(*context)); });
+  }
+
+ private:
+  static cu::CUdevice last(cu::CUdevice device) noexcept { return device; }
+  template <class First, class... A>
+  static cu::CUdevice last(First, A... rest) noexcept {
+    return last(rest...);
+  }
+};
+
+template <>
+struct Behaviour<Entry::cuCtxCreate_v2> : ContextCreate<Entry::cuCtxCreate_v2> {};
+template <>
+struct Behaviour<Entry::cuCtxCreate_v3> : ContextCreate<Entry::cuCtxCreate_v3> {};
+template <>
+struct Behaviour<Entry::cuCtxCreate_v4> : ContextCreate<Entry::cuCtxCreate_v4> {};
+
+template <>
+struct Behaviour<Entry::cuCtxDestroy_v2> {
+  static cu::CUresult call(cu::CUcontext context) noexcept {
+    context_ends(context);
+    return driver_call<Entry::cuCtxDestroy_v2>(context);
+  }
+};
+
+template <Entry E>
+struct PrimaryEnd {
+  static cu::CUresult call(cu::CUdevice device) noexcept {
+    const cu::CUresult result = driver_call<E>(device);
+    unsigned flags = 0;
+    int active = 1;
+    if (result == cu::CUDA_SUCCESS && real().cuDevicePrimaryCtxGetState(device, &flags, &active) == cu::CUDA_SUCCESS &&
+        active == 0)
+      primary_ended(device);
+    return result;
+  }
+};
+
+template <>
+struct Behaviour<Entry::cuDevicePrimaryCtxRelease_v2> : PrimaryEnd<Entry::cuDevicePrimaryCtxRelease_v2> {};
+template <>
+struct Behaviour<Entry::cuDevicePrimaryCtxReset_v2> : PrimaryEnd<Entry::cuDevicePrimaryCtxReset_v2> {};
+
+template <>
+struct Behaviour<Entry::cuInit> {
+  static cu::CUresult call(unsigned flags) noexcept { return driver_call<Entry::cuInit>(flags); }
+};
+
+// The driver resolves name, version and stream flavour; we only swap the pointer that comes back, so the
+// wrapper is always of exactly the function the application asked for.
+inline void reroute(const char* name, void** found) noexcept {
+  if (!found || !*found) return;
+  if (void* wrapper = wrapper_of(*found)) *found = wrapper;
+  else if (name && of_hooked_family(name)) note_unhooked();
+}
+
+template <>
+struct Behaviour<Entry::cuGetProcAddress> {
+  static cu::CUresult call(const char* name, void** found, int version, cu::cuuint64_t flags) noexcept {
+    const cu::CUresult result = driver_call<Entry::cuGetProcAddress>(name, found, version, flags);
+    if (result == cu::CUDA_SUCCESS) reroute(name, found);
+    return result;
+  }
+};
+
+template <>
+struct Behaviour<Entry::cuGetProcAddress_v2> {
+  static cu::CUresult call(const char* name, void** found, int version, cu::cuuint64_t flags,
+                           cu::CUdriverProcAddressQueryResult* status) noexcept {
+    const cu::CUresult result = driver_call<Entry::cuGetProcAddress_v2>(name, found, version, flags, status);
+    if (result == cu::CUDA_SUCCESS) reroute(name, found);
+    return result;
+  }
+};
+
+}  // namespace cotenant

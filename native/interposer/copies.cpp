@@ -1,0 +1,37 @@
+#include "interposer/copies.h"
+
+#include "gate/rules.h"
+
+namespace cotenant::copy {
+
+std::uint64_t piece_bytes() noexcept {
+  if (role() != Role::kBestEffort || gpu_count() == 0) return 0;
+  const Link* link = gpu_at(0).link.load(std::memory_order_acquire);
+  if (!link) return 0;
+  const auto& settings = link->region->settings;
+  const bool gated = settings.protect.load(std::memory_order_relaxed) != 0 &&
+                     link->region->activity.registered.load(std::memory_order_relaxed) != 0;
+  return gated ? read_rules(settings).copy_piece_bytes : 0;
+}
+
+bool is_host(cu::CUdeviceptr address) noexcept {
+  unsigned type = 0;
+  if (!real().cuPointerGetAttribute) return false;
+  // Memory the driver has never heard of is the host's, and makes this an error.
+  return real().cuPointerGetAttribute(&type, cu::CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) != cu::CUDA_SUCCESS ||
+         type == cu::CU_MEMORYTYPE_HOST;
+}
+
+HostCopy::HostCopy(Stream& stream, bool legacy) noexcept : stream_(stream) {
+  others_.count = 0;
+  if (legacy) high_snapshot(*stream.context, true, others_);
+  // What had settled, and this copy itself.
+  upto_ = stream.high.settled.load(std::memory_order_acquire) + 1;
+}
+
+void HostCopy::completed() noexcept {
+  high_observe(others_);
+  high_observe(stream_, upto_);
+}
+
+}  // namespace cotenant::copy

@@ -1,0 +1,165 @@
+// Copies and fills: how many bytes, in which direction, and whether the call itself shows completion.
+#pragma once
+
+#include <algorithm>
+#include <type_traits>
+
+#include "interposer/behaviour.h"
+
+namespace cotenant {
+
+// Expected time on the copy engine or in memory. Deliberately slow figures: PCIe 4/5 reaches 25 to 50
+// GB/s from pinned memory, an H200's memory 4.3 TB/s (read plus write); a budget errs on the long side.
+[[nodiscard]] constexpr std::uint64_t copy_ns(std::uint64_t bytes, bool over_pcie) noexcept {
+  return over_pcie ? 2'000 + bytes / 20 : 1'500 + bytes / 1'000;
+}
+
+namespace copy {
+
+// How many bytes the arguments speak of. Structs tell; else the sizes among the arguments are multiplied
+// (width x height), leaving out pitches, which come before them.
+inline std::uint64_t bytes_in(const cu::CUDA_MEMCPY2D* p) noexcept { return p ? std::uint64_t{p->WidthInBytes} * p->Height : 0; }
+inline std::uint64_t bytes_in(const cu::CUDA_MEMCPY3D* p) noexcept {
+  return p ? std::uint64_t{p->WidthInBytes} * p->Height * p->Depth : 0;
+}
+inline std::uint64_t bytes_in(const cu::CUDA_MEMCPY3D_PEER* p) noexcept {
+  return p ? std::uint64_t{p->WidthInBytes} * p->Height * p->Depth : 0;
+}
+
+inline bool to_host(const cu::CUDA_MEMCPY2D* p) noexcept { return p && p->dstMemoryType == cu::CU_MEMORYTYPE_HOST; }
+inline bool to_host(const cu::CUDA_MEMCPY3D* p) noexcept { return p && p->dstMemoryType == cu::CU_MEMORYTYPE_HOST; }
+inline bool to_host(const cu::CUDA_MEMCPY3D_PEER* p) noexcept { return p && p->dstMemoryType == cu::CU_MEMORYTYPE_HOST; }
+
+// The stream among the arguments of an asynchronous form: always the last.
+template <class... A>
+cu::CUstream stream_in(A... arguments) noexcept {
+  cu::CUstream found = nullptr;
+  [[maybe_unused]] const auto look = [&](auto argument) {
+    if constexpr (std::is_same_v<decltype(argument), cu::CUstream>) found = argument;
+  };
+  (look(arguments), ...);
+  return found;
+}
+
+// The last size among the arguments, and the one before it.
+struct Sizes {
+  std::uint64_t last;
+  std::uint64_t before;
+};
+template <class... A>
+Sizes sizes_in(A... arguments) noexcept {
+  Sizes sizes{0, 0};
+  [[maybe_unused]] const auto look = [&](auto argument) {
+    if constexpr (std::is_same_v<decltype(argument), std::size_t>) sizes = {argument, sizes.last};
+  };
+  (look(arguments), ...);
+  return sizes;
+}
+
+// A struct-described copy passes one pointer first.
+template <class First, class... A>
+constexpr bool described() noexcept {
+  return std::is_same_v<First, const cu::CUDA_MEMCPY2D*> || std::is_same_v<First, const cu::CUDA_MEMCPY3D*> ||
+         std::is_same_v<First, const cu::CUDA_MEMCPY3D_PEER*>;
+}
+
+inline cu::CUdeviceptr advance(cu::CUdeviceptr at, std::uint64_t by) noexcept { return at + by; }
+inline void* advance(void* at, std::uint64_t by) noexcept { return static_cast<char*>(at) + by; }
+inline const void* advance(const void* at, std::uint64_t by) noexcept { return static_cast<const char*>(at) + by; }
+
+// Largest piece a best-effort copy may be made in now; 0: whole.
+[[nodiscard]] std::uint64_t piece_bytes() noexcept;
+
+// Whether `address` is the host's: what cuMemcpy, which names no direction, copies to.
+[[nodiscard]] bool is_host(cu::CUdeviceptr address) noexcept;
+
+// A synchronous copy to the host, by a high client: completes its stream, and on the legacy stream the
+// blocking ones as well.
+class HostCopy {
+ public:
+  HostCopy(Stream& stream, bool legacy) noexcept;
+  void completed() noexcept;
+
+ private:
+  Stream& stream_;
+  std::uint64_t upto_;
+  Snapshot others_;
+};
+
+}  // namespace copy
+
+template <Entry E>
+struct Copy {
+  static constexpr bool kAsync = named<E>("Async");
+  static constexpr bool kFill = named<E>("Memset");
+  static constexpr bool kToHost = named<E>("DtoH") || named<E>("AtoH");
+  static constexpr bool kFromHost = named<E>("HtoD") || named<E>("HtoA");
+  // Destination, source, bytes: what can be cut into pieces.
+  static constexpr bool kLinear = !kFill && (named<E>("HtoD") || named<E>("DtoH") || named<E>("DtoD") ||
+                                             Traits<E>::name.substr(0, 9) == "cuMemcpy_" || Traits<E>::name == "cuMemcpy" ||
+                                             Traits<E>::name.substr(0, 13) == "cuMemcpyAsync");
+
+  template <class... A>
+  static cu::CUresult call(A... arguments) noexcept {
+    if constexpr (kLinear) return pieces(arguments...);
+    else return whole(arguments...);
+  }
+
+ private:
+  template <class To, class From, class... Stream>
+  static cu::CUresult pieces(To to, From from, std::size_t bytes, Stream... stream) noexcept {
+    const std::uint64_t piece = copy::piece_bytes();
+    if (piece == 0 || bytes <= piece || capturing(copy::stream_in(stream...), null_stream<E>()))
+      return whole(to, from, bytes, stream...);
+    for (std::uint64_t at = 0; at < bytes; at += piece) {
+      const std::size_t now = std::min<std::uint64_t>(piece, bytes - at);
+      const cu::CUresult result = whole(copy::advance(to, at), copy::advance(from, at), now, stream...);
+      if (result != cu::CUDA_SUCCESS) return result;
+    }
+    return cu::CUDA_SUCCESS;
+  }
+
+  template <class First, class... A>
+  static cu::CUresult whole(First first, A... rest) noexcept {
+    const auto forward = [&] { return driver_call<E>(first, rest...); };
+    const cu::CUstream handle = kAsync ? copy::stream_in(first, rest...) : nullptr;
+    constexpr NullStream kMeaning = null_stream<E>();
+    const Submission submission{0, copy_ns(bytes(first, rest...), kToHost || kFromHost), Submission::Kind::kCopy};
+    constexpr Tail kTail = kAsync && kToHost ? Tail::kYes : Tail::kNo;
+    if constexpr (!kAsync && !kFill) {
+      if (role() == Role::kHigh && ends_on_host(first) && !capturing(handle, kMeaning)) {
+        if (Stream* stream = stream_of(handle, kMeaning)) {
+          high_begin(*stream, Work::kCopy);
+          copy::HostCopy finished(*stream, kMeaning == NullStream::kLegacy);
+          const cu::CUresult result = forward();
+          high_settle(*stream);
+          if (result == cu::CUDA_SUCCESS) finished.completed();
+          return result;
+        }
+      }
+    }
+    return submit(handle, kMeaning, Work::kCopy, kTail, submission, forward);
+  }
+
+  template <class First, class... A>
+  static std::uint64_t bytes(First first, A... rest) noexcept {
+    if constexpr (copy::described<First>()) {
+      return copy::bytes_in(first);
+    } else {
+      const copy::Sizes sizes = copy::sizes_in(first, rest...);
+      constexpr std::uint64_t kUnit = named<E>("D16") ? 2 : named<E>("D32") ? 4 : 1;
+      return (named<E>("MemsetD2D") ? sizes.last * sizes.before : sizes.last) * kUnit;
+    }
+  }
+
+  template <class First>
+  static bool ends_on_host(First first) noexcept {
+    if constexpr (kToHost) return true;
+    else if constexpr (kFromHost) return false;
+    else if constexpr (copy::described<First>()) return copy::to_host(first);
+    else if constexpr (kLinear && !named<E>("DtoD")) return copy::is_host(first);
+    else return false;
+  }
+};
+
+}  // namespace cotenant

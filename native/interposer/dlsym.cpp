@@ -1,0 +1,73 @@
+// Our dlsym and dlvsym. A name of the driver is answered with our wrapper; every other call must reach
+// the C library as if we were not there, the return address included (RTLD_NEXT is resolved by it), so
+// the forwarding is a jump, written in assembly.
+#include <cstring>
+
+#include "interposer/driver.h"
+#include "interposer/process.h"
+
+namespace cotenant {
+namespace {
+
+// What the application's dlsym(handle, name) must return, or null to forward the call.
+void* route(void* found) noexcept {
+  if (!found || role() == Role::kNone || !load_driver(found)) return nullptr;
+  return wrapper_of(found);
+}
+
+bool is_driver_name(const char* name) noexcept { return name && name[0] == 'c' && name[1] == 'u'; }
+
+}  // namespace
+
+extern "C" __attribute__((visibility("hidden"))) void* cotenant_route_dlsym(void* handle, const char* name) {
+  // RTLD_NEXT (-1) depends on the caller: the C library must see it itself.
+  if (!is_driver_name(name) || handle == reinterpret_cast<void*>(-1l)) return nullptr;
+  const Dlsym find = real_dlsym();
+  return find ? route(find(handle, name)) : nullptr;
+}
+
+extern "C" __attribute__((visibility("hidden"))) void* cotenant_route_dlvsym(void* handle, const char* name,
+                                                                            const char* version) {
+  if (!is_driver_name(name) || handle == reinterpret_cast<void*>(-1l)) return nullptr;
+  const Dlvsym find = real_dlvsym();
+  return find ? route(find(handle, name, version)) : nullptr;
+}
+
+extern "C" __attribute__((visibility("hidden"))) void* cotenant_real_dlsym() {
+  return reinterpret_cast<void*>(real_dlsym());
+}
+
+extern "C" __attribute__((visibility("hidden"))) void* cotenant_real_dlvsym() {
+  return reinterpret_cast<void*>(real_dlvsym());
+}
+
+}  // namespace cotenant
+
+#ifndef __x86_64__
+#error "dlsym forwarding is written for x86-64 only"
+#endif
+
+// Each: keep the three arguments, ask route; a non-null answer is returned, else restore the arguments
+// and jump to the C library's function, which then sees the original caller's return address.
+#define FORWARD(name)                    \
+  asm(".text\n"                          \
+      ".globl " #name "\n"               \
+      ".type " #name ", @function\n" #name ":\n" \
+      "  push %rdi\n"                    \
+      "  push %rsi\n"                    \
+      "  push %rdx\n"                    \
+      "  call cotenant_route_" #name "\n" \
+      "  test %rax, %rax\n"              \
+      "  jnz 1f\n"                       \
+      "  call cotenant_real_" #name "\n" \
+      "  pop %rdx\n"                     \
+      "  pop %rsi\n"                     \
+      "  pop %rdi\n"                     \
+      "  jmp *%rax\n"                    \
+      "1:\n"                             \
+      "  add $24, %rsp\n"                \
+      "  ret\n"                          \
+      ".size " #name ", . - " #name "\n");
+
+FORWARD(dlsym)
+FORWARD(dlvsym)

@@ -1,0 +1,25 @@
+// Finding the driver: the real dlsym behind our own, libcuda's functions, and the way from a pointer
+// that the driver hands out to the wrapper of exactly that function.
+#pragma once
+
+namespace cotenant {
+
+using Dlsym = void* (*)(void* handle, const char* name);
+using Dlvsym = void* (*)(void* handle, const char* name, const char* version);
+
+// The C library's own functions, found in its symbol table: asking for them by name would find ours.
+[[nodiscard]] Dlsym real_dlsym() noexcept;
+[[nodiscard]] Dlvsym real_dlvsym() noexcept;
+
+// Fills the table of real(), once. `hint` is any pointer into libcuda, or null: then libcuda must be
+// loaded already. False when there is no driver in this process.
+[[nodiscard]] bool load_driver(void* hint) noexcept;
+
+// The wrapper for a pointer into libcuda, or null if that function is not replaced.
+[[nodiscard]] void* wrapper_of(void* driver_function) noexcept;
+
+// Whether a name belongs to a family we replace, whatever its version suffix: then a pointer without a
+// wrapper is a way past us, and is counted.
+[[nodiscard]] bool of_hooked_family(const char* name) noexcept;
+
+}  // namespace cotenant

@@ -1,0 +1,52 @@
+#include "interposer/environment.h"
+
+#include <errno.h>  // program_invocation_short_name
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace cotenant {
+namespace {
+
+// Tools that replay, patch or count kernels must see the program as it is.
+constexpr const char* kTools[] = {
+    "NV_COMPUTE_PROFILER_PERFWORKS_DIR",  // ncu
+    "NV_NSIGHT_INJECTION_PORT_BASE",      // ncu, nsys
+    "NV_TPS_LAUNCH_UUID",                 // Nsight tools
+    "NV_SANITIZER_INJECTION_PORT_BASE",   // compute-sanitizer
+    "CUDBG_APICLIENT_PID",                // cuda-gdb
+};
+
+std::uint64_t number(const char* name) noexcept {
+  const char* text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : 0;
+}
+
+protocol::Class wanted_class() noexcept {
+  const char* off = std::getenv("COTENANT_OFF");
+  if (off && *off && std::strcmp(off, "0") != 0) return protocol::Class::kNone;
+  for (const char* tool : kTools)
+    if (std::getenv(tool)) return protocol::Class::kNone;
+  const char* text = std::getenv("COTENANT_CLASS");
+  if (text && std::strcmp(text, "high") == 0) return protocol::Class::kHigh;
+  if (text && std::strcmp(text, "best-effort") == 0) return protocol::Class::kBestEffort;
+  return protocol::Class::kNone;
+}
+
+}  // namespace
+
+Environment read_environment() noexcept {
+  Environment e{};
+  e.client_class = wanted_class();
+  const char* socket = std::getenv("COTENANT_SOCKET");
+  const char* name = std::getenv("COTENANT_NAME");
+  if (socket) std::snprintf(e.socket, sizeof e.socket, "%s", socket);
+  std::snprintf(e.name, sizeof e.name, "%s", name ? name : program_invocation_short_name);
+  e.memory_quota = number("COTENANT_MEMORY");
+  e.slo_p99_us = static_cast<std::uint32_t>(number("COTENANT_SLO_P99_US"));
+  e.slo_slowdown_permille = static_cast<std::uint32_t>(number("COTENANT_SLO_SLOWDOWN"));
+  return e;
+}
+
+}  // namespace cotenant

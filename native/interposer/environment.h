@@ -1,0 +1,21 @@
+// What `cotenant run` tells the process, read once from the environment.
+#pragma once
+
+#include <cstdint>
+
+#include "generated/protocol.h"
+
+namespace cotenant {
+
+struct Environment {
+  protocol::Class client_class;  // kNone: step aside
+  char socket[108];              // of the agent
+  char name[48];
+  std::uint64_t memory_quota;  // bytes; 0: none
+  std::uint32_t slo_p99_us;
+  std::uint32_t slo_slowdown_permille;
+};
+
+[[nodiscard]] Environment read_environment() noexcept;
+
+}  // namespace cotenant

@@ -1,0 +1,109 @@
+#include "interposer/estimate.h"
+
+#include <algorithm>
+
+#include "interposer/entry.h"
+
+namespace cotenant {
+namespace {
+
+constexpr std::uint32_t kAlwaysTimed = 3;
+constexpr std::uint32_t kDropsBeforeDoubt = 16;
+
+// Budgets go by a high quantile (about p95): the largest of eight, less one outlier once there are enough.
+void add_sample(Estimate& estimate, std::uint32_t ns) noexcept {
+  const std::uint32_t count = estimate.samples.load(std::memory_order_relaxed);
+  estimate.recent_ns[count % Estimate::kSamples].store(ns, std::memory_order_relaxed);
+  estimate.samples.store(count + 1, std::memory_order_relaxed);
+  std::uint32_t sorted[Estimate::kSamples];
+  const std::uint32_t have = std::min(count + 1, Estimate::kSamples);
+  for (std::uint32_t i = 0; i < have; ++i) sorted[i] = estimate.recent_ns[i].load(std::memory_order_relaxed);
+  std::sort(sorted, sorted + have);
+  const std::uint32_t high = have >= 4 ? sorted[have - 2] : sorted[have - 1];
+  estimate.expected_ns.store(std::max(high, 1u), std::memory_order_relaxed);
+}
+
+}  // namespace
+
+Estimate* Estimates::find(std::uint64_t key) noexcept {
+  if (key == 0) key = 1;
+  auto at = static_cast<std::uint32_t>((key * 0x9e3779b97f4a7c15ull) >> 48) & (kEntries - 1);
+  for (;; at = (at + 1) & (kEntries - 1)) {
+    Estimate& entry = entries_[at];
+    std::uint64_t known = entry.key.load(std::memory_order_acquire);
+    if (known == key) return &entry;
+    if (known != 0) continue;
+    if (used_.load(std::memory_order_relaxed) >= kEntries / 2) return nullptr;
+    if (entry.key.compare_exchange_strong(known, key, std::memory_order_acq_rel)) {
+      used_.fetch_add(1, std::memory_order_relaxed);
+      return &entry;
+    }
+    if (known == key) return &entry;
+  }
+}
+
+void Estimates::forget(std::uint64_t key) noexcept {
+  Estimate* estimate = find(key);
+  if (!estimate) return;
+  estimate->sightings.store(0, std::memory_order_relaxed);
+  estimate->samples.store(0, std::memory_order_relaxed);
+  estimate->expected_ns.store(0, std::memory_order_relaxed);
+}
+
+int Estimates::start(Estimate& estimate, std::uint32_t every, cu::CUstream stream, cu::CUcontext context,
+                     std::uint64_t activations) noexcept {
+  const std::uint32_t sighting = estimate.sightings.fetch_add(1, std::memory_order_relaxed);
+  const bool few = estimate.samples.load(std::memory_order_relaxed) < kAlwaysTimed;
+  if (!(few && (sighting < kAlwaysTimed || sighting % 4 == 0)) && sighting % every != 0) return -1;
+  const auto first = static_cast<int>(next_.fetch_add(1, std::memory_order_relaxed) % kTimers);
+  Timer& timer = timers_[first];
+  int free = Timer::kFree;
+  if (!timer.state.compare_exchange_strong(free, Timer::kTaken, std::memory_order_acquire)) return -1;
+  if (timer.context != context) {  // events belong to a context; an old one's are left to it
+    timer.context = context;
+    timer.start = timer.end = nullptr;
+  }
+  const bool ready = (timer.start || real().cuEventCreate(&timer.start, 0) == cu::CUDA_SUCCESS) &&
+                     (timer.end || real().cuEventCreate(&timer.end, 0) == cu::CUDA_SUCCESS) &&
+                     real().cuEventRecord(timer.start, stream) == cu::CUDA_SUCCESS;
+  if (!ready) {
+    timer.state.store(Timer::kFree, std::memory_order_release);
+    return -1;
+  }
+  timer.of = &estimate;
+  timer.activations = activations;
+  return first;
+}
+
+void Estimates::stop(int index, cu::CUstream stream) noexcept {
+  Timer& timer = timers_[index];
+  const bool recorded = real().cuEventRecord(timer.end, stream) == cu::CUDA_SUCCESS;
+  timer.state.store(recorded ? Timer::kRunning : Timer::kFree, std::memory_order_release);
+}
+
+void Estimates::collect(std::uint64_t activations, bool active, cu::CUcontext context) noexcept {
+  int not_yet = 0;  // each question to the driver costs half a microsecond: a few at a time
+  for (auto& timer : timers_) {
+    int running = Timer::kRunning;
+    if (not_yet >= 2) return;
+    if (timer.context != context || timer.state.load(std::memory_order_relaxed) != Timer::kRunning) continue;
+    if (!timer.state.compare_exchange_strong(running, Timer::kTaken, std::memory_order_acquire)) continue;
+    if (real().cuEventQuery(timer.end) != cu::CUDA_SUCCESS) {
+      timer.state.store(Timer::kRunning, std::memory_order_release);
+      ++not_yet;
+      continue;
+    }
+    float ms = 0;
+    Estimate& estimate = *timer.of;
+    if (real().cuEventElapsedTime(&ms, timer.start, timer.end) == cu::CUDA_SUCCESS && ms >= 0 && ms < 4000) {
+      const bool clean = !active && activations == timer.activations;
+      const bool take = clean || estimate.dropped.load(std::memory_order_relaxed) >= kDropsBeforeDoubt;
+      if (take) add_sample(estimate, static_cast<std::uint32_t>(ms * 1e6f));
+      if (take) estimate.dropped.store(0, std::memory_order_relaxed);
+      else estimate.dropped.fetch_add(1, std::memory_order_relaxed);
+    }
+    timer.state.store(Timer::kFree, std::memory_order_release);
+  }
+}
+
+}  // namespace cotenant

@@ -1,0 +1,59 @@
+// How long a kernel runs, learned while it runs: events around a few launches of each kernel and shape.
+// The first three sightings are timed, then one in so many. A sample during which some request was
+// active is dropped, unless nothing better comes for a long time.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "driver/abi.h"
+
+namespace cotenant {
+
+struct Estimate {
+  static constexpr std::uint32_t kSamples = 8;
+  std::atomic<std::uint64_t> key{0};
+  std::atomic<std::uint32_t> sightings{0};
+  std::atomic<std::uint32_t> samples{0};   // accepted
+  std::atomic<std::uint32_t> dropped{0};   // in a row
+  std::atomic<std::uint32_t> expected_ns{0};  // what budgets go by: a high quantile of the samples
+  std::atomic<std::uint32_t> recent_ns[kSamples]{};
+};
+
+// A pair of events around one launch.
+struct Timer {
+  enum State : int { kFree, kTaken, kRunning };
+  std::atomic<int> state{kFree};
+  cu::CUevent start{nullptr};
+  cu::CUevent end{nullptr};
+  cu::CUcontext context{nullptr};
+  Estimate* of{nullptr};
+  std::uint64_t activations{0};
+};
+
+class Estimates {
+ public:
+  // The entry of a key, made at its first sighting; null when the table is full.
+  [[nodiscard]] Estimate* find(std::uint64_t key) noexcept;
+
+  // What was learned of this key is void.
+  void forget(std::uint64_t key) noexcept;
+
+  // Begins timing on `stream` if this sighting should be timed; the timer's index, or -1.
+  [[nodiscard]] int start(Estimate& estimate, std::uint32_t every, cu::CUstream stream, cu::CUcontext context,
+                          std::uint64_t activations) noexcept;
+  void stop(int timer, cu::CUstream stream) noexcept;
+
+  // Looks at one running timer; `activations` and `active` say what high clients did meanwhile.
+  void collect(std::uint64_t activations, bool active, cu::CUcontext context) noexcept;
+
+ private:
+  static constexpr std::uint32_t kEntries = 8192;  // a power of two
+  static constexpr int kTimers = 32;
+  Estimate entries_[kEntries];
+  Timer timers_[kTimers];
+  std::atomic<std::uint32_t> used_{0};
+  std::atomic<std::uint32_t> next_{0};
+};
+
+}  // namespace cotenant

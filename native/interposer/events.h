@@ -1,0 +1,21 @@
+// What an event stands for: a stream, and how much of it had been submitted when it was recorded.
+#pragma once
+
+#include <cstdint>
+
+#include "driver/abi.h"
+
+namespace cotenant {
+
+struct Stream;
+
+struct EventMark {
+  Stream* stream;  // null: unknown, or recorded into a graph
+  std::uint64_t upto;
+};
+
+void event_recorded(cu::CUevent event, EventMark mark) noexcept;
+[[nodiscard]] EventMark event_mark(cu::CUevent event) noexcept;
+void event_destroyed(cu::CUevent event) noexcept;
+
+}  // namespace cotenant

@@ -1,0 +1,92 @@
+// The GPUs, contexts and streams that this process uses, each found by the driver's handle. Entries live
+// as long as the process (fixed pools, nothing is allocated on a launch), so a pointer to one stays good.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "driver/abi.h"
+#include "interposer/besteffort.h"
+#include "interposer/high.h"
+#include "interposer/link.h"
+#include "interposer/spin.h"
+
+namespace cotenant {
+
+struct Context;
+
+struct Gpu {
+  GpuIdentity identity;
+  std::atomic<Link*> link{nullptr};
+  HighGpu high;
+  BestEffortGpu best_effort;
+};
+
+// One stream of one context. The two special handles and the NULL stream are streams too: `key` is the
+// driver's handle, or one of the special values with the thread it belongs to.
+struct Stream {
+  std::atomic<std::uintptr_t> key{0};
+  cu::CUstream handle{nullptr};  // what calls of ours are given
+  Context* context{nullptr};
+  bool blocking{false};  // ordered with the legacy stream
+  std::uint32_t index{0};
+  HighStream high;
+  Lane lane;
+};
+
+struct Context {
+  std::atomic<cu::CUcontext> handle{nullptr};
+  Gpu* gpu{nullptr};
+  std::atomic<Stream*> legacy{nullptr};
+  std::atomic<std::uint32_t> blocking_streams{0};  // the legacy one included
+  ContextMapping mapping;                // best-effort: our pages as the GPU sees them
+  std::atomic<std::uint32_t*> tail_page{nullptr};  // high: a word per stream index, written by the GPU
+  cu::CUdeviceptr tail_device{0};
+};
+
+inline constexpr std::uint32_t kStreams = 1024;
+
+// How an entry point reads handle 0: plain names mean the legacy stream, _ptds and _ptsz names the
+// calling thread's own.
+enum class NullStream { kLegacy, kPerThread };
+
+// The stream a call goes to, or null when it cannot be known (no context, pool used up): the call then
+// passes without being looked at.
+[[nodiscard]] Stream* stream_of(cu::CUstream handle, NullStream meaning) noexcept;
+
+// The current context's legacy stream, or null.
+[[nodiscard]] Stream* legacy_stream() noexcept;
+
+// All streams seen so far: [0, stream_count()) of stream_at().
+[[nodiscard]] std::uint32_t stream_count() noexcept;
+[[nodiscard]] Stream& stream_at(std::uint32_t index) noexcept;
+
+// The driver destroyed this handle; it may come back as another stream.
+void forget_stream(cu::CUstream handle) noexcept;
+
+[[nodiscard]] Context* context_of(cu::CUcontext handle) noexcept;  // null when not seen
+[[nodiscard]] Context* current_context() noexcept;
+
+// The driver made or retained `handle` on `device`: attach to that GPU's agent. A best-effort process's
+// second GPU is refused: the error to return, else CUDA_SUCCESS.
+[[nodiscard]] cu::CUresult context_made(cu::CUcontext handle, cu::CUdevice device) noexcept;
+
+// Asked before the driver is: may this process use this GPU?
+[[nodiscard]] cu::CUresult may_use(cu::CUdevice device) noexcept;
+
+// The driver is about to destroy this context; everything known of it and its streams is void.
+void context_ends(cu::CUcontext handle) noexcept;
+// The primary context of this device is gone; its handle will be used again for the next one.
+void primary_ended(cu::CUdevice device) noexcept;
+
+// An entry point of a hooked family was handed out past us: counted, for `cotenant status`.
+void note_unhooked() noexcept;
+
+// For the helper thread: GPUs in use.
+[[nodiscard]] std::uint32_t gpu_count() noexcept;
+[[nodiscard]] Gpu& gpu_at(std::uint32_t index) noexcept;
+
+// In a forked child: as if this process had never used a GPU.
+void forget_gpus() noexcept;
+
+}  // namespace cotenant

@@ -1,0 +1,96 @@
+// A high client's side: when it is busy. Each stream counts what was submitted; an observed completion
+// says up to which count everything is done; the client is busy while some stream has more submitted
+// than done. Submitting never waits: the fast path is two counters and one flag.
+//
+// The count is taken twice: `begun` before the driver is called (the client is busy from that moment)
+// and `settled` after it returned. Observations use `settled` as it was when the observing call began,
+// so a launch that is on its way in another thread is never taken for finished.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "driver/abi.h"
+#include "interposer/spin.h"
+
+namespace cotenant {
+
+struct Gpu;
+struct Stream;
+struct Context;
+
+// "When this stream is done up to `at`, `other` is done up to `upto`": from events waited for, and from
+// the legacy stream's implicit order.
+struct Join {
+  Stream* other;
+  std::uint64_t at;
+  std::uint64_t upto;
+};
+
+// For applications that poll memory themselves: a number that the GPU writes behind their work.
+struct TailWord {
+  std::atomic<std::uint32_t> number{0};  // the last one enqueued
+  std::atomic<std::uint64_t> upto{0};    // `settled` when it was
+  std::atomic<std::uint64_t> at_ns{0};
+};
+
+struct HighStream {
+  static constexpr int kJoins = 12;
+  std::atomic<std::uint64_t> begun{0};
+  std::atomic<std::uint64_t> settled{0};
+  std::atomic<bool> busy{false};
+  std::uint64_t done{0};  // these two under HighGpu::lock
+  Join joins[kJoins]{};
+  TailWord tail;
+};
+
+struct HighGpu {
+  Spin lock;
+  std::uint32_t busy_streams{0};  // under lock, like the next three
+  std::uint64_t burst_start{0};
+  std::uint64_t learned_ns{0};  // a typical long burst: decays towards what is seen
+  std::uint32_t unobserved{0};  // bursts in a row that only the last resort ended
+  std::atomic<bool> tails{false};  // add sequence words behind this client's work
+  std::uint64_t quiet_count{0};    // the helper thread's: submissions at its last look,
+  std::uint64_t quiet_since{0};    // and since when there were no more
+};
+
+enum class Work { kLaunch, kCopy, kOrder };  // kOrder: a wait for another stream
+
+// Around the driver call that submits work to `stream`.
+void high_begin(Stream& stream, Work work) noexcept;
+void high_settle(Stream& stream) noexcept;
+
+// Everything in `stream` up to `upto` has been seen to be complete.
+void high_observe(Stream& stream, std::uint64_t upto) noexcept;
+
+// What was last begun on `stream` runs after `other` up to `upto`.
+void high_join(Stream& stream, Stream& other, std::uint64_t upto) noexcept;
+
+// The streams that an operation on the legacy stream, or a wait for a whole context, completes.
+struct Snapshot {
+  static constexpr int kMost = 64;
+  int count;
+  struct {
+    Stream* stream;
+    std::uint64_t upto;
+  } of[kMost];
+};
+void high_snapshot(const Context& context, bool blocking_only, Snapshot& into) noexcept;
+void high_observe(const Snapshot& snapshot) noexcept;
+
+// The last resort: everything counts as done though nobody saw it.
+void high_give_up(Gpu& gpu) noexcept;
+
+// tail.cpp. The helper thread's look at a client whose completions may go unobserved: reads the sequence
+// words, gives up after a long silence. True: look again soon.
+[[nodiscard]] bool high_tick(Gpu& gpu, std::uint64_t now) noexcept;
+
+// tail.cpp. Behind a graph launch, an asynchronous copy to the host or an event: a sequence word, if this
+// client needs it. From the application's thread, not while capturing.
+void high_tail(Stream& stream) noexcept;
+
+// The link was replaced: tell the new region what is true now.
+void high_republish(Gpu& gpu) noexcept;
+
+}  // namespace cotenant

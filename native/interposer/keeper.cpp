@@ -1,0 +1,78 @@
+#include "interposer/keeper.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <atomic>
+
+#include "interposer/clock.h"
+#include "interposer/gpu.h"
+#include "interposer/leaving.h"
+
+namespace cotenant {
+namespace {
+
+constexpr std::uint32_t kSoonUs = 1'000;
+constexpr std::uint32_t kLaterUs = 10'000;
+constexpr std::uint64_t kLinkEveryNs = 200'000'000;
+
+std::atomic<bool> started{false};
+
+// A best-effort client whose link changes: what is parked behind the old hold word must run.
+void adopt(Gpu& gpu, Link* fresh) noexcept {
+  if (role() == Role::kBestEffort) best_effort_enter(*fresh);
+  Link* old = gpu.link.exchange(fresh, std::memory_order_acq_rel);
+  if (role() == Role::kHigh) high_republish(gpu);
+  else if (old) best_effort_open(*old);
+}
+
+void keep_link(Gpu& gpu) noexcept {
+  Link* link = gpu.link.load(std::memory_order_acquire);
+  if (link && link->attached) {
+    if (!hung_up(*link)) return;
+    bool other_region = false;
+    if (reattach(*link, gpu.identity, other_region) || !other_region) return;
+  }
+  const Attachment again = attach(gpu.identity);
+  if (again.outcome == AttachOutcome::kAttached) adopt(gpu, again.link);
+}
+
+void* run(void*) {
+  std::uint64_t links_seen = now_ns();
+  for (;;) {
+    bool soon = false;
+    const std::uint64_t now = now_ns();
+    const bool links_due = now - links_seen >= kLinkEveryNs;
+    if (links_due) links_seen = now;
+    for (std::uint32_t i = 0; i < gpu_count(); ++i) {
+      Gpu& gpu = gpu_at(i);
+      soon = (role() == Role::kHigh ? high_tick(gpu, now) : best_effort_tick(gpu, now)) || soon;
+      if (links_due) keep_link(gpu);
+    }
+    if (const int signal = leaving_signal()) leave(signal);
+    nap_us(soon ? kSoonUs : kLaterUs);
+  }
+}
+
+}  // namespace
+
+void start_keeper() noexcept {
+  if (started.exchange(true)) return;
+  watch_for_leaving();
+  pthread_attr_t attributes;
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, 128 << 10);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the application's signals are its own threads' affair
+  pthread_t thread;
+  if (pthread_create(&thread, &attributes, run, nullptr) != 0) started.store(false);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+}
+
+void forget_keeper() noexcept { started.store(false); }
+
+}  // namespace cotenant

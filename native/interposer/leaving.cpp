@@ -1,0 +1,90 @@
+#include "interposer/leaving.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "interposer/clock.h"
+#include "interposer/entry.h"
+#include "interposer/gpu.h"
+
+namespace cotenant {
+namespace {
+
+constexpr std::uint64_t kDrainNs = 2'000'000'000;
+
+std::atomic<int> noted{0};
+
+void note(int signal) { noted.store(signal, std::memory_order_relaxed); }
+
+void watch(int signal) noexcept {
+  struct sigaction now {};
+  if (sigaction(signal, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) || now.sa_handler != SIG_DFL) return;
+  struct sigaction ours {};
+  ours.sa_handler = note;
+  ours.sa_flags = SA_RESTART;
+  sigaction(signal, &ours, nullptr);
+}
+
+// Still ours? The application may have set its own handler since: then the signal was its affair.
+bool still_watching(int signal) noexcept {
+  struct sigaction now {};
+  return sigaction(signal, nullptr, &now) == 0 && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == note;
+}
+
+bool drained() noexcept {
+  for (std::uint32_t i = 0; i < stream_count(); ++i) {
+    Stream& stream = stream_at(i);
+    if (stream.key.load(std::memory_order_relaxed) <= 2) continue;  // gone, or a special one: below
+    if (real().cuStreamQuery(stream.handle) == cu::CUDA_ERROR_NOT_READY) return false;
+  }
+  return true;
+}
+
+// The special streams need their context to be current in the asking thread.
+bool legacy_drained() noexcept {
+  for (std::uint32_t i = 0; i < stream_count(); ++i) {
+    Context* context = stream_at(i).context;
+    if (context->legacy.load(std::memory_order_acquire) != &stream_at(i)) continue;
+    cu::CUcontext popped = nullptr;
+    if (real().cuCtxPushCurrent_v2(context->handle.load()) != cu::CUDA_SUCCESS) continue;
+    const bool busy = real().cuStreamQuery(cu::stream_legacy()) == cu::CUDA_ERROR_NOT_READY;
+    if (real().cuCtxPopCurrent_v2(&popped) != cu::CUDA_SUCCESS || busy) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void watch_for_leaving() noexcept {
+  watch(SIGTERM);
+  watch(SIGINT);
+}
+
+int leaving_signal() noexcept { return noted.load(std::memory_order_relaxed); }
+
+void leave(int signal) noexcept {
+  if (!still_watching(signal)) {
+    noted.store(0, std::memory_order_relaxed);
+    return;
+  }
+  for (std::uint32_t i = 0; i < gpu_count(); ++i) gpu_at(i).best_effort.frozen.store(true);
+  const std::uint64_t until = now_ns() + kDrainNs;
+  while (now_ns() < until && !(drained() && legacy_drained())) {
+    for (std::uint32_t i = 0; i < gpu_count(); ++i)
+      if (role() == Role::kBestEffort && best_effort_tick(gpu_at(i), now_ns())) continue;
+    nap_us(1000);
+  }
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  sigaction(signal, &standard, nullptr);
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+  kill(getpid(), signal);
+}
+
+}  // namespace cotenant

@@ -1,0 +1,203 @@
+#include "interposer/link.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "interposer/liveness.h"
+
+namespace cotenant {
+namespace {
+
+using protocol::Hello;
+using protocol::HelloKind;
+using protocol::Region;
+using protocol::Welcome;
+using protocol::WelcomeStatus;
+
+constexpr int kStepMs = 500;
+
+// Descriptors of ours stay out of the numbers that programs hand out and close by habit.
+int out_of_the_way(int fd) noexcept {
+  const int high = fcntl(fd, F_DUPFD_CLOEXEC, 300);
+  if (high < 0) return fd;
+  close(fd);
+  return high;
+}
+
+int connect_to_agent() noexcept {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (environment().socket[0] == '\0') return -1;
+  std::memcpy(address.sun_path, environment().socket, sizeof address.sun_path);
+  address.sun_path[sizeof address.sun_path - 1] = '\0';
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -1;
+  const timeval limit{0, kStepMs * 1000};
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+    close(fd);
+    return -1;
+  }
+  return out_of_the_way(fd);
+}
+
+bool exchange(int fd, const Hello& hello, Welcome& welcome) noexcept {
+  if (send(fd, &hello, sizeof hello, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof hello)) return false;
+  std::size_t have = 0;
+  while (have < sizeof welcome) {
+    const ssize_t n = recv(fd, reinterpret_cast<char*>(&welcome) + have, sizeof welcome - have, 0);
+    if (n <= 0) return false;
+    have += static_cast<std::size_t>(n);
+  }
+  return welcome.magic == protocol::MESSAGE_MAGIC && welcome.version == protocol::VERSION;
+}
+
+Hello hello_for(const GpuIdentity& gpu, HelloKind kind) noexcept {
+  const Environment& env = environment();
+  Hello hello{};
+  hello.magic = protocol::MESSAGE_MAGIC;
+  hello.version = protocol::VERSION;
+  hello.kind = static_cast<std::uint32_t>(kind);
+  hello.class_ = static_cast<std::uint32_t>(env.client_class);
+  hello.pid = static_cast<std::uint32_t>(getpid());
+  hello.startTime = start_time_of(getpid());
+  hello.slot = -1;
+  hello.regionFd = -1;
+  hello.gpuIndex = gpu.ordinal;
+  hello.memoryQuota = env.memory_quota;
+  hello.sloP99Us = env.slo_p99_us;
+  hello.sloSlowdownPermille = env.slo_slowdown_permille;
+  std::memcpy(hello.gpuUuid, gpu.uuid, sizeof hello.gpuUuid);
+  std::memcpy(hello.name, env.name, sizeof hello.name);
+  std::memcpy(hello.gpuName, gpu.name, sizeof hello.gpuName);
+  hello.smCount = gpu.sm_count;
+  return hello;
+}
+
+// Opens the agent's descriptor as a file of our own and maps it; null unless it is a region of this
+// version, whole, and sealed so that nobody can shorten it while we are looking.
+Region* map_region(const Welcome& welcome, int& fd) noexcept {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%u/fd/%d", welcome.agentPid, welcome.regionFd);
+  fd = open(path, O_RDWR | O_CLOEXEC);
+  if (fd < 0) return nullptr;
+  fd = out_of_the_way(fd);
+  struct stat info{};
+  const int seals = fcntl(fd, F_GET_SEALS);
+  const bool whole = fstat(fd, &info) == 0 && info.st_size == static_cast<off_t>(sizeof(Region));
+  if (whole && seals >= 0 && (seals & F_SEAL_SHRINK) != 0) {
+    void* at = mmap(nullptr, sizeof(Region), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at != MAP_FAILED) {
+      auto* region = static_cast<Region*>(at);
+      const auto& header = region->header;
+      if (header.magic == protocol::MAGIC && header.version == protocol::VERSION && header.size == sizeof(Region))
+        return region;
+      munmap(at, sizeof(Region));
+    }
+  }
+  close(fd);
+  return nullptr;
+}
+
+Link* make_link(Region* region, std::uint32_t slot, int region_fd, int socket, bool attached) noexcept {
+  void* memory = std::malloc(sizeof(Link));
+  return memory ? new (memory) Link{region, slot, region_fd, socket, attached} : nullptr;
+}
+
+Attachment no_agent() noexcept { return {AttachOutcome::kNoAgent, nullptr, {}}; }
+
+}  // namespace
+
+Attachment attach(const GpuIdentity& gpu) noexcept {
+  const int fd = connect_to_agent();
+  if (fd < 0) return no_agent();
+  Welcome welcome{};
+  if (!exchange(fd, hello_for(gpu, HelloKind::kAttach), welcome)) {
+    close(fd);
+    return no_agent();
+  }
+  Attachment result{AttachOutcome::kRefused, nullptr, {}};
+  std::memcpy(result.reason, welcome.reason, sizeof result.reason);
+  result.reason[sizeof result.reason - 1] = '\0';
+  const bool high = environment().client_class == protocol::Class::kHigh;
+  const auto slots = static_cast<std::int32_t>(high ? protocol::MAX_HIGH : protocol::MAX_BEST_EFFORT);
+  if (welcome.status != static_cast<std::uint32_t>(WelcomeStatus::kOk) || welcome.slot < 0 ||
+      welcome.slot >= slots) {
+    close(fd);
+    return result;
+  }
+  int region_fd = -1;
+  Region* region = map_region(welcome, region_fd);
+  Link* link = region ? make_link(region, static_cast<std::uint32_t>(welcome.slot), region_fd, fd, true) : nullptr;
+  if (!link) {
+    close(fd);
+    std::snprintf(result.reason, sizeof result.reason,
+                  "the agent's shared memory cannot be used: another version, or another user's.");
+    return result;
+  }
+  return {AttachOutcome::kAttached, link, {}};
+}
+
+bool reattach(Link& link, const GpuIdentity& gpu, bool& other_region) noexcept {
+  other_region = false;
+  const int fd = connect_to_agent();
+  if (fd < 0) return false;
+  Hello hello = hello_for(gpu, HelloKind::kReattach);
+  hello.slot = static_cast<std::int32_t>(link.slot);
+  hello.regionFd = link.region_fd;
+  Welcome welcome{};
+  const bool answered = exchange(fd, hello, welcome);
+  if (answered && welcome.status == static_cast<std::uint32_t>(WelcomeStatus::kOk)) {
+    link.socket = fd;
+    return true;
+  }
+  other_region = answered;
+  close(fd);
+  return false;
+}
+
+bool hung_up(const Link& link) noexcept {
+  if (link.socket < 0) return true;
+  pollfd waiting{link.socket, POLLRDHUP, 0};
+  return poll(&waiting, 1, 0) > 0 && (waiting.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)) != 0;
+}
+
+void drop_in_child(const Link& link) noexcept {
+  if (link.socket >= 0) close(link.socket);
+  if (link.region_fd >= 0) close(link.region_fd);
+}
+
+Link* private_link() noexcept {
+  void* at = mmap(nullptr, sizeof(Region), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return nullptr;
+  auto* region = static_cast<Region*>(at);
+  auto& rules = region->settings;
+  rules.protect = 1;
+  rules.paused = 1;
+  rules.chunkUs = 200;
+  rules.chunkLaunches = 16;
+  rules.submitUs = 6000;
+  rules.submitLaunches = 256;
+  rules.turnUs = 5000;
+  rules.trickleAfterUs = 1000;
+  rules.trickleEveryUs = 10'000;
+  rules.unknownUs = 5000;
+  rules.sampleEvery = 64;
+  rules.copyPieceBytes = 2 << 20;
+  region->activity.registered = 1;
+  region->holds.hold[0] = 1;
+  return make_link(region, 0, -1, -1, false);
+}
+
+}  // namespace cotenant

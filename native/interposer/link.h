@@ -1,0 +1,60 @@
+// The connection of this process to the agent of the machine, for one GPU: the shared region, a slot in
+// it, and a socket whose hang-up tells the agent that the client has gone. A link never changes; when
+// the agent hands out another region a new link takes its place and the old one stays mapped for ever,
+// because some thread may still be looking at it.
+#pragma once
+
+#include <cstdint>
+
+#include "driver/abi.h"
+#include "generated/protocol.h"
+#include "interposer/process.h"
+
+namespace cotenant {
+
+struct Link {
+  protocol::Region* region;
+  std::uint32_t slot;
+  int region_fd;  // our own descriptor, from which a restarted agent finds the region again
+  int socket;     // -1: lost
+  bool attached;  // false: a private region, for a best-effort client without an agent
+
+  [[nodiscard]] protocol::HighSlot& high() const noexcept { return region->high[slot]; }
+  [[nodiscard]] protocol::BestEffortSlot& best_effort() const noexcept { return region->bestEffort[slot]; }
+  [[nodiscard]] std::atomic<std::uint32_t>& hold() const noexcept { return region->holds.hold[slot]; }
+  [[nodiscard]] std::uint32_t bit() const noexcept { return 1u << slot; }
+};
+
+// Which GPU, as the agent needs to know it.
+struct GpuIdentity {
+  int ordinal;
+  unsigned char uuid[16];
+  char name[64];
+  std::uint32_t sm_count;
+};
+
+enum class AttachOutcome { kAttached, kNoAgent, kRefused };
+
+struct Attachment {
+  AttachOutcome outcome;
+  Link* link;        // kAttached
+  char reason[200];  // kRefused: the agent's own words
+};
+
+// Connects, says hello, maps the region. Bounded: half a second for each step. No driver call.
+[[nodiscard]] Attachment attach(const GpuIdentity& gpu) noexcept;
+
+// After the agent restarted: says hello again with the slot and region we have. True: `link.socket` is
+// connected again. False: no agent yet, or it serves another region (`other_region`).
+[[nodiscard]] bool reattach(Link& link, const GpuIdentity& gpu, bool& other_region) noexcept;
+
+// Whether the agent's end of the socket is closed.
+[[nodiscard]] bool hung_up(const Link& link) noexcept;
+
+// In a forked child: the parent's descriptors. Its mapping stays; nothing looks at it any more.
+void drop_in_child(const Link& link) noexcept;
+
+// A region of our own in which everything is paused: a best-effort client that sees no agent crawls.
+[[nodiscard]] Link* private_link() noexcept;
+
+}  // namespace cotenant

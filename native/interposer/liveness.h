@@ -1,0 +1,17 @@
+// Whether a process still is the one we knew: its pid may have been given to another.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+namespace cotenant {
+
+// Field 22 of /proc/PID/stat, clock ticks since boot; 0 when there is no such process.
+[[nodiscard]] std::uint64_t start_time_of(pid_t pid) noexcept;
+
+[[nodiscard]] inline bool alive(pid_t pid, std::uint64_t start_time) noexcept {
+  return pid > 0 && start_time_of(pid) == start_time;
+}
+
+}  // namespace cotenant

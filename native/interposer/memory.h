@@ -1,0 +1,130 @@
+// Allocation: the quota of a best-effort client, whatever family it allocates by.
+#pragma once
+
+#include "interposer/behaviour.h"
+#include "interposer/launches.h"
+#include "interposer/quota.h"
+
+namespace cotenant {
+
+// `allocate` is the driver call, `handle` reads what it made.
+template <class Allocate, class Handle>
+cu::CUresult charged(std::uint64_t bytes, Allocate allocate, Handle handle) noexcept {
+  if (!quota_counts()) return allocate();
+  if (!quota_reserve(bytes)) return cu::CUDA_ERROR_OUT_OF_MEMORY;
+  const cu::CUresult result = allocate();
+  if (result == cu::CUDA_SUCCESS) quota_charge(handle(), bytes);
+  else quota_unreserve(bytes);
+  return result;
+}
+
+// Pointer out, size second: cuMemAlloc, managed, stream-ordered, from a pool.
+template <Entry E>
+struct Allocate {
+  template <class... More>
+  static cu::CUresult call(cu::CUdeviceptr* pointer, std::size_t bytes, More... more) noexcept {
+    return charged(bytes, [&] { return driver_call<E>(pointer, bytes, more...); },
+                   [&] { return pointer ? *pointer : 0; });
+  }
+};
+
+template <Entry E>
+struct Free {
+  template <class Handle, class... More>
+  static cu::CUresult call(Handle handle, More... more) noexcept {
+    const cu::CUresult result = driver_call<E>(handle, more...);
+    if (result == cu::CUDA_SUCCESS) quota_release(static_cast<std::uint64_t>(as_number(handle)));
+    return result;
+  }
+
+ private:
+  static std::uint64_t as_number(std::uint64_t handle) noexcept { return handle; }
+  static std::uint64_t as_number(const void* handle) noexcept { return reinterpret_cast<std::uintptr_t>(handle); }
+};
+
+BEHAVES(cuMemAlloc_v2, Allocate)
+BEHAVES(cuMemAllocManaged, Allocate)
+BEHAVES(cuMemAllocAsync, Allocate)
+BEHAVES(cuMemAllocAsync_ptsz, Allocate)
+BEHAVES(cuMemAllocFromPoolAsync, Allocate)
+BEHAVES(cuMemAllocFromPoolAsync_ptsz, Allocate)
+BEHAVES(cuMemFree_v2, Free)
+BEHAVES(cuMemFreeAsync, Free)
+BEHAVES(cuMemFreeAsync_ptsz, Free)
+BEHAVES(cuMemRelease, Free)
+BEHAVES(cuArrayDestroy, Free)
+BEHAVES(cuMipmappedArrayDestroy, Free)
+
+[[nodiscard]] std::uint64_t array_bytes(unsigned format, unsigned channels, std::uint64_t width, std::uint64_t height,
+                                        std::uint64_t depth) noexcept;
+
+template <>
+struct Behaviour<Entry::cuMemAllocPitch_v2> {
+  static cu::CUresult call(cu::CUdeviceptr* pointer, std::size_t* pitch, std::size_t width, std::size_t height,
+                           unsigned element) noexcept {
+    // Rows are padded to 512 bytes on every GPU so far.
+    const std::uint64_t padded = (std::uint64_t{width} + 511) / 512 * 512;
+    return charged(padded * height,
+                   [&] { return driver_call<Entry::cuMemAllocPitch_v2>(pointer, pitch, width, height, element); },
+                   [&] { return pointer ? *pointer : 0; });
+  }
+};
+
+template <>
+struct Behaviour<Entry::cuMemCreate> {
+  static cu::CUresult call(cu::CUmemGenericAllocationHandle* handle, std::size_t bytes,
+                           const cu::CUmemAllocationProp* properties, unsigned long long flags) noexcept {
+    const auto forward = [&] { return driver_call<Entry::cuMemCreate>(handle, bytes, properties, flags); };
+    // Host memory is not the GPU's.
+    if (!properties || properties->location.type != cu::CU_MEM_LOCATION_TYPE_DEVICE) return forward();
+    return charged(bytes, forward, [&] { return handle ? *handle : 0; });
+  }
+};
+
+template <Entry E>
+struct MakeArray {
+  template <class Array, class Descriptor, class... Levels>
+  static cu::CUresult call(Array* array, const Descriptor* d, Levels... levels) noexcept {
+    const auto forward = [&] { return driver_call<E>(array, d, levels...); };
+    if (!d) return forward();
+    const std::uint64_t base = array_bytes(d->Format, d->NumChannels, d->Width, d->Height, depth(d));
+    // A whole chain of mipmaps is at most a third more than its base.
+    return charged(sizeof...(levels) ? base + base / 3 : base, forward,
+                   [&] { return array ? reinterpret_cast<std::uintptr_t>(*array) : 0; });
+  }
+
+ private:
+  static std::uint64_t depth(const cu::CUDA_ARRAY_DESCRIPTOR*) noexcept { return 0; }
+  static std::uint64_t depth(const cu::CUDA_ARRAY3D_DESCRIPTOR* d) noexcept { return d->Depth; }
+};
+
+BEHAVES(cuArrayCreate_v2, MakeArray)
+BEHAVES(cuArray3DCreate_v2, MakeArray)
+BEHAVES(cuMipmappedArrayCreate, MakeArray)
+
+template <>
+struct Behaviour<Entry::cuMemGetInfo_v2> {
+  static cu::CUresult call(std::size_t* free_bytes, std::size_t* total_bytes) noexcept {
+    const cu::CUresult result = driver_call<Entry::cuMemGetInfo_v2>(free_bytes, total_bytes);
+    std::uint64_t left = free_bytes ? *free_bytes : ~0ull;
+    std::uint64_t total = total_bytes ? *total_bytes : ~0ull;
+    if (result == cu::CUDA_SUCCESS && quota_view(left, total)) {
+      if (free_bytes) *free_bytes = left;
+      if (total_bytes) *total_bytes = total;
+    }
+    return result;
+  }
+};
+
+template <>
+struct Behaviour<Entry::cuDeviceTotalMem_v2> {
+  static cu::CUresult call(std::size_t* bytes, cu::CUdevice device) noexcept {
+    const cu::CUresult result = driver_call<Entry::cuDeviceTotalMem_v2>(bytes, device);
+    std::uint64_t left = ~0ull;
+    std::uint64_t total = bytes ? *bytes : ~0ull;
+    if (result == cu::CUDA_SUCCESS && bytes && quota_view(left, total)) *bytes = total;
+    return result;
+  }
+};
+
+}  // namespace cotenant

@@ -1,0 +1,53 @@
+#include "interposer/process.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cstdarg>
+#include <cstdio>
+
+#include "interposer/gpu.h"
+#include "interposer/spin.h"
+
+namespace cotenant {
+namespace {
+
+Environment env;
+Spin deciding;
+
+// A child of fork has the parent's mappings and descriptors but is not the client: it lets go of all.
+void in_child() { forget_gpus(); }
+
+}  // namespace
+
+std::atomic<Role> decided_role{Role::kUndecided};
+
+Role decide_role() noexcept {
+  Locked lock(deciding);
+  Role known = decided_role.load(std::memory_order_relaxed);
+  if (known != Role::kUndecided) return known;
+  env = read_environment();
+  known = env.client_class == protocol::Class::kHigh         ? Role::kHigh
+          : env.client_class == protocol::Class::kBestEffort ? Role::kBestEffort
+                                                             : Role::kNone;
+  if (known != Role::kNone) pthread_atfork(nullptr, nullptr, in_child);
+  decided_role.store(known, std::memory_order_release);
+  return known;
+}
+
+const Environment& environment() noexcept { return env; }
+
+void tell(const char* format, ...) noexcept {
+  char line[512];
+  int used = std::snprintf(line, sizeof line, "cotenant: ");
+  va_list arguments;
+  va_start(arguments, format);
+  const int more = std::vsnprintf(line + used, sizeof line - static_cast<std::size_t>(used) - 1, format, arguments);
+  va_end(arguments);
+  if (more > 0) used += more;
+  if (used > static_cast<int>(sizeof line) - 2) used = static_cast<int>(sizeof line) - 2;
+  line[used++] = '\n';
+  if (write(STDERR_FILENO, line, static_cast<std::size_t>(used)) < 0) return;  // nobody to tell
+}
+
+}  // namespace cotenant

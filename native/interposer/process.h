@@ -1,0 +1,27 @@
+// What this process is to us: its role, decided once, and what a fork takes away.
+#pragma once
+
+#include <atomic>
+
+#include "interposer/environment.h"
+
+namespace cotenant {
+
+enum class Role : int { kUndecided, kNone, kHigh, kBestEffort };
+
+extern std::atomic<Role> decided_role;
+[[nodiscard]] Role decide_role() noexcept;
+
+// The role of this process. Decided at its first use of a driver name; no file, thread or connection
+// exists before a context does.
+[[nodiscard]] inline Role role() noexcept {
+  const Role known = decided_role.load(std::memory_order_relaxed);
+  return known == Role::kUndecided ? decide_role() : known;
+}
+
+[[nodiscard]] const Environment& environment() noexcept;
+
+// One line on stderr, never on stdout. For what a person must know: refusals, a missing agent.
+void tell(const char* format, ...) noexcept __attribute__((format(printf, 1, 2)));
+
+}  // namespace cotenant

@@ -1,0 +1,160 @@
+// The helper thread's part of a best-effort client. The fast path is elsewhere (high clients store the
+// hold words themselves); here is what must happen though nobody else does it: turns among best-effort
+// clients, the trickle in a long pause, and holds left wrong by somebody who was killed in between.
+#include <algorithm>
+
+#include "interposer/clock.h"
+#include "interposer/gpu.h"
+#include "interposer/liveness.h"
+
+namespace cotenant {
+namespace {
+
+using protocol::Region;
+
+constexpr std::uint64_t kStaleTurnNs = 100'000'000;   // a holder silent for so long has gone
+constexpr std::uint64_t kCheckLivesNs = 250'000'000;  // a pause so long deserves a look at its cause
+constexpr std::uint64_t kTrickleLimitNs = 5'000'000;  // a trickle ends by itself after this
+
+std::uint32_t next_waiting(std::uint32_t waiting, std::uint32_t after) noexcept {
+  for (std::uint32_t i = 1; i <= protocol::MAX_BEST_EFFORT; ++i) {
+    const std::uint32_t slot = (after + i) % protocol::MAX_BEST_EFFORT;
+    if (waiting & (1u << slot)) return slot;
+  }
+  return after;
+}
+
+// A request may begin between the look and the store: look again after opening.
+void open_word(Region& region, std::uint32_t slot) noexcept {
+  region.holds.hold[slot].store(0, std::memory_order_seq_cst);
+  const bool held = region.activity.active.load(std::memory_order_seq_cst) != 0 &&
+                    region.settings.protect.load(std::memory_order_relaxed) &&
+                    region.settings.whenActive.load(std::memory_order_relaxed) ==
+                        static_cast<std::uint32_t>(protocol::WhenActive::kWait);
+  if (held) region.holds.hold[slot].store(1, std::memory_order_seq_cst);
+}
+
+// The mirror image: whoever would open it may have looked just before we closed it.
+void close_word(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
+  link.hold().store(1, std::memory_order_seq_cst);
+  if (release(rules, best_effort_seen(gpu, link, now_ns())) == Answer::kRun) open_word(*link.region, link.slot);
+}
+
+void give_turn(const Link& link, std::uint32_t to, std::uint64_t now) noexcept {
+  Region& region = *link.region;
+  if (to == link.slot) return;
+  link.hold().store(1, std::memory_order_seq_cst);
+  region.activity.turnSince.store(now, std::memory_order_relaxed);
+  region.activity.turn.store(to, std::memory_order_seq_cst);
+  if (region.activity.active.load(std::memory_order_seq_cst) == 0) open_word(region, to);
+}
+
+void take_turns(const Link& link, const Rules& rules, bool backlog, std::uint64_t now) noexcept {
+  auto& activity = link.region->activity;
+  const std::uint32_t waiting = activity.waiting.load(std::memory_order_relaxed);
+  std::uint32_t holder = activity.turn.load(std::memory_order_relaxed);
+  const std::uint64_t since = activity.turnSince.load(std::memory_order_relaxed);
+  const std::uint64_t held = now > since ? now - since : 0;
+  if (holder == link.slot) {
+    const bool others = (waiting & ~link.bit()) != 0;
+    if (others && (!backlog || held > std::uint64_t{rules.turn_us} * 1000))
+      give_turn(link, next_waiting(waiting, link.slot), now);
+    return;
+  }
+  if (!backlog) return;
+  const bool gone = holder >= protocol::MAX_BEST_EFFORT || (waiting & (1u << holder)) == 0;
+  const bool stale = held > std::uint64_t{rules.turn_us} * 1000 + kStaleTurnNs;
+  if ((gone || stale) && activity.turn.compare_exchange_strong(holder, link.slot, std::memory_order_seq_cst))
+    activity.turnSince.store(now, std::memory_order_relaxed);
+}
+
+// Bits of high clients that were killed while busy, when no agent is there to clear them.
+void bury_the_dead(Region& region) noexcept {
+  const std::uint32_t active = region.activity.active.load(std::memory_order_seq_cst);
+  for (std::uint32_t i = 0; i < protocol::MAX_HIGH; ++i) {
+    if ((active & (1u << i)) == 0) continue;
+    const auto& slot = region.high[i];
+    const auto pid = static_cast<pid_t>(slot.pid.load(std::memory_order_relaxed));
+    // In another PID namespace nobody is visible: then only the agent may judge.
+    if (slot.state.load(std::memory_order_acquire) == 0 || !alive(pid, slot.startTime.load(std::memory_order_relaxed)))
+      region.activity.active.fetch_and(~(1u << i), std::memory_order_seq_cst);
+  }
+}
+
+void account(BestEffortGpu& own, protocol::BestEffortSlot& slot, Answer answer, bool backlog, std::uint64_t now) noexcept {
+  const std::uint64_t passed = own.last_tick && now > own.last_tick ? now - own.last_tick : 0;
+  own.last_tick = now;
+  if (!backlog) {
+    if (answer == Answer::kRun) slot.emptyNs.fetch_add(passed, std::memory_order_relaxed);
+    return;
+  }
+  if (answer == Answer::kNotMyTurn) slot.turnNs.fetch_add(passed, std::memory_order_relaxed);
+  if (answer == Answer::kHeldByHigh || answer == Answer::kPaused)
+    slot.heldNs.fetch_add(passed, std::memory_order_relaxed);
+}
+
+std::uint32_t borders_passed(const Gpu& gpu) noexcept {
+  std::uint32_t sum = 0;
+  for (std::uint32_t i = 0; i < stream_count(); ++i)
+    if (stream_at(i).context->gpu == &gpu) sum += stream_at(i).lane.passed.load(std::memory_order_relaxed);
+  return sum;
+}
+
+// One chunk: opened here, closed again when a border was passed.
+void trickle(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
+  auto& own = gpu.best_effort;
+  own.trickling = true;
+  own.trickled_at = now;
+  own.trickle_from = borders_passed(gpu);
+  link.best_effort().trickles.fetch_add(1, std::memory_order_relaxed);
+  link.hold().store(0, std::memory_order_seq_cst);
+}
+
+}  // namespace
+
+bool best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
+  const Link* link = gpu.link.load(std::memory_order_acquire);
+  if (!link) return false;
+  Region& region = *link->region;
+  BestEffortGpu& own = gpu.best_effort;
+  auto& slot = link->best_effort();
+  const Rules rules = read_rules(region.settings);
+  const Outstanding out = best_effort_outstanding(gpu);
+  const bool gated = rules.paused || (rules.protect && region.activity.registered.load(std::memory_order_relaxed));
+  const bool backlog = gated && (out.launches > 0 || own.callers_waiting.load(std::memory_order_relaxed) > 0);
+
+  const std::uint64_t submitted = slot.submittedNs.load(std::memory_order_relaxed);
+  slot.finishedNs.store(gated && submitted > out.ns ? submitted - out.ns : submitted, std::memory_order_relaxed);
+  slot.releasedNs.store(backlog ? std::min<std::uint64_t>(out.ns, std::uint64_t{rules.chunk_us} * 1000) : 0,
+                        std::memory_order_relaxed);
+  if (backlog) region.activity.waiting.fetch_or(link->bit(), std::memory_order_relaxed);
+  else region.activity.waiting.fetch_and(~link->bit(), std::memory_order_relaxed);
+  if (rules.isolated) take_turns(*link, rules, backlog, now);
+
+  Seen seen = best_effort_seen(gpu, *link, now);
+  const bool held = link->hold().load(std::memory_order_seq_cst) != 0;
+  // A pause that was interrupted since the last look is a new pause.
+  const std::uint64_t idle_since = region.activity.idleSince.load(std::memory_order_relaxed);
+  if (!backlog || (!held && !own.trickling)) own.held_since = 0;
+  else if (own.held_since == 0 || idle_since > own.held_since) own.held_since = now;
+  if (own.held_since) {
+    seen.held_us = (now - own.held_since) / 1000;
+    seen.trickled_us = (now - own.trickled_at) / 1000;
+    if (now - own.held_since > kCheckLivesNs) bury_the_dead(region);
+  }
+  const Answer answer = release(rules, seen);
+  account(own, slot, answer, backlog, now);
+
+  if (own.trickling) {
+    if (borders_passed(gpu) == own.trickle_from && now - own.trickled_at < kTrickleLimitNs) return true;
+    own.trickling = false;
+    if (answer != Answer::kRun) close_word(gpu, *link, rules);
+    return true;
+  }
+  if (answer == Answer::kTrickle && backlog) trickle(gpu, *link, now);
+  else if (answer == Answer::kRun && held) open_word(region, link->slot);
+  else if (answer != Answer::kRun && answer != Answer::kTrickle && !held) close_word(gpu, *link, rules);
+  return backlog;
+}
+
+}  // namespace cotenant

@@ -1,0 +1,186 @@
+// Calls that show completion, calls that order streams, and stream capture.
+#pragma once
+
+#include "interposer/behaviour.h"
+#include "interposer/events.h"
+#include "interposer/launches.h"
+
+namespace cotenant {
+
+// Synchronise and query alike: on success everything submitted before the call began is complete.
+template <Entry E>
+struct StreamWait {
+  static cu::CUresult call(cu::CUstream handle) noexcept {
+    if (capturing(handle, null_stream<E>())) return driver_call<E>(handle);
+    Stream* stream = stream_of(handle, null_stream<E>());
+    if (!stream) return driver_call<E>(handle);
+    const std::uint64_t upto = stream->high.settled.load(std::memory_order_acquire);
+    const std::uint64_t launches = stream->lane.launches.load(std::memory_order_relaxed);
+    const cu::CUresult result = driver_call<E>(handle);
+    if (result != cu::CUDA_SUCCESS) return result;
+    if (role() == Role::kHigh) high_observe(*stream, upto);
+    else if (stream->lane.launches.load(std::memory_order_relaxed) == launches) best_effort_drained(*stream);
+    return result;
+  }
+};
+
+template <Entry E>
+struct EventRecord {
+  template <class... Flags>
+  static cu::CUresult call(cu::CUevent event, cu::CUstream handle, Flags... flags) noexcept {
+    if (capturing(handle, null_stream<E>())) {
+      event_destroyed(event);  // it stands for a place in a graph now
+      return driver_call<E>(event, handle, flags...);
+    }
+    Stream* stream = stream_of(handle, null_stream<E>());
+    if (!stream) return driver_call<E>(event, handle, flags...);
+    const std::uint64_t upto = role() == Role::kHigh ? stream->high.settled.load(std::memory_order_acquire)
+                                                     : stream->lane.launches.load(std::memory_order_relaxed);
+    const cu::CUresult result = driver_call<E>(event, handle, flags...);
+    if (result != cu::CUDA_SUCCESS) return result;
+    event_recorded(event, {stream, upto});
+    if (role() == Role::kHigh) high_tail(*stream);
+    return result;
+  }
+};
+
+template <Entry E>
+struct EventWait {
+  static cu::CUresult call(cu::CUevent event) noexcept {
+    const EventMark mark = event_mark(event);
+    const cu::CUresult result = driver_call<E>(event);
+    if (result != cu::CUDA_SUCCESS || !mark.stream) return result;
+    if (role() == Role::kHigh) high_observe(*mark.stream, mark.upto);
+    else if (mark.stream->lane.launches.load(std::memory_order_relaxed) == mark.upto) best_effort_drained(*mark.stream);
+    return result;
+  }
+};
+
+// A stream that waits for another's event: when it is seen complete, so is the other up to the event.
+template <Entry E>
+struct StreamJoin {
+  static cu::CUresult call(cu::CUstream handle, cu::CUevent event, unsigned flags) noexcept {
+    const auto forward = [&] { return driver_call<E>(handle, event, flags); };
+    if (role() != Role::kHigh || capturing(handle, null_stream<E>())) return forward();
+    const EventMark mark = event_mark(event);
+    if (!mark.stream || !mark.stream->high.busy.load(std::memory_order_relaxed)) return forward();
+    Stream* stream = stream_of(handle, null_stream<E>());
+    if (!stream || stream == mark.stream) return forward();
+    high_begin(*stream, Work::kOrder);
+    high_join(*stream, *mark.stream, mark.upto);
+    const cu::CUresult result = forward();
+    high_settle(*stream);
+    return result;
+  }
+};
+
+template <class Call>
+cu::CUresult wait_for_context(const Context* context, Call call) noexcept {
+  if (!context) return call();
+  Snapshot snapshot{};
+  if (role() == Role::kHigh) high_snapshot(*context, false, snapshot);
+  const cu::CUresult result = call();
+  if (result != cu::CUDA_SUCCESS) return result;
+  if (role() == Role::kHigh) high_observe(snapshot);
+  else best_effort_drained(*context);
+  return result;
+}
+
+template <Entry E>
+struct CaptureBegin {
+  template <class... A>
+  static cu::CUresult call(A... arguments) noexcept {
+    const cu::CUresult result = driver_call<E>(arguments...);
+    if (result == cu::CUDA_SUCCESS) capture_began();
+    return result;
+  }
+};
+
+template <Entry E>
+struct CaptureEnd {
+  static cu::CUresult call(cu::CUstream stream, cu::CUgraph* graph) noexcept {
+    const bool was = capturing(stream, null_stream<E>());
+    const cu::CUresult result = driver_call<E>(stream, graph);
+    if (was) capture_ended();  // also when it was invalidated: the stream is out of capture now
+    return result;
+  }
+};
+
+template <Entry E>
+struct EventDestroy {
+  static cu::CUresult call(cu::CUevent event) noexcept {
+    event_destroyed(event);
+    return driver_call<E>(event);
+  }
+};
+
+// Made streams are looked at when they are first used.
+template <Entry E>
+struct PassOn {
+  template <class... A>
+  static cu::CUresult call(A... arguments) noexcept {
+    return driver_call<E>(arguments...);
+  }
+};
+
+BEHAVES(cuStreamSynchronize, StreamWait)
+BEHAVES(cuStreamSynchronize_ptsz, StreamWait)
+BEHAVES(cuStreamQuery, StreamWait)
+BEHAVES(cuStreamQuery_ptsz, StreamWait)
+BEHAVES(cuEventSynchronize, EventWait)
+BEHAVES(cuEventQuery, EventWait)
+BEHAVES(cuEventRecord, EventRecord)
+BEHAVES(cuEventRecord_ptsz, EventRecord)
+BEHAVES(cuEventRecordWithFlags, EventRecord)
+BEHAVES(cuEventRecordWithFlags_ptsz, EventRecord)
+BEHAVES(cuStreamWaitEvent, StreamJoin)
+BEHAVES(cuStreamWaitEvent_ptsz, StreamJoin)
+BEHAVES(cuStreamBeginCapture_v2, CaptureBegin)
+BEHAVES(cuStreamBeginCapture_v2_ptsz, CaptureBegin)
+BEHAVES(cuStreamBeginCaptureToGraph, CaptureBegin)
+BEHAVES(cuStreamBeginCaptureToGraph_ptsz, CaptureBegin)
+BEHAVES(cuStreamEndCapture, CaptureEnd)
+BEHAVES(cuStreamEndCapture_ptsz, CaptureEnd)
+BEHAVES(cuEventDestroy, EventDestroy)
+BEHAVES(cuEventDestroy_v2, EventDestroy)
+BEHAVES(cuStreamCreate, PassOn)
+BEHAVES(cuStreamCreateWithPriority, PassOn)
+BEHAVES(cuGreenCtxStreamCreate, PassOn)
+BEHAVES(cuGraphInstantiateWithFlags, PassOn)
+BEHAVES(cuGraphInstantiateWithParams, PassOn)
+BEHAVES(cuGraphInstantiateWithParams_ptsz, PassOn)
+
+template <>
+struct Behaviour<Entry::cuStreamDestroy_v2> {
+  static cu::CUresult call(cu::CUstream stream) noexcept {
+    forget_stream(stream);  // before the driver can hand the same handle out again
+    return driver_call<Entry::cuStreamDestroy_v2>(stream);
+  }
+};
+
+template <>
+struct Behaviour<Entry::cuCtxSynchronize> {
+  static cu::CUresult call() noexcept {
+    return wait_for_context(captures_open() ? nullptr : current_context(),
+                            [] { return driver_call<Entry::cuCtxSynchronize>(); });
+  }
+};
+
+template <>
+struct Behaviour<Entry::cuCtxSynchronize_v2> {
+  static cu::CUresult call(cu::CUcontext context) noexcept {
+    return wait_for_context(context_of(context), [&] { return driver_call<Entry::cuCtxSynchronize_v2>(context); });
+  }
+};
+
+// The handle may come back as another graph: what was learned of this one is void.
+template <>
+struct Behaviour<Entry::cuGraphExecDestroy> {
+  static cu::CUresult call(cu::CUgraphExec graph) noexcept {
+    if (role() == Role::kBestEffort)
+      for (std::uint32_t i = 0; i < gpu_count(); ++i) gpu_at(i).best_effort.estimates.forget(graph_key(graph));
+    return driver_call<Entry::cuGraphExecDestroy>(graph);
+  }
+};
+
+}  // namespace cotenant

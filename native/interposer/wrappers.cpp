@@ -1,0 +1,32 @@
+// The exports: one function for each replaced entry point, with the driver's own name and signature.
+#include "interposer/contexts.h"
+#include "interposer/copies.h"
+#include "interposer/launches.h"
+#include "interposer/memory.h"
+#include "interposer/waits.h"
+
+namespace cotenant {
+
+// Copies and fills: whatever entries.def calls so. Everything else is specialised in its family's header.
+template <Entry E>
+struct Behaviour : Copy<E> {
+  static_assert(Traits<E>::name.substr(0, 8) == "cuMemcpy" || Traits<E>::name.substr(0, 8) == "cuMemset",
+                "an entry point without a behaviour");
+};
+
+namespace cu {
+
+#define HOOK(symbol, params, args)                                                \
+  extern "C" __attribute__((visibility("default"))) CUresult symbol params {      \
+    if (!load_driver(nullptr)) return CUDA_ERROR_NOT_INITIALIZED;                 \
+    if (!real().symbol) return CUDA_ERROR_NOT_FOUND;                              \
+    if (role() == Role::kNone) return real().symbol args;                         \
+    return Behaviour<Entry::symbol>::call args;                                   \
+  }
+#define CALL(symbol, params, args)
+#include "driver/entries.def"
+#undef HOOK
+#undef CALL
+
+}  // namespace cu
+}  // namespace cotenant

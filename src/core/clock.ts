@@ -1,0 +1,23 @@
+// Time as an argument: the agent gets the system's clock, its tests one they turn by hand.
+import type { Micros } from "./units.ts";
+
+export interface Clock {
+  /** Monotonic nanoseconds: CLOCK_MONOTONIC, the clock the clients write into shared memory. */
+  now(): number;
+  /** Runs again and again until the returned function is called. */
+  every(period: Micros, run: () => void): () => void;
+  /** Runs once, unless the returned function is called first. */
+  after(delay: Micros, run: () => void): () => void;
+}
+
+export const systemClock: Clock = {
+  now: () => Number(process.hrtime.bigint()),
+  every(period, run) {
+    const timer = setInterval(run, period / 1000);
+    return () => clearInterval(timer);
+  },
+  after(delay, run) {
+    const timer = setTimeout(run, delay / 1000);
+    return () => clearTimeout(timer);
+  },
+};

@@ -1,0 +1,229 @@
+// The gate and the histogram through the library that the model uses; properties over all inputs.
+import fc from "fast-check";
+import koffi from "koffi";
+import { describe, expect, test } from "vitest";
+import { bucketCount, bucketOf, bucketStart, quantile, Settings, view } from "#protocol";
+
+const library = koffi.load("build/native/libcotenant-gate.so");
+const releaseOf = library.func("uint32_t cotenant_release(void*, uint64_t*)");
+const admitOf = library.func("uint32_t cotenant_admit(void*, uint64_t*, uint32_t*)");
+const closesOf = library.func("uint32_t cotenant_closes(void*, uint32_t*, uint32_t*)");
+const nativeBucketOf = library.func("uint32_t cotenant_bucket_of(uint64_t)");
+
+const answers = ["run", "trickle", "high", "paused", "turn", "ahead"] as const;
+
+interface Seen {
+  registered: boolean;
+  active: boolean;
+  highClass: number;
+  idleUs: number;
+  myTurn: boolean;
+  heldUs: number;
+  trickledUs: number;
+  aheadUs: number;
+  kernelsOut: number;
+}
+interface Item {
+  us: number;
+  known: boolean;
+  kernelClass: number;
+  sms: number;
+}
+type Rules = Partial<Record<keyof (typeof Settings)["fields"], number>>;
+
+const strict: Rules = {
+  protect: 1,
+  isolated: 1,
+  chunkUs: 200,
+  chunkLaunches: 16,
+  submitUs: 6000,
+  submitLaunches: 256,
+  turnUs: 5000,
+  trickleAfterUs: 250_000,
+  trickleEveryUs: 10_000,
+  unknownUs: 5000,
+};
+const quiet: Seen = {
+  registered: true,
+  active: false,
+  highClass: 0,
+  idleUs: 1e9,
+  myTurn: true,
+  heldUs: 0,
+  trickledUs: 0,
+  aheadUs: 0,
+  kernelsOut: 0,
+};
+const small: Item = { us: 20, known: true, kernelClass: 0, sms: 0 };
+
+function settings(rules: Rules): Uint8Array {
+  const buffer = new ArrayBuffer(Settings.size);
+  Object.assign(view(Settings, buffer), rules);
+  return new Uint8Array(buffer);
+}
+const seenWords = (seen: Seen) => BigUint64Array.from(Object.values(seen).map((v) => BigInt(v)));
+const itemWords = (item: Item) => Uint32Array.from(Object.values(item).map(Number));
+
+const release = (rules: Rules, seen: Partial<Seen>) =>
+  answers[releaseOf(settings(rules), seenWords({ ...quiet, ...seen }))];
+const admit = (rules: Rules, seen: Partial<Seen>, item: Partial<Item> = {}) =>
+  answers[
+    admitOf(settings(rules), seenWords({ ...quiet, ...seen }), itemWords({ ...small, ...item }))
+  ];
+const closes = (rules: Rules, us: number, launches: number, item: Partial<Item> = {}) =>
+  closesOf(settings(rules), Uint32Array.of(us, launches), itemWords({ ...small, ...item })) === 1;
+
+const anyU32 = fc.nat({ max: 0xffffffff });
+const anySettings: fc.Arbitrary<Rules> = fc.record(
+  Object.fromEntries(Object.keys(Settings.fields).map((name) => [name, anyU32])),
+);
+const anySeen: fc.Arbitrary<Seen> = fc.record({
+  registered: fc.boolean(),
+  active: fc.boolean(),
+  highClass: fc.nat({ max: 2 }),
+  idleUs: fc.nat(),
+  myTurn: fc.boolean(),
+  heldUs: fc.nat(),
+  trickledUs: fc.nat(),
+  aheadUs: fc.nat(),
+  kernelsOut: fc.nat({ max: 1000 }),
+});
+const anyItem: fc.Arbitrary<Item> = fc.record({
+  us: fc.nat(),
+  known: fc.boolean(),
+  kernelClass: fc.nat({ max: 2 }),
+  sms: fc.nat({ max: 200 }),
+});
+
+describe("what is released", () => {
+  test.each<{ name: string; rules?: Rules; seen?: Partial<Seen>; answer: string }>([
+    { name: "an idle GPU is free", answer: "run" },
+    { name: "an active request holds", seen: { active: true }, answer: "high" },
+    { name: "nobody to protect: no hold", seen: { active: true, registered: false }, answer: "run" },
+    { name: "policy off: no hold", rules: { protect: 0 }, seen: { active: true }, answer: "run" },
+    { name: "a pause holds an idle GPU", rules: { paused: 1 }, answer: "paused" },
+    { name: "another's turn", seen: { myTurn: false }, answer: "turn" },
+    { name: "side by side there are no turns", rules: { isolated: 0 }, seen: { myTurn: false }, answer: "run" },
+    { name: "just after a request, with a resume delay", rules: { resumeDelayUs: 100 }, seen: { idleUs: 99 }, answer: "high" },
+    { name: "the resume delay is over", rules: { resumeDelayUs: 100 }, seen: { idleUs: 100 }, answer: "run" },
+    { name: "a long pause trickles", seen: { active: true, heldUs: 250_000, trickledUs: 10_000 }, answer: "trickle" },
+    { name: "but not twice within the interval", seen: { active: true, heldUs: 250_000, trickledUs: 9_999 }, answer: "high" },
+  ])("$name", ({ rules, seen, answer }) => {
+    expect(release({ ...strict, ...rules }, seen ?? {})).toBe(answer);
+  });
+
+  test("whatever the table says, a pause of a second and a trickle a second old let work go on", () => {
+    fc.assert(
+      fc.property(anySettings, anySeen, (rules, seen) => {
+        const long = { ...seen, heldUs: 1_000_000, trickledUs: 1_000_000 };
+        expect(["run", "trickle"]).toContain(release(rules, long));
+      }),
+    );
+  });
+
+  test("nothing runs beside an active request under `wait`, except the trickle", () => {
+    fc.assert(
+      fc.property(anySeen, anyItem, (seen, item) => {
+        const beside = { ...seen, registered: true, active: true };
+        expect(admit(strict, beside, item)).not.toBe("run");
+      }),
+    );
+  });
+});
+
+describe("what is admitted, launch by launch", () => {
+  test("launch-ahead never passes the limit once something is out", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 1000 }), fc.nat({ max: 1000 }), (aheadUs, us) => {
+        const goes = admit(strict, { aheadUs }, { us }) === "run";
+        expect(goes).toBe(aheadUs + us <= 200);
+      }),
+    );
+  });
+
+  test("the longest kernel goes when nothing is out, and an unknown one only then", () => {
+    expect(admit(strict, { aheadUs: 0 }, { us: 50_000 })).toBe("run");
+    expect(admit(strict, { aheadUs: 0 }, { known: false })).toBe("run");
+    expect(admit(strict, { aheadUs: 1 }, { us: 1, known: false })).toBe("ahead");
+  });
+
+  const opposite: Rules = { ...strict, whenActive: 1, smLimit: 32, maxKernelUs: 100, activeAheadUs: 100 };
+  test.each<{ name: string; highClass: number; item: Partial<Item>; answer: string }>([
+    { name: "memory beside compute", highClass: 1, item: { kernelClass: 2, sms: 31 }, answer: "run" },
+    { name: "compute beside compute waits", highClass: 1, item: { kernelClass: 1, sms: 31 }, answer: "high" },
+    { name: "unknown waives the class, ", highClass: 1, item: { kernelClass: 0, sms: 31 }, answer: "run" },
+    { name: "but never the size (strictly fewer SMs)", highClass: 1, item: { kernelClass: 0, sms: 32 }, answer: "high" },
+    { name: "an unknown size is the whole GPU", highClass: 1, item: { kernelClass: 2, sms: 0 }, answer: "high" },
+    { name: "too long waits", highClass: 1, item: { kernelClass: 2, sms: 8, us: 101 }, answer: "high" },
+  ])("beside a request: $name", ({ highClass, item, answer }) => {
+    expect(admit(opposite, { active: true, highClass }, item)).toBe(answer);
+  });
+});
+
+describe("where a chunk ends", () => {
+  test("a chunk of more than one launch never exceeds the limits", () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat({ max: 400 }), { minLength: 1, maxLength: 200 }), (durations) => {
+        let us = 0;
+        let launches = 0;
+        for (const each of durations) {
+          if (closes(strict, us, launches, { us: each })) [us, launches] = [0, 0];
+          us += each;
+          launches++;
+          expect(launches === 1 || us <= 200).toBe(true);
+          expect(launches).toBeLessThanOrEqual(16);
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test("an unknown kernel stands alone", () => {
+    expect(closes(strict, 10, 1, { us: 10, known: false })).toBe(true);
+    expect(closes(strict, 0, 0, { us: 10, known: false })).toBe(false);
+  });
+});
+
+describe("the histogram", () => {
+  test("C++ and TypeScript sort every duration into the same bucket", () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 2n ** 49n }), (ns) => {
+        expect(nativeBucketOf(ns)).toBe(bucketOf(Number(ns)));
+      }),
+      { numRuns: 2000 },
+    );
+    expect(nativeBucketOf(2n ** 64n - 1n)).toBe(bucketCount - 1);
+  });
+
+  test("a bucket holds what it says and is at most 1 % wide, from 1 us to 60 s", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1000, max: 60_000_000_000 }), (ns) => {
+        const bucket = bucketOf(ns);
+        const [from, to] = [bucketStart(bucket), bucketStart(bucket + 1)];
+        expect(ns / 1000).toBeGreaterThanOrEqual(from - 1e-9);
+        // A duration is cut to 1/128 us before it is sorted.
+        expect(ns / 1000).toBeLessThan(to + 1 / 128);
+        expect(to / from).toBeLessThanOrEqual(1.01);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("a quantile is within a bucket's width of the exact one", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 1000, max: 10_000_000 }), { minLength: 1, maxLength: 300 }),
+        fc.double({ min: 0.01, max: 1, noNaN: true }),
+        (samples, q) => {
+          const counts = new Uint32Array(bucketCount);
+          for (const ns of samples) counts[bucketOf(ns)] = (counts[bucketOf(ns)] ?? 0) + 1;
+          const sorted = samples.toSorted((a, b) => a - b);
+          const exact = (sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)] ?? 0) / 1000;
+          expect(Math.abs(quantile(counts, q) / exact - 1)).toBeLessThan(0.01);
+        },
+      ),
+    );
+    expect(quantile(new Uint32Array(bucketCount), 0.5)).toBeNaN();
+  });
+});
+
