@@ -184,7 +184,7 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   const auto& activity = region.activity;
   const std::uint64_t activations = activity.activations.load(std::memory_order_relaxed);
   const cu::CUcontext context = stream.context->handle.load(std::memory_order_relaxed);
-  if (launches % kCollectEvery == 0)
+  if (!known || launches % kCollectEvery == 0)
     gpu.best_effort.estimates.collect(activations, activity.active.load(std::memory_order_relaxed) != 0, context);
   const std::uint32_t every = std::max(settings.sampleEvery.load(std::memory_order_relaxed), 1u);
   return {&stream, gpu.best_effort.estimates.start(*estimate, every, stream.handle, context, activations)};

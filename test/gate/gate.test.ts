@@ -99,15 +99,42 @@ describe("what is released", () => {
   test.each<{ name: string; rules?: Rules; seen?: Partial<Seen>; answer: string }>([
     { name: "an idle GPU is free", answer: "run" },
     { name: "an active request holds", seen: { active: true }, answer: "high" },
-    { name: "nobody to protect: no hold", seen: { active: true, registered: false }, answer: "run" },
+    {
+      name: "nobody to protect: no hold",
+      seen: { active: true, registered: false },
+      answer: "run",
+    },
     { name: "policy off: no hold", rules: { protect: 0 }, seen: { active: true }, answer: "run" },
     { name: "a pause holds an idle GPU", rules: { paused: 1 }, answer: "paused" },
     { name: "another's turn", seen: { myTurn: false }, answer: "turn" },
-    { name: "side by side there are no turns", rules: { isolated: 0 }, seen: { myTurn: false }, answer: "run" },
-    { name: "just after a request, with a resume delay", rules: { resumeDelayUs: 100 }, seen: { idleUs: 99 }, answer: "high" },
-    { name: "the resume delay is over", rules: { resumeDelayUs: 100 }, seen: { idleUs: 100 }, answer: "run" },
-    { name: "a long pause trickles", seen: { active: true, heldUs: 250_000, trickledUs: 10_000 }, answer: "trickle" },
-    { name: "but not twice within the interval", seen: { active: true, heldUs: 250_000, trickledUs: 9_999 }, answer: "high" },
+    {
+      name: "side by side there are no turns",
+      rules: { isolated: 0 },
+      seen: { myTurn: false },
+      answer: "run",
+    },
+    {
+      name: "just after a request, with a resume delay",
+      rules: { resumeDelayUs: 100 },
+      seen: { idleUs: 99 },
+      answer: "high",
+    },
+    {
+      name: "the resume delay is over",
+      rules: { resumeDelayUs: 100 },
+      seen: { idleUs: 100 },
+      answer: "run",
+    },
+    {
+      name: "a long pause trickles",
+      seen: { active: true, heldUs: 250_000, trickledUs: 10_000 },
+      answer: "trickle",
+    },
+    {
+      name: "but not twice within the interval",
+      seen: { active: true, heldUs: 250_000, trickledUs: 9_999 },
+      answer: "high",
+    },
   ])("$name", ({ rules, seen, answer }) => {
     expect(release({ ...strict, ...rules }, seen ?? {})).toBe(answer);
   });
@@ -147,14 +174,50 @@ describe("what is admitted, launch by launch", () => {
     expect(admit(strict, { aheadUs: 1 }, { us: 1, known: false })).toBe("ahead");
   });
 
-  const opposite: Rules = { ...strict, whenActive: 1, smLimit: 32, maxKernelUs: 100, activeAheadUs: 100 };
+  const opposite: Rules = {
+    ...strict,
+    whenActive: 1,
+    smLimit: 32,
+    maxKernelUs: 100,
+    activeAheadUs: 100,
+  };
   test.each<{ name: string; highClass: number; item: Partial<Item>; answer: string }>([
-    { name: "memory beside compute", highClass: 1, item: { kernelClass: 2, sms: 31 }, answer: "run" },
-    { name: "compute beside compute waits", highClass: 1, item: { kernelClass: 1, sms: 31 }, answer: "high" },
-    { name: "unknown waives the class, ", highClass: 1, item: { kernelClass: 0, sms: 31 }, answer: "run" },
-    { name: "but never the size (strictly fewer SMs)", highClass: 1, item: { kernelClass: 0, sms: 32 }, answer: "high" },
-    { name: "an unknown size is the whole GPU", highClass: 1, item: { kernelClass: 2, sms: 0 }, answer: "high" },
-    { name: "too long waits", highClass: 1, item: { kernelClass: 2, sms: 8, us: 101 }, answer: "high" },
+    {
+      name: "memory beside compute",
+      highClass: 1,
+      item: { kernelClass: 2, sms: 31 },
+      answer: "run",
+    },
+    {
+      name: "compute beside compute waits",
+      highClass: 1,
+      item: { kernelClass: 1, sms: 31 },
+      answer: "high",
+    },
+    {
+      name: "unknown waives the class, ",
+      highClass: 1,
+      item: { kernelClass: 0, sms: 31 },
+      answer: "run",
+    },
+    {
+      name: "but never the size (strictly fewer SMs)",
+      highClass: 1,
+      item: { kernelClass: 0, sms: 32 },
+      answer: "high",
+    },
+    {
+      name: "an unknown size is the whole GPU",
+      highClass: 1,
+      item: { kernelClass: 2, sms: 0 },
+      answer: "high",
+    },
+    {
+      name: "too long waits",
+      highClass: 1,
+      item: { kernelClass: 2, sms: 8, us: 101 },
+      answer: "high",
+    },
   ])("beside a request: $name", ({ highClass, item, answer }) => {
     expect(admit(opposite, { active: true, highClass }, item)).toBe(answer);
   });
@@ -226,4 +289,3 @@ describe("the histogram", () => {
     expect(quantile(new Uint32Array(bucketCount), 0.5)).toBeNaN();
   });
 });
-

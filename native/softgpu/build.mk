@@ -1,0 +1,30 @@
+# The software GPU: libcuda.so.1, its test clients, and the check of driver/ against a cuda.h. Included by
+# native/Makefile, which sets BUILD and CXXFLAGS, builds TARGETS and TESTS, and reads the dependencies (-MMD).
+
+SOFTGPU_LIBRARY := $(BUILD)/softgpu/libcuda.so.1
+SOFTGPU_OBJECTS := $(patsubst softgpu/%.cpp,$(BUILD)/softgpu/objects/%.o,$(wildcard softgpu/*.cpp))
+SOFTGPU_CLIENTS := $(patsubst ../test/softgpu/%.cpp,$(BUILD)/tests/softgpu-%,$(wildcard ../test/softgpu/*.cpp))
+
+# Bsymbolic: calls from one entry point to another stay inside, even where a preloaded library has the same names.
+$(SOFTGPU_LIBRARY): $(SOFTGPU_OBJECTS)
+	$(CXX) $(CXXFLAGS) -shared -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -Wl,-z,defs -o $@ $^ -lpthread
+	ln -sf libcuda.so.1 $(BUILD)/softgpu/libcuda.so
+
+$(BUILD)/softgpu/objects/%.o: softgpu/%.cpp
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) -c -o $@ $<
+
+$(BUILD)/tests/softgpu-%: ../test/softgpu/%.cpp
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) -o $@ $< -ldl
+
+# Only where there is a cuda.h to compare with; CUDA_INCLUDE is its path or its folder.
+ifneq ($(CUDA_INCLUDE),)
+$(BUILD)/driver/abi_check.o: driver/abi_check.cpp
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) -isystem $(patsubst %/cuda.h,%,$(CUDA_INCLUDE)) -c -o $@ $<
+TARGETS += $(BUILD)/driver/abi_check.o
+endif
+
+TARGETS += $(SOFTGPU_LIBRARY)
+TESTS += $(SOFTGPU_CLIENTS)

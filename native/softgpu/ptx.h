@@ -1,0 +1,59 @@
+#pragma once
+// The little of PTX that the software GPU reads: names and parameters of entries, global variables, and one comment
+// of its own. Nothing is executed; the comment on the lines just before an entry says what a launch costs and does:
+//
+//   //! soft ns=EXPR [sms=EXPR] [effect=NAME(p0, p1, ...)]
+//   .visible .entry scale(.param .u64 data, .param .u32 n)
+//
+// EXPR is an integer, pK (the K-th parameter, from 0), or pK*INT, pK/INT, pK*INT/INT. `ns` is the duration on `sms`
+// SMs (default: the number of blocks, at most all SMs). Arguments of effects are EXPRs:
+//   store(p, v)    *p = v, 32 bits          add(p, v)     *p += v, 32 bits, atomically
+//   fill(p, n, v)  n 32-bit words of v      fma(p, n, a)  n floats: p[i] = p[i] * a + 1
+// They take place when the kernel finishes. Without the comment: 10 us and no effect.
+#include <string>
+#include <vector>
+
+#include "driver/abi.h"
+
+namespace cotenant::soft::ptx {
+
+struct Expression {
+  int parameter = -1;  // -1: a plain number
+  std::uint64_t times = 0;  // the number itself if plain
+  std::uint64_t over = 1;
+};
+
+struct Parameter {
+  std::size_t offset;
+  std::size_t size;
+};
+
+struct Entry {
+  std::string name;
+  std::vector<Parameter> parameters;
+  std::size_t parameter_bytes = 0;
+  unsigned max_threads = 1024;
+  std::size_t shared_bytes = 0;
+  Expression duration{-1, 10'000, 1};
+  Expression sms;
+  bool has_sms = false;
+  std::string effect;  // empty: none
+  std::vector<Expression> effect_arguments;
+};
+
+struct Global {
+  std::string name;
+  std::size_t size;
+};
+
+struct Program {
+  std::vector<Entry> entries;
+  std::vector<Global> globals;
+  unsigned version = 80;  // 10 * major + minor
+  unsigned target = 90;
+};
+
+// CUDA_ERROR_NO_BINARY_FOR_GPU for machine code, CUDA_ERROR_INVALID_PTX for what looks like PTX and is not.
+cu::CUresult parse(const char* image, Program& out);
+
+}  // namespace cotenant::soft::ptx

@@ -1,0 +1,184 @@
+// The node daemon. Start: make the run directory ours, find the GPUs, start MPS when asked, take over
+// what the last agent left, and only then open the doors. Then, four times a second: look at the
+// clients, ask the policy, write its rules; once a second: repair the memory, read the GPUs.
+import { randomBytes } from "node:crypto";
+import { rmSync } from "node:fs";
+import { type Clock, ms } from "#core";
+import type { Overrides, Policy } from "#policy";
+import { serveHttp } from "./http.ts";
+import type { Log } from "./log.ts";
+import { type Mps, startMps, startSoftMps } from "./mps.ts";
+import { openNvml } from "./nvml.ts";
+import { startTimeOf } from "./processes.ts";
+import { Registry } from "./registry.ts";
+import { openDoor } from "./socket.ts";
+import { openSoftGpus } from "./softgpu.ts";
+import {
+  type AgentFile,
+  claimDirectory,
+  type GpuKind,
+  lockDirectory,
+  type Mode,
+  pathsIn,
+  readAgentFile,
+  removeAgentFile,
+  writeAgentFile,
+} from "./state.ts";
+import type { Status } from "./status.ts";
+import { Watch } from "./watch.ts";
+
+const POLICY_PERIOD = ms(250);
+const HEALING_PERIOD = ms(1000);
+/** Asking the daemon starts a process. */
+const MPS_PERIOD = ms(5000);
+
+export interface AgentOptions {
+  readonly directory: string;
+  readonly uid: number;
+  readonly gpu: GpuKind;
+  readonly mode: Mode;
+  readonly policy: Policy;
+  readonly overrides: Overrides;
+  /** 0: any free one. */
+  readonly port: number;
+  /** Of the MPS daemon. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface Agent {
+  readonly file: AgentFile;
+  status(): Status;
+  /** Resolves when the agent has stopped, whoever asked for it. */
+  readonly stopped: Promise<void>;
+  stop(because: string): Promise<void>;
+}
+
+/** Throws a UserError when something that a person can put right stands in the way. */
+export async function startAgent(options: AgentOptions): Promise<Agent> {
+  // What was opened, to be closed in the opposite order: at the end, and when the start fails.
+  const opened: (() => Promise<void> | void)[] = [];
+  const close = async () => {
+    for (let undo = opened.pop(); undo; undo = opened.pop()) await undo();
+  };
+  try {
+    return await start(options, opened, close);
+  } catch (fault) {
+    await close();
+    throw fault;
+  }
+}
+
+async function start(
+  options: AgentOptions,
+  opened: (() => Promise<void> | void)[],
+  close: () => Promise<void>,
+): Promise<Agent> {
+  const { directory, clock, log, mode, policy, overrides } = options;
+  const paths = pathsIn(directory);
+  claimDirectory(directory, options.uid);
+  opened.push(lockDirectory(directory));
+
+  const sensor =
+    options.gpu === "soft" ? openSoftGpus(paths.softGpu, () => clock.now()) : openNvml();
+  const mps = mode === "mps" ? await mpsFor(options) : undefined;
+  if (mps) opened.push(() => mps.stop());
+
+  const isolated = mode === "isolated";
+  const watch = new Watch({ isolated, policy, overrides, sensor, clock });
+  const registry = new Registry({
+    agentPid: process.pid,
+    now: () => clock.now(),
+    log,
+    prepare: (gpu) => watch.writeRules(gpu),
+  });
+  registry.adopt(readAgentFile(directory)?.regions ?? []);
+
+  const startedAt = clock.now();
+  const cpuAtStart = process.cpuUsage();
+  const status = (): Status => {
+    const upSeconds = (clock.now() - startedAt) / 1e9;
+    const { user, system } = process.cpuUsage(cpuAtStart);
+    return {
+      agent: {
+        pid: process.pid,
+        mode,
+        policy: policy.name,
+        gpu: options.gpu,
+        port: http.port,
+        upSeconds,
+        cpuShare: upSeconds > 0 ? (user + system) / 1e6 / upSeconds : 0,
+        residentBytes: process.memoryUsage.rss(),
+        mpsRestarts: mps?.restarts ?? 0,
+      },
+      gpus: watch.status(registry.gpus),
+    };
+  };
+  const token = randomBytes(32).toString("hex");
+  const http = await serveHttp({ port: options.port, token, status, stop: () => stop("asked to") });
+  opened.push(() => http.close());
+
+  const startTime = startTimeOf(process.pid) ?? 0;
+  const file = (): AgentFile => ({
+    pid: process.pid,
+    startTime,
+    socket: paths.socket,
+    port: http.port,
+    token,
+    mode,
+    policy: policy.name,
+    gpu: options.gpu,
+    regions: registry.records(),
+  });
+  const note = () => {
+    try {
+      writeAgentFile(directory, file());
+    } catch (fault) {
+      // A full disk must not end the protection of those who are here: the next change tries again.
+      log("notes not written", { because: String(fault) });
+    }
+  };
+  rmSync(paths.socket, { force: true }); // the lock is ours, so nobody listens there
+  const door = await openDoor(paths.socket, registry, clock, note);
+  opened.push(() => door.close());
+
+  note();
+  opened.push(() => {
+    // Whoever is attached now is whom the next agent looks for.
+    if (registry.gpus.some(({ clients }) => clients.length > 0)) note();
+    else removeAgentFile(directory);
+  });
+  const { pid } = process;
+  log("started", { pid, mode, policy: policy.name, gpu: options.gpu, port: http.port });
+
+  opened.push(
+    clock.every(POLICY_PERIOD, () => watch.lookAndDecide(registry.gpus)),
+    clock.every(HEALING_PERIOD, () => {
+      registry.heal();
+      watch.readSensor();
+    }),
+    clock.every(MPS_PERIOD, () => void mps?.check()),
+  );
+
+  let finish = () => {};
+  const stopped = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  let stopping: Promise<void> | undefined;
+  const stop = (because: string) => {
+    stopping ??= (async () => {
+      log("stopping", { because });
+      await close();
+      finish();
+    })();
+    return stopping;
+  };
+  return { file: file(), status, stopped, stop };
+}
+
+function mpsFor({ directory, gpu, env, log }: AgentOptions): Promise<Mps> | Mps {
+  const { mpsPipes, mpsLogs } = pathsIn(directory);
+  const folders = { pipes: mpsPipes, logs: mpsLogs };
+  return gpu === "soft" ? startSoftMps(folders) : startMps(folders, env, log);
+}

@@ -1,0 +1,104 @@
+import { describe, expect, test } from "vitest";
+import { BestEffortSlot, bucketOf, HighSlot, type View, view } from "#protocol";
+import { BestEffortMeter, HighMeter } from "./meter.ts";
+
+const SECOND = 1e9;
+
+/** Ends a burst of so many microseconds, as the interposer does. */
+function burst(slot: View<typeof HighSlot>, us: number, aheadUs = 0): void {
+  const bucket = bucketOf(us * 1000);
+  slot.histogram.set(bucket, slot.histogram.get(bucket) + 1);
+  slot.busyNs += us * 1000;
+  slot.aheadNs += aheadUs * 1000;
+  slot.aheadMaxNs = Math.max(slot.aheadMaxNs, aheadUs * 1000);
+  slot.bursts += 1;
+}
+
+const highSlot = () => view(HighSlot, new ArrayBuffer(HighSlot.size));
+
+describe("a high client", () => {
+  test("that has done nothing has no quantiles, and no share", () => {
+    const meter = new HighMeter(highSlot());
+    expect(meter.measure()).toMatchObject({
+      burstP50Us: undefined,
+      burstsPerS: 0,
+      activeShare: 0,
+      aheadMeanUs: undefined,
+    });
+  });
+
+  test("is measured over the window, not since it began", () => {
+    const slot = highSlot();
+    const meter = new HighMeter(slot);
+    for (let i = 0; i < 100; i++) burst(slot, 9000);
+    meter.sample(0);
+    for (let i = 0; i < 10; i++) burst(slot, 2000, 50);
+    burst(slot, 4000, 150);
+    meter.sample(2 * SECOND);
+    const { burstP50Us, burstP99Us, ...measure } = meter.measure();
+    expect(burstP50Us).toBeCloseTo(2000, -2);
+    expect(burstP99Us).toBeCloseTo(4000, -2);
+    expect(measure).toMatchObject({ bursts: 111, burstsPerS: 5.5, aheadMaxUs: 150 });
+    expect(measure.activeShare).toBeCloseTo(0.012);
+    expect(measure.aheadMeanUs).toBeCloseTo((10 * 50 + 150) / 11);
+    expect(meter.quantileUs(0.5)).toBeCloseTo(9000, -2);
+  });
+
+  test("counts as active in a burst that has not ended", () => {
+    const slot = highSlot();
+    const meter = new HighMeter(slot);
+    meter.sample(0);
+    slot.busySince = SECOND;
+    meter.sample(2 * SECOND);
+    expect(meter.measure().activeShare).toBe(0.5);
+  });
+
+  test("is forgotten by the window after seventeen samples", () => {
+    const slot = highSlot();
+    const meter = new HighMeter(slot);
+    meter.sample(0);
+    burst(slot, 1000, 70);
+    for (let i = 1; i <= 17; i++) meter.sample((i * SECOND) / 4);
+    expect(meter.measure()).toMatchObject({ burstP50Us: undefined, burstsPerS: 0, bursts: 1 });
+  });
+
+  test("has its histogram copied only when a burst has ended since", () => {
+    const slot = highSlot();
+    const meter = new HighMeter(slot);
+    let copies = 0;
+    const { histogram } = slot;
+    const copy = histogram.copy.bind(histogram);
+    histogram.copy = () => {
+      copies++;
+      return copy();
+    };
+    for (let i = 0; i < 10; i++) meter.sample(i);
+    burst(slot, 100);
+    for (let i = 10; i < 20; i++) meter.sample(i);
+    expect(copies).toBe(2);
+  });
+});
+
+describe("a best-effort client", () => {
+  test("has its window split into finished work and the reasons it was not running", () => {
+    const slot = view(BestEffortSlot, new ArrayBuffer(BestEffortSlot.size));
+    const meter = new BestEffortMeter(slot);
+    slot.finishedNs = 5 * SECOND;
+    meter.sample(0);
+    slot.finishedNs = 6 * SECOND;
+    slot.heldNs = 0.5 * SECOND;
+    slot.turnNs = 0.25 * SECOND;
+    slot.emptyNs = 0.25 * SECOND;
+    slot.releasedNs = 180_000;
+    meter.sample(2 * SECOND);
+    expect(meter.measure()).toMatchObject({
+      gpuShare: 0.5,
+      heldShare: 0.25,
+      cappedShare: 0,
+      turnShare: 0.125,
+      emptyShare: 0.125,
+      aheadUs: 180,
+      finishedSeconds: 6,
+    });
+  });
+});

@@ -1,0 +1,185 @@
+// What the counters in shared memory say about the last few seconds. A meter keeps a ring of snapshots
+// of one client; a window is the newest snapshot less the oldest. A histogram is 13 KB, so it is copied
+// only when its client has ended a burst since.
+import { type BestEffortSlot, type HighSlot, quantile, type View } from "#protocol";
+
+/** Snapshots in a window: at four a second, four seconds. */
+const WINDOW = 16;
+
+export interface HighMeasure {
+  readonly bursts: number;
+  readonly launches: number;
+  readonly copies: number;
+  readonly timeouts: number;
+  readonly tailWrites: number;
+  readonly unhooked: number;
+  readonly busySeconds: number;
+  /** Over the last window; undefined when no burst ended in it. */
+  readonly burstP50Us: number | undefined;
+  readonly burstP99Us: number | undefined;
+  readonly burstsPerS: number;
+  /** Part of the window in which a burst ran. */
+  readonly activeShare: number;
+  /** Launch-ahead found when a burst began: mean and largest over the window. */
+  readonly aheadMeanUs: number | undefined;
+  readonly aheadMaxUs: number;
+}
+
+interface HighSnapshot {
+  readonly at: number;
+  readonly bursts: number;
+  readonly activeNs: number;
+  readonly aheadNs: number;
+  readonly aheadMaxNs: number;
+  readonly counts: Uint32Array;
+}
+
+export class HighMeter {
+  readonly #slot: View<typeof HighSlot>;
+  readonly #ring: HighSnapshot[] = [];
+
+  constructor(slot: View<typeof HighSlot>) {
+    this.#slot = slot;
+  }
+
+  sample(now: number): void {
+    const slot = this.#slot;
+    const last = this.#ring.at(-1);
+    const { bursts, busySince } = slot;
+    push(this.#ring, {
+      at: now,
+      bursts,
+      activeNs: slot.busyNs + (busySince === 0 ? 0 : Math.max(0, now - busySince)),
+      aheadNs: slot.aheadNs,
+      aheadMaxNs: slot.aheadMaxNs,
+      counts: last?.bursts === bursts ? last.counts : slot.histogram.copy(),
+    });
+    slot.aheadMaxNs = 0;
+  }
+
+  measure(): HighMeasure {
+    const slot = this.#slot;
+    const { from, to, seconds } = span(this.#ring);
+    const bursts = from && to ? to.bursts - from.bursts : 0;
+    const counts = from && to && bursts > 0 ? difference(to.counts, from.counts) : undefined;
+    return {
+      bursts: slot.bursts,
+      launches: slot.launches,
+      copies: slot.copies,
+      timeouts: slot.timeouts,
+      tailWrites: slot.tailWrites,
+      unhooked: slot.unhooked,
+      busySeconds: slot.busyNs / 1e9,
+      burstP50Us: counts && known(quantile(counts, 0.5)),
+      burstP99Us: counts && known(quantile(counts, 0.99)),
+      burstsPerS: seconds > 0 ? bursts / seconds : 0,
+      activeShare: from && to ? share(to.activeNs - from.activeNs, seconds) : 0,
+      aheadMeanUs:
+        from && to && bursts > 0 ? (to.aheadNs - from.aheadNs) / bursts / 1e3 : undefined,
+      aheadMaxUs: Math.max(0, ...this.#ring.map(({ aheadMaxNs }) => aheadMaxNs)) / 1e3,
+    };
+  }
+
+  /** Since the client attached. */
+  quantileUs(q: number): number | undefined {
+    const counts = this.#ring.at(-1)?.counts;
+    return counts && known(quantile(counts, q));
+  }
+}
+
+/** Where a best-effort client's time went; the rest of it is finished work. */
+const losses = ["heldNs", "cappedNs", "turnNs", "emptyNs"] as const;
+
+export interface BestEffortMeasure {
+  readonly launches: number;
+  readonly graphs: number;
+  readonly copies: number;
+  readonly chunks: number;
+  readonly trickles: number;
+  readonly longKernels: number;
+  readonly longestKernelUs: number;
+  readonly unknownLaunches: number;
+  readonly unhooked: number;
+  readonly memoryUsed: number;
+  readonly memoryQuota: number;
+  readonly memoryRefusals: number;
+  /** Launch-ahead now. */
+  readonly aheadUs: number;
+  readonly finishedSeconds: number;
+  readonly heldSeconds: number;
+  readonly cappedSeconds: number;
+  readonly turnSeconds: number;
+  readonly emptySeconds: number;
+  /** Parts of the last window: GPU time finished, and the time that was lost. */
+  readonly gpuShare: number;
+  readonly heldShare: number;
+  readonly cappedShare: number;
+  readonly turnShare: number;
+  readonly emptyShare: number;
+}
+
+type BestEffortSnapshot = Readonly<Record<(typeof losses)[number] | "at" | "finishedNs", number>>;
+
+export class BestEffortMeter {
+  readonly #slot: View<typeof BestEffortSlot>;
+  readonly #ring: BestEffortSnapshot[] = [];
+
+  constructor(slot: View<typeof BestEffortSlot>) {
+    this.#slot = slot;
+  }
+
+  sample(now: number): void {
+    const { finishedNs, heldNs, cappedNs, turnNs, emptyNs } = this.#slot;
+    push(this.#ring, { at: now, finishedNs, heldNs, cappedNs, turnNs, emptyNs });
+  }
+
+  measure(): BestEffortMeasure {
+    const slot = this.#slot;
+    const { from, to, seconds } = span(this.#ring);
+    const part = (of: (typeof losses)[number] | "finishedNs") =>
+      from && to ? share(to[of] - from[of], seconds) : 0;
+    return {
+      launches: slot.launches,
+      graphs: slot.graphs,
+      copies: slot.copies,
+      chunks: slot.chunks,
+      trickles: slot.trickles,
+      longKernels: slot.longKernels,
+      longestKernelUs: slot.longestNs / 1e3,
+      unknownLaunches: slot.unknownLaunches,
+      unhooked: slot.unhooked,
+      memoryUsed: slot.memoryUsed,
+      memoryQuota: slot.memoryQuota,
+      memoryRefusals: slot.memoryRefusals,
+      aheadUs: slot.releasedNs / 1e3,
+      finishedSeconds: slot.finishedNs / 1e9,
+      heldSeconds: slot.heldNs / 1e9,
+      cappedSeconds: slot.cappedNs / 1e9,
+      turnSeconds: slot.turnNs / 1e9,
+      emptySeconds: slot.emptyNs / 1e9,
+      gpuShare: part("finishedNs"),
+      heldShare: part("heldNs"),
+      cappedShare: part("cappedNs"),
+      turnShare: part("turnNs"),
+      emptyShare: part("emptyNs"),
+    };
+  }
+}
+
+function push<S>(ring: S[], snapshot: S): void {
+  ring.push(snapshot);
+  if (ring.length > WINDOW + 1) ring.shift();
+}
+
+function span<S extends { readonly at: number }>(ring: readonly S[]) {
+  const from = ring[0];
+  const to = ring.at(-1);
+  return { from, to, seconds: from && to ? (to.at - from.at) / 1e9 : 0 };
+}
+
+const share = (ns: number, seconds: number) => (seconds > 0 ? ns / 1e9 / seconds : 0);
+
+const known = (x: number) => (Number.isNaN(x) ? undefined : x);
+
+/** Counters are u32 and may have wrapped: so does the subtraction. */
+const difference = (to: Uint32Array, from: Uint32Array) => to.map((n, i) => n - (from[i] ?? 0));

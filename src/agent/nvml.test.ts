@@ -1,0 +1,80 @@
+// The binding against a small libnvidia-ml of our own: what the functions are called, what they are
+// given and where in the structs the numbers are.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { expect, onTestFinished, test } from "vitest";
+import { openNvml } from "./nvml.ts";
+
+const stub = (status: number, count: number) => `
+#include <string.h>
+typedef unsigned int u32;
+typedef unsigned long long u64;
+struct Process { u32 pid; u64 used; u32 gpu, compute; };
+static int devices[2] = {0, 1};
+extern "C" {
+int nvmlInit_v2() { return ${status}; }
+const char* nvmlErrorString(int) { return "Driver Not Loaded"; }
+int nvmlDeviceGetCount_v2(u32* count) { *count = ${count}; return 0; }
+int nvmlDeviceGetHandleByIndex_v2(u32 index, void** device) { *device = &devices[index]; return 0; }
+int nvmlDeviceGetUUID(int* device, char* out, u32) {
+  strcpy(out, *device ? "GPU-11" : "GPU-00"); return 0; }
+int nvmlDeviceGetName(int*, char* out, u32) { strcpy(out, "NVIDIA H200"); return 0; }
+int nvmlDeviceGetMemoryInfo(int*, u64* out) {
+  out[0] = 150754820096; out[1] = 150000000000; out[2] = 754820096; return 0; }
+int nvmlDeviceGetUtilizationRates(int*, u32* out) { out[0] = 37; out[1] = 5; return 0; }
+int nvmlDeviceGetClockInfo(int*, int type, u32* out) { *out = type == 1 ? 1980 : 0; return 0; }
+int nvmlDeviceGetPowerUsage(int* device, u32* out) { *out = 117400; return *device ? 3 : 0; }
+int nvmlDeviceGetComputeRunningProcesses_v3(int* device, u32* count, Process* out) {
+  if (*device) { *count = 0; return 0; }
+  if (*count < 2) return 7;
+  *count = 2;
+  out[0] = {4321, 1048576, 0xffffffff, 0xffffffff};
+  out[1] = {4322, ~0ull, 0xffffffff, 0xffffffff};
+  return 0;
+}
+}`;
+
+function library(status: number, count: number): string {
+  const directory = mkdtempSync(`${tmpdir()}/cotenant-nvml-`);
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const path = `${directory}/libnvidia-ml.so.1`;
+  const { stderr, status: built } = spawnSync(
+    "g++",
+    ["-shared", "-fPIC", "-x", "c++", "-", "-o", path],
+    { input: stub(status, count), encoding: "utf8" },
+  );
+  if (built !== 0) throw new Error(stderr);
+  return path;
+}
+
+test("every GPU is read; what it does not support is unknown", () => {
+  const [first, second] = openNvml(library(0, 2)).read();
+  expect(first).toEqual({
+    uuid: "GPU-00",
+    name: "NVIDIA H200",
+    memoryTotal: 150_754_820_096,
+    memoryUsed: 754_820_096,
+    utilisation: 0.37,
+    smClockMHz: 1980,
+    powerW: 117.4,
+    processes: [
+      { pid: 4321, memory: 1_048_576 },
+      { pid: 4322, memory: 0 },
+    ],
+  });
+  expect(second).toMatchObject({ uuid: "GPU-11", powerW: undefined, processes: [] });
+});
+
+test("a driver that is not loaded is named as it names itself", () => {
+  expect(() => openNvml(library(9, 0))).toThrow(
+    'There is no NVIDIA GPU to serve here: the NVIDIA driver says "Driver Not Loaded".',
+  );
+});
+
+test("a driver without a GPU, and no driver at all, are told apart", () => {
+  expect(() => openNvml(library(0, 0))).toThrow("the NVIDIA driver knows of none");
+  expect(() => openNvml("libnvidia-ml-that-is-not.so.1")).toThrow(
+    "libnvidia-ml-that-is-not.so.1 is not installed",
+  );
+});

@@ -1,0 +1,97 @@
+// NVML, the library behind nvidia-smi: what the driver says about each GPU. A poll takes some tens of
+// microseconds a value (an H200, driver 580).
+import koffi from "koffi";
+import { type Bytes, errors } from "#core";
+import type { GpuReading, Sensor } from "./sensor.ts";
+
+const OK = 0;
+const CLOCK_SM = 1;
+const UUID_BYTES = 96;
+const NAME_BYTES = 96;
+const MOST_PROCESSES = 256;
+/** nvmlProcessInfo_t: u32 pid, u64 usedGpuMemory, u32 gpuInstance, u32 computeInstance. */
+const PROCESS_BYTES = 24;
+const MEMORY_UNKNOWN = 2n ** 64n - 1n;
+
+/** Throws a UserError when this machine has no NVIDIA driver, or the driver no GPU. */
+export function openNvml(library = "libnvidia-ml.so.1"): Sensor {
+  const nvml = load(library);
+  const status = nvml.init();
+  if (status !== OK) throw errors.noGpu(`the NVIDIA driver says "${nvml.describe(status)}"`);
+  const count = readU32((out) => nvml.count(out)) ?? 0;
+  if (count === 0) throw errors.noGpu("the NVIDIA driver knows of none");
+  const devices = Array.from({ length: count }, (_, index) => nvml.device(index));
+  return { read: () => devices.map((device) => readDevice(nvml, device)) };
+}
+
+type Nvml = ReturnType<typeof load>;
+type Device = ReturnType<Nvml["device"]>;
+
+function load(name: string) {
+  let library: ReturnType<typeof koffi.load>;
+  try {
+    library = koffi.load(name);
+  } catch {
+    throw errors.noGpu(`${name} is not installed`);
+  }
+  const byIndex = library.func("int nvmlDeviceGetHandleByIndex_v2(unsigned int, _Out_ void **)");
+  return {
+    init: library.func("int nvmlInit_v2()"),
+    describe: library.func("const char *nvmlErrorString(int)"),
+    count: library.func("int nvmlDeviceGetCount_v2(void *)"),
+    uuid: library.func("int nvmlDeviceGetUUID(void *, void *, unsigned int)"),
+    name: library.func("int nvmlDeviceGetName(void *, void *, unsigned int)"),
+    memory: library.func("int nvmlDeviceGetMemoryInfo(void *, void *)"),
+    utilisation: library.func("int nvmlDeviceGetUtilizationRates(void *, void *)"),
+    clock: library.func("int nvmlDeviceGetClockInfo(void *, int, void *)"),
+    power: library.func("int nvmlDeviceGetPowerUsage(void *, void *)"),
+    processes: library.func("int nvmlDeviceGetComputeRunningProcesses_v3(void *, void *, void *)"),
+    device(index: number) {
+      const out = [null];
+      byIndex(index, out);
+      return out[0];
+    },
+  };
+}
+
+function readDevice(nvml: Nvml, device: Device): GpuReading {
+  const memory = new BigUint64Array(3); // total, free, used
+  nvml.memory(device, memory);
+  const utilisation = new Uint32Array(2); // gpu, memory; per cent
+  const utilisationKnown = nvml.utilisation(device, utilisation) === OK;
+  const milliwatts = readU32((out) => nvml.power(device, out));
+  return {
+    uuid: readText(UUID_BYTES, (out, size) => nvml.uuid(device, out, size)),
+    name: readText(NAME_BYTES, (out, size) => nvml.name(device, out, size)),
+    memoryTotal: Number(memory[0]) as Bytes,
+    memoryUsed: Number(memory[2]) as Bytes,
+    utilisation: utilisationKnown ? (utilisation[0] ?? 0) / 100 : undefined,
+    smClockMHz: readU32((out) => nvml.clock(device, CLOCK_SM, out)),
+    powerW: milliwatts === undefined ? undefined : milliwatts / 1000,
+    processes: readProcesses(nvml, device),
+  };
+}
+
+function readProcesses(nvml: Nvml, device: Device): GpuReading["processes"] {
+  const count = new Uint32Array([MOST_PROCESSES]);
+  const raw = new DataView(new ArrayBuffer(MOST_PROCESSES * PROCESS_BYTES));
+  if (nvml.processes(device, count, new Uint8Array(raw.buffer)) !== OK) return [];
+  return Array.from({ length: count[0] ?? 0 }, (_, i) => {
+    const memory = raw.getBigUint64(i * PROCESS_BYTES + 8, true);
+    return {
+      pid: raw.getUint32(i * PROCESS_BYTES, true),
+      memory: (memory === MEMORY_UNKNOWN ? 0 : Number(memory)) as Bytes,
+    };
+  });
+}
+
+function readU32(call: (out: Uint32Array) => number): number | undefined {
+  const out = new Uint32Array(1);
+  return call(out) === OK ? out[0] : undefined;
+}
+
+function readText(size: number, call: (out: Uint8Array, size: number) => number): string {
+  const out = new Uint8Array(size);
+  if (call(out, size) !== OK) return "";
+  return new TextDecoder().decode(out.subarray(0, out.indexOf(0)));
+}

@@ -1,0 +1,47 @@
+// What /proc says about other processes. A process is named by its pid and its start time together:
+// the pid alone may have been given to somebody else since.
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+
+/** Field 22 of /proc/PID/stat, in clock ticks since boot; undefined when it is gone or a zombie. */
+export function startTimeOf(pid: number): number | undefined {
+  const stat = readOrNothing(`/proc/${pid}/stat`);
+  if (stat === undefined) return undefined;
+  // The name in parentheses may hold spaces and parentheses itself: count from the last one.
+  const [state, ...rest] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  if (state === "Z" || state === "X") return undefined;
+  return Number(rest[18]);
+}
+
+export const isAlive = (pid: number, startTime: number): boolean => startTimeOf(pid) === startTime;
+
+export const nameOf = (pid: number): string => readOrNothing(`/proc/${pid}/comm`)?.trim() ?? "";
+
+/** Paths of a process's open files whose target begins with `prefix`, such as "/memfd:". */
+export function openFilesOf(pid: number, prefix: string): readonly string[] {
+  const folder = `/proc/${pid}/fd`;
+  return entriesOf(folder)
+    .map((entry) => `${folder}/${entry}`)
+    .filter((path) => {
+      try {
+        return readlinkSync(path).startsWith(prefix);
+      } catch {
+        return false; // closed since
+      }
+    });
+}
+
+function entriesOf(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // gone, or not ours
+  }
+}
+
+function readOrNothing(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,240 @@
+// Who is attached, on which GPU: answers each client's Hello, takes slots back, and after a restart
+// finds the regions of the last agent again. It knows nothing of sockets (socket.ts) and keeps no time.
+import { statSync } from "node:fs";
+import {
+  type ClientClass,
+  classes,
+  constants,
+  type Hello,
+  helloKinds,
+  type View,
+  welcomeStatus,
+} from "#protocol";
+import { type Applicant, type Client, ServedGpu } from "./gpu.ts";
+import type { Log } from "./log.ts";
+import { isAlive, openFilesOf } from "./processes.ts";
+import { createRegion, formatUuid, openRegion, REGION_LINK, type SharedRegion } from "./region.ts";
+
+/** What becomes of a Hello: the fields of the Welcome, and whom to release when the client hangs up. */
+export interface Reply {
+  readonly status: number;
+  readonly slot: number;
+  readonly regionFd: number;
+  readonly reason: string;
+  readonly holder?: { readonly gpu: ServedGpu; readonly client: Client };
+}
+
+/** What an agent notes about a region so that the next one finds it. */
+export interface RegionRecord {
+  readonly uuid: string;
+  readonly inode: number;
+  readonly clients: readonly { readonly pid: number; readonly startTime: number }[];
+}
+
+interface Surroundings {
+  readonly agentPid: number;
+  readonly now: () => number;
+  readonly log: Log;
+  /** Writes the rules into a GPU's memory before its first client may look at them. */
+  readonly prepare: (gpu: ServedGpu) => void;
+}
+
+export class Registry {
+  readonly #gpus = new Map<string, ServedGpu>();
+  readonly #around: Surroundings;
+
+  constructor(around: Surroundings) {
+    this.#around = around;
+  }
+
+  get gpus(): readonly ServedGpu[] {
+    return [...this.#gpus.values()];
+  }
+
+  records(): readonly RegionRecord[] {
+    return this.gpus.map(({ uuid, region, clients }) => ({
+      uuid,
+      inode: region.inode,
+      clients: clients.map(({ pid, startTime }) => ({ pid, startTime })),
+    }));
+  }
+
+  /** Takes over what the last agent left, through the first living client that still has it open. */
+  adopt(records: readonly RegionRecord[]): void {
+    for (const { inode, clients } of records)
+      for (const { pid } of clients) {
+        const path = openFilesOf(pid, REGION_LINK).find((file) => inodeOf(file) === inode);
+        const region = path && openRegion(path, this.#around.agentPid);
+        if (!region) continue;
+        this.#serveAdopted(region);
+        break;
+      }
+  }
+
+  answer(hello: View<typeof Hello>): Reply {
+    const fault = faultOf(hello);
+    if (fault) return refusal(fault);
+    if (hello.kind === helloKinds.probe) return this.#answerProbe(hello);
+
+    const applicant = applicantOf(hello);
+    const elsewhere = this.gpus.find(
+      ({ uuid, clients }) =>
+        uuid !== formatUuid(hello.gpuUuid) &&
+        clients.some((client) => client.class === "best-effort" && isSame(client, applicant)),
+    );
+    if (applicant.class === "best-effort" && elsewhere) return refusal(oneGpuOnly);
+
+    const gpu = this.#gpuOf(hello);
+    return hello.kind === helloKinds.reattach
+      ? this.#reattach(hello, gpu, applicant)
+      : this.#attach(gpu, applicant);
+  }
+
+  hangUp(gpu: ServedGpu, client: Client): void {
+    if (gpu.at(client.class, client.slot) !== client) return; // its slot went to somebody else
+    gpu.release(client, this.#around.now());
+    this.#around.log("released", { ...naming(gpu, client), because: "hung up" });
+  }
+
+  /** Once a second: repairs the memory, and looks after those who have no connection. */
+  heal(): void {
+    for (const gpu of this.gpus) {
+      gpu.heal(this.#around.agentPid, this.#around.now());
+      for (const client of gpu.clients)
+        if (!client.connected && !isAlive(client.pid, client.startTime)) {
+          gpu.release(client, this.#around.now());
+          this.#around.log("released", { ...naming(gpu, client), because: "its process ended" });
+        }
+    }
+  }
+
+  #answerProbe(hello: View<typeof Hello>): Reply {
+    const regionFd = this.#gpus.get(formatUuid(hello.gpuUuid))?.region.fd ?? -1;
+    return { status: welcomeStatus.ok, slot: -1, regionFd, reason: "" };
+  }
+
+  #attach(gpu: ServedGpu, applicant: Applicant): Reply {
+    // The same process again (it replaced itself by exec): its old slot is free, whatever its
+    // old connection says later.
+    for (const former of gpu.clients.filter((client) => isSame(client, applicant)))
+      gpu.release(former, this.#around.now());
+    const client = gpu.take(applicant, this.#around.now());
+    if (!client) return this.#full(gpu, applicant.class);
+    this.#around.log("attached", naming(gpu, client));
+    return {
+      status: welcomeStatus.ok,
+      slot: client.slot,
+      regionFd: gpu.region.fd,
+      reason: "",
+      holder: { gpu, client },
+    };
+  }
+
+  #reattach(hello: View<typeof Hello>, gpu: ServedGpu, applicant: Applicant): Reply {
+    const { slot, regionFd, pid } = hello;
+    const holder = gpu.at(applicant.class, slot);
+    const sameRegion = inodeOf(`/proc/${pid}/fd/${regionFd}`) === gpu.region.inode;
+    if (!sameRegion || !holder || !isSame(holder, applicant)) {
+      const reason = "That is not the region served here any more: attach again.";
+      return { status: welcomeStatus.newRegion, slot: -1, regionFd: gpu.region.fd, reason };
+    }
+    const client = gpu.reattach(applicant, slot);
+    this.#around.log("reattached", naming(gpu, client));
+    return {
+      status: welcomeStatus.ok,
+      slot,
+      regionFd: gpu.region.fd,
+      reason: "",
+      holder: { gpu, client },
+    };
+  }
+
+  #full(gpu: ServedGpu, kind: ClientClass): Reply {
+    const places = kind === "high" ? constants.MAX_HIGH : constants.MAX_BEST_EFFORT;
+    const reason = `All ${places} places for ${kind} clients on ${gpu.uuid} are taken.`;
+    return { status: welcomeStatus.full, slot: -1, regionFd: -1, reason };
+  }
+
+  /** The GPU of a Hello: served already, or in memory that this client still has, or new. */
+  #gpuOf(hello: View<typeof Hello>): ServedGpu {
+    const known = this.#gpus.get(formatUuid(hello.gpuUuid));
+    if (known) return known;
+    if (hello.kind === helloKinds.reattach && hello.regionFd >= 0) {
+      const region = openRegion(`/proc/${hello.pid}/fd/${hello.regionFd}`, this.#around.agentPid);
+      if (region) return this.#serveAdopted(region);
+    }
+    const identity = { uuid: hello.gpuUuid.slice(), name: hello.gpuName, smCount: hello.smCount };
+    const gpu = new ServedGpu(identity, createRegion(identity, this.#around.agentPid));
+    return this.#serve(gpu, "a client came");
+  }
+
+  #serveAdopted(region: SharedRegion): ServedGpu {
+    const { gpuUuid, gpuName, smCount } = region.memory.header;
+    const gpu = new ServedGpu({ uuid: gpuUuid.slice(), name: gpuName, smCount }, region);
+    gpu.recall(this.#around.now());
+    gpu.heal(this.#around.agentPid, this.#around.now());
+    return this.#serve(gpu, "adopted from a client");
+  }
+
+  #serve(gpu: ServedGpu, because: string): ServedGpu {
+    this.#gpus.set(gpu.uuid, gpu);
+    this.#around.prepare(gpu);
+    this.#around.log("serving", { gpu: gpu.uuid, clients: gpu.clients.length, because });
+    return gpu;
+  }
+}
+
+const oneGpuOnly =
+  "A best-effort client on several GPUs is refused for now: one paused rank would leave the others spinning. Set CUDA_VISIBLE_DEVICES to one GPU.";
+
+export const refusal = (reason: string): Reply => ({
+  status: welcomeStatus.refused,
+  slot: -1,
+  regionFd: -1,
+  reason,
+});
+
+/** What is wrong with a whole Hello of our version; undefined when nothing is. */
+function faultOf(hello: View<typeof Hello>): string | undefined {
+  if (!Object.values<number>(helloKinds).includes(hello.kind))
+    return `There is no Hello of kind ${hello.kind}.`;
+  if (hello.kind !== helloKinds.probe && !classNames.has(hello.class))
+    return `There is no class ${hello.class}.`;
+  return undefined;
+}
+
+const classNames: ReadonlyMap<number, ClientClass> = new Map([
+  [classes.high, "high"],
+  [classes["best-effort"], "best-effort"],
+]);
+
+const applicantOf = (hello: View<typeof Hello>): Applicant => ({
+  class: classNames.get(hello.class) ?? "best-effort",
+  pid: hello.pid,
+  startTime: hello.startTime,
+  name: hello.name,
+  memoryQuota: hello.memoryQuota,
+  sloP99Us: hello.sloP99Us,
+  sloSlowdownPermille: hello.sloSlowdownPermille,
+});
+
+const isSame = (client: Client, applicant: Applicant) =>
+  client.class === applicant.class &&
+  client.pid === applicant.pid &&
+  client.startTime === applicant.startTime;
+
+const naming = (gpu: ServedGpu, client: Client) => ({
+  client: client.name,
+  class: client.class,
+  pid: client.pid,
+  slot: client.slot,
+  gpu: gpu.uuid,
+});
+
+function inodeOf(path: string): number | undefined {
+  try {
+    return statSync(path).ino;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,21 @@
+// What can be read about the machine's GPUs from outside any client. Two implementations: nvml.ts and
+// softgpu.ts. A reading that a GPU does not support is undefined, never zero.
+import type { Bytes } from "#core";
+
+export interface GpuReading {
+  /** "GPU-8a7b…" */
+  readonly uuid: string;
+  readonly name: string;
+  readonly memoryTotal: Bytes;
+  readonly memoryUsed: Bytes;
+  /** Part of the last second in which some kernel ran, 0 to 1. */
+  readonly utilisation: number | undefined;
+  readonly smClockMHz: number | undefined;
+  readonly powerW: number | undefined;
+  readonly processes: readonly { readonly pid: number; readonly memory: Bytes }[];
+}
+
+export interface Sensor {
+  /** One reading per GPU, in the driver's order. */
+  read(): readonly GpuReading[];
+}

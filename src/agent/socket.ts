@@ -1,0 +1,122 @@
+// The clients' door: a Unix stream socket. Each connection says one Hello, gets one Welcome and then
+// stays open in silence; its end is the client's death notice. Whatever else arrives is refused with a
+// reason, and nothing that arrives can bring the agent down.
+import { chmodSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
+import { type Clock, errors, ms } from "#core";
+import { constants, Hello, messageMagic, view, Welcome } from "#protocol";
+import { type Registry, type Reply, refusal } from "./registry.ts";
+
+/** A connection that has not said its Hello by then is closed. */
+const HELLO_WITHIN = ms(5000);
+const LONGEST_SOCKET_PATH = 107;
+
+export interface Door {
+  close(): Promise<void>;
+}
+
+/** Listens at `path`, which must be free. `changed` runs after each attach and hang-up. */
+export async function openDoor(
+  path: string,
+  registry: Registry,
+  clock: Clock,
+  changed: () => void,
+): Promise<Door> {
+  if (Buffer.byteLength(path) > LONGEST_SOCKET_PATH) throw errors.pathTooLong(path);
+  const open = new Set<Socket>();
+  let closing = false;
+  const hungUp = (holder: Holder) => {
+    if (closing) return; // it is we who hang up: the client goes on, and the next agent adopts it
+    registry.hangUp(holder.gpu, holder.client);
+    changed();
+  };
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    open.add(socket);
+    socket.on("close", () => open.delete(socket));
+    receive(socket, registry, clock, { attached: changed, hungUp });
+  });
+  await listen(server, path);
+  chmodSync(path, 0o600); // its directory has kept others out until now
+  return {
+    close: () =>
+      new Promise((resolve) => {
+        closing = true;
+        server.close(() => resolve());
+        for (const socket of open) socket.destroy();
+      }),
+  };
+}
+
+type Holder = NonNullable<Reply["holder"]>;
+
+interface Listener {
+  attached(): void;
+  hungUp(holder: Holder): void;
+}
+
+function receive(socket: Socket, registry: Registry, clock: Clock, listener: Listener): void {
+  let received = Buffer.alloc(0);
+  let answered = false;
+  const impatience = clock.after(HELLO_WITHIN, () => socket.destroy());
+
+  const answer = (reply: Reply) => {
+    answered = true;
+    impatience();
+    const bytes = encode(reply);
+    const { holder } = reply;
+    if (!holder) {
+      socket.end(bytes);
+      return;
+    }
+    socket.on("close", () => listener.hungUp(holder));
+    socket.write(bytes);
+    listener.attached();
+  };
+
+  socket.on("data", (chunk) => {
+    if (answered) return; // a client has nothing more to say
+    received = Buffer.concat([received, chunk]);
+    if (received.length < 8) return;
+    const fault = faultOf(received);
+    if (fault) answer(refusal(fault));
+    else if (received.length === Hello.size)
+      answer(registry.answer(view(Hello, Uint8Array.from(received).buffer)));
+  });
+  socket.on("end", () => {
+    if (answered) socket.end();
+    else answer(refusal(`A Hello has ${Hello.size} bytes, not ${received.length}.`));
+  });
+  // A reset connection is a hang-up, and that is what "close" is for.
+  socket.on("error", () => socket.destroy());
+  socket.on("close", impatience);
+}
+
+/** What the first bytes show already: a client of another version says Hellos of another size. */
+function faultOf(received: Buffer): string | undefined {
+  if (received.readUInt32LE(0) !== messageMagic) return "That is not a Hello: its magic is wrong.";
+  const version = received.readUInt32LE(4);
+  if (version !== constants.VERSION)
+    return `This agent speaks version ${constants.VERSION}, not ${version}: restart the older of the two.`;
+  if (received.length > Hello.size)
+    return `A Hello has ${Hello.size} bytes, not ${received.length}.`;
+  return undefined;
+}
+
+function encode(reply: Reply): Uint8Array {
+  const bytes = new ArrayBuffer(Welcome.size);
+  const welcome = view(Welcome, bytes);
+  welcome.magic = messageMagic;
+  welcome.version = constants.VERSION;
+  welcome.status = reply.status;
+  welcome.slot = reply.slot;
+  welcome.agentPid = process.pid;
+  welcome.regionFd = reply.regionFd;
+  welcome.reason = reply.reason;
+  return new Uint8Array(bytes);
+}
+
+const listen = (server: Server, path: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(path, resolve);
+  });

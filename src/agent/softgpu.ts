@@ -1,0 +1,107 @@
+// The software GPU's stand-in for NVML: reads the file that its processes share. The layout is that of
+// native/softgpu/device.h; a file of another layout, or from before a reboot, is not believed.
+import { readFileSync } from "node:fs";
+import type { Bytes } from "#core";
+import { isAlive } from "./processes.ts";
+import { formatUuid } from "./region.ts";
+import type { GpuReading, Sensor } from "./sensor.ts";
+
+const MAGIC = 0x47534f43;
+const LAYOUT = 1;
+const MOST_DEVICES = 8;
+const MOST_PROCESSES = 128;
+const MOST_CONTEXTS = 128;
+
+/** Byte offsets in Shared, and in each Process, DeviceState and ContextSlot. */
+const shared = { magic: 0, layout: 4, size: 8, devices: 16, bootId: 24, processes: 64 } as const;
+const processPart = { pid: 0, startTime: 8, memory: 16, size: 16 + 8 * MOST_DEVICES } as const;
+const devicePart = { memoryTotal: 0, uuid: 16, busyNs: 56, contexts: 72 } as const;
+const contextPart = { process: 0, size: 40 } as const;
+const DEVICES_AT = shared.processes + MOST_PROCESSES * processPart.size;
+const DEVICE_SIZE = devicePart.contexts + MOST_CONTEXTS * contextPart.size;
+const SHARED_SIZE = DEVICES_AT + MOST_DEVICES * DEVICE_SIZE;
+
+/** No file yet is no GPU yet: the first client makes it. */
+export function openSoftGpus(directory: string, now: () => number): Sensor {
+  const bootId = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  let before: { readonly at: number; readonly busyNs: readonly number[] } | undefined;
+  return {
+    read() {
+      const file = readShared(`${directory}/devices`, bootId);
+      if (!file) return [];
+      const at = now();
+      const devices = Array.from({ length: file.getUint32(shared.devices, true) }, (_, index) =>
+        readDevice(file, index),
+      );
+      const last = before;
+      before = { at, busyNs: devices.map(({ busyNs }) => busyNs) };
+      return devices.map(({ reading, busyNs }, index) => {
+        const earlier = last?.busyNs[index];
+        const utilisation =
+          last && earlier !== undefined && at > last.at
+            ? Math.min(1, (busyNs - earlier) / (at - last.at))
+            : undefined;
+        return { ...reading, utilisation };
+      });
+    },
+  };
+}
+
+function readShared(path: string, bootId: string): DataView | undefined {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch {
+    return undefined;
+  }
+  if (bytes.length < SHARED_SIZE) return undefined;
+  const file = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const writtenId = bytes.toString("latin1", shared.bootId, shared.bootId + bootId.length);
+  const believed =
+    file.getUint32(shared.magic, true) === MAGIC &&
+    file.getUint32(shared.layout, true) === LAYOUT &&
+    u64(file, shared.size) === SHARED_SIZE &&
+    file.getUint32(shared.devices, true) <= MOST_DEVICES &&
+    writtenId === bootId;
+  return believed ? file : undefined;
+}
+
+function readDevice(file: DataView, index: number) {
+  const base = DEVICES_AT + index * DEVICE_SIZE;
+  const processes = processesOn(file, index, base);
+  const uuid = new Uint8Array(file.buffer, file.byteOffset + base + devicePart.uuid, 16);
+  const reading: GpuReading = {
+    uuid: formatUuid(uuid),
+    name: "software GPU",
+    memoryTotal: u64(file, base + devicePart.memoryTotal) as Bytes,
+    memoryUsed: processes.reduce((sum, { memory }) => sum + memory, 0) as Bytes,
+    utilisation: undefined,
+    smClockMHz: undefined,
+    powerW: undefined,
+    processes,
+  };
+  return { reading, busyNs: u64(file, base + devicePart.busyNs) };
+}
+
+/** Living processes with a context or memory on the device. */
+function processesOn(file: DataView, index: number, base: number): GpuReading["processes"] {
+  const withContext = new Set(
+    Array.from({ length: MOST_CONTEXTS }, (_, slot) =>
+      file.getUint32(base + devicePart.contexts + slot * contextPart.size, true),
+    ),
+  );
+  return Array.from({ length: MOST_PROCESSES }, (_, i) => {
+    const at = shared.processes + i * processPart.size;
+    const memory = u64(file, at + processPart.memory + 8 * index) as Bytes;
+    return {
+      pid: file.getUint32(at + processPart.pid, true),
+      startTime: u64(file, at + processPart.startTime),
+      memory,
+      here: memory > 0 || withContext.has(i + 1),
+    };
+  })
+    .filter(({ pid, startTime, here }) => here && pid !== 0 && isAlive(pid, startTime))
+    .map(({ pid, memory }) => ({ pid, memory }));
+}
+
+const u64 = (file: DataView, at: number) => Number(file.getBigUint64(at, true));

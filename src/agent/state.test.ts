@@ -1,0 +1,87 @@
+import { chmodSync, lstatSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { expect, onTestFinished, test } from "vitest";
+import { startTimeOf } from "./processes.ts";
+import {
+  type AgentFile,
+  claimDirectory,
+  lockDirectory,
+  pathsIn,
+  readAgentFile,
+  runningAgent,
+  writeAgentFile,
+} from "./state.ts";
+
+const uid = process.getuid?.() ?? 0;
+
+function temporary(): string {
+  const directory = mkdtempSync(`${tmpdir()}/cotenant-state-`);
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  return directory;
+}
+
+const agent: AgentFile = {
+  pid: process.pid,
+  startTime: startTimeOf(process.pid) ?? 0,
+  socket: "/nowhere",
+  port: 1,
+  token: "secret",
+  mode: "isolated",
+  policy: "strict",
+  gpu: "soft",
+  regions: [],
+};
+
+test("a run directory that is missing is made for its owner alone", () => {
+  const directory = `${temporary()}/deep/down`;
+  claimDirectory(directory, uid);
+  expect(lstatSync(directory).mode & 0o777).toBe(0o700);
+});
+
+test("a run directory that others can enter is refused", () => {
+  const directory = temporary();
+  chmodSync(directory, 0o750);
+  expect(() => claimDirectory(directory, uid)).toThrow("can be entered by others");
+});
+
+test("a run directory of another user is refused", () => {
+  expect(() => claimDirectory(temporary(), uid + 1)).toThrow("belongs to somebody else");
+});
+
+test("a link to a run directory is refused", () => {
+  const directory = temporary();
+  symlinkSync(directory, `${directory}/link`);
+  expect(() => claimDirectory(`${directory}/link`, uid)).toThrow("is not a directory");
+});
+
+test("a run directory has one agent, until it unlocks", () => {
+  const directory = temporary();
+  const unlock = lockDirectory(directory);
+  writeAgentFile(directory, agent);
+  expect(() => lockDirectory(directory)).toThrow(
+    `An agent is already running in ${directory} (pid ${process.pid}).`,
+  );
+  unlock();
+  lockDirectory(directory)();
+});
+
+test("the agent's notes come back whole, and only their owner may read them", () => {
+  const directory = temporary();
+  writeAgentFile(directory, agent);
+  expect(readAgentFile(directory)).toEqual(agent);
+  expect(lstatSync(pathsIn(directory).file).mode & 0o777).toBe(0o600);
+});
+
+test("notes of an agent that has ended are no running agent, even when its pid is in use", () => {
+  const directory = temporary();
+  writeAgentFile(directory, agent);
+  expect(runningAgent(directory)).toEqual(agent);
+  writeAgentFile(directory, { ...agent, startTime: agent.startTime - 1 });
+  expect(runningAgent(directory)).toBe(undefined);
+});
+
+test("torn notes are no notes", () => {
+  const directory = temporary();
+  writeFileSync(pathsIn(directory).file, '{"pid": 12');
+  expect(readAgentFile(directory)).toBe(undefined);
+});

@@ -1,0 +1,95 @@
+// What an agent leaves in its run directory for the commands, and for the agent that comes after it.
+import {
+  chmodSync,
+  closeSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { errors } from "#core";
+import { tryLock } from "./libc.ts";
+import { isAlive } from "./processes.ts";
+import type { RegionRecord } from "./registry.ts";
+
+export type Mode = "isolated" | "mps";
+export type GpuKind = "nvidia" | "soft";
+
+/** agent.json: for the owner only, since it holds the token. */
+export interface AgentFile {
+  readonly pid: number;
+  readonly startTime: number;
+  readonly socket: string;
+  readonly port: number;
+  readonly token: string;
+  readonly mode: Mode;
+  readonly policy: string;
+  readonly gpu: GpuKind;
+  readonly regions: readonly RegionRecord[];
+}
+
+/** Every path under the run directory, so that nobody else spells one. */
+export const pathsIn = (directory: string) => ({
+  file: `${directory}/agent.json`,
+  lock: `${directory}/agent.lock`,
+  socket: `${directory}/agent.sock`,
+  log: `${directory}/agent.log`,
+  mpsPipes: `${directory}/mps`,
+  mpsLogs: `${directory}/mps-log`,
+  softGpu: `${directory}/softgpu`,
+});
+
+/** Makes the run directory, or makes sure that the one that is there is nobody else's. */
+export function claimDirectory(directory: string, uid: number): void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  checkDirectory(directory, uid);
+}
+
+/** Nothing in a directory that somebody else could have filled is believed, or written to. */
+export function checkDirectory(directory: string, uid: number): void {
+  const found = lstatSync(directory, { throwIfNoEntry: false });
+  if (!found) return;
+  if (!found.isDirectory()) throw errors.directoryNotOurs(directory, "is not a directory");
+  if (found.uid !== uid) throw errors.directoryNotOurs(directory, "belongs to somebody else");
+  if ((found.mode & 0o077) !== 0)
+    throw errors.directoryNotOurs(directory, "can be entered by others");
+}
+
+/**
+ * One agent per run directory. The returned function unlocks; the kernel does too, however a process
+ * ends.
+ */
+export function lockDirectory(directory: string): () => void {
+  const fd = openSync(pathsIn(directory).lock, "a", 0o600);
+  if (tryLock(fd)) return () => closeSync(fd);
+  closeSync(fd);
+  throw errors.agentRunning(readAgentFile(directory)?.pid ?? 0, directory);
+}
+
+export function writeAgentFile(directory: string, agent: AgentFile): void {
+  const { file } = pathsIn(directory);
+  writeFileSync(`${file}.new`, `${JSON.stringify(agent, null, 2)}\n`, { mode: 0o600 });
+  chmodSync(`${file}.new`, 0o600);
+  renameSync(`${file}.new`, file);
+}
+
+/** undefined when there is none, or none that can be read. */
+export function readAgentFile(directory: string): AgentFile | undefined {
+  try {
+    return JSON.parse(readFileSync(pathsIn(directory).file, "utf8")) as AgentFile;
+  } catch {
+    return undefined;
+  }
+}
+
+export const removeAgentFile = (directory: string): void =>
+  rmSync(pathsIn(directory).file, { force: true });
+
+/** The agent that runs now; undefined when none does, whatever file an earlier one left. */
+export function runningAgent(directory: string): AgentFile | undefined {
+  const agent = readAgentFile(directory);
+  return agent && isAlive(agent.pid, agent.startTime) ? agent : undefined;
+}

@@ -1,0 +1,63 @@
+// The one value behind `cotenant status`, `--json`, GET /status and the metrics.
+
+import type { Rules } from "#policy";
+import type { ClientClass } from "#protocol";
+import type { BestEffortMeasure, HighMeasure } from "./meter.ts";
+import type { GpuReading } from "./sensor.ts";
+import type { AgentFile } from "./state.ts";
+
+export interface Status {
+  readonly agent: AgentStatus;
+  readonly gpus: readonly GpuStatus[];
+}
+
+export interface AgentStatus {
+  readonly pid: number;
+  readonly mode: AgentFile["mode"];
+  readonly policy: string;
+  readonly gpu: AgentFile["gpu"];
+  readonly port: number;
+  readonly upSeconds: number;
+  /** Of one core, since the agent started. */
+  readonly cpuShare: number;
+  readonly residentBytes: number;
+  readonly mpsRestarts: number;
+}
+
+export interface GpuStatus {
+  readonly uuid: string;
+  readonly name: string;
+  /** What the driver says; undefined for a GPU it does not list. */
+  readonly reading: Omit<GpuReading, "uuid" | "name" | "processes"> | undefined;
+  /** undefined until the first client has come. */
+  readonly served:
+    | { readonly generation: number; readonly smCount: number; readonly rules: Rules }
+    | undefined;
+  readonly high: readonly HighStatus[];
+  readonly bestEffort: readonly BestEffortStatus[];
+  /** Processes on the GPU that hold no slot: neither protected nor gated. */
+  readonly strangers: readonly {
+    readonly pid: number;
+    readonly name: string;
+    readonly memory: number;
+  }[];
+}
+
+export interface ClientStatus {
+  readonly class: ClientClass;
+  readonly name: string;
+  readonly pid: number;
+  readonly slot: number;
+  /** False: it outlived the last agent and has not come back yet. */
+  readonly connected: boolean;
+}
+
+export interface HighStatus extends ClientStatus, HighMeasure {
+  readonly sloP99Us: number | undefined;
+  readonly sloSlowdown: number | undefined;
+  /** Since it attached. */
+  readonly burstP50SinceStartUs: number | undefined;
+  readonly burstP99SinceStartUs: number | undefined;
+}
+
+export interface BestEffortStatus extends ClientStatus, BestEffortMeasure {}

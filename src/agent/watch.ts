@@ -1,0 +1,163 @@
+// What the agent sees and what follows from it: a meter per client, the last reading of each GPU, the
+// rules of the policy in force, and all of it as one Status.
+import type { Clock } from "#core";
+import { type Overrides, type Policy, type Rules, withOverrides } from "#policy";
+import { Settings } from "#protocol";
+import type { Client, ServedGpu } from "./gpu.ts";
+import { BestEffortMeter, HighMeter } from "./meter.ts";
+import { nameOf } from "./processes.ts";
+import type { GpuReading, Sensor } from "./sensor.ts";
+import type { BestEffortStatus, ClientStatus, GpuStatus, HighStatus } from "./status.ts";
+
+interface WatchOptions {
+  readonly isolated: boolean;
+  readonly policy: Policy;
+  readonly overrides: Overrides;
+  readonly sensor: Sensor;
+  readonly clock: Clock;
+}
+
+export class Watch {
+  readonly #options: WatchOptions;
+  readonly #high = new WeakMap<Client, HighMeter>();
+  readonly #bestEffort = new WeakMap<Client, BestEffortMeter>();
+  #readings: readonly GpuReading[];
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+    this.#readings = options.sensor.read();
+  }
+
+  get readings(): readonly GpuReading[] {
+    return this.#readings;
+  }
+
+  readSensor(): void {
+    this.#readings = this.#options.sensor.read();
+  }
+
+  /** A few times a second: a sample of each client, then the rules that follow. */
+  lookAndDecide(gpus: readonly ServedGpu[]): void {
+    const now = this.#options.clock.now();
+    for (const gpu of gpus) {
+      for (const client of gpu.clients) {
+        this.#highMeter(gpu, client)?.sample(now);
+        this.#bestEffortMeter(gpu, client)?.sample(now);
+      }
+      this.writeRules(gpu);
+    }
+  }
+
+  writeRules(gpu: ServedGpu): void {
+    const { isolated, policy, overrides } = this.#options;
+    const high = gpu.clients.flatMap((client) => {
+      const measure = this.#highMeter(gpu, client)?.measure();
+      return measure ? [{ name: client.name, burstP50Us: measure.burstP50Us }] : [];
+    });
+    const rules = withOverrides(policy.rules({ isolated, high }), overrides);
+    for (const name of ruleNames) gpu.region.memory.settings[name] = rules[name];
+  }
+
+  status(gpus: readonly ServedGpu[]): readonly GpuStatus[] {
+    const served = new Map(gpus.map((gpu) => [gpu.uuid, gpu]));
+    const listed = this.#readings.map((reading) =>
+      this.#gpuStatus(reading.uuid, reading, served.get(reading.uuid), gpus),
+    );
+    const unlisted = gpus
+      .filter(({ uuid }) => !this.#readings.some((reading) => reading.uuid === uuid))
+      .map((gpu) => this.#gpuStatus(gpu.uuid, undefined, gpu, gpus));
+    return [...listed, ...unlisted];
+  }
+
+  #gpuStatus(
+    uuid: string,
+    reading: GpuReading | undefined,
+    gpu: ServedGpu | undefined,
+    gpus: readonly ServedGpu[],
+  ): GpuStatus {
+    const clients = gpu?.clients ?? [];
+    return {
+      uuid,
+      name: reading?.name ?? gpu?.identity.name ?? "",
+      reading: reading && {
+        memoryTotal: reading.memoryTotal,
+        memoryUsed: reading.memoryUsed,
+        utilisation: reading.utilisation,
+        smClockMHz: reading.smClockMHz,
+        powerW: reading.powerW,
+      },
+      served: gpu && servedStatus(gpu),
+      high: clients.flatMap((client) => this.#highStatus(gpu, client)),
+      bestEffort: clients.flatMap((client) => this.#bestEffortStatus(gpu, client)),
+      strangers: strangersOn(reading, gpus),
+    };
+  }
+
+  #highStatus(gpu: ServedGpu | undefined, client: Client): HighStatus[] {
+    const meter = gpu && this.#highMeter(gpu, client);
+    if (!meter) return [];
+    return [
+      {
+        ...clientStatus(client),
+        sloP99Us: client.sloP99Us || undefined,
+        sloSlowdown: client.sloSlowdownPermille / 1000 || undefined,
+        ...meter.measure(),
+        burstP50SinceStartUs: meter.quantileUs(0.5),
+        burstP99SinceStartUs: meter.quantileUs(0.99),
+      },
+    ];
+  }
+
+  #bestEffortStatus(gpu: ServedGpu | undefined, client: Client): BestEffortStatus[] {
+    const meter = gpu && this.#bestEffortMeter(gpu, client);
+    return meter ? [{ ...clientStatus(client), ...meter.measure() }] : [];
+  }
+
+  #highMeter(gpu: ServedGpu, client: Client): HighMeter | undefined {
+    const slot = client.class === "high" ? gpu.region.memory.high[client.slot] : undefined;
+    return slot && meterIn(this.#high, client, () => new HighMeter(slot));
+  }
+
+  #bestEffortMeter(gpu: ServedGpu, client: Client): BestEffortMeter | undefined {
+    const slot =
+      client.class === "best-effort" ? gpu.region.memory.bestEffort[client.slot] : undefined;
+    return slot && meterIn(this.#bestEffort, client, () => new BestEffortMeter(slot));
+  }
+}
+
+const ruleNames = Object.keys(Settings.fields) as readonly (keyof Rules)[];
+
+function meterIn<M>(meters: WeakMap<Client, M>, client: Client, make: () => M): M {
+  const meter = meters.get(client) ?? make();
+  meters.set(client, meter);
+  return meter;
+}
+
+function servedStatus({ identity, region }: ServedGpu): GpuStatus["served"] {
+  const { header, settings } = region.memory;
+  const rules = Object.fromEntries(ruleNames.map((name) => [name, settings[name]]));
+  // The names are exactly the keys of Rules.
+  return { generation: header.generation, smCount: identity.smCount, rules: rules as Rules };
+}
+
+const clientStatus = ({ class: kind, name, pid, slot, connected }: Client): ClientStatus => ({
+  class: kind,
+  name,
+  pid,
+  slot,
+  connected,
+});
+
+/** Under MPS its server holds the clients' contexts; it is nobody's job. */
+const MPS_SERVER = "nvidia-cuda-mps";
+
+function strangersOn(
+  reading: GpuReading | undefined,
+  gpus: readonly ServedGpu[],
+): GpuStatus["strangers"] {
+  const known = new Set(gpus.flatMap(({ clients }) => clients.map(({ pid }) => pid)));
+  return (reading?.processes ?? [])
+    .filter(({ pid }) => !known.has(pid))
+    .map(({ pid, memory }) => ({ pid, name: nameOf(pid), memory }))
+    .filter(({ name }) => !name.startsWith(MPS_SERVER));
+}

@@ -1,0 +1,180 @@
+// The command as a person meets it: text on the terminal and exit status, from processes of its own.
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { UserError } from "#core";
+import { dispatch } from "./dispatch.ts";
+
+afterEach(() => void vi.unstubAllEnvs());
+
+function temporary(): string {
+  const directory = mkdtempSync(`${tmpdir()}/cotenant-cli-`);
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+function cotenant(args: readonly string[], env: Record<string, string> = {}) {
+  const { LD_PRELOAD: _, ...rest } = process.env;
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ["--import", "tsx", "src/cli/main.ts", ...args],
+    { encoding: "utf8", env: { ...rest, COTENANT_DIR: "/nonexistent/cotenant", ...env } },
+  );
+  return { status, stdout, stderr };
+}
+
+describe("without an agent", () => {
+  test.each([
+    {
+      argv: ["fly"],
+      status: 2,
+      says: 'There is no command "fly". Known: up, run, status, top, down, demo, load.',
+    },
+    {
+      argv: ["up", "--policy", "fair"],
+      status: 2,
+      says: '--policy: "fair" is not one of strict, off.',
+    },
+    {
+      argv: ["up", "--gpu", "soft", "--set", "chunk=1"],
+      status: 2,
+      says: /^No rule is called "chunk"\. Known: protect, isolated, .*, wantKernels\.$/,
+    },
+    {
+      argv: ["status"],
+      status: 1,
+      says: 'No agent is running in /nonexistent/cotenant. Start one: "cotenant up".',
+    },
+    {
+      argv: ["run", "--class", "high", "--", "true"],
+      status: 1,
+      says: 'No agent is running in /nonexistent/cotenant. Start one: "cotenant up".',
+    },
+    {
+      argv: ["run", "--", "true"],
+      status: 2,
+      says: '"run" needs --class high|best-effort. "cotenant run --help" shows its use.',
+    },
+    {
+      argv: ["run", "--class", "high", "--slo", "p98=1ms", "--", "true"],
+      status: 2,
+      says: '--slo: "p98=1ms" is neither p99=TIME nor slowdown=PERCENT.',
+    },
+    {
+      argv: ["run", "--class", "high", "--slo", "slowdown=5", "--", "true"],
+      status: 2,
+      says: '"5" is not a percentage such as 5%.',
+    },
+  ])("$argv is refused with a reason", async ({ argv, status, says }) => {
+    vi.stubEnv("COTENANT_DIR", "/nonexistent/cotenant");
+    const fault = await dispatch(argv).catch((thrown: unknown) => thrown);
+    if (!(fault instanceof UserError)) throw fault;
+    expect([fault.message, fault.hint].filter(Boolean).join(" ")).toMatch(says);
+    expect(fault.exitStatus).toBe(status);
+  });
+
+  test("a refusal is one line on stderr, nothing on stdout, and an exit status", () => {
+    expect(cotenant(["run", "--class", "low", "--", "true"])).toEqual({
+      status: 2,
+      stdout: "",
+      stderr: 'cotenant: --class: "low" is not one of high, best-effort.\n',
+    });
+  });
+
+  test("a machine without an NVIDIA driver is told about the software GPU", () => {
+    const { status, stderr } = cotenant(["up"], { LD_LIBRARY_PATH: "/nonexistent" });
+    expect(stderr).toMatch(
+      /^cotenant: There is no NVIDIA GPU to serve here: .+\. For the software GPU: "cotenant up --gpu soft"\.\n$/,
+    );
+    expect(status).toBe(1);
+  });
+});
+
+describe("with an agent", () => {
+  /** The built libraries are not needed for what is looked at here. */
+  function withAgent() {
+    const root = temporary();
+    const env = { COTENANT_DIR: `${root}/run`, COTENANT_LIB: `${root}/libcotenant.so` };
+    writeFileSync(env.COTENANT_LIB, "");
+    onTestFinished(() => void cotenant(["down"], env));
+    return { env, cotenant: (...args: string[]) => cotenant(args, env) };
+  }
+
+  test("up, status and down tell one story, and a second up is refused", () => {
+    const { cotenant } = withAgent();
+    const up = cotenant("up", "--gpu", "soft", "--policy", "off");
+    expect(up.stdout).toMatch(/^Agent \d+ serves the software GPU, mode isolated, policy off\.\n/);
+    expect(up.status).toBe(0);
+    const pid = Number(/\d+/.exec(up.stdout)?.[0]);
+
+    const status = JSON.parse(cotenant("status", "--json").stdout);
+    expect(status.agent).toMatchObject({ pid, mode: "isolated", policy: "off", gpu: "soft" });
+    expect(cotenant("status").stdout).toMatch(`Agent ${pid}, up `);
+
+    const again = cotenant("up", "--gpu", "soft");
+    expect(again.stderr).toContain(`An agent is already running in`);
+    expect(again.stderr).toContain(`(pid ${pid})`);
+    expect(again.status).toBe(1);
+
+    expect(cotenant("down").stdout).toBe(`Agent ${pid} stopped.\n`);
+    expect(cotenant("status").status).toBe(1);
+  });
+
+  test("an agent that can't start behind says why on the terminal", async () => {
+    const { cotenant, env } = withAgent();
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    onTestFinished(() => void other.close());
+    const address = other.address();
+    const port = typeof address === "object" && address ? address.port : 0;
+    const { stderr, status } = cotenant("up", "--gpu", "soft", "--port", String(port));
+    expect(stderr).toBe(
+      `cotenant: The agent did not start: Port ${port} is taken. Leave --port out for any free one. Its log is ${env.COTENANT_DIR}/agent.log.\n`,
+    );
+    expect(status).toBe(1);
+  });
+
+  test("a run directory that others can enter is neither used nor read", () => {
+    const { cotenant, env } = withAgent();
+    mkdirSync(env.COTENANT_DIR);
+    chmodSync(env.COTENANT_DIR, 0o755);
+    for (const argv of [["up", "--gpu", "soft"], ["status"], ["down"]]) {
+      const { stderr, status } = cotenant(...argv);
+      expect(stderr).toBe(
+        `cotenant: The directory ${env.COTENANT_DIR} can be entered by others. Remove it, or set COTENANT_DIR to a directory that only you can enter.\n`,
+      );
+      expect(status).toBe(1);
+    }
+  });
+
+  test("run becomes the command: its environment, its pid, its exit status", () => {
+    const { cotenant, env } = withAgent();
+    cotenant("up", "--gpu", "soft", "--mode", "mps");
+    const { stdout, status } = cotenant(
+      ...["run", "--class", "best-effort", "--memory", "2GiB", "--slo", "p99=10ms"],
+      ...["--slo", "slowdown=5%", "--", "sh", "-c", "env; exit 7"],
+    );
+    const seen = Object.fromEntries(
+      stdout
+        .trim()
+        .split("\n")
+        .map((line) => line.split("=", 2)),
+    );
+    expect(seen).toMatchObject({
+      LD_PRELOAD: env.COTENANT_LIB,
+      COTENANT_CLASS: "best-effort",
+      COTENANT_SOCKET: `${env.COTENANT_DIR}/agent.sock`,
+      COTENANT_NAME: "sh",
+      COTENANT_MEMORY: String(2 ** 31),
+      COTENANT_SLO_P99_US: "10000",
+      COTENANT_SLO_SLOWDOWN: "50",
+      COTENANT_SOFTGPU_DIR: `${env.COTENANT_DIR}/softgpu`,
+      CUDA_MPS_PIPE_DIRECTORY: `${env.COTENANT_DIR}/mps`,
+      CUDA_MPS_CLIENT_PRIORITY: "1",
+    });
+    expect(status).toBe(7);
+  });
+});

@@ -1,0 +1,120 @@
+// What a command is. Its options table makes the parser, the validation, the types of what `run` gets
+// and the `--help` text, so nothing about an option is said twice. Makers for options are below.
+import { type Bytes, errors, type Micros, parseBytes, parseDuration, usage } from "#core";
+
+export interface Option<T = unknown> {
+  /** A flag takes no value; a list may be given again and again. */
+  readonly kind: "flag" | "value" | "list";
+  /** What stands for the value in `--help`, such as SECONDS. */
+  readonly placeholder: string;
+  readonly doc: string;
+  /** What `run` gets when the option is not given. */
+  readonly fallback: T;
+  /** Text as given → value; throws a UserError that names what is wrong with it. */
+  parse(text: string): T;
+}
+
+export type OptionsTable = Readonly<Record<string, Option>>;
+
+/** What `run` gets: a value per option, under the name it has on the command line. */
+export type Args<O extends OptionsTable> = {
+  readonly [K in keyof O]: O[K] extends Option<infer T> ? T : never;
+} & { readonly positional: readonly string[] };
+
+export interface Positional {
+  /** As shown in the usage line, such as COMMAND… */
+  readonly name: string;
+  readonly doc: string;
+  readonly atLeast: number;
+}
+
+export interface Command {
+  readonly name: string;
+  /** One line, for the list of commands. */
+  readonly summary: string;
+  readonly options: OptionsTable;
+  readonly positional?: Positional;
+  /** Resolves to the exit status: 0 done, 1 failed. Wrong use and known failures are thrown UserErrors. */
+  // biome-ignore lint/suspicious/noExplicitAny: the table of commands holds commands of every table
+  run(args: any): Promise<number>;
+}
+
+/** Types `run`'s argument from the options table. */
+export const command = <const O extends OptionsTable>(spec: {
+  readonly name: string;
+  readonly summary: string;
+  readonly options: O;
+  readonly positional?: Positional;
+  run(args: Args<O>): Promise<number>;
+}): Command => spec;
+
+export const flag = (doc: string): Option<boolean> => ({
+  kind: "flag",
+  placeholder: "",
+  doc,
+  fallback: false,
+  parse: () => true,
+});
+
+/** Every command that prints has this one: `options: { …, json }`. */
+export const json = flag("print one JSON document");
+
+const value = <T, F>(
+  placeholder: string,
+  fallback: F,
+  doc: string,
+  parse: (text: string) => T,
+): Option<T | F> => ({ kind: "value", placeholder, doc, fallback, parse });
+
+export const text = <F extends string | undefined>(
+  placeholder: string,
+  fallback: F,
+  doc: string,
+): Option<string | F> => value(placeholder, fallback, doc, (given) => given);
+
+export const choice = <const C extends string, F extends C | undefined>(
+  choices: readonly C[],
+  fallback: F,
+  doc: string,
+): Option<C | F> =>
+  value(choices.join("|"), fallback, doc, (given) => {
+    const found = choices.find((known) => known === given);
+    if (found === undefined) throw usage(`"${given}" is not one of ${choices.join(", ")}.`);
+    return found;
+  });
+
+export const number = <F extends number | undefined>(
+  placeholder: string,
+  fallback: F,
+  doc: string,
+  range: { readonly min?: number; readonly max?: number; readonly whole?: boolean } = {},
+): Option<number | F> =>
+  value(placeholder, fallback, doc, (given) => {
+    const { min = 0, max = Number.POSITIVE_INFINITY, whole = false } = range;
+    const n = given.trim() === "" ? Number.NaN : Number(given);
+    const upper = max === Number.POSITIVE_INFINITY ? `, ${min} or more` : ` from ${min} to ${max}`;
+    if (!(n >= min && n <= max) || (whole && !Number.isInteger(n)))
+      throw errors.badQuantity(given, `a ${whole ? "whole " : ""}number${upper}`);
+    return n;
+  });
+
+export const bytes = <F extends Bytes | undefined>(
+  placeholder: string,
+  fallback: F,
+  doc: string,
+): Option<Bytes | F> => value(placeholder, fallback, doc, parseBytes);
+
+export const duration = <F extends Micros | undefined>(
+  placeholder: string,
+  fallback: F,
+  doc: string,
+): Option<Micros | F> => value(placeholder, fallback, doc, parseDuration);
+
+/** May be given again and again; none given is an empty list. */
+export const list = (placeholder: string, doc: string): Option<readonly string[]> => ({
+  kind: "list",
+  placeholder,
+  doc,
+  fallback: [],
+  parse: (given) => [given],
+});

@@ -1,0 +1,19 @@
+// The table of commands. To add one: a file beside this one, a line here.
+import type { Command } from "./command.ts";
+import { demoCommand } from "./demo.ts";
+import { downCommand } from "./down.ts";
+import { loadCommand } from "./load.ts";
+import { runCommand } from "./run.ts";
+import { statusCommand } from "./status.ts";
+import { topCommand } from "./top.ts";
+import { upCommand } from "./up.ts";
+
+export const commands: readonly Command[] = [
+  upCommand,
+  runCommand,
+  statusCommand,
+  topCommand,
+  downCommand,
+  demoCommand,
+  loadCommand,
+];

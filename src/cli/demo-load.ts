@@ -1,0 +1,97 @@
+// A `cotenant load` as a client of the demo: started through `cotenant run`, ended by a signal, and read
+// by the times it noted for each request.
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { errors } from "#core";
+import type { ClientClass } from "#protocol";
+import { itself } from "./package.ts";
+
+/** Calibrating takes its time, above all in company. */
+const SERVING_WITHIN_MS = 60_000;
+const STOPPED_WITHIN_MS = 20_000;
+/** More than any demo needs: it is ended by a signal. */
+const SECONDS = "3600";
+
+/** Monotonic ns. */
+export interface Request {
+  readonly arrival: number;
+  readonly start: number;
+  readonly done: number;
+}
+
+export interface Load {
+  /** Resolves when it serves requests; rejects when it ended before. */
+  readonly serving: Promise<void>;
+  /** Ends it in order. */
+  stop(): Promise<readonly Request[]>;
+  /** Ends it at once; nothing happens when it has ended already. */
+  kill(): void;
+}
+
+export function startLoad(kind: ClientClass, shape: readonly string[], directory: string): Load {
+  const { command, args } = itself();
+  const marks = join(directory, `${kind}.marks`);
+  const load = ["load", ...shape, "--seconds", SECONDS, "--marks", marks, "--json"];
+  // `run` becomes the load, so signals to the child reach it.
+  const child = spawn(
+    command,
+    [...args, "run", "--class", kind, "--name", kind, "--", command, ...args, ...load],
+    { env: { ...process.env, COTENANT_DIR: directory }, stdio: ["ignore", "ignore", "pipe"] },
+  );
+  let said = "";
+  child.stderr?.on("data", (chunk) => {
+    said += chunk;
+  });
+  const ended = new Promise<number>((resolve) => {
+    child.on("close", (status) => resolve(status ?? -1));
+    child.on("error", () => resolve(-1));
+  });
+  const failure = () =>
+    errors.loadFailed(kind, said.trim().split("\n").at(-1) ?? "it said nothing");
+  return {
+    serving: serving(child, () => said, failure, ended),
+    async stop() {
+      child.kill("SIGTERM");
+      const impatience = setTimeout(() => child.kill("SIGKILL"), STOPPED_WITHIN_MS);
+      const status = await ended;
+      clearTimeout(impatience);
+      if (status !== 0) throw failure();
+      return parseMarks(readFileSync(marks, "utf8"));
+    },
+    kill: () => void child.kill("SIGKILL"),
+  };
+}
+
+function serving(
+  child: ChildProcess,
+  said: () => string,
+  failure: () => Error,
+  ended: Promise<number>,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const fail = () => reject(failure());
+    const impatience = setTimeout(fail, SERVING_WITHIN_MS);
+    void ended.then(() => {
+      clearTimeout(impatience);
+      fail();
+    });
+    child.stderr?.on("data", () => {
+      if (!said().includes("load: serving")) return;
+      clearTimeout(impatience);
+      resolve();
+    });
+  });
+}
+
+function parseMarks(text: string): readonly Request[] {
+  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return lines.map((line) => {
+    const [arrival = 0, start = 0, done = 0] = line.split(" ").map(Number);
+    return { arrival, start, done };
+  });
+}
+
+/** Those that were done within a stretch of time. */
+export const marksBetween = (requests: readonly Request[], from: number, to: number) =>
+  requests.filter(({ done }) => done >= from && done < to);

@@ -1,0 +1,29 @@
+import { errors } from "#core";
+import { commands } from "./commands.ts";
+import { help, overview, parse } from "./parse.ts";
+
+/** Finds the command and runs it with its options; resolves to the exit status. */
+export async function dispatch(argv: readonly string[]): Promise<number> {
+  const [name, ...rest] = argv;
+  if (name === undefined || name === "--help" || name === "help") {
+    console.log(overview(commands));
+    return name === undefined ? 2 : 0;
+  }
+  const command = commands.find((known) => known.name === name);
+  if (!command)
+    throw errors.unknownCommand(
+      name,
+      commands.map((known) => known.name),
+    );
+  if (asksForHelp(rest)) {
+    console.log(help(command));
+    return 0;
+  }
+  return await command.run(parse(command, rest));
+}
+
+/** Behind "--" it is the business of the command that is run. */
+function asksForHelp(argv: readonly string[]): boolean {
+  const end = argv.indexOf("--");
+  return (end < 0 ? argv : argv.slice(0, end)).includes("--help");
+}

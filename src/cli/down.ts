@@ -1,0 +1,25 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { runningAgent } from "#agent";
+import { errors } from "#core";
+import { agentHere, askToStop, ownRunDirectory } from "./client.ts";
+import { command, json } from "./command.ts";
+
+const STOPPED_WITHIN_MS = 15_000;
+
+export const downCommand = command({
+  name: "down",
+  summary: "stop the agent; running jobs go on with the rules they have",
+  options: { json },
+  async run(args) {
+    const directory = ownRunDirectory();
+    const agent = agentHere(directory);
+    await askToStop(agent);
+    const until = Date.now() + STOPPED_WITHIN_MS;
+    while (runningAgent(directory)?.pid === agent.pid) {
+      if (Date.now() > until) throw errors.agentSilent(agent.pid, "it does not end");
+      await pause(20);
+    }
+    console.log(args.json ? JSON.stringify({ stopped: agent.pid }) : `Agent ${agent.pid} stopped.`);
+    return 0;
+  },
+});

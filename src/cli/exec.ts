@@ -1,0 +1,66 @@
+// Becoming another program. Node has no exec, so it is libc's; where libc.so.6 is not to be had (musl),
+// the program is a child whose signals and exit status are passed on.
+//
+// Nothing may touch process.stdin, stdout or stderr before: Node makes the pipes behind them
+// non-blocking, and the program would inherit that.
+import { spawn } from "node:child_process";
+import { constants } from "node:os";
+import { getSystemErrorName } from "node:util";
+import koffi from "koffi";
+import { errors } from "#core";
+
+const F_SETFD = 2;
+
+/** Does not return, or throws a UserError, or resolves to the exit status of a child. */
+export async function become(
+  program: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<number> {
+  const libc = loadLibc();
+  if (!libc) return await beside(program, args, env);
+  // Node ignores SIGPIPE, and what is ignored stays ignored across exec.
+  libc.signal(constants.signals.SIGPIPE, null);
+  // Node marks every descriptor it inherits close-on-exec. Which of those above 2 were passed to us on
+  // purpose can no longer be told, so they stay behind, as they would with `spawn`.
+  for (const fd of [0, 1, 2]) libc.fcntl(fd, F_SETFD, "int", 0);
+  const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  libc.execvpe(program, [program, ...args, null], [...settings, null]);
+  throw errors.cannotExecute(program, why(getSystemErrorName(-koffi.errno())));
+}
+
+function loadLibc() {
+  try {
+    const libc = koffi.load("libc.so.6");
+    return {
+      fcntl: libc.func("int fcntl(int fd, int command, ...)"),
+      signal: libc.func("void *signal(int number, void *handler)"),
+      execvpe: libc.func("int execvpe(const char *file, const char **argv, const char **envp)"),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+function beside(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { env, stdio: "inherit" });
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const)
+      process.on(signal, () => child.kill(signal));
+    child.on("error", (fault: NodeJS.ErrnoException) =>
+      reject(errors.cannotExecute(program, why(fault.code ?? fault.message))),
+    );
+    child.on("exit", (status, signal) =>
+      resolve(status ?? 128 + (signal ? constants.signals[signal] : 0)),
+    );
+  });
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such command",
+  EACCES: "it may not be executed",
+  ENOEXEC: "it is not a program",
+  E2BIG: "its arguments and environment are too long",
+};
+
+const why = (code: string) => reasons[code] ?? code;

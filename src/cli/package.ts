@@ -1,0 +1,34 @@
+// Where the parts of this package are, whether it runs from src/cli/ or as dist/cotenant.js.
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { errors } from "#core";
+
+function packageRoot(): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, "package.json"))) {
+    const parent = dirname(folder);
+    if (parent === folder) throw new Error(`no package.json above ${import.meta.url}`);
+    folder = parent;
+  }
+  return folder;
+}
+
+/** The interposer; COTENANT_LIB names another one. Throws a UserError when it is not built. */
+export const interposer = (env: NodeJS.ProcessEnv): string =>
+  built(env.COTENANT_LIB ?? join(packageRoot(), "build/native/libcotenant.so"));
+
+/** The folder that holds the software GPU's libcuda.so.1. */
+export const softGpuFolder = (): string =>
+  dirname(built(join(packageRoot(), "build/native/softgpu/libcuda.so.1")));
+
+/** How to start this same program again: `spawn(command, [...args, "status"])`. */
+export const itself = (): { readonly command: string; readonly args: readonly string[] } => ({
+  command: process.execPath,
+  args: [...process.execArgv, process.argv[1] ?? ""],
+});
+
+function built(path: string): string {
+  if (!existsSync(path)) throw errors.notBuilt(path);
+  return path;
+}

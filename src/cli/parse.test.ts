@@ -1,0 +1,124 @@
+import { describe, expect, test } from "vitest";
+import { UserError } from "#core";
+import { bytes, choice, command, duration, flag, list, number, text } from "./command.ts";
+import { commands } from "./commands.ts";
+import { help, overview, parse } from "./parse.ts";
+
+const sample = command({
+  name: "sample",
+  summary: "what the tests parse",
+  options: {
+    class: choice(["high", "best-effort"], undefined, "the class"),
+    name: text("NAME", "nobody", "the name"),
+    count: number("N", 3, "how many", { min: 1, max: 9, whole: true }),
+    memory: bytes("BYTES", undefined, "how much"),
+    wait: duration("TIME", undefined, "how long"),
+    set: list("KEY=VALUE", "what else"),
+    "dry-run": flag("do nothing"),
+  },
+  positional: { name: "FILE…", doc: "what to do it to", atLeast: 1 },
+  run: async () => 0,
+});
+
+const nothingGiven = {
+  class: undefined,
+  name: "nobody",
+  count: 3,
+  memory: undefined,
+  wait: undefined,
+  set: [],
+  "dry-run": false,
+};
+
+describe("parsing", () => {
+  test.each([
+    { argv: ["a"], is: { positional: ["a"] } },
+    { argv: ["--count", "4", "a"], is: { count: 4, positional: ["a"] } },
+    { argv: ["--count=4", "a", "--dry-run"], is: { count: 4, "dry-run": true, positional: ["a"] } },
+    { argv: ["--class", "high", "--", "a"], is: { class: "high", positional: ["a"] } },
+    { argv: ["--memory", "2GiB", "a"], is: { memory: 2 ** 31, positional: ["a"] } },
+    { argv: ["--wait", "10ms", "a"], is: { wait: 10_000, positional: ["a"] } },
+    { argv: ["--set", "a=1", "--set", "b=2", "a"], is: { set: ["a=1", "b=2"], positional: ["a"] } },
+    { argv: ["--count", "4", "--count", "5", "a"], is: { count: 5, positional: ["a"] } },
+    { argv: ["--name=--odd", "a"], is: { name: "--odd", positional: ["a"] } },
+    {
+      argv: ["--", "sh", "-c", "exit 3", "--count", "x"],
+      is: { positional: ["sh", "-c", "exit 3", "--count", "x"] },
+    },
+  ])("$argv", ({ argv, is }) => {
+    expect(parse(sample, argv)).toEqual({ ...nothingGiven, ...is });
+  });
+});
+
+/** Every way to use a command wrongly: exit status 2, one line. */
+describe("wrong use", () => {
+  test.each([
+    {
+      argv: ["--cuont", "4"],
+      says: '"sample" has no option --cuont. "cotenant sample --help" lists them.',
+    },
+    { argv: ["-c", "4"], says: '"sample" has no option -c. "cotenant sample --help" lists them.' },
+    { argv: ["--count"], says: "--count needs a value: --count N." },
+    { argv: ["--name", "--dry-run"], says: "--name needs a value: --name NAME." },
+    { argv: ["--dry-run=yes", "a"], says: "--dry-run takes no value." },
+    { argv: ["--count", "ten"], says: '--count: "ten" is not a whole number from 1 to 9.' },
+    { argv: ["--count", "0"], says: '--count: "0" is not a whole number from 1 to 9.' },
+    { argv: ["--count", "1.5"], says: '--count: "1.5" is not a whole number from 1 to 9.' },
+    { argv: ["--count="], says: '--count: "" is not a whole number from 1 to 9.' },
+    { argv: ["--class", "low"], says: '--class: "low" is not one of high, best-effort.' },
+    { argv: ["--memory", "lots"], says: '--memory: "lots" is not a size such as 512MiB or 20GiB.' },
+    { argv: ["--wait", "10"], says: '--wait: "10" is not a time such as 200us, 10ms or 2s.' },
+    { argv: [], says: '"sample" needs FILE…. "cotenant sample --help" shows its use.' },
+  ])("$argv", ({ argv, says }) => {
+    const fault = faultOf(() => parse(sample, argv));
+    expect([fault.message, fault.hint].filter(Boolean).join(" ")).toBe(says);
+    expect(fault.exitStatus).toBe(2);
+  });
+
+  test("an argument that nobody asked for", () => {
+    const fault = faultOf(() => parse({ ...sample, positional: undefined as never }, ["a"]));
+    expect(fault.message).toBe('"sample" does not know what to do with "a".');
+  });
+});
+
+function faultOf(run: () => unknown): UserError {
+  try {
+    run();
+  } catch (fault) {
+    if (fault instanceof UserError) return fault;
+    throw fault;
+  }
+  throw new Error("nothing was wrong");
+}
+
+describe("help", () => {
+  test("is made from the options table", () => {
+    expect(help(sample)).toMatchInlineSnapshot(`
+      "cotenant sample: what the tests parse
+
+      Usage: cotenant sample [options] -- FILE…
+        FILE…  what to do it to
+
+        --class high|best-effort  the class
+        --name NAME               the name [nobody]
+        --count N                 how many [3]
+        --memory BYTES            how much
+        --wait TIME               how long
+        --set KEY=VALUE           what else (repeatable)
+        --dry-run                 do nothing
+        --help                    show this"
+    `);
+  });
+
+  test("lists every command once, in the order of the table", () => {
+    const listed = overview(commands)
+      .match(/^ {2}[a-z]+/gm)
+      ?.map((line) => line.trim());
+    expect(listed).toEqual(commands.map(({ name }) => name));
+    expect(new Set(listed).size).toBe(commands.length);
+  });
+
+  test("can be had for every command", () => {
+    for (const known of commands) expect(help(known)).toContain(`Usage: cotenant ${known.name}`);
+  });
+});

@@ -1,0 +1,115 @@
+// Command line → a command's arguments, and a command's options table → its help.
+import { parseArgs } from "node:util";
+import { errors, UserError } from "#core";
+import type { Command, Option } from "./command.ts";
+
+/** Throws a UserError of exit status 2 for whatever the options table does not allow. */
+export function parse(command: Command, argv: readonly string[]): Record<string, unknown> {
+  const given = new Map<string, unknown>();
+  const positional: string[] = [];
+  const { tokens } = parseArgs({
+    args: [...argv],
+    options: Object.fromEntries(
+      Object.entries(command.options).map(([name, { kind }]) => [
+        name,
+        { type: kind === "flag" ? "boolean" : "string", multiple: true },
+      ]),
+    ),
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  for (const token of tokens) {
+    if (token.kind === "option-terminator") continue;
+    if (token.kind === "positional") {
+      positional.push(token.value);
+      continue;
+    }
+    const option = command.options[token.name];
+    if (!option || !token.rawName.startsWith("--"))
+      throw errors.unknownOption(token.rawName, command.name);
+    const value = optionValue(option, token.rawName, token.value, token.inlineValue ?? false);
+    const before = given.get(token.name);
+    given.set(
+      token.name,
+      Array.isArray(before) && Array.isArray(value) ? [...before, ...value] : value,
+    );
+  }
+  checkPositional(command, positional);
+  const values = Object.entries(command.options).map(([name, { fallback }]) => [
+    name,
+    given.has(name) ? given.get(name) : fallback,
+  ]);
+  return { ...Object.fromEntries(values), positional };
+}
+
+function optionValue(
+  option: Option,
+  name: string,
+  text: string | undefined,
+  inline: boolean,
+): unknown {
+  if (option.kind === "flag") {
+    if (text !== undefined) throw errors.optionTakesNoValue(name);
+    return true;
+  }
+  // What looks like the next option is that, unless it was written --name=--value.
+  if (text === undefined || (!inline && text.startsWith("--")))
+    throw errors.optionNeedsValue(name, option.placeholder);
+  try {
+    return option.parse(text);
+  } catch (fault) {
+    throw fault instanceof UserError ? errors.badOption(name, fault) : fault;
+  }
+}
+
+function checkPositional({ name, positional }: Command, given: readonly string[]): void {
+  const [first] = given;
+  if (!positional && first !== undefined) throw errors.strayArgument(name, first);
+  if (positional && given.length < positional.atLeast)
+    throw errors.missingArgument(name, positional.name);
+}
+
+/** The `--help` text of one command. */
+export function help({ name, summary, options, positional }: Command): string {
+  const rows = Object.entries(options).map(([option, { kind, placeholder, doc, fallback }]) => ({
+    left: `--${option}${kind === "flag" ? "" : ` ${placeholder}`}`,
+    right: `${doc}${shownFallback(fallback)}${kind === "list" ? " (repeatable)" : ""}`,
+  }));
+  const tail = positional ? ` -- ${positional.name}` : "";
+  return [
+    `cotenant ${name}: ${summary}`,
+    "",
+    `Usage: cotenant ${name} [options]${tail}`,
+    ...(positional ? [`  ${positional.name}  ${positional.doc}`] : []),
+    "",
+    ...columns([...rows, { left: "--help", right: "show this" }]),
+  ].join("\n");
+}
+
+/** The list of commands. */
+export const overview = (commands: readonly Command[]): string =>
+  [
+    "cotenant: let a best-effort job share a GPU with a latency-critical one",
+    "",
+    "Usage: cotenant COMMAND [options]",
+    "",
+    ...columns(commands.map(({ name, summary }) => ({ left: name, right: summary }))),
+    "",
+    '"cotenant COMMAND --help" lists the options of one.',
+  ].join("\n");
+
+const shownFallback = (fallback: unknown) =>
+  typeof fallback === "string" || (typeof fallback === "number" && fallback !== 0)
+    ? ` [${fallback}]`
+    : "";
+
+/** Two columns; what is too wide for the left one gets a line of its own. */
+function columns(rows: readonly { readonly left: string; readonly right: string }[]): string[] {
+  const width = Math.min(28, Math.max(...rows.map(({ left }) => left.length)));
+  return rows.map(({ left, right }) =>
+    left.length > width
+      ? `  ${left}\n  ${" ".repeat(width)}  ${right}`
+      : `  ${left.padEnd(width)}  ${right}`,
+  );
+}

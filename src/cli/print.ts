@@ -1,0 +1,26 @@
+// Numbers and tables for people.
+
+export const percent = (share: number): string =>
+  `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
+
+export function micros(us: number | undefined): string {
+  if (us === undefined) return "-";
+  if (us < 1000) return `${us.toFixed(us < 10 ? 1 : 0)} us`;
+  return us < 1e6 ? `${(us / 1e3).toFixed(2)} ms` : `${(us / 1e6).toFixed(2)} s`;
+}
+
+export const gibibytes = (bytes: number): string =>
+  bytes < 2 ** 30 ? `${(bytes / 2 ** 20).toFixed(0)} MiB` : `${(bytes / 2 ** 30).toFixed(1)} GiB`;
+
+/** Columns as wide as they need to be; the first few hold words (to the left), the rest numbers. */
+export function table(rows: readonly (readonly string[])[], words: number): string[] {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => (row[column] ?? "").length)),
+  );
+  return rows.map((row) =>
+    row
+      .map((cell, i) => (i < words ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)))
+      .join("  ")
+      .trimEnd(),
+  );
+}

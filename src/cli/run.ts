@@ -1,0 +1,96 @@
+// Runs a command as a client of the agent: sets its environment and becomes it, so that no process of
+// ours stays in between.
+import { mkdirSync } from "node:fs";
+import { basename } from "node:path";
+import { mpsEnvironment, pathsIn } from "#agent";
+import { errors, parseDuration, usage } from "#core";
+import type { ClientClass } from "#protocol";
+import { agentHere, ownRunDirectory } from "./client.ts";
+import { type Args, bytes, choice, command, list, text } from "./command.ts";
+import { become } from "./exec.ts";
+import { interposer, softGpuFolder } from "./package.ts";
+
+const options = {
+  class: choice(
+    ["high", "best-effort"],
+    undefined,
+    "high: keeps its latency; best-effort: gets the rest",
+  ),
+  name: text("NAME", undefined, "shown by status; the command's name if not given"),
+  slo: list(
+    "p99=TIME|slowdown=PERCENT",
+    "the objective of a high client, such as p99=10ms or slowdown=5%",
+  ),
+  memory: bytes("BYTES", undefined, "GPU memory a best-effort client may allocate, such as 20GiB"),
+};
+
+export const runCommand = command({
+  name: "run",
+  summary: "run a command as a high or best-effort client",
+  options,
+  positional: { name: "COMMAND…", doc: "what to run, with its arguments", atLeast: 1 },
+  async run(args) {
+    if (!args.class) throw errors.missingArgument("run", "--class high|best-effort");
+    const [program = "", ...rest] = args.positional;
+    const added = clientEnvironment(args, args.class, basename(program));
+    return await become(program, rest, { ...process.env, ...added });
+  },
+});
+
+function clientEnvironment(
+  args: Args<typeof options>,
+  kind: ClientClass,
+  program: string,
+): Record<string, string> {
+  const objective = objectiveOf(args.slo);
+  const directory = ownRunDirectory();
+  const agent = agentHere(directory);
+  return {
+    ...(process.env.COTENANT_OFF === "1"
+      ? {}
+      : { LD_PRELOAD: inFront(interposer(process.env), process.env.LD_PRELOAD) }),
+    COTENANT_CLASS: kind,
+    COTENANT_SOCKET: agent.socket,
+    COTENANT_NAME: args.name ?? program,
+    ...(args.memory === undefined ? {} : { COTENANT_MEMORY: String(args.memory) }),
+    ...objective,
+    ...(agent.gpu === "soft" ? softGpuEnvironment(directory) : {}),
+    ...(agent.mode === "mps" ? mpsClientEnvironment(directory, kind) : {}),
+  };
+}
+
+function objectiveOf(texts: readonly string[]): Record<string, string> {
+  const added: Record<string, string> = {};
+  for (const text of texts) {
+    const [kind, goal = ""] = text.split("=");
+    if (kind === "p99") added.COTENANT_SLO_P99_US = String(Math.round(parseDuration(goal)));
+    else if (kind === "slowdown") added.COTENANT_SLO_SLOWDOWN = String(permille(goal));
+    else throw usage(`--slo: "${text}" is neither p99=TIME nor slowdown=PERCENT.`);
+  }
+  return added;
+}
+
+function permille(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)%$/.exec(text);
+  if (!match) throw errors.badQuantity(text, "a percentage such as 5%");
+  return Math.round(Number(match[1]) * 10);
+}
+
+function softGpuEnvironment(directory: string): Record<string, string> {
+  const { softGpu } = pathsIn(directory);
+  mkdirSync(softGpu, { recursive: true, mode: 0o700 });
+  return {
+    LD_LIBRARY_PATH: inFront(softGpuFolder(), process.env.LD_LIBRARY_PATH),
+    COTENANT_SOFTGPU_DIR: softGpu,
+  };
+}
+
+function mpsClientEnvironment(directory: string, kind: ClientClass): Record<string, string> {
+  const { mpsPipes, mpsLogs } = pathsIn(directory);
+  return {
+    ...mpsEnvironment({ pipes: mpsPipes, logs: mpsLogs }),
+    CUDA_MPS_CLIENT_PRIORITY: kind === "high" ? "0" : "1",
+  };
+}
+
+const inFront = (path: string, rest: string | undefined) => (rest ? `${path}:${rest}` : path);

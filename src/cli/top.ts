@@ -1,0 +1,56 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { agentHere, askStatus } from "./client.ts";
+import { command, number } from "./command.ts";
+import { describe } from "./status.ts";
+
+const ALTERNATE_SCREEN = "\x1b[?1049h\x1b[?25l";
+const MAIN_SCREEN = "\x1b[?1049l\x1b[?25h";
+const FROM_THE_TOP = "\x1b[H";
+const CLEAR_LINE_END = "\x1b[K";
+const CLEAR_BELOW = "\x1b[J";
+/** q, Ctrl-C, Ctrl-D: in raw mode the terminal makes no signals of them. */
+const quitKeys = ["q", "Q", "\x03", "\x04"];
+
+export const topCommand = command({
+  name: "top",
+  summary: "status again and again, until q or Ctrl-C",
+  options: { every: number("SECONDS", 1, "how often", { min: 0.1, max: 3600 }) },
+  async run(args) {
+    const agent = agentHere();
+    const stop = new AbortController();
+    const { stdin, stdout } = process;
+    process.once("SIGINT", () => stop.abort());
+    process.once("SIGTERM", () => stop.abort());
+    stdout.once("error", () => stop.abort()); // whoever was reading has seen enough
+
+    const interactive = stdin.isTTY && stdout.isTTY;
+    if (interactive) {
+      stdout.write(ALTERNATE_SCREEN);
+      stdin.setRawMode(true);
+      stdin.on("data", (keys) => {
+        if (quitKeys.some((key) => keys.includes(key))) stop.abort();
+      });
+    }
+    try {
+      while (!stop.signal.aborted) {
+        const shown = describe(await askStatus(agent));
+        stdout.write(interactive ? screen(shown, stdout.columns) : `${shown}\n\n`);
+        await pause(args.every * 1000, undefined, { signal: stop.signal }).catch(() => {});
+      }
+    } finally {
+      if (interactive) {
+        stdin.setRawMode(false);
+        stdin.pause();
+        stdout.write(MAIN_SCREEN);
+      }
+    }
+    return 0;
+  },
+});
+
+/** Written over the last one line by line, so that nothing flickers. */
+function screen(text: string, columns: number): string {
+  const lines = [...text.split("\n"), "", "q: quit"];
+  const shown = lines.map((line) => `${line.slice(0, columns)}${CLEAR_LINE_END}`);
+  return `${FROM_THE_TOP}${shown.join("\r\n")}${CLEAR_BELOW}`;
+}

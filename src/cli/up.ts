@@ -1,0 +1,125 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync, readFileSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+import { claimDirectory, logLine, openNvml, pathsIn, runningAgent, startAgent } from "#agent";
+import { errors, systemClock } from "#core";
+import { parseOverrides, policies, policyNamed } from "#policy";
+import { agentHere, askStatus, ownRunDirectory, ownUid } from "./client.ts";
+import { type Args, choice, command, flag, json, list, number } from "./command.ts";
+import { itself } from "./package.ts";
+import { describeGpu } from "./status.ts";
+
+const STARTED_WITHIN_MS = 15_000;
+
+const options = {
+  gpu: choice(["auto", "soft"], "auto", "auto: NVIDIA GPUs; soft: the software GPU"),
+  mode: choice(
+    ["isolated", "mps"],
+    "isolated",
+    "isolated: jobs take turns; mps: also side by side",
+  ),
+  policy: choice(
+    policies.map(({ name }) => name),
+    "strict",
+    policies.map(({ name, summary }) => `${name}: ${summary}`).join("; "),
+  ),
+  set: list("RULE=VALUE", "fix one rule of the gate, whatever the policy says"),
+  port: number("N", 0, "HTTP port on loopback; 0: any free one", { max: 65535, whole: true }),
+  foreground: flag("stay, and log to stderr"),
+  json,
+};
+
+export const upCommand = command({
+  name: "up",
+  summary: "start the agent for this machine's GPUs",
+  options,
+  async run(args) {
+    // Whatever can be wrong with the options is said here, not in the log of a process behind.
+    parseOverrides(args.set);
+    const directory = ownRunDirectory();
+    claimDirectory(directory, ownUid());
+    const running = runningAgent(directory);
+    if (running) throw errors.agentRunning(running.pid, directory);
+    if (args.foreground) return await stay(directory, args);
+    if (args.gpu === "auto") openNvml();
+    await startBehind(directory, args);
+    return await report(args.json);
+  },
+});
+
+async function stay(directory: string, args: Args<typeof options>): Promise<number> {
+  process.umask(0o077);
+  const agent = await startAgent({
+    directory,
+    uid: ownUid(),
+    gpu: args.gpu === "soft" ? "soft" : "nvidia",
+    mode: args.mode,
+    policy: policyNamed(args.policy),
+    overrides: parseOverrides(args.set),
+    port: args.port,
+    env: process.env,
+    clock: systemClock,
+    log: (event, facts) => console.error(`${new Date().toISOString()} ${logLine(event, facts)}`),
+  });
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+    process.on(signal, () => void agent.stop(signal));
+  await agent.stopped;
+  return 0;
+}
+
+/** Starts the agent as a process of its own, and waits until it serves. */
+async function startBehind(directory: string, args: Args<typeof options>): Promise<void> {
+  const { log } = pathsIn(directory);
+  const { command: node, args: program } = itself();
+  const output = openSync(log, "w", 0o600);
+  const child = spawn(node, [...program, "up", "--foreground", ...repeated(args)], {
+    detached: true,
+    stdio: ["ignore", output, output],
+  });
+  closeSync(output);
+  await serving(child, directory, log);
+  child.unref();
+}
+
+async function serving(child: ChildProcess, directory: string, log: string): Promise<void> {
+  const until = Date.now() + STARTED_WITHIN_MS;
+  while (runningAgent(directory)?.pid !== child.pid) {
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw errors.agentDidNotStart(lastLine(log), log);
+    if (Date.now() > until) {
+      child.kill();
+      throw errors.agentDidNotStart(`it is not ready after ${STARTED_WITHIN_MS / 1000} s.`, log);
+    }
+    await pause(20);
+  }
+}
+
+/** The options again, for the process that stays. */
+const repeated = ({ gpu, mode, policy, set, port }: Args<typeof options>): string[] => [
+  ...["--gpu", gpu, "--mode", mode, "--policy", policy, "--port", String(port)],
+  ...set.flatMap((rule) => ["--set", rule]),
+];
+
+async function report(asJson: boolean): Promise<number> {
+  const agent = agentHere();
+  const status = await askStatus(agent);
+  if (asJson) {
+    console.log(JSON.stringify(status, null, 2));
+    return 0;
+  }
+  const gpus = status.gpus.map((gpu) => `  ${describeGpu(gpu)}`);
+  const kind = agent.gpu === "soft" ? "the software GPU" : `${gpus.length} GPU(s)`;
+  console.log(`Agent ${agent.pid} serves ${kind}, mode ${agent.mode}, policy ${agent.policy}.`);
+  for (const line of gpus) console.log(line);
+  console.log(
+    `Metrics: http://127.0.0.1:${agent.port}/metrics (token in ${pathsIn(ownRunDirectory()).file})`,
+  );
+  console.log("Next: cotenant run --class high -- COMMAND…");
+  return 0;
+}
+
+function lastLine(path: string): string {
+  const lines = readFileSync(path, "utf8").trim().split("\n");
+  const own = lines.findLast((line) => line.startsWith("cotenant: "));
+  return own?.slice("cotenant: ".length) ?? lines.at(-1) ?? "it said nothing";
+}

@@ -1,0 +1,72 @@
+// How many iterations make a kernel last as long as wanted. Company on the GPU only ever adds time, so
+// every reading is the least of a few.
+import { made } from "./cuda.ts";
+import { type Gpu, launch } from "./gpu.ts";
+import type { KernelName } from "./kernels.ts";
+import { type Calibration, kernelsOf, type Plan } from "./plan.ts";
+import type { Slot } from "./slot.ts";
+
+const rounds = 5;
+/** Long enough that launching is not all of it. */
+const enoughUs = 40;
+const mostIterations = 2 ** 30;
+/** Kernels timed together, so that what is read is the time of one among others. */
+const chain = 4;
+
+/** Sets the iterations of every kind of kernel the plan has, in every slot. */
+export function calibrate(
+  gpu: Gpu,
+  plan: Plan,
+  slots: readonly [Slot, ...Slot[]],
+): Partial<Record<KernelName, Calibration>> {
+  const timeUs = stopwatch(gpu, slots[0]);
+  const calibration: Partial<Record<KernelName, Calibration>> = {};
+  for (const name of new Set(kernelsOf(plan))) {
+    const least = (iterations: number) => {
+      for (const slot of slots) slot.parameters[name].values[1] = BigInt(iterations);
+      return Math.min(...Array.from({ length: rounds }, () => timeUs(name)));
+    };
+    const iterations = iterationsFor(plan.kernelUs, least);
+    const kernelUs = Math.round(least(iterations) * 100) / 100;
+    calibration[name] = { iterations, kernelUs, blocks: gpu.kernels[name].blocks };
+  }
+  return calibration;
+}
+
+/** `timeUs` says how long a kernel takes at that many iterations. */
+export function iterationsFor(wantedUs: number, timeUs: (iterations: number) => number): number {
+  let iterations = 16;
+  let took = timeUs(iterations);
+  while (took < Math.min(enoughUs, wantedUs) && iterations < mostIterations) {
+    iterations *= 2;
+    took = timeUs(iterations);
+  }
+  // A line through two points near the target: a launch has a fixed cost too.
+  const high = clamp((iterations * wantedUs) / took);
+  const low = clamp(high / 2);
+  const highUs = timeUs(high);
+  const slope = (highUs - timeUs(low)) / (high - low);
+  return slope > 0 ? clamp(high + (wantedUs - highUs) / slope) : high;
+}
+
+const clamp = (iterations: number) => Math.min(Math.max(Math.round(iterations), 1), mostIterations);
+
+function stopwatch({ cuda, own, ...gpu }: Gpu, slot: Slot): (name: KernelName) => number {
+  const event = () =>
+    own(
+      made((out) => cuda.cuEventCreate(out, 0)),
+      cuda.cuEventDestroy_v2,
+    );
+  const before = event();
+  const after = event();
+  const elapsedMs = new Float32Array(1);
+  return (name) => {
+    cuda.cuEventRecord(before, slot.stream);
+    for (let i = 0; i < chain; i++)
+      launch(cuda, gpu.kernels[name], slot.parameters[name], slot.stream);
+    cuda.cuEventRecord(after, slot.stream);
+    cuda.cuEventSynchronize(after);
+    cuda.cuEventElapsedTime(elapsedMs, before, after);
+    return ((elapsedMs[0] ?? 0) * 1000) / chain;
+  };
+}

@@ -1,0 +1,157 @@
+// Room for one request in flight: its memory, its stream, and its graph if it has one. A slot is used
+// again only when its request is done.
+import { UserError } from "#core";
+import { made, memoryAt } from "./cuda.ts";
+import {
+  deviceMemory,
+  type Gpu,
+  launch,
+  type Parameters,
+  parameters,
+  pinnedMemory,
+  stateWords,
+} from "./gpu.ts";
+import type { KernelName } from "./kernels.ts";
+import { type Await, kernelsOf, type Plan } from "./plan.ts";
+
+export interface Slot {
+  /** Hands the whole request to the driver. */
+  submit(): void;
+  /** Returns when the request last submitted is done. */
+  wait(): void;
+  /** How often since it was made. */
+  submitted(): number;
+  readonly stream: bigint;
+  /** One word a thread of the largest grid; each kernel adds 1 to all of them. */
+  readonly state: bigint;
+  readonly parameters: Readonly<Record<KernelName, Parameters>>;
+}
+
+/** Of 16 bytes each, a power of two: 256 MiB, several times what an L2 cache holds. */
+export const streamedElements = 2 ** 24;
+
+const captureThreadLocal = 1;
+const disableTiming = 2;
+const nonBlocking = 1;
+
+/** A synchronous copy waits for blocking streams only. */
+export const makeStream = ({ cuda, own }: Gpu, noticed: Await): bigint =>
+  own(
+    made((out) => cuda.cuStreamCreate(out, noticed === "copy" ? 0 : nonBlocking)),
+    cuda.cuStreamDestroy_v2,
+  );
+
+export function makeSlot(gpu: Gpu, plan: Plan, stream: bigint, streamed: bigint): Slot {
+  const { cuda, own } = gpu;
+  const words = stateWords(gpu);
+  const state = deviceMemory(gpu, Math.max(4 * words, plan.copyOut));
+  const input = deviceMemory(gpu, Math.max(plan.copyIn, 4));
+  const inputHost = pinnedMemory(gpu, Math.max(plan.copyIn, 4));
+  const outputHost = pinnedMemory(gpu, Math.max(plan.copyOut, 4));
+  const given = () =>
+    parameters(state, 1n, streamed, BigInt(streamedElements - 1), BigInt(gpu.sms));
+  const slot = { stream, state, parameters: { compute: given(), memory: given() } };
+
+  const work = () => {
+    if (plan.copyIn) cuda.cuMemcpyHtoDAsync_v2(input, inputHost, plan.copyIn, stream);
+    for (const name of kernelsOf(plan))
+      launch(cuda, gpu.kernels[name], slot.parameters[name], stream);
+    if (plan.copyOut && plan.await !== "copy")
+      cuda.cuMemcpyDtoHAsync_v2(outputHost, state, plan.copyOut, stream);
+  };
+  let graph: bigint | undefined;
+  let submitted = 0;
+  const notice = noticing(gpu, plan, { stream, state, outputHost });
+  return {
+    ...slot,
+    submit() {
+      if (plan.graph) {
+        // Captured when first submitted: by then the iterations are known.
+        graph ??= own(captured(gpu, stream, work), cuda.cuGraphExecDestroy);
+        cuda.cuGraphLaunch(graph, stream);
+      } else work();
+      notice.mark();
+      submitted++;
+    },
+    wait: notice.wait,
+    submitted: () => submitted,
+  };
+}
+
+function captured({ cuda }: Gpu, stream: bigint, work: () => void): bigint {
+  cuda.cuStreamBeginCapture_v2(stream, captureThreadLocal);
+  work();
+  const graph = made((out) => cuda.cuStreamEndCapture(stream, out));
+  const executable = made((out) => cuda.cuGraphInstantiateWithFlags(out, graph, 0n));
+  cuda.cuGraphDestroy(graph);
+  return executable;
+}
+
+interface Noticing {
+  /** Puts the mark, if there is one, behind the request. */
+  mark(): void;
+  wait(): void;
+}
+
+function noticing(
+  gpu: Gpu,
+  plan: Plan,
+  slot: { readonly stream: bigint; readonly state: bigint; readonly outputHost: bigint },
+): Noticing {
+  const { cuda, own } = gpu;
+  const { stream, state, outputHost } = slot;
+  const event = () =>
+    own(
+      made((out) => cuda.cuEventCreate(out, disableTiming)),
+      cuda.cuEventDestroy_v2,
+    );
+  switch (plan.await) {
+    case "stream":
+      return { mark() {}, wait: () => cuda.cuStreamSynchronize(stream) };
+    case "copy": {
+      const bytes = Math.max(plan.copyOut, 4);
+      return { mark() {}, wait: () => cuda.cuMemcpyDtoH_v2(outputHost, state, bytes) };
+    }
+    case "event-sync": {
+      const done = event();
+      return {
+        mark: () => cuda.cuEventRecord(done, stream),
+        wait: () => cuda.cuEventSynchronize(done),
+      };
+    }
+    case "event-query": {
+      const done = event();
+      return {
+        mark: () => cuda.cuEventRecord(done, stream),
+        wait() {
+          while (!cuda.cuEventQuery(done));
+        },
+      };
+    }
+    case "poll":
+      return polling(gpu, stream);
+  }
+}
+
+const pollSpins = 2 ** 33;
+
+function polling(gpu: Gpu, stream: bigint): Noticing {
+  const { cuda } = gpu;
+  const word = deviceMemory(gpu, 4);
+  const wordHost = pinnedMemory(gpu, 4);
+  const seen = new Uint32Array(memoryAt(wordHost, 4));
+  seen[0] = 0;
+  let sequence = 0;
+  return {
+    mark() {
+      sequence = (sequence + 1) >>> 0;
+      cuda.cuMemsetD32Async(word, sequence, 1, stream);
+      cuda.cuMemcpyDtoHAsync_v2(wordHost, word, 4, stream);
+    },
+    wait() {
+      for (let spins = 0; Atomics.load(seen, 0) !== sequence; spins++)
+        if (spins > pollSpins)
+          throw new UserError("NO_ANSWER", "The GPU did not finish a request within a minute.");
+    },
+  };
+}

@@ -1,0 +1,10 @@
+// No gate: everybody submits as if Cotenant were not there, and is only counted. What the GPU does by
+// itself, for comparison.
+import type { Policy } from "./policy.ts";
+import { strict } from "./strict.ts";
+
+export const off: Policy = {
+  name: "off",
+  summary: "nobody waits; clients are only counted",
+  rules: (seen) => ({ ...strict.rules(seen), protect: 0 }),
+};

@@ -1,0 +1,120 @@
+import { describe, expect, test } from "vitest";
+import { Settings } from "#protocol";
+import { policies, policyNamed } from "./policies.ts";
+import { type Observed, parseOverrides, withOverrides } from "./policy.ts";
+
+const seen = (...bursts: (number | undefined)[]): Observed => ({
+  isolated: true,
+  high: bursts.map((burstP50Us, i) => ({ name: `high ${i}`, burstP50Us })),
+});
+
+/** What every policy must keep to, whatever it sees. */
+describe.each(policies)("$name", (policy) => {
+  const strange = [seen(), seen(undefined), seen(0), seen(1e12), seen(0.001, undefined, 1e9)];
+
+  test("fills every field of the rule table with a whole u32", () => {
+    for (const observed of strange) {
+      const rules = policy.rules(observed);
+      expect(Object.keys(rules)).toEqual(Object.keys(Settings.fields));
+      for (const value of Object.values(rules)) {
+        expect(Number.isInteger(value)).toBe(true);
+        expect(value >= 0 && value < 2 ** 32).toBe(true);
+      }
+    }
+  });
+
+  test("lets no pause last for ever", () => {
+    for (const observed of strange) {
+      const rules = policy.rules(observed);
+      expect(rules.trickleAfterUs).toBeGreaterThan(0);
+      expect(rules.trickleEveryUs).toBeGreaterThan(0);
+      expect(rules.chunkUs).toBeGreaterThan(0);
+    }
+  });
+
+  test("says whether contexts take turns", () => {
+    expect(policy.rules({ isolated: true, high: [] }).isolated).toBe(1);
+    expect(policy.rules({ isolated: false, high: [] }).isolated).toBe(0);
+  });
+
+  test("decides the same when it sees the same", () => {
+    expect(policy.rules(seen(3000))).toEqual(policy.rules(seen(3000)));
+  });
+});
+
+test("strict gates, off does not", () => {
+  expect(policyNamed("strict").rules(seen()).protect).toBe(1);
+  expect(policyNamed("off").rules(seen()).protect).toBe(0);
+});
+
+test.each([
+  { name: "nobody to protect yet", bursts: [], chunkUs: 200 },
+  { name: "a client without a burst", bursts: [undefined], chunkUs: 200 },
+  { name: "a burst of 3.3 ms", bursts: [3300], chunkUs: 99 },
+  { name: "the shortest of three", bursts: [9000, 5000, undefined], chunkUs: 150 },
+  { name: "a very short burst", bursts: [200], chunkUs: 50 },
+  { name: "a very long burst", bursts: [150_000], chunkUs: 400 },
+])("a strict chunk is 3 % of the shortest burst, within bounds: $name", ({ bursts, chunkUs }) => {
+  expect(policyNamed("strict").rules(seen(...bursts)).chunkUs).toBe(chunkUs);
+});
+
+test("the strict rule table", () => {
+  expect(policyNamed("strict").rules(seen())).toMatchInlineSnapshot(`
+    {
+      "activeAheadUs": 0,
+      "chunkLaunches": 16,
+      "chunkUs": 200,
+      "copyPieceBytes": 2097152,
+      "isolated": 1,
+      "kernelsOut": 0,
+      "maxKernelUs": 0,
+      "partitionSms": 0,
+      "paused": 0,
+      "protect": 1,
+      "resumeDelayUs": 0,
+      "sampleEvery": 64,
+      "smLimit": 0,
+      "submission": 0,
+      "submitLaunches": 256,
+      "submitUs": 6000,
+      "trickleAfterUs": 250000,
+      "trickleEveryUs": 10000,
+      "turnUs": 5000,
+      "unknownUs": 5000,
+      "wantKernels": 0,
+      "whenActive": 0,
+    }
+  `);
+});
+
+test("an unknown policy is refused with the known ones", () => {
+  expect(() => policyNamed("fair")).toThrow('No policy is called "fair".');
+});
+
+describe("rules set by hand", () => {
+  test("go over the policy's", () => {
+    const overrides = parseOverrides(["chunkUs=100", "submission=launch", "chunkUs=120"]);
+    expect(overrides).toEqual({ chunkUs: 120, submission: 1 });
+    expect(withOverrides(policyNamed("strict").rules(seen(3300)), overrides)).toMatchObject({
+      chunkUs: 120,
+      submission: 1,
+      submitUs: 6000,
+    });
+  });
+
+  test.each([
+    { text: "chunk=1", message: 'No rule is called "chunk".' },
+    { text: "chunkUs", message: "--set chunkUs: not a whole number below 2^32." },
+    { text: "chunkUs=-1", message: "--set chunkUs=-1: not a whole number below 2^32." },
+    {
+      text: "chunkUs=4294967296",
+      message: "--set chunkUs=4294967296: not a whole number below 2^32.",
+    },
+    {
+      text: "submission=shallow",
+      message: "--set submission=shallow: not a whole number below 2^32 or one of deep, launch.",
+    },
+  ])("$text is wrong use", ({ text, message }) => {
+    expect(() => parseOverrides([text])).toThrow(message);
+  });
+});

@@ -1,0 +1,48 @@
+// Taking turns: while a request is active, best-effort work waits. Between requests it is submitted far
+// ahead and released in chunks; a chunk is what a newly arrived request may have to wait for, so it is
+// kept to a small part of the shortest usual burst.
+import { submission, whenActive } from "#protocol";
+import type { Observed, Policy, Rules } from "./policy.ts";
+
+/** A chunk of this part of a burst adds at most this part to it. */
+const CHUNK_SHARE = 0.03;
+/** Below 50 us the marks between chunks cost more than they save; above 400 us nothing is gained. */
+const CHUNK_US = { least: 50, unknown: 200, most: 400 } as const;
+
+export const strict: Policy = {
+  name: "strict",
+  summary: "best-effort work waits while any request is active",
+  rules: (seen) => ({ ...gated, isolated: seen.isolated ? 1 : 0, chunkUs: chunkUs(seen) }),
+};
+
+function chunkUs({ high }: Observed): number {
+  const bursts = high.flatMap(({ burstP50Us }) => (burstP50Us === undefined ? [] : [burstP50Us]));
+  if (bursts.length === 0) return CHUNK_US.unknown;
+  const share = Math.round(CHUNK_SHARE * Math.min(...bursts));
+  return Math.min(CHUNK_US.most, Math.max(CHUNK_US.least, share));
+}
+
+const gated: Rules = {
+  protect: 1,
+  isolated: 1,
+  paused: 0,
+  whenActive: whenActive.wait,
+  smLimit: 0,
+  maxKernelUs: 0,
+  chunkUs: CHUNK_US.unknown,
+  chunkLaunches: 16,
+  activeAheadUs: 0,
+  submitUs: 6_000,
+  submitLaunches: 256,
+  kernelsOut: 0,
+  partitionSms: 0,
+  resumeDelayUs: 0,
+  turnUs: 5_000,
+  trickleAfterUs: 250_000,
+  trickleEveryUs: 10_000,
+  unknownUs: 5_000,
+  submission: submission.deep,
+  sampleEvery: 64,
+  copyPieceBytes: 2 * 2 ** 20,
+  wantKernels: 0,
+};

@@ -1,0 +1,155 @@
+// A whole agent in this process, on the software GPU's stand-ins, with a clock turned by hand.
+import { existsSync, lstatSync, mkdirSync } from "node:fs";
+import { createServer } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type AgentOptions, pathsIn, runningAgent, type Status, startAgent } from "#agent";
+import { ms } from "#core";
+import { type Overrides, policyNamed } from "#policy";
+import { bucketOf } from "#protocol";
+import { attach, eventually, gpuB, HandClock, temporaryDirectory } from "./fakes.ts";
+
+async function agentHere(change: Partial<AgentOptions> = {}) {
+  const clock = new HandClock();
+  const directory = change.directory ?? temporaryDirectory();
+  const agent = await startAgent({
+    directory,
+    uid: process.getuid?.() ?? 0,
+    gpu: "soft",
+    mode: "isolated",
+    policy: policyNamed("strict"),
+    overrides: {},
+    port: 0,
+    env: process.env,
+    clock,
+    log: () => {},
+    ...change,
+  });
+  onTestFinished(() => agent.stop("the test is over"));
+  const ask = (path: string, headers: Record<string, string> = {}, method = "GET") =>
+    fetch(`http://127.0.0.1:${agent.file.port}${path}`, { method, headers });
+  const authorization = `Bearer ${agent.file.token}`;
+  return { agent, clock, directory, ask, authorization, ...pathsIn(directory) };
+}
+
+describe("the policy", () => {
+  test("has its rules in memory before the first client looks", async () => {
+    const { socket } = await agentHere({ mode: "isolated" });
+    const { settings } = (await attach(socket)).region().memory;
+    expect(settings).toMatchObject({
+      protect: 1,
+      isolated: 1,
+      chunkUs: 200,
+      trickleAfterUs: 250_000,
+    });
+  });
+
+  test("follows what the high clients do, a quarter of a second later", async () => {
+    const { socket, clock } = await agentHere();
+    const { high, settings } = (await attach(socket)).region().memory;
+    clock.advance(ms(250));
+    const [slot] = high;
+    slot?.histogram.set(bucketOf(3_300_000), 20);
+    if (slot) slot.bursts = 20;
+    clock.advance(ms(250));
+    expect(settings.chunkUs).toBe(99);
+  });
+
+  test("is overruled by what was set by hand", async () => {
+    const overrides: Overrides = { chunkUs: 77, submission: 1 };
+    const { socket } = await agentHere({ overrides, mode: "mps" });
+    const { settings } = (await attach(socket)).region().memory;
+    expect(settings).toMatchObject({ chunkUs: 77, submission: 1, isolated: 0, protect: 1 });
+  });
+
+  test("has its rules back a quarter of a second after somebody scribbled over them", async () => {
+    const { socket, clock } = await agentHere();
+    const { settings } = (await attach(socket)).region().memory;
+    settings.protect = 0;
+    settings.trickleAfterUs = 0;
+    clock.advance(ms(250));
+    expect(settings).toMatchObject({ protect: 1, trickleAfterUs: 250_000 });
+  });
+});
+
+describe("HTTP", () => {
+  const paths = [
+    "/status",
+    "/metrics",
+    "/",
+    "/nothing",
+    "//status",
+    "/STATUS",
+    "/status/../metrics",
+  ];
+  test.each(paths)("%s without the token is unauthorised", async (path) => {
+    const { ask, authorization } = await agentHere();
+    expect((await ask(path)).status).toBe(401);
+    expect((await ask(path, { authorization: "Bearer " })).status).toBe(401);
+    expect((await ask(path, { authorization: authorization.slice(0, -1) })).status).toBe(401);
+    expect((await ask(path, { authorization: authorization.slice(7) })).status).toBe(401);
+  });
+
+  test("/stop without the token stops nothing, with it the agent", async () => {
+    const { agent, ask, authorization, directory } = await agentHere();
+    expect((await ask("/stop", {}, "POST")).status).toBe(401);
+    expect(runningAgent(directory)?.pid).toBe(process.pid);
+    expect((await ask("/stop", { authorization }, "POST")).status).toBe(202);
+    await agent.stopped;
+    expect(existsSync(pathsIn(directory).file)).toBe(false);
+  });
+
+  test("/status is the status, /metrics its Prometheus form", async () => {
+    const { agent, socket, clock, ask, authorization } = await agentHere();
+    await attach(socket, { name: "serve" });
+    await attach(socket, { class: "best-effort", name: "train", gpu: gpuB, pid: 1, startTime: 1 });
+    clock.advance(ms(250));
+    const status = (await (await ask("/status", { authorization })).json()) as Status;
+    expect(status.gpus).toEqual(JSON.parse(JSON.stringify(agent.status().gpus)));
+    expect(status.gpus.flatMap(({ high }) => high.map(({ name }) => name))).toEqual(["serve"]);
+    expect(status.gpus.flatMap(({ bestEffort }) => bestEffort.map(({ name }) => name))).toEqual([
+      "train",
+    ]);
+    const metrics = await (await ask("/metrics", { authorization })).text();
+    expect(metrics).toMatch(/^cotenant_bursts_total\{.*name="serve".*\} 0$/m);
+    expect(metrics).toMatch(/^cotenant_held_seconds_total\{.*name="train".*\} 0$/m);
+  });
+
+  test("listens on loopback only, and sockets and notes are the owner's", async () => {
+    const { socket, file, directory } = await agentHere();
+    expect(lstatSync(directory).mode & 0o077).toBe(0);
+    expect(lstatSync(file).mode & 0o077).toBe(0);
+    expect(lstatSync(socket).mode & 0o077).toBe(0);
+  });
+});
+
+describe("a start that fails", () => {
+  test("because the port is taken says so, and leaves the directory to the next", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => other.once("listening", resolve));
+    onTestFinished(() => void other.close());
+    const address = other.address();
+    const port = typeof address === "object" && address ? address.port : 0;
+    const directory = temporaryDirectory();
+    await expect(agentHere({ directory, port })).rejects.toThrow(`Port ${port} is taken.`);
+    await agentHere({ directory });
+  });
+
+  test("because another agent runs there names its pid", async () => {
+    const { directory } = await agentHere();
+    await expect(agentHere({ directory })).rejects.toThrow(`(pid ${process.pid})`);
+  });
+
+  test("because the path is too long for a socket says so", async () => {
+    const directory = `${temporaryDirectory()}/${"x".repeat(100)}`;
+    mkdirSync(directory, { mode: 0o700 });
+    await expect(agentHere({ directory })).rejects.toThrow("longer than the 107 bytes");
+  });
+});
+
+test("a client that hangs up is gone from the notes for the next agent", async () => {
+  const { socket, directory } = await agentHere();
+  const client = await attach(socket);
+  expect(runningAgent(directory)?.regions[0]?.clients).toHaveLength(1);
+  client.hangUp();
+  await eventually(() => runningAgent(directory)?.regions[0]?.clients.length === 0);
+});

@@ -1,0 +1,150 @@
+// A client of the agent without CUDA, and a clock that is turned by hand.
+import { mkdtempSync, openSync, rmSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import type { Clock, Micros } from "#core";
+import {
+  type ClientClass,
+  classes,
+  constants,
+  Hello,
+  helloKinds,
+  messageMagic,
+  type View,
+  view,
+  Welcome,
+} from "#protocol";
+import { startTimeOf } from "../../src/agent/processes.ts";
+import { SharedRegion } from "../../src/agent/region.ts";
+
+const gpuA = Uint8Array.from({ length: 16 }, (_, i) => 0xa0 + i);
+export const gpuB = Uint8Array.from({ length: 16 }, (_, i) => 0xb0 + i);
+
+/** A run directory that goes away with the test. */
+export function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), "cotenant-test-"));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+export interface HelloFields {
+  readonly class?: ClientClass;
+  readonly kind?: keyof typeof helloKinds;
+  readonly name?: string;
+  readonly pid?: number;
+  readonly startTime?: number;
+  readonly slot?: number;
+  readonly regionFd?: number;
+  readonly gpu?: Uint8Array;
+  readonly version?: number;
+  readonly magic?: number;
+}
+
+export function helloBytes(fields: HelloFields): Uint8Array {
+  const bytes = new ArrayBuffer(Hello.size);
+  const hello = view(Hello, bytes);
+  const pid = fields.pid ?? process.pid;
+  hello.magic = fields.magic ?? messageMagic;
+  hello.version = fields.version ?? constants.VERSION;
+  hello.kind = helloKinds[fields.kind ?? "attach"];
+  hello.class = classes[fields.class ?? "high"];
+  hello.pid = pid;
+  hello.startTime = fields.startTime ?? startTimeOf(pid) ?? 1;
+  hello.slot = fields.slot ?? -1;
+  hello.regionFd = fields.regionFd ?? -1;
+  hello.gpuUuid.set(fields.gpu ?? gpuA);
+  hello.name = fields.name ?? "fake";
+  hello.gpuName = "Fake GPU";
+  hello.smCount = 132;
+  return new Uint8Array(bytes);
+}
+
+export interface FakeClient {
+  readonly welcome: View<typeof Welcome>;
+  /** Maps the region of the welcome, as the interposer does. */
+  region(): SharedRegion;
+  /** The agent has closed the connection. */
+  readonly closed: Promise<void>;
+  hangUp(): void;
+}
+
+/** Connects, says `bytes`, and waits for the whole answer. */
+export async function say(socketPath: string, bytes: Uint8Array): Promise<FakeClient> {
+  const socket = connect(socketPath);
+  onTestFinished(() => void socket.destroy());
+  socket.on("error", () => {});
+  const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()));
+  socket.write(bytes);
+  const welcome = view(Welcome, await firstBytes(socket, Welcome.size));
+  return {
+    welcome,
+    closed,
+    region: () =>
+      new SharedRegion(openSync(`/proc/${welcome.agentPid}/fd/${welcome.regionFd}`, "r+")),
+    hangUp: () => void socket.destroy(),
+  };
+}
+
+export const attach = (socketPath: string, fields: HelloFields = {}): Promise<FakeClient> =>
+  say(socketPath, helloBytes(fields));
+
+function firstBytes(socket: Socket, size: number): Promise<ArrayBuffer> {
+  return new Promise((resolve, reject) => {
+    let received = Buffer.alloc(0);
+    socket.on("data", (chunk) => {
+      received = Buffer.concat([received, chunk]);
+      if (received.length >= size) resolve(Uint8Array.from(received.subarray(0, size)).buffer);
+    });
+    socket.on("close", () => reject(new Error(`closed after ${received.length} bytes`)));
+  });
+}
+
+/** Time passes only in `advance`, and what falls due in it runs in order. */
+export class HandClock implements Clock {
+  #now = 1e9;
+  #due: { at: number; period: number; run: () => void }[] = [];
+
+  now(): number {
+    return this.#now;
+  }
+
+  every(period: Micros, run: () => void): () => void {
+    return this.#add(period * 1000, period * 1000, run);
+  }
+
+  after(delay: Micros, run: () => void): () => void {
+    return this.#add(delay * 1000, 0, run);
+  }
+
+  advance(by: Micros): void {
+    const until = this.#now + by * 1000;
+    for (;;) {
+      const next = this.#due.toSorted((a, b) => a.at - b.at)[0];
+      if (!next || next.at > until) break;
+      this.#now = next.at;
+      if (next.period > 0) next.at += next.period;
+      else this.#due = this.#due.filter((entry) => entry !== next);
+      next.run();
+    }
+    this.#now = until;
+  }
+
+  #add(delay: number, period: number, run: () => void): () => void {
+    const entry = { at: this.#now + delay, period, run };
+    this.#due.push(entry);
+    return () => {
+      this.#due = this.#due.filter((other) => other !== entry);
+    };
+  }
+}
+
+/** Looks again until it holds; for what crosses processes and has no promise. */
+export async function eventually(holds: () => boolean, withinMs = 5000): Promise<void> {
+  const until = Date.now() + withinMs;
+  while (!holds()) {
+    if (Date.now() > until) throw new Error(`not within ${withinMs} ms: ${holds}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

@@ -1,0 +1,240 @@
+// What the interposer's test programs share: the driver's functions as an application finds them, an
+// agent in a thread of the same process (so that a test sees and sets shared memory directly), and named
+// cases that end with a sentence when something is not as it should be.
+#pragma once
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "driver/abi.h"
+#include "generated/protocol.h"
+
+namespace harness {
+
+using namespace cotenant::cu;
+using cotenant::protocol::Region;
+
+[[noreturn]] inline void fail(const std::string& sentence) {
+  std::fprintf(stderr, "%s\n", sentence.c_str());
+  std::fflush(stderr);
+  _exit(1);
+}
+
+inline void expect(bool holds, const std::string& sentence) {
+  if (!holds) fail("expected: " + sentence);
+}
+
+// The driver through dlsym, as ctypes, JAX or CuPy find it.
+struct Cuda {
+#define HOOK(symbol, params, args) CUresult(*symbol) params = nullptr;
+#define CALL(symbol, params, args) CUresult(*symbol) params = nullptr;
+#include "driver/entries.def"
+#undef HOOK
+#undef CALL
+  void* library = nullptr;
+};
+
+inline Cuda& cuda() {
+  static Cuda driver;
+  if (driver.library) return driver;
+  driver.library = dlopen("libcuda.so.1", RTLD_NOW);
+  if (!driver.library) fail(dlerror());
+#define HOOK(symbol, params, args) \
+  driver.symbol = reinterpret_cast<decltype(driver.symbol)>(dlsym(driver.library, #symbol));
+#define CALL(symbol, params, args) HOOK(symbol, params, args)
+#include "driver/entries.def"
+#undef HOOK
+#undef CALL
+  return driver;
+}
+
+#define OK(call) harness::expect((call) == CUDA_SUCCESS, #call " succeeds")
+
+// Serves one region to the clients of this process, with the rules of the strict policy.
+class Agent {
+ public:
+  Agent() {
+    fd_ = memfd_create("cotenant-test", MFD_ALLOW_SEALING | MFD_CLOEXEC);
+    if (ftruncate(fd_, sizeof(Region)) != 0 || fcntl(fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) fail("memfd");
+    region_ = static_cast<Region*>(mmap(nullptr, sizeof(Region), PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0));
+    auto& s = region_->settings;
+    s.protect = 1;
+    s.isolated = 1;
+    s.chunkUs = 200;
+    s.chunkLaunches = 16;
+    s.submitUs = 6000;
+    s.submitLaunches = 256;
+    s.turnUs = 5000;
+    s.trickleAfterUs = 250'000;
+    s.trickleEveryUs = 10'000;
+    s.unknownUs = 5000;
+    s.sampleEvery = 64;
+    s.copyPieceBytes = 2 << 20;
+    region_->header.version = cotenant::protocol::VERSION;
+    region_->header.size = sizeof(Region);
+    region_->header.magic = cotenant::protocol::MAGIC;
+    path_ = "/tmp/cotenant-test-" + std::to_string(getpid()) + ".sock";
+    unlink(path_.c_str());
+    listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::snprintf(address.sun_path, sizeof address.sun_path, "%s", path_.c_str());
+    if (bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 || listen(listener_, 8) != 0)
+      fail("cannot listen");
+    std::thread([this] { serve(); }).detach();
+  }
+  ~Agent() { unlink(path_.c_str()); }
+
+  void become(const char* client_class, const char* memory = "0") const {
+    setenv("COTENANT_CLASS", client_class, 1);
+    setenv("COTENANT_SOCKET", path_.c_str(), 1);
+    setenv("COTENANT_MEMORY", memory, 1);
+  }
+
+  Region& region() { return *region_; }
+  int connections() const { return connections_.load(); }
+
+  // What the welcome says; tests of refusals change it.
+  cotenant::protocol::WelcomeStatus status = cotenant::protocol::WelcomeStatus::kOk;
+  int slot = 0;
+  const char* reason = "";
+
+ private:
+  void serve() {
+    for (;;) {
+      const int client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+      if (client < 0) return;
+      cotenant::protocol::Hello hello{};
+      if (recv(client, &hello, sizeof hello, MSG_WAITALL) != static_cast<ssize_t>(sizeof hello)) continue;
+      connections_.fetch_add(1);
+      cotenant::protocol::Welcome welcome{};
+      welcome.magic = cotenant::protocol::MESSAGE_MAGIC;
+      welcome.version = cotenant::protocol::VERSION;
+      welcome.status = static_cast<std::uint32_t>(status);
+      welcome.slot = slot;
+      welcome.agentPid = static_cast<std::uint32_t>(getpid());
+      welcome.regionFd = fd_;
+      std::snprintf(welcome.reason, sizeof welcome.reason, "%s", reason);
+      const bool high = hello.class_ == static_cast<std::uint32_t>(cotenant::protocol::Class::kHigh);
+      if (status == cotenant::protocol::WelcomeStatus::kOk) {
+        if (high) {
+          region_->high[slot].pid = hello.pid;
+          region_->high[slot].startTime = hello.startTime;
+          region_->high[slot].state = 1;
+          region_->activity.registered.fetch_or(1u << slot);
+        } else {
+          region_->bestEffort[slot].state = 1;
+        }
+      }
+      if (send(client, &welcome, sizeof welcome, MSG_NOSIGNAL) < 0) close(client);
+    }
+  }
+
+  int fd_ = -1;
+  int listener_ = -1;
+  Region* region_ = nullptr;
+  std::string path_;
+  std::atomic<int> connections_{0};
+};
+
+// Kernels of the software GPU: `spin(ns)` takes the time it is told, `store(pointer, value)` writes.
+inline constexpr const char* kKernels = R"(
+.version 7.8
+.target sm_70
+.address_size 64
+//! soft ns=p0
+.visible .entry spin(.param .u64 ns) { ret; }
+//! soft ns=p2 effect=store(p0, p1)
+.visible .entry store(.param .u64 at, .param .u32 value, .param .u64 ns) { ret; }
+)";
+
+// A context on device 0, and the two kernels.
+struct Program {
+  CUcontext context = nullptr;
+  CUfunction spin = nullptr;
+  CUfunction store = nullptr;
+
+  Program() {
+    CUmodule module = nullptr;
+    OK(cuda().cuInit(0));
+    OK(cuda().cuDevicePrimaryCtxRetain(&context, 0));
+    OK(cuda().cuCtxSetCurrent(context));
+    OK(cuda().cuModuleLoadData(&module, kKernels));
+    OK(cuda().cuModuleGetFunction(&spin, module, "spin"));
+    OK(cuda().cuModuleGetFunction(&store, module, "store"));
+  }
+
+  void run_us(std::uint64_t us, CUstream stream, unsigned blocks = 132) const {
+    std::uint64_t ns = us * 1000;
+    void* parameters[] = {&ns};
+    OK(cuda().cuLaunchKernel(spin, blocks, 1, 1, 128, 1, 1, 0, stream, parameters, nullptr));
+  }
+  void store_us(std::uint64_t us, CUdeviceptr at, unsigned value, CUstream stream) const {
+    std::uint64_t ns = us * 1000;
+    void* parameters[] = {&at, &value, &ns};
+    OK(cuda().cuLaunchKernel(store, 132, 1, 1, 128, 1, 1, 0, stream, parameters, nullptr));
+  }
+};
+
+inline CUstream make_stream(unsigned flags = CU_STREAM_NON_BLOCKING) {
+  CUstream stream = nullptr;
+  OK(cuda().cuStreamCreate(&stream, flags));
+  return stream;
+}
+
+inline CUevent make_event() {
+  CUevent event = nullptr;
+  OK(cuda().cuEventCreate(&event, 0));
+  return event;
+}
+
+inline std::uint64_t now_ms() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1000 + static_cast<std::uint64_t>(t.tv_nsec) / 1'000'000;
+}
+
+inline void sleep_ms(unsigned ms) { usleep(ms * 1000); }
+
+// Waits for something that must happen, generously: machines are slow at times.
+template <class Condition>
+void eventually(Condition condition, const std::string& sentence) {
+  const std::uint64_t until = now_ms() + 10'000;
+  while (!condition()) {
+    if (now_ms() > until) fail("expected within 10 s: " + sentence);
+    usleep(500);
+  }
+}
+
+struct Case {
+  const char* name;
+  void (*run)();
+};
+
+// `prog` lists the cases; `prog NAME` runs one: exit status 0, or 1 and a sentence.
+template <std::size_t N>
+int run_case(const Case (&cases)[N], int count, char** arguments) {
+  for (const Case& each : cases) {
+    if (count < 2) std::printf("%s\n", each.name);
+    else if (std::strcmp(each.name, arguments[1]) == 0) {
+      each.run();
+      std::fflush(nullptr);
+      _exit(0);  // without the atexit handlers of a process whose agent is itself
+    }
+  }
+  return count < 2 ? 0 : 2;
+}
+
+}  // namespace harness

@@ -1,0 +1,169 @@
+// How addresses are handed out: every way an application finds the driver leads to our wrapper of
+// exactly the function it asked for, and nothing else changes.
+#include <dirent.h>
+#include <sys/wait.h>
+
+#include "harness.h"
+
+using namespace harness;
+
+namespace {
+
+std::string owner(void* address) {
+  Dl_info info{};
+  return address && dladdr(address, &info) && info.dli_fname ? info.dli_fname : "nobody";
+}
+bool ours(void* address) { return owner(address).find("libcotenant.so") != std::string::npos; }
+
+int entries_in(const char* path) {
+  int count = 0;
+  DIR* directory = opendir(path);
+  while (directory && readdir(directory)) ++count;
+  closedir(directory);
+  return count;
+}
+
+void every_hook_is_exported_and_answers_dlsym() {
+  Agent agent;
+  agent.become("high");
+  void* library = cuda().library;
+  int hooks = 0;
+#define HOOK(symbol, params, args)                                                          \
+  ++hooks;                                                                                  \
+  expect(ours(dlsym(library, #symbol)), "dlsym finds our " #symbol);                        \
+  expect(ours(dlsym(RTLD_DEFAULT, #symbol)), "a program linked with the driver gets our " #symbol);
+#define CALL(symbol, params, args)                                   \
+  if (void* found = dlsym(library, #symbol))                         \
+    expect(!ours(found), #symbol " is the driver's own");
+#include "driver/entries.def"
+#undef HOOK
+#undef CALL
+  expect(hooks > 100, "there are hooks");
+}
+
+// What cuGetProcAddress must answer, by name, version and stream flavour.
+void versions_are_routed() {
+  Agent agent;
+  agent.become("high");
+  const auto check = [](const char* name, int version, cuuint64_t flags, const char* symbol) {
+    void* found = nullptr;
+    CUdriverProcAddressQueryResult status{};
+    OK(cuda().cuGetProcAddress_v2(name, &found, version, flags, &status));
+    expect(found == dlsym(cuda().library, symbol), std::string(name) + " is " + symbol);
+    expect(ours(found), std::string(name) + " is ours");
+    void* old = nullptr;
+    OK(cuda().cuGetProcAddress(name, &old, version, flags));
+    expect(old == found, std::string(name) + " is the same through the older call");
+  };
+  check("cuLaunchKernel", 12000, 0, "cuLaunchKernel");
+  check("cuLaunchKernel", 12000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, "cuLaunchKernel_ptsz");
+  check("cuMemcpyHtoD", 12000, 0, "cuMemcpyHtoD_v2");
+  check("cuMemcpyHtoD", 12000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, "cuMemcpyHtoD_v2_ptds");
+  check("cuMemAlloc", 12000, 0, "cuMemAlloc_v2");
+  check("cuStreamBeginCapture", 12000, 0, "cuStreamBeginCapture_v2");
+  check("cuCtxCreate", 10000, 0, "cuCtxCreate_v2");
+  check("cuCtxCreate", 12000, 0, "cuCtxCreate_v3");
+  check("cuCtxCreate", 13000, 0, "cuCtxCreate_v4");
+  check("cuGetProcAddress", 11030, 0, "cuGetProcAddress");
+  check("cuGetProcAddress", 12000, 0, "cuGetProcAddress_v2");
+  void* found = nullptr;
+  CUdriverProcAddressQueryResult status{};
+  static_cast<void>(cuda().cuGetProcAddress_v2("cuNoSuchThing", &found, 12000, 0, &status));
+  expect(!found, "an unknown name stays unknown");
+}
+
+void other_libraries_are_found_as_ever() {
+  Agent agent;
+  agent.become("high");
+  static_cast<void>(cuda());
+  expect(owner(dlsym(RTLD_DEFAULT, "printf")).find("libc.so") != std::string::npos, "printf is the C library's");
+  expect(dlsym(RTLD_NEXT, "malloc") != nullptr, "RTLD_NEXT works through our dlsym");
+  expect(dlvsym(RTLD_DEFAULT, "malloc", "GLIBC_2.2.5") != nullptr, "dlvsym works");
+  expect(dlvsym(RTLD_DEFAULT, "malloc", "GLIBC_9.9.9") == nullptr, "and says no when it should");
+  expect(dlsym(RTLD_DEFAULT, "no_such_symbol_at_all") == nullptr, "an unknown symbol stays unknown");
+  expect(dlerror() != nullptr, "with the C library's error");
+  expect(ours(dlsym(RTLD_DEFAULT, "cuInit")), "the driver's names are ours");
+}
+
+void the_kill_switch() {
+  setenv("COTENANT_OFF", "1", 1);
+  setenv("COTENANT_CLASS", "best-effort", 1);
+  setenv("COTENANT_SOCKET", "/tmp/none", 1);
+  expect(!ours(dlsym(cuda().library, "cuLaunchKernel")), "switched off, dlsym gives the driver's own function");
+  Program program;
+  CUstream stream = make_stream();
+  const std::uint64_t before = now_ms();
+  for (int i = 0; i < 100; ++i) program.run_us(10, stream);
+  OK(cuda().cuStreamSynchronize(stream));
+  expect(now_ms() - before < 2'000, "and nothing is held");
+}
+
+void a_process_without_cuda_is_left_alone() {
+  setenv("COTENANT_CLASS", "high", 1);
+  setenv("COTENANT_SOCKET", "/tmp/none", 1);
+  const int files = entries_in("/proc/self/fd");
+  expect(dlsym(RTLD_DEFAULT, "getpid") != nullptr, "dlsym works");
+  expect(entries_in("/proc/self/task") == 3, "no thread was started");  // ".", ".." and this one
+  expect(entries_in("/proc/self/fd") == files, "no file was opened");
+}
+
+// A child of fork is not the client: it must not keep the parent's connection, nor touch its slot.
+void fork_lets_go() {
+  Agent agent;
+  agent.become("high");
+  Program program;
+  CUstream stream = make_stream();
+  program.run_us(100, stream);
+  OK(cuda().cuStreamSynchronize(stream));
+  const std::uint64_t bursts = agent.region().high[0].bursts.load();
+  const pid_t child = fork();
+  if (child == 0) _exit(entries_in("/proc/self/task") == 3 ? 0 : 1);
+  int status = 0;
+  waitpid(child, &status, 0);
+  expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child runs without a helper thread");
+  program.run_us(100, stream);
+  OK(cuda().cuStreamSynchronize(stream));
+  expect(agent.region().high[0].bursts.load() == bursts + 1, "the parent goes on as before");
+}
+
+void fork_before_cuda_attaches_by_itself() {
+  Agent agent;
+  agent.become("high");
+  const pid_t child = fork();
+  if (child == 0) {
+    Program program;
+    CUstream stream = make_stream();
+    program.run_us(100, stream);
+    OK(cuda().cuStreamSynchronize(stream));
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child uses the GPU");
+  expect(agent.connections() == 1, "and attached once");
+  expect(agent.region().high[0].bursts.load() == 1, "as a client of its own");
+}
+
+void two_gpus_two_slots() {
+  Agent agent;
+  agent.become("high");
+  Program program;
+  CUcontext other = nullptr;
+  OK(cuda().cuDevicePrimaryCtxRetain(&other, 1));
+  expect(agent.connections() == 2, "a high client on two GPUs attaches to both");
+}
+
+constexpr Case kCases[] = {
+    {"every hook is exported and answers dlsym", every_hook_is_exported_and_answers_dlsym},
+    {"versions and stream flavours are routed to the right wrapper", versions_are_routed},
+    {"other libraries are found as ever", other_libraries_are_found_as_ever},
+    {"the kill switch gives the driver's own functions", the_kill_switch},
+    {"a process that never calls CUDA is left alone", a_process_without_cuda_is_left_alone},
+    {"a forked child lets go of its parent's slot", fork_lets_go},
+    {"a child forked before CUDA attaches by itself", fork_before_cuda_attaches_by_itself},
+    {"a high client on two GPUs has a slot on each", two_gpus_two_slots},
+};
+
+}  // namespace
+
+int main(int count, char** arguments) { return run_case(kCases, count, arguments); }
