@@ -41,7 +41,7 @@ struct ParametersOf<void(P...)> {
   using type = Parameters<P...>;
 };
 
-// What our list has and cuda.h does not declare. Driver symbols all the same, seen in libcuda.so.
+// What our list has and cuda.h does not declare: nothing, with 13.0.
 constexpr const char* kNotInCudaH[] = {""};
 
 constexpr bool same_text(const char* a, const char* b) {
@@ -92,9 +92,9 @@ namespace cotenant::check {
 #undef RESULT
 
 #define SIZE(ours, theirs) static_assert(sizeof(cu::ours) == sizeof(::theirs), #ours);
-#define FIELD(type, field)                                                                                     \
-  static_assert(offsetof(cu::type, field) == offsetof(::type, field) && sizeof(cu::type::field) == sizeof(::type::field), \
-                #type "::" #field);
+#define FIELD(type, field)                                                                \
+  static_assert(offsetof(cu::type, field) == offsetof(::type, field), #type "::" #field); \
+  static_assert(sizeof(cu::type::field) == sizeof(::type::field), #type "::" #field);
 #define VALUE(name) static_assert(unsigned(cu::name) == unsigned(::name), #name);
 #include "driver/abi_check.def"
 

@@ -53,7 +53,8 @@ Rules read_rules(const protocol::Settings& s) noexcept {
   r.chunk_launches = clamp(load(s.chunkLaunches), 1, 128);
   r.active_ahead_us = clamp(load(s.activeAheadUs), 0, 20'000);
   r.submit_us = clamp(load(s.submitUs), 100, 100'000);
-  r.submit_launches = clamp(load(s.submitLaunches), 1, 400);
+  // A driver queue holds 1,020 entries behind a wait (docs/measured-on-h200.md); borders take some of them.
+  r.submit_launches = clamp(load(s.submitLaunches), 1, 800);
   r.kernels_out = load(s.kernelsOut);
   r.resume_delay_us = clamp(load(s.resumeDelayUs), 0, 100'000);
   r.turn_us = clamp(load(s.turnUs), 500, 1'000'000);

@@ -19,9 +19,10 @@ constexpr std::uint32_t kTable = 4096;  // open addressing over streams; a power
 constexpr std::uintptr_t kLegacyKey = 1;
 thread_local char own_thread;
 
-Gpu gpus[kGpus];
-Context contexts[kContexts];
-Stream streams[kStreams];
+// Megabytes, of which a process must touch only what it uses: no code may run to make them.
+__constinit Gpu gpus[kGpus];
+__constinit Context contexts[kContexts];
+__constinit Stream streams[kStreams];
 std::atomic<Stream*> table[kTable];
 std::atomic<std::uint32_t> gpus_used{0};
 std::atomic<std::uint32_t> contexts_used{0};

@@ -16,7 +16,7 @@ namespace cotenant {
 struct Context;
 
 struct Gpu {
-  GpuIdentity identity;
+  GpuIdentity identity{};
   std::atomic<Link*> link{nullptr};
   HighGpu high;
   BestEffortGpu best_effort;

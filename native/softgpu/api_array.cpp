@@ -26,11 +26,14 @@ std::size_t element_size(CUarray_format format, unsigned channels) {
 CUresult make_array(Call& call, const CUDA_ARRAY3D_DESCRIPTOR& shape, std::unique_ptr<Array>& out) {
   const std::size_t element = element_size(shape.Format, shape.NumChannels);
   const bool channels = shape.NumChannels == 1 || shape.NumChannels == 2 || shape.NumChannels == 4;
-  if (element == 0 || !channels || shape.Width == 0 || (shape.Depth != 0 && shape.Height == 0)) return CUDA_ERROR_INVALID_VALUE;
+  if (element == 0 || !channels || shape.Width == 0 || (shape.Depth != 0 && shape.Height == 0)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   out = std::make_unique<Array>();
   out->shape = shape;
   out->element = element;
-  const std::size_t bytes = shape.Width * element * std::max<std::size_t>(shape.Height, 1) * std::max<std::size_t>(shape.Depth, 1);
+  const std::size_t rows = std::max<std::size_t>(shape.Height, 1) * std::max<std::size_t>(shape.Depth, 1);
+  const std::size_t bytes = shape.Width * element * rows;
   CUdeviceptr base = 0;
   Context& root = *call.context->root;
   const CUresult error = call.d.memory.allocate(Allocation::Kind::device, bytes, root.device, &root, nullptr, &base);
@@ -62,7 +65,8 @@ CUresult cuArray3DCreate_v2(CUarray* pHandle, const CUDA_ARRAY3D_DESCRIPTOR* pAl
 
 CUresult cuArrayCreate_v2(CUarray* pHandle, const CUDA_ARRAY_DESCRIPTOR* pAllocateArray) {
   if (pAllocateArray == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUDA_ARRAY3D_DESCRIPTOR shape{pAllocateArray->Width, pAllocateArray->Height, 0, pAllocateArray->Format, pAllocateArray->NumChannels, 0};
+  const CUDA_ARRAY3D_DESCRIPTOR shape{pAllocateArray->Width, pAllocateArray->Height, 0, pAllocateArray->Format,
+                                      pAllocateArray->NumChannels, 0};
   return cuArray3DCreate_v2(pHandle, &shape);
 }
 
@@ -94,7 +98,8 @@ CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR* pArrayDescriptor, CUarra
   return error;
 }
 
-CUresult cuMipmappedArrayCreate(CUmipmappedArray* pHandle, const CUDA_ARRAY3D_DESCRIPTOR* pMipmappedArrayDesc, unsigned int numMipmapLevels) {
+CUresult cuMipmappedArrayCreate(CUmipmappedArray* pHandle, const CUDA_ARRAY3D_DESCRIPTOR* pMipmappedArrayDesc,
+                                unsigned int numMipmapLevels) {
   Call call;
   if (call.error != CUDA_SUCCESS) return call.error;
   if (pHandle == nullptr || pMipmappedArrayDesc == nullptr || numMipmapLevels == 0) return CUDA_ERROR_INVALID_VALUE;

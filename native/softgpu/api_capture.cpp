@@ -13,8 +13,8 @@ Stream* named(Call& call, CUstream handle) {
   return call.error == CUDA_SUCCESS ? call.stream(handle) : nullptr;
 }
 
-CUresult info(CUstream hStream, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph, const CUgraphNode** dependencies,
-              const CUgraphEdgeData** edges, size_t* count) {
+CUresult info(CUstream hStream, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph,
+              const CUgraphNode** dependencies, const CUgraphEdgeData** edges, size_t* count) {
   if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Call call;
   Stream* stream = named(call, hStream);
@@ -22,7 +22,9 @@ CUresult info(CUstream hStream, CUstreamCaptureStatus* status, cuuint64_t* id, C
   *status = CU_STREAM_CAPTURE_STATUS_NONE;
   if (stream->legacy && !stream->capture) {
     for (const auto& capture : call.d.captures) {
-      if (capture->origin->blocking && capture->origin->context->root == stream->context) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+      if (capture->origin->blocking && capture->origin->context->root == stream->context) {
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+      }
     }
   }
   if (!stream->capture) return CUDA_SUCCESS;
@@ -62,10 +64,12 @@ CUresult cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode mode) {
   return stream == nullptr ? call.error : begin_capture(call.d, *stream, mode, nullptr, {});
 }
 
-CUresult cuStreamBeginCapture(CUstream hStream) { return cuStreamBeginCapture_v2(hStream, CU_STREAM_CAPTURE_MODE_GLOBAL); }
+CUresult cuStreamBeginCapture(CUstream hStream) {
+  return cuStreamBeginCapture_v2(hStream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+}
 
-CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph, const CUgraphNode* dependencies, const CUgraphEdgeData*, size_t numDependencies,
-                                     CUstreamCaptureMode mode) {
+CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph, const CUgraphNode* dependencies,
+                                     const CUgraphEdgeData*, size_t numDependencies, CUstreamCaptureMode mode) {
   if (mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
   Call call;
   Stream* stream = named(call, hStream);
@@ -96,22 +100,25 @@ CUresult cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus* capture
   return info(hStream, captureStatus_out, id_out, nullptr, nullptr, nullptr, nullptr);
 }
 
-CUresult cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus* captureStatus_out, cuuint64_t* id_out, CUgraph* graph_out,
-                                   const CUgraphNode** dependencies_out, size_t* numDependencies_out) {
+CUresult cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus* captureStatus_out, cuuint64_t* id_out,
+                                   CUgraph* graph_out, const CUgraphNode** dependencies_out,
+                                   size_t* numDependencies_out) {
   return info(hStream, captureStatus_out, id_out, graph_out, dependencies_out, nullptr, numDependencies_out);
 }
 
-CUresult cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus* captureStatus_out, cuuint64_t* id_out, CUgraph* graph_out,
-                                   const CUgraphNode** dependencies_out, const CUgraphEdgeData** edgeData_out, size_t* numDependencies_out) {
+CUresult cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus* captureStatus_out, cuuint64_t* id_out,
+                                   CUgraph* graph_out, const CUgraphNode** dependencies_out,
+                                   const CUgraphEdgeData** edgeData_out, size_t* numDependencies_out) {
   return info(hStream, captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out, numDependencies_out);
 }
 
-CUresult cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode* dependencies, size_t numDependencies, unsigned int flags) {
+CUresult cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode* dependencies, size_t numDependencies,
+                                           unsigned int flags) {
   return update_dependencies(hStream, dependencies, numDependencies, flags);
 }
 
-CUresult cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode* dependencies, const CUgraphEdgeData*, size_t numDependencies,
-                                              unsigned int flags) {
+CUresult cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode* dependencies, const CUgraphEdgeData*,
+                                              size_t numDependencies, unsigned int flags) {
   return update_dependencies(hStream, dependencies, numDependencies, flags);
 }
 

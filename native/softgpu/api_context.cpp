@@ -7,7 +7,9 @@ using namespace soft;
 
 namespace {
 
-bool valid_device(const Call& call, CUdevice dev) { return dev >= 0 && unsigned(dev) < call.d.region.shared().devices.load(); }
+bool valid_device(const Call& call, CUdevice dev) {
+  return dev >= 0 && unsigned(dev) < call.d.region.shared().devices.load();
+}
 
 CUcontext handle(Context* context) { return reinterpret_cast<CUcontext>(context); }
 
@@ -109,7 +111,9 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags) {
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice dev) { return cuDevicePrimaryCtxRelease_v2(dev); }
 CUresult cuDevicePrimaryCtxReset(CUdevice dev) { return cuDevicePrimaryCtxReset_v2(dev); }
-CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags) { return cuDevicePrimaryCtxSetFlags_v2(dev, flags); }
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags) {
+  return cuDevicePrimaryCtxSetFlags_v2(dev, flags);
+}
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int* flags, int* active) {
   Call call(Call::Needs::init);
@@ -123,7 +127,8 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int* flags, int* acti
 
 CUresult cuCtxCreate_v2(CUcontext* pctx, unsigned int flags, CUdevice dev) { return create(pctx, flags, dev, 0); }
 
-CUresult cuCtxCreate_v3(CUcontext* pctx, CUexecAffinityParam* paramsArray, int numParams, unsigned int flags, CUdevice dev) {
+CUresult cuCtxCreate_v3(CUcontext* pctx, CUexecAffinityParam* paramsArray, int numParams, unsigned int flags,
+                        CUdevice dev) {
   return create(pctx, paramsArray, numParams, flags, dev);
 }
 

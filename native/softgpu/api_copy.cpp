@@ -32,7 +32,8 @@ CUresult copy_any(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream 
   return submit_copy(call, stream, linear(std::uintptr_t(to), std::uintptr_t(from), bytes), waits);
 }
 
-CUresult batch(const CUdeviceptr* to, const CUdeviceptr* from, const size_t* sizes, size_t count, size_t* failed, CUstream stream) {
+CUresult batch(const CUdeviceptr* to, const CUdeviceptr* from, const size_t* sizes, size_t count, size_t* failed,
+               CUstream stream) {
   if (to == nullptr || from == nullptr || sizes == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
   for (std::size_t i = 0; i < count; ++i) {
     const CUresult error = copy_any(to[i], from[i], sizes[i], stream, Waits::never);
@@ -45,14 +46,19 @@ CUresult batch(const CUdeviceptr* to, const CUdeviceptr* from, const size_t* siz
 
 }  // namespace
 
-CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount) { return copy_any(dst, src, ByteCount, nullptr, Waits::as_needed); }
-CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream) { return copy_any(dst, src, ByteCount, hStream, Waits::never); }
+CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount) {
+  return copy_any(dst, src, ByteCount, nullptr, Waits::as_needed);
+}
+CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream) {
+  return copy_any(dst, src, ByteCount, hStream, Waits::never);
+}
 
 CUresult cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext, CUdeviceptr srcDevice, CUcontext, size_t ByteCount) {
   return copy(dstDevice, srcDevice, ByteCount, nullptr, Waits::as_needed);
 }
 
-CUresult cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext, CUdeviceptr srcDevice, CUcontext, size_t ByteCount, CUstream hStream) {
+CUresult cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext, CUdeviceptr srcDevice, CUcontext, size_t ByteCount,
+                           CUstream hStream) {
   return copy(dstDevice, srcDevice, ByteCount, hStream, Waits::never);
 }
 
@@ -75,13 +81,13 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size
   return copy(dstDevice, srcDevice, ByteCount, hStream, Waits::never);
 }
 
-CUresult cuMemcpyBatchAsync(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count, CUmemcpyAttributes*, size_t*, size_t, size_t* failIdx,
-                            CUstream hStream) {
+CUresult cuMemcpyBatchAsync(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count, CUmemcpyAttributes*,
+                            size_t*, size_t, size_t* failIdx, CUstream hStream) {
   return batch(dsts, srcs, sizes, count, failIdx, hStream);
 }
 
-CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count, CUmemcpyAttributes*, size_t*, size_t,
-                               CUstream hStream) {
+CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count, CUmemcpyAttributes*,
+                               size_t*, size_t, CUstream hStream) {
   return batch(dsts, srcs, sizes, count, nullptr, hStream);
 }
 
@@ -99,8 +105,12 @@ CUresult hint(CUdeviceptr pointer, size_t count, CUstream stream) {
 
 }  // namespace
 
-CUresult cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUdevice, CUstream hStream) { return hint(devPtr, count, hStream); }
-CUresult cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count, CUmemLocation, unsigned int, CUstream hStream) { return hint(devPtr, count, hStream); }
+CUresult cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUdevice, CUstream hStream) {
+  return hint(devPtr, count, hStream);
+}
+CUresult cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count, CUmemLocation, unsigned int, CUstream hStream) {
+  return hint(devPtr, count, hStream);
+}
 CUresult cuMemAdvise(CUdeviceptr, size_t, CUmem_advise, CUdevice) { return Call(Call::Needs::init).error; }
 CUresult cuMemAdvise_v2(CUdeviceptr, size_t, CUmem_advise, CUmemLocation) { return Call(Call::Needs::init).error; }
 

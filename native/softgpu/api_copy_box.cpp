@@ -87,7 +87,8 @@ CUresult batch(size_t count, const CUDA_MEMCPY3D_BATCH_OP* ops, size_t* failed, 
       work.width = ops[i].extent.width * element;
       work.height = ops[i].extent.height;
       work.depth = ops[i].extent.depth;
-      const bool good = operand(call.d, ops[i].src, ops[i].extent, work.from, element) && operand(call.d, ops[i].dst, ops[i].extent, work.to, element);
+      const bool good = operand(call.d, ops[i].src, ops[i].extent, work.from, element) &&
+                        operand(call.d, ops[i].dst, ops[i].extent, work.to, element);
       error = good ? submit_copy(call, stream, std::move(work), Waits::never) : CUDA_ERROR_INVALID_VALUE;
     }
     if (error == CUDA_SUCCESS) continue;
@@ -114,7 +115,8 @@ CUresult cuMemcpyAtoH_v2(void* dstHost, CUarray srcArray, size_t srcOffset, size
 CUresult cuMemcpyAtoA_v2(CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset, size_t ByteCount) {
   return copy(InArray{dstArray, dstOffset}, InArray{srcArray, srcOffset}, ByteCount, nullptr, Waits::as_needed);
 }
-CUresult cuMemcpyHtoAAsync_v2(CUarray dstArray, size_t dstOffset, const void* srcHost, size_t ByteCount, CUstream hStream) {
+CUresult cuMemcpyHtoAAsync_v2(CUarray dstArray, size_t dstOffset, const void* srcHost, size_t ByteCount,
+                              CUstream hStream) {
   return copy(InArray{dstArray, dstOffset}, srcHost, ByteCount, hStream, Waits::never);
 }
 CUresult cuMemcpyAtoHAsync_v2(void* dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount, CUstream hStream) {
@@ -141,7 +143,8 @@ CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* pCopy, CUstream hStream) 
   return pCopy == nullptr ? CUDA_ERROR_INVALID_VALUE : copy(widen(*pCopy), hStream, Waits::never);
 }
 
-CUresult cuMemcpy3DBatchAsync(size_t numOps, CUDA_MEMCPY3D_BATCH_OP* opList, size_t* failIdx, unsigned long long, CUstream hStream) {
+CUresult cuMemcpy3DBatchAsync(size_t numOps, CUDA_MEMCPY3D_BATCH_OP* opList, size_t* failIdx, unsigned long long,
+                              CUstream hStream) {
   return batch(numOps, opList, failIdx, hStream);
 }
 CUresult cuMemcpy3DBatchAsync_v2(size_t numOps, CUDA_MEMCPY3D_BATCH_OP* opList, unsigned long long, CUstream hStream) {

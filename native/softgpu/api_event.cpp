@@ -85,7 +85,9 @@ CUresult elapsed(float* milliseconds, CUevent hStart, CUevent hEnd) {
   const Event* end = start == nullptr ? nullptr : named(call, hEnd);
   if (end == nullptr) return call.error;
   if (milliseconds == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) != 0 || !start->mark || !end->mark) return CUDA_ERROR_INVALID_HANDLE;
+  if (((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) != 0 || !start->mark || !end->mark) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
   call.d.engine.pump(now());
   if (!start->mark->done || !end->mark->done) return CUDA_ERROR_NOT_READY;
   *milliseconds = float(double(std::int64_t(end->mark->at - start->mark->at)) / 1e6);
@@ -161,8 +163,12 @@ CUresult cuEventSynchronize(CUevent hEvent) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuEventElapsedTime(float* pMilliseconds, CUevent hStart, CUevent hEnd) { return elapsed(pMilliseconds, hStart, hEnd); }
-CUresult cuEventElapsedTime_v2(float* pMilliseconds, CUevent hStart, CUevent hEnd) { return elapsed(pMilliseconds, hStart, hEnd); }
+CUresult cuEventElapsedTime(float* pMilliseconds, CUevent hStart, CUevent hEnd) {
+  return elapsed(pMilliseconds, hStart, hEnd);
+}
+CUresult cuEventElapsedTime_v2(float* pMilliseconds, CUevent hStart, CUevent hEnd) {
+  return elapsed(pMilliseconds, hStart, hEnd);
+}
 
 CUresult cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent) {
   Call call(Call::Needs::init);

@@ -32,7 +32,9 @@ CUgraphNode handle(const Node* node) { return reinterpret_cast<CUgraphNode>(cons
 
 bool plain(const CUgraphEdgeData* edges, std::size_t count) {
   for (std::size_t i = 0; edges != nullptr && i < count; ++i) {
-    if (edges[i].type != CU_GRAPH_DEPENDENCY_TYPE_DEFAULT || edges[i].from_port != 0 || edges[i].to_port != 0) return false;
+    if (edges[i].type != CU_GRAPH_DEPENDENCY_TYPE_DEFAULT || edges[i].from_port != 0 || edges[i].to_port != 0) {
+      return false;
+    }
   }
   return true;
 }
@@ -54,7 +56,9 @@ CUresult edit(CUgraph hGraph, const CUgraphNode* from, const CUgraphNode* to, si
   for (std::size_t i = 0; i < count; ++i) {
     Node* before = known_node(call, from[i]);
     Node* after = before == nullptr ? nullptr : known_node(call, to[i]);
-    if (after == nullptr || before->graph != graph || after->graph != graph || before == after) return CUDA_ERROR_INVALID_VALUE;
+    if (after == nullptr || before->graph != graph || after->graph != graph || before == after) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
     auto& list = after->after;
     const auto found = std::find(list.begin(), list.end(), before);
     if (add == (found != list.end())) return CUDA_ERROR_INVALID_VALUE;
@@ -129,18 +133,20 @@ CUresult cuGraphNodeFindInClone(CUgraphNode* phNode, CUgraphNode hOriginalNode, 
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode* from, const CUgraphNode* to, size_t numDependencies) {
+CUresult cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode* from, const CUgraphNode* to,
+                                size_t numDependencies) {
   return edit(hGraph, from, to, numDependencies, true);
 }
-CUresult cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode* from, const CUgraphNode* to, size_t numDependencies) {
+CUresult cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode* from, const CUgraphNode* to,
+                                   size_t numDependencies) {
   return edit(hGraph, from, to, numDependencies, false);
 }
-CUresult cuGraphAddDependencies_v2(CUgraph hGraph, const CUgraphNode* from, const CUgraphNode* to, const CUgraphEdgeData* edgeData,
-                                   size_t numDependencies) {
+CUresult cuGraphAddDependencies_v2(CUgraph hGraph, const CUgraphNode* from, const CUgraphNode* to,
+                                   const CUgraphEdgeData* edgeData, size_t numDependencies) {
   return plain(edgeData, numDependencies) ? edit(hGraph, from, to, numDependencies, true) : CUDA_ERROR_NOT_SUPPORTED;
 }
-CUresult cuGraphRemoveDependencies_v2(CUgraph hGraph, const CUgraphNode* from, const CUgraphNode* to, const CUgraphEdgeData* edgeData,
-                                      size_t numDependencies) {
+CUresult cuGraphRemoveDependencies_v2(CUgraph hGraph, const CUgraphNode* from, const CUgraphNode* to,
+                                      const CUgraphEdgeData* edgeData, size_t numDependencies) {
   return plain(edgeData, numDependencies) ? edit(hGraph, from, to, numDependencies, false) : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -155,7 +161,8 @@ CUresult cuGraphDestroyNode(CUgraphNode hNode) {
   }
   if (node->child != nullptr) destroy_graph(call.d, node->child);
   call.d.nodes.erase(node);
-  graph.nodes.erase(std::find_if(graph.nodes.begin(), graph.nodes.end(), [&](const auto& other) { return other.get() == node; }));
+  graph.nodes.erase(std::find_if(graph.nodes.begin(), graph.nodes.end(),
+                                 [&](const auto& other) { return other.get() == node; }));
   return CUDA_SUCCESS;
 }
 
@@ -179,9 +186,12 @@ CUresult cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode* rootNodes, size_t* num
   return answer(roots, rootNodes, numRootNodes);
 }
 
-CUresult cuGraphGetEdges(CUgraph hGraph, CUgraphNode* from, CUgraphNode* to, size_t* numEdges) { return edges(hGraph, from, to, numEdges); }
+CUresult cuGraphGetEdges(CUgraph hGraph, CUgraphNode* from, CUgraphNode* to, size_t* numEdges) {
+  return edges(hGraph, from, to, numEdges);
+}
 
-CUresult cuGraphGetEdges_v2(CUgraph hGraph, CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData* edgeData, size_t* numEdges) {
+CUresult cuGraphGetEdges_v2(CUgraph hGraph, CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData* edgeData,
+                            size_t* numEdges) {
   const CUresult error = edges(hGraph, from, to, numEdges);
   for (std::size_t i = 0; error == CUDA_SUCCESS && edgeData != nullptr && i < *numEdges; ++i) edgeData[i] = {};
   return error;
@@ -192,7 +202,8 @@ CUresult cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode* dependencies
   const Node* node = known_node(call, hNode);
   return node == nullptr ? call.error : answer(node->after, dependencies, numDependencies);
 }
-CUresult cuGraphNodeGetDependencies_v2(CUgraphNode hNode, CUgraphNode* dependencies, CUgraphEdgeData* edgeData, size_t* numDependencies) {
+CUresult cuGraphNodeGetDependencies_v2(CUgraphNode hNode, CUgraphNode* dependencies, CUgraphEdgeData* edgeData,
+                                       size_t* numDependencies) {
   const CUresult error = cuGraphNodeGetDependencies(hNode, dependencies, numDependencies);
   for (std::size_t i = 0; error == CUDA_SUCCESS && edgeData != nullptr && i < *numDependencies; ++i) edgeData[i] = {};
   return error;
@@ -200,7 +211,8 @@ CUresult cuGraphNodeGetDependencies_v2(CUgraphNode hNode, CUgraphNode* dependenc
 CUresult cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode* dependentNodes, size_t* numDependentNodes) {
   return dependents(hNode, dependentNodes, numDependentNodes);
 }
-CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode hNode, CUgraphNode* dependentNodes, CUgraphEdgeData* edgeData, size_t* numDependentNodes) {
+CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode hNode, CUgraphNode* dependentNodes, CUgraphEdgeData* edgeData,
+                                         size_t* numDependentNodes) {
   const CUresult error = dependents(hNode, dependentNodes, numDependentNodes);
   for (std::size_t i = 0; error == CUDA_SUCCESS && edgeData != nullptr && i < *numDependentNodes; ++i) edgeData[i] = {};
   return error;
@@ -226,7 +238,9 @@ CUresult cuGraphDebugDotPrint(CUgraph hGraph, const char* path, unsigned int) {
     const auto* kernel = as<KernelWork>(node->work);
     const void* self = node.get();
     std::fprintf(file, "  \"%p\" [label=\"%s %u\"];\n", self, kernel ? kernel->name : "node", unsigned(node->type));
-    for (const Node* before : node->after) std::fprintf(file, "  \"%p\" -> \"%p\";\n", static_cast<const void*>(before), self);
+    for (const Node* before : node->after) {
+      std::fprintf(file, "  \"%p\" -> \"%p\";\n", static_cast<const void*>(before), self);
+    }
   }
   std::fputs("}\n", file);
   std::fclose(file);

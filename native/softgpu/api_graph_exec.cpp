@@ -59,8 +59,10 @@ CUresult change(CUgraphExec hGraphExec, CUgraphNode hNode, const Params* params)
 CUgraphExecUpdateResult difference(const Plan& before, const Plan& after) {
   if (before.steps.size() != after.steps.size()) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
   for (std::size_t i = 0; i < before.steps.size(); ++i) {
-    if (before.steps[i].work.index() != after.steps[i].work.index()) return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
-    if (before.steps[i].next != after.steps[i].next) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+    const Plan::Step& was = before.steps[i];
+    const Plan::Step& is = after.steps[i];
+    if (was.work.index() != is.work.index()) return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
+    if (was.next != is.next) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
   }
   return CU_GRAPH_EXEC_UPDATE_SUCCESS;
 }
@@ -84,22 +86,28 @@ CUresult update(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExecUpdateResult*
 
 }  // namespace
 
-CUresult cuGraphInstantiateWithFlags(CUgraphExec* phGraphExec, CUgraph hGraph, unsigned long long flags) { return instantiate(phGraphExec, hGraph, flags); }
+CUresult cuGraphInstantiateWithFlags(CUgraphExec* phGraphExec, CUgraph hGraph, unsigned long long flags) {
+  return instantiate(phGraphExec, hGraph, flags);
+}
 
-CUresult cuGraphInstantiateWithParams(CUgraphExec* phGraphExec, CUgraph hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS* instantiateParams) {
+CUresult cuGraphInstantiateWithParams(CUgraphExec* phGraphExec, CUgraph hGraph,
+                                      CUDA_GRAPH_INSTANTIATE_PARAMS* instantiateParams) {
   if (instantiateParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const CUresult error = instantiate(phGraphExec, hGraph, instantiateParams->flags);
   instantiateParams->hErrNode_out = nullptr;
-  instantiateParams->result_out = error == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS : CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE;
+  instantiateParams->result_out =
+      error == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS : CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE;
   return error;
 }
 
-CUresult cuGraphInstantiate(CUgraphExec* phGraphExec, CUgraph hGraph, CUgraphNode* phErrorNode, char* logBuffer, size_t bufferSize) {
+CUresult cuGraphInstantiate(CUgraphExec* phGraphExec, CUgraph hGraph, CUgraphNode* phErrorNode, char* logBuffer,
+                            size_t bufferSize) {
   if (phErrorNode != nullptr) *phErrorNode = nullptr;
   if (logBuffer != nullptr && bufferSize > 0) *logBuffer = 0;
   return instantiate(phGraphExec, hGraph, 0);
 }
-CUresult cuGraphInstantiate_v2(CUgraphExec* phGraphExec, CUgraph hGraph, CUgraphNode* phErrorNode, char* logBuffer, size_t bufferSize) {
+CUresult cuGraphInstantiate_v2(CUgraphExec* phGraphExec, CUgraph hGraph, CUgraphNode* phErrorNode, char* logBuffer,
+                               size_t bufferSize) {
   return cuGraphInstantiate(phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize);
 }
 
@@ -143,10 +151,11 @@ CUresult cuGraphUpload(CUgraphExec hGraphExec, CUstream hStream) {
 CUresult cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExecUpdateResultInfo* resultInfo) {
   CUgraphExecUpdateResult result = CU_GRAPH_EXEC_UPDATE_ERROR;
   const CUresult error = update(hGraphExec, hGraph, &result);
-  if (resultInfo != nullptr) *resultInfo = {error == CUDA_SUCCESS ? CU_GRAPH_EXEC_UPDATE_SUCCESS : result, nullptr, nullptr};
+  if (resultInfo != nullptr) *resultInfo = {result, nullptr, nullptr};
   return error;
 }
-CUresult cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode* hErrorNode_out, CUgraphExecUpdateResult* updateResult_out) {
+CUresult cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode* hErrorNode_out,
+                           CUgraphExecUpdateResult* updateResult_out) {
   CUgraphExecUpdateResult result = CU_GRAPH_EXEC_UPDATE_ERROR;
   const CUresult error = update(hGraphExec, hGraph, &result);
   if (hErrorNode_out != nullptr) *hErrorNode_out = nullptr;
@@ -154,24 +163,30 @@ CUresult cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode* 
   return error;
 }
 
-CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v2* nodeParams) {
+CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                           const CUDA_KERNEL_NODE_PARAMS_v2* nodeParams) {
   return change<KernelWork>(hGraphExec, hNode, nodeParams);
 }
-CUresult cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v1* nodeParams) {
+CUresult cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                        const CUDA_KERNEL_NODE_PARAMS_v1* nodeParams) {
   if (nodeParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const CUDA_KERNEL_NODE_PARAMS_v2 wide = widen(*nodeParams);
   return change<KernelWork>(hGraphExec, hNode, &wide);
 }
-CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMCPY3D* copyParams, CUcontext) {
+CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMCPY3D* copyParams,
+                                        CUcontext) {
   return change<CopyWork>(hGraphExec, hNode, copyParams);
 }
-CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS* memsetParams, CUcontext) {
+CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                        const CUDA_MEMSET_NODE_PARAMS* memsetParams, CUcontext) {
   return change<FillWork>(hGraphExec, hNode, memsetParams);
 }
-CUresult cuGraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS* nodeParams) {
+CUresult cuGraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                      const CUDA_HOST_NODE_PARAMS* nodeParams) {
   return change<HostWork>(hGraphExec, hNode, nodeParams);
 }
-CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS* nodeParams) {
+CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                            const CUDA_BATCH_MEM_OP_NODE_PARAMS* nodeParams) {
   return change<WordsWork>(hGraphExec, hNode, nodeParams);
 }
 
@@ -179,7 +194,9 @@ CUresult cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsign
   Call call(Call::Needs::init);
   Plan::Step* step = step_of(call, hGraphExec, hNode);
   if (step == nullptr) return call.error;
-  if (!as<KernelWork>(step->work) && !as<CopyWork>(step->work) && !as<FillWork>(step->work)) return CUDA_ERROR_INVALID_VALUE;
+  if (!as<KernelWork>(step->work) && !as<CopyWork>(step->work) && !as<FillWork>(step->work)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   step->enabled = isEnabled != 0;
   return CUDA_SUCCESS;
 }

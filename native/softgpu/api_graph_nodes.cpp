@@ -10,8 +10,8 @@ using soft::widen;
 
 namespace {
 
-CUresult add(Call& call, CUgraphNode* out, CUgraph hGraph, const CUgraphNode* dependencies, size_t count, CUgraphNodeType type, Work work,
-             Graph* child = nullptr) {
+CUresult add(Call& call, CUgraphNode* out, CUgraph hGraph, const CUgraphNode* dependencies, size_t count,
+             CUgraphNodeType type, Work work, Graph* child = nullptr) {
   Graph* graph = known_graph(call, hGraph);
   if (graph == nullptr) return call.error;
   if (out == nullptr || (dependencies == nullptr && count > 0)) return CUDA_ERROR_INVALID_VALUE;
@@ -28,7 +28,8 @@ CUresult add(Call& call, CUgraphNode* out, CUgraph hGraph, const CUgraphNode* de
 }
 
 template <class Params>
-CUresult add(CUgraphNode* out, CUgraph graph, const CUgraphNode* dependencies, size_t count, CUgraphNodeType type, const Params* params) {
+CUresult add(CUgraphNode* out, CUgraph graph, const CUgraphNode* dependencies, size_t count, CUgraphNodeType type,
+             const Params* params) {
   Call call(Call::Needs::init);
   if (call.error != CUDA_SUCCESS) return call.error;
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -58,50 +59,56 @@ const W* read(Call& call, CUgraphNode hNode, const void* out) {
 
 }  // namespace
 
-CUresult cuGraphAddKernelNode_v2(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
-                                 const CUDA_KERNEL_NODE_PARAMS_v2* nodeParams) {
+CUresult cuGraphAddKernelNode_v2(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                                 size_t numDependencies, const CUDA_KERNEL_NODE_PARAMS_v2* nodeParams) {
   return add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_KERNEL, nodeParams);
 }
-CUresult cuGraphAddKernelNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
-                              const CUDA_KERNEL_NODE_PARAMS_v1* nodeParams) {
+CUresult cuGraphAddKernelNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                              size_t numDependencies, const CUDA_KERNEL_NODE_PARAMS_v1* nodeParams) {
   if (nodeParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const CUDA_KERNEL_NODE_PARAMS_v2 wide = widen(*nodeParams);
   return cuGraphAddKernelNode_v2(phGraphNode, hGraph, dependencies, numDependencies, &wide);
 }
-CUresult cuGraphAddMemcpyNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
-                              const CUDA_MEMCPY3D* copyParams, CUcontext) {
+CUresult cuGraphAddMemcpyNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                              size_t numDependencies, const CUDA_MEMCPY3D* copyParams, CUcontext) {
   return add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_MEMCPY, copyParams);
 }
-CUresult cuGraphAddMemsetNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
-                              const CUDA_MEMSET_NODE_PARAMS* memsetParams, CUcontext) {
+CUresult cuGraphAddMemsetNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                              size_t numDependencies, const CUDA_MEMSET_NODE_PARAMS* memsetParams, CUcontext) {
   return add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_MEMSET, memsetParams);
 }
-CUresult cuGraphAddHostNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
-                            const CUDA_HOST_NODE_PARAMS* nodeParams) {
+CUresult cuGraphAddHostNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                            size_t numDependencies, const CUDA_HOST_NODE_PARAMS* nodeParams) {
   return add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_HOST, nodeParams);
 }
-CUresult cuGraphAddBatchMemOpNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
-                                  const CUDA_BATCH_MEM_OP_NODE_PARAMS* nodeParams) {
+CUresult cuGraphAddBatchMemOpNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                                  size_t numDependencies, const CUDA_BATCH_MEM_OP_NODE_PARAMS* nodeParams) {
   return add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, nodeParams);
 }
-CUresult cuGraphAddEmptyNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies) {
+CUresult cuGraphAddEmptyNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                             size_t numDependencies) {
   Call call(Call::Needs::init);
   return add(call, phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_EMPTY, Work{});
 }
-CUresult cuGraphAddChildGraphNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies, CUgraph childGraph) {
+CUresult cuGraphAddChildGraphNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                                  size_t numDependencies, CUgraph childGraph) {
   Call call(Call::Needs::init);
   const Graph* child = known_graph(call, childGraph);
   if (child == nullptr) return call.error;
   Graph* own = clone_graph(call.d, *child);
-  const CUresult error = add(call, phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_GRAPH, Work{}, own);
+  const CUresult error = add(call, phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_GRAPH,
+                             Work{}, own);
   if (error != CUDA_SUCCESS) destroy_graph(call.d, own);
   return error;
 }
-CUresult cuGraphAddEventRecordNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies, CUevent event) {
+CUresult cuGraphAddEventRecordNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                                   size_t numDependencies, CUevent event) {
   Call call(Call::Needs::init);
-  return add(call, phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_EVENT_RECORD, RecordWork{nullptr, event});
+  return add(call, phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_EVENT_RECORD,
+             RecordWork{nullptr, event});
 }
-CUresult cuGraphAddEventWaitNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies, CUevent event) {
+CUresult cuGraphAddEventWaitNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                                 size_t numDependencies, CUevent event) {
   Call call(Call::Needs::init);
   return add(call, phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_WAIT_EVENT, AwaitWork{event});
 }
@@ -120,7 +127,8 @@ CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAM
   const auto* kernel = read<KernelWork>(call, hNode, nodeParams);
   if (kernel == nullptr) return call.error;
   const LaunchSpec& spec = *kernel->spec;
-  *nodeParams = {spec.function, spec.grid[0], spec.grid[1], spec.grid[2], spec.block[0], spec.block[1], spec.block[2], spec.shared_bytes,
+  *nodeParams = {spec.function, spec.grid[0], spec.grid[1], spec.grid[2], spec.block[0], spec.block[1], spec.block[2],
+                 spec.shared_bytes,
                  const_cast<void**>(spec.pointers.data()), nullptr, nullptr, nullptr};
   return CUDA_SUCCESS;
 }
@@ -128,7 +136,8 @@ CUresult cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS_v
   CUDA_KERNEL_NODE_PARAMS_v2 p{};
   if (nodeParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const CUresult error = cuGraphKernelNodeGetParams_v2(hNode, &p);
-  *nodeParams = {p.func, p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX, p.blockDimY, p.blockDimZ, p.sharedMemBytes, p.kernelParams, p.extra};
+  *nodeParams = {p.func, p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX, p.blockDimY, p.blockDimZ, p.sharedMemBytes,
+                 p.kernelParams, p.extra};
   return error;
 }
 CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v2* nodeParams) {
@@ -167,12 +176,15 @@ CUresult cuGraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D* nodeParams
   if (copy != nullptr) *nodeParams = form_of(*copy);
   return call.error;
 }
-CUresult cuGraphMemcpyNodeSetParams(CUgraphNode hNode, const CUDA_MEMCPY3D* nodeParams) { return change(hNode, CU_GRAPH_NODE_TYPE_MEMCPY, nodeParams); }
+CUresult cuGraphMemcpyNodeSetParams(CUgraphNode hNode, const CUDA_MEMCPY3D* nodeParams) {
+  return change(hNode, CU_GRAPH_NODE_TYPE_MEMCPY, nodeParams);
+}
 
 CUresult cuGraphMemsetNodeGetParams(CUgraphNode hNode, CUDA_MEMSET_NODE_PARAMS* nodeParams) {
   Call call(Call::Needs::init);
   const auto* fill = read<FillWork>(call, hNode, nodeParams);
-  if (fill != nullptr) *nodeParams = {fill->to.base, fill->to.pitch, fill->value, fill->element, fill->width, fill->height};
+  if (fill != nullptr) *nodeParams = {fill->to.base, fill->to.pitch, fill->value, fill->element, fill->width,
+                                      fill->height};
   return call.error;
 }
 CUresult cuGraphMemsetNodeSetParams(CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS* nodeParams) {
@@ -185,12 +197,15 @@ CUresult cuGraphHostNodeGetParams(CUgraphNode hNode, CUDA_HOST_NODE_PARAMS* node
   if (host != nullptr) *nodeParams = {host->function, host->data};
   return call.error;
 }
-CUresult cuGraphHostNodeSetParams(CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS* nodeParams) { return change(hNode, CU_GRAPH_NODE_TYPE_HOST, nodeParams); }
+CUresult cuGraphHostNodeSetParams(CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS* nodeParams) {
+  return change(hNode, CU_GRAPH_NODE_TYPE_HOST, nodeParams);
+}
 
 CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode, CUDA_BATCH_MEM_OP_NODE_PARAMS* nodeParams_out) {
   Call call(Call::Needs::init);
   const auto* words = read<WordsWork>(call, hNode, nodeParams_out);
-  if (words != nullptr) *nodeParams_out = {nullptr, unsigned(words->words.size()), const_cast<CUstreamBatchMemOpParams*>(words->words.data()), 0};
+  if (words != nullptr) *nodeParams_out = {nullptr, unsigned(words->words.size()),
+                                           const_cast<CUstreamBatchMemOpParams*>(words->words.data()), 0};
   return call.error;
 }
 CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode hNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS* nodeParams) {

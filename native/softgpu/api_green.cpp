@@ -67,9 +67,11 @@ CUresult cuGreenCtxGetDevResource(CUgreenCtx hCtx, CUdevResource* result, CUdevR
   return CUDA_SUCCESS;
 }
 
-CUresult cuDevSmResourceSplitByCount(CUdevResource* result, unsigned int* nbGroups, const CUdevResource* input, CUdevResource* remaining, unsigned int,
-                                     unsigned int minCount) {
-  if (nbGroups == nullptr || input == nullptr || input->type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_VALUE;
+CUresult cuDevSmResourceSplitByCount(CUdevResource* result, unsigned int* nbGroups, const CUdevResource* input,
+                                     CUdevResource* remaining, unsigned int, unsigned int minCount) {
+  if (nbGroups == nullptr || input == nullptr || input->type != CU_DEV_RESOURCE_TYPE_SM) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   const unsigned each = std::max(kStep, (minCount + kStep - 1) / kStep * kStep);
   const unsigned possible = input->sm.smCount / each;
   if (possible == 0) return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;

@@ -23,16 +23,15 @@ CUresult cuInit(unsigned int Flags) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVersion, cuuint64_t flags, CUdriverProcAddressQueryResult* symbolStatus) {
-  if (symbol == nullptr || pfn == nullptr || flags > 3) return CUDA_ERROR_INVALID_VALUE;
+CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVersion, cuuint64_t flags,
+                             CUdriverProcAddressQueryResult* symbolStatus) {
+  if (symbol == nullptr || pfn == nullptr || flags > 3 || cudaVersion > kCudaVersion) return CUDA_ERROR_INVALID_VALUE;
   *pfn = nullptr;
   const Found found = find_form(symbol, cudaVersion, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0, pfn);
   if (symbolStatus != nullptr) {
     *symbolStatus = found == Found::yes       ? CU_GET_PROC_ADDRESS_SUCCESS
                     : found == Found::too_old ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
                                               : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-    // Whoever asks for the status reads it instead of the result.
-    return CUDA_SUCCESS;
   }
   return found == Found::yes ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }

@@ -12,7 +12,9 @@ CUresult make_kernel(Call& call, const LaunchRequest& request, unsigned device, 
   const std::uint64_t threads = std::uint64_t{request.block[0]} * request.block[1] * request.block[2];
   if (threads == 0 || threads > function->entry->max_threads || request.block[2] > 64) return CUDA_ERROR_INVALID_VALUE;
   if (request.grid[0] == 0 || request.grid[1] == 0 || request.grid[2] == 0) return CUDA_ERROR_INVALID_VALUE;
-  if (request.grid[0] > 2147483647u || request.grid[1] > 65535 || request.grid[2] > 65535) return CUDA_ERROR_INVALID_VALUE;
+  if (request.grid[0] > 2147483647u || request.grid[1] > 65535 || request.grid[2] > 65535) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   if (request.shared_bytes > unsigned(function->dynamic_shared_limit)) return CUDA_ERROR_INVALID_VALUE;
   auto spec = std::make_shared<LaunchSpec>();
   spec->function = request.function;
@@ -68,7 +70,9 @@ CUresult launch(Call& call, CUstream handle, const LaunchRequest& request, const
     if (blocks > std::uint64_t(resident) * sms) return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
   }
   // A cluster is placed in one processing cluster of the GPU, of which a small partition may hold too little.
-  if (traits.cluster > 1 && (blocks % traits.cluster != 0 || traits.cluster > std::min(16u, sms))) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  if (traits.cluster > 1 && (blocks % traits.cluster != 0 || traits.cluster > std::min(16u, sms))) {
+    return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  }
   work.priority = traits.priority;
   work.has_priority = traits.has_priority;
   return submit(call.d, *stream, std::move(work));
@@ -81,9 +85,11 @@ CUresult legacy_launch(CUfunction f, unsigned width, unsigned height, CUstream s
   if (call.d.functions.count(function) == 0) return CUDA_ERROR_INVALID_HANDLE;
   std::size_t size = function->arguments.size();
   std::vector<unsigned char> arguments = function->arguments;
-  void* extra[] = {reinterpret_cast<void*>(kLaunchParamBufferPointer), arguments.data(), reinterpret_cast<void*>(kLaunchParamBufferSize), &size,
+  void* extra[] = {reinterpret_cast<void*>(kLaunchParamBufferPointer), arguments.data(),
+                   reinterpret_cast<void*>(kLaunchParamBufferSize), &size,
                    reinterpret_cast<void*>(kLaunchParamEnd)};
-  LaunchRequest request{f, {width, height, 1}, {function->block[0], function->block[1], function->block[2]}, function->shared_bytes, nullptr, extra};
+  LaunchRequest request{f, {width, height, 1}, {function->block[0], function->block[1], function->block[2]},
+                        function->shared_bytes, nullptr, extra};
   return launch(call, stream, request, {});
 }
 
@@ -113,10 +119,13 @@ CUresult submit_host(CUstream handle, HostWork work) {
 
 }  // namespace
 
-CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ, unsigned int blockDimX,
-                        unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream, void** kernelParams, void** extra) {
+CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ,
+                        unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
+                        unsigned int sharedMemBytes, CUstream hStream, void** kernelParams, void** extra) {
   Call call;
-  return launch(call, hStream, {f, {gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, kernelParams, extra}, {});
+  return launch(call, hStream,
+                {f, {gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, kernelParams,
+                 extra}, {});
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** kernelParams, void** extra) {
@@ -145,19 +154,24 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** ker
   return launch(call, config->hStream, request, traits);
 }
 
-CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ, unsigned int blockDimX,
-                                   unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream, void** kernelParams) {
+CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ,
+                                   unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
+                                   unsigned int sharedMemBytes, CUstream hStream, void** kernelParams) {
   Call call;
   Traits traits;
   traits.cooperative = true;
-  return launch(call, hStream, {f, {gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, kernelParams, nullptr}, traits);
+  return launch(call, hStream,
+                {f, {gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, kernelParams,
+                 nullptr}, traits);
 }
 
-CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS* launchParamsList, unsigned int numDevices, unsigned int) {
+CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS* launchParamsList, unsigned int numDevices,
+                                              unsigned int) {
   if (launchParamsList == nullptr || numDevices == 0) return CUDA_ERROR_INVALID_VALUE;
   for (unsigned i = 0; i < numDevices; ++i) {
     const CUDA_LAUNCH_PARAMS& p = launchParamsList[i];
-    const CUresult error = cuLaunchCooperativeKernel(p.function, p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX, p.blockDimY, p.blockDimZ,
+    const CUresult error = cuLaunchCooperativeKernel(p.function, p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX,
+                                                     p.blockDimY, p.blockDimZ,
                                                      p.sharedMemBytes, p.hStream, p.kernelParams);
     if (error != CUDA_SUCCESS) return error;
   }
@@ -166,7 +180,9 @@ CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS* launchParamsLi
 
 CUresult cuLaunch(CUfunction f) { return legacy_launch(f, 1, 1, nullptr); }
 
-CUresult cuLaunchGrid(CUfunction f, int grid_width, int grid_height) { return legacy_launch(f, unsigned(grid_width), unsigned(grid_height), nullptr); }
+CUresult cuLaunchGrid(CUfunction f, int grid_width, int grid_height) {
+  return legacy_launch(f, unsigned(grid_width), unsigned(grid_height), nullptr);
+}
 
 CUresult cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height, CUstream hStream) {
   return legacy_launch(f, unsigned(grid_width), unsigned(grid_height), hStream);
@@ -191,10 +207,18 @@ CUresult cuFuncSetSharedSize(CUfunction hfunc, unsigned int bytes) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuParamSetSize(CUfunction hfunc, unsigned int numbytes) { return set_parameter(hfunc, int(numbytes), nullptr, 0); }
-CUresult cuParamSeti(CUfunction hfunc, int offset, unsigned int value) { return set_parameter(hfunc, offset, &value, sizeof value); }
-CUresult cuParamSetf(CUfunction hfunc, int offset, float value) { return set_parameter(hfunc, offset, &value, sizeof value); }
-CUresult cuParamSetv(CUfunction hfunc, int offset, void* ptr, unsigned int numbytes) { return set_parameter(hfunc, offset, ptr, numbytes); }
+CUresult cuParamSetSize(CUfunction hfunc, unsigned int numbytes) {
+  return set_parameter(hfunc, int(numbytes), nullptr, 0);
+}
+CUresult cuParamSeti(CUfunction hfunc, int offset, unsigned int value) {
+  return set_parameter(hfunc, offset, &value, sizeof value);
+}
+CUresult cuParamSetf(CUfunction hfunc, int offset, float value) {
+  return set_parameter(hfunc, offset, &value, sizeof value);
+}
+CUresult cuParamSetv(CUfunction hfunc, int offset, void* ptr, unsigned int numbytes) {
+  return set_parameter(hfunc, offset, ptr, numbytes);
+}
 
 CUresult cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void* userData) {
   HostWork work;

@@ -31,7 +31,8 @@ CUresult find_global(Call& call, Module& module, const char* name, CUdeviceptr* 
     if (global.name != name) continue;
     if (module.globals[i] == 0) {
       const CUresult error =
-          call.d.memory.allocate(Allocation::Kind::device, global.size, call.context->device, nullptr, nullptr, &module.globals[i]);
+          call.d.memory.allocate(Allocation::Kind::device, global.size, call.context->device, nullptr, nullptr,
+                                 &module.globals[i]);
       if (error != CUDA_SUCCESS) return error;
     }
     if (dptr != nullptr) *dptr = module.globals[i];
@@ -66,7 +67,9 @@ CUresult set_attribute(Function& function, CUfunction_attribute attrib, int valu
       function.dynamic_shared_limit = value;
       return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: function.carveout = value; return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: function.non_portable_clusters = value != 0; return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+      function.non_portable_clusters = value != 0;
+      return CUDA_SUCCESS;
     default: return CUDA_ERROR_INVALID_VALUE;
   }
 }
@@ -101,7 +104,8 @@ CUresult list_functions(H* functions, unsigned room, void* module) {
   const Module* found = known_module(call, module);
   if (found == nullptr) return call.error;
   if (functions == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  for (unsigned i = 0; i < room && i < found->functions.size(); ++i) functions[i] = reinterpret_cast<H>(found->functions[i].get());
+  for (unsigned i = 0; i < room &&
+       i < found->functions.size(); ++i) functions[i] = reinterpret_cast<H>(found->functions[i].get());
   return CUDA_SUCCESS;
 }
 
@@ -110,7 +114,8 @@ CUresult load(CUmodule* module, const void* image, const char* path) {
   if (call.error != CUDA_SUCCESS) return call.error;
   if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Module* made = nullptr;
-  const CUresult error = path != nullptr ? load_file(path, call.context->root, &made) : load_module(image, call.context->root, &made);
+  const CUresult error = path != nullptr ? load_file(path, call.context->root, &made) : load_module(image,
+      call.context->root, &made);
   *module = reinterpret_cast<CUmodule>(made);
   return error;
 }
@@ -143,13 +148,19 @@ CUresult name_of(const char** name, void* function) {
 
 }  // namespace
 
-CUresult cuModuleLoad(CUmodule* module, const char* fname) { return load(module, nullptr, fname == nullptr ? "" : fname); }
+CUresult cuModuleLoad(CUmodule* module, const char* fname) {
+  return load(module, nullptr, fname == nullptr ? "" : fname);
+}
 CUresult cuModuleLoadData(CUmodule* module, const void* image) { return load(module, image, nullptr); }
-CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int, CUjit_option*, void**) { return load(module, image, nullptr); }
+CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int, CUjit_option*, void**) {
+  return load(module, image, nullptr);
+}
 CUresult cuModuleLoadFatBinary(CUmodule* module, const void* fatCubin) { return load(module, fatCubin, nullptr); }
 CUresult cuModuleUnload(CUmodule hmod) { return unload(hmod); }
 CUresult cuModuleGetFunctionCount(unsigned int* count, CUmodule mod) { return count_functions(count, mod); }
-CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned int numFunctions, CUmodule mod) { return list_functions(functions, numFunctions, mod); }
+CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned int numFunctions, CUmodule mod) {
+  return list_functions(functions, numFunctions, mod);
+}
 
 CUresult cuModuleGetFunction(CUfunction* hfunc, CUmodule hmod, const char* name) {
   Call call;
@@ -168,17 +179,21 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option*, void**, unsigned int, CUlibraryOption*, void**, unsigned int) {
+CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option*, void**, unsigned int, CUlibraryOption*,
+                           void**, unsigned int) {
   return load_library(library, code, nullptr);
 }
 
-CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* fileName, CUjit_option*, void**, unsigned int, CUlibraryOption*, void**, unsigned int) {
+CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* fileName, CUjit_option*, void**, unsigned int,
+                               CUlibraryOption*, void**, unsigned int) {
   return load_library(library, nullptr, fileName == nullptr ? "" : fileName);
 }
 
 CUresult cuLibraryUnload(CUlibrary library) { return unload(library); }
 CUresult cuLibraryGetKernelCount(unsigned int* count, CUlibrary lib) { return count_functions(count, lib); }
-CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned int numKernels, CUlibrary lib) { return list_functions(kernels, numKernels, lib); }
+CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned int numKernels, CUlibrary lib) {
+  return list_functions(kernels, numKernels, lib);
+}
 
 CUresult cuLibraryGetKernel(CUkernel* pKernel, CUlibrary library, const char* name) {
   Call call(Call::Needs::init);

@@ -19,7 +19,8 @@ Function* known_function(Call& call, CUfunction handle) {
 
 }  // namespace
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize) {
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* numBlocks, CUfunction func, int blockSize,
+                                                     size_t dynamicSMemSize) {
   Call call;
   const Function* function = known_function(call, func);
   if (function == nullptr) return call.error;
@@ -28,12 +29,14 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* numBlocks, CUfunction 
   return CUDA_SUCCESS;
 }
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize, unsigned int) {
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* numBlocks, CUfunction func, int blockSize,
+                                                              size_t dynamicSMemSize, unsigned int) {
   return cuOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks, func, blockSize, dynamicSMemSize);
 }
 
-CUresult cuOccupancyMaxPotentialBlockSize(int* minGridSize, int* blockSize, CUfunction func, CUoccupancyB2DSize blockSizeToDynamicSMemSize,
-                                          size_t dynamicSMemSize, int blockSizeLimit) {
+CUresult cuOccupancyMaxPotentialBlockSize(int* minGridSize, int* blockSize, CUfunction func,
+                                          CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize,
+                                          int blockSizeLimit) {
   Call call;
   const Function* function = known_function(call, func);
   if (function == nullptr) return call.error;
@@ -42,7 +45,8 @@ CUresult cuOccupancyMaxPotentialBlockSize(int* minGridSize, int* blockSize, CUfu
   if (blockSizeLimit > 0) limit = std::min(limit, blockSizeLimit);
   int best = 0;
   for (int size = 32; size <= limit; size += 32) {  // on a tie the larger block wins, as in the driver
-    const std::size_t shared = blockSizeToDynamicSMemSize != nullptr ? blockSizeToDynamicSMemSize(size) : dynamicSMemSize;
+    const bool varies = blockSizeToDynamicSMemSize != nullptr;
+    const std::size_t shared = varies ? blockSizeToDynamicSMemSize(size) : dynamicSMemSize;
     const int threads = size * blocks_per_sm(*function, size, shared);
     if (threads < best) continue;
     best = threads;
@@ -52,12 +56,15 @@ CUresult cuOccupancyMaxPotentialBlockSize(int* minGridSize, int* blockSize, CUfu
   return CUDA_SUCCESS;
 }
 
-CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* minGridSize, int* blockSize, CUfunction func, CUoccupancyB2DSize blockSizeToDynamicSMemSize,
+CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* minGridSize, int* blockSize, CUfunction func,
+                                                   CUoccupancyB2DSize blockSizeToDynamicSMemSize,
                                                    size_t dynamicSMemSize, int blockSizeLimit, unsigned int) {
-  return cuOccupancyMaxPotentialBlockSize(minGridSize, blockSize, func, blockSizeToDynamicSMemSize, dynamicSMemSize, blockSizeLimit);
+  return cuOccupancyMaxPotentialBlockSize(minGridSize, blockSize, func, blockSizeToDynamicSMemSize, dynamicSMemSize,
+                                          blockSizeLimit);
 }
 
-CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamicSmemSize, CUfunction func, int numBlocks, int blockSize) {
+CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamicSmemSize, CUfunction func, int numBlocks,
+                                                 int blockSize) {
   Call call;
   if (known_function(call, func) == nullptr) return call.error;
   if (dynamicSmemSize == nullptr || numBlocks <= 0 || blockSize <= 0) return CUDA_ERROR_INVALID_VALUE;
@@ -81,7 +88,8 @@ CUresult cuOccupancyMaxActiveClusters(int* numClusters, CUfunction func, const C
   if (stream == nullptr) return call.error;
   const unsigned limit = stream->context->sm_limit;
   const unsigned sms = limit != 0 ? limit : call.d.region.device(call.context->device).sms.load();
-  const int blocks = blocks_per_sm(*function, int(config->blockDimX * config->blockDimY * config->blockDimZ), config->sharedMemBytes);
+  const int blocks = blocks_per_sm(*function, int(config->blockDimX * config->blockDimY * config->blockDimZ),
+                                   config->sharedMemBytes);
   *numClusters = cluster > std::min(16u, sms) ? 0 : int(sms * unsigned(blocks) / cluster);
   return CUDA_SUCCESS;
 }

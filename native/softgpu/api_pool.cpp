@@ -59,7 +59,9 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
   if (stream == nullptr) return call.error;
   if (dptr == 0) return CUDA_SUCCESS;
   const Allocation* range = call.d.memory.find(dptr);
-  if (range == nullptr || range->base != dptr || range->kind != Allocation::Kind::device) return CUDA_ERROR_INVALID_VALUE;
+  if (range == nullptr || range->base != dptr || range->kind != Allocation::Kind::device) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   if (stream->capture) return submit_node(call.d, *stream, CU_GRAPH_NODE_TYPE_MEM_FREE, Work{});
   return submit(call.d, *stream, ReleaseWork{dptr});
 }
@@ -67,7 +69,9 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* poolProps) {
   Call call(Call::Needs::init);
   if (call.error != CUDA_SUCCESS) return call.error;
-  if (pool == nullptr || poolProps == nullptr || poolProps->allocType != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
+  if (pool == nullptr || poolProps == nullptr || poolProps->allocType != CU_MEM_ALLOCATION_TYPE_PINNED) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   if (poolProps->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_NOT_SUPPORTED;
   if (unsigned(poolProps->location.id) >= call.d.region.shared().devices.load()) return CUDA_ERROR_INVALID_DEVICE;
   auto made = std::make_unique<Pool>();
@@ -105,7 +109,9 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void
   switch (attr) {
     case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
     case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: found->reuse[attr - 1] = *static_cast<const int*>(value); break;
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+      found->reuse[attr - 1] = *static_cast<const int*>(value);
+      break;
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: found->threshold = *static_cast<const cuuint64_t*>(value); break;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
     case CU_MEMPOOL_ATTR_USED_MEM_HIGH: found->used_high = found->used; break;

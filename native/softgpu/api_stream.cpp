@@ -38,7 +38,9 @@ CUresult may_wait(Call& call, Stream& stream) {
 
 CUresult cuStreamCreate(CUstream* phStream, unsigned int Flags) { return create(phStream, Flags, 0); }
 
-CUresult cuStreamCreateWithPriority(CUstream* phStream, unsigned int flags, int priority) { return create(phStream, flags, priority); }
+CUresult cuStreamCreateWithPriority(CUstream* phStream, unsigned int flags, int priority) {
+  return create(phStream, flags, priority);
+}
 
 CUresult cuStreamDestroy_v2(CUstream hStream) {
   Call call(Call::Needs::init);

@@ -37,7 +37,8 @@ void* pointer(CUdeviceptr address) { return reinterpret_cast<void*>(std::uintptr
 
 }  // namespace
 
-CUresult cuMemGetAllocationGranularity(size_t* granularity, const CUmemAllocationProp* prop, CUmemAllocationGranularity_flags) {
+CUresult cuMemGetAllocationGranularity(size_t* granularity, const CUmemAllocationProp* prop,
+                                       CUmemAllocationGranularity_flags) {
   if (granularity == nullptr || prop == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *granularity = kGranularity;
   return CUDA_SUCCESS;
@@ -67,12 +68,17 @@ CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size, const CUmemAllocationProp* prop, unsigned long long flags) {
+CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size, const CUmemAllocationProp* prop,
+                     unsigned long long flags) {
   Call call(Call::Needs::init);
   if (call.error != CUDA_SUCCESS) return call.error;
-  if (handle == nullptr || prop == nullptr || flags != 0 || size == 0 || size % kGranularity != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (handle == nullptr || prop == nullptr || flags != 0 || size == 0 || size % kGranularity != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   const bool on_device = prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
-  if (on_device && unsigned(prop->location.id) >= call.d.region.shared().devices.load()) return CUDA_ERROR_INVALID_DEVICE;
+  if (on_device && unsigned(prop->location.id) >= call.d.region.shared().devices.load()) {
+    return CUDA_ERROR_INVALID_DEVICE;
+  }
   if (on_device && !call.d.region.charge(unsigned(prop->location.id), size)) return CUDA_ERROR_OUT_OF_MEMORY;
   PhysicalMemory made;
   made.file = memfd_create("softgpu", MFD_CLOEXEC);
@@ -95,12 +101,16 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle, unsigned long long flags) {
+CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
+                  unsigned long long flags) {
   Call call(Call::Needs::init);
   PhysicalMemory* memory = known(call, handle);
   if (memory == nullptr) return call.error;
-  if (flags != 0 || offset != 0 || ptr % kGranularity != 0 || size != memory->size || call.d.memory.find(ptr) != nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (mmap(pointer(ptr), size, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->file, 0) == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (flags != 0 || offset != 0 || ptr % kGranularity != 0 || size != memory->size ||
+      call.d.memory.find(ptr) != nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (mmap(pointer(ptr), size, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->file, 0) == MAP_FAILED) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
   ++memory->references;
   Allocation range;
   range.kind = Allocation::Kind::mapped;
@@ -116,13 +126,16 @@ CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
   Call call(Call::Needs::init);
   if (call.error != CUDA_SUCCESS) return call.error;
   const Allocation* range = call.d.memory.find(ptr);
-  if (range == nullptr || range->base != ptr || range->kind != Allocation::Kind::mapped) return CUDA_ERROR_INVALID_VALUE;
+  if (range == nullptr || range->base != ptr || range->kind != Allocation::Kind::mapped) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   for (std::size_t done = 0; done < size;) {  // a span may hold several mappings
     const Allocation* part = call.d.memory.find(ptr + done);
     if (part == nullptr || part->kind != Allocation::Kind::mapped) return CUDA_ERROR_INVALID_VALUE;
     const Allocation gone = *part;
     call.d.memory.forget(gone.base);
-    mmap(reinterpret_cast<void*>(gone.base), gone.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    mmap(reinterpret_cast<void*>(gone.base), gone.size, PROT_NONE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     drop(call.d, gone.id);
     done += gone.size;
   }
@@ -166,12 +179,14 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void*
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemExportToShareableHandle(void* shareableHandle, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType handleType,
-                                      unsigned long long) {
+CUresult cuMemExportToShareableHandle(void* shareableHandle, CUmemGenericAllocationHandle handle,
+                                      CUmemAllocationHandleType handleType, unsigned long long) {
   Call call(Call::Needs::init);
   const PhysicalMemory* memory = known(call, handle);
   if (memory == nullptr) return call.error;
-  if (shareableHandle == nullptr || handleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
+  if (shareableHandle == nullptr || handleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
   const int copy = fcntl(memory->file, F_DUPFD_CLOEXEC, 0);
   if (copy < 0) return CUDA_ERROR_OPERATING_SYSTEM;
   *static_cast<int*>(shareableHandle) = copy;
@@ -179,7 +194,8 @@ CUresult cuMemExportToShareableHandle(void* shareableHandle, CUmemGenericAllocat
 }
 
 // Imported memory is counted where it was made.
-CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* osHandle, CUmemAllocationHandleType shHandleType) {
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* osHandle,
+                                        CUmemAllocationHandleType shHandleType) {
   Call call(Call::Needs::init);
   if (call.error != CUDA_SUCCESS) return call.error;
   if (handle == nullptr || shHandleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;

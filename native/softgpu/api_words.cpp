@@ -14,10 +14,11 @@ CUresult check(Call& call, const CUstreamBatchMemOpParams& word) {
     case CU_STREAM_MEM_OP_WRITE_VALUE_32:
     case CU_STREAM_MEM_OP_WAIT_VALUE_64:
     case CU_STREAM_MEM_OP_WRITE_VALUE_64: {
-      const bool wide = word.operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 || word.operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
-      const std::size_t size = wide ? 8 : 4;
+      const std::size_t size = word.operation >= CU_STREAM_MEM_OP_WAIT_VALUE_64 ? 8 : 4;
       // Only memory that the device knows: its own, or registered host memory.
-      if (value.address % size != 0 || call.d.memory.find(value.address, size) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+      if (value.address % size != 0 || call.d.memory.find(value.address, size) == nullptr) {
+        return CUDA_ERROR_INVALID_VALUE;
+      }
       return CUDA_SUCCESS;
     }
     case CU_STREAM_MEM_OP_BARRIER: return CUDA_SUCCESS;
@@ -38,7 +39,8 @@ CUresult submit_words(CUstream handle, unsigned count, const CUstreamBatchMemOpP
   return submit(call.d, *stream, WordsWork{{words, words + count}});
 }
 
-CUresult submit_word(CUstream stream, CUstreamBatchMemOpType operation, CUdeviceptr address, cuuint64_t value, unsigned flags) {
+CUresult submit_word(CUstream stream, CUstreamBatchMemOpType operation, CUdeviceptr address, cuuint64_t value,
+                     unsigned flags) {
   CUstreamBatchMemOpParams word{};
   word.waitValue.operation = operation;
   word.waitValue.address = address;
@@ -65,7 +67,8 @@ CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t va
   return submit_word(stream, CU_STREAM_MEM_OP_WAIT_VALUE_64, addr, value, flags);
 }
 
-CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned int count, CUstreamBatchMemOpParams* paramArray, unsigned int flags) {
+CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned int count, CUstreamBatchMemOpParams* paramArray,
+                               unsigned int flags) {
   return submit_words(stream, count, paramArray, flags);
 }
 
@@ -81,7 +84,8 @@ CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value
 CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned int flags) {
   return cuStreamWaitValue64_v2(stream, addr, value, flags);
 }
-CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count, CUstreamBatchMemOpParams* paramArray, unsigned int flags) {
+CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count, CUstreamBatchMemOpParams* paramArray,
+                            unsigned int flags) {
   return submit_words(stream, count, paramArray, flags);
 }
 

@@ -56,8 +56,8 @@ bool Call::unsafe() {
   bool forbidden = false;
   for (const auto& capture : d.captures) {
     const bool local = capture->thread == std::this_thread::get_id();
-    const bool forbids = local ? capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED
-                               : mode == CU_STREAM_CAPTURE_MODE_GLOBAL && capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+    const bool everywhere = mode == CU_STREAM_CAPTURE_MODE_GLOBAL && capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+    const bool forbids = local ? capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED : everywhere;
     if (!forbids) continue;
     capture->broken = true;
     forbidden = true;

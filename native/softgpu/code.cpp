@@ -103,7 +103,9 @@ CUresult pack_arguments(const Function& function, void** parameters, void** extr
   const ptx::Entry& entry = *function.entry;
   spec.arguments.assign(entry.parameter_bytes, 0);
   spec.pointers.clear();
-  for (const ptx::Parameter& parameter : entry.parameters) spec.pointers.push_back(spec.arguments.data() + parameter.offset);
+  for (const ptx::Parameter& parameter : entry.parameters) {
+    spec.pointers.push_back(spec.arguments.data() + parameter.offset);
+  }
   if (extra != nullptr) {
     const void* buffer = nullptr;
     std::size_t size = 0;

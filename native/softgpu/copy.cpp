@@ -22,7 +22,8 @@ void stage(CopyWork& copy) {
 }
 
 // One side of a struct form.
-bool side(Driver& d, CUmemorytype type, const void* host, CUdeviceptr device, CUarray handle, std::size_t x, std::size_t y, std::size_t z,
+bool side(Driver& d, CUmemorytype type, const void* host, CUdeviceptr device, CUarray handle, std::size_t x,
+          std::size_t y, std::size_t z,
           std::size_t pitch, std::size_t height, const CUDA_MEMCPY3D& form, Box& out) {
   if (pitch == 0) pitch = form.WidthInBytes + x;
   if (height == 0) height = form.Height + y;
@@ -46,6 +47,14 @@ bool side(Driver& d, CUmemorytype type, const void* host, CUdeviceptr device, CU
 
 }  // namespace
 
+Direction direction_of(Driver& d, const CopyWork& copy) {
+  const Allocation* to = d.memory.find(copy.to.base);
+  const Allocation* from = d.memory.find(copy.from.base);
+  const bool from_device = from != nullptr && from->on_device();
+  if (to != nullptr && to->on_device()) return from_device ? Direction::on_device : Direction::host_to_device;
+  return from_device ? Direction::device_to_host : Direction::host_to_host;
+}
+
 CopyWork linear(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) {
   CopyWork copy;
   copy.to = {to, bytes, bytes};
@@ -63,13 +72,11 @@ CUresult submit_copy(Call& call, CUstream handle, CopyWork copy, Waits waits) {
   const Allocation* to = memory.find(copy.to.base);
   const Allocation* from = memory.find(copy.from.base);
   if ((to != nullptr && memory.find(copy.to.base, span(copy.to, copy)) == nullptr) ||
-      (from != nullptr && memory.find(copy.from.base, span(copy.from, copy)) == nullptr) || copy.to.base == 0 || copy.from.base == 0) {
+      (from != nullptr &&
+       memory.find(copy.from.base, span(copy.from, copy)) == nullptr) || copy.to.base == 0 || copy.from.base == 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  const bool to_device = to != nullptr && to->on_device();
-  const bool from_device = from != nullptr && from->on_device();
-  copy.direction = to_device ? (from_device ? Direction::on_device : Direction::host_to_device)
-                             : (from_device ? Direction::device_to_host : Direction::host_to_host);
+  copy.direction = direction_of(call.d, copy);
   const bool pageable = to == nullptr || from == nullptr;
   bool wait = waits == Waits::as_needed ? copy.direction != Direction::on_device : pageable;
   if (!stream->capture && from == nullptr && copy.direction == Direction::host_to_device && copy.bytes() <= kStaged) {
@@ -92,7 +99,9 @@ CUresult submit_fill(Call& call, CUstream handle, const FillWork& fill) {
   if (stream == nullptr) return call.error;
   if (fill.width == 0 || fill.height == 0) return CUDA_SUCCESS;
   const std::size_t reach = fill.to.pitch * (fill.height - 1) + fill.width * fill.element;
-  if (fill.to.base % fill.element != 0 || call.d.memory.find(fill.to.base, reach) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (fill.to.base % fill.element != 0 || call.d.memory.find(fill.to.base, reach) == nullptr) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   return submit(call.d, *stream, fill);
 }
 
@@ -131,9 +140,11 @@ bool boxes(Driver& d, const CUDA_MEMCPY3D& form, CopyWork& out) {
   out.height = form.Height;
   out.depth = form.Depth;
   if (out.bytes() == 0) return true;
-  return side(d, form.srcMemoryType, form.srcHost, form.srcDevice, form.srcArray, form.srcXInBytes, form.srcY, form.srcZ, form.srcPitch,
+  return side(d, form.srcMemoryType, form.srcHost, form.srcDevice, form.srcArray, form.srcXInBytes, form.srcY,
+              form.srcZ, form.srcPitch,
               form.srcHeight, form, out.from) &&
-         side(d, form.dstMemoryType, form.dstHost, form.dstDevice, form.dstArray, form.dstXInBytes, form.dstY, form.dstZ, form.dstPitch,
+         side(d, form.dstMemoryType, form.dstHost, form.dstDevice, form.dstArray, form.dstXInBytes, form.dstY,
+              form.dstZ, form.dstPitch,
               form.dstHeight, form, out.to);
 }
 

@@ -17,6 +17,7 @@ CopyWork linear(std::uintptr_t to, std::uintptr_t from, std::size_t bytes);
 bool boxes(Driver& d, const CUDA_MEMCPY3D& form, CopyWork& out);
 CUDA_MEMCPY3D widen(const CUDA_MEMCPY2D& form);
 CUDA_MEMCPY3D widen(const CUDA_MEMCPY3D_PEER& form);
+Direction direction_of(Driver& d, const CopyWork& copy);
 // The form that would make this copy, for queries of graph nodes.
 CUDA_MEMCPY3D form_of(const CopyWork& copy);
 

@@ -128,7 +128,8 @@ bool stuck(const Context& context) {
   for (const auto& stream : context.streams) {
     if (stream->queue.empty() || !stream->queue.front()->begun) continue;
     const auto& units = stream->queue.front()->units;
-    const bool parked = std::any_of(units.begin(), units.end(), [](const Unit& unit) { return unit.state == Unit::State::parked; });
+    const bool parked = std::any_of(units.begin(), units.end(),
+                                    [](const Unit& unit) { return unit.state == Unit::State::parked; });
     if (!parked) return false;
   }
   return true;
@@ -214,7 +215,8 @@ void enqueue_plan(Driver& d, Stream& stream, std::shared_ptr<const Plan> plan, c
       if (d.events.count(object<Event>(record->event)) != 0) object<Event>(record->event)->mark = mark;
       operation->marks.emplace_back(i, std::move(mark));
     } else if (const auto* await = as<AwaitWork>(plan->steps[i].work)) {
-      if (d.events.count(object<Event>(await->event)) != 0) operation->marks.emplace_back(i, object<Event>(await->event)->mark);
+      if (d.events.count(object<Event>(await->event)) != 0) operation->marks.emplace_back(i,
+          object<Event>(await->event)->mark);
     }
   }
   operation->plan = std::move(plan);

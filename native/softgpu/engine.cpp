@@ -20,6 +20,7 @@ namespace {
 constexpr Nanos kSpin = 60 * kMicro;    // before a deadline somebody waits for, sleeping is too coarse
 constexpr Nanos kPace = 20 * kMicro;    // the engine's thread does not wake more often
 constexpr Nanos kBackup = 200 * kMicro; // how much later it wakes when a waiter means to pump itself
+constexpr Nanos kPublish = 100 * kMilli;  // busy time in the shared file is never older
 constexpr Nanos kRecheck = 5 * kMilli;  // a waiter that cannot tell when, looks this often
 
 void spawn(void* (*body)(void*), void* argument) {
@@ -110,7 +111,8 @@ void Engine::retire(Context& context) {
     active.pop_back();
     if (!stream->detached) continue;
     auto& all = context.streams;
-    all.erase(std::remove_if(all.begin(), all.end(), [&](const auto& other) { return other.get() == stream; }), all.end());
+    all.erase(std::remove_if(all.begin(), all.end(), [&](const auto& other) { return other.get() == stream; }),
+              all.end());
   }
 }
 
@@ -170,7 +172,8 @@ void Engine::begin(Unit& unit) {
 }
 
 void Engine::finish(Unit& unit, Nanos end) {
-  static const char* const kinds[] = {"nothing", "kernel", "copy", "fill", "host", "record", "await", "words", "release"};
+  static const char* const kinds[] = {"nothing", "kernel", "copy", "fill", "host", "record", "await", "words",
+                                      "release"};
   unit.state = Unit::State::done;
   unit.end = end;
   Operation& operation = *unit.operation;
@@ -231,7 +234,7 @@ Nanos Engine::next_event(Nanos at) {
     const bool runs = mps_ || context->holds_turn;
     if (runs) {
       for (const Unit* unit : context->running) next = std::min(next, unit->end);
-      if (!context->running.empty()) next = std::min(next, at + 100 * kMilli);  // busy time is published at least that often
+      if (!context->running.empty()) next = std::min(next, at + kPublish);
       next = std::min(next, slice_event(*context));
     } else if (!context->running.empty() || !context->pending.empty()) {
       next = std::min(next, context->ask_again);
@@ -243,10 +246,12 @@ Nanos Engine::next_event(Nanos at) {
       if (!engine.queue.empty() && engine.queue.front()->moved) next = std::min(next, engine.queue.front()->end);
     }
   }
-  if (std::any_of(parked_.begin(), parked_.end(), [](const Unit* unit) { return as<WordsWork>(*unit->work) != nullptr; })) {
+  if (std::any_of(parked_.begin(), parked_.end(),
+                  [](const Unit* unit) { return as<WordsWork>(*unit->work) != nullptr; })) {
     // A word may change at any time and nobody tells: look often at first, then more and more rarely.
     const Nanos waited = at - parked_since_;
-    next = std::min(next, at + (waited < 5 * kMilli ? 25 * kMicro : waited < 100 * kMilli ? 100 * kMicro : 250 * kMicro));
+    next = std::min(next,
+                    at + (waited < 5 * kMilli ? 25 * kMicro : waited < 100 * kMilli ? 100 * kMicro : 250 * kMicro));
   }
   return next;
 }
@@ -272,7 +277,8 @@ void Engine::run() {
     sleeping_ = true;
     lock.unlock();
     const timespec until{time_t(next / 1'000'000'000), long(next % 1'000'000'000)};
-    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&bell), FUTEX_WAIT_BITSET, rung, next == kNever ? nullptr : &until, nullptr,
+    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&bell), FUTEX_WAIT_BITSET, rung,
+            next == kNever ? nullptr : &until, nullptr,
             FUTEX_BITSET_MATCH_ANY);
     lock.lock();
     sleeping_ = false;

@@ -4,7 +4,8 @@
 
 namespace cotenant::cu {
 
-#define HOOK(symbol, parameters, arguments) extern "C" __attribute__((visibility("default"))) CUresult symbol parameters;
+#define HOOK(symbol, parameters, arguments) \
+  extern "C" __attribute__((visibility("default"))) CUresult symbol parameters;
 #define CALL HOOK
 #include "driver/entries.def"
 #undef HOOK

@@ -15,7 +15,8 @@ std::size_t pages(std::size_t bytes) { return (bytes + 4095) & ~std::size_t{4095
 
 }  // namespace
 
-CUresult Memory::allocate(Allocation::Kind kind, std::size_t bytes, unsigned device, Context* context, Pool* pool, CUdeviceptr* out) {
+CUresult Memory::allocate(Allocation::Kind kind, std::size_t bytes, unsigned device, Context* context, Pool* pool,
+                          CUdeviceptr* out) {
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   const std::uint64_t total = region_.device(device).memory_total.load();
   const bool counts = kind != Allocation::Kind::pinned;
@@ -23,7 +24,8 @@ CUresult Memory::allocate(Allocation::Kind kind, std::size_t bytes, unsigned dev
   const std::size_t rounded = (bytes + kGranule - 1) / kGranule * kGranule;
   if (pool != nullptr && pool->max_size != 0 && pool->used + rounded > pool->max_size) return CUDA_ERROR_OUT_OF_MEMORY;
   if (counts && !region_.charge(device, rounded)) return CUDA_ERROR_OUT_OF_MEMORY;
-  void* memory = mmap(nullptr, pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory = mmap(nullptr, pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                      0);
   if (memory == MAP_FAILED) {
     if (counts) region_.discharge(device, rounded);
     return CUDA_ERROR_OUT_OF_MEMORY;
@@ -50,7 +52,9 @@ CUresult Memory::register_host(void* pointer, std::size_t bytes, unsigned flags,
   const auto base = reinterpret_cast<std::uintptr_t>(pointer);
   if (base == 0 || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   const auto after = ranges_.lower_bound(base);
-  if ((after != ranges_.end() && after->first < base + bytes) || find(base) != nullptr) return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+  if ((after != ranges_.end() && after->first < base + bytes) || find(base) != nullptr) {
+    return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+  }
   Allocation made;
   made.kind = Allocation::Kind::registered;
   made.base = base;

@@ -42,7 +42,8 @@ class Memory {
  public:
   explicit Memory(Region& region) : region_(region) {}
 
-  CUresult allocate(Allocation::Kind kind, std::size_t bytes, unsigned device, Context* context, Pool* pool, CUdeviceptr* out);
+  CUresult allocate(Allocation::Kind kind, std::size_t bytes, unsigned device, Context* context, Pool* pool,
+                    CUdeviceptr* out);
   CUresult register_host(void* pointer, std::size_t bytes, unsigned flags, Context* context);
   // Notes a range whose pages belong to somebody else (mapped physical memory).
   void note(const Allocation& allocation) { ranges_[allocation.base] = allocation; }
@@ -53,7 +54,9 @@ class Memory {
 
   // The range that holds [pointer, pointer + bytes); null: none does.
   Allocation* find(CUdeviceptr pointer, std::size_t bytes = 1);
-  [[nodiscard]] bool pageable(const void* pointer) { return find(CUdeviceptr(reinterpret_cast<std::uintptr_t>(pointer))) == nullptr; }
+  [[nodiscard]] bool pageable(const void* pointer) {
+    return find(CUdeviceptr(reinterpret_cast<std::uintptr_t>(pointer))) == nullptr;
+  }
 
   Pool* default_pool(unsigned device);
 

@@ -24,20 +24,16 @@ CUresult work_of(Call& call, const CUDA_KERNEL_NODE_PARAMS_v2& params, Work& out
 CUresult work_of(Call& call, const CUDA_MEMCPY3D& params, Work& out) {
   CopyWork copy;
   if (!boxes(call.d, params, copy)) return CUDA_ERROR_INVALID_VALUE;
-  const auto on_device = [&](const Box& box) {
-    const Allocation* range = call.d.memory.find(box.base);
-    return range != nullptr && range->on_device();
-  };
-  const bool to = on_device(copy.to);
-  const bool from = on_device(copy.from);
-  copy.direction = to ? (from ? Direction::on_device : Direction::host_to_device) : (from ? Direction::device_to_host : Direction::host_to_host);
+  copy.direction = direction_of(call.d, copy);
   out = std::move(copy);
   return CUDA_SUCCESS;
 }
 
 CUresult work_of(Call& call, const CUDA_MEMSET_NODE_PARAMS& params, Work& out) {
   const unsigned element = params.elementSize;
-  if ((element != 1 && element != 2 && element != 4) || params.width == 0 || params.height == 0) return CUDA_ERROR_INVALID_VALUE;
+  if ((element != 1 && element != 2 && element != 4) || params.width == 0 || params.height == 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   FillWork fill;
   fill.to = {std::uintptr_t(params.dst), params.height > 1 ? params.pitch : params.width * element, 0};
   fill.width = params.width;
@@ -60,13 +56,16 @@ CUresult work_of(Call&, const CUDA_HOST_NODE_PARAMS& params, Work& out) {
 }
 
 CUresult work_of(Call&, const CUDA_BATCH_MEM_OP_NODE_PARAMS& params, Work& out) {
-  if (params.paramArray == nullptr || params.count == 0 || params.count > 256 || params.flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (params.paramArray == nullptr || params.count == 0 || params.count > 256 || params.flags != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   out = WordsWork{{params.paramArray, params.paramArray + params.count}};
   return CUDA_SUCCESS;
 }
 
 CUDA_KERNEL_NODE_PARAMS_v2 widen(const CUDA_KERNEL_NODE_PARAMS_v1& p) {
-  return {p.func, p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX, p.blockDimY, p.blockDimZ, p.sharedMemBytes, p.kernelParams, p.extra, nullptr, nullptr};
+  return {p.func, p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX, p.blockDimY, p.blockDimZ, p.sharedMemBytes,
+          p.kernelParams, p.extra, nullptr, nullptr};
 }
 
 }  // namespace cotenant::soft

@@ -98,7 +98,8 @@ void apply(const Effect& effect) {
 }
 
 void Engine::queue_copy(Unit& unit, unsigned device, Direction direction) {
-  CopyEngine& copier = copiers_[device][direction == Direction::host_to_device ? 0 : direction == Direction::device_to_host ? 1 : 2];
+  const unsigned which = direction == Direction::host_to_device ? 0 : direction == Direction::device_to_host ? 1 : 2;
+  CopyEngine& copier = copiers_[device][which];
   copier.queue.push_back(&unit);
   if (copier.queue.size() == 1) start_copy(copier);
 }

@@ -78,7 +78,8 @@ bool set_lock(int file, short type, int command) {
 
 Region::Lock::Lock(Region& region) : file_(region.file_) {
   const Nanos deadline = now() + kLockPatience;
-  while (!set_lock(file_, F_WRLCK, F_SETLK) && (errno == EAGAIN || errno == EACCES || errno == EINTR) && now() < deadline) {
+  while (!set_lock(file_, F_WRLCK, F_SETLK) && (errno == EAGAIN || errno == EACCES || errno == EINTR) &&
+         now() < deadline) {
     const timespec pause{0, long(20 * kMicro)};
     nanosleep(&pause, nullptr);
   }
@@ -133,7 +134,8 @@ void Region::configure(const Settings& settings) {
     device.memory_total = settings.memory;
     device.sms = settings.sms;
     device.compute_capability = settings.compute_capability;
-    const unsigned char uuid[16] = {0xc0, 0x7e, 0x4a, 0x17, 0x50, 0xf7, 0x46, 0x90, 0x80, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00};
+    const unsigned char uuid[16] = {0xc0, 0x7e, 0x4a, 0x17, 0x50, 0xf7, 0x46, 0x90, 0x80, 0x00, 0x00, 0x00, 0x00, 0x00,
+                                    0x00, 0x00};
     std::memcpy(device.uuid, uuid, sizeof uuid);
     device.uuid[15] = static_cast<unsigned char>(i);
   }

@@ -43,6 +43,9 @@ void Engine::schedule_slices(Context& context, Nanos at) {
   if (wants && entry.runnable_since.load() == 0) {
     // seq_cst: whoever gives up the turn looks for us after, we look for the turn below
     entry.runnable_since = context.pending.empty() ? at : context.pending.front()->ready;
+    // Its holder thought itself alone and may sleep past the end of its slice.
+    const Turn turn = read_turn(device);
+    if (turn.slot >= 0 && turn.slot != int(context.slot)) region_.ring_owner(context.device, unsigned(turn.slot));
   }
   if (!wants && entry.runnable_since.load() != 0) entry.runnable_since = 0;
   follow_turn(context);
@@ -55,7 +58,8 @@ void Engine::schedule_slices(Context& context, Nanos at) {
   }
   if (!context.holds_turn) {
     const bool took = take_turn(device, context.slot, entry.runnable_since.load()) ||
-                      (at >= context.ask_again && rescue_turn(region_, context.device, context.slot, at, context.ask_again));
+                      (at >= context.ask_again &&
+                       rescue_turn(region_, context.device, context.slot, at, context.ask_again));
     if (took) follow_turn(context);
     else if (context.ask_again <= at) context.ask_again = at + 2 * kMilli;
   }
@@ -112,7 +116,8 @@ void Engine::start_fitting(Context& root, bool shared) {
     root.pending.erase(root.pending.begin() + std::ptrdiff_t(i));
     unit.begin = std::max(unit.ready, root.slice_begin);
     if (unit.blocked) unit.begin = std::max(unit.begin, root.freed);
-    if (unit.blocked && shared) unit.begin = std::max(unit.begin, std::min(now(), region_.device(root.device).freed_at.load()));
+    if (unit.blocked && shared) unit.begin = std::max(unit.begin,
+                                                      std::min(now(), region_.device(root.device).freed_at.load()));
     count_busy(root, unit.begin);
     unit.remaining *= (wanted + sms - 1) / sms;  // on fewer SMs: as many waves more
     unit.end = unit.begin + unit.remaining;

@@ -17,7 +17,8 @@ constexpr bool per_thread_form(const char* symbol) {
   while (symbol[length] != 0) ++length;
   if (length < 5) return false;
   const char* end = symbol + length - 5;
-  return end[0] == '_' && end[1] == 'p' && end[2] == 't' && ((end[3] == 'd' && end[4] == 's') || (end[3] == 's' && end[4] == 'z'));
+  return end[0] == '_' && end[1] == 'p' && end[2] == 't' && ((end[3] == 'd' && end[4] == 's') ||
+                                                             (end[3] == 's' && end[4] == 'z'));
 }
 
 void* plain_form(const char* symbol) {

@@ -1,8 +1,8 @@
 #pragma once
 // Time-slicing: which context has the SMs. One word per device says who and since when; only its holder passes it
 // on, and only between slices. Somebody waiting too long takes it: at once from the dead, after kStuck from a
-// process that lives but does not run (stopped, or starved). Times are nominal: a turn may begin a little in the past when its
-// holder's engine woke late, so that the GPU loses no time to the CPU's scheduler.
+// process that lives but does not run (stopped, or starved). Times are nominal: a turn may begin a little in the
+// past when its holder's engine woke late, so that the GPU loses no time to the CPU's scheduler.
 #include "softgpu/region.h"
 
 namespace cotenant::soft {

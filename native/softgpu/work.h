@@ -105,7 +105,8 @@ struct ReleaseWork {
   CUdeviceptr pointer = 0;
 };
 
-using Work = std::variant<std::monostate, KernelWork, CopyWork, FillWork, HostWork, RecordWork, AwaitWork, WordsWork, ReleaseWork>;
+using Work = std::variant<std::monostate, KernelWork, CopyWork, FillWork, HostWork, RecordWork, AwaitWork, WordsWork,
+                          ReleaseWork>;
 
 template <class T>
 const T* as(const Work& work) {

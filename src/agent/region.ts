@@ -56,7 +56,7 @@ export class SharedRegion {
 
   /** Hands the turn from one best-effort slot to another, unless somebody was faster. */
   passTurn(from: number, to: number): boolean {
-    return Atomics.compareExchange(this.#words, activityWord("turn"), from, to) === from;
+    return Atomics.compareExchange(this.#words, activityWord("turn"), from, to) === (from | 0);
   }
 
   /** Fills `size` bytes with zeros; for a slot or a page that nobody uses. */

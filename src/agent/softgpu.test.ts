@@ -51,7 +51,7 @@ test("a software GPU is read with the memory and processes of the living", () =>
   expect(sensorOf(sharedFile()).read(0)).toEqual([
     {
       uuid: "GPU-abababab-abab-abab-abab-abababababab",
-      name: "software GPU",
+      name: "Cotenant Software GPU",
       memoryTotal: 2 ** 31,
       memoryUsed: 1000,
       utilisation: undefined,

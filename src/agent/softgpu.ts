@@ -72,7 +72,7 @@ function readDevice(file: DataView, index: number) {
   const uuid = new Uint8Array(file.buffer, file.byteOffset + base + devicePart.uuid, 16);
   const reading: GpuReading = {
     uuid: formatUuid(uuid),
-    name: "software GPU",
+    name: "Cotenant Software GPU",
     memoryTotal: u64(file, base + devicePart.memoryTotal) as Bytes,
     memoryUsed: processes.reduce((sum, { memory }) => sum + memory, 0) as Bytes,
     utilisation: undefined,

@@ -42,7 +42,19 @@ function describeClients(gpu: GpuStatus): string[] {
     high.length + bestEffort.length > 0
       ? table(
           [
-            ["class", "name", "pid", "bursts/s", "p50", "p99", "active", "ahead", "held", "memory"],
+            [
+              "class",
+              "name",
+              "pid",
+              "bursts/s",
+              "p50",
+              "p99",
+              "active",
+              "ahead",
+              "held",
+              "turn",
+              "memory",
+            ],
             ...high.map(highRow),
             ...bestEffort.map(bestEffortRow),
           ],
@@ -51,7 +63,7 @@ function describeClients(gpu: GpuStatus): string[] {
       : ["no client"];
   const rest = strangers.map(
     ({ pid, name, memory }) =>
-      `stranger: pid ${pid} ${name} (${gibibytes(memory)}) holds no slot, so it is neither protected nor gated`,
+      `stranger: pid ${pid} ${name || "unknown"} (${gibibytes(memory)}) holds no slot, so it is neither protected nor gated`,
   );
   return [describeGpu(gpu), ...[...clients, ...rest].map((line) => `  ${line}`)];
 }
@@ -67,6 +79,7 @@ const highRow = (client: HighStatus) => [
   micros(client.aheadMeanUs),
   "",
   "",
+  "",
 ];
 
 const bestEffortRow = (client: BestEffortStatus) => [
@@ -78,7 +91,8 @@ const bestEffortRow = (client: BestEffortStatus) => [
   "",
   percent(client.gpuShare),
   micros(client.aheadUs),
-  percent(client.heldShare + client.turnShare),
+  percent(client.heldShare),
+  percent(client.turnShare),
   client.memoryQuota > 0
     ? `${gibibytes(client.memoryUsed)} of ${gibibytes(client.memoryQuota)}`
     : gibibytes(client.memoryUsed),

@@ -75,8 +75,8 @@ test("the strict rule table", () => {
       "sampleEvery": 64,
       "smLimit": 0,
       "submission": 0,
-      "submitLaunches": 256,
-      "submitUs": 6000,
+      "submitLaunches": 700,
+      "submitUs": 10000,
       "trickleAfterUs": 250000,
       "trickleEveryUs": 10000,
       "turnUs": 5000,
@@ -98,7 +98,7 @@ describe("rules set by hand", () => {
     expect(withOverrides(policyNamed("strict").rules(seen(3300)), overrides)).toMatchObject({
       chunkUs: 120,
       submission: 1,
-      submitUs: 6000,
+      submitUs: 10_000,
     });
   });
 

@@ -118,6 +118,11 @@ export class HandClock implements Clock {
     return this.#add(delay * 1000, 0, run);
   }
 
+  /** How many runs are due some time. */
+  get pending(): number {
+    return this.#due.length;
+  }
+
   advance(by: Micros): void {
     const until = this.#now + by * 1000;
     for (;;) {
@@ -141,7 +146,7 @@ export class HandClock implements Clock {
 }
 
 /** Looks again until it holds; for what crosses processes and has no promise. */
-export async function eventually(holds: () => boolean, withinMs = 5000): Promise<void> {
+export async function eventually(holds: () => boolean, withinMs = 20_000): Promise<void> {
   const until = Date.now() + withinMs;
   while (!holds()) {
     if (Date.now() > until) throw new Error(`not within ${withinMs} ms: ${holds}`);

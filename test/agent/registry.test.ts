@@ -166,7 +166,7 @@ describe("what is not a Hello", () => {
     const answer = say(path, helloBytes({}).subarray(0, 100)).catch(
       (fault: Error) => fault.message,
     );
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await eventually(() => clock.pending === 1);
     clock.advance(ms(5001));
     expect(await answer).toBe("closed after 0 bytes");
   });

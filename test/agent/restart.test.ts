@@ -75,7 +75,7 @@ test("neither a killed agent, nor its restart, nor an attempt to truncate hurts 
     const child = start(["src/cli/main.ts", "up", "--foreground", "--gpu", "soft"], {
       COTENANT_DIR: directory,
     });
-    return eventually(() => runningAgent(directory)?.pid === child.pid, 15_000).then(() => child);
+    return eventually(() => runningAgent(directory)?.pid === child.pid).then(() => child);
   };
   const first = await up();
   const client = startClient(socket, "high");

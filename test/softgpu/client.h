@@ -48,7 +48,8 @@ inline void* library() {
 inline const Api& api() {
   static const Api found = [] {
     Api made;
-#define HOOK(symbol, parameters, arguments) made.symbol = reinterpret_cast<CUresult(*) parameters>(dlsym(library(), #symbol));
+#define HOOK(symbol, parameters, arguments) \
+  made.symbol = reinterpret_cast<CUresult(*) parameters>(dlsym(library(), #symbol));
 #define CALL HOOK
 #include "driver/entries.def"
 #undef HOOK
@@ -199,7 +200,19 @@ struct Word {
     host = static_cast<volatile std::uint32_t*>(page);
   }
   void set(std::uint32_t value) const { __atomic_store_n(const_cast<std::uint32_t*>(host), value, __ATOMIC_RELEASE); }
-  [[nodiscard]] std::uint32_t get() const { return __atomic_load_n(const_cast<std::uint32_t*>(host), __ATOMIC_ACQUIRE); }
+  [[nodiscard]] std::uint32_t get() const { return __atomic_load_n(const_cast<std::uint32_t*>(host),
+                                                                   __ATOMIC_ACQUIRE); }
+};
+
+// Holds streams until it is opened, so that what is queued meanwhile begins at one instant of the device, however
+// long the CPU took to queue it.
+class Hold {
+ public:
+  void close(CUstream stream) const { OK(cuStreamWaitValue32_v2(stream, word_.device, 1, CU_STREAM_WAIT_VALUE_EQ)); }
+  void open() const { word_.set(1); }
+
+ private:
+  Word word_;
 };
 
 inline bool done(CUstream stream) { return api().cuStreamQuery(stream) == CUDA_SUCCESS; }

@@ -72,19 +72,25 @@ CASE("versions") {
   for (const Row& row : rows) {
     void* found = nullptr;
     CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
-    OK(cuGetProcAddress_v2(row.name, &found, row.version, row.flags, &status));
+    const CUresult result = api().cuGetProcAddress_v2(row.name, &found, row.version, row.flags, &status);
+    if (result != (row.symbol == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS)) {
+      fail("looking up %s gave %d", row.name, int(result));
+    }
     void* expected = row.symbol == nullptr ? nullptr : dlsym(library(), row.symbol);
     if (found != expected) fail("%s for %d with flags %d is not %s", row.name, row.version, int(row.flags), row.symbol);
     const CUresult plain = api().cuGetProcAddress(row.name, &found, row.version, row.flags);
-    if (found != expected || (plain == CUDA_ERROR_NOT_FOUND) != (row.symbol == nullptr)) fail("the older resolver differs for %s", row.name);
-    if ((status == CU_GET_PROC_ADDRESS_SUCCESS) != (row.symbol != nullptr)) fail("the status of %s is %d", row.name, int(status));
+    if (found != expected || plain != result) fail("the older resolver differs for %s", row.name);
+    if ((status == CU_GET_PROC_ADDRESS_SUCCESS) != (row.symbol != nullptr)) {
+      fail("the status of %s is %d", row.name, int(status));
+    }
   }
   void* found = nullptr;
   CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
-  OK(cuGetProcAddress_v2("cuMemAlloc", &found, 2000, 0, &status));
+  GIVES(CUDA_ERROR_NOT_FOUND, cuGetProcAddress_v2("cuMemAlloc", &found, 2000, 0, &status));
   EXPECT(status == CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT, "a name that is too new says so");
-  OK(cuGetProcAddress_v2("cuNoSuchThing", &found, 13000, 0, &status));
+  GIVES(CUDA_ERROR_NOT_FOUND, cuGetProcAddress_v2("cuNoSuchThing", &found, 13000, 0, &status));
   EXPECT(status == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND, "a name that does not exist says so");
+  GIVES(CUDA_ERROR_INVALID_VALUE, cuGetProcAddress_v2("cuMemAlloc", &found, 99000, 0, &status));
   report("{\"rows\":%zu}", sizeof rows / sizeof rows[0]);
 }
 
@@ -93,11 +99,14 @@ CASE("pointers-equal-dlsym") {
   unsigned compared = 0;
   for (const Name& name : all()) {
     std::string base = name.symbol;
-    const bool per_thread = base.size() > 5 && (base.rfind("_ptsz") == base.size() - 5 || base.rfind("_ptds") == base.size() - 5);
+    const bool per_thread = base.size() > 5 && (base.rfind("_ptsz") == base.size() - 5 ||
+                                                base.rfind("_ptds") == base.size() - 5);
     if (per_thread) base.resize(base.size() - 5);
     if (base.size() > 3 && base[base.size() - 3] == '_' && base[base.size() - 2] == 'v') base.resize(base.size() - 3);
     void* found = nullptr;
-    if (api().cuGetProcAddress(base.c_str(), &found, 13000, per_thread ? 2 : 1) != CUDA_SUCCESS) fail("%s is not to be had", base.c_str());
+    if (api().cuGetProcAddress(base.c_str(), &found, 13000, per_thread ? 2 : 1) != CUDA_SUCCESS) {
+      fail("%s is not to be had", base.c_str());
+    }
     bool exported = false;
     for (const Name& other : all()) exported |= other.address == found;
     if (!exported) fail("what is given for %s is not an exported symbol", base.c_str());
@@ -142,7 +151,8 @@ CASE("devices") {
   std::size_t total = 0;
   OK(cuDeviceTotalMem_v2(&total, 0));
   GIVES(CUDA_ERROR_INVALID_DEVICE, cuDeviceTotalMem_v2(&total, count));
-  report("{\"devices\":%d,\"sms\":%d,\"major\":%d,\"bytes\":%zu,\"uuids\":\"%s\"}", count, sms, major, total, uuids.c_str());
+  report("{\"devices\":%d,\"sms\":%d,\"major\":%d,\"bytes\":%zu,\"uuids\":\"%s\"}", count, sms, major, total,
+         uuids.c_str());
 }
 
 CASE("modules") {
@@ -184,7 +194,8 @@ CASE("modules") {
   OK(cuLaunchKernel(gpu.work, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, extra));
   OK(cuCtxSynchronize());
   OK(cuLibraryUnload(library_handle));
-  GIVES(CUDA_ERROR_INVALID_HANDLE, cuLaunchKernel(reinterpret_cast<CUfunction>(kernel), 1, 1, 1, 32, 1, 1, 0, nullptr, work, nullptr));
+  GIVES(CUDA_ERROR_INVALID_HANDLE,
+        cuLaunchKernel(reinterpret_cast<CUfunction>(kernel), 1, 1, 1, 32, 1, 1, 0, nullptr, work, nullptr));
   CUmodule broken = nullptr;
   GIVES(CUDA_ERROR_INVALID_PTX, cuModuleLoadData(&broken, "no such language"));
   GIVES(CUDA_ERROR_INVALID_PTX, cuModuleLoadData(&broken, ".version 8.0\n//! soft ns=p3\n.entry k(.param .u64 a) { }"));
@@ -208,7 +219,8 @@ CASE("effects") {
   OK(cuLaunchKernel(fma, 1, 1, 1, 32, 1, 1, 0, nullptr, b, nullptr));
   float seen[16];
   OK(cuMemcpyDtoH_v2(seen, data, 64));
-  for (const float value : seen) EXPECT(value == (3.0f * 2.5f + 1) * 2.5f + 1, "effects follow each other in stream order");
+  for (const float value : seen) EXPECT(value == (3.0f * 2.5f + 1) * 2.5f + 1,
+                                        "effects follow each other in stream order");
   CUdeviceptr word = gpu.memory(4);
   OK(cuMemsetD32_v2(word, 0, 1));
   for (int i = 0; i < 10; ++i) {

@@ -80,7 +80,8 @@ CASE("per-thread-streams") {
   });
   other.join();
   EXPECT(api().cuStreamQuery_ptsz(nullptr) == CUDA_ERROR_NOT_READY, "a thread's own stream is not another thread's");
-  EXPECT(api().cuStreamQuery(stream_per_thread()) == CUDA_ERROR_NOT_READY, "the handle 2 means the thread's own stream in either family");
+  EXPECT(api().cuStreamQuery(stream_per_thread()) == CUDA_ERROR_NOT_READY,
+         "the handle 2 means the thread's own stream in either family");
   hold.set(1);
   OK(cuStreamSynchronize_ptsz(nullptr));
   report("{}");
@@ -120,7 +121,8 @@ CASE("host-functions") {
     std::atomic<int> count{0};
     CUresult inside = CUDA_SUCCESS;
   } seen;
-  gpu.run(s, 500);
+  const Hold hold;
+  hold.close(s);
   OK(cuLaunchHostFunc(s, [](void* data) {
     auto* mine = static_cast<Seen*>(data);
     rest(3000);
@@ -130,7 +132,9 @@ CASE("host-functions") {
   OK(cuStreamAddCallback(s, [](CUstream, CUresult status, void* data) {
     if (status == CUDA_SUCCESS && static_cast<Seen*>(data)->count == 1) ++static_cast<Seen*>(data)->count;
   }, &seen, 0));
-  EXPECT(seen.count == 0, "a host function waits for the kernel before it");
+  rest(2000);
+  EXPECT(seen.count == 0, "a host function waits for the work before it");
+  hold.open();
   OK(cuStreamSynchronize(s));
   EXPECT(seen.count == 2, "host functions ran in order before the stream was done");
   EXPECT(seen.inside == CUDA_ERROR_NOT_PERMITTED, "CUDA calls inside a host function are refused");
@@ -142,15 +146,17 @@ CASE("priorities") {
   int least = 0, greatest = 0;
   OK(cuCtxGetStreamPriorityRange(&least, &greatest));
   const CUstream low = gpu.stream(CU_STREAM_NON_BLOCKING, least), high = gpu.stream(CU_STREAM_NON_BLOCKING, greatest);
-  const CUstream first = gpu.stream();
+  const Hold hold;
   CUevent after_low = nullptr, after_high = nullptr;
   OK(cuEventCreate(&after_low, 0));
   OK(cuEventCreate(&after_high, 0));
-  gpu.run(first, 20000);  // all SMs; both others queue behind it
+  hold.close(low);
+  hold.close(high);
   gpu.run(low, 2000);
   gpu.run(high, 2000);
   OK(cuEventRecord(after_low, low));
   OK(cuEventRecord(after_high, high));
+  hold.open();
   OK(cuCtxSynchronize());
   float ms = 0;
   OK(cuEventElapsedTime(&ms, after_high, after_low));
@@ -165,10 +171,10 @@ CASE("concurrency") {
   OK(cuEventCreate(&end, 0));
   float ms[2] = {};
   for (int round = 0; round < 2; ++round) {
-    const CUstream a = gpu.stream(), b = gpu.stream(), gate = gpu.stream();
-    gpu.run(gate, 30000);  // so that both are queued before either begins
-    OK(cuEventRecord(begin, gate));
-    OK(cuStreamWaitEvent(a, begin, 0));
+    const CUstream a = gpu.stream(), b = gpu.stream();
+    const Hold hold;
+    hold.close(a);
+    OK(cuEventRecord(begin, a));
     OK(cuStreamWaitEvent(b, begin, 0));
     const unsigned sms = round == 0 ? 60 : 70;  // of 132
     gpu.run(a, 4000, sms);
@@ -176,6 +182,7 @@ CASE("concurrency") {
     OK(cuEventRecord(end, a));
     OK(cuStreamWaitEvent(b, end, 0));
     OK(cuEventRecord(end, b));
+    hold.open();
     OK(cuEventSynchronize(end));
     OK(cuEventElapsedTime(&ms[round], begin, end));
   }
@@ -200,10 +207,12 @@ CASE("green-context") {
   CUevent a = nullptr, b = nullptr;
   OK(cuEventCreate(&a, 0));
   OK(cuEventCreate(&b, 0));
-  gpu.run(s, 10000);  // 132 SMs: three waves on 64
+  const Hold hold;
+  hold.close(s);
   OK(cuEventRecord(a, s));
-  gpu.run(s, 10000);
+  gpu.run(s, 10000);  // 132 SMs: three waves on 64
   OK(cuEventRecord(b, s));
+  hold.open();
   OK(cuStreamSynchronize(s));
   float ms = 0;
   OK(cuEventElapsedTime(&ms, a, b));

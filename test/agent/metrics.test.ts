@@ -1,87 +1,6 @@
 import { expect, test } from "vitest";
-import { metrics, renderMetrics } from "./metrics.ts";
-import type { BestEffortStatus, GpuStatus, HighStatus, Status } from "./status.ts";
-
-const high: HighStatus = {
-  class: "high",
-  name: "serve",
-  pid: 42,
-  slot: 0,
-  connected: true,
-  sloP99Us: undefined,
-  sloSlowdown: undefined,
-  bursts: 100,
-  launches: 2000,
-  copies: 0,
-  timeouts: 0,
-  tailWrites: 0,
-  unhooked: 0,
-  busySeconds: 0.25,
-  burstP50Us: 2000,
-  burstP99Us: 4000,
-  burstsPerS: 25,
-  activeShare: 0.05,
-  aheadMeanUs: 60,
-  aheadMaxUs: 190,
-  burstP50SinceStartUs: 2000,
-  burstP99SinceStartUs: 4000,
-};
-
-const bestEffort: BestEffortStatus = {
-  class: "best-effort",
-  name: "train",
-  pid: 43,
-  slot: 1,
-  connected: true,
-  launches: 10,
-  graphs: 5,
-  copies: 0,
-  chunks: 3,
-  trickles: 1,
-  longKernels: 0,
-  longestKernelUs: 0,
-  unknownLaunches: 0,
-  unhooked: 0,
-  memoryUsed: 1000,
-  memoryQuota: 0,
-  memoryRefusals: 2,
-  aheadUs: 0,
-  finishedSeconds: 7,
-  heldSeconds: 1.5,
-  cappedSeconds: 0.5,
-  turnSeconds: 0,
-  emptySeconds: 0.25,
-  gpuShare: 0.7,
-  heldShare: 0.1,
-  cappedShare: 0,
-  turnShare: 0,
-  emptyShare: 0,
-};
-
-const gpu: GpuStatus = {
-  uuid: "GPU-a",
-  name: "Fake GPU",
-  reading: undefined,
-  served: undefined,
-  high: [high],
-  bestEffort: [bestEffort],
-  strangers: [{ pid: 9, name: "other", memory: 0 }],
-};
-
-const status: Status = {
-  agent: {
-    pid: 1,
-    mode: "isolated",
-    policy: "strict",
-    gpu: "soft",
-    port: 1,
-    upSeconds: 10,
-    cpuShare: 0.005,
-    residentBytes: 6e7,
-    mpsRestarts: 0,
-  },
-  gpus: [gpu],
-};
+import { metrics, renderMetrics } from "../../src/agent/metrics.ts";
+import { exampleStatus } from "./example.ts";
 
 test("the table of metrics", () => {
   const rows = metrics.map(({ name, unit }) => `${name} ${unit}`);
@@ -128,13 +47,17 @@ test("every metric has a name of its own, a unit and a meaning", () => {
 });
 
 test("a status becomes Prometheus text, with what is unknown left out", async () => {
-  const { text } = await renderMetrics(status);
+  const { text } = await renderMetrics(exampleStatus);
   const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   expect(lines.join("\n")).toMatchInlineSnapshot(`
     "cotenant_agent_cpu_share 0.005
     cotenant_agent_resident_bytes 60000000
     cotenant_agent_up_seconds 10
     cotenant_mps_restarts_total 0
+    cotenant_gpu_utilisation{gpu="GPU-a"} 0.75
+    cotenant_gpu_sm_clock_hertz{gpu="GPU-a"} 1980000000
+    cotenant_gpu_memory_used_bytes{gpu="GPU-a"} 21474836480
+    cotenant_gpu_memory_total_bytes{gpu="GPU-a"} 85899345920
     cotenant_strangers{gpu="GPU-a"} 1
     cotenant_launches_total{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 2000
     cotenant_launches_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 15
@@ -160,6 +83,6 @@ test("a status becomes Prometheus text, with what is unknown left out", async ()
 });
 
 test("a machine without GPUs and clients still has all of the agent's metrics", async () => {
-  const { text } = await renderMetrics({ ...status, gpus: [] });
+  const { text } = await renderMetrics({ ...exampleStatus, gpus: [] });
   expect(text).toContain("cotenant_agent_cpu_share 0.005");
 });

@@ -1,0 +1,90 @@
+// A status with one client of each class and a stranger, for what is made from a status.
+import type { BestEffortStatus, GpuStatus, HighStatus, Status } from "#agent";
+import type { Bytes } from "#core";
+
+const high: HighStatus = {
+  class: "high",
+  name: "serve",
+  pid: 42,
+  slot: 0,
+  connected: true,
+  sloP99Us: undefined,
+  sloSlowdown: undefined,
+  bursts: 100,
+  launches: 2000,
+  copies: 0,
+  timeouts: 0,
+  tailWrites: 0,
+  unhooked: 0,
+  busySeconds: 0.25,
+  burstP50Us: 2000,
+  burstP99Us: 4000,
+  burstsPerS: 25,
+  activeShare: 0.05,
+  aheadMeanUs: 60,
+  aheadMaxUs: 190,
+  burstP50SinceStartUs: 2000,
+  burstP99SinceStartUs: 4000,
+};
+
+const bestEffort: BestEffortStatus = {
+  class: "best-effort",
+  name: "train",
+  pid: 43,
+  slot: 1,
+  connected: true,
+  launches: 10,
+  graphs: 5,
+  copies: 0,
+  chunks: 3,
+  trickles: 1,
+  longKernels: 0,
+  longestKernelUs: 0,
+  unknownLaunches: 0,
+  unhooked: 0,
+  memoryUsed: 1000,
+  memoryQuota: 0,
+  memoryRefusals: 2,
+  aheadUs: 0,
+  finishedSeconds: 7,
+  heldSeconds: 1.5,
+  cappedSeconds: 0.5,
+  turnSeconds: 0,
+  emptySeconds: 0.25,
+  gpuShare: 0.7,
+  heldShare: 0.1,
+  cappedShare: 0,
+  turnShare: 0,
+  emptyShare: 0,
+};
+
+const gpu: GpuStatus = {
+  uuid: "GPU-a",
+  name: "Fake GPU",
+  reading: {
+    memoryTotal: (80 * 2 ** 30) as Bytes,
+    memoryUsed: (20 * 2 ** 30) as Bytes,
+    utilisation: 0.75,
+    smClockMHz: 1980,
+    powerW: undefined,
+  },
+  served: undefined,
+  high: [high],
+  bestEffort: [bestEffort],
+  strangers: [{ pid: 9, name: "other", memory: 0 }],
+};
+
+export const exampleStatus: Status = {
+  agent: {
+    pid: 1,
+    mode: "isolated",
+    policy: "strict",
+    gpu: "soft",
+    port: 1,
+    upSeconds: 10,
+    cpuShare: 0.005,
+    residentBytes: 6e7,
+    mpsRestarts: 0,
+  },
+  gpus: [gpu],
+};

@@ -1,0 +1,86 @@
+// Faults that a machine may suffer at any moment, and what must hold after each; shared by the sample in
+// `npm test` and the thousand of `npm run soak`.
+import { setTimeout as pause } from "node:timers/promises";
+import { expect } from "vitest";
+import type { ClientClass } from "#protocol";
+import { eventually, type Machine } from "./machine.ts";
+
+/** A service that is busy a fifth of the time. */
+export const service = ["--arrivals", "uniform", "--rate", "50", "--kernels", "20"].concat(
+  ...["--kernel-us", "200", "--warmup", "0.1", "--seconds", "3600"],
+);
+
+/** A service that is never idle: the next request is there before the last one is done. */
+export const busyService = ["--arrivals", "closed", "--depth", "2", "--await", "event-sync"].concat(
+  ...["--kernels", "20", "--kernel-us", "500", "--warmup", "0.1", "--seconds", "3600"],
+);
+
+/** Training: always another iteration to run. */
+export const training = ["--arrivals", "closed", "--depth", "2", "--kernels", "20"].concat(
+  ...["--kernel-us", "150", "--warmup", "0.1", "--seconds", "3600"],
+);
+
+/** From the start of the command: its own start, hello, calibration, warm-up, service. */
+export const INSTANTS_MS = 1500;
+
+/** Starts a client, kills it so many ms later, and waits until nothing of it is left on the machine. */
+export async function killClient(
+  machine: Machine,
+  kind: ClientClass,
+  shape: readonly string[],
+  afterMs: number,
+): Promise<void> {
+  const victim = machine.load(kind, shape);
+  await pause(afterMs);
+  victim.signal("SIGKILL");
+  await victim.ended;
+  await nothingLeftOf(machine, victim.pid);
+}
+
+/** No slot, no bit, and no hold that nobody will lift. */
+export async function nothingLeftOf(machine: Machine, pid: number): Promise<void> {
+  await eventually(
+    `pid ${pid} holds no slot`,
+    async () => (await machine.slotOf({ pid })) === undefined,
+  );
+  const { agent, gpus } = await machine.status();
+  expect(agent.pid).toBe(machine.agent().pid);
+  if (gpus.length === 0 || gpus[0]?.served === undefined) return; // killed before it came to the GPU
+  const { activity, holds } = machine.region().memory;
+  const highBits = gpus[0].high.reduce((bits, { slot }) => bits | (1 << slot), 0);
+  const bestEffortBits = gpus[0].bestEffort.reduce((bits, { slot }) => bits | (1 << slot), 0);
+  await eventually(
+    "the bits of the dead are cleared",
+    () =>
+      (activity.active & ~highBits) === 0 &&
+      (activity.registered & ~highBits) === 0 &&
+      (activity.waiting & ~bestEffortBits) === 0,
+  );
+  if (highBits !== 0) return;
+  // Without high clients nobody is held. A word may be closed for a moment by a turn.
+  for (const { slot } of gpus[0].bestEffort)
+    await eventually(`hold word ${slot} opens`, () => holds.hold.get(slot) === 0);
+}
+
+/** Kills the agent, lets the clients be alone for so long, and starts another. */
+export async function replaceAgent(machine: Machine, aloneMs: number): Promise<void> {
+  process.kill(machine.agent().pid, "SIGKILL");
+  await eventually("the agent is gone", () => {
+    try {
+      machine.agent();
+      return false;
+    } catch {
+      return true;
+    }
+  });
+  await pause(aloneMs);
+  await machine.up();
+}
+
+/** Stops the agent's process for so long. */
+export async function freezeAgent(machine: Machine, ms: number): Promise<void> {
+  const { pid } = machine.agent();
+  process.kill(pid, "SIGSTOP");
+  await pause(ms);
+  process.kill(pid, "SIGCONT");
+}

@@ -1,0 +1,256 @@
+// A machine of a test's own: a run directory, an agent on the software GPU, and clients, each started as a
+// person would, with the `cotenant` command. What a test starts ends with the test.
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import {
+  type AgentFile,
+  type BestEffortStatus,
+  type HighStatus,
+  runningAgent,
+  type Status,
+} from "#agent";
+import type { ClientClass } from "#protocol";
+import { openFilesOf } from "../../src/agent/processes.ts";
+import { REGION_LINK, SharedRegion } from "../../src/agent/region.ts";
+import type { Result } from "../../src/load/plan.ts";
+
+const command = fileURLToPath(new URL("../../bin/cotenant", import.meta.url));
+
+/** For what must happen some time; only a machine that stands still takes so long. */
+const WITHIN_MS = 40_000;
+
+export interface Ended {
+  readonly status: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Monotonic ns. */
+export interface Request {
+  readonly arrival: number;
+  readonly start: number;
+  readonly done: number;
+}
+
+export interface Client {
+  readonly pid: number;
+  readonly ended: Promise<Ended>;
+  /** Resolves when its stderr has said this; rejects when it ended before. */
+  said(text: string): Promise<void>;
+  signal(signal: NodeJS.Signals): void;
+}
+
+export interface Load extends Client {
+  /** Resolves when it is calibrated and warm; rejects when it ended before. */
+  readonly serving: Promise<void>;
+  /** Ends it in order. Rejects unless it ends well, with all of its work intact. */
+  finish(): Promise<{ readonly result: Result; readonly served: readonly Request[] }>;
+}
+
+export type Env = Readonly<Record<string, string>>;
+
+export interface Machine {
+  readonly directory: string;
+  up(...args: string[]): Promise<AgentFile>;
+  /** Throws when no agent runs. */
+  agent(): AgentFile;
+  /** One command from begin to end. */
+  cotenant(args: readonly string[], env?: Env): Promise<Ended>;
+  /** `cotenant run --class kind -- …`: a process that becomes the command. */
+  run(kind: ClientClass, program: readonly string[], env?: Env): Client;
+  load(kind: ClientClass, shape: readonly string[], env?: Env): Load;
+  status(): Promise<Status>;
+  /** This process in the agent's status; undefined when it holds no slot. */
+  slotOf(client: { readonly pid: number }): Promise<HighStatus | BestEffortStatus | undefined>;
+  /** The same, when it must be a best-effort client with a slot. */
+  bestEffortOf(client: { readonly pid: number }): Promise<BestEffortStatus>;
+  /** What the agent and its clients share; there is one GPU. */
+  region(): SharedRegion;
+}
+
+/** The command as the first words of another command line. */
+export const cotenantItself = [process.execPath, command] as const;
+
+/** A directory, no agent yet. `env` is everybody's. */
+export function emptyMachine(env: Env = {}): Machine {
+  const directory = mkdtempSync(join(tmpdir(), "cotenant-e2e-"));
+  const everybody = { ...withoutOurs(process.env), ...env, COTENANT_DIR: directory };
+  const tidyUp = () => {
+    for (const pid of processesOf(directory)) kill(pid);
+    rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+  };
+  process.once("exit", tidyUp);
+  onTestFinished(() => {
+    process.off("exit", tidyUp);
+    tidyUp();
+  });
+
+  const start = (args: readonly string[], own: Env = {}): Client =>
+    watched(
+      spawn(process.execPath, [command, ...args], {
+        env: { ...everybody, ...own },
+        stdio: ["ignore", "pipe", "pipe"],
+      }),
+    );
+  const run: Machine["run"] = (kind, program, own) =>
+    start(["run", "--class", kind, "--", ...program], own);
+  let loads = 0;
+
+  const machine: Machine = {
+    directory,
+    async up(...args) {
+      const { status, stderr } = await machine.cotenant(["up", "--gpu", "soft", ...args]);
+      if (status !== 0) throw new Error(`no agent: ${stderr}`);
+      return machine.agent();
+    },
+    agent() {
+      const agent = runningAgent(directory);
+      if (!agent) throw new Error("no agent runs");
+      return agent;
+    },
+    cotenant: (args, own) => start(args, own).ended,
+    run,
+    load(kind, shape, own) {
+      const marks = join(directory, `${loads++}.marks`);
+      const program = [...cotenantItself, "load", ...shape, "--marks", marks, "--json"];
+      const client = run(kind, program, own);
+      const serving = client.said("load: serving");
+      serving.catch(() => {}); // a load that is killed early is nobody's surprise
+      return { ...client, serving, finish: () => finished(client, marks) };
+    },
+    async status() {
+      const { status, stdout, stderr } = await machine.cotenant(["status", "--json"]);
+      if (status !== 0) throw new Error(`no status: ${stderr}`);
+      return JSON.parse(stdout) as Status;
+    },
+    async slotOf({ pid }) {
+      const { gpus } = await machine.status();
+      const clients = gpus.flatMap(({ high, bestEffort }) => [...high, ...bestEffort]);
+      return clients.find((client) => client.pid === pid);
+    },
+    async bestEffortOf(client) {
+      const own = await machine.slotOf(client);
+      if (!own || !("chunks" in own)) throw new Error(`pid ${client.pid} is no best-effort client`);
+      return own;
+    },
+    region() {
+      const [path] = openFilesOf(machine.agent().pid, REGION_LINK);
+      if (!path) throw new Error("the agent serves no GPU yet");
+      return new SharedRegion(openSync(path, "r+"));
+    },
+  };
+  return machine;
+}
+
+/** A machine with its agent. */
+export async function startMachine(env?: Env, ...args: string[]): Promise<Machine> {
+  const machine = emptyMachine(env);
+  await machine.up(...args);
+  return machine;
+}
+
+/** Looks again until it holds; for what crosses processes and has no promise. */
+export async function eventually(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  withinMs = WITHIN_MS,
+): Promise<void> {
+  const until = performance.now() + withinMs;
+  while (!(await holds())) {
+    if (performance.now() > until) throw new Error(`not within ${withinMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Monotonic ns, the clock of the requests' times. */
+export const now = (): number => Number(process.hrtime.bigint());
+
+/** Requests that were done within a stretch of time. */
+export const between = (served: readonly Request[], from: number, to: number) =>
+  served.filter(({ done }) => done >= from && done < to);
+
+export const perSecond = (served: readonly Request[], from: number, to: number): number =>
+  between(served, from, to).length / ((to - from) / 1e9);
+
+/** Begin of submission to done, in us; NaN of none. */
+export function serviceP50Us(served: readonly Request[]): number {
+  const sorted = served.map(({ start, done }) => (done - start) / 1e3).sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+function watched(child: ChildProcess): Client {
+  let stdout = "";
+  let stderr = "";
+  child.stdout?.on("data", (chunk) => (stdout += chunk));
+  child.stderr?.on("data", (chunk) => (stderr += chunk));
+  const ended = new Promise<Ended>((resolve) =>
+    child.on("close", (status, signal) => resolve({ status, signal, stdout, stderr })),
+  );
+  return {
+    pid: child.pid ?? 0,
+    ended,
+    signal: (signal) => void child.kill(signal),
+    said: (text) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          if (!stderr.includes(text)) return;
+          child.stderr?.off("data", look);
+          resolve();
+        };
+        child.stderr?.on("data", look);
+        void ended.then(() => reject(new Error(`ended without saying "${text}": ${stderr}`)));
+        look();
+      }),
+  };
+}
+
+async function finished(client: Client, marks: string) {
+  client.signal("SIGTERM");
+  const { status, signal, stdout, stderr } = await client.ended;
+  if (status !== 0 || !existsSync(marks))
+    throw new Error(`the load ended with ${signal ?? status}, ${stdout || "no result"}: ${stderr}`);
+  const result = JSON.parse(stdout) as Result;
+  if (!result.intact) throw new Error(`not every kernel took place exactly once: ${stdout}`);
+  return { result, served: parseMarks(readFileSync(marks, "utf8")) };
+}
+
+const parseMarks = (text: string): readonly Request[] =>
+  text
+    .split("\n")
+    .filter((line) => /^\d/.test(line))
+    .map((line) => {
+      const [arrival = 0, start = 0, done = 0] = line.split(" ").map(Number);
+      return { arrival, start, done };
+    });
+
+/** A test that is itself run under cotenant must not hand that on. */
+const withoutOurs = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(
+    Object.entries(env).filter(([name]) => !/^(COTENANT_|LD_PRELOAD|CUDA_)/.test(name)),
+  );
+
+/** Whoever was started with this run directory, the agent and grandchildren included. */
+function processesOf(directory: string): readonly number[] {
+  const setting = `COTENANT_DIR=${directory}`;
+  const pids = readdirSync("/proc").map(Number).filter(Number.isInteger);
+  return pids.filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").includes(setting);
+    } catch {
+      return false; // gone, or somebody else's
+    }
+  });
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // gone already
+  }
+}

@@ -1,0 +1,24 @@
+// A high client that waits for somebody else: its burst, kernels that it never looks at, stays open until a
+// file appears.
+import { existsSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+import { loadCuda } from "#load";
+import { deviceMemory, launch, openGpu, parameters, stateWords } from "../../src/load/gpu.ts";
+import { makeStream } from "../../src/load/slot.ts";
+
+const [file = ""] = process.argv.slice(2);
+const cuda = loadCuda();
+const gpu = openGpu(cuda, 0);
+const stream = makeStream(gpu, "stream");
+const state = deviceMemory(gpu, 4 * stateWords(gpu));
+const given = parameters(state, 100n, 0n, 0n, BigInt(gpu.sms));
+const submit = () => launch(cuda, gpu.kernels.compute, given, stream);
+
+submit();
+console.error("waiting");
+while (!existsSync(file)) {
+  await pause(10);
+  submit(); // a burst in which nothing is submitted for long is taken for over
+}
+cuda.cuStreamSynchronize(stream);
+gpu.close();

@@ -1,0 +1,53 @@
+// 8 places for best-effort clients, 32 for high ones: who comes too late hears so.
+import { readlinkSync } from "node:fs";
+import { expect, test } from "vitest";
+import { constants } from "#protocol";
+import { attach } from "../agent/fakes.ts";
+import { service, training } from "./faults.ts";
+import { cotenantItself, type Machine, startMachine } from "./machine.ts";
+
+const briefly = ["load", "--arrivals", "closed", "--seconds", "0.3", "--warmup", "0.1", "--json"];
+
+/** Takes places without a process each: connections that say hello and then do nothing. */
+async function takePlaces(machine: Machine, kind: "high" | "best-effort", count: number) {
+  const gpu = machine.region().memory.header.gpuUuid.slice();
+  for (let i = 0; i < count; i++)
+    await attach(machine.agent().socket, { class: kind, gpu, pid: i + 1, startTime: 1 });
+}
+
+test("the 9th best-effort client is refused in a sentence and its CUDA call fails, the others go on", async () => {
+  const machine = await startMachine();
+  const others = [machine.load("high", service), machine.load("best-effort", training)];
+  others.push(machine.load("best-effort", training));
+  await Promise.all(others.map(({ serving }) => serving));
+  await takePlaces(machine, "best-effort", constants.MAX_BEST_EFFORT - 2);
+
+  const ninth = machine.run("best-effort", [...cotenantItself, ...briefly]);
+  const { status, stdout, stderr } = await ninth.ended;
+  const [{ uuid } = { uuid: "" }] = (await machine.status()).gpus;
+  expect(stderr.trim().split("\n")).toEqual([
+    `cotenant: the agent refuses this best-effort client: All 8 places for best-effort clients on ${uuid} are taken.`,
+    "cotenant: cuDevicePrimaryCtxRetain failed: CUDA_ERROR_NOT_PERMITTED.",
+  ]);
+  expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+  for (const other of others) expect((await other.finish()).result.requests).toBeGreaterThan(0);
+});
+
+test("the 33rd high client is told so, and runs unprotected", async () => {
+  const machine = await startMachine();
+  const bestEffort = machine.load("best-effort", training);
+  await bestEffort.serving;
+  await takePlaces(machine, "high", constants.MAX_HIGH);
+
+  const late = machine.run("high", [...cotenantItself, ...briefly]);
+  await late.said("load: serving");
+  expect(readlinkSync(`/proc/${late.pid}/exe`)).toBe(process.execPath);
+  expect(await machine.slotOf(late)).toBeUndefined();
+  const { status, stdout, stderr } = await late.ended;
+  expect(stderr).toMatch(
+    /^cotenant: the agent refuses this high client: All 32 places for high clients on GPU-\S+ are taken\.$/m,
+  );
+  expect(status).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ intact: true });
+  expect((await bestEffort.finish()).result.requests).toBeGreaterThan(0);
+});

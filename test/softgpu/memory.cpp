@@ -1,0 +1,162 @@
+// Allocation and its accounting: plain, managed, pools, virtual memory, and questions about pointers.
+#include "client.h"
+
+namespace {
+
+std::size_t free_bytes() {
+  std::size_t free = 0, total = 0;
+  OK(cuMemGetInfo_v2(&free, &total));
+  return free;
+}
+
+constexpr std::size_t kMiB = 1 << 20;
+
+}  // namespace
+
+CASE("accounting") {
+  const Gpu gpu;
+  const std::size_t before = free_bytes();
+  CUdeviceptr plain = gpu.memory(10 * kMiB), managed = 0, pooled = 0;
+  OK(cuMemAllocManaged(&managed, 20 * kMiB, CU_MEM_ATTACH_GLOBAL));
+  OK(cuMemAllocAsync(&pooled, 30 * kMiB, nullptr));
+  EXPECT(free_bytes() == before - 60 * kMiB, "plain, managed and pooled memory all count");
+  void* host = nullptr;
+  OK(cuMemHostAlloc(&host, 40 * kMiB, 0));
+  EXPECT(free_bytes() == before - 60 * kMiB, "pinned host memory does not count");
+  const CUstream s = gpu.stream(CU_STREAM_DEFAULT);
+  const Word hold;
+  OK(cuStreamWaitValue32_v2(s, hold.device, 1, CU_STREAM_WAIT_VALUE_EQ));
+  OK(cuMemFreeAsync(pooled, s));
+  EXPECT(free_bytes() == before - 60 * kMiB, "a stream-ordered free waits for its stream");
+  hold.set(1);
+  OK(cuStreamSynchronize(s));
+  EXPECT(free_bytes() == before - 30 * kMiB, "and then the memory is free");
+  OK(cuMemFree_v2(plain));
+  OK(cuMemFree_v2(managed));
+  OK(cuMemFreeHost(host));
+  EXPECT(free_bytes() == before, "all of it is free again");
+  CUdeviceptr much = 0;
+  GIVES(CUDA_ERROR_OUT_OF_MEMORY, cuMemAlloc_v2(&much, std::size_t{17} << 30));
+  GIVES(CUDA_ERROR_INVALID_VALUE, cuMemAlloc_v2(&much, 0));
+  OK(cuMemAlloc_v2(&much, std::size_t{15} << 30));  // costs no real memory until it is touched
+  OK(cuMemFree_v2(much));
+  report("{}");
+}
+
+CASE("pools") {
+  const Gpu gpu;
+  CUmemoryPool standard = nullptr, own = nullptr, current = nullptr;
+  OK(cuDeviceGetDefaultMemPool(&standard, 0));
+  OK(cuDeviceGetMemPool(&current, 0));
+  EXPECT(current == standard, "the default pool is current at first");
+  CUmemPoolProps props{};
+  props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  props.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  props.maxSize = 8 * kMiB;
+  OK(cuMemPoolCreate(&own, &props));
+  CUdeviceptr a = 0, b = 0;
+  OK(cuMemAllocFromPoolAsync(&a, 6 * kMiB, own, nullptr));
+  GIVES(CUDA_ERROR_OUT_OF_MEMORY, cuMemAllocFromPoolAsync(&b, 6 * kMiB, own, nullptr));
+  cuuint64_t used = 0, threshold = 5;
+  OK(cuMemPoolGetAttribute(own, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+  EXPECT(used == 6 * kMiB, "a pool knows what it gave");
+  OK(cuMemPoolSetAttribute(own, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
+  OK(cuMemPoolTrimTo(own, 0));
+  OK(cuMemFreeAsync(a, nullptr));
+  OK(cuCtxSynchronize());
+  OK(cuMemPoolDestroy(own));
+  GIVES(CUDA_ERROR_INVALID_VALUE, cuMemPoolDestroy(standard));
+  report("{}");
+}
+
+CASE("virtual-memory") {
+  const Gpu gpu;
+  const std::size_t before = free_bytes();
+  CUmemAllocationProp prop{};
+  prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  prop.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  std::size_t grain = 0;
+  OK(cuMemGetAllocationGranularity(&grain, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+  CUdeviceptr range = 0, again = 0;
+  OK(cuMemAddressReserve(&range, 4 * grain, 0, 0, 0));
+  EXPECT(free_bytes() == before, "addresses cost no memory");
+  CUmemGenericAllocationHandle handle = 0;
+  OK(cuMemCreate(&handle, 2 * grain, &prop, 0));
+  EXPECT(free_bytes() == before - 2 * grain, "physical memory counts when it is made");
+  OK(cuMemMap(range + grain, 2 * grain, 0, handle, 0));
+  const CUmemAccessDesc access{prop.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+  OK(cuMemSetAccess(range + grain, 2 * grain, &access, 1));
+  OK(cuMemsetD32_v2(range + grain, 0x600d, 16));
+  OK(cuCtxSynchronize());
+  OK(cuMemUnmap(range + grain, 2 * grain));
+  OK(cuMemAddressReserve(&again, 2 * grain, 0, 0, 0));
+  OK(cuMemMap(again, 2 * grain, 0, handle, 0));
+  OK(cuMemSetAccess(again, 2 * grain, &access, 1));
+  unsigned seen = 0;
+  OK(cuMemcpyDtoH_v2(&seen, again, 4));
+  EXPECT(seen == 0x600d, "what is written through one mapping is read through the next");
+  OK(cuMemRelease(handle));
+  EXPECT(free_bytes() == before - 2 * grain, "mapped memory stays although its handle is released");
+  OK(cuMemUnmap(again, 2 * grain));
+  EXPECT(free_bytes() == before, "and goes with its last mapping");
+  OK(cuMemAddressFree(range, 4 * grain));
+  OK(cuMemAddressFree(again, 2 * grain));
+  GIVES(CUDA_ERROR_INVALID_VALUE, cuMemCreate(&handle, grain + 1, &prop, 0));
+  report("{}");
+}
+
+CASE("pointers") {
+  const Gpu gpu;
+  const CUdeviceptr d = gpu.memory(1000);
+  CUdeviceptr base = 0;
+  std::size_t size = 0;
+  OK(cuMemGetAddressRange_v2(&base, &size, d + 999));
+  EXPECT(base == d && size == 1000, "an inner pointer finds its range");
+  unsigned type = 0;
+  OK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, d));
+  EXPECT(type == CU_MEMORYTYPE_DEVICE, "device memory says so");
+  const Word word;
+  OK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, word.device));
+  EXPECT(type == CU_MEMORYTYPE_HOST, "pinned memory is host memory");
+  int local = 0;
+  GIVES(CUDA_ERROR_INVALID_VALUE,
+        cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, reinterpret_cast<CUdeviceptr>(&local)));
+  CUcontext context = nullptr;
+  OK(cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, d));
+  EXPECT(context == gpu.context, "memory knows its context");
+  report("{}");
+}
+
+CASE("contexts") {
+  const Gpu gpu;
+  CUcontext a = nullptr, b = nullptr, now = nullptr;
+  OK(cuCtxCreate_v2(&a, 0, 0));
+  OK(cuCtxCreate_v4(&b, nullptr, 0, 0));
+  OK(cuCtxGetCurrent(&now));
+  EXPECT(now == b, "a new context is current");
+  CUstream s = nullptr;
+  OK(cuStreamCreate(&s, 0));
+  OK(cuCtxPopCurrent_v2(&now));
+  EXPECT(now == b, "pop gives what was current");
+  OK(cuStreamGetCtx(s, &now));
+  EXPECT(now == b, "a stream knows its context");
+  const std::size_t before = free_bytes();
+  OK(cuCtxPushCurrent_v2(b));
+  gpu.memory(kMiB);
+  OK(cuCtxDestroy_v2(b));
+  OK(cuCtxGetCurrent(&now));
+  EXPECT(now == a, "destroying the current context makes the one below current");
+  EXPECT(free_bytes() == before, "a context takes its memory along");
+  GIVES(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuCtxSetCurrent(b));
+  OK(cuCtxDestroy_v2(a));
+  unsigned flags = 0;
+  int active = 0;
+  OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
+  EXPECT(active == 1, "the primary context is active while it is held");
+  OK(cuDevicePrimaryCtxRelease_v2(0));
+  OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
+  EXPECT(active == 0, "the last release ends it");
+  report("{}");
+}
+
+int main(int count, char** words) { return run_case(count, words); }
