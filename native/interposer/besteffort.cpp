@@ -63,6 +63,7 @@ void wait_for_room(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
     return out.launches >= rules.submit_launches || out.ns >= std::uint64_t{rules.submit_us} * 1000;
   };
   if (!full()) return;
+  mark_open_lanes(gpu, link);
   Waiting waiting(gpu.best_effort);
   const std::uint64_t started = now_ns();
   while (full() && now_ns() - started < kNeverLongerNs) spin_then_nap(started);
@@ -70,7 +71,7 @@ void wait_for_room(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
 }
 
 // Launch-by-launch gating: asks the gate until it lets this item through.
-void wait_for_gate(Gpu& gpu, Stream& stream, const Link& link, const Item& item) noexcept {
+void wait_for_gate(Gpu& gpu, const Link& link, const Item& item) noexcept {
   Region& region = *link.region;
   const std::uint64_t started = now_ns();
   std::uint64_t turn_ns = 0;
@@ -91,7 +92,7 @@ void wait_for_gate(Gpu& gpu, Stream& stream, const Link& link, const Item& item)
     }
     if (answer == Answer::kRun || answer == Answer::kTrickle || now - started > kNeverLongerNs) break;
     // What is out must have a mark behind it, or its end would never be seen.
-    if (stream.lane.open.load(std::memory_order_relaxed)) put_border(stream, link, Border::kMarkOnly);
+    mark_open_lanes(gpu, link);
     if (answer == Answer::kNotMyTurn) turn_ns += now - looked;
     if (answer == Answer::kHeldByHigh || answer == Answer::kPaused) held_ns += now - looked;
     looked = now;
@@ -129,7 +130,7 @@ void gate_submission(Gpu& gpu, Stream& stream, const Link& link, const Rules& ru
   }
   const Chunk chunk{lane.chunk_us.load(std::memory_order_relaxed), lane.chunk_launches.load(std::memory_order_relaxed)};
   if (closes(rules, chunk, item)) put_border(stream, link, Border::kMarkOnly);
-  wait_for_gate(gpu, stream, link, item);
+  wait_for_gate(gpu, link, item);
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ struct BestEffortGpu {
   std::uint64_t held_since{0};
   std::uint64_t trickled_at{0};
   std::uint64_t last_tick{0};
+  std::uint64_t looked_for_dead{0};
   std::uint32_t trickle_from{0};
   bool trickling{false};
 };
@@ -86,9 +87,9 @@ void best_effort_drained(const Context& context) noexcept;
 // A slot just taken: marks of an earlier client are wiped, and the hold word says what is true now.
 void best_effort_enter(const Link& link) noexcept;
 
-// turns.cpp. The helper thread's look, every couple of milliseconds: trickle, turns, lost wake-ups, statistics.
-// True: look again soon.
-[[nodiscard]] bool best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept;
+// turns.cpp. The helper thread's look: the end of a resume delay, trickle, turns, lost wake-ups,
+// statistics. Returns in how many microseconds to look again.
+[[nodiscard]] std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept;
 
 // Lets everything queued run: before the process leaves, or when its link is replaced.
 void best_effort_open(const Link& link) noexcept;

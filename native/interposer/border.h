@@ -14,6 +14,9 @@ enum class Border { kMarkAndWait, kMarkOnly };
 // Puts a border behind what `stream` has now. From the application's thread, not while capturing.
 bool put_border(Stream& stream, const Link& link, Border border) noexcept;
 
+// A mark behind what every stream has now: before waiting for work to finish, so that its end is seen.
+void mark_open_lanes(const Gpu& gpu, const Link& link) noexcept;
+
 // Takes over what the GPU has written for this stream.
 void read_mark(Stream& stream, const Link& link) noexcept;
 

@@ -173,6 +173,13 @@ Stream* stream_of(CUstream handle, NullStream meaning) noexcept {
 
 Stream* legacy_stream() noexcept { return special_stream(kLegacyKey, stream_legacy()); }
 
+bool is_special(const Stream& stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream.handle) <= 2; }
+
+bool own_special(const Stream& stream) noexcept {
+  const std::uintptr_t key = stream.key.load(std::memory_order_relaxed);
+  return key == kLegacyKey || key == reinterpret_cast<std::uintptr_t>(&own_thread);
+}
+
 std::uint32_t stream_count() noexcept { return streams_used.load(std::memory_order_acquire); }
 Stream& stream_at(std::uint32_t index) noexcept { return streams[index]; }
 

@@ -57,6 +57,11 @@ enum class NullStream { kLegacy, kPerThread };
 // The current context's legacy stream, or null.
 [[nodiscard]] Stream* legacy_stream() noexcept;
 
+// Whether a stream's handle is one of the special values, and if so whether the calling thread means this
+// stream by it (in the right context).
+[[nodiscard]] bool is_special(const Stream& stream) noexcept;
+[[nodiscard]] bool own_special(const Stream& stream) noexcept;
+
 // All streams seen so far: [0, stream_count()) of stream_at().
 [[nodiscard]] std::uint32_t stream_count() noexcept;
 [[nodiscard]] Stream& stream_at(std::uint32_t index) noexcept;

@@ -83,8 +83,8 @@ void high_observe(const Snapshot& snapshot) noexcept;
 void high_give_up(Gpu& gpu) noexcept;
 
 // tail.cpp. The helper thread's look at a client whose completions may go unobserved: reads the sequence
-// words, gives up after a long silence. True: look again soon.
-[[nodiscard]] bool high_tick(Gpu& gpu, std::uint64_t now) noexcept;
+// words, gives up after a long silence. Returns in how many microseconds to look again.
+[[nodiscard]] std::uint32_t high_tick(Gpu& gpu, std::uint64_t now) noexcept;
 
 // tail.cpp. Behind a graph launch, an asynchronous copy to the host or an event: a sequence word, if this
 // client needs it. From the application's thread, not while capturing.

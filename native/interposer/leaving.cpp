@@ -74,7 +74,7 @@ void leave(int signal) noexcept {
   const std::uint64_t until = now_ns() + kDrainNs;
   while (now_ns() < until && !(drained() && legacy_drained())) {
     for (std::uint32_t i = 0; i < gpu_count(); ++i)
-      if (role() == Role::kBestEffort && best_effort_tick(gpu_at(i), now_ns())) continue;
+      if (role() == Role::kBestEffort) static_cast<void>(best_effort_tick(gpu_at(i), now_ns()));
     nap_us(1000);
   }
   struct sigaction standard {};

@@ -13,6 +13,8 @@ constexpr std::uint64_t kSilenceNs = 50'000'000;       // never give up before 5
 constexpr std::uint64_t kFirstSilenceNs = 1'000'000'000;  // or 1 s while no burst has been seen,
 constexpr std::uint64_t kSilenceFactor = 10;           // or 10 times the longest recent burst
 constexpr std::uint32_t kUnobservedToTail = 2;
+constexpr std::uint32_t kTailLookUs = 500;
+constexpr std::uint32_t kQuietLookUs = 10'000;
 
 std::uint32_t* tail_page(Context& context) noexcept {
   if (auto* page = context.tail_page.load(std::memory_order_acquire)) return page;
@@ -59,7 +61,7 @@ void high_tail(Stream& stream) noexcept {
     link->high().tailWrites.fetch_add(1, std::memory_order_relaxed);
 }
 
-bool high_tick(Gpu& gpu, std::uint64_t now) noexcept {
+std::uint32_t high_tick(Gpu& gpu, std::uint64_t now) noexcept {
   std::uint64_t submitted = 0;
   bool busy = false;
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
@@ -87,7 +89,7 @@ bool high_tick(Gpu& gpu, std::uint64_t now) noexcept {
     gpu.high.quiet_since = now;
     if (gpu.high.unobserved >= kUnobservedToTail) gpu.high.tails.store(true, std::memory_order_relaxed);
   }
-  return busy && gpu.high.tails.load(std::memory_order_relaxed);
+  return busy && gpu.high.tails.load(std::memory_order_relaxed) ? kTailLookUs : kQuietLookUs;
 }
 
 }  // namespace cotenant

@@ -16,6 +16,13 @@ constexpr std::uint64_t kStaleTurnNs = 100'000'000;   // a holder silent for so 
 constexpr std::uint64_t kCheckLivesNs = 250'000'000;  // a pause so long deserves a look at its cause
 constexpr std::uint64_t kTrickleLimitNs = 5'000'000;  // a trickle ends by itself after this
 
+// When to look again. High clients open the hold words themselves; only a resume delay is ours to end,
+// and then precisely, because the GPU stands idle meanwhile.
+constexpr std::uint32_t kDelayedUs = 50;
+constexpr std::uint32_t kTricklingUs = 100;
+constexpr std::uint32_t kBacklogUs = 1'000;
+constexpr std::uint32_t kIdleUs = 10'000;
+
 std::uint32_t next_waiting(std::uint32_t waiting, std::uint32_t after) noexcept {
   for (std::uint32_t i = 1; i <= protocol::MAX_BEST_EFFORT; ++i) {
     const std::uint32_t slot = (after + i) % protocol::MAX_BEST_EFFORT;
@@ -112,9 +119,9 @@ void trickle(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
 
 }  // namespace
 
-bool best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
+std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
   const Link* link = gpu.link.load(std::memory_order_acquire);
-  if (!link) return false;
+  if (!link) return kIdleUs;
   Region& region = *link->region;
   BestEffortGpu& own = gpu.best_effort;
   auto& slot = link->best_effort();
@@ -140,21 +147,26 @@ bool best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
   if (own.held_since) {
     seen.held_us = (now - own.held_since) / 1000;
     seen.trickled_us = (now - own.trickled_at) / 1000;
-    if (now - own.held_since > kCheckLivesNs) bury_the_dead(region);
+    if (now - own.held_since > kCheckLivesNs && now - own.looked_for_dead > kCheckLivesNs) {
+      own.looked_for_dead = now;
+      bury_the_dead(region);
+    }
   }
   const Answer answer = release(rules, seen);
   account(own, slot, answer, backlog, now);
 
   if (own.trickling) {
-    if (borders_passed(gpu) == own.trickle_from && now - own.trickled_at < kTrickleLimitNs) return true;
+    if (borders_passed(gpu) == own.trickle_from && now - own.trickled_at < kTrickleLimitNs) return kTricklingUs;
     own.trickling = false;
     if (answer != Answer::kRun) close_word(gpu, *link, rules);
-    return true;
+    return kTricklingUs;
   }
   if (answer == Answer::kTrickle && backlog) trickle(gpu, *link, now);
   else if (answer == Answer::kRun && held) open_word(region, link->slot);
   else if (answer != Answer::kRun && answer != Answer::kTrickle && !held) close_word(gpu, *link, rules);
-  return backlog;
+  if (own.trickling) return kTricklingUs;
+  if (!backlog) return kIdleUs;
+  return answer == Answer::kHeldByHigh && rules.resume_delay_us > 0 ? kDelayedUs : kBacklogUs;
 }
 
 }  // namespace cotenant

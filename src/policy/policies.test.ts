@@ -71,7 +71,7 @@ test("the strict rule table", () => {
       "partitionSms": 0,
       "paused": 0,
       "protect": 1,
-      "resumeDelayUs": 0,
+      "resumeDelayUs": 150,
       "sampleEvery": 64,
       "smLimit": 0,
       "submission": 0,

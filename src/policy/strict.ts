@@ -36,7 +36,9 @@ const gated: Rules = {
   submitLaunches: 700,
   kernelsOut: 0,
   partitionSms: 0,
-  resumeDelayUs: 0,
+  // Requests that queue follow each other within tens of us: letting best-effort work in between would
+  // cost each of them a chunk and two switches of context, or a long kernel.
+  resumeDelayUs: 150,
   turnUs: 5_000,
   trickleAfterUs: 250_000,
   trickleEveryUs: 10_000,

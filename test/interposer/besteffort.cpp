@@ -186,6 +186,41 @@ void launch_by_launch() {
   OK(cuda().cuStreamSynchronize(stream));
 }
 
+// A stream that is left alone with work in it must not count as unfinished for ever.
+void abandoned_streams_do_not_stall() {
+  for (const unsigned submission : {0u, 1u}) {
+    static BestEffort client;
+    client.agent.region().settings.submission = submission;
+    CUstream busy = make_stream();
+    for (int i = 0; i < 6; ++i) client.program.run_us(200, make_stream(), 1 + static_cast<unsigned>(i));
+    const std::uint64_t before = now_ms();
+    for (int i = 0; i < 100; ++i) client.program.run_us(100, busy);
+    OK(cuda().cuStreamSynchronize(busy));
+    expect(now_ms() - before < 3'000, "100 launches of 100 us go on beside streams nobody waits for");
+  }
+}
+
+void resume_delay() {
+  BestEffort client;
+  CUstream stream = make_stream();
+  Word word;
+  client.agent.region().settings.resumeDelayUs = 30'000;
+  client.warm(50, stream);
+  client.request_begins();
+  client.program.store_us(50, word.device, 1, stream);
+  sleep_ms(20);
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  // What a high client does at the end of its request: with a delay it leaves the words closed.
+  client.agent.region().activity.idleSince.store(static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
+                                                 static_cast<std::uint64_t>(t.tv_nsec));
+  client.agent.region().activity.active.fetch_and(~(1u << 9));
+  sleep_ms(10);
+  expect(*word.host == 0, "nothing runs within the delay");
+  eventually([&] { return *word.host == 1; }, "the helper thread releases it after the delay");
+  expect(client.slot().trickles.load() == 0, "it was not the trickle");
+}
+
 void durations_are_learned() {
   BestEffort client;
   CUstream stream = make_stream();
@@ -338,6 +373,8 @@ constexpr Case kCases[] = {
     {"the bit of a killed high client is cleared without an agent", dead_high_client_is_buried},
     {"a lost wake-up is repaired", lost_wake_up_is_repaired},
     {"launch-by-launch gating holds the calling thread", launch_by_launch},
+    {"streams that nobody waits for do not stall the others", abandoned_streams_do_not_stall},
+    {"after a request the resume delay is kept, and no more", resume_delay},
     {"durations are learned from a few launches", durations_are_learned},
     {"without high clients nothing is held", without_high_clients_nothing_is_held},
     {"without an agent work runs at a trickle", without_an_agent_it_crawls},
