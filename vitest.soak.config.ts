@@ -5,6 +5,8 @@ export default defineConfig({
     include: ["test/**/*.soak.test.ts"],
     reporters: ["default", "./test/count-reporter.ts"],
     maxWorkers: 1,
-    testTimeout: 3_600_000,
+    // Progress is of use while it is made.
+    disableConsoleIntercept: true,
+    testTimeout: 7_200_000,
   },
 });

@@ -7,6 +7,7 @@
 #include "interposer/clock.h"
 #include "interposer/entry.h"
 #include "interposer/gpu.h"
+#include "interposer/keeper.h"
 
 namespace cotenant {
 namespace {
@@ -104,13 +105,15 @@ void wait_for_gate(Gpu& gpu, const Link& link, const Item& item) noexcept {
   if (held_ns) slot.heldNs.fetch_add(held_ns, std::memory_order_relaxed);
 }
 
-void count(protocol::BestEffortSlot& slot, const Submission& submission, std::uint64_t ns, bool known) noexcept {
+// `ns` is what budgets go by, `typical_ns` what the statistics add up.
+void count(protocol::BestEffortSlot& slot, const Submission& submission, std::uint64_t ns, std::uint64_t typical_ns,
+           bool known) noexcept {
   using Kind = Submission::Kind;
   auto& counter = submission.kind == Kind::kKernel ? slot.launches
                   : submission.kind == Kind::kGraph ? slot.graphs
                                                     : slot.copies;
   counter.fetch_add(1, std::memory_order_relaxed);
-  slot.submittedNs.fetch_add(ns, std::memory_order_relaxed);
+  slot.submittedNs.fetch_add(typical_ns, std::memory_order_relaxed);
   if (!known) slot.unknownLaunches.fetch_add(1, std::memory_order_relaxed);
   if (ns > kLongNs) slot.longKernels.fetch_add(1, std::memory_order_relaxed);
   if (known && ns > slot.longestNs.load(std::memory_order_relaxed))
@@ -120,7 +123,7 @@ void count(protocol::BestEffortSlot& slot, const Submission& submission, std::ui
 void gate_submission(Gpu& gpu, Stream& stream, const Link& link, const Rules& rules, const Item& item) noexcept {
   Lane& lane = stream.lane;
   say_waiting(*link.region, link);
-  if (rules.submission == protocol::Submission::kDeep && map_pages(*stream.context, link)) {
+  if (rules.submission == protocol::Submission::kDeep && keeper_runs() && map_pages(*stream.context, link)) {
     const Chunk chunk{lane.chunk_us.load(std::memory_order_relaxed), lane.chunk_launches.load(std::memory_order_relaxed)};
     if (lane.behind_wait.load(std::memory_order_relaxed) && !closes(rules, chunk, item)) return;
     if (put_border(stream, link, Border::kMarkAndWait)) {
@@ -160,21 +163,25 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   Lane& lane = stream.lane;
   if (gpu.best_effort.frozen.load(std::memory_order_relaxed)) wait_while_frozen(gpu.best_effort);
 
-  Estimate* estimate = submission.key ? gpu.best_effort.estimates.find(submission.key) : nullptr;
+  Estimate* estimate = submission.shape ? gpu.best_effort.estimates.find(submission.shape->key()) : nullptr;
   const std::uint32_t learned = estimate ? estimate->expected_ns.load(std::memory_order_relaxed) : 0;
-  const bool known = submission.key == 0 || learned > 0;
+  const bool known = !submission.shape || learned > 0;
   const auto& settings = region.settings;
   const bool is_gated = gated(region);
-  std::uint64_t expected_ns = submission.key == 0 ? submission.expected_ns : learned;
+  std::uint64_t expected_ns = submission.shape ? learned : submission.copy_ns;
   if (is_gated) {
     const Rules rules = read_rules(settings);
     if (!known) expected_ns = std::uint64_t{rules.unknown_us} * 1000;
     const auto us = static_cast<std::uint32_t>(std::min<std::uint64_t>((expected_ns + 999) / 1000, 1u << 30));
-    gate_submission(gpu, stream, *link, rules, Item{us, known, KernelClass::kUnknown, 0});
+    const bool size_counts = rules.when_active == protocol::WhenActive::kAllowOpposite &&
+                             submission.kind == Submission::Kind::kKernel;
+    const std::uint32_t sms = size_counts ? sms_needed(*submission.shape, gpu.identity.sm_count) : 0;
+    gate_submission(gpu, stream, *link, rules, Item{us, known, KernelClass::kUnknown, sms});
   } else {
     lane.behind_wait.store(false, std::memory_order_relaxed);
   }
-  count(link->best_effort(), submission, expected_ns, known);
+  const std::uint64_t typical = estimate ? estimate->typical_ns.load(std::memory_order_relaxed) : expected_ns;
+  count(link->best_effort(), submission, expected_ns, typical, known);
   lane.submitted_ns.fetch_add(expected_ns, std::memory_order_relaxed);
   const std::uint64_t launches = lane.launches.fetch_add(1, std::memory_order_relaxed);
   lane.chunk_us.fetch_add(static_cast<std::uint32_t>((expected_ns + 999) / 1000), std::memory_order_relaxed);

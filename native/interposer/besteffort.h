@@ -13,6 +13,7 @@
 #include "driver/abi.h"
 #include "gate/gate.h"
 #include "interposer/estimate.h"
+#include "interposer/occupancy.h"
 #include "interposer/spin.h"
 
 namespace cotenant {
@@ -62,11 +63,12 @@ struct BestEffortGpu {
   bool trickling{false};
 };
 
-// What is about to be submitted.
+// What is about to be submitted. The time of kernels and graphs is learned by their shape; that of copies
+// follows from their size.
 struct Submission {
-  std::uint64_t key;          // of the kernel and its shape; 0: not learned (copies)
-  std::uint64_t expected_ns;  // for those not learned
   enum class Kind { kKernel, kGraph, kCopy } kind;
+  std::uint64_t copy_ns;
+  const LaunchShape* shape;  // null: a copy
 };
 
 // Before the driver call; may wait. Hands what it began to best_effort_after.

@@ -45,12 +45,9 @@ struct ContextCreate {
   }
 };
 
-template <>
-struct Behaviour<Entry::cuCtxCreate_v2> : ContextCreate<Entry::cuCtxCreate_v2> {};
-template <>
-struct Behaviour<Entry::cuCtxCreate_v3> : ContextCreate<Entry::cuCtxCreate_v3> {};
-template <>
-struct Behaviour<Entry::cuCtxCreate_v4> : ContextCreate<Entry::cuCtxCreate_v4> {};
+BEHAVES(cuCtxCreate_v2, ContextCreate)
+BEHAVES(cuCtxCreate_v3, ContextCreate)
+BEHAVES(cuCtxCreate_v4, ContextCreate)
 
 template <>
 struct Behaviour<Entry::cuCtxDestroy_v2> {
@@ -73,10 +70,10 @@ struct PrimaryEnd {
   }
 };
 
-template <>
-struct Behaviour<Entry::cuDevicePrimaryCtxRelease_v2> : PrimaryEnd<Entry::cuDevicePrimaryCtxRelease_v2> {};
-template <>
-struct Behaviour<Entry::cuDevicePrimaryCtxReset_v2> : PrimaryEnd<Entry::cuDevicePrimaryCtxReset_v2> {};
+BEHAVES(cuDevicePrimaryCtxRelease, PrimaryEnd)
+BEHAVES(cuDevicePrimaryCtxRelease_v2, PrimaryEnd)
+BEHAVES(cuDevicePrimaryCtxReset, PrimaryEnd)
+BEHAVES(cuDevicePrimaryCtxReset_v2, PrimaryEnd)
 
 template <>
 struct Behaviour<Entry::cuInit> {
@@ -85,17 +82,17 @@ struct Behaviour<Entry::cuInit> {
 
 // The driver resolves name, version and stream flavour; we only swap the pointer that comes back, so the
 // wrapper is always of exactly the function the application asked for.
-inline void reroute(const char* name, void** found) noexcept {
+inline void reroute(const char* name, void** found, int version) noexcept {
   if (!found || !*found) return;
   if (void* wrapper = wrapper_of(*found)) *found = wrapper;
-  else if (name && of_hooked_family(name)) note_unhooked();
+  else if (name && of_hooked_family(name)) note_unhooked(name, version);
 }
 
 template <>
 struct Behaviour<Entry::cuGetProcAddress> {
   static cu::CUresult call(const char* name, void** found, int version, cu::cuuint64_t flags) noexcept {
     const cu::CUresult result = driver_call<Entry::cuGetProcAddress>(name, found, version, flags);
-    if (result == cu::CUDA_SUCCESS) reroute(name, found);
+    if (result == cu::CUDA_SUCCESS) reroute(name, found, version);
     return result;
   }
 };
@@ -105,7 +102,7 @@ struct Behaviour<Entry::cuGetProcAddress_v2> {
   static cu::CUresult call(const char* name, void** found, int version, cu::cuuint64_t flags,
                            cu::CUdriverProcAddressQueryResult* status) noexcept {
     const cu::CUresult result = driver_call<Entry::cuGetProcAddress_v2>(name, found, version, flags, status);
-    if (result == cu::CUDA_SUCCESS) reroute(name, found);
+    if (result == cu::CUDA_SUCCESS) reroute(name, found, version);
     return result;
   }
 };

@@ -124,7 +124,7 @@ struct Copy {
     const auto forward = [&] { return driver_call<E>(first, rest...); };
     const cu::CUstream handle = kAsync ? copy::stream_in(first, rest...) : nullptr;
     constexpr NullStream kMeaning = null_stream<E>();
-    const Submission submission{0, copy_ns(bytes(first, rest...), kToHost || kFromHost), Submission::Kind::kCopy};
+    const Submission submission{Submission::Kind::kCopy, copy_ns(bytes(first, rest...), kToHost || kFromHost), nullptr};
     constexpr Tail kTail = kAsync && kToHost ? Tail::kYes : Tail::kNo;
     if constexpr (!kAsync && !kFill) {
       if (role() == Role::kHigh && ends_on_host(first) && !capturing(handle, kMeaning)) {
@@ -148,7 +148,8 @@ struct Copy {
     } else {
       const copy::Sizes sizes = copy::sizes_in(first, rest...);
       constexpr std::uint64_t kUnit = named<E>("D16") ? 2 : named<E>("D32") ? 4 : 1;
-      return (named<E>("MemsetD2D") ? sizes.last * sizes.before : sizes.last) * kUnit;
+      constexpr bool kRows = named<E>("MemsetD2D");
+      return (kRows ? sizes.last * sizes.before : sizes.last) * kUnit;
     }
   }
 

@@ -46,6 +46,7 @@ Environment read_environment() noexcept {
   e.memory_quota = number("COTENANT_MEMORY");
   e.slo_p99_us = static_cast<std::uint32_t>(number("COTENANT_SLO_P99_US"));
   e.slo_slowdown_permille = static_cast<std::uint32_t>(number("COTENANT_SLO_SLOWDOWN"));
+  e.debug = std::getenv("COTENANT_DEBUG") != nullptr;
   return e;
 }
 

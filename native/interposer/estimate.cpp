@@ -20,6 +20,7 @@ void add_sample(Estimate& estimate, std::uint32_t ns) noexcept {
   for (std::uint32_t i = 0; i < have; ++i) sorted[i] = estimate.recent_ns[i].load(std::memory_order_relaxed);
   std::sort(sorted, sorted + have);
   const std::uint32_t high = have >= 4 ? sorted[have - 2] : sorted[have - 1];
+  estimate.typical_ns.store(sorted[have / 2], std::memory_order_relaxed);
   estimate.expected_ns.store(std::max(high, 1u), std::memory_order_relaxed);
 }
 

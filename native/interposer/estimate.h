@@ -17,6 +17,7 @@ struct Estimate {
   std::atomic<std::uint32_t> samples{0};   // accepted
   std::atomic<std::uint32_t> dropped{0};   // in a row
   std::atomic<std::uint32_t> expected_ns{0};  // what budgets go by: a high quantile of the samples
+  std::atomic<std::uint32_t> typical_ns{0};   // what statistics go by: their median
   std::atomic<std::uint32_t> recent_ns[kSamples]{};
 };
 

@@ -27,6 +27,7 @@ std::atomic<Stream*> table[kTable];
 std::atomic<std::uint32_t> gpus_used{0};
 std::atomic<std::uint32_t> contexts_used{0};
 std::atomic<std::uint32_t> streams_used{0};
+std::atomic<std::uint32_t> unhooked{0};
 Spin growing;
 
 thread_local Stream* latest = nullptr;
@@ -256,13 +257,12 @@ void primary_ended(CUdevice device) noexcept {
     if (contexts[i].gpu->identity.ordinal == device) context_ends(contexts[i].handle.load(std::memory_order_relaxed));
 }
 
-void note_unhooked() noexcept {
-  for (std::uint32_t i = 0; i < gpu_count(); ++i)
-    if (const Link* link = gpus[i].link.load(std::memory_order_acquire)) {
-      auto& count = role() == Role::kHigh ? link->high().unhooked : link->best_effort().unhooked;
-      count.fetch_add(1, std::memory_order_relaxed);
-    }
+void note_unhooked(const char* name, int version) noexcept {
+  if (environment().debug) tell("%s (CUDA %d) is not replaced", name, version);
+  unhooked.fetch_add(1, std::memory_order_relaxed);
 }
+
+std::uint32_t unhooked_count() noexcept { return unhooked.load(std::memory_order_relaxed); }
 
 std::uint32_t gpu_count() noexcept { return gpus_used.load(std::memory_order_acquire); }
 Gpu& gpu_at(std::uint32_t index) noexcept { return gpus[index]; }

@@ -145,6 +145,13 @@ void high_begin(Stream& stream, Work work) noexcept {
 
 void high_settle(Stream& stream) noexcept { stream.high.settled.fetch_add(1, std::memory_order_release); }
 
+void high_kernel(const Stream& stream, const LaunchShape& shape) noexcept {
+  const Gpu& gpu = gpu_of(stream);
+  const Link* link = gpu.link.load(std::memory_order_acquire);
+  if (!link || link->region->settings.wantKernels.load(std::memory_order_relaxed) == 0) return;
+  link->region->activity.highKernel.store(sms_needed(shape, gpu.identity.sm_count), std::memory_order_relaxed);
+}
+
 void high_observe(Stream& stream, std::uint64_t upto) noexcept {
   if (!stream.high.busy.load(std::memory_order_acquire)) return;
   Gpu& gpu = gpu_of(stream);

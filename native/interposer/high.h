@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "driver/abi.h"
+#include "interposer/occupancy.h"
 #include "interposer/spin.h"
 
 namespace cotenant {
@@ -60,6 +61,10 @@ enum class Work { kLaunch, kCopy, kOrder };  // kOrder: a wait for another strea
 // Around the driver call that submits work to `stream`.
 void high_begin(Stream& stream, Work work) noexcept;
 void high_settle(Stream& stream) noexcept;
+
+// Publishes the SM need of the kernel being launched, where the policy asks for it. Its class is unknown
+// until there is a profile.
+void high_kernel(const Stream& stream, const LaunchShape& shape) noexcept;
 
 // Everything in `stream` up to `upto` has been seen to be complete.
 void high_observe(Stream& stream, std::uint64_t upto) noexcept;

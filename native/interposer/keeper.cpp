@@ -29,6 +29,10 @@ void adopt(Gpu& gpu, Link* fresh) noexcept {
 
 void keep_link(Gpu& gpu) noexcept {
   Link* link = gpu.link.load(std::memory_order_acquire);
+  if (link) {
+    auto& count = role() == Role::kHigh ? link->high().unhooked : link->best_effort().unhooked;
+    count.store(unhooked_count(), std::memory_order_relaxed);
+  }
   if (link && link->attached) {
     if (!hung_up(*link)) return;
     bool other_region = false;
@@ -74,6 +78,8 @@ void start_keeper() noexcept {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
 }
+
+bool keeper_runs() noexcept { return started.load(std::memory_order_relaxed); }
 
 void forget_keeper() noexcept { started.store(false); }
 

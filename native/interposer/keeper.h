@@ -6,7 +6,11 @@
 
 namespace cotenant {
 
-void start_keeper() noexcept;   // once; later calls do nothing
+void start_keeper() noexcept;  // once; later calls do nothing
+
+// Without it nothing may be parked behind a hold word: somebody must be there to open it.
+[[nodiscard]] bool keeper_runs() noexcept;
+
 void forget_keeper() noexcept;  // in a forked child: the thread is not there
 
 }  // namespace cotenant

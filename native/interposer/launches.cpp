@@ -52,12 +52,6 @@ Wanted finish(void* wrapped) noexcept {
 
 }  // namespace
 
-std::uint64_t kernel_key(const void* function, const unsigned (&shape)[7]) noexcept {
-  auto key = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(function));
-  for (const unsigned part : shape) key = (key ^ part) * 0x9e3779b97f4a7c15ull + (key >> 29);
-  return key ? key : 1;
-}
-
 HostCall* wrap_host_function(cu::CUstream stream, NullStream meaning, cu::CUhostFn function, void* data) noexcept {
   HostCall* call = take(stream, meaning);
   if (!call) return nullptr;

@@ -5,9 +5,10 @@
 
 namespace cotenant {
 
-// A kernel and its shape, as one number: what durations are learned by.
-[[nodiscard]] std::uint64_t kernel_key(const void* function, const unsigned (&shape)[7]) noexcept;
-[[nodiscard]] inline std::uint64_t graph_key(const void* graph) noexcept { return kernel_key(graph, {0, 0, 0, 0, 0, 0, ~0u}); }
+// A graph is one item, whatever is in it: a shape of its own that no kernel has.
+[[nodiscard]] inline LaunchShape graph_shape(cu::CUgraphExec graph) noexcept {
+  return {reinterpret_cast<cu::CUfunction>(graph), {0, 0, 0, 0, 0, 0, ~0u}};
+}
 
 // Host functions that tell us their stream got this far, then do what the application wants.
 struct HostCall;
@@ -17,15 +18,15 @@ void run_host_function(void* wrapped);
 void run_callback(cu::CUstream stream, cu::CUresult status, void* wrapped);
 void unwrap(HostCall* wrapped) noexcept;
 
-inline Submission kernel(std::uint64_t key) noexcept { return {key, 0, Submission::Kind::kKernel}; }
+inline Submission kernel(const LaunchShape& shape) noexcept { return {Submission::Kind::kKernel, 0, &shape}; }
 
 template <Entry E>
 struct KernelLaunch {
   template <class... More>
   static cu::CUresult call(cu::CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                            unsigned shared, cu::CUstream stream, More... more) noexcept {
-    const auto submission = kernel(kernel_key(f, {gx, gy, gz, bx, by, bz, shared}));
-    return submit(stream, null_stream<E>(), Work::kLaunch, Tail::kNo, submission,
+    const LaunchShape shape{f, {gx, gy, gz, bx, by, bz, shared}};
+    return submit(stream, null_stream<E>(), Work::kLaunch, Tail::kNo, kernel(shape),
                   [&] { return driver_call<E>(f, gx, gy, gz, bx, by, bz, shared, stream, more...); });
   }
 };
@@ -35,17 +36,17 @@ struct ConfiguredLaunch {
   static cu::CUresult call(const cu::CUlaunchConfig* c, cu::CUfunction f, void** parameters, void** extra) noexcept {
     const auto forward = [&] { return driver_call<E>(c, f, parameters, extra); };
     if (!c) return forward();
-    const auto submission = kernel(kernel_key(
-        f, {c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY, c->blockDimZ, c->sharedMemBytes}));
-    return submit(c->hStream, null_stream<E>(), Work::kLaunch, Tail::kNo, submission, forward);
+    const LaunchShape shape{
+        f, {c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY, c->blockDimZ, c->sharedMemBytes}};
+    return submit(c->hStream, null_stream<E>(), Work::kLaunch, Tail::kNo, kernel(shape), forward);
   }
 };
 
 template <Entry E>
 struct GraphLaunch {
   static cu::CUresult call(cu::CUgraphExec graph, cu::CUstream stream) noexcept {
-    const Submission submission{graph_key(graph), 0, Submission::Kind::kGraph};
-    return submit(stream, null_stream<E>(), Work::kLaunch, Tail::kYes, submission,
+    const LaunchShape shape = graph_shape(graph);
+    return submit(stream, null_stream<E>(), Work::kLaunch, Tail::kYes, {Submission::Kind::kGraph, 0, &shape},
                   [&] { return driver_call<E>(graph, stream); });
   }
 };
@@ -88,14 +89,11 @@ struct OldLaunch {
   }
   template <class... A>
   static cu::CUresult at(cu::CUstream stream, cu::CUfunction f, A... more) noexcept {
-    return submit(stream, NullStream::kLegacy, Work::kLaunch, Tail::kNo, kernel(kernel_key(f, {0, 0, 0, 0, 0, 0, 0})),
+    const LaunchShape shape{f, {0, 0, 0, 0, 0, 0, 0}};
+    return submit(stream, NullStream::kLegacy, Work::kLaunch, Tail::kNo, kernel(shape),
                   [&] { return driver_call<E>(f, more...); });
   }
 };
-
-#define BEHAVES(symbol, family) \
-  template <>                   \
-  struct Behaviour<Entry::symbol> : family<Entry::symbol> {};
 
 BEHAVES(cuLaunchKernel, KernelLaunch)
 BEHAVES(cuLaunchKernel_ptsz, KernelLaunch)
@@ -120,8 +118,8 @@ struct Behaviour<Entry::cuLaunchCooperativeKernelMultiDevice> {
     constexpr Entry kEntry = Entry::cuLaunchCooperativeKernelMultiDevice;
     const auto forward = [&] { return driver_call<kEntry>(list, count, flags); };
     if (!list || count == 0) return forward();
-    return submit(list[0].hStream, NullStream::kLegacy, Work::kLaunch, Tail::kNo,
-                  kernel(kernel_key(list[0].function, {0, 0, 0, 0, 0, 0, 1})), forward);
+    const LaunchShape shape{list[0].function, {0, 0, 0, 0, 0, 0, 1}};
+    return submit(list[0].hStream, NullStream::kLegacy, Work::kLaunch, Tail::kNo, kernel(shape), forward);
   }
 };
 

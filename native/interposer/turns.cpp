@@ -132,14 +132,14 @@ std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
 
   const std::uint64_t submitted = slot.submittedNs.load(std::memory_order_relaxed);
   slot.finishedNs.store(gated && submitted > out.ns ? submitted - out.ns : submitted, std::memory_order_relaxed);
-  slot.releasedNs.store(backlog ? std::min<std::uint64_t>(out.ns, std::uint64_t{rules.chunk_us} * 1000) : 0,
-                        std::memory_order_relaxed);
   if (backlog) region.activity.waiting.fetch_or(link->bit(), std::memory_order_relaxed);
   else region.activity.waiting.fetch_and(~link->bit(), std::memory_order_relaxed);
   if (rules.isolated) take_turns(*link, rules, backlog, now);
 
   Seen seen = best_effort_seen(gpu, *link, now);
   const bool held = link->hold().load(std::memory_order_seq_cst) != 0;
+  const std::uint64_t chunk_ns = std::uint64_t{rules.chunk_us} * 1000;
+  slot.releasedNs.store(backlog && !held ? std::min(out.ns, chunk_ns) : 0, std::memory_order_relaxed);
   // A pause that was interrupted since the last look is a new pause.
   const std::uint64_t idle_since = region.activity.idleSince.load(std::memory_order_relaxed);
   if (!backlog || (!held && !own.trickling)) own.held_since = 0;

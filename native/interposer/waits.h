@@ -135,6 +135,8 @@ BEHAVES(cuEventRecordWithFlags, EventRecord)
 BEHAVES(cuEventRecordWithFlags_ptsz, EventRecord)
 BEHAVES(cuStreamWaitEvent, StreamJoin)
 BEHAVES(cuStreamWaitEvent_ptsz, StreamJoin)
+BEHAVES(cuStreamBeginCapture, CaptureBegin)
+BEHAVES(cuStreamBeginCapture_ptsz, CaptureBegin)
 BEHAVES(cuStreamBeginCapture_v2, CaptureBegin)
 BEHAVES(cuStreamBeginCapture_v2_ptsz, CaptureBegin)
 BEHAVES(cuStreamBeginCaptureToGraph, CaptureBegin)
@@ -178,7 +180,7 @@ template <>
 struct Behaviour<Entry::cuGraphExecDestroy> {
   static cu::CUresult call(cu::CUgraphExec graph) noexcept {
     if (role() == Role::kBestEffort)
-      for (std::uint32_t i = 0; i < gpu_count(); ++i) gpu_at(i).best_effort.estimates.forget(graph_key(graph));
+      for (std::uint32_t i = 0; i < gpu_count(); ++i) gpu_at(i).best_effort.estimates.forget(graph_shape(graph).key());
     return driver_call<Entry::cuGraphExecDestroy>(graph);
   }
 };

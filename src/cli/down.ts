@@ -14,9 +14,9 @@ export const downCommand = command({
     const directory = ownRunDirectory();
     const agent = agentHere(directory);
     await askToStop(agent);
-    const until = Date.now() + STOPPED_WITHIN_MS;
+    const until = performance.now() + STOPPED_WITHIN_MS;
     while (runningAgent(directory)?.pid === agent.pid) {
-      if (Date.now() > until) throw errors.agentSilent(agent.pid, "it does not end");
+      if (performance.now() > until) throw errors.agentSilent(agent.pid, "it does not end");
       await pause(20);
     }
     console.log(args.json ? JSON.stringify({ stopped: agent.pid }) : `Agent ${agent.pid} stopped.`);

@@ -82,11 +82,11 @@ async function startBehind(directory: string, args: Args<typeof options>): Promi
 }
 
 async function serving(child: ChildProcess, directory: string, log: string): Promise<void> {
-  const until = Date.now() + STARTED_WITHIN_MS;
+  const until = performance.now() + STARTED_WITHIN_MS;
   while (runningAgent(directory)?.pid !== child.pid) {
     if (child.exitCode !== null || child.signalCode !== null)
       throw errors.agentDidNotStart(lastLine(log), log);
-    if (Date.now() > until) {
+    if (performance.now() > until) {
       child.kill();
       throw errors.agentDidNotStart(`it is not ready after ${STARTED_WITHIN_MS / 1000} s.`, log);
     }

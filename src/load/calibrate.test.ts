@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { iterationsFor } from "./calibrate.ts";
+import { iterationsFor, search } from "./calibrate.ts";
 
 /** A kernel with a fixed cost and a rate. */
 const kernel = (fixedUs: number, usPerIteration: number) => (iterations: number) =>
@@ -28,4 +28,18 @@ test("a kernel that can't be that short runs one iteration", () => {
 test("noise that hides the slope leaves the first guess", () => {
   const readings = [50, 100, 100];
   expect(iterationsFor(100, () => readings.shift() ?? 0)).toBe(32);
+});
+
+test("a search that company spoilt is made again", () => {
+  const alone = kernel(3, 0.17);
+  // Held up when first near the target, and a little at the next look: the slope seems steep.
+  const late = new Map([
+    [4, 5000],
+    [5, 60],
+  ]);
+  let looks = 0;
+  const inCompany = (iterations: number) => alone(iterations) + (late.get(looks++) ?? 0);
+  expect(alone(iterationsFor(150, inCompany))).toBeLessThan(50);
+  looks = 0;
+  expect(search(150, inCompany).kernelUs).toBeCloseTo(150, 0);
 });

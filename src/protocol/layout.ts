@@ -80,7 +80,7 @@ export const Settings = struct(
   cacheLine,
 );
 
-export const Activity = struct(
+const Activity = struct(
   "Activity",
   "Who is busy now. Written by clients.",
   {
@@ -97,14 +97,14 @@ export const Activity = struct(
   cacheLine,
 );
 
-export const Holds = struct(
+const Holds = struct(
   "Holds",
   "A page of its own, mapped read-only into best-effort GPUs' address spaces. Word i: 0 = released.",
   { hold: u32s(constants.MAX_BEST_EFFORT) },
   constants.PAGE,
 );
 
-export const Marks = struct(
+const Marks = struct(
   "Marks",
   "A page of its own per best-effort client, written by the GPU: chunks finished, a word per stream.",
   { done: u32s(constants.PAGE / 4) },

@@ -2,7 +2,7 @@
 // description come the offsets, a typed accessor over mapped memory, and the C++ header (emit.ts).
 // 32- and 64-bit fields are read and written with Atomics: the other side is another process.
 
-export type Scalar = "u32" | "i32" | "u64";
+type Scalar = "u32" | "i32" | "u64";
 
 export interface ScalarField {
   readonly kind: "scalar";

@@ -1,24 +1,25 @@
 // Faults that a machine may suffer at any moment, and what must hold after each; shared by the sample in
 // `npm test` and the thousand of `npm run soak`.
+import { writeSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "vitest";
-import type { ClientClass } from "#protocol";
-import { eventually, type Machine } from "./machine.ts";
+import { type ClientClass, Region } from "#protocol";
+import type { Random } from "../../src/load/random.ts";
+import { eventually, type Load, type Machine } from "./machine.ts";
+
+const forEver = ["--warmup", "0.1", "--seconds", "3600"];
+const shape = (words: string): readonly string[] => [...words.split(" "), ...forEver];
 
 /** A service that is busy a fifth of the time. */
-export const service = ["--arrivals", "uniform", "--rate", "50", "--kernels", "20"].concat(
-  ...["--kernel-us", "200", "--warmup", "0.1", "--seconds", "3600"],
-);
+export const service = shape("--arrivals uniform --rate 50 --kernels 20 --kernel-us 200");
 
 /** A service that is never idle: the next request is there before the last one is done. */
-export const busyService = ["--arrivals", "closed", "--depth", "2", "--await", "event-sync"].concat(
-  ...["--kernels", "20", "--kernel-us", "500", "--warmup", "0.1", "--seconds", "3600"],
+export const busyService = shape(
+  "--arrivals closed --depth 2 --await event-sync --kernels 20 --kernel-us 500",
 );
 
 /** Training: always another iteration to run. */
-export const training = ["--arrivals", "closed", "--depth", "2", "--kernels", "20"].concat(
-  ...["--kernel-us", "150", "--warmup", "0.1", "--seconds", "3600"],
-);
+export const training = shape("--arrivals closed --depth 2 --kernels 20 --kernel-us 150");
 
 /** From the start of the command: its own start, hello, calibration, warm-up, service. */
 export const INSTANTS_MS = 1500;
@@ -34,15 +35,12 @@ export async function killClient(
   await pause(afterMs);
   victim.signal("SIGKILL");
   await victim.ended;
-  await nothingLeftOf(machine, victim.pid);
+  await nothingLeftOf(machine, victim, `a ${kind} client killed after ${afterMs} ms`);
 }
 
 /** No slot, no bit, and no hold that nobody will lift. */
-export async function nothingLeftOf(machine: Machine, pid: number): Promise<void> {
-  await eventually(
-    `pid ${pid} holds no slot`,
-    async () => (await machine.slotOf({ pid })) === undefined,
-  );
+async function nothingLeftOf(machine: Machine, victim: Load, name: string): Promise<void> {
+  await eventually(`${name} holds no slot`, async () => !(await machine.slotOf(victim)));
   const { agent, gpus } = await machine.status();
   expect(agent.pid).toBe(machine.agent().pid);
   if (gpus.length === 0 || gpus[0]?.served === undefined) return; // killed before it came to the GPU
@@ -50,7 +48,7 @@ export async function nothingLeftOf(machine: Machine, pid: number): Promise<void
   const highBits = gpus[0].high.reduce((bits, { slot }) => bits | (1 << slot), 0);
   const bestEffortBits = gpus[0].bestEffort.reduce((bits, { slot }) => bits | (1 << slot), 0);
   await eventually(
-    "the bits of the dead are cleared",
+    `the bits of ${name} are cleared`,
     () =>
       (activity.active & ~highBits) === 0 &&
       (activity.registered & ~highBits) === 0 &&
@@ -59,7 +57,7 @@ export async function nothingLeftOf(machine: Machine, pid: number): Promise<void
   if (highBits !== 0) return;
   // Without high clients nobody is held. A word may be closed for a moment by a turn.
   for (const { slot } of gpus[0].bestEffort)
-    await eventually(`hold word ${slot} opens`, () => holds.hold.get(slot) === 0);
+    await eventually(`hold word ${slot} opens after ${name}`, () => holds.hold.get(slot) === 0);
 }
 
 /** Kills the agent, lets the clients be alone for so long, and starts another. */
@@ -83,4 +81,23 @@ export async function freezeAgent(machine: Machine, ms: number): Promise<void> {
   process.kill(pid, "SIGSTOP");
   await pause(ms);
   process.kill(pid, "SIGCONT");
+}
+
+/** Overwrites the shared memory with noise, here and there and again and again, for about so long. */
+export async function writeNoise(machine: Machine, ms: number, random: Random): Promise<void> {
+  const { fd } = machine.region();
+  for (let passed = 0; passed < ms; passed += 15) {
+    for (let i = 0; i < 20; i++) scribble(fd, random);
+    await pause(15);
+  }
+}
+
+/** Anywhere in it, but each part is as likely as the others: the small ones are what matters. */
+function scribble(fd: number, random: Random): void {
+  const parts = [...Object.values(Region.offsets), Region.size].sort((a, b) => a - b);
+  const part = Math.floor(random() * (parts.length - 1));
+  const [from = 0, to = 0] = parts.slice(part, part + 2);
+  const at = from + Math.floor(random() * (to - from));
+  const noise = Uint8Array.from({ length: 1 + Math.floor(random() * 64) }, () => random() * 256);
+  writeSync(fd, noise, 0, Math.min(noise.length, Region.size - at), at);
 }

@@ -1,7 +1,15 @@
 // A machine of a test's own: a run directory, an agent on the software GPU, and clients, each started as a
 // person would, with the `cotenant` command. What a test starts ends with the test.
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -23,7 +31,7 @@ const command = fileURLToPath(new URL("../../bin/cotenant", import.meta.url));
 /** For what must happen some time; only a machine that stands still takes so long. */
 const WITHIN_MS = 40_000;
 
-export interface Ended {
+interface Ended {
   readonly status: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly stdout: string;
@@ -37,7 +45,7 @@ export interface Request {
   readonly done: number;
 }
 
-export interface Client {
+interface Client {
   readonly pid: number;
   readonly ended: Promise<Ended>;
   /** Resolves when its stderr has said this; rejects when it ended before. */
@@ -52,7 +60,7 @@ export interface Load extends Client {
   finish(): Promise<{ readonly result: Result; readonly served: readonly Request[] }>;
 }
 
-export type Env = Readonly<Record<string, string>>;
+type Env = Readonly<Record<string, string>>;
 
 export interface Machine {
   readonly directory: string;
@@ -69,12 +77,18 @@ export interface Machine {
   slotOf(client: { readonly pid: number }): Promise<HighStatus | BestEffortStatus | undefined>;
   /** The same, when it must be a best-effort client with a slot. */
   bestEffortOf(client: { readonly pid: number }): Promise<BestEffortStatus>;
-  /** What the agent and its clients share; there is one GPU. */
+  /** What the agent and its clients share; there is one GPU. Throws before its first client came. */
   region(): SharedRegion;
 }
 
 /** The command as the first words of another command line. */
 export const cotenantItself = [process.execPath, command] as const;
+
+/** A program whose GPU work is never looked at until the file is there. */
+export const openBurst = (file: string): readonly string[] => [
+  process.execPath,
+  ...["--import", "tsx", fileURLToPath(new URL("./open-burst.ts", import.meta.url)), file],
+];
 
 /** A directory, no agent yet. `env` is everybody's. */
 export function emptyMachine(env: Env = {}): Machine {
@@ -100,6 +114,7 @@ export function emptyMachine(env: Env = {}): Machine {
   const run: Machine["run"] = (kind, program, own) =>
     start(["run", "--class", kind, "--", ...program], own);
   let loads = 0;
+  let mapped: SharedRegion | undefined;
 
   const machine: Machine = {
     directory,
@@ -141,7 +156,8 @@ export function emptyMachine(env: Env = {}): Machine {
     region() {
       const [path] = openFilesOf(machine.agent().pid, REGION_LINK);
       if (!path) throw new Error("the agent serves no GPU yet");
-      return new SharedRegion(openSync(path, "r+"));
+      if (mapped?.inode !== statSync(path).ino) mapped = new SharedRegion(openSync(path, "r+"));
+      return mapped;
     },
   };
   return machine;
@@ -152,6 +168,13 @@ export async function startMachine(env?: Env, ...args: string[]): Promise<Machin
   const machine = emptyMachine(env);
   await machine.up(...args);
   return machine;
+}
+
+/** Goes away with the test. */
+export function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), "cotenant-e2e-"));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
 }
 
 /** Looks again until it holds; for what crosses processes and has no promise. */
@@ -234,13 +257,14 @@ const withoutOurs = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
     Object.entries(env).filter(([name]) => !/^(COTENANT_|LD_PRELOAD|CUDA_)/.test(name)),
   );
 
-/** Whoever was started with this run directory, the agent and grandchildren included. */
+/** Whoever was started with this run directory or one in it, the agent and grandchildren included. */
 function processesOf(directory: string): readonly number[] {
   const setting = `COTENANT_DIR=${directory}`;
   const pids = readdirSync("/proc").map(Number).filter(Number.isInteger);
   return pids.filter((pid) => {
     try {
-      return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").includes(setting);
+      const settings = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+      return settings.some((one) => one === setting || one.startsWith(`${setting}/`));
     } catch {
       return false; // gone, or somebody else's
     }

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { busyService, training } from "./faults.ts";
-import { cotenantItself, eventually, startMachine } from "./machine.ts";
+import { cotenantItself, eventually, openBurst, startMachine } from "./machine.ts";
 
 const shell = (script: string) => ["sh", "-c", script];
 const load = `${cotenantItself.join(" ")} load`;
@@ -74,21 +74,16 @@ test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
   },
 );
 
-test("SIGTERM ends a client that does not care for it, though its work is parked", async () => {
+test("SIGTERM ends a program that has no handler for it, though its work is parked", async () => {
   const machine = await startMachine();
   const high = machine.load("high", busyService);
   await high.serving;
-  // The shell takes no notice of the signal; the load is what is asked to end.
-  const parked = machine.load("best-effort", training);
-  await eventually("it is held", async () => {
-    return (
-      (await machine.slotOf(parked)) !== undefined &&
-      machine.region().memory.holds.hold.get(0) === 1
-    );
-  });
+  const never = `${machine.directory}/never`;
+  const parked = machine.run("best-effort", openBurst(never));
+  const { activity, holds } = machine.region().memory;
+  await eventually("it is parked", () => holds.hold.get(0) === 1 && (activity.waiting & 1) === 1);
   parked.signal("SIGTERM");
-  const { signal, status } = await parked.ended;
-  expect(signal ?? status).toSatisfy((end) => end === "SIGTERM" || end === 0);
+  expect(await parked.ended).toMatchObject({ status: null, signal: "SIGTERM" });
   expect((await high.finish()).result.requests).toBeGreaterThan(0);
 });
 

@@ -1,10 +1,7 @@
 // A high client may itself wait for a best-effort one; then holding that one for ever would be a deadlock.
 import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { cotenantItself, eventually, startMachine } from "./machine.ts";
-
-const openBurst = fileURLToPath(new URL("./open-burst.ts", import.meta.url));
+import { cotenantItself, eventually, openBurst, startMachine } from "./machine.ts";
 
 /** As much as is needed to tell that GPU work of its went through. */
 const oneIteration =
@@ -13,7 +10,7 @@ const oneIteration =
 test("a high client that waits for a best-effort one gets what it waits for, at a trickle", async () => {
   const machine = await startMachine();
   const file = `${machine.directory}/done`;
-  const high = machine.run("high", [process.execPath, "--import", "tsx", openBurst, file]);
+  const high = machine.run("high", openBurst(file));
   await high.said("waiting");
   const { activity } = machine.region().memory;
   await eventually("its burst is open", () => activity.active !== 0);

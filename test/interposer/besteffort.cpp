@@ -221,6 +221,32 @@ void resume_delay() {
   expect(client.slot().trickles.load() == 0, "it was not the trickle");
 }
 
+// The rule of Orion: beside a request only what is small enough, launch by launch.
+void small_kernels_run_beside_a_request() {
+  BestEffort client;
+  auto& settings = client.agent.region().settings;
+  settings.submission = 1;
+  settings.whenActive = 1;
+  settings.smLimit = 20;
+  settings.maxKernelUs = 500;
+  settings.activeAheadUs = 1'000;
+  CUstream stream = make_stream();
+  Word word;
+  for (int i = 0; i < 8; ++i) {
+    client.program.run_us(50, stream, 8);
+    OK(cuda().cuStreamSynchronize(stream));
+  }
+  client.request_begins();
+  client.program.run_us(50, stream, 8);
+  OK(cuda().cuStreamSynchronize(stream));
+  expect(client.slot().trickles.load() == 0, "a kernel of few SMs runs beside the request");
+  const std::uint64_t before = now_ms();
+  client.program.run_us(50, stream, 1'000'000);
+  expect(now_ms() - before >= 200, "one that needs them all waits, until the trickle");
+  client.request_ends();
+  OK(cuda().cuStreamSynchronize(stream));
+}
+
 void durations_are_learned() {
   BestEffort client;
   CUstream stream = make_stream();
@@ -375,6 +401,7 @@ constexpr Case kCases[] = {
     {"launch-by-launch gating holds the calling thread", launch_by_launch},
     {"streams that nobody waits for do not stall the others", abandoned_streams_do_not_stall},
     {"after a request the resume delay is kept, and no more", resume_delay},
+    {"small kernels run beside a request where the rules allow it", small_kernels_run_beside_a_request},
     {"durations are learned from a few launches", durations_are_learned},
     {"without high clients nothing is held", without_high_clients_nothing_is_held},
     {"without an agent work runs at a trickle", without_an_agent_it_crawls},

@@ -62,6 +62,12 @@ inline Cuda& cuda() {
 
 #define OK(call) harness::expect((call) == CUDA_SUCCESS, #call " succeeds")
 
+// The test runner gives each case a directory and removes it afterwards.
+inline std::string socket_path() {
+  const char* directory = getenv("COTENANT_SOFTGPU_DIR");
+  return std::string(directory ? directory : "/tmp") + "/agent-" + std::to_string(getpid()) + ".sock";
+}
+
 // Serves one region to the clients of this process, with the rules of the strict policy.
 class Agent {
  public:
@@ -85,7 +91,7 @@ class Agent {
     region_->header.version = cotenant::protocol::VERSION;
     region_->header.size = sizeof(Region);
     region_->header.magic = cotenant::protocol::MAGIC;
-    path_ = "/tmp/cotenant-test-" + std::to_string(getpid()) + ".sock";
+    path_ = socket_path();
     unlink(path_.c_str());
     listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_un address{};
@@ -95,7 +101,6 @@ class Agent {
       fail("cannot listen");
     std::thread([this] { serve(); }).detach();
   }
-  ~Agent() { unlink(path_.c_str()); }
 
   void become(const char* client_class, const char* memory = "0") const {
     setenv("COTENANT_CLASS", client_class, 1);

@@ -1,4 +1,6 @@
 // A high client: when it is busy, and when it is not.
+#include <algorithm>
+
 #include "harness.h"
 
 using namespace harness;
@@ -248,6 +250,25 @@ void host_function() {
   high.idle("once a host function behind the work has run");
 }
 
+void kernel_need_is_published() {
+  High high;
+  CUstream stream = make_stream();
+  auto& published = high.agent.region().activity.highKernel;
+  high.program.run_us(10, stream, 8);
+  expect(published.load() == 0, "nothing is published unless the policy asks");
+  high.agent.region().settings.wantKernels = 1;
+  int per_sm = 0;
+  OK(cuda().cuOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, high.program.spin, 128, 0));
+  const auto fit = static_cast<unsigned>(per_sm);
+  for (const unsigned blocks : {1u, fit, fit + 1, 1'000'000u}) {
+    high.program.run_us(10, stream, blocks);
+    const unsigned needed = std::min((blocks + fit - 1) / fit, 132u);
+    expect(published.load() == needed, std::to_string(blocks) + " blocks need " + std::to_string(needed) + " SMs, not " +
+                                           std::to_string(published.load()));
+  }
+  OK(cuda().cuStreamSynchronize(stream));
+}
+
 // The agent is one connection; its region may be damaged at any time.
 void noise_in_memory() {
   High high;
@@ -266,7 +287,7 @@ void noise_in_memory() {
 
 void agent_that_never_answers() {
   // A socket that accepts and stays silent.
-  const std::string path = "/tmp/cotenant-mute-" + std::to_string(getpid()) + ".sock";
+  const std::string path = socket_path();
   const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -308,6 +329,7 @@ constexpr Case kCases[] = {
     {"per-thread default streams are told apart by thread", per_thread_streams},
     {"a stream that waited for another's event shows both complete", joined_streams},
     {"a host function shows completion of what is before it", host_function},
+    {"the SM need of the latest kernel is published when the policy asks", kernel_need_is_published},
     {"noise in shared memory never stops a high client", noise_in_memory},
     {"a high client starts though the agent never answers", agent_that_never_answers},
     {"a high client that finds no slot runs all the same", refused_high_client_runs},

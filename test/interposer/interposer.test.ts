@@ -11,7 +11,7 @@ const directory = mkdtempSync(join(tmpdir(), "cotenant-interposer-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const env = {
-  PATH: process.env["PATH"] ?? "",
+  PATH: process.env.PATH ?? "",
   LD_LIBRARY_PATH: `${build}/softgpu`,
   COTENANT_SOFTGPU: "devices=2",
 };

@@ -1,0 +1,31 @@
+// What a gate decision and a launch may cost, in instructions: a quarter above what was counted with
+// g++ 12 (bench/results), so that a list walked on every launch or a string compared is noticed here.
+import { expect, test } from "vitest";
+import { countInstructions, hasValgrind, type Part } from "../../bench/cost/instructions.ts";
+import { bystanderMemory } from "../../bench/cost/processes.ts";
+
+const atMost: Record<Part, number> = {
+  "gate decision": 260,
+  "- reading the rules": 165,
+  "- release": 19,
+  "- admit": 35,
+  "- closes": 26,
+  "high launch in a burst": 355,
+  "high burst, first launch and wait": 1140,
+  "best-effort launch in a chunk": 800,
+  "best-effort launch with a border": 1370,
+  "best-effort launch, no high client": 535,
+};
+
+const valgrind = hasValgrind();
+if (!valgrind) console.warn("SKIPPED: no instructions are counted, because valgrind is missing.");
+
+test.skipIf(!valgrind)("decisions and launches keep to their instructions", async () => {
+  const counts = await countInstructions();
+  for (const [part, count] of Object.entries(counts))
+    expect.soft(count, part).toBeLessThanOrEqual(atMost[part as Part]);
+});
+
+test("a process that never asks for the driver stays as small as it was", () => {
+  expect(bystanderMemory()).toBeLessThan(0.5);
+});
