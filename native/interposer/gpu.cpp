@@ -1,5 +1,7 @@
 #include "interposer/gpu.h"
 
+#include <pthread.h>
+
 #include <cstring>
 #include <new>
 
@@ -29,6 +31,7 @@ std::atomic<std::uint32_t> contexts_used{0};
 std::atomic<std::uint32_t> streams_used{0};
 std::atomic<std::uint32_t> unhooked{0};
 Spin growing;
+pthread_mutex_t attaching = PTHREAD_MUTEX_INITIALIZER;
 
 thread_local Stream* latest = nullptr;
 thread_local std::uintptr_t latest_key = 0;
@@ -148,6 +151,15 @@ CUresult attach_gpu(Gpu& gpu) noexcept {
   return CUDA_SUCCESS;
 }
 
+// Null when there are more GPUs than we keep books on; such a one is left alone.
+Gpu* add_gpu(CUdevice device) noexcept {
+  const std::uint32_t index = gpus_used.load(std::memory_order_relaxed);
+  if (index == kGpus) return nullptr;
+  gpus[index].identity = identify(device);
+  gpus_used.store(index + 1, std::memory_order_release);
+  return &gpus[index];
+}
+
 Context* add_context(CUcontext handle, Gpu& gpu) noexcept {
   Locked lock(growing);
   if (Context* known = context_of(handle)) {
@@ -221,21 +233,18 @@ CUresult may_use(CUdevice device) noexcept {
 }
 
 CUresult context_made(CUcontext handle, CUdevice device) noexcept {
+  // Saying hello takes a moment; two threads that make the first context together must not both do it,
+  // and neither may go on as if nobody had to be asked.
+  pthread_mutex_lock(&attaching);
   Gpu* gpu = gpu_of_device(device);
-  if (!gpu) {
-    const GpuIdentity identity = identify(device);
-    {
-      Locked lock(growing);
-      const std::uint32_t index = gpus_used.load(std::memory_order_relaxed);
-      gpu = gpu_of_device(device);
-      if (gpu || index == kGpus) return CUDA_SUCCESS;  // another thread was faster, and attaches it
-      gpu = &gpus[index];
-      gpu->identity = identity;
-      gpus_used.store(index + 1, std::memory_order_release);
-    }
-    if (const CUresult refused = attach_gpu(*gpu); refused != CUDA_SUCCESS) return refused;
-    start_keeper();
-  }
+  const bool first = !gpu;
+  if (first) gpu = add_gpu(device);
+  // A best-effort client that was refused asks again: without a slot it gets no context.
+  const bool ask = gpu && (first || (role() == Role::kBestEffort && !gpu->link.load(std::memory_order_relaxed)));
+  const CUresult result = ask ? attach_gpu(*gpu) : CUDA_SUCCESS;
+  pthread_mutex_unlock(&attaching);
+  if (result != CUDA_SUCCESS || !gpu) return result;
+  start_keeper();
   add_context(handle, *gpu);
   return CUDA_SUCCESS;
 }
@@ -281,6 +290,7 @@ void forget_gpus() noexcept {
   streams_used.store(0, std::memory_order_relaxed);
   latest = nullptr;
   growing.unlock();
+  pthread_mutex_init(&attaching, nullptr);  // a thread of the parent may have held it
   forget_keeper();
 }
 

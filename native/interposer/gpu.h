@@ -18,6 +18,7 @@ struct Context;
 struct Gpu {
   GpuIdentity identity{};
   std::atomic<Link*> link{nullptr};
+  std::uint64_t knocked{0};  // the helper thread's: when it last asked for an agent
   HighGpu high;
   BestEffortGpu best_effort;
 };

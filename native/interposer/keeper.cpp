@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::uint32_t kLatestUs = 10'000;
 constexpr std::uint64_t kLinkEveryNs = 200'000'000;
+constexpr std::uint64_t kKnockEveryNs = 1'000'000'000;  // where no agent has ever answered, or none had a slot
 
 std::atomic<bool> started{false};
 
@@ -38,6 +39,9 @@ void keep_link(Gpu& gpu) noexcept {
     bool other_region = false;
     if (reattach(*link, gpu.identity, other_region) || !other_region) return;
   }
+  const std::uint64_t now = now_ns();
+  if ((!link || !link->attached) && now - gpu.knocked < kKnockEveryNs) return;
+  gpu.knocked = now;
   const Attachment again = attach(gpu.identity);
   if (again.outcome == AttachOutcome::kAttached) adopt(gpu, again.link);
 }

@@ -318,6 +318,10 @@ void refused_by_the_agent() {
   CUcontext context = nullptr;
   OK(cuda().cuInit(0));
   expect(cuda().cuDevicePrimaryCtxRetain(&context, 0) == CUDA_ERROR_NOT_PERMITTED, "no slot, no GPU");
+  expect(cuda().cuDevicePrimaryCtxRetain(&context, 0) == CUDA_ERROR_NOT_PERMITTED, "nor at the second try");
+  agent.status = cotenant::protocol::WelcomeStatus::kOk;
+  OK(cuda().cuDevicePrimaryCtxRetain(&context, 0));
+  expect(agent.region().bestEffort[0].state.load() == 1, "once there is room it attaches");
 }
 
 void noise_in_memory() {
