@@ -68,7 +68,6 @@ void* run(void*) {
 
 void start_keeper() noexcept {
   if (started.exchange(true)) return;
-  watch_for_leaving();
   pthread_attr_t attributes;
   sigset_t all;
   sigset_t before;
@@ -78,13 +77,17 @@ void start_keeper() noexcept {
   pthread_attr_setstacksize(&attributes, 128 << 10);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // the application's signals are its own threads' affair
   pthread_t thread;
-  if (pthread_create(&thread, &attributes, run, nullptr) != 0) started.store(false);
+  const bool running = pthread_create(&thread, &attributes, run, nullptr) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
+  if (running) watch_for_leaving();
+  else started.store(false);
 }
 
 bool keeper_runs() noexcept { return started.load(std::memory_order_relaxed); }
 
-void forget_keeper() noexcept { started.store(false); }
+void forget_keeper() noexcept {
+  if (started.exchange(false)) stop_watching();
+}
 
 }  // namespace cotenant

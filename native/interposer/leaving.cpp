@@ -34,6 +34,13 @@ bool still_watching(int signal) noexcept {
   return sigaction(signal, nullptr, &now) == 0 && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == note;
 }
 
+void restore(int signal) noexcept {
+  if (!still_watching(signal)) return;
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  sigaction(signal, &standard, nullptr);
+}
+
 bool drained() noexcept {
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
     Stream& stream = stream_at(i);
@@ -63,6 +70,11 @@ void watch_for_leaving() noexcept {
   watch(SIGINT);
 }
 
+void stop_watching() noexcept {
+  for (const int signal : {SIGTERM, SIGINT}) restore(signal);
+  noted.store(0, std::memory_order_relaxed);
+}
+
 int leaving_signal() noexcept { return noted.load(std::memory_order_relaxed); }
 
 void leave(int signal) noexcept {
@@ -77,9 +89,7 @@ void leave(int signal) noexcept {
       if (role() == Role::kBestEffort) static_cast<void>(best_effort_tick(gpu_at(i), now_ns()));
     nap_us(1000);
   }
-  struct sigaction standard {};
-  standard.sa_handler = SIG_DFL;
-  sigaction(signal, &standard, nullptr);
+  restore(signal);
   sigset_t only;
   sigemptyset(&only);
   sigaddset(&only, signal);

@@ -5,7 +5,9 @@
 
 namespace cotenant {
 
+// Only while the helper thread runs: a signal that nobody carries out would be lost.
 void watch_for_leaving() noexcept;
+void stop_watching() noexcept;
 [[nodiscard]] int leaving_signal() noexcept;  // 0: none
 void leave(int signal) noexcept;
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "interposer/gpu.h"
+#include "interposer/quota.h"
 #include "interposer/spin.h"
 
 namespace cotenant {
@@ -16,7 +17,10 @@ Environment env;
 Spin deciding;
 
 // A child of fork has the parent's mappings and descriptors but is not the client: it lets go of all.
-void in_child() { forget_gpus(); }
+void in_child() {
+  forget_gpus();
+  quota_forget();
+}
 
 }  // namespace
 

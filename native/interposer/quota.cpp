@@ -108,6 +108,13 @@ void quota_release(std::uint64_t handle) noexcept {
   publish();
 }
 
+void quota_forget() noexcept {
+  pthread_mutex_init(&mutex, nullptr);
+  entries = nullptr;  // a thread of the parent may have been growing it
+  capacity = count = 0;
+  used.store(0, std::memory_order_relaxed);
+}
+
 bool quota_view(std::uint64_t& free_bytes, std::uint64_t& total_bytes) noexcept {
   const std::uint64_t quota = environment().memory_quota;
   if (!quota_counts() || quota == 0) return false;

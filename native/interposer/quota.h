@@ -19,6 +19,9 @@ void quota_unreserve(std::uint64_t bytes) noexcept;
 void quota_charge(std::uint64_t handle, std::uint64_t bytes) noexcept;
 void quota_release(std::uint64_t handle) noexcept;
 
+// In a forked child: nothing is allocated, and a lock of the parent's threads means nothing.
+void quota_forget() noexcept;
+
 // What the client is told instead of the device's own figures. False: tell it those.
 [[nodiscard]] bool quota_view(std::uint64_t& free_bytes, std::uint64_t& total_bytes) noexcept;
 

@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <sys/wait.h>
 
+#include <csignal>
+
 #include "harness.h"
 
 using namespace harness;
@@ -126,6 +128,21 @@ void fork_lets_go() {
   expect(agent.region().high[0].bursts.load() == bursts + 1, "the parent goes on as before");
 }
 
+// A data loader's worker, say: it has no helper thread that could carry out a noted signal.
+void forked_child_dies_of_a_signal() {
+  Agent agent;
+  agent.become("high");
+  Program program;
+  const pid_t child = fork();
+  if (child == 0)
+    for (;;) pause();
+  sleep_ms(50);
+  kill(child, SIGTERM);
+  int status = 0;
+  eventually([&] { return waitpid(child, &status, WNOHANG) == child; }, "SIGTERM ends a forked child");
+  expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM, "with the signal's own status");
+}
+
 void fork_before_cuda_attaches_by_itself() {
   Agent agent;
   agent.become("high");
@@ -160,6 +177,7 @@ constexpr Case kCases[] = {
     {"the kill switch gives the driver's own functions", the_kill_switch},
     {"a process that never calls CUDA is left alone", a_process_without_cuda_is_left_alone},
     {"a forked child lets go of its parent's slot", fork_lets_go},
+    {"a forked child dies of SIGTERM at once", forked_child_dies_of_a_signal},
     {"a child forked before CUDA attaches by itself", fork_before_cuda_attaches_by_itself},
     {"a high client on two GPUs has a slot on each", two_gpus_two_slots},
 };
