@@ -73,7 +73,7 @@ void mark_open_lanes(const Gpu& gpu, const Link& link) noexcept {
   if (real().cuCtxGetCurrent(&current) != CUDA_SUCCESS) return;
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
     Stream& stream = stream_at(i);
-    if (stream.context->gpu != &gpu || stream.key.load(std::memory_order_relaxed) == 0) continue;
+    if (stream.context->gpu != &gpu || stream.gone.load(std::memory_order_relaxed)) continue;
     // The special handles mean the current context's and the calling thread's streams.
     const bool reachable = !is_special(stream) || (own_special(stream) && stream.context->handle.load() == current);
     if (reachable && stream.lane.open.load(std::memory_order_relaxed)) put_border(stream, link, Border::kMarkOnly);

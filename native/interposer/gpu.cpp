@@ -15,96 +15,14 @@ using namespace cu;
 
 constexpr std::uint32_t kGpus = 16;
 constexpr std::uint32_t kContexts = 64;
-constexpr std::uint32_t kTable = 4096;  // open addressing over streams; a power of two
-
-// Handles 0 to 2 have a meaning; per-thread streams are told apart by the address of a thread's own byte.
-constexpr std::uintptr_t kLegacyKey = 1;
-thread_local char own_thread;
-
 // Megabytes, of which a process must touch only what it uses: no code may run to make them.
 __constinit Gpu gpus[kGpus];
 __constinit Context contexts[kContexts];
-__constinit Stream streams[kStreams];
-std::atomic<Stream*> table[kTable];
 std::atomic<std::uint32_t> gpus_used{0};
 std::atomic<std::uint32_t> contexts_used{0};
-std::atomic<std::uint32_t> streams_used{0};
 std::atomic<std::uint32_t> unhooked{0};
 Spin growing;
 pthread_mutex_t attaching = PTHREAD_MUTEX_INITIALIZER;
-
-thread_local Stream* latest = nullptr;
-thread_local std::uintptr_t latest_key = 0;
-thread_local CUcontext latest_context = nullptr;
-
-std::uint32_t slot_of(std::uintptr_t key, const Context* context) noexcept {
-  const std::uint64_t mixed = (key ^ reinterpret_cast<std::uintptr_t>(context)) * 0x9e3779b97f4a7c15ull;
-  return static_cast<std::uint32_t>(mixed >> 40) & (kTable - 1);
-}
-
-Stream* look_up(std::uintptr_t key, const Context* context) noexcept {
-  for (std::uint32_t i = slot_of(key, context), tries = 0; tries < kTable; i = (i + 1) & (kTable - 1), ++tries) {
-    Stream* found = table[i].load(std::memory_order_acquire);
-    if (!found) return nullptr;
-    if (found->key.load(std::memory_order_relaxed) == key && (!context || found->context == context)) return found;
-  }
-  return nullptr;
-}
-
-// Real handles are unique in the process: they hash and compare without their context.
-Stream* add(std::uintptr_t key, CUstream handle, Context& context, bool special, bool blocking) noexcept {
-  const Context* hashed = special ? &context : nullptr;
-  Locked lock(growing);
-  if (Stream* found = look_up(key, hashed)) return found;
-  const std::uint32_t index = streams_used.load(std::memory_order_relaxed);
-  if (index == kStreams) return nullptr;
-  Stream& stream = streams[index];
-  stream.handle = handle;
-  stream.context = &context;
-  stream.blocking = blocking;
-  stream.index = index;
-  stream.key.store(key, std::memory_order_relaxed);
-  streams_used.store(index + 1, std::memory_order_release);
-  if (blocking) context.blocking_streams.fetch_add(1, std::memory_order_relaxed);
-  std::uint32_t at = slot_of(key, hashed);
-  while (table[at].load(std::memory_order_relaxed)) at = (at + 1) & (kTable - 1);
-  table[at].store(&stream, std::memory_order_release);
-  return &stream;
-}
-
-Stream* special_stream(std::uintptr_t key, CUstream handle) noexcept {
-  CUcontext current = nullptr;
-  if (real().cuCtxGetCurrent(&current) != CUDA_SUCCESS || !current) return nullptr;
-  if (latest && latest_key == key && latest_context == current) return latest;
-  Context* context = current_context();
-  if (!context) return nullptr;
-  Stream* found = look_up(key, context);
-  if (!found) found = add(key, handle, *context, true, true);
-  if (found && key == kLegacyKey) context->legacy.store(found, std::memory_order_release);
-  latest = found;
-  latest_key = key;
-  latest_context = current;
-  return found;
-}
-
-Stream* real_stream(CUstream handle) noexcept {
-  const auto key = reinterpret_cast<std::uintptr_t>(handle);
-  if (latest && latest_key == key && latest->key.load(std::memory_order_relaxed) == key) return latest;
-  Stream* found = look_up(key, nullptr);
-  if (!found) {
-    CUcontext owner = nullptr;
-    unsigned flags = 0;
-    if (real().cuStreamGetCtx(handle, &owner) != CUDA_SUCCESS) return nullptr;
-    Context* context = context_of(owner);
-    if (!context) context = current_context();
-    if (!context || real().cuStreamGetFlags(handle, &flags) != CUDA_SUCCESS) return nullptr;
-    found = add(key, handle, *context, false, (flags & CU_STREAM_NON_BLOCKING) == 0);
-  }
-  latest = found;
-  latest_key = key;
-  latest_context = nullptr;
-  return found;
-}
 
 Gpu* gpu_of_device(CUdevice device) noexcept {
   for (std::uint32_t i = 0; i < gpus_used.load(std::memory_order_acquire); ++i)
@@ -176,37 +94,6 @@ Context* add_context(CUcontext handle, Gpu& gpu) noexcept {
 
 }  // namespace
 
-Stream* stream_of(CUstream handle, NullStream meaning) noexcept {
-  const auto value = reinterpret_cast<std::uintptr_t>(handle);
-  if (value > 2) return real_stream(handle);
-  const bool per_thread = value == 2 || (value == 0 && meaning == NullStream::kPerThread);
-  return per_thread ? special_stream(reinterpret_cast<std::uintptr_t>(&own_thread), stream_per_thread())
-                    : special_stream(kLegacyKey, stream_legacy());
-}
-
-Stream* legacy_stream() noexcept { return special_stream(kLegacyKey, stream_legacy()); }
-
-bool is_special(const Stream& stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream.handle) <= 2; }
-
-bool own_special(const Stream& stream) noexcept {
-  const std::uintptr_t key = stream.key.load(std::memory_order_relaxed);
-  return key == kLegacyKey || key == reinterpret_cast<std::uintptr_t>(&own_thread);
-}
-
-std::uint32_t stream_count() noexcept { return streams_used.load(std::memory_order_acquire); }
-Stream& stream_at(std::uint32_t index) noexcept { return streams[index]; }
-
-void forget_stream(CUstream handle) noexcept {
-  const auto key = reinterpret_cast<std::uintptr_t>(handle);
-  Stream* found = key > 2 ? look_up(key, nullptr) : nullptr;
-  if (!found) return;
-  // The entry stays in its place under a key that no handle has, so that the chain of the table holds.
-  high_observe(*found, found->high.begun.load(std::memory_order_relaxed));
-  best_effort_drained(*found);
-  if (found->blocking) found->context->blocking_streams.fetch_sub(1, std::memory_order_relaxed);
-  found->key.store(0, std::memory_order_relaxed);
-}
-
 Context* context_of(CUcontext handle) noexcept {
   for (std::uint32_t i = 0; i < contexts_used.load(std::memory_order_acquire); ++i)
     if (contexts[i].handle.load(std::memory_order_relaxed) == handle) return &contexts[i];
@@ -255,8 +142,7 @@ void context_ends(CUcontext handle) noexcept {
   if (const Link* link = context->gpu->link.load(std::memory_order_acquire); link && role() == Role::kBestEffort)
     best_effort_open(*link);  // destroying waits for what is parked
   for (std::uint32_t i = 0; i < stream_count(); ++i)
-    if (streams[i].context == context && streams[i].key.load(std::memory_order_relaxed) > 2)
-      forget_stream(streams[i].handle);
+    if (stream_at(i).context == context && !is_special(stream_at(i))) forget_stream(stream_at(i).handle);
   context->mapping.of.store(nullptr, std::memory_order_release);
   context->tail_page.store(nullptr, std::memory_order_release);
 }
@@ -283,12 +169,9 @@ void forget_gpus() noexcept {
     new (&gpus[i]) Gpu{};
   }
   for (std::uint32_t i = 0; i < contexts_used.load(std::memory_order_relaxed); ++i) new (&contexts[i]) Context{};
-  for (std::uint32_t i = 0; i < streams_used.load(std::memory_order_relaxed); ++i) new (&streams[i]) Stream{};
-  for (auto& entry : table) entry.store(nullptr, std::memory_order_relaxed);
+  forget_streams();
   gpus_used.store(0, std::memory_order_relaxed);
   contexts_used.store(0, std::memory_order_relaxed);
-  streams_used.store(0, std::memory_order_relaxed);
-  latest = nullptr;
   growing.unlock();
   pthread_mutex_init(&attaching, nullptr);  // a thread of the parent may have held it
   forget_keeper();

@@ -23,10 +23,11 @@ struct Gpu {
   BestEffortGpu best_effort;
 };
 
-// One stream of one context. The two special handles and the NULL stream are streams too: `key` is the
+// streams.cpp. One stream of one context. The two special handles and the NULL stream are streams too: `key` is the
 // driver's handle, or one of the special values with the thread it belongs to.
 struct Stream {
   std::atomic<std::uintptr_t> key{0};
+  std::atomic<bool> gone{false};  // destroyed; the entry waits for another stream
   cu::CUstream handle{nullptr};  // what calls of ours are given
   Context* context{nullptr};
   bool blocking{false};  // ordered with the legacy stream
@@ -55,9 +56,6 @@ enum class NullStream { kLegacy, kPerThread };
 // passes without being looked at.
 [[nodiscard]] Stream* stream_of(cu::CUstream handle, NullStream meaning) noexcept;
 
-// The current context's legacy stream, or null.
-[[nodiscard]] Stream* legacy_stream() noexcept;
-
 // Whether a stream's handle is one of the special values, and if so whether the calling thread means this
 // stream by it (in the right context).
 [[nodiscard]] bool is_special(const Stream& stream) noexcept;
@@ -67,8 +65,9 @@ enum class NullStream { kLegacy, kPerThread };
 [[nodiscard]] std::uint32_t stream_count() noexcept;
 [[nodiscard]] Stream& stream_at(std::uint32_t index) noexcept;
 
-// The driver destroyed this handle; it may come back as another stream.
+// The driver is about to destroy this handle; it may come back as another stream.
 void forget_stream(cu::CUstream handle) noexcept;
+void forget_streams() noexcept;  // in a forked child
 
 [[nodiscard]] Context* context_of(cu::CUcontext handle) noexcept;  // null when not seen
 [[nodiscard]] Context* current_context() noexcept;

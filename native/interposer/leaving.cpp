@@ -44,7 +44,7 @@ void restore(int signal) noexcept {
 bool drained() noexcept {
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
     Stream& stream = stream_at(i);
-    if (stream.key.load(std::memory_order_relaxed) <= 2) continue;  // gone, or a special one: below
+    if (stream.gone.load(std::memory_order_relaxed) || is_special(stream)) continue;  // special ones: below
     if (real().cuStreamQuery(stream.handle) == cu::CUDA_ERROR_NOT_READY) return false;
   }
   return true;

@@ -250,6 +250,31 @@ void host_function() {
   high.idle("once a host function behind the work has run");
 }
 
+// A server that makes a stream for each request, for years.
+void streams_come_and_go() {
+  High high;
+  std::uint64_t requests = 0;
+  for (int round = 0; round < 6; ++round) {
+    std::vector<CUstream> streams(900);
+    // Some stay for a while, so that handles are not always the same ones.
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+      streams[i] = make_stream(i % 3 ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT);
+      if (i % 2) continue;
+      OK(cuda().cuStreamDestroy_v2(streams[i]));
+      streams[i] = make_stream();
+    }
+    for (CUstream stream : streams) {
+      high.program.run_us(1, stream, 1);
+      high.busy("on every stream, however many there have been");
+      OK(cuda().cuStreamSynchronize(stream));
+      high.idle("after each");
+      ++requests;
+    }
+    for (CUstream stream : streams) OK(cuda().cuStreamDestroy_v2(stream));
+  }
+  expect(high.bursts() == requests, "every request was a burst");
+}
+
 void kernel_need_is_published() {
   High high;
   CUstream stream = make_stream();
@@ -329,6 +354,7 @@ constexpr Case kCases[] = {
     {"per-thread default streams are told apart by thread", per_thread_streams},
     {"a stream that waited for another's event shows both complete", joined_streams},
     {"a host function shows completion of what is before it", host_function},
+    {"a new stream for each request, thousands of times, is seen every time", streams_come_and_go},
     {"the SM need of the latest kernel is published when the policy asks", kernel_need_is_published},
     {"noise in shared memory never stops a high client", noise_in_memory},
     {"a high client starts though the agent never answers", agent_that_never_answers},
