@@ -163,12 +163,14 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   Lane& lane = stream.lane;
   if (gpu.best_effort.frozen.load(std::memory_order_relaxed)) wait_while_frozen(gpu.best_effort);
 
-  Estimate* estimate = submission.shape ? gpu.best_effort.estimates.find(submission.shape->key()) : nullptr;
+  Estimate* estimate = submission.shape ? gpu.best_effort.estimates.find(*submission.shape) : nullptr;
   const std::uint32_t learned = estimate ? estimate->expected_ns.load(std::memory_order_relaxed) : 0;
-  const bool known = !submission.shape || learned > 0;
+  const bool known = !estimate || learned > 0;
   const auto& settings = region.settings;
   const bool is_gated = gated(region);
-  std::uint64_t expected_ns = submission.shape ? learned : submission.copy_ns;
+  std::uint64_t expected_ns = estimate ? learned : submission.copy_ns;
+  // More kernels than can be kept apart: one of the others is taken to fill a chunk by itself.
+  if (submission.shape && !estimate) expected_ns = std::uint64_t{settings.chunkUs.load(std::memory_order_relaxed)} * 1000;
   if (is_gated) {
     const Rules rules = read_rules(settings);
     if (!known) expected_ns = std::uint64_t{rules.unknown_us} * 1000;

@@ -26,25 +26,29 @@ void add_sample(Estimate& estimate, std::uint32_t ns) noexcept {
 
 }  // namespace
 
-Estimate* Estimates::find(std::uint64_t key) noexcept {
-  if (key == 0) key = 1;
+Estimate* Estimates::find(const LaunchShape& shape) noexcept {
+  if (Estimate* exact = entry(shape.key(), kExact)) return exact;
+  return entry(LaunchShape{shape.function, {}}.key(), kMost);
+}
+
+Estimate* Estimates::entry(std::uint64_t key, std::uint32_t most) noexcept {
   auto at = static_cast<std::uint32_t>((key * 0x9e3779b97f4a7c15ull) >> 48) & (kEntries - 1);
   for (;; at = (at + 1) & (kEntries - 1)) {
-    Estimate& entry = entries_[at];
-    std::uint64_t known = entry.key.load(std::memory_order_acquire);
-    if (known == key) return &entry;
+    Estimate& place = entries_[at];
+    std::uint64_t known = place.key.load(std::memory_order_acquire);
+    if (known == key) return &place;
     if (known != 0) continue;
-    if (used_.load(std::memory_order_relaxed) >= kEntries / 2) return nullptr;
-    if (entry.key.compare_exchange_strong(known, key, std::memory_order_acq_rel)) {
+    if (used_.load(std::memory_order_relaxed) >= most) return nullptr;
+    if (place.key.compare_exchange_strong(known, key, std::memory_order_acq_rel)) {
       used_.fetch_add(1, std::memory_order_relaxed);
-      return &entry;
+      return &place;
     }
-    if (known == key) return &entry;
+    if (known == key) return &place;
   }
 }
 
-void Estimates::forget(std::uint64_t key) noexcept {
-  Estimate* estimate = find(key);
+void Estimates::forget(const LaunchShape& shape) noexcept {
+  Estimate* estimate = entry(shape.key(), 0);
   if (!estimate) return;
   estimate->sightings.store(0, std::memory_order_relaxed);
   estimate->samples.store(0, std::memory_order_relaxed);

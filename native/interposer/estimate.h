@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "driver/abi.h"
+#include "interposer/occupancy.h"
 
 namespace cotenant {
 
@@ -34,11 +35,13 @@ struct Timer {
 
 class Estimates {
  public:
-  // The entry of a key, made at its first sighting; null when the table is full.
-  [[nodiscard]] Estimate* find(std::uint64_t key) noexcept;
+  // What is known of this kernel in this shape; made at its first sighting. A program with thousands of
+  // shapes fills the table: then what is known of the kernel in any shape, and null when even that is too
+  // much to keep.
+  [[nodiscard]] Estimate* find(const LaunchShape& shape) noexcept;
 
-  // What was learned of this key is void.
-  void forget(std::uint64_t key) noexcept;
+  // What was learned of this shape is void.
+  void forget(const LaunchShape& shape) noexcept;
 
   // Begins timing on `stream` if this sighting should be timed; the timer's index, or -1.
   [[nodiscard]] int start(Estimate& estimate, std::uint32_t every, cu::CUstream stream, cu::CUcontext context,
@@ -49,7 +52,12 @@ class Estimates {
   void collect(std::uint64_t activations, bool active, cu::CUcontext context) noexcept;
 
  private:
+  // The entry of a key, made if no more than `most` are taken; null otherwise.
+  [[nodiscard]] Estimate* entry(std::uint64_t key, std::uint32_t most) noexcept;
+
   static constexpr std::uint32_t kEntries = 8192;  // a power of two
+  static constexpr std::uint32_t kExact = kEntries / 2;
+  static constexpr std::uint32_t kMost = kEntries / 8 * 7;
   static constexpr int kTimers = 32;
   Estimate entries_[kEntries];
   Timer timers_[kTimers];

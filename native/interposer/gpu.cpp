@@ -78,18 +78,21 @@ Gpu* add_gpu(CUdevice device) noexcept {
   return &gpus[index];
 }
 
+// The driver may hand out a handle again, and a program may make contexts for ever: entries of ended ones
+// are used again.
 Context* add_context(CUcontext handle, Gpu& gpu) noexcept {
   Locked lock(growing);
-  if (Context* known = context_of(handle)) {
-    known->gpu = &gpu;
-    return known;
-  }
-  const std::uint32_t index = contexts_used.load(std::memory_order_relaxed);
-  if (index == kContexts) return nullptr;
-  contexts[index].gpu = &gpu;
-  contexts[index].handle.store(handle, std::memory_order_release);
-  contexts_used.store(index + 1, std::memory_order_release);
-  return &contexts[index];
+  Context* context = context_of(handle);
+  const std::uint32_t used = contexts_used.load(std::memory_order_relaxed);
+  if (!context && used < kContexts) context = &contexts[used];
+  for (std::uint32_t i = 0; !context && i < used; ++i)
+    if (contexts[i].ended.load(std::memory_order_relaxed)) context = &contexts[i];
+  if (!context) return nullptr;
+  context->gpu = &gpu;
+  context->handle.store(handle, std::memory_order_release);
+  context->ended.store(false, std::memory_order_release);
+  if (context == &contexts[used]) contexts_used.store(used + 1, std::memory_order_release);
+  return context;
 }
 
 }  // namespace
@@ -145,6 +148,7 @@ void context_ends(CUcontext handle) noexcept {
     if (stream_at(i).context == context && !is_special(stream_at(i))) forget_stream(stream_at(i).handle);
   context->mapping.of.store(nullptr, std::memory_order_release);
   context->tail_page.store(nullptr, std::memory_order_release);
+  context->ended.store(true, std::memory_order_release);
 }
 
 void primary_ended(CUdevice device) noexcept {

@@ -38,6 +38,7 @@ struct Stream {
 
 struct Context {
   std::atomic<cu::CUcontext> handle{nullptr};
+  std::atomic<bool> ended{false};  // destroyed; the entry waits for another
   Gpu* gpu{nullptr};
   std::atomic<Stream*> legacy{nullptr};
   std::atomic<std::uint32_t> blocking_streams{0};  // the legacy one included

@@ -180,7 +180,7 @@ template <>
 struct Behaviour<Entry::cuGraphExecDestroy> {
   static cu::CUresult call(cu::CUgraphExec graph) noexcept {
     if (role() == Role::kBestEffort)
-      for (std::uint32_t i = 0; i < gpu_count(); ++i) gpu_at(i).best_effort.estimates.forget(graph_shape(graph).key());
+      for (std::uint32_t i = 0; i < gpu_count(); ++i) gpu_at(i).best_effort.estimates.forget(graph_shape(graph));
     return driver_call<Entry::cuGraphExecDestroy>(graph);
   }
 };

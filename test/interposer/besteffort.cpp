@@ -221,6 +221,22 @@ void resume_delay() {
   expect(client.slot().trickles.load() == 0, "it was not the trickle");
 }
 
+// Dynamic shapes: more of them than are kept apart.
+void thousands_of_shapes() {
+  BestEffort client;
+  CUstream stream = make_stream();
+  const auto launch = [&](unsigned from, unsigned to) {
+    for (unsigned blocks = from; blocks < to; ++blocks) client.program.run_us(2, stream, blocks);
+    OK(cuda().cuStreamSynchronize(stream));
+  };
+  launch(1, 4'500);
+  launch(4'500, 4'600);  // by now the kernel is known in no particular shape
+  const std::uint64_t before = client.slot().unknownLaunches.load();
+  launch(4'600, 5'600);
+  const std::uint64_t unknown = client.slot().unknownLaunches.load() - before;
+  expect(unknown == 0, "a kernel in its 5,000th shape is not unknown, but " + std::to_string(unknown) + " launches were");
+}
+
 // The rule of Orion: beside a request only what is small enough, launch by launch.
 void small_kernels_run_beside_a_request() {
   BestEffort client;
@@ -228,7 +244,7 @@ void small_kernels_run_beside_a_request() {
   settings.submission = 1;
   settings.whenActive = 1;
   settings.smLimit = 20;
-  settings.maxKernelUs = 500;
+  settings.maxKernelUs = 100'000;  // size is what is looked at here
   settings.activeAheadUs = 1'000;
   CUstream stream = make_stream();
   Word word;
@@ -405,6 +421,7 @@ constexpr Case kCases[] = {
     {"launch-by-launch gating holds the calling thread", launch_by_launch},
     {"streams that nobody waits for do not stall the others", abandoned_streams_do_not_stall},
     {"after a request the resume delay is kept, and no more", resume_delay},
+    {"a kernel in thousands of shapes does not stay unknown", thousands_of_shapes},
     {"small kernels run beside a request where the rules allow it", small_kernels_run_beside_a_request},
     {"durations are learned from a few launches", durations_are_learned},
     {"without high clients nothing is held", without_high_clients_nothing_is_held},

@@ -275,6 +275,22 @@ void streams_come_and_go() {
   expect(high.bursts() == requests, "every request was a burst");
 }
 
+void contexts_come_and_go() {
+  High high;
+  for (int i = 0; i < 200; ++i) {
+    CUcontext own = nullptr;
+    OK(cuda().cuCtxCreate_v2(&own, 0, 0));
+    CUdeviceptr memory = 0;
+    OK(cuda().cuMemAlloc_v2(&memory, 4096));
+    OK(cuda().cuMemsetD8_v2(memory, 1, 4096));
+    high.busy("after a fill in a context of its own");
+    OK(cuda().cuCtxSynchronize());
+    high.idle("after that context was synchronised");
+    OK(cuda().cuMemFree_v2(memory));
+    OK(cuda().cuCtxDestroy_v2(own));
+  }
+}
+
 void kernel_need_is_published() {
   High high;
   CUstream stream = make_stream();
@@ -355,6 +371,7 @@ constexpr Case kCases[] = {
     {"a stream that waited for another's event shows both complete", joined_streams},
     {"a host function shows completion of what is before it", host_function},
     {"a new stream for each request, thousands of times, is seen every time", streams_come_and_go},
+    {"contexts made and destroyed for ever are seen every time", contexts_come_and_go},
     {"the SM need of the latest kernel is published when the policy asks", kernel_need_is_published},
     {"noise in shared memory never stops a high client", noise_in_memory},
     {"a high client starts though the agent never answers", agent_that_never_answers},
