@@ -1,72 +1,9 @@
-// A best-effort client: held while a request is active, released after, and never for ever. The test
-// plays the high client by setting its bit and the hold words, as native/interposer/high.cpp does.
-#include <csignal>
-#include <sys/wait.h>
-
-#include "harness.h"
+// A best-effort client at work: held while a request is active, released after, and never for ever.
+#include "fixture.h"
 
 using namespace harness;
 
 namespace {
-
-struct BestEffort {
-  Agent agent;
-  struct Role {
-    Role(const Agent& agent, const char* memory) { agent.become("best-effort", memory); }
-  } role;
-  Program program;
-
-  explicit BestEffort(const char* memory = "0") : role(agent, memory) {
-    auto& high = agent.region().high[9];
-    high.pid = static_cast<std::uint32_t>(getpid());
-    high.startTime = start_time();
-    high.state = 1;
-    agent.region().activity.registered.fetch_or(1u << 9);
-  }
-
-  auto& slot() { return agent.region().bestEffort[0]; }
-  void request_begins() {
-    agent.region().activity.active.fetch_or(1u << 9);
-    for (auto& hold : agent.region().holds.hold) hold.store(1);
-  }
-  void request_ends() {
-    agent.region().activity.active.fetch_and(~(1u << 9));
-    agent.region().activity.idleSince.store(0);
-    for (auto& hold : agent.region().holds.hold) hold.store(0);
-  }
-  // Kernels whose durations are already learned, so that chunks are filled as in steady state.
-  void warm(std::uint64_t us, CUstream stream) {
-    for (int i = 0; i < 40; ++i) {
-      program.run_us(us, stream);
-      if (i % 4 == 3) OK(cuda().cuStreamSynchronize(stream));
-    }
-    OK(cuda().cuStreamSynchronize(stream));
-  }
-
- private:
-  static std::uint64_t start_time() {
-    std::FILE* file = std::fopen("/proc/self/stat", "r");
-    char text[1024] = {};
-    if (!file || !std::fgets(text, sizeof text, file)) fail("/proc/self/stat");
-    std::fclose(file);
-    const char* at = std::strrchr(text, ')');
-    for (int field = 2; field < 22; ++field) at = std::strchr(at + 1, ' ');
-    return std::strtoull(at + 1, nullptr, 10);
-  }
-};
-
-// A pinned word that stored kernels write: how far the GPU has come, without asking the driver.
-struct Word {
-  volatile unsigned* host = nullptr;
-  CUdeviceptr device = 0;
-  Word() {
-    void* memory = nullptr;
-    OK(cuda().cuMemHostAlloc(&memory, 4096, CU_MEMHOSTALLOC_DEVICEMAP));
-    OK(cuda().cuMemHostGetDevicePointer_v2(&device, memory, 0));
-    host = static_cast<volatile unsigned*>(memory);
-    *host = 0;
-  }
-};
 
 void held_work_does_not_start() {
   BestEffort client;
@@ -130,25 +67,6 @@ void long_pause_trickles() {
   expect(now_ms() - before >= 200, "the pause was kept for its 250 ms first");
   expect(client.slot().trickles.load() >= 1, "the trickle is counted");
   expect(client.agent.region().activity.active.load() != 0, "the request was active all the time");
-}
-
-// The bit of a high client that was killed while busy, with no agent to clear it.
-void dead_high_client_is_buried() {
-  BestEffort client;
-  CUstream stream = make_stream();
-  client.warm(100, stream);
-  const pid_t child = fork();
-  if (child == 0) _exit(0);
-  auto& dead = client.agent.region().high[3];
-  dead.pid = static_cast<std::uint32_t>(child);
-  dead.startTime = 1;
-  dead.state = 1;
-  waitpid(child, nullptr, 0);
-  client.agent.region().activity.active.fetch_or(1u << 3);
-  for (auto& hold : client.agent.region().holds.hold) hold.store(1);
-  for (int i = 0; i < 20; ++i) client.program.run_us(100, stream);
-  eventually([&] { return client.agent.region().activity.active.load() == 0; }, "the dead client's bit is cleared");
-  OK(cuda().cuStreamSynchronize(stream));
 }
 
 void lost_wake_up_is_repaired() {
@@ -288,18 +206,6 @@ void without_high_clients_nothing_is_held() {
   expect(client.slot().chunks.load() == 0, "no borders");
 }
 
-void without_an_agent_it_crawls() {
-  setenv("COTENANT_CLASS", "best-effort", 1);
-  setenv("COTENANT_SOCKET", "/tmp/no-agent-here.sock", 1);
-  Program program;
-  CUstream stream = make_stream();
-  const std::uint64_t before = now_ms();
-  for (int i = 0; i < 40; ++i) program.run_us(100, stream);
-  OK(cuda().cuStreamSynchronize(stream));
-  const std::uint64_t took = now_ms() - before;
-  expect(took >= 40, "work without an agent runs at a trickle, not at full speed: " + std::to_string(took) + " ms");
-}
-
 void copies_are_cut_and_right() {
   BestEffort client;
   CUdeviceptr memory = 0;
@@ -315,76 +221,6 @@ void copies_are_cut_and_right() {
   OK(cuda().cuMemcpyDtoHAsync_v2(back.data(), memory, bytes, stream));
   OK(cuda().cuStreamSynchronize(stream));
   expect(back == out, "every byte arrives");
-}
-
-void second_gpu_is_refused() {
-  BestEffort client;
-  CUcontext other = nullptr;
-  expect(cuda().cuDevicePrimaryCtxRetain(&other, 1) == CUDA_ERROR_NOT_PERMITTED, "a second GPU is refused");
-  expect(cuda().cuCtxCreate_v2(&other, 0, 1) == CUDA_ERROR_NOT_PERMITTED, "by this way too");
-  CUcontext again = nullptr;
-  OK(cuda().cuDevicePrimaryCtxRetain(&again, 0));
-}
-
-void refused_by_the_agent() {
-  Agent agent;
-  agent.status = cotenant::protocol::WelcomeStatus::kFull;
-  agent.reason = "all 8 best-effort slots are taken.";
-  agent.become("best-effort");
-  CUcontext context = nullptr;
-  OK(cuda().cuInit(0));
-  expect(cuda().cuDevicePrimaryCtxRetain(&context, 0) == CUDA_ERROR_NOT_PERMITTED, "no slot, no GPU");
-  expect(cuda().cuDevicePrimaryCtxRetain(&context, 0) == CUDA_ERROR_NOT_PERMITTED, "nor at the second try");
-  agent.status = cotenant::protocol::WelcomeStatus::kOk;
-  OK(cuda().cuDevicePrimaryCtxRetain(&context, 0));
-  expect(agent.region().bestEffort[0].state.load() == 1, "once there is room it attaches");
-}
-
-void noise_in_memory() {
-  BestEffort client;
-  CUstream stream = make_stream();
-  client.warm(50, stream);
-  auto* bytes = reinterpret_cast<unsigned char*>(&client.agent.region());
-  unsigned seed = 7;
-  for (int round = 0; round < 15; ++round) {
-    for (std::size_t i = 0; i < sizeof(Region); i += 1 + static_cast<unsigned>(rand_r(&seed)) % 64)
-      bytes[i] = static_cast<unsigned char>(rand_r(&seed));
-    const std::uint64_t before = now_ms();
-    for (int i = 0; i < 5; ++i) client.program.run_us(50, stream);
-    OK(cuda().cuStreamSynchronize(stream));
-    expect(now_ms() - before < 12'000, "work goes on at least at a trickle whatever shared memory holds");
-  }
-}
-
-// SIGTERM without a handler of the application: what is queued finishes, then the default action.
-void leaves_on_a_signal() {
-  const pid_t child = fork();
-  if (child == 0) {
-    BestEffort client;
-    CUstream stream = make_stream();
-    client.warm(50, stream);
-    std::fprintf(stderr, "ready\n");
-    for (;;) client.program.run_us(50, stream);
-  }
-  sleep_ms(1'000);
-  kill(child, SIGTERM);
-  int status = 0;
-  eventually([&] { return waitpid(child, &status, WNOHANG) == child; }, "the process leaves");
-  expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM, "with the signal's own status");
-}
-
-void application_handler_goes_first() {
-  static std::atomic<bool> handled{false};
-  std::signal(SIGTERM, [](int) { handled = true; });
-  BestEffort client;
-  CUstream stream = make_stream();
-  client.program.run_us(50, stream);
-  OK(cuda().cuStreamSynchronize(stream));
-  std::raise(SIGTERM);
-  sleep_ms(100);
-  expect(handled.load(), "the application's handler was called");
-  client.program.run_us(50, stream);
-  OK(cuda().cuStreamSynchronize(stream));
 }
 
 void graphs_are_gated_whole() {
@@ -416,7 +252,6 @@ constexpr Case kCases[] = {
     {"the launching thread runs ahead while the GPU is held", submission_runs_ahead},
     {"at most a chunk finishes after a request begins", release_is_bounded},
     {"a long pause becomes a trickle", long_pause_trickles},
-    {"the bit of a killed high client is cleared without an agent", dead_high_client_is_buried},
     {"a lost wake-up is repaired", lost_wake_up_is_repaired},
     {"launch-by-launch gating holds the calling thread", launch_by_launch},
     {"streams that nobody waits for do not stall the others", abandoned_streams_do_not_stall},
@@ -425,13 +260,7 @@ constexpr Case kCases[] = {
     {"small kernels run beside a request where the rules allow it", small_kernels_run_beside_a_request},
     {"durations are learned from a few launches", durations_are_learned},
     {"without high clients nothing is held", without_high_clients_nothing_is_held},
-    {"without an agent work runs at a trickle", without_an_agent_it_crawls},
     {"large copies are cut and arrive whole", copies_are_cut_and_right},
-    {"a second GPU is refused", second_gpu_is_refused},
-    {"a client that finds no slot gets no GPU", refused_by_the_agent},
-    {"noise in shared memory never stops a best-effort client", noise_in_memory},
-    {"a signal without a handler ends the process after its work", leaves_on_a_signal},
-    {"an application's own signal handler goes first", application_handler_goes_first},
     {"a graph is gated whole and nothing is added to it", graphs_are_gated_whole},
 };
 

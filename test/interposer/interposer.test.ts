@@ -16,7 +16,7 @@ const env = {
   COTENANT_SOFTGPU: "devices=2",
 };
 
-describe.each(["routing", "high", "besteffort", "memory"])("%s", (program) => {
+describe.each(["routing", "high", "besteffort", "lifecycle", "memory"])("%s", (program) => {
   const path = `${build}/tests/interposer-${program}`;
   const cases = execFileSync(path, { encoding: "utf8" }).trim().split("\n");
   test.each(cases)("%s", (name) => {

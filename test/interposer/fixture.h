@@ -1,0 +1,68 @@
+// A best-effort client, and the test as the high client beside it: it sets its bit and the hold words, as
+// native/interposer/high.cpp does.
+#pragma once
+
+#include "harness.h"
+
+namespace harness {
+
+struct BestEffort {
+  Agent agent;
+  struct Role {
+    Role(const Agent& agent, const char* memory) { agent.become("best-effort", memory); }
+  } role;
+  Program program;
+
+  explicit BestEffort(const char* memory = "0") : role(agent, memory) {
+    auto& high = agent.region().high[9];
+    high.pid = static_cast<std::uint32_t>(getpid());
+    high.startTime = start_time();
+    high.state = 1;
+    agent.region().activity.registered.fetch_or(1u << 9);
+  }
+
+  auto& slot() { return agent.region().bestEffort[0]; }
+  void request_begins() {
+    agent.region().activity.active.fetch_or(1u << 9);
+    for (auto& hold : agent.region().holds.hold) hold.store(1);
+  }
+  void request_ends() {
+    agent.region().activity.active.fetch_and(~(1u << 9));
+    agent.region().activity.idleSince.store(0);
+    for (auto& hold : agent.region().holds.hold) hold.store(0);
+  }
+  // Kernels whose durations are already learned, so that chunks are filled as in steady state.
+  void warm(std::uint64_t us, CUstream stream) {
+    for (int i = 0; i < 40; ++i) {
+      program.run_us(us, stream);
+      if (i % 4 == 3) OK(cuda().cuStreamSynchronize(stream));
+    }
+    OK(cuda().cuStreamSynchronize(stream));
+  }
+
+ private:
+  static std::uint64_t start_time() {
+    std::FILE* file = std::fopen("/proc/self/stat", "r");
+    char text[1024] = {};
+    if (!file || !std::fgets(text, sizeof text, file)) fail("/proc/self/stat");
+    std::fclose(file);
+    const char* at = std::strrchr(text, ')');
+    for (int field = 2; field < 22; ++field) at = std::strchr(at + 1, ' ');
+    return std::strtoull(at + 1, nullptr, 10);
+  }
+};
+
+// A pinned word that stored kernels write: how far the GPU has come, without asking the driver.
+struct Word {
+  volatile unsigned* host = nullptr;
+  CUdeviceptr device = 0;
+  Word() {
+    void* memory = nullptr;
+    OK(cuda().cuMemHostAlloc(&memory, 4096, CU_MEMHOSTALLOC_DEVICEMAP));
+    OK(cuda().cuMemHostGetDevicePointer_v2(&device, memory, 0));
+    host = static_cast<volatile unsigned*>(memory);
+    *host = 0;
+  }
+};
+
+}  // namespace harness

@@ -1,0 +1,125 @@
+// A best-effort client among others that come, go, refuse and die.
+#include <sys/wait.h>
+
+#include <csignal>
+
+#include "fixture.h"
+
+using namespace harness;
+
+namespace {
+
+void without_an_agent_it_crawls() {
+  setenv("COTENANT_CLASS", "best-effort", 1);
+  setenv("COTENANT_SOCKET", "/tmp/no-agent-here.sock", 1);
+  Program program;
+  CUstream stream = make_stream();
+  const std::uint64_t before = now_ms();
+  for (int i = 0; i < 40; ++i) program.run_us(100, stream);
+  OK(cuda().cuStreamSynchronize(stream));
+  const std::uint64_t took = now_ms() - before;
+  expect(took >= 40, "work without an agent runs at a trickle, not at full speed: " + std::to_string(took) + " ms");
+}
+
+void second_gpu_is_refused() {
+  BestEffort client;
+  CUcontext other = nullptr;
+  expect(cuda().cuDevicePrimaryCtxRetain(&other, 1) == CUDA_ERROR_NOT_PERMITTED, "a second GPU is refused");
+  expect(cuda().cuCtxCreate_v2(&other, 0, 1) == CUDA_ERROR_NOT_PERMITTED, "by this way too");
+  CUcontext again = nullptr;
+  OK(cuda().cuDevicePrimaryCtxRetain(&again, 0));
+}
+
+void refused_by_the_agent() {
+  Agent agent;
+  agent.status = cotenant::protocol::WelcomeStatus::kFull;
+  agent.reason = "all 8 best-effort slots are taken.";
+  agent.become("best-effort");
+  CUcontext context = nullptr;
+  OK(cuda().cuInit(0));
+  expect(cuda().cuDevicePrimaryCtxRetain(&context, 0) == CUDA_ERROR_NOT_PERMITTED, "no slot, no GPU");
+  expect(cuda().cuDevicePrimaryCtxRetain(&context, 0) == CUDA_ERROR_NOT_PERMITTED, "nor at the second try");
+  agent.status = cotenant::protocol::WelcomeStatus::kOk;
+  OK(cuda().cuDevicePrimaryCtxRetain(&context, 0));
+  expect(agent.region().bestEffort[0].state.load() == 1, "once there is room it attaches");
+}
+
+void noise_in_memory() {
+  BestEffort client;
+  CUstream stream = make_stream();
+  client.warm(50, stream);
+  auto* bytes = reinterpret_cast<unsigned char*>(&client.agent.region());
+  unsigned seed = 7;
+  for (int round = 0; round < 15; ++round) {
+    for (std::size_t i = 0; i < sizeof(Region); i += 1 + static_cast<unsigned>(rand_r(&seed)) % 64)
+      bytes[i] = static_cast<unsigned char>(rand_r(&seed));
+    const std::uint64_t before = now_ms();
+    for (int i = 0; i < 5; ++i) client.program.run_us(50, stream);
+    OK(cuda().cuStreamSynchronize(stream));
+    expect(now_ms() - before < 12'000, "work goes on at least at a trickle whatever shared memory holds");
+  }
+}
+
+// SIGTERM without a handler of the application: what is queued finishes, then the default action.
+void leaves_on_a_signal() {
+  const pid_t child = fork();
+  if (child == 0) {
+    BestEffort client;
+    CUstream stream = make_stream();
+    client.warm(50, stream);
+    std::fprintf(stderr, "ready\n");
+    for (;;) client.program.run_us(50, stream);
+  }
+  sleep_ms(1'000);
+  kill(child, SIGTERM);
+  int status = 0;
+  eventually([&] { return waitpid(child, &status, WNOHANG) == child; }, "the process leaves");
+  expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM, "with the signal's own status");
+}
+
+void application_handler_goes_first() {
+  static std::atomic<bool> handled{false};
+  std::signal(SIGTERM, [](int) { handled = true; });
+  BestEffort client;
+  CUstream stream = make_stream();
+  client.program.run_us(50, stream);
+  OK(cuda().cuStreamSynchronize(stream));
+  std::raise(SIGTERM);
+  sleep_ms(100);
+  expect(handled.load(), "the application's handler was called");
+  client.program.run_us(50, stream);
+  OK(cuda().cuStreamSynchronize(stream));
+}
+
+// The bit of a high client that was killed while busy, with no agent to clear it.
+void dead_high_client_is_buried() {
+  BestEffort client;
+  CUstream stream = make_stream();
+  client.warm(100, stream);
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  auto& dead = client.agent.region().high[3];
+  dead.pid = static_cast<std::uint32_t>(child);
+  dead.startTime = 1;
+  dead.state = 1;
+  waitpid(child, nullptr, 0);
+  client.agent.region().activity.active.fetch_or(1u << 3);
+  for (auto& hold : client.agent.region().holds.hold) hold.store(1);
+  for (int i = 0; i < 20; ++i) client.program.run_us(100, stream);
+  eventually([&] { return client.agent.region().activity.active.load() == 0; }, "the dead client's bit is cleared");
+  OK(cuda().cuStreamSynchronize(stream));
+}
+
+constexpr Case kCases[] = {
+    {"without an agent work runs at a trickle", without_an_agent_it_crawls},
+    {"a second GPU is refused", second_gpu_is_refused},
+    {"a client that finds no slot gets no GPU", refused_by_the_agent},
+    {"noise in shared memory never stops a best-effort client", noise_in_memory},
+    {"a signal without a handler ends the process after its work", leaves_on_a_signal},
+    {"an application's own signal handler goes first", application_handler_goes_first},
+    {"the bit of a killed high client is cleared without an agent", dead_high_client_is_buried},
+};
+
+}  // namespace
+
+int main(int count, char** arguments) { return run_case(kCases, count, arguments); }
