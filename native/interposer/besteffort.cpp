@@ -15,6 +15,8 @@ namespace {
 using protocol::Region;
 
 constexpr std::uint64_t kSpinNs = 20'000;
+// Waiting for room ends when the GPU gets there, which is soon, and it stands idle until we notice.
+constexpr std::uint64_t kSpinForRoomNs = 400'000;
 constexpr std::uint32_t kNapUs = 50;
 constexpr std::uint64_t kNeverLongerNs = 5'000'000'000;  // no wait of ours outlasts this
 constexpr std::uint32_t kLongNs = 300'000;
@@ -28,8 +30,8 @@ bool gated(const Region& region) noexcept {
          region.activity.registered.load(std::memory_order_relaxed) != 0;
 }
 
-void spin_then_nap(std::uint64_t started) noexcept {
-  if (now_ns() - started < kSpinNs) __builtin_ia32_pause();
+void spin_then_nap(std::uint64_t started, std::uint64_t spin_ns) noexcept {
+  if (now_ns() - started < spin_ns) __builtin_ia32_pause();
   else nap_us(kNapUs);
 }
 
@@ -67,7 +69,7 @@ void wait_for_room(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
   mark_open_lanes(gpu, link);
   Waiting waiting(gpu.best_effort);
   const std::uint64_t started = now_ns();
-  while (full() && now_ns() - started < kNeverLongerNs) spin_then_nap(started);
+  while (full() && now_ns() - started < kNeverLongerNs) spin_then_nap(started, kSpinNs);
   link.best_effort().cappedNs.fetch_add(now_ns() - started, std::memory_order_relaxed);
 }
 
@@ -98,7 +100,7 @@ void wait_for_gate(Gpu& gpu, const Link& link, const Item& item) noexcept {
     if (answer == Answer::kHeldByHigh || answer == Answer::kPaused) held_ns += now - looked;
     looked = now;
     Waiting waiting(gpu.best_effort);
-    spin_then_nap(started);
+    spin_then_nap(started, answer == Answer::kAheadFull ? kSpinForRoomNs : kSpinNs);
   }
   auto& slot = link.best_effort();
   if (turn_ns) slot.turnNs.fetch_add(turn_ns, std::memory_order_relaxed);
