@@ -4,7 +4,7 @@ TESTS += $(BENCH)/gate $(BENCH)/launch $(BENCH)/driver/libcuda.so.1
 
 $(BENCH)/gate: ../bench/cost/gate.cpp $(GATE_OBJECTS)
 	@mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS) $^ -o $@
+	$(CXX) $(CXXFLAGS) $(filter %.cpp %.o,$^) -o $@
 
 $(BENCH)/launch: ../bench/cost/launch.cpp
 	@mkdir -p $(@D)

@@ -15,7 +15,6 @@ inline constexpr std::uint32_t VERSION = 1;
 inline constexpr std::uint32_t PAGE = 4096;
 inline constexpr std::uint32_t MAX_HIGH = 32;
 inline constexpr std::uint32_t MAX_BEST_EFFORT = 8;
-inline constexpr std::uint32_t MARKS = 256;
 inline constexpr std::uint32_t BUCKETS_PER_OCTAVE = 128;
 inline constexpr std::uint32_t OCTAVES = 26;
 inline constexpr std::uint32_t MESSAGE_MAGIC = 0x48544f43;
@@ -86,7 +85,6 @@ struct alignas(64) Settings {
   std::atomic<std::uint32_t> submitUs;  // deep submission: work queued behind the hold word, at most
   std::atomic<std::uint32_t> submitLaunches;  // and at most this many launches
   std::atomic<std::uint32_t> kernelsOut;  // best-effort kernels out at most; 0: no limit
-  std::atomic<std::uint32_t> partitionSms;  // SMs for best-effort kernels; 0: all
   std::atomic<std::uint32_t> resumeDelayUs;  // stay held this long after the last request ended
   std::atomic<std::uint32_t> turnUs;  // how long one best-effort client keeps the GPU when several want it
   std::atomic<std::uint32_t> trickleAfterUs;  // a pause longer than this becomes a trickle
@@ -96,7 +94,7 @@ struct alignas(64) Settings {
   std::atomic<std::uint32_t> sampleEvery;  // time one launch in so many, once a kernel is known
   std::atomic<std::uint32_t> copyPieceBytes;  // linear best-effort copies are cut into pieces of this size
   std::atomic<std::uint32_t> wantKernels;  // 1: high clients publish the class and SM need of their latest kernel
-  unsigned char pad0[40];
+  unsigned char pad0[44];
 };
 static_assert(sizeof(Settings) == 128);
 static_assert(offsetof(Settings, protect) == 0);
@@ -111,16 +109,15 @@ static_assert(offsetof(Settings, activeAheadUs) == 32);
 static_assert(offsetof(Settings, submitUs) == 36);
 static_assert(offsetof(Settings, submitLaunches) == 40);
 static_assert(offsetof(Settings, kernelsOut) == 44);
-static_assert(offsetof(Settings, partitionSms) == 48);
-static_assert(offsetof(Settings, resumeDelayUs) == 52);
-static_assert(offsetof(Settings, turnUs) == 56);
-static_assert(offsetof(Settings, trickleAfterUs) == 60);
-static_assert(offsetof(Settings, trickleEveryUs) == 64);
-static_assert(offsetof(Settings, unknownUs) == 68);
-static_assert(offsetof(Settings, submission) == 72);
-static_assert(offsetof(Settings, sampleEvery) == 76);
-static_assert(offsetof(Settings, copyPieceBytes) == 80);
-static_assert(offsetof(Settings, wantKernels) == 84);
+static_assert(offsetof(Settings, resumeDelayUs) == 48);
+static_assert(offsetof(Settings, turnUs) == 52);
+static_assert(offsetof(Settings, trickleAfterUs) == 56);
+static_assert(offsetof(Settings, trickleEveryUs) == 60);
+static_assert(offsetof(Settings, unknownUs) == 64);
+static_assert(offsetof(Settings, submission) == 68);
+static_assert(offsetof(Settings, sampleEvery) == 72);
+static_assert(offsetof(Settings, copyPieceBytes) == 76);
+static_assert(offsetof(Settings, wantKernels) == 80);
 
 // Who is busy now. Written by clients.
 struct alignas(64) Activity {

@@ -73,13 +73,11 @@ void wait_for_room(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
   link.best_effort().cappedNs.fetch_add(now_ns() - started, std::memory_order_relaxed);
 }
 
-// Launch-by-launch gating: asks the gate until it lets this item through.
+// Launch-by-launch gating: asks the gate until it lets this item through. The time it takes is accounted by
+// the helper thread, which sees a caller waiting.
 void wait_for_gate(Gpu& gpu, const Link& link, const Item& item) noexcept {
   Region& region = *link.region;
   const std::uint64_t started = now_ns();
-  std::uint64_t turn_ns = 0;
-  std::uint64_t held_ns = 0;
-  std::uint64_t looked = started;
   for (;;) {
     const Rules rules = read_rules(region.settings);
     const std::uint64_t now = now_ns();
@@ -96,15 +94,9 @@ void wait_for_gate(Gpu& gpu, const Link& link, const Item& item) noexcept {
     if (answer == Answer::kRun || answer == Answer::kTrickle || now - started > kNeverLongerNs) break;
     // What is out must have a mark behind it, or its end would never be seen.
     mark_open_lanes(gpu, link);
-    if (answer == Answer::kNotMyTurn) turn_ns += now - looked;
-    if (answer == Answer::kHeldByHigh || answer == Answer::kPaused) held_ns += now - looked;
-    looked = now;
     Waiting waiting(gpu.best_effort);
     spin_then_nap(started, answer == Answer::kAheadFull ? kSpinForRoomNs : kSpinNs);
   }
-  auto& slot = link.best_effort();
-  if (turn_ns) slot.turnNs.fetch_add(turn_ns, std::memory_order_relaxed);
-  if (held_ns) slot.heldNs.fetch_add(held_ns, std::memory_order_relaxed);
 }
 
 // `ns` is what budgets go by, `typical_ns` what the statistics add up.
@@ -124,21 +116,22 @@ void count(protocol::BestEffortSlot& slot, const Submission& submission, std::ui
 
 void gate_submission(Gpu& gpu, Stream& stream, const Link& link, const Rules& rules, const Item& item) noexcept {
   Lane& lane = stream.lane;
+  const Chunk chunk{lane.chunk_us.load(std::memory_order_relaxed), lane.chunk_launches.load(std::memory_order_relaxed)};
   say_waiting(*link.region, link);
   if (rules.submission == protocol::Submission::kDeep && keeper_runs() && map_pages(*stream.context, link)) {
-    const Chunk chunk{lane.chunk_us.load(std::memory_order_relaxed), lane.chunk_launches.load(std::memory_order_relaxed)};
     if (lane.behind_wait.load(std::memory_order_relaxed) && !closes(rules, chunk, item)) return;
     if (put_border(stream, link, Border::kMarkAndWait)) {
       wait_for_room(gpu, link, rules);
       return;
     }
   }
-  const Chunk chunk{lane.chunk_us.load(std::memory_order_relaxed), lane.chunk_launches.load(std::memory_order_relaxed)};
   if (closes(rules, chunk, item)) put_border(stream, link, Border::kMarkOnly);
   wait_for_gate(gpu, link, item);
 }
 
 }  // namespace
+
+bool believable(std::uint64_t moment, std::uint64_t now) noexcept { return moment < now + 1'000'000'000; }
 
 Seen best_effort_seen(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
   const auto& activity = link.region->activity;
@@ -150,7 +143,7 @@ Seen best_effort_seen(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
   seen.high_registered = activity.registered.load(std::memory_order_relaxed) != 0;
   seen.high_active = activity.active.load(std::memory_order_seq_cst) != 0;
   seen.high_class = static_cast<KernelClass>(std::min(kernel >> 16, 2u));
-  seen.idle_us = now > idle_since ? (now - idle_since) / 1000 : 0;
+  seen.idle_us = now > idle_since ? (now - idle_since) / 1000 : believable(idle_since, now) ? 0 : ~0u;
   seen.my_turn = others == 0 || activity.turn.load(std::memory_order_relaxed) == link.slot;
   seen.ahead_us = (out.ns + 999) / 1000;
   seen.kernels_out = static_cast<std::uint32_t>(out.launches);

@@ -14,7 +14,6 @@
 #include "gate/gate.h"
 #include "interposer/estimate.h"
 #include "interposer/occupancy.h"
-#include "interposer/spin.h"
 
 namespace cotenant {
 
@@ -29,7 +28,6 @@ struct ContextMapping {
   std::atomic<bool> failed{false};       // this driver can't: gate launch by launch, without marks
   cu::CUdeviceptr hold{0};
   cu::CUdeviceptr marks{0};
-  Spin lock;
 };
 
 // What one stream has submitted. Numbers only grow; `ring` tells what had been submitted at each border.
@@ -51,7 +49,6 @@ struct Lane {
 
 struct BestEffortGpu {
   Estimates estimates;
-  std::atomic<std::uint64_t> last_submit_ns{0};
   std::atomic<std::uint32_t> callers_waiting{0};
   std::atomic<bool> frozen{false};  // leaving: nothing more is submitted
   // The helper thread's.
@@ -85,6 +82,10 @@ void best_effort_drained(const Context& context) noexcept;
 
 // What the gate needs to know, as it is now. held_us and trickled_us are the caller's to fill.
 [[nodiscard]] Seen best_effort_seen(Gpu& gpu, const Link& link, std::uint64_t now) noexcept;
+
+// A moment in shared memory that lies ahead of `now` by more than two clocks read in turn can explain is
+// damage, and must hold nobody back.
+[[nodiscard]] bool believable(std::uint64_t moment, std::uint64_t now) noexcept;
 
 // A slot just taken: marks of an earlier client are wiped, and the hold word says what is true now.
 void best_effort_enter(const Link& link) noexcept;

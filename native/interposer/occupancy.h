@@ -1,5 +1,5 @@
 // How many SMs a launch fills: blocks / (blocks that fit one SM), asked of the driver once per kernel and
-// shape (Orion, section 5.2.1: sm_needed = ceil(blocks / blocks_per_sm)).
+// shape (Orion, section 5.2: sm_needed = ceil(blocks / blocks_per_sm)).
 #pragma once
 
 #include <cstdint>

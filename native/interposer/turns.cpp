@@ -143,7 +143,7 @@ std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
   // A pause that was interrupted since the last look is a new pause.
   const std::uint64_t idle_since = region.activity.idleSince.load(std::memory_order_relaxed);
   if (!backlog || (!held && !own.trickling)) own.held_since = 0;
-  else if (own.held_since == 0 || idle_since > own.held_since) own.held_since = now;
+  else if (own.held_since == 0 || (idle_since > own.held_since && believable(idle_since, now))) own.held_since = now;
   if (own.held_since) {
     seen.held_us = (now - own.held_since) / 1000;
     seen.trickled_us = (now - own.trickled_at) / 1000;

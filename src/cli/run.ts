@@ -19,7 +19,7 @@ const options = {
   name: text("NAME", undefined, "shown by status; the command's name if not given"),
   slo: list(
     "p99=TIME|slowdown=PERCENT",
-    "the objective of a high client, such as p99=10ms or slowdown=5%",
+    "the objective of a high client, such as p99=10ms or slowdown=5%; recorded, no policy acts on it yet",
   ),
   memory: bytes("BYTES", undefined, "GPU memory a best-effort client may allocate, such as 20GiB"),
 };

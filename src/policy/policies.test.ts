@@ -68,7 +68,6 @@ test("the strict rule table", () => {
       "isolated": 1,
       "kernelsOut": 0,
       "maxKernelUs": 0,
-      "partitionSms": 0,
       "paused": 0,
       "protect": 1,
       "resumeDelayUs": 150,

@@ -35,7 +35,6 @@ const gated: Rules = {
   submitUs: 10_000,
   submitLaunches: 700,
   kernelsOut: 0,
-  partitionSms: 0,
   // Requests that queue follow each other within tens of us: letting best-effort work in between would
   // cost each of them a chunk and two switches of context, or a long kernel.
   resumeDelayUs: 150,

@@ -15,8 +15,6 @@ export const constants = {
   MAX_HIGH: 32,
   /** One hold word each; all fit in one cache line, so a high client writes them in a few stores. */
   MAX_BEST_EFFORT: 8,
-  /** Streams of one best-effort client that can be marked at the same time. */
-  MARKS: 256,
   /** 128 buckets an octave (each at most 1/128 = 0.78 % wide), 26 octaves from 1 us to 67 s. */
   BUCKETS_PER_OCTAVE: 128,
   OCTAVES: 26,
@@ -66,7 +64,6 @@ export const Settings = struct(
     submitUs: u32("deep submission: work queued behind the hold word, at most"),
     submitLaunches: u32("and at most this many launches"),
     kernelsOut: u32("best-effort kernels out at most; 0: no limit"),
-    partitionSms: u32("SMs for best-effort kernels; 0: all"),
     resumeDelayUs: u32("stay held this long after the last request ended"),
     turnUs: u32("how long one best-effort client keeps the GPU when several want it"),
     trickleAfterUs: u32("a pause longer than this becomes a trickle"),

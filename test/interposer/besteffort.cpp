@@ -181,6 +181,21 @@ void small_kernels_run_beside_a_request() {
   OK(cuda().cuStreamSynchronize(stream));
 }
 
+// Damage in the one field from which the resume delay is counted.
+void end_of_a_request_in_the_future() {
+  BestEffort client;
+  CUstream stream = make_stream();
+  client.agent.region().settings.resumeDelayUs = 150;
+  client.warm(50, stream);
+  client.request_begins();
+  for (int i = 0; i < 10; ++i) client.program.run_us(50, stream);
+  client.agent.region().activity.idleSince.store(~0ull);
+  client.agent.region().activity.active.fetch_and(~(1u << 9));
+  const std::uint64_t before = now_ms();
+  OK(cuda().cuStreamSynchronize(stream));
+  expect(now_ms() - before < 3'000, "a request said to end in the future holds nobody back");
+}
+
 void durations_are_learned() {
   BestEffort client;
   CUstream stream = make_stream();
@@ -258,6 +273,7 @@ constexpr Case kCases[] = {
     {"after a request the resume delay is kept, and no more", resume_delay},
     {"a kernel in thousands of shapes does not stay unknown", thousands_of_shapes},
     {"small kernels run beside a request where the rules allow it", small_kernels_run_beside_a_request},
+    {"a request said to end in the future holds nobody back", end_of_a_request_in_the_future},
     {"durations are learned from a few launches", durations_are_learned},
     {"without high clients nothing is held", without_high_clients_nothing_is_held},
     {"large copies are cut and arrive whole", copies_are_cut_and_right},
