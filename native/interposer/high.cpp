@@ -41,20 +41,35 @@ void note_launch_ahead(Region& region, protocol::HighSlot& slot) noexcept {
   if (ahead > slot.aheadMaxNs.load(std::memory_order_relaxed)) slot.aheadMaxNs.store(ahead, std::memory_order_relaxed);
 }
 
-// Both under the lock of the GPU. Sequentially consistent throughout: activity and holds are the two
-// sides of a store-then-look protocol with every other client of the GPU. The look after opening
-// catches a request of another client that began in between.
-void activate(Gpu& gpu) noexcept {
-  const std::uint64_t now = now_ns();
-  gpu.high.burst_start = now;
-  const Link* link = gpu.link.load(std::memory_order_acquire);
-  if (!link) return;
-  Region& region = *link->region;
-  const std::uint32_t before = region.activity.active.fetch_or(link->bit(), std::memory_order_seq_cst);
+// These two, and what calls them, under the lock of the GPU. Sequentially consistent throughout: activity
+// and holds are the two sides of a store-then-look protocol with every other client of the GPU. The look
+// after opening catches a request of another client that began in between.
+void hold_others(const Link& link) noexcept {
+  Region& region = *link.region;
+  const std::uint32_t before = region.activity.active.fetch_or(link.bit(), std::memory_order_seq_cst);
   if (holds_apply(region)) close_holds(region);
   if (before == 0) region.activity.activations.fetch_add(1, std::memory_order_relaxed);
-  link->high().busySince.store(now, std::memory_order_relaxed);
-  note_launch_ahead(region, link->high());
+}
+
+void let_others_go(const Link& link, std::uint64_t now) noexcept {
+  Region& region = *link.region;
+  const std::uint32_t left = region.activity.active.fetch_and(~link.bit(), std::memory_order_seq_cst) & ~link.bit();
+  if (left != 0) return;
+  region.activity.idleSince.store(now, std::memory_order_relaxed);
+  open_holds(region);
+  if (region.activity.active.load(std::memory_order_seq_cst) != 0 && holds_apply(region)) close_holds(region);
+}
+
+void publish_burst(const Gpu& gpu, const Link& link) noexcept {
+  hold_others(link);
+  link.high().busySince.store(gpu.high.burst_start, std::memory_order_relaxed);
+  note_launch_ahead(*link.region, link.high());
+}
+
+void activate(Gpu& gpu) noexcept {
+  gpu.high.burst_start = now_ns();
+  gpu.high.announced_until = 0;  // this is what was announced
+  if (const Link* link = gpu.link.load(std::memory_order_acquire)) publish_burst(gpu, *link);
 }
 
 void deactivate(Gpu& gpu, bool observed) noexcept {
@@ -68,7 +83,6 @@ void deactivate(Gpu& gpu, bool observed) noexcept {
   }
   const Link* link = gpu.link.load(std::memory_order_acquire);
   if (!link) return;
-  Region& region = *link->region;
   auto& slot = link->high();
   slot.busySince.store(0, std::memory_order_relaxed);
   slot.busyNs.fetch_add(lasted, std::memory_order_relaxed);
@@ -78,11 +92,9 @@ void deactivate(Gpu& gpu, bool observed) noexcept {
   } else {
     slot.timeouts.fetch_add(1, std::memory_order_relaxed);
   }
-  const std::uint32_t left = region.activity.active.fetch_and(~link->bit(), std::memory_order_seq_cst) & ~link->bit();
-  if (left != 0) return;
-  region.activity.idleSince.store(now, std::memory_order_relaxed);
-  open_holds(region);
-  if (region.activity.active.load(std::memory_order_seq_cst) != 0 && holds_apply(region)) close_holds(region);
+  if (gpu.high.announced_until > now) return;  // the next one is about to arrive: no gap before it
+  gpu.high.announced_until = 0;
+  let_others_go(*link, now);
 }
 
 void mark_busy(Stream& stream) noexcept {
@@ -202,11 +214,31 @@ void high_give_up(Gpu& gpu) noexcept {
 
 void high_republish(Gpu& gpu) noexcept {
   Locked lock(gpu.high.lock);
-  if (gpu.high.busy_streams > 0) {
-    const std::uint64_t start = gpu.high.burst_start;
-    activate(gpu);
-    gpu.high.burst_start = start;
-  }
+  const Link* link = gpu.link.load(std::memory_order_acquire);
+  if (!link) return;
+  if (gpu.high.busy_streams > 0) publish_burst(gpu, *link);
+  else if (gpu.high.announced_until > 0) hold_others(*link);
+}
+
+bool high_announce(Gpu& gpu, std::uint64_t until) noexcept {
+  Locked lock(gpu.high.lock);
+  const Link* link = gpu.link.load(std::memory_order_acquire);
+  if (!link) return false;
+  const bool pending = gpu.high.announced_until != 0;
+  if (until > gpu.high.announced_until) gpu.high.announced_until = until;
+  if (!pending && gpu.high.busy_streams == 0) hold_others(*link);
+  return !pending;
+}
+
+std::uint32_t high_expire(Gpu& gpu, std::uint64_t now) noexcept {
+  Locked lock(gpu.high.lock);
+  const std::uint64_t until = gpu.high.announced_until;
+  if (until == 0) return kNothingAnnounced;
+  if (until > now) return static_cast<std::uint32_t>((until - now) / 1000 + 1);
+  gpu.high.announced_until = 0;
+  const Link* link = gpu.link.load(std::memory_order_acquire);
+  if (link && gpu.high.busy_streams == 0) let_others_go(*link, now);
+  return kNothingAnnounced;
 }
 
 }  // namespace cotenant

@@ -47,8 +47,9 @@ struct HighStream {
 
 struct HighGpu {
   Spin lock;
-  std::uint32_t busy_streams{0};  // under lock, like the next three
+  std::uint32_t busy_streams{0};  // under lock, like the next four
   std::uint64_t burst_start{0};
+  std::uint64_t announced_until{0};  // a request is expected before this moment; 0: none is
   std::uint64_t learned_ns{0};  // a typical long burst: decays towards what is seen
   std::uint32_t unobserved{0};  // bursts in a row that only the last resort ended
   std::atomic<bool> tails{false};  // add sequence words behind this client's work
@@ -87,8 +88,18 @@ void high_observe(const Snapshot& snapshot) noexcept;
 // The last resort: everything counts as done though nobody saw it.
 void high_give_up(Gpu& gpu) noexcept;
 
+// A request is expected before `until`: best-effort work stands still from now on, as in a burst, but none
+// is counted. The next burst takes the announcement over; one made while a burst runs outlasts it. True:
+// the helper thread, asleep, does not know yet that there is an end to be watched.
+[[nodiscard]] bool high_announce(Gpu& gpu, std::uint64_t until) noexcept;
+
+// Ends an announcement that no request has followed. Returns in how many microseconds there will be one to
+// end.
+[[nodiscard]] std::uint32_t high_expire(Gpu& gpu, std::uint64_t now) noexcept;
+inline constexpr std::uint32_t kNothingAnnounced = ~0u;
+
 // tail.cpp. The helper thread's look at a client whose completions may go unobserved: reads the sequence
-// words, gives up after a long silence. Returns in how many microseconds to look again.
+// words, gives up after a long silence, ends announcements. Returns in how many microseconds to look again.
 [[nodiscard]] std::uint32_t high_tick(Gpu& gpu, std::uint64_t now) noexcept;
 
 // tail.cpp. Behind a graph launch, an asynchronous copy to the host or an event: a sequence word, if this

@@ -1,8 +1,11 @@
 #include "interposer/keeper.h"
 
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -19,6 +22,13 @@ constexpr std::uint64_t kLinkEveryNs = 200'000'000;
 constexpr std::uint64_t kKnockEveryNs = 1'000'000'000;  // where no agent has ever answered, or none had a slot
 
 std::atomic<bool> started{false};
+std::atomic<std::uint32_t> calls{0};  // a futex: raised by who wants the nap to end
+
+// Not at all if there was a call since `heard` was read.
+void nap_unless_called(std::uint32_t heard, std::uint32_t us) noexcept {
+  const timespec t{0, static_cast<long>(us) * 1000};
+  syscall(SYS_futex, &calls, FUTEX_WAIT_PRIVATE, heard, &t, nullptr, 0);
+}
 
 // A best-effort client whose link changes: what is parked behind the old hold word must run.
 void adopt(Gpu& gpu, Link* fresh) noexcept {
@@ -51,6 +61,7 @@ void* run(void*) {
   std::uint64_t links_seen = now_ns();
   for (;;) {
     std::uint32_t nap = kLatestUs;
+    const std::uint32_t heard = calls.load(std::memory_order_acquire);  // pairs with call_keeper
     const std::uint64_t now = now_ns();
     const bool links_due = now - links_seen >= kLinkEveryNs;
     if (links_due) links_seen = now;
@@ -60,7 +71,7 @@ void* run(void*) {
       if (links_due) keep_link(gpu);
     }
     if (const int signal = leaving_signal()) leave(signal);
-    nap_us(nap);
+    nap_unless_called(heard, nap);
   }
 }
 
@@ -82,6 +93,11 @@ void start_keeper() noexcept {
   pthread_attr_destroy(&attributes);
   if (running) watch_for_leaving();
   else started.store(false);
+}
+
+void call_keeper() noexcept {
+  calls.fetch_add(1, std::memory_order_release);
+  syscall(SYS_futex, &calls, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
 bool keeper_runs() noexcept { return started.load(std::memory_order_relaxed); }

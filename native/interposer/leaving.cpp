@@ -85,8 +85,10 @@ void leave(int signal) noexcept {
   for (std::uint32_t i = 0; i < gpu_count(); ++i) gpu_at(i).best_effort.frozen.store(true);
   const std::uint64_t until = now_ns() + kDrainNs;
   while (now_ns() < until && !(drained() && legacy_drained())) {
-    for (std::uint32_t i = 0; i < gpu_count(); ++i)
-      if (role() == Role::kBestEffort) static_cast<void>(best_effort_tick(gpu_at(i), now_ns()));
+    for (std::uint32_t i = 0; i < gpu_count(); ++i) {
+      const auto tick = role() == Role::kHigh ? high_tick : best_effort_tick;
+      static_cast<void>(tick(gpu_at(i), now_ns()));
+    }
     nap_us(1000);
   }
   restore(signal);

@@ -1,6 +1,8 @@
 // Completions that nobody shows us. An application may poll a pinned word that its own work writes;
 // no driver call is made when it sees it. After the last resort has ended a few bursts, the client is
 // taken for such a one, and its work is followed by a sequence word that the helper thread reads.
+#include <algorithm>
+
 #include "interposer/clock.h"
 #include "interposer/entry.h"
 #include "interposer/gpu.h"
@@ -89,7 +91,8 @@ std::uint32_t high_tick(Gpu& gpu, std::uint64_t now) noexcept {
     gpu.high.quiet_since = now;
     if (gpu.high.unobserved >= kUnobservedToTail) gpu.high.tails.store(true, std::memory_order_relaxed);
   }
-  return busy && gpu.high.tails.load(std::memory_order_relaxed) ? kTailLookUs : kQuietLookUs;
+  const bool tails = busy && gpu.high.tails.load(std::memory_order_relaxed);
+  return std::min(tails ? kTailLookUs : kQuietLookUs, high_expire(gpu, now));
 }
 
 }  // namespace cotenant

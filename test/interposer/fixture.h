@@ -1,10 +1,24 @@
-// A best-effort client, and the test as the high client beside it: it sets its bit and the hold words, as
-// native/interposer/high.cpp does.
+// A high client; and a best-effort one with the test as the high client beside it: it sets its bit and the
+// hold words, as native/interposer/high.cpp does.
 #pragma once
 
 #include "harness.h"
 
 namespace harness {
+
+// The agent first, then the class, then the first use of the driver: in that order.
+struct High {
+  Agent agent;
+  struct Role {
+    explicit Role(const Agent& agent) { agent.become("high"); }
+  } role{agent};
+  Program program;
+
+  bool active() { return (agent.region().activity.active.load() & 1) != 0; }
+  std::uint64_t bursts() { return agent.region().high[0].bursts.load(); }
+  void busy(const char* when) { expect(active(), std::string("busy ") + when); }
+  void idle(const char* when) { expect(!active(), std::string("idle ") + when); }
+};
 
 struct BestEffort {
   Agent agent;

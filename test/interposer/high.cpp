@@ -1,25 +1,11 @@
 // A high client: when it is busy, and when it is not.
 #include <algorithm>
 
-#include "harness.h"
+#include "fixture.h"
 
 using namespace harness;
 
 namespace {
-
-// The agent first, then the class, then the first use of the driver: in that order.
-struct High {
-  Agent agent;
-  struct Role {
-    explicit Role(const Agent& agent) { agent.become("high"); }
-  } role{agent};
-  Program program;
-
-  bool active() { return (agent.region().activity.active.load() & 1) != 0; }
-  std::uint64_t bursts() { return agent.region().high[0].bursts.load(); }
-  void busy(const char* when) { expect(active(), std::string("busy ") + when); }
-  void idle(const char* when) { expect(!active(), std::string("idle ") + when); }
-};
 
 void launch_then_synchronize() {
   High high;

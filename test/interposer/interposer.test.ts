@@ -16,7 +16,9 @@ const env = {
   COTENANT_SOFTGPU: "devices=2",
 };
 
-describe.each(["routing", "high", "besteffort", "lifecycle", "memory"])("%s", (program) => {
+const programs = ["routing", "high", "announce", "besteffort", "lifecycle", "memory"];
+
+describe.each(programs)("%s", (program) => {
   const path = `${build}/tests/interposer-${program}`;
   const cases = execFileSync(path, { encoding: "utf8" }).trim().split("\n");
   test.each(cases)("%s", (name) => {
