@@ -41,7 +41,7 @@ export interface AgentOptions {
   readonly overrides: Overrides;
   /** 0: any free one. */
   readonly port: number;
-  /** Of the MPS daemon. */
+  /** Of the MPS daemon; says where the software GPU is, if not in the run directory. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly log: Log;
@@ -81,7 +81,7 @@ async function start(
   opened.push(lockDirectory(directory));
 
   const sensor =
-    options.gpu === "soft" ? openSoftGpus(paths.softGpu, () => clock.now()) : openNvml();
+    options.gpu === "soft" ? openSoftGpus(softGpuAt(options), () => clock.now()) : openNvml();
   const mps = mode === "mps" ? await mpsFor(options) : undefined;
   if (mps) opened.push(() => mps.stop());
 
@@ -176,6 +176,9 @@ async function start(
   };
   return { file: file(), status, stopped, stop };
 }
+
+const softGpuAt = ({ directory, env }: AgentOptions) =>
+  env.COTENANT_SOFTGPU_DIR ?? pathsIn(directory).softGpu;
 
 function mpsFor({ directory, gpu, env, log }: AgentOptions): Promise<Mps> | Mps {
   const { mpsPipes, mpsLogs } = pathsIn(directory);

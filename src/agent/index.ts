@@ -1,7 +1,9 @@
 export { type Agent, type AgentOptions, startAgent } from "./agent.ts";
+export { type Gpm, type GpmSample, openGpm } from "./gpm.ts";
 export { logLine } from "./log.ts";
-export { mpsEnvironment } from "./mps.ts";
-export { openNvml } from "./nvml.ts";
+export { mpsEnvironment, startMps, startSoftMps } from "./mps.ts";
+export { driverVersion, openNvml } from "./nvml.ts";
+export type { Sensor } from "./sensor.ts";
 export {
   type AgentFile,
   checkDirectory,

@@ -1,10 +1,8 @@
 // The binding against a small libnvidia-ml of our own: what the functions are called, what they are
 // given and where in the structs the numbers are.
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { expect, onTestFinished, test } from "vitest";
-import { openNvml } from "./nvml.ts";
+import { expect, test } from "vitest";
+import { fakeLibrary } from "./fake-library.ts";
+import { driverVersion, openNvml } from "./nvml.ts";
 
 const stub = (status: number, count: number) => `
 #include <string.h>
@@ -15,6 +13,9 @@ static int devices[2] = {0, 1};
 extern "C" {
 int nvmlInit_v2() { return ${status}; }
 const char* nvmlErrorString(int) { return "Driver Not Loaded"; }
+int nvmlSystemGetDriverVersion(char* out, u32 size) {
+  if (size < 80) return 7;
+  strcpy(out, "580.95.05"); return 0; }
 int nvmlDeviceGetCount_v2(u32* count) { *count = ${count}; return 0; }
 int nvmlDeviceGetHandleByIndex_v2(u32 index, void** device) { *device = &devices[index]; return 0; }
 int nvmlDeviceGetUUID(int* device, char* out, u32) {
@@ -35,18 +36,8 @@ int nvmlDeviceGetComputeRunningProcesses_v3(int* device, u32* count, Process* ou
 }
 }`;
 
-function library(status: number, count: number): string {
-  const directory = mkdtempSync(`${tmpdir()}/cotenant-nvml-`);
-  onTestFinished(() => rmSync(directory, { recursive: true }));
-  const path = `${directory}/libnvidia-ml.so.1`;
-  const { stderr, status: built } = spawnSync(
-    "g++",
-    ["-shared", "-fPIC", "-x", "c++", "-", "-o", path],
-    { input: stub(status, count), encoding: "utf8" },
-  );
-  if (built !== 0) throw new Error(stderr);
-  return path;
-}
+const library = (status: number, count: number) =>
+  fakeLibrary("libnvidia-ml.so.1", stub(status, count));
 
 test("every GPU is read; what it does not support is unknown", () => {
   const [first, second] = openNvml(library(0, 2)).read();
@@ -64,6 +55,12 @@ test("every GPU is read; what it does not support is unknown", () => {
     ],
   });
   expect(second).toMatchObject({ uuid: "GPU-11", powerW: undefined, processes: [] });
+});
+
+test("the driver's version is read; without a driver it is unknown", () => {
+  expect(driverVersion(library(0, 2))).toBe("580.95.05");
+  expect(driverVersion(library(9, 0))).toBe(undefined);
+  expect(driverVersion("libnvidia-ml-that-is-not.so.1")).toBe(undefined);
 });
 
 test("a driver that is not loaded is named as it names itself", () => {

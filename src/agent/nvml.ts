@@ -4,8 +4,10 @@ import koffi from "koffi";
 import { type Bytes, errors } from "#core";
 import type { GpuReading, Sensor } from "./sensor.ts";
 
-const OK = 0;
+export const OK = 0;
+const LIBRARY = "libnvidia-ml.so.1";
 const CLOCK_SM = 1;
+const VERSION_BYTES = 80;
 const UUID_BYTES = 96;
 const NAME_BYTES = 96;
 const MOST_PROCESSES = 256;
@@ -14,8 +16,9 @@ const PROCESS_BYTES = 24;
 const MEMORY_UNKNOWN = 2n ** 64n - 1n;
 
 /** Throws a UserError when this machine has no NVIDIA driver, or the driver no GPU. */
-export function openNvml(library = "libnvidia-ml.so.1"): Sensor {
-  const nvml = load(library);
+export function openNvml(name = LIBRARY): Sensor {
+  const nvml = load(name);
+  if (!nvml) throw errors.noGpu(`${name} is not installed`);
   const status = nvml.init();
   if (status !== OK) throw errors.noGpu(`the NVIDIA driver says "${nvml.describe(status)}"`);
   const count = readU32((out) => nvml.count(out)) ?? 0;
@@ -24,20 +27,30 @@ export function openNvml(library = "libnvidia-ml.so.1"): Sensor {
   return { read: () => devices.map((device) => readDevice(nvml, device)) };
 }
 
-type Nvml = ReturnType<typeof load>;
+/** The driver's version, such as "580.95.05"; undefined where there is no driver. */
+export function driverVersion(name = LIBRARY): string | undefined {
+  const nvml = load(name);
+  if (!nvml || nvml.init() !== OK) return undefined;
+  return readText(VERSION_BYTES, (out, size) => nvml.driverVersion(out, size)) || undefined;
+}
+
+export type Nvml = NonNullable<ReturnType<typeof load>>;
 type Device = ReturnType<Nvml["device"]>;
 
-function load(name: string) {
+/** Undefined where it is not installed. */
+export function load(name = LIBRARY) {
   let library: ReturnType<typeof koffi.load>;
   try {
     library = koffi.load(name);
   } catch {
-    throw errors.noGpu(`${name} is not installed`);
+    return undefined;
   }
   const byIndex = library.func("int nvmlDeviceGetHandleByIndex_v2(unsigned int, _Out_ void **)");
   return {
+    library,
     init: library.func("int nvmlInit_v2()"),
     describe: library.func("const char *nvmlErrorString(int)"),
+    driverVersion: library.func("int nvmlSystemGetDriverVersion(void *, unsigned int)"),
     count: library.func("int nvmlDeviceGetCount_v2(void *)"),
     uuid: library.func("int nvmlDeviceGetUUID(void *, void *, unsigned int)"),
     name: library.func("int nvmlDeviceGetName(void *, void *, unsigned int)"),

@@ -1,0 +1,18 @@
+// For the tests of bindings: a shared library of our own, from C++ source, for as long as a test runs.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { onTestFinished } from "vitest";
+
+/** Returns its path. */
+export function fakeLibrary(name: string, source: string): string {
+  const directory = mkdtempSync(`${tmpdir()}/cotenant-fake-`);
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const path = `${directory}/${name}`;
+  const { stderr, status } = spawnSync("g++", ["-shared", "-fPIC", "-x", "c++", "-", "-o", path], {
+    input: source,
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(stderr);
+  return path;
+}

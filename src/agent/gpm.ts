@@ -1,0 +1,127 @@
+// GPM, a part of NVML on Hopper and later: what the GPU's own counters say about the time between two
+// samples, without a profiler. A sample takes 190 us (an H200, driver 580). What cannot be known, for want of a
+// driver, of the counters or of one of them, is undefined, never zero.
+import { load, type Nvml, OK } from "./nvml.ts";
+
+export type GpuChoice = { readonly index: number } | { readonly uuid: string };
+
+export interface Gpm {
+  /** The counters now. */
+  sample(): GpmSample;
+  /** Means over the time between two samples of this GPU. */
+  between(earlier: GpmSample, later: GpmSample): GpmFigures;
+}
+
+export interface GpmSample {
+  /** The driver's buffer, freed when this object is collected; undefined: nothing could be read. */
+  readonly buffer: bigint | undefined;
+}
+
+/** All 0 to 1. */
+interface GpmFigures {
+  /** Part of the SMs' time in which a warp was resident. */
+  readonly smActivity: number | undefined;
+  /** Warps resident, of the most that fit. */
+  readonly smOccupancy: number | undefined;
+  /** DRAM bandwidth used, of the most there is. */
+  readonly dramActivity: number | undefined;
+}
+
+/** nvmlGpmMetricId_t; all in per cent. */
+const SM_UTIL = 2;
+const SM_OCCUPANCY = 3;
+const DRAM_BW_UTIL = 10;
+
+/** nvmlGpmSupport_t: u32 version, u32 isSupportedDevice. */
+const SUPPORT_VERSION = 1;
+
+/**
+ * nvmlGpmMetricsGet_t: u32 version, u32 numMetrics, two sample pointers, then the metrics. How many there
+ * is room for differs from driver to driver (98 once, 333 later): here for more than any of them has.
+ */
+const GET_VERSION = 1;
+const get = { version: 0, numMetrics: 4, earlier: 8, later: 16, metrics: 24 } as const;
+const MOST_METRICS = 512;
+
+/** nvmlGpmMetric_t: u32 metricId, i32 nvmlReturn, f64 value, three names. */
+const metric = { id: 0, status: 4, value: 8, size: 40 } as const;
+
+/** `name`: of the library. */
+export function openGpm(gpu: GpuChoice, name?: string): Gpm {
+  const counters = openCounters(gpu, name);
+  const dropped = new FinalizationRegistry<bigint>((buffer) => counters?.free(buffer));
+  return {
+    sample() {
+      const sample = { buffer: counters?.take() };
+      if (sample.buffer !== undefined) dropped.register(sample, sample.buffer);
+      return sample;
+    },
+    between({ buffer: earlier }, { buffer: later }) {
+      const ids = [SM_UTIL, SM_OCCUPANCY, DRAM_BW_UTIL];
+      const known = counters && earlier !== undefined && later !== undefined;
+      const read = known ? counters.metrics(ids, earlier, later) : [];
+      const [smActivity, smOccupancy, dramActivity] = read;
+      return { smActivity, smOccupancy, dramActivity };
+    },
+  };
+}
+
+function openCounters(gpu: GpuChoice, name: string | undefined) {
+  const nvml = load(name);
+  const calls = nvml?.init() === OK ? bind(nvml) : undefined;
+  const device = calls && ("index" in gpu ? nvml?.device(gpu.index) : calls.byUuid(gpu.uuid));
+  const support = new Uint32Array([SUPPORT_VERSION, 0]);
+  if (!calls || !device || calls.support(device, support) !== OK || !support[1]) return undefined;
+  return {
+    free: (buffer: bigint) => calls.free(buffer),
+
+    take(): bigint | undefined {
+      const out = new BigUint64Array(1);
+      const buffer = calls.allocate(out) === OK ? out[0] : undefined;
+      if (buffer === undefined || calls.take(device, buffer) === OK) return buffer;
+      calls.free(buffer);
+      return undefined;
+    },
+
+    metrics(ids: readonly number[], earlier: bigint, later: bigint): (number | undefined)[] {
+      const raw = new DataView(new ArrayBuffer(get.metrics + MOST_METRICS * metric.size));
+      const at = (index: number) => get.metrics + index * metric.size;
+      raw.setUint32(get.version, GET_VERSION, true);
+      raw.setUint32(get.numMetrics, ids.length, true);
+      raw.setBigUint64(get.earlier, earlier, true);
+      raw.setBigUint64(get.later, later, true);
+      ids.forEach((id, index) => {
+        raw.setUint32(at(index) + metric.id, id, true);
+      });
+      if (calls.metrics(new Uint8Array(raw.buffer)) !== OK) return [];
+      return ids.map((_, index) => readMetric(raw, at(index)));
+    },
+  };
+}
+
+function readMetric(raw: DataView, at: number): number | undefined {
+  const value = raw.getFloat64(at + metric.value, true);
+  const known = raw.getInt32(at + metric.status, true) === OK && Number.isFinite(value);
+  return known ? value / 100 : undefined;
+}
+
+/** Undefined where the driver is too old to have these. */
+function bind({ library }: Nvml) {
+  try {
+    const byUuid = library.func("int nvmlDeviceGetHandleByUUID(const char *, _Out_ void **)");
+    return {
+      support: library.func("int nvmlGpmQueryDeviceSupport(void *, void *)"),
+      allocate: library.func("int nvmlGpmSampleAlloc(void *)"),
+      free: library.func("int nvmlGpmSampleFree(void *)"),
+      take: library.func("int nvmlGpmSampleGet(void *, void *)"),
+      metrics: library.func("int nvmlGpmMetricsGet(void *)"),
+      byUuid(uuid: string) {
+        const out = [null];
+        byUuid(uuid, out);
+        return out[0];
+      },
+    };
+  } catch {
+    return undefined;
+  }
+}
