@@ -1,11 +1,27 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { setTimeout as after } from "node:timers/promises";
 import { type Bytes, UserError, usage } from "#core";
-import { awaits, loadCuda, type Plan, parseArrivals, type Run, runLoad, shapes } from "#load";
+import {
+  announcer,
+  awaits,
+  driverHere,
+  loadCuda,
+  type Plan,
+  parseArrivals,
+  type Run,
+  runJob,
+  runLoad,
+  shapes,
+  type Work,
+} from "#load";
 import { type Args, bytes, choice, command, flag, json, number, text } from "./command.ts";
+import { controlFiles } from "./load-control.ts";
 
 const none = 0 as Bytes;
 const count = { min: 1, whole: true };
+
+// Without a fallback in the table, so that what was given beside --control is known.
+const usual = { arrivals: "poisson", seconds: 10 };
 
 const options = {
   shape: choice(shapes, "compute", "what the kernels are bound by; mixed alternates"),
@@ -15,11 +31,11 @@ const options = {
   graph: flag("submit a request as one CUDA graph"),
   arrivals: text(
     "KIND",
-    "poisson",
-    "poisson, uniform, bursty, closed, file:PATH (one ns offset a line) or steps:10s@20,10s@60",
+    undefined,
+    `poisson, uniform, bursty, closed, file:PATH (one ns offset a line), steps:10s@20,10s@2x or trace:PATH?column=NAME&unit=s|ms|us|ns|iso [${usual.arrivals}]`,
   ),
-  rate: number("R", undefined, "requests per second"),
-  seconds: number("S", 10, "how long requests arrive"),
+  rate: number("R", undefined, "requests per second; a trace is stretched to it"),
+  seconds: number("S", undefined, `how long requests arrive [${usual.seconds}]`),
   warmup: number("S", 0.5, "seconds of requests back to back before the first that counts"),
   "copy-in": bytes("BYTES", none, "copied in for each request"),
   "copy-out": bytes("BYTES", none, "copied out of each request"),
@@ -29,42 +45,102 @@ const options = {
   memory: bytes("BYTES", none, "device memory to hold, unused"),
   seed: number("N", 1, "of the arrivals", { whole: true }),
   marks: text("FILE", undefined, "write each request's arrival, start and done, monotonic ns"),
+  control: text("DIR", undefined, "be a job of a bench, led by the control files in DIR"),
+  name: text("NAME", undefined, "with --control: the job's"),
+  check: flag("only look whether this could start"),
   json,
 };
+
+type Given = Args<typeof options>;
 
 export const loadCommand = command({
   name: "load",
   summary: "a synthetic client: open-loop requests or a closed loop, no PyTorch needed",
   options,
-  async run(args) {
-    const plan = planOf(args);
-    const stop = new AbortController();
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stop.abort());
-    const origin = process.hrtime.bigint();
-    const run = await runLoad(plan, {
-      cuda: loadCuda(),
-      clock: {
-        now: () => Number(process.hrtime.bigint() - origin),
-        sleep: (ms) => after(ms, undefined, { signal: stop.signal }).catch(() => undefined),
-      },
-      stop: stop.signal,
-      readText,
-      say: (line) => console.error(`load: ${line}`),
-    });
-    if (args.marks) writeFileSync(args.marks, marks(run, origin));
-    console.log(args.json ? JSON.stringify(run.result) : report(run));
-    return run.result.intact ? 0 : 1;
+  run(args) {
+    const job = jobOf(args);
+    if (!job) {
+      const plan = planOf(args);
+      return args.check ? checkDriver() : runAlone(plan, args);
+    }
+    const work = workOf(args);
+    return args.check ? checkDriver() : takePart(work, job);
   },
 });
 
-function planOf(args: Args<typeof options>): Plan {
-  const arrivals = parseArrivals(args.arrivals, args.rate);
-  if (args["kernel-us"] <= 0) throw usage("--kernel-us must be more than 0.");
+/** On its own. */
+async function runAlone(plan: Plan, args: Given): Promise<number> {
+  const origin = process.hrtime.bigint();
+  const run = await runLoad(plan, surroundings(origin));
+  if (args.marks) writeFileSync(args.marks, marks(run, origin));
+  console.log(args.json ? JSON.stringify(run.result) : report(run));
+  return run.result.intact ? 0 : 1;
+}
+
+interface Job {
+  readonly directory: string;
+  readonly name: string;
+}
+
+/** In a bench, whose jobs share the machine's clock as it is. */
+async function takePart(work: Work, { directory, name }: Job): Promise<number> {
+  const files = controlFiles(directory);
+  await runJob(work, surroundings(0n), { name, files, announcer });
+  return 0;
+}
+
+function surroundings(origin: bigint) {
+  const stop = new AbortController();
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stop.abort());
+  return {
+    cuda: loadCuda(),
+    clock: {
+      now: () => Number(process.hrtime.bigint() - origin),
+      sleep: (ms: number) => after(ms, undefined, { signal: stop.signal }).catch(() => undefined),
+    },
+    stop: stop.signal,
+    readText,
+    say: (line: string) => console.error(`load: ${line}`),
+  };
+}
+
+async function checkDriver(): Promise<number> {
+  if (driverHere()) return 0;
+  throw usage(
+    "libcuda.so.1 was not found: install NVIDIA's driver, or put build/native/softgpu into LD_LIBRARY_PATH for the software GPU.",
+  );
+}
+
+/** What a bench decides is not for the command line. */
+function jobOf(args: Given): Job | undefined {
+  const { control: directory, name } = args;
+  if (directory === undefined) {
+    if (name !== undefined) throw usage("--name is for --control: it is the name of a job there.");
+    return undefined;
+  }
+  if (name === undefined) throw usage("--control needs --name NAME: the name of the job there.");
+  if (!/^[\w.@-]+$/.test(name))
+    throw usage(`--name "${name}" is not made of letters, digits and "._@-" alone.`);
+  for (const option of ["arrivals", "rate", "seconds", "marks"] as const)
+    if (args[option] !== undefined)
+      throw usage(
+        `--${option} does not go with --control: the control files say what is to be done.`,
+      );
+  return { directory, name };
+}
+
+function planOf(args: Given): Plan {
+  const arrivals = parseArrivals(args.arrivals ?? usual.arrivals, args.rate);
+  const work = workOf(args);
   if (args.depth > 1 && arrivals.kind !== "closed")
     throw usage(`--depth is for --arrivals closed: an open loop serves one request at a time.`);
+  return { ...work, arrivals, seconds: args.seconds ?? usual.seconds };
+}
+
+function workOf(args: Given): Work {
+  if (args["kernel-us"] <= 0) throw usage("--kernel-us must be more than 0.");
   return {
     ...args,
-    arrivals,
     kernelUs: args["kernel-us"],
     copyIn: args["copy-in"],
     copyOut: args["copy-out"],

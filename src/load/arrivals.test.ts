@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { arrivalSeconds, arrivalTimes, parseArrivalFile, parseArrivals } from "./arrivals.ts";
+import {
+  arrivalSeconds,
+  arrivalTimes,
+  parseArrivalFile,
+  parseArrivals,
+  scheduled,
+} from "./arrivals.ts";
 import { seeded } from "./random.ts";
 
 const generated = fc.record({
@@ -70,6 +76,30 @@ test("steps have each their rate, one after the other", () => {
   expect(arrivalSeconds(steps, 7)).toBe(160);
 });
 
+test("steps may be multiples of one rate", () => {
+  expect(parseArrivals("steps:10s@1x,5s@2.5x,1s@7", 20)).toEqual({
+    kind: "steps",
+    steps: [
+      { seconds: 10, rate: 20 },
+      { seconds: 5, rate: 50 },
+      { seconds: 1, rate: 7 },
+    ],
+  });
+});
+
+test("files and traces say themselves how long they last", () => {
+  const texts: Record<string, string> = { f: "0\n1500000000\n", t: "at\n10\n11\n12\n" };
+  const of = (text: string, rate?: number) => {
+    const arrivals = parseArrivals(text, rate);
+    if (arrivals.kind === "closed") throw new Error("not open");
+    return scheduled(arrivals, 7, seeded(1), (path) => texts[path] ?? "");
+  };
+  expect(of("file:f")).toEqual({ offsets: [0, 1.5e9], seconds: 1.5 });
+  expect(of("trace:t?column=at&unit=s")).toEqual({ offsets: [0, 1e9, 2e9], seconds: 2 });
+  expect(of("trace:t?column=at&unit=s", 3)).toEqual({ offsets: [0, 5e8, 1e9], seconds: 1 });
+  expect(of("uniform", 1)).toMatchObject({ seconds: 7 });
+});
+
 test("a file holds one ns offset a line, in any order", () => {
   expect(parseArrivalFile("# made by hand\n300\n\n100\n200\n", "f")).toEqual([100, 200, 300]);
 });
@@ -78,7 +108,10 @@ test.each([
   ["sometimes", '"sometimes" is no kind of arrivals.'],
   ["poisson", "--arrivals poisson needs a rate."],
   ["file:", "--arrivals file: lacks a path."],
-  ["steps:10@20", '"10@20" is not a step such as 10s@20.'],
+  ["steps:10@20", '"10@20" is not a step such as 10s@20 or 10s@2x.'],
+  ["steps:10s@2x", 'The step "10s@2x" needs a rate to multiply.'],
+  ["trace:t.csv?unit=ms", "--arrivals trace: lacks the column"],
+  ["trace:t.csv?column=a", "--arrivals trace: needs a unit of s, ms, us, ns, iso."],
 ])("%s is refused by name", (text, message) => {
   expect(() => parseArrivals(text, undefined)).toThrow(message);
 });

@@ -3,11 +3,13 @@
 // it never shifts the ones after it, or a slow GPU would lower its own load.
 import { usage } from "#core";
 import { exponential, type Random } from "./random.ts";
+import { parseTrace, type Schedule, type Trace, traceSchedule } from "./trace.ts";
 
 export type Arrivals =
   | { readonly kind: "poisson" | "uniform" | "bursty"; readonly rate: number }
   | { readonly kind: "steps"; readonly steps: readonly Step[] }
   | { readonly kind: "file"; readonly path: string }
+  | { readonly kind: "trace"; readonly trace: Trace }
   | { readonly kind: "closed" };
 
 interface Step {
@@ -28,7 +30,7 @@ const bursts = {
 
 const nsPerSecond = 1e9;
 
-/** `poisson`, `steps:10s@20,10s@60`, `file:PATH` …, as on the command line. */
+/** `poisson`, `steps:10s@20,10s@2x`, `file:PATH` …, as on the command line. */
 export function parseArrivals(text: string, rate: number | undefined): Arrivals {
   const [kind, ...rest] = text.split(":");
   const detail = rest.join(":");
@@ -45,19 +47,27 @@ export function parseArrivals(text: string, rate: number | undefined): Arrivals 
       if (!detail) throw usage("--arrivals file: lacks a path.", "Write file:PATH.");
       return { kind, path: detail };
     case "steps":
-      return { kind, steps: detail.split(",").map(parseStep) };
+      return { kind, steps: detail.split(",").map((step) => parseStep(step, rate)) };
+    case "trace":
+      if (rate !== undefined && !(rate > 0))
+        throw usage("--rate must be more than 0 to scale a trace.");
+      return { kind, trace: parseTrace(detail, rate) };
     default:
       throw usage(
         `"${text}" is no kind of arrivals.`,
-        "Known: poisson, uniform, bursty, closed, file:PATH, steps:10s@20,10s@60.",
+        "Known: poisson, uniform, bursty, closed, file:PATH, steps:10s@20,10s@2x, trace:PATH?column=t_ms&unit=ms.",
       );
   }
 }
 
-function parseStep(text: string): Step {
-  const match = /^(\d+(?:\.\d+)?)s@(\d+(?:\.\d+)?)$/.exec(text.trim());
-  if (!match) throw usage(`"${text}" is not a step such as 10s@20.`);
-  return { seconds: Number(match[1]), rate: Number(match[2]) };
+/** `10s@20` is 20 a second, `10s@2x` twice the rate that all the steps share. */
+function parseStep(text: string, base: number | undefined): Step {
+  const match = /^(\d+(?:\.\d+)?)s@(\d+(?:\.\d+)?)(x?)$/.exec(text.trim());
+  if (!match) throw usage(`"${text}" is not a step such as 10s@20 or 10s@2x.`);
+  const [, seconds, rate, times] = match;
+  if (times === "x" && base === undefined)
+    throw usage(`The step "${text}" needs a rate to multiply.`, "Add --rate REQUESTS_PER_SECOND.");
+  return { seconds: Number(seconds), rate: Number(rate) * (times === "x" ? (base ?? 0) : 1) };
 }
 
 /** One offset in ns a line; lines beginning with # are comments. */
@@ -72,10 +82,32 @@ export function parseArrivalFile(text: string, path: string): number[] {
     .sort((a, b) => a - b);
 }
 
-type Generated = Exclude<Arrivals, { kind: "file" | "closed" }>;
+type Generated = Exclude<Arrivals, { kind: "file" | "trace" | "closed" }>;
 
-/** How long the generated arrivals last: steps say it themselves. */
-export const arrivalSeconds = (arrivals: Arrivals, seconds: number): number =>
+/** The arrivals of any open loop. A file and a trace know themselves how long they last, as steps do. */
+export function scheduled(
+  arrivals: Exclude<Arrivals, { kind: "closed" }>,
+  seconds: number,
+  random: Random,
+  readText: (path: string) => string,
+): Schedule {
+  switch (arrivals.kind) {
+    case "file": {
+      const offsets = parseArrivalFile(readText(arrivals.path), arrivals.path);
+      return { offsets, seconds: (offsets.at(-1) ?? 0) / nsPerSecond };
+    }
+    case "trace":
+      return traceSchedule(readText(arrivals.trace.path), arrivals.trace);
+    default:
+      return {
+        offsets: arrivalTimes(arrivals, seconds, random),
+        seconds: arrivalSeconds(arrivals, seconds),
+      };
+  }
+}
+
+/** How long the generated arrivals last. */
+export const arrivalSeconds = (arrivals: Generated, seconds: number): number =>
   arrivals.kind === "steps" ? sum(arrivals.steps.map((step) => step.seconds)) : seconds;
 
 export function arrivalTimes(arrivals: Generated, seconds: number, random: Random): number[] {

@@ -3,7 +3,7 @@
 import { made } from "./cuda.ts";
 import { type Gpu, launch } from "./gpu.ts";
 import type { KernelName } from "./kernels.ts";
-import { type Calibration, kernelsOf, type Plan } from "./plan.ts";
+import { type Calibration, kernelsOf, type Work } from "./plan.ts";
 import type { Slot } from "./slot.ts";
 
 const rounds = 5;
@@ -14,20 +14,20 @@ const mostSearches = 5;
 /** Kernels timed together, so that what is read is the time of one among others. */
 const chain = 4;
 
-/** Sets the iterations of every kind of kernel the plan has, in every slot. */
+/** Sets the iterations of every kind of kernel the work has, in every slot. */
 export function calibrate(
   gpu: Gpu,
-  plan: Plan,
+  work: Work,
   slots: readonly [Slot, ...Slot[]],
 ): Partial<Record<KernelName, Calibration>> {
   const timeUs = stopwatch(gpu, slots[0]);
   const calibration: Partial<Record<KernelName, Calibration>> = {};
-  for (const name of new Set(kernelsOf(plan))) {
+  for (const name of new Set(kernelsOf(work))) {
     const least = (iterations: number) => {
       for (const slot of slots) slot.parameters[name].values[1] = BigInt(iterations);
       return Math.min(...Array.from({ length: rounds }, () => timeUs(name)));
     };
-    const { iterations, kernelUs } = search(plan.kernelUs, least);
+    const { iterations, kernelUs } = search(work.kernelUs, least);
     calibration[name] = {
       iterations,
       kernelUs: Math.round(kernelUs * 100) / 100,

@@ -115,9 +115,21 @@ export function loadCuda(): Cuda {
   return cuda as unknown as Cuda;
 }
 
+/** Whether there is a driver to load. Does not initialise it. */
+export function driverHere(): boolean {
+  try {
+    koffi.load(driver);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const driver = "libcuda.so.1";
+
 function open() {
   try {
-    return koffi.load("libcuda.so.1");
+    return koffi.load(driver);
   } catch {
     throw new UserError(
       "NO_DRIVER",

@@ -1,4 +1,14 @@
-export { parseArrivals } from "./arrivals.ts";
-export { loadCuda } from "./cuda.ts";
-export { awaits, type Plan, type Result, type Served, shapes } from "./plan.ts";
-export { type Run, runLoad } from "./run.ts";
+export { announcer } from "./announce.ts";
+export {
+  type Arrivals,
+  arrivalSeconds,
+  arrivalTimes,
+  parseArrivals,
+  scheduled,
+} from "./arrivals.ts";
+export type { ControlFiles, Part, Phase } from "./control.ts";
+export { driverHere, loadCuda } from "./cuda.ts";
+export { awaits, type Plan, type Result, type Served, shapes, type Work } from "./plan.ts";
+export { type Random, seeded } from "./random.ts";
+export { type Run, runJob, runLoad } from "./run.ts";
+export { type Schedule, type Trace, traceSchedule } from "./trace.ts";

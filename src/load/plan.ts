@@ -14,7 +14,8 @@ type Shape = (typeof shapes)[number];
 export const awaits = ["stream", "event-query", "event-sync", "copy", "poll"] as const;
 export type Await = (typeof awaits)[number];
 
-export interface Plan {
+/** What a request is, and how it is submitted. */
+export interface Work {
   readonly shape: Shape;
   /** Kernels in a request. */
   readonly kernels: number;
@@ -24,8 +25,6 @@ export interface Plan {
   readonly sms: number;
   /** Submit a request as one CUDA graph. */
   readonly graph: boolean;
-  readonly arrivals: Arrivals;
-  readonly seconds: number;
   /** Seconds of requests back to back before the first that counts. */
   readonly warmup: number;
   readonly copyIn: Bytes;
@@ -40,10 +39,15 @@ export interface Plan {
   readonly seed: number;
 }
 
+export interface Plan extends Work {
+  readonly arrivals: Arrivals;
+  readonly seconds: number;
+}
+
 /** The kernels of a request, in order. */
-export const kernelsOf = (plan: Plan): KernelName[] =>
-  Array.from({ length: plan.kernels }, (_, i) => {
-    if (plan.shape !== "mixed") return plan.shape;
+export const kernelsOf = (work: Work): KernelName[] =>
+  Array.from({ length: work.kernels }, (_, i) => {
+    if (work.shape !== "mixed") return work.shape;
     return i % 2 === 0 ? "compute" : "memory";
   });
 

@@ -23,12 +23,16 @@ function world(serviceNs: (request: number) => number) {
 }
 
 const never = { aborted: false };
+const from = (beginMs: number, offsetsMs: readonly number[]) => ({
+  begin: beginMs * 1e6,
+  offsets: offsetsMs.map((offset) => offset * 1e6),
+});
 const ms = (ns: number) => Math.round(ns / 1e6);
 const times = ({ arrival, start, done }: Served) => [ms(arrival), ms(start), ms(done)];
 
 test("an open loop starts each request at its arrival, and late ones at once, in order", async () => {
   const { clock, server } = world((request) => (request === 0 ? 25e6 : 1e6));
-  const served = await openLoop(server, clock, [10e6, 20e6, 30e6, 50e6], never);
+  const served = await openLoop(server, clock, from(0, [10, 20, 30, 50]), never);
   expect(served.map(times)).toEqual([
     [10, 10, 35],
     [20, 35, 36],
@@ -43,10 +47,46 @@ test("an open loop that is cut short finishes the request in flight and starts n
     if (request === 1) stop.aborted = true;
     return 5e6;
   });
-  const served = await openLoop(server, clock, [0, 1e6, 2e6, 90e6], stop);
+  const served = await openLoop(server, clock, from(0, [0, 1, 2, 90]), stop);
   expect(served.map(times)).toEqual([
     [0, 0, 5],
     [1, 5, 10],
+  ]);
+});
+
+test("an open loop's begin may be yet to come, or over", async () => {
+  const { clock, server } = world(() => 1e6);
+  expect((await openLoop(server, clock, from(5, [0, 10]), never)).map(times)).toEqual([
+    [5, 5, 6],
+    [15, 15, 16],
+  ]);
+  expect((await openLoop(server, clock, from(10, [0]), never)).map(times)).toEqual([[10, 16, 17]]);
+});
+
+test("each request is announced ahead, or as soon as the one before is done", async () => {
+  const { clock, server } = world((request) => (request === 1 ? 9.5e6 : 1e6));
+  const announced: (readonly [number, number])[] = [];
+  const ahead = {
+    ns: 1e6,
+    announce: (leftNs: number) => void announced.push([clock.now(), leftNs]),
+  };
+  const served = await openLoop(
+    server,
+    clock,
+    { ...from(0, [10, 20, 30, 30]), ahead },
+    { aborted: false },
+  );
+  expect(announced.map((times) => times.map((ns) => Math.round(ns / 1e5) / 10))).toEqual([
+    [9, 1],
+    [19, 1],
+    [29.5, 0.5],
+    [31, 0],
+  ]);
+  expect(served.map(times)).toEqual([
+    [10, 10, 11],
+    [20, 20, 30],
+    [30, 30, 31],
+    [30, 31, 32],
   ]);
 });
 

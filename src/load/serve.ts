@@ -25,27 +25,47 @@ const spinNs = 1.5e6;
 /** Signals are heard only when the event loop turns. */
 const hearEveryNs = 50e6;
 
+export interface Arriving {
+  /** On the clock; what should have arrived before now is late. */
+  readonly begin: number;
+  /** ns from the begin, sorted. */
+  readonly offsets: readonly number[];
+  /** Each request is announced so long before its arrival, or as soon as the one before is done. */
+  readonly ahead?: { readonly ns: number; announce(leftNs: number): void };
+}
+
 export async function openLoop(
   server: Server,
   clock: Clock,
-  arrivals: readonly number[],
+  { begin, offsets, ahead }: Arriving,
   stop: Stop,
 ): Promise<Served[]> {
   const served: Served[] = [];
-  const begin = clock.now();
-  let heard = begin;
-  for (const [request, offset] of arrivals.entries()) {
-    const arrival = begin + offset;
-    while (!stop.aborted && arrival - clock.now() > spinNs) {
-      await clock.sleep((arrival - clock.now() - spinNs) / 1e6);
+  let heard = clock.now();
+  /** Returns shortly before; false when the run was cut short. */
+  const approach = async (instant: number): Promise<boolean> => {
+    while (!stop.aborted && instant - clock.now() > spinNs) {
+      await clock.sleep((instant - clock.now() - spinNs) / 1e6);
       heard = clock.now();
     }
     if (clock.now() - heard > hearEveryNs) {
       await clock.sleep(0);
       heard = clock.now();
     }
-    if (stop.aborted) break;
-    while (clock.now() < arrival);
+    return !stop.aborted;
+  };
+  const spinUntil = (instant: number) => {
+    while (clock.now() < instant);
+  };
+  for (const [request, offset] of offsets.entries()) {
+    const arrival = begin + offset;
+    if (ahead) {
+      if (!(await approach(arrival - ahead.ns))) break;
+      spinUntil(arrival - ahead.ns);
+      ahead.announce(Math.max(0, arrival - clock.now()));
+    }
+    if (!(await approach(arrival))) break;
+    spinUntil(arrival);
     const start = clock.now();
     server.submit(request);
     server.wait(request);
@@ -73,7 +93,10 @@ export async function closedLoop(
     served.push({ arrival: start, start, done: clock.now() });
   };
   while (!stop.aborted && clock.now() < end) {
-    if (starts.length - served.length === depth) finish();
+    if (starts.length - served.length === depth) {
+      finish();
+      if (stop.aborted) break;
+    }
     const request = starts.push(clock.now()) - 1;
     server.submit(request);
     if (clock.now() - heard > hearEveryNs) {

@@ -12,7 +12,7 @@ import {
   stateWords,
 } from "./gpu.ts";
 import type { KernelName } from "./kernels.ts";
-import { type Await, kernelsOf, type Plan } from "./plan.ts";
+import { type Await, kernelsOf, type Work } from "./plan.ts";
 
 export interface Slot {
   /** Hands the whole request to the driver. */
@@ -41,35 +41,35 @@ export const makeStream = ({ cuda, own }: Gpu, noticed: Await): bigint =>
     cuda.cuStreamDestroy_v2,
   );
 
-export function makeSlot(gpu: Gpu, plan: Plan, stream: bigint, streamed: bigint): Slot {
+export function makeSlot(gpu: Gpu, work: Work, stream: bigint, streamed: bigint): Slot {
   const { cuda, own } = gpu;
   const words = stateWords(gpu);
-  const state = deviceMemory(gpu, Math.max(4 * words, plan.copyOut));
-  const input = deviceMemory(gpu, Math.max(plan.copyIn, 4));
-  const inputHost = pinnedMemory(gpu, Math.max(plan.copyIn, 4));
-  const outputHost = pinnedMemory(gpu, Math.max(plan.copyOut, 4));
+  const state = deviceMemory(gpu, Math.max(4 * words, work.copyOut));
+  const input = deviceMemory(gpu, Math.max(work.copyIn, 4));
+  const inputHost = pinnedMemory(gpu, Math.max(work.copyIn, 4));
+  const outputHost = pinnedMemory(gpu, Math.max(work.copyOut, 4));
   const given = () =>
     parameters(state, 1n, streamed, BigInt(streamedElements - 1), BigInt(gpu.sms));
   const slot = { stream, state, parameters: { compute: given(), memory: given() } };
 
-  const work = () => {
-    if (plan.copyIn) cuda.cuMemcpyHtoDAsync_v2(input, inputHost, plan.copyIn, stream);
-    for (const name of kernelsOf(plan))
+  const enqueue = () => {
+    if (work.copyIn) cuda.cuMemcpyHtoDAsync_v2(input, inputHost, work.copyIn, stream);
+    for (const name of kernelsOf(work))
       launch(cuda, gpu.kernels[name], slot.parameters[name], stream);
-    if (plan.copyOut && plan.await !== "copy")
-      cuda.cuMemcpyDtoHAsync_v2(outputHost, state, plan.copyOut, stream);
+    if (work.copyOut && work.await !== "copy")
+      cuda.cuMemcpyDtoHAsync_v2(outputHost, state, work.copyOut, stream);
   };
   let graph: bigint | undefined;
   let submitted = 0;
-  const notice = noticing(gpu, plan, { stream, state, outputHost });
+  const notice = noticing(gpu, work, { stream, state, outputHost });
   return {
     ...slot,
     submit() {
-      if (plan.graph) {
+      if (work.graph) {
         // Captured when first submitted: by then the iterations are known.
-        graph ??= own(captured(gpu, stream, work), cuda.cuGraphExecDestroy);
+        graph ??= own(captured(gpu, stream, enqueue), cuda.cuGraphExecDestroy);
         cuda.cuGraphLaunch(graph, stream);
-      } else work();
+      } else enqueue();
       notice.mark();
       submitted++;
     },
@@ -78,9 +78,9 @@ export function makeSlot(gpu: Gpu, plan: Plan, stream: bigint, streamed: bigint)
   };
 }
 
-function captured({ cuda }: Gpu, stream: bigint, work: () => void): bigint {
+function captured({ cuda }: Gpu, stream: bigint, enqueue: () => void): bigint {
   cuda.cuStreamBeginCapture_v2(stream, captureThreadLocal);
-  work();
+  enqueue();
   const graph = made((out) => cuda.cuStreamEndCapture(stream, out));
   const executable = made((out) => cuda.cuGraphInstantiateWithFlags(out, graph, 0n));
   cuda.cuGraphDestroy(graph);
@@ -95,7 +95,7 @@ interface Noticing {
 
 function noticing(
   gpu: Gpu,
-  plan: Plan,
+  work: Work,
   slot: { readonly stream: bigint; readonly state: bigint; readonly outputHost: bigint },
 ): Noticing {
   const { cuda, own } = gpu;
@@ -105,11 +105,11 @@ function noticing(
       made((out) => cuda.cuEventCreate(out, disableTiming)),
       cuda.cuEventDestroy_v2,
     );
-  switch (plan.await) {
+  switch (work.await) {
     case "stream":
       return { mark() {}, wait: () => cuda.cuStreamSynchronize(stream) };
     case "copy": {
-      const bytes = Math.max(plan.copyOut, 4);
+      const bytes = Math.max(work.copyOut, 4);
       return { mark() {}, wait: () => cuda.cuMemcpyDtoH_v2(outputHost, state, bytes) };
     }
     case "event-sync": {

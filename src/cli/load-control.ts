@@ -1,0 +1,29 @@
+// A bench's control directory, for `cotenant load --control`.
+import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { UserError } from "#core";
+import type { ControlFiles } from "#load";
+
+/** Throws a UserError when the directory is not there, or is gone: then so is the bench. */
+export function controlFiles(directory: string): ControlFiles {
+  const path = join(directory, "phase");
+  const check = () => {
+    if (!existsSync(directory))
+      throw new UserError("NO_CONTROL", `The control directory ${directory} is not there.`);
+  };
+  check();
+  return {
+    mark() {
+      const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+      if (!found) check();
+      return found && `${found.ino} ${found.mtimeNs}`;
+    },
+    phase: () => readFileSync(path, "utf8"),
+    write(file, text) {
+      const whole = join(directory, file);
+      const fresh = `${whole}.${process.pid}.new`;
+      writeFileSync(fresh, text);
+      renameSync(fresh, whole);
+    },
+  };
+}

@@ -1,0 +1,69 @@
+// Everything before the first request that counts: memory, calibration, warm-up.
+import { calibrate } from "./calibrate.ts";
+import type { Cuda } from "./cuda.ts";
+import { deviceMemory, type Gpu, openGpu } from "./gpu.ts";
+import type { KernelName } from "./kernels.ts";
+import type { Calibration, Work } from "./plan.ts";
+import { type Clock, closedLoop, type Server, type Stop } from "./serve.ts";
+import { makeSlot, makeStream, type Slot, streamedElements } from "./slot.ts";
+import { checksum, resetState, stateCounts } from "./state.ts";
+
+export interface Surroundings {
+  readonly cuda: Cuda;
+  readonly clock: Clock;
+  readonly stop: Stop;
+  readText(path: string): string;
+  /** One line for a person. */
+  say(line: string): void;
+}
+
+export interface Prepared {
+  readonly server: Server;
+  readonly gpu: string;
+  readonly calibration: Partial<Record<KernelName, Calibration>>;
+  /** Whether every kernel so far took place exactly once. Call with nothing in flight. */
+  intact(): boolean;
+  /** SHA-256 of what three requests make of a fresh state. Nothing is intact after it. */
+  checksum(): string;
+  /** Not after a failure: then every release would fail too, and the process is about to end. */
+  close(): void;
+}
+
+export async function prepare(work: Work, around: Surroundings): Promise<Prepared> {
+  const { cuda, clock, stop, say } = around;
+  const gpu = openGpu(cuda, work.sms);
+  if (work.memory) deviceMemory(gpu, work.memory);
+  const slots = makeSlots(gpu, work);
+  const calibration = calibrate(gpu, work, slots);
+  for (const [name, { iterations, kernelUs }] of Object.entries(calibration))
+    say(`${name}: ${iterations} iterations, ${kernelUs} us a kernel`);
+  for (const slot of slots) resetState(gpu, slot, work.seed);
+  const server = inTurn(slots);
+  await closedLoop(server, clock, work.depth, work.warmup, stop);
+  return {
+    server,
+    gpu: gpu.name,
+    calibration,
+    intact: () =>
+      slots.every((slot) => stateCounts(gpu, slot, work.seed, slot.submitted() * work.kernels)),
+    checksum: () => checksum(gpu, slots[0], work.seed),
+    close: gpu.close,
+  };
+}
+
+function makeSlots(gpu: Gpu, work: Work): readonly [Slot, ...Slot[]] {
+  const streams = Array.from({ length: work.streams }, () => makeStream(gpu, work.await));
+  const streamed = work.shape === "compute" ? 0n : deviceMemory(gpu, 16 * streamedElements);
+  const slot = (i: number) => makeSlot(gpu, work, streams[i % streams.length] ?? 0n, streamed);
+  const others = Math.max(work.depth, work.streams) - 1;
+  return [slot(0), ...Array.from({ length: others }, (_, i) => slot(i + 1))];
+}
+
+/** Request i goes to slot i modulo their number. */
+function inTurn(slots: readonly [Slot, ...Slot[]]): Server {
+  const slot = (request: number) => slots[request % slots.length] ?? slots[0];
+  return {
+    submit: (request) => slot(request).submit(),
+    wait: (request) => slot(request).wait(),
+  };
+}

@@ -1,0 +1,186 @@
+// When requests arrived somewhere else: a column of a CSV file with a header. A trace begins with its
+// earliest row, whatever is filtered, so that one window of two clients is one stretch of time. Rows may
+// come in any order.
+import { usage } from "#core";
+
+const units = ["s", "ms", "us", "ns", "iso"] as const;
+/** `iso`: a timestamp such as 2023-11-16 18:17:03.9799600, without a zone taken for UTC. */
+type Unit = (typeof units)[number];
+
+export interface Trace {
+  readonly path: string;
+  readonly column: string;
+  readonly unit: Unit;
+  /** Only rows whose column has this value. */
+  readonly where?: { readonly column: string; readonly value: string };
+  /** The window, in seconds of the trace: from its begin or later … */
+  readonly from?: number;
+  /** … for so long, the end not included; to the last row, included, if it is left out. */
+  readonly seconds?: number;
+  /** Requests per second: time is stretched until the window's mean is this. Gaps keep their proportions. */
+  readonly rate?: number;
+}
+
+/** What an open loop keeps to. */
+export interface Schedule {
+  /** ns from the begin, sorted, whole. */
+  readonly offsets: readonly number[];
+  /** How long it lasts: the mean rate is that of so many offsets in this time. */
+  readonly seconds: number;
+}
+
+/** `PATH?column=t_ms&unit=ms&where=client=a&from=10&seconds=60`, as on the command line. */
+export function parseTrace(text: string, rate: number | undefined): Trace {
+  const [path = "", query = ""] = text.split("?", 2);
+  if (path === "") throw usage("--arrivals trace: lacks a path.", form);
+  const given = new Map(new URLSearchParams(query));
+  for (const key of given.keys())
+    if (!known.has(key)) throw usage(`A trace has no "${key}".`, form);
+  const column = given.get("column");
+  const unit = units.find((one) => one === given.get("unit"));
+  if (!column) throw usage("--arrivals trace: lacks the column with the times.", form);
+  if (!unit) throw usage(`--arrivals trace: needs a unit of ${units.join(", ")}.`, form);
+  const only = given.get("where");
+  const from = given.get("from");
+  const seconds = given.get("seconds");
+  return {
+    path,
+    column,
+    unit,
+    ...(only !== undefined && { where: parseWhere(only) }),
+    ...(from !== undefined && { from: secondsOf(from, "from") }),
+    ...(seconds !== undefined && { seconds: secondsOf(seconds, "seconds") }),
+    ...(rate !== undefined && { rate }),
+  };
+}
+
+const known = new Set(["column", "unit", "where", "from", "seconds"]);
+const form =
+  "Write trace:PATH?column=NAME&unit=s|ms|us|ns|iso[&where=NAME=VALUE][&from=S&seconds=S].";
+
+function parseWhere(text: string) {
+  const at = text.indexOf("=");
+  if (at < 1) throw usage(`"${text}" is not a condition such as client=a.`);
+  return { column: text.slice(0, at), value: text.slice(at + 1) };
+}
+
+function secondsOf(text: string, what: string): number {
+  const seconds = text.trim() === "" ? Number.NaN : Number(text);
+  if (!(seconds >= 0 && seconds < Number.POSITIVE_INFINITY))
+    throw usage(`"${text}" is no number of seconds for a trace's ${what}.`);
+  return seconds;
+}
+
+/** The arrivals of a trace's window, from the text of its file. */
+export function traceSchedule(text: string, trace: Trace): Schedule {
+  const rows = readRows(text, trace);
+  const times = rows.map(({ ns }) => ns).sort((a, b) => (a < b ? -1 : Number(a > b)));
+  const [first = 0n, last = first] = [times[0], times.at(-1)];
+  const begin = Math.round((trace.from ?? 0) * nsPerSecond);
+  const length =
+    trace.seconds === undefined
+      ? Number(last - first) - begin
+      : Math.round(trace.seconds * nsPerSecond);
+  const inside = (offset: number) =>
+    offset >= 0 && (offset < length || (trace.seconds === undefined && offset === length));
+  const offsets = rows
+    .filter(({ chosen }) => chosen)
+    .map(({ ns }) => Number(ns - first) - begin)
+    .filter(inside)
+    .sort((a, b) => a - b);
+  if (offsets.length === 0) throw nothingIn(trace);
+  return stretched(offsets, length, trace);
+}
+
+function stretched(offsets: readonly number[], length: number, { path, rate }: Trace): Schedule {
+  if (rate === undefined) return { offsets, seconds: length / nsPerSecond };
+  if (length <= 0)
+    throw usage(`${path} has all its rows at one instant, so it has no rate to scale.`);
+  const seconds = offsets.length / rate;
+  const factor = (seconds * nsPerSecond) / length;
+  return { offsets: offsets.map((offset) => Math.floor(offset * factor)), seconds };
+}
+
+const nsPerSecond = 1e9;
+/** Decimals of a unit that are whole ns. */
+const decimals = { s: 9, ms: 6, us: 3, ns: 0 };
+
+interface Row {
+  /** Since whatever the file counts from: more than a double holds if that is 1970. */
+  readonly ns: bigint;
+  readonly chosen: boolean;
+}
+
+function readRows(text: string, trace: Trace): readonly Row[] {
+  const { path, column, where } = trace;
+  const [head = "", ...lines] = text.replace(/^\uFEFF/, "").split(/\r?\n/);
+  const header = fields(head);
+  const at = columnAt(header, column, path);
+  const filterAt = where && columnAt(header, where.column, path);
+  const rows: Row[] = [];
+  for (const [index, line] of lines.entries()) {
+    if (line.trim() === "") continue;
+    const row = fields(line);
+    rows.push({
+      ns: timeOf(row[at] ?? "", trace, index + 2),
+      chosen: filterAt === undefined || row[filterAt] === where?.value,
+    });
+  }
+  if (rows.length === 0) throw usage(`${path} has no rows below its header.`);
+  return rows;
+}
+
+function columnAt(header: readonly string[], column: string, path: string): number {
+  const at = header.indexOf(column);
+  if (at < 0)
+    throw usage(`${path} has no column "${column}" in its first line: "${header.join(",")}".`);
+  return at;
+}
+
+/** Of one line; quoted ones may hold commas, but no end of line. */
+function fields(line: string): string[] {
+  if (!line.includes('"')) return line.split(",").map((field) => field.trim());
+  const found = line.matchAll(/(?:^|,)\s*(?:"((?:[^"]|"")*)"|([^,]*))/g);
+  return [...found].map(([, quoted, plain = ""]) => quoted?.replaceAll('""', '"') ?? plain.trim());
+}
+
+function timeOf(text: string, { path, column, unit }: Trace, line: number): bigint {
+  const wrong = (what: string) => usage(`${path}, line ${line}: ${column} ${what}.`);
+  if (text === "") throw wrong("is missing");
+  if (unit === "iso") {
+    const ns = timestamp(text);
+    if (ns === undefined)
+      throw wrong(`is "${text}", not a timestamp such as 2023-11-16 18:17:03.9799600`);
+    return ns;
+  }
+  const time = Number(text);
+  if (!Number.isFinite(time)) throw wrong(`is "${text}", not a number of ${unit}`);
+  if (time < 0) throw wrong(`is negative (${text})`);
+  const [, whole, fraction] = /^(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
+  return whole === undefined
+    ? BigInt(Math.round(time * 10 ** decimals[unit]))
+    : shifted(whole, fraction, decimals[unit]);
+}
+
+/** The digits of a number times a power of ten: exact where a double is not. */
+const shifted = (whole: string, fraction = "", places: number): bigint =>
+  BigInt(whole + fraction.padEnd(places, "0").slice(0, places));
+
+/** ns since 1970. The language's own parser does not promise to read more than three decimals. */
+function timestamp(text: string): bigint | undefined {
+  const match = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d+))?\s*(Z|[+-]\d\d:?\d\d)?$/.exec(
+    text,
+  );
+  if (!match) return undefined;
+  const [, day, time, fraction, zone = "Z"] = match;
+  const ms = Date.parse(`${day}T${time}${zone.replace(/(\d\d)(\d\d)$/, "$1:$2")}`);
+  if (Number.isNaN(ms)) return undefined;
+  return shifted(`${ms / 1000}`, fraction, 9);
+}
+
+function nothingIn({ path, where, from = 0, seconds }: Trace) {
+  const whose = where ? ` whose ${where.column} is "${where.value}"` : "";
+  const end = seconds === undefined ? "its end" : `${from + seconds} s`;
+  const when = from > 0 || seconds !== undefined ? ` between ${from} s and ${end}` : "";
+  return usage(`${path} has no row${whose}${when}.`);
+}
