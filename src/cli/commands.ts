@@ -1,4 +1,5 @@
 // The table of commands. To add one: a file beside this one, a line here.
+import { benchCommand } from "./bench.ts";
 import type { Command } from "./command.ts";
 import { demoCommand } from "./demo.ts";
 import { downCommand } from "./down.ts";
@@ -16,4 +17,5 @@ export const commands: readonly Command[] = [
   downCommand,
   demoCommand,
   loadCommand,
+  benchCommand,
 ];

@@ -76,8 +76,9 @@ function permille(text: string): number {
   return Math.round(Number(match[1]) * 10);
 }
 
+/** Of several agents that are to share one software GPU, COTENANT_SOFTGPU_DIR says where it is. */
 function softGpuEnvironment(directory: string): Record<string, string> {
-  const { softGpu } = pathsIn(directory);
+  const softGpu = process.env.COTENANT_SOFTGPU_DIR ?? pathsIn(directory).softGpu;
   mkdirSync(softGpu, { recursive: true, mode: 0o700 });
   return {
     LD_LIBRARY_PATH: inFront(softGpuFolder(), process.env.LD_LIBRARY_PATH),

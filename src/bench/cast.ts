@@ -1,0 +1,121 @@
+// Who plays in which arrangement. A process is named after its job and the place it lives in, so
+// arrangements that agree about a process share it, and it is started once.
+import type { Arrangement } from "./arrangements.ts";
+import { placeKey } from "./arrangements.ts";
+import type { Job, Scenario } from "./scenario.ts";
+
+interface Role {
+  /** Of the process. */
+  readonly process: string;
+  /** What it answers to in the control files. */
+  readonly name: string;
+}
+
+export interface Roles {
+  readonly high: Role | undefined;
+  readonly bestEffort: readonly Role[];
+}
+
+/** The jobs that a process does: both sides where they are streams of one process. */
+export interface ProcessPlan {
+  readonly name: string;
+  readonly high: Job | undefined;
+  readonly bestEffort: Job | undefined;
+  readonly arrangement: Arrangement;
+  readonly memory: number;
+}
+
+const plain = (text: string) => text.replace(/[^A-Za-z0-9]+/g, "-").replace(/-$/, "");
+
+function highProcess(arrangement: Arrangement): string {
+  return plain(`high ${placeKey(arrangement.place)}`);
+}
+
+function bestEffortProcess(arrangement: Arrangement, index: number): string {
+  const env = Object.values(arrangement.bestEffortEnv).join(" ");
+  const variant = Object.keys(arrangement.bestEffortEnv).join(" ").toLowerCase();
+  return plain(`be${index + 1} ${placeKey(arrangement.place)} ${variant} ${env}`);
+}
+
+export function rolesIn(arrangement: Arrangement, scenario: Scenario): Roles {
+  if (arrangement.place.kind === "streams")
+    return {
+      high: { process: "streams", name: "high-streams" },
+      bestEffort: [{ process: "streams", name: "be1-streams" }],
+    };
+  const high = highProcess(arrangement);
+  return {
+    high: arrangement.high ? { process: high, name: high } : undefined,
+    bestEffort: arrangement.bestEffort
+      ? scenario.bestEffort.map((_, i) => {
+          const name = bestEffortProcess(arrangement, i);
+          return { process: name, name };
+        })
+      : [],
+  };
+}
+
+export function processesOf(arrangement: Arrangement, scenario: Scenario): ProcessPlan[] {
+  const { high, bestEffort } = rolesIn(arrangement, scenario);
+  if (arrangement.place.kind === "streams") {
+    const [training] = scenario.bestEffort;
+    return [
+      {
+        name: "streams",
+        high: scenario.high,
+        bestEffort: training,
+        arrangement,
+        memory: scenario.high.memory + (training?.memory ?? 0),
+      },
+    ];
+  }
+  const plans: ProcessPlan[] = [];
+  if (high)
+    plans.push({
+      name: high.process,
+      high: scenario.high,
+      bestEffort: undefined,
+      arrangement,
+      memory: scenario.high.memory,
+    });
+  bestEffort.forEach(({ process }, i) => {
+    const job = scenario.bestEffort[i];
+    if (job)
+      plans.push({
+        name: process,
+        high: undefined,
+        bestEffort: job,
+        arrangement,
+        memory: job.memory,
+      });
+  });
+  return plans;
+}
+
+/**
+ * Arrangements in waves, so that the processes of one fit into GPU memory side by side: those of `always`
+ * in each. Undefined when one arrangement does not even fit by itself.
+ */
+export function waves(
+  scenario: Scenario,
+  always: readonly Arrangement[],
+  memory: number,
+): Arrangement[][] | undefined {
+  const demand = (arrangements: readonly Arrangement[]) => {
+    const processes = arrangements.flatMap((one) => processesOf(one, scenario));
+    const distinct = new Map(processes.map((one) => [one.name, one.memory]));
+    return [...distinct.values()].reduce((sum, bytes) => sum + bytes, 0);
+  };
+  const found: Arrangement[][] = [];
+  let wave: Arrangement[] = [];
+  for (const one of scenario.arrangements.filter((candidate) => !always.includes(candidate))) {
+    if (demand([...always, one]) > memory) return undefined;
+    if (wave.length > 0 && demand([...always, ...wave, one]) > memory) {
+      found.push(wave);
+      wave = [];
+    }
+    wave.push(one);
+  }
+  if (demand(always) > memory) return undefined;
+  return wave.length > 0 || found.length === 0 ? [...found, wave] : found;
+}

@@ -1,0 +1,33 @@
+// Asked before anything starts: can each job run here at all? Every workload answers `--check` with one
+// sentence about the option or the package that is wrong.
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { UserError, usage } from "#core";
+
+const ANSWER_WITHIN_MS = 60_000;
+
+/** Throws a UserError with the job's own words. `directory`: for control files, as when it starts. */
+export async function checkJob(
+  job: string,
+  command: readonly string[],
+  env: NodeJS.ProcessEnv,
+  directory: string,
+): Promise<void> {
+  const [program = "", ...args] = command;
+  try {
+    await promisify(execFile)(
+      program,
+      [...args, "--control", directory, "--name", "check", "--check"],
+      { env, timeout: ANSWER_WITHIN_MS },
+    );
+  } catch (fault) {
+    const { code, stderr = "" } = fault as { code?: unknown; stderr?: string };
+    if (code === "ENOENT")
+      throw usage(
+        `Job "${job}": there is no program "${program}".`,
+        "Install it, or name another.",
+      );
+    const said = stderr.trim().split("\n").at(-1);
+    throw new UserError("BAD_JOB", `Job "${job}": ${said || `"${program}" failed its check`}`);
+  }
+}

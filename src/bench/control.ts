@@ -1,0 +1,55 @@
+// The harness's end of the control files: how jobs that are kept alive are told what to do next, and
+// how they answer. `workloads/README.md` describes the files; times are CLOCK_MONOTONIC in ns.
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import type { Phase } from "#load";
+
+export interface Answer {
+  readonly arrival_ns?: readonly number[];
+  readonly latency_ns?: readonly number[];
+  readonly service_ns?: readonly number[];
+  readonly done_ns?: readonly number[];
+}
+
+export class Control {
+  readonly directory: string;
+  #id = 0;
+
+  constructor(directory: string) {
+    this.directory = directory;
+  }
+
+  /** What every job is to do until the next call. */
+  begin(jobs: Phase["jobs"], startNs: number, seconds: number): number {
+    return this.#write({ start_ns: startNs, seconds, jobs, quit: false });
+  }
+
+  idle(): void {
+    this.begin({}, 0, 0);
+  }
+
+  quit(): void {
+    this.#write({ start_ns: 0, seconds: 0, jobs: {}, quit: true });
+  }
+
+  /** What a job said when it was ready; undefined as long as it is not. */
+  readiness(job: string): Readonly<Record<string, unknown>> | undefined {
+    return this.#read(`${job}.ready`) as Readonly<Record<string, unknown>> | undefined;
+  }
+
+  answer(job: string, id: number): Answer | undefined {
+    return this.#read(`${job}.${id}.json`) as Answer | undefined;
+  }
+
+  #write(phase: Omit<Phase, "id">): number {
+    const id = this.#id++;
+    // As a whole or not at all: a job reads it at any time.
+    writeFileSync(`${this.directory}/phase.new`, JSON.stringify({ id, ...phase }));
+    renameSync(`${this.directory}/phase.new`, `${this.directory}/phase`);
+    return id;
+  }
+
+  #read(file: string): unknown {
+    const path = `${this.directory}/${file}`;
+    return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : undefined;
+  }
+}

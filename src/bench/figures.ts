@@ -1,0 +1,217 @@
+// From the times of requests and iterations to the cells of a result.
+
+import { type Arrangement, alone, solo } from "./arrangements.ts";
+import { meanOf } from "./gpu-watch.ts";
+import type {
+  BestEffortFigures,
+  Cell,
+  GpuFigures,
+  HighFigures,
+  Ratio,
+  StepFigures,
+} from "./result.ts";
+import type { Measured, Round } from "./run.ts";
+import type { Arriving, Scenario } from "./scenario.ts";
+import { mean, meanRatio, type Pair, quantile, rate, slowdowns } from "./stats.ts";
+import type { Request, Window } from "./window.ts";
+
+export const cellsOf = (measured: Measured, scenario: Scenario): Cell[] =>
+  scenario.arrangements.map((arrangement) => cellOf(arrangement, measured, scenario));
+
+/** An arrangement's windows, each beside the solo and alone windows of its round. */
+interface Trio {
+  readonly window: Window;
+  readonly solo: Window;
+  readonly alone: Window;
+}
+
+function cellOf(arrangement: Arrangement, measured: Measured, scenario: Scenario): Cell {
+  const reason = measured.failures.get(arrangement.name);
+  const { name } = arrangement;
+  if (reason !== undefined) return { arrangement: name, status: "failed", reason };
+  const trios = measured.rounds.flatMap((round) => trioOf(round, name) ?? []);
+  if (trios.length === 0)
+    return { arrangement: name, status: "failed", reason: "no round was measured" };
+  if (arrangement.high && !trios.every(({ window }) => window.requests.length > 0))
+    return { arrangement: name, status: "failed", reason: "a window passed without one request" };
+  const high = arrangement.high ? highFigures(trios) : undefined;
+  const bestEffort = arrangement.bestEffort
+    ? bestEffortFigures(trios, scenario, arrangement.high ? high : undefined)
+    : undefined;
+  const gpu = gpuFigures(trios.map(({ window }) => window));
+  const steps = stepsOf(arrangement, trios, scenario.arriving, measured.serviceNs);
+  return {
+    arrangement: name,
+    status: "ok",
+    ...(high ? { high } : {}),
+    ...(bestEffort ? { bestEffort } : {}),
+    ...(gpu ? { gpu } : {}),
+    ...(steps ? { steps } : {}),
+  };
+}
+
+function trioOf(round: Round, name: string): Trio | undefined {
+  const window = round.get(name);
+  const high = round.get(solo.name);
+  const bestEffort = round.get(alone.name);
+  return window && high && bestEffort ? { window, solo: high, alone: bestEffort } : undefined;
+}
+
+type Time = "latencyNs" | "serviceNs";
+
+/** In an open loop request i of both windows arrived at the same offset. */
+function pairsOf({ window, solo: base }: Trio, what: Time): Pair[] {
+  const count = Math.min(window.requests.length, base.requests.length);
+  return Array.from({ length: count }, (_, i) => [
+    base.requests[i]?.[what] ?? Number.NaN,
+    window.requests[i]?.[what] ?? Number.NaN,
+  ]);
+}
+
+const none: Ratio = { value: Number.NaN, low: Number.NaN, high: Number.NaN, rounds: [] };
+
+function highFigures(trios: readonly Trio[]): HighFigures {
+  const ratios = (what: Time, quantiles: readonly number[]) =>
+    slowdowns(
+      trios.map((trio) => pairsOf(trio, what)),
+      quantiles,
+    );
+  const [p50 = none, p95 = none, p99 = none] = ratios("latencyNs", [0.5, 0.95, 0.99]);
+  const [burst50 = none, burst99 = none] = ratios("serviceNs", [0.5, 0.99]);
+  const requests = trios.flatMap(({ window }) => window.requests);
+  const at = (what: Time, q: number) =>
+    quantile(
+      requests.map((request) => request[what]),
+      q,
+    ) / 1e6;
+  return {
+    requests: requests.length,
+    latencyMs: {
+      p50: at("latencyNs", 0.5),
+      p95: at("latencyNs", 0.95),
+      p99: at("latencyNs", 0.99),
+    },
+    burstMs: { p50: at("serviceNs", 0.5), p99: at("serviceNs", 0.99) },
+    latency: { p50, p95, p99 },
+    burst: { p50: burst50, p99: burst99 },
+    throughput: meanRatio(
+      trios.map(({ window, solo: base }) => [completions(base), completions(window)]),
+    ),
+    activeShare: meanRatio(trios.map(({ window }) => [1, activeShare(window)])),
+  };
+}
+
+const done = ({ arrivalNs, latencyNs }: Request) => arrivalNs + latencyNs;
+
+/** Requests done in the window, a second. */
+const completions = ({ requests, settledNs, endNs }: Window): number =>
+  requests.filter((request) => done(request) <= endNs).length / ((endNs - settledNs) / 1e9);
+
+/** Part of the window in which a request was in service. */
+function activeShare({ requests, settledNs, endNs }: Window): number {
+  const busy = requests.reduce((sum, request) => {
+    const from = Math.max(done(request) - request.serviceNs, settledNs);
+    return sum + Math.max(0, Math.min(done(request), endNs) - from);
+  }, 0);
+  return busy / (endNs - settledNs);
+}
+
+function bestEffortFigures(
+  trios: readonly Trio[],
+  { bestEffort }: Scenario,
+  high: HighFigures | undefined,
+): BestEffortFigures {
+  const speeds = (window: Window, job: number) =>
+    rate(window.doneNs[job] ?? [], window.settledNs, window.endNs);
+  const jobs = bestEffort.map(({ name }, i) => ({
+    name,
+    perS: mean(trios.map(({ window }) => speeds(window, i))),
+    retained: meanRatio(
+      trios.map(({ window, alone: base }) => [speeds(base, i), speeds(window, i)]),
+    ),
+  }));
+  const retained = meanRatio(
+    trios.map(({ window, alone: base }) => [
+      1,
+      mean(bestEffort.map((_, i) => speeds(window, i) / speeds(base, i))),
+    ]),
+  );
+  const free = high && 1 - high.activeShare.value;
+  const least = Math.min(...jobs.map((job) => job.retained.value));
+  return {
+    jobs,
+    retained,
+    // A high job that is always active leaves no turns to be had.
+    retainedOfPossible: free !== undefined && free > 0.02 ? retained.value / free : undefined,
+    costSavings: high && (jobs.length + 1) * least,
+  };
+}
+
+function gpuFigures(windows: readonly Window[]): GpuFigures | undefined {
+  const seen = windows.flatMap(({ gpu }) => gpu ?? []);
+  if (seen.length === 0) return undefined;
+  const figure = (what: keyof GpuFigures) => meanOf(seen.map((one) => one[what]));
+  return {
+    smActivity: figure("smActivity"),
+    dramActivity: figure("dramActivity"),
+    smClockMHz: figure("smClockMHz"),
+    powerW: figure("powerW"),
+  };
+}
+
+/** How long a stretch best-effort throughput is looked at to tell whether it has settled. */
+const LOOK_NS = 250e6;
+const SETTLED_WITHIN = 0.1;
+
+function stepsOf(
+  arrangement: Arrangement,
+  trios: readonly Trio[],
+  arriving: Arriving,
+  serviceNs: number,
+): StepFigures[] | undefined {
+  if (arriving.kind !== "steps" || !arrangement.high) return undefined;
+  let from = 0;
+  return arriving.steps.map(({ seconds, rate: load }) => {
+    const begin = from;
+    from += seconds * 1e9;
+    const end = from;
+    const within = ({ window }: { window: Window }) => {
+      const start = window.startNs + begin;
+      return window.requests.map(
+        ({ arrivalNs }) => arrivalNs >= start && arrivalNs < window.startNs + end,
+      );
+    };
+    const pairs = trios.map((trio) => {
+      const inside = within(trio);
+      return pairsOf(trio, "latencyNs").filter((_, i) => inside[i]);
+    });
+    const [p50 = none, p99 = none] = slowdowns(pairs, [0.5, 0.99]);
+    const stretches = trios.map(({ window, alone: base }) => ({
+      done: window.doneNs[0] ?? [],
+      start: window.startNs + begin,
+      end: window.startNs + end,
+      base: rate(base.doneNs[0] ?? [], base.settledNs, base.endNs),
+    }));
+    const kept = stretches.map((s) => rate(s.done, s.start + (s.end - s.start) / 2, s.end));
+    const settled = stretches.flatMap((s, i) => settledMs(s, kept[i] ?? 0) ?? []);
+    return {
+      ratePerS: load / (serviceNs / 1e9),
+      seconds,
+      latency: { p50: p50.value, p99: p99.value },
+      retained: mean(stretches.map((s, i) => (kept[i] ?? 0) / s.base)),
+      settledMs: settled.length === stretches.length ? quantile(settled, 0.5) : undefined,
+    };
+  });
+}
+
+/** When a sliding look first finds the throughput of the step's second half, within a tenth. */
+function settledMs(
+  { done: times, start, end }: { done: readonly number[]; start: number; end: number },
+  steady: number,
+): number | undefined {
+  for (let at = start; at + LOOK_NS <= end; at += LOOK_NS / 10) {
+    const seen = rate(times, at, at + LOOK_NS);
+    if (Math.abs(seen - steady) <= SETTLED_WITHIN * steady) return (at + LOOK_NS - start) / 1e6;
+  }
+  return undefined;
+}

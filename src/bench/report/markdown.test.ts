@@ -1,0 +1,77 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { alone, cell, failed, nasty, result, solo } from "./invented.ts";
+import { escapeMarkdown, markdownMatrix, markdownTable } from "./markdown.ts";
+
+const twoPairs = [
+  result([
+    cell("floor", 1.01, 0.6),
+    solo(),
+    alone(),
+    cell("strict-mps", 1.084, 0.741, 1.034),
+    cell("time-slicing", 4.69, 0.75, 2.5),
+  ]),
+  result([
+    solo(),
+    alone(),
+    cell("strict-mps", 1.1, 0.75, 1.1),
+    failed("time-slicing", "\n\u001b[31mOut of memory | on *GPU* 0\u001b[0m\nTraceback …"),
+  ]),
+  result([solo(), alone(), failed("strict-mps", "MPS did not start")], "resnet-graph", 0.05),
+];
+
+test("a table holds absolute figures for each side alone, ratios for the rest, and every failure", () => {
+  expect(markdownTable(twoPairs).split("\n").slice(0, 12)).toEqual([
+    "### bert-graph beside gpt2-train, load 0.2",
+    "",
+    "bert-graph; gpt2-train; poisson, 66.0/s; NVIDIA H200, driver 580.159; commit 0123456-dirty.",
+    "",
+    "| arrangement | requests | p50 | p99 [95 %] | burst p50 | burst p99 | kept | of possible | SM active | DRAM | clock | power | runs |",
+    "| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --- |",
+    "| solo | 6,000 | 3.00 ms | 6.00 ms | 3.00 ms | 4.00 ms |  |  | 62 % | 31 % | 1,755 MHz | 512 W | 2 runs, ±0.0 % |",
+    "| alone |  |  |  |  |  | 8.00/s |  | 62 % | 31 % | 1,755 MHz | 512 W | 2 runs, ±0.0 % |",
+    "| time-slicing | 3,000 | 1.03x | 4.69x [4.22, 5.16] | 2.50x | 1.50x | 75 % | 94 % | 62 % | 31 % | 1,755 MHz | 512 W | 1 run; 1 failed: Out of memory \\| on \\*GPU\\* 0 |",
+    "| strict-mps | 6,000 | 1.03x | 1.09x [0.98, 1.21] | 1.07x | 1.50x | 75 % | 93 % | 62 % | 31 % | 1,755 MHz | 512 W | 2 runs, ±3.1 % |",
+    "| floor | 3,000 | 1.03x | 1.01x [0.91, 1.11] | 1.00x | 1.50x | 60 % | 75 % | 62 % | 31 % | 1,755 MHz | 512 W | 1 run |",
+    "",
+  ]);
+  expect(markdownTable(twoPairs)).toContain(
+    "| strict-mps |  |  |  |  |  |  |  |  |  |  |  | failed: MPS did not start |",
+  );
+});
+
+test("a high job that falls behind gets a column of its throughput", () => {
+  const { high, ...rest } = cell("time-slicing", 9, 0.9);
+  if (!high) throw new Error("a cell with both sides has a high one");
+  const slow = { ...rest, high: { ...high, throughput: { ...high.throughput, value: 0.8 } } };
+  expect(markdownTable([result([solo(), slow])])).toContain("| burst p99 | throughput | kept |");
+  expect(markdownTable([result([solo(), slow])])).toContain("| 1.50x | 0.80x | 90 % |");
+});
+
+test("the matrix says p99 and kept, what failed and what is missing", () => {
+  expect(markdownMatrix(twoPairs)).toBe(
+    [
+      "| high | best-effort | load | solo p99 | time-slicing | strict-mps | floor |",
+      "| --- | --- | --- | --: | --: | --: | --: |",
+      "| bert-graph | gpt2-train | 0.2 | 6.00 ms | 4.69x / 75 % | 1.09x / 75 % | 1.01x / 60 % |",
+      "| resnet-graph | gpt2-train | 0.05 | 6.00 ms | – | failed | – |",
+      "",
+    ].join("\n"),
+  );
+});
+
+test("without results there is no table", () => {
+  expect(markdownTable([])).toBe("No results.\n");
+  expect(markdownMatrix([])).toBe("No results.\n");
+});
+
+test("no name can break out of its cell", () => {
+  fc.assert(
+    fc.property(nasty, nasty, (name, why) => {
+      const lines = markdownMatrix([result([failed("mps", why)], name)]).split("\n");
+      expect(lines).toHaveLength(4);
+      expect(lines[2]?.match(/(?<!\\)(\\\\)*\|/g)).toHaveLength(6);
+    }),
+  );
+  expect(escapeMarkdown("a|b\n<i> [x](y)")).toBe("a\\|b \\<i\\> [x]\\(y)");
+});

@@ -1,0 +1,190 @@
+// Results as Markdown: a table for each pair, and one small matrix over all of them.
+import type { BenchResult } from "../result.ts";
+import { arrangementsOf, type Merged, merge, type Pair, type Row } from "./rows.ts";
+import {
+  bestEffortNames,
+  loadText,
+  millis,
+  pairText,
+  percent,
+  perSecond,
+  runsText,
+  times,
+  whole,
+} from "./words.ts";
+
+const LEGEND =
+  "Latency is arrival to done, a burst begin of submission to done; both as ratios to `solo`, the same job " +
+  "alone on the GPU (in ms). Kept is best-effort throughput to `alone` (per second), and of possible that to " +
+  "what taking turns could give. Of several runs each figure is the mean and requests are the sum; the " +
+  "interval goes from the lowest low to the highest high, and ± is the largest deviation of a run's burst " +
+  "p50 from the mean.";
+
+/** One table for each pair and load, and a legend at the end. */
+export function markdownTable(results: readonly BenchResult[]): string {
+  const pairs = merge(results);
+  if (pairs.length === 0) return "No results.\n";
+  return [...pairs.map(section), `${LEGEND}\n`].join("\n");
+}
+
+function section(pair: Pair): string {
+  const columns = columnsOf(pair);
+  return [
+    `### ${escapeMarkdown(pairText(pair))}`,
+    "",
+    `${escapeMarkdown(provenance(pair))}.`,
+    "",
+    ...table(
+      columns.map(({ title }) => title),
+      columns.map(({ words }) => (words ? "left" : "right")),
+      pair.rows.map((row) => columns.map(({ cell }) => cell(row))),
+    ),
+    "",
+  ].join("\n");
+}
+
+interface Column {
+  readonly title: string;
+  /** Set to the left. */
+  readonly words?: boolean;
+  readonly cell: (row: Row) => string;
+}
+
+const some = <T>(value: T | undefined, text: (value: T) => string): string =>
+  value === undefined ? "" : text(value);
+const ratio = (merged: Merged | undefined): string => some(merged, ({ value }) => times(value));
+
+/** Ratios, and for solo, which they are to, the milliseconds. */
+const latency =
+  (ms: (row: Row) => number | undefined, slowdown: (row: Row) => string) =>
+  (row: Row): string =>
+    row.arrangement === "solo" ? some(ms(row), millis) : slowdown(row);
+
+const withInterval = (merged: Merged | undefined): string =>
+  some(merged, ({ value, low, high }) => `${times(value)} [${digitsOf(low)}, ${digitsOf(high)}]`);
+const digitsOf = (value: number): string => times(value).slice(0, -1);
+
+const kept = (row: Row): string =>
+  row.arrangement === "alone"
+    ? row.perS.map((rate) => some(rate, perSecond)).join(", ")
+    : some(row.kept, ({ value }) => percent(value));
+
+const throughput: Column = {
+  title: "throughput",
+  cell: (row) => ratio(row.arrangement === "solo" ? undefined : row.throughput),
+};
+
+const columnsOf = (pair: Pair): readonly Column[] => [
+  { title: "arrangement", words: true, cell: ({ arrangement }) => arrangement },
+  { title: "requests", cell: ({ requests }) => some(requests, whole) },
+  {
+    title: "p50",
+    cell: latency(
+      ({ latencyMs }) => latencyMs.p50,
+      (row) => ratio(row.latency.p50),
+    ),
+  },
+  {
+    title: "p99 [95 %]",
+    cell: latency(
+      ({ latencyMs }) => latencyMs.p99,
+      (row) => withInterval(row.latency.p99),
+    ),
+  },
+  {
+    title: "burst p50",
+    cell: latency(
+      ({ burstMs }) => burstMs.p50,
+      (row) => ratio(row.burst.p50),
+    ),
+  },
+  {
+    title: "burst p99",
+    cell: latency(
+      ({ burstMs }) => burstMs.p99,
+      (row) => ratio(row.burst.p99),
+    ),
+  },
+  ...(fallsBehind(pair) ? [throughput] : []),
+  { title: "kept", cell: kept },
+  { title: "of possible", cell: (row) => some(row.ofPossible, percent) },
+  { title: "SM active", cell: (row) => some(row.smActivity, percent) },
+  { title: "DRAM", cell: (row) => some(row.dramActivity, percent) },
+  { title: "clock", cell: (row) => some(row.smClockMHz, (mhz) => `${whole(mhz)} MHz`) },
+  { title: "power", cell: (row) => some(row.powerW, (watts) => `${whole(watts)} W`) },
+  { title: "runs", words: true, cell: runsText },
+];
+
+/** Where the high job completes less than alone, latencies say too little. */
+const fallsBehind = ({ arrivals, rows }: Pair): boolean =>
+  arrivals === "closed" ||
+  rows.some((row) => row.throughput !== undefined && row.throughput.value < 0.99);
+
+/** What the jobs are, when requests arrive, and where and of which code this was measured. */
+function provenance({ results, gpu, arrivals }: Pair): string {
+  const distinct = (values: readonly string[]) => [...new Set(values)].join(", ");
+  const rates = results.flatMap(({ scenario }) => scenario.ratePerS ?? []);
+  const labels = results.flatMap(({ scenario }) =>
+    [scenario.high, ...scenario.bestEffort].flatMap(({ facts }) =>
+      typeof facts.label === "string" ? `${facts.label}` : [],
+    ),
+  );
+  const low = perSecond(Math.min(...rates));
+  const high = perSecond(Math.max(...rates));
+  return [
+    [...new Set(labels)].join("; "),
+    rates.length === 0 ? arrivals : `${arrivals}, ${low === high ? low : `${low} to ${high}`}`,
+    `${gpu}, driver ${distinct(results.map(({ machine }) => machine.driver))}`,
+    `commit ${distinct(results.map(({ commit }) => shortCommit(commit)))}`,
+  ]
+    .filter((text) => text !== "")
+    .join("; ");
+}
+
+const shortCommit = (commit: string): string => commit.replace(/^([0-9a-f]{7})[0-9a-f]+/, "$1");
+
+/** Pairs down, arrangements across, p99 slowdown / best-effort throughput kept in each cell. */
+export function markdownMatrix(results: readonly BenchResult[]): string {
+  const pairs = merge(results);
+  if (pairs.length === 0) return "No results.\n";
+  const arrangements = arrangementsOf(pairs).filter((name) => name !== "solo" && name !== "alone");
+  const rowOf = (pair: Pair, name: string) =>
+    pair.rows.find(({ arrangement }) => arrangement === name);
+  return `${table(
+    ["high", "best-effort", "load", "solo p99", ...arrangements],
+    ["left", "left", "left", "right", ...arrangements.map(() => "right" as const)],
+    pairs.map((pair) => [
+      pair.high,
+      bestEffortNames(pair),
+      loadText(pair).replace(/^load /, ""),
+      matrixCell(rowOf(pair, "solo"), (row) => some(row.latencyMs.p99, millis)),
+      ...arrangements.map((name) =>
+        matrixCell(rowOf(pair, name), (row) =>
+          [ratio(row.latency.p99), some(row.kept, ({ value }) => percent(value))]
+            .filter((text) => text !== "")
+            .join(" / "),
+        ),
+      ),
+    ]),
+  ).join("\n")}\n`;
+}
+
+function matrixCell(row: Row | undefined, text: (row: Row) => string): string {
+  if (!row) return "–";
+  return row.runs === 0 ? "failed" : text(row) || "–";
+}
+
+function table(
+  titles: readonly string[],
+  sides: readonly ("left" | "right")[],
+  rows: readonly (readonly string[])[],
+): string[] {
+  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  return [titles, ...rows]
+    .map((row) => line(row.map(escapeMarkdown)))
+    .toSpliced(1, 0, line(sides.map((side) => (side === "left" ? "---" : "--:"))));
+}
+
+/** One line of plain text, also inside a table. */
+export const escapeMarkdown = (text: string): string =>
+  text.replace(/[\\|`*_<>]|(?<=\])\(/g, "\\$&").replace(/\s+/g, " ");

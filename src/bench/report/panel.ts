@@ -1,0 +1,186 @@
+// One panel of a chart: what is drawn in the frame, and along it.
+import { betterArrow, FAINT, GREY, SMALL, text } from "./ink.ts";
+import { drawMark, type Mark } from "./marks.ts";
+import { type Box, beside, fitted, type Place, place, type Spot, textWidth } from "./places.ts";
+import type { Merged, Pair, Row } from "./rows.ts";
+import type { Scale } from "./scale.ts";
+import { element, type Svg, short, words } from "./svg.ts";
+import { besideText, loadText, pairText, percent, runsText, times } from "./words.ts";
+
+interface Point {
+  readonly row: Row;
+  readonly mark: Mark;
+  readonly kept: number;
+  readonly slowdown: Merged;
+  readonly ours: boolean;
+}
+
+export interface Panel {
+  readonly pair: Pair;
+  readonly points: readonly Point[];
+  readonly failed: readonly Row[];
+}
+
+export interface Axes {
+  readonly frame: Box;
+  readonly x: Scale;
+  readonly y: Scale;
+}
+
+export function drawPanel(panel: Panel, axes: Axes): readonly Svg[] {
+  const { frame, x, y } = axes;
+  const { pair, points } = panel;
+  const taken: Box[] = points.flatMap((point) => around(spotOf(point, axes)));
+  return [
+    element("title", {}, words(pairText(pair))),
+    text(0, -22, fitted(pair.high, 13, frame.width), { "font-size": 13, "font-weight": 600 }),
+    text(0, -7, fitted(`${besideText(pair)}, ${loadText(pair)}`, 12, frame.width), { fill: GREY }),
+    element("rect", {
+      x: 0.6 * frame.width,
+      y: 0.55 * frame.height,
+      width: 0.4 * frame.width,
+      height: 0.45 * frame.height,
+      fill: "url(#better)",
+    }),
+    ...x.ticks.map((tick) => line(x.at(tick), 0, x.at(tick), frame.height, FAINT)),
+    ...y.ticks.map((tick) =>
+      line(0, y.at(tick), frame.width, y.at(tick), tick === 1 ? "#8c959f" : FAINT),
+    ),
+    betterArrow(frame.width - 3, frame.height - 3),
+    ...failedNote(panel, frame, taken),
+    ...points.map((point) => interval(point, axes)),
+    ...points.map((point) => drawPoint(point, axes)),
+    ...labels(points, axes, taken),
+  ];
+}
+
+const line = (x1: number, y1: number, x2: number, y2: number, stroke: string): Svg =>
+  element("line", { x1, y1, x2, y2, stroke });
+
+function spotOf({ kept, slowdown }: Point, { x, y }: Axes): Spot {
+  return {
+    x: x.at(kept),
+    y: y.at(slowdown.value),
+    top: y.at(slowdown.high),
+    bottom: y.at(positive(slowdown.low, slowdown.value)),
+  };
+}
+
+/** What a point and its interval cover. */
+const around = ({ x, y, top, bottom }: Spot): readonly Box[] => [
+  { x: x - 7, y: y - 7, width: 14, height: 14 },
+  { x: x - 2, y: top, width: 4, height: bottom - top },
+];
+
+const positive = (value: number, otherwise: number): number => (value > 0 ? value : otherwise);
+
+function interval(point: Point, axes: Axes): Svg {
+  const { x, top, bottom } = spotOf(point, axes);
+  const { colour } = point.mark;
+  return element("line", {
+    x1: x,
+    y1: bottom,
+    x2: x,
+    y2: top,
+    stroke: colour,
+    "stroke-width": 1.5,
+  });
+}
+
+function drawPoint({ row, kept, slowdown, mark }: Point, { x, y }: Axes): Svg {
+  const { value, low, high } = slowdown;
+  const about = `${row.arrangement}: ${times(value)} [${times(low)}, ${times(high)}], ${percent(kept)} kept, ${runsText(row)}`;
+  return element(
+    "g",
+    { class: "point", transform: `translate(${short(x.at(kept))} ${short(y.at(value))})` },
+    element("title", {}, words(about)),
+    drawMark(mark),
+  );
+}
+
+/** A name beside each point, where there is room; the legend has them all. Cotenant's choose first. */
+function labels(points: readonly Point[], axes: Axes, taken: Box[]): readonly Svg[] {
+  const spots = new Map(points.map((point) => [point, spotOf(point, axes)]));
+  return [...spots].reverse().flatMap(([{ row }, spot]) => {
+    const width = textWidth(row.arrangement, SMALL);
+    const others = [...spots.values()].filter((other) => other !== spot);
+    const found = place(beside(spot, width, 13, others), axes.frame, taken);
+    if (!found) return [];
+    taken.push(found);
+    return placedText(found, row.arrangement);
+  });
+}
+
+/** With a white rim, for it may cross a line of the grid. */
+function placedText({ x, y, width, anchor }: Place, content: string): Svg {
+  const at = { start: x, middle: x + width / 2, end: x + width }[anchor];
+  return text(at, y + 10.5, content, {
+    "text-anchor": anchor,
+    "font-size": SMALL,
+    fill: GREY,
+    stroke: "#fff",
+    "stroke-width": 3,
+    "stroke-linejoin": "round",
+    "paint-order": "stroke",
+  });
+}
+
+function failedNote({ failed }: Panel, frame: Box, taken: Box[]): readonly Svg[] {
+  if (failed.length === 0) return [];
+  const names = failed.map((row) => row.arrangement).join(", ");
+  const content = fitted(`failed: ${names}`, SMALL, frame.width - 12);
+  const width = textWidth(content, SMALL);
+  const at = (y: number): Place => ({ x: 6, y, width, height: 13, anchor: "start" });
+  const down = Array.from({ length: Math.floor(frame.height / 16) }, (_, i) => at(3 + 16 * i));
+  const box = place(down, frame, taken) ?? at(3);
+  taken.push(box);
+  return [
+    element(
+      "g",
+      { class: "failed" },
+      element(
+        "title",
+        {},
+        words(failed.map((row) => `${row.arrangement} ${runsText(row)}`).join("; ")),
+      ),
+      placedText(box, content),
+    ),
+  ];
+}
+
+export function yAxis({ frame, y }: Axes, name: string): readonly Svg[] {
+  return [
+    ...y.ticks.map((tick) =>
+      text(-8, y.at(tick) + 4, `${tick}x`, {
+        "text-anchor": "end",
+        "font-size": SMALL,
+        fill: GREY,
+      }),
+    ),
+    element(
+      "text",
+      {
+        transform: `translate(-50 ${frame.height / 2}) rotate(-90)`,
+        "text-anchor": "middle",
+        fill: GREY,
+      },
+      words(`${name} (log)`),
+    ),
+  ];
+}
+
+export function xAxis({ frame, x }: Axes): readonly Svg[] {
+  return [
+    ...x.ticks.map((tick) =>
+      text(x.at(tick), frame.height + 16, percent(tick), {
+        "text-anchor": "middle",
+        "font-size": SMALL,
+        fill: GREY,
+      }),
+    ),
+    text(frame.width / 2, frame.height + 36, "best-effort throughput kept", {
+      "text-anchor": "middle",
+      fill: GREY,
+    }),
+  ];
+}

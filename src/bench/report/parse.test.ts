@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { UserError } from "#core";
+import type { BenchResult } from "../result.ts";
+import { alone, cell, failed, result, solo } from "./invented.ts";
+import { parseResult } from "./parse.ts";
+
+const good = result([solo(), alone(), cell("mps", 2, 0.7), failed("streams", "why")]);
+const written = () => JSON.parse(JSON.stringify(good));
+
+test("a result comes back as it was written; unknown fields are left out, null is NaN", () => {
+  expect(parseResult(JSON.stringify(good), "a.json")).toEqual(good);
+  const changed = { ...written(), later: 1 };
+  changed.cells[2].high.latency.p99.low = null;
+  const back: BenchResult = parseResult(JSON.stringify(changed), "a.json");
+  expect(back).not.toHaveProperty("later");
+  expect(back.cells[2]?.high?.latency.p99.low).toBeNaN();
+});
+
+const is = "a.json is not a bench result of version 2: ";
+
+test.each([
+  ["{", "it is no JSON."],
+  ["[]", "it is not an object."],
+  ['{"version": 1, "kind": "pair"}', '"kind" is not "bench" but "pair".'],
+  ['{"gpu": {}}', '"kind" is not "bench" but missing.'],
+  ['{"version": 3, "kind": "bench"}', '"version" is not 2 but 3.'],
+])("%s is refused", (text, why) => {
+  expect(() => parseResult(text, "a.json")).toThrow(new UserError("BAD_RESULT", is + why));
+});
+
+test.each<[string, (json: ReturnType<typeof written>) => unknown]>([
+  ['"scenario.high.name" is not a text but 7.', (json) => (json.scenario.high.name = 7)],
+  ['"scenario.bestEffort" is not a list.', (json) => (json.scenario.bestEffort = {})],
+  [
+    '"cells[1].status" is not "ok" or "failed" but "fine".',
+    (json) => (json.cells[1].status = "fine"),
+  ],
+  [
+    '"cells[2].high.latency.p99.value" is not a number but missing.',
+    (json) => delete json.cells[2].high.latency.p99.value,
+  ],
+  [
+    '"cells[2].bestEffort.jobs[0].perS" is not a number.',
+    (json) => (json.cells[2].bestEffort.jobs[0].perS = [1]),
+  ],
+])("%s", (why, spoil) => {
+  const json = written();
+  spoil(json);
+  expect(() => parseResult(JSON.stringify(json), "a.json")).toThrow(is + why);
+});

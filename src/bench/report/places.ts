@@ -1,0 +1,95 @@
+// Where text can stand without covering anything, or being taken for a neighbour's.
+
+export interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** A point and how far its interval reaches. */
+export interface Spot {
+  readonly x: number;
+  readonly y: number;
+  readonly top: number;
+  readonly bottom: number;
+}
+
+/** Text and the side it is anchored at, so that a wrong guess of its width does no harm. */
+export interface Place extends Box {
+  readonly anchor: "start" | "middle" | "end";
+}
+
+/** In a sans-serif font of size 1, a little generous, for there is no way to measure it here. */
+function advance(character: string): number {
+  if (/[ijl.,:;|'!()[\]]/.test(character)) return 0.28;
+  if (/[ftr\- ]/.test(character)) return 0.36;
+  if (/[mwMW%@→]/.test(character)) return 0.88;
+  return /[A-Z0-9]/.test(character) ? 0.64 : 0.57;
+}
+
+export const textWidth = (text: string, size: number): number =>
+  size * [...text].reduce((sum, character) => sum + advance(character), 0);
+
+/** Cut to what fits, with an ellipsis. */
+export function fitted(text: string, size: number, width: number): string {
+  if (textWidth(text, size) <= width) return text;
+  const kept = [...text];
+  while (kept.length > 1 && textWidth(kept.join(""), size) + size > width) kept.pop();
+  return `${kept.join("").trimEnd()}…`;
+}
+
+const overlap = (a: Box, b: Box): boolean =>
+  a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+
+const inside = (box: Box, frame: Box): boolean =>
+  box.x >= frame.x &&
+  box.y >= frame.y &&
+  box.x + box.width <= frame.x + frame.width &&
+  box.y + box.height <= frame.y + frame.height;
+
+/** The first candidate that lies in the frame and touches none of what is taken. */
+export const place = (
+  candidates: readonly Place[],
+  frame: Box,
+  taken: readonly Box[],
+): Place | undefined =>
+  candidates.find((box) => inside(box, frame) && !taken.some((other) => overlap(box, other)));
+
+/** Right, left, above and below a point, then between those; only where no other point is as near. */
+export function beside(
+  spot: Spot,
+  width: number,
+  height: number,
+  others: readonly Spot[],
+): readonly Place[] {
+  const { x, y } = spot;
+  const above = Math.min(y - 8, spot.top - 2) - height;
+  const below = Math.max(y + 8, spot.bottom + 2);
+  const box = (left: number, top: number, anchor: Place["anchor"]): Place => ({
+    x: left,
+    y: top,
+    width,
+    height,
+    anchor,
+  });
+  const candidates = [
+    box(x + 9, y - height / 2, "start"),
+    box(x - 9 - width, y - height / 2, "end"),
+    box(x - width / 2, above, "middle"),
+    box(x - width / 2, below, "middle"),
+    box(x + 6, y - 6 - height, "start"),
+    box(x - 6 - width, y - 6 - height, "end"),
+    box(x + 6, y + 6, "start"),
+    box(x - 6 - width, y + 6, "end"),
+  ];
+  return candidates.filter((one) =>
+    others.every((other) => distance(one, other) > distance(one, spot) + 3),
+  );
+}
+
+function distance(box: Box, { x, y }: Spot): number {
+  const dx = Math.max(box.x - x, x - box.x - box.width, 0);
+  const dy = Math.max(box.y - y, y - box.y - box.height, 0);
+  return Math.hypot(dx, dy);
+}

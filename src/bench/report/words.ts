@@ -1,0 +1,60 @@
+// How figures and pairs are written, the same in tables and charts.
+import type { Pair, Row } from "./rows.ts";
+
+const formats = [0, 1, 2].map(
+  (places) =>
+    new Intl.NumberFormat("en-US", {
+      minimumFractionDigits: places,
+      maximumFractionDigits: places,
+    }),
+);
+
+/** Three digits that mean something, at most two after the point: 1.03, 12.4, 215, 1,980. */
+function digits(value: number): string {
+  const size = Math.abs(value);
+  const places = size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
+  return formats[places]?.format(value) ?? String(value);
+}
+
+export const times = (ratio: number): string => `${digits(ratio)}x`;
+export const millis = (ms: number): string => `${digits(ms)} ms`;
+export const perSecond = (rate: number): string => `${digits(rate)}/s`;
+export const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
+export const whole = (value: number): string => formats[0]?.format(value) ?? String(value);
+
+/** "gpt2-train", "2 × gpt2-train", "gpt2-train + resnet-train" */
+export function bestEffortNames({ bestEffort }: Pick<Pair, "bestEffort">): string {
+  return [...new Set(bestEffort)]
+    .map((name) => {
+      const count = bestEffort.filter((other) => other === name).length;
+      return count > 1 ? `${count} × ${name}` : name;
+    })
+    .join(" + ");
+}
+
+/** "load 0.2", "load 0.2, trace", "closed loop" */
+export function loadText({ load, arrivals }: Pick<Pair, "load" | "arrivals">): string {
+  if (arrivals === "closed") return "closed loop";
+  if (load === undefined) return arrivals;
+  const text = `load ${Number(load.toFixed(2))}`;
+  return arrivals === "poisson" ? text : `${text}, ${arrivals}`;
+}
+
+export function besideText(pair: Pair): string {
+  const names = bestEffortNames(pair);
+  return names === "" ? "by itself" : `beside ${names}`;
+}
+
+export const pairText = (pair: Pair): string =>
+  `${pair.high} ${besideText(pair)}, ${loadText(pair)}`;
+
+/** "1 run", "2 runs, ±3.1 %", "failed: why", "1 run; 1 failed: why" */
+export function runsText({ runs, failures, spread }: Row): string {
+  const failed = [...new Set(failures)].join("; ");
+  if (runs === 0) return `failed: ${failed}`;
+  const good =
+    runs === 1
+      ? "1 run"
+      : `${runs} runs${spread === undefined ? "" : `, ±${(100 * spread).toFixed(1)} %`}`;
+  return failures.length > 0 ? `${good}; ${failures.length} failed: ${failed}` : good;
+}

@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { afterAll, describe, expect, test } from "vitest";
+import { readScenario } from "./scenario.ts";
+
+const folder = mkdtempSync(`${tmpdir()}/cotenant-scenario-`);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const folders = { catalogue: `${folder}/jobs.json`, scenarios: folder };
+writeFileSync(
+  folders.catalogue,
+  JSON.stringify({
+    serve: { run: "python3 {workloads}/serve.py", memory: "2GiB" },
+    train: { run: ["python3", "a file with blanks.py"] },
+  }),
+);
+
+function write(json: unknown): string {
+  const path = `${folder}/written.json`;
+  writeFileSync(path, typeof json === "string" ? json : JSON.stringify(json));
+  return path;
+}
+
+const pair = { high: "serve", bestEffort: "train" };
+const read = (json: unknown, changes = {}) => readScenario(write(json), changes, folders);
+
+test("a pair of names is a scenario with the usual arrangements", () => {
+  const scenario = readScenario("serve+train+train", { load: 0.3 }, folders);
+  expect(scenario.high).toEqual({
+    name: "serve",
+    run: ["python3", "{workloads}/serve.py"],
+    memory: 2 * 2 ** 30,
+    startsAlone: false,
+  });
+  expect(scenario.bestEffort.map(({ name }) => name)).toEqual(["train", "train"]);
+  expect(scenario.arriving).toEqual({ kind: "poisson", rate: 0.3 });
+  expect(scenario.arrangements.map(({ name }) => name).slice(0, 3)).toEqual([
+    "solo",
+    "alone",
+    "floor",
+  ]);
+});
+
+test("the command line changes a file's scenario", () => {
+  const scenario = read({ ...pair, rounds: 5 }, { rounds: 2, arrangements: ["solo", "mps-30"] });
+  expect(scenario.rounds).toBe(2);
+  expect(scenario.arrangements.map(({ name }) => name)).toEqual(["solo", "alone", "mps-30"]);
+});
+
+test("a trace's path is relative to the scenario", () => {
+  expect(read({ ...pair, arrivals: "trace:t.csv?column=t&unit=ms", load: 0.4 }).arriving).toEqual({
+    kind: "trace",
+    trace: { path: `${folder}/t.csv`, column: "t", unit: "ms", rate: 0.4 },
+  });
+});
+
+describe("one sentence about", () => {
+  test.each([
+    ["an unknown job", { ...pair, high: "srve" }, /no job is called "srve"/],
+    ["an impossible load", { ...pair, load: 1.2 }, /a load of 1.2 is impossible/],
+    ["an impossible step", { ...pair, arrivals: "steps:5s@0.2,5s@1.5" }, /load of 1.5 is imposs/],
+    ["a load of nothing", { ...pair, load: 0 }, /load 0 is not a number above 0/],
+    ["unknown arrivals", { ...pair, arrivals: "posson" }, /"posson" is no kind of arrivals/],
+    ["an unknown key", { ...pair, bestefort: "train" }, /"bestefort" is unknown/],
+    ["no best-effort job", { high: "serve" }, /"bestEffort" is missing/],
+    ["an unknown arrangement", { ...pair, arrangements: ["mpss"] }, /No arrangement .* "mpss"/],
+    ["an unknown rule", { ...pair, arrangements: ["strict-mps:chunk=1"] }, /No rule .* "chunk"/],
+    ["a thread share beyond 100", { ...pair, arrangements: ["mps-130"] }, /"mps-130"/],
+    ["rounds that are none", { ...pair, rounds: "three" }, /rounds: not a number above 0/],
+    ["a bad size", { ...pair, high: { run: "x", memory: "2 gigs" } }, /"2 gigs" is not a size/],
+    ["no JSON", "{", /is no JSON/],
+    ["a JSON list", "[]", /is not a JSON object/],
+  ])("%s", (_, json, message) => {
+    expect(() => read(json)).toThrow(message);
+  });
+
+  test("a scenario that is not there", () => {
+    expect(() => readScenario("nowhere", {}, folders)).toThrow(/There is no scenario .*nowhere/);
+  });
+});

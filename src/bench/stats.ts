@@ -1,0 +1,116 @@
+// From times of requests and iterations to figures with intervals. Intervals come from the bootstrap
+// (Efron 1979, percentile method), seeded, so that a file of times always gives the same figures.
+import { seeded } from "#load";
+import type { Ratio } from "./result.ts";
+
+/** Requests queue behind each other: neighbours are resampled together, so many at a time. */
+const BLOCK = 25;
+const RESAMPLES = 400;
+const SEED = 1;
+
+/** Nearest rank; NaN of nothing. */
+export function quantile(values: readonly number[], q: number): number {
+  return ranked(Float64Array.from(values).sort(), q);
+}
+
+const ranked = (sorted: Float64Array, q: number): number =>
+  sorted[Math.max(Math.ceil(q * sorted.length) - 1, 0)] ?? Number.NaN;
+
+/** What one request took alone and in company; both saw the same arrivals. */
+export type Pair = readonly [solo: number, company: number];
+
+/**
+ * For each q, company's quantile over solo's, pooled over rounds. The intervals draw blocks of
+ * neighbouring requests. NaN where there is no request.
+ */
+export function slowdowns(
+  rounds: readonly (readonly Pair[])[],
+  quantiles: readonly number[],
+): Ratio[] {
+  const blocks = rounds.flatMap((pairs) =>
+    Array.from({ length: Math.ceil(pairs.length / BLOCK) }, (_, i) =>
+      sidesOf(pairs.slice(i * BLOCK, (i + 1) * BLOCK)),
+    ),
+  );
+  const random = seeded(SEED);
+  const drawn = Array.from({ length: blocks.length > 1 ? RESAMPLES : 0 }, () =>
+    ratios(
+      blocks.flatMap(() => blocks[Math.floor(random() * blocks.length)] ?? []),
+      quantiles,
+    ),
+  );
+  const values = ratios(blocks, quantiles);
+  const byRound = rounds.map((pairs) => ratios([sidesOf(pairs)], quantiles));
+  return quantiles.map((_, i) => {
+    const at = (all: readonly number[]) => all[i] ?? Number.NaN;
+    const value = at(values);
+    return { value, ...middle(drawn.map(at), value), rounds: byRound.map(at) };
+  });
+}
+
+interface Sides {
+  readonly solo: Float64Array;
+  readonly company: Float64Array;
+}
+
+const sidesOf = (pairs: readonly Pair[]): Sides => ({
+  solo: Float64Array.from(pairs, ([time]) => time),
+  company: Float64Array.from(pairs, ([, time]) => time),
+});
+
+function ratios(blocks: readonly Sides[], quantiles: readonly number[]): number[] {
+  const solo = joined(blocks.map((block) => block.solo)).sort();
+  const company = joined(blocks.map((block) => block.company)).sort();
+  return quantiles.map((q) => ranked(company, q) / ranked(solo, q));
+}
+
+function joined(parts: readonly Float64Array[]): Float64Array {
+  const whole = new Float64Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+/** The second of each round over the first, both summed over rounds; the interval draws rounds. */
+export function meanRatio(rounds: readonly Pair[]): Ratio {
+  const ratio = (chosen: readonly Pair[]) =>
+    chosen.reduce((sum, [, second]) => sum + second, 0) /
+    chosen.reduce((sum, [first]) => sum + first, 0);
+  const random = seeded(SEED);
+  const drawn = Array.from({ length: RESAMPLES }, () =>
+    ratio(rounds.map((round) => rounds[Math.floor(random() * rounds.length)] ?? round)),
+  );
+  const value = ratio(rounds);
+  return { value, ...middle(drawn, value), rounds: rounds.map((round) => ratio([round])) };
+}
+
+/** The middle 95 % of what was drawn. */
+function middle(drawn: readonly number[], value: number): { low: number; high: number } {
+  if (drawn.length === 0) return { low: value, high: value };
+  return { low: quantile(drawn, 0.025), high: quantile(drawn, 0.975) };
+}
+
+/** Iterations done by time t, the one under way by its fraction. `done` is sorted. */
+function progress(done: readonly number[], t: number): number {
+  let low = 0;
+  let high = done.length;
+  while (low < high) {
+    const half = (low + high) >> 1;
+    if ((done[half] ?? 0) <= t) low = half + 1;
+    else high = half;
+  }
+  const before = done[low - 1];
+  const after = done[low];
+  if (before === undefined || after === undefined) return low;
+  return low + (t - before) / (after - before);
+}
+
+/** Iterations a second between two times in ns. */
+export const rate = (done: readonly number[], from: number, to: number): number =>
+  ((progress(done, to) - progress(done, from)) / (to - from)) * 1e9;
+
+export const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;

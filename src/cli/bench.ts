@@ -1,0 +1,145 @@
+// Measures, and makes tables and charts of what was measured.
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type GpuKind, openNvml } from "#agent";
+import {
+  arrangementHelp,
+  arrangementNames,
+  type BenchResult,
+  bench,
+  chart,
+  jobNames,
+  markdownMatrix,
+  markdownTable,
+  type Outcome,
+  parseResult,
+  readScenario,
+} from "#bench";
+import { errors, usage } from "#core";
+import { ownUid } from "./client.ts";
+import { type Args, command, flag, json, list, number, text } from "./command.ts";
+import { interposer, itself, packageRoot, softGpuFolder } from "./package.ts";
+
+const more = { min: 1, whole: true };
+
+const options = {
+  load: number("L", undefined, "part of what the high job could serve alone, 0 to 1"),
+  arrangement: list("NAME", `instead of the scenario's; ${arrangementHelp}`),
+  rounds: number("N", undefined, "rounds that count", more),
+  requests: number("N", undefined, "requests per arrangement, over all rounds", more),
+  seconds: number("S", undefined, "of a window, at most", { min: 1 }),
+  gpu: text("auto|soft|INDEX", "auto", "auto: the first NVIDIA GPU, else the software GPU"),
+  out: text("FILE", undefined, "write the result here; NAME-DATE.json if not given"),
+  raw: text("FILE", undefined, "write the time of every request and iteration here"),
+  chart: text("FILE", undefined, "write an SVG: slowdown against throughput kept"),
+  matrix: flag("print one line a pair instead of one table a pair"),
+  from: flag("don't measure: the arguments are result files"),
+  names: flag("list scenarios, jobs and arrangements"),
+  commit: text("HASH", undefined, "of the code measured, where there is no git to ask"),
+  note: text("TEXT", "", "anything else a reader of the result must know"),
+  json,
+};
+
+type Given = Args<typeof options>;
+
+export const benchCommand = command({
+  name: "bench",
+  summary:
+    "measure what sharing costs and gains: solo and shared, interleaved, in several arrangements",
+  options,
+  positional: {
+    name: "SCENARIO",
+    doc: "a JSON file, a name under bench/scenarios, or HIGH+BEST-EFFORT from bench/jobs.json",
+    atLeast: 0,
+  },
+  async run(args) {
+    if (args.names) return listNames();
+    const measured = args.from ? undefined : await measure(args);
+    const results = measured ? [measured.result] : args.positional.map(readResult);
+    if (results.length === 0) throw errors.missingArgument("bench", "result files after --from");
+    if (args.chart !== undefined) writeFileSync(args.chart, chart(results));
+    if (args.json) console.log(JSON.stringify(args.from ? results : results[0], null, 2));
+    else console.log(args.matrix ? markdownMatrix(results) : markdownTable(results));
+    return measured?.complete === false ? 1 : 0;
+  },
+});
+
+const folders = () => ({
+  catalogue: join(packageRoot(), "bench/jobs.json"),
+  scenarios: join(packageRoot(), "bench/scenarios"),
+});
+
+async function measure(args: Given): Promise<Outcome> {
+  const [given, ...others] = args.positional;
+  if (given === undefined) throw errors.missingArgument("bench", "a SCENARIO");
+  if (others[0] !== undefined) throw errors.strayArgument("bench", others[0]);
+  const scenario = readScenario(
+    given,
+    { ...args, arrangements: args.arrangement.length > 0 ? args.arrangement : undefined },
+    folders(),
+  );
+  // What would be missing only when the first process starts is said now.
+  interposer(process.env);
+  const { kind, index } = gpuChosen(args.gpu);
+  const directory = mkdtempSync(join(tmpdir(), "cotenant-bench-"));
+  const stop = new AbortController();
+  // Not once: whoever asks again would end this process, and leave its jobs on the GPU.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+    process.on(signal, () => stop.abort());
+  try {
+    const outcome = await bench(scenario, {
+      directory,
+      gpu: kind,
+      gpuIndex: index,
+      stop: stop.signal,
+      uid: ownUid(),
+      cotenant: [itself().command, ...itself().args],
+      workloads: join(packageRoot(), "workloads"),
+      softGpuFolder,
+      codeFolder: packageRoot(),
+      commit: args.commit,
+      note: args.note,
+      command: ["cotenant", ...process.argv.slice(2)].join(" "),
+      say: (line) => console.error(`bench: ${line}`),
+    });
+    const { result, raw } = outcome;
+    const out =
+      args.out ?? `${scenario.name}-${result.date.slice(0, 16).replace(/[:T]/g, "")}.json`;
+    writeFileSync(out, `${JSON.stringify(result)}\n`);
+    if (args.raw !== undefined) writeFileSync(args.raw, `${JSON.stringify(raw)}\n`);
+    console.error(`bench: the result is in ${out}`);
+    return outcome;
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function gpuChosen(given: string): { readonly kind: GpuKind; readonly index: number } {
+  if (given === "soft") return { kind: "soft", index: 0 };
+  if (given !== "auto" && !/^\d+$/.test(given))
+    throw usage(`--gpu: "${given}" is neither auto, soft nor the number of a GPU.`);
+  const index = given === "auto" ? 0 : Number(given);
+  const count = openNvml().read().length;
+  if (index >= count) throw usage(`--gpu: there is no GPU ${index}; the last one is ${count - 1}.`);
+  return { kind: "nvidia", index };
+}
+
+function readResult(path: string): BenchResult {
+  let content: string;
+  try {
+    content = readFileSync(path, "utf8");
+  } catch {
+    throw usage(`The result ${path} can't be read.`);
+  }
+  return parseResult(content, path);
+}
+
+function listNames(): number {
+  const { catalogue, scenarios } = folders();
+  const files = readdirSync(scenarios).filter((file) => file.endsWith(".json"));
+  console.log(`scenarios     ${files.map((file) => file.slice(0, -5)).join(", ")}`);
+  console.log(`jobs          ${jobNames(catalogue).join(", ")}`);
+  console.log(`arrangements  ${arrangementNames.join(", ")}`);
+  return 0;
+}
