@@ -28,6 +28,8 @@ export interface Surroundings {
   readonly watch: GpuWatch;
   /** Bytes of GPU memory that may be taken. */
   readonly memory: number;
+  /** Ends it early; the rounds that are complete stand. */
+  readonly stop: AbortSignal;
   /** The command of a process, with `{workloads}` and the like filled in. */
   command(plan: ProcessPlan): readonly string[];
   say(line: string): void;
@@ -92,10 +94,10 @@ export class Measurement {
     } catch (fault) {
       // Without the native jobs there is nothing to compare with; what was measured before stands.
       if (!(fault instanceof JobFailed) || this.#rounds.length === 0) throw fault;
-      cutShort = fault.message;
+      cutShort = this.#around.stop.aborted ? "stopped by a signal" : fault.message;
       for (const { name } of scenario.arrangements)
         if (!this.#rounds.some((round) => round.has(name)) && !this.#failures.has(name))
-          this.#failures.set(name, fault.message);
+          this.#failures.set(name, cutShort);
     }
     const pace = this.#pace;
     if (!pace) throw new Error("nothing was measured");
@@ -215,6 +217,7 @@ export class Measurement {
     if (file !== undefined) writeFileSync(file, arrivals ?? "");
     const seen = new Map<string, Window>();
     for (const arrangement of round % 2 === 0 ? arrangements : [...arrangements].reverse()) {
+      if (this.#around.stop.aborted) throw new JobFailed("bench", "stopped");
       if (this.#failures.has(arrangement.name)) continue;
       const own = arrangement.high ? seconds : Math.min(seconds, ALONE_S);
       try {
@@ -254,8 +257,8 @@ export class Measurement {
   /** The cell has failed; the others stand, unless it was one of the native jobs alone. */
   #fail(arrangement: Arrangement, fault: unknown): void {
     if (!(fault instanceof JobFailed)) throw fault;
+    if (always.includes(arrangement) || this.#around.stop.aborted) throw fault;
     this.#around.say(`${arrangement.name} failed: ${fault.message}`);
-    if (always.includes(arrangement)) throw fault;
     this.#failures.set(arrangement.name, fault.message);
     this.#control.idle();
   }

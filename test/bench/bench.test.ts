@@ -144,16 +144,31 @@ describe.concurrent("the bench", () => {
   });
 });
 
-test("stopped in the middle, it says so and ends its jobs", async () => {
+/** Exit status and standard error of a measurement that is sent a signal when it says so. */
+async function stoppedAt(words: string, signal: NodeJS.Signals) {
   const path = scenario("stopped", "serve", "train --us 20000", { rounds: 50 });
-  const child = execFile(process.execPath, [...program, path, "--gpu", "soft"], { env });
+  const args = [...program, path, "--gpu", "soft", "--out", out("stopped")];
+  const child = execFile(process.execPath, args, { env });
   let said = "";
   child.stderr?.on("data", (text) => {
     said += text;
-    if (said.includes("alone a request takes")) child.kill("SIGINT");
+    if (said.includes(words)) child.kill(signal);
   });
-  expect(await new Promise((resolve) => child.on("close", resolve))).toBe(1);
+  const status = await new Promise((resolve) => child.on("close", resolve));
+  return { status, said };
+}
+
+test("stopped before the first round is over, it says so and ends its jobs", async () => {
+  const { status, said } = await stoppedAt("alone a request takes", "SIGINT");
+  expect(status).toBe(1);
   expect(said).toMatch(/\ncotenant: The measurement was stopped\.\n$/);
+});
+
+test("stopped later, it keeps what it has", async () => {
+  expect(await stoppedAt("round 1 of 50", "SIGTERM")).toMatchObject({ status: 1 });
+  const result = read("stopped");
+  expect(result.note).toBe("cut short: stopped by a signal");
+  expect(cell(result, "time-slicing").bestEffort?.retained.rounds).toHaveLength(1);
 });
 
 test("leaves no file and no process behind", async () => {
