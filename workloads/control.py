@@ -1,10 +1,12 @@
 """How a harness directs a workload that it keeps alive: files in one directory.
 
-  NAME.ready        written once by the workload, a JSON object of what it found out about itself
-  phase             written by the harness, replaced as a whole by rename; see Phase
-  NAME.ID.json      written by the workload when it has done its part of phase ID
+  NAME.ready     written once by the job NAME, a JSON object of what it found out about itself
+  phase          written by the harness, replaced as a whole by rename: what is to happen until the next
+  NAME.ID.json   written by the job when it has done its part of phase ID
 
-Times are of time.monotonic_ns(), one clock for all processes of a machine.
+A phase is {"id", "start_ns", "seconds", "jobs": {NAME: {"arrivals", "announce_us"}}, "quit"}; a job takes
+part if its name is a key of "jobs". Times are of time.monotonic_ns(), one clock for all processes of a
+machine. README.md beside this says what the jobs answer.
 """
 
 import json
@@ -12,45 +14,39 @@ import os
 import time
 from dataclasses import dataclass
 
-POLL_SECONDS = 0.001
+POLL_SECONDS = 0.002
+# So long the file may be half written or gone. Then the harness is broken or no longer there, and a job
+# that went on would hold the GPU for nobody.
+DISORDER_SECONDS = 0.5
+
+
+class Disorder(Exception):
+    """The phase cannot be read, and not only for a moment."""
 
 
 @dataclass(frozen=True)
 class Phase:
-    """What is to happen until the next phase appears."""
+    """This job's part of what is to happen."""
 
     id: int
-    serve: bool = False
-    train: bool = False
-    # The window that counts: arrivals are offsets from its start.
-    start_ns: int = 0
-    seconds: float = 0.0
-    # Path of a file with one ns offset a line.
-    arrivals: str = ""
-    quit: bool = False
-
-
-def write_whole(path, text):
-    """A reader sees all of it or the file before it."""
-    fresh = f"{path}.{os.getpid()}.new"
-    with open(fresh, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(fresh, path)
-
-
-def write_phase(directory, phase):
-    write_whole(os.path.join(directory, "phase"), json.dumps(phase.__dict__))
+    start_ns: int
+    seconds: float
+    # A file of ns offsets from start_ns; None: a closed loop.
+    arrivals: str | None
+    # How long before its arrival a request is announced; 0: not at all.
+    announce_us: int
 
 
 class Control:
-    """The workload's end."""
+    """One job's end. A process that does two jobs has one of these for each."""
 
     def __init__(self, directory, name):
         self.directory = directory
         self.name = name
         self._path = os.path.join(directory, "phase")
         self._seen = None
-        self._phase = Phase(id=-1)
+        self._said = {"id": None, "jobs": {}}
+        self._disorder_since = None
 
     def ready(self, **facts):
         write_whole(os.path.join(self.directory, f"{self.name}.ready"), json.dumps(facts))
@@ -59,28 +55,66 @@ class Control:
         path = os.path.join(self.directory, f"{self.name}.{phase.id}.json")
         write_whole(path, json.dumps({"id": phase.id, **what}))
 
-    def phase(self):
-        """The phase now. Costs one stat() as long as nothing has changed."""
+    def phases(self):
+        """Each phase in which this job takes part, until the harness says quit."""
+        known = None
+        while True:
+            said = self._look()
+            if said.get("quit"):
+                return
+            if said["id"] == known:
+                time.sleep(POLL_SECONDS)
+                continue
+            known = said["id"]
+            if self.name in said["jobs"]:
+                yield self._part_of(said)
+
+    def still(self, phase):
+        """Whether that phase goes on. Costs one stat() as long as nothing has changed."""
+        return self._look()["id"] == phase.id
+
+    def _part_of(self, said):
+        part = said["jobs"][self.name]
+        return Phase(
+            id=said["id"],
+            start_ns=int(said["start_ns"]),
+            seconds=said["seconds"],
+            arrivals=part.get("arrivals"),
+            announce_us=int(part.get("announce_us", 0)),
+        )
+
+    def _look(self):
+        """What the phase file says now, or said last."""
         try:
             stat = os.stat(self._path)
-        except FileNotFoundError:
-            return self._phase
-        mark = (stat.st_ino, stat.st_mtime_ns)
-        if mark != self._seen:
-            with open(self._path, encoding="utf-8") as file:
-                self._phase = Phase(**json.load(file))
-            self._seen = mark
-        return self._phase
+            mark = (stat.st_ino, stat.st_mtime_ns)
+            if mark != self._seen:
+                with open(self._path, encoding="utf-8") as file:
+                    self._said = understood(json.load(file))
+                self._seen = mark
+            self._disorder_since = None
+        except (OSError, ValueError) as fault:
+            # Before the first phase there may be no file for as long as the harness likes.
+            if self._seen is not None or not isinstance(fault, FileNotFoundError):
+                self._bear(fault)
+        return self._said
 
-    def next(self, phase_id):
-        """Waits for a phase other than the one of that id."""
-        while (phase := self.phase()).id == phase_id:
-            time.sleep(POLL_SECONDS)
-        return phase
+    def _bear(self, fault):
+        now = time.monotonic()
+        self._disorder_since = self._disorder_since or now
+        if now - self._disorder_since > DISORDER_SECONDS:
+            raise Disorder(f"{self._path} cannot be read: {fault}") from fault
 
-    def phases(self):
-        """Every phase that is seen, until the one that says quit."""
-        phase = self.next(-1)
-        while not phase.quit:
-            yield phase
-            phase = self.next(phase.id)
+
+def understood(said):
+    if not isinstance(said, dict) or "id" not in said or not isinstance(said.get("jobs"), dict):
+        raise ValueError("it has no id or no jobs")
+    return said
+
+
+def write_whole(path, text):
+    """A reader sees all of it or the file before it."""
+    fresh = f"{path}.{os.getpid()}.new"
+    with open(fresh, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(fresh, path)

@@ -1,10 +1,14 @@
-"""Requests that arrive when they arrive, whether or not the one before is done."""
+"""Requests that arrive when they arrive, whether or not the one before is done; and back to back."""
 
 import random
 import time
 
 # Sleeping may overshoot by a tenth of a millisecond and more: the last of it is spent spinning.
 SPIN_NS = 500_000
+# A long wait looks up so often whether it is still wanted.
+NAP_NS = 10_000_000
+# An announced request has so long after its arrival to reach the GPU before the promise lapses.
+GRACE_US = 500
 
 
 def poisson(rate, seconds, seed):
@@ -23,27 +27,39 @@ def read_arrivals(path):
         return [int(line) for line in file if line.strip() and not line.startswith("#")]
 
 
-def write_arrivals(path, offsets):
-    with open(path, "w", encoding="utf-8") as file:
-        file.writelines(f"{offset}\n" for offset in offsets)
+def always():
+    return True
 
 
-def wait_until(ns):
+def wait_until(ns, still=always):
+    """False as soon as it is no longer wanted."""
     while (left := ns - time.monotonic_ns()) > SPIN_NS:
-        time.sleep((left - SPIN_NS) / 1e9)
-    while time.monotonic_ns() < ns:
+        if not still():
+            return False
+        time.sleep(min(left - SPIN_NS, NAP_NS) / 1e9)
+    wanted = still()
+    while wanted and time.monotonic_ns() < ns:
         pass
+    return wanted
 
 
-def play(offsets, start_ns, serve):
-    """Calls serve(i) for each arrival, in order, late ones at once.
+def play(offsets, start_ns, serve, still=always, announce=None, ahead_us=0):
+    """Calls serve(i) for each arrival, in order, late ones at once, as long as still() says so.
 
-    Returns per request the arrival, and the ns from arrival to done and from start to done.
+    announce(us) says that a request will be there in so many microseconds. It is called `ahead_us` before
+    an arrival, or at once if the request before ended later than that.
+
+    Returns per request served the arrival, and the ns from arrival to done and from start to done.
     """
     arrivals, latencies, services = [], [], []
     for i, offset in enumerate(offsets):
         arrival = start_ns + offset
-        wait_until(arrival)
+        if announce:
+            if not wait_until(arrival - ahead_us * 1000, still):
+                break
+            announce(max(0, arrival - time.monotonic_ns()) // 1000 + GRACE_US)
+        if not wait_until(arrival, still):
+            break
         start = time.monotonic_ns()
         serve(i)
         done = time.monotonic_ns()
@@ -53,15 +69,10 @@ def play(offsets, start_ns, serve):
     return {"arrival_ns": arrivals, "latency_ns": latencies, "service_ns": services}
 
 
-def closed(count, serve):
-    """Service times in ns of `count` requests back to back."""
-    times = []
-    for i in range(count):
-        start = time.monotonic_ns()
-        serve(i)
-        times.append(time.monotonic_ns() - start)
-    return times
-
-
-def median(values):
-    return sorted(values)[(len(values) - 1) // 2]
+def closed(serve, still):
+    """Requests back to back: when each was done."""
+    done = []
+    while still():
+        serve(len(done))
+        done.append(time.monotonic_ns())
+    return {"done_ns": done}

@@ -1,144 +1,152 @@
 """Best-effort training: iterations back to back on synthetic data, as fast as they go.
 
 Losses stay on the GPU; every --sync-every iterations one is read, as training loops do, so between those
-the CPU runs ahead. Alone (--seconds or --iterations), or directed by a harness (--control, see
-control.py), which says when to iterate and when to stand still.
+the CPU runs ahead. Alone for itself, or directed by a harness (--control): see iterating.py.
 """
 
-import argparse
 import sys
-import time
 
-from control import Control
+import iterating
+from check import Parser
+from iterating import GpuClock
+from models import MODELS, TRAINED, torch_dtype, training
 
-SIZES = {"gpt2-large": (8, 512), "resnet50": (64, 0), "bert-large": (8, 384)}
 BATCHES = 4
 
 
-def options():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--model", choices=list(SIZES), default="gpt2-large")
-    parser.add_argument("--batch", type=int, help="8 (gpt2-large, bert-large), 64 (resnet50)")
-    parser.add_argument("--sequence", type=int, help="tokens: 512 (gpt2-large), 384 (bert-large)")
-    parser.add_argument(
+def parser(prog="train.py", doc=__doc__):
+    made = Parser(prog, doc)
+    add = made.add_argument
+    add("--model", default="gpt2-large", help=", ".join(TRAINED))
+    add("--batch", type=int, help="the model's own default otherwise")
+    add("--sequence", type=int, help="tokens of a text, points of a cloud")
+    add(
         "--dtype",
         choices=["autocast", "bf16", "fp32"],
-        help="autocast to bf16 (default, but for bert-large: fp32), whole model in bf16, or fp32",
+        help="autocast to bf16, whole model in bf16, or fp32; the model's own default otherwise",
     )
-    parser.add_argument("--sync-every", type=int, default=10, help="iterations; 0 = never")
-    parser.add_argument("--iterations", type=int, help="stop after so many")
-    parser.add_argument("--seconds", type=float, default=10.0)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument(
-        "--losses", type=int, metavar="N", help="exact arithmetic; print SHA-256 of N losses"
-    )
-    parser.add_argument("--times", help="write the time each iteration was done, ns, one a line")
-    parser.add_argument("--control", help="directory of a harness")
-    parser.add_argument("--name", default="train", help="what the harness calls this process")
-    return parser.parse_args()
+    add("--marks", action="store_true", help="NVTX ranges, and report where each pass begins")
+    add("--losses", type=int, metavar="N", help="exact arithmetic; print SHA-256 of N losses")
+    iterating.add_options(made, "train")
+    return made
+
+
+def options(argv=None, made=None):
+    made = made or parser()
+    given = made.parse_args(argv)
+    if given.model in MODELS and given.model not in TRAINED:
+        made.error(f'"{given.model}" is only served, not trained (trained: {", ".join(TRAINED)})')
+    default = made.look_up(given.model, TRAINED)
+    wanted = {what: getattr(given, what) for what in ("batch", "sequence", "dtype")}
+    given.shape = made.shape(default, **wanted)
+    return made.checked(given, MODELS[given.model].packages)
 
 
 class Trainer:
+    """A model, its optimizer and a few batches in pinned memory. Works on the current stream."""
+
     def __init__(self, given):
         import torch
 
-        from models import DTYPES, Training, training_batch
-
         self.torch = torch
+        self.given = given
         torch.manual_seed(given.seed)
         chance = torch.Generator().manual_seed(given.seed)
-        batch, length = SIZES[given.model]
-        batch, length = given.batch or batch, given.sequence or length
-        dtype = given.dtype or ("fp32" if given.model == "bert-large" else "autocast")
-        self.autocast = dtype == "autocast"
-        self.model = Training(given.model).to("cuda", DTYPES.get(dtype, torch.float32)).train()
+        self.autocast = given.shape.dtype == "autocast"
+        self.model, batch = training(given.model, given.shape)
         # The backward pass of channels-last pooling adds in no fixed order.
-        self.channels_last = given.model == "resnet50" and given.losses is None
+        self.channels_last = MODELS[given.model].channels_last and given.losses is None
         if self.channels_last:
             self.model = self.model.to(memory_format=torch.channels_last)
-        self.dtype = DTYPES.get(dtype, torch.float32)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4)
-        made = [training_batch(given.model, batch, length, chance) for _ in range(BATCHES)]
+        made = [batch(chance) for _ in range(BATCHES)]
         self.batches = [tuple(self._kept(part) for part in parts) for parts in made]
-        self.sync_every = given.sync_every
         self.losses = []
         self.keep_losses = given.losses or 0
         self.iterations = 0
 
     def _kept(self, part):
         if part.is_floating_point():
-            part = part.to(self.dtype)
+            part = part.to(torch_dtype(self.given.shape.dtype))
         if self.channels_last and part.dim() == 4:
             part = part.contiguous(memory_format=self.torch.channels_last)
         return part.pin_memory()
 
-    def step(self):
+    def step(self, border=lambda kind: None):
+        """One iteration; border(kind) is called before each of its three passes is submitted."""
         torch = self.torch
+        border("forward")
         kept = self.batches[self.iterations % BATCHES]
         batch = [part.to("cuda", non_blocking=True) for part in kept]
         with torch.autocast("cuda", dtype=torch.bfloat16, enabled=self.autocast):
             loss = self.model(*batch)
+        border("backward")
         loss.backward()
+        border("optimizer")
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
+        border(None)
         self.iterations += 1
         if len(self.losses) < self.keep_losses:
             self.losses.append(loss.detach())
-        if self.sync_every and self.iterations % self.sync_every == 0:
+        if self.given.sync_every and self.iterations % self.given.sync_every == 0:
             loss.item()
 
-    def iterate_while(self, more):
-        """Iterates as long as more() says so; returns when each iteration was done on the GPU.
-
-        Each leaves a timing event behind, and all are read at the end against one whose host time is
-        known: no wait that a training would not have.
-        """
-        cuda = self.torch.cuda
-        cuda.synchronize()
-        base = cuda.Event(enable_timing=True)
-        base.record()
-        base.synchronize()
-        base_ns = time.monotonic_ns()
-        events = []
-        while more():
+    def warm_up(self):
+        for _ in range(iterating.WARM_UP):
             self.step()
-            done = cuda.Event(enable_timing=True)
-            done.record()
-            events.append(done)
-        cuda.synchronize()
-        return [base_ns + int(base.elapsed_time(done) * 1e6) for done in events]
+        self.torch.cuda.current_stream().synchronize()
+
+    def iterate(self, more):
+        # Of this stream, not of the GPU: another thread may have work of its own.
+        stream = self.torch.cuda.current_stream()
+        stream.synchronize()
+        clock = GpuClock(self.event, lambda a, b: a.elapsed_time(b))
+        done, borders = [], []
+        while more():
+            if self.given.marks:
+                self.step(Marks(self, borders))
+            else:
+                self.step()
+            done.append(self.event())
+        stream.synchronize()
+        answer = {"done_ns": [clock.ns(event) for event in done]}
+        if self.given.marks:
+            answer["borders"] = [[kind, clock.ns(event)] for kind, event in borders]
+        return answer
+
+    def event(self):
+        event = self.torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+    def facts(self):
+        given = self.given
+        return {
+            "label": f"{given.model} {given.shape} training",
+            "model": given.model,
+            "batch": given.shape.batch,
+            "dtype": given.shape.dtype,
+            "memory_bytes": self.torch.cuda.memory_reserved(),
+        }
 
 
-def alone(trainer, given):
-    for _ in range(3 if given.losses is None else 0):
-        trainer.step()
-    first = trainer.iterations
-    end = time.monotonic() + given.seconds
+class Marks:
+    """Shows one iteration's passes to a profiler, and leaves an event where each begins on the GPU."""
 
-    def more():
-        if given.iterations is not None:
-            return trainer.iterations - first < given.iterations
-        return time.monotonic() < end
+    def __init__(self, trainer, borders):
+        self.trainer = trainer
+        self.borders = borders
+        self.open = False
 
-    times = trainer.iterate_while(more)
-    if given.times:
-        with open(given.times, "w", encoding="utf-8") as file:
-            file.writelines(f"{ns}\n" for ns in times)
-    if len(times) > 1:
-        rate = (len(times) - 1) / (times[-1] - times[0]) * 1e9
-        print(f"iterations {len(times)}, {rate:.4f} a second")
-
-
-def directed(trainer, given):
-    control = Control(given.control, given.name)
-    for _ in range(3):
-        trainer.step()
-    trainer.torch.cuda.synchronize()
-    control.ready(model=given.model)
-    for phase in control.phases():
-        if phase.train:
-            done = trainer.iterate_while(lambda: control.phase().id == phase.id)
-            control.report(phase, done_ns=done)
+    def __call__(self, kind):
+        nvtx = self.trainer.torch.cuda.nvtx
+        if self.open:
+            nvtx.range_pop()
+        self.open = kind is not None
+        if kind is not None:
+            nvtx.range_push(kind)
+            self.borders.append((kind, self.trainer.event()))
 
 
 def main():
@@ -148,8 +156,12 @@ def main():
 
         make_exact(given.seed)
     trainer = Trainer(given)
-    print(f"{given.model} ready", file=sys.stderr, flush=True)
-    (directed if given.control else alone)(trainer, given)
+    # Losses are digested from the first iteration on.
+    if given.losses is None:
+        trainer.warm_up()
+    facts = trainer.facts()
+    print(f"{facts['label']} ready", file=sys.stderr, flush=True)
+    iterating.run(trainer.iterate, given, facts)
     if given.losses is not None:
         from exact import digest
 

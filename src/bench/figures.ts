@@ -94,18 +94,16 @@ function highFigures(trios: readonly Trio[]): HighFigures {
     burstMs: { p50: at("serviceNs", 0.5), p99: at("serviceNs", 0.99) },
     latency: { p50, p95, p99 },
     burst: { p50: burst50, p99: burst99 },
-    throughput: meanRatio(
-      trios.map(({ window, solo: base }) => [completions(base), completions(window)]),
-    ),
+    throughput: meanRatio(trios.map(({ window, solo: base }) => [perS(base), perS(window)])),
     activeShare: meanRatio(trios.map(({ window }) => [1, activeShare(window)])),
   };
 }
 
 const done = ({ arrivalNs, latencyNs }: Request) => arrivalNs + latencyNs;
 
-/** Requests done in the window, a second. */
-const completions = ({ requests, settledNs, endNs }: Window): number =>
-  requests.filter((request) => done(request) <= endNs).length / ((endNs - settledNs) / 1e9);
+/** Requests done in the window, a second, the one under way by its fraction. */
+const perS = ({ requests, settledNs, endNs }: Window): number =>
+  rate(requests.map(done), settledNs, endNs);
 
 /** Part of the window in which a request was in service. */
 function activeShare({ requests, settledNs, endNs }: Window): number {
@@ -118,7 +116,7 @@ function activeShare({ requests, settledNs, endNs }: Window): number {
 
 function bestEffortFigures(
   trios: readonly Trio[],
-  { bestEffort }: Scenario,
+  { bestEffort, arriving }: Scenario,
   high: HighFigures | undefined,
 ): BestEffortFigures {
   const speeds = (window: Window, job: number) =>
@@ -136,13 +134,13 @@ function bestEffortFigures(
       mean(bestEffort.map((_, i) => speeds(window, i) / speeds(base, i))),
     ]),
   );
-  const free = high && 1 - high.activeShare.value;
+  // A closed loop is always active: it leaves no turns to be had.
+  const free = high && arriving.kind !== "closed" ? 1 - high.activeShare.value : 0;
   const least = Math.min(...jobs.map((job) => job.retained.value));
   return {
     jobs,
     retained,
-    // A high job that is always active leaves no turns to be had.
-    retainedOfPossible: free !== undefined && free > 0.02 ? retained.value / free : undefined,
+    retainedOfPossible: free > 0.02 ? retained.value / free : undefined,
     costSavings: high && (jobs.length + 1) * least,
   };
 }

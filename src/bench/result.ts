@@ -59,7 +59,7 @@ export interface Cell {
   readonly steps?: readonly StepFigures[];
 }
 
-/** A figure with its 95 % bootstrap interval, and each round's own. */
+/** A figure with its 95 % bootstrap interval (NaN where there was too little for one), and each round's own. */
 export interface Ratio {
   readonly value: number;
   readonly low: number;

@@ -58,6 +58,12 @@ describe("slowdowns", () => {
   });
 });
 
+test("too little to draw from has no interval", () => {
+  const [found] = slowdowns([oneTo(50).map((i): Pair => [i, i])], [0.5]);
+  expect(found).toMatchObject({ value: 1, low: Number.NaN, high: Number.NaN });
+  expect(meanRatio([[2, 1]])).toMatchObject({ value: 0.5, low: Number.NaN });
+});
+
 test("a mean ratio pools rounds", () => {
   const found = meanRatio([
     [10, 5],

@@ -6,6 +6,8 @@ import type { Ratio } from "./result.ts";
 /** Requests queue behind each other: neighbours are resampled together, so many at a time. */
 const BLOCK = 25;
 const RESAMPLES = 400;
+/** Fewer blocks or rounds than that say nothing about how far a figure may be off. */
+const FEWEST = { blocks: 4, rounds: 2 };
 const SEED = 1;
 
 /** Nearest rank; NaN of nothing. */
@@ -33,7 +35,7 @@ export function slowdowns(
     ),
   );
   const random = seeded(SEED);
-  const drawn = Array.from({ length: blocks.length > 1 ? RESAMPLES : 0 }, () =>
+  const drawn = Array.from({ length: blocks.length < FEWEST.blocks ? 0 : RESAMPLES }, () =>
     ratios(
       blocks.flatMap(() => blocks[Math.floor(random() * blocks.length)] ?? []),
       quantiles,
@@ -43,8 +45,7 @@ export function slowdowns(
   const byRound = rounds.map((pairs) => ratios([sidesOf(pairs)], quantiles));
   return quantiles.map((_, i) => {
     const at = (all: readonly number[]) => all[i] ?? Number.NaN;
-    const value = at(values);
-    return { value, ...middle(drawn.map(at), value), rounds: byRound.map(at) };
+    return { value: at(values), ...middle(drawn.map(at)), rounds: byRound.map(at) };
   });
 }
 
@@ -80,18 +81,21 @@ export function meanRatio(rounds: readonly Pair[]): Ratio {
     chosen.reduce((sum, [, second]) => sum + second, 0) /
     chosen.reduce((sum, [first]) => sum + first, 0);
   const random = seeded(SEED);
-  const drawn = Array.from({ length: RESAMPLES }, () =>
+  const drawn = Array.from({ length: rounds.length < FEWEST.rounds ? 0 : RESAMPLES }, () =>
     ratio(rounds.map((round) => rounds[Math.floor(random() * rounds.length)] ?? round)),
   );
-  const value = ratio(rounds);
-  return { value, ...middle(drawn, value), rounds: rounds.map((round) => ratio([round])) };
+  return {
+    value: ratio(rounds),
+    ...middle(drawn),
+    rounds: rounds.map((round) => ratio([round])),
+  };
 }
 
-/** The middle 95 % of what was drawn. */
-function middle(drawn: readonly number[], value: number): { low: number; high: number } {
-  if (drawn.length === 0) return { low: value, high: value };
-  return { low: quantile(drawn, 0.025), high: quantile(drawn, 0.975) };
-}
+/** The middle 95 % of what was drawn; NaN where nothing was. */
+const middle = (drawn: readonly number[]): { low: number; high: number } => ({
+  low: quantile(drawn, 0.025),
+  high: quantile(drawn, 0.975),
+});
 
 /** Iterations done by time t, the one under way by its fraction. `done` is sorted. */
 function progress(done: readonly number[], t: number): number {

@@ -31,7 +31,7 @@ describe("without an agent", () => {
     {
       argv: ["fly"],
       status: 2,
-      says: 'There is no command "fly". Known: up, run, status, top, down, demo, load.',
+      says: 'There is no command "fly". Known: up, run, status, top, down, demo, load, bench.',
     },
     {
       argv: ["up", "--policy", "fair"],

@@ -61,7 +61,9 @@ const latency =
     row.arrangement === "solo" ? some(ms(row), millis) : slowdown(row);
 
 const withInterval = (merged: Merged | undefined): string =>
-  some(merged, ({ value, low, high }) => `${times(value)} [${digitsOf(low)}, ${digitsOf(high)}]`);
+  some(merged, ({ value, low, high }) =>
+    low === high ? times(value) : `${times(value)} [${digitsOf(low)}, ${digitsOf(high)}]`,
+  );
 const digitsOf = (value: number): string => times(value).slice(0, -1);
 
 const kept = (row: Row): string =>

@@ -1,0 +1,71 @@
+"""How a best-effort loop is led: by itself for a time or a number of iterations, or directed by a harness,
+which says when to iterate and when to stand still.
+
+A loop is one function: iterate(more) iterates as long as more() says so and returns what it reports, with
+"done_ns", when each iteration was done on the GPU.
+"""
+
+import functools
+import time
+
+from control import Control
+
+WARM_UP = 3
+
+
+class GpuClock:
+    """Host times of events on the GPU.
+
+    Every event is read at the end against one whose host time is known: no wait that the loop would not
+    have without being watched.
+    """
+
+    def __init__(self, record, elapsed_ms):
+        """record() leaves an event behind; elapsed_ms(a, b) is the time between two that are done."""
+        self._elapsed_ms = elapsed_ms
+        self._base = record()
+        self._base.synchronize()
+        self._base_ns = time.monotonic_ns()
+
+    def ns(self, event):
+        return self._base_ns + int(self._elapsed_ms(self._base, event) * 1e6)
+
+
+def add_options(parser, name):
+    add = parser.add_argument
+    add("--sync-every", type=int, default=10, help="iterations; 0 = never")
+    add("--iterations", type=int, help="stop after so many")
+    add("--seconds", type=float, default=10.0)
+    add("--seed", type=int, default=1)
+    add("--times", help="write the time each iteration was done, ns, one a line")
+    add("--control", help="directory of a harness")
+    add("--name", default=name, help="what the harness calls this job")
+
+
+def run(iterate, given, facts):
+    if given.control:
+        directed(Control(given.control, given.name), iterate, facts)
+    else:
+        alone(iterate, given)
+
+
+def directed(control, iterate, facts):
+    control.ready(**facts)
+    for phase in control.phases():
+        control.report(phase, **iterate(functools.partial(control.still, phase)))
+
+
+def alone(iterate, given):
+    end = time.monotonic() + given.seconds
+    left = iter(range(given.iterations)) if given.iterations is not None else None
+
+    def more():
+        return time.monotonic() < end if left is None else next(left, None) is not None
+
+    times = iterate(more)["done_ns"]
+    if given.times:
+        with open(given.times, "w", encoding="utf-8") as file:
+            file.writelines(f"{ns}\n" for ns in times)
+    if len(times) > 1:
+        rate = (len(times) - 1) / (times[-1] - times[0]) * 1e9
+        print(f"iterations {len(times)}, {rate:.4f} a second", flush=True)
