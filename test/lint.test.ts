@@ -43,6 +43,8 @@ const faults = {
   "a policy that imports the agent": imports("src/policy/up.ts", "#agent"),
   "the agent that imports the synthetic client": imports("src/agent/up.ts", "#load"),
   "the synthetic client that imports the agent": imports("src/load/up.ts", "#agent"),
+  "a profile that imports the agent": imports("src/profile/up.ts", "#agent"),
+  "a measurement that goes past a folder's door": imports("src/bench/past.ts", "../agent/agent.ts"),
   "a policy that goes past a folder's door": imports("src/policy/past.ts", "../core/clock.ts"),
   "the agent that goes past a folder's door": imports("src/agent/past.ts", "../load/run.ts"),
   "a command that goes past a folder's door": imports("src/cli/past.ts", "../agent/agent.ts"),

@@ -1,5 +1,6 @@
-// Every message a user can meet, in one place: a stable code, a sentence that names the culprit, and
-// the cure where there is one. A bug is a plain throw. Exit status 2 is wrong use, 1 is "failed".
+// What a user is told: a stable code, a sentence that names the culprit, and the cure where there is one.
+// Here are the messages of the commands and the agent; a folder with many of its own has a faults.ts. A bug
+// is a plain throw. Exit status 2 is wrong use, 1 is "failed".
 
 export class UserError extends Error {
   readonly code: string;

@@ -1,0 +1,162 @@
+// A workload profile as a file: JSON that people can read and compare, a kernel or a step on each line, with
+// its version first. Reading checks everything; a field that is not known is refused, because it is a
+// misspelt one.
+import { badProfile } from "./faults.ts";
+import { Field } from "./fields.ts";
+import { parseJson } from "./json.ts";
+import {
+  copyDirections,
+  type Dim3,
+  type KernelProfile,
+  kernelClasses,
+  marks,
+  type Step,
+  type SystemMetrics,
+  type WorkloadProfile,
+  workloadKinds,
+} from "./types.ts";
+
+const VERSION = 1;
+
+export function formatProfile(profile: WorkloadProfile): string {
+  const { kernels, sequence, version, ...rest } = profile;
+  const lines = Object.entries({ version, ...rest })
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `  ${JSON.stringify(name)}: ${JSON.stringify(value)},\n`);
+  const list = (name: string, items: readonly unknown[]) =>
+    `  "${name}": [${items.map((item) => `\n    ${JSON.stringify(item)}`).join(",")}\n  ]`;
+  return `{\n${lines.join("")}${list("kernels", kernels)},\n${list("sequence", sequence)}\n}\n`;
+}
+
+/** `file` is named in what is wrong. */
+export function parseProfile(text: string, file: string): WorkloadProfile {
+  const parsed = parseJson(text);
+  if (!parsed.ok) throw badProfile(file, `line ${parsed.line}`, parsed.why);
+  const whole = new Field(file, "", parsed.value);
+  const version = whole.at("version");
+  if (version.missing || whole.at("kernels").missing)
+    throw badProfile(file, "", "it is no workload profile: it has no version and kernels.");
+  if (version.value !== VERSION)
+    throw version.bad(`is ${JSON.stringify(version.value)}; this Cotenant reads ${VERSION}.`);
+  return readProfile(whole.only(profileFields));
+}
+
+const systemFields = {
+  memoryBytes: (field) => field.number(),
+  smBusy: (field) => field.ratio(),
+  memoryBusy: (field) => field.ratio(),
+  smActivity: (field) => field.ratio(),
+  smOccupancy: (field) => field.ratio(),
+  dramActivity: (field) => field.ratio(),
+  powerW: (field) => field.number(),
+  smClockMHz: (field) => field.number(),
+} satisfies Record<keyof SystemMetrics, (field: Field) => number>;
+
+const profileFields = [
+  "version",
+  "name",
+  "kind",
+  "gpu",
+  "source",
+  "soloNs",
+  "kernels",
+  "sequence",
+  ...Object.keys(systemFields),
+];
+
+function readProfile(whole: Field): WorkloadProfile {
+  const gpu = whole.at("gpu").only(["name", "computeCapability", "sms"]);
+  const kernels = whole.at("kernels").list().map(readKernel);
+  const soloNs = whole.at("soloNs");
+  return {
+    version: VERSION,
+    name: whole.at("name").text(),
+    kind: whole.at("kind").one(workloadKinds),
+    gpu: {
+      name: gpu.at("name").text(),
+      computeCapability: gpu.at("computeCapability").text(),
+      sms: gpu.at("sms").whole(1),
+    },
+    source: whole.at("source").text(),
+    soloNs: soloNs.missing ? undefined : soloNs.number(),
+    ...present(whole, systemFields),
+    kernels,
+    sequence: whole
+      .at("sequence")
+      .list()
+      .map((step) => readStep(step, kernels.length)),
+  };
+}
+
+const optionalKernelFields = {
+  registers: (field) => field.whole(0),
+  staticSharedBytes: (field) => field.whole(0),
+  dynamicSharedBytes: (field) => field.whole(0),
+  sm: (field) => field.ratio(),
+  memory: (field) => field.ratio(),
+  dram: (field) => field.ratio(),
+  l2Hit: (field) => field.ratio(),
+} satisfies Record<string, (field: Field) => number>;
+
+const kernelFields = [
+  "name",
+  "grid",
+  "block",
+  "durationNs",
+  "smsNeeded",
+  "class",
+  ...Object.keys(optionalKernelFields),
+];
+
+function readKernel(kernel: Field): KernelProfile {
+  kernel.only(kernelFields);
+  const duration = kernel.at("durationNs").only(["p50", "p95"]);
+  const [p50, p95] = [duration.at("p50").number(), duration.at("p95").number()];
+  if (p95 < p50) throw duration.at("p95").bad(`is ${p95}, less than p50 (${p50}).`);
+  return {
+    name: kernel.at("name").text(),
+    grid: readDim3(kernel.at("grid")),
+    block: readDim3(kernel.at("block")),
+    durationNs: { p50, p95 },
+    smsNeeded: kernel.at("smsNeeded").whole(1),
+    ...present(kernel, optionalKernelFields),
+    class: kernel.at("class").one(kernelClasses),
+  };
+}
+
+function readDim3(field: Field): Dim3 {
+  const [x, y, z, ...more] = field.list();
+  if (!x || !y || !z || more.length > 0) throw field.bad("is not three sizes.");
+  return [x.whole(1), y.whole(1), z.whole(1)];
+}
+
+function readStep(step: Field, kernels: number): Step {
+  if (!step.at("kernel").missing) {
+    step.only(["kernel", "gapNs"]);
+    const kernel = step.at("kernel").whole(0);
+    if (kernel >= kernels)
+      throw step.at("kernel").bad(`is ${kernel}, but there are only ${kernels} kernels.`);
+    const gapNs = step.at("gapNs");
+    return gapNs.missing ? { kernel } : { kernel, gapNs: gapNs.number() };
+  }
+  if (!step.at("copy").missing) {
+    step.only(["copy", "bytes"]);
+    return { copy: step.at("copy").one(copyDirections), bytes: step.at("bytes").whole(0) };
+  }
+  if (step.at("mark").missing) throw step.bad("is no kernel, copy or mark.");
+  return { mark: step.only(["mark"]).at("mark").one(marks) };
+}
+
+/** The fields that are there, each read its own way. */
+function present<Name extends string>(
+  from: Field,
+  readers: Readonly<Record<Name, (field: Field) => number>>,
+): { readonly [K in Name]?: number } {
+  const read: { [K in Name]?: number } = {};
+  // Object.keys forgets that the names are those of `readers`.
+  for (const name of Object.keys(readers) as Name[]) {
+    const field = from.at(name);
+    if (!field.missing) read[name] = readers[name](field);
+  }
+  return read;
+}

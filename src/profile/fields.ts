@@ -1,0 +1,91 @@
+// Reads a value out of parsed JSON, field by field. What does not fit is a UserError that names the file
+// and the field as one would write it: kernels[3].durationNs.p50.
+import { badProfile } from "./faults.ts";
+
+export class Field {
+  readonly file: string;
+  readonly path: string;
+  readonly value: unknown;
+
+  constructor(file: string, path: string, value: unknown) {
+    this.file = file;
+    this.path = path;
+    this.value = value;
+  }
+
+  bad(what: string) {
+    return badProfile(this.file, this.path, what);
+  }
+
+  get missing(): boolean {
+    return this.value === undefined;
+  }
+
+  /** A field of this object; its value is undefined if it is not there. */
+  at(name: string): Field {
+    const path = this.path ? `${this.path}.${name}` : name;
+    return new Field(this.file, path, this.object()[name]);
+  }
+
+  object(): Readonly<Record<string, unknown>> {
+    const { value } = this;
+    if (typeof value === "object" && value !== null && !Array.isArray(value))
+      return value as Readonly<Record<string, unknown>>;
+    throw this.#not("an object");
+  }
+
+  /** An object with no other fields than these. */
+  only(names: readonly string[]): this {
+    const stray = Object.keys(this.object()).find((name) => !names.includes(name));
+    if (stray !== undefined)
+      throw this.bad(`it has a field "${stray}" that does not belong there.`);
+    return this;
+  }
+
+  list(): readonly Field[] {
+    if (!Array.isArray(this.value)) throw this.#not("a list");
+    return this.value.map((one, i) => new Field(this.file, `${this.path}[${i}]`, one));
+  }
+
+  text(): string {
+    if (typeof this.value === "string" && this.value !== "") return this.value;
+    throw this.#not("a text");
+  }
+
+  one<T extends string>(known: readonly T[]): T {
+    const found = known.find((one) => one === this.value);
+    if (found !== undefined) return found;
+    throw this.#not(`one of ${known.join(", ")}`);
+  }
+
+  /** Not negative. */
+  number(): number {
+    if (typeof this.value === "number" && this.value >= 0 && Number.isFinite(this.value))
+      return this.value;
+    throw this.#not("a number of 0 or more");
+  }
+
+  whole(least: number): number {
+    if (Number.isSafeInteger(this.value) && Number(this.value) >= least) return Number(this.value);
+    throw this.#not(`a whole number of ${least} or more`);
+  }
+
+  ratio(): number {
+    const number = this.number();
+    if (number <= 1) return number;
+    throw this.#not("between 0 and 1");
+  }
+
+  #not(wanted: string) {
+    const subject = this.path ? "is" : "it is";
+    return this.bad(
+      this.missing ? `${subject} missing.` : `${subject} ${brief(this.value)}, not ${wanted}.`,
+    );
+  }
+}
+
+function brief(value: unknown): string {
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object" && value !== null) return "an object";
+  return JSON.stringify(value).slice(0, 60);
+}

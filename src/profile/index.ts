@@ -1,0 +1,36 @@
+export type { About } from "./about.ts";
+export { formatProfile, parseProfile } from "./document.ts";
+export {
+  type Featured,
+  type KaceFeatures,
+  kaceFeatures,
+  kaceNames,
+  kacePair,
+  type MuxflowFeatures,
+  muxflowFeatures,
+  muxflowInput,
+} from "./features.ts";
+export { type GpuDescription, gpuNamed, gpus, ridgePoint } from "./gpus.ts";
+export { kernelLookup, type LaunchedKernel } from "./lookup.ts";
+export { importNcu, type NcuAbout } from "./ncu.ts";
+export {
+  type LaunchNeeds,
+  type Occupancy,
+  occupancy,
+  smsNeeded,
+} from "./occupancy.ts";
+export { importOrion, readOrionFolder } from "./orion.ts";
+export { checkGpu, type Fit, ProfileStore, readProfileFile, type Stored } from "./store.ts";
+export { importTorch } from "./torch.ts";
+export type {
+  CopyDirection,
+  Dim3,
+  KernelClass,
+  KernelProfile,
+  Mark,
+  ProfiledGpu,
+  Step,
+  SystemMetrics,
+  WorkloadKind,
+  WorkloadProfile,
+} from "./types.ts";

@@ -1,0 +1,36 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { parseJson } from "./json.ts";
+
+test.each([
+  ["", 1, "it ends early: was it cut short?"],
+  ['{"a": 1,\n "b": [1, 2', 2, "it ends early: was it cut short?"],
+  ['{"a": 1,\n "b": "tex', 2, "it ends early: was it cut short?"],
+  ['{"a": 1,\n}', 2, 'it has "}" where JSON has a name in quotes.'],
+  ['{"a": 1\n "b": 2}', 2, 'it has "\\"b\\":" where JSON has "," or "}".'],
+  ["[1,\n\n2 3]", 3, 'it has "3]" where JSON has "," or "]".'],
+  ["[1,\n]", 2, 'it has "]" where JSON has a value.'],
+  ['{"a"\n1}', 2, 'it has "1}" where JSON has ":".'],
+  ["{a: 1}", 1, 'it has "a:" where JSON has a name in quotes.'],
+  ["[1, tru", 1, "it ends early: was it cut short?"],
+  ["[NaN]", 1, 'it has "NaN]" where JSON has a value.'],
+  ["{}\n{}", 2, 'it has "{}" where JSON has nothing more.'],
+  ["[1}", 1, 'it has "}" where JSON has "," or "]".'],
+  ['["a\n"]', 1, 'it has "\\"a" where JSON has a value.'],
+  ["[01]", 1, 'it has "1]" where JSON has "," or "]".'],
+  ["hello world", 1, 'it has "hello" where JSON has a value.'],
+])("%j fails on line %i: %s", (text, line, why) => {
+  expect(parseJson(text)).toEqual({ ok: false, line, why });
+});
+
+test("a value cut short anywhere is said to end early or on its last line", () => {
+  fc.assert(
+    fc.property(fc.json(), fc.nat(), (json, at) => {
+      const text = JSON.stringify(JSON.parse(json), undefined, 1);
+      const cut = text.slice(0, at % text.length);
+      const parsed = parseJson(cut);
+      if (parsed.ok) expect(JSON.parse(cut)).toEqual(parsed.value);
+      else expect(parsed.line).toBe(cut.split("\n").length);
+    }),
+  );
+});

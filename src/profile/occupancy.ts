@@ -1,0 +1,141 @@
+// How many blocks of a kernel one SM holds at once, and so how many SMs a launch asks for (Orion, section
+// 5.2: sm_needed = ceil(blocks / blocks per SM)).
+//
+// Sources. [G] CUDA C Programming Guide, "Technical Specifications per Compute Capability" and the
+// sections on shared memory of each capability. [O] NVIDIA's occupancy calculator as it ships,
+// cuda_occupancy.h of CUDA 13.0, whose arithmetic this is and against which the tests compare it where
+// the header is installed. The driver's cuOccupancyMaxActiveBlocksPerMultiprocessor, which the
+// interposer asks, gives the same except for a kernel that asks for a smaller shared memory carve-out:
+// here an SM gives shared memory all it can, as the driver does by default.
+import { unknownCapability } from "./faults.ts";
+import type { Dim3 } from "./types.ts";
+
+/** What one SM has, and in what portions it gives it. */
+interface SmLimits {
+  /** [G] Resident threads; warps are a 32nd of it. */
+  readonly threads: number;
+  /** [G] [O] Resident blocks. */
+  readonly blocks: number;
+  /** [G] Shared memory at the largest carve-out. */
+  readonly sharedBytes: number;
+  /** [G] The most one block may have, opted in. */
+  readonly sharedBytesPerBlock: number;
+  /** [G] What the driver keeps for itself in each block's shared memory, from capability 8.0 on. */
+  readonly sharedBytesReserved: number;
+  /** [O] Shared memory is given to a block in multiples of it. */
+  readonly sharedBytesUnit: number;
+}
+
+const KiB = 1024;
+const volta = { sharedBytesReserved: 0, sharedBytesUnit: 256 };
+const ampere = { sharedBytesReserved: KiB, sharedBytesUnit: 128 };
+
+const shared = (total: number, perBlock: number) => ({
+  sharedBytes: total * KiB,
+  sharedBytesPerBlock: perBlock * KiB,
+});
+
+const limits: Readonly<Record<string, SmLimits>> = {
+  "7.0": { threads: 2048, blocks: 32, ...shared(96, 96), ...volta },
+  "7.2": { threads: 2048, blocks: 32, ...shared(96, 96), ...volta },
+  "7.5": { threads: 1024, blocks: 16, ...shared(64, 64), ...volta },
+  "8.0": { threads: 2048, blocks: 32, ...shared(164, 163), ...ampere },
+  "8.6": { threads: 1536, blocks: 16, ...shared(100, 99), ...ampere },
+  "8.7": { threads: 1536, blocks: 16, ...shared(164, 163), ...ampere },
+  "8.9": { threads: 1536, blocks: 24, ...shared(100, 99), ...ampere },
+  "9.0": { threads: 2048, blocks: 32, ...shared(228, 227), ...ampere },
+  "10.0": { threads: 2048, blocks: 32, ...shared(228, 227), ...ampere },
+  "12.0": { threads: 1536, blocks: 24, ...shared(100, 99), ...ampere },
+};
+
+/** The same for every capability from 7.0 to 12.0. */
+const WARP = 32;
+/** [G] */
+const MOST_THREADS_PER_BLOCK = 1024;
+/** [G] 32-bit registers of an SM, and the most a block may have. */
+const REGISTERS = 65_536;
+/** [O] */
+const MOST_REGISTERS_PER_THREAD = 256;
+/** [O] A warp gets registers in multiples of it. */
+const REGISTERS_UNIT = 256;
+/** [O] Quarters of an SM: each has a fourth of the registers, and a warp lives in one. */
+const QUARTERS = 4;
+
+/** The capabilities whose limits are known. */
+export const computeCapabilities: readonly string[] = Object.keys(limits);
+
+/** What of a launch decides how many of its blocks fit. */
+export interface LaunchNeeds {
+  readonly block: Dim3;
+  /** A thread's; left out, they are taken not to limit. */
+  readonly registers?: number;
+  readonly staticSharedBytes?: number;
+  readonly dynamicSharedBytes?: number;
+}
+
+export interface Occupancy {
+  /** 0: such a launch is refused. */
+  readonly blocksPerSm: number;
+  /** Warps resident, of those an SM can hold. */
+  readonly warps: number;
+  /** Which limits are reached: all that allow no more. */
+  readonly limitedBy: readonly Limit[];
+}
+
+type Limit = "warps" | "blocks" | "registers" | "shared memory";
+
+/** Throws a UserError for a compute capability that is not known. */
+export function occupancy(computeCapability: string, launch: LaunchNeeds): Occupancy {
+  const sm = limits[computeCapability];
+  if (!sm) throw unknownCapability(computeCapability, computeCapabilities);
+  const warpsPerBlock = Math.ceil(volume(launch.block) / WARP);
+  const fits: Readonly<Record<Limit, number>> = {
+    warps: byWarps(sm, launch, warpsPerBlock),
+    blocks: sm.blocks,
+    registers: byRegisters(launch, warpsPerBlock),
+    "shared memory": bySharedMemory(sm, launch),
+  };
+  const blocksPerSm = Math.min(...Object.values(fits));
+  const reached = Object.entries(fits).filter(([, fit]) => fit === blocksPerSm);
+  return {
+    blocksPerSm,
+    warps: (blocksPerSm * warpsPerBlock) / (sm.threads / WARP),
+    limitedBy: reached.map(([limit]) => limit as Limit),
+  };
+}
+
+function byWarps(sm: SmLimits, { block }: LaunchNeeds, warpsPerBlock: number): number {
+  if (volume(block) > MOST_THREADS_PER_BLOCK) return 0;
+  return Math.floor(sm.threads / WARP / warpsPerBlock);
+}
+
+function byRegisters({ registers = 0 }: LaunchNeeds, warpsPerBlock: number): number {
+  const perWarp = roundUp(registers * WARP, REGISTERS_UNIT);
+  // The hardware refuses a block as if its warps filled the quarters evenly.
+  const assumed = perWarp * roundUp(warpsPerBlock, QUARTERS);
+  if (registers > MOST_REGISTERS_PER_THREAD || assumed > REGISTERS) return 0;
+  if (perWarp === 0) return Number.POSITIVE_INFINITY;
+  const warps = Math.floor(REGISTERS / QUARTERS / perWarp) * QUARTERS;
+  return Math.floor(warps / warpsPerBlock);
+}
+
+function bySharedMemory(sm: SmLimits, launch: LaunchNeeds): number {
+  const asked = (launch.staticSharedBytes ?? 0) + (launch.dynamicSharedBytes ?? 0);
+  const given = roundUp(asked + sm.sharedBytesReserved, sm.sharedBytesUnit);
+  if (given > sm.sharedBytesPerBlock + sm.sharedBytesReserved) return 0;
+  return given === 0 ? Number.POSITIVE_INFINITY : Math.floor(sm.sharedBytes / given);
+}
+
+/**
+ * SMs that all blocks at once would fill: not capped at what the GPU has. A kernel that ran fits one block
+ * on an SM, whatever is not known of it, so it never needs more SMs than it has blocks.
+ */
+export function smsNeeded(computeCapability: string, grid: Dim3, launch: LaunchNeeds): number {
+  const { blocksPerSm } = occupancy(computeCapability, launch);
+  return Math.ceil(volume(grid) / Math.max(blocksPerSm, 1));
+}
+
+/** Threads of a block, blocks of a grid. */
+export const volume = ([x, y, z]: Dim3): number => x * y * z;
+
+const roundUp = (n: number, unit: number): number => Math.ceil(n / unit) * unit;

@@ -1,0 +1,111 @@
+// Profiles in a folder, one file for a workload on a GPU: `bert@NVIDIA+H200.json`. A file is written whole
+// under another name and renamed, so that a reader sees the old profile or the new one.
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { formatProfile, parseProfile } from "./document.ts";
+import { badProfile, noProfile } from "./faults.ts";
+import { gpuNamed } from "./gpus.ts";
+import type { WorkloadProfile } from "./types.ts";
+
+export interface Stored {
+  readonly name: string;
+  /** The GPU's name, as in the profile. */
+  readonly gpu: string;
+  readonly path: string;
+}
+
+export class ProfileStore {
+  readonly #folder: string;
+
+  /** The folder is made by the first `write`. */
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** By name, then GPU. Files that are no profile by their names are passed over. */
+  list(): readonly Stored[] {
+    return filesIn(this.#folder)
+      .flatMap((file) => {
+        const parts = /^([^@]+)@([^@]+)\.json$/.exec(file);
+        if (!parts || file.startsWith(".")) return [];
+        const [, name = "", gpu = ""] = parts;
+        return [{ name: decode(name), gpu: decode(gpu), path: join(this.#folder, file) }];
+      })
+      .sort((a, b) => a.name.localeCompare(b.name) || a.gpu.localeCompare(b.gpu));
+  }
+
+  /** Throws a UserError if there is none, or if the file cannot be used. */
+  read(name: string, gpu: string): WorkloadProfile {
+    const path = this.#path(name, gpu);
+    const profile = readProfileFile(path);
+    if (profile.name === name && profile.gpu.name === gpu) return profile;
+    throw badProfile(path, "", `it is the profile of ${profile.name} on ${profile.gpu.name}.`);
+  }
+
+  /** Replaces the profile of this name and GPU. Returns the file. */
+  write(profile: WorkloadProfile): string {
+    const path = this.#path(profile.name, profile.gpu.name);
+    const text = formatProfile(profile);
+    // What could not be read back is never written.
+    parseProfile(text, path);
+    mkdirSync(this.#folder, { recursive: true });
+    const fresh = `${path}.${process.pid}.new`;
+    try {
+      writeFileSync(fresh, text);
+      renameSync(fresh, path);
+    } finally {
+      rmSync(fresh, { force: true });
+    }
+    return path;
+  }
+
+  #path(name: string, gpu: string): string {
+    return join(this.#folder, `${encode(name)}@${encode(gpu)}.json`);
+  }
+}
+
+/** A profile from any file. */
+export function readProfileFile(path: string): WorkloadProfile {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (fault) {
+    if ((fault as NodeJS.ErrnoException).code === "ENOENT") throw noProfile(`profile ${path}`);
+    throw fault;
+  }
+  return parseProfile(text, path);
+}
+
+/** A refusal says why, in words for the user. */
+export type Fit = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+
+/** May a profile be used on this GPU now? Durations and SM needs of another GPU would be wrong there. */
+export function checkGpu(profile: WorkloadProfile, gpuName: string): Fit {
+  const recorded = profile.gpu.name;
+  const same = gpuNamed(recorded)?.short ?? recorded;
+  if (same === (gpuNamed(gpuName)?.short ?? gpuName)) return { ok: true };
+  const reason = `The profile ${profile.name} was recorded on ${recorded}; this is ${gpuName}.`;
+  return { ok: false, reason };
+}
+
+function filesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch (fault) {
+    if ((fault as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw fault;
+  }
+}
+
+/** Names hold slashes and spaces; "@" and a leading dot mean something here. */
+const encode = (name: string): string =>
+  encodeURIComponent(name).replaceAll("%20", "+").replace(/^\./, "%2E");
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    // No name of ours: shown as it is.
+    return text;
+  }
+}
