@@ -1,29 +1,46 @@
 #!/usr/bin/env bash
-# Measures the lines of a set (bench/sets/NAME.txt), one after the other on each GPU of the machine, GPUs side
-# by side, each with its share of the CPUs. What has a result already is left out, so results accumulate over
-# calls.
-#   bench/measure-set.sh headline results/ [--seconds 540]     --seconds: per line, then it ends early
+# Measures the lines of a set (a file such as bench/sets/headline.txt). Every GPU of the machine takes the next
+# line when it is free, with its share of the CPUs; put the long ones first. What has a result already is left
+# out, so results accumulate over calls.
+#   bench/measure-set.sh bench/sets/headline.txt results/ [SECONDS]
+# After so many seconds every measurement is told to end and keeps the rounds that it has; none is begun in the
+# last 150.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-set_name=${1:?set} folder=${2:?folder of results} limit=3600
-[ "${3:-}" = --seconds ] && limit=${4:?seconds}
+set_file=${1:?set} folder=${2:?folder for results} limit=${3:-86400}
 mkdir -p "$folder"
 gpus=$(nvidia-smi --query-gpu=index --format=csv,noheader | wc -l)
 share=$(($(nproc) / gpus))
+queue=$(mktemp)
 
-measure() { # GPU, line: "NAME: arguments of cotenant bench"
+while IFS= read -r line; do
+  [ -e "$folder/${line%%:*}.json" ] || echo "$line"
+done < <(grep -v '^#' "$set_file" | grep .) >"$queue"
+
+next() { # takes the first line of the queue
+  local line
+  exec 9<"$queue.lock"
+  flock 9
+  line=$(head -n 1 "$queue")
+  sed -i 1d "$queue"
+  exec 9<&-
+  printf %s "$line"
+}
+
+measure() { # GPU, "NAME: arguments of cotenant bench", seconds left
   local gpu=$1 name=${2%%:*} arguments
   read -ra arguments <<<"${2#*:}"
-  timeout -s TERM "$limit" taskset -c $((gpu * share))-$(((gpu + 1) * share - 1)) \
+  timeout -s TERM "$3" taskset -c $((gpu * share))-$(((gpu + 1) * share - 1)) \
     node bin/cotenant bench "${arguments[@]}" --gpu "$gpu" ${COMMIT:+--commit "$COMMIT"} \
     --out "$folder/$name.json" --raw "$folder/$name.raw.json" >"$folder/$name.md" 2>"$folder/$name.log" ||
     echo "$name: ended with $?: $(tail -n 1 "$folder/$name.log")"
 }
 
-mapfile -t lines < <(grep -v '^#' "bench/sets/$set_name.txt" | grep .)
-todo=()
-for line in "${lines[@]}"; do [ -e "$folder/${line%%:*}.json" ] || todo+=("$line"); done
+touch "$queue.lock"
+trap 'rm -f "$queue" "$queue.lock"' EXIT
 for ((gpu = 0; gpu < gpus; gpu++)); do
-  for ((i = gpu; i < ${#todo[@]}; i += gpus)); do measure "$gpu" "${todo[i]}"; done &
+  while left=$((limit - SECONDS)) && [ "$left" -gt 150 ] && line=$(next) && [ -n "$line" ]; do
+    measure "$gpu" "$line" "$left"
+  done &
 done
 wait
