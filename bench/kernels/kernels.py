@@ -8,6 +8,8 @@ of that library carries some that is for this GPU or an older one, not that this
 
 import json
 import os
+import shlex
+import subprocess
 import sys
 import tempfile
 from collections import defaultdict
@@ -127,6 +129,11 @@ def table(result):
     yield f"\n{over:.1%} of the kernel time is in these.\n"
 
 
+def driver_version():
+    query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    return subprocess.run(query, capture_output=True, text=True, check=True).stdout.split("\n")[0]
+
+
 def main():
     given = options()
     import torch
@@ -138,8 +145,10 @@ def main():
     result = {
         "version": 1,
         "kind": "kernels",
+        "command": shlex.join(["python3", "bench/kernels/kernels.py", *sys.argv[1:]]),
         "job": trainer.facts()["label"],
         "gpu": torch.cuda.get_device_name(),
+        "driver": driver_version(),
         "torch": torch.__version__,
         "over_us": given.over_us,
         "kernels_per_iteration": sum(map(len, times.values())) / given.profiled,
