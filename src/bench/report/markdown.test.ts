@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { alone, cell, failed, nasty, result, solo } from "./invented.ts";
-import { escapeMarkdown, markdownMatrix, markdownTable } from "./markdown.ts";
+import { markdownMatrix, markdownTable } from "./markdown.ts";
+import { escapeMarkdown } from "./pipes.ts";
 
 const twoPairs = [
   result([
@@ -46,6 +47,21 @@ test("a high job that falls behind gets a column of its throughput", () => {
   const slow = { ...rest, high: { ...high, throughput: { ...high.throughput, value: 0.8 } } };
   expect(markdownTable([result([solo(), slow])])).toContain("| burst p99 | throughput | kept |");
   expect(markdownTable([result([solo(), slow])])).toContain("| 1.50x | 0.80x | 90 % |");
+});
+
+test("a load that changes has a table of its steps", () => {
+  const step = (ratePerS: number, settledMs?: number) => ({
+    ratePerS,
+    seconds: 5,
+    latency: { p50: 1, p99: 1.2 },
+    retained: 0.8,
+    settledMs,
+  });
+  const text = markdownTable([
+    result([solo(), { ...cell("strict-mps", 1.1, 0.75), steps: [step(20), step(100, 340)] }]),
+  ]);
+  expect(text).toContain("| arrangement | 5 s at 20.0/s | 5 s at 100/s |");
+  expect(text).toContain("| strict-mps | 1.20x / 80 % after never | 1.20x / 80 % after 0.34 s |");
 });
 
 test("the matrix says p99 and kept, what failed and what is missing", () => {

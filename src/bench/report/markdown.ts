@@ -1,6 +1,8 @@
 // Results as Markdown: a table for each pair, and one small matrix over all of them.
 import type { BenchResult } from "../result.ts";
+import { escapeMarkdown, table } from "./pipes.ts";
 import { arrangementsOf, type Merged, merge, type Pair, type Row } from "./rows.ts";
+import { stepsTables } from "./steps.ts";
 import {
   bestEffortNames,
   loadText,
@@ -40,6 +42,7 @@ function section(pair: Pair): string {
       pair.rows.map((row) => columns.map(({ cell }) => cell(row))),
     ),
     "",
+    ...pair.results.flatMap(stepsTables),
   ].join("\n");
 }
 
@@ -175,18 +178,3 @@ function matrixCell(row: Row | undefined, text: (row: Row) => string): string {
   if (!row) return "–";
   return row.runs === 0 ? "failed" : text(row) || "–";
 }
-
-function table(
-  titles: readonly string[],
-  sides: readonly ("left" | "right")[],
-  rows: readonly (readonly string[])[],
-): string[] {
-  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-  return [titles, ...rows]
-    .map((row) => line(row.map(escapeMarkdown)))
-    .toSpliced(1, 0, line(sides.map((side) => (side === "left" ? "---" : "--:"))));
-}
-
-/** One line of plain text, also inside a table. */
-export const escapeMarkdown = (text: string): string =>
-  text.replace(/[\\|`*_<>]|(?<=\])\(/g, "\\$&").replace(/\s+/g, " ");
