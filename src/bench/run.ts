@@ -201,7 +201,9 @@ export class Measurement {
     }
     const load = loadOf(arriving) ?? 0;
     const ratePerS = load / (serviceNs / 1e9);
-    const needed = requests / rounds / ratePerS + SETTLE_S;
+    // Arrivals come by chance: two standard deviations more, so that there are not fewer than asked for.
+    const perRound = requests / rounds;
+    const needed = (perRound + 2 * Math.sqrt(perRound)) / ratePerS + SETTLE_S;
     const chosen = Math.min(seconds + SETTLE_S, needed);
     this.#around.say(
       `alone a request takes ${(serviceNs / 1e6).toFixed(3)} ms: ${ratePerS.toFixed(1)} a second for load ${load}, windows of ${chosen.toFixed(1)} s`,

@@ -105,7 +105,7 @@ function axesFor(panels: readonly Panel[], frame: Box): Axes {
     y: ratioScale(
       slowdowns.filter((slowdown) => slowdown > 0),
       frame.height - 13,
-      4,
+      10,
       19,
     ),
   };

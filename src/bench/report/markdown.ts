@@ -1,5 +1,6 @@
 // Results as Markdown: a table for each pair, and one small matrix over all of them.
 import type { BenchResult } from "../result.ts";
+import { isOurs } from "./marks.ts";
 import { escapeMarkdown, table } from "./pipes.ts";
 import { arrangementsOf, type Merged, merge, type Pair, type Row } from "./rows.ts";
 import { stepsTables } from "./steps.ts";
@@ -112,13 +113,17 @@ const columnsOf = (pair: Pair): readonly Column[] => [
   },
   ...(fallsBehind(pair) ? [throughput] : []),
   { title: "kept", cell: kept },
-  { title: "of possible", cell: (row) => some(row.ofPossible, percent) },
+  { title: "of possible", cell: (row) => (takesTurns(row) ? some(row.ofPossible, percent) : "") },
   { title: "SM active", cell: (row) => some(row.smActivity, percent) },
   { title: "DRAM", cell: (row) => some(row.dramActivity, percent) },
   { title: "clock", cell: (row) => some(row.smClockMHz, (mhz) => `${whole(mhz)} MHz`) },
   { title: "power", cell: (row) => some(row.powerW, (watts) => `${whole(watts)} W`) },
   { title: "runs", words: true, cell: runsText },
 ];
+
+/** Side by side, a request that takes longer only seems to leave less to be had. */
+const takesTurns = ({ arrangement }: Row): boolean =>
+  isOurs(arrangement) || arrangement.startsWith("floor");
 
 /** Where the high job completes less than alone, latencies say too little. */
 const fallsBehind = ({ arrivals, rows }: Pair): boolean =>

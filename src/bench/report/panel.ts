@@ -101,15 +101,20 @@ function drawPoint({ row, kept, slowdown, mark }: Point, { x, y }: Axes): Svg {
 /** A name beside each point, where there is room; the legend has them all. Cotenant's choose first. */
 function labels(points: readonly Point[], axes: Axes, taken: Box[]): readonly Svg[] {
   const spots = new Map(points.map((point) => [point, spotOf(point, axes)]));
-  return [...spots].reverse().flatMap(([{ row }, spot]) => {
-    const width = textWidth(row.arrangement, SMALL);
+  return [...spots].reverse().flatMap(([point, spot]) => {
+    const name = labelOf(point, axes);
+    const width = textWidth(name, SMALL);
     const others = [...spots.values()].filter((other) => other !== spot);
     const found = place(beside(spot, width, 13, others), axes.frame, taken);
     if (!found) return [];
     taken.push(found);
-    return placedText(found, row.arrangement);
+    return placedText(found, name);
   });
 }
+
+/** One that lies beyond the chart says where; what it is, its mark says. */
+const labelOf = ({ row, slowdown: { value } }: Point, { y }: Axes): string =>
+  value > y.top ? `↑ ${times(value)}` : row.arrangement;
 
 /** With a white rim, for it may cross a line of the grid. */
 function placedText({ x, y, width, anchor }: Place, content: string): Svg {

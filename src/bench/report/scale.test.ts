@@ -8,7 +8,7 @@ test.each([
   [[12], [1, 1.5, 2, 3, 5, 7, 10]],
   [
     [0.9, 250],
-    [1, 2, 5, 10, 20, 50, 100, 200],
+    [1, 1.5, 2, 3, 5, 7, 10],
   ],
 ])("up to %j the ticks are %j", (values, ticks) => {
   expect(ratioScale(values, 200, 0, 19).ticks).toEqual(ticks);
@@ -25,6 +25,13 @@ test("every value has its place, ticks are apart and 1 is among them", () => {
       expect(ticks).toContain(1);
     }),
   );
+});
+
+test("what is far beyond the chart is at its top", () => {
+  const { at, top } = ratioScale([1, 1655], 200, 0, 19);
+  expect(at(1655)).toBe(at(139));
+  expect(at(9.9)).toBeGreaterThan(at(1655));
+  expect(top).toBeLessThan(11);
 });
 
 test("shares reach to 100 %, or as far as the data", () => {

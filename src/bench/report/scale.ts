@@ -1,7 +1,9 @@
 // Where a value lies in a panel.
 
 export interface Scale {
+  /** What is above the top is put there. */
   readonly at: (value: number) => number;
+  readonly top: number;
   readonly ticks: readonly number[];
 }
 
@@ -10,6 +12,7 @@ export function shareScale(values: readonly number[], from: number, to: number):
   const top = Math.ceil(Math.max(1, ...values) * 10 - 1e-9) / 10;
   return {
     at: (value) => from + (value / top) * (to - from),
+    top,
     ticks: [0, 0.25, 0.5, 0.75, 1],
   };
 }
@@ -24,7 +27,10 @@ const mantissas = [
   [1],
 ];
 
-/** At least 1 to 2, so that a small chart does not make a small slowdown look large. */
+/** Beyond it, how much worse hardly matters, and what is near 1 would lie on one spot. */
+const MOST = 10;
+
+/** At least 1 to 2, so that a small chart does not make a small slowdown look large; at most 1 to 10. */
 export function ratioScale(
   values: readonly number[],
   from: number,
@@ -32,8 +38,10 @@ export function ratioScale(
   leastGap: number,
 ): Scale {
   const low = Math.log10(Math.min(1, ...values) / 1.06);
-  const high = Math.log10(Math.max(2, ...values) * 1.06);
-  const at = (value: number) => from + ((Math.log10(value) - low) / (high - low)) * (to - from);
+  const top = Math.min(Math.max(2, ...values), MOST) * 1.06;
+  const high = Math.log10(top);
+  const at = (value: number) =>
+    from + ((Math.log10(Math.min(value, top)) - low) / (high - low)) * (to - from);
   const decades = Array.from(
     { length: Math.floor(high) - Math.floor(low) + 1 },
     (_, i) => Math.floor(low) + i,
@@ -45,5 +53,5 @@ export function ratioScale(
   const fits = (ticks: readonly number[]) =>
     ticks.every((tick, i) => i === 0 || Math.abs(at(tick) - at(ticks[i - 1] ?? 0)) >= leastGap);
   const sets = mantissas.map(ticksOf);
-  return { at, ticks: sets.find(fits) ?? [1] };
+  return { at, top, ticks: sets.find(fits) ?? [1] };
 }
