@@ -1,0 +1,260 @@
+// A best-effort client: a closed loop that launches far ahead of the GPU, as an eager framework does, and, where
+// it is gated, what its interposer does: borders between chunks, room for so much queued work, or launch by
+// launch. After native/interposer/besteffort.cpp; how long a kernel will run counts as learned already.
+import { submission } from "#protocol";
+import type { Board, HeldClient } from "./board.ts";
+import { RUN, type Seen, TRICKLE } from "./gate.ts";
+import { Keeper } from "./keeper.ts";
+import type { Actor, Machine } from "./machine.ts";
+import { KERNEL, type Plan } from "./plan.ts";
+import { BORDER, type Context, END, MARK, type Owner, type Stream } from "./stream.ts";
+
+const LAUNCH = 0;
+const TICK = 1;
+
+/** The queue is filled up with calls that will be made within this. */
+const AHEAD_NS = 20e6;
+/** Without a gate it is filled up when so few entries are left. */
+const LOW = 256;
+/** Held by a request, launch by launch: naps between two looks. */
+const NAP_NS = 50e3;
+const MARKS = 1024;
+
+export interface BestEffortOptions {
+  readonly slot: number;
+  readonly priority: number;
+  readonly smLimit?: number;
+  /** The next iteration is launched only when the one before is done, as requests are. */
+  readonly waits: boolean;
+}
+
+export class BestEffort implements Owner, Actor, HeldClient {
+  readonly slot: number;
+  readonly stream: Stream;
+  /** When iterations were done. */
+  readonly doneNs: number[] = [];
+  /** Borders and marks that the GPU has come to. */
+  passed = 0;
+  trickles = 0;
+  readonly #machine: Machine;
+  readonly #board: Board;
+  readonly #plan: Plan;
+  readonly #waits: boolean;
+  readonly #actor: number;
+  readonly #keeper: Keeper;
+  readonly #seen: Seen;
+  #step = 0;
+  #cpuAt = 0;
+  #calledAt = Number.NaN;
+  #inFlight = false;
+  // The chunk since the last border.
+  #chunkUs = 0;
+  #chunkLaunches = 0;
+  #behindWait = false;
+  #bordered = false;
+  // What has been submitted in all, and up to each mark.
+  #submittedUs = 0;
+  #launches = 0;
+  #finishedUs = 0;
+  #finishedLaunches = 0;
+  #issued = 0;
+  readonly #markUs = new Float64Array(MARKS);
+  readonly #markLaunches = new Float64Array(MARKS);
+  // Launch by launch.
+  #askedSince = Number.NaN;
+  trickledAt = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    machine: Machine,
+    board: Board,
+    context: Context,
+    plan: Plan,
+    options: BestEffortOptions,
+  ) {
+    this.#machine = machine;
+    this.#board = board;
+    this.#plan = plan;
+    this.slot = options.slot;
+    this.#waits = options.waits;
+    this.stream = machine.addStream(context, plan, this, options);
+    this.#actor = machine.addActor(this);
+    this.#keeper = new Keeper(board, this);
+    this.#seen = this.#keeper.seen;
+    board.clients[options.slot] = this;
+  }
+
+  start(): void {
+    if (this.#board.gated) this.#machine.at(this.#machine.now, this.#actor, TICK);
+    this.refill();
+    this.#machine.kick(this.stream);
+  }
+
+  get now(): number {
+    return this.#machine.now;
+  }
+
+  get outstandingUs(): number {
+    return this.#submittedUs - this.#finishedUs;
+  }
+
+  get outstandingLaunches(): number {
+    return this.#launches - this.#finishedLaunches;
+  }
+
+  wake(what: number): void {
+    if (what === TICK) {
+      this.#machine.at(this.now + this.#keeper.tick() * 1000, this.#actor, TICK);
+      return;
+    }
+    if (this.#calledAt !== this.now) return;
+    this.#calledAt = Number.NaN;
+    this.refill();
+    this.#machine.kick(this.stream);
+  }
+
+  reached(stream: Stream): void {
+    const at = ++this.passed % MARKS;
+    this.#finishedUs = this.#markUs[at] ?? 0;
+    this.#finishedLaunches = this.#markLaunches[at] ?? 0;
+    if (stream.low === 0) this.refill();
+  }
+
+  released(): boolean {
+    return !this.#board.held(this.slot);
+  }
+
+  opened(): void {
+    this.#machine.open(this.stream);
+  }
+
+  began(): void {}
+
+  ended(): void {
+    this.doneNs.push(this.now);
+    this.#inFlight = false;
+    if (this.#waits) this.refill();
+  }
+
+  /** Makes the calls that nothing holds up. */
+  refill(): void {
+    const { gated, gate } = this.#board;
+    const deep = gate.rules.submission === submission.deep;
+    this.stream.low = gated ? 0 : LOW;
+    while (!this.#inFlight && (gated ? (deep ? this.#deep() : this.#shallow()) : this.#plain())) {
+      this.#launch();
+    }
+  }
+
+  /** Nothing of ours in between. */
+  #plain(): boolean {
+    this.#behindWait = false;
+    return this.stream.length < this.#machine.gpu.border.queueDepth && this.#soon(AHEAD_NS);
+  }
+
+  /** Deep submission: a border where the chunk is full, then room for what is queued. */
+  #deep(): boolean {
+    if (!this.#soon(AHEAD_NS)) return false;
+    this.#board.waiting |= 1 << this.slot;
+    const { gate } = this.#board;
+    if (!this.#bordered) {
+      const fits =
+        this.#behindWait && !gate.closes(this.#chunkUs, this.#chunkLaunches, this.#itemUs());
+      if (fits) return true;
+      this.#put(BORDER);
+      this.#bordered = true;
+      this.#behindWait = true;
+    }
+    const { submitUs, submitLaunches } = gate.rules;
+    const room = this.outstandingLaunches < Math.min(submitLaunches, 800);
+    return room && this.outstandingUs < Math.max(100, submitUs);
+  }
+
+  /** Launch by launch: asks the gate until it lets this one through. */
+  #shallow(): boolean {
+    if (!this.#soon(0)) return false;
+    this.#board.waiting |= 1 << this.slot;
+    const { now } = this;
+    const us = this.#itemUs();
+    const { gate } = this.#board;
+    if (Number.isNaN(this.#askedSince)) {
+      this.#askedSince = now;
+      if (gate.closes(this.#chunkUs, this.#chunkLaunches, us)) this.#put(MARK);
+    }
+    const seen = this.#seen;
+    this.#board.look(this.slot, seen, now);
+    seen.aheadUs = this.outstandingUs;
+    seen.kernelsOut = this.outstandingLaunches;
+    seen.heldUs = (now - this.#askedSince) / 1000;
+    seen.trickledUs = Math.min(1e9, (now - this.trickledAt) / 1000);
+    const graph = this.#plan.submission === "graph";
+    const kernelClass = graph ? 0 : (this.#plan.kernelClass[this.#step] ?? 0);
+    const units = graph ? 0 : (this.#plan.units[this.#step] ?? 0);
+    const sms = Math.min(this.#machine.gpu.description.sms, Math.ceil(units));
+    const answer = gate.admit(seen, us, kernelClass, sms);
+    if (answer === TRICKLE) {
+      this.trickledAt = now;
+      this.trickles++;
+    }
+    if (answer === RUN || answer === TRICKLE) {
+      this.#askedSince = Number.NaN;
+      return true;
+    }
+    // What is out must have a mark behind it, or its end would never be seen.
+    if (this.#chunkLaunches > 0) this.#put(MARK);
+    this.#callAt(now + NAP_NS);
+    return false;
+  }
+
+  /** Is the thread there within so much? Else it is called then. */
+  #soon(within: number): boolean {
+    if (this.#cpuAt <= this.now + within) return true;
+    this.#callAt(this.#cpuAt - within / 2);
+    return false;
+  }
+
+  #callAt(time: number): void {
+    if (this.#calledAt <= time && this.#calledAt > this.now) return;
+    this.#calledAt = time;
+    this.#machine.at(time, this.#actor, LAUNCH);
+  }
+
+  #itemUs(): number {
+    const { submission: how, graphUs, expectedUs } = this.#plan;
+    return how === "graph" ? graphUs : (expectedUs[this.#step] ?? 0);
+  }
+
+  #put(code: number): void {
+    this.#cpuAt = Math.max(this.#cpuAt, this.now) + this.#machine.gpu.border.cpuNs;
+    this.stream.push(code, this.#cpuAt);
+    const at = ++this.#issued % MARKS;
+    this.#markUs[at] = this.#submittedUs;
+    this.#markLaunches[at] = this.#launches;
+    this.#chunkUs = 0;
+    this.#chunkLaunches = 0;
+  }
+
+  /** One call: a kernel, a copy, or a whole graph. */
+  #launch(): void {
+    const { length, cpuNs, submission: how, kind } = this.#plan;
+    const us = this.#itemUs();
+    this.#bordered = false;
+    this.#submittedUs += us;
+    this.#launches++;
+    this.#chunkUs += us;
+    this.#chunkLaunches++;
+    this.#cpuAt = Math.max(this.#cpuAt, this.now);
+    const upTo = how === "graph" ? length : this.#step + 1;
+    for (; this.#step < upTo; this.#step++) {
+      this.#cpuAt += cpuNs[this.#step] ?? 0;
+      if (kind[this.#step] !== KERNEL)
+        this.stream.pieceBytes = this.#board.gated
+          ? this.#board.gate.rules.copyPieceBytes
+          : Number.POSITIVE_INFINITY;
+      this.stream.push(this.#step, this.#cpuAt);
+    }
+    if (this.#step < length) return;
+    this.#step = 0;
+    this.stream.push(END, this.#cpuAt);
+    this.#inFlight = this.#waits;
+  }
+}

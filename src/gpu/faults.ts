@@ -1,0 +1,26 @@
+// What a user can meet here.
+import { UserError, usage } from "#core";
+
+export const unknownModel = (name: string, known: readonly string[]) =>
+  usage(`No GPU called "${name}" can be modelled.`, `Known: ${known.join(", ")}.`);
+
+export const otherGpu = (workload: string, of: string, modelled: string) =>
+  usage(
+    `${workload} was profiled on ${of}; it says nothing of its speed on ${modelled}.`,
+    "Model the GPU that the profile comes from.",
+  );
+
+export const emptyProfile = (workload: string) =>
+  usage(`The profile of ${workload} launches nothing.`);
+
+export const noGate = (path: string, why: string) =>
+  new UserError(
+    "NO_GATE",
+    `The gate's library ${path} can't be loaded: ${why}`,
+    "npm run native builds it.",
+  );
+
+export const tooManyBestEffort = (count: number, most: number) =>
+  usage(`${count} best-effort jobs on one GPU; ${most} have a slot.`);
+
+export const noJob = (arrangement: string) => usage(`Nobody takes part in ${arrangement}.`);

@@ -1,0 +1,132 @@
+// The gate that best-effort clients run, through the library that it is built into for models: the same
+// decisions, not a copy of them. A call costs 0.1 to 0.2 us.
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import koffi from "koffi";
+import { policyNamed, type Rules } from "#policy";
+import { Settings, view } from "#protocol";
+import { noGate } from "./faults.ts";
+
+/** As in native/gate/gate.h; above them the other reasons to wait. */
+export const RUN = 0;
+export const TRICKLE = 1;
+export const HELD_BY_HIGH = 2;
+
+/** What a best-effort client sees at one moment. */
+export interface Seen {
+  highRegistered: boolean;
+  highActive: boolean;
+  highClass: number;
+  idleUs: number;
+  myTurn: boolean;
+  heldUs: number;
+  trickledUs: number;
+  aheadUs: number;
+  kernelsOut: number;
+}
+
+/** One rule table, and the decisions by it. */
+export interface Gate {
+  /** In force now, as the policy gave them; the decisions force them into their ranges. */
+  readonly rules: Rules;
+  setRules(rules: Rules): void;
+  release(seen: Seen): number;
+  admit(seen: Seen, us: number, kernelClass: number, sms: number): number;
+  /** Must a border come before an item that is expected to take `us`? */
+  closes(chunkUs: number, chunkLaunches: number, us: number): boolean;
+}
+
+/** Beside the sources, and beside the bundle made of them. */
+const usual = ["../../build/native/", "../build/native/"].map((folder) =>
+  fileURLToPath(new URL(`${folder}libcotenant-gate.so`, import.meta.url)),
+);
+
+/** Throws a UserError where there is no library. */
+export function openGate(path?: string): Gate {
+  const from = path ?? usual.find((one) => existsSync(one)) ?? (usual[0] as string);
+  const { release, admit, closes } = load(from);
+  const settings = new Uint8Array(new ArrayBuffer(Settings.size));
+  const fields = view(Settings, settings.buffer);
+  const seenWords = new Uint32Array(18);
+  const item = new Uint32Array(4);
+  const chunk = new Uint32Array(2);
+  let current = { ...fields } as Rules;
+  /** u64 each; nothing seen passes 2^32. */
+  const look = (seen: Seen) => {
+    seenWords[0] = seen.highRegistered ? 1 : 0;
+    seenWords[2] = seen.highActive ? 1 : 0;
+    seenWords[4] = seen.highClass;
+    seenWords[6] = Math.min(seen.idleUs, 0xffffffff);
+    seenWords[8] = seen.myTurn ? 1 : 0;
+    seenWords[10] = Math.min(seen.heldUs, 0xffffffff);
+    seenWords[12] = Math.min(seen.trickledUs, 0xffffffff);
+    seenWords[14] = Math.min(Math.ceil(seen.aheadUs), 0xffffffff);
+    seenWords[16] = seen.kernelsOut;
+  };
+  return {
+    get rules() {
+      return current;
+    },
+    setRules(rules) {
+      Object.assign(fields, rules);
+      current = { ...rules };
+    },
+    release(seen) {
+      look(seen);
+      return release(settings, seenWords);
+    },
+    admit(seen, us, kernelClass, sms) {
+      look(seen);
+      item[0] = us;
+      item[1] = 1;
+      item[2] = kernelClass;
+      item[3] = sms;
+      return admit(settings, seenWords, item);
+    },
+    closes(chunkUs, chunkLaunches, us) {
+      chunk[0] = chunkUs;
+      chunk[1] = chunkLaunches;
+      item[0] = us;
+      item[1] = 1;
+      return closes(settings, chunk, item) === 1;
+    },
+  };
+}
+
+/** Where nobody is gated: needs no library. */
+export const openDoor: Gate = {
+  rules: policyNamed("off").rules({ isolated: true, high: [] }),
+  setRules() {},
+  release: () => RUN,
+  admit: () => RUN,
+  closes: () => false,
+};
+
+type Call = (...buffers: readonly (Uint8Array | Uint32Array)[]) => number;
+
+interface Decisions {
+  readonly release: Call;
+  readonly admit: Call;
+  readonly closes: Call;
+}
+
+const loaded = new Map<string, Decisions>();
+
+function load(path: string): Decisions {
+  const known = loaded.get(path) ?? declare(path);
+  loaded.set(path, known);
+  return known;
+}
+
+function declare(path: string): Decisions {
+  try {
+    const library = koffi.load(path);
+    return {
+      release: library.func("uint32_t cotenant_release(void*, void*)"),
+      admit: library.func("uint32_t cotenant_admit(void*, void*, void*)"),
+      closes: library.func("uint32_t cotenant_closes(void*, void*, void*)"),
+    };
+  } catch (error) {
+    throw noGate(path, error instanceof Error ? error.message : String(error));
+  }
+}

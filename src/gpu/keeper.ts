@@ -1,0 +1,126 @@
+// The helper thread's part of a best-effort client, look by look: the end of a resume delay, turns among
+// several, the trickle in a long pause. After native/interposer/turns.cpp, without what repairs the traces of
+// killed processes. Times in us where the gate's are, else ns.
+import { constants } from "#protocol";
+import type { BestEffort } from "./besteffort.ts";
+import type { Board } from "./board.ts";
+import { HELD_BY_HIGH, RUN, type Seen, TRICKLE } from "./gate.ts";
+
+/** When to look again. */
+const DELAYED_US = 50;
+const TRICKLING_US = 100;
+const BACKLOG_US = 1000;
+const IDLE_US = 10_000;
+/** A trickle ends by itself after this. */
+const TRICKLE_NS = 5e6;
+
+export class Keeper {
+  readonly seen: Seen = {
+    highRegistered: false,
+    highActive: false,
+    highClass: 0,
+    idleUs: 0,
+    myTurn: true,
+    heldUs: 0,
+    trickledUs: 0,
+    aheadUs: 0,
+    kernelsOut: 0,
+  };
+  readonly #board: Board;
+  readonly #client: BestEffort;
+  #heldSince = Number.NaN;
+  #trickling = false;
+  #trickleFrom = 0;
+
+  constructor(board: Board, client: BestEffort) {
+    this.#board = board;
+    this.#client = client;
+  }
+
+  /** Returns in how many microseconds to look again. */
+  tick(): number {
+    const board = this.#board;
+    const client = this.#client;
+    const { slot, now } = client;
+    const { rules } = board.gate;
+    const backlog = board.gated && client.outstandingLaunches > 0;
+    if (backlog) board.waiting |= 1 << slot;
+    else board.waiting &= ~(1 << slot);
+    if (rules.isolated !== 0) this.#takeTurns(backlog, now);
+    const held = board.held(slot);
+    // A pause that was interrupted since the last look is a new pause.
+    if (!backlog || (!held && !this.#trickling)) this.#heldSince = Number.NaN;
+    else if (Number.isNaN(this.#heldSince) || board.idleSince > this.#heldSince)
+      this.#heldSince = now;
+    const answer = this.#answer(now);
+    if (this.#trickling) {
+      const still = client.passed === this.#trickleFrom && now - client.trickledAt < TRICKLE_NS;
+      if (still) return TRICKLING_US;
+      this.#trickling = false;
+      if (answer !== RUN) this.#close(now);
+      return TRICKLING_US;
+    }
+    if (answer === TRICKLE && backlog) this.#trickle(now);
+    else if (answer === RUN && held) board.open(slot);
+    else if (answer !== RUN && answer !== TRICKLE && !held) this.#close(now);
+    if (this.#trickling) return TRICKLING_US;
+    if (!backlog) return IDLE_US;
+    return answer === HELD_BY_HIGH && rules.resumeDelayUs > 0 ? DELAYED_US : BACKLOG_US;
+  }
+
+  #answer(now: number): number {
+    const { seen } = this;
+    const client = this.#client;
+    this.#board.look(client.slot, seen, now);
+    seen.aheadUs = client.outstandingUs;
+    seen.kernelsOut = client.outstandingLaunches;
+    if (!Number.isNaN(this.#heldSince)) {
+      seen.heldUs = (now - this.#heldSince) / 1000;
+      seen.trickledUs = Math.min(1e9, (now - client.trickledAt) / 1000);
+    }
+    return this.#board.gate.release(seen);
+  }
+
+  #close(now: number): void {
+    const { slot } = this.#client;
+    this.#board.close(slot);
+    if (this.#answer(now) === RUN) this.#board.open(slot);
+  }
+
+  /** One chunk: opened here, closed again when a border was passed. */
+  #trickle(now: number): void {
+    const client = this.#client;
+    this.#trickling = true;
+    this.#trickleFrom = client.passed;
+    client.trickledAt = now;
+    client.trickles++;
+    this.#board.letTrickle(client.slot);
+  }
+
+  #takeTurns(backlog: boolean, now: number): void {
+    const board = this.#board;
+    const { slot } = this.#client;
+    const others = board.waiting & ~(1 << slot);
+    if (board.turn === slot) {
+      const over = now - board.turnSince > board.gate.rules.turnUs * 1000;
+      if (others !== 0 && (!backlog || over)) this.#giveTurn(now);
+    } else if (backlog && (board.waiting & (1 << board.turn)) === 0) {
+      board.turn = slot;
+      board.turnSince = now;
+    }
+  }
+
+  #giveTurn(now: number): void {
+    const board = this.#board;
+    const { slot } = this.#client;
+    const most = constants.MAX_BEST_EFFORT;
+    let to = slot;
+    for (let i = 1; i < most && to === slot; i++)
+      if (board.waiting & (1 << ((slot + i) % most))) to = (slot + i) % most;
+    if (to === slot) return;
+    board.close(slot);
+    board.turnSince = now;
+    board.turn = to;
+    if (board.active === 0) board.open(to);
+  }
+}

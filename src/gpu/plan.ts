@@ -1,0 +1,202 @@
+// A workload profile made ready to run on a modelled GPU: its steps in flat arrays, with times that add up to
+// what the job takes alone. A kernel's time is its p50. Where the profile says what the whole takes, the
+// difference is put between the kernels (idle GPU before each, as dependent launches leave it); kernels that
+// sum to more than the whole (a serialising profiler) are scaled down.
+import { type KernelClass, type KernelProfile, smsNeeded, type WorkloadProfile } from "#profile";
+import { steadyMHz } from "./clock.ts";
+import { COMPUTE, DRAM, L2, RESOURCES } from "./contention.ts";
+import { emptyProfile, otherGpu } from "./faults.ts";
+import type { GpuModel, PowerModel } from "./presets.ts";
+
+export const KERNEL = 0;
+export const COPY_IN = 1;
+const COPY_OUT = 2;
+
+const classNumber: Readonly<Record<KernelClass, number>> = {
+  unknown: 0,
+  compute: 1,
+  memory: 2,
+};
+
+/** How a job hands its work to the GPU: launch by launch, or as one graph a request. */
+export type Submission = "kernels" | "graph";
+
+export interface Plan {
+  readonly name: string;
+  readonly submission: Submission;
+  readonly length: number;
+  /** KERNEL, COPY_IN, COPY_OUT */
+  readonly kind: Uint8Array;
+  /** Of a kernel, alone. */
+  readonly durationNs: Float64Array;
+  /** Of the logarithm of a kernel's duration. */
+  readonly spread: Float64Array;
+  /** CPU time of the launch. */
+  readonly cpuNs: Float64Array;
+  /** The GPU idles so long before the step. */
+  readonly bubbleNs: Float64Array;
+  readonly bytes: Float64Array;
+  /** SMs that all blocks at once would fill. */
+  readonly units: Float64Array;
+  /** Compute, DRAM, L2 of each step in turn: parts of the peak while it runs alone. */
+  readonly need: Float64Array;
+  readonly kernelClass: Uint8Array;
+  /** What a best-effort client's gate goes by: p95. */
+  readonly expectedUs: Uint32Array;
+  readonly graphUs: number;
+  /** Latency of a request, or time of an iteration in a closed loop, alone. */
+  readonly soloNs: number;
+  /** The SM clock at which the times hold; undefined where the clock is not modelled. */
+  readonly referenceMHz: number | undefined;
+}
+
+/**
+ * Of a kernel whose utilisation is not known, by class: what Orion, section 3.2, measured of Conv2d and
+ * BatchNorm; an unknown one has less than 60 % of either (section 5.2), taken as half of that.
+ */
+const typical: Readonly<Record<KernelClass, { sm: number; memory: number }>> = {
+  compute: { sm: 0.89, memory: 0.2 },
+  memory: { sm: 0.14, memory: 0.8 },
+  unknown: { sm: 0.3, memory: 0.3 },
+};
+
+/** Of the normal distribution: p95 lies so many deviations above p50. */
+const P95_DEVIATIONS = 1.645;
+
+export function planOf(profile: WorkloadProfile, gpu: GpuModel, submission: Submission): Plan {
+  const { computeCapability, sms } = gpu.description;
+  if (profile.gpu.computeCapability !== computeCapability || profile.gpu.sms !== sms)
+    throw otherGpu(profile.name, profile.gpu.name, gpu.description.short);
+  const steps = profile.sequence.filter((step) => !("mark" in step));
+  if (steps.length === 0) throw emptyProfile(profile.name);
+  const length = steps.length;
+  const draft = {
+    name: profile.name,
+    submission,
+    length,
+    kind: new Uint8Array(length),
+    durationNs: new Float64Array(length),
+    spread: new Float64Array(length),
+    cpuNs: new Float64Array(length),
+    bubbleNs: new Float64Array(length),
+    bytes: new Float64Array(length),
+    units: new Float64Array(length).fill(1),
+    need: new Float64Array(length * RESOURCES),
+    kernelClass: new Uint8Array(length),
+    expectedUs: new Uint32Array(length),
+  };
+  steps.forEach((step, i) => {
+    draft.cpuNs[i] = submission === "graph" && i > 0 ? 0 : gpu.launchNs;
+    if ("copy" in step) {
+      draft.kind[i] = step.copy === "in" ? COPY_IN : COPY_OUT;
+      draft.bytes[i] = step.bytes;
+      draft.expectedUs[i] = Math.ceil((step.bytes / gpu.link.bytesPerSecond) * 1e6);
+    } else if ("kernel" in step) {
+      const kernel = profile.kernels[step.kernel];
+      if (!kernel) throw new RangeError(`${profile.name}: step ${i} launches no known kernel`);
+      fill(draft, i, kernel, computeCapability);
+      if (step.gapNs !== undefined && submission === "kernels") draft.cpuNs[i] = step.gapNs;
+    }
+  });
+  const timed = { ...draft, link: gpu.link };
+  matchSolo(timed, profile);
+  const soloNs = aloneNs(timed, profile.kind === "training");
+  return {
+    ...draft,
+    graphUs: draft.expectedUs.reduce((sum, us) => sum + us, 0),
+    soloNs,
+    referenceMHz: gpu.power && (profile.smClockMHz ?? settled(draft, gpu.power, soloNs)),
+  };
+}
+
+/** Where a profile does not say at which clock it holds: the one that the job, without pause, settles at. */
+function settled(draft: Draft, power: PowerModel, soloNs: number): number {
+  const mean = (resource: number) =>
+    draft.durationNs.reduce(
+      (sum, ns, i) => sum + (ns / soloNs) * (draft.need[i * RESOURCES + resource] ?? 0),
+      0,
+    );
+  return steadyMHz(power, mean(COMPUTE), mean(DRAM));
+}
+
+type Draft = Pick<
+  Plan,
+  "durationNs" | "spread" | "units" | "need" | "kernelClass" | "expectedUs" | "kind"
+>;
+
+function fill(draft: Draft, i: number, kernel: KernelProfile, capability: string): void {
+  const { p50, p95 } = kernel.durationNs;
+  draft.durationNs[i] = Math.max(1, p50);
+  draft.spread[i] = p95 > p50 && p50 > 0 ? Math.log(p95 / p50) / P95_DEVIATIONS : 0;
+  draft.units[i] = Math.max(
+    1,
+    kernel.smsNeeded > 0 ? kernel.smsNeeded : smsNeeded(capability, kernel.grid, kernel),
+  );
+  const known = typical[kernel.class];
+  const memory = kernel.memory ?? kernel.dram ?? known.memory;
+  draft.need[i * RESOURCES + COMPUTE] = kernel.sm ?? known.sm;
+  draft.need[i * RESOURCES + DRAM] = kernel.dram ?? memory;
+  // The busiest part of the memory system may be the L1: an upper bound of what the L2 does.
+  draft.need[i * RESOURCES + L2] = memory;
+  draft.kernelClass[i] = classNumber[kernel.class];
+  draft.expectedUs[i] = Math.max(1, Math.ceil(Math.max(p50, p95) / 1000));
+}
+
+type Timed = Pick<Plan, "durationNs" | "cpuNs" | "bubbleNs" | "kind" | "bytes" | "length"> &
+  Pick<GpuModel, "link">;
+
+/** Makes the whole take what the profile says it takes, as far as it can. */
+function matchSolo(timed: Timed, profile: WorkloadProfile): void {
+  const solo = profile.soloNs;
+  if (solo === undefined || solo <= 0) return;
+  const closed = profile.kind === "training";
+  const kernels = timed.durationNs.reduce((sum, ns) => sum + ns, 0);
+  const copies = timed.bytes.reduce((sum, _, i) => sum + copyNs(timed, i), 0);
+  if (kernels + copies > solo && kernels > 0)
+    scale(timed.durationNs, Math.max(0.01, solo - copies) / kernels);
+  if (aloneNs(timed, closed) > solo) {
+    // Launching is what takes so long; given gaps are believed less than the whole.
+    const factor = root((x) => aloneNs({ ...timed, cpuNs: scaled(timed.cpuNs, x) }, closed) - solo);
+    scale(timed.cpuNs, factor);
+    return;
+  }
+  // So much before each step would be the whole alone.
+  const most = solo / timed.length;
+  const part = root((x) => aloneNs(bubbled(timed, x * most), closed) - solo);
+  timed.bubbleNs.fill(part * most);
+}
+
+const bubbled = (timed: Timed, ns: number): Timed => ({
+  ...timed,
+  bubbleNs: new Float64Array(timed.length).fill(ns),
+});
+const scaled = (of: Float64Array, by: number) => of.map((ns) => ns * by);
+const scale = (of: Float64Array, by: number) => of.set(scaled(of, by));
+
+/** Of a growing function on 0 to 1, by halving; 1 where it stays below zero. */
+function root(of: (x: number) => number): number {
+  let low = 0;
+  let high = 1;
+  for (let i = 0; i < 50; i++) {
+    const middle = (low + high) / 2;
+    if (of(middle) < 0) low = middle;
+    else high = middle;
+  }
+  return high;
+}
+
+const copyNs = ({ kind, bytes, link }: Timed, i: number): number =>
+  kind[i] === KERNEL ? 0 : link.latencyNs + ((bytes[i] ?? 0) / link.bytesPerSecond) * 1e9;
+
+/** One request from its first launch to its end; of a closed loop, one iteration among many. */
+function aloneNs(timed: Timed, closed: boolean): number {
+  const { durationNs, cpuNs, bubbleNs, length } = timed;
+  let cpu = 0;
+  let gpu = 0;
+  for (let i = 0; i < length; i++) {
+    cpu += cpuNs[i] ?? 0;
+    const from = closed ? gpu : Math.max(cpu, gpu);
+    gpu = from + (bubbleNs[i] ?? 0) + (durationNs[i] ?? 0) + copyNs(timed, i);
+  }
+  return closed ? Math.max(cpu, gpu) : gpu;
+}

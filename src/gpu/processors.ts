@@ -1,0 +1,289 @@
+// The SMs: who holds how many, and how fast what runs there gets on.
+//
+// A kernel asks for as many SMs as its blocks fill. Free ones go to the highest priority, then to who has
+// waited longest, and nobody behind is served while the one in front could still start blocks. A running
+// block is never interrupted: a kernel gives SMs to a higher priority as its blocks end, evenly spread over
+// the time a block takes, and only while it has blocks that have not begun; else when it ends. With all the
+// SMs it wants, a kernel takes what its profile says; with fewer, as many waves more as its blocks need.
+import { type Capacity, COMPUTE, contend, DRAM, L2, RESOURCES } from "./contention.ts";
+import { RUNNING, type Stream, WAITING } from "./stream.ts";
+
+const NOTHING = 0;
+const FINISH = 1;
+/** The last wave of a kernel begins: it needs fewer SMs. */
+const TAIL = 2;
+/** The SMs that a kernel of higher priority waits for are free. */
+const CLAIM = 3;
+
+const NONE: Stream | undefined = undefined;
+
+export class Processors {
+  readonly total: number;
+  /** The SM clock now; undefined where it is not modelled. */
+  clockMHz: number | undefined;
+  /** When something here comes to pass next, what, and to whom. */
+  nextAt = Number.POSITIVE_INFINITY;
+  nextWhat = NOTHING;
+  nextStream: Stream | undefined = NONE;
+  // Sums over time, ns times a part of the whole GPU.
+  busyNs = 0;
+  heldNs = 0;
+  computeNs = 0;
+  dramNs = 0;
+
+  readonly #capacity: Capacity;
+  readonly #running: Stream[] = [];
+  /** By priority, then by order. */
+  readonly #waiting: Stream[] = [];
+  #settledAt = 0;
+  /** SMs a ns that come free for who waits with priority. */
+  #flow = 0;
+  #claimed = 0;
+  #claimant: Stream | undefined = NONE;
+
+  constructor(total: number, capacity: Capacity, clockMHz: number | undefined) {
+    this.total = total;
+    this.#capacity = capacity;
+    this.clockMHz = clockMHz;
+  }
+
+  /** Brings progress up to `now`; before anything changes. */
+  settle(now: number): void {
+    const passed = now - this.#settledAt;
+    if (passed <= 0) return;
+    this.#settledAt = now;
+    const running = this.#running;
+    if (running.length === 0) return;
+    this.busyNs += passed;
+    let held = 0;
+    for (let i = 0; i < running.length; i++) {
+      const stream = running[i] as Stream;
+      stream.progress += stream.rate * passed;
+      held += stream.sms;
+      const part = passed / stream.slowdown;
+      this.computeNs += (stream.need[COMPUTE] as number) * part;
+      this.dramNs += (stream.need[DRAM] as number) * part;
+    }
+    this.heldNs += (held / this.total) * passed;
+    if (this.#claimant) this.#claimant.gained += this.#flow * passed;
+  }
+
+  /** Somebody runs or waits. */
+  get shared(): boolean {
+    return this.#running.length + this.#waiting.length > 0;
+  }
+
+  wait(stream: Stream): void {
+    const waiting = this.#waiting;
+    let at = waiting.length;
+    while (at > 0 && before(stream, waiting[at - 1] as Stream)) {
+      waiting[at] = waiting[at - 1] as Stream;
+      at--;
+    }
+    waiting[at] = stream;
+  }
+
+  /** A context goes on where it was interrupted. */
+  goOn(stream: Stream): void {
+    this.#running.push(stream);
+  }
+
+  /** A context is taken off the SMs; its kernels keep their progress. */
+  clear(): void {
+    this.#running.length = 0;
+    this.#waiting.length = 0;
+    this.#claimant = NONE;
+    this.nextAt = Number.POSITIVE_INFINITY;
+  }
+
+  /** What was planned for `nextAt` happens. Returns the kernel's stream that finished, if one did. */
+  happen(): Stream | undefined {
+    const stream = this.nextStream as Stream;
+    if (this.nextWhat === FINISH) {
+      stream.progress = stream.waves;
+      drop(this.#running, stream);
+      return stream;
+    }
+    if (this.nextWhat === TAIL) stream.progress = stream.waves - 1;
+    else this.#handOver(stream);
+    return NONE;
+  }
+
+  /** After every change: gives SMs out, sets speeds, and says what comes next. */
+  resolve(now: number): void {
+    const running = this.#running;
+    const alone = running.length + this.#waiting.length < 2;
+    let free = this.total;
+    for (let i = 0; i < running.length; i++) {
+      const stream = running[i] as Stream;
+      if (!alone) releaseTail(stream);
+      free -= stream.sms;
+    }
+    let next = this.#neediest();
+    while (free > 0 && next) {
+      free -= this.#give(next, Math.min(free, wanted(next)));
+      next = this.#neediest();
+    }
+    this.#claim(next);
+    this.#setSpeeds();
+    this.#planNext(now, running.length + this.#waiting.length < 2);
+  }
+
+  /** Who is to get the next free SM. */
+  #neediest(): Stream | undefined {
+    let best = this.#waiting[0];
+    for (let i = 0; i < this.#running.length; i++) {
+      const stream = this.#running[i] as Stream;
+      if (stream.waves <= 1 && stream.aligned) continue;
+      if ((!best || before(stream, best)) && wanted(stream) > 0) best = stream;
+    }
+    return best;
+  }
+
+  #give(stream: Stream, sms: number): number {
+    if (stream.state === WAITING) {
+      drop(this.#waiting, stream);
+      stream.state = RUNNING;
+      stream.sms = sms;
+      stream.progress = 0;
+      stream.gained = 0;
+      stream.waves = stream.aligned ? Math.ceil(stream.units / sms - 1e-9) : stream.units / sms;
+      this.#running.push(stream);
+    } else {
+      stream.continueOn(stream.sms + sms);
+      // The blocks that begin now take a whole wave.
+      if (stream.waves < 1) stream.waves = 1;
+    }
+    return sms;
+  }
+
+  /** Those of lower priority that still have blocks to begin make room as their blocks end. */
+  #claim(claimant: Stream | undefined): void {
+    if (this.#claimant && this.#claimant !== claimant) this.#claimant.gained = 0;
+    this.#claimant = NONE;
+    this.#flow = 0;
+    if (!claimant) return;
+    let yielding = 0;
+    for (let i = 0; i < this.#running.length; i++) {
+      const stream = this.#running[i] as Stream;
+      if (stream.priority < claimant.priority && stream.pending > 0) yielding += stream.sms;
+    }
+    if (yielding === 0) return;
+    this.#claimant = claimant;
+    this.#claimed = Math.min(wanted(claimant), yielding);
+  }
+
+  /** From the lowest priority, among equals from the latest. */
+  #handOver(claimant: Stream): void {
+    let left = this.#claimed;
+    let got = 0;
+    while (left > 0) {
+      let victim: Stream | undefined;
+      for (let i = 0; i < this.#running.length; i++) {
+        const stream = this.#running[i] as Stream;
+        if (stream.priority >= claimant.priority || stream.pending === 0) continue;
+        if (!victim || before(victim, stream)) victim = stream;
+      }
+      if (!victim) break;
+      const taken = Math.min(left, victim.sms);
+      victim.continueOn(victim.sms - taken);
+      left -= taken;
+      got += taken;
+      if (victim.sms > 0) continue;
+      drop(this.#running, victim);
+      victim.state = WAITING;
+      this.wait(victim);
+    }
+    claimant.gained = 0;
+    if (got > 0) this.#give(claimant, got);
+  }
+
+  #setSpeeds(): void {
+    const running = this.#running;
+    for (let i = 0; i < running.length; i++) {
+      const stream = running[i] as Stream;
+      const { need, plan } = stream;
+      const at = stream.code * RESOURCES;
+      // What the SMs draw goes with the blocks they run.
+      const scale = stream.units / stream.waves / stream.soloUnits;
+      const compute = plan.need[at + COMPUTE] as number;
+      const dram = plan.need[at + DRAM] as number;
+      const l2 = plan.need[at + L2] as number;
+      let clock = 1;
+      if (this.clockMHz !== undefined && plan.referenceMHz !== undefined) {
+        const bound = compute / Math.max(compute, dram, l2, 1e-9);
+        clock = 1 + bound * (plan.referenceMHz / this.clockMHz - 1);
+      }
+      need[COMPUTE] = compute * scale;
+      need[DRAM] = (dram * scale) / clock;
+      need[L2] = (l2 * scale) / clock;
+      stream.slowdown = 1;
+      stream.rate = 1 / (stream.waveNs * clock);
+    }
+    if (running.length < 2) return;
+    contend(running, running.length, this.#capacity);
+    for (let i = 0; i < running.length; i++) {
+      const stream = running[i] as Stream;
+      stream.rate /= stream.slowdown;
+    }
+  }
+
+  #planNext(now: number, alone: boolean): void {
+    this.nextAt = Number.POSITIVE_INFINITY;
+    this.nextWhat = NOTHING;
+    this.nextStream = NONE;
+    let flow = 0;
+    const claimant = this.#claimant;
+    for (let i = 0; i < this.#running.length; i++) {
+      const stream = this.#running[i] as Stream;
+      const tail = !alone && hasTail(stream);
+      const goal = tail ? stream.waves - 1 : stream.waves;
+      const at = now + Math.max(0, goal - stream.progress) / stream.rate;
+      if (at < this.nextAt) {
+        this.nextAt = at;
+        this.nextWhat = tail ? TAIL : FINISH;
+        this.nextStream = stream;
+      }
+      if (claimant && stream.priority < claimant.priority && stream.pending > 0)
+        flow += stream.sms * stream.rate;
+    }
+    this.#flow = flow;
+    if (!claimant || flow === 0) return;
+    const at = now + Math.max(0, this.#claimed - claimant.gained) / flow;
+    if (at >= this.nextAt) return;
+    this.nextAt = at;
+    this.nextWhat = CLAIM;
+    this.nextStream = claimant;
+  }
+}
+
+const before = (a: Stream, b: Stream): boolean =>
+  a.priority > b.priority || (a.priority === b.priority && a.order < b.order);
+
+/** More SMs that it could use now. */
+function wanted(stream: Stream): number {
+  if (stream.state === WAITING) return Math.min(Math.ceil(stream.units - 1e-9), stream.smLimit);
+  return Math.min(Math.ceil(stream.pending), stream.smLimit - stream.sms);
+}
+
+const hasTail = (stream: Stream): boolean =>
+  stream.aligned &&
+  stream.waves > 1 &&
+  stream.progress < stream.waves - 1 - 1e-9 &&
+  stream.units < stream.sms * stream.waves;
+
+function releaseTail(stream: Stream): void {
+  if (!stream.aligned || stream.waves <= 1 || stream.progress < stream.waves - 1 - 1e-9) return;
+  const left = stream.units - stream.sms * (stream.waves - 1);
+  stream.progress = Math.max(0, stream.progress - (stream.waves - 1));
+  stream.units = left;
+  stream.sms = Math.min(stream.sms, Math.ceil(left - 1e-9));
+  stream.waves = 1;
+}
+
+function drop(list: Stream[], stream: Stream): void {
+  let at = list.indexOf(stream);
+  if (at < 0) return;
+  for (; at < list.length - 1; at++) list[at] = list[at + 1] as Stream;
+  list.length--;
+}
