@@ -4,8 +4,8 @@
   phase          written by the harness, replaced as a whole by rename: what is to happen until the next
   NAME.ID.json   written by the job when it has done its part of phase ID
 
-A phase is {"id", "start_ns", "seconds", "jobs": {NAME: {"arrivals", "announce_us"}}, "quit"}; a job takes
-part if its name is a key of "jobs". Times are of time.monotonic_ns(), one clock for all processes of a
+A phase is {"id", "pid", "start_ns", "seconds", "jobs": {NAME: {"arrivals", "announce_us"}}, "quit"}; a job
+takes part if its name is a key of "jobs", and leaves when the harness, whose pid it is, has gone. Times are of time.monotonic_ns(), one clock for all processes of a
 machine. README.md beside this says what the jobs answer.
 """
 
@@ -18,6 +18,7 @@ POLL_SECONDS = 0.002
 # So long the file may be half written or gone. Then the harness is broken or no longer there, and a job
 # that went on would hold the GPU for nobody.
 DISORDER_SECONDS = 0.5
+HARNESS_SECONDS = 1.0
 
 
 class Disorder(Exception):
@@ -47,6 +48,7 @@ class Control:
         self._seen = None
         self._said = {"id": None, "jobs": {}}
         self._disorder_since = None
+        self._harness_seen = 0.0
 
     def ready(self, **facts):
         write_whole(os.path.join(self.directory, f"{self.name}.ready"), json.dumps(facts))
@@ -97,7 +99,22 @@ class Control:
             # Before the first phase there may be no file for as long as the harness likes.
             if self._seen is not None or not isinstance(fault, FileNotFoundError):
                 self._bear(fault)
+        if self._harness_gone():
+            self._said = {"id": None, "jobs": {}, "quit": True}
         return self._said
+
+    def _harness_gone(self):
+        now = time.monotonic()
+        if "pid" not in self._said or now - self._harness_seen < HARNESS_SECONDS:
+            return False
+        self._harness_seen = now
+        try:
+            os.kill(self._said["pid"], 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            pass
+        return False
 
     def _bear(self, fault):
         now = time.monotonic()

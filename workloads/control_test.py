@@ -56,6 +56,19 @@ class ControlTest(unittest.TestCase):
             self.assertLess(time.monotonic(), end)
             time.sleep(0.001)
 
+    def test_a_job_whose_harness_was_killed_leaves(self):
+        gone = os.fork()
+        if gone == 0:
+            os._exit(0)
+        os.waitpid(gone, 0)
+        self.harness.say(1, {"a": {}}, pid=os.getpid())
+        phases = self.job.phases()
+        phase = next(phases)
+        self.assertTrue(self.job.still(phase))
+        self.harness.say(1, {"a": {}}, pid=gone)
+        self.soon(lambda: not self.job.still(phase))
+        self.assertEqual(list(phases), [])
+
     def test_ready_and_reports_are_files_of_the_job(self):
         self.job.ready(label="x")
         self.harness.say(3, {"a": {}})

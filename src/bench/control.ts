@@ -43,7 +43,10 @@ export class Control {
   #write(phase: Omit<Phase, "id">): number {
     const id = this.#id++;
     // As a whole or not at all: a job reads it at any time.
-    writeFileSync(`${this.directory}/phase.new`, JSON.stringify({ id, ...phase }));
+    writeFileSync(
+      `${this.directory}/phase.new`,
+      JSON.stringify({ id, pid: process.pid, ...phase }),
+    );
     renameSync(`${this.directory}/phase.new`, `${this.directory}/phase`);
     return id;
   }

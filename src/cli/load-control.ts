@@ -19,6 +19,14 @@ export function controlFiles(directory: string): ControlFiles {
       return found && `${found.ino} ${found.mtimeNs}`;
     },
     phase: () => readFileSync(path, "utf8"),
+    alive(pid) {
+      try {
+        process.kill(pid, 0);
+        return true;
+      } catch (fault) {
+        return (fault as NodeJS.ErrnoException).code !== "ESRCH";
+      }
+    },
     write(file, text) {
       const whole = join(directory, file);
       const fresh = `${whole}.${process.pid}.new`;

@@ -4,7 +4,10 @@ import { type Company, followPhases, type Part, type Phase } from "./control.ts"
 const job = "high";
 const ms = (ns: number) => Math.round(ns / 1e6);
 
-/** A bench that changes the phase at set times, and a server that needs time; both on one clock. */
+/**
+ * A bench that changes the phase at set times, and a server that needs time; both on one clock. A pid says
+ * when its process dies, in ms.
+ */
 function bench(script: Readonly<Record<number, Partial<Phase>>>, serviceMs = 4, stopAfter = 0) {
   let now = 0;
   let looks = 0;
@@ -24,6 +27,7 @@ function bench(script: Readonly<Record<number, Partial<Phase>>>, serviceMs = 4, 
         return current() && `${current()?.id}`;
       },
       phase: () => JSON.stringify(current()),
+      alive: (pid) => now < pid * 1e6,
       write: (file, text) => {
         answers[file] = { ...JSON.parse(text), atMs: ms(now) };
       },
@@ -69,6 +73,14 @@ test("arrivals of a phase count from its start, and the answer comes when all ar
   expect(inMs(answer?.service_ns)).toEqual([4, 4, 4]);
   expect(answer).toMatchObject({ id: 0, atMs: 68 });
   expect(Object.keys(answers)).toEqual(["high.0.json"]);
+});
+
+test("a job whose bench was killed leaves, also from a closed loop", async () => {
+  const { follow, answers } = bench({ 0: { pid: 3000, jobs: { [job]: {} } } });
+  await follow();
+  const { atMs } = answers["high.0.json"] ?? {};
+  expect(atMs).toBeGreaterThan(2000);
+  expect(atMs).toBeLessThan(4100);
 });
 
 test("an open loop is cut short by the next phase, even while no request comes", async () => {

@@ -16,6 +16,8 @@ export interface Part {
 
 export interface Phase {
   readonly id: number;
+  /** Of the bench: a job leaves when it has gone. */
+  readonly pid?: number;
   readonly start_ns: number;
   readonly seconds: number;
   /** Jobs that are not in it have nothing to do. */
@@ -28,6 +30,7 @@ export interface ControlFiles {
   /** Another one whenever the phase was replaced; undefined before the first. Costs a stat(). */
   mark(): string | undefined;
   phase(): string;
+  alive(pid: number): boolean;
   /** As a whole: a reader sees all of it or none. */
   write(file: string, text: string): void;
 }
@@ -52,6 +55,7 @@ const idleMs = 2;
 const graceUs = 500;
 /** In a phase, requests come first. */
 const lookEveryNs = 5e6;
+const benchEveryNs = 1e9;
 
 export const ready = ({ name, files }: Company, facts: Readonly<Record<string, unknown>>): void =>
   files.write(`${name}.ready`, JSON.stringify(facts));
@@ -59,7 +63,7 @@ export const ready = ({ name, files }: Company, facts: Readonly<Record<string, u
 /** Does this job's part of every phase it sees, until one says quit. */
 export async function followPhases(server: Server, company: Company): Promise<void> {
   const { name, files, clock, stop } = company;
-  const look = watch(files);
+  const look = watch(files, clock);
   let seen: number | undefined;
   while (!stop.aborted) {
     const phase = look();
@@ -103,15 +107,20 @@ function serve(server: Server, phase: Phase, path: string, company: Company, ove
 }
 
 /** The phase now, read again only when it was replaced. */
-function watch(files: ControlFiles): () => Phase | undefined {
+function watch(files: ControlFiles, clock: Clock): () => Phase | undefined {
   let mark: string | undefined;
   let phase: Phase | undefined;
+  let benchSeen = clock.now();
   return () => {
     const now = files.mark();
     if (now !== undefined && now !== mark) {
       // Written by the bench, which is of one version with this: both come from one package.
       phase = JSON.parse(files.phase()) as Phase;
       mark = now;
+    }
+    if (phase?.pid !== undefined && clock.now() - benchSeen >= benchEveryNs) {
+      benchSeen = clock.now();
+      if (!files.alive(phase.pid)) phase = { ...phase, id: -1, jobs: {}, quit: true };
     }
     return phase;
   };

@@ -172,10 +172,22 @@ test("stopped later, it keeps what it has", async () => {
 });
 
 test("leaves no file and no process behind", async () => {
-  expect(readdirSync(directory).filter((name) => name.startsWith("cotenant-bench-"))).toEqual([]);
-  const ps = await promisify(execFile)("ps", ["-eo", "args"]);
-  expect(ps.stdout).not.toContain(`${directory}/cotenant-bench-`);
+  expect(runDirectories()).toEqual([]);
+  expect(await processes()).not.toContain(`${directory}/cotenant-bench-`);
 });
+
+test("its jobs leave by themselves when it is killed", async () => {
+  await stoppedAt("alone a request takes", "SIGKILL");
+  const [left = ""] = runDirectories();
+  expect(left).not.toBe("");
+  await expect.poll(processes, { timeout: 20_000 }).not.toContain(`${directory}/${left}`);
+  rmSync(`${directory}/${left}`, { recursive: true });
+});
+
+const runDirectories = () =>
+  readdirSync(directory).filter((name) => name.startsWith("cotenant-bench-"));
+
+const processes = async () => (await promisify(execFile)("ps", ["-eo", "args"])).stdout;
 
 test("the Python half of the harness holds on its own", async () => {
   for (const folder of ["workloads", "bench/kernels"])
