@@ -1,0 +1,144 @@
+import { expect, test } from "vitest";
+import type { Bytes } from "#core";
+import { alone, arrangementNamed, solo } from "./arrangements.ts";
+import { cellsOf } from "./figures.ts";
+import type { Measured, Round } from "./run.ts";
+import type { Arriving, Scenario } from "./scenario.ts";
+import type { Request, Window } from "./window.ts";
+
+const MS = 1e6;
+const SECOND = 1e9;
+const job = { run: ["x"], memory: 0 as Bytes, startsAlone: false };
+
+const scenario = (arriving: Arriving, jobs = 1): Scenario => ({
+  name: "invented",
+  high: { ...job, name: "high" },
+  bestEffort: Array.from({ length: jobs }, (_, i) => ({ ...job, name: `be${i + 1}` })),
+  arriving,
+  arrangements: [solo, alone, arrangementNamed("strict-isolated")],
+  rounds: 2,
+  requests: 1,
+  seconds: 1,
+});
+
+/** A request each 10 ms, of which `serviceMs` in service. */
+const requests = (seconds: number, serviceMs: number): Request[] =>
+  Array.from({ length: seconds * 100 }, (_, i) => ({
+    arrivalNs: i * 10 * MS,
+    latencyNs: serviceMs * MS,
+    serviceNs: serviceMs * MS,
+  }));
+
+/** Iterations at a rate that may change in time. */
+function iterations(seconds: number, perS: (at: number) => number): number[] {
+  const done: number[] = [];
+  for (let at = 0; at < seconds; at += 1 / perS(at)) done.push(at * SECOND);
+  return done;
+}
+
+const window = (given: Partial<Window>, seconds = 2): Window => ({
+  startNs: 0,
+  settledNs: 0,
+  endNs: seconds * SECOND,
+  requests: [],
+  doneNs: [],
+  gpu: undefined,
+  ...given,
+});
+
+const measured = (rounds: readonly Round[], more: Partial<Measured> = {}): Measured => ({
+  ratePerS: 100,
+  serviceNs: 2 * MS,
+  windowSeconds: 2,
+  rounds,
+  failures: new Map(),
+  cutShort: undefined,
+  facts: new Map(),
+  ...more,
+});
+
+const round = (strict: Window, jobs = 1): Round =>
+  new Map([
+    ["solo", window({ requests: requests(2, 2) })],
+    ["alone", window({ doneNs: Array.from({ length: jobs }, () => iterations(2, () => 200)) })],
+    ["strict-isolated", strict],
+  ]);
+
+const poisson: Arriving = { kind: "poisson", rate: 0.2 };
+
+function strictCell(found: Measured, of: Scenario) {
+  const cell = cellsOf(found, of).find(({ arrangement }) => arrangement === "strict-isolated");
+  if (!cell) throw new Error("no such cell");
+  return cell;
+}
+
+test("ratios are to the windows of the same round, shares to their length", () => {
+  const shared = window({ requests: requests(2, 3), doneNs: [iterations(2, () => 100)] });
+  const { high, bestEffort } = strictCell(
+    measured([round(shared), round(shared)]),
+    scenario(poisson),
+  );
+  expect(high?.burst.p99.value).toBeCloseTo(1.5);
+  expect(high?.latencyMs.p50).toBe(3);
+  expect(high?.activeShare.value).toBeCloseTo(0.3);
+  expect(bestEffort?.retained.value).toBeCloseTo(0.5, 1);
+  expect(bestEffort?.retainedOfPossible).toBeCloseTo(0.5 / 0.7, 1);
+  expect(bestEffort?.costSavings).toBeCloseTo(1, 1);
+});
+
+test("of several best-effort jobs the one that keeps least decides what is saved", () => {
+  const shared = window({
+    requests: requests(2, 2),
+    doneNs: [iterations(2, () => 150), iterations(2, () => 60)],
+  });
+  const { bestEffort } = strictCell(measured([round(shared, 2)]), scenario(poisson, 2));
+  expect(bestEffort?.jobs.map(({ retained }) => retained.value.toFixed(1))).toEqual(["0.8", "0.3"]);
+  expect(bestEffort?.retained.value).toBeCloseTo(0.5, 1);
+  expect(bestEffort?.costSavings).toBeCloseTo(3 * 0.3, 1);
+});
+
+test("a closed loop leaves no turns, and its throughput counts fractions", () => {
+  const back = (ms: number) => requests(2, 10).map((r, i) => ({ ...r, arrivalNs: i * ms * MS }));
+  const found = new Map([
+    ...round(window({ requests: back(12.5), doneNs: [iterations(2, () => 20)] })),
+    ["solo", window({ requests: back(10) })],
+  ]);
+  const { high, bestEffort } = strictCell(measured([found]), scenario({ kind: "closed" }));
+  expect(high?.throughput.value).toBeCloseTo(0.8);
+  expect(bestEffort?.retainedOfPossible).toBeUndefined();
+});
+
+test("after a step, throughput has settled when it stays near the step's own", () => {
+  // 200 a second for two seconds, then 80 a second from 0.5 s after the load went up.
+  const perS = (at: number) => (at < 2.5 ? 200 : 80);
+  const shared = window({ requests: requests(4, 2), doneNs: [iterations(4, perS)] }, 4);
+  const steps: Arriving = {
+    kind: "steps",
+    steps: [
+      { seconds: 2, rate: 0.1 },
+      { seconds: 2, rate: 0.6 },
+    ],
+  };
+  const found = new Map([...round(shared), ["solo", window({ requests: requests(4, 2) }, 4)]]);
+  const [first, second] = strictCell(measured([found]), scenario(steps)).steps ?? [];
+  expect(first?.settledMs).toBeLessThan(300);
+  expect(first?.retained).toBeCloseTo(1, 1);
+  expect(second?.retained).toBeCloseTo(0.4, 1);
+  expect(second?.settledMs).toBeGreaterThan(500);
+  expect(second?.settledMs).toBeLessThan(900);
+  expect(second?.latency.p99).toBe(1);
+});
+
+test("a cell without requests, or whose job died, has failed", () => {
+  const empty = round(window({ doneNs: [iterations(2, () => 100)] }));
+  expect(strictCell(measured([empty]), scenario(poisson))).toEqual({
+    arrangement: "strict-isolated",
+    status: "failed",
+    reason: "a window passed without one request",
+  });
+  const died = measured([empty], { failures: new Map([["strict-isolated", "it died"]]) });
+  expect(strictCell(died, scenario(poisson))).toMatchObject({
+    status: "failed",
+    reason: "it died",
+  });
+});
