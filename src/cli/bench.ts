@@ -29,7 +29,7 @@ const options = {
   rounds: number("N", undefined, "rounds that count", more),
   requests: number("N", undefined, "requests per arrangement, over all rounds", more),
   seconds: number("S", undefined, "of a window, at most", { min: 1 }),
-  gpu: text("auto|soft|INDEX", "auto", "auto: the first NVIDIA GPU, else the software GPU"),
+  gpu: text("auto|soft|INDEX", "auto", "auto: the first NVIDIA GPU; soft: the software GPU"),
   out: text("FILE", undefined, "write the result here; NAME-DATE.json if not given"),
   raw: text("FILE", undefined, "write the time of every request and iteration here"),
   chart: text("FILE", undefined, "write an SVG: slowdown against throughput kept"),
