@@ -1,4 +1,4 @@
-// The arrivals of a round, as the file that every window of the round is played from.
+// The arrivals of a round, the same for every window of the round.
 import { readFileSync } from "node:fs";
 import { usage } from "#core";
 import { arrivalTimes, seeded, traceSchedule } from "#load";
@@ -13,31 +13,41 @@ export const loadOf = (arriving: Arriving): number | undefined =>
       : arriving.rate;
 
 /**
- * ns offsets, one a line, for a window of so many seconds; undefined for a closed loop. `serviceNs`: what a
- * request takes alone. Each round has others: drawn anew, or the next stretch of a trace.
+ * ns offsets for a window of so many seconds; undefined for a closed loop. `serviceNs`: what a request takes
+ * alone. Each round has others: drawn anew, or the next stretch of a trace. Another seed, up to 2^20, draws
+ * others for all rounds.
  */
-export function arrivalText(
+export function arrivalOffsets(
   arriving: Arriving,
   serviceNs: number,
   seconds: number,
   round: number,
-): string | undefined {
+  seed = 0,
+): number[] | undefined {
   const perS = 1e9 / serviceNs;
-  const random = seeded(round + 1);
+  const random = seeded(seed * 2 ** 32 + round + 1);
   switch (arriving.kind) {
     case "closed":
       return undefined;
     case "trace":
-      return lines(stretch(arriving.trace, perS, seconds, round));
+      return stretch(arriving.trace, perS, seconds, round);
     case "steps": {
       const steps = arriving.steps.map((step) => ({ ...step, rate: step.rate * perS }));
       const times = arrivalTimes({ ...arriving, steps }, seconds, random);
-      return lines(times.filter((t) => t < seconds * 1e9));
+      return times.filter((t) => t < seconds * 1e9);
     }
     default:
-      return lines(arrivalTimes({ ...arriving, rate: arriving.rate * perS }, seconds, random));
+      return arrivalTimes({ ...arriving, rate: arriving.rate * perS }, seconds, random);
   }
 }
+
+/** The same as a file, one a line. */
+export const arrivalText = (
+  ...of: readonly [arriving: Arriving, serviceNs: number, seconds: number, round: number]
+): string | undefined =>
+  arrivalOffsets(...of)
+    ?.map((offset) => `${offset}\n`)
+    .join("");
 
 /** A window's part of a trace that is played at the wanted mean rate, again from the start at its end. */
 function stretch(
@@ -63,5 +73,3 @@ function readTrace(path: string): string {
     throw usage(`The trace ${path} can't be read.`);
   }
 }
-
-const lines = (offsets: readonly number[]) => offsets.map((offset) => `${offset}\n`).join("");

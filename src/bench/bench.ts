@@ -2,15 +2,15 @@
 import { driverVersion, type GpuKind, openGpm, openNvml } from "#agent";
 import { errors, UserError, usage } from "#core";
 import { alone, solo } from "./arrangements.ts";
-import { arrivalText, loadOf } from "./arriving.ts";
-import { type ProcessPlan, rolesIn, waves } from "./cast.ts";
+import { arrivalText } from "./arriving.ts";
+import { type ProcessPlan, waves } from "./cast.ts";
 import { checkJob } from "./check.ts";
-import { cellsOf } from "./figures.ts";
+import { resultOf } from "./document.ts";
 import { type GpuWatch, gpuWatch, noGpuWatch } from "./gpu-watch.ts";
-import { commitOf, machineOf } from "./machine.ts";
+import { commitOf, dateNow, machineOf } from "./machine.ts";
 import { Places } from "./places.ts";
 import { JobFailed } from "./process.ts";
-import type { BenchResult, JobFacts } from "./result.ts";
+import type { BenchResult } from "./result.ts";
 import { type Measured, Measurement } from "./run.ts";
 import type { Job, Scenario } from "./scenario.ts";
 
@@ -48,7 +48,7 @@ export interface Outcome {
 
 /** Throws a UserError before anything has started, or when even the jobs alone could not be measured. */
 export async function bench(scenario: Scenario, options: BenchOptions): Promise<Outcome> {
-  const date = new Date().toISOString();
+  const date = dateNow();
   const board = boardOf(options);
   const memory = board.memoryFree - MEMORY_MARGIN;
   if (!waves(scenario, [solo, alone], memory)) throw tooLarge(scenario.name, memory);
@@ -82,7 +82,13 @@ export async function bench(scenario: Scenario, options: BenchOptions): Promise<
     await places.close();
   }
   return {
-    result: resultOf(date, scenario, measured, options, board),
+    result: resultOf(scenario, measured, {
+      date,
+      machine: machineOf(board.name, board.driver),
+      commit: options.commit ?? commitOf(options.codeFolder),
+      command: options.command,
+      note: options.note,
+    }),
     raw: rawOf(measured),
     complete: measured.cutShort === undefined && measured.failures.size === 0,
   };
@@ -153,46 +159,6 @@ function checkStreams({ name, arrangements, high, bestEffort }: Scenario): void 
   throw usage(
     `${name}: "streams" puts serve.py and one train.py into one process; these jobs are others.`,
   );
-}
-
-function resultOf(
-  date: string,
-  scenario: Scenario,
-  measured: Measured,
-  options: BenchOptions,
-  board: Board,
-): BenchResult {
-  const factsOf = (process: string) => measured.facts.get(process) ?? {};
-  const job = (one: Job, process: string): JobFacts => ({
-    name: one.name,
-    command: one.run.join(" "),
-    facts: factsOf(process),
-  });
-  const roles = rolesIn(solo, scenario);
-  return {
-    version: 2,
-    kind: "bench",
-    date,
-    machine: machineOf(board.name, board.driver),
-    commit: options.commit ?? commitOf(options.codeFolder),
-    command: options.command,
-    note: [options.note, measured.cutShort && `cut short: ${measured.cutShort}`]
-      .filter(Boolean)
-      .join("; "),
-    scenario: {
-      name: scenario.name,
-      high: job(scenario.high, roles.high?.name ?? ""),
-      bestEffort: scenario.bestEffort.map((one, i) =>
-        job(one, rolesIn(alone, scenario).bestEffort[i]?.name ?? ""),
-      ),
-      load: loadOf(scenario.arriving),
-      ratePerS: measured.ratePerS,
-      arrivals: scenario.arriving.kind,
-      rounds: scenario.rounds,
-      windowSeconds: measured.windowSeconds,
-    },
-    cells: cellsOf(measured, scenario),
-  };
 }
 
 /** Every time, in ns since its window began. */

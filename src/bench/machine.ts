@@ -1,8 +1,11 @@
-// What a measurement ran on, and of which code.
+// When and on what a measurement ran, and of which code.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import type { Machine } from "./result.ts";
+
+/** ISO 8601, by the wall clock: for readers, nothing is reckoned with it. */
+export const dateNow = (): string => new Date().toISOString();
 
 export function machineOf(gpu: string, driver: string): Machine {
   const all = cpus();

@@ -4,10 +4,11 @@
 // drifts for all alike. Odd rounds run backwards.
 import { writeFileSync } from "node:fs";
 import { type Arrangement, alone, solo } from "./arrangements.ts";
-import { arrivalText, loadOf } from "./arriving.ts";
+import { arrivalText } from "./arriving.ts";
 import { type ProcessPlan, processesOf, rolesIn, waves } from "./cast.ts";
 import { Control } from "./control.ts";
 import type { GpuWatch } from "./gpu-watch.ts";
+import { ALONE_S, CALIBRATION_S, type Pace, paceOf, paceText } from "./pace.ts";
 import type { Places } from "./places.ts";
 import { JobFailed, JobProcess } from "./process.ts";
 import type { Scenario } from "./scenario.ts";
@@ -15,11 +16,8 @@ import { quantile } from "./stats.ts";
 import { type Member, runWindow, SETTLE_S, type Window } from "./window.ts";
 
 const READY_WITHIN_S = 300;
-const CALIBRATION_S = 1.5;
 /** Each window of the round that does not count. */
 const WARMUP_S = 1.5;
-/** Training alone is steady: it needs no more. */
-const ALONE_S = 5;
 
 export interface Surroundings {
   /** For control files and logs. */
@@ -49,13 +47,6 @@ export interface Measured {
   /** Why there are fewer rounds than were asked for. */
   readonly cutShort: string | undefined;
   readonly facts: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
-}
-
-interface Pace {
-  readonly serviceNs: number;
-  readonly ratePerS: number | undefined;
-  /** Of a window, settling included. */
-  readonly seconds: number;
 }
 
 const always = [solo, alone];
@@ -186,7 +177,6 @@ export class Measurement {
 
   /** How fast requests shall arrive, from what the high job alone can serve. */
   async #findPace(): Promise<Pace> {
-    const { arriving, requests, rounds, seconds } = this.#scenario;
     const plan = { arrivals: undefined, announceUs: 0, seconds: CALIBRATION_S };
     const cast = { ...this.#cast(solo), bestEffort: [] };
     const window = await runWindow({ ...plan, cast }, this.#control, this.#around.watch);
@@ -194,21 +184,9 @@ export class Measurement {
       window.requests.map((request) => request.serviceNs),
       0.5,
     );
-    if (arriving.kind === "closed") return { serviceNs, ratePerS: undefined, seconds };
-    if (arriving.kind === "steps") {
-      const whole = arriving.steps.reduce((sum, step) => sum + step.seconds, 0);
-      return { serviceNs, ratePerS: undefined, seconds: whole };
-    }
-    const load = loadOf(arriving) ?? 0;
-    const ratePerS = load / (serviceNs / 1e9);
-    // Arrivals come by chance: two standard deviations more, so that there are not fewer than asked for.
-    const perRound = requests / rounds;
-    const needed = (perRound + 2 * Math.sqrt(perRound)) / ratePerS + SETTLE_S;
-    const chosen = Math.min(seconds + SETTLE_S, needed);
-    this.#around.say(
-      `alone a request takes ${(serviceNs / 1e6).toFixed(3)} ms: ${ratePerS.toFixed(1)} a second for load ${load}, windows of ${chosen.toFixed(1)} s`,
-    );
-    return { serviceNs, ratePerS, seconds: chosen };
+    const pace = paceOf(this.#scenario, serviceNs);
+    if (pace.ratePerS !== undefined) this.#around.say(paceText(pace, this.#scenario));
+    return pace;
   }
 
   /** One window of each arrangement that has not failed. */

@@ -128,6 +128,30 @@ function build(
   const others = Array.isArray(given.bestEffort) ? given.bestEffort : [given.bestEffort];
   if (given.bestEffort === undefined || others.length === 0)
     throw usage(`${name}: "bestEffort" is missing.`);
+  const jobs = {
+    high: job(given.high, "high"),
+    bestEffort: others.map((one, i) => job(one, `best-effort-${i + 1}`)),
+  };
+  return assembled(name, jobs, given, changes, folder);
+}
+
+/** Of jobs that are given; `arrivals` as in a file. Throws a UserError. */
+export const scenarioOf = (
+  name: string,
+  jobs: Jobs,
+  arrivals: string,
+  changes: Changes,
+): Scenario => assembled(name, jobs, { arrivals }, changes, ".");
+
+type Jobs = Pick<Scenario, "high" | "bestEffort">;
+
+function assembled(
+  name: string,
+  jobs: Jobs,
+  given: Readonly<Record<string, unknown>>,
+  changes: Changes,
+  folder: string,
+): Scenario {
   const names = changes.arrangements ?? given.arrangements ?? usual.arrangements;
   if (!Array.isArray(names) || !names.every((one) => typeof one === "string"))
     throw usage(`${name}: "arrangements" is not a list of names.`);
@@ -135,8 +159,7 @@ function build(
     positive(changes[key] ?? given[key] ?? usual[key], `${name}: ${key}`);
   return {
     name,
-    high: job(given.high, "high"),
-    bestEffort: others.map((one, i) => job(one, `best-effort-${i + 1}`)),
+    ...jobs,
     arriving: readArriving(given.arrivals, changes.load ?? given.load, name, folder),
     arrangements: distinct([solo, alone, ...names.map(arrangementNamed)]),
     rounds: number("rounds"),

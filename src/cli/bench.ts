@@ -1,5 +1,5 @@
 // Measures, and makes tables and charts of what was measured.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type GpuKind, openNvml } from "#agent";
@@ -19,6 +19,7 @@ import {
 import { errors, usage } from "#core";
 import { ownUid } from "./client.ts";
 import { type Args, command, flag, json, list, number, text } from "./command.ts";
+import { checkWritable, readGiven, writeGiven } from "./files.ts";
 import { interposer, itself, packageRoot, softGpuFolder } from "./package.ts";
 
 const more = { min: 1, whole: true };
@@ -58,7 +59,7 @@ export const benchCommand = command({
     const measured = args.from ? undefined : await measure(args);
     const results = measured ? [measured.result] : args.positional.map(readResult);
     if (results.length === 0) throw errors.missingArgument("bench", "result files after --from");
-    if (args.chart !== undefined) writeFileSync(args.chart, chart(results));
+    if (args.chart !== undefined) writeGiven(args.chart, chart(results));
     if (args.json) console.log(JSON.stringify(args.from ? results : results[0], null, 2));
     else console.log(args.matrix ? markdownMatrix(results) : markdownTable(results));
     return measured?.complete === false ? 1 : 0;
@@ -79,8 +80,9 @@ async function measure(args: Given): Promise<Outcome> {
     { ...args, arrangements: args.arrangement.length > 0 ? args.arrangement : undefined },
     folders(),
   );
-  // What would be missing only when the first process starts is said now.
+  // What would be missing only when the first process starts, or at the end, is said now.
   interposer(process.env);
+  for (const path of [args.out ?? ".", args.raw, args.chart]) if (path) checkWritable(path);
   const { kind, index } = gpuChosen(args.gpu);
   const directory = mkdtempSync(join(tmpdir(), "cotenant-bench-"));
   const stop = new AbortController();
@@ -106,8 +108,8 @@ async function measure(args: Given): Promise<Outcome> {
     const { result, raw } = outcome;
     const out =
       args.out ?? `${scenario.name}-${result.date.slice(0, 16).replace(/[:T]/g, "")}.json`;
-    writeFileSync(out, `${JSON.stringify(result)}\n`);
-    if (args.raw !== undefined) writeFileSync(args.raw, `${JSON.stringify(raw)}\n`);
+    writeGiven(out, `${JSON.stringify(result)}\n`);
+    if (args.raw !== undefined) writeGiven(args.raw, `${JSON.stringify(raw)}\n`);
     console.error(`bench: the result is in ${out}`);
     return outcome;
   } finally {
@@ -125,15 +127,7 @@ function gpuChosen(given: string): { readonly kind: GpuKind; readonly index: num
   return { kind: "nvidia", index };
 }
 
-function readResult(path: string): BenchResult {
-  let content: string;
-  try {
-    content = readFileSync(path, "utf8");
-  } catch {
-    throw usage(`The result ${path} can't be read.`);
-  }
-  return parseResult(content, path);
-}
+const readResult = (path: string): BenchResult => parseResult(readGiven(path, "result"), path);
 
 function listNames(): number {
   const { catalogue, scenarios } = folders();

@@ -31,12 +31,12 @@ describe("without an agent", () => {
     {
       argv: ["fly"],
       status: 2,
-      says: 'There is no command "fly". Known: up, run, status, top, down, demo, load, bench.',
+      says: 'There is no command "fly". Known: up, run, status, top, down, demo, load, bench, profile, model.',
     },
     {
       argv: ["up", "--policy", "fair"],
       status: 2,
-      says: '--policy: "fair" is not one of strict, off.',
+      says: '--policy: "fair" is not one of strict, slo, off.',
     },
     {
       argv: ["up", "--gpu", "soft", "--set", "chunk=1"],

@@ -4,6 +4,8 @@ import type { Command } from "./command.ts";
 import { demoCommand } from "./demo.ts";
 import { downCommand } from "./down.ts";
 import { loadCommand } from "./load.ts";
+import { modelCommand } from "./model.ts";
+import { profileCommand } from "./profile.ts";
 import { runCommand } from "./run.ts";
 import { statusCommand } from "./status.ts";
 import { topCommand } from "./top.ts";
@@ -18,4 +20,6 @@ export const commands: readonly Command[] = [
   demoCommand,
   loadCommand,
   benchCommand,
+  profileCommand,
+  modelCommand,
 ];

@@ -119,6 +119,9 @@ describe.concurrent("the bench", () => {
     await expect(cotenant(streams)).rejects.toMatchObject({
       stderr: expect.stringContaining('"streams" puts serve.py and one train.py into one process'),
     });
+    await expect(cotenant("synthetic", "--out", "/nowhere/x.json")).rejects.toMatchObject({
+      stderr: expect.stringContaining("there is no folder /nowhere that you may write to"),
+    });
     const trace = scenario("trace", "serve", "train", {
       arrivals: "trace:none.csv?column=t&unit=ms",
     });

@@ -1,0 +1,259 @@
+// The same measurement on a modelled GPU, in virtual time: profiles instead of processes, and the windows,
+// rounds, arrivals and figures of a real one. The same seed gives the same cells.
+import { usage } from "#core";
+import {
+  type GpuModel,
+  type Arrangement as ModelArrangement,
+  type Job as ModelJob,
+  type ModelWindow,
+  arrangementNamed as modelledArrangement,
+  modelOf,
+  planOf,
+  runWindow,
+  type Submission,
+} from "#gpu";
+import { checkGpu, type WorkloadProfile } from "#profile";
+import { type Arrangement, alone, solo } from "./arrangements.ts";
+import { arrivalOffsets } from "./arriving.ts";
+import { rolesIn } from "./cast.ts";
+import { resultOf } from "./document.ts";
+import { commitOf, dateNow } from "./machine.ts";
+import { ALONE_S, CALIBRATION_S, type Pace, paceOf, paceText } from "./pace.ts";
+import type { BenchResult } from "./result.ts";
+import type { Measured } from "./run.ts";
+import { type Changes, type Job, type Scenario, scenarioOf } from "./scenario.ts";
+import { quantile } from "./stats.ts";
+import { SETTLE_S, type Window } from "./window.ts";
+
+/** A profile, and the file it was read from. */
+export interface Modelled {
+  readonly profile: WorkloadProfile;
+  readonly file: string;
+}
+
+interface ModelledJobs {
+  readonly high: Modelled;
+  readonly bestEffort: readonly Modelled[];
+}
+
+interface ModelOptions extends Changes {
+  /** As in a scenario: "poisson", "steps:10s@0.1,10s@0.5" … */
+  readonly arrivals: string;
+  /** A request of the high job is one graph. */
+  readonly graph: boolean;
+  /** A GPU's short name; by default the GPU that the profiles come from. */
+  readonly gpu: string | undefined;
+  /** From 0 to 2^20; with 0, arrivals are those of real measurements. */
+  readonly seed: number;
+  /** Whose commit is noted. */
+  readonly codeFolder: string;
+  readonly command: string;
+  say(line: string): void;
+}
+
+/** So many requests at least in the window that shows what the high job can serve. */
+const CALIBRATING_REQUESTS = 20;
+
+/** Throws a UserError for what can't be modelled. */
+export function model(jobs: ModelledJobs, options: ModelOptions): BenchResult {
+  const date = dateNow();
+  const all = [jobs.high, ...jobs.bestEffort];
+  const { gpu, notes } = gpuFor(all, options.gpu);
+  const suffix = options.graph ? "-graph" : "";
+  const high = jobOf(jobs.high, suffix);
+  const bestEffort = jobs.bestEffort.map((one) => jobOf(one, ""));
+  const name = [high, ...bestEffort].map((job) => job.name).join("+");
+  const scenario = scenarioOf(name, { high, bestEffort }, options.arrivals, options);
+  const arrangements = new Map(scenario.arrangements.map((one) => [one.name, modelled(one)]));
+  const submission = options.graph ? "graph" : "kernels";
+  const run = new ModelMeasurement(scenario, arrangements, {
+    ...options,
+    gpu,
+    high: { profile: jobs.high.profile, submission },
+    bestEffort: jobs.bestEffort.map(({ profile }) => ({ profile, submission: "kernels" })),
+  });
+  const measured = run.run();
+  return resultOf(scenario, measured, {
+    date,
+    // Whose CPU it was computed on changes nothing.
+    machine: { gpu: `modelled ${gpu.description.short}`, driver: "model", cpu: "", cpus: 0 },
+    commit: commitOf(options.codeFolder),
+    command: options.command,
+    note: [...notes, ...run.unserved()].join("; "),
+  });
+}
+
+/** A model needs no command; what stands there is where the job comes from. */
+const jobOf = ({ profile, file }: Modelled, suffix: string): Job => ({
+  name: `${profile.name}${suffix}`,
+  run: [file],
+  memory: 0 as Job["memory"],
+  startsAlone: false,
+});
+
+/**
+ * Times of another GPU say nothing, so one with other SMs is refused. GPUs that differ in less (H100 and H200)
+ * are let through where the GPU was named, with the kernels' times as they are, and the result says so.
+ */
+function gpuFor(all: readonly Modelled[], asked: string | undefined) {
+  const name = asked ?? all[0]?.profile.gpu.name ?? "";
+  const gpu = modelOf(name);
+  const notes: string[] = [];
+  for (const { profile } of all) {
+    planOf(profile, gpu, "kernels");
+    if (checkGpu(profile, name).ok) continue;
+    if (asked === undefined)
+      throw usage(
+        `${profile.name} was profiled on ${profile.gpu.name}, the high job on ${name}.`,
+        "--gpu NAME says which of the two is modelled; kernels keep their times.",
+      );
+    notes.push(`${profile.name} with the kernel times of ${profile.gpu.name}`);
+  }
+  return { gpu, notes };
+}
+
+/** One side by itself is the arrangement with the other side left out. */
+function modelled({ name, high, bestEffort }: Arrangement): ModelArrangement {
+  const [, whole = name] = /^(?:solo|alone)@(.*)$/.exec(name) ?? [];
+  return { ...modelledArrangement(whole), name, high, bestEffort };
+}
+
+interface Surroundings {
+  readonly gpu: GpuModel;
+  readonly high: ModelJob;
+  readonly bestEffort: readonly ModelJob[];
+  readonly seed: number;
+  say(line: string): void;
+}
+
+/** Rounds of windows, as processes are led through them; nothing drifts, so none is dropped. */
+class ModelMeasurement {
+  readonly #scenario: Scenario;
+  readonly #arrangements: ReadonlyMap<string, ModelArrangement>;
+  readonly #around: Surroundings;
+  readonly #lost = new Map<string, number>();
+
+  constructor(
+    scenario: Scenario,
+    arrangements: ReadonlyMap<string, ModelArrangement>,
+    around: Surroundings,
+  ) {
+    this.#scenario = scenario;
+    this.#arrangements = arrangements;
+    this.#around = around;
+  }
+
+  run(): Measured {
+    const { rounds } = this.#scenario;
+    const pace = paceOf(this.#scenario, this.#serviceNs());
+    if (pace.ratePerS !== undefined) this.#around.say(paceText(pace, this.#scenario));
+    const done = Array.from({ length: rounds }, (_, i) => {
+      const round = this.#round(i + 1, pace);
+      this.#around.say(`round ${i + 1} of ${rounds} done`);
+      return round;
+    });
+    return {
+      ratePerS: pace.ratePerS,
+      serviceNs: pace.serviceNs,
+      windowSeconds: pace.seconds - SETTLE_S,
+      rounds: done,
+      failures: new Map(),
+      cutShort: undefined,
+      facts: this.#facts(),
+    };
+  }
+
+  /** A sentence for each arrangement so overloaded that requests were left over in the end. */
+  unserved(): string[] {
+    return [...this.#lost].map(([name, count]) => `${name}: ${count} requests were never served`);
+  }
+
+  #serviceNs(): number {
+    const { high, gpu } = this.#around;
+    const { soloNs } = planOf(high.profile, gpu, high.submission);
+    const seconds = Math.max(CALIBRATION_S, (CALIBRATING_REQUESTS * soloNs) / 1e9);
+    const { requests } = this.#window(solo, seconds, undefined, 0);
+    return quantile(
+      requests.map((request) => request.serviceNs),
+      0.5,
+    );
+  }
+
+  #round(round: number, { serviceNs, seconds }: Pace): ReadonlyMap<string, Window> {
+    const { arriving, arrangements } = this.#scenario;
+    const arrivals = arrivalOffsets(arriving, serviceNs, seconds, round, this.#around.seed);
+    return new Map(
+      arrangements.map((one) => {
+        const own = one.high ? seconds : Math.min(seconds, ALONE_S);
+        const window = this.#window(one, own, arrivals, round);
+        if (one.high && arrivals) this.#count(one.name, window, arrivals);
+        return [one.name, window];
+      }),
+    );
+  }
+
+  #window(
+    { name }: Arrangement,
+    seconds: number,
+    arrivals: readonly number[] | undefined,
+    round: number,
+  ): Window {
+    const { high, bestEffort, gpu, seed } = this.#around;
+    const arrangement = this.#arrangements.get(name) ?? modelledArrangement(name);
+    const window = runWindow({
+      arrangement,
+      high: arrivals ? { ...high, arrivalsNs: arrivals } : high,
+      bestEffort,
+      seconds,
+      gpu,
+      seed: seed * SEEDS_APART + round,
+    });
+    return { ...window, gpu: seenOf(window) };
+  }
+
+  #count(
+    name: string,
+    { startNs, settledNs, endNs, requests }: Window,
+    arrivals: readonly number[],
+  ) {
+    const counted = arrivals.filter((ns) => startNs + ns >= settledNs && startNs + ns < endNs);
+    const lost = counted.length - requests.length;
+    if (lost > 0) this.#lost.set(name, (this.#lost.get(name) ?? 0) + lost);
+  }
+
+  /** By the names that processes would have. */
+  #facts(): Measured["facts"] {
+    const { high, bestEffort, gpu } = this.#around;
+    const roles = rolesIn(alone, this.#scenario).bestEffort;
+    const facts = new Map<string, Readonly<Record<string, unknown>>>();
+    const name = rolesIn(solo, this.#scenario).high?.name;
+    if (name !== undefined) facts.set(name, factsOf(high, gpu));
+    bestEffort.forEach((job, i) => {
+      facts.set(roles[i]?.name ?? "", factsOf(job, gpu));
+    });
+    return facts;
+  }
+}
+
+/** Prime, so that rounds of near seeds are not each other's. */
+const SEEDS_APART = 10_007;
+
+function factsOf({ profile, submission }: ModelJob, gpu: GpuModel) {
+  const { soloNs } = planOf(profile, gpu, submission);
+  const launches = profile.sequence.filter((step) => "kernel" in step).length;
+  const as: Record<Submission, string> = { graph: "as one graph", kernels: "one by one" };
+  return {
+    label: `${profile.name} (${profile.kind}, ${launches} kernels ${as[submission]}, ${(soloNs / 1e6).toPrecision(3)} ms)`,
+    submission,
+    soloMs: soloNs / 1e6,
+    profiledOn: profile.gpu.name,
+    source: profile.source,
+  };
+}
+
+const seenOf = ({ gpu }: ModelWindow): Window["gpu"] => ({
+  smActivity: gpu.smActivity,
+  dramActivity: gpu.dramActivity,
+  smClockMHz: gpu.smClockMHz,
+  powerW: gpu.powerW,
+});

@@ -1,0 +1,37 @@
+// How fast requests arrive and how long windows are, from what a request takes alone.
+import { loadOf } from "./arriving.ts";
+import type { Scenario } from "./scenario.ts";
+import { SETTLE_S } from "./window.ts";
+
+/** The high job alone, in a closed loop, to see what it can serve. */
+export const CALIBRATION_S = 1.5;
+/** Training alone is steady: it needs no more. */
+export const ALONE_S = 5;
+
+export interface Pace {
+  readonly serviceNs: number;
+  /** Undefined where there is no one rate. */
+  readonly ratePerS: number | undefined;
+  /** Of a window, settling included. */
+  readonly seconds: number;
+}
+
+/** `serviceNs`: of the high job alone, its median. */
+export function paceOf({ arriving, requests, rounds, seconds }: Scenario, serviceNs: number): Pace {
+  if (arriving.kind === "closed") return { serviceNs, ratePerS: undefined, seconds };
+  if (arriving.kind === "steps") {
+    const whole = arriving.steps.reduce((sum, step) => sum + step.seconds, 0);
+    return { serviceNs, ratePerS: undefined, seconds: whole };
+  }
+  const ratePerS = (loadOf(arriving) ?? 0) / (serviceNs / 1e9);
+  // Arrivals come by chance: two standard deviations more, so that there are not fewer than asked for.
+  const perRound = requests / rounds;
+  const needed = (perRound + 2 * Math.sqrt(perRound)) / ratePerS + SETTLE_S;
+  return { serviceNs, ratePerS, seconds: Math.min(seconds + SETTLE_S, needed) };
+}
+
+export const paceText = (
+  { serviceNs, ratePerS = 0, seconds }: Pace,
+  { arriving }: Scenario,
+): string =>
+  `alone a request takes ${(serviceNs / 1e6).toFixed(3)} ms: ${ratePerS.toFixed(1)} a second for load ${loadOf(arriving)}, windows of ${seconds.toFixed(1)} s`;

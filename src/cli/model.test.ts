@@ -1,0 +1,218 @@
+// Profiles and the model as a person meets them: from files in a folder to a table.
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename } from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { parseResult } from "#bench";
+import { UserError } from "#core";
+import { ProfileStore, parseProfile, type WorkloadProfile } from "#profile";
+import { workload } from "../gpu/example.ts";
+import { dispatch } from "./dispatch.ts";
+
+const folder = mkdtempSync(`${tmpdir()}/cotenant-model-`);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let said: string[] = [];
+beforeEach(() => {
+  said = [];
+  vi.spyOn(console, "log").mockImplementation((line) => void said.push(String(line)));
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+});
+afterEach(() => void vi.restoreAllMocks());
+
+async function cotenant(...argv: string[]): Promise<string> {
+  said = [];
+  expect(await dispatch(argv)).toBe(0);
+  return said.join("\n");
+}
+
+async function refusal(...argv: string[]): Promise<string> {
+  const fault = await dispatch(argv).catch((thrown: unknown) => thrown);
+  if (!(fault instanceof UserError)) throw fault;
+  return [fault.message, fault.hint].filter(Boolean).join(" ");
+}
+
+const write = (file: string, text: string) => {
+  writeFileSync(`${folder}/${file}`, text);
+  return `${folder}/${file}`;
+};
+
+const orion = write(
+  "small_4_fwd.csv",
+  `Name,Profile,Memory_footprint,SM_usage,Duration
+Conv,1,0,98,300000
+BatchNorm,0,0,40,100000
+Conv,1,0,98,300000
+`,
+);
+
+describe("profile", () => {
+  test("what Orion published becomes a profile, is listed and shown", async () => {
+    const out = `${folder}/orion`;
+    const path = `${out}/small_4_fwd@Tesla+V100-SXM2-16GB.json`;
+    expect(await cotenant("profile", "import", orion, "--from", "orion", "--out", out)).toBe(
+      `${path}: small_4_fwd, inference on Tesla V100-SXM2-16GB; 3 kernels, 2 distinct, 700 us in all; 74 of 80 SMs; compute 86 %, memory 14 %`,
+    );
+    expect(await cotenant("profile", "list", out)).toBe(
+      [
+        "name         GPU                  kind       kernels  distinct    time  alone  SMs",
+        "small_4_fwd  Tesla V100-SXM2-16GB  inference        3         2  700 us      -   74",
+      ]
+        .join("\n")
+        .replace("GPU                  kind", "GPU                   kind"),
+    );
+    expect(await cotenant("profile", "show", path, "--top", "1")).toBe(
+      [
+        `small_4_fwd, inference on Tesla V100-SXM2-16GB; 3 kernels, 2 distinct, 700 us in all; 74 of 80 SMs; compute 86 %, memory 14 %; from ${orion}`,
+        "",
+        "kernel  class    launches     p50     p95  SMs  in all  part",
+        "Conv    compute         2  300 us  300 us   98  600 us  86 %",
+        "1 more kernels take 100 us.",
+      ].join("\n"),
+    );
+  });
+
+  test("Nsight Compute's rows become a profile of the GPU and kind that are named", async () => {
+    const ncu = write(
+      "bert.csv",
+      `"ID","Kernel Name","Block Size","Grid Size","CC","gpu__time_duration.sum"
+"","","","","","ns"
+"0","gemm","(256, 1, 1)","(132, 1, 1)","9.0","9000"
+"1","gemm","(256, 1, 1)","(132, 1, 1)","9.0","11000"
+`,
+    );
+    const out = `${folder}/ncu`;
+    await cotenant(
+      ...["profile", "import", ncu, "--from", "ncu", "--kind", "inference", "--gpu", "H200"],
+      ...["--solo", "3ms", "--iterations", "2", "--name", "bert/2", "--out", out],
+    );
+    const [{ path = "" } = {}] = new ProfileStore(out).list();
+    expect(parseProfile(readFileSync(path, "utf8"), path)).toMatchObject({
+      name: "bert/2",
+      kind: "inference",
+      gpu: { name: "NVIDIA H200" },
+      soloNs: 3_000_000,
+      sequence: [{ kernel: 0 }],
+    });
+  });
+
+  test("a damaged file does not hide the others", async () => {
+    const out = `${folder}/damaged`;
+    const store = new ProfileStore(out);
+    store.write(workload("good", [{ us: 10 }]));
+    writeFileSync(`${out}/bad@H200.json`, "{");
+    expect(await cotenant("profile", "list", out)).toMatch(/bad .*damaged(.|\n)*good .*training/);
+  });
+
+  const importing = ["profile", "import", orion];
+  test.each([
+    [["profile", "fly"], '"profile" can\'t do "fly". Known: import, list, show.'],
+    [["profile", "show"], '"profile show" needs a FILE.'],
+    [["profile", "list", "a", "b"], '"profile list" does not know what to do with "b".'],
+    [["profile", "show", "/nonexistent.json"], "There is no profile /nonexistent.json."],
+    [["profile", "show", orion], "where JSON has a value."],
+    [importing, '"profile import" needs --out DIR.'],
+    [[...importing, "--out", folder], '"profile import" needs --from ncu|torch|orion.'],
+    [
+      [...importing, "--from", "ncu", "--out", folder],
+      '"profile import" needs --kind inference|training.',
+    ],
+    [[...importing, "--from", "ncu", "--kind", "training", "--out", folder], "small_4_fwd.csv"],
+    [
+      [...importing, "--from", "orion", "--kind", "training", "--out", folder],
+      "by its name it is inference, not training.",
+    ],
+    [
+      [...importing, "--from", "orion", "--gpu", "H200", "--out", folder],
+      "Orion's files were recorded on Tesla V100-SXM2-16GB, not on H200.",
+    ],
+    [
+      [...importing, orion, "--from", "orion", "--name", "x", "--out", folder],
+      "--name is for one file.",
+    ],
+    [
+      ["profile", "import", "/nonexistent", "--from", "orion", "--out", folder],
+      "The file /nonexistent can't be read.",
+    ],
+    [[...importing, "--from", "orion", "--out", orion], "small_4_fwd.csv can't be written: "],
+  ])("%j is refused in a sentence", async (argv, says) => {
+    expect(await refusal(...argv)).toContain(says);
+  });
+});
+
+describe("model", () => {
+  const store = new ProfileStore(`${folder}/store`);
+  const kernels = (count: number, us: number) => Array.from({ length: count }, () => ({ us }));
+  const request = workload("request", kernels(50, 49), { kind: "inference" });
+  const training = workload("training", kernels(100, 20));
+  const v100 = (of: WorkloadProfile): WorkloadProfile => ({
+    ...of,
+    gpu: { name: "Tesla V100-SXM2-16GB", computeCapability: "7.0", sms: 80 },
+  });
+  const files = [request, training, v100(training)].map((one) => store.write(one));
+  const [high = "", bestEffort = "", other = ""] = files;
+  const short = ["--requests", "60", "--rounds", "2", "--arrangement", "strict-isolated"];
+  const named = ["--profiles", `${folder}/store`];
+
+  test("prints the bench's table, and leaves its result and chart behind", async () => {
+    const [out, svg] = [`${folder}/result.json`, `${folder}/chart.svg`];
+    const table = await cotenant(
+      ...["model", `${high}+${bestEffort}`, ...short, "--out", out, "--chart", svg],
+    );
+    expect(table).toMatch(/^### request beside training, load 0\.2\n/);
+    expect(table).toMatch(/modelled H200, driver model;/);
+    expect(table).toMatch(/\n\| strict-isolated \| \d+ \| 1\.\d\dx \| 1\.\d\dx .* \| 1 run \|\n/);
+    const { cells, scenario } = parseResult(readFileSync(out, "utf8"), out);
+    expect(cells.map(({ arrangement }) => arrangement)).toEqual([
+      ...["solo", "alone", "strict-isolated"],
+    ]);
+    expect(scenario.high.command).toBe(high);
+    expect(readFileSync(svg, "utf8")).toMatch(/^<svg/);
+  });
+
+  test("files and names, with + or blanks between, mean the same; so does the bench's --from", async () => {
+    const out = `${folder}/again.json`;
+    const table = (...given: string[]) => cotenant("model", ...given, ...short);
+    const first = await table(`${high}+${bestEffort}`, "--out", out);
+    expect(await table(high, bestEffort)).toBe(first);
+    expect(await table("request+training", ...named, "--gpu", "H200")).toBe(first);
+    expect(await table(`request+${bestEffort}`, ...named)).toBe(first);
+    expect(await cotenant("bench", "--from", out)).toBe(first);
+  });
+
+  test.each([
+    [["request+training"], "There is no profile request. Give a file, or"],
+    [["request+train", ...named], "There is no profile train, neither a file nor a name in"],
+    [["request", ...named], '"model" needs a best-effort job beside the high one.'],
+    [["request+training", ...named], "training has profiles of H200 and Tesla V100-SXM2-16GB."],
+    [[high, other], "training was profiled on Tesla V100-SXM2-16GB; it says nothing of its speed"],
+    [[high, bestEffort, "--gpu", "V100"], "request was profiled on H200; it says nothing"],
+    [[high, bestEffort, "--gpu", "K80"], '--gpu: "K80" is not one of V100,'],
+    [[high, bestEffort, "--arrangement", "fair-mps"], 'No arrangement is called "fair-mps".'],
+    [[high, bestEffort, "--arrangement", "solo@streams"], 'No arrangement is called "solo@'],
+    [[high, bestEffort, "--arrangement", "strict-mps:chunk=1"], 'No rule is called "chunk".'],
+    [[high, bestEffort, "--load", "1.5"], "a load of 1.5 is impossible"],
+    [[high, bestEffort, "--arrivals", "now"], '"now" is no kind of arrivals.'],
+    [[high, bestEffort, "--arrivals", "trace:/nonexistent?column=t&unit=s"], "can't be read"],
+    [[high, bestEffort, "--seed", "-1"], '--seed: "-1" is not a whole number'],
+    [[high, write("broken.json", '{"version":1}')], "broken.json"],
+    [[high, ...Array(9).fill(bestEffort)], "9 best-effort jobs on one GPU; "],
+  ])("%j is refused in a sentence", async (given, says) => {
+    expect(await refusal("model", ...given)).toContain(says);
+  });
+});
+
+const data = `${process.env.COTENANT_DATA ?? "../shared/data"}/orion/model_kernels`;
+
+test.skipIf(!existsSync(data))("all that Orion published is imported at once", async () => {
+  const of = readdirSync(data).filter((file) => /_(fwd|fb1)\.csv$/.test(file));
+  const out = `${folder}/all`;
+  const paths = of.map((file) => `${data}/${file}`);
+  const lines = await cotenant("profile", "import", ...paths, "--from", "orion", "--out", out);
+  expect(lines.split("\n").length).toBe(of.length);
+  const names = new ProfileStore(out).list().map(({ name }) => name);
+  expect(names.sort()).toEqual(of.map((file) => basename(file, ".csv")).sort());
+  const pair = ["model", "bert_2_fwd+resnet50_32_fb1", "--profiles", out, "--requests", "20"];
+  const table = await cotenant(...pair, "--rounds", "1", "--arrangement", "strict-mps");
+  expect(table).toContain("modelled V100");
+});
