@@ -62,6 +62,20 @@ describe("a high client", () => {
     expect(meter.measure()).toMatchObject({ burstP50Us: undefined, burstsPerS: 0, bursts: 1 });
   });
 
+  test("has the bursts since the last sample by duration, and none when none ended", () => {
+    const slot = highSlot();
+    const meter = new HighMeter(slot);
+    burst(slot, 100);
+    meter.sample(0);
+    expect(meter.ended()).toBeUndefined();
+    burst(slot, 9000);
+    meter.sample(1);
+    expect(meter.ended()?.[bucketOf(9_000_000)]).toBe(1);
+    expect(meter.ended()?.[bucketOf(100_000)]).toBe(0);
+    meter.sample(2);
+    expect(meter.ended()).toBeUndefined();
+  });
+
   test("has its histogram copied only when a burst has ended since", () => {
     const slot = highSlot();
     const meter = new HighMeter(slot);
@@ -80,6 +94,22 @@ describe("a high client", () => {
 });
 
 describe("a best-effort client", () => {
+  test("ran when it finished something, or has something out", () => {
+    const slot = view(BestEffortSlot, new ArrayBuffer(BestEffortSlot.size));
+    const meter = new BestEffortMeter(slot);
+    meter.sample(0);
+    meter.sample(1);
+    expect(meter.ran()).toBe(false);
+    slot.releasedNs = 1;
+    expect(meter.ran()).toBe(true);
+    slot.releasedNs = 0;
+    slot.finishedNs = 1;
+    meter.sample(2);
+    expect(meter.ran()).toBe(true);
+    meter.sample(3);
+    expect(meter.ran()).toBe(false);
+  });
+
   test("has its window split into finished work and the reasons it was not running", () => {
     const slot = view(BestEffortSlot, new ArrayBuffer(BestEffortSlot.size));
     const meter = new BestEffortMeter(slot);

@@ -80,6 +80,12 @@ export class HighMeter {
     };
   }
 
+  /** Bursts between the last two samples, by bucket; undefined when there were none. */
+  ended(): Uint32Array | undefined {
+    const [from, to] = this.#ring.slice(-2);
+    return from && to && from.counts !== to.counts ? difference(to.counts, from.counts) : undefined;
+  }
+
   /** Since the client attached. */
   quantileUs(q: number): number | undefined {
     const counts = this.#ring.at(-1)?.counts;
@@ -131,6 +137,12 @@ export class BestEffortMeter {
   sample(now: number): void {
     const { finishedNs, heldNs, cappedNs, turnNs, emptyNs } = this.#slot;
     push(this.#ring, { at: now, finishedNs, heldNs, cappedNs, turnNs, emptyNs });
+  }
+
+  /** Something of it was on the GPU between the last two samples. */
+  ran(): boolean {
+    const [from, to] = this.#ring.slice(-2);
+    return this.#slot.releasedNs > 0 || (to?.finishedNs ?? 0) !== (from?.finishedNs ?? 0);
   }
 
   measure(): BestEffortMeasure {

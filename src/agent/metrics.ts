@@ -1,6 +1,7 @@
 // Every metric, once: name, unit, meaning, and how it follows from a Status. /metrics is this table in
 // Prometheus' text form: names get "cotenant_" in front, and what ends in _total is a counter.
 import { Counter, Gauge, Registry } from "prom-client";
+import { objectiveStates } from "#policy";
 import type { AgentStatus, BestEffortStatus, GpuStatus, HighStatus, Status } from "./status.ts";
 
 /** A value that is not known is left out. */
@@ -43,6 +44,12 @@ const ofHigh: Table<HighStatus> = {
   ahead_mean_seconds: ["seconds", "launch-ahead bursts met", (c) => seconds(c.aheadMeanUs)],
   ahead_max_seconds: ["seconds", "the largest launch-ahead met", (c) => seconds(c.aheadMaxUs)],
   timeouts_total: ["bursts", "bursts whose end nothing showed", (c) => c.timeouts],
+  objective_state: [
+    "state",
+    `the objective: ${objectiveStates.map((state, i) => `${i} ${state}`).join(", ")}`,
+    ({ objective }) => objective && objectiveStates.indexOf(objective.state),
+  ],
+  objective_level: ["level", "what best-effort work may do; 0: strict", (c) => c.objective?.level],
 };
 
 const ofBestEffort: Table<BestEffortStatus> = {

@@ -1,6 +1,6 @@
 // The one value behind `cotenant status`, `--json`, GET /status and the metrics.
 
-import type { Rules } from "#policy";
+import type { ObjectiveState, Rules } from "#policy";
 import type { ClientClass } from "#protocol";
 import type { BestEffortMeasure, HighMeasure } from "./meter.ts";
 import type { GpuReading } from "./sensor.ts";
@@ -55,6 +55,8 @@ export interface ClientStatus {
 export interface HighStatus extends ClientStatus, HighMeasure {
   readonly sloP99Us: number | undefined;
   readonly sloSlowdown: number | undefined;
+  /** How it fares; undefined without one, and where the policy does not act on it. */
+  readonly objective: { readonly state: ObjectiveState; readonly level: number } | undefined;
   /** Since it attached. */
   readonly burstP50SinceStartUs: number | undefined;
   readonly burstP99SinceStartUs: number | undefined;

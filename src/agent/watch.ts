@@ -1,7 +1,15 @@
 // What the agent sees and what follows from it: a meter per client, the last reading of each GPU, the
 // rules of the policy in force, and all of it as one Status.
 import type { Clock } from "#core";
-import { type Overrides, type Policy, type Rules, withOverrides } from "#policy";
+import {
+  type LookedHigh,
+  type Memory,
+  type Objective,
+  type Overrides,
+  type Policy,
+  type Rules,
+  withOverrides,
+} from "#policy";
 import { Settings } from "#protocol";
 import type { Client, ServedGpu } from "./gpu.ts";
 import { BestEffortMeter, HighMeter } from "./meter.ts";
@@ -21,6 +29,8 @@ export class Watch {
   readonly #options: WatchOptions;
   readonly #high = new WeakMap<Client, HighMeter>();
   readonly #bestEffort = new WeakMap<Client, BestEffortMeter>();
+  /** Of a policy that learns. */
+  readonly #memories = new WeakMap<ServedGpu, Memory>();
   #readings: readonly GpuReading[];
 
   constructor(options: WatchOptions) {
@@ -44,18 +54,45 @@ export class Watch {
         this.#highMeter(gpu, client)?.sample(now);
         this.#bestEffortMeter(gpu, client)?.sample(now);
       }
+      this.#remember(gpu, now);
       this.writeRules(gpu);
     }
   }
 
   writeRules(gpu: ServedGpu): void {
     const { isolated, policy, overrides } = this.#options;
-    const high = gpu.clients.flatMap((client) => {
-      const measure = this.#highMeter(gpu, client)?.measure();
-      return measure ? [{ name: client.name, burstP50Us: measure.burstP50Us }] : [];
-    });
-    const rules = withOverrides(policy.rules({ isolated, high }), overrides);
+    const seen = { isolated, high: this.#seenHigh(gpu) };
+    const rules = withOverrides(policy.rules(seen, this.#memories.get(gpu)), overrides);
     for (const name of ruleNames) gpu.region.memory.settings[name] = rules[name];
+  }
+
+  #remember(gpu: ServedGpu, now: number): void {
+    const { isolated, policy } = this.#options;
+    if (!policy.remember) return;
+    const seen = {
+      isolated,
+      high: this.#seenHigh(gpu),
+      nowMs: now / 1e6,
+      company: gpu.clients.some((client) => this.#bestEffortMeter(gpu, client)?.ran()),
+    };
+    this.#memories.set(gpu, policy.remember(seen, this.#memories.get(gpu)));
+  }
+
+  #seenHigh(gpu: ServedGpu): readonly LookedHigh[] {
+    return gpu.clients.flatMap((client) => {
+      const meter = this.#highMeter(gpu, client);
+      if (!meter) return [];
+      const { burstP50Us } = meter.measure();
+      const { name } = client;
+      const objective = objectiveOf(client);
+      return [{ id: idOf(client), name, burstP50Us, objective, ended: meter.ended() }];
+    });
+  }
+
+  #objective(gpu: ServedGpu, client: Client): HighStatus["objective"] {
+    const memory = this.#memories.get(gpu);
+    const state = memory?.clients.get(idOf(client))?.state;
+    return memory && state && objectiveOf(client) && { state, level: memory.level };
   }
 
   status(gpus: readonly ServedGpu[]): readonly GpuStatus[] {
@@ -96,11 +133,13 @@ export class Watch {
   #highStatus(gpu: ServedGpu | undefined, client: Client): HighStatus[] {
     const meter = gpu && this.#highMeter(gpu, client);
     if (!meter) return [];
+    const { p99Us, slowdown } = objectiveOf(client) ?? {};
     return [
       {
         ...clientStatus(client),
-        sloP99Us: client.sloP99Us || undefined,
-        sloSlowdown: client.sloSlowdownPermille / 1000 || undefined,
+        sloP99Us: p99Us,
+        sloSlowdown: slowdown,
+        objective: this.#objective(gpu, client),
         ...meter.measure(),
         burstP50SinceStartUs: meter.quantileUs(0.5),
         burstP99SinceStartUs: meter.quantileUs(0.99),
@@ -131,6 +170,14 @@ function meterIn<M>(meters: WeakMap<Client, M>, client: Client, make: () => M): 
   const meter = meters.get(client) ?? make();
   meters.set(client, meter);
   return meter;
+}
+
+/** A process that took another's slot, or its pid, is somebody else. */
+const idOf = ({ slot, pid, startTime }: Client) => `${slot} ${pid} ${startTime}`;
+
+function objectiveOf({ sloP99Us, sloSlowdownPermille }: Client): Objective | undefined {
+  if (!sloP99Us && !sloSlowdownPermille) return undefined;
+  return { p99Us: sloP99Us || undefined, slowdown: sloSlowdownPermille / 1000 || undefined };
 }
 
 function servedStatus({ identity, region }: ServedGpu): GpuStatus["served"] {

@@ -19,7 +19,7 @@ const options = {
   name: text("NAME", undefined, "shown by status; the command's name if not given"),
   slo: list(
     "p99=TIME|slowdown=PERCENT",
-    "the objective of a high client, such as p99=10ms or slowdown=5%; recorded, no policy acts on it yet",
+    "what 99 % of a high client's bursts (first submission to done, not arrival to done) keep to, such as p99=10ms, or slowdown=5% over alone; policy slo acts on it",
   ),
   memory: bytes("BYTES", undefined, "GPU memory a best-effort client may allocate, such as 20GiB"),
 };

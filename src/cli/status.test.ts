@@ -24,3 +24,17 @@ test("a client that has not come back from a restart is marked", () => {
 test("before the first client of a software GPU there is nothing to show", () => {
   expect(describe({ ...exampleStatus, gpus: [] })).toContain("No client has come yet.");
 });
+
+test.each([
+  { objective: undefined, says: "this policy does not act on it" },
+  { objective: { state: "learning", level: 0 }, says: "learning, level 0" },
+  { objective: { state: "met", level: 3 }, says: "met, level 3" },
+  { objective: { state: "impossible", level: 0 }, says: "not met even alone, level 0" },
+] as const)("an objective, and that it is $says", ({ objective, says }) => {
+  const [gpu] = exampleStatus.gpus;
+  const slo = { sloP99Us: 10_000, sloSlowdown: 0.05, objective };
+  const high = gpu?.high.map((client) => ({ ...client, ...slo })) ?? [];
+  expect(describe({ ...exampleStatus, gpus: gpu ? [{ ...gpu, high }] : [] })).toContain(
+    `\n  objective of serve (pid 42): 10.00 ms p99 and p99 5.0 % above alone, ${says}\n`,
+  );
+});

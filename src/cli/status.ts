@@ -61,12 +61,32 @@ function describeClients(gpu: GpuStatus): string[] {
           2,
         )
       : ["no client"];
+  const objectives = high.flatMap(describeObjective);
   const rest = strangers.map(
     ({ pid, name, memory }) =>
       `stranger: pid ${pid} ${name || "unknown"} (${gibibytes(memory)}) holds no slot, so it is neither protected nor gated`,
   );
-  return [describeGpu(gpu), ...[...clients, ...rest].map((line) => `  ${line}`)];
+  return [describeGpu(gpu), ...[...clients, ...objectives, ...rest].map((line) => `  ${line}`)];
 }
+
+function describeObjective({ name, pid, sloP99Us, sloSlowdown, objective }: HighStatus): string[] {
+  const wanted = [
+    sloP99Us !== undefined && `${micros(sloP99Us)} p99`,
+    sloSlowdown !== undefined && `p99 ${percent(sloSlowdown)} above alone`,
+  ].filter(Boolean);
+  if (wanted.length === 0) return [];
+  const found = objective
+    ? `${inWords[objective.state]}, level ${objective.level}`
+    : "this policy does not act on it";
+  return [`objective of ${name} (pid ${pid}): ${wanted.join(" and ")}, ${found}`];
+}
+
+const inWords = {
+  learning: "learning",
+  met: "met",
+  missed: "missed",
+  impossible: "not met even alone",
+} as const;
 
 const highRow = (client: HighStatus) => [
   shownClass(client),

@@ -1,5 +1,7 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Settings } from "#protocol";
+import { bucketCount, Settings } from "#protocol";
+import type { Memory } from "./memory.ts";
 import { policies, policyNamed } from "./policies.ts";
 import { type Observed, parseOverrides, withOverrides } from "./policy.ts";
 
@@ -30,6 +32,62 @@ describe.each(policies)("$name", (policy) => {
       expect(rules.trickleEveryUs).toBeGreaterThan(0);
       expect(rules.chunkUs).toBeGreaterThan(0);
     }
+  });
+
+  test("keeps to that whatever it has seen, and changes nothing that it is given", () => {
+    const high = fc.record({
+      id: fc.constantFrom("a", "b", "c"),
+      name: fc.constant("high"),
+      burstP50Us: fc.option(fc.double({ min: 0, max: 1e9, noNaN: true }), { nil: undefined }),
+      objective: fc.option(
+        fc.record({
+          p99Us: fc.option(fc.integer({ min: 1, max: 1e6 }), { nil: undefined }),
+          slowdown: fc.option(fc.double({ min: 0.001, max: 10, noNaN: true }), { nil: undefined }),
+        }),
+        { nil: undefined, freq: 20 },
+      ),
+      ended: fc.option(
+        fc
+          .array(fc.tuple(fc.nat(bucketCount - 1), fc.integer({ min: 1, max: 2 ** 32 - 1 })), {
+            maxLength: 4,
+          })
+          .map((pairs) => {
+            const counts = new Uint32Array(bucketCount);
+            for (const [bucket, n] of pairs) counts[bucket] = pairs.length > 2 ? n : n % 500;
+            return counts;
+          }),
+        { nil: undefined },
+      ),
+    });
+    const oneLook = fc.record({
+      isolated: fc.boolean(),
+      high: fc.uniqueArray(high, { selector: ({ id }) => id, maxLength: 3 }),
+      company: fc.boolean(),
+      forMs: fc.integer({ min: 0, max: 20_000 }),
+    });
+    fc.assert(
+      fc.property(fc.array(oneLook, { maxLength: 60 }), (looks) => {
+        let memory: Memory | undefined;
+        let nowMs = 0;
+        for (const { forMs, ...look } of looks) {
+          nowMs += forMs;
+          const before = structuredClone(memory);
+          const next = policy.remember?.({ ...look, nowMs }, memory);
+          expect(memory).toEqual(before);
+          expect(policy.remember?.({ ...look, nowMs }, memory)).toEqual(next);
+          memory = next;
+          const rules = policy.rules(look, memory);
+          expect(Object.keys(rules)).toEqual(Object.keys(Settings.fields));
+          for (const value of Object.values(rules))
+            expect(Number.isInteger(value) && value >= 0 && value < 2 ** 32).toBe(true);
+          expect(rules.trickleAfterUs * rules.trickleEveryUs * rules.chunkUs).toBeGreaterThan(0);
+          // A learner's pause ends, and somebody without an objective is never worse off than under strict.
+          expect((memory?.pausedUntilMs ?? nowMs) - nowMs).toBeLessThanOrEqual(10_000);
+          if (look.high.some(({ objective }) => !objective)) expect(memory?.level ?? 0).toBe(0);
+        }
+      }),
+      { numRuns: 60 },
+    );
   });
 
   test("says whether contexts take turns", () => {

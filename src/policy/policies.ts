@@ -2,9 +2,10 @@
 import { errors } from "#core";
 import { off } from "./off.ts";
 import type { Policy } from "./policy.ts";
+import { slo } from "./slo.ts";
 import { strict } from "./strict.ts";
 
-export const policies: readonly Policy[] = [strict, off];
+export const policies: readonly Policy[] = [strict, slo, off];
 
 export function policyNamed(name: string): Policy {
   const found = policies.find((policy) => policy.name === name);

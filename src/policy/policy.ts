@@ -1,9 +1,11 @@
 // The socket a sharing policy plugs into. A policy is a pure function from what was seen to the gate's
-// rule table; the agent asks it a few times a second and it never decides about a single launch. One
-// policy is in force at a time; what the person at the command line set by hand goes over its rules
-// last (`withOverrides`).
+// rule table; the agent asks it a few times a second and it never decides about a single launch. One that
+// learns is two pure functions: what it remembers follows from what it saw and what it remembered, and
+// whoever asks keeps that for it. One policy is in force at a time; what the person at the command line
+// set by hand goes over its rules last (`withOverrides`).
 import { errors } from "#core";
 import { Settings, submission, whenActive } from "#protocol";
+import type { Memory } from "./memory.ts";
 
 /** The gate's rule table: every field of the shared Settings, documented there. */
 export type Rules = { readonly [K in keyof (typeof Settings)["fields"]]: number };
@@ -20,11 +22,43 @@ export interface Observed {
   readonly high: readonly SeenHigh[];
 }
 
+/** What a high client asks for; both may be given. Of bursts: begin of submission to completion observed. */
+export interface Objective {
+  /** 99 % of bursts take no longer. */
+  readonly p99Us: number | undefined;
+  /** The p99 of bursts is at most this part above what it is alone: 0.05 is 5 %. */
+  readonly slowdown: number | undefined;
+}
+
+export interface LookedHigh extends SeenHigh {
+  /** Tells clients of one name apart. */
+  readonly id: string;
+  /** undefined: none, so it is protected as under `strict`. */
+  readonly objective: Objective | undefined;
+  /** Bursts that ended since the last look, by bucket of duration; undefined when none did. */
+  readonly ended: Uint32Array | undefined;
+}
+
+/** What a policy that learns is shown, once at each look. */
+export interface Look extends Observed {
+  readonly high: readonly LookedHigh[];
+  /** Monotonic. */
+  readonly nowMs: number;
+  /** Best-effort work ran since the last look. */
+  readonly company: boolean;
+}
+
+/** Impossible: not met even without company. */
+export const objectiveStates = ["learning", "met", "missed", "impossible"] as const;
+export type ObjectiveState = (typeof objectiveStates)[number];
+
 export interface Policy {
   readonly name: string;
   /** One line, for `--help`. */
   readonly summary: string;
-  rules(seen: Observed): Rules;
+  rules(seen: Observed, memory?: Memory): Rules;
+  /** Only where a policy learns. Not to be changed by whoever keeps it. */
+  remember?(look: Look, memory: Memory | undefined): Memory;
 }
 
 export type Overrides = Partial<Rules>;

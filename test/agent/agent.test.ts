@@ -6,7 +6,14 @@ import { type AgentOptions, pathsIn, runningAgent, type Status, startAgent } fro
 import { ms } from "#core";
 import { type Overrides, policyNamed } from "#policy";
 import { bucketOf } from "#protocol";
-import { attach, eventually, gpuB, HandClock, temporaryDirectory } from "./fakes.ts";
+import {
+  attach,
+  eventually,
+  gpuB,
+  HandClock,
+  type HelloFields,
+  temporaryDirectory,
+} from "./fakes.ts";
 
 async function agentHere(change: Partial<AgentOptions> = {}) {
   const clock = new HandClock();
@@ -68,6 +75,66 @@ describe("the policy", () => {
     settings.trickleAfterUs = 0;
     clock.advance(ms(250));
     expect(settings).toMatchObject({ protect: 1, trickleAfterUs: 250_000 });
+  });
+});
+
+describe("an objective", () => {
+  /** A service beside a training, both at work, and what the agent says of it. */
+  async function serving(policy: string, slo: HelloFields) {
+    const { agent, clock, socket, ask, authorization } = await agentHere({
+      policy: policyNamed(policy),
+    });
+    const { region } = await attach(socket, { name: "serve", ...slo });
+    await attach(socket, { class: "best-effort", name: "train", pid: 1, startTime: 1 });
+    const { high, bestEffort, settings } = region().memory;
+    const [service, training] = [high[0], bestEffort[0]];
+    const work = (seconds: number, burstUs: number) => {
+      for (let look = 0; look < seconds * 4; look++) {
+        if (!service || !training) throw new Error("no slots");
+        const bucket = bucketOf(burstUs * 1000);
+        service.histogram.set(bucket, service.histogram.get(bucket) + 25);
+        service.bursts += 25;
+        training.finishedNs += 1e8;
+        clock.advance(ms(250));
+      }
+      return { ...settings };
+    };
+    const objective = () => agent.status().gpus.flatMap(({ high }) => high)[0]?.objective;
+    const metrics = async () => await (await ask("/metrics", { authorization })).text();
+    clock.advance(ms(250));
+    return { work, objective, metrics };
+  }
+
+  test("that leaves room lets best-effort work have it, and status says so", async () => {
+    const { work, objective, metrics } = await serving("slo", { sloP99Us: 10_000 });
+    expect(objective()).toEqual({ state: "learning", level: 0 });
+    expect(work(1, 2000)).toMatchObject({ chunkUs: 60, resumeDelayUs: 150, whenActive: 0 });
+    expect(work(60, 2000)).toMatchObject({ chunkUs: 2000, resumeDelayUs: 0, whenActive: 2 });
+    expect(objective()).toEqual({ state: "met", level: 5 });
+    expect(await metrics()).toMatch(/^cotenant_objective_state\{.*name="serve".*\} 1$/m);
+    expect(await metrics()).toMatch(/^cotenant_objective_level\{.*name="serve".*\} 5$/m);
+  });
+
+  test("that is broken has full protection a look later", async () => {
+    const { work, objective } = await serving("slo", { sloP99Us: 10_000 });
+    work(60, 2000);
+    expect(work(0.25, 20_000)).toMatchObject({ resumeDelayUs: 150, whenActive: 0 });
+    expect(objective()).toEqual({ state: "missed", level: 0 });
+  });
+
+  test("against what the client is alone pauses best-effort work until that was seen", async () => {
+    const { work, objective } = await serving("slo", { sloSlowdownPermille: 50 });
+    expect(work(1.5, 2000)).toMatchObject({ paused: 1 });
+    expect(objective()).toEqual({ state: "learning", level: 0 });
+    expect(work(10, 2000)).toMatchObject({ paused: 0 });
+    work(30, 2000);
+    expect(objective()).toEqual({ state: "met", level: 5 });
+  });
+
+  test("means nothing to strict", async () => {
+    const { work, objective } = await serving("strict", { sloP99Us: 10_000 });
+    expect(work(60, 2000)).toMatchObject({ chunkUs: 60, resumeDelayUs: 150, whenActive: 0 });
+    expect(objective()).toBeUndefined();
   });
 });
 

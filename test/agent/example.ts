@@ -10,6 +10,7 @@ const high: HighStatus = {
   connected: true,
   sloP99Us: undefined,
   sloSlowdown: undefined,
+  objective: undefined,
   bursts: 100,
   launches: 2000,
   copies: 0,

@@ -40,6 +40,8 @@ export interface HelloFields {
   readonly gpu?: Uint8Array;
   readonly version?: number;
   readonly magic?: number;
+  readonly sloP99Us?: number;
+  readonly sloSlowdownPermille?: number;
 }
 
 export function helloBytes(fields: HelloFields): Uint8Array {
@@ -54,6 +56,8 @@ export function helloBytes(fields: HelloFields): Uint8Array {
   hello.startTime = fields.startTime ?? startTimeOf(pid) ?? 1;
   hello.slot = fields.slot ?? -1;
   hello.regionFd = fields.regionFd ?? -1;
+  hello.sloP99Us = fields.sloP99Us ?? 0;
+  hello.sloSlowdownPermille = fields.sloSlowdownPermille ?? 0;
   hello.gpuUuid.set(fields.gpu ?? gpuA);
   hello.name = fields.name ?? "fake";
   hello.gpuName = "Fake GPU";

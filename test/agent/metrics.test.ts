@@ -26,6 +26,8 @@ test("the table of metrics", () => {
     cotenant_ahead_mean_seconds seconds
     cotenant_ahead_max_seconds seconds
     cotenant_timeouts_total bursts
+    cotenant_objective_state state
+    cotenant_objective_level level
     cotenant_finished_seconds_total seconds
     cotenant_held_seconds_total seconds
     cotenant_capped_seconds_total seconds

@@ -1,0 +1,99 @@
+// Has the load of a high client changed? The last second against what was usual before it, in bursts and in
+// busy time, and by more than chance makes of so few bursts. Only time in company counts: alone a burst is
+// shorter, and that is no change of load.
+
+interface Amount {
+  readonly bursts: number;
+  readonly busyUs: number;
+  readonly seconds: number;
+}
+
+export interface Load {
+  readonly usual: Amount;
+  /** The newest looks, together about a second. */
+  readonly recent: readonly Amount[];
+  /** Seconds since a burst ended. */
+  readonly lastBurst: number;
+  readonly change: "rose" | "fell" | undefined;
+}
+
+/** A change by less is none. */
+const FACTOR = 1.5;
+/** And it is this many standard deviations of a Poisson count. */
+const SIGNIFICANT = 4;
+/** Of a whole GPU: a smaller change of busy time matters to nobody. */
+const BUSY_CHANGE = 0.1;
+const RECENT_LOOKS = 4;
+/** What is usual is known after so many seconds, and half forgotten after some more. */
+const KNOWN_AFTER_S = 3;
+const FORGOTTEN_AFTER_S = 60;
+const QUIET_AFTER_S = 60;
+
+const none: Amount = { bursts: 0, busyUs: 0, seconds: 0 };
+
+export const noLoad: Load = {
+  usual: none,
+  recent: [],
+  lastBurst: Number.POSITIVE_INFINITY,
+  change: undefined,
+};
+
+export const isQuiet = ({ lastBurst }: Load): boolean => lastBurst > QUIET_AFTER_S;
+
+/** Two stretches of time, of which each may be too short to tell. */
+export function differ(
+  one: Pick<Amount, "bursts" | "seconds">,
+  other: Pick<Amount, "bursts" | "seconds">,
+): boolean {
+  if (one.seconds < KNOWN_AFTER_S || other.seconds === 0) return false;
+  const part = one.seconds / other.seconds;
+  const expected = other.bursts * part;
+  const byChance = SIGNIFICANT * Math.sqrt(Math.max(expected, one.bursts) * (1 + part));
+  return (
+    Math.max(one.bursts, expected) > FACTOR * Math.min(one.bursts, expected) &&
+    Math.abs(one.bursts - expected) > byChance
+  );
+}
+
+export function withLoad(was: Load, now: Amount, counts: boolean): Load {
+  const awoke = now.bursts > 0 && isQuiet(was);
+  const lastBurst = now.bursts > 0 ? 0 : was.lastBurst + now.seconds;
+  if (!counts) return { ...was, lastBurst, change: awoke ? "rose" : undefined };
+  const recent = [...was.recent, now];
+  const former = recent.length > RECENT_LOOKS ? recent.shift() : undefined;
+  const usual = former ? sum([aged(was.usual), former]) : was.usual;
+  return { usual, recent, lastBurst, change: awoke ? "rose" : changeOf(usual, sum(recent)) };
+}
+
+function changeOf(usual: Amount, recent: Amount): Load["change"] {
+  if (usual.seconds < KNOWN_AFTER_S) return undefined;
+  const part = recent.seconds / usual.seconds;
+  const expected = usual.bursts * part;
+  const byChance = SIGNIFICANT * Math.sqrt(expected);
+  if (recent.bursts > FACTOR * expected && recent.bursts - expected > byChance + SIGNIFICANT)
+    return "rose";
+  if (FACTOR * recent.bursts < expected && expected - recent.bursts > byChance) return "fell";
+
+  // Busy time varies with the durations too, hence the 2.
+  const busy = recent.busyUs - usual.busyUs * part;
+  const busyByChance = (byChance * Math.SQRT2 * usual.busyUs * part) / Math.max(expected, 1);
+  const busyMore = recent.busyUs > FACTOR * usual.busyUs * part;
+  return busyMore && busy > Math.max(busyByChance, BUSY_CHANGE * 1e6 * recent.seconds)
+    ? "rose"
+    : undefined;
+}
+
+const aged = (amount: Amount): Amount =>
+  amount.seconds < FORGOTTEN_AFTER_S
+    ? amount
+    : { bursts: amount.bursts / 2, busyUs: amount.busyUs / 2, seconds: amount.seconds / 2 };
+
+const sum = (amounts: readonly Amount[]): Amount =>
+  amounts.reduce(
+    (all, one) => ({
+      bursts: all.bursts + one.bursts,
+      busyUs: all.busyUs + one.busyUs,
+      seconds: all.seconds + one.seconds,
+    }),
+    none,
+  );

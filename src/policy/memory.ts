@@ -1,0 +1,211 @@
+// What the policy `slo` remembers of a GPU from one look to the next, and of each high client on it: its
+// bursts without company (the reference), the evidence for or against its objective at the level in force,
+// and its usual load. Values: a look makes new ones.
+import { bucketMiddle, quantile } from "#protocol";
+import {
+  ALLOWED,
+  type Evidence,
+  holds,
+  holdsWithMargin,
+  isBroken,
+  noEvidence,
+  withBursts,
+} from "./evidence.ts";
+import { differ, isQuiet, type Load, noLoad, withLoad } from "./load.ts";
+import type { LookedHigh, Objective, ObjectiveState } from "./policy.ts";
+
+export interface Memory {
+  readonly nowMs: number;
+  /** Of the ladder; 0 is `strict`. */
+  readonly level: number;
+  /** The rules have just changed: bursts that end now began under the old ones. */
+  readonly settling: boolean;
+  /** When best-effort work last ran, or was kept from it. */
+  readonly companyAtMs: number;
+  /** Best-effort work stands still until then, so that the references can be seen. */
+  readonly pausedUntilMs: number | undefined;
+  /** The highest level that had room under this load: the way back to it is short. */
+  readonly held: number;
+  /** By level: not to be tried. */
+  readonly bans: readonly (Ban | undefined)[];
+  readonly clients: ReadonlyMap<string, ClientMemory>;
+}
+
+export interface Ban {
+  readonly untilMs: number;
+  readonly lengthMs: number;
+}
+
+export interface ClientMemory {
+  readonly objective: Objective | undefined;
+  readonly state: ObjectiveState;
+  /** Bursts in all. */
+  readonly bursts: number;
+  readonly reference: Reference | undefined;
+  /** The next reference, as far as it has come. */
+  readonly growing: Alone;
+  /** When best-effort work was last paused for it. */
+  readonly pausedAtMs: number | undefined;
+  readonly evidence: Evidence;
+  readonly load: Load;
+}
+
+interface Alone {
+  readonly counts: Uint32Array | undefined;
+  readonly bursts: number;
+  readonly seconds: number;
+}
+
+interface Reference {
+  readonly p99Us: number;
+  readonly bursts: number;
+  readonly seconds: number;
+}
+
+/** How the bursts since the last look came about. */
+export type Circumstance = "company" | "alone" | "settling";
+
+/** The first bursts of a service are unlike all that follow. */
+const WARM_UP = 50;
+/** A reference from as many can tell its 1 %. */
+const ENOUGH_ALONE = 200;
+/** Fewer still make one when the time for it is over: the p99 is then the largest seen, and on the safe side. */
+const FEW_ALONE = 20;
+/** One that there is already is replaced by one from as many. */
+const ENOUGH_ANEW = 1000;
+
+const nothingAlone: Alone = { counts: undefined, bursts: 0, seconds: 0 };
+
+export const newClient = (objective: Objective | undefined): ClientMemory => ({
+  objective,
+  state: "learning",
+  bursts: 0,
+  reference: undefined,
+  growing: nothingAlone,
+  pausedAtMs: undefined,
+  evidence: noEvidence,
+  load: noLoad,
+});
+
+export function look(
+  was: ClientMemory,
+  { ended, objective }: LookedHigh,
+  how: Circumstance,
+  seconds: number,
+): ClientMemory {
+  const limitUs = limitOf({ ...was, objective });
+  const { bursts, above, busyUs } = tallied(ended, limitUs);
+  const load = withLoad(was.load, { bursts, busyUs, seconds }, how === "company");
+  const now = { ...was, objective, load, bursts: was.bursts + bursts };
+  if (how === "alone") return isWarm(was) ? grown(now, ended, bursts, seconds) : now;
+  if (how === "settling" || bursts === 0 || limitUs === undefined) return now;
+  const evidence = withBursts(now.evidence, bursts, above);
+  return { ...now, evidence, state: isMet(now.state, evidence) ? "met" : now.state };
+}
+
+/** What is impossible alone must be shown to be met; luck with a few hundred bursts does not show it. */
+const isMet = (before: ObjectiveState, evidence: Evidence): boolean =>
+  before === "impossible" ? holdsWithMargin(evidence) : holds(evidence);
+
+/** The longest a burst may take that counts as good; undefined while it is not known. */
+function limitOf({ objective, reference }: ClientMemory): number | undefined {
+  const { p99Us = Number.POSITIVE_INFINITY, slowdown } = objective ?? {};
+  if (slowdown === undefined) return p99Us;
+  return reference && Math.min(p99Us, reference.p99Us * (1 + slowdown));
+}
+
+export const isWarm = ({ bursts }: ClientMemory): boolean => bursts >= WARM_UP;
+
+export const lacksReference = ({ objective, reference }: ClientMemory): boolean =>
+  objective?.slowdown !== undefined && !reference;
+
+/** Its evidence says that the objective is broken: the state that follows at this level. */
+export function broken(was: ClientMemory, level: number): ClientMemory {
+  if (!isBroken(was.evidence)) return was;
+  return { ...was, state: level === 0 && notEvenAlone(was) ? "impossible" : "missed" };
+}
+
+/** The rules or the load are not what the evidence was about. */
+export const withoutEvidence = (was: ClientMemory): ClientMemory => ({
+  ...was,
+  evidence: noEvidence,
+  load: { ...noLoad, lastBurst: was.load.lastBurst },
+});
+
+/** A pause for its reference begins. One from too few bursts goes on, another is made anew. */
+export const startingAlone = (was: ClientMemory): ClientMemory => ({
+  ...was,
+  reference: undefined,
+  growing: isShort(was) ? was.growing : nothingAlone,
+});
+
+/** The reference, if there is one, is from too few bursts. */
+export const isShort = ({ reference }: ClientMemory): boolean =>
+  !reference || reference.bursts < ENOUGH_ALONE;
+
+/** The load is not the one that the reference was seen under. */
+export const isOutdated = ({ reference, load }: ClientMemory): boolean =>
+  reference !== undefined && differ(load.usual, reference);
+
+/** The pause is over: what was seen in it has to do. */
+export function endingAlone(was: ClientMemory, nowMs: number): ClientMemory {
+  const now = { ...was, pausedAtMs: nowMs };
+  return !was.reference && was.growing.bursts >= FEW_ALONE ? referred(now) : now;
+}
+
+function grown(
+  was: ClientMemory,
+  ended: Uint32Array | undefined,
+  bursts: number,
+  seconds: number,
+): ClientMemory {
+  const { growing, reference } = was;
+  const counts = ended ? ended.map((n, i) => n + (growing.counts?.[i] ?? 0)) : growing.counts;
+  const now: ClientMemory = {
+    ...was,
+    growing: { counts, bursts: growing.bursts + bursts, seconds: growing.seconds + seconds },
+  };
+  return now.growing.bursts >= (reference ? ENOUGH_ANEW : ENOUGH_ALONE) ? referred(now) : now;
+}
+
+/** What was seen alone becomes the reference; what was judged by another one is void. */
+function referred(was: ClientMemory): ClientMemory {
+  const { counts, bursts, seconds } = was.growing;
+  if (!counts) return was;
+  // Of n bursts this one has, in the mean, 1 % of all above it.
+  const q = Math.min(1, ((1 - ALLOWED) * (bursts + 1)) / bursts);
+  const reference = { p99Us: quantile(counts, q), bursts, seconds };
+  const growing = bursts < ENOUGH_ALONE ? was.growing : nothingAlone;
+  const now = { ...was, reference, growing };
+  if (notEvenAlone(now) && !holds(now.evidence)) return { ...now, state: "impossible" };
+  if (was.state === "impossible") return { ...now, state: "learning" };
+  return was.objective?.slowdown === undefined ? now : { ...now, evidence: noEvidence };
+}
+
+const notEvenAlone = ({ objective, reference }: ClientMemory): boolean =>
+  objective?.p99Us !== undefined && reference !== undefined && reference.p99Us > objective.p99Us;
+
+/** Nothing to be learned from it for some time, so nobody waits for its evidence. */
+export const saysNothing = ({ load }: ClientMemory): boolean => isQuiet(load);
+
+interface Tally {
+  readonly bursts: number;
+  readonly above: number;
+  readonly busyUs: number;
+}
+
+/** One pass: most of thousands of buckets are empty. */
+function tallied(counts: Uint32Array | undefined, limitUs = Number.POSITIVE_INFINITY): Tally {
+  let bursts = 0;
+  let above = 0;
+  let busyUs = 0;
+  for (let bucket = 0; bucket < (counts?.length ?? 0); bucket++) {
+    const n = counts?.[bucket] ?? 0;
+    if (n === 0) continue;
+    const us = bucketMiddle(bucket);
+    bursts += n;
+    busyUs += n * us;
+    if (us > limitUs) above += n;
+  }
+  return { bursts, above, busyUs };
+}

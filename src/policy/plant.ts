@@ -1,0 +1,108 @@
+// A GPU as the policy `slo` knows it, for tests: requests arrive at random, and a burst lasts as long as the
+// rules in force make it. Time is virtual, chance is seeded.
+import { bucketCount, bucketOf } from "#protocol";
+import type { Memory } from "./memory.ts";
+import type { Objective, ObjectiveState, Rules } from "./policy.ts";
+import { slo } from "./slo.ts";
+
+const LOOK_MS = 250;
+
+/** 0 .. 1, evenly. */
+export type Random = () => number;
+
+export function seeded(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+export interface Plant {
+  readonly objective: Partial<Objective> | undefined;
+  readonly perS: (seconds: number) => number;
+  /** How long a burst lasts; `level` is -1 while it is alone. */
+  readonly burstUs: (level: number, seconds: number, random: Random) => number;
+  /** Best-effort work is there. */
+  readonly company?: (seconds: number) => boolean;
+}
+
+export interface Moment {
+  readonly seconds: number;
+  readonly level: number;
+  readonly paused: boolean;
+  readonly state: ObjectiveState | undefined;
+  /** Of the bursts that ended here. */
+  readonly bursts: number;
+  readonly above: number;
+}
+
+/** What came of it, look by look. `limitUs`: what counts as above. */
+export function played(
+  plants: readonly Plant[],
+  seconds: number,
+  limitUs: number,
+  seed = 1,
+): readonly Moment[] {
+  const random = seeded(seed);
+  const moments: Moment[] = [];
+  let memory: Memory | undefined;
+  for (let at = 0; at < seconds; at += LOOK_MS / 1000) {
+    const level = memory?.level ?? 0;
+    const paused = memory?.pausedUntilMs !== undefined;
+    let above = 0;
+    let bursts = 0;
+    let company = false;
+    const high = plants.map(({ objective, perS, burstUs, company: there = () => true }, i) => {
+      company ||= there(at) && !paused;
+      const ended = new Uint32Array(bucketCount);
+      const arrived = poisson((perS(at) * LOOK_MS) / 1000, random);
+      for (let n = 0; n < arrived; n++) {
+        const us = burstUs(there(at) && !paused ? level : -1, at, random);
+        const bucket = bucketOf(us * 1000);
+        ended[bucket] = (ended[bucket] ?? 0) + 1;
+        if (us > limitUs) above++;
+      }
+      bursts += arrived;
+      return {
+        id: String(i),
+        name: "high",
+        burstP50Us: 2000,
+        objective: objective && { p99Us: undefined, slowdown: undefined, ...objective },
+        ended: arrived > 0 ? ended : undefined,
+      };
+    });
+    memory = slo.remember?.({ isolated: true, high, nowMs: at * 1000, company }, memory);
+    const state = memory?.clients.get("0")?.state;
+    moments.push({ seconds: at, level, paused, state, bursts, above });
+  }
+  return moments;
+}
+
+export const rulesAt = (memory: Memory | undefined): Rules =>
+  slo.rules({ isolated: true, high: [] }, memory);
+
+export function shareAbove(moments: readonly Moment[]): number {
+  const sum = (of: (moment: Moment) => number) =>
+    moments.reduce((all, moment) => all + of(moment), 0);
+  return (
+    sum(({ above }) => above) /
+    Math.max(
+      1,
+      sum(({ bursts }) => bursts),
+    )
+  );
+}
+
+/** Times it went down. */
+export const falls = (moments: readonly Moment[]): number =>
+  moments.filter(({ level }, i) => level < (moments[i - 1]?.level ?? 0)).length;
+
+function poisson(mean: number, random: Random): number {
+  const end = Math.exp(-mean);
+  let n = 0;
+  for (let p = random(); p > end; p *= random()) n++;
+  return n;
+}
