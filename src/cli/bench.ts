@@ -107,7 +107,8 @@ async function measure(args: Given): Promise<Outcome> {
     });
     const { result, raw } = outcome;
     const out =
-      args.out ?? `${scenario.name}-${result.date.slice(0, 16).replace(/[:T]/g, "")}.json`;
+      args.out ??
+      `${scenario.name}-${result.date.slice(0, 16).replace(":", "").replace("T", "-")}.json`;
     writeGiven(out, `${JSON.stringify(result)}\n`);
     if (args.raw !== undefined) writeGiven(args.raw, `${JSON.stringify(raw)}\n`);
     console.error(`bench: the result is in ${out}`);

@@ -87,7 +87,7 @@ describe("without an agent", () => {
   test("a machine without an NVIDIA driver is told about the software GPU", () => {
     const { status, stderr } = cotenant(["up"], { LD_LIBRARY_PATH: "/nonexistent" });
     expect(stderr).toMatch(
-      /^cotenant: There is no NVIDIA GPU to serve here: .+\. For the software GPU: "cotenant up --gpu soft"\.\n$/,
+      /^cotenant: There is no NVIDIA GPU to serve here: .+\. The software GPU takes its place with --gpu soft\.\n$/,
     );
     expect(status).toBe(1);
   });

@@ -77,7 +77,7 @@ export const noGpu = (why: string) =>
   new UserError(
     "NO_GPU",
     `There is no NVIDIA GPU to serve here: ${why}.`,
-    'For the software GPU: "cotenant up --gpu soft".',
+    "The software GPU takes its place with --gpu soft.",
   );
 
 export const notBuilt = (path: string) =>
