@@ -105,6 +105,27 @@ struct Copy {
     else return whole(arguments...);
   }
 
+  template <class First, class... A>
+  static std::uint64_t bytes(First first, A... rest) noexcept {
+    if constexpr (copy::described<First>()) {
+      return copy::bytes_in(first);
+    } else {
+      const copy::Sizes sizes = copy::sizes_in(first, rest...);
+      constexpr std::uint64_t kUnit = named<E>("D16") ? 2 : named<E>("D32") ? 4 : 1;
+      constexpr bool kRows = named<E>("MemsetD2D");
+      return (kRows ? sizes.last * sizes.before : sizes.last) * kUnit;
+    }
+  }
+
+  template <class First>
+  static bool ends_on_host(First first) noexcept {
+    if constexpr (kToHost) return true;
+    else if constexpr (kFromHost) return false;
+    else if constexpr (copy::described<First>()) return copy::to_host(first);
+    else if constexpr (kLinear && !named<E>("DtoD")) return copy::is_host(first);
+    else return false;
+  }
+
  private:
   template <class To, class From, class... Stream>
   static cu::CUresult pieces(To to, From from, std::size_t bytes, Stream... stream) noexcept {
@@ -139,27 +160,6 @@ struct Copy {
       }
     }
     return submit(handle, kMeaning, Work::kCopy, kTail, submission, forward);
-  }
-
-  template <class First, class... A>
-  static std::uint64_t bytes(First first, A... rest) noexcept {
-    if constexpr (copy::described<First>()) {
-      return copy::bytes_in(first);
-    } else {
-      const copy::Sizes sizes = copy::sizes_in(first, rest...);
-      constexpr std::uint64_t kUnit = named<E>("D16") ? 2 : named<E>("D32") ? 4 : 1;
-      constexpr bool kRows = named<E>("MemsetD2D");
-      return (kRows ? sizes.last * sizes.before : sizes.last) * kUnit;
-    }
-  }
-
-  template <class First>
-  static bool ends_on_host(First first) noexcept {
-    if constexpr (kToHost) return true;
-    else if constexpr (kFromHost) return false;
-    else if constexpr (copy::described<First>()) return copy::to_host(first);
-    else if constexpr (kLinear && !named<E>("DtoD")) return copy::is_host(first);
-    else return false;
   }
 };
 

@@ -1,6 +1,7 @@
 #include "interposer/environment.h"
 
 #include <errno.h>  // program_invocation_short_name
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -23,22 +24,39 @@ std::uint64_t number(const char* name) noexcept {
   return text ? std::strtoull(text, nullptr, 10) : 0;
 }
 
-protocol::Class wanted_class() noexcept {
+bool steps_aside() noexcept {
   const char* off = std::getenv("COTENANT_OFF");
-  if (off && *off && std::strcmp(off, "0") != 0) return protocol::Class::kNone;
+  if (off && *off && std::strcmp(off, "0") != 0) return true;
   for (const char* tool : kTools)
-    if (std::getenv(tool)) return protocol::Class::kNone;
+    if (std::getenv(tool)) return true;
+  return false;
+}
+
+protocol::Class wanted_class() noexcept {
   const char* text = std::getenv("COTENANT_CLASS");
   if (text && std::strcmp(text, "high") == 0) return protocol::Class::kHigh;
   if (text && std::strcmp(text, "best-effort") == 0) return protocol::Class::kBestEffort;
   return protocol::Class::kNone;
 }
 
+// The path as it is meant here and now: the program may go to another directory before it ends.
+template <std::size_t N>
+void wanted_record(char (&into)[N]) noexcept {
+  const char* path = std::getenv("COTENANT_RECORD");
+  char here[N];
+  if (!path || !*path) return;
+  const bool whole = *path == '/' || !getcwd(here, sizeof here);
+  const int length = whole ? std::snprintf(into, N, "%s", path) : std::snprintf(into, N, "%s/%s", here, path);
+  if (length < 0 || static_cast<std::size_t>(length) >= N) into[0] = '\0';
+}
+
 }  // namespace
 
 Environment read_environment() noexcept {
   Environment e{};
-  e.client_class = wanted_class();
+  const bool aside = steps_aside();
+  e.client_class = aside ? protocol::Class::kNone : wanted_class();
+  if (!aside && e.client_class == protocol::Class::kNone) wanted_record(e.record);
   const char* socket = std::getenv("COTENANT_SOCKET");
   const char* name = std::getenv("COTENANT_NAME");
   if (socket) std::snprintf(e.socket, sizeof e.socket, "%s", socket);

@@ -8,6 +8,7 @@
 
 #include "interposer/gpu.h"
 #include "interposer/quota.h"
+#include "interposer/record_tape.h"
 #include "interposer/spin.h"
 
 namespace cotenant {
@@ -33,8 +34,9 @@ Role decide_role() noexcept {
   env = read_environment();
   known = env.client_class == protocol::Class::kHigh         ? Role::kHigh
           : env.client_class == protocol::Class::kBestEffort ? Role::kBestEffort
+          : env.record[0] != '\0'                            ? Role::kRecord
                                                              : Role::kNone;
-  if (known != Role::kNone) pthread_atfork(nullptr, nullptr, in_child);
+  if (known != Role::kNone) pthread_atfork(nullptr, nullptr, known == Role::kRecord ? record::in_child : in_child);
   decided_role.store(known, std::memory_order_release);
   return known;
 }

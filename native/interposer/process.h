@@ -7,7 +7,8 @@
 
 namespace cotenant {
 
-enum class Role : int { kUndecided, kNone, kHigh, kBestEffort };
+// What is nobody's client comes first: the wrappers tell it apart with one comparison.
+enum class Role : int { kUndecided, kNone, kRecord, kHigh, kBestEffort };
 
 extern std::atomic<Role> decided_role;
 [[nodiscard]] Role decide_role() noexcept;

@@ -14,6 +14,7 @@ class Spin {
     for (int tries = 0; taken_.exchange(true, std::memory_order_acquire);)
       if (++tries % 64 == 0) sched_yield();
   }
+  bool try_lock() noexcept { return !taken_.exchange(true, std::memory_order_acquire); }
   void unlock() noexcept { taken_.store(false, std::memory_order_release); }
 
  private:

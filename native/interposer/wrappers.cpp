@@ -3,6 +3,7 @@
 #include "interposer/copies.h"
 #include "interposer/launches.h"
 #include "interposer/memory.h"
+#include "interposer/record.h"
 #include "interposer/waits.h"
 
 namespace cotenant {
@@ -20,7 +21,8 @@ namespace cu {
   extern "C" __attribute__((visibility("default"))) CUresult symbol params {      \
     if (!load_driver(nullptr)) return CUDA_ERROR_NOT_INITIALIZED;                 \
     if (!real().symbol) return CUDA_ERROR_NOT_FOUND;                              \
-    if (role() == Role::kNone) return real().symbol args;                         \
+    if (const Role now = role(); now <= Role::kRecord)                            \
+      return now == Role::kNone ? real().symbol args : Recorded<Entry::symbol>::call args; \
     return Behaviour<Entry::symbol>::call args;                                   \
   }
 #define CALL(symbol, params, args)

@@ -20,6 +20,7 @@ export {
   smsNeeded,
 } from "./occupancy.ts";
 export { importOrion, readOrionFolder } from "./orion.ts";
+export { importRecording } from "./recording.ts";
 export { checkGpu, type Fit, ProfileStore, readProfileFile, type Stored } from "./store.ts";
 export { importTorch } from "./torch.ts";
 export type {

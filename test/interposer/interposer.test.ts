@@ -16,7 +16,7 @@ const env = {
   COTENANT_SOFTGPU: "devices=2",
 };
 
-const programs = ["routing", "high", "announce", "besteffort", "lifecycle", "memory"];
+const programs = ["routing", "high", "announce", "besteffort", "lifecycle", "memory", "record"];
 
 describe.each(programs)("%s", (program) => {
   const path = `${build}/tests/interposer-${program}`;

@@ -1,0 +1,66 @@
+// Where a sequence of steps repeats itself: the requests or iterations of a program that does the same work
+// again and again, with something else before, between and after.
+
+/** The same `length` steps, at each of `starts`. */
+export interface Period {
+  readonly length: number;
+  readonly starts: readonly number[];
+}
+
+const LEAST_TIMES = 3;
+/** What repeats is the program's work only if it is at least this part of it. */
+const LEAST_PART = 1 / 4;
+/** Of the steps that the best period covers: a shorter period that covers nearly as many is meant. */
+const NEARLY = 0.9;
+
+interface Stretch {
+  readonly length: number;
+  readonly begin: number;
+  readonly covers: number;
+}
+
+/**
+ * Steps are equal where their numbers are. For every distance, the longest stretch in which each step equals the
+ * one that far on; of these the shortest distance that covers nearly as much as any. So a layer that repeats
+ * within an iteration is no iteration: three iterations cover more. `may` says what a period must have.
+ */
+export function findPeriod(
+  steps: Int32Array,
+  may: (begin: number, length: number) => boolean = () => true,
+): Period | undefined {
+  const frontier: Stretch[] = [];
+  let most = Math.max(steps.length * LEAST_PART, LEAST_TIMES) - 1;
+  for (let length = 1; length * LEAST_TIMES <= steps.length; length++) {
+    const stretch = longest(steps, length);
+    if (stretch.covers <= most || stretch.covers < length * LEAST_TIMES) continue;
+    if (!may(stretch.begin, length)) continue;
+    most = stretch.covers;
+    frontier.push(stretch);
+  }
+  const found = frontier.find(({ covers }) => covers >= most * NEARLY);
+  return found && { length: found.length, starts: startsFrom(found, found.begin) };
+}
+
+function longest(steps: Int32Array, length: number): Stretch {
+  let [begin, best, from] = [0, 0, 0];
+  for (let i = 0; i + length < steps.length; i++) {
+    if (steps[i] !== steps[i + length]) from = i + 1;
+    else if (i + 1 - from > best) {
+      best = i + 1 - from;
+      begin = from;
+    }
+  }
+  return { length, begin, covers: best === 0 ? 0 : best + length };
+}
+
+const startsFrom = ({ begin, covers, length }: Stretch, first: number): number[] =>
+  Array.from(
+    { length: Math.floor((begin + covers - first) / length) },
+    (_, i) => first + i * length,
+  );
+
+/** The same period begun `by` steps later, once less unless it was not begun later at all. */
+export const later = ({ length, starts }: Period, by: number): Period => ({
+  length,
+  starts: by === 0 ? starts : starts.slice(0, -1).map((start) => start + by),
+});
