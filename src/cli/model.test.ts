@@ -106,7 +106,7 @@ describe("profile", () => {
 
   const importing = ["profile", "import", orion];
   test.each([
-    [["profile", "fly"], '"profile" can\'t do "fly". Known: import, list, show.'],
+    [["profile", "fly"], '"profile" can\'t do "fly". Known: record, import, list, show.'],
     [["profile", "show"], '"profile show" needs a FILE.'],
     [["profile", "list", "a", "b"], '"profile list" does not know what to do with "b".'],
     [["profile", "show", "/nonexistent.json"], "There is no profile /nonexistent.json."],

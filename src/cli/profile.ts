@@ -1,10 +1,11 @@
-// Profiles of jobs: made from what profilers write, listed, shown.
+// Profiles of jobs: made by recording a command or from what profilers write, listed, shown.
 import { basename } from "node:path";
 import { errors, type Micros, UserError, usage } from "#core";
 import {
   checkGpu,
   importNcu,
   importOrion,
+  importRecording,
   importTorch,
   type KernelProfile,
   ProfileStore,
@@ -14,6 +15,7 @@ import {
 import { type Args, choice, command, duration, json, number, text } from "./command.ts";
 import { readGiven, written } from "./files.ts";
 import { micros, percent, table } from "./print.ts";
+import { record } from "./record.ts";
 
 const options = {
   from: choice(
@@ -21,15 +23,16 @@ const options = {
     undefined,
     "import: what wrote the files: Nsight Compute (--csv), PyTorch's profiler, Orion's model_kernels",
   ),
-  name: text("NAME", undefined, "import: of the profile; by default the file's without its ending"),
-  kind: choice(["inference", "training"], undefined, "import: what one file holds; Orion's say it"),
+  name: text("NAME", undefined, "of the profile; by default that of the file, or of the command"),
+  kind: choice(["inference", "training"], undefined, "what is profiled; Orion's files say it"),
+  seconds: number("S", undefined, "record: then the command is told to end (SIGTERM)", { min: 1 }),
   gpu: text("NAME", undefined, "import: the GPU, such as H200, where the file does not say it"),
   solo: duration("TIME", undefined, "import: of a request or iteration alone, without a profiler"),
   iterations: number("N", 1, "import: requests or iterations in a file of Nsight Compute", {
     min: 1,
     whole: true,
   }),
-  out: text("DIR", undefined, "import: the folder of profiles to write to"),
+  out: text("DIR", undefined, "record, import: the folder of profiles to write to"),
   top: number("N", 10, "show: kernels, those that take most time first", { min: 1, whole: true }),
   json,
 };
@@ -38,16 +41,18 @@ type Given = Args<typeof options>;
 
 export const profileCommand = command({
   name: "profile",
-  summary: "profiles of jobs, which the model runs on: import them, list them, show one",
+  summary: "profiles of jobs, which the model runs on: record or import them, list them, show one",
   options,
   positional: {
-    name: "import FILE… | list DIR | show FILE",
-    doc: "import needs --from and --out, and --kind but for Orion's files",
+    name: "record COMMAND… | import FILE… | list DIR | show FILE",
+    doc: "record needs --kind and --out; import --from and --out, and --kind but for Orion's files",
     atLeast: 1,
   },
   async run(args) {
     const [verb = "", ...rest] = args.positional;
     switch (verb) {
+      case "record":
+        return await recordOne(rest, args);
       case "import":
         return importAll(rest, args);
       case "list":
@@ -55,7 +60,7 @@ export const profileCommand = command({
       case "show":
         return show(only(rest, "show", "FILE"), args);
       default:
-        throw usage(`"profile" can't do "${verb}".`, "Known: import, list, show.");
+        throw usage(`"profile" can't do "${verb}".`, "Known: record, import, list, show.");
     }
   },
 });
@@ -64,6 +69,32 @@ function only([first, ...others]: readonly string[], verb: string, wanted: strin
   if (first === undefined) throw errors.missingArgument(`profile ${verb}`, `a ${wanted}`);
   if (others[0] !== undefined) throw errors.strayArgument(`profile ${verb}`, others[0]);
   return first;
+}
+
+/** Of an unmodified program: durations, shapes and the order of its launches; its kernels' classes stay unknown. */
+async function recordOne([program, ...rest]: readonly string[], args: Given): Promise<number> {
+  const { kind, out, solo, gpu } = args;
+  if (program === undefined) throw errors.missingArgument("profile record", "a COMMAND");
+  if (out === undefined) throw errors.missingArgument("profile record", "--out DIR");
+  if (kind === undefined)
+    throw errors.missingArgument("profile record", "--kind inference|training");
+  console.error("profile: recording until the command ends");
+  const content = await record([program, ...rest], args.seconds);
+  const profile = importRecording(content, {
+    name: args.name ?? basename(program),
+    kind,
+    file: `the recording of ${program}`,
+    source: [program, ...rest].join(" "),
+    ...(gpu === undefined ? {} : { gpu }),
+    ...(solo === undefined ? {} : { soloNs: nsOf(solo) }),
+  });
+  const path = written(out, () => new ProfileStore(out).write(profile));
+  console.log(
+    args.json
+      ? JSON.stringify(summaryOf(profile), null, 2)
+      : `${path}: ${summaryText(profile)}\nIts kernels' classes are unknown: Nsight Compute would tell them.`,
+  );
+  return 0;
 }
 
 function importAll(files: readonly string[], args: Given): number {
