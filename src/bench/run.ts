@@ -69,8 +69,8 @@ export class Measurement {
 
   /** Throws JobFailed when the native jobs die before the first round is over. */
   async run(): Promise<Measured> {
-    const { scenario, places } = { scenario: this.#scenario, places: this.#around.places };
-    for (const { place } of scenario.arrangements) await places.open(place);
+    const scenario = this.#scenario;
+    for (const { place } of scenario.arrangements) await this.#around.places.open(place);
     const planned = waves(scenario, always, this.#around.memory) ?? [];
     let cutShort: string | undefined;
     try {
