@@ -1,8 +1,6 @@
 #include "interposer/keeper.h"
 
 #include <linux/futex.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,6 +10,7 @@
 
 #include "interposer/clock.h"
 #include "interposer/gpu.h"
+#include "interposer/helper_thread.h"
 #include "interposer/leaving.h"
 
 namespace cotenant {
@@ -79,19 +78,7 @@ void* run(void*) {
 
 void start_keeper() noexcept {
   if (started.exchange(true)) return;
-  pthread_attr_t attributes;
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, 128 << 10);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the application's signals are its own threads' affair
-  pthread_t thread;
-  const bool running = pthread_create(&thread, &attributes, run, nullptr) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&attributes);
-  if (running) watch_for_leaving();
+  if (start_helper_thread(run)) watch_for_leaving();
   else started.store(false);
 }
 

@@ -1,7 +1,6 @@
 // The recording as a file: one JSON document, written whole under another name and renamed.
 #include <errno.h>  // also program_invocation_short_name
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <cstring>
 
 #include "interposer/clock.h"
+#include "interposer/helper_thread.h"
 #include "interposer/leaving.h"
 #include "interposer/process.h"
 #include "interposer/record_tape.h"
@@ -195,19 +195,7 @@ void* watch(void*) {
 void expect_end() noexcept {
   if (watching.exchange(true)) return;
   std::atexit(at_exit);
-  pthread_attr_t attributes;
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, 128 << 10);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the application's signals are its own threads' affair
-  pthread_t thread;
-  const bool running = pthread_create(&thread, &attributes, watch, nullptr) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&attributes);
-  if (running) watch_for_leaving();
+  if (start_helper_thread(watch)) watch_for_leaving();
 }
 
 void forget_end() noexcept {
