@@ -1,7 +1,6 @@
 // Who plays in which arrangement. A process is named after its job and the place it lives in, so
 // arrangements that agree about a process share it, and it is started once.
-import type { Arrangement } from "./arrangements.ts";
-import { placeKey } from "./arrangements.ts";
+import { type Arrangement, placeKey } from "./arrangements.ts";
 import type { Job, Scenario } from "./scenario.ts";
 
 interface Role {
@@ -22,7 +21,6 @@ export interface ProcessPlan {
   readonly high: Job | undefined;
   readonly bestEffort: Job | undefined;
   readonly arrangement: Arrangement;
-  readonly memory: number;
 }
 
 const plain = (text: string) => text.replace(/[^A-Za-z0-9]+/g, "-").replace(/-$/, "");
@@ -57,40 +55,30 @@ export function rolesIn(arrangement: Arrangement, scenario: Scenario): Roles {
 
 export function processesOf(arrangement: Arrangement, scenario: Scenario): ProcessPlan[] {
   const { high, bestEffort } = rolesIn(arrangement, scenario);
-  if (arrangement.place.kind === "streams") {
-    const [training] = scenario.bestEffort;
+  if (arrangement.place.kind === "streams")
     return [
       {
         name: "streams",
         high: scenario.high,
-        bestEffort: training,
+        bestEffort: scenario.bestEffort[0],
         arrangement,
-        memory: scenario.high.memory + (training?.memory ?? 0),
       },
     ];
-  }
-  const plans: ProcessPlan[] = [];
-  if (high)
-    plans.push({
-      name: high.process,
-      high: scenario.high,
-      bestEffort: undefined,
+  return [
+    ...(high
+      ? [{ name: high.process, high: scenario.high, bestEffort: undefined, arrangement }]
+      : []),
+    ...bestEffort.map(({ process }, i) => ({
+      name: process,
+      high: undefined,
+      bestEffort: scenario.bestEffort[i],
       arrangement,
-      memory: scenario.high.memory,
-    });
-  bestEffort.forEach(({ process }, i) => {
-    const job = scenario.bestEffort[i];
-    if (job)
-      plans.push({
-        name: process,
-        high: undefined,
-        bestEffort: job,
-        arrangement,
-        memory: job.memory,
-      });
-  });
-  return plans;
+    })),
+  ];
 }
+
+const memoryOf = ({ high, bestEffort }: ProcessPlan): number =>
+  (high?.memory ?? 0) + (bestEffort?.memory ?? 0);
 
 /**
  * Arrangements in waves, so that the processes of one fit into GPU memory side by side: those of `always`
@@ -103,7 +91,7 @@ export function waves(
 ): Arrangement[][] | undefined {
   const demand = (arrangements: readonly Arrangement[]) => {
     const processes = arrangements.flatMap((one) => processesOf(one, scenario));
-    const distinct = new Map(processes.map((one) => [one.name, one.memory]));
+    const distinct = new Map(processes.map((one) => [one.name, memoryOf(one)]));
     return [...distinct.values()].reduce((sum, bytes) => sum + bytes, 0);
   };
   const found: Arrangement[][] = [];

@@ -6,11 +6,9 @@ import { mean } from "./stats.ts";
 
 const READ_EVERY_MS = 100;
 
-export type GpuSeen = GpuFigures;
-
 export interface GpuWatch {
   /** Undefined where there is nothing to be read, as on the software GPU. */
-  begin(): { end(): GpuSeen } | undefined;
+  begin(): { end(): GpuFigures } | undefined;
 }
 
 export const noGpuWatch: GpuWatch = { begin: () => undefined };

@@ -7,16 +7,8 @@ const LOOK_EVERY_MS = 5;
 const LEAVES_WITHIN_MS = 15_000;
 const LAST_WORDS = 1500;
 
-/** A job that ended, or did not answer. The message holds its last lines. */
-export class JobFailed extends Error {
-  /** The process that failed. */
-  readonly job: string;
-
-  constructor(job: string, message: string) {
-    super(message);
-    this.job = job;
-  }
-}
+/** A job that ended, or did not answer. The message names it and holds its last lines. */
+export class JobFailed extends Error {}
 
 export class JobProcess {
   readonly name: string;
@@ -50,15 +42,10 @@ export class JobProcess {
     for (;;) {
       const found = look();
       if (found !== undefined) return found;
-      this.check();
+      if (this.#ended !== undefined) throw this.#failure(this.#ended);
       if (performance.now() > end) throw this.#failure(`was not ${what} within ${seconds} s`);
       await pause(LOOK_EVERY_MS);
     }
-  }
-
-  /** Throws JobFailed when it has ended. */
-  check(): void {
-    if (this.#ended !== undefined) throw this.#failure(this.#ended);
   }
 
   /** Waits for it to leave, having been told to; then makes it. */
@@ -81,6 +68,6 @@ export class JobProcess {
 
   #failure(what: string): JobFailed {
     const said = readFileSync(this.#log, "utf8").trim().slice(-LAST_WORDS);
-    return new JobFailed(this.name, `${this.name} ${what}; it last said:\n${said || "(nothing)"}`);
+    return new JobFailed(`${this.name} ${what}; it last said:\n${said || "(nothing)"}`);
   }
 }

@@ -197,7 +197,7 @@ export class Measurement {
     if (file !== undefined) writeFileSync(file, arrivals ?? "");
     const seen = new Map<string, Window>();
     for (const arrangement of round % 2 === 0 ? arrangements : [...arrangements].reverse()) {
-      if (this.#around.stop.aborted) throw new JobFailed("bench", "stopped");
+      if (this.#around.stop.aborted) throw new JobFailed("stopped");
       if (this.#failures.has(arrangement.name)) continue;
       const own = arrangement.high ? seconds : Math.min(seconds, ALONE_S);
       try {

@@ -3,8 +3,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Part } from "#load";
 import type { Answer, Control } from "./control.ts";
-import type { GpuSeen, GpuWatch } from "./gpu-watch.ts";
+import type { GpuWatch } from "./gpu-watch.ts";
 import type { JobProcess } from "./process.ts";
+import type { GpuFigures } from "./result.ts";
 
 /** A job's part in windows: its process, and the name the process answers to for it. */
 export interface Member {
@@ -40,7 +41,7 @@ export interface Window {
   readonly requests: readonly Request[];
   /** When iterations were done, by best-effort job. */
   readonly doneNs: readonly (readonly number[])[];
-  readonly gpu: GpuSeen | undefined;
+  readonly gpu: GpuFigures | undefined;
 }
 
 /** Best-effort work is in full swing when requests begin. */

@@ -1,4 +1,4 @@
-// The policy against a modelled GPU (plant.ts): an hour of it takes less than a second.
+// The policy against a made-up plant (plant.ts): an hour of it takes less than a second.
 import { describe, expect, test } from "vitest";
 import { whenActive } from "#protocol";
 import { falls, type Moment, type Plant, played, rulesAt, shareAbove } from "./plant.ts";
