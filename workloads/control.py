@@ -14,7 +14,9 @@ import os
 import time
 from dataclasses import dataclass
 
-POLL_SECONDS = 0.002
+# Of one that has nothing to do: phases are announced half a second ahead, and a dozen jobs that look often
+# take a service's CPU from it.
+POLL_SECONDS = 0.02
 # So long the file may be half written or gone. Then the harness is broken or no longer there, and a job
 # that went on would hold the GPU for nobody.
 DISORDER_SECONDS = 0.5

@@ -51,10 +51,19 @@ test("waves keep what lives side by side within the memory", () => {
   ]);
   // 31 GiB the native pair, 31 the pair of floor and strict, 31 MPS, 30 more MPS with priority.
   expect(names(scenario, 100)).toEqual([
-    ["floor", "time-slicing", "mps"],
-    ["mps-priority", "strict-isolated"],
+    ["floor", "time-slicing", "mps", "strict-isolated"],
+    ["mps-priority"],
   ]);
   expect(names(scenario, 60)).toBeUndefined();
+});
+
+test("what adds no process to a wave joins it, however late it is named", () => {
+  const late = ["solo@mps", "alone@mps", "alone@strict-isolated"];
+  const scenario = scenarioOf("strict-isolated", "mps", "strict-mps", "off-isolated", ...late);
+  expect(names(scenario, 100)).toEqual([
+    ["strict-isolated", "mps", ...late],
+    ["strict-mps", "off-isolated"],
+  ]);
 });
 
 test("with nothing to compare there is one wave", () => {

@@ -94,16 +94,15 @@ export function waves(
     const distinct = new Map(processes.map((one) => [one.name, memoryOf(one)]));
     return [...distinct.values()].reduce((sum, bytes) => sum + bytes, 0);
   };
+  const fits = (wave: readonly Arrangement[]) => demand([...always, ...wave]) <= memory;
+  if (!fits([])) return undefined;
   const found: Arrangement[][] = [];
-  let wave: Arrangement[] = [];
   for (const one of scenario.arrangements.filter((candidate) => !always.includes(candidate))) {
-    if (demand([...always, one]) > memory) return undefined;
-    if (wave.length > 0 && demand([...always, ...wave, one]) > memory) {
-      found.push(wave);
-      wave = [];
-    }
-    wave.push(one);
+    if (!fits([one])) return undefined;
+    // The first with room, not only the last: one whose processes a wave has anyway costs it nothing.
+    const wave = found.find((candidate) => fits([...candidate, one]));
+    if (wave) wave.push(one);
+    else found.push([one]);
   }
-  if (demand(always) > memory) return undefined;
-  return wave.length > 0 || found.length === 0 ? [...found, wave] : found;
+  return found.length > 0 ? found : [[]];
 }

@@ -1,6 +1,6 @@
 // The harness's end of the control files: how jobs that are kept alive are told what to do next, and
 // how they answer. `workloads/README.md` describes the files; times are CLOCK_MONOTONIC in ns.
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import type { Phase } from "#load";
 
 export interface Answer {
@@ -34,6 +34,11 @@ export class Control {
   /** What a job said when it was ready; undefined as long as it is not. */
   readiness(job: string): Readonly<Record<string, unknown>> | undefined {
     return this.#read(`${job}.ready`) as Readonly<Record<string, unknown>> | undefined;
+  }
+
+  /** One of that name, in an earlier wave, may have been ready. */
+  forget(jobs: readonly string[]): void {
+    for (const job of jobs) rmSync(`${this.directory}/${job}.ready`, { force: true });
   }
 
   answer(job: string, id: number): Answer | undefined {

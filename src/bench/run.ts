@@ -80,7 +80,7 @@ export class Measurement {
           `${title}starting ${[...always, ...wave].map(({ name }) => name).join(", ")}`,
         );
         await this.#wave(wave, title);
-        await this.#leave(planned.slice(index + 1).flat());
+        await this.#leave(planned[index + 1] ?? []);
       }
     } catch (fault) {
       // Without the native jobs there is nothing to compare with; what was measured before stands.
@@ -145,10 +145,13 @@ export class Measurement {
     const place = await places.open(plan.arrangement.place);
     const kind = plan.high ? "high" : "best-effort";
     const line = [...place.prefix(kind, plan.name), ...command(plan), "--control", directory];
-    const names =
-      plan.high && plan.bestEffort
-        ? ["--high-name", "high-streams", "--best-effort-name", "be1-streams"]
-        : ["--name", plan.name];
+    const { high, bestEffort } = rolesIn(plan.arrangement, this.#scenario);
+    const streams = plan.high !== undefined && plan.bestEffort !== undefined;
+    const jobs = streams ? [high, ...bestEffort].flatMap((one) => one?.name ?? []) : [plan.name];
+    this.#control.forget(jobs);
+    const names = streams
+      ? ["--high-name", jobs[0] ?? "", "--best-effort-name", jobs[1] ?? ""]
+      : ["--name", plan.name];
     const env = places.environment(place, plan.high ? {} : plan.arrangement.bestEffortEnv);
     return new JobProcess(plan.name, [...line, ...names], env, directory);
   }
@@ -243,10 +246,10 @@ export class Measurement {
     this.#control.idle();
   }
 
-  /** Ends the processes that no later wave needs. */
-  async #leave(later: readonly Arrangement[]): Promise<void> {
+  /** Ends the processes that the next wave does not need: its memory is counted without them. */
+  async #leave(next: readonly Arrangement[]): Promise<void> {
     const needed = new Set(
-      [...always, ...later].flatMap((one) =>
+      [...always, ...next].flatMap((one) =>
         processesOf(one, this.#scenario).map(({ name }) => name),
       ),
     );

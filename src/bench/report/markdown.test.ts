@@ -91,3 +91,8 @@ test("no name can break out of its cell", () => {
   );
   expect(escapeMarkdown("a|b\n<i> [x](y)")).toBe("a\\|b \\<i\\> [x]\\(y)");
 });
+
+test("what taking turns could give says nothing where nobody takes turns", () => {
+  const lines = markdownTable([result([solo(), alone(), cell("off-mps", 1, 0.9)])]).split("\n");
+  expect(lines.find((line) => line.startsWith("| off-mps"))).toContain("| 90 % |  | 62 % |");
+});

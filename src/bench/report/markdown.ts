@@ -121,9 +121,9 @@ const columnsOf = (pair: Pair): readonly Column[] => [
   { title: "runs", words: true, cell: runsText },
 ];
 
-/** Side by side, a request that takes longer only seems to leave less to be had. */
+/** Side by side, a request that takes longer only seems to leave less to be had; `off` holds nothing back. */
 const takesTurns = ({ arrangement }: Row): boolean =>
-  isOurs(arrangement) || arrangement.startsWith("floor");
+  (isOurs(arrangement) && !arrangement.startsWith("off-")) || arrangement.startsWith("floor");
 
 /** Where the high job completes less than alone, latencies say too little. */
 const fallsBehind = ({ arrivals, rows }: Pair): boolean =>
