@@ -52,6 +52,9 @@ export const strayArgument = (command: string, text: string) =>
 export const unknownPolicy = (name: string, known: readonly string[]) =>
   usage(`No policy is called "${name}".`, `Known: ${known.join(", ")}.`);
 
+export const modelledPolicy = (name: string, reason: string) =>
+  usage(`${name} runs on the modelled GPU only: ${reason}`, "cotenant model --help says how.");
+
 export const unknownRule = (name: string, known: readonly string[]) =>
   usage(`No rule is called "${name}".`, `Known: ${known.join(", ")}.`);
 
@@ -97,6 +100,20 @@ export const pathTooLong = (path: string) =>
     "PATH_TOO_LONG",
     `The socket path ${path} is longer than the 107 bytes a Unix socket may have.`,
     "Set COTENANT_DIR to a shorter directory.",
+  );
+
+export const noSuchProfile = (name: string, folder: string, known: readonly string[]) =>
+  new UserError(
+    "NO_PROFILE",
+    `There is no profile file ${name}, and no profile of that name in ${folder}.`,
+    known.length > 0 ? `Known: ${known.join(", ")}.` : 'Make one: "cotenant profile -- COMMAND".',
+  );
+
+export const profileOfAnotherGpu = (why: string) =>
+  new UserError(
+    "OTHER_GPU",
+    `${why} Durations and SM needs of another GPU would be wrong here.`,
+    'Measure it here: "cotenant profile -- COMMAND".',
   );
 
 export const loadFailed = (name: string, why: string) =>

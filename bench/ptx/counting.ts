@@ -1,0 +1,33 @@
+// How many kernels have which variant, and why the others have none.
+import { legality, parse, reasonCodes } from "#ptx";
+import { corpora } from "../../src/ptx/ptxas.ts";
+
+export function count() {
+  const reports = corpora().flatMap(({ corpus, text }) =>
+    legality(parse(text)).map((report) => ({ corpus, ...report })),
+  );
+  const names = [...new Set(reports.map(({ corpus }) => corpus))];
+  const counted = names.map((corpus) => {
+    const own = reports.filter((one) => one.corpus === corpus);
+    const preemptible = own.filter((one) => one.preempt.legal);
+    return {
+      corpus,
+      kernels: own.length,
+      "slice legal": own.filter((one) => one.slice.legal).length,
+      "preempt legal": preemptible.length,
+      "of these unified": preemptible.filter((one) => one.preempt.unified).length,
+      "only whole warps": preemptible.filter((one) => one.preempt.wholeWarps).length,
+    };
+  });
+  const against = (which: "slice" | "preempt", code: string) =>
+    reports.filter((one) => one[which].reasons.some((reason) => reason.code === code)).length;
+  const reasons = Object.entries(reasonCodes)
+    .map(([code, meaning]) => ({
+      reason: code,
+      slice: against("slice", code),
+      preempt: against("preempt", code),
+      meaning,
+    }))
+    .filter(({ slice, preempt }) => slice + preempt > 0);
+  return { corpora: counted, reasons };
+}

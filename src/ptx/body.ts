@@ -1,0 +1,171 @@
+// The statements of a function's body.
+import {
+  type Cursor,
+  code,
+  dotWord,
+  expect,
+  fail,
+  isDigit,
+  name,
+  number,
+  peek,
+  skip,
+  skipBalanced,
+  skipOperation,
+  startsName,
+} from "./cursor.ts";
+import { spaces, variable } from "./declarations.ts";
+import { operands } from "./operands.ts";
+import {
+  type Instruction,
+  operation,
+  type Predicate,
+  type Statement,
+  type Verbatim,
+} from "./syntax.ts";
+
+/** nvcc nests calls one deep and inline assembly as deep as its author did. */
+const DEEPEST = 200;
+
+/** Statements up to the brace that closes the body; the cursor stands behind the opening one. */
+export function body(cursor: Cursor, depth = 0): readonly Statement[] {
+  const from = cursor.at - 1;
+  if (depth > DEEPEST) fail(cursor, "braces are nested too deep", from);
+  const all: Statement[] = [];
+  for (;;) {
+    const c = skip(cursor);
+    const at = cursor.at;
+    if (startsName(c)) all.push(labelOrInstruction(cursor, at));
+    else if (c === code.at) all.push(predicated(cursor, at));
+    else if (c === code.dot) all.push(directive(cursor, at));
+    else if (c === code.openBrace) {
+      cursor.at += 1;
+      const inner = body(cursor, depth + 1);
+      all.push({ kind: "block", at, end: cursor.at, body: inner });
+    } else if (c === code.closeBrace) {
+      cursor.at += 1;
+      return all;
+    } else if (c === code.semicolon) cursor.at += 1;
+    else if (Number.isNaN(c)) fail(cursor, 'the "}" is missing of the body that begins', from);
+    else fail(cursor, "no statement begins so,");
+  }
+}
+
+function labelOrInstruction(cursor: Cursor, at: number): Statement {
+  const { text } = cursor;
+  const first = name(cursor);
+  const c = peek(cursor);
+  if (c !== code.dot) {
+    const after = skip(cursor);
+    if (after === code.colon && text.charCodeAt(cursor.at + 1) !== code.colon) {
+      cursor.at += 1;
+      return { kind: "label", at, end: cursor.at, name: first };
+    }
+  }
+  return instruction(cursor, at, undefined, at, first);
+}
+
+function predicated(cursor: Cursor, at: number): Statement {
+  cursor.at += 1;
+  let c = skip(cursor);
+  if (c === code.at) return line(cursor, at);
+  const negated = c === code.bang;
+  if (negated) {
+    cursor.at += 1;
+    c = skip(cursor);
+  }
+  const predicate: Predicate = { register: name(cursor), negated };
+  c = skip(cursor);
+  const from = cursor.at;
+  return instruction(cursor, at, predicate, from, name(cursor));
+}
+
+/** The cursor stands behind the operation's first word. */
+function instruction(
+  cursor: Cursor,
+  at: number,
+  predicate: Predicate | undefined,
+  from: number,
+  first: string,
+): Instruction {
+  let text = first;
+  if (peek(cursor) === code.dot && cursor.at === from + first.length) {
+    skipOperation(cursor);
+    text = cursor.text.slice(from, cursor.at);
+  }
+  // `mov .u32` is one operation too.
+  while (skip(cursor) === code.dot) text += dotWord(cursor);
+  const done = operation(text);
+  const given = operands(cursor);
+  return { kind: "instruction", at, end: cursor.at, predicate, operation: done, operands: given };
+}
+
+function directive(cursor: Cursor, at: number): Statement {
+  const word = dotWord(cursor);
+  if (spaces.has(word)) return variable(cursor, at, "", word, false);
+  if (word === ".loc") location(cursor);
+  else if (word === ".section") section(cursor);
+  else {
+    skipBalanced(cursor, (c) => c === code.semicolon);
+    expect(cursor, code.semicolon);
+  }
+  return piece(cursor, at, word);
+}
+
+const piece = (cursor: Cursor, at: number, word: string): Verbatim => ({
+  kind: "verbatim",
+  at,
+  end: cursor.at,
+  word,
+  text: cursor.text.slice(at, cursor.at),
+});
+
+/** `@@DWARF ...`, as old compilers wrote it, up to the end of the line. */
+export function line(cursor: Cursor, at: number): Verbatim {
+  const end = cursor.text.indexOf("\n", at);
+  cursor.at = end < 0 ? cursor.text.length : end;
+  return piece(cursor, at, "@@");
+}
+
+/**
+ * `.loc file line column`, then `, function_name LABEL+4, inlined_at file line column`. It has no
+ * terminator, so its grammar says where it ends: no instruction may hide in it.
+ */
+function location(cursor: Cursor): void {
+  let end = cursor.at;
+  for (;;) {
+    let c = skip(cursor);
+    if (c === code.comma) {
+      cursor.at += 1;
+      c = skip(cursor);
+      name(cursor);
+      end = cursor.at;
+      c = skip(cursor);
+      if (startsName(c)) {
+        name(cursor);
+        end = cursor.at;
+        c = skip(cursor);
+      }
+      if (c === code.plus) {
+        cursor.at += 1;
+        skip(cursor);
+        number(cursor);
+        end = cursor.at;
+      }
+    } else if (isDigit(c)) {
+      number(cursor);
+      end = cursor.at;
+    } else {
+      cursor.at = end;
+      return;
+    }
+  }
+}
+
+/** `.section .debug_info { ... }`, the cursor behind the word. */
+export function section(cursor: Cursor): void {
+  skipBalanced(cursor, (c) => c === code.openBrace || c === code.semicolon);
+  expect(cursor, code.openBrace);
+  skipBalanced(cursor, (c) => c === code.closeBrace);
+  expect(cursor, code.closeBrace);
+}

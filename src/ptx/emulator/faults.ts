@@ -1,0 +1,70 @@
+// What the emulator says. `Fault` is what goes wrong inside an instruction; the warp that ran it adds the
+// place and turns it into a sentence for people.
+import { UserError } from "#core";
+
+/** Thrown inside an instruction; `lane` is undefined where it speaks for the whole warp. */
+export class Fault extends Error {
+  readonly code: string;
+  readonly lane: number | undefined;
+
+  constructor(code: string, message: string, lane?: number) {
+    super(message);
+    this.code = code;
+    this.lane = lane;
+  }
+}
+
+export const outOfBounds = (what: string, address: string, size: number, lane: number) =>
+  new Fault("PTX_OUT_OF_BOUNDS", `${what} of ${size} bytes at ${address} is out of bounds`, lane);
+
+export const misaligned = (what: string, address: string, size: number, lane: number) =>
+  new Fault(
+    "PTX_MISALIGNED",
+    `${what} of ${size} bytes at ${address} is not aligned to ${size}`,
+    lane,
+  );
+
+export const trapped = (lane: number) => new Fault("PTX_TRAP", "trap", lane);
+
+/** Where an instruction stands: `line` counts from 1. */
+export interface Place {
+  readonly func: string;
+  readonly line: number;
+  readonly text: string;
+}
+
+export const placed = (fault: Fault, place: Place, thread: string) =>
+  new UserError(
+    fault.code,
+    `${place.func}, line ${place.line}: ${fault.message} (${thread}): ${place.text}`,
+  );
+
+/** The instruction is valid PTX, perhaps; the emulator has no meaning for it. */
+export const notEmulated = (place: Place, why: string) =>
+  new UserError(
+    "PTX_NOT_EMULATED",
+    `${place.func}, line ${place.line}: not emulated: ${place.text} (${why})`,
+  );
+
+export const noKernel = (name: string, known: readonly string[]) =>
+  new UserError(
+    "PTX_NO_KERNEL",
+    `The module has no kernel "${name}".`,
+    `It has: ${known.join(", ")}.`,
+  );
+
+export const badLaunch = (kernel: string, why: string) =>
+  new UserError("PTX_BAD_LAUNCH", `${kernel} can't be launched: ${why}.`);
+
+export const deadlock = (kernel: string, waiting: readonly string[]) =>
+  new UserError(
+    "PTX_DEADLOCK",
+    `${kernel} hangs: every thread that is left waits. ${waiting.join("; ")}.`,
+  );
+
+export const tooLong = (kernel: string, limit: number, where: string) =>
+  new UserError(
+    "PTX_TOO_LONG",
+    `${kernel} still runs after ${limit} instructions, last at ${where}.`,
+    "A loop that waits for something that never comes, or a larger limit is needed.",
+  );

@@ -1,0 +1,34 @@
+// From an operation to its meaning: which family knows it.
+import { atomics } from "./atomics.ts";
+import { barriers } from "./barriers.ts";
+import { bitwise } from "./bitwise.ts";
+import { comparisons } from "./compare.ts";
+import { control } from "./control.ts";
+import { conversions } from "./convert.ts";
+import { computesFloats, floats } from "./floats.ts";
+import { integers } from "./integers.ts";
+import { lanesTogether } from "./lanes.ts";
+import { matrices } from "./matrices.ts";
+import { moves } from "./moves.ts";
+import type { Compile, Meaning, Site } from "./site.ts";
+import { textures } from "./textures.ts";
+
+const families: Readonly<Record<string, Compile>> = {
+  ...moves,
+  ...bitwise,
+  ...comparisons,
+  ...conversions,
+  ...atomics,
+  ...lanesTogether,
+  ...barriers,
+  ...matrices,
+  ...textures,
+  ...control,
+};
+
+export function meaningOf(site: Site): Meaning {
+  const { opcode } = site.instruction.operation;
+  const arithmetic = computesFloats(site) ? floats : integers;
+  const compile = families[opcode] ?? arithmetic[opcode];
+  return compile === undefined ? site.fail("this instruction") : compile(site);
+}

@@ -1,0 +1,13 @@
+export { type Argument, DeviceMemory, type Extent, launch } from "./emulator/index.ts";
+export { PtxError } from "./faults.ts";
+export { type KernelReport, legality, type Preemptible, type Verdict } from "./legality.ts";
+export { parse } from "./parse.ts";
+export { appended } from "./passes/appended.ts";
+export { preempt } from "./passes/preempt.ts";
+export { slice } from "./passes/slice.ts";
+export { unifySync } from "./passes/unify-sync.ts";
+export { print, printPlain } from "./print.ts";
+export { type Reason, reasonCodes } from "./reasons.ts";
+export type * from "./syntax.ts";
+export { targetOf } from "./target.ts";
+export { type Problem, verify } from "./verify.ts";

@@ -1,0 +1,180 @@
+// Which variants of a kernel are legal, and why others are not. Refuse rather than risk: what can't be shown to
+// be right is refused, with the line that stands in the way.
+
+import { placeOf } from "./faults.ts";
+import { fixedShared, forbidden, forbiddenWhenPersistent } from "./forbidden.ts";
+import { type Ending, outstanding } from "./outstanding.ts";
+import { type Barriers, barriers } from "./parting.ts";
+import { type Appended, appended, isVariant } from "./passes/appended.ts";
+import { BLOCK_BYTES, blockNumbersIn } from "./passes/block-number.ts";
+import { instructionsOf, type Reach, reach } from "./reach.ts";
+import { collect, type Reason, type Refuse } from "./reasons.ts";
+import { parameterBytes, sharedRoom } from "./room.ts";
+import { moduleScope } from "./scopes.ts";
+import type { Func, Module } from "./syntax.ts";
+import { type Target, targetOf } from "./target.ts";
+import { uniformity } from "./uniformity.ts";
+import { waits } from "./waits.ts";
+
+export interface Verdict {
+  readonly legal: boolean;
+  /** Why not; empty for a legal one. */
+  readonly reasons: readonly Reason[];
+  /** Static shared memory that the variant takes in addition. */
+  readonly sharedBytes: number;
+}
+
+export interface Preemptible extends Verdict {
+  /**
+   * The variant is right only for blocks whose x size is a multiple of 32: what was shown of warps rests on a
+   * warp being 32 neighbours in x. The launcher must look.
+   */
+  readonly wholeWarps: boolean;
+  /** Its barriers are unified, because threads may leave before others have come to one. */
+  readonly unified: boolean;
+}
+
+export interface KernelReport {
+  readonly kernel: string;
+  readonly line: number;
+  readonly slice: Verdict;
+  readonly preempt: Preemptible;
+}
+
+/** A report for each kernel that has a body, in the order of the file. */
+export function legality(module: Module): readonly KernelReport[] {
+  return kernels(module).map((kernel) => {
+    const { line } = placeOf(module.source, kernel.at);
+    const { verdict } = preemptPlan(kernel, module);
+    return {
+      kernel: kernel.name,
+      line,
+      slice: slicePlan(kernel, module).verdict,
+      preempt: verdict,
+    };
+  });
+}
+
+/** Kernels with a body that are no variants. */
+export const kernels = (module: Module): readonly Func[] =>
+  module.items.filter(
+    (one): one is Func =>
+      one.kind === "function" && one.entry && one.body !== undefined && !isVariant(one.name),
+  );
+
+export interface SlicePlan {
+  readonly verdict: Verdict;
+  readonly reached: Reach;
+}
+
+export function slicePlan(kernel: Func, module: Module): SlicePlan {
+  const reached = reach(kernel, module);
+  const { refuse, reasons } = collect(module);
+  everyVariant(kernel, reached, module, appended.slice, refuse);
+  // Device functions find the block's number in shared memory.
+  const [, ...others] = reached.functions;
+  const sharedBytes = others.some((one) => blockNumbersIn(one).size > 0)
+    ? roomForWords(kernel, reached, module, refuse)
+    : 0;
+  return { verdict: { legal: reasons.length === 0, reasons, sharedBytes }, reached };
+}
+
+export interface PreemptPlan {
+  readonly verdict: Preemptible;
+  readonly reached: Reach;
+  readonly barriers: Barriers;
+  readonly ending: Ending;
+}
+
+/** `variant` is what will be added: unified kernels answer to the same reasons, under their own name. */
+export function preemptPlan(
+  kernel: Func,
+  module: Module,
+  variant: Appended = appended.preempt,
+): PreemptPlan {
+  const reached = reach(kernel, module);
+  const { refuse, reasons } = collect(module);
+  everyVariant(kernel, reached, module, variant, refuse);
+  const target = targetOf(module);
+  // ld.relaxed, barrier.sync for parted warps, nanosleep.
+  if (target.sm < 70 || target.version < 603)
+    refuse("old-target", kernel, `${target.name} is older than sm_70 or PTX 6.3`);
+  forbiddenWhenPersistent(reached, refuse);
+  const sharedBytes = roomForWords(kernel, reached, module, refuse);
+  const { flow, wholeWarps, used } = parting(kernel, reached, module, reasons);
+  const ending = outstanding(flow, refuse);
+  for (const i of flow.lost) {
+    const one = flow.instructions[i];
+    if (one !== undefined) refuse("not-understood", one, "where this branch goes is not known");
+  }
+  const legal = reasons.length === 0;
+  const verdict = { legal, reasons, wholeWarps, unified: used.unify, sharedBytes };
+  return { verdict, reached, barriers: used, ending };
+}
+
+function everyVariant(
+  kernel: Func,
+  reached: Reach,
+  module: Module,
+  { bytes, suffix }: Appended,
+  refuse: Refuse,
+): void {
+  forbidden(kernel, reached, refuse);
+  waits(reached, refuse);
+  const room = parameterRoom(targetOf(module));
+  if (!(parameterBytes(kernel.params) + 8 + bytes <= room))
+    refuse("parameter-space", kernel, `its parameters leave less than ${bytes} of ${room} bytes`);
+  const scope = moduleScope(module);
+  for (const { name } of reached.functions)
+    if (scope.functions.has(name + suffix))
+      refuse("name-taken", kernel, `there is a ${name + suffix} already`);
+}
+
+/** What threads that part mean for the variant, first without and then with blocks of whole warps. */
+function parting(kernel: Func, reached: Reach, module: Module, reasons: Reason[]) {
+  const given = kernel.directives.find(({ name }) => name === ".reqntid");
+  const known = given !== undefined && Number.parseInt(given.text, 10) % 32 === 0;
+  const first = collect(module);
+  const found = uniformity(kernel, known);
+  const used = barriers(reached, found, first.refuse);
+  const better = collect(module);
+  if (!known && first.reasons.some(({ code }) => code === "parked-lanes")) {
+    const narrower = uniformity(kernel, true);
+    const then = barriers(reached, narrower, better.refuse);
+    if (better.reasons.length < first.reasons.length) {
+      reasons.push(...better.reasons);
+      return { flow: found.flow, wholeWarps: true, used: then };
+    }
+  }
+  reasons.push(...first.reasons);
+  return { flow: found.flow, wholeWarps: false, used };
+}
+
+/** PTX ISA 9.0, 5.1.6.1: 4,096 bytes, and 32,764 since 8.1 on sm_70. */
+const parameterRoom = ({ sm, version }: Target) => (sm >= 70 && version >= 801 ? 32_764 : 4_096);
+
+/** PTX ISA: a module with more static shared memory does not load. */
+const STATIC_SHARED = 49_152;
+/** wgmma and bulk copies want tiles at multiples of this; behind our words the dynamic memory must be there too. */
+const TILE_ALIGNMENT = 1024;
+
+/** Bytes of static shared memory for the block's number; what was there moves. */
+function roomForWords(kernel: Func, reached: Reach, module: Module, refuse: Refuse): number {
+  fixedShared(reached, refuse);
+  const { bytes, dynamic } = sharedRoom(reached, module);
+  const tiles = reached.functions.some(wantsTiles);
+  const more = dynamic !== undefined && tiles ? TILE_ALIGNMENT : BLOCK_BYTES;
+  if (!(bytes + more <= STATIC_SHARED))
+    refuse(
+      "shared-memory",
+      kernel,
+      `${bytes} bytes of static shared memory leave no ${more} of ${STATIC_SHARED}`,
+    );
+  return more;
+}
+
+/** Does it use tiles of shared memory whose place is swizzled into their layout? */
+const wantsTiles = (func: Func) =>
+  instructionsOf(func).some(
+    ({ operation }) => operation.opcode === "wgmma" || operation.modifiers.includes("bulk"),
+  );

@@ -1,0 +1,157 @@
+// Operands of an instruction, up to its semicolon.
+import {
+  type Cursor,
+  code,
+  dottedName,
+  expect,
+  fail,
+  isDigit,
+  number,
+  peek,
+  skip,
+  skipBalanced,
+  startsName,
+} from "./cursor.ts";
+import type { Immediate, Memory, Name, Operand } from "./syntax.ts";
+
+/** Deeper nesting than this is an attack on the stack, not a program. */
+const DEEPEST = 32;
+
+const none: readonly Operand[] = [];
+
+/** The operands and the semicolon behind them. */
+export function operands(cursor: Cursor): readonly Operand[] {
+  if (skip(cursor) === code.semicolon) {
+    cursor.at += 1;
+    return none;
+  }
+  const all: Operand[] = [];
+  for (;;) {
+    all.push(operand(cursor, 0));
+    const c = skip(cursor);
+    cursor.at += 1;
+    if (c === code.semicolon) return all;
+    if (c !== code.comma) {
+      cursor.at -= 1;
+      fail(cursor, 'a comma or ";" is missing');
+    }
+    skip(cursor);
+  }
+}
+
+/** One operand; the cursor stands on its first character. */
+function operand(cursor: Cursor, depth: number): Operand {
+  const from = cursor.at;
+  const first = part(cursor, depth);
+  const c = skip(cursor);
+  // `(1 << 3) + 2` is an expression, not a list.
+  if (first.kind === "list" && !endsOperand(c)) {
+    cursor.at = from;
+    return raw(cursor);
+  }
+  if (c === code.bar) {
+    cursor.at += 1;
+    skip(cursor);
+    return { kind: "pair", first, second: part(cursor, depth) };
+  }
+  if (first.kind === "name" && (c === code.plus || c === code.minus))
+    return { kind: "sum", name: first.name, offset: offset(cursor) };
+  return first;
+}
+
+function part(cursor: Cursor, depth: number): Operand {
+  const c = peek(cursor);
+  if (startsName(c)) return operandName(cursor);
+  if (isDigit(c) || c === code.minus || c === code.plus) return immediate(cursor);
+  if (c === code.openSquare) return memory(cursor, depth + 1);
+  if (c === code.openBrace)
+    return { kind: "vector", elements: elements(cursor, code.closeBrace, depth + 1) };
+  if (c === code.open) return { kind: "list", elements: elements(cursor, code.close, depth + 1) };
+  if (c === code.bang) {
+    cursor.at += 1;
+    skip(cursor);
+    return { kind: "not", operand: operandName(cursor) };
+  }
+  return raw(cursor);
+}
+
+const operandName = (cursor: Cursor): Name => ({ kind: "name", name: dottedName(cursor) });
+
+/** A number; a constant expression that begins with one is kept as it is. */
+function immediate(cursor: Cursor): Operand {
+  const from = cursor.at;
+  if (!isDigit(cursor.text.charCodeAt(from)) && !isDigit(cursor.text.charCodeAt(from + 1)))
+    return raw(cursor);
+  const text = number(cursor);
+  if (endsOperand(skip(cursor))) return { kind: "immediate", text };
+  cursor.at = from;
+  return raw(cursor);
+}
+
+const endsOperand = (c: number) =>
+  c === code.comma ||
+  c === code.semicolon ||
+  c === code.closeBrace ||
+  c === code.close ||
+  c === code.closeSquare ||
+  c === code.bar ||
+  Number.isNaN(c);
+
+function raw(cursor: Cursor): Operand {
+  const from = cursor.at;
+  skipBalanced(cursor, (c) => c === code.comma || c === code.semicolon);
+  const text = cursor.text.slice(from, cursor.at).trimEnd();
+  if (text === "") fail(cursor, "an operand is missing");
+  return { kind: "raw", text };
+}
+
+function elements(cursor: Cursor, close: number, depth: number): readonly Operand[] {
+  if (depth > DEEPEST) fail(cursor, "brackets are nested too deep");
+  cursor.at += 1;
+  const all: Operand[] = [];
+  if (skip(cursor) === close) {
+    cursor.at += 1;
+    return all;
+  }
+  for (;;) {
+    all.push(operand(cursor, depth));
+    const c = skip(cursor);
+    if (c === close) {
+      cursor.at += 1;
+      return all;
+    }
+    expect(cursor, code.comma);
+    skip(cursor);
+  }
+}
+
+/** `+16`, `-16`, `+-16`, with blanks left out. */
+function offset(cursor: Cursor): string {
+  const sign = peek(cursor) === code.minus ? "-" : "+";
+  cursor.at += 1;
+  skip(cursor);
+  return sign + number(cursor);
+}
+
+function memory(cursor: Cursor, depth: number): Memory {
+  cursor.at += 1;
+  const c = skip(cursor);
+  const base: Name | Immediate = startsName(c)
+    ? operandName(cursor)
+    : { kind: "immediate", text: number(cursor) };
+  const sign = skip(cursor);
+  const plus = sign === code.plus || sign === code.minus ? offset(cursor) : "";
+  const rest: Operand[] = [];
+  for (;;) {
+    const c = skip(cursor);
+    cursor.at += 1;
+    if (c === code.closeSquare)
+      return { kind: "memory", base, offset: plus, rest: rest.length > 0 ? rest : none };
+    if (c !== code.comma) {
+      cursor.at -= 1;
+      fail(cursor, '"]" is missing');
+    }
+    skip(cursor);
+    rest.push(operand(cursor, depth));
+  }
+}

@@ -1,0 +1,69 @@
+// What the variants are called and which parameters they have behind those of the original, whose offsets stay.
+// The launcher, the emulator's tests and the passes read it here.
+
+export interface Appended {
+  /** The variant of K is K plus this. */
+  readonly suffix: string;
+  readonly params: readonly AppendedParam[];
+  /** At most, with what alignment may take between. */
+  readonly bytes: number;
+  /** Shared memory of the variant for the block's number: see block-number.ts. */
+  readonly words: string;
+}
+
+export interface AppendedParam {
+  readonly name: string;
+  readonly type: "u32" | "u64";
+  readonly meaning: string;
+}
+
+const grid: readonly AppendedParam[] = [
+  { name: "cotenant_nctaid_x", type: "u32", meaning: "x size of the original grid" },
+  { name: "cotenant_nctaid_y", type: "u32", meaning: "y size of the original grid" },
+  { name: "cotenant_nctaid_z", type: "u32", meaning: "z size of the original grid" },
+];
+
+export const appended = {
+  /** Launched over a box of the original grid. */
+  slice: {
+    suffix: "__cotenant_slice",
+    params: [
+      { name: "cotenant_first_x", type: "u32", meaning: "x of the box's first block" },
+      { name: "cotenant_first_y", type: "u32", meaning: "y of the box's first block" },
+      { name: "cotenant_first_z", type: "u32", meaning: "z of the box's first block" },
+      ...grid,
+    ],
+    bytes: 24,
+    words: "cotenant_slice_block",
+  },
+  /** Launched with 1 + workers blocks in x. */
+  preempt: {
+    suffix: "__cotenant_preempt",
+    params: [
+      {
+        name: "cotenant_control",
+        type: "u64",
+        meaning:
+          "device address of two u32, zero before the first launch: the next block, and the mirror of the flag",
+      },
+      {
+        name: "cotenant_flag",
+        type: "u64",
+        meaning: "address of a u32 of the host, nonzero to stop; 0 for never",
+      },
+      ...grid,
+      {
+        name: "cotenant_epoch",
+        type: "u32",
+        meaning: "1 in the first launch on a control, one more in each that resumes",
+      },
+    ],
+    bytes: 32,
+    words: "cotenant_preempt_block",
+  },
+  /** Launched as the original. */
+  unified: { suffix: "__cotenant_unified", params: [], bytes: 0, words: "" },
+} as const satisfies Record<string, Appended>;
+
+export const isVariant = (name: string) =>
+  Object.values(appended).some(({ suffix }) => name.endsWith(suffix));

@@ -1,0 +1,99 @@
+// Which of %ctaid and %nctaid a function reads, and what takes their place: registers of ours, which a kernel
+// fills from its parameters and a device function from shared memory, where its kernel has left them.
+import { eachName } from "../operation-facts.ts";
+import { calleeOf, instructionsOf, type Reach } from "../reach.ts";
+import { type Func, type Item, made, type Statement } from "../syntax.ts";
+import type { Appended } from "./appended.ts";
+import { renamed, rewrite } from "./rewrite.ts";
+import { statements } from "./template.ts";
+
+/** Eight words: ctaid.x, .y, .z, whether there is a block at all, nctaid.x, .y, .z, nothing. */
+export const BLOCK_BYTES = 32;
+
+interface Place {
+  readonly special: string;
+  readonly register: string;
+  /** In the shared words, bytes. */
+  readonly offset: number;
+}
+
+const places: readonly Place[] = ["ctaid", "nctaid"].flatMap((what, i) =>
+  ["x", "y", "z"].map((axis, j) => ({
+    special: `%${what}.${axis}`,
+    register: `%cotenant_${what}_${axis}`,
+    offset: 16 * i + 4 * j,
+  })),
+);
+
+export const registerOf: ReadonlyMap<string, string> = new Map(
+  places.map(({ special, register }) => [special, register]),
+);
+
+/** The ones of %ctaid.x to %nctaid.z that the function itself reads. */
+export function blockNumbersIn(func: Func): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (const one of instructionsOf(func))
+    for (const operand of one.operands)
+      eachName(operand, (name) => {
+        if (registerOf.has(name)) found.add(name);
+      });
+  return found;
+}
+
+/** What the device functions behind a kernel become, and how the kernel's calls change. */
+export interface Callees {
+  readonly items: readonly Item[];
+  readonly names: ReadonlyMap<string, string>;
+  /** What they read together. */
+  readonly reads: ReadonlySet<string>;
+}
+
+/** Copies of those device functions that read the block's number or call one that does. */
+export function callees({ functions }: Reach, { suffix, words }: Appended): Callees {
+  const [, ...others] = functions;
+  const changed = new Set(others.filter((one) => blockNumbersIn(one).size > 0));
+  for (let grown = true; grown; ) {
+    grown = false;
+    for (const one of others) {
+      if (changed.has(one)) continue;
+      const called = instructionsOf(one).map(calleeOf);
+      if (![...changed].some(({ name }) => called.includes(name))) continue;
+      changed.add(one);
+      grown = true;
+    }
+  }
+  const names = new Map([...changed].map(({ name }) => [name, name + suffix]));
+  const copies = [...changed].map((one) => copy(one, names, words));
+  const declarations = copies.map((one): Func => ({ ...one, body: undefined }));
+  const reads = new Set([...changed].flatMap((one) => [...blockNumbersIn(one)]));
+  return { items: [...declarations, ...copies], names, reads };
+}
+
+function copy(func: Func, names: ReadonlyMap<string, string>, words: string): Func {
+  const reads = blockNumbersIn(func);
+  const loads = places
+    .filter(({ special }) => reads.has(special))
+    .map(
+      ({ register, offset }) =>
+        `.reg .b32 ${register}; ld.shared.u32 ${register}, [${words}+${offset}];`,
+    );
+  return {
+    ...func,
+    ...made,
+    name: names.get(func.name) ?? func.name,
+    body: [...statements(loads.join("\n")), ...withNames(func, names)],
+  };
+}
+
+/** The body with our registers for the block's number and the copies of device functions called. */
+export function withNames(func: Func, names: ReadonlyMap<string, string>): readonly Statement[] {
+  const all = new Map([...registerOf, ...names]);
+  return rewrite(func.body ?? [], (one) => renamed(one, all));
+}
+
+/** Stores of what device functions will read, from our registers. */
+export const storesFor = (reads: ReadonlySet<string>, words: string): string =>
+  places
+    .filter(({ special }) => reads.has(special))
+    .map(({ register, offset }) => `st.shared.u32 [${words}+${offset}], ${register};`)
+    .join("\n");

@@ -1,0 +1,37 @@
+// Variants take their place in the module: each behind its kernel, what they share before the first function.
+import type { Func, Item, Module } from "../syntax.ts";
+import { sharedWords } from "./template.ts";
+
+export interface Variants {
+  readonly kernel: Func;
+  /** In the order in which they are to stand. */
+  readonly items: readonly Item[];
+  /** Shared memory that they want in the module; of equal names the largest is taken, aligned to its size. */
+  readonly shared: readonly { readonly name: string; readonly bytes: number }[];
+}
+
+export function withVariants(module: Module, all: readonly Variants[]): Module {
+  const sizes = new Map<string, number>();
+  for (const { shared } of all)
+    for (const { name, bytes } of shared) sizes.set(name, Math.max(sizes.get(name) ?? 0, bytes));
+  for (const item of module.items)
+    if (item.kind === "variable") for (const { name } of item.names) sizes.delete(name);
+  const words = [...sizes].map(([name, bytes]) => sharedWords(name, bytes, bytes));
+  const items: Item[] = [];
+  const first = module.items.findIndex((one) => one.kind === "function");
+  const have = new Set(module.items.flatMap((one) => (one.kind === "function" ? [key(one)] : [])));
+  module.items.forEach((item, i) => {
+    if (i === first) items.push(...words);
+    items.push(item);
+    const made = all.find(({ kernel }) => kernel === item)?.items ?? [];
+    for (const one of made) {
+      // Two kernels may call the same device function: one copy, one declaration of it.
+      if (one.kind === "function" && have.has(key(one))) continue;
+      if (one.kind === "function") have.add(key(one));
+      items.push(one);
+    }
+  });
+  return { ...module, items };
+}
+
+const key = ({ name, body }: Func) => `${name} ${body === undefined}`;

@@ -1,0 +1,206 @@
+// The tree back to text. What is as its source had it is copied from there, layout and comments included, so
+// that an unchanged module prints as it was and debug sections that speak of lines stay true; what a pass made
+// is printed from the tree, one statement a line.
+import { skip } from "./cursor.ts";
+import type {
+  Declarator,
+  Func,
+  Instruction,
+  Item,
+  Module,
+  Operand,
+  Spanned,
+  Statement,
+  Variable,
+} from "./syntax.ts";
+
+export function print(module: Module): string {
+  return printed(module, module.source);
+}
+
+/** Everything from the tree, in our own layout and without comments; it assembles to the same instructions. */
+export function printPlain(module: Module): string {
+  return printed(module, undefined);
+}
+
+function printed(module: Module, source: string | undefined): string {
+  const out: Output = { source, parts: [], from: 0, upTo: 0 };
+  for (const item of module.items) printItem(item, out);
+  if (source !== undefined && onlyBlanks(source, out.upTo, source.length)) copy(out, source.length);
+  else put(out, "\n");
+  flush(out);
+  return out.parts.join("");
+}
+
+/**
+ * Text made so far. `from` to `upTo` of the source is still to be copied: neighbours there are copied in one
+ * piece. Where the text printed last is not from the source, `upTo` is -1.
+ */
+interface Output {
+  readonly source: string | undefined;
+  readonly parts: string[];
+  from: number;
+  upTo: number;
+}
+
+function put(out: Output, text: string): void {
+  flush(out);
+  out.parts.push(text);
+  out.upTo = -1;
+}
+
+function flush(out: Output): void {
+  if (out.source !== undefined && out.upTo > out.from)
+    out.parts.push(out.source.slice(out.from, out.upTo));
+}
+
+const copy = (out: Output, upTo: number) => {
+  out.upTo = upTo;
+};
+
+/** Prints `from` to `upTo` of the source, with what is between it and its neighbour if that stands there. */
+function copied(out: Output, source: string, from: number, upTo: number, indent: string): void {
+  if (out.upTo < 0 || !onlyBlanks(source, out.upTo, from)) {
+    put(out, `\n${indent}`);
+    out.from = from;
+  }
+  copy(out, upTo);
+}
+
+const SEMICOLON = 59;
+
+/** Blanks, comments and empty statements. */
+function onlyBlanks(source: string, from: number, upTo: number): boolean {
+  if (from > upTo) return false;
+  const cursor = { text: source, at: from };
+  while (cursor.at < upTo) {
+    const c = skip(cursor);
+    if (cursor.at >= upTo) break;
+    if (c !== SEMICOLON) return false;
+    cursor.at += 1;
+  }
+  return true;
+}
+
+/** A leaf: from the source if it is as that has it, else from the tree. */
+function leaf(out: Output, node: Spanned, indent: string, text: () => string): void {
+  if (out.source !== undefined && node.at >= 0) copied(out, out.source, node.at, node.end, indent);
+  else put(out, `\n${indent}${text()}`);
+}
+
+function printItem(item: Item, out: Output): void {
+  if (item.kind === "verbatim") leaf(out, item, "", () => item.text);
+  else if (item.kind === "variable") leaf(out, item, "", () => `${printVariable(item)};`);
+  else printFunction(item, out);
+}
+
+function printFunction(func: Func, out: Output): void {
+  const { at, end, bodyAt, body } = func;
+  const asWas = out.source !== undefined && at >= 0;
+  if (asWas) copied(out, out.source, at, bodyAt, "");
+  else put(out, `\n${header(func)}${body === undefined ? ";" : "\n{"}`);
+  if (body === undefined) return;
+  printBody(body, "\t", out);
+  if (asWas) copied(out, out.source, end - 1, end, "");
+  else put(out, "\n}");
+}
+
+/** `.visible .entry name(params)` and the directives behind, without a brace. */
+function header(func: Func): string {
+  const { linkage, entry, attributes, returns, name, params, directives } = func;
+  const head = words(linkage, entry ? ".entry" : ".func", attributes);
+  const result = returns.length > 0 ? ` (${returns.map(printVariable).join(", ")})` : "";
+  const given = params.map((one) => `\n\t${printVariable(one)}`).join(",");
+  const behind = directives.map(
+    (one) => `\n${words(one.name, one.text)}${one.name === ".pragma" ? ";" : ""}`,
+  );
+  return `${head}${result} ${name}(${given}${given === "" ? "" : "\n"})${behind.join("")}`;
+}
+
+function printBody(body: readonly Statement[], indent: string, out: Output): void {
+  for (const one of body) {
+    switch (one.kind) {
+      case "instruction":
+        leaf(out, one, indent, () => printInstruction(one));
+        break;
+      case "label":
+        leaf(out, one, "", () => `${one.name}:`);
+        break;
+      case "variable":
+        leaf(out, one, indent, () => `${printVariable(one)};`);
+        break;
+      case "verbatim":
+        leaf(out, one, indent, () => one.text);
+        break;
+      case "block": {
+        const asWas = out.source !== undefined && one.at >= 0;
+        if (asWas) copied(out, out.source, one.at, one.at + 1, indent);
+        else put(out, `\n${indent}{`);
+        printBody(one.body, `${indent}\t`, out);
+        if (asWas) copied(out, out.source, one.end - 1, one.end, indent);
+        else put(out, `\n${indent}}`);
+      }
+    }
+  }
+}
+
+/** Without its semicolon. */
+function printVariable(variable: Variable): string {
+  const { linkage, space, attributes, align, vector, type, qualifiers, names } = variable;
+  return words(
+    linkage,
+    `.${space}`,
+    attributes,
+    align === undefined ? "" : `.align ${align}`,
+    vector === 1 ? "" : `.v${vector}`,
+    `.${type}`,
+    qualifiers,
+    names.map(printDeclarator).join(", "),
+  );
+}
+
+function printDeclarator({ name, count, dims, init }: Declarator): string {
+  const sizes = dims.map((one) => `[${one}]`).join("");
+  return `${name}${count === undefined ? "" : `<${count}>`}${sizes}${init === undefined ? "" : ` = ${init}`}`;
+}
+
+const words = (...all: readonly string[]) => all.filter((one) => one !== "").join(" ");
+
+/** With its semicolon. */
+function printInstruction({ predicate, operation, operands }: Instruction): string {
+  let text =
+    predicate === undefined ? "" : `@${predicate.negated ? "!" : ""}${predicate.register} `;
+  text += operation.text;
+  for (let i = 0; i < operands.length; i += 1) {
+    const one = operands[i];
+    if (one !== undefined) text += (i === 0 ? " " : ", ") + printOperand(one);
+  }
+  return `${text};`;
+}
+
+function printOperand(operand: Operand): string {
+  switch (operand.kind) {
+    case "name":
+      return operand.name;
+    case "immediate":
+    case "raw":
+      return operand.text;
+    case "sum":
+      return operand.name + operand.offset;
+    case "memory": {
+      const { base, offset, rest } = operand;
+      const address = (base.kind === "name" ? base.name : base.text) + offset;
+      return rest.length === 0 ? `[${address}]` : `[${address}, ${printAll(rest)}]`;
+    }
+    case "vector":
+      return `{${printAll(operand.elements)}}`;
+    case "list":
+      return `(${printAll(operand.elements)})`;
+    case "pair":
+      return `${printOperand(operand.first)}|${printOperand(operand.second)}`;
+    case "not":
+      return `!${operand.operand.name}`;
+  }
+}
+
+const printAll = (operands: readonly Operand[]) => operands.map(printOperand).join(", ");

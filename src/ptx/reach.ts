@@ -1,0 +1,51 @@
+// The functions that a kernel may come to run, and the calls whose target is not known.
+import { controlFlow } from "./control-flow.ts";
+import { moduleScope } from "./scopes.ts";
+import type { Func, Instruction, Module, Statement } from "./syntax.ts";
+
+export interface Reach {
+  /** Functions with a body, in the order in which they are met; the kernel is first. */
+  readonly functions: readonly Func[];
+  /** Calls of functions that have no body here, by name. */
+  readonly outside: readonly { readonly call: Instruction; readonly callee: string }[];
+  /** Calls through a register. */
+  readonly indirect: readonly Instruction[];
+}
+
+export function reach(kernel: Func, module: Module): Reach {
+  const scope = moduleScope(module);
+  const functions = [kernel];
+  const outside: { call: Instruction; callee: string }[] = [];
+  const indirect: Instruction[] = [];
+  for (const func of functions) {
+    for (const call of instructionsOf(func)) {
+      if (call.operation.opcode !== "call") continue;
+      const callee = calleeOf(call);
+      const found = callee === undefined ? undefined : scope.functions.get(callee);
+      if (callee === undefined || callee.startsWith("%")) indirect.push(call);
+      else if (found?.body === undefined) outside.push({ call, callee });
+      else if (!functions.includes(found)) functions.push(found);
+    }
+  }
+  return { functions, outside, indirect };
+}
+
+/** The name behind the list of what is returned. */
+export function calleeOf({ operands }: Instruction): string | undefined {
+  const callee = operands[0]?.kind === "list" ? operands[1] : operands[0];
+  return callee?.kind === "name" ? callee.name : undefined;
+}
+
+export const instructionsOf = (func: Func): readonly Instruction[] =>
+  controlFlow(func).instructions;
+
+/** Statements in order, those of inner scopes too. */
+export function eachStatement(
+  body: readonly Statement[],
+  visit: (statement: Statement) => void,
+): void {
+  for (const one of body) {
+    visit(one);
+    if (one.kind === "block") eachStatement(one.body, visit);
+  }
+}

@@ -1,0 +1,136 @@
+// Who declares a name. A scope is the module, a function or a `{ ... }`; inner ones see the outer ones.
+import type { Declarator, Func, Label, Module, Statement, Variable } from "./syntax.ts";
+
+export interface Declaration {
+  readonly variable: Variable;
+  readonly declarator: Declarator;
+}
+
+export interface Scope {
+  readonly outer: Scope | undefined;
+  readonly variables: ReadonlyMap<string, Declaration>;
+  /** `%r<10>`, by "%r". */
+  readonly families: ReadonlyMap<string, Declaration>;
+  readonly labels: ReadonlyMap<string, Label>;
+  readonly functions: ReadonlyMap<string, Func>;
+}
+
+/** `twice` hears of each name that is declared a second time in one scope, with where. */
+export type Twice = (name: string, at: number) => void;
+
+/** The module's scope; analyses ask for it once a kernel, so it is kept. */
+export function moduleScope(module: Module): Scope {
+  const known = kept.get(module);
+  if (known !== undefined) return known;
+  const scope = scopeOf(module);
+  kept.set(module, scope);
+  return scope;
+}
+
+const kept = new WeakMap<Module, Scope>();
+
+export function scopeOf(module: Module, twice?: Twice): Scope {
+  const scope = empty(undefined);
+  for (const item of module.items) {
+    if (item.kind === "variable") declare(scope, item, twice);
+    else if (item.kind === "function") {
+      const known = scope.functions.get(item.name);
+      if (known?.body !== undefined && item.body !== undefined) twice?.(item.name, item.at);
+      if (known?.body === undefined) scope.functions.set(item.name, item);
+    }
+  }
+  return scope;
+}
+
+/** Parameters and body share one scope. */
+export function functionScope(func: Func, outer: Scope | undefined, twice?: Twice): Scope {
+  const scope = empty(outer);
+  for (const one of func.returns) declare(scope, one, twice);
+  for (const one of func.params) declare(scope, one, twice);
+  fill(scope, func.body ?? [], twice);
+  return scope;
+}
+
+export function blockScope(body: readonly Statement[], outer: Scope, twice?: Twice): Scope {
+  const scope = empty(outer);
+  fill(scope, body, twice);
+  return scope;
+}
+
+export function findVariable(scope: Scope | undefined, name: string): Declaration | undefined {
+  for (let at = scope; at !== undefined; at = at.outer) {
+    const found = at.variables.get(name) ?? member(at.families, name);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+export function findLabel(scope: Scope | undefined, name: string): Label | undefined {
+  for (let at = scope; at !== undefined; at = at.outer) {
+    const found = at.labels.get(name);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+export function findFunction(scope: Scope | undefined, name: string): Func | undefined {
+  for (let at = scope; at !== undefined; at = at.outer) {
+    const found = at.functions.get(name);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+interface Growing extends Scope {
+  readonly variables: Map<string, Declaration>;
+  readonly families: Map<string, Declaration>;
+  readonly labels: Map<string, Label>;
+  readonly functions: Map<string, Func>;
+}
+
+const empty = (outer: Scope | undefined): Growing => ({
+  outer,
+  variables: new Map(),
+  families: new Map(),
+  labels: new Map(),
+  functions: new Map(),
+});
+
+function fill(scope: Growing, body: readonly Statement[], twice?: Twice): void {
+  for (const one of body) {
+    if (one.kind === "variable") declare(scope, one, twice);
+    else if (one.kind === "label") {
+      if (scope.labels.has(one.name)) twice?.(one.name, one.at);
+      scope.labels.set(one.name, one);
+    }
+  }
+}
+
+function declare(scope: Growing, variable: Variable, twice?: Twice): void {
+  for (const declarator of variable.names) {
+    const table = declarator.count === undefined ? scope.variables : scope.families;
+    const known = table.get(declarator.name);
+    if (known !== undefined && !repeats(known.variable, variable))
+      twice?.(declarator.name, variable.at);
+    table.set(declarator.name, { variable, declarator });
+  }
+}
+
+/** An `.extern` declaration may stand beside the definition, and twice. */
+const repeats = (one: Variable, other: Variable) =>
+  one.linkage === ".extern" || other.linkage === ".extern";
+
+/** %r12 of `%r<103>`; "%r1<5>" declares %r10 to %r14, so every split of the digits is tried. */
+function member(families: ReadonlyMap<string, Declaration>, name: string): Declaration | undefined {
+  if (families.size === 0) return undefined;
+  for (let at = name.length - 1; at > 0; at -= 1) {
+    const c = name.charCodeAt(at);
+    if (c < 48 || c > 57) return undefined;
+    const found = families.get(name.slice(0, at));
+    if (found?.declarator.count === undefined) continue;
+    const index = name.slice(at);
+    const canonical = index.length === 1 || index[0] !== "0";
+    if (canonical && Number(index) < found.declarator.count) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,51 @@
+// Registers that the machine sets (PTX ISA 9.0, section 10).
+
+const named = [
+  "%tid",
+  "%ntid",
+  "%laneid",
+  "%warpid",
+  "%nwarpid",
+  "%ctaid",
+  "%nctaid",
+  "%smid",
+  "%nsmid",
+  "%gridid",
+  "%is_explicit_cluster",
+  "%clusterid",
+  "%nclusterid",
+  "%cluster_ctaid",
+  "%cluster_nctaid",
+  "%cluster_ctarank",
+  "%cluster_nctarank",
+  "%lanemask_eq",
+  "%lanemask_le",
+  "%lanemask_lt",
+  "%lanemask_ge",
+  "%lanemask_gt",
+  "%clock",
+  "%clock_hi",
+  "%clock64",
+  "%globaltimer",
+  "%globaltimer_lo",
+  "%globaltimer_hi",
+  "%total_smem_size",
+  "%aggr_smem_size",
+  "%dynamic_smem_size",
+  "%current_graph_exec",
+] as const;
+
+const names: ReadonlySet<string> = new Set(named);
+const numbered = /^%(pm\d+(_64)?|envreg\d+|reserved_smem_offset_\w+)$/;
+
+/** `name` without a component. Asked for every register of every instruction: most answers come from two letters. */
+export function isSpecial(name: string): boolean {
+  if (name.charCodeAt(0) !== PERCENT) return false;
+  if (names.has(name)) return true;
+  const second = name.charCodeAt(2);
+  return second > DIGITS_END && numbered.test(name);
+}
+
+const PERCENT = 37;
+/** %r1, %p2, %f3: registers as compilers name them have a digit here. */
+const DIGITS_END = 57;

@@ -1,0 +1,328 @@
+// Which registers hold the same value in all threads of a block or of a warp, as far as it can be shown. Where
+// it can't, a register varies; so does what is written where threads have parted.
+import { constantValue, type Definitions, definitions, isFullMask } from "./addresses.ts";
+import { controlFlow, decidedBy, type Flow, postDominators } from "./control-flow.ts";
+import { baseName, eachName, readNames, written, writtenNames } from "./operation-facts.ts";
+import { isSpecial } from "./special-registers.ts";
+import type { Func, Instruction, Operand } from "./syntax.ts";
+
+/**
+ * From the narrowest to the widest:
+ * - aligned: the same in the block, and a multiple of the warp size;
+ * - block: the same in the block;
+ * - warp: the same in each warp;
+ * - lanes: the lane in its low five bits, and the same in each warp above them;
+ * - varying.
+ */
+export type Sameness = "aligned" | "block" | "warp" | "lanes" | "varying";
+
+const WARP = 32;
+
+function join(a: Sameness, b: Sameness): Sameness {
+  if (a === b) return a;
+  if (a === "varying" || b === "varying" || a === "lanes" || b === "lanes") return "varying";
+  return a === "warp" || b === "warp" ? "warp" : "block";
+}
+
+export interface Uniformity {
+  readonly flow: Flow;
+  /** By the index of the block: who parts at its end, "block" if nobody does. */
+  readonly parting: readonly Sameness[];
+  of(register: string): Sameness;
+}
+
+/**
+ * With `wholeWarps`, the block's x size is taken to be a multiple of 32, so that a warp is 32 neighbours in x.
+ * Threads that have left don't count: what the rest of a block holds is the same if the rest agree.
+ */
+export function uniformity(func: Func, wholeWarps: boolean): Uniformity {
+  const flow = controlFlow(func);
+  const facts: Facts = {
+    registers: new Map(),
+    wholeWarps,
+    known: definitions(flow),
+    writes: flow.instructions.map(writtenNames),
+    params: new Set(func.entry ? func.params.flatMap((one) => one.names.map((n) => n.name)) : []),
+  };
+  const post = postDominators(flow, false);
+  const parting: Sameness[] = flow.blocks.map(() => "block");
+  const control: Sameness[] = flow.blocks.map(() => "block");
+  const uninitialised = neverWritten(flow);
+  for (let changed = true; changed; ) {
+    changed = settle(flow, control, facts, uninitialised);
+    flow.blocks.forEach((block, n) => {
+      const how = partingAt(flow, block.end - 1, facts);
+      if (join(parting[n] ?? "varying", how) === parting[n]) return;
+      parting[n] = how;
+      changed = true;
+      for (const one of decidedBy(flow, post, n))
+        control[one] = join(control[one] ?? "varying", how);
+    });
+  }
+  return { flow, parting, of: (register) => facts.registers.get(register) ?? "varying" };
+}
+
+interface Facts {
+  readonly registers: Map<string, Sameness>;
+  readonly wholeWarps: boolean;
+  readonly known: Definitions;
+  /** Names that each instruction writes. */
+  readonly writes: readonly (readonly string[])[];
+  /** Of a kernel; what a device function gets is not known. */
+  readonly params: ReadonlySet<string>;
+}
+
+/** Registers that are read and never written hold anything. */
+function neverWritten(flow: Flow): ReadonlySet<string> {
+  const writes = new Set<string>();
+  for (const one of flow.instructions) for (const name of writtenNames(one)) writes.add(name);
+  const left = new Set<string>();
+  for (const one of flow.instructions)
+    for (const name of readNames(one))
+      if (name.startsWith("%") && !writes.has(name) && !isSpecial(name)) left.add(name);
+  return left;
+}
+
+function settle(
+  flow: Flow,
+  control: readonly Sameness[],
+  facts: Facts,
+  uninitialised: ReadonlySet<string>,
+): boolean {
+  for (const name of uninitialised) facts.registers.set(name, "varying");
+  let any = false;
+  for (let changed = true; changed; ) {
+    changed = false;
+    flow.instructions.forEach((instruction, i) => {
+      const names = facts.writes[i] ?? [];
+      if (names.length === 0) return;
+      let value = result(instruction, facts);
+      if (value === undefined) return;
+      const where = control[flow.blockOf[i] ?? 0] ?? "varying";
+      if (where !== "block") value = join(value, where);
+      const { predicate } = instruction;
+      if (predicate !== undefined) {
+        const guard = known(predicate.register, facts);
+        if (guard === undefined) return;
+        value = join(value, guard === "lanes" ? "varying" : guard);
+      }
+      for (const name of names) {
+        const before = facts.registers.get(name);
+        const after = before === undefined ? value : join(before, value);
+        if (after === before) continue;
+        facts.registers.set(name, after);
+        changed = true;
+        any = true;
+      }
+    });
+  }
+  return any;
+}
+
+function partingAt(flow: Flow, last: number, facts: Facts): Sameness {
+  const instruction = flow.instructions[last];
+  if (instruction === undefined) return "block";
+  const names: string[] = [];
+  if (instruction.predicate !== undefined) names.push(instruction.predicate.register);
+  const index = instruction.operands[0];
+  if (instruction.operation.opcode === "brx" && index !== undefined)
+    eachName(index, (name) => names.push(name));
+  let how: Sameness = "block";
+  for (const name of names) how = join(how, known(name, facts) ?? "block");
+  return how === "aligned" ? "block" : how;
+}
+
+/** What is known so far; undefined: nothing yet. */
+function known(name: string, facts: Facts): Sameness | undefined {
+  if (!isSpecial(baseName(name))) {
+    // Addresses and labels are the same everywhere.
+    if (!name.startsWith("%") && !facts.registers.has(name)) return "block";
+    return facts.registers.get(name);
+  }
+  return special(name, facts.wholeWarps);
+}
+
+const sameInBlock: ReadonlySet<string> = new Set([
+  "%ctaid",
+  "%nctaid",
+  "%ntid",
+  "%nwarpid",
+  "%smid",
+  "%nsmid",
+  "%gridid",
+  "%clusterid",
+  "%nclusterid",
+  "%cluster_ctaid",
+  "%cluster_nctaid",
+  "%cluster_ctarank",
+  "%cluster_nctarank",
+  "%is_explicit_cluster",
+  "%total_smem_size",
+  "%aggr_smem_size",
+  "%dynamic_smem_size",
+]);
+
+function special(name: string, wholeWarps: boolean): Sameness {
+  if (name === "%ntid.x" && wholeWarps) return "aligned";
+  if (name === "%tid.x" && wholeWarps) return "lanes";
+  if ((name === "%tid.y" || name === "%tid.z") && wholeWarps) return "warp";
+  if (sameInBlock.has(baseName(name)) || name.startsWith("%envreg")) return "block";
+  return "varying";
+}
+
+function value(operand: Operand | undefined, facts: Facts): Sameness | undefined {
+  if (operand === undefined) return "varying";
+  if (operand.kind === "immediate") return Number(operand.text) % WARP === 0 ? "aligned" : "block";
+  if (operand.kind === "name") return known(operand.name, facts);
+  let all: Sameness | undefined = "block";
+  eachName(operand, (name) => {
+    const one = known(name, facts);
+    all = one === undefined || all === undefined ? undefined : join(all, one);
+  });
+  return all;
+}
+
+/**
+ * Operations whose result follows from their operands alone. Not among them: what reads memory or a carry, and
+ * what the lanes of a warp do together, each with a part of its own.
+ */
+const pure: ReadonlySet<string> = new Set(
+  `abs add and bfe bfi bfind bmsk brev clz cnot copysign cos createpolicy cvt cvta div dp2a dp4a ex2 fma fns
+  isspacep lg2 lop3 mad mad24 max min mov mul mul24 neg not or popc prmt rcp rem rsqrt sad selp set setp shf
+  shl shr sin slct sqrt sub szext tanh testp xor`
+    .trim()
+    .split(/\s+/),
+);
+
+/** What an instruction computes; undefined while what it reads is not known yet. */
+function result(instruction: Instruction, facts: Facts): Sameness | undefined {
+  const { operation, operands } = instruction;
+  const { opcode, modifiers } = operation;
+  switch (opcode) {
+    case "ld":
+      return load(instruction, facts);
+    case "bar":
+    case "barrier":
+      return "block";
+    case "vote":
+    case "redux":
+      return modifiers[0] === "sync" && isConstant(operands[operands.length - 1], isFullMask, facts)
+        ? "warp"
+        : "varying";
+    case "shfl":
+      return shuffle(instruction, facts);
+  }
+  if (!pure.has(opcode)) return "varying";
+  const sources: (Sameness | undefined)[] = [];
+  const first = written(instruction).length;
+  for (let i = first; i < operands.length; i += 1) sources.push(value(operands[i], facts));
+  if (sources.includes(undefined)) return undefined;
+  const [a = "varying", b = "varying", c = "varying"] = sources as Sameness[];
+  return arithmetic(instruction, facts, a, b, c) ?? plain(sources as Sameness[]);
+}
+
+/** The same operation on the same values; alignment and lane order are lost. */
+function plain(sources: readonly Sameness[]): Sameness {
+  let all: Sameness = "block";
+  for (const one of sources) all = join(all, one === "aligned" ? "block" : one);
+  return all === "lanes" ? "varying" : all;
+}
+
+function load({ operation, operands }: Instruction, facts: Facts): Sameness | undefined {
+  const address = operands[1];
+  if (address?.kind !== "memory") return "varying";
+  const at = value(address, facts);
+  if (at === undefined) return undefined;
+  const where = operation.modifiers;
+  const constant =
+    where.includes("const") ||
+    (where.includes("global") && where.includes("nc")) ||
+    (where[0] === "param" && address.base.kind === "name" && facts.params.has(address.base.name));
+  return constant ? plain([at]) : "varying";
+}
+
+/** A broadcast of one lane to a whole warp. */
+function shuffle({ operation, operands }: Instruction, facts: Facts): Sameness | undefined {
+  const [, , lane, clamp, mask] = operands;
+  const whole =
+    operation.modifiers[0] === "sync" &&
+    operation.modifiers[1] === "idx" &&
+    isConstant(clamp, (value) => value === WARP - 1, facts) &&
+    isConstant(mask, isFullMask, facts);
+  if (!whole) return "varying";
+  const from = value(lane, facts);
+  if (from === undefined) return undefined;
+  return from === "lanes" || from === "varying" ? "varying" : "warp";
+}
+
+const isConstant = (
+  operand: Operand | undefined,
+  wanted: (value: number) => boolean,
+  { known }: Facts,
+) => wanted(constantValue(operand, known));
+
+const integer = (modifiers: readonly string[]) =>
+  /^[bus](32|64)$/.test(modifiers[modifiers.length - 1] ?? "");
+
+/** Operations that keep alignment or the order of lanes; undefined: nothing special. */
+function arithmetic(
+  { operation, operands }: Instruction,
+  { known }: Facts,
+  a: Sameness,
+  b: Sameness,
+  c: Sameness,
+): Sameness | undefined {
+  const { opcode, modifiers } = operation;
+  if (!integer(modifiers)) return undefined;
+  const second = constantValue(operands[2], known);
+  switch (opcode) {
+    case "mov":
+    case "cvt":
+      return wideEnough(modifiers) ? a : undefined;
+    case "add":
+    case "or":
+      return sum(a, b);
+    case "mul":
+      return modifiers[0] === "hi" ? undefined : product(a, b);
+    case "mad": {
+      if (modifiers[0] === "hi") return undefined;
+      const times = product(a, b);
+      return times === undefined ? undefined : sum(times, c);
+    }
+    case "shl":
+      return second >= 5 && (a === "block" || a === "aligned") ? "aligned" : undefined;
+    case "shr":
+      return second >= 5 && a === "lanes" ? "warp" : undefined;
+    case "bfe":
+      return second >= 5 && a === "lanes" ? "warp" : undefined;
+    case "and":
+      return a === "lanes" && second % WARP === 0 ? "warp" : undefined;
+    case "div":
+      return a === "lanes" && second > 0 && second % WARP === 0 ? "warp" : undefined;
+    case "setp":
+      return compared(modifiers[0] ?? "", second, a, b);
+  }
+  return undefined;
+}
+
+const wideEnough = (modifiers: readonly string[]) =>
+  modifiers.every((one) => /^[bus](32|64)$/.test(one));
+
+function sum(a: Sameness, b: Sameness): Sameness | undefined {
+  if (a === "aligned") return b === "aligned" || b === "lanes" ? b : undefined;
+  return b === "aligned" && a === "lanes" ? "lanes" : undefined;
+}
+
+const product = (a: Sameness, b: Sameness): Sameness | undefined => {
+  const both = (a === "aligned" || a === "block") && (b === "aligned" || b === "block");
+  return both && (a === "aligned" || b === "aligned") ? "aligned" : undefined;
+};
+
+/** `tid < 64` and `tid > 63` part between warps. */
+function compared(how: string, bound: number, a: Sameness, b: Sameness): Sameness | undefined {
+  if (a !== "lanes") return undefined;
+  const below = how === "lt" || how === "ge" || how === "lo" || how === "hs";
+  const upTo = how === "le" || how === "gt" || how === "ls" || how === "hi";
+  if (below && b === "aligned") return "warp";
+  return upTo && (bound + 1) % WARP === 0 ? "warp" : undefined;
+}

@@ -1,0 +1,88 @@
+// Kernels that Triton made, from a folder that is not part of the repository, as cases. Their arguments are made
+// up: every pointer gets a buffer of its own, every number is the same.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { type Func, type Module, parse } from "#ptx";
+import { DeviceMemory, launch } from "../../../src/ptx/emulator/index.ts";
+import { type Case, withVariants } from "./differential.ts";
+
+const folder = new URL("../../../../shared/data/ptx-triton/", import.meta.url);
+
+export const tritonFiles = (): readonly string[] =>
+  existsSync(folder)
+    ? readdirSync(folder)
+        .filter((name) => name.endsWith(".ptx"))
+        .sort()
+    : [];
+
+interface Guess {
+  readonly bytes: number;
+  /** What buffers hold: floats in [-1, 1], or zeros, which are also small indices. */
+  readonly fill: "floats" | "zeros";
+  /** The value of every scalar. */
+  readonly scalar: number;
+  readonly blocks: number;
+}
+
+/** Tried in this order until the kernel stays inside its buffers. */
+const guesses: readonly Guess[] = (["floats", "zeros"] as const).flatMap((fill) =>
+  [1 << 18, 1 << 23].flatMap((bytes) =>
+    [1024, 64].map((scalar) => ({ bytes, fill, scalar, blocks: 4 })),
+  ),
+);
+
+const SHARED = 48 * 1024;
+
+function tritonModule(file: string): { module: Module; kernel: Func } {
+  const module = withVariants(parse(readFileSync(new URL(file, folder), "utf8")));
+  const kernel = module.items.find((item) => item.kind === "function" && item.entry);
+  if (kernel?.kind !== "function") throw new Error(`${file} has no kernel`);
+  return { module, kernel };
+}
+
+function tritonCase(module: Module, kernel: Func, guess: Guess): Case {
+  const threads = kernel.directives.find(({ name }) => name === ".reqntid" || name === ".maxntid");
+  const block = Number(threads?.text.split(",")[0] ?? 128);
+  const data = new Float32Array(guess.bytes / 4);
+  if (guess.fill === "floats")
+    for (let i = 0; i < data.length; i++)
+      data[i] = ((Math.imul(i + 1, 0x9e3779b1) >>> 8) & 0xffff) / 32768 - 1;
+  return {
+    module,
+    kernel: kernel.name,
+    grid: [guess.blocks, 1, 1],
+    block: [block, 1, 1],
+    dynamicShared: SHARED,
+    fresh() {
+      const memory = new DeviceMemory();
+      const addresses: number[] = [];
+      const args = kernel.params.map(({ type }) => {
+        if (!/64$/.test(type)) return guess.scalar;
+        const address = memory.upload(data);
+        addresses.push(address);
+        return address;
+      });
+      return {
+        memory,
+        args,
+        contents: () => addresses.map((address) => memory.read(address, guess.bytes)),
+      };
+    },
+  };
+}
+
+/** The file's kernel with arguments that it can run with, or why there are none. */
+export function firstGuess(file: string): Case | string {
+  const { module, kernel } = tritonModule(file);
+  let why = "";
+  for (const guess of guesses) {
+    const one = tritonCase(module, kernel, guess);
+    const { memory, args } = one.fresh();
+    try {
+      launch(module, kernel.name, { ...one, args, memory });
+      return one;
+    } catch (error) {
+      why = `${file}: ${(error as Error).message}`;
+    }
+  }
+  return why;
+}
