@@ -1,0 +1,123 @@
+// Everybody who scores colocations in these comparisons, trained the same way on the same rows.
+
+import {
+  type Colocation,
+  choose,
+  type Features,
+  type Goal,
+  learners,
+  listScore,
+  meanOf,
+  ofOracle,
+  popularity,
+  predictedScore,
+  regressedScore,
+  regressors,
+  rules,
+  type Score,
+  seeded,
+  type Training,
+  targetsOf,
+  xuMetrics,
+} from "#predict";
+import { kaceNames } from "#profile";
+
+/** The paper gives AutoML a minute for each of its trainings; 50 splits of several parts would take hours. */
+const SEARCH_MS = 2000;
+
+export const trainingOf = (seed: number): Training => ({
+  seed,
+  searchMs: SEARCH_MS,
+  now: () => performance.now(),
+});
+
+type Trainer = (rows: readonly Colocation[], goal: Goal, seed: number) => Score;
+
+const kace =
+  (name: keyof typeof regressors): Trainer =>
+  (rows, goal, seed) =>
+    regressedScore(regressors[name](trainingOf(seed)), rows, kaceNames, goal, seeded(seed));
+
+/** Learned ones. All look at KACE's ten metrics, but for Xu et al.'s forest. */
+const everybody: Readonly<Record<string, Trainer>> = {
+  ours: (rows, goal) =>
+    predictedScore(learners.ours.open(learners.ours.train(rows, kaceNames), kaceNames), goal),
+  linear: kace("linear"),
+  ridge: kace("ridge"),
+  forest: kace("forest"),
+  network: kace("network"),
+  search: kace("search"),
+  "mlp by sides": (rows, goal, seed) => {
+    const { train, open } = learners.mlp;
+    return predictedScore(open(train(rows, kaceNames, trainingOf(seed)), kaceNames), goal);
+  },
+  "forest, Xu et al.": (rows, goal, seed) =>
+    regressedScore(regressors.forest(trainingOf(seed)), rows, xuMetrics, goal, seeded(seed)),
+  "list of partners": (rows, goal) => listScore(popularity(rows, goal)),
+};
+
+/** `--only=NAME,NAME` leaves out those that take minutes. */
+const only = process.argv
+  .find((argument) => argument.startsWith("--only="))
+  ?.slice(7)
+  .split(",");
+
+export const isWanted = (name: string): boolean => only?.includes(name) ?? true;
+
+export const trained: Readonly<Record<string, Trainer>> = Object.fromEntries(
+  Object.entries(everybody).filter(([name]) => isWanted(name)),
+);
+
+export const unlearned: Readonly<Record<string, Score>> = rules;
+
+/** The list of partners that scores best on `rows` themselves, by moving one at a time: nobody knows it beforehand. */
+export function bestList(rows: readonly Colocation[], goal: Goal): Score {
+  const worth = popularity(rows, goal);
+  let order = targetsOf(rows).toSorted((a, b) => (worth.get(b) ?? 0) - (worth.get(a) ?? 0));
+  const scoreOf = (list: readonly Features[]) =>
+    listScore(new Map(list.map((features, i) => [features, -i])));
+  const reached = (list: readonly Features[]) => ofOracle(choose(rows, scoreOf(list), goal));
+  for (let now = reached(order), before = -1; now > before; ) {
+    before = now;
+    for (let from = 0; from < order.length; from++)
+      for (let to = 0; to < order.length; to++) {
+        const moved = order.toSpliced(from, 1).toSpliced(to, 0, ...order.slice(from, from + 1));
+        const then = reached(moved);
+        if (then > now) [order, now] = [moved, then];
+      }
+  }
+  return scoreOf(order);
+}
+
+export interface Spread {
+  readonly mean: number;
+  /** Half width of its 95 % interval. */
+  readonly within: number;
+}
+
+export function spreadOf(values: readonly number[]): Spread {
+  const mean = meanOf(values);
+  const variance = meanOf(values.map((value) => (value - mean) ** 2));
+  const round = (value: number) => Number(value.toFixed(5));
+  return {
+    mean: round(mean),
+    within: round(1.96 * Math.sqrt(variance / Math.max(1, values.length - 1))),
+  };
+}
+
+export const medianOf = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+
+/** CPU ms of this thread, as far as the system tells them apart. */
+export function cpuMs<T>(work: () => T): readonly [T, number] {
+  const begun = process.cpuUsage();
+  const result = work();
+  const { user, system } = process.cpuUsage(begun);
+  return [result, (user + system) / 1000];
+}
+
+/** Worths by row, so that scores are asked for once a row. */
+export const remembered = (score: Score, rows: readonly Colocation[]): Score => {
+  const known = new Map(rows.map((row) => [row, score(row, row.sides[0]?.features ?? {})]));
+  return (row, target) => known.get(row) ?? score(row, target);
+};

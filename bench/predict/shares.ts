@@ -1,0 +1,48 @@
+// MuxFlow's speed predictor (section 5) on KACE's table of SM shares: what a workload retains beside another, both
+// confined to parts of the SMs, with all batch sizes of a model left out of the training rows.
+import { accuracyOf, type Colocation, type LearnerName, learners } from "#predict";
+import { kaceNames } from "#profile";
+import { cpuMs, isWanted, trainingOf } from "./contestants.ts";
+import { kaceShares, modelOf } from "./kace.ts";
+
+/** Of the forest's grid: with some 750 rows a hundred tests would take minutes for each model that is left out. */
+const FOREST_TESTS = 4;
+/** Of the network, which stops earlier when held-back rows get worse. */
+const EPOCHS = 60;
+const contestants: readonly LearnerName[] = ["ours", "linear", "ridge", "forest", "mlp"];
+
+export function shares(say: (line: string) => void) {
+  const { all, consistent } = kaceShares();
+  const models = [...new Set(consistent.flatMap(({ names }) => names.map(modelOf)))].sort();
+  const results = contestants.filter(isWanted).map((name) => {
+    const folds = models.map((model) => {
+      const held = consistent.filter(({ names }) => names.some((one) => modelOf(one) === model));
+      const learned = consistent.filter((row) => !held.includes(row));
+      const [state, ms] = cpuMs(() => trainAs(name, learned));
+      const accuracy = accuracyOf(held, learners[name].open(state, kaceNames));
+      return { model, ...accuracy, trainingCpuMs: Math.round(ms) };
+    });
+    say(name);
+    const sides = folds.reduce((sum, one) => sum + one.sides, 0);
+    const over = (of: (one: (typeof folds)[number]) => number) =>
+      Number((folds.reduce((sum, one) => sum + of(one) * one.sides, 0) / sides).toFixed(4));
+    return [
+      name,
+      { error: over(({ error }) => error), covered: over(({ covered }) => covered), folds },
+    ] as const;
+  });
+  return {
+    cells: all,
+    consistent: consistent.length,
+    forestTests: FOREST_TESTS,
+    epochs: EPOCHS,
+    results: Object.fromEntries(results),
+  };
+}
+
+const trainAs = (name: LearnerName, rows: readonly Colocation[]): unknown =>
+  learners[name].train(rows, kaceNames, {
+    ...trainingOf(0),
+    forestTests: FOREST_TESTS,
+    epochs: EPOCHS,
+  });

@@ -1,0 +1,209 @@
+// Predictions as a person meets them: measured colocations in a file, a model from them, a ranking.
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { UserError } from "#core";
+import { ProfileStore } from "#profile";
+import { workload } from "../gpu/example.ts";
+import { dispatch } from "./dispatch.ts";
+
+const folder = mkdtempSync(`${tmpdir()}/cotenant-predict-`);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let said: string[] = [];
+let noted: string[] = [];
+beforeEach(() => {
+  vi.spyOn(console, "log").mockImplementation((line) => void said.push(String(line)));
+  vi.spyOn(console, "error").mockImplementation((line) => void noted.push(String(line)));
+});
+afterEach(() => void vi.restoreAllMocks());
+
+async function cotenant(...argv: string[]): Promise<string> {
+  said = [];
+  noted = [];
+  expect(await dispatch(argv)).toBe(0);
+  return said.join("\n");
+}
+
+async function refusal(...argv: string[]): Promise<string> {
+  const fault = await dispatch(argv).catch((thrown: unknown) => thrown);
+  if (!(fault instanceof UserError)) throw fault;
+  return [fault.message, fault.hint].filter(Boolean).join(" ");
+}
+
+const write = (file: string, content: object) => {
+  writeFileSync(`${folder}/${file}`, JSON.stringify(content));
+  return `${folder}/${file}`;
+};
+
+/** Jobs that take turns: each keeps what the other's part of the time leaves it. */
+const busy = { light: 40, small: 55, middle: 68, large: 81, full: 95 } as const;
+const names = Object.keys(busy) as (keyof typeof busy)[];
+const keeps = (one: keyof typeof busy, other: keyof typeof busy) =>
+  Math.min(1, 100 / (busy[one] + busy[other]));
+const measured = {
+  version: 1,
+  source: "invented",
+  workloads: Object.fromEntries(
+    names.map((name) => [name, { smBusy: busy[name], soloThroughput: 10 }]),
+  ),
+  colocations: names.flatMap((a, i) =>
+    names.slice(i).map((b) => ({
+      clients: [
+        { workload: a, retained: keeps(a, b) },
+        { workload: b, throughput: 10 * keeps(b, a) },
+      ],
+    })),
+  ),
+};
+const data = write("measured.json", measured);
+const model = `${folder}/model.json`;
+const train = () =>
+  cotenant("predict", "train", "--data", data, "--metric", "smBusy", "--out", model);
+
+describe("predict train", () => {
+  test("writes a model and says what is in it", async () => {
+    expect(await train()).toBe(`${model}: ours, from 15 colocations and 1 metrics (smBusy)`);
+    const { provenance } = JSON.parse(readFileSync(model, "utf8"));
+    expect(provenance).toMatchObject({ source: "invented", colocations: 15, seed: 0 });
+  });
+
+  test.each([
+    { argv: ["train", "--data", data], says: '"predict train" needs --out FILE.' },
+    { argv: ["train", "--out", model], says: '"predict train" needs --data FILE.' },
+    { argv: ["guess"], says: '"predict" can\'t do "guess". Known: train, rank, evaluate.' },
+    {
+      argv: ["train", "now", "--out", model],
+      says: '"predict train" does not know what to do with "now".',
+    },
+    {
+      argv: ["train", "--data", data, "--out", model, "--metric", "name"],
+      says: 'No metric is called "name".',
+    },
+    {
+      argv: ["train", "--data", data, "--out", model, "--metric", "dramThroughput"],
+      says: "light has no dramThroughput (%), which this model needs.",
+    },
+    { argv: ["train", "--data", data, "--out", `${folder}/no/m.json`], says: "can't be written" },
+    {
+      argv: ["evaluate", "--data", data, "--learners", "oracle"],
+      says: 'No learner is called "oracle".',
+    },
+    { argv: ["rank", "--target", "small"], says: '"predict rank" needs --model FILE.' },
+  ])("$says", async ({ argv, says }) => {
+    expect(await refusal("predict", ...argv)).toContain(says);
+  });
+
+  test("a bad table leaves no model behind", async () => {
+    const bad = write("bad.json", {
+      ...measured,
+      workloads: { ...measured.workloads, full: { smBusy: -3 } },
+    });
+    const out = `${folder}/none.json`;
+    expect(await refusal("predict", "train", "--data", bad, "--out", out)).toBe(
+      `${bad}, workloads.full.smBusy: it is -3, not a number of 0 or more.`,
+    );
+    expect(existsSync(out)).toBe(false);
+  });
+});
+
+describe("predict rank", () => {
+  test("the job that leaves most comes first", async () => {
+    await train();
+    const text = await cotenant(
+      "predict",
+      "rank",
+      "--model",
+      model,
+      "--data",
+      data,
+      "--target",
+      "large",
+      "--candidates",
+      "full,small",
+      "--candidates",
+      "light",
+    );
+    expect(text.split("\n").map((line) => line.split(" ")[0])).toEqual([
+      "candidate",
+      "light",
+      "small",
+      "full",
+    ]);
+    expect(noted).toEqual([]);
+  });
+
+  test("as JSON, beside others, and what is unlike all that was learned is said", async () => {
+    await train();
+    const store = `${folder}/profiles`;
+    const profile = workload("strange", [{ us: 100, sms: 66 }], {
+      smBusy: 0.00001,
+      soloNs: 200_000,
+    });
+    new ProfileStore(store).write(profile);
+    const text = await cotenant(
+      "predict",
+      "rank",
+      "--model",
+      model,
+      "--data",
+      data,
+      "--profiles",
+      store,
+      "--target",
+      "strange",
+      "--with",
+      "small",
+      "--candidates",
+      "middle",
+      "--json",
+    );
+    const { ranked } = JSON.parse(text);
+    expect(ranked).toHaveLength(1);
+    expect(ranked[0].clients.map(({ name }: { name: string }) => name)).toEqual([
+      "strange",
+      "small",
+      "middle",
+    ]);
+    expect(ranked[0].familiar).toBe(false);
+    expect(noted.join()).toContain("unlike everything this model learned from");
+  });
+
+  test("nobody to choose from, and nobody of that name", async () => {
+    await train();
+    const base = ["predict", "rank", "--model", model, "--data", data, "--target", "large"];
+    expect(await refusal(...base)).toBe("There is no candidate to run beside large.");
+    expect(await refusal(...base, "--candidates", "huge")).toContain("There is no workload huge");
+    expect(await refusal("predict", "rank", "--model", data, "--target", "large")).toContain(
+      "it is no predictor.",
+    );
+  });
+});
+
+test("predict evaluate compares learners and rules on rows held out", async () => {
+  const argv = [
+    "predict",
+    "evaluate",
+    "--data",
+    data,
+    "--learners",
+    "ours,linear",
+    "--metric",
+    "smBusy",
+    "--splits",
+    "3",
+    "--part",
+    "0.6",
+  ];
+  const { results } = JSON.parse(await cotenant(...argv, "--json"));
+  expect(results.map(({ name }: { name: string }) => name)).toEqual([
+    "ours",
+    "linear",
+    "list of partners",
+    "sm%",
+  ]);
+  const [ours] = results;
+  expect(ours.error).toBeLessThan(0.1);
+  expect(ours.ofOracle).toBeGreaterThan(0.9);
+  expect(await cotenant(...argv)).toContain("of the oracle");
+});

@@ -1,0 +1,59 @@
+// Measured colocations: what predictors learn from and are judged by.
+import { badMetric, lacksMetric, nothingToLearn } from "./faults.ts";
+import { type Features, type MetricName, metricNames } from "./metrics.ts";
+
+/** One client of a measured colocation. */
+export interface Side {
+  readonly features: Features;
+  /** Throughput in this company / solo throughput. */
+  readonly retained: number;
+  /** Part of the SMs it may use, 0 to 1; 1 is unrestricted. */
+  readonly smShare: number;
+}
+
+export interface Colocation {
+  readonly sides: readonly Side[];
+}
+
+/** Fewer pairs than this say nothing about which metric matters. */
+const FEWEST = 4;
+
+/** Throws a UserError unless every side has every metric and the rows differ. */
+export function checkLearnable(
+  rows: readonly Colocation[],
+  metrics: readonly MetricName[],
+  named: (features: Features) => string = () => "A workload",
+): void {
+  if (metrics.length === 0) throw nothingToLearn("the workloads have no metric in common");
+  if (rows.length < FEWEST)
+    throw nothingToLearn(`${rows.length} colocations are fewer than ${FEWEST}`);
+  for (const { sides } of rows)
+    for (const { features, retained } of sides) {
+      if (!(retained >= 0 && Number.isFinite(retained)))
+        throw badMetric(named(features), "retained throughput", retained);
+      for (const name of metrics) metricOf(features, name, named);
+    }
+  const first = rows[0]?.sides[0]?.features;
+  const all = rows.flatMap(({ sides }) => sides.map(({ features }) => features));
+  if (all.every((features) => metrics.every((name) => features[name] === first?.[name])))
+    throw nothingToLearn("all workloads have the same metrics");
+}
+
+export function metricOf(
+  features: Features,
+  name: MetricName,
+  named: (features: Features) => string = () => "A workload",
+): number {
+  const value = features[name];
+  if (value === undefined) throw lacksMetric(named(features), name);
+  if (!(value >= 0 && Number.isFinite(value))) throw badMetric(named(features), name, value);
+  return value;
+}
+
+/** The metrics that all of them have. */
+export function sharedMetrics(all: readonly Features[]): readonly MetricName[] {
+  return metricNames.filter((name) => all.every((features) => features[name] !== undefined));
+}
+
+/** Alone on the GPU, in requests or iterations a second; 1 where nobody measured it. */
+export const soloOf = (features: Features): number => features.soloThroughput ?? 1;

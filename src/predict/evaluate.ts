@@ -1,0 +1,103 @@
+// How well scores choose, and how well predictions fit: KACE's protocol (section 4) on measured colocations.
+import type { Colocation } from "./colocations.ts";
+import type { Features } from "./metrics.ts";
+import type { Predictor } from "./predictor.ts";
+import { type Goal, type Score, worthOf } from "./scores.ts";
+import { companyOf } from "./sides.ts";
+
+/** What one target gets. */
+export interface Choice {
+  readonly target: Features;
+  /** Worth of what was chosen, of the best measured one (the oracle's), and of all on average (random). */
+  readonly chosen: number;
+  readonly best: number;
+  readonly mean: number;
+}
+
+/** Each target that has company in `rows` takes the colocation with the highest score. Of equals, the first. */
+export function choose(rows: readonly Colocation[], score: Score, goal: Goal): readonly Choice[] {
+  return targetsOf(rows).map((target) => {
+    const open = rows.filter(({ sides }) => sides.some(({ features }) => features === target));
+    const worths = open.map((row) => worthOf(row, goal));
+    const scores = open.map((row) => score(row, target));
+    const at = scores.indexOf(Math.max(...scores));
+    return {
+      target,
+      chosen: worths[at] ?? Number.NaN,
+      best: Math.max(...worths),
+      mean: meanOf(worths),
+    };
+  });
+}
+
+export const targetsOf = (rows: readonly Colocation[]): readonly Features[] => [
+  ...new Set(rows.flatMap(({ sides }) => sides.map(({ features }) => features))),
+];
+
+/** Fraction of the oracle's worth, mean over the targets. */
+export const ofOracle = (choices: readonly Choice[]): number =>
+  meanOf(choices.map(({ chosen, best }) => chosen / best));
+
+/** Worth that the choices miss, mean over the targets. */
+export const regret = (choices: readonly Choice[]): number =>
+  meanOf(choices.map(({ chosen, best }) => best - chosen));
+
+/** For each target the better of several; none of them knows beforehand which. */
+export const bestOf = (all: readonly (readonly Choice[])[]): readonly Choice[] =>
+  (all[0] ?? []).map((one, i) => ({
+    ...one,
+    chosen: Math.max(...all.map((choices) => choices[i]?.chosen ?? Number.NEGATIVE_INFINITY)),
+  }));
+
+/** R2 and root mean square error of scores as values. */
+export function fitOf(rows: readonly Colocation[], score: Score, goal: Goal) {
+  const worths = rows.map((row) => worthOf(row, goal));
+  const mean = meanOf(worths);
+  const errors = rows.map((row, i) => {
+    const target = row.sides[0]?.features ?? {};
+    return score(row, target) - (worths[i] ?? Number.NaN);
+  });
+  const square = meanOf(errors.map((error) => error * error));
+  return {
+    r2: 1 - square / meanOf(worths.map((worth) => (worth - mean) ** 2)),
+    rmse: Math.sqrt(square),
+  };
+}
+
+export interface Accuracy {
+  /** Mean absolute error of retained throughput. */
+  readonly error: number;
+  /** Part of the truths inside the stated interval, and the mean width of that. */
+  readonly covered: number;
+  readonly width: number;
+  readonly familiar: number;
+  readonly sides: number;
+}
+
+/** Over every side of every row. */
+export function accuracyOf(rows: readonly Colocation[], predictor: Predictor): Accuracy {
+  const all = rows.flatMap(({ sides }) =>
+    sides.map((side) => {
+      const { others, shares } = companyOf(side, sides);
+      const { retained, low, high, familiar } = predictor.predict(side.features, others, shares);
+      return {
+        error: Math.abs(retained - side.retained),
+        covered: side.retained >= low && side.retained <= high ? 1 : 0,
+        width: high - low,
+        familiar: familiar ? 1 : 0,
+      };
+    }),
+  );
+  const mean = (name: "error" | "covered" | "width" | "familiar") =>
+    meanOf(all.map((one) => one[name]));
+  return {
+    error: mean("error"),
+    covered: mean("covered"),
+    width: mean("width"),
+    familiar: mean("familiar"),
+    sides: all.length,
+  };
+}
+
+export const meanOf = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -1,0 +1,35 @@
+// Whether a workload is like those that a model learned from.
+import { sharedMetrics } from "./colocations.ts";
+import type { Features, MetricName } from "./metrics.ts";
+import { logMetrics, standardised, standardOf } from "./standard.ts";
+
+/**
+ * `known`: the workloads learned from. One that is farther from all of them than any of them is from its nearest
+ * other is unfamiliar. The judge remembers what it was asked.
+ */
+export function familiarity(
+  known: readonly Features[],
+  metrics: readonly MetricName[] = sharedMetrics(known),
+): (features: Features) => boolean {
+  const rows = known.map((features) => logMetrics(features, metrics));
+  const standard = standardOf(rows);
+  const places = rows.map((row) => standardised(standard, row));
+  const nearest = (place: Float64Array, except = -1) =>
+    Math.min(
+      ...places.map((other, i) => (i === except ? Number.POSITIVE_INFINITY : gap(place, other))),
+    );
+  const gaps = places.map((place, i) => nearest(place, i)).filter(Number.isFinite);
+  const usual = Math.max(0, ...gaps);
+  const told = new WeakMap<Features, boolean>();
+  return (features) => {
+    const before = told.get(features);
+    if (before !== undefined) return before;
+    const is = nearest(standardised(standard, logMetrics(features, metrics))) <= usual;
+    told.set(features, is);
+    return is;
+  };
+}
+
+/** Root mean square over the metrics. */
+const gap = (a: Float64Array, b: Float64Array): number =>
+  Math.sqrt(a.reduce((sum, value, k) => sum + (value - (b[k] as number)) ** 2, 0) / a.length);

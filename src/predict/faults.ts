@@ -1,0 +1,31 @@
+// What a user can meet here. Each sentence names the file, the row or the workload.
+import { UserError } from "#core";
+import { type MetricName, unitOf } from "./metrics.ts";
+
+export const badTable = (file: string, place: string, what: string) =>
+  new UserError("BAD_MEASUREMENTS", `${[file, place].filter(Boolean).join(", ")}: ${what}`);
+
+export const badModel = (file: string, what: string) =>
+  new UserError("BAD_MODEL", `${file}: ${what}`, 'Make one with "cotenant predict train".');
+
+export const lacksMetric = (who: string, name: MetricName) =>
+  new UserError(
+    "LACKS_METRIC",
+    `${who} has no ${name} (${unitOf(name)}), which this model needs.`,
+    "Profile it with what counts that, or train a model on the metrics that all have.",
+  );
+
+export const badMetric = (who: string, name: string, value: unknown) =>
+  new UserError(
+    "BAD_METRIC",
+    `${who}: its ${name} is ${String(value)}, not a number of 0 or more.`,
+  );
+
+export const nothingToLearn = (why: string) =>
+  new UserError("NOTHING_TO_LEARN", `There is nothing to learn from: ${why}.`);
+
+export const noCandidates = (target: string) =>
+  new UserError("NO_CANDIDATES", `There is no candidate to run beside ${target}.`, "", 2);
+
+export const badShare = (value: number) =>
+  new UserError("BAD_SHARE", `An SM share of ${value} is not above 0 and at most 1.`);

@@ -1,0 +1,134 @@
+// What every learner must do, whatever it learns and however.
+import { describe, expect, test } from "vitest";
+import { accuracyOf, meanOf } from "./evaluate.ts";
+import { exampleMetrics, examplePairs, exampleWorkloads } from "./example.ts";
+import { type LearnerName, learnerNames } from "./learners.ts";
+import { formatModel, openModel, parseModel, train } from "./model.ts";
+import { seeded, shuffled } from "./random.ts";
+
+const workloads = exampleWorkloads(10);
+const mixed = shuffled(examplePairs(workloads), seeded(3));
+const [learned, held] = [mixed.slice(0, 38), mixed.slice(38)];
+const split = examplePairs(workloads, 0.3);
+const provenance = { source: "an invented GPU", date: "2026-01-01", command: "test" };
+
+/** Small, and with a clock that counts its readings: the search over models ends after the same few each time. */
+const training = () => {
+  let readings = 0;
+  return { seed: 7, forestTests: 2, epochs: 40, searchMs: 5, now: () => readings++ };
+};
+const trained = new Map(
+  learnerNames.map((name) => [name, train(name, learned, exampleMetrics, training(), provenance)]),
+);
+const modelOf = (name: LearnerName) => {
+  const model = trained.get(name);
+  if (!model) throw new Error(name);
+  return model;
+};
+
+/** Of predicting the mean for everybody. */
+const values = held.flatMap(({ sides }) => sides.map(({ retained }) => retained));
+const meanError = meanOf(values.map((value) => Math.abs(value - meanOf(values))));
+
+describe.each(learnerNames)("%s", (name) => {
+  const predictor = openModel(modelOf(name));
+  const [a = {}, b = {}, c = {}] = workloads;
+
+  test("knows held-out pairs better than the mean does", () => {
+    expect(accuracyOf(held, predictor).error).toBeLessThan(0.7 * meanError);
+  });
+
+  test("holds about as many truths in its bounds as it states", () => {
+    expect(accuracyOf(held, predictor).covered).toBeGreaterThan(0.7);
+  });
+
+  test("is the same from its file", () => {
+    const again = openModel(parseModel(formatModel(modelOf(name)), "model.json"));
+    expect(again.predict(a, [b])).toEqual(predictor.predict(a, [b]));
+    expect(again.predict(a, [b, c])).toEqual(predictor.predict(a, [b, c]));
+  });
+
+  test("is the same for the same seed", () => {
+    expect(train(name, learned, exampleMetrics, training(), provenance)).toEqual(modelOf(name));
+  });
+
+  test("answers for any number of clients, with bounds around the value", () => {
+    for (const others of [[], [b], [b, c], [b, c, a, a, b]]) {
+      const { retained, low, high, uncertainty } = predictor.predict(a, others);
+      expect(retained).toBeGreaterThanOrEqual(0);
+      expect(low).toBeLessThanOrEqual(retained);
+      expect(high).toBeGreaterThanOrEqual(retained);
+      expect(uncertainty).toBeGreaterThanOrEqual(0);
+      expect(Number.isFinite(high + uncertainty)).toBe(true);
+    }
+    expect(predictor.predict(a, [])).toMatchObject({ retained: 1, uncertainty: 0, familiar: true });
+  });
+
+  test("says when a workload is unlike all it knows", () => {
+    expect(predictor.predict(a, [b]).familiar).toBe(true);
+    const strange = { ...b, kernelUs: 1e6, memoryGB: 1e4 };
+    expect(predictor.predict(a, [strange]).familiar).toBe(false);
+    expect(predictor.predict(strange, [a]).familiar).toBe(false);
+  });
+
+  test("looks at no name and at no metric that it was not trained on", () => {
+    const renamed = { ...a, threads: 5e6, name: "bert" };
+    expect(predictor.predict(renamed, [b])).toEqual(predictor.predict({ ...a }, [{ ...b }]));
+  });
+
+  test("names what a workload lacks, or has wrong", () => {
+    const { kernelUs: _, ...rest } = a;
+    expect(() => predictor.predict(rest, [b])).toThrow("A workload has no kernelUs (us, mean");
+    expect(() => predictor.predict(a, [rest])).toThrow("A workload has no kernelUs");
+    expect(() => predictor.predict({ ...a, smBusy: Number.NaN }, [b])).toThrow(
+      "A workload: its smBusy is NaN, not a number of 0 or more.",
+    );
+  });
+
+  test("learns what an SM share costs", () => {
+    const shared = openModel(
+      train(name, [...learned, ...split], exampleMetrics, training(), provenance),
+    );
+    const mean = (share: number) =>
+      meanOf(
+        workloads.map(
+          (one) => shared.predict(one, [b], { target: share, others: [1 - share] }).retained,
+        ),
+      );
+    expect(mean(0.3)).toBeLessThan(mean(0.7));
+  });
+});
+
+test.each([
+  { rows: learned.slice(0, 3), says: "3 colocations are fewer than 4" },
+  {
+    rows: learned.map(({ sides }) => ({ sides: [...sides, ...sides] })),
+    says: "no colocation has two clients",
+  },
+  {
+    rows: Array.from({ length: 9 }, () => examplePairs([workloads[0] ?? {}])).flat(),
+    says: "all workloads have the same metrics",
+  },
+  {
+    rows: learned.map(({ sides }, i) => ({
+      sides: sides.map((side) => (i === 5 ? { ...side, retained: Number.NaN } : side)),
+    })),
+    says: "A workload: its retained throughput is NaN",
+  },
+])("$says", ({ rows, says }) => {
+  expect(() => train("ours", rows, exampleMetrics, training(), provenance)).toThrow(says);
+});
+
+test("metrics that move together are no obstacle", () => {
+  const doubled = learned.map(({ sides }) => ({
+    sides: sides.map((side) => ({
+      ...side,
+      features: { ...side.features, smActivity: (side.features.smBusy ?? 0) / 100, smOccupancy: 1 },
+    })),
+  }));
+  for (const name of ["ours", "linear", "ridge"] as const) {
+    const metrics = [...exampleMetrics, "smActivity", "smOccupancy"] as const;
+    const predictor = openModel(train(name, doubled, metrics, training(), provenance));
+    expect(accuracyOf(doubled, predictor).error).toBeLessThan(0.7 * meanError);
+  }
+});

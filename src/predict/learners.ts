@@ -1,0 +1,74 @@
+// The learners, each by the name it has on the command line. To add one: a line here; its conformance tests run by
+// themselves.
+import type { Colocation } from "./colocations.ts";
+import { forest } from "./forest.ts";
+import { linear, ridge } from "./linear.ts";
+import type { MetricName } from "./metrics.ts";
+import { kaceNetwork, muxflowMlp, network } from "./network.ts";
+import { type OursState, openOurs, trainOurs } from "./ours.ts";
+import type { Predictor } from "./predictor.ts";
+import { seeded } from "./random.ts";
+import type { Regressor } from "./regressor.ts";
+import { search } from "./search.ts";
+import { openSides, type SidesState, trainSides } from "./sides.ts";
+
+export interface Training {
+  readonly seed: number;
+  /** Configurations that the forest's search tests; KACE's 100 by default. */
+  readonly forestTests?: number;
+  /** Of networks, at most; their publications' by default. */
+  readonly epochs?: number;
+  /** Of the search over models, ms; KACE gives it a minute. */
+  readonly searchMs?: number;
+  /** ms, for that limit. */
+  now(): number;
+}
+
+interface Learner {
+  readonly summary: string;
+  /** Plain JSON. `rows` are known to be learnable. */
+  train(rows: readonly Colocation[], metrics: readonly MetricName[], training: Training): unknown;
+  open(state: unknown, metrics: readonly MetricName[]): Predictor;
+}
+
+const FOREST_TESTS = 100;
+const SEARCH_MS = 60_000;
+
+/** Those that learn a number from a row; KACE's protocol uses them on whole colocations too (scores.ts). */
+export const regressors = {
+  linear: () => linear as Regressor<unknown>,
+  ridge: () => ridge as Regressor<unknown>,
+  forest: ({ forestTests = FOREST_TESTS }) => forest(forestTests) as Regressor<unknown>,
+  network: ({ epochs = kaceNetwork.epochs }) =>
+    network({ ...kaceNetwork, epochs }) as Regressor<unknown>,
+  mlp: ({ epochs = muxflowMlp.epochs }) => network({ ...muxflowMlp, epochs }) as Regressor<unknown>,
+  search: ({ searchMs = SEARCH_MS, now }) => search(searchMs, now) as Regressor<unknown>,
+} satisfies Readonly<Record<string, (training: Training) => Regressor<unknown>>>;
+
+type RegressorName = keyof typeof regressors;
+
+const regressing = (name: RegressorName, summary: string): Learner => ({
+  summary,
+  train: (rows, metrics, training) =>
+    trainSides(regressors[name](training), rows, metrics, seeded(training.seed)),
+  // What a search may take and a forest tests matters in training only.
+  open: (state, metrics) =>
+    openSides(regressors[name]({ seed: 0, now: () => 0 }), state as SidesState, metrics),
+});
+
+export const learners = {
+  ours: {
+    summary: "a Gaussian process for what each company costs each target",
+    train: trainOurs,
+    open: (state, metrics) => openOurs(state as OursState, metrics),
+  },
+  linear: regressing("linear", "least squares (KACE)"),
+  ridge: regressing("ridge", "least squares with weights held back"),
+  forest: regressing("forest", "random forest, searched as KACE does"),
+  network: regressing("network", "128 x 64 x 32 with early stopping (KACE)"),
+  mlp: regressing("mlp", "four layers of 64 (MuxFlow)"),
+  search: regressing("search", "the best of several within a time limit (KACE's AutoML)"),
+} as const satisfies Readonly<Record<string, Learner>>;
+
+export type LearnerName = keyof typeof learners;
+export const learnerNames = Object.keys(learners) as readonly LearnerName[];

@@ -1,0 +1,28 @@
+// Between retained throughput and the scale on which effects add.
+//
+// A workload's slowdown is 1 and what its company costs it, and burdens multiply: kernels twice as long cost any
+// neighbour about twice as much. So z = log(slowdown - 1 + softness). With little softness, z is the logit of
+// retained throughput, which can't pass 1; with softness 1 it is the log of the slowdown, which may pass 1, as it
+// does where the solo throughput was measured badly. Which of them fits is learned.
+
+/** Largest retained throughput that `softness` can express. */
+export const ceiling = (softness: number): number =>
+  softness >= 1 ? Number.POSITIVE_INFINITY : 1 / (1 - softness);
+
+/** Values at the ceiling are taken this far below it; a job that made no progress is taken for 1 %. */
+const BELOW_CEILING = 0.98;
+const LEAST = 0.01;
+
+const within = (retained: number, softness: number): number =>
+  Math.max(LEAST, Math.min(retained, BELOW_CEILING * ceiling(softness)));
+
+export const toScale = (retained: number, softness: number): number =>
+  Math.log(1 / within(retained, softness) - 1 + softness);
+
+export const fromScale = (z: number, softness: number): number => 1 / (Math.exp(z) + 1 - softness);
+
+/** |d retained / d z| at z. */
+export function steepness(z: number, softness: number): number {
+  const retained = fromScale(z, softness);
+  return retained * retained * Math.exp(z);
+}

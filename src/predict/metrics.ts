@@ -1,0 +1,132 @@
+// What a predictor may look at: metrics of a workload, measured alone. Names are never among them.
+//
+// Three publications' metrics, so that a model of any can be learned from one table: KACE (SoCC'24, section 3.1),
+// MuxFlow (2023, section 5), and Xu et al. (HotCloud'19) as KACE section 4 rebuilds them. The last group needs
+// no counters, so that every recording has it.
+import { kaceFeatures, type WorkloadProfile } from "#profile";
+
+/** How a metric of a colocation is made from those of its clients: KACE, section 3.2. */
+type Combined = "sum" | "mean";
+
+interface Metric {
+  readonly unit: string;
+  readonly combined: Combined;
+}
+
+const raw = (unit: string): Metric => ({ unit, combined: "sum" });
+const percentage: Metric = { unit: "%", combined: "mean" };
+const part: Metric = { unit: "0 to 1", combined: "mean" };
+
+const table = {
+  smBusy: percentage,
+  memoryBusy: percentage,
+  memoryGB: raw("GB"),
+  smThroughput: percentage,
+  memoryThroughput: percentage,
+  dramThroughput: percentage,
+  threads: raw("a launch"),
+  registers: raw("a launch"),
+  staticSharedBytes: raw("bytes a launch"),
+  soloThroughput: raw("requests or iterations a second"),
+
+  smActivity: part,
+  smOccupancy: part,
+
+  pcieRead: raw("GB/s"),
+  pcieWrite: raw("GB/s"),
+  longKernels: raw("us"),
+  kernelLength: raw("us"),
+  longShortRatio: raw("long kernels a short one"),
+  meanThreads: raw("a launch"),
+  cpuBusy: percentage,
+  mainMemory: percentage,
+
+  kernelUs: raw("us, mean weighted by duration"),
+  smsFilled: part,
+  kernelShare: part,
+} as const satisfies Readonly<Record<string, Metric>>;
+
+export type MetricName = keyof typeof table;
+
+/** A workload's. A model says which of them it needs. */
+export type Features = Readonly<Partial<Record<MetricName, number>>>;
+
+export const metricNames = Object.keys(table) as readonly MetricName[];
+
+export const isMetric = (name: string): name is MetricName => Object.hasOwn(table, name);
+export const isRaw = (name: MetricName): boolean => table[name].combined === "sum";
+export const unitOf = (name: MetricName): string => table[name].unit;
+
+/** KACE's metric of a colocation, from its clients'. */
+export function combined(name: MetricName, values: readonly number[]): number {
+  const sum = values.reduce((total, value) => total + value, 0);
+  return isRaw(name) ? sum : sum / values.length;
+}
+
+/** What Xu et al.'s forest looks at. */
+export const xuMetrics = [
+  "pcieRead",
+  "pcieWrite",
+  "longKernels",
+  "kernelLength",
+  "longShortRatio",
+  "meanThreads",
+  "smBusy",
+  "memoryBusy",
+  "cpuBusy",
+  "mainMemory",
+] as const satisfies readonly MetricName[];
+
+/** As many metrics as the profile has; recordings have no counters. */
+export function profileFeatures(profile: WorkloadProfile): Features {
+  const found = { ...kaceOf(profile), ...activityOf(profile), ...launchesOf(profile) };
+  return Object.fromEntries(Object.entries(found).filter(([, value]) => Number.isFinite(value)));
+}
+
+/** What the profile lacks is NaN on its way through. */
+function kaceOf(profile: WorkloadProfile): Features {
+  const lacks = (name: "sm" | "memory" | "dram" | "registers" | "staticSharedBytes") =>
+    profile.kernels.every((kernel) => kernel[name] === undefined) ? { [name]: Number.NaN } : {};
+  const missing = {
+    ...lacks("sm"),
+    ...lacks("memory"),
+    ...lacks("dram"),
+    ...lacks("registers"),
+    ...lacks("staticSharedBytes"),
+  };
+  const filled = kaceFeatures({
+    ...profile,
+    smBusy: profile.smBusy ?? Number.NaN,
+    memoryBusy: profile.memoryBusy ?? Number.NaN,
+    memoryBytes: profile.memoryBytes ?? Number.NaN,
+    soloNs: profile.soloNs ?? Number.NaN,
+    kernels: profile.kernels.map((kernel) => ({ ...kernel, ...missing })),
+  });
+  return filled.ok ? filled.features : {};
+}
+
+const activityOf = ({ smActivity, smOccupancy }: WorkloadProfile): Features => ({
+  smActivity: smActivity ?? Number.NaN,
+  smOccupancy: smOccupancy ?? Number.NaN,
+});
+
+/** How long its kernels are, how much of the GPU one fills, and the part of the time in which one runs. */
+function launchesOf({ kernels, sequence, gpu, soloNs }: WorkloadProfile): Features {
+  let ns = 0;
+  let lengths = 0;
+  let filled = 0;
+  for (const step of sequence) {
+    const kernel = "kernel" in step ? kernels[step.kernel] : undefined;
+    if (!kernel) continue;
+    const duration = kernel.durationNs.p50;
+    ns += duration;
+    lengths += duration * duration;
+    filled += duration * Math.min(1, kernel.smsNeeded / gpu.sms);
+  }
+  return {
+    kernelUs: lengths / ns / 1000,
+    smsFilled: filled / ns,
+    // Kernels that overlap would make it more than the whole time.
+    kernelShare: Math.min(1, ns / (soloNs ?? Number.NaN)),
+  };
+}

@@ -1,0 +1,94 @@
+// A trained model as a file: which learner, which metrics, where it comes from, and what was learned.
+import { type Colocation, checkLearnable } from "./colocations.ts";
+import { badModel } from "./faults.ts";
+import { type LearnerName, learnerNames, learners, type Training } from "./learners.ts";
+import { type Features, isMetric, type MetricName } from "./metrics.ts";
+import type { Predictor } from "./predictor.ts";
+
+export interface Provenance {
+  /** Of the measurements. */
+  readonly source: string;
+  readonly date: string;
+  readonly command: string;
+}
+
+export interface Model {
+  readonly version: 1;
+  readonly kind: "cotenant-predictor";
+  readonly learner: LearnerName;
+  readonly metrics: readonly MetricName[];
+  readonly provenance: Provenance & { readonly colocations: number; readonly seed: number };
+  /** The learner's own. */
+  readonly state: unknown;
+}
+
+/** `named`: what a workload is called, for the sentence that says what it lacks. */
+export function train(
+  learner: LearnerName,
+  rows: readonly Colocation[],
+  metrics: readonly MetricName[],
+  training: Training,
+  provenance: Provenance,
+  named?: (features: Features) => string,
+): Model {
+  checkLearnable(rows, metrics, named);
+  return {
+    version: 1,
+    kind: "cotenant-predictor",
+    learner,
+    metrics,
+    provenance: { ...provenance, colocations: rows.length, seed: training.seed },
+    state: learners[learner].train(rows, metrics, training),
+  };
+}
+
+export const openModel = ({ learner, metrics, state }: Model): Predictor =>
+  learners[learner].open(state, metrics);
+
+/** Lists of numbers stay on one line. */
+export function formatModel(model: Model): string {
+  const lines = JSON.stringify(model, null, 1);
+  return `${lines.replaceAll(/\[[-\d.,e+\s]*\]/g, (list) => list.replaceAll(/\s+/g, ""))}\n`;
+}
+
+/** Throws a UserError that names `file` if it is no model, or one that can't predict. */
+export function parseModel(text: string, file: string): Model {
+  const model = documentIn(text, file);
+  try {
+    // What is not a number becomes null in JSON, and null counts as 0.
+    if (hasNull(model.state)) throw new RangeError("it has no value somewhere");
+    const { workloads } = model.state as { readonly workloads: readonly (readonly number[])[] };
+    const [first] = workloads.map(
+      (values): Features => Object.fromEntries(model.metrics.map((name, k) => [name, values[k]])),
+    );
+    const { retained, low, high } = openModel(model).predict(first ?? {}, [first ?? {}]);
+    if (!Number.isFinite(retained + low + high)) throw new RangeError("no finite prediction");
+  } catch (fault) {
+    const why = fault instanceof Error ? ` (${fault.message})` : "";
+    throw badModel(file, `what it learned is damaged${why}.`);
+  }
+  return model;
+}
+
+const hasNull = (value: unknown): boolean =>
+  value === null || (typeof value === "object" && Object.values(value).some(hasNull));
+
+function documentIn(text: string, file: string): Model {
+  let value: Partial<Model> | null;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw badModel(file, "it is no JSON.");
+  }
+  if (value?.kind !== "cotenant-predictor") throw badModel(file, "it is no predictor.");
+  if (value.version !== 1)
+    throw badModel(file, `it has version ${value.version}, and only 1 is known.`);
+  const { learner, metrics, provenance } = value;
+  if (!learner || !learnerNames.includes(learner))
+    throw badModel(file, `no learner is called "${learner}".`);
+  if (!Array.isArray(metrics) || !metrics.every((name) => isMetric(String(name))))
+    throw badModel(file, "its metrics are not a list of known ones.");
+  if (typeof provenance?.source !== "string")
+    throw badModel(file, "it does not say where it comes from.");
+  return value as Model;
+}

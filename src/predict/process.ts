@@ -1,0 +1,251 @@
+// A Gaussian process over (target, company, their SM shares), through the points that say most.
+//
+// Its kernel says what is alike: targets with like metrics suffer alike (whoever the company), companies with
+// like metrics burden alike (whoever the target), and where both are alike, pairs may differ from that sum:
+//     k = shares x (1 + near(targets) + near(companies) + interplay x near(targets) x near(companies))
+//     near(a, b) = exp(-mean over metrics of (a - b)^2 / 2 reach^2)
+// An incomplete Cholesky factor with pivots (the points which those chosen so far leave most unsure) bounds cost
+// and storage by `basis`; with as many pivots as points it is exact.
+import { backward, dot, factor, forward } from "./cholesky.ts";
+
+/** Observations' inputs; `target` and `company` are rows of the closeness table, shares are logs. */
+export interface Points {
+  readonly target: Int32Array;
+  readonly company: Int32Array;
+  readonly targetShare: Float64Array;
+  readonly companyShare: Float64Array;
+}
+
+export interface Kernel {
+  readonly reach: number;
+  readonly shareReach: number;
+  readonly interplay: number;
+}
+
+export interface Fitted {
+  readonly pivots: Int32Array;
+  /** Lower factor of the pivots' kernel matrix. */
+  readonly lower: Float64Array;
+  /** In the coordinates that the pivots span. */
+  readonly weights: Float64Array;
+  /** Lower factor of the weights' posterior precision. */
+  readonly precision: Float64Array;
+  /** Of each point: mean and variance as if its group had not been learned from, on the scale of `y`. */
+  readonly leftOut: { readonly mean: Float64Array; readonly variance: Float64Array };
+}
+
+/** Of workloads in standard units, row by row: `near` for each pair of rows. */
+export function closeness(a: Float64Array, b: Float64Array, metrics: number, reach: number) {
+  const rows = a.length / metrics;
+  const columns = b.length / metrics;
+  const near = new Float64Array(rows * columns);
+  for (let i = 0; i < rows; i++)
+    for (let j = 0; j < columns; j++) {
+      let sum = 0;
+      for (let k = 0; k < metrics; k++) {
+        const gap = (a[i * metrics + k] as number) - (b[j * metrics + k] as number);
+        sum += gap * gap;
+      }
+      near[i * columns + j] = Math.exp(-sum / metrics / (2 * reach * reach));
+    }
+  return near;
+}
+
+/** `targets` and `companies`: how near they are; `shares`: squared distance of the shares' logs. */
+export const covariance = (kernel: Kernel, targets: number, companies: number, shares: number) => {
+  const likeness = 1 + targets + companies + kernel.interplay * targets * companies;
+  return shares === 0
+    ? likeness
+    : likeness * Math.exp(-shares / (2 * kernel.shareReach * kernel.shareReach));
+};
+
+/** A point with itself. */
+export const ownVariance = ({ interplay }: Kernel): number => 3 + interplay;
+
+/**
+ * `y`: what was observed; `noise`: its variance; `groups`: points that are left out together, as runs of equal
+ * numbers. The prior mean is 0.
+ */
+export function conditioned(
+  points: Points,
+  near: Float64Array,
+  kernel: Kernel,
+  y: Float64Array,
+  noise: Float64Array,
+  groups: Int32Array,
+  basis: number,
+): Fitted {
+  const n = y.length;
+  const { phi, pivots, left } = pivoted(points, near, kernel, basis);
+  const m = pivots.length;
+  const doubt = noise.map((value, i) => value + Math.max(0, left[i] as number));
+  const { weights, precision } = regress(phi, m, y, doubt);
+  const lower = new Float64Array(m * m);
+  pivots.forEach((pivot, row) => {
+    lower.set(phi.subarray(pivot * m, (pivot + 1) * m), row * m);
+  });
+  const mean = new Float64Array(n);
+  const variance = new Float64Array(n);
+  for (let from = 0; from < n; ) {
+    let to = from + 1;
+    while (to < n && groups[to] === groups[from]) to++;
+    leaveOut(phi, m, y, doubt, weights, precision, from, to, mean, variance);
+    for (let i = from; i < to; i++)
+      variance[i] = (variance[i] as number) + Math.max(0, left[i] as number);
+    from = to;
+  }
+  return { pivots, lower, weights, precision, leftOut: { mean, variance } };
+}
+
+/** Rows of `phi`: the points in the coordinates that the pivots span; `left`: variance outside of them. */
+function pivoted(points: Points, near: Float64Array, kernel: Kernel, basis: number) {
+  const { target, company, targetShare, companyShare } = points;
+  const n = target.length;
+  const workloads = Math.sqrt(near.length);
+  const left = new Float64Array(n).fill(ownVariance(kernel));
+  const most = Math.min(n, basis);
+  const columns: Float64Array[] = [];
+  const pivots: number[] = [];
+  while (pivots.length < most) {
+    let pivot = 0;
+    for (let i = 1; i < n; i++) if ((left[i] as number) > (left[pivot] as number)) pivot = i;
+    const scale = left[pivot] as number;
+    if (scale < NEGLIGIBLE) break;
+    const column = new Float64Array(n);
+    const nearTarget = (target[pivot] as number) * workloads;
+    const nearCompany = (company[pivot] as number) * workloads;
+    for (let i = 0; i < n; i++) {
+      const gapTarget = (targetShare[i] as number) - (targetShare[pivot] as number);
+      const gapCompany = (companyShare[i] as number) - (companyShare[pivot] as number);
+      column[i] = covariance(
+        kernel,
+        near[nearTarget + (target[i] as number)] as number,
+        near[nearCompany + (company[i] as number)] as number,
+        gapTarget * gapTarget + gapCompany * gapCompany,
+      );
+    }
+    for (const earlier of columns) {
+      const factorAtPivot = earlier[pivot] as number;
+      for (let i = 0; i < n; i++)
+        column[i] = (column[i] as number) - factorAtPivot * (earlier[i] as number);
+    }
+    const root = Math.sqrt(scale);
+    for (let i = 0; i < n; i++) {
+      const value = (column[i] as number) / root;
+      column[i] = value;
+      left[i] = (left[i] as number) - value * value;
+    }
+    columns.push(column);
+    pivots.push(pivot);
+  }
+  const m = pivots.length;
+  const phi = new Float64Array(n * m);
+  columns.forEach((column, c) => {
+    for (let i = 0; i < n; i++) phi[i * m + c] = column[i] as number;
+  });
+  return { phi, pivots: Int32Array.from(pivots), left };
+}
+
+/** Variance that no longer tells points apart. */
+const NEGLIGIBLE = 1e-4;
+
+/** Bayesian linear regression on `phi`, with weights of variance 1 beforehand. */
+function regress(phi: Float64Array, m: number, y: Float64Array, noise: Float64Array) {
+  const n = y.length;
+  const normal = new Float64Array(m * m);
+  const weights = new Float64Array(m);
+  for (let i = 0; i < n; i++) {
+    const row = i * m;
+    const trust = 1 / (noise[i] as number);
+    for (let a = 0; a < m; a++) {
+      const scaled = (phi[row + a] as number) * trust;
+      weights[a] = (weights[a] as number) + scaled * (y[i] as number);
+      for (let b = 0; b <= a; b++)
+        normal[a * m + b] = (normal[a * m + b] as number) + scaled * (phi[row + b] as number);
+    }
+  }
+  for (let a = 0; a < m; a++) normal[a * m + a] = (normal[a * m + a] as number) + 1;
+  const precision = factor(normal, m);
+  forward(precision, m, weights);
+  backward(precision, m, weights);
+  return { weights, precision };
+}
+
+/** Fills `mean` and `variance` of the points from `from` to `to`, without learning from them. */
+function leaveOut(
+  phi: Float64Array,
+  m: number,
+  y: Float64Array,
+  noise: Float64Array,
+  weights: Float64Array,
+  precision: Float64Array,
+  from: number,
+  to: number,
+  mean: Float64Array,
+  variance: Float64Array,
+): void {
+  // With H the part of the smoother in this group, what is left over without it is (I - H)^-1 of what is with it.
+  const size = to - from;
+  const solved = phi.slice(from * m, to * m);
+  for (let i = 0; i < size; i++) forward(precision, m, solved, i * m);
+  const rest = new Float64Array(size * size);
+  const misfit = new Float64Array(size);
+  for (let i = 0; i < size; i++) {
+    const deviation = Math.sqrt(noise[from + i] as number);
+    misfit[i] = ((y[from + i] as number) - dot(phi, (from + i) * m, weights, 0, m)) / deviation;
+    for (let j = 0; j <= i; j++) {
+      const shared = dot(solved, i * m, solved, j * m, m);
+      rest[i * size + j] =
+        (i === j ? 1 : 0) - shared / deviation / Math.sqrt(noise[from + j] as number);
+    }
+  }
+  for (let i = 0; i < size; i++) {
+    const own = dot(solved, i * m, solved, i * m, m);
+    variance[from + i] = own / Math.max(SMALLEST_REST, rest[i * size + i] as number);
+  }
+  const lower = factor(rest, size);
+  forward(lower, size, misfit);
+  backward(lower, size, misfit);
+  for (let i = 0; i < size; i++)
+    mean[from + i] =
+      (y[from + i] as number) - (misfit[i] as number) * Math.sqrt(noise[from + i] as number);
+}
+
+/** Keeps the variance of a point that alone decides its own fit finite. */
+const SMALLEST_REST = 1e-3;
+
+/** A fit in the form that predictions need: with k a point's kernel to the pivots, mean k·alpha, variance own + kᵀQk. */
+export interface Readout {
+  readonly alpha: Float64Array;
+  /** Q, symmetric: its lower half, off the diagonal twice. */
+  readonly spread: Float64Array;
+}
+
+export function readout({ pivots, lower, weights, precision }: Fitted): Readout {
+  const m = pivots.length;
+  const alpha = weights.slice();
+  backward(lower, m, alpha);
+  // Columns of L^-1 and of (L_A)^-1 L^-1, each as a row.
+  const spans = new Float64Array(m * m);
+  for (let c = 0; c < m; c++) {
+    spans[c * m + c] = 1;
+    forward(lower, m, spans, c * m);
+  }
+  const known = spans.slice();
+  for (let c = 0; c < m; c++) forward(precision, m, known, c * m);
+  const spread = new Float64Array(m * m);
+  for (let a = 0; a < m; a++)
+    for (let b = 0; b <= a; b++)
+      spread[a * m + b] =
+        (a === b ? 1 : 2) *
+        (dot(known, a * m, known, b * m, m) - dot(spans, a * m, spans, b * m, m));
+  return { alpha, spread };
+}
+
+/** kᵀQk. */
+export function quadratic({ spread }: Readout, k: Float64Array): number {
+  const m = k.length;
+  let sum = 0;
+  for (let i = 0; i < m; i++) sum += (k[i] as number) * dot(spread, i * m, k, 0, i + 1);
+  return sum;
+}

@@ -1,0 +1,49 @@
+// Which candidate to put beside a workload.
+import { soloOf } from "./colocations.ts";
+import { noCandidates } from "./faults.ts";
+import type { Features } from "./metrics.ts";
+import type { Prediction, Predictor } from "./predictor.ts";
+import type { Goal } from "./scores.ts";
+
+export interface Workload {
+  readonly name: string;
+  readonly features: Features;
+}
+
+export interface Ranked {
+  readonly candidate: string;
+  /** Of the whole colocation, by the goal. */
+  readonly score: number;
+  readonly clients: readonly (Prediction & { readonly name: string })[];
+  readonly familiar: boolean;
+}
+
+/** Best first; of equals, in the order given. `company`: what runs beside the target already. */
+export function rank(
+  predictor: Predictor,
+  target: Workload,
+  candidates: readonly Workload[],
+  goal: Goal,
+  company: readonly Workload[] = [],
+): readonly Ranked[] {
+  if (candidates.length === 0) throw noCandidates(target.name);
+  return candidates
+    .map((candidate): Ranked => {
+      const all = [target, ...company, candidate];
+      const clients = all.map(({ name, features }, i) => ({
+        name,
+        ...predictor.predict(
+          features,
+          all.filter((_, k) => k !== i).map((other) => other.features),
+        ),
+      }));
+      const score = clients.reduce(
+        (sum, { retained }, i) =>
+          sum + retained * (goal === "throughput" ? soloOf(all[i]?.features ?? {}) : 1),
+        0,
+      );
+      const familiar = clients.every((client) => client.familiar);
+      return { candidate: candidate.name, score, clients, familiar };
+    })
+    .sort((a, b) => b.score - a.score);
+}

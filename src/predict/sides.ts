@@ -1,0 +1,115 @@
+// Any regressor as a predictor: one row for each side of each colocation, and what that side retained.
+
+import type { Colocation, Side } from "./colocations.ts";
+import { alone } from "./company.ts";
+import { sideRow } from "./encode.ts";
+import { familiarity } from "./familiar.ts";
+import type { Features, MetricName } from "./metrics.ts";
+import { INTERVAL, type Predictor, type SmShares } from "./predictor.ts";
+import { type Random, shuffled } from "./random.ts";
+import type { Regressor } from "./regressor.ts";
+import { type Standard, standardised, standardOf } from "./standard.ts";
+
+export interface SidesState {
+  readonly standard: Standard;
+  readonly regression: unknown;
+  /** Standard deviation, and the half width of the interval, of errors on rows held back. */
+  readonly deviation: number;
+  readonly halfWidth: number;
+  /** Workloads learned from: values of the model's metrics. */
+  readonly workloads: readonly (readonly number[])[];
+}
+
+/** Held back to learn how large errors are, then learned from too. */
+const HELD_BACK = 0.25;
+
+export function trainSides<State>(
+  regressor: Regressor<State>,
+  rows: readonly Colocation[],
+  metrics: readonly MetricName[],
+  random: Random,
+): SidesState {
+  const mixed = shuffled(rows, random);
+  const back = Math.max(1, Math.round(HELD_BACK * mixed.length));
+  const early = fitSides(regressor, mixed.slice(back), metrics, random);
+  const predict = regressor.open(early.regression);
+  const held = samples(mixed.slice(0, back), metrics);
+  const errors = held.y.map((value, i) =>
+    Math.abs(predict(standardised(early.standard, held.x[i] ?? [])) - value),
+  );
+  errors.sort();
+  const { standard, regression } = fitSides(regressor, rows, metrics, random);
+  const all = new Set(rows.flatMap(({ sides }) => sides.map(({ features }) => features)));
+  return {
+    standard,
+    regression,
+    deviation: Math.sqrt(errors.reduce((sum, one) => sum + one * one, 0) / errors.length),
+    halfWidth: errors[Math.min(errors.length, Math.ceil((errors.length + 1) * INTERVAL)) - 1] ?? 0,
+    workloads: [...all].map((features) => metrics.map((name) => features[name] as number)),
+  };
+}
+
+function fitSides<State>(
+  regressor: Regressor<State>,
+  rows: readonly Colocation[],
+  metrics: readonly MetricName[],
+  random: Random,
+) {
+  const { x, y } = samples(rows, metrics);
+  const standard = standardOf(x);
+  const regression = regressor.learn(
+    x.map((row) => standardised(standard, row)),
+    y,
+    random,
+  );
+  return { standard, regression };
+}
+
+function samples(rows: readonly Colocation[], metrics: readonly MetricName[]) {
+  const each = rows.flatMap(({ sides }) =>
+    sides.map((side) => ({ side, ...companyOf(side, sides) })),
+  );
+  return {
+    x: each.map(({ side, others, shares }) => sideRow(side.features, others, metrics, shares)),
+    y: Float64Array.from(each, ({ side }) => side.retained),
+  };
+}
+
+/** The others, and everybody's shares. */
+export function companyOf(
+  side: Side,
+  sides: readonly Side[],
+): { readonly others: readonly Features[]; readonly shares: SmShares } {
+  const company = sides.filter((other) => other !== side);
+  return {
+    others: company.map(({ features }) => features),
+    shares: { target: side.smShare, others: company.map(({ smShare }) => smShare) },
+  };
+}
+
+export function openSides<State>(
+  regressor: Regressor<State>,
+  state: SidesState,
+  metrics: readonly MetricName[],
+): Predictor {
+  const predict = regressor.open(state.regression as State);
+  const known = state.workloads.map(
+    (values): Features => Object.fromEntries(metrics.map((name, k) => [name, values[k]])),
+  );
+  const isFamiliar = familiarity(known, metrics);
+  return {
+    predict(target, others, shares) {
+      const familiar = isFamiliar(target) && others.every(isFamiliar);
+      if (others.length === 0) return alone(familiar);
+      const row = sideRow(target, others, metrics, shares);
+      const retained = Math.max(0, predict(standardised(state.standard, row)));
+      return {
+        retained,
+        uncertainty: state.deviation,
+        low: Math.max(0, retained - state.halfWidth),
+        high: retained + state.halfWidth,
+        familiar,
+      };
+    },
+  };
+}

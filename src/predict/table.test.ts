@@ -1,0 +1,153 @@
+import { expect, test } from "vitest";
+import { exampleMetrics, examplePairs, exampleWorkloads } from "./example.ts";
+import { formatModel, parseModel, train } from "./model.ts";
+import { readTable } from "./table.ts";
+
+const good = {
+  version: 1,
+  source: "invented",
+  workloads: { bert: { smBusy: 97, soloThroughput: 80 }, gpt: { smBusy: 40 } },
+  colocations: [
+    {
+      clients: [
+        { workload: "bert", throughput: 40 },
+        { workload: "gpt", retained: 0.6, smShare: 0.5 },
+      ],
+    },
+  ],
+};
+
+test("throughputs become retained ones; workloads may come from profiles", () => {
+  const resnet = { soloThroughput: 10 };
+  const clients = [
+    { workload: "bert", retained: 1 },
+    { workload: "resnet", throughput: 5 },
+    { workload: "gpt", retained: 0.1 },
+  ];
+  const { colocations, workloads } = readTable(
+    JSON.stringify({ ...good, colocations: [...good.colocations, { clients }] }),
+    "m.json",
+    new Map([["resnet", resnet]]),
+  );
+  expect(
+    colocations.map(({ sides }) => sides.map(({ retained, smShare }) => [retained, smShare])),
+  ).toEqual([
+    [
+      [0.5, 1],
+      [0.6, 0.5],
+    ],
+    [
+      [1, 1],
+      [0.5, 1],
+      [0.1, 1],
+    ],
+  ]);
+  // The same workload is the same object everywhere: targets are told apart by that.
+  expect(colocations[0]?.sides[0]?.features).toBe(workloads.get("bert"));
+  expect(colocations[1]?.sides[1]?.features).toBe(resnet);
+});
+
+const clients = (first: object, second: object = { workload: "gpt", retained: 1 }) => ({
+  ...good,
+  colocations: [...good.colocations, { clients: [first, second] }],
+});
+
+test.each([
+  { document: "{", says: "m.json: it is no JSON" },
+  { document: [], says: "m.json: it is not an object." },
+  { document: { ...good, version: 2 }, says: "m.json, version: it is not 1." },
+  {
+    document: { ...good, source: "" },
+    says: "m.json, source: it does not say where the figures come from.",
+  },
+  { document: { ...good, colocations: [] }, says: "m.json, colocations: there are none." },
+  {
+    document: { ...good, workloads: { bert: { speed: 1 } } },
+    says: 'm.json, workloads.bert: no metric is called "speed".',
+  },
+  {
+    document: { ...good, workloads: { bert: { smBusy: null } } },
+    says: "m.json, workloads.bert.smBusy: it is null, not a number",
+  },
+  {
+    document: { ...good, workloads: { bert: { smBusy: -1 } } },
+    says: "m.json, workloads.bert.smBusy: it is -1, not a number",
+  },
+  {
+    document: clients({ workload: "vit", retained: 1 }),
+    says: 'm.json, colocations[1].clients[0]: nothing is known of the workload "vit".',
+  },
+  {
+    document: clients({ retained: 1 }),
+    says: 'm.json, colocations[1].clients[0]: its "workload" is no name.',
+  },
+  { document: clients({ workload: "bert" }), says: '"bert" has neither retained nor throughput.' },
+  {
+    document: clients({ workload: "gpt", throughput: 3 }),
+    says: 'the throughput of "gpt" can\'t be judged without its soloThroughput.',
+  },
+  {
+    document: clients({ workload: "bert", throughput: "3" }),
+    says: 'the throughput of "bert" is 3, not a number of 0 or more.',
+  },
+  {
+    document: clients({ workload: "bert", retained: 1, smShare: 0 }),
+    says: 'the smShare of "bert" is 0, not above 0 and at most 1.',
+  },
+  {
+    document: { ...good, colocations: [{ clients: [{}] }] },
+    says: "m.json, colocations[0]: it has fewer than two clients.",
+  },
+])("$says", ({ document, says }) => {
+  const text = typeof document === "string" ? document : JSON.stringify(document);
+  expect(() => readTable(text, "m.json")).toThrow(says);
+});
+
+const rows = examplePairs(exampleWorkloads(5));
+const model = train(
+  "ours",
+  rows,
+  exampleMetrics,
+  { seed: 1, now: () => 0 },
+  { source: "invented", date: "", command: "" },
+);
+
+test("a model is a file that one can read", () => {
+  const text = formatModel(model);
+  expect(text).toContain('"source": "invented"');
+  expect(text.length).toBeLessThan(20_000);
+  expect(parseModel(text, "model.json")).toEqual(model);
+});
+
+test.each([
+  { document: "no", says: "model.json: it is no JSON." },
+  { document: { version: 1 }, says: "model.json: it is no predictor." },
+  {
+    document: { ...model, version: 3 },
+    says: "model.json: it has version 3, and only 1 is known.",
+  },
+  { document: { ...model, learner: "oracle" }, says: 'model.json: no learner is called "oracle".' },
+  {
+    document: { ...model, metrics: ["name"] },
+    says: "model.json: its metrics are not a list of known ones.",
+  },
+  {
+    document: { ...model, provenance: {} },
+    says: "model.json: it does not say where it comes from.",
+  },
+  { document: { ...model, state: {} }, says: "model.json: what it learned is damaged" },
+  {
+    document: { ...model, state: { ...(model.state as object), width: null } },
+    says: "what it learned is damaged",
+  },
+  {
+    document: {
+      ...model,
+      state: { ...(model.state as object), observations: [[0, 99, 1, 1, 0.5, 1]] },
+    },
+    says: "what it learned is damaged",
+  },
+])("$says", ({ document, says }) => {
+  const text = typeof document === "string" ? document : JSON.stringify(document);
+  expect(() => parseModel(text, "model.json")).toThrow(says);
+});
