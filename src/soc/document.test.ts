@@ -1,0 +1,137 @@
+import { expect, test } from "vitest";
+import { parseProblem } from "./document.ts";
+
+const group = { name: "g", timeMs: { gpu: 1, dla: 2 }, demand: { gpu: 50 } };
+const file = {
+  version: 1,
+  memory: { limit: 100, unit: "%" },
+  accelerators: [{ name: "gpu" }, { name: "dla", demandFrom: "gpu" }],
+  networks: [{ name: "net", groups: [group] }],
+};
+const parse = (value: unknown) => parseProblem(JSON.stringify(value), "a.json");
+const withGroup = (change: object) => ({
+  ...file,
+  networks: [{ name: "net", groups: [{ ...group, ...change }] }],
+});
+
+test("what is not said has its usual value", () => {
+  expect(parse(file)).toMatchObject({
+    objective: "latency",
+    maxTransitions: 4,
+    overlapMs: 0,
+    energyBudgetMj: Number.POSITIVE_INFINITY,
+    networks: [
+      {
+        name: "net",
+        after: [],
+        groups: [{ timeMs: [1, 2], demand: [50, 25], outMs: [0, 0], inputs: [] }],
+      },
+    ],
+  });
+});
+
+test("a black box's demand follows from the controller's utilisation, where that was measured", () => {
+  const [network] = parse(withGroup({ emc: { gpu: 80, dla: 32 } })).networks;
+  expect(network?.groups[0]?.demand).toEqual([50, 20]);
+});
+
+test("a group reads the one before it, or what it says; a network can be like another", () => {
+  const groups = ["a", "b", "c"].map((name) => ({ ...group, name }));
+  const { networks } = parse({
+    ...file,
+    networks: [
+      { name: "one", groups: [...groups.slice(0, 2), { ...groups[2], inputs: ["a", "b"] }] },
+      { name: "two", like: "one", after: ["one"] },
+    ],
+  });
+  expect(networks.map(({ groups }) => groups.map(({ inputs }) => inputs))).toEqual([
+    [[], [0], [0, 1]],
+    [[], [0], [0, 1]],
+  ]);
+  expect(networks[1]?.after).toEqual([0]);
+});
+
+const here = 'a.json, network "net", group "g": ';
+test.each([
+  ["a missing time", withGroup({ timeMs: { gpu: 1 } }), `${here}its time on dla is missing.`],
+  [
+    "an unknown accelerator",
+    withGroup({ timeMs: { gpu: 1, dla: 1, npu: 1 } }),
+    `${here}its timeMs names "npu", which is no accelerator here.`,
+  ],
+  [
+    "a negative demand",
+    withGroup({ demand: { gpu: -1 } }),
+    `${here}its demand on gpu is -1, not a number of 0 or more.`,
+  ],
+  [
+    "an infinite demand",
+    withGroup({ demand: { gpu: "Infinity" } }),
+    `${here}its demand on gpu is "Infinity", not a number of 0 or more.`,
+  ],
+  ["a missing demand", withGroup({ demand: {} }), `${here}its demand on gpu is missing.`],
+  [
+    "more demand than memory",
+    withGroup({ demand: { gpu: 120 } }),
+    `${here}its demand on gpu is 120, more than the memory's limit of 100.`,
+  ],
+  [
+    "a group nobody can run",
+    withGroup({ timeMs: { gpu: null, dla: null } }),
+    `${here}no accelerator can run it.`,
+  ],
+  [
+    "an input from nowhere",
+    withGroup({ inputs: ["z"] }),
+    `${here}it reads "z", which is no group before it in the network.`,
+  ],
+  [
+    "a stray field",
+    withGroup({ tiem: 1 }),
+    `${here}it has a field "tiem" that does not belong there.`,
+  ],
+  ["no network", { ...file, networks: [] }, "a.json: it has no network."],
+  [
+    "an unknown objective",
+    { ...file, objective: "fast" },
+    'a.json: its objective is "fast", not latency or throughput.',
+  ],
+  [
+    "half a transition",
+    { ...file, transitions: 0.5 },
+    'a.json: its transitions are 0.5, not a whole number or "unlimited".',
+  ],
+  [
+    "two of one name",
+    { ...file, networks: [...file.networks, ...file.networks] },
+    'a.json: two networks are called "net".',
+  ],
+  [
+    "a circle",
+    {
+      ...file,
+      networks: [
+        { name: "a", groups: [group], after: ["b"] },
+        { name: "b", like: "a", after: ["a"] },
+      ],
+    },
+    'a.json, network "a": it waits for itself: a, b come after each other in a circle.',
+  ],
+  [
+    "a slowdown that falls",
+    {
+      ...file,
+      accelerators: [
+        { name: "gpu", slowdown: { own: [1], others: [0, 1, 2], factor: [[1, 2, 1]] } },
+        { name: "dla" },
+      ],
+    },
+    'a.json, accelerator "gpu", slowdown: factor must be 1 without others and never fall when a demand grows.',
+  ],
+])("%s is said", (_, value, message) => {
+  expect(() => parse(value)).toThrow(message);
+});
+
+test("text that is no JSON is said", () => {
+  expect(() => parseProblem("{", "a.json")).toThrow("a.json: it is no JSON:");
+});

@@ -1,0 +1,14 @@
+export { type Adapting, adapt, type Loop, type Phase } from "./adapt.ts";
+export { parseProblem } from "./document.ts";
+export { planDocument } from "./export.ts";
+export { cost, transitions } from "./objective.ts";
+export { groupLayers, type LayerGroup, type Unsupported } from "./onnx/grouping.ts";
+export { readOnnx } from "./onnx/model.ts";
+export { picture } from "./picture.ts";
+export { replay } from "./replay.ts";
+export { blind, type Rival, rivals } from "./rivals.ts";
+export { OPTIMALITY_GAP } from "./search.ts";
+export { type Solution, solve } from "./solve.ts";
+export { makespanMs, timeline } from "./timeline.ts";
+export type { Network, Plan, Problem, Timeline } from "./types.ts";
+export { type Proof, prove } from "./z3/prove.ts";

@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+import { groupLayers } from "./grouping.ts";
+import { readOnnx } from "./model.ts";
+
+// A writer of just enough protocol buffers to make models.
+const field = (number: number, bytes: Uint8Array | string): number[] => {
+  const content = typeof bytes === "string" ? new TextEncoder().encode(bytes) : bytes;
+  return [...varint(number * 8 + 2), ...varint(content.length), ...content];
+};
+const varint = (value: number): number[] =>
+  value < 128 ? [value] : [(value % 128) + 128, ...varint(Math.floor(value / 128))];
+const message = (...fields: readonly number[][]) => Uint8Array.from(fields.flat());
+const node = (op: string, inputs: string[], output: string) =>
+  field(
+    1,
+    message(
+      ...inputs.map((one) => field(1, one)),
+      field(2, output),
+      field(3, `${op}-${output}`),
+      field(4, op),
+    ),
+  );
+const value = (number: number, name: string, dims: number[]) => {
+  const shape = message(...dims.map((dim) => field(1, Uint8Array.from([8, ...varint(dim)]))));
+  return field(
+    number,
+    message(field(1, name), field(2, message(field(1, message(field(2, shape)))))),
+  );
+};
+const model = (...graph: readonly number[][]) => message(field(7, message(...graph)));
+
+/** conv-relu, a module of two branches, pool, flatten, gemm, softmax. */
+const small = model(
+  value(11, "image", [1, 3, 224, 224]),
+  value(11, "w", [64, 3, 3, 3]),
+  field(5, message(field(8, "w"))),
+  node("Conv", ["image", "w"], "a"),
+  node("Relu", ["a"], "b"),
+  value(13, "b", [1, 64, 200, 2]),
+  node("Conv", ["b"], "c"),
+  node("Conv", ["b"], "d"),
+  node("Concat", ["c", "d"], "e"),
+  node("MaxPool", ["e"], "f"),
+  node("Flatten", ["f"], "g"),
+  node("Gemm", ["g"], "h"),
+  node("Softmax", ["h"], "i"),
+  value(12, "i", [1, 1000]),
+);
+
+test("fused layers, open branches and reformatting stay together; every boundary has its reason", () => {
+  const groups = groupLayers(readOnnx(small, "m.onnx"), new Map([["dla", new Set(["Softmax"])]]));
+  expect(
+    groups.map(({ name, why, elements, unsupported }) => ({ name, why, elements, unsupported })),
+  ).toEqual([
+    {
+      name: "0-1",
+      why: "one tensor crosses, and Conv starts a new kernel after Relu",
+      elements: 25_600,
+      unsupported: [],
+    },
+    {
+      name: "2-4",
+      why: "one tensor crosses, and MaxPool starts a new kernel after Concat",
+      elements: undefined,
+      unsupported: [],
+    },
+    {
+      name: "5-7",
+      why: "Softmax-i (Softmax), which dla can't run, begins here",
+      elements: undefined,
+      unsupported: [],
+    },
+    {
+      name: "8-8",
+      why: "the network ends",
+      elements: undefined,
+      unsupported: [{ accelerator: "dla", layer: "Softmax-i" }],
+    },
+  ]);
+});
+
+test("weights are no inputs", () => {
+  expect(readOnnx(small, "m.onnx").inputs).toEqual(["image"]);
+});
+
+test.each([
+  ["cut short", small.subarray(0, 100), "m.onnx: it is cut short or no ONNX."],
+  ["empty", new Uint8Array(), "m.onnx: it has no graph."],
+  ["text", new TextEncoder().encode("hello, this is text"), "m.onnx: it is"],
+])("%s is said", (_, bytes, message) => {
+  expect(() => readOnnx(bytes, "m.onnx")).toThrow(message);
+});

@@ -1,0 +1,78 @@
+// Z3 is 30 MB of WebAssembly with threads of its own and blocks while it thinks, so it lives in a worker, loaded
+// only when it is asked. The worker's code is a text: one file to carry stays one file, whatever bundles it.
+import { createRequire } from "node:module";
+import { Worker } from "node:worker_threads";
+
+/** Sends back Z3's answer to each text it is sent; `session` keeps what was asserted. */
+const CODE = `
+const { parentPort, workerData } = require("node:worker_threads");
+(async () => {
+  const { Z3 } = await require(workerData.path).init();
+  const config = Z3.mk_config();
+  const session = Z3.mk_context(config);
+  Z3.del_config(config);
+  parentPort.on("message", async (text) => {
+    try {
+      parentPort.postMessage({ answer: await Z3.eval_smtlib2_string(session, text) });
+    } catch (fault) {
+      parentPort.postMessage({ fault: String(fault) });
+    }
+  });
+  parentPort.postMessage({ answer: "ready" });
+})().catch((fault) => parentPort.postMessage({ fault: String(fault) }));
+`;
+
+/** Node takes a longer timer for none. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+export interface Session {
+  /** SMT-LIB 2 in, what Z3 prints out; undefined if it takes longer than `limitMs`, and ever after. */
+  ask(text: string, limitMs: number): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
+/** Rejects if Z3 can't be loaded. */
+export async function openZ3(): Promise<Session> {
+  const require = createRequire(import.meta.url);
+  const path = require.resolve("z3-solver");
+  const worker = new Worker(CODE, { eval: true, workerData: { path }, execArgv: [] });
+  worker.unref();
+  const close = async () => {
+    await worker.terminate();
+  };
+  const reply = (limitMs: number) =>
+    new Promise<string | undefined>((resolve, reject) => {
+      const timer = setTimeout(
+        () => settle(() => resolve(undefined)),
+        Math.min(limitMs, LONGEST_MS),
+      );
+      const settle = (how: () => void) => {
+        clearTimeout(timer);
+        worker.off("message", onMessage);
+        worker.off("error", onError);
+        how();
+      };
+      const onMessage = (said: { answer?: string; fault?: string }) =>
+        settle(() =>
+          said.answer === undefined ? reject(new Error(said.fault)) : resolve(said.answer),
+        );
+      const onError = (fault: Error) => settle(() => reject(fault));
+      worker.on("message", onMessage);
+      worker.on("error", onError);
+    });
+  let open = (await reply(60_000)) !== undefined;
+  return {
+    async ask(text, limitMs) {
+      if (!open) return undefined;
+      const answer = reply(limitMs);
+      worker.postMessage(text);
+      const said = await answer;
+      if (said === undefined) {
+        open = false;
+        await close();
+      }
+      return said;
+    },
+    close,
+  };
+}
