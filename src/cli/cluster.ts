@@ -1,0 +1,143 @@
+// A cluster in simulation: the same day under each scheduler, as a table, JSON and a page with charts.
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import {
+  columns,
+  exampleScenario,
+  type Figures,
+  htmlReport,
+  readClusterScenario,
+  schedulers,
+  simulate,
+} from "#cluster";
+import { errors, usage } from "#core";
+import { type Args, command, json, list, number, text } from "./command.ts";
+import { checkWritable, readGiven, writeGiven } from "./files.ts";
+import { table } from "./print.ts";
+
+const options = {
+  scheduler: list(
+    "NAME",
+    `instead of the scenario's; one of: ${schedulers.map(({ name }) => name).join(", ")}`,
+  ),
+  seed: number("N", undefined, "simulate this seed only", { min: 0, max: 1_000_000, whole: true }),
+  data: text(
+    "DIR",
+    undefined,
+    "where the scenario's files that begin with data: are; else COTENANT_DATA",
+  ),
+  out: text("FILE", undefined, "write all figures here, as JSON"),
+  report: text("FILE", undefined, "write a page with charts here, HTML that needs nothing else"),
+  json,
+};
+
+type Given = Args<typeof options>;
+
+/** Named so on the command line and in files. */
+const EXAMPLE = "example";
+
+export const clusterCommand = command({
+  name: "cluster",
+  summary:
+    "simulate a cluster: who shares which GPU with whom, and what it does to latency and jobs",
+  options,
+  positional: {
+    name: "simulate [SCENARIO]",
+    doc: `a JSON file as in bench/cluster/scenarios; without one, "${EXAMPLE}", which needs no data`,
+    atLeast: 1,
+  },
+  async run(args) {
+    const [verb, given = EXAMPLE, stray] = args.positional;
+    if (verb !== "simulate") throw usage(`"cluster" can't "${verb}".`, 'It can "simulate".');
+    if (stray !== undefined) throw errors.strayArgument("cluster simulate", stray);
+    for (const path of [args.out, args.report]) if (path !== undefined) checkWritable(path);
+    const scenario = readClusterScenario(
+      contentOf(given),
+      given,
+      (path) => readNamed(path, given, args),
+      {
+        schedulers: args.scheduler.length > 0 ? args.scheduler : undefined,
+        seeds: args.seed === undefined ? undefined : [args.seed],
+      },
+    );
+    const figures: Figures[] = [];
+    const runs = scenario.seeds.length * scenario.schedulers.length;
+    let hours = 0;
+    for (const seed of scenario.seeds) {
+      const plan = scenario.plan(seed);
+      hours = plan.horizon / 3600;
+      for (const kind of scenario.schedulers) {
+        const progress = progressOf(
+          `${kind.name}, seed ${seed} (${figures.length + 1} of ${runs})`,
+          plan.jobs.length,
+        );
+        figures.push(simulate(plan, kind, { progress }));
+      }
+    }
+    const result = {
+      version: 1,
+      scenario: given,
+      about: scenario.about,
+      command: ["cotenant", ...process.argv.slice(2)].join(" "),
+      figures,
+    };
+    if (args.out !== undefined) writeGiven(args.out, `${JSON.stringify(result)}\n`);
+    if (args.report !== undefined)
+      writeGiven(args.report, htmlReport({ ...result, name: given, hours }));
+    console.log(args.json ? JSON.stringify(result, null, 2) : printed(figures));
+    return 0;
+  },
+});
+
+function contentOf(given: string): unknown {
+  if (given === EXAMPLE) return exampleScenario;
+  const content = readGiven(given, "scenario");
+  try {
+    return JSON.parse(content);
+  } catch (fault) {
+    throw usage(`${given} is no JSON: ${fault instanceof Error ? fault.message : fault}.`);
+  }
+}
+
+const DATA = "data:";
+
+function readNamed(path: string, scenario: string, { data }: Given): string {
+  if (!path.startsWith(DATA))
+    return readGiven(join(dirname(scenario), path), "file of the scenario");
+  const folder = data ?? process.env.COTENANT_DATA;
+  const rest = path.slice(DATA.length);
+  if (folder === undefined)
+    throw usage(
+      `${scenario} reads ${rest}, which is no part of this package.`,
+      "Say where it is with --data DIR, or COTENANT_DATA; docs/cluster.md says where it comes from.",
+    );
+  try {
+    return readFileSync(join(folder, rest), "utf8");
+  } catch {
+    throw usage(
+      `${scenario} reads ${rest}, and ${folder} has no such file.`,
+      "docs/cluster.md says where it comes from.",
+    );
+  }
+}
+
+/** Milliseconds between lines of progress. */
+const SAY_EVERY = 2_000;
+
+function progressOf(what: string, jobs: number): (now: number, ended: number) => void {
+  let said = Date.now();
+  return (now, ended) => {
+    if (Date.now() - said < SAY_EVERY) return;
+    said = Date.now();
+    console.error(`cluster: ${what}: ${(now / 3600).toFixed(1)} h, ${ended} of ${jobs} jobs done`);
+  };
+}
+
+function printed(figures: readonly Figures[]): string {
+  const names = [...new Set(figures.map(({ scheduler }) => scheduler))];
+  const rows = names.map((name) => {
+    const own = figures.filter(({ scheduler }) => scheduler === name);
+    return [name, ...columns.map(({ of }) => of(own))];
+  });
+  return table([["scheduler", ...columns.map(({ title }) => title)], ...rows], 1).join("\n");
+}

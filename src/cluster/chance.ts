@@ -1,0 +1,30 @@
+// Chance from a seed and a name: every source of chance has a stream of its own, so that a scheduler that draws
+// nothing, or one more decision, leaves loads, noise and failures of the other streams as they were.
+
+export interface Chance {
+  /** In [0, 1). */
+  uniform(): number;
+  /** Standard normal. */
+  normal(): number;
+  /** Mean 1. */
+  exponential(): number;
+}
+
+/** The stream of that name: mulberry32, started from a hash (FNV-1a) of both. */
+export function chance(seed: number, name: string): Chance {
+  let state = 0x811c9dc5;
+  for (const letter of `${seed}:${name}`)
+    state = Math.imul(state ^ letter.charCodeAt(0), 0x01000193);
+  const uniform = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+  return {
+    uniform,
+    normal: () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform()),
+    exponential: () => -Math.log(1 - uniform()),
+  };
+}

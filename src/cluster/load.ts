@@ -1,0 +1,44 @@
+// The load of online services: periodic over days, smooth over minutes, with rare bursts (MuxFlow, section 2.2 and
+// Figure 2). A load of 1 is as much as one GPU of the reference type serves alone.
+import type { Chance } from "./chance.ts";
+
+export interface DailyLoad {
+  /** At the quietest and at the busiest hour, 0 to 1. */
+  readonly low: number;
+  readonly high: number;
+  readonly peakHour: number;
+  /** Expected number in a day, each BURST_SECONDS long and BURST_FACTOR times as busy. */
+  readonly burstsPerDay: number;
+  /** How unevenly a service's GPUs are used: standard deviation of a factor's logarithm. */
+  readonly spread: number;
+}
+
+const DAY = 86_400;
+const BURST_SECONDS = 600;
+const BURST_FACTOR = 1.5;
+/** Sharper peaks than a cosine's: busy evenings are shorter than quiet nights. */
+const PEAKEDNESS = 1.5;
+/** Slow wandering around the curve: standard deviation, and seconds until it is forgotten. */
+const WANDER = 0.05;
+const WANDER_SECONDS = 1_800;
+
+/** Load of a service's average GPU at each step from `from` to `to` (seconds; negative is the day before). */
+export function loadCurve(
+  { low, high, peakHour, burstsPerDay }: DailyLoad,
+  { from, to, step }: { readonly from: number; readonly to: number; readonly step: number },
+  chance: Chance,
+): Float64Array {
+  const curve = new Float64Array(Math.ceil((to - from) / step));
+  const keep = Math.exp(-step / WANDER_SECONDS);
+  let wander = 0;
+  let burstUntil = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < curve.length; i++) {
+    const at = from + i * step;
+    const hour = Math.cos((2 * Math.PI * (at - peakHour * 3600)) / DAY);
+    wander = keep * wander + Math.sqrt(1 - keep * keep) * WANDER * chance.normal();
+    if (chance.uniform() < (burstsPerDay * step) / DAY) burstUntil = at + BURST_SECONDS;
+    const usual = low + (high - low) * ((1 + hour) / 2) ** PEAKEDNESS;
+    curve[i] = usual * Math.exp(wander) * (at < burstUntil ? BURST_FACTOR : 1);
+  }
+  return curve;
+}

@@ -1,0 +1,278 @@
+// What a run is judged by, added up as it goes.
+import {
+  addAll,
+  addServed,
+  backlogAfter,
+  type Latencies,
+  noLatencies,
+  quantile,
+} from "./latency.ts";
+import type { ClusterPlan } from "./plan.ts";
+import type { QueueTable } from "./queue.ts";
+import type { GpuState, JobState } from "./state.ts";
+
+/** Points of the curves over time, seconds apart. */
+const SERIES_STEP = 900;
+
+/** One point: means over SERIES_STEP and all GPUs unless said. */
+interface Point {
+  readonly hour: number;
+  readonly waiting: number;
+  readonly running: number;
+  /** Sum of retained throughputs: GPUs' worth of best-effort work. */
+  readonly throughput: number;
+  readonly busy: number;
+  readonly activity: number;
+  readonly memory: number;
+  /** Mean latency of requests / alone. */
+  readonly slowdown: number;
+}
+
+interface Bin {
+  seconds: number;
+  busy: number;
+  activity: number;
+  memory: number;
+  throughput: number;
+  latency: number;
+  latencyAlone: number;
+  waiting: number;
+  running: number;
+  looks: number;
+}
+
+interface ServiceFigures {
+  readonly name: string;
+  readonly meanMs: number;
+  readonly p99Ms: number;
+  /** To what the same requests would have seen alone. */
+  readonly meanSlowdown: number;
+  readonly p99Slowdown: number;
+}
+
+export interface Figures {
+  readonly scheduler: string;
+  readonly seed: number;
+  readonly jobs: number;
+  /** Those that ended before the simulation did. */
+  readonly finished: number;
+  readonly services: readonly ServiceFigures[];
+  /** Over all requests: mean of each service's slowdown, weighted by requests. */
+  readonly meanSlowdown: number;
+  readonly p99Slowdown: number;
+  /** Part of the requests that came when a GPU was overloaded and its queue full. */
+  readonly turnedAway: number;
+  /** Seconds; of jobs that did not end, up to the end of the simulation. */
+  readonly jctMean: number;
+  readonly jctMedian: number;
+  readonly jctP95: number;
+  readonly makespan: number;
+  readonly waitingMean: number;
+  /** Σ T_separate / Σ T_real of all jobs, 0 to 1: MuxFlow's equation 3, which is printed the wrong way up. */
+  readonly oversold: number;
+  /** Means over the horizon, 0 to 1. */
+  readonly busy: number;
+  readonly activity: number;
+  readonly memory: number;
+  readonly starts: number;
+  readonly moves: number;
+  readonly evictions: number;
+  readonly failures: number;
+  /** Seconds alone that evictions and failures threw away. */
+  readonly lost: number;
+  /** GPU-hours alone that shared GPUs were worth, and their price: what dedicated GPUs would have cost. */
+  readonly savedGpuHours: number;
+  readonly savedDollars: number;
+  readonly series: readonly Point[];
+  /** Completion times of all jobs, seconds, rising. */
+  readonly jcts: readonly number[];
+}
+
+interface Counts {
+  moves: number;
+  evictions: number;
+  failures: number;
+  lost: number;
+}
+
+export interface Meters {
+  readonly counts: Counts;
+  /** A GPU's figures from when they were last taken until now. */
+  gpu(gpu: GpuState, now: number): void;
+  queue(now: number, waiting: number, running: number): void;
+  figures(scheduler: string, jobs: readonly JobState[], now: number): Figures;
+}
+
+export function newMeters(plan: ClusterPlan, tables: readonly QueueTable[]): Meters {
+  const together = plan.services.map(noLatencies);
+  const alone = plan.services.map(noLatencies);
+  const counts: Counts = { moves: 0, evictions: 0, failures: 0, lost: 0 };
+  const bins: Bin[] = [];
+  const binAt = (at: number): Bin => {
+    const index = Math.floor(at / SERIES_STEP);
+    while (bins.length <= index) bins.push(emptyBin());
+    return bins[index] as Bin;
+  };
+  return {
+    counts,
+    gpu(gpu, now) {
+      const seconds = now - gpu.since;
+      if (seconds <= 0) return;
+      const at = gpu.since;
+      gpu.since = now;
+      if (at >= plan.horizon) return;
+      const bin = binAt(at);
+      const { sharing } = gpu;
+      bin.seconds += seconds;
+      bin.busy += sharing.busy * seconds;
+      bin.activity += sharing.activity * seconds;
+      bin.memory += (memoryOf(gpu, plan) / gpu.memoryGB) * seconds;
+      bin.throughput += sharing.retained.reduce((sum, one) => sum + one, 0) * seconds;
+      const service = plan.services[gpu.service];
+      const table = tables[gpu.service];
+      if (!service || !table) return;
+      const own = service.workload.requestMs / 1000 / gpu.speed;
+      const requests = (gpu.load / own) * seconds;
+      const load = gpu.load * sharing.slowdown;
+      const shared = together[gpu.service] as Latencies;
+      const solo = alone[gpu.service] as Latencies;
+      const before = [shared.total, solo.total] as const;
+      addServed(shared, table, {
+        requests,
+        service: own * sharing.slowdown,
+        load,
+        backlog: gpu.backlog,
+      });
+      addServed(solo, table, { requests, service: own, load: gpu.load, backlog: gpu.backlogAlone });
+      bin.latency += shared.total - before[0];
+      bin.latencyAlone += solo.total - before[1];
+      gpu.backlog = backlogAfter(gpu.backlog, load, seconds);
+      gpu.backlogAlone = backlogAfter(gpu.backlogAlone, gpu.load, seconds);
+    },
+    queue(now, waiting, running) {
+      const bin = binAt(now);
+      bin.waiting += waiting;
+      bin.running += running;
+      bin.looks++;
+    },
+    figures: (scheduler, jobs, now) => ({
+      scheduler,
+      seed: plan.seed,
+      ...onlineFigures(plan, together, alone),
+      ...jobFigures(plan, jobs, now),
+      ...gpuFigures(plan, bins),
+      ...counts,
+      series: bins.map((bin, i) => point(bin, i, plan)),
+    }),
+  };
+}
+
+/** Of the jobs on it; gpu.jobs holds indices into the plan's. */
+const memoryOf = (gpu: GpuState, { services, jobs }: ClusterPlan): number =>
+  (services[gpu.service]?.workload.memoryGB ?? 0) +
+  gpu.jobs.reduce((sum, job) => sum + (jobs[job]?.workload.memoryGB ?? 0), 0);
+
+function onlineFigures(
+  plan: ClusterPlan,
+  together: readonly Latencies[],
+  alone: readonly Latencies[],
+) {
+  const services = plan.services.map(({ workload }, i): ServiceFigures => {
+    const shared = together[i] ?? noLatencies();
+    const solo = alone[i] ?? noLatencies();
+    const p99 = quantile(shared, 0.99) ?? 0;
+    return {
+      name: workload.name,
+      meanMs: (1000 * shared.total) / Math.max(1, shared.requests),
+      p99Ms: 1000 * p99,
+      meanSlowdown: solo.total > 0 ? shared.total / solo.total : 1,
+      p99Slowdown: p99 > 0 ? p99 / (quantile(solo, 0.99) ?? p99) : 1,
+    };
+  });
+  const all = noLatencies();
+  for (const one of together) addAll(all, one);
+  const weighted = (of: (figures: ServiceFigures) => number): number =>
+    all.requests > 0
+      ? services.reduce((sum, one, i) => sum + of(one) * (together[i]?.requests ?? 0), 0) /
+        all.requests
+      : 1;
+  return {
+    services,
+    meanSlowdown: weighted((one) => one.meanSlowdown),
+    p99Slowdown: weighted((one) => one.p99Slowdown),
+    turnedAway: all.requests > 0 ? all.turnedAway / all.requests : 0,
+  };
+}
+
+function jobFigures({ costs }: ClusterPlan, jobs: readonly JobState[], now: number) {
+  const ended = jobs.filter(({ phase }) => phase === "done");
+  const jcts = jobs
+    .map(({ job, finished }) => (Number.isNaN(finished) ? now : finished) - job.submitted)
+    .sort((a, b) => a - b);
+  const sum = (of: (state: JobState) => number): number =>
+    jobs.reduce((total, one) => total + of(one), 0);
+  const held = sum((one) => one.held);
+  const worthHours = sum((one) => one.worth * one.job.gpus) / 3600;
+  return {
+    jobs: jobs.length,
+    finished: ended.length,
+    jctMean: jcts.reduce((total, one) => total + one, 0) / Math.max(1, jcts.length),
+    jctMedian: jcts[Math.floor(jcts.length / 2)] ?? 0,
+    jctP95: jcts[Math.floor(jcts.length * 0.95)] ?? 0,
+    makespan:
+      ended.length === jobs.length ? Math.max(0, ...ended.map(({ finished }) => finished)) : now,
+    waitingMean:
+      sum(
+        (one) => (Number.isNaN(one.finished) ? now : one.finished) - one.job.submitted - one.held,
+      ) / Math.max(1, jobs.length),
+    oversold: held > 0 ? sum((one) => one.worth) / held : 0,
+    starts: sum((one) => one.starts),
+    savedGpuHours: worthHours,
+    savedDollars: worthHours * costs.dollarsPerGpuHour,
+    jcts,
+  };
+}
+
+function gpuFigures(plan: ClusterPlan, bins: readonly Bin[]) {
+  const seen = bins.slice(0, Math.ceil(plan.horizon / SERIES_STEP));
+  const seconds = Math.max(
+    1,
+    seen.reduce((sum, bin) => sum + bin.seconds, 0),
+  );
+  const mean = (of: (bin: Bin) => number): number =>
+    seen.reduce((sum, bin) => sum + of(bin), 0) / seconds;
+  return {
+    busy: mean((bin) => bin.busy),
+    activity: mean((bin) => bin.activity),
+    memory: mean((bin) => bin.memory),
+  };
+}
+
+const emptyBin = (): Bin => ({
+  seconds: 0,
+  busy: 0,
+  activity: 0,
+  memory: 0,
+  throughput: 0,
+  latency: 0,
+  latencyAlone: 0,
+  waiting: 0,
+  running: 0,
+  looks: 0,
+});
+
+function point(bin: Bin, index: number, plan: ClusterPlan): Point {
+  const seconds = Math.max(1, bin.seconds);
+  const looks = Math.max(1, bin.looks);
+  const gpus = plan.gpus.reduce((sum, { count }) => sum + count, 0);
+  return {
+    hour: (index * SERIES_STEP) / 3600,
+    waiting: bin.waiting / looks,
+    running: bin.running / looks,
+    throughput: (bin.throughput / seconds) * gpus,
+    busy: bin.busy / seconds,
+    activity: bin.activity / seconds,
+    memory: bin.memory / seconds,
+    slowdown: bin.latencyAlone > 0 ? bin.latency / bin.latencyAlone : 1,
+  };
+}

@@ -1,0 +1,180 @@
+// What happens to jobs and GPUs: a job starts, stops, ends, loses work; a GPU fails; speeds are worked out anew.
+
+import { add, gpuOf, jobOf, type Run } from "./run.ts";
+import type { Order } from "./schedulers/scheduler.ts";
+import { share as sharing, type Tenant } from "./sharing.ts";
+import { type GpuState, type JobState, NOTHING } from "./state.ts";
+import { smNeed } from "./workload.ts";
+
+/** SMs that both sides want together, as the meters show. */
+export function demandOf({ scene, plan }: Run, gpu: GpuState): number {
+  const wanted = gpu.jobs.reduce((sum, index) => {
+    const job = scene.jobs[index];
+    return job ? sum + Math.min(job.share, smNeed(job.job.workload)) * job.job.workload.busy : sum;
+  }, 0);
+  const queued = gpu.sharing.onlineActivity * gpu.sharing.slowdown;
+  return (queued + wanted) * (1 + plan.noise.meter * scene.meters.normal());
+}
+
+/** `all`: the orders are everything that shall run; otherwise they only add to it. */
+export function obey(run: Run, orders: readonly Order[], all: boolean): void {
+  const ordered = new Map(orders.map((order) => [order.job, order]));
+  if (all)
+    for (const job of [...run.active]) {
+      if (job.phase !== "running") continue;
+      const order = ordered.get(job.index);
+      const same =
+        order?.seats.length === job.seats.length &&
+        order.seats.every((seat, i) => seat === job.seats[i]);
+      if (same && order) {
+        reshare(run, job, order.share);
+        ordered.delete(job.index);
+      } else {
+        if (order) run.meters.counts.moves++;
+        stop(run, job);
+      }
+    }
+  for (const order of ordered.values()) begin(run, jobOf(run, order.job), order);
+}
+
+function begin(run: Run, job: JobState, { seats, share }: Order): void {
+  const { now } = run.events;
+  if (job.phase !== "waiting")
+    throw new Error(`${job.job.name} is to start while it is ${job.phase}`);
+  if (seats.length !== job.job.gpus)
+    throw new Error(`${job.job.name} got ${seats.length} of ${job.job.gpus} GPUs`);
+  advance(job, now);
+  job.phase = "running";
+  job.seats = seats;
+  job.share = share;
+  job.luck = Math.exp(run.plan.noise.start * run.luck.normal());
+  job.readyAt = now + run.plan.costs.restart;
+  job.doneAtStart = job.done;
+  job.measured = 0;
+  job.measuredSeconds = 0;
+  if (job.starts++ === 0) job.firstStart = now;
+  for (const seat of seats) gpuOf(run, seat).jobs.push(job.index);
+  refreshSeats(run, seats);
+  add(run, job.readyAt, { kind: "ready", job: job.index, start: job.starts });
+}
+
+/** Takes a job off its GPUs; what it did stays done. */
+export function stop(run: Run, job: JobState): void {
+  const { now } = run.events;
+  advance(job, now);
+  const seats = job.seats;
+  job.phase = "waiting";
+  job.seats = [];
+  job.rate = 0;
+  job.retained = 0;
+  job.version++;
+  for (const seat of seats) {
+    const gpu = gpuOf(run, seat);
+    gpu.jobs = gpu.jobs.filter((index) => index !== job.index);
+  }
+  refreshSeats(run, seats);
+  run.stirred = true;
+}
+
+/** Back to the last checkpoint. */
+export function loseWork(run: Run, job: JobState): void {
+  const { now } = run.events;
+  advance(job, now);
+  const sinceCheckpoint = Math.max(0, now - job.readyAt) % run.plan.costs.checkpoint;
+  const kept = Math.max(job.doneAtStart, job.done - sinceCheckpoint * job.rate);
+  run.meters.counts.lost += job.done - kept;
+  job.done = kept;
+}
+
+export function end(run: Run, job: JobState, version: number): void {
+  if (job.version !== version || job.phase !== "running") return;
+  const { now } = run.events;
+  stop(run, job);
+  job.phase = "done";
+  job.done = job.job.seconds;
+  job.finished = now;
+  run.active = run.active.filter((one) => one !== job);
+  run.ended++;
+}
+
+export function fail(run: Run, gpu: GpuState): void {
+  for (const job of gpu.jobs.map((index) => jobOf(run, index))) {
+    run.meters.counts.failures++;
+    loseWork(run, job);
+    stop(run, job);
+  }
+  gpu.monitor.health = "disabled";
+  add(run, run.events.now + run.plan.faults.repair, { kind: "repair", gpu: gpu.index });
+}
+
+export function reshare(run: Run, job: JobState, share: number): void {
+  if (Math.abs(share - job.share) < 1e-9) return;
+  job.share = share;
+  refreshSeats(run, job.seats);
+}
+
+export function refreshSeats(run: Run, seats: readonly number[]): void {
+  for (const seat of seats) {
+    const gpu = gpuOf(run, seat);
+    refresh(run, gpu, gpu.load);
+  }
+}
+
+/** What was so far is added up; what holds from now on is worked out. */
+export function refresh(run: Run, gpu: GpuState, load: number): void {
+  const { plan, scheduler, truth, scene } = run;
+  const { now } = run.events;
+  run.meters.gpu(gpu, now);
+  gpu.load = load;
+  const online = plan.services[gpu.service]?.workload;
+  if (!online && gpu.jobs.length === 0) {
+    gpu.sharing = NOTHING;
+    return;
+  }
+  const jobs = gpu.jobs.map((index) => scene.jobs[index] as JobState);
+  const tenants = jobs.map(
+    ({ job, share, readyAt, luck }): Tenant => ({
+      workload: job.workload,
+      share: online ? share : 1,
+      working: now >= readyAt,
+      luck,
+    }),
+  );
+  gpu.sharing = sharing(online, load, tenants, scheduler.mechanism, truth);
+  for (const job of jobs) pace(run, job);
+}
+
+/** A job's speed is that of its slowest GPU; it ends in this step or is looked at again in the next. */
+function pace(run: Run, job: JobState): void {
+  const { now } = run.events;
+  advance(job, now);
+  let retained = Number.POSITIVE_INFINITY;
+  let rate = Number.POSITIVE_INFINITY;
+  for (const seat of job.seats) {
+    const gpu = gpuOf(run, seat);
+    const here = gpu.sharing.retained[gpu.jobs.indexOf(job.index)] ?? 0;
+    retained = Math.min(retained, here);
+    rate = Math.min(rate, here * gpu.speed);
+  }
+  job.retained = retained;
+  job.rate = rate;
+  // An end foreseen at another rate no longer holds.
+  job.version++;
+  if (rate <= 0) return;
+  const endsAt = now + Math.max(0, job.job.seconds - job.done) / rate;
+  if (endsAt <= run.nextStep)
+    add(run, endsAt, { kind: "end", job: job.index, version: job.version });
+}
+
+export function advance(job: JobState, now: number): void {
+  const seconds = now - job.since;
+  job.since = now;
+  if (seconds <= 0 || job.phase !== "running") return;
+  job.held += seconds;
+  job.done = Math.min(job.job.seconds, job.done + job.rate * seconds);
+  job.worth += job.retained * seconds;
+  if (job.rate > 0) {
+    job.measured += job.retained * seconds;
+    job.measuredSeconds += seconds;
+  }
+}

@@ -1,0 +1,54 @@
+// The figures that tables show, for a scheduler over all seeds: mean, and ± the standard deviation over seeds.
+import type { Figures } from "../meters.ts";
+
+interface Column {
+  readonly title: string;
+  of(seeds: readonly Figures[]): string;
+}
+
+export const mean = (values: readonly number[]): number =>
+  values.reduce((sum, one) => sum + one, 0) / Math.max(1, values.length);
+
+export function deviation(values: readonly number[]): number {
+  const middle = mean(values);
+  return Math.sqrt(
+    values.reduce((sum, one) => sum + (one - middle) ** 2, 0) / Math.max(1, values.length - 1),
+  );
+}
+
+const column = (
+  title: string,
+  value: (figures: Figures) => number,
+  format: (value: number) => string,
+  needsJobs = false,
+): Column => ({
+  title,
+  of(seeds) {
+    if (needsJobs && seeds.every(({ finished }) => finished === 0)) return "-";
+    const values = seeds.map(value);
+    const spread = deviation(values);
+    return seeds.length > 1 ? `${format(mean(values))} ±${format(spread)}` : format(mean(values));
+  },
+});
+
+const ratio = (value: number): string => value.toFixed(3);
+const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
+const minutes = (seconds: number): string => (seconds / 60).toFixed(1);
+const hours = (seconds: number): string => (seconds / 3600).toFixed(1);
+const whole = (value: number): string => String(Math.round(value));
+
+export const columns: readonly Column[] = [
+  column("mean slowdown", (one) => one.meanSlowdown, ratio),
+  column("p99 slowdown", (one) => one.p99Slowdown, ratio),
+  column("mean JCT, min", (one) => one.jctMean, minutes, true),
+  column("p95 JCT, min", (one) => one.jctP95, minutes, true),
+  column("makespan, h", (one) => one.makespan, hours, true),
+  column("oversold", (one) => one.oversold, ratio, true),
+  column("GPU util.", (one) => one.busy, percent),
+  column("SM act.", (one) => one.activity, percent),
+  column("memory", (one) => one.memory, percent),
+  column("moves", (one) => one.moves, whole),
+  column("evicted", (one) => one.evictions, whole),
+  column("GPU-hours saved", (one) => one.savedGpuHours, whole, true),
+  column("worth, $", (one) => one.savedDollars, whole, true),
+];

@@ -1,0 +1,135 @@
+// One simulation under way: its state, its calendar, and how both begin.
+import { type DailyForecast, dailyForecast } from "#place";
+import { type Calendar, calendar } from "./calendar.ts";
+import { type Chance, chance } from "./chance.ts";
+import { campaign, learn } from "./foresight.ts";
+import { loadCurve } from "./load.ts";
+import { type Meters, newMeters } from "./meters.ts";
+import type { ClusterPlan } from "./plan.ts";
+import { queueTable } from "./queue.ts";
+import type { Scheduler } from "./schedulers/scheduler.ts";
+import { type GpuState, type JobState, newGpus, newJobs } from "./state.ts";
+import { perturbed, type Truth } from "./truth.ts";
+import type { Scene } from "./view.ts";
+
+export type Event =
+  | { readonly kind: "end"; readonly job: number; readonly version: number }
+  | { readonly kind: "ready"; readonly job: number; readonly start: number }
+  | { readonly kind: "fail" | "repair"; readonly gpu: number }
+  | { readonly kind: "come"; readonly job: number }
+  | { readonly kind: "step" }
+  | { readonly kind: "round" };
+
+const PRIORITY: Readonly<Record<Event["kind"], number>> = {
+  end: 0,
+  ready: 1,
+  fail: 2,
+  repair: 2,
+  come: 3,
+  step: 4,
+  round: 5,
+};
+
+export const DAY = 86_400;
+
+export interface Run {
+  readonly plan: ClusterPlan;
+  readonly scheduler: Scheduler;
+  readonly truth: Truth;
+  readonly scene: Scene & {
+    readonly gpus: readonly GpuState[];
+    readonly jobs: readonly JobState[];
+  };
+  readonly events: Calendar<Event>;
+  readonly meters: Meters;
+  /** Of each service, step by step from the start. */
+  readonly loads: readonly Float64Array[];
+  readonly luck: Chance;
+  readonly mishaps: Chance;
+  /** Waiting and running, in the order of submission. */
+  active: JobState[];
+  ended: number;
+  /** Jobs came or left since the scheduler last looked. */
+  stirred: boolean;
+  nextStep: number;
+}
+
+export function start(plan: ClusterPlan, scheduler: Scheduler): Run {
+  const stream = (name: string) => chance(plan.seed, name);
+  const truth = perturbed(plan.truth, stream("pairs"), plan.noise.pair);
+  const days = plan.services.map((service) =>
+    loadCurve(
+      service.load,
+      { from: -DAY, to: plan.atMost + plan.step, step: plan.step },
+      stream(`load ${service.workload.name}`),
+    ),
+  );
+  const yesterday = Math.round(DAY / plan.step);
+  const scene = {
+    plan,
+    gpus: newGpus(plan, stream("gpus")),
+    jobs: newJobs(plan, stream("estimates")),
+    foresight: learn(campaign(truth, profiledPairs(plan, stream("profiled")), stream("campaign"))),
+    forecasts: days.map((curve) => rememberDay(curve.subarray(0, yesterday), plan.step)),
+    meters: stream("meters"),
+  };
+  const run: Run = {
+    plan,
+    scheduler,
+    truth,
+    scene,
+    events: calendar<Event>(),
+    meters: newMeters(
+      plan,
+      plan.services.map(({ cv }) => queueTable(cv)),
+    ),
+    loads: days.map((curve) => curve.subarray(yesterday)),
+    luck: stream("luck"),
+    mishaps: stream("mishaps"),
+    active: [],
+    ended: 0,
+    stirred: false,
+    nextStep: 0,
+  };
+  plan.jobs.forEach(({ submitted }, job) => {
+    add(run, submitted, { kind: "come", job });
+  });
+  for (const { index } of scene.gpus) addFailure(run, index);
+  add(run, 0, { kind: "step" });
+  add(run, 0, { kind: "round" });
+  return run;
+}
+
+/** All pairs of a service and a job's workload, or as large a part of them as the plan says. */
+function profiledPairs({ services, jobs, profiled }: ClusterPlan, order: Chance) {
+  const online = [...new Set(services.map(({ workload }) => workload))];
+  const offline = [...new Set(jobs.map(({ workload }) => workload))];
+  const pairs = online.flatMap((one) => offline.map((other) => [one, other] as const));
+  const drawn = pairs
+    .map((pair) => ({ pair, place: order.uniform() }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ pair }) => pair);
+  return drawn.slice(0, Math.ceil(profiled * pairs.length));
+}
+
+function rememberDay(curve: Float64Array, step: number): DailyForecast {
+  const forecast = dailyForecast();
+  curve.forEach((load, i) => {
+    forecast.observe(i * step, load);
+  });
+  return forecast;
+}
+
+export const add = (run: Run, at: number, event: Event): void =>
+  run.events.add(at, PRIORITY[event.kind], event);
+
+export function addFailure(run: Run, gpu: number): void {
+  const { gpuPerDay } = run.plan.faults;
+  if (gpuPerDay <= 0) return;
+  const at = run.events.now + (run.mishaps.exponential() * DAY) / gpuPerDay;
+  if (at <= run.plan.atMost) add(run, at, { kind: "fail", gpu });
+}
+
+export const jobOf = (run: Run, index: number): JobState => run.scene.jobs[index] as JobState;
+
+export const gpuOf = (run: Run, index: number): GpuState => run.scene.gpus[index] as GpuState;

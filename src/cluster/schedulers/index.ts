@@ -1,0 +1,37 @@
+// The table of schedulers. To add one: a file beside this one, a line here.
+import { unknownScheduler } from "../faults.ts";
+import { kaceGreedy } from "./kace.ts";
+import { muxflow, muxflowCalm, muxflowM, muxflowS, muxflowSM } from "./muxflow.ts";
+import { ours, oursInRounds, oursUnlearning, oursYoung } from "./ours.ts";
+import { onlineOnly, priorityTimeSharing, srtf, timeSharing } from "./queue.ts";
+import type { SchedulerKind } from "./scheduler.ts";
+import { tiresias } from "./tiresias.ts";
+
+export const schedulers: readonly SchedulerKind[] = [
+  onlineOnly,
+  timeSharing,
+  priorityTimeSharing,
+  kaceGreedy,
+  srtf,
+  tiresias,
+  muxflowSM,
+  muxflowS,
+  muxflowM,
+  muxflow,
+  muxflowCalm,
+  oursInRounds,
+  oursYoung,
+  oursUnlearning,
+  ours,
+];
+
+/** Throws a UserError for a name that is none. */
+export function schedulerNamed(name: string): SchedulerKind {
+  const found = schedulers.find((one) => one.name === name);
+  if (!found)
+    throw unknownScheduler(
+      name,
+      schedulers.map((one) => one.name),
+    );
+  return found;
+}

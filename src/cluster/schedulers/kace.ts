@@ -1,0 +1,62 @@
+// KACE (SoCC'24) followed by a cluster: each target takes the partner with the highest predicted sum of throughputs,
+// one target after the other, both sides unrestricted as in its measurements. Who runs is not moved.
+import { foreseen } from "./pairing.ts";
+import { fits } from "./queue.ts";
+import type { JobView, Order, SchedulerKind, SeatView, View } from "./scheduler.ts";
+
+const UNRESTRICTED = 1;
+
+export const kaceGreedy: SchedulerKind = {
+  name: "kace-greedy",
+  summary: "the pair with the highest predicted throughput sum first, SMs unrestricted",
+  gangs: false,
+  make: () => ({ mechanism: "space", protects: false, plan }),
+};
+
+function plan(view: View): Order[] {
+  const orders: Order[] = view.jobs.flatMap(({ index, placed }) =>
+    placed ? [{ job: index, seats: placed.seats, share: placed.share }] : [],
+  );
+  const taken = new Set(orders.flatMap(({ seats }) => seats));
+  // What is alike has the same sum, so the heaviest pair is looked for among kinds.
+  const seats = groups(
+    view.seats.filter((seat) => seat.healthy && !taken.has(seat.index)),
+    (seat) => `${seat.online?.name} ${seat.load.toFixed(1)} ${seat.freeMemoryGB}`,
+  );
+  const jobs = groups(
+    view.jobs.filter(({ placed }) => !placed),
+    ({ workload }) => workload.name,
+  );
+  const pairs = jobs.flatMap((some) =>
+    seats.map((there) => ({ some, there, sum: sumOf(view, some, there) })),
+  );
+  pairs.sort((a, b) => b.sum - a.sum);
+  for (const { some, there, sum } of pairs)
+    while (sum > 0 && some.length > 0 && there.length > 0) {
+      const [job, seat] = [some.shift(), there.shift()];
+      if (job && seat) orders.push({ job: job.index, seats: [seat.index], share: UNRESTRICTED });
+    }
+  return orders;
+}
+
+/** 0 when the job does not fit there. */
+function sumOf(
+  { foresight }: View,
+  [job]: readonly JobView[],
+  [seat]: readonly SeatView[],
+): number {
+  if (!job || !seat || !fits(job, seat)) return 0;
+  const online = seat.online ? foresight.online(seat.online, job.workload, UNRESTRICTED) : 0;
+  return online + foreseen(foresight, seat.online, job.workload, UNRESTRICTED, seat.load);
+}
+
+function groups<T>(all: readonly T[], kind: (one: T) => string): T[][] {
+  const found = new Map<string, T[]>();
+  for (const one of all) {
+    const name = kind(one);
+    const known = found.get(name);
+    if (known) known.push(one);
+    else found.set(name, [one]);
+  }
+  return [...found.values()];
+}

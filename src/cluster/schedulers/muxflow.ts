@@ -1,0 +1,94 @@
+// MuxFlow (2023), sections 4.3 and 5: every interval the whole cluster is matched anew, weighed by the forecast
+// normalised throughput at the complement of the online side's SM activity. Its ablations (Figure 13) leave out
+// dynamic shares (S), matching (M), or both. Generous where the paper is silent: of equal matchings the one
+// that moves fewer jobs, and a share may change without a restart.
+import { complementShare } from "#place";
+import { foreseen, matched, rounded, stranded } from "./pairing.ts";
+import { FIXED_SHARE, serve } from "./queue.ts";
+import type { Order, Scheduler, SchedulerKind, SeatView, View } from "./scheduler.ts";
+
+/** Breaks ties, no more. */
+const TIE = 1e-6;
+/** Activity is measured on a GPU, shares come in tenths. */
+const dynamicShare = (seat: SeatView): number => complementShare(seat.activity);
+
+interface Parts {
+  /** What staying is worth: breaks ties, or what a move really costs. */
+  readonly keepBonus?: (view: View) => number;
+  readonly dynamic: boolean;
+  readonly matching: boolean;
+}
+
+function muxflowWith({ dynamic, matching, keepBonus = () => TIE }: Parts): Scheduler {
+  const shareOf = (seat: SeatView) => (dynamic ? dynamicShare(seat) : FIXED_SHARE);
+  const matchAll = (view: View): Order[] => {
+    const kept = stranded(view);
+    const held = new Set(kept.map(({ job }) => job));
+    const orders = matched(
+      view.seats.filter(({ healthy }) => healthy),
+      view.jobs.filter(({ index }) => !held.has(index)),
+      {
+        load: (seat) => rounded(seat.load),
+        offer(seat, job, load) {
+          const share = shareOf(seat);
+          return {
+            share,
+            weight: foreseen(view.foresight, seat.online, job.workload, share, load),
+          };
+        },
+        kind: () => "",
+        keepBonus: keepBonus(view),
+      },
+    );
+    return [...kept, ...orders];
+  };
+  return {
+    mechanism: "space",
+    protects: true,
+    plan(view) {
+      const orders = matching ? matchAll(view) : serve(view, view.jobs, false);
+      return orders.map((order) => {
+        const seat = view.seats[order.seats[0] ?? -1];
+        return seat ? { ...order, share: shareOf(seat) } : order;
+      });
+    },
+  };
+}
+
+const kind = (name: string, summary: string, parts: Parts): SchedulerKind => ({
+  name,
+  summary,
+  gangs: false,
+  make: () => muxflowWith(parts),
+});
+
+export const muxflow = kind(
+  "muxflow",
+  "dynamic SM shares and matching of the whole cluster every interval",
+  {
+    dynamic: true,
+    matching: true,
+  },
+);
+export const muxflowS = kind("muxflow-s", "MuxFlow without dynamic SM shares", {
+  dynamic: false,
+  matching: true,
+});
+export const muxflowM = kind("muxflow-m", "MuxFlow without matching", {
+  dynamic: true,
+  matching: false,
+});
+export const muxflowSM = kind("muxflow-s-m", "MuxFlow without either: only its protection", {
+  dynamic: false,
+  matching: false,
+});
+/** Not in the paper: a move must pay for its restart, as in Cotenant. */
+export const muxflowCalm = kind(
+  "muxflow-calm",
+  "MuxFlow that moves a job only where that pays for its restart",
+  {
+    dynamic: true,
+    matching: true,
+    keepBonus: (view) => view.restart / view.interval,
+  },
+);

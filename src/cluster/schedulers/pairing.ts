@@ -1,0 +1,103 @@
+// What pairing schedulers have in common: a forecast of a pair at a load, and a matching made of it.
+import { match, UNMATCHED } from "#place";
+import type { Foresight } from "../foresight.ts";
+import { aloneAt, type Workload } from "../workload.ts";
+import type { JobView, Order, SeatView, View } from "./scheduler.ts";
+
+/** Retained throughput of the offline side: as beside a request while one is served, alone otherwise. */
+export function foreseen(
+  foresight: Foresight,
+  online: Workload | undefined,
+  offline: Workload,
+  share: number,
+  load: number,
+): number {
+  const alone = aloneAt(offline, share);
+  if (!online) return alone;
+  const atWork = Math.min(1, load / foresight.online(online, offline, share));
+  return atWork * foresight.offline(online, offline, share) + (1 - atWork) * alone;
+}
+
+/** Loads are told apart in steps of this, so that GPUs of a service are of few kinds. */
+const LOAD_STEP = 0.05;
+export const rounded = (load: number): number =>
+  Math.min(1, Math.ceil(load / LOAD_STEP - 1e-9) * LOAD_STEP);
+
+export interface Offer {
+  readonly share: number;
+  readonly weight: number;
+}
+
+/**
+ * Matches jobs to seats. `load`: of a seat, as the scheduler wants it seen; `offer`: share and weight of a pair
+ * at that load, a weight of 0 keeps it apart; `keepBonus`: what staying in the same kind of seat is worth.
+ * Offers are asked for once per kind of pair.
+ */
+export function matched(
+  seats: readonly SeatView[],
+  jobs: readonly JobView[],
+  scheme: {
+    load(seat: SeatView): number;
+    offer(seat: SeatView, job: JobView, load: number): Offer;
+    /** Jobs with the same word are interchangeable. */
+    kind(job: JobView): string;
+    readonly keepBonus: number;
+  },
+): Order[] {
+  if (seats.length === 0 || jobs.length === 0) return [];
+  const loads = seats.map((seat) => scheme.load(seat));
+  const place = new Map(seats.map((seat, i) => [seat.index, i]));
+  const offers = new Map<string, Offer>();
+  const offerOf = (i: number, job: JobView, kinds: string): Offer => {
+    const known = offers.get(kinds);
+    if (known) return known;
+    const made = scheme.offer(seats[i] as SeatView, job, loads[i] ?? 0);
+    offers.set(kinds, made);
+    return made;
+  };
+  const seatKinds = seats.map(
+    (seat, i) => `${seat.type} ${seat.online?.name ?? ""} ${(loads[i] ?? 0).toFixed(2)}`,
+  );
+  const jobKinds = jobs.map((job) => `${job.workload.name} ${scheme.kind(job)}`);
+  const partners = match(
+    seats.map((seat, i) => ({
+      name: `GPU ${seat.index}`,
+      kind: seatKinds[i] ?? "",
+      freeMemoryGB: seat.freeMemoryGB,
+      // Who runs on a GPU that turned unhealthy may stay; it gets no new work.
+      healthy: seat.healthy,
+      place: i,
+    })),
+    jobs.map((job, j) => ({
+      name: job.name,
+      kind: jobKinds[j] ?? "",
+      memoryGB: job.workload.memoryGB,
+      priority: job.priority,
+      home: job.placed ? place.get(job.placed.seats[0] ?? -1) : undefined,
+      job,
+    })),
+    (seat, { job, kind }, stays) => {
+      const { weight } = offerOf(seat.place, job, `${seat.kind}\n${kind}`);
+      return weight > 0 && stays ? weight * (1 + scheme.keepBonus) : weight;
+    },
+  );
+  const orders: Order[] = [];
+  jobs.forEach((job, j) => {
+    const i = partners[j] ?? UNMATCHED;
+    const seat = seats[i];
+    if (i === UNMATCHED || !seat) return;
+    const { share } = offerOf(i, job, `${seatKinds[i]}\n${jobKinds[j]}`);
+    orders.push({ job: job.index, seats: [seat.index], share });
+  });
+  return orders;
+}
+
+/** Jobs that run where nothing new may start: they stay as they are. */
+export function stranded(view: View): Order[] {
+  return view.jobs.flatMap(({ index, placed }) => {
+    const seat = view.seats[placed?.seats[0] ?? -1];
+    return placed && seat && !seat.healthy
+      ? [{ job: index, seats: placed.seats, share: placed.share }]
+      : [];
+  });
+}

@@ -1,0 +1,123 @@
+// A day of a cluster, event by event. Between events nothing changes: loads are steps, speeds are constant. The
+// order at one instant: jobs end, get ready, GPUs fail and return, jobs come, loads change, and last the
+// scheduler decides, so that it decides on what is true then.
+import { checkPlan } from "./check.ts";
+import type { Figures } from "./meters.ts";
+import { watch } from "./monitor.ts";
+import {
+  advance,
+  demandOf,
+  end,
+  fail,
+  loseWork,
+  obey,
+  refresh,
+  refreshSeats,
+  reshare,
+  stop,
+} from "./moves.ts";
+import type { ClusterPlan } from "./plan.ts";
+import { add, addFailure, DAY, type Event, gpuOf, jobOf, type Run, start } from "./run.ts";
+import type { SchedulerKind } from "./schedulers/scheduler.ts";
+import { viewOf } from "./view.ts";
+
+export interface Watching {
+  /** Called now and then, with the simulated seconds so far and how many jobs have ended. */
+  progress?(now: number, ended: number): void;
+}
+
+/** Deterministic: the same plan and scheduler give the same figures. Throws a UserError for a plan that can't run. */
+export function simulate(plan: ClusterPlan, kind: SchedulerKind, watching: Watching = {}): Figures {
+  checkPlan(plan, kind);
+  const run = start(plan, kind.make());
+  for (;;) {
+    const event = run.events.take();
+    if (!event || run.events.now > plan.atMost) break;
+    happen(run, event);
+    if (event.kind === "round") watching.progress?.(run.events.now, run.ended);
+    if (run.events.now >= plan.horizon && (kind.idle || run.ended === plan.jobs.length)) break;
+  }
+  const now = Math.min(run.events.now, plan.atMost);
+  for (const gpu of run.scene.gpus) run.meters.gpu(gpu, now);
+  for (const job of run.scene.jobs) advance(job, now);
+  return run.meters.figures(kind.name, run.scene.jobs, now);
+}
+
+function happen(run: Run, event: Event): void {
+  const { scheduler, scene, plan } = run;
+  const { now } = run.events;
+  switch (event.kind) {
+    case "end":
+      end(run, jobOf(run, event.job), event.version);
+      break;
+    case "ready": {
+      const job = jobOf(run, event.job);
+      if (job.starts === event.start) refreshSeats(run, job.seats);
+      break;
+    }
+    case "fail":
+      fail(run, gpuOf(run, event.gpu));
+      break;
+    case "repair":
+      gpuOf(run, event.gpu).monitor.health = "healthy";
+      run.stirred = true;
+      addFailure(run, event.gpu);
+      break;
+    case "come": {
+      const job = jobOf(run, event.job);
+      job.phase = "waiting";
+      job.since = now;
+      run.active.push(job);
+      run.stirred = true;
+      break;
+    }
+    case "step":
+      step(run);
+      add(run, now + plan.step, event);
+      break;
+    case "round":
+      obey(run, scheduler.plan(viewOf(scene, now, run.active, scheduler.protects)), true);
+      run.stirred = false;
+      add(run, now + plan.interval, event);
+      break;
+  }
+}
+
+/** Loads change; SysMonitor looks; the scheduler may fill what fell free and correct shares. */
+function step(run: Run): void {
+  const { plan, scene, scheduler } = run;
+  const { now } = run.events;
+  run.nextStep = now + plan.step;
+  const place = Math.round(now / plan.step);
+  plan.services.forEach((_, i) => {
+    scene.forecasts[i]?.observe(now + DAY, run.loads[i]?.[place] ?? 0);
+  });
+  for (const gpu of scene.gpus) {
+    const load = (run.loads[gpu.service]?.[place] ?? 0) * gpu.unevenness;
+    refresh(run, gpu, Math.min(1.2, load));
+    if (scheduler.protects && gpu.jobs.length > 0 && watch(gpu.monitor, now, demandOf(run, gpu))) {
+      for (const job of gpu.jobs.map((index) => jobOf(run, index))) {
+        run.meters.counts.evictions++;
+        loseWork(run, job);
+        stop(run, job);
+      }
+    } else if (scheduler.protects && gpu.jobs.length === 0)
+      watch(gpu.monitor, now, gpu.sharing.onlineActivity);
+  }
+  const waiting = run.active.filter(({ phase }) => phase === "waiting").length;
+  run.meters.queue(now, waiting, run.active.length - waiting);
+  const isRound = now % plan.interval === 0;
+  const fills = scheduler.fill && run.stirred && waiting > 0 && !isRound;
+  if (!fills && !scheduler.adjust) return;
+  const view = viewOf(scene, now, run.active, scheduler.protects);
+  if (scheduler.adjust)
+    for (const job of view.jobs) {
+      const seat = view.seats[job.placed?.seats[0] ?? -1];
+      if (seat && job.placed)
+        reshare(run, jobOf(run, job.index), scheduler.adjust(seat, job, view));
+    }
+  if (fills && scheduler.fill) {
+    obey(run, scheduler.fill(view), false);
+    run.stirred = false;
+  }
+}

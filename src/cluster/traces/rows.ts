@@ -1,0 +1,65 @@
+// Rows of a CSV file with a header line, read field by field; whatever is wrong is said with file and line.
+import { badField, emptyTrace, missingColumn } from "../faults.ts";
+
+export interface Row {
+  /** File and line, for a sentence. */
+  readonly place: string;
+  text(column: string): string;
+  /** Throws a UserError unless it is a finite number of at least `least`. */
+  number(column: string, bounds: { readonly least: number; readonly whole?: boolean }): number;
+  /** A finite number, or undefined when the field is empty, None or no number. */
+  optional(column: string): number | undefined;
+}
+
+export type Rows = readonly Row[];
+
+/** Throws a UserError for a file without rows. `columns`: those that must be there. */
+export function readRows(content: string, file: string, columns: readonly string[] = []): Rows {
+  const lines = content.split(/\r?\n/);
+  const header = cells(lines[0] ?? "");
+  for (const column of columns)
+    if (!header.includes(column)) throw missingColumn(file, column, header);
+  const rows: Row[] = [];
+  lines.forEach((line, index) => {
+    if (index > 0 && line.trim() !== "")
+      rows.push(rowOf(header, cells(line), `${file}, line ${index + 1}`));
+  });
+  if (rows.length === 0) throw emptyTrace(file);
+  return rows;
+}
+
+export function rowOf(header: readonly string[], fields: readonly string[], place: string): Row {
+  const text = (column: string): string => fields[header.indexOf(column)] ?? "";
+  return {
+    place,
+    text,
+    number(column, { least, whole = false }) {
+      const given = text(column).trim();
+      const value = given === "" ? Number.NaN : Number(given);
+      if (
+        !(value >= least && value < Number.POSITIVE_INFINITY) ||
+        (whole && !Number.isInteger(value))
+      )
+        throw badField(
+          place,
+          column,
+          given,
+          `a ${whole ? "whole " : ""}number of at least ${least}`,
+        );
+      return value;
+    },
+    optional(column) {
+      const given = text(column).trim();
+      const value = given === "" ? Number.NaN : Number(given);
+      return Number.isFinite(value) ? value : undefined;
+    },
+  };
+}
+
+/** Fields of a line; a quoted one may hold commas, and "" for a quote. */
+function cells(line: string): string[] {
+  const found: string[] = [];
+  for (const match of line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g))
+    found.push((match[1]?.replaceAll('""', '"') ?? match[2] ?? "").trim());
+  return found;
+}

@@ -1,0 +1,130 @@
+// Public traces as jobs: when they came, how long they ran alone, on how many GPUs. Sources and their licences are
+// in docs/cluster.md. A row that can't be right stops the reading and is named; what a format marks itself
+// as not a finished GPU job (Alibaba's pending pods, pods without a GPU) is passed over.
+import { badField, noJobs } from "../faults.ts";
+import { gavelStepsPerSecond } from "./gavel-speeds.ts";
+import { readRows, rowOf } from "./rows.ts";
+
+/** A job of a trace. Seconds; `model`: as the trace names it, or "". */
+export interface TracedJob {
+  readonly name: string;
+  readonly submitted: number;
+  readonly seconds: number;
+  readonly gpus: number;
+  readonly model: string;
+  readonly priority: number;
+}
+
+/** `cluster`: where a file holds several. */
+export type ReadTrace = (content: string, file: string, cluster?: string) => TracedJob[];
+
+/** Microsoft Philly as Pollux (OSDI'21) publishes it: timestamp, duration, num_gpus, gpu_time, cluster. */
+const readPhilly: ReadTrace = (content, file, cluster) => {
+  const rows = readRows(content, file, ["timestamp", "duration", "num_gpus", "cluster"]);
+  const known = [...new Set(rows.map((row) => row.text("cluster")))];
+  const own = rows.filter((row) => cluster === undefined || row.text("cluster") === cluster);
+  if (own.length === 0)
+    throw noJobs(file, `it knows no cluster "${cluster}", but ${known.join(", ")}`);
+  return own.map((row, i) => {
+    const stamp = row.text("timestamp");
+    const submitted = Date.parse(`${stamp.replace(" ", "T")}Z`) / 1000;
+    if (!Number.isFinite(submitted))
+      throw badField(row.place, "timestamp", stamp, "a date and time");
+    return {
+      name: `${row.text("cluster")}-${i}`,
+      submitted,
+      seconds: row.number("duration", { least: 0 }),
+      gpus: row.number("num_gpus", { least: 1, whole: true }),
+      model: "",
+      priority: 0,
+    };
+  });
+};
+
+/** Gavel (OSDI'20), traces/msr_seed0: tab-separated; steps of synthetic models instead of durations. */
+const readGavel: ReadTrace = (content, file) => {
+  const header = ["job", "command", "flag", "data", "steps", "arrival", "gpus"];
+  const lines = content.split("\n").map((line, i) => ({ line, place: `${file}, line ${i + 1}` }));
+  const jobs = lines
+    .filter(({ line }) => line.trim() !== "")
+    .map(({ line, place }, i): TracedJob => {
+      const row = rowOf(header, line.split("\t"), place);
+      const model = row.text("job");
+      const rate = gavelStepsPerSecond[model];
+      if (rate === undefined)
+        throw badField(
+          place,
+          "job type",
+          model,
+          `one of ${Object.keys(gavelStepsPerSecond).join(", ")}`,
+        );
+      return {
+        name: `gavel-${i}`,
+        submitted: row.number("arrival", { least: 0 }),
+        seconds: row.number("steps", { least: 0 }) / rate,
+        gpus: row.number("gpus", { least: 1, whole: true }),
+        model,
+        priority: 0,
+      };
+    });
+  if (jobs.length === 0) throw noJobs(file, "it is empty");
+  return jobs;
+};
+
+/** Alibaba's GPU cluster of 2023 (openb_pod_list…): best-effort pods that ran on a GPU and ended. */
+const readAlibaba: ReadTrace = (content, file) => {
+  const columns = ["name", "num_gpu", "qos", "creation_time", "deletion_time", "scheduled_time"];
+  const jobs = readRows(content, file, columns).flatMap((row): TracedJob[] => {
+    const gpus = row.number("num_gpu", { least: 0, whole: true });
+    const started = row.optional("scheduled_time");
+    if (gpus === 0 || row.text("qos") !== "BE" || started === undefined) return [];
+    const ended = row.number("deletion_time", { least: 0 });
+    if (ended < started)
+      throw badField(
+        row.place,
+        "deletion_time",
+        String(ended),
+        `a time after scheduled_time ${started}`,
+      );
+    const submitted = row.number("creation_time", { least: 0 });
+    return [
+      { name: row.text("name"), submitted, seconds: ended - started, gpus, model: "", priority: 0 },
+    ];
+  });
+  if (jobs.length === 0) throw noJobs(file, "no best-effort pod in it ran on a GPU and ended");
+  return jobs;
+};
+
+/** Muri (SIGCOMM'22): submit_time and duration in milliseconds. */
+const readMuri: ReadTrace = (content, file) =>
+  readRows(content, file, ["job_id", "num_gpu", "submit_time", "duration", "model_name"]).map(
+    (row) => ({
+      name: `job-${row.text("job_id")}`,
+      submitted: row.number("submit_time", { least: 0 }) / 1000,
+      seconds: row.number("duration", { least: 0 }) / 1000,
+      gpus: row.number("num_gpu", { least: 1, whole: true }),
+      model: row.text("model_name"),
+      priority: 0,
+    }),
+  );
+
+/** Tiresias (NSDI'19): submit_time and duration in seconds. */
+const readTiresias: ReadTrace = (content, file) =>
+  readRows(content, file, ["job_id", "num_gpu", "submit_time", "duration", "model_name"]).map(
+    (row) => ({
+      name: `job-${row.text("job_id")}`,
+      submitted: row.number("submit_time", { least: 0 }),
+      seconds: row.number("duration", { least: 0 }),
+      gpus: row.number("num_gpu", { least: 1, whole: true }),
+      model: row.text("model_name"),
+      priority: 0,
+    }),
+  );
+
+export const traceFormats: Readonly<Record<string, ReadTrace>> = {
+  philly: readPhilly,
+  gavel: readGavel,
+  alibaba: readAlibaba,
+  muri: readMuri,
+  tiresias: readTiresias,
+};

@@ -1,0 +1,141 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { assign, totalWeight, UNMATCHED, type WeightMatrix } from "./assignment.ts";
+import { assignGreedily } from "./greedy.ts";
+import { assignKinds } from "./kinds.ts";
+
+const matrix = (rows: number, columns: number, weights: readonly number[]): WeightMatrix => ({
+  rows,
+  columns,
+  weights: Float64Array.from(weights),
+});
+
+/** Every way to match, tried. */
+function best({ rows, columns, weights }: WeightMatrix, row = 0, taken = 0): number {
+  if (row === rows) return 0;
+  let most = best({ rows, columns, weights }, row + 1, taken);
+  for (let column = 0; column < columns; column++) {
+    const weight = weights[row * columns + column] ?? 0;
+    if (weight > 0 && (taken & (1 << column)) === 0)
+      most = Math.max(
+        most,
+        weight + best({ rows, columns, weights }, row + 1, taken | (1 << column)),
+      );
+  }
+  return most;
+}
+
+/** Ties, forbidden pairs and negative weights are as likely as plain ones. */
+const weight = fc.oneof(
+  fc.double({ min: 0, max: 1, noNaN: true }),
+  fc.integer({ min: 0, max: 3 }),
+  fc.constantFrom(Number.NaN, Number.NEGATIVE_INFINITY, -1, 0),
+);
+const matrices = fc
+  .tuple(fc.integer({ min: 0, max: 6 }), fc.integer({ min: 0, max: 6 }))
+  .chain(([rows, columns]) =>
+    fc
+      .array(weight, { minLength: rows * columns, maxLength: rows * columns })
+      .map((weights) => matrix(rows, columns, weights)),
+  );
+
+test("MuxFlow's Figure 9: A with D and B with C", () => {
+  const figure = matrix(2, 3, [0.3, 0.8, 0.4, 0.8, 0.4, 0.3]);
+  expect([...assign(figure)]).toEqual([1, 0]);
+});
+
+test("a matching is as heavy as the heaviest of all matchings", () => {
+  fc.assert(
+    fc.property(matrices, (one) => {
+      expect(totalWeight(one, assign(one))).toBeCloseTo(best(one), 9);
+    }),
+    { numRuns: 1500 },
+  );
+});
+
+test("it is never lighter than the greedy one, and nobody is shared or forced together", () => {
+  const sizes = fc.record({
+    rows: fc.integer({ min: 1, max: 40 }),
+    columns: fc.integer({ min: 1, max: 40 }),
+    levels: fc.integer({ min: 1, max: 1000 }),
+    seed: fc.array(fc.integer({ min: 0, max: 1000 }), { minLength: 1600, maxLength: 1600 }),
+  });
+  fc.assert(
+    fc.property(sizes, ({ rows, columns, levels, seed }) => {
+      const weights = seed.slice(0, rows * columns).map((n) => (n % (levels + 1)) - levels / 4);
+      const one = matrix(rows, columns, weights);
+      const partners = assign(one);
+      const matched = [...partners].filter((column) => column !== UNMATCHED);
+      expect(new Set(matched).size).toBe(matched.length);
+      for (const [row, column] of partners.entries())
+        if (column !== UNMATCHED) expect(weights[row * columns + column]).toBeGreaterThan(0);
+      expect(totalWeight(one, partners)).toBeGreaterThanOrEqual(
+        totalWeight(one, assignGreedily(one)) - 1e-9,
+      );
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test("kinds with counts weigh what their members weigh one by one", () => {
+  const counts = fc.array(fc.integer({ min: 0, max: 5 }), { minLength: 1, maxLength: 4 });
+  fc.assert(
+    fc.property(
+      counts,
+      counts,
+      fc.array(weight, { minLength: 16, maxLength: 16 }),
+      (rows, columns, all) => {
+        const weights = Float64Array.from(all.slice(0, rows.length * columns.length));
+        const flow = assignKinds({ rows, columns, weights });
+        const row = rows.flatMap((count, kind) => Array<number>(count).fill(kind));
+        const column = columns.flatMap((count, kind) => Array<number>(count).fill(kind));
+        const dense = matrix(
+          row.length,
+          column.length,
+          row.flatMap((i) => column.map((j) => weights[i * columns.length + j] ?? 0)),
+        );
+        let sum = 0;
+        rows.forEach((count, i) => {
+          const out = columns.map((_, j) => flow[i * columns.length + j] ?? 0);
+          expect(out.reduce((a, b) => a + b, 0)).toBeLessThanOrEqual(count);
+          out.forEach((moved, j) => {
+            expect(moved).toBeGreaterThanOrEqual(0);
+            if (moved > 0) sum += moved * (weights[i * columns.length + j] ?? 0);
+          });
+        });
+        columns.forEach((count, j) => {
+          const into = rows.map((_, i) => flow[i * columns.length + j] ?? 0);
+          expect(into.reduce((a, b) => a + b, 0)).toBeLessThanOrEqual(count);
+        });
+        expect(sum).toBeCloseTo(totalWeight(dense, assign(dense)), 9);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test("many equal rows and columns, where every path is a tie, are matched in full", () => {
+  const n = 150;
+  const weights = Array.from(
+    { length: n * n },
+    (_, edge) => 1 + (Math.floor(edge / n) % 3) * ((edge % n) % 2),
+  );
+  const one = matrix(n, n, weights);
+  // Two thirds of the rows gain 1 or 2 from an odd column: 50 rows of gain 2, then 25 of gain 1.
+  expect(totalWeight(one, assign(one))).toBeCloseTo(n + 50 * 2 + 25, 9);
+});
+
+test.each([
+  [
+    "a matrix of another size",
+    () => assign(matrix(2, 2, [1, 2, 3])),
+    /3 weights for 2 rows of 2 columns/,
+  ],
+  [
+    "kinds of another number",
+    () => assignKinds({ rows: [1], columns: [1, 1], weights: new Float64Array(1) }),
+    /1 weights for 1 kinds of rows and 2 of columns/,
+  ],
+])("%s is refused", (_, run, message) => {
+  expect(run).toThrow(message);
+});

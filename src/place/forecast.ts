@@ -1,0 +1,62 @@
+// A service's activity is "smooth in minutes and periodical in days" (MuxFlow, section 2.2), so the next quarter
+// of an hour is foreseen from the same time on the days before, scaled to how today compares with them.
+
+export interface DailyForecast {
+  /** `at`: seconds since any midnight; times must not go back. NaN is not taken. */
+  observe(at: number, value: number): void;
+  /** The largest value expected from now until `until`, seconds; undefined before the first observation. */
+  peak(until: number): number | undefined;
+}
+
+const DAY = 86_400;
+/** Of one day's value in the average over days; 1/3 follows a change of habits within three days. */
+const NEWEST = 1 / 3;
+/** Today against the same hours before: the last half hour, and never more than this factor. */
+const TODAY_SECONDS = 1_800;
+const TODAY_MOST = 2;
+
+/** `bin`: seconds that one point of the daily curve stands for. */
+export function dailyForecast(bin = 300): DailyForecast {
+  const bins = Math.round(DAY / bin);
+  const curve = new Float64Array(bins).fill(Number.NaN);
+  const today = { bin: -1, sum: 0, count: 0 };
+  // Exponential averages of what was seen, and of what the curve said at those times.
+  let recent = Number.NaN;
+  let recalled = Number.NaN;
+  let now = 0;
+  const binAt = (at: number): number => Math.floor((at % DAY) / bin) % bins;
+  const close = () => {
+    if (today.count === 0) return;
+    const mean = today.sum / today.count;
+    const before = curve[today.bin] ?? Number.NaN;
+    curve[today.bin] = Number.isNaN(before) ? mean : before + NEWEST * (mean - before);
+  };
+  return {
+    observe(at, value) {
+      if (Number.isNaN(value)) return;
+      const here = binAt(at);
+      const weight = Number.isNaN(recent) ? 1 : 1 - Math.exp(-(at - now) / TODAY_SECONDS);
+      const known = curve[here] ?? Number.NaN;
+      recent = Number.isNaN(recent) ? value : recent + weight * (value - recent);
+      if (!Number.isNaN(known))
+        recalled = Number.isNaN(recalled) ? known : recalled + weight * (known - recalled);
+      if (here !== today.bin) {
+        close();
+        Object.assign(today, { bin: here, sum: 0, count: 0 });
+      }
+      today.sum += value;
+      today.count++;
+      now = at;
+    },
+    peak(until) {
+      if (Number.isNaN(recent)) return undefined;
+      const ratio = recalled > 0 ? Math.min(TODAY_MOST, recent / recalled) : 1;
+      let peak = today.sum / today.count;
+      for (let at = now + bin; at < until + bin; at += bin) {
+        const known = curve[binAt(Math.min(at, until))] ?? Number.NaN;
+        if (!Number.isNaN(known)) peak = Math.max(peak, known * ratio);
+      }
+      return peak;
+    },
+  };
+}

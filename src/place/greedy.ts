@@ -1,0 +1,19 @@
+// The heaviest pair first, then the heaviest of what is left: what an exact matching is compared with, and how
+// KACE's advice, one target after the other, is followed by a cluster.
+import { UNMATCHED, type WeightMatrix } from "./assignment.ts";
+
+/** The column of each row, or UNMATCHED. Of equal weights the earlier row, then the earlier column, goes first. */
+export function assignGreedily({ rows, columns, weights }: WeightMatrix): Int32Array {
+  const edges = Array.from(weights.keys()).filter((edge) => (weights[edge] ?? 0) > 0);
+  edges.sort((a, b) => (weights[b] ?? 0) - (weights[a] ?? 0) || a - b);
+  const partners = new Int32Array(rows).fill(UNMATCHED);
+  const taken = new Uint8Array(columns);
+  for (const edge of edges) {
+    const row = Math.floor(edge / columns);
+    const column = edge % columns;
+    if (partners[row] !== UNMATCHED || taken[column] === 1) continue;
+    partners[row] = column;
+    taken[column] = 1;
+  }
+  return partners;
+}

@@ -1,0 +1,8 @@
+// Who goes with whom, and on how many SMs.
+export { assign, totalWeight, UNMATCHED, type WeightMatrix } from "./assignment.ts";
+export { type DailyForecast, dailyForecast } from "./forecast.ts";
+export { assignGreedily } from "./greedy.ts";
+export { assignKinds, type KindsProblem } from "./kinds.ts";
+export { type Candidate, match, type Seat, type Weigh } from "./match.ts";
+export { placeSeveral, type SeveralProblem } from "./several.ts";
+export { acceptableShare, complementShare, SHARE_STEP, shareOut } from "./share.ts";

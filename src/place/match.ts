@@ -1,0 +1,179 @@
+// One best-effort job per GPU, for the whole cluster at once: MuxFlow's scheduling (section 5, Algorithm 1).
+// Edge weight is what the caller predicts, usually retained throughput at the share of the SMs that the job
+// would get; memory and the GPU's health are constraints. What is alike is matched by kinds, which is exact
+// too and makes tens of thousands a matter of milliseconds; where nearly all differ, one by one.
+import { assign, UNMATCHED } from "./assignment.ts";
+import { badWeight, noCandidates } from "./faults.ts";
+import { assignKinds } from "./kinds.ts";
+import { priorityBonuses } from "./priority.ts";
+
+/** A GPU with a high job on it (or none). */
+export interface Seat {
+  readonly name: string;
+  /** Seats of one kind are interchangeable: the same weight for each job. */
+  readonly kind: string;
+  readonly freeMemoryGB: number;
+  /** Only a healthy GPU gets new best-effort work. */
+  readonly healthy: boolean;
+}
+
+export interface Candidate {
+  readonly name: string;
+  /** Candidates of one kind are interchangeable but for where they run now. */
+  readonly kind: string;
+  readonly memoryGB: number;
+  /** A larger number goes strictly first. */
+  readonly priority: number;
+  /** Index of the seat it has now. A job that keeps its kind of seat keeps its very seat. */
+  readonly home?: number | undefined;
+}
+
+/**
+ * What it is worth to put the candidate there, above 0; otherwise the two are kept apart. `stays`: it sits on
+ * a seat of this kind already.
+ */
+export type Weigh<S extends Seat, C extends Candidate> = (
+  seat: S,
+  candidate: C,
+  stays: boolean,
+) => number;
+
+/** The seat of each candidate, or UNMATCHED, so that the weights add up to as much as can be. */
+export function match<S extends Seat, C extends Candidate>(
+  seats: readonly S[],
+  candidates: readonly C[],
+  weigh: Weigh<S, C>,
+): Int32Array {
+  if (seats.length === 0) throw noCandidates("GPUs");
+  const homeKind = ({ home }: C) => (home === undefined ? "" : seats[home]?.kind);
+  const seatKinds = grouped(seats, ({ kind, healthy, freeMemoryGB }) => [
+    kind,
+    healthy,
+    freeMemoryGB,
+  ]);
+  const jobKinds = grouped(candidates, (one) => [
+    one.kind,
+    one.priority,
+    one.memoryGB,
+    homeKind(one),
+  ]);
+  const weights = kindWeights(
+    seatKinds.map((kind) => kind.first),
+    jobKinds.map((kind) => kind.first),
+    (seat, job) => weigh(seat, job, homeKind(job) === seat.kind),
+    Math.min(seats.length, candidates.length),
+  );
+  const flow =
+    seatKinds.length + jobKinds.length <= MOST_KINDS
+      ? assignKinds({ rows: jobKinds.map(size), columns: seatKinds.map(size), weights })
+      : flowOfDense(jobKinds, seatKinds, weights);
+  return seated(candidates, jobKinds, seatKinds, flow);
+}
+
+/** With more kinds than this, one by one is faster. */
+const MOST_KINDS = 600;
+
+interface Kind<T> {
+  readonly first: T;
+  readonly members: number[];
+}
+
+const size = ({ members }: Kind<unknown>): number => members.length;
+
+function grouped<T>(all: readonly T[], keyOf: (one: T) => readonly unknown[]): Kind<T>[] {
+  const kinds = new Map<string, Kind<T>>();
+  all.forEach((one, index) => {
+    const key = keyOf(one).join("\n");
+    const kind = kinds.get(key);
+    if (kind) kind.members.push(index);
+    else kinds.set(key, { first: one, members: [index] });
+  });
+  return [...kinds.values()];
+}
+
+function kindWeights<S extends Seat, C extends Candidate>(
+  seats: readonly S[],
+  jobs: readonly C[],
+  weigh: (seat: S, job: C) => number,
+  most: number,
+): Float64Array {
+  const weights = new Float64Array(jobs.length * seats.length);
+  let largest = 0;
+  jobs.forEach((job, i) => {
+    seats.forEach((seat, j) => {
+      if (!seat.healthy || job.memoryGB > seat.freeMemoryGB) return;
+      const weight = weigh(seat, job);
+      if (Number.isNaN(weight)) throw badWeight(seat.name, job.name, weight);
+      if (weight > 0) weights[i * seats.length + j] = weight;
+      largest = Math.max(largest, weight);
+    });
+  });
+  const bonuses = priorityBonuses(
+    jobs.map(({ priority }) => priority),
+    most,
+  );
+  if (bonuses.size < 2) return weights;
+  return weights.map((weight, edge) => {
+    const job = jobs[Math.floor(edge / seats.length)];
+    return weight > 0 ? weight + largest * (bonuses.get(job?.priority ?? 0) ?? 0) : weight;
+  });
+}
+
+/** Candidate by candidate against seat by seat, added up to kinds again. */
+function flowOfDense(
+  jobs: readonly Kind<Candidate>[],
+  seats: readonly Kind<Seat>[],
+  weights: Float64Array,
+): Int32Array {
+  const rows = jobs.flatMap(({ members }, kind) => members.map(() => kind));
+  const columns = seats.flatMap(({ members }, kind) => members.map(() => kind));
+  const dense = new Float64Array(rows.length * columns.length);
+  rows.forEach((row, i) => {
+    columns.forEach((column, j) => {
+      dense[i * columns.length + j] = weights[row * seats.length + column] ?? 0;
+    });
+  });
+  const partners = assign({ rows: rows.length, columns: columns.length, weights: dense });
+  const flow = new Int32Array(jobs.length * seats.length);
+  rows.forEach((row, i) => {
+    const column = columns[partners[i] ?? UNMATCHED];
+    if (column === undefined) return;
+    const edge = row * seats.length + column;
+    flow[edge] = (flow[edge] ?? 0) + 1;
+  });
+  return flow;
+}
+
+/** Kinds → members: first everybody who can keep a seat does, then the rest take what is left, in order. */
+function seated(
+  candidates: readonly Candidate[],
+  jobs: readonly Kind<Candidate>[],
+  seats: readonly Kind<Seat>[],
+  flow: Int32Array,
+): Int32Array {
+  const seatOf = new Int32Array(candidates.length).fill(UNMATCHED);
+  const waiting = jobs.map(({ members }) => new Set(members));
+  const free = seats.map(({ members }) => new Set(members));
+  const left = Int32Array.from(flow);
+  const give = (edge: number, choose: (job: number, seats: Set<number>) => number | undefined) => {
+    const here = free[edge % seats.length] ?? new Set();
+    const members = waiting[Math.floor(edge / seats.length)] ?? new Set();
+    for (const job of members) {
+      if ((left[edge] ?? 0) === 0) return;
+      const seat = choose(job, here);
+      if (seat === undefined) continue;
+      here.delete(seat);
+      members.delete(job);
+      seatOf[job] = seat;
+      left[edge] = (left[edge] ?? 0) - 1;
+    }
+  };
+  const edges = [...flow.keys()].filter((edge) => (flow[edge] ?? 0) > 0);
+  for (const edge of edges)
+    give(edge, (job, here) => {
+      const home = candidates[job]?.home;
+      return home !== undefined && here.has(home) ? home : undefined;
+    });
+  for (const edge of edges) give(edge, (_, [first]) => first);
+  return seatOf;
+}

@@ -1,0 +1,198 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { UNMATCHED } from "./assignment.ts";
+import { dailyForecast } from "./forecast.ts";
+import { type Candidate, match, type Seat } from "./match.ts";
+import { placeSeveral, type SeveralProblem } from "./several.ts";
+import { acceptableShare, complementShare, shareOut } from "./share.ts";
+
+const seat = (name: string, more: Partial<Seat> = {}): Seat => ({
+  name,
+  kind: name,
+  freeMemoryGB: 16,
+  healthy: true,
+  ...more,
+});
+const job = (name: string, more: Partial<Candidate> = {}): Candidate => ({
+  name,
+  kind: name,
+  memoryGB: 8,
+  priority: 0,
+  ...more,
+});
+
+describe("matching a cluster", () => {
+  test("memory and health are constraints, whatever the weight", () => {
+    const seats = [
+      seat("small", { freeMemoryGB: 4 }),
+      seat("ill", { healthy: false }),
+      seat("fine"),
+    ];
+    const better = (one: Seat) => (one.name === "fine" ? 0.1 : 1);
+    expect([...match(seats, [job("a"), job("b")], better)]).toEqual([2, UNMATCHED]);
+  });
+
+  test("a higher priority goes first, however little it gains", () => {
+    const jobs = [job("low"), job("urgent", { priority: 1 })];
+    const weigh = (_: Seat, one: Candidate) => (one.name === "low" ? 1 : 0.01);
+    expect([...match([seat("only")], jobs, weigh)]).toEqual([UNMATCHED, 0]);
+  });
+
+  test("among seats of a kind, who stays in that kind keeps its very seat", () => {
+    const seats = ["a", "b", "c", "d"].map((name) => seat(name, { kind: "same" }));
+    const jobs = [job("new"), job("old", { home: 2 }), job("older", { home: 0 })];
+    const seatOf = match(seats, jobs, (_seat, _job, stays) => (stays ? 1.1 : 1));
+    expect([...seatOf].slice(1)).toEqual([2, 0]);
+    expect([1, 3]).toContain(seatOf[0]);
+  });
+
+  test("one by one, where all differ, weighs the same as by kinds", () => {
+    const seats = Array.from({ length: 400 }, (_, i) => seat(`s${i}`));
+    const jobs = Array.from({ length: 300 }, (_, i) => job(`j${i}`));
+    const weigh = (a: Seat, b: Candidate) =>
+      ((Number(a.name.slice(1)) % 4) + 1) * ((Number(b.name.slice(1)) % 3) + 1);
+    const sum = (seatOf: Int32Array, all: readonly Seat[]) =>
+      seatOf.reduce((total, s, j) => total + weigh(all[s] as Seat, jobs[j] as Candidate), 0);
+    const kinds = seats.map((one, i) => ({ ...one, kind: `k${i % 4}` }));
+    expect(sum(match(seats, jobs, weigh), seats)).toBe(sum(match(kinds, jobs, weigh), kinds));
+  });
+
+  test.each([
+    [
+      "a weight that is no number",
+      () => match([seat("g")], [job("j")], () => Number.NaN),
+      /j beside g is NaN/,
+    ],
+    ["no GPU at all", () => match([], [job("j")], () => 1), /the list of GPUs is empty/],
+    [
+      "more levels of priority than doubles hold",
+      () => {
+        const many = Array.from({ length: 40 }, (_, i) => job(`j${i}`, { priority: i }));
+        return match(
+          Array.from({ length: 40 }, (_, i) => seat(`s${i}`)),
+          many,
+          () => 1,
+        );
+      },
+      /40 levels of priority among 40 jobs/,
+    ],
+  ])("%s is said", (_, run, message) => {
+    expect(run).toThrow(message);
+  });
+
+  test("nobody to place is nobody placed", () => {
+    expect([...match([seat("g")], [], () => 1)]).toEqual([]);
+  });
+});
+
+describe("shares of the SMs", () => {
+  test.each([
+    [0.2, 0.8],
+    [0.75, 0.2],
+    [1, 0.1],
+    [0, 1],
+  ])("beside an activity of %d it is %d", (activity, share) => {
+    expect(complementShare(activity)).toBeCloseTo(share);
+  });
+
+  test("the largest that the high side can stand, or none", () => {
+    expect(acceptableShare((share) => 1 + share / 2, 1.2)).toBeCloseTo(0.4);
+    expect(acceptableShare((share) => 1 + share / 2, 1.01)).toBeUndefined();
+  });
+
+  test("several get no more than the cap together, and nobody more than it wants", () => {
+    const wants = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 6 });
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 1, noNaN: true }), wants, (cap, wanted) => {
+        const given = shareOut(cap, wanted);
+        const total = given.reduce((a, b) => a + b, 0);
+        const asked = wanted.reduce((a, b) => a + b, 0);
+        expect(total).toBeCloseTo(Math.min(cap, asked), 9);
+        given.forEach((share, i) => {
+          expect(share).toBeLessThanOrEqual((wanted[i] ?? 0) + 1e-12);
+        });
+      }),
+    );
+    expect(shareOut(0.9, [0.1, 0.8, 0.8])).toEqual([0.1, 0.4, 0.4]);
+  });
+});
+
+describe("the forecast of a day", () => {
+  const curve = (at: number) => 0.3 + 0.2 * Math.sin((2 * Math.PI * at) / 86_400);
+
+  test("before anything is seen there is none, then the last value holds", () => {
+    const forecast = dailyForecast();
+    expect(forecast.peak(900)).toBeUndefined();
+    forecast.observe(0, 0.4);
+    forecast.observe(10, Number.NaN);
+    expect(forecast.peak(900)).toBeCloseTo(0.4);
+  });
+
+  test("after a day it knows the next quarter of an hour, also on a busier day", () => {
+    const forecast = dailyForecast();
+    for (let at = 0; at < 86_400 * 2; at += 60) forecast.observe(at, curve(at));
+    for (let at = 86_400 * 2; at < 86_400 * 2 + 14_400; at += 60) {
+      forecast.observe(at, 1.5 * curve(at));
+      if (at % 3600 === 3540)
+        expect(Math.abs((forecast.peak(at + 900) ?? 0) / (1.5 * curve(at + 900)) - 1)).toBeLessThan(
+          0.06,
+        );
+    }
+  });
+});
+
+/** Every way to spread the jobs, tried. */
+function best({ seats, jobs, most, worth }: SeveralProblem): number {
+  const companies: number[][] = Array.from({ length: seats }, () => []);
+  const from = (next: number): number => {
+    if (next === jobs) return companies.reduce((sum, company, s) => sum + worth(s, company), 0);
+    let top = from(next + 1);
+    for (const company of companies)
+      if (company.length < most) {
+        company.push(next);
+        top = Math.max(top, from(next + 1));
+        company.pop();
+      }
+    return top;
+  };
+  return from(0);
+}
+
+test("several jobs a GPU: each at most once, no more than allowed, and near the best on small cases", () => {
+  const problems = fc.record({
+    seats: fc.integer({ min: 1, max: 3 }),
+    needs: fc.array(fc.double({ min: 0.1, max: 1, noNaN: true }), { minLength: 1, maxLength: 6 }),
+    free: fc.array(fc.double({ min: 0.2, max: 1, noNaN: true }), { minLength: 3, maxLength: 3 }),
+  });
+  let found = 0;
+  let possible = 0;
+  fc.assert(
+    fc.property(problems, ({ seats, needs, free }) => {
+      // Worth: how much of what they need the jobs get of the SMs that the high side leaves.
+      const problem: SeveralProblem = {
+        seats,
+        jobs: needs.length,
+        most: 2,
+        worth: (s, company) => {
+          const wants = company.map((one) => needs[one] ?? 1);
+          return shareOut(free[s] ?? 0, wants).reduce(
+            (sum, got, i) => sum + got / (wants[i] ?? 1),
+            0,
+          );
+        },
+      };
+      const companies = placeSeveral(problem);
+      const all = companies.flat();
+      expect(new Set(all).size).toBe(all.length);
+      expect(Math.max(...companies.map((company) => company.length))).toBeLessThanOrEqual(2);
+      const mine = companies.reduce((sum, company, s) => sum + problem.worth(s, company), 0);
+      const top = best(problem);
+      expect(mine).toBeLessThanOrEqual(top + 1e-9);
+      expect(mine).toBeGreaterThanOrEqual(top / 2);
+      found += mine;
+      possible += top;
+    }),
+    { numRuns: 300, seed: 6 },
+  );
+  expect(found / possible).toBeGreaterThan(0.99);
+});
