@@ -10,8 +10,20 @@ using namespace cotenant;
 namespace {
 
 Seen seen_from(const std::uint64_t* s) noexcept {
-  return Seen{s[0] != 0, s[1] != 0, static_cast<KernelClass>(s[2]), s[3], s[4] != 0, s[5], s[6], s[7],
-              static_cast<std::uint32_t>(s[8])};
+  return Seen{s[0] != 0,
+              s[1] != 0,
+              static_cast<KernelClass>(s[2]),
+              s[3],
+              s[4] != 0,
+              s[5],
+              s[6],
+              s[7],
+              static_cast<std::uint32_t>(s[8]),
+              static_cast<std::uint32_t>(s[9]),
+              s[10],
+              s[11],
+              s[12],
+              s[13] != 0};
 }
 
 Item item_from(const std::uint32_t* i) noexcept {
@@ -20,7 +32,7 @@ Item item_from(const std::uint32_t* i) noexcept {
 
 }  // namespace
 
-// `settings` is the shared struct itself, `seen` 9 u64, `item` 4 u32, `chunk` 2 u32.
+// `settings` is the shared struct itself, `seen` 14 u64, `item` 4 u32, `chunk` 2 u32.
 EXPORT std::uint32_t cotenant_release(const protocol::Settings* settings, const std::uint64_t* seen) {
   return static_cast<std::uint32_t>(release(read_rules(*settings), seen_from(seen)));
 }
@@ -28,6 +40,16 @@ EXPORT std::uint32_t cotenant_release(const protocol::Settings* settings, const 
 EXPORT std::uint32_t cotenant_admit(const protocol::Settings* settings, const std::uint64_t* seen,
                                     const std::uint32_t* item) {
   return static_cast<std::uint32_t>(admit(read_rules(*settings), seen_from(seen), item_from(item)));
+}
+
+EXPORT std::uint64_t cotenant_spent_after(const protocol::Settings* settings, const std::uint64_t* seen,
+                                          const std::uint32_t* item) {
+  return spent_after(read_rules(*settings), seen_from(seen), item_from(item));
+}
+
+EXPORT std::uint64_t cotenant_due_after(const protocol::Settings* settings, std::uint64_t due_ns,
+                                        std::uint64_t now_ns) {
+  return due_after(read_rules(*settings), due_ns, now_ns);
 }
 
 EXPORT std::uint32_t cotenant_closes(const protocol::Settings* settings, const std::uint32_t* chunk,

@@ -16,6 +16,10 @@ bool opposite(KernelClass a, KernelClass b) noexcept {
   return a == KernelClass::kUnknown || b == KernelClass::kUnknown || a != b;
 }
 
+bool is_short(const Rules& rules, const Item& item) noexcept {
+  return item.sms != 0 && item.sms < rules.sm_limit && item.expected_us <= rules.max_kernel_us;
+}
+
 // Is this item allowed beside an active request?
 bool allowed_beside(const Rules& rules, const Seen& seen, const Item& item) noexcept {
   switch (rules.when_active) {
@@ -24,8 +28,13 @@ bool allowed_beside(const Rules& rules, const Seen& seen, const Item& item) noex
     case protocol::WhenActive::kAllow:
       return true;
     case protocol::WhenActive::kAllowOpposite:
-      return item.sms != 0 && item.sms < rules.sm_limit && item.expected_us <= rules.max_kernel_us &&
-             opposite(item.kernel_class, seen.high_class);
+      return is_short(rules, item) && opposite(item.kernel_class, seen.high_class);
+    case protocol::WhenActive::kAllowShort:
+      return is_short(rules, item);
+    case protocol::WhenActive::kAllowFitting:
+      return item.known && item.sms != 0 && item.sms <= seen.high_leaves_sms && item.expected_us <= seen.high_left_us;
+    case protocol::WhenActive::kFinishIteration:
+      return seen.mid_iteration;
   }
   return false;
 }
@@ -33,6 +42,23 @@ bool allowed_beside(const Rules& rules, const Seen& seen, const Item& item) noex
 Answer or_trickle(const Rules& rules, const Seen& seen, Answer reason) noexcept {
   const bool due = seen.held_us >= rules.trickle_after_us && seen.trickled_us >= rules.trickle_every_us;
   return due ? Answer::kTrickle : reason;
+}
+
+// A request is active, or has just ended. Where contexts do not exclude each other, a chunk may run beside it.
+Answer held_by_high(const Rules& rules, const Seen& seen) noexcept {
+  const bool beside = rules.beside_every_us > 0 && !rules.isolated && seen.high_active;
+  if (beside && seen.held_us >= rules.beside_every_us && seen.trickled_us >= rules.beside_every_us)
+    return Answer::kTrickle;
+  return or_trickle(rules, seen, Answer::kHeldByHigh);
+}
+
+// Limits that only some policies set.
+Answer within_limits(const Rules& rules, const Seen& seen) noexcept {
+  if ((rules.kernels_out | rules.launch_every_ns | rules.budget_us) == 0) return Answer::kRun;
+  if (rules.kernels_out > 0 && seen.kernels_out >= rules.kernels_out) return Answer::kAheadFull;
+  if (rules.launch_every_ns > 0 && seen.early_ns > 0) return Answer::kPaced;
+  const bool spent = rules.budget_us > 0 && seen.spent_us > rules.budget_us && seen.kernels_out > 0;
+  return spent ? Answer::kAheadFull : Answer::kRun;
 }
 
 bool resting(const Rules& rules, const Seen& seen) noexcept {
@@ -46,7 +72,7 @@ Rules read_rules(const protocol::Settings& s) noexcept {
   r.protect = load(s.protect) != 0;
   r.isolated = load(s.isolated) != 0;
   r.paused = load(s.paused) != 0;
-  r.when_active = static_cast<protocol::WhenActive>(clamp(load(s.whenActive), 0, 2));
+  r.when_active = static_cast<protocol::WhenActive>(clamp(load(s.whenActive), 0, 5));
   r.sm_limit = load(s.smLimit);
   r.max_kernel_us = load(s.maxKernelUs);
   r.chunk_us = clamp(load(s.chunkUs), 20, 20'000);
@@ -64,6 +90,9 @@ Rules read_rules(const protocol::Settings& s) noexcept {
   r.submission = load(s.submission) == 1 ? protocol::Submission::kLaunch : protocol::Submission::kDeep;
   r.sample_every = clamp(load(s.sampleEvery), 1, 1'000'000);
   r.copy_piece_bytes = clamp(load(s.copyPieceBytes), 64 << 10, 1u << 30);
+  r.budget_us = load(s.budgetUs);
+  r.launch_every_ns = clamp(load(s.launchEveryNs), 0, 10'000'000);
+  r.beside_every_us = load(s.besideEveryUs);
   return r;
 }
 
@@ -72,23 +101,40 @@ Answer release(const Rules& rules, const Seen& seen) noexcept {
   if (!rules.protect || !seen.high_registered) return Answer::kRun;
   // Finer permissions than "wait" are given launch by launch, in admit().
   const bool held = seen.high_active ? rules.when_active == protocol::WhenActive::kWait : resting(rules, seen);
-  if (held) return or_trickle(rules, seen, Answer::kHeldByHigh);
+  if (held) return held_by_high(rules, seen);
   if (rules.isolated && !seen.my_turn) return or_trickle(rules, seen, Answer::kNotMyTurn);
   return Answer::kRun;
 }
 
 Answer admit(const Rules& rules, const Seen& seen, const Item& item) noexcept {
+  const bool gated = rules.protect && seen.high_registered;
+  const bool finishes = gated && rules.when_active == protocol::WhenActive::kFinishIteration;
+  // What shares time by iterations does not stop in the middle of one, whosever turn it is.
+  if (finishes && seen.mid_iteration && !rules.paused) return Answer::kRun;
   const Answer general = release(rules, seen);
-  if (general != Answer::kRun) return general;
-  if (!rules.protect || !seen.high_registered) return Answer::kRun;
-  if (seen.high_active && !allowed_beside(rules, seen, item))
-    return or_trickle(rules, seen, Answer::kHeldByHigh);
-  if (rules.kernels_out > 0 && seen.kernels_out >= rules.kernels_out) return Answer::kAheadFull;
+  if (general != Answer::kRun || !gated) return general;
+  // PCIe is one resource whatever may run beside a request: a copy waits for a copy.
+  if (seen.high_active && item.copy && seen.high_copying) return or_trickle(rules, seen, Answer::kHeldByHigh);
+  if (seen.high_active && !allowed_beside(rules, seen, item)) return held_by_high(rules, seen);
+  if (finishes) return seen.ahead_us == 0 ? Answer::kRun : Answer::kAheadFull;
+  const Answer limited = within_limits(rules, seen);
+  if (limited != Answer::kRun || rules.budget_us > 0) return limited;
   // Something must be able to run, however long: a launch always goes when nothing is outstanding.
   if (seen.ahead_us == 0) return Answer::kRun;
   if (!item.known) return Answer::kAheadFull;
   const std::uint64_t limit = seen.high_active ? rules.active_ahead_us : rules.chunk_us;
   return seen.ahead_us + item.expected_us <= limit ? Answer::kRun : Answer::kAheadFull;
+}
+
+std::uint64_t spent_after(const Rules& rules, const Seen& seen, const Item& item) noexcept {
+  const bool anew = seen.spent_us > rules.budget_us && seen.kernels_out == 0;
+  return (anew ? 0 : seen.spent_us) + item.expected_us;
+}
+
+std::uint64_t due_after(const Rules& rules, std::uint64_t due_ns, std::uint64_t now_ns) noexcept {
+  constexpr std::uint64_t kCreditNs = 1'000'000;
+  const std::uint64_t earliest = now_ns > kCreditNs ? now_ns - kCreditNs : 0;
+  return (due_ns > earliest ? due_ns : earliest) + rules.launch_every_ns;
 }
 
 bool closes(const Rules& rules, const Chunk& chunk, const Item& item) noexcept {

@@ -30,6 +30,9 @@ struct Rules {
   protocol::Submission submission;
   std::uint32_t sample_every;
   std::uint32_t copy_piece_bytes;
+  std::uint32_t budget_us;
+  std::uint32_t launch_every_ns;
+  std::uint32_t beside_every_us;
 };
 
 [[nodiscard]] Rules read_rules(const protocol::Settings& settings) noexcept;

@@ -11,12 +11,13 @@
 namespace cotenant::protocol {
 
 inline constexpr std::uint64_t MAGIC = 0x544e414e45544f43ull;
-inline constexpr std::uint32_t VERSION = 1;
+inline constexpr std::uint32_t VERSION = 2;
 inline constexpr std::uint32_t PAGE = 4096;
 inline constexpr std::uint32_t MAX_HIGH = 32;
 inline constexpr std::uint32_t MAX_BEST_EFFORT = 8;
 inline constexpr std::uint32_t BUCKETS_PER_OCTAVE = 128;
 inline constexpr std::uint32_t OCTAVES = 26;
+inline constexpr std::uint32_t KERNEL_TABLE_MAGIC = 1263816515;
 inline constexpr std::uint32_t MESSAGE_MAGIC = 0x48544f43;
 
 enum class Class : std::uint32_t {
@@ -28,6 +29,9 @@ enum class WhenActive : std::uint32_t {
   kWait = 0,
   kAllowOpposite = 1,
   kAllow = 2,
+  kAllowShort = 3,
+  kAllowFitting = 4,
+  kFinishIteration = 5,
 };
 enum class Submission : std::uint32_t {
   kDeep = 0,
@@ -77,8 +81,8 @@ struct alignas(64) Settings {
   std::atomic<std::uint32_t> isolated;  // 1: contexts take turns (no MPS), so only one best-effort client may be out
   std::atomic<std::uint32_t> paused;  // 1: best-effort work stands still (down to the trickle) whatever else holds
   std::atomic<std::uint32_t> whenActive;  // what best-effort work may do while a request is active: see whenActive
-  std::atomic<std::uint32_t> smLimit;  // allowOpposite: a kernel must need fewer SMs than this
-  std::atomic<std::uint32_t> maxKernelUs;  // allowOpposite: a kernel must be expected to end within this
+  std::atomic<std::uint32_t> smLimit;  // allowOpposite, allowShort: a kernel must need fewer SMs than this
+  std::atomic<std::uint32_t> maxKernelUs;  // allowOpposite, allowShort: a kernel must be expected to end within this
   std::atomic<std::uint32_t> chunkUs;  // launch-ahead while no request is active: released work is at most this
   std::atomic<std::uint32_t> chunkLaunches;  // and at most this many launches
   std::atomic<std::uint32_t> activeAheadUs;  // launch-ahead while a request is active and the kernel is allowed
@@ -93,8 +97,11 @@ struct alignas(64) Settings {
   std::atomic<std::uint32_t> submission;  // see submission
   std::atomic<std::uint32_t> sampleEvery;  // time one launch in so many, once a kernel is known
   std::atomic<std::uint32_t> copyPieceBytes;  // linear best-effort copies are cut into pieces of this size
-  std::atomic<std::uint32_t> wantKernels;  // 1: high clients publish the class and SM need of their latest kernel
-  unsigned char pad0[44];
+  std::atomic<std::uint32_t> wantKernels;  // 1: high clients publish class, SM need and duration of their latest kernel
+  std::atomic<std::uint32_t> budgetUs;  // launch by launch, in place of launch-ahead: no more once over this, until all has ended; 0: off
+  std::atomic<std::uint32_t> launchEveryNs;  // launch by launch: launches are on average at least so far apart; 0: off
+  std::atomic<std::uint32_t> besideEveryUs;  // not isolated: one chunk each may pass while a request is active; 0: none
+  unsigned char pad0[32];
 };
 static_assert(sizeof(Settings) == 128);
 static_assert(offsetof(Settings, protect) == 0);
@@ -118,6 +125,9 @@ static_assert(offsetof(Settings, submission) == 68);
 static_assert(offsetof(Settings, sampleEvery) == 72);
 static_assert(offsetof(Settings, copyPieceBytes) == 76);
 static_assert(offsetof(Settings, wantKernels) == 80);
+static_assert(offsetof(Settings, budgetUs) == 84);
+static_assert(offsetof(Settings, launchEveryNs) == 88);
+static_assert(offsetof(Settings, besideEveryUs) == 92);
 
 // Who is busy now. Written by clients.
 struct alignas(64) Activity {
@@ -129,7 +139,7 @@ struct alignas(64) Activity {
   std::atomic<std::uint64_t> activations;  // idle to active transitions of the GPU
   std::atomic<std::uint64_t> idleSince;  // monotonic ns at which the last burst ended
   std::atomic<std::uint32_t> highKernel;  // class and SM need of the latest high kernel: class << 16 | SMs; 0: unknown
-  std::atomic<std::uint32_t> reserved;
+  std::atomic<std::uint32_t> highKernelUs;  // its expected duration; 0: unknown
   unsigned char pad0[16];
 };
 static_assert(sizeof(Activity) == 64);
@@ -141,7 +151,7 @@ static_assert(offsetof(Activity, turnSince) == 16);
 static_assert(offsetof(Activity, activations) == 24);
 static_assert(offsetof(Activity, idleSince) == 32);
 static_assert(offsetof(Activity, highKernel) == 40);
-static_assert(offsetof(Activity, reserved) == 44);
+static_assert(offsetof(Activity, highKernelUs) == 44);
 
 // A page of its own, mapped read-only into best-effort GPUs' address spaces. Word i: 0 = released.
 struct alignas(4096) Holds {
@@ -169,6 +179,7 @@ struct alignas(4096) HighSlot {
   std::atomic<std::uint64_t> bursts;  // bursts ended
   std::atomic<std::uint64_t> busySince;  // monotonic ns; 0: idle
   std::atomic<std::uint64_t> busyNs;  // time in bursts, ended ones only
+  std::atomic<std::uint64_t> copyUntil;  // monotonic ns: a copy over PCIe is in flight until then; all ones: till the end
   std::atomic<std::uint64_t> aheadNs;  // launch-ahead found at the bursts' starts, summed
   std::atomic<std::uint64_t> aheadMaxNs;  // the largest of these since the agent last cleared it
   std::atomic<std::uint64_t> tailWrites;  // sequence words added because the application polls memory itself
@@ -176,7 +187,7 @@ struct alignas(4096) HighSlot {
   std::atomic<std::uint32_t> unhooked;  // entry points of a hooked family that were resolved past us
   std::atomic<std::uint32_t> reserved;
   std::atomic<std::uint32_t> histogram[3328];  // bursts by duration
-  unsigned char pad0[2928];
+  unsigned char pad0[2920];
 };
 static_assert(sizeof(HighSlot) == 16384);
 static_assert(offsetof(HighSlot, state) == 0);
@@ -188,13 +199,14 @@ static_assert(offsetof(HighSlot, copies) == 72);
 static_assert(offsetof(HighSlot, bursts) == 80);
 static_assert(offsetof(HighSlot, busySince) == 88);
 static_assert(offsetof(HighSlot, busyNs) == 96);
-static_assert(offsetof(HighSlot, aheadNs) == 104);
-static_assert(offsetof(HighSlot, aheadMaxNs) == 112);
-static_assert(offsetof(HighSlot, tailWrites) == 120);
-static_assert(offsetof(HighSlot, timeouts) == 128);
-static_assert(offsetof(HighSlot, unhooked) == 136);
-static_assert(offsetof(HighSlot, reserved) == 140);
-static_assert(offsetof(HighSlot, histogram) == 144);
+static_assert(offsetof(HighSlot, copyUntil) == 104);
+static_assert(offsetof(HighSlot, aheadNs) == 112);
+static_assert(offsetof(HighSlot, aheadMaxNs) == 120);
+static_assert(offsetof(HighSlot, tailWrites) == 128);
+static_assert(offsetof(HighSlot, timeouts) == 136);
+static_assert(offsetof(HighSlot, unhooked) == 144);
+static_assert(offsetof(HighSlot, reserved) == 148);
+static_assert(offsetof(HighSlot, histogram) == 152);
 
 // One best-effort client on this GPU. Times in ns.
 struct alignas(4096) BestEffortSlot {
@@ -288,9 +300,11 @@ struct alignas(8) Hello {
   char name[48];
   char gpuName[64];
   std::uint32_t smCount;
-  std::uint32_t reserved;
+  std::uint32_t soloUs;  // a request or iteration alone; 0: unknown
+  std::uint32_t gpuSharePermille;  // part of that in which a kernel runs; 0: unknown
+  std::uint32_t training;  // 1: it trains
 };
-static_assert(sizeof(Hello) == 192);
+static_assert(sizeof(Hello) == 200);
 static_assert(offsetof(Hello, magic) == 0);
 static_assert(offsetof(Hello, version) == 4);
 static_assert(offsetof(Hello, kind) == 8);
@@ -307,7 +321,9 @@ static_assert(offsetof(Hello, gpuUuid) == 56);
 static_assert(offsetof(Hello, name) == 72);
 static_assert(offsetof(Hello, gpuName) == 120);
 static_assert(offsetof(Hello, smCount) == 184);
-static_assert(offsetof(Hello, reserved) == 188);
+static_assert(offsetof(Hello, soloUs) == 188);
+static_assert(offsetof(Hello, gpuSharePermille) == 192);
+static_assert(offsetof(Hello, training) == 196);
 
 // The agent's answer.
 struct alignas(8) Welcome {
@@ -327,5 +343,39 @@ static_assert(offsetof(Welcome, slot) == 12);
 static_assert(offsetof(Welcome, agentPid) == 16);
 static_assert(offsetof(Welcome, regionFd) == 20);
 static_assert(offsetof(Welcome, reason) == 24);
+
+// A client's profile as a file (COTENANT_KERNELS): this, then `count` entries, by rising key.
+struct alignas(8) KernelTable {
+  std::uint32_t magic;  // KERNEL_TABLE_MAGIC
+  std::uint32_t version;  // VERSION
+  std::uint32_t count;
+  std::uint32_t soloUs;  // a request or iteration alone; 0: unknown
+  std::uint32_t gpuSharePermille;  // part of that in which a kernel runs; 0: unknown
+  std::uint32_t training;  // 1: it trains
+  char gpuName[64];  // as the driver says it: on another GPU nothing of this holds
+};
+static_assert(sizeof(KernelTable) == 88);
+static_assert(offsetof(KernelTable, magic) == 0);
+static_assert(offsetof(KernelTable, version) == 4);
+static_assert(offsetof(KernelTable, count) == 8);
+static_assert(offsetof(KernelTable, soloUs) == 12);
+static_assert(offsetof(KernelTable, gpuSharePermille) == 16);
+static_assert(offsetof(KernelTable, training) == 20);
+static_assert(offsetof(KernelTable, gpuName) == 24);
+
+// One kernel in one launch shape.
+struct alignas(8) KernelEntry {
+  std::uint64_t key;  // FNV-1a, 64 bits: the name's bytes, then grid and block, x y z, four bytes each
+  std::uint32_t class_;  // see kernelClasses
+  std::uint32_t sms;  // SMs it fills, at most those of the GPU
+  std::uint32_t durationNs;  // median
+  std::uint32_t reserved;
+};
+static_assert(sizeof(KernelEntry) == 24);
+static_assert(offsetof(KernelEntry, key) == 0);
+static_assert(offsetof(KernelEntry, class_) == 8);
+static_assert(offsetof(KernelEntry, sms) == 12);
+static_assert(offsetof(KernelEntry, durationNs) == 16);
+static_assert(offsetof(KernelEntry, reserved) == 20);
 
 }  // namespace cotenant::protocol

@@ -57,7 +57,8 @@ cu::CUresult submit(cu::CUstream handle, NullStream meaning, Work work, Tail tai
     return result;
   }
   high_begin(*stream, work);
-  if (submission.kind == Submission::Kind::kKernel) high_kernel(*stream, *submission.shape);
+  if (submission.kind != Submission::Kind::kCopy) high_kernel(*stream, submission);
+  else if (submission.bus != Bus::kNone) high_copies(*stream, submission);
   const cu::CUresult result = call();
   high_settle(*stream);
   if (tail == Tail::kYes) high_tail(*stream);

@@ -5,6 +5,7 @@
 #include "interposer/border.h"
 #include "interposer/capture.h"
 #include "interposer/clock.h"
+#include "interposer/copies.h"
 #include "interposer/entry.h"
 #include "interposer/gpu.h"
 #include "interposer/keeper.h"
@@ -28,6 +29,13 @@ bool gated(const Region& region) noexcept {
   if (settings.paused.load(std::memory_order_relaxed)) return true;
   return settings.protect.load(std::memory_order_relaxed) != 0 &&
          region.activity.registered.load(std::memory_order_relaxed) != 0;
+}
+
+// Do the rules look at what a single kernel needs?
+bool needs_count(const Rules& rules) noexcept {
+  using protocol::WhenActive;
+  return rules.when_active == WhenActive::kAllowOpposite || rules.when_active == WhenActive::kAllowShort ||
+         rules.when_active == WhenActive::kAllowFitting;
 }
 
 void spin_then_nap(std::uint64_t started, std::uint64_t spin_ns) noexcept {
@@ -73,6 +81,30 @@ void wait_for_room(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
   link.best_effort().cappedNs.fetch_add(now_ns() - started, std::memory_order_relaxed);
 }
 
+// Deep submission where holds let everything pass: a copy over PCIe takes place soon after it is submitted, and
+// not while one of a high client is in flight. What was queued before it is given as long as it may take.
+void wait_for_bus(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
+  Region& region = *link.region;
+  const std::uint64_t started = now_ns();
+  const auto soon = [&](std::uint64_t waited_us) {
+    return waited_us >= rules.submit_us || best_effort_outstanding(gpu).ns <= std::uint64_t{rules.chunk_us} * 1000;
+  };
+  for (std::uint64_t now = started; (now - started) / 1000 < rules.trickle_after_us; now = now_ns()) {
+    if (soon((now - started) / 1000) && !copy::high_copying(region, now)) return;
+    mark_open_lanes(gpu, link);
+    Waiting waiting(gpu.best_effort);
+    spin_then_nap(started, kSpinNs);
+  }
+  link.best_effort().trickles.fetch_add(1, std::memory_order_relaxed);
+}
+
+// What a policy's own limits go by, once a launch was let through.
+void spend(BestEffortGpu& own, const Rules& rules, const Seen& seen, const Item& item, std::uint64_t now) noexcept {
+  if (rules.budget_us > 0) own.spent_us.store(spent_after(rules, seen, item), std::memory_order_relaxed);
+  if (rules.launch_every_ns > 0)
+    own.due_ns.store(due_after(rules, own.due_ns.load(std::memory_order_relaxed), now), std::memory_order_relaxed);
+}
+
 // Launch-by-launch gating: asks the gate until it lets this item through. The time it takes is accounted by
 // the helper thread, which sees a caller waiting.
 void wait_for_gate(Gpu& gpu, const Link& link, const Item& item) noexcept {
@@ -82,6 +114,7 @@ void wait_for_gate(Gpu& gpu, const Link& link, const Item& item) noexcept {
     const Rules rules = read_rules(region.settings);
     const std::uint64_t now = now_ns();
     Seen seen = best_effort_seen(gpu, link, now);
+    seen.high_copying = item.copy && copy::high_copying(region, now);
     seen.held_us = (now - started) / 1000;
     seen.trickled_us = std::max<std::uint64_t>(seen.held_us, 1);
     if (rules.trickle_every_us > 0 && gpu.best_effort.trickled_at)
@@ -89,13 +122,16 @@ void wait_for_gate(Gpu& gpu, const Link& link, const Item& item) noexcept {
     const Answer answer = admit(rules, seen, item);
     if (answer == Answer::kTrickle) {
       gpu.best_effort.trickled_at = now;
-      link.best_effort().trickles.fetch_add(1, std::memory_order_relaxed);
+      // One that the policy lets pass beside a request is no emergency.
+      if (seen.held_us >= rules.trickle_after_us) link.best_effort().trickles.fetch_add(1, std::memory_order_relaxed);
     }
-    if (answer == Answer::kRun || answer == Answer::kTrickle || now - started > kNeverLongerNs) break;
+    if (answer == Answer::kRun || answer == Answer::kTrickle || now - started > kNeverLongerNs)
+      return spend(gpu.best_effort, rules, seen, item, now);
     // What is out must have a mark behind it, or its end would never be seen.
     mark_open_lanes(gpu, link);
     Waiting waiting(gpu.best_effort);
-    spin_then_nap(started, answer == Answer::kAheadFull ? kSpinForRoomNs : kSpinNs);
+    const bool soon = answer == Answer::kAheadFull || answer == Answer::kPaced;
+    spin_then_nap(started, soon ? kSpinForRoomNs : kSpinNs);
   }
 }
 
@@ -119,6 +155,7 @@ void gate_submission(Gpu& gpu, Stream& stream, const Link& link, const Rules& ru
   const Chunk chunk{lane.chunk_us.load(std::memory_order_relaxed), lane.chunk_launches.load(std::memory_order_relaxed)};
   say_waiting(*link.region, link);
   if (rules.submission == protocol::Submission::kDeep && keeper_runs() && map_pages(*stream.context, link)) {
+    if (item.copy && rules.when_active != protocol::WhenActive::kWait) wait_for_bus(gpu, link, rules);
     if (lane.behind_wait.load(std::memory_order_relaxed) && !closes(rules, chunk, item)) return;
     if (put_border(stream, link, Border::kMarkAndWait)) {
       wait_for_room(gpu, link, rules);
@@ -143,6 +180,12 @@ Seen best_effort_seen(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
   seen.high_registered = activity.registered.load(std::memory_order_relaxed) != 0;
   seen.high_active = activity.active.load(std::memory_order_seq_cst) != 0;
   seen.high_class = static_cast<KernelClass>(std::min(kernel >> 16, 2u));
+  const std::uint32_t high_sms = kernel & 0xffff;
+  if (high_sms != 0 && high_sms < gpu.identity.sm_count) seen.high_leaves_sms = gpu.identity.sm_count - high_sms;
+  seen.high_left_us = activity.highKernelUs.load(std::memory_order_relaxed);
+  seen.spent_us = gpu.best_effort.spent_us.load(std::memory_order_relaxed);
+  const std::uint64_t due = gpu.best_effort.due_ns.load(std::memory_order_relaxed);
+  seen.early_ns = due > now ? due - now : 0;
   seen.idle_us = now > idle_since ? (now - idle_since) / 1000 : believable(idle_since, now) ? 0 : ~0u;
   seen.my_turn = others == 0 || activity.turn.load(std::memory_order_relaxed) == link.slot;
   seen.ahead_us = (out.ns + 999) / 1000;
@@ -170,10 +213,11 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
     const Rules rules = read_rules(settings);
     if (!known) expected_ns = std::uint64_t{rules.unknown_us} * 1000;
     const auto us = static_cast<std::uint32_t>(std::min<std::uint64_t>((expected_ns + 999) / 1000, 1u << 30));
-    const bool size_counts = rules.when_active == protocol::WhenActive::kAllowOpposite &&
-                             submission.kind == Submission::Kind::kKernel;
-    const std::uint32_t sms = size_counts ? sms_needed(*submission.shape, gpu.identity.sm_count) : 0;
-    gate_submission(gpu, stream, *link, rules, Item{us, known, KernelClass::kUnknown, sms});
+    const Needs needs = submission.kind == Submission::Kind::kKernel && needs_count(rules)
+                            ? needs_of(*submission.shape, gpu.identity.sm_count)
+                            : Needs{0, KernelClass::kUnknown, 0};
+    gate_submission(gpu, stream, *link, rules,
+                    Item{us, known, needs.kernel_class, needs.sms, submission.bus != Bus::kNone});
   } else {
     lane.behind_wait.store(false, std::memory_order_relaxed);
   }

@@ -51,6 +51,9 @@ struct BestEffortGpu {
   Estimates estimates;
   std::atomic<std::uint32_t> callers_waiting{0};
   std::atomic<bool> frozen{false};  // leaving: nothing more is submitted
+  // Launch by launch, where a policy limits them.
+  std::atomic<std::uint64_t> spent_us{0};  // of the budget
+  std::atomic<std::uint64_t> due_ns{0};    // when the next launch is
   // The helper thread's.
   std::uint64_t held_since{0};
   std::uint64_t trickled_at{0};
@@ -60,12 +63,16 @@ struct BestEffortGpu {
   bool trickling{false};
 };
 
+// Whether a copy crosses PCIe, and towards whom.
+enum class Bus { kNone, kIn, kOut };
+
 // What is about to be submitted. The time of kernels and graphs is learned by their shape; that of copies
 // follows from their size.
 struct Submission {
   enum class Kind { kKernel, kGraph, kCopy } kind;
   std::uint64_t copy_ns;
   const LaunchShape* shape;  // null: a copy
+  Bus bus{Bus::kNone};
 };
 
 // Before the driver call; may wait. Hands what it began to best_effort_after.

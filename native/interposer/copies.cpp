@@ -14,6 +14,13 @@ std::uint64_t piece_bytes() noexcept {
   return gated ? read_rules(settings).copy_piece_bytes : 0;
 }
 
+bool high_copying(const protocol::Region& region, std::uint64_t now) noexcept {
+  const std::uint32_t active = region.activity.active.load(std::memory_order_seq_cst);
+  for (std::uint32_t i = 0; i < protocol::MAX_HIGH; ++i)
+    if ((active & (1u << i)) != 0 && region.high[i].copyUntil.load(std::memory_order_relaxed) > now) return true;
+  return false;
+}
+
 bool is_host(cu::CUdeviceptr address) noexcept {
   unsigned type = 0;
   if (!real().cuPointerGetAttribute) return false;

@@ -26,6 +26,10 @@ inline std::uint64_t bytes_in(const cu::CUDA_MEMCPY3D_PEER* p) noexcept {
   return p ? std::uint64_t{p->WidthInBytes} * p->Height * p->Depth : 0;
 }
 
+inline bool from_host(const cu::CUDA_MEMCPY2D* p) noexcept { return p && p->srcMemoryType == cu::CU_MEMORYTYPE_HOST; }
+inline bool from_host(const cu::CUDA_MEMCPY3D* p) noexcept { return p && p->srcMemoryType == cu::CU_MEMORYTYPE_HOST; }
+inline bool from_host(const cu::CUDA_MEMCPY3D_PEER* p) noexcept { return p && p->srcMemoryType == cu::CU_MEMORYTYPE_HOST; }
+
 inline bool to_host(const cu::CUDA_MEMCPY2D* p) noexcept { return p && p->dstMemoryType == cu::CU_MEMORYTYPE_HOST; }
 inline bool to_host(const cu::CUDA_MEMCPY3D* p) noexcept { return p && p->dstMemoryType == cu::CU_MEMORYTYPE_HOST; }
 inline bool to_host(const cu::CUDA_MEMCPY3D_PEER* p) noexcept { return p && p->dstMemoryType == cu::CU_MEMORYTYPE_HOST; }
@@ -69,6 +73,9 @@ inline const void* advance(const void* at, std::uint64_t by) noexcept { return s
 
 // Largest piece a best-effort copy may be made in now; 0: whole.
 [[nodiscard]] std::uint64_t piece_bytes() noexcept;
+
+// A best-effort copy over PCIe waits while one of an active high client is in flight there.
+[[nodiscard]] bool high_copying(const protocol::Region& region, std::uint64_t now) noexcept;
 
 // Whether `address` is the host's: what cuMemcpy, which names no direction, copies to.
 [[nodiscard]] bool is_host(cu::CUdeviceptr address) noexcept;
@@ -140,20 +147,39 @@ struct Copy {
     return cu::CUDA_SUCCESS;
   }
 
+  // Copies that name no direction are asked about in best-effort clients only: a high one pays for no question.
+  template <class First, class... A>
+  static Bus bus(First first, [[maybe_unused]] A... rest) noexcept {
+    if constexpr (kToHost) return Bus::kOut;
+    else if constexpr (kFromHost) return Bus::kIn;
+    else if constexpr (copy::described<First>())
+      return copy::to_host(first) == copy::from_host(first) ? Bus::kNone : copy::to_host(first) ? Bus::kOut : Bus::kIn;
+    else if constexpr (kLinear && !named<E>("DtoD")) return role() == Role::kBestEffort ? asked(first, rest...) : Bus::kNone;
+    else return Bus::kNone;
+  }
+  template <class... A>
+  static Bus asked(cu::CUdeviceptr to, cu::CUdeviceptr from, A...) noexcept {
+    const bool out = copy::is_host(to);
+    return out == copy::is_host(from) ? Bus::kNone : out ? Bus::kOut : Bus::kIn;
+  }
+
   template <class First, class... A>
   static cu::CUresult whole(First first, A... rest) noexcept {
     const auto forward = [&] { return driver_call<E>(first, rest...); };
     const cu::CUstream handle = kAsync ? copy::stream_in(first, rest...) : nullptr;
     constexpr NullStream kMeaning = null_stream<E>();
-    const Submission submission{Submission::Kind::kCopy, copy_ns(bytes(first, rest...), kToHost || kFromHost), nullptr};
+    const Bus over = bus(first, rest...);
+    const Submission submission{Submission::Kind::kCopy, copy_ns(bytes(first, rest...), over != Bus::kNone), nullptr, over};
     constexpr Tail kTail = kAsync && kToHost ? Tail::kYes : Tail::kNo;
     if constexpr (!kAsync && !kFill) {
       if (role() == Role::kHigh && ends_on_host(first) && !capturing(handle, kMeaning)) {
         if (Stream* stream = stream_of(handle, kMeaning)) {
           high_begin(*stream, Work::kCopy);
+          high_copies(*stream, {Submission::Kind::kCopy, submission.copy_ns, nullptr, Bus::kOut});
           copy::HostCopy finished(*stream, kMeaning == NullStream::kLegacy);
           const cu::CUresult result = forward();
           high_settle(*stream);
+          high_copied(*stream);
           if (result == cu::CUDA_SUCCESS) finished.completed();
           return result;
         }

@@ -61,6 +61,8 @@ Environment read_environment() noexcept {
   const char* name = std::getenv("COTENANT_NAME");
   if (socket) std::snprintf(e.socket, sizeof e.socket, "%s", socket);
   std::snprintf(e.name, sizeof e.name, "%s", name ? name : program_invocation_short_name);
+  const char* kernels = std::getenv("COTENANT_KERNELS");
+  if (kernels) std::snprintf(e.kernels, sizeof e.kernels, "%s", kernels);
   e.memory_quota = number("COTENANT_MEMORY");
   e.slo_p99_us = static_cast<std::uint32_t>(number("COTENANT_SLO_P99_US"));
   e.slo_slowdown_permille = static_cast<std::uint32_t>(number("COTENANT_SLO_SLOWDOWN"));

@@ -14,6 +14,7 @@ struct Environment {
   std::uint64_t memory_quota;  // bytes; 0: none
   std::uint32_t slo_p99_us;
   std::uint32_t slo_slowdown_permille;
+  char kernels[4096];  // COTENANT_KERNELS: what a profile says of this client's kernels; empty: nothing
   char record[4096];  // COTENANT_RECORD: of a process without a class, the file to write its recording to
   bool debug;  // COTENANT_DEBUG: say on stderr what was not replaced
 };

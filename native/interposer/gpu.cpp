@@ -7,6 +7,7 @@
 
 #include "interposer/entry.h"
 #include "interposer/keeper.h"
+#include "interposer/kernel_table.h"
 
 namespace cotenant {
 namespace {
@@ -46,6 +47,7 @@ GpuIdentity identify(CUdevice device) noexcept {
 // Attaches a GPU seen for the first time. A best-effort client without an agent gets a private region in
 // which it crawls; a high client without one simply runs.
 CUresult attach_gpu(Gpu& gpu) noexcept {
+  open_kernel_table(gpu.identity.name);
   const Attachment attachment = attach(gpu.identity);
   switch (attachment.outcome) {
     case AttachOutcome::kAttached:

@@ -85,6 +85,7 @@ void deactivate(Gpu& gpu, bool observed) noexcept {
   if (!link) return;
   auto& slot = link->high();
   slot.busySince.store(0, std::memory_order_relaxed);
+  slot.copyUntil.store(0, std::memory_order_relaxed);
   slot.busyNs.fetch_add(lasted, std::memory_order_relaxed);
   if (observed) {
     slot.bursts.fetch_add(1, std::memory_order_relaxed);
@@ -109,6 +110,8 @@ void mark_busy(Stream& stream) noexcept {
 void raise(Gpu& gpu, Stream& stream, std::uint64_t upto, bool observed) noexcept {
   HighStream& own = stream.high;
   if (upto > own.done) own.done = upto;
+  const std::uint64_t copying_out = own.copying_out.load(std::memory_order_relaxed);
+  if (copying_out != 0 && own.done >= copying_out) high_copied(stream);
   for (Join& join : own.joins) {
     if (!join.other || join.at > own.done) continue;
     const Join due = join;
@@ -156,13 +159,6 @@ void high_begin(Stream& stream, Work work) noexcept {
 }
 
 void high_settle(Stream& stream) noexcept { stream.high.settled.fetch_add(1, std::memory_order_release); }
-
-void high_kernel(const Stream& stream, const LaunchShape& shape) noexcept {
-  const Gpu& gpu = gpu_of(stream);
-  const Link* link = gpu.link.load(std::memory_order_acquire);
-  if (!link || link->region->settings.wantKernels.load(std::memory_order_relaxed) == 0) return;
-  link->region->activity.highKernel.store(sms_needed(shape, gpu.identity.sm_count), std::memory_order_relaxed);
-}
 
 void high_observe(Stream& stream, std::uint64_t upto) noexcept {
   if (!stream.high.busy.load(std::memory_order_acquire)) return;

@@ -18,6 +18,7 @@ namespace cotenant {
 
 struct Gpu;
 struct Stream;
+struct Submission;
 struct Context;
 
 // "When this stream is done up to `at`, `other` is done up to `upto`": from events waited for, and from
@@ -43,6 +44,7 @@ struct HighStream {
   std::uint64_t done{0};  // these two under HighGpu::lock
   Join joins[kJoins]{};
   TailWord tail;
+  std::atomic<std::uint64_t> copying_out{0};  // `begun` at the latest copy to the host; 0: it is over
 };
 
 struct HighGpu {
@@ -63,9 +65,19 @@ enum class Work { kLaunch, kCopy, kOrder };  // kOrder: a wait for another strea
 void high_begin(Stream& stream, Work work) noexcept;
 void high_settle(Stream& stream) noexcept;
 
-// Publishes the SM need of the kernel being launched, where the policy asks for it. Its class is unknown
-// until there is a profile.
-void high_kernel(const Stream& stream, const LaunchShape& shape) noexcept;
+// publish.cpp, these four. Publishes what the kernel or graph being launched needs, where the policy asks for it. Its class and duration
+// are the profile's, if there is one.
+void high_kernel(const Stream& stream, const Submission& submission) noexcept;
+
+// A graph was made. When one of its kernels begins is not to be seen from here, so all of it has the class in
+// which, by the profile, its kernels spend most of their time, and the SMs of the widest of them.
+void high_graph(cu::CUgraphExec exec, cu::CUgraph graph) noexcept;
+
+// Publishes a copy over PCIe that was just begun: in flight for as long as it is expected to take, one to the
+// host, which comes after the kernels, until it has been seen to be complete.
+void high_copies(Stream& stream, const Submission& submission) noexcept;
+// A copy that held up its caller is over.
+void high_copied(Stream& stream) noexcept;
 
 // Everything in `stream` up to `upto` has been seen to be complete.
 void high_observe(Stream& stream, std::uint64_t upto) noexcept;

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <new>
 
+#include "interposer/kernel_table.h"
 #include "interposer/liveness.h"
 
 namespace cotenant {
@@ -82,6 +83,11 @@ Hello hello_for(const GpuIdentity& gpu, HelloKind kind) noexcept {
   std::memcpy(hello.name, env.name, sizeof hello.name);
   std::memcpy(hello.gpuName, gpu.name, sizeof hello.gpuName);
   hello.smCount = gpu.sm_count;
+  if (const protocol::KernelTable* profile = kernel_table()) {
+    hello.soloUs = profile->soloUs;
+    hello.gpuSharePermille = profile->gpuSharePermille;
+    hello.training = profile->training;
+  }
   return hello;
 }
 

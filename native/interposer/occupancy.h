@@ -1,10 +1,12 @@
-// How many SMs a launch fills: blocks / (blocks that fit one SM), asked of the driver once per kernel and
-// shape (Orion, section 5.2: sm_needed = ceil(blocks / blocks_per_sm)).
+// What a launch needs: the SMs it fills, blocks / (blocks that fit one SM), asked of the driver (Orion, section
+// 5.2: sm_needed = ceil(blocks / blocks_per_sm)), and what the profile says of it. Found out once per kernel
+// and shape.
 #pragma once
 
 #include <cstdint>
 
 #include "driver/abi.h"
+#include "gate/gate.h"
 
 namespace cotenant {
 
@@ -13,11 +15,21 @@ struct LaunchShape {
   cu::CUfunction function;
   unsigned of[7];
 
-  // Both as one number, never 0: what durations and SM needs are kept by.
+  // Both as one number, never 0: what durations and needs are kept by.
   [[nodiscard]] std::uint64_t key() const noexcept;
 };
 
-// 1 to the GPU's SM count; 0 when it cannot be known.
-[[nodiscard]] std::uint32_t sms_needed(const LaunchShape& shape, std::uint32_t sm_count) noexcept;
+struct Needs {
+  std::uint32_t sms;  // 1 to the GPU's SM count; 0 when it cannot be known
+  KernelClass kernel_class;
+  std::uint32_t duration_us;  // as profiled, at most kLongestUs; 0: unknown
+  static constexpr std::uint32_t kLongestUs = 4095;
+};
+
+[[nodiscard]] Needs needs_of(const LaunchShape& shape, std::uint32_t sm_count) noexcept;
+
+// Of a graph, which has no kernel's shape: what was noted when it was made, else nothing.
+[[nodiscard]] Needs noted_needs(const LaunchShape& shape) noexcept;
+void note_needs(const LaunchShape& shape, const Needs& needs) noexcept;
 
 }  // namespace cotenant

@@ -154,6 +154,7 @@ void put_document(File& file, const Tape& tape) noexcept {
   file.quote(program_invocation_short_name);
   file.put(",\n");
   put_gpu(file, tape);
+  file.print("  \"beganNs\": %" PRIu64 ",\n", tape.began);
   file.print("  \"stepsSeen\": %" PRIu64 ",\n  \"launchesLost\": %" PRIu64 ",\n  \"kernels\": [", tape.steps_seen,
              tape.lost);
   for (std::uint32_t i = 0; i < tape.kernels_used; ++i) {

@@ -9,6 +9,8 @@
 #include "interposer/clock.h"
 #include "interposer/copies.h"
 #include "interposer/entry.h"
+#include "interposer/function.h"
+#include "interposer/graph_nodes.h"
 #include "interposer/spin.h"
 
 namespace cotenant::record {
@@ -23,7 +25,6 @@ std::atomic<bool> closed{false};
 
 constexpr std::uint32_t kAlwaysTimed = 5;
 constexpr std::uint64_t kPatienceNs = 200'000'000;
-constexpr int kDeepest = 8;  // graphs in graphs
 
 // One in sixteen, at distances that follow no pattern a program has.
 bool is_timed(std::uint32_t sighting) noexcept {
@@ -80,27 +81,13 @@ void note_device() noexcept {
   tape.device_known = true;
 }
 
-// A launch takes a function, which belongs to a context, or a kernel, which belongs to a library.
-cu::CUfunction function_of(cu::CUfunction handle, const char** name) noexcept {
-  const auto& driver = real();
-  if (driver.cuFuncGetName && driver.cuFuncGetName(name, handle) == cu::CUDA_SUCCESS) return handle;
-  int registers = 0;
-  if (driver.cuFuncGetAttribute(&registers, cu::CU_FUNC_ATTRIBUTE_NUM_REGS, handle) == cu::CUDA_SUCCESS) return handle;
-  const auto kernel = reinterpret_cast<cu::CUkernel>(handle);
-  cu::CUfunction function = nullptr;
-  if (!driver.cuKernelGetFunction || driver.cuKernelGetFunction(&function, kernel) != cu::CUDA_SUCCESS) return nullptr;
-  if (driver.cuKernelGetName && driver.cuKernelGetName(name, kernel) != cu::CUDA_SUCCESS) *name = nullptr;
-  return function;
-}
-
 // Asks the driver about a kernel that has run, so that nothing is loaded on our account. Two threads may
 // ask at once: they are told the same.
 void describe(Kernel& kernel) noexcept {
   Unseen unseen;
-  const char* name = nullptr;
   const auto& [gx, gy, gz, bx, by, bz, shared] = kernel.shape.of;
-  const cu::CUfunction function = function_of(kernel.shape.function, &name);
-  const auto ask = [&](cu::CUfunction_attribute what) {
+  const auto [function, name] = named_function(kernel.shape.function);
+  const auto ask = [function = function](cu::CUfunction_attribute what) {
     int value = 0;
     const bool told = function && real().cuFuncGetAttribute(&value, what, function) == cu::CUDA_SUCCESS;
     return told ? value : kUnknown;
@@ -190,21 +177,9 @@ class Items {
   bool whole_{true};
 };
 
-// Nodes come in the order they were made in: that in which a capture saw them.
-void read_graph(Items& into, cu::CUgraph graph, int depth) noexcept;
-
 void read_kernel(Items& into, cu::CUgraphNode node) noexcept {
   LaunchShape shape{};
-  if (real().cuGraphKernelNodeGetParams_v2) {
-    cu::CUDA_KERNEL_NODE_PARAMS_v2 p{};
-    if (real().cuGraphKernelNodeGetParams_v2(node, &p) != cu::CUDA_SUCCESS) return into.lack();
-    shape = {p.func ? p.func : reinterpret_cast<cu::CUfunction>(p.kern),
-             {p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX, p.blockDimY, p.blockDimZ, p.sharedMemBytes}};
-  } else {
-    cu::CUDA_KERNEL_NODE_PARAMS_v1 p{};
-    if (real().cuGraphKernelNodeGetParams(node, &p) != cu::CUDA_SUCCESS) return into.lack();
-    shape = {p.func, {p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX, p.blockDimY, p.blockDimZ, p.sharedMemBytes}};
-  }
+  if (!launch_of(node, shape)) return into.lack();
   Locked locked(lock);
   if (const Kernel* kernel = kernel_of(shape))
     into.put({Kind::kKernel, static_cast<std::uint32_t>(kernel - tape.kernels), 0});
@@ -222,26 +197,9 @@ void read_copy(Items& into, cu::CUgraphNode node) noexcept {
   if (in != out) into.put({in ? Kind::kCopyIn : Kind::kCopyOut, 0, copy::bytes_in(&p)});
 }
 
-void read_node(Items& into, cu::CUgraphNode node, int depth) noexcept {
-  cu::CUgraphNodeType type{};
-  if (real().cuGraphNodeGetType(node, &type) != cu::CUDA_SUCCESS) return into.lack();
-  if (type == cu::CU_GRAPH_NODE_TYPE_KERNEL) read_kernel(into, node);
-  if (type == cu::CU_GRAPH_NODE_TYPE_MEMCPY) read_copy(into, node);
-  cu::CUgraph inner = nullptr;
-  if (type == cu::CU_GRAPH_NODE_TYPE_GRAPH &&
-      real().cuGraphChildGraphNodeGetGraph(node, &inner) == cu::CUDA_SUCCESS)
-    read_graph(into, inner, depth + 1);
-}
-
-void read_graph(Items& into, cu::CUgraph graph, int depth) noexcept {
-  std::size_t count = 0;
-  if (depth > kDeepest || real().cuGraphGetNodes(graph, nullptr, &count) != cu::CUDA_SUCCESS) return into.lack();
-  if (count == 0) return;
-  auto* nodes = static_cast<cu::CUgraphNode*>(calloc(count, sizeof(cu::CUgraphNode)));
-  if (nodes && real().cuGraphGetNodes(graph, nodes, &count) == cu::CUDA_SUCCESS)
-    for (std::size_t i = 0; i < count; ++i) read_node(into, nodes[i], depth);
-  else into.lack();
-  free(nodes);
+void read_node(void* items, cu::CUgraphNode node, cu::CUgraphNodeType type) noexcept {
+  if (type == cu::CU_GRAPH_NODE_TYPE_KERNEL) read_kernel(*static_cast<Items*>(items), node);
+  if (type == cu::CU_GRAPH_NODE_TYPE_MEMCPY) read_copy(*static_cast<Items*>(items), node);
 }
 
 // Graphs are read when they are made, their kernels asked about when they have run.
@@ -345,7 +303,7 @@ void instantiated(cu::CUgraphExec exec, cu::CUgraph graph) noexcept {
   }
   if (!into) return;
   Items items;
-  read_graph(items, graph, 0);
+  if (!visit_nodes(graph, read_node, &items)) items.lack();
   Locked locked(lock);
   items.give(*into);
 }

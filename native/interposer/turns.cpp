@@ -20,6 +20,7 @@ constexpr std::uint64_t kTrickleLimitNs = 5'000'000;  // a trickle ends by itsel
 // and then precisely, because the GPU stands idle meanwhile.
 constexpr std::uint32_t kDelayedUs = 50;
 constexpr std::uint32_t kTricklingUs = 100;
+constexpr std::uint32_t kBesideUs = 20;  // a chunk beside a request, of which a second one must not slip through
 constexpr std::uint32_t kBacklogUs = 1'000;
 constexpr std::uint32_t kIdleUs = 10'000;
 
@@ -108,12 +109,13 @@ std::uint32_t borders_passed(const Gpu& gpu) noexcept {
 }
 
 // One chunk: opened here, closed again when a border was passed.
-void trickle(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
+void trickle(Gpu& gpu, const Link& link, bool long_pause, std::uint64_t now) noexcept {
   auto& own = gpu.best_effort;
   own.trickling = true;
   own.trickled_at = now;
   own.trickle_from = borders_passed(gpu);
-  link.best_effort().trickles.fetch_add(1, std::memory_order_relaxed);
+  // A chunk that the policy lets pass beside a request is no emergency.
+  if (long_pause) link.best_effort().trickles.fetch_add(1, std::memory_order_relaxed);
   link.hold().store(0, std::memory_order_seq_cst);
 }
 
@@ -155,17 +157,21 @@ std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
   const Answer answer = release(rules, seen);
   account(own, slot, answer, backlog, now);
 
+  const bool beside = rules.beside_every_us > 0 && !rules.isolated;
+  const std::uint32_t trickling_us = beside ? kBesideUs : kTricklingUs;
   if (own.trickling) {
-    if (borders_passed(gpu) == own.trickle_from && now - own.trickled_at < kTrickleLimitNs) return kTricklingUs;
+    if (borders_passed(gpu) == own.trickle_from && now - own.trickled_at < kTrickleLimitNs) return trickling_us;
     own.trickling = false;
     if (answer != Answer::kRun) close_word(gpu, *link, rules);
-    return kTricklingUs;
+    return trickling_us;
   }
-  if (answer == Answer::kTrickle && backlog) trickle(gpu, *link, now);
+  if (answer == Answer::kTrickle && backlog) trickle(gpu, *link, seen.held_us >= rules.trickle_after_us, now);
   else if (answer == Answer::kRun && held) open_word(region, link->slot);
   else if (answer != Answer::kRun && answer != Answer::kTrickle && !held) close_word(gpu, *link, rules);
-  if (own.trickling) return kTricklingUs;
+  if (own.trickling) return trickling_us;
   if (!backlog) return kIdleUs;
+  if (answer == Answer::kHeldByHigh && beside)
+    return std::min(kDelayedUs, std::max(kBesideUs, rules.beside_every_us / 2));
   return answer == Answer::kHeldByHigh && rules.resume_delay_us > 0 ? kDelayedUs : kBacklogUs;
 }
 

@@ -123,6 +123,16 @@ struct PassOn {
   }
 };
 
+template <Entry E>
+struct GraphInstantiate {
+  template <class... A>
+  static cu::CUresult call(cu::CUgraphExec* exec, cu::CUgraph graph, A... rest) noexcept {
+    const cu::CUresult result = driver_call<E>(exec, graph, rest...);
+    if (result == cu::CUDA_SUCCESS && exec && *exec) high_graph(*exec, graph);
+    return result;
+  }
+};
+
 BEHAVES(cuStreamSynchronize, StreamWait)
 BEHAVES(cuStreamSynchronize_ptsz, StreamWait)
 BEHAVES(cuStreamQuery, StreamWait)
@@ -148,11 +158,11 @@ BEHAVES(cuEventDestroy_v2, EventDestroy)
 BEHAVES(cuStreamCreate, PassOn)
 BEHAVES(cuStreamCreateWithPriority, PassOn)
 BEHAVES(cuGreenCtxStreamCreate, PassOn)
-BEHAVES(cuGraphInstantiate, PassOn)
-BEHAVES(cuGraphInstantiate_v2, PassOn)
-BEHAVES(cuGraphInstantiateWithFlags, PassOn)
-BEHAVES(cuGraphInstantiateWithParams, PassOn)
-BEHAVES(cuGraphInstantiateWithParams_ptsz, PassOn)
+BEHAVES(cuGraphInstantiate, GraphInstantiate)
+BEHAVES(cuGraphInstantiate_v2, GraphInstantiate)
+BEHAVES(cuGraphInstantiateWithFlags, GraphInstantiate)
+BEHAVES(cuGraphInstantiateWithParams, GraphInstantiate)
+BEHAVES(cuGraphInstantiateWithParams_ptsz, GraphInstantiate)
 
 template <>
 struct Behaviour<Entry::cuStreamDestroy_v2> {

@@ -1,13 +1,13 @@
 // One measurement from end to end: checks, places, processes, windows, figures; and nothing left behind.
 import { driverVersion, type GpuKind, openGpm, openNvml } from "#agent";
-import { errors, UserError, usage } from "#core";
+import { dateNow, errors, UserError, usage } from "#core";
 import { alone, solo } from "./arrangements.ts";
 import { arrivalText } from "./arriving.ts";
 import { type ProcessPlan, waves } from "./cast.ts";
 import { checkJob } from "./check.ts";
 import { resultOf } from "./document.ts";
 import { type GpuWatch, gpuWatch, noGpuWatch } from "./gpu-watch.ts";
-import { commitOf, dateNow, machineOf } from "./machine.ts";
+import { commitOf, machineOf } from "./machine.ts";
 import { Places } from "./places.ts";
 import { JobFailed } from "./process.ts";
 import type { BenchResult } from "./result.ts";

@@ -4,9 +4,6 @@ import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import type { Machine } from "./result.ts";
 
-/** ISO 8601, by the wall clock: for readers, nothing is reckoned with it. */
-export const dateNow = (): string => new Date().toISOString();
-
 export function machineOf(gpu: string, driver: string): Machine {
   const all = cpus();
   return { gpu, driver, cpu: cpuName() ?? all[0]?.model ?? "", cpus: all.length };

@@ -1,6 +1,6 @@
 // The same measurement on a modelled GPU, in virtual time: profiles instead of processes, and the windows,
 // rounds, arrivals and figures of a real one. The same seed gives the same cells.
-import { usage } from "#core";
+import { dateNow, usage } from "#core";
 import {
   type GpuModel,
   type Arrangement as ModelArrangement,
@@ -17,7 +17,7 @@ import { type Arrangement, alone, solo } from "./arrangements.ts";
 import { arrivalOffsets } from "./arriving.ts";
 import { rolesIn } from "./cast.ts";
 import { resultOf } from "./document.ts";
-import { commitOf, dateNow } from "./machine.ts";
+import { commitOf } from "./machine.ts";
 import { ALONE_S, CALIBRATION_S, type Pace, paceOf, paceText } from "./pace.ts";
 import type { BenchResult } from "./result.ts";
 import type { Measured } from "./run.ts";

@@ -106,13 +106,16 @@ describe("profile", () => {
 
   const importing = ["profile", "import", orion];
   test.each([
-    [["profile", "fly"], '"profile" can\'t do "fly". Known: record, import, list, show.'],
-    [["profile", "show"], '"profile show" needs a FILE.'],
+    [["profile", "--out", folder, "fly"], 'Cannot run "fly": there is no such command.'],
+    [["profile", "show"], '"profile show" needs a NAME or FILE.'],
+    [
+      ["profile", "show", "net", "--out", folder],
+      "There is no profile file net, and no profile of",
+    ],
     [["profile", "list", "a", "b"], '"profile list" does not know what to do with "b".'],
     [["profile", "show", "/nonexistent.json"], "There is no profile /nonexistent.json."],
     [["profile", "show", orion], "where JSON has a value."],
-    [importing, '"profile import" needs --out DIR.'],
-    [[...importing, "--out", folder], '"profile import" needs --from ncu|torch|orion.'],
+    [importing, '"profile import" needs --from ncu|torch|orion.'],
     [
       [...importing, "--from", "ncu", "--out", folder],
       '"profile import" needs --kind inference|training.',

@@ -21,3 +21,6 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/** ISO 8601, by the wall clock: for readers, nothing is reckoned with it. */
+export const dateNow = (): string => new Date().toISOString();

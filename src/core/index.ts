@@ -1,4 +1,4 @@
-export { type Clock, systemClock } from "./clock.ts";
+export { type Clock, dateNow, systemClock } from "./clock.ts";
 export * as errors from "./errors.ts";
 export { UserError, usage } from "./errors.ts";
 export { runDirectory } from "./paths.ts";

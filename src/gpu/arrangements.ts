@@ -4,8 +4,13 @@ import { type Overrides, type Policy, parseOverrides, policies } from "#policy";
 
 export interface Arrangement {
   readonly name: string;
-  /** Contexts of their own that take turns, or all kernels side by side (MPS, or streams of one process). */
-  readonly sharing: "slices" | "side-by-side";
+  /**
+   * Contexts of their own that take turns; all kernels side by side (MPS, or streams of one process); or one
+   * job's kernels for as long as it has some.
+   */
+  readonly sharing: "slices" | "side-by-side" | "one-at-a-time";
+  /** Processes share through MPS, which costs each kernel a little. */
+  readonly mps: boolean;
   /** Who takes part. */
   readonly high: boolean;
   readonly bestEffort: boolean;
@@ -17,6 +22,8 @@ export interface Arrangement {
   readonly highSms?: number;
   readonly bestEffortSms?: number;
   readonly gated?: { readonly policy: Policy; readonly overrides: Overrides };
+  /** Both trainings wait for each other at the end of each pass. */
+  readonly alternating?: boolean;
   /** The high job announces each request so long before it arrives; 0: it does not. */
   readonly announceNs: number;
 }
@@ -25,15 +32,19 @@ const FLOOR_NS = 1e6;
 
 const slices = {
   sharing: "slices",
+  mps: false,
   high: true,
   bestEffort: true,
   priorities: false,
   bestEffortPercent: 100,
   announceNs: 0,
 } as const;
-const beside = { ...slices, sharing: "side-by-side" } as const;
+const beside = { ...slices, sharing: "side-by-side", mps: true } as const;
 
-/** solo, alone, time-slicing, mps, mps-priority, mps-PERCENT, streams, floor, floor-mps, and POLICY-isolated or POLICY-mps, with rules after a colon. */
+/**
+ * solo, alone, time-slicing, mps, mps-priority, mps-PERCENT, streams, temporal, floor, floor-mps, and
+ * POLICY-isolated or POLICY-mps, with rules after a colon.
+ */
 export function arrangementNamed(name: string): Arrangement {
   switch (name) {
     case "solo":
@@ -45,8 +56,11 @@ export function arrangementNamed(name: string): Arrangement {
     case "mps":
       return { ...beside, name };
     case "mps-priority":
-    case "streams":
       return { ...beside, name, priorities: true };
+    case "streams":
+      return { ...beside, name, mps: false, priorities: true };
+    case "temporal":
+      return { ...named("temporal-isolated"), name, sharing: "one-at-a-time" };
     case "floor":
       return { ...named("strict-isolated"), name, announceNs: FLOOR_NS };
     case "floor-mps":
@@ -82,5 +96,5 @@ export const gatedBy = (
   ...(mode === "isolated" ? slices : beside),
   name,
   priorities: mode === "mps",
-  gated: { policy, overrides },
+  ...(policy.name === "tick-tock" ? { alternating: true } : { gated: { policy, overrides } }),
 });

@@ -126,7 +126,7 @@ describe("under strict", () => {
     };
     const runs = (kernel: KernelShape) => {
       const { machine, board, done } = training([kernel], rules, false);
-      board.highClass = 1;
+      board.highKernel(1, 0, machine.now);
       board.busy(HIGH);
       machine.run(machine.now + 1e6);
       const before = done();

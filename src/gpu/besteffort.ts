@@ -3,7 +3,7 @@
 // launch. After native/interposer/besteffort.cpp; how long a kernel will run counts as learned already.
 import { submission } from "#protocol";
 import type { Board, HeldClient } from "./board.ts";
-import { RUN, type Seen, TRICKLE } from "./gate.ts";
+import { PACED, RUN, type Seen, TRICKLE } from "./gate.ts";
 import { Keeper } from "./keeper.ts";
 import type { Actor, Machine } from "./machine.ts";
 import { KERNEL, type Plan } from "./plan.ts";
@@ -26,6 +26,8 @@ export interface BestEffortOptions {
   readonly smLimit?: number;
   /** The next iteration is launched only when the one before is done, as requests are. */
   readonly waits: boolean;
+  /** And when its request has arrived: rising; left out: at once. */
+  readonly arrivalsNs?: readonly number[] | undefined;
 }
 
 export class BestEffort implements Owner, Actor, HeldClient {
@@ -40,6 +42,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
   readonly #board: Board;
   readonly #plan: Plan;
   readonly #waits: boolean;
+  readonly #arrivalsNs: readonly number[] | undefined;
   readonly #actor: number;
   readonly #keeper: Keeper;
   readonly #seen: Seen;
@@ -62,6 +65,8 @@ export class BestEffort implements Owner, Actor, HeldClient {
   readonly #markLaunches = new Float64Array(MARKS);
   // Launch by launch.
   #askedSince = Number.NaN;
+  #spentUs = 0;
+  #dueNs = 0;
   trickledAt = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -76,6 +81,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
     this.#plan = plan;
     this.slot = options.slot;
     this.#waits = options.waits;
+    this.#arrivalsNs = options.arrivalsNs;
     this.stream = machine.addStream(context, plan, this, options);
     this.#actor = machine.addActor(this);
     this.#keeper = new Keeper(board, this);
@@ -127,6 +133,10 @@ export class BestEffort implements Owner, Actor, HeldClient {
     this.#machine.open(this.stream);
   }
 
+  otherKernel(): void {
+    if (!Number.isNaN(this.#askedSince)) this.#callAt(this.now);
+  }
+
   began(): void {}
 
   ended(): void {
@@ -140,9 +150,23 @@ export class BestEffort implements Owner, Actor, HeldClient {
     const { gated, gate } = this.#board;
     const deep = gate.rules.submission === submission.deep;
     this.stream.low = gated ? 0 : LOW;
-    while (!this.#inFlight && (gated ? (deep ? this.#deep() : this.#shallow()) : this.#plain())) {
+    while (
+      !this.#inFlight &&
+      this.#arrived() &&
+      (gated ? (deep ? this.#deep() : this.#shallow()) : this.#plain())
+    ) {
       this.#launch();
     }
+  }
+
+  /** The request whose turn it is; else it is called when it comes. */
+  #arrived(): boolean {
+    if (!this.#arrivalsNs || this.#step > 0) return true;
+    const arrival = this.#arrivalsNs[this.doneNs.length];
+    if (arrival === undefined) return false;
+    if (arrival <= this.now) return true;
+    this.#callAt(arrival);
+    return false;
   }
 
   /** Nothing of ours in between. */
@@ -190,6 +214,10 @@ export class BestEffort implements Owner, Actor, HeldClient {
     const kernelClass = graph ? 0 : (this.#plan.kernelClass[this.#step] ?? 0);
     const units = graph ? 0 : (this.#plan.units[this.#step] ?? 0);
     const sms = Math.min(this.#machine.gpu.description.sms, Math.ceil(units));
+    const { budgetUs, launchEveryNs } = gate.rules;
+    seen.spentUs = this.#spentUs;
+    seen.earlyNs = Math.max(0, this.#dueNs - now);
+    seen.midIteration = this.#step > 0;
     const answer = gate.admit(seen, us, kernelClass, sms);
     if (answer === TRICKLE) {
       this.trickledAt = now;
@@ -197,7 +225,13 @@ export class BestEffort implements Owner, Actor, HeldClient {
     }
     if (answer === RUN || answer === TRICKLE) {
       this.#askedSince = Number.NaN;
+      if (budgetUs > 0) this.#spentUs = gate.spentAfter();
+      if (launchEveryNs > 0) this.#dueNs = gate.dueAfter(this.#dueNs, now);
       return true;
+    }
+    if (answer === PACED) {
+      this.#callAt(this.#dueNs);
+      return false;
     }
     // What is out must have a mark behind it, or its end would never be seen.
     if (this.#chunkLaunches > 0) this.#put(MARK);

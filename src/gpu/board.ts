@@ -6,6 +6,8 @@ import type { Gate, Seen } from "./gate.ts";
 export interface HeldClient {
   /** Its hold word was opened. */
   opened(): void;
+  /** Another high kernel runs: who was refused beside the one before may ask again. */
+  otherKernel(): void;
 }
 
 export class Board {
@@ -14,8 +16,10 @@ export class Board {
   active = 0;
   registered = 0;
   idleSince = Number.NEGATIVE_INFINITY;
-  /** Of the latest high kernel. */
-  highClass = 0;
+  // Of the latest high kernel.
+  #highClass = 0;
+  #highLeavesSms = 0;
+  #highEndsNs = 0;
   /** A bit per best-effort client that has work. */
   waiting = 0;
   turn = 0;
@@ -72,11 +76,21 @@ export class Board {
         if (isolated === 0 || slot === this.turn) this.open(slot);
   }
 
+  /** A high kernel began: its class, the SMs that it leaves, and when it is expected to end. */
+  highKernel(kernelClass: number, leavesSms: number, endsNs: number): void {
+    this.#highClass = kernelClass;
+    this.#highLeavesSms = leavesSms;
+    this.#highEndsNs = endsNs;
+    for (const client of this.clients) client.otherKernel();
+  }
+
   /** Fills in all but what is the client's own; `heldUs` and `trickledUs` are the caller's. */
   look(slot: number, seen: Seen, now: number): void {
     seen.highRegistered = this.registered !== 0;
     seen.highActive = this.active !== 0;
-    seen.highClass = this.highClass;
+    seen.highClass = this.#highClass;
+    seen.highLeavesSms = this.#highLeavesSms;
+    seen.highLeftUs = Math.max(0, Math.floor((this.#highEndsNs - now) / 1000));
     seen.idleUs = Math.floor((now - this.idleSince) / 1000);
     seen.myTurn = this.turn === slot || (this.waiting & ~(1 << slot)) === 0;
     seen.heldUs = 0;

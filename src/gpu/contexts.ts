@@ -82,6 +82,7 @@ export class Contexts {
     if (kernels <= this.#slices.shallow)
       for (const stream of active.streams)
         if (stream.fence > stream.tail) stream.fence = stream.tail;
+    if (this.#slices.sliceNs === Number.POSITIVE_INFINITY) return;
     const now = this.#stage.now();
     if (this.#sliceEnd >= now && this.#sliceEnd !== Number.POSITIVE_INFINITY) return;
     // Slices pass whether somebody waits or not.

@@ -24,3 +24,12 @@ export const tooManyBestEffort = (count: number, most: number) =>
   usage(`${count} best-effort jobs on one GPU; ${most} have a slot.`);
 
 export const noJob = (arrangement: string) => usage(`Nobody takes part in ${arrangement}.`);
+
+export const noPasses = (workload: string) =>
+  usage(
+    `The profile of ${workload} does not mark where its backward pass begins.`,
+    "tick-tock needs that of both jobs: a step {mark: backward} in the sequence.",
+  );
+
+export const notTwoTrainings = (arrangement: string) =>
+  usage(`${arrangement} is for two trainings, the high one in a closed loop.`);

@@ -11,6 +11,7 @@ import { noGate } from "./faults.ts";
 export const RUN = 0;
 export const TRICKLE = 1;
 export const HELD_BY_HIGH = 2;
+export const PACED = 6;
 
 /** What a best-effort client sees at one moment. */
 export interface Seen {
@@ -23,7 +24,29 @@ export interface Seen {
   trickledUs: number;
   aheadUs: number;
   kernelsOut: number;
+  highLeavesSms: number;
+  highLeftUs: number;
+  spentUs: number;
+  earlyNs: number;
+  midIteration: boolean;
 }
+
+export const newSeen = (): Seen => ({
+  highRegistered: false,
+  highActive: false,
+  highClass: 0,
+  idleUs: 0,
+  myTurn: true,
+  heldUs: 0,
+  trickledUs: 0,
+  aheadUs: 0,
+  kernelsOut: 0,
+  highLeavesSms: 0,
+  highLeftUs: 0,
+  spentUs: 0,
+  earlyNs: 0,
+  midIteration: false,
+});
 
 /** One rule table, and the decisions by it. */
 export interface Gate {
@@ -34,6 +57,10 @@ export interface Gate {
   admit(seen: Seen, us: number, kernelClass: number, sms: number): number;
   /** Must a border come before an item that is expected to take `us`? */
   closes(chunkUs: number, chunkLaunches: number, us: number): boolean;
+  /** Of the budget, once the item that `admit` was last asked about is submitted. */
+  spentAfter(): number;
+  /** When the launch after one at `nowNs` is due. */
+  dueAfter(dueNs: number, nowNs: number): number;
 }
 
 /** Beside the sources, and beside the bundle made of them. */
@@ -44,10 +71,10 @@ const usual = ["../../build/native/", "../build/native/"].map((folder) =>
 /** Throws a UserError where there is no library. */
 export function openGate(path?: string): Gate {
   const from = path ?? usual.find((one) => existsSync(one)) ?? (usual[0] as string);
-  const { release, admit, closes } = load(from);
+  const { release, admit, closes, spentAfter, dueAfter } = load(from);
   const settings = new Uint8Array(new ArrayBuffer(Settings.size));
   const fields = view(Settings, settings.buffer);
-  const seenWords = new Uint32Array(18);
+  const seenWords = new Uint32Array(28);
   const item = new Uint32Array(4);
   const chunk = new Uint32Array(2);
   let current = { ...fields } as Rules;
@@ -62,6 +89,11 @@ export function openGate(path?: string): Gate {
     seenWords[12] = Math.min(seen.trickledUs, 0xffffffff);
     seenWords[14] = Math.min(Math.ceil(seen.aheadUs), 0xffffffff);
     seenWords[16] = seen.kernelsOut;
+    seenWords[18] = seen.highLeavesSms;
+    seenWords[20] = seen.highLeftUs;
+    seenWords[22] = Math.min(seen.spentUs, 0xffffffff);
+    seenWords[24] = Math.min(seen.earlyNs, 0xffffffff);
+    seenWords[26] = seen.midIteration ? 1 : 0;
   };
   return {
     get rules() {
@@ -90,6 +122,9 @@ export function openGate(path?: string): Gate {
       item[1] = 1;
       return closes(settings, chunk, item) === 1;
     },
+    spentAfter: () => Number(spentAfter(settings, seenWords, item)),
+    dueAfter: (dueNs, nowNs) =>
+      Number(dueAfter(settings, Math.max(0, Math.round(dueNs)), Math.round(nowNs))),
   };
 }
 
@@ -100,6 +135,8 @@ export const openDoor: Gate = {
   release: () => RUN,
   admit: () => RUN,
   closes: () => false,
+  spentAfter: () => 0,
+  dueAfter: () => 0,
 };
 
 type Call = (...buffers: readonly (Uint8Array | Uint32Array)[]) => number;
@@ -108,6 +145,8 @@ interface Decisions {
   readonly release: Call;
   readonly admit: Call;
   readonly closes: Call;
+  readonly spentAfter: Call;
+  readonly dueAfter: (settings: Uint8Array, dueNs: number, nowNs: number) => number | bigint;
 }
 
 const loaded = new Map<string, Decisions>();
@@ -125,6 +164,8 @@ function declare(path: string): Decisions {
       release: library.func("uint32_t cotenant_release(void*, void*)"),
       admit: library.func("uint32_t cotenant_admit(void*, void*, void*)"),
       closes: library.func("uint32_t cotenant_closes(void*, void*, void*)"),
+      spentAfter: library.func("uint64_t cotenant_spent_after(void*, void*, void*)"),
+      dueAfter: library.func("uint64_t cotenant_due_after(void*, uint64_t, uint64_t)"),
     };
   } catch (error) {
     throw noGate(path, error instanceof Error ? error.message : String(error));

@@ -81,7 +81,10 @@ export class HighClient implements Owner, Actor {
   }
 
   began(stream: Stream, step: number): void {
-    this.#board.highClass = stream.plan.kernelClass[step] ?? 0;
+    const { plan } = stream;
+    const { now, gpu } = this.#machine;
+    const leaves = Math.max(0, gpu.description.sms - Math.ceil(plan.units[step] ?? 0));
+    this.#board.highKernel(plan.kernelClass[step] ?? 0, leaves, now + (plan.durationNs[step] ?? 0));
   }
 
   ended(): void {

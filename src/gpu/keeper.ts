@@ -4,28 +4,20 @@
 import { constants } from "#protocol";
 import type { BestEffort } from "./besteffort.ts";
 import type { Board } from "./board.ts";
-import { HELD_BY_HIGH, RUN, type Seen, TRICKLE } from "./gate.ts";
+import { HELD_BY_HIGH, newSeen, RUN, type Seen, TRICKLE } from "./gate.ts";
 
 /** When to look again. */
 const DELAYED_US = 50;
 const TRICKLING_US = 100;
+/** Where chunks pass beside requests. */
+const BESIDE_US = 20;
 const BACKLOG_US = 1000;
 const IDLE_US = 10_000;
 /** A trickle ends by itself after this. */
 const TRICKLE_NS = 5e6;
 
 export class Keeper {
-  readonly seen: Seen = {
-    highRegistered: false,
-    highActive: false,
-    highClass: 0,
-    idleUs: 0,
-    myTurn: true,
-    heldUs: 0,
-    trickledUs: 0,
-    aheadUs: 0,
-    kernelsOut: 0,
-  };
+  readonly seen: Seen = newSeen();
   readonly #board: Board;
   readonly #client: BestEffort;
   #heldSince = Number.NaN;
@@ -54,18 +46,22 @@ export class Keeper {
       this.#heldSince = now;
     const answer = this.#answer(now);
     if (this.#trickling) {
+      const again = rules.besideEveryUs > 0 ? BESIDE_US : TRICKLING_US;
       const still = client.passed === this.#trickleFrom && now - client.trickledAt < TRICKLE_NS;
-      if (still) return TRICKLING_US;
+      if (still) return again;
       this.#trickling = false;
       if (answer !== RUN) this.#close(now);
-      return TRICKLING_US;
+      return again;
     }
     if (answer === TRICKLE && backlog) this.#trickle(now);
     else if (answer === RUN && held) board.open(slot);
     else if (answer !== RUN && answer !== TRICKLE && !held) this.#close(now);
-    if (this.#trickling) return TRICKLING_US;
+    if (this.#trickling) return rules.besideEveryUs > 0 ? BESIDE_US : TRICKLING_US;
     if (!backlog) return IDLE_US;
-    return answer === HELD_BY_HIGH && rules.resumeDelayUs > 0 ? DELAYED_US : BACKLOG_US;
+    if (answer !== HELD_BY_HIGH) return BACKLOG_US;
+    if (rules.besideEveryUs > 0 && rules.isolated === 0)
+      return Math.min(DELAYED_US, Math.max(BESIDE_US, rules.besideEveryUs / 2));
+    return rules.resumeDelayUs > 0 ? DELAYED_US : BACKLOG_US;
   }
 
   #answer(now: number): number {

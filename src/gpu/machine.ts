@@ -43,6 +43,8 @@ export interface Actor {
 export interface MachineOptions {
   /** One context at a time on the SMs. */
   readonly exclusive: boolean;
+  /** Idle time before each kernel, besides what its plan has; default none. */
+  readonly pauseNs?: number;
   readonly seed: number;
   /** False: kernels take exactly their p50. */
   readonly spread: boolean;
@@ -62,6 +64,7 @@ export class Machine {
   readonly #actors: Actor[] = [];
   readonly #chance: Chance;
   readonly #spread: boolean;
+  readonly #pauseNs: number;
   #dirty = false;
   #orders = 0;
   #computeNs = 0;
@@ -81,6 +84,7 @@ export class Machine {
     this.link = new Link(gpu.link, this.#calendar, LINK);
     this.#chance = new Chance(options.seed);
     this.#spread = options.spread;
+    this.#pauseNs = options.pauseNs ?? 0;
     if (this.clock) this.#calendar.add(CLOCK_TICK_NS, CLOCK, 0);
   }
 
@@ -236,10 +240,10 @@ export class Machine {
   #take(stream: Stream, step: number): void {
     const { plan } = stream;
     const bubble = plan.bubbleNs[step] as number;
-    if (!stream.rested && (bubble > 0 || stream.yields)) {
+    if (!stream.rested && (bubble > 0 || this.#pauseNs > 0 || stream.yields)) {
       stream.rested = true;
       stream.yields &&= bubble < this.gpu.handoverNs && this.processors.shared;
-      const pause = stream.yields ? this.gpu.handoverNs : bubble;
+      const pause = (stream.yields ? this.gpu.handoverNs : bubble) + this.#pauseNs;
       if (pause > 0) {
         this.#sleep(stream, this.now + pause);
         return;

@@ -44,6 +44,8 @@ export interface Plan {
   /** What a best-effort client's gate goes by: p95. */
   readonly expectedUs: Uint32Array;
   readonly graphUs: number;
+  /** The step that a training's backward pass begins with; undefined where the profile has no such mark. */
+  readonly backwardAt: number | undefined;
   /** Latency of a request, or time of an iteration in a closed loop, alone. */
   readonly soloNs: number;
   /** The SM clock at which the times hold; undefined where the clock is not modelled. */
@@ -104,9 +106,16 @@ export function planOf(profile: WorkloadProfile, gpu: GpuModel, submission: Subm
   return {
     ...draft,
     graphUs: draft.expectedUs.reduce((sum, us) => sum + us, 0),
+    backwardAt: backwardAt(profile),
     soloNs,
     referenceMHz: gpu.power && (profile.smClockMHz ?? settled(draft, gpu.power, soloNs)),
   };
+}
+
+function backwardAt({ sequence }: WorkloadProfile): number | undefined {
+  const mark = sequence.findIndex((step) => "mark" in step && step.mark === "backward");
+  const before = sequence.slice(0, Math.max(0, mark)).filter((step) => !("mark" in step)).length;
+  return before > 0 ? before : undefined;
 }
 
 /** Where a profile does not say at which clock it holds: the one that the job, without pause, settles at. */
@@ -154,10 +163,14 @@ function matchSolo(timed: Timed, profile: WorkloadProfile): void {
   const copies = timed.bytes.reduce((sum, _, i) => sum + copyNs(timed, i), 0);
   if (kernels + copies > solo && kernels > 0)
     scale(timed.durationNs, Math.max(0.01, solo - copies) / kernels);
-  if (aloneNs(timed, closed) > solo) {
+  const launching = timed.cpuNs.reduce((sum, ns) => sum + ns, 0);
+  if (aloneNs(timed, closed) > solo || launching > Math.min(kernels + copies, solo)) {
     // Launching is what takes so long; given gaps are believed less than the whole.
-    const factor = root((x) => aloneNs({ ...timed, cpuNs: scaled(timed.cpuNs, x) }, closed) - solo);
-    scale(timed.cpuNs, factor);
+    const most = Math.max(1, solo / launching);
+    const part = root(
+      (x) => aloneNs({ ...timed, cpuNs: scaled(timed.cpuNs, x * most) }, closed) - solo,
+    );
+    scale(timed.cpuNs, part * most);
     return;
   }
   // So much before each step would be the whole alone.

@@ -1,56 +1,137 @@
 // The agent's loop on the modelled GPU: four times a second of virtual time, what was seen goes to the policy
 // and its rules into the gate.
-import { type Observed, type Overrides, type Policy, withOverrides } from "#policy";
+import {
+  type LookedHigh,
+  type Memory,
+  type Objective,
+  type Overrides,
+  type Policy,
+  withOverrides,
+} from "#policy";
+import { bucketCount, bucketOf } from "#protocol";
 import type { Gate } from "./gate.ts";
 import type { HighClient } from "./high.ts";
 import type { Actor, Machine } from "./machine.ts";
+import type { Plan } from "./plan.ts";
+import type { Stream } from "./stream.ts";
 
 const EVERY_NS = 250e6;
 /** Bursts count for so long, as in the agent's meter. */
 const WINDOW_NS = 4e9;
 
+/** The high client, and what its profile and the person at the command line say of it. */
+interface PolicedHigh {
+  readonly client: HighClient;
+  readonly plan: Plan;
+  readonly training: boolean;
+  readonly objective: Objective | undefined;
+}
+
+interface Policed {
+  readonly policy: Policy;
+  readonly overrides: Overrides;
+  readonly high: PolicedHigh | undefined;
+  /** Best-effort work. */
+  readonly company: readonly Stream[];
+}
+
 export class Policing implements Actor {
   readonly #machine: Machine;
   readonly #gate: Gate;
-  readonly #policy: Policy;
-  readonly #overrides: Overrides;
-  readonly #high: HighClient | undefined;
+  readonly #policed: Policed;
   readonly #actor: number;
+  readonly #fromProfile: Pick<LookedHigh, "soloUs" | "gpuShare" | "training">;
+  #memory: Memory | undefined;
   #from = 0;
-  #before: number | undefined;
+  /** Of the bursts, up to the last look; as the next two. */
+  #looked = 0;
+  #launched = 0;
+  #finished = 0;
 
-  constructor(
-    machine: Machine,
-    gate: Gate,
-    { policy, overrides }: { readonly policy: Policy; readonly overrides: Overrides },
-    high: HighClient | undefined,
-  ) {
+  constructor(machine: Machine, gate: Gate, policed: Policed) {
     this.#machine = machine;
     this.#gate = gate;
-    this.#policy = policy;
-    this.#overrides = overrides;
-    this.#high = high;
+    this.#policed = policed;
+    this.#fromProfile = policed.high ? fromProfile(policed.high) : {};
     this.#actor = machine.addActor(this);
   }
 
-  /** `before`: what a burst took until now, so that the rules begin where they would have come to. */
-  start(before: number | undefined): void {
-    this.#before = before;
+  /** The level of a policy that learns. */
+  get level(): number | undefined {
+    return this.#memory?.level;
+  }
+
+  start(): void {
     this.wake();
   }
 
   wake(): void {
-    const { now } = this.#machine;
-    const bursts = this.#high?.bursts ?? [];
-    while ((bursts[this.#from]?.endNs ?? now) < now - WINDOW_NS) this.#from++;
-    const lasted = Float64Array.from(bursts.slice(this.#from), ({ lastedNs }) => lastedNs).sort();
-    const middle = lasted[lasted.length >> 1] ?? (this.#from === 0 ? this.#before : undefined);
-    const burstP50Us = middle === undefined ? undefined : middle / 1000;
-    const observed: Observed = {
-      isolated: this.#machine.contexts.exclusive,
-      high: this.#high ? [{ name: "high", burstP50Us }] : [],
+    const { policy, overrides } = this.#policed;
+    const { now, contexts, gpu } = this.#machine;
+    const seen = {
+      isolated: contexts.exclusive,
+      high: this.#seenHigh(),
+      smCount: gpu.description.sms,
     };
-    this.#gate.setRules(withOverrides(this.#policy.rules(observed), this.#overrides));
+    if (policy.remember && now > 0) {
+      const look = { ...seen, nowMs: now / 1e6, company: this.#company() };
+      this.#memory = policy.remember(look, this.#memory);
+    }
+    this.#gate.setRules(withOverrides(policy.rules(seen, this.#memory), overrides));
     this.#machine.at(now + EVERY_NS, this.#actor, 0);
   }
+
+  #seenHigh(): readonly LookedHigh[] {
+    const { high } = this.#policed;
+    if (!high) return [];
+    const { objective, client } = high;
+    const launches = client.stream.launched - this.#launched;
+    this.#launched = client.stream.launched;
+    return [
+      {
+        id: "high",
+        name: "high",
+        objective,
+        burstP50Us: this.#burstP50Us(client),
+        ended: this.#ended(client),
+        launches,
+        ...this.#fromProfile,
+      },
+    ];
+  }
+
+  /** Before the first burst the profile's, so that the rules begin where they would have come to. */
+  #burstP50Us({ bursts }: HighClient): number | undefined {
+    const { now } = this.#machine;
+    while ((bursts[this.#from]?.endNs ?? now) < now - WINDOW_NS) this.#from++;
+    const lasted = Float64Array.from(bursts.slice(this.#from), ({ lastedNs }) => lastedNs).sort();
+    const middle = lasted[lasted.length >> 1];
+    return middle === undefined ? this.#before() : middle / 1000;
+  }
+
+  #before(): number | undefined {
+    return this.#from === 0 ? this.#fromProfile.soloUs : undefined;
+  }
+
+  #ended({ bursts }: HighClient): Uint32Array | undefined {
+    if (bursts.length === this.#looked) return undefined;
+    const counts = new Uint32Array(bucketCount);
+    for (; this.#looked < bursts.length; this.#looked++) {
+      const bucket = bucketOf(bursts[this.#looked]?.lastedNs ?? 0);
+      counts[bucket] = (counts[bucket] ?? 0) + 1;
+    }
+    return counts;
+  }
+
+  #company(): boolean {
+    const finished = this.#policed.company.reduce((sum, stream) => sum + stream.finished, 0);
+    const ran = finished > this.#finished;
+    this.#finished = finished;
+    return ran;
+  }
+}
+
+function fromProfile({ plan, training }: PolicedHigh) {
+  const kernelsNs = plan.durationNs.reduce((sum, ns) => sum + ns, 0);
+  return { soloUs: plan.soloNs / 1000, gpuShare: Math.min(1, kernelsNs / plan.soloNs), training };
 }

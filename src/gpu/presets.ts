@@ -20,6 +20,8 @@ export interface GpuModel {
   readonly power?: PowerModel;
   /** Between the end of a kernel and the start of the next in its stream: others may take the SMs. */
   readonly handoverNs: number;
+  /** Under MPS a kernel begins so much later after the one before. */
+  readonly mpsNs: number;
   /** CPU time of one launch. */
   readonly launchNs: number;
   /** SMs of a green context come in multiples of it. */
@@ -116,6 +118,12 @@ const hopperPower: PowerModel = {
   timeConstantNs: 50e6,
 };
 
+/**
+ * A graph of 811 kernels that takes 3.09 ms alone took 11.4 and 13.1 % longer in a process under MPS
+ * (solo@mps in bench/results/2026-11-20-h200-bench-bert-graph+gpt2-train@*).
+ */
+const MPS_NS = 450;
+
 const VOLTA_REACHES = 790 / 900;
 const HOPPER_REACHES = 4.3 / 4.8;
 
@@ -146,6 +154,7 @@ export function modelOf(name: string): GpuModel {
     link: linkOf(description),
     ...(hopper ? { power: hopperPower } : {}),
     handoverNs: 1000,
+    mpsNs: MPS_NS,
     launchNs: 3200,
     partitionUnit: hopper ? 8 : 2,
   };

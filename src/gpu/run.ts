@@ -1,30 +1,18 @@
 // One window on the modelled GPU: an arrangement of jobs for some seconds of virtual time, and what came of it,
 // in the shape that a measured window has.
-import type { WorkloadProfile } from "#profile";
 import { constants } from "#protocol";
 import type { Arrangement } from "./arrangements.ts";
-import { BestEffort } from "./besteffort.ts";
-import { Board } from "./board.ts";
 import { noJob, tooManyBestEffort } from "./faults.ts";
-import { type Gate, openDoor, openGate } from "./gate.ts";
-import { HighClient, type Request } from "./high.ts";
+import type { Gate } from "./gate.ts";
+import type { Request } from "./high.ts";
 import { Machine } from "./machine.ts";
-import { planOf, type Submission } from "./plan.ts";
-import { Policing } from "./policing.ts";
-import { type GpuModel, modelOf, partitionSms } from "./presets.ts";
-
-export interface Job {
-  readonly profile: WorkloadProfile;
-  readonly submission: Submission;
-}
+import { type BestEffortJob, type HighJob, playersOn } from "./players.ts";
+import { type GpuModel, modelOf, type Slices } from "./presets.ts";
 
 export interface WindowPlan {
   readonly arrangement: Arrangement;
-  readonly high?: Job & {
-    /** Since the window's start, rising; left out: a closed loop. */
-    readonly arrivalsNs?: readonly number[];
-  };
-  readonly bestEffort: readonly Job[];
+  readonly high?: HighJob;
+  readonly bestEffort: readonly BestEffortJob[];
   readonly seconds: number;
   /** Default: the GPU that the first profile comes from. */
   readonly gpu?: GpuModel;
@@ -57,6 +45,8 @@ export interface ModelWindow {
   readonly events: number;
   readonly kernels: number;
   readonly switches: number;
+  /** In the end, of a policy that learns. */
+  readonly level: number | undefined;
 }
 
 /** Best-effort work is in full swing when requests begin. */
@@ -64,6 +54,14 @@ const LEAD_NS = 100e6;
 const SETTLE_NS = 400e6;
 /** An open loop that can't keep up is served so many times the window, no longer. */
 const PATIENCE = 4;
+
+/** Who has the GPU keeps it until it has nothing to run, and no context is changed: threads of one process. */
+const endless: Slices = {
+  sliceNs: Number.POSITIVE_INFINITY,
+  switchNs: 0,
+  preemptNs: 0,
+  shallow: 0,
+};
 
 export function runWindow(plan: WindowPlan): ModelWindow {
   const { arrangement } = plan;
@@ -73,67 +71,46 @@ export function runWindow(plan: WindowPlan): ModelWindow {
   if (!first) throw noJob(arrangement.name);
   if (bestEffort.length > constants.MAX_BEST_EFFORT)
     throw tooManyBestEffort(bestEffort.length, constants.MAX_BEST_EFFORT);
-  const gpu = plan.gpu ?? modelOf(first.profile.gpu.name);
-  const exclusive = arrangement.sharing === "slices";
+  const described = plan.gpu ?? modelOf(first.profile.gpu.name);
+  const gpu =
+    arrangement.sharing === "one-at-a-time" ? { ...described, slices: endless } : described;
+  const exclusive = arrangement.sharing !== "side-by-side";
   const machine = new Machine(gpu, {
     exclusive,
+    pauseNs: arrangement.mps ? gpu.mpsNs : 0,
     seed: plan.seed ?? 1,
     spread: plan.spread ?? true,
   });
-  const gate = arrangement.gated ? (plan.gate ?? openGate()) : openDoor;
-  const board = new Board(gate);
   const startNs = bestEffort.length > 0 ? LEAD_NS : 0;
   const endNs = startNs + plan.seconds * 1e9;
   const settledNs = startNs + Math.min(SETTLE_NS, (plan.seconds * 1e9) / 3);
 
-  const partition = (asked: number | undefined) => partitionSms(gpu, asked ?? gpu.description.sms);
-  const priority = arrangement.priorities ? 1 : 0;
-  const service = high && planOf(high.profile, gpu, high.submission);
-  const client =
-    service &&
-    new HighClient(machine, board, machine.contexts.add(), service, {
-      bit: 1,
-      priority,
-      arrivalsNs: high.arrivalsNs?.map((ns) => startNs + ns),
-      announceNs: arrangement.announceNs,
-      smLimit: partition(arrangement.highSms),
-    });
-  const percent = Math.round((gpu.description.sms * arrangement.bestEffortPercent) / 100);
-  const smLimit = Math.min(percent, partition(arrangement.bestEffortSms));
-  const trainings = bestEffort.map(({ profile, submission }, slot) => {
-    const job = planOf(profile, gpu, submission);
-    const waits = profile.kind === "inference";
-    const context = machine.contexts.add();
-    const options = { slot, priority: 0, smLimit, waits };
-    return new BestEffort(machine, board, context, job, options);
-  });
-  if (arrangement.gated)
-    new Policing(machine, gate, arrangement.gated, client).start(service?.soloNs);
-  for (const training of trainings) training.start();
-  if (high?.arrivalsNs) client?.start();
+  const players = playersOn(machine, { arrangement, high, bestEffort, startNs, gate: plan.gate });
+  players.start();
   machine.run(startNs);
-  if (!high?.arrivalsNs) client?.start();
+  players.startLoop();
 
   machine.run(settledNs);
   const before = reading(machine);
   machine.run(endNs);
   const after = reading(machine);
   // What has arrived is served, beside best-effort work, to the last.
-  client?.stop();
+  players.stop();
   const latest = startNs + PATIENCE * plan.seconds * 1e9;
-  while (client && !client.idle && machine.now < latest) machine.run(machine.now + 10e6);
+  while (!players.idle && machine.now < latest) machine.run(machine.now + 10e6);
 
   const counts = ({ arrivalNs }: Request) => arrivalNs >= settledNs && arrivalNs < endNs;
   return {
     startNs,
     endNs,
     settledNs,
-    requests: (client?.requests ?? []).filter(counts),
-    doneNs: trainings.map(({ doneNs }) => doneNs),
+    requests: players.requests.filter(counts),
+    doneNs: players.doneNs,
     gpu: between(before, after, endNs - settledNs),
     events: machine.events,
     kernels: machine.streams.reduce((sum, { finished }) => sum + finished, 0),
     switches: machine.contexts.switches,
+    level: players.level,
   };
 }
 

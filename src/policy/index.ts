@@ -1,7 +1,7 @@
-export type { Memory } from "./memory.ts";
 export { policies, policyNamed } from "./policies.ts";
 export {
   type LookedHigh,
+  type Memory,
   type Objective,
   type ObjectiveState,
   type Observed,
@@ -13,3 +13,4 @@ export {
   type SeenHigh,
   withOverrides,
 } from "./policy.ts";
+export { type Recommendation, recommendMode } from "./recommend.ts";

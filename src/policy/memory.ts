@@ -1,4 +1,4 @@
-// What the policy `slo` remembers of a GPU from one look to the next, and of each high client on it: its
+// What a policy that climbs a ladder (ladder.ts) remembers of a GPU from one look to the next, and of each high client on it: its
 // bursts without company (the reference), the evidence for or against its objective at the level in force,
 // and its usual load. Values: a look makes new ones.
 import { bucketMiddle, quantile } from "#protocol";
@@ -12,18 +12,14 @@ import {
   withBursts,
 } from "./evidence.ts";
 import { differ, isQuiet, type Load, noLoad, withLoad } from "./load.ts";
-import type { LookedHigh, Objective, ObjectiveState } from "./policy.ts";
+import type { LookedHigh, Memory, Objective, ObjectiveState } from "./policy.ts";
 
-export interface Memory {
+export interface LadderMemory extends Memory {
   readonly nowMs: number;
-  /** Of the ladder; 0 is `strict`. */
-  readonly level: number;
   /** The rules have just changed: bursts that end now began under the old ones. */
   readonly settling: boolean;
   /** When best-effort work last ran, or was kept from it. */
   readonly companyAtMs: number;
-  /** Best-effort work stands still until then, so that the references can be seen. */
-  readonly pausedUntilMs: number | undefined;
   /** The highest level that had room under this load: the way back to it is short. */
   readonly held: number;
   /** By level: not to be tried. */

@@ -1,8 +1,7 @@
 // A GPU as the policy `slo` knows it, for tests: requests arrive at random, and a burst lasts as long as the
 // rules in force make it. Time is virtual, chance is seeded.
 import { bucketCount, bucketOf } from "#protocol";
-import type { Memory } from "./memory.ts";
-import type { Objective, ObjectiveState, Rules } from "./policy.ts";
+import type { Memory, Objective, ObjectiveState, Rules } from "./policy.ts";
 import { slo } from "./slo.ts";
 
 const LOOK_MS = 250;

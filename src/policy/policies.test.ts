@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { bucketCount, Settings } from "#protocol";
-import type { Memory } from "./memory.ts";
 import { policies, policyNamed } from "./policies.ts";
-import { type Observed, parseOverrides, withOverrides } from "./policy.ts";
+import { type Memory, type Observed, parseOverrides, withOverrides } from "./policy.ts";
 
 const seen = (...bursts: (number | undefined)[]): Observed => ({
   isolated: true,
@@ -120,11 +119,14 @@ test("the strict rule table", () => {
   expect(policyNamed("strict").rules(seen())).toMatchInlineSnapshot(`
     {
       "activeAheadUs": 0,
+      "besideEveryUs": 0,
+      "budgetUs": 0,
       "chunkLaunches": 16,
       "chunkUs": 200,
       "copyPieceBytes": 2097152,
       "isolated": 1,
       "kernelsOut": 0,
+      "launchEveryNs": 0,
       "maxKernelUs": 0,
       "paused": 0,
       "protect": 1,

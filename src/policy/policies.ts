@@ -1,12 +1,29 @@
 // The table of sharing policies. To add one: a file beside this one, a line here, a row in its test.
 import { errors } from "#core";
+import { cotenant } from "./cotenant.ts";
 import { off } from "./off.ts";
+import { orion } from "./orion.ts";
 import type { Policy } from "./policy.ts";
+import { reef } from "./reef.ts";
 import { slo } from "./slo.ts";
 import { strict } from "./strict.ts";
+import { temporal } from "./temporal.ts";
+import { tgs } from "./tgs.ts";
+import { tickTock } from "./tick-tock.ts";
 
-export const policies: readonly Policy[] = [strict, slo, off];
+export const policies: readonly Policy[] = [
+  cotenant,
+  strict,
+  slo,
+  orion,
+  reef,
+  tgs,
+  temporal,
+  tickTock,
+  off,
+];
 
+/** For use on a GPU; throws a UserError for one that is not known, or that only the model can run. */
 export function policyNamed(name: string): Policy {
   const found = policies.find((policy) => policy.name === name);
   if (!found)
@@ -14,5 +31,6 @@ export function policyNamed(name: string): Policy {
       name,
       policies.map((policy) => policy.name),
     );
+  if (found.onlyModelled !== undefined) throw errors.modelledPolicy(name, found.onlyModelled);
   return found;
 }

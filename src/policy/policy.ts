@@ -5,7 +5,6 @@
 // set by hand goes over its rules last (`withOverrides`).
 import { errors } from "#core";
 import { Settings, submission, whenActive } from "#protocol";
-import type { Memory } from "./memory.ts";
 
 /** The gate's rule table: every field of the shared Settings, documented there. */
 export type Rules = { readonly [K in keyof (typeof Settings)["fields"]]: number };
@@ -14,12 +13,20 @@ export interface SeenHigh {
   readonly name: string;
   /** Median burst over the last window, in microseconds; undefined when there was none. */
   readonly burstP50Us: number | undefined;
+  /** From its profile: a request, or an iteration, alone. Left out where there is no profile, as below. */
+  readonly soloUs?: number | undefined;
+  /** From its profile: the part of that time in which a kernel runs. Well below 1 it is bound by launching. */
+  readonly gpuShare?: number | undefined;
+  /** It trains: no request waits for anybody, throughput is what counts. */
+  readonly training?: boolean | undefined;
 }
 
 export interface Observed {
   /** Contexts take turns: there is no MPS. */
   readonly isolated: boolean;
   readonly high: readonly SeenHigh[];
+  /** Of the GPU. */
+  readonly smCount?: number | undefined;
 }
 
 /** What a high client asks for; both may be given. Of bursts: begin of submission to completion observed. */
@@ -37,6 +44,8 @@ export interface LookedHigh extends SeenHigh {
   readonly objective: Objective | undefined;
   /** Bursts that ended since the last look, by bucket of duration; undefined when none did. */
   readonly ended: Uint32Array | undefined;
+  /** Kernels and graphs that it launched since the last look. */
+  readonly launches?: number | undefined;
 }
 
 /** What a policy that learns is shown, once at each look. */
@@ -52,12 +61,25 @@ export interface Look extends Observed {
 export const objectiveStates = ["learning", "met", "missed", "impossible"] as const;
 export type ObjectiveState = (typeof objectiveStates)[number];
 
+/** What a policy that learns keeps: its own business, but for these, which people are told. */
+export interface Memory {
+  /** How far it has gone from full protection; 0 is that. */
+  readonly level: number;
+  /** Best-effort work stands still until then. */
+  readonly pausedUntilMs: number | undefined;
+  /** By the id of a high client. */
+  readonly clients: ReadonlyMap<string, { readonly state: ObjectiveState }>;
+}
+
 export interface Policy {
   readonly name: string;
   /** One line, for `--help`. */
   readonly summary: string;
+  /** Why it runs on the modelled GPU only. */
+  readonly onlyModelled?: string;
+  /** `memory`: what `remember` of the same policy returned last. */
   rules(seen: Observed, memory?: Memory): Rules;
-  /** Only where a policy learns. Not to be changed by whoever keeps it. */
+  /** Only where a policy learns. What it is given is not changed, and neither may its keeper. */
   remember?(look: Look, memory: Memory | undefined): Memory;
 }
 

@@ -1,34 +1,13 @@
-// As much best-effort work as the high clients' objectives allow. Above `strict` stands a ladder of more
-// generous rule tables. It is climbed a level at a time, each time the bursts at the level in force leave
-// room, and left at once for `strict` when they don't, or when the load rises. A level that broke an
-// objective is not tried again for a time that doubles (docs/decisions/0003).
+// As much best-effort work as the high clients' objectives allow, by one ladder for both modes.
 import { whenActive } from "#protocol";
-import { holdsSoFar, holdsWithMargin, isBroken } from "./evidence.ts";
-import {
-  type Ban,
-  broken,
-  type Circumstance,
-  type ClientMemory,
-  endingAlone,
-  isOutdated,
-  isShort,
-  isWarm,
-  lacksReference,
-  look,
-  type Memory,
-  newClient,
-  saysNothing,
-  startingAlone,
-  withoutEvidence,
-} from "./memory.ts";
-import type { Look, Policy, Rules } from "./policy.ts";
-import { strict } from "./strict.ts";
+import { climbing, type Ladder } from "./ladder.ts";
+import type { Policy } from "./policy.ts";
 
 /**
- * Each level gives more than the one below. On the last, best-effort work is not held at all, but goes on in
- * chunks: without borders, what is queued could not be stopped when the level must be left.
+ * On the last, best-effort work is not held at all, but goes on in chunks: without borders, what is queued
+ * could not be stopped when the level must be left.
  */
-const ladder: readonly Partial<Rules>[] = [
+export const turnsLadder: Ladder = [
   {},
   { chunkUs: 400, chunkLaunches: 32 },
   { chunkUs: 400, chunkLaunches: 32, resumeDelayUs: 0 },
@@ -36,150 +15,10 @@ const ladder: readonly Partial<Rules>[] = [
   { chunkUs: 2000, chunkLaunches: 128, resumeDelayUs: 0 },
   { chunkUs: 2000, chunkLaunches: 128, resumeDelayUs: 0, whenActive: whenActive.allow },
 ];
-const TOP = ladder.length - 1;
-
-const BAN_MS = { first: 60_000, most: 1_800_000 } as const;
-/** A ban that ended this many times its length ago is forgotten. */
-const FORGOTTEN_AFTER = 4;
-const PAUSE_MS = 10_000;
-/** Best-effort work that comes after so long without any may be another job. */
-const STRANGER_AFTER_MS = 60_000;
-/** From one pause for a client to the next. */
-const PAUSE_EVERY_MS = 600_000;
-/** The longest that the gate allows: what trickles through a pause is in the reference. */
-const PAUSE_TRICKLE_US = 1_000_000;
 
 export const slo: Policy = {
   name: "slo",
   summary:
     "best-effort work gets all that the objectives of high clients (run --slo, about bursts) leave",
-  rules(seen, memory) {
-    const base = strict.rules(seen);
-    if (memory?.pausedUntilMs !== undefined)
-      return {
-        ...base,
-        paused: 1,
-        trickleAfterUs: PAUSE_TRICKLE_US,
-        trickleEveryUs: PAUSE_TRICKLE_US,
-      };
-    const change = ladder[memory?.level ?? 0] ?? {};
-    return { ...base, ...change, chunkUs: Math.max(base.chunkUs, change.chunkUs ?? 0) };
-  },
-  remember(seen, was = nothing) {
-    const now = looked(seen, was);
-    const strangers = now.companyAtMs - was.companyAtMs > STRANGER_AFTER_MS;
-    return concluded(seen, strangers ? unproven(now) : now);
-  },
+  ...climbing(() => turnsLadder),
 };
-
-const nothing: Memory = {
-  nowMs: Number.NaN,
-  level: 0,
-  held: 0,
-  settling: true,
-  companyAtMs: Number.NEGATIVE_INFINITY,
-  pausedUntilMs: undefined,
-  bans: [],
-  clients: new Map(),
-};
-
-/** What was seen goes to each client's memory. */
-function looked({ nowMs, company, high }: Look, was: Memory): Memory {
-  const seconds = Number.isNaN(was.nowMs) ? 0 : (nowMs - was.nowMs) / 1000;
-  const alone = was.pausedUntilMs !== undefined || !company;
-  const how: Circumstance = was.settling ? "settling" : alone ? "alone" : "company";
-  const clients = high.map((client): [string, ClientMemory] => {
-    const known = was.clients.get(client.id) ?? newClient(client.objective);
-    return [client.id, look(known, client, how, seconds)];
-  });
-  const companyAtMs = company || was.pausedUntilMs !== undefined ? nowMs : was.companyAtMs;
-  return { ...was, nowMs, companyAtMs, settling: false, clients: new Map(clients) };
-}
-
-/** What follows for the level, in order of urgency. */
-function concluded({ company }: Look, now: Memory): Memory {
-  const clients = [...now.clients.values()];
-  // Somebody without an objective is protected as under `strict`, and so is everybody then.
-  if (clients.length === 0 || clients.some(({ objective }) => !objective))
-    return atLevel({ ...now, pausedUntilMs: undefined }, 0);
-  if (now.pausedUntilMs !== undefined) return pausing(now, now.pausedUntilMs, clients);
-  if (clients.some(({ evidence }) => isBroken(evidence))) return fallen(now);
-  if (clients.some(({ load }) => load.change === "rose")) return unproven(now);
-  if (clients.some(({ load }) => load.change === "fell"))
-    return restarted({ ...now, bans: now.bans.map((ban) => ban && shortened(ban, now.nowMs)) });
-  if (company && clients.some((client) => wantsPause(client, now))) {
-    const starting = mapped(now, (client) =>
-      wantsPause(client, now) ? startingAlone(client) : client,
-    );
-    return restarted({ ...starting, pausedUntilMs: now.nowMs + PAUSE_MS }, 0);
-  }
-  if (clients.some((client) => client.state === "impossible" || lacksReference(client)))
-    return atLevel(now, 0);
-  return climbed(now, clients);
-}
-
-function climbed(now: Memory, clients: readonly ClientMemory[]): Memory {
-  const heard = clients.filter((client) => !saysNothing(client));
-  const enough = now.level < now.held ? holdsSoFar : holdsWithMargin;
-  if (heard.length === 0 || !heard.every(({ evidence }) => enough(evidence))) return now;
-  const next = now.level + 1;
-  const held = Math.max(now.level, now.held);
-  const banned = now.nowMs < (now.bans[next]?.untilMs ?? 0);
-  return next > TOP || banned ? { ...now, held } : atLevel({ ...now, held }, next);
-}
-
-/** What was found out does not hold any more. */
-function unproven(now: Memory): Memory {
-  const learning = mapped(now, (client) => ({ ...client, state: "learning" }));
-  return restarted({ ...learning, held: 0 }, 0);
-}
-
-function fallen(now: Memory): Memory {
-  const judged = mapped(now, (client) => broken(client, now.level));
-  if (now.level === 0) return restarted(judged);
-  const bans = [...now.bans];
-  bans[now.level] = longer(now.bans[now.level], now.nowMs);
-  return restarted({ ...judged, bans, held: Math.min(now.held, now.level - 1) }, 0);
-}
-
-function longer(before: Ban | undefined, nowMs: number): Ban {
-  const again = before && nowMs - before.untilMs < FORGOTTEN_AFTER * before.lengthMs;
-  const lengthMs = again ? Math.min(BAN_MS.most, 2 * before.lengthMs) : BAN_MS.first;
-  return { untilMs: nowMs + lengthMs, lengthMs };
-}
-
-/** Under less load a level may hold that did not: it is soon tried again. */
-const shortened = (ban: Ban, nowMs: number): Ban => ({
-  ...ban,
-  untilMs: Math.min(ban.untilMs, nowMs + BAN_MS.first),
-});
-
-/** Only in company is a pause worth anything, and only while the client is at work. */
-function wantsPause(client: ClientMemory, { nowMs, level }: Memory): boolean {
-  const { objective, reference, state, load, pausedAtMs } = client;
-  if (load.lastBurst > 1 || !isWarm(client)) return false;
-  if (pausedAtMs !== undefined && nowMs - pausedAtMs < PAUSE_EVERY_MS) return false;
-  if (objective?.slowdown !== undefined) return isShort(client) || isOutdated(client);
-  // Is it not even met alone? Asked once.
-  return !reference && level === 0 && state === "missed";
-}
-
-function pausing(now: Memory, untilMs: number, clients: readonly ClientMemory[]): Memory {
-  const seen = clients.every((client) => client.reference || saysNothing(client));
-  if (!seen && now.nowMs < untilMs) return now;
-  const ended = mapped(now, (client) => endingAlone(client, now.nowMs));
-  return restarted({ ...ended, pausedUntilMs: undefined });
-}
-
-/** The level in force, with the evidence started anew when it is another one. */
-const atLevel = (now: Memory, level: number): Memory =>
-  level === now.level ? now : restarted(now, level);
-
-function restarted(now: Memory, level = now.level): Memory {
-  return { ...mapped(now, withoutEvidence), level, settling: true };
-}
-
-const mapped = (now: Memory, change: (client: ClientMemory) => ClientMemory): Memory => ({
-  ...now,
-  clients: new Map([...now.clients].map(([id, client]) => [id, change(client)])),
-});

@@ -46,4 +46,7 @@ const gated: Rules = {
   sampleEvery: 64,
   copyPieceBytes: 2 * 2 ** 20,
   wantKernels: 0,
+  budgetUs: 0,
+  launchEveryNs: 0,
+  besideEveryUs: 0,
 };

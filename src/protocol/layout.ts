@@ -9,7 +9,7 @@ import { bytes, i32, many, one, struct, text, u32, u32s, u64 } from "./struct.ts
 export const constants = {
   /** "COTENANT" in ASCII, little-endian. */
   MAGIC: 0x544e414e45544f43n,
-  VERSION: 1,
+  VERSION: 2,
   PAGE: 4096,
   /** A bit each in `activity.active`. */
   MAX_HIGH: 32,
@@ -18,13 +18,26 @@ export const constants = {
   /** 128 buckets an octave (each at most 1/128 = 0.78 % wide), 26 octaves from 1 us to 67 s. */
   BUCKETS_PER_OCTAVE: 128,
   OCTAVES: 26,
+  /** "COTK" in ASCII, little-endian. */
+  KERNEL_TABLE_MAGIC: 0x4b544f43,
 } as const;
 
 export const classes = { none: 0, high: 1, "best-effort": 2 } as const;
 export type ClientClass = "high" | "best-effort";
 
 /** `settings.whenActive` */
-export const whenActive = { wait: 0, allowOpposite: 1, allow: 2 } as const;
+export const whenActive = {
+  wait: 0,
+  /** Kernels of the opposite class that need few SMs and end soon. */
+  allowOpposite: 1,
+  allow: 2,
+  /** Kernels that need few SMs and end soon, of any class. */
+  allowShort: 3,
+  /** Kernels that fit the SMs that the latest high kernel leaves, and end no later than it. */
+  allowFitting: 4,
+  /** The rest of an iteration that was begun before; no other is begun until it is done. */
+  finishIteration: 5,
+} as const;
 
 /** `settings.submission` */
 export const submission = { deep: 0, launch: 1 } as const;
@@ -56,8 +69,8 @@ export const Settings = struct(
     isolated: u32("1: contexts take turns (no MPS), so only one best-effort client may be out"),
     paused: u32("1: best-effort work stands still (down to the trickle) whatever else holds"),
     whenActive: u32("what best-effort work may do while a request is active: see whenActive"),
-    smLimit: u32("allowOpposite: a kernel must need fewer SMs than this"),
-    maxKernelUs: u32("allowOpposite: a kernel must be expected to end within this"),
+    smLimit: u32("allowOpposite, allowShort: a kernel must need fewer SMs than this"),
+    maxKernelUs: u32("allowOpposite, allowShort: a kernel must be expected to end within this"),
     chunkUs: u32("launch-ahead while no request is active: released work is at most this"),
     chunkLaunches: u32("and at most this many launches"),
     activeAheadUs: u32("launch-ahead while a request is active and the kernel is allowed"),
@@ -72,7 +85,12 @@ export const Settings = struct(
     submission: u32("see submission"),
     sampleEvery: u32("time one launch in so many, once a kernel is known"),
     copyPieceBytes: u32("linear best-effort copies are cut into pieces of this size"),
-    wantKernels: u32("1: high clients publish the class and SM need of their latest kernel"),
+    wantKernels: u32("1: high clients publish class, SM need and duration of their latest kernel"),
+    budgetUs: u32(
+      "launch by launch, in place of launch-ahead: no more once over this, until all has ended; 0: off",
+    ),
+    launchEveryNs: u32("launch by launch: launches are on average at least so far apart; 0: off"),
+    besideEveryUs: u32("not isolated: one chunk each may pass while a request is active; 0: none"),
   },
   cacheLine,
 );
@@ -89,7 +107,7 @@ const Activity = struct(
     activations: u64("idle to active transitions of the GPU"),
     idleSince: u64("monotonic ns at which the last burst ended"),
     highKernel: u32("class and SM need of the latest high kernel: class << 16 | SMs; 0: unknown"),
-    reserved: u32(),
+    highKernelUs: u32("its expected duration; 0: unknown"),
   },
   cacheLine,
 );
@@ -125,6 +143,9 @@ export const HighSlot = struct(
     bursts: u64("bursts ended"),
     busySince: u64("monotonic ns; 0: idle"),
     busyNs: u64("time in bursts, ended ones only"),
+    copyUntil: u64(
+      "monotonic ns: a copy over PCIe is in flight until then; all ones: till the end",
+    ),
     aheadNs: u64("launch-ahead found at the bursts' starts, summed"),
     aheadMaxNs: u64("the largest of these since the agent last cleared it"),
     tailWrites: u64("sequence words added because the application polls memory itself"),
@@ -186,6 +207,13 @@ export const welcomeStatus = { ok: 0, full: 1, refused: 2, newRegion: 3 } as con
 
 const MESSAGE_MAGIC = 0x48544f43; // "COTH"
 
+/** What a client's profile says of it as a whole; nothing where there is none. */
+const workload = {
+  soloUs: u32("a request or iteration alone; 0: unknown"),
+  gpuSharePermille: u32("part of that in which a kernel runs; 0: unknown"),
+  training: u32("1: it trains"),
+};
+
 export const Hello = struct(
   "Hello",
   "The first and only message of a client to the agent, once per GPU. The connection stays open: its hang-up is the client's death notice.",
@@ -206,7 +234,7 @@ export const Hello = struct(
     name: text(48),
     gpuName: text(64),
     smCount: u32(),
-    reserved: u32(),
+    ...workload,
   },
   8,
 );
@@ -226,6 +254,35 @@ export const Welcome = struct(
   8,
 );
 
+/** `KernelEntry.class`, and the upper half of `activity.highKernel`: as in native/gate/gate.h. */
+export const kernelClasses = { unknown: 0, compute: 1, memory: 2 } as const;
+
+export const KernelTable = struct(
+  "KernelTable",
+  "A client's profile as a file (COTENANT_KERNELS): this, then `count` entries, by rising key.",
+  {
+    magic: u32("KERNEL_TABLE_MAGIC"),
+    version: u32("VERSION"),
+    count: u32(),
+    ...workload,
+    gpuName: text(64, "as the driver says it: on another GPU nothing of this holds"),
+  },
+  8,
+);
+
+export const KernelEntry = struct(
+  "KernelEntry",
+  "One kernel in one launch shape.",
+  {
+    key: u64("FNV-1a, 64 bits: the name's bytes, then grid and block, x y z, four bytes each"),
+    class: u32("see kernelClasses"),
+    sms: u32("SMs it fills, at most those of the GPU"),
+    durationNs: u32("median"),
+    reserved: u32(),
+  },
+  8,
+);
+
 export const messageMagic = MESSAGE_MAGIC;
 export const sharedStructs = [
   Header,
@@ -237,4 +294,5 @@ export const sharedStructs = [
   BestEffortSlot,
   Region,
 ] as const;
-export const messageStructs = [Hello, Welcome] as const;
+/** Messages, and what is in a file: one writer, so plain memory. */
+export const messageStructs = [Hello, Welcome, KernelTable, KernelEntry] as const;

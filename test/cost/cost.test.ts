@@ -8,7 +8,7 @@ const atMost: Record<Part, number> = {
   "gate decision": 260,
   "- reading the rules": 165,
   "- release": 19,
-  "- admit": 35,
+  "- admit": 52,
   "- closes": 26,
   "high launch in a burst": 355,
   "high burst, first launch and wait": 1140,

@@ -7,10 +7,12 @@ import { bucketCount, bucketOf, bucketStart, quantile, Settings, view } from "#p
 const library = koffi.load("build/native/libcotenant-gate.so");
 const releaseOf = library.func("uint32_t cotenant_release(void*, uint64_t*)");
 const admitOf = library.func("uint32_t cotenant_admit(void*, uint64_t*, uint32_t*)");
+const spentAfterOf = library.func("uint64_t cotenant_spent_after(void*, uint64_t*, uint32_t*)");
+const dueAfterOf = library.func("uint64_t cotenant_due_after(void*, uint64_t, uint64_t)");
 const closesOf = library.func("uint32_t cotenant_closes(void*, uint32_t*, uint32_t*)");
 const nativeBucketOf = library.func("uint32_t cotenant_bucket_of(uint64_t)");
 
-const answers = ["run", "trickle", "high", "paused", "turn", "ahead"] as const;
+const answers = ["run", "trickle", "high", "paused", "turn", "ahead", "paced"] as const;
 
 interface Seen {
   registered: boolean;
@@ -22,6 +24,11 @@ interface Seen {
   trickledUs: number;
   aheadUs: number;
   kernelsOut: number;
+  highLeavesSms: number;
+  highLeftUs: number;
+  spentUs: number;
+  earlyNs: number;
+  midIteration: boolean;
 }
 interface Item {
   us: number;
@@ -53,6 +60,11 @@ const quiet: Seen = {
   trickledUs: 0,
   aheadUs: 0,
   kernelsOut: 0,
+  highLeavesSms: 0,
+  highLeftUs: 0,
+  spentUs: 0,
+  earlyNs: 0,
+  midIteration: false,
 };
 const small: Item = { us: 20, known: true, kernelClass: 0, sms: 0 };
 
@@ -87,6 +99,11 @@ const anySeen: fc.Arbitrary<Seen> = fc.record({
   trickledUs: fc.nat(),
   aheadUs: fc.nat(),
   kernelsOut: fc.nat({ max: 1000 }),
+  highLeavesSms: fc.nat({ max: 132 }),
+  highLeftUs: fc.nat(),
+  spentUs: fc.nat(),
+  earlyNs: fc.nat(),
+  midIteration: fc.boolean(),
 });
 const anyItem: fc.Arbitrary<Item> = fc.record({
   us: fc.nat(),
@@ -144,6 +161,16 @@ describe("what is released", () => {
       fc.property(anySettings, anySeen, (rules, seen) => {
         const long = { ...seen, heldUs: 1_000_000, trickledUs: 1_000_000 };
         expect(["run", "trickle"]).toContain(release(rules, long));
+      }),
+    );
+  });
+
+  test("and so does every launch, unless it is not due or others must end first", () => {
+    fc.assert(
+      fc.property(anySettings, anySeen, anyItem, (rules, seen, item) => {
+        const long = { ...seen, heldUs: 1_000_000, trickledUs: 1_000_000, earlyNs: 0 };
+        const nothingOut = { ...long, aheadUs: 0, kernelsOut: 0 };
+        expect(["run", "trickle"]).toContain(admit(rules, nothingOut, item));
       }),
     );
   });
@@ -220,6 +247,169 @@ describe("what is admitted, launch by launch", () => {
     },
   ])("beside a request: $name", ({ highClass, item, answer }) => {
     expect(admit(opposite, { active: true, highClass }, item)).toBe(answer);
+  });
+});
+
+describe("beside a request what fits the SMs that its kernel leaves and ends before it", () => {
+  const fitting: Rules = { ...strict, isolated: 0, whenActive: 4, activeAheadUs: 20_000 };
+  test.each<{ name: string; seen?: Partial<Seen>; item?: Partial<Item>; answer: string }>([
+    { name: "just so", answer: "run" },
+    { name: "an SM too many", item: { sms: 33 }, answer: "high" },
+    { name: "a microsecond too long", item: { us: 51 }, answer: "high" },
+    {
+      name: "class does not count",
+      seen: { highClass: 1 },
+      item: { kernelClass: 1 },
+      answer: "run",
+    },
+    { name: "of unknown size", item: { sms: 0 }, answer: "high" },
+    { name: "of unknown duration", item: { known: false }, answer: "high" },
+    {
+      name: "beside a kernel that nothing is known of",
+      seen: { highLeavesSms: 0, highLeftUs: 0 },
+      answer: "high",
+    },
+  ])("$name", ({ seen, item, answer }) => {
+    const beside = { active: true, highLeavesSms: 32, highLeftUs: 50, ...seen };
+    expect(admit(fitting, beside, { us: 50, sms: 32, ...item })).toBe(answer);
+  });
+});
+
+test("beside a request short kernels of any class, where the rules say so", () => {
+  const short: Rules = {
+    ...strict,
+    isolated: 0,
+    whenActive: 3,
+    smLimit: 32,
+    maxKernelUs: 30,
+    activeAheadUs: 60,
+  };
+  const beside = { active: true, highClass: 1 };
+  expect(admit(short, beside, { us: 30, sms: 31, kernelClass: 1 })).toBe("run");
+  expect(admit(short, beside, { us: 31, sms: 31, kernelClass: 2 })).toBe("high");
+  expect(admit(short, beside, { us: 30, sms: 32, kernelClass: 2 })).toBe("high");
+});
+
+describe("by iterations", () => {
+  const iterations: Rules = { ...strict, isolated: 0, whenActive: 5 };
+  test.each<{ name: string; seen: Partial<Seen>; answer: string }>([
+    {
+      name: "one that was begun is finished beside a request",
+      seen: { active: true, midIteration: true, aheadUs: 1e6 },
+      answer: "run",
+    },
+    { name: "and in another's turn", seen: { midIteration: true, myTurn: false }, answer: "run" },
+    { name: "none is begun beside a request", seen: { active: true }, answer: "high" },
+    { name: "one is begun on an idle GPU", seen: {}, answer: "run" },
+    { name: "and not before the last has ended", seen: { aheadUs: 1 }, answer: "ahead" },
+  ])("$name", ({ seen, answer }) => {
+    expect(admit(iterations, seen)).toBe(answer);
+  });
+
+  test("a pause by the agent stops it in the middle", () => {
+    expect(admit({ ...iterations, paused: 1 }, { midIteration: true })).toBe("paused");
+  });
+});
+
+describe("a budget, Orion's", () => {
+  const budget: Rules = { ...strict, isolated: 0, budgetUs: 100 };
+  test("is looked at before the kernel is added, active request or not", () => {
+    expect(admit(budget, { spentUs: 100, kernelsOut: 3, aheadUs: 100 }, { us: 5000 })).toBe("run");
+    expect(admit(budget, { spentUs: 101, kernelsOut: 3, aheadUs: 101 }, { us: 1 })).toBe("ahead");
+  });
+
+  test("is full until the last kernel has ended, then empty", () => {
+    const spent = (seen: Partial<Seen>, us: number) =>
+      Number(
+        spentAfterOf(
+          settings(budget),
+          seenWords({ ...quiet, ...seen }),
+          itemWords({ ...small, us }),
+        ),
+      );
+    expect(admit(budget, { spentUs: 101, kernelsOut: 0 })).toBe("run");
+    expect(spent({ spentUs: 101, kernelsOut: 0 }, 30)).toBe(30);
+    expect(spent({ spentUs: 100, kernelsOut: 0 }, 30)).toBe(130);
+    expect(spent({ spentUs: 60, kernelsOut: 2 }, 30)).toBe(90);
+  });
+
+  test("lets out no more than itself and one kernel, whatever the durations", () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 500 }), { maxLength: 100 }), (durations) => {
+        let spentUs = 0;
+        let kernelsOut = 0;
+        for (const us of durations) {
+          const seen = { spentUs, kernelsOut, aheadUs: spentUs };
+          if (admit(budget, seen, { us }) !== "run") {
+            kernelsOut = 0;
+            continue;
+          }
+          spentUs = Number(
+            spentAfterOf(
+              settings(budget),
+              seenWords({ ...quiet, ...seen }),
+              itemWords({ ...small, us }),
+            ),
+          );
+          kernelsOut++;
+          expect(spentUs).toBeLessThanOrEqual(100 + us);
+        }
+      }),
+    );
+  });
+});
+
+describe("a rate of launches", () => {
+  const paced: Rules = { ...strict, isolated: 0, launchEveryNs: 50_000, chunkUs: 20_000 };
+  const due = (dueNs: number, nowNs: number) => Number(dueAfterOf(settings(paced), dueNs, nowNs));
+
+  test("a launch that is not due yet waits", () => {
+    expect(admit(paced, { earlyNs: 1 })).toBe("paced");
+    expect(admit(paced, { earlyNs: 0 })).toBe("run");
+    expect(admit({ ...paced, launchEveryNs: 0 }, { earlyNs: 1 })).toBe("run");
+  });
+
+  test("over a second there are as many as the rate allows, and those of a millisecond", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 1, max: 3_000_000 }), { minLength: 500, maxLength: 900 }),
+        (pauses) => {
+          let now = 5e9;
+          let dueNs = 0;
+          let launched = 0;
+          const from = now;
+          for (const pause of pauses) {
+            now += pause;
+            while (dueNs <= now) {
+              dueNs = due(dueNs, now);
+              launched++;
+            }
+          }
+          expect(launched).toBeLessThanOrEqual((now - from + 1e6) / 50_000 + 2);
+        },
+      ),
+      { numRuns: 10 },
+    );
+  });
+});
+
+describe("a chunk beside the request", () => {
+  const beside: Rules = { ...strict, isolated: 0, besideEveryUs: 300 };
+  test.each<{ name: string; rules?: Rules; seen?: Partial<Seen>; answer: string }>([
+    { name: "is due after so long", answer: "trickle" },
+    { name: "not in the first of it", seen: { heldUs: 299 }, answer: "high" },
+    { name: "nor so soon after the last", seen: { trickledUs: 299 }, answer: "high" },
+    { name: "nor where contexts exclude each other", rules: { isolated: 1 }, answer: "high" },
+    {
+      name: "nor in the rest after a request",
+      rules: { resumeDelayUs: 150 },
+      seen: { active: false, idleUs: 100 },
+      answer: "high",
+    },
+    { name: "nor in the agent's pause", rules: { paused: 1 }, answer: "paused" },
+  ])("$name", ({ rules, seen, answer }) => {
+    const held = { active: true, heldUs: 300, trickledUs: 300, ...seen };
+    expect(release({ ...beside, ...rules }, held)).toBe(answer);
   });
 });
 

@@ -1,0 +1,155 @@
+// Who takes part in a window: the clients of an arrangement, put on a machine.
+import type { Objective } from "#policy";
+import type { WorkloadProfile } from "#profile";
+import { Alternating, Barrier } from "./alternating.ts";
+import type { Arrangement } from "./arrangements.ts";
+import { BestEffort } from "./besteffort.ts";
+import { Board } from "./board.ts";
+import { noPasses, notTwoTrainings } from "./faults.ts";
+import { type Gate, openDoor, openGate } from "./gate.ts";
+import { HighClient, type Request } from "./high.ts";
+import type { Machine } from "./machine.ts";
+import { type Plan, planOf, type Submission } from "./plan.ts";
+import { Policing } from "./policing.ts";
+import { partitionSms } from "./presets.ts";
+
+export interface Job {
+  readonly profile: WorkloadProfile;
+  readonly submission: Submission;
+}
+
+export interface HighJob extends Job {
+  /** Since the window's start, rising; left out: a closed loop. */
+  readonly arrivalsNs?: readonly number[];
+  /** As after run --slo. */
+  readonly objective?: Objective;
+}
+
+export interface BestEffortJob extends Job {
+  /** Of inference, as of the high job. */
+  readonly arrivalsNs?: readonly number[];
+}
+
+export interface Cast {
+  readonly arrangement: Arrangement;
+  readonly high: HighJob | undefined;
+  readonly bestEffort: readonly BestEffortJob[];
+  /** Arrivals count from here. */
+  readonly startNs: number;
+  readonly gate: Gate | undefined;
+}
+
+export interface Players {
+  /** Best-effort work begins, and requests arrive. */
+  start(): void;
+  /** A high job without arrivals begins. */
+  startLoop(): void;
+  /** A closed loop begins nothing more. */
+  stop(): void;
+  /** Everything that has arrived is served. */
+  readonly idle: boolean;
+  readonly requests: readonly Request[];
+  /** When iterations were done, by best-effort job. */
+  readonly doneNs: readonly (readonly number[])[];
+  readonly level: number | undefined;
+}
+
+export const playersOn = (machine: Machine, cast: Cast): Players =>
+  cast.arrangement.alternating ? alternating(machine, cast) : sharing(machine, cast);
+
+/** One high client, any number of best-effort ones, and the gate between them where there is one. */
+function sharing(
+  machine: Machine,
+  { arrangement, high, bestEffort, startNs, gate }: Cast,
+): Players {
+  const { gpu } = machine;
+  const door = arrangement.gated ? (gate ?? openGate()) : openDoor;
+  const board = new Board(door);
+  const partition = (asked: number | undefined) => partitionSms(gpu, asked ?? gpu.description.sms);
+  const service = high && served(machine, board, high, arrangement, startNs);
+  const percent = Math.round((gpu.description.sms * arrangement.bestEffortPercent) / 100);
+  const smLimit = Math.min(percent, partition(arrangement.bestEffortSms));
+  const trainings = bestEffort.map(({ profile, submission, arrivalsNs }, slot) => {
+    const options = {
+      slot,
+      priority: 0,
+      smLimit,
+      waits: profile.kind === "inference",
+      arrivalsNs: arrivalsNs?.map((ns) => startNs + ns),
+    };
+    const job = planOf(profile, gpu, submission);
+    return new BestEffort(machine, board, machine.contexts.add(), job, options);
+  });
+  const company = trainings.map(({ stream }) => stream);
+  const policing =
+    arrangement.gated &&
+    new Policing(machine, door, { ...arrangement.gated, high: service, company });
+  const client = service?.client;
+  return {
+    start() {
+      policing?.start();
+      for (const training of trainings) training.start();
+      if (high?.arrivalsNs) client?.start();
+    },
+    startLoop() {
+      if (!high?.arrivalsNs) client?.start();
+    },
+    stop: () => client?.stop(),
+    get idle() {
+      return client?.idle ?? true;
+    },
+    requests: client?.requests ?? [],
+    doneNs: trainings.map(({ doneNs }) => doneNs),
+    get level() {
+      return policing?.level;
+    },
+  };
+}
+
+function served(
+  machine: Machine,
+  board: Board,
+  high: HighJob,
+  { priorities, announceNs, highSms }: Arrangement,
+  startNs: number,
+) {
+  const { gpu } = machine;
+  const plan = planOf(high.profile, gpu, high.submission);
+  const client = new HighClient(machine, board, machine.contexts.add(), plan, {
+    bit: 1,
+    priority: priorities ? 1 : 0,
+    arrivalsNs: high.arrivalsNs?.map((ns) => startNs + ns),
+    announceNs,
+    smLimit: partitionSms(gpu, highSms ?? gpu.description.sms),
+  });
+  return { client, plan, training: high.profile.kind === "training", objective: high.objective };
+}
+
+/** Two trainings that wait for each other. One by itself waits for nobody, and is as it is elsewhere. */
+function alternating(machine: Machine, cast: Cast): Players {
+  const { arrangement, high, bestEffort } = cast;
+  const [other, third] = bestEffort;
+  if (!high || !other) return sharing(machine, { ...cast, gate: undefined });
+  if (third || high.arrivalsNs) throw notTwoTrainings(arrangement.name);
+  const barrier = new Barrier();
+  const [first, second] = [high, other].map(({ profile, submission }, i) => {
+    const plan = planOf(profile, machine.gpu, submission);
+    const priority = arrangement.priorities && i === 0 ? 1 : 0;
+    const options = { priority, backwardAt: markedIn(plan), late: i === 1 };
+    return new Alternating(machine, barrier, plan, options);
+  });
+  return {
+    start() {},
+    startLoop: () => barrier.open(),
+    stop() {},
+    idle: true,
+    requests: first?.requests ?? [],
+    doneNs: [second?.doneNs ?? []],
+    level: undefined,
+  };
+}
+
+function markedIn({ name, backwardAt }: Plan): number {
+  if (backwardAt === undefined) throw noPasses(name);
+  return backwardAt;
+}

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { whenActive } from "#protocol";
+import { policyNamed } from "./policies.ts";
+import type { Memory, Observed } from "./policy.ts";
+
+const seen = (isolated: boolean): Observed => ({
+  isolated,
+  high: [{ name: "high", burstP50Us: 4000 }],
+});
+const at = (level: number): Memory => ({ level, pausedUntilMs: undefined, clients: new Map() });
+const { rules } = policyNamed("cotenant");
+const levels = [0, 1, 2, 3, 4, 5, 6, 7];
+
+test.each([true, false])("level 0, and nothing known, are strict: isolated %s", (isolated) => {
+  const strict = policyNamed("strict").rules(seen(isolated));
+  expect(rules(seen(isolated))).toEqual(strict);
+  expect(rules(seen(isolated), at(0))).toEqual(strict);
+});
+
+test("where contexts take turns the levels are those of slo, and nothing runs beside a request before the last", () => {
+  for (const level of levels.slice(0, 6))
+    expect(rules(seen(true), at(level))).toEqual(policyNamed("slo").rules(seen(true), at(level)));
+});
+
+test("under MPS chunks of 3 % of a burst go beside requests, on the levels before the last", () => {
+  const besides = levels.map((level) => rules(seen(false), at(level)));
+  expect(besides.map(({ besideEveryUs }) => besideEveryUs)).toEqual([0, 0, 0, 0, 0, 480, 240, 0]);
+  expect(besides[5]?.chunkUs).toBe(120);
+  expect(besides[6]?.chunkUs).toBe(120);
+  expect(besides.map((one) => one.whenActive === whenActive.allow)).toEqual(
+    levels.map((level) => level === 7),
+  );
+});
+
+test("on every level the gate is kept, and work queued behind its words", () => {
+  for (const isolated of [true, false])
+    for (const level of levels)
+      expect(rules(seen(isolated), at(level))).toMatchObject({ protect: 1, submission: 0 });
+});

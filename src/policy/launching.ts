@@ -1,0 +1,32 @@
+// The rule table of policies that decide launch by launch, as the systems do that they come from: no borders
+// and no hold words, each launch asks the gate when it is about to be made.
+import { submission } from "#protocol";
+import type { Observed, Rules } from "./policy.ts";
+import { strict } from "./strict.ts";
+
+/** As far as the gate lets a table go. */
+const MOST_AHEAD_US = 20_000;
+/** A mark behind so many launches: what has ended is known no sooner. */
+const MARK_EVERY = 4;
+
+/** Whatever `more` does not limit is unlimited between requests, and waits while one is active. */
+export const launchByLaunch = (seen: Observed, more: Partial<Rules>): Rules => ({
+  ...strict.rules(seen),
+  submission: submission.launch,
+  resumeDelayUs: 0,
+  chunkUs: MOST_AHEAD_US,
+  chunkLaunches: MARK_EVERY,
+  activeAheadUs: MOST_AHEAD_US,
+  ...more,
+});
+
+/** A size or a duration that nothing exceeds. */
+export const UNLIMITED = 2 ** 32 - 1;
+
+/** The shortest request, alone where that is known; undefined before the first. */
+export function requestUs({ high }: Observed): number | undefined {
+  const known = high.flatMap(({ soloUs, burstP50Us = soloUs }) =>
+    burstP50Us === undefined ? [] : [soloUs ?? burstP50Us],
+  );
+  return known.length === 0 ? undefined : Math.min(...known);
+}

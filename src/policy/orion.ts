@@ -1,0 +1,35 @@
+// Orion (EuroSys'24), Listing 1: beside a high kernel goes one of the opposite class, or of none, that needs
+// fewer SMs than SM_THRESHOLD; and with a request active or not, nothing is launched once the best-effort
+// kernels since the last pause come to more than DUR_THRESHOLD, until the last of them has ended. Several
+// best-effort clients have a budget each. Contexts that take turns can't run beside each other: there it waits.
+import { whenActive } from "#protocol";
+import { launchByLaunch, requestUs, UNLIMITED } from "./launching.ts";
+import type { Policy } from "./policy.ts";
+import { search, type ThresholdMemory } from "./threshold.ts";
+
+/** Of the high job's request or iteration, alone (section 6.4). */
+const DUR_THRESHOLD = 0.025;
+/** Before the first request is seen. */
+const UNKNOWN_BUDGET_US = 50;
+
+export const orion: Policy = {
+  name: "orion",
+  summary:
+    "Orion: beside a high kernel what is of the opposite class and needs few SMs; 2.5 % of a request out",
+  rules(seen, memory?: ThresholdMemory) {
+    const budgetUs = Math.max(
+      1,
+      Math.round(DUR_THRESHOLD * (requestUs(seen) ?? UNKNOWN_BUDGET_US / DUR_THRESHOLD)),
+    );
+    return launchByLaunch(seen, {
+      whenActive: seen.isolated ? whenActive.wait : whenActive.allowOpposite,
+      // Of a GPU that nobody described, no kernel is known to be small.
+      smLimit: memory?.smLimit ?? seen.smCount ?? 0,
+      maxKernelUs: UNLIMITED,
+      budgetUs: Math.min(budgetUs, UNLIMITED),
+      chunkUs: Math.min(budgetUs, UNLIMITED),
+      wantKernels: 1,
+    });
+  },
+  remember: search,
+};

@@ -1,0 +1,21 @@
+// REEF-N's kernel selection as Orion, section 6.1, compares with it: beside an active high kernel goes what
+// fits the SMs that it leaves and ends no later than it, whatever its class; and at most 12 best-effort
+// kernels are out. Contexts that take turns leave each other no SMs: there it waits.
+import { whenActive } from "#protocol";
+import { launchByLaunch } from "./launching.ts";
+import type { Policy } from "./policy.ts";
+
+/** "A software queue size of 12 kernels, based on discussions with the REEF authors." */
+const QUEUE = 12;
+
+export const reef: Policy = {
+  name: "reef",
+  summary:
+    "REEF-N: beside a high kernel what fits the SMs it leaves and ends before it; 12 kernels out",
+  rules: (seen) =>
+    launchByLaunch(seen, {
+      whenActive: seen.isolated ? whenActive.wait : whenActive.allowFitting,
+      kernelsOut: QUEUE,
+      wantKernels: 1,
+    }),
+};

@@ -1,0 +1,91 @@
+// Orion, section 5.1.1: for a high job that trains, SM_THRESHOLD is found by binary search on that job's
+// throughput, between zero and more SMs than any kernel needs (here the GPU's, since the gate counts no
+// kernel as larger). The throughput with threshold 0 is what the others are held against: whoever trains is
+// always active, so nothing runs beside it then.
+import type { Look, LookedHigh, Memory } from "./policy.ts";
+
+export interface ThresholdMemory extends Memory {
+  /** In force; undefined: Orion's default. */
+  readonly smLimit: number | undefined;
+  readonly search: Search | undefined;
+}
+
+interface Search {
+  readonly ids: string;
+  /** Iterations a second with threshold 0; undefined until it was seen. */
+  readonly reference: number | undefined;
+  /** The highest threshold that was good enough, the lowest that was not. */
+  readonly good: number;
+  readonly bad: number;
+  /** What ends now began under other rules. */
+  readonly settling: number;
+  readonly fromMs: number;
+  readonly iterations: number;
+}
+
+/** The paper's high jobs keep within 16 % of what they do alone; it does not say what the search asks for. */
+const LOSS = 0.1;
+/** A trial is over after so many iterations, but takes so long at least and no longer than that. */
+const ITERATIONS = 20;
+const TRIAL_MS = { least: 2_000, most: 10_000 } as const;
+const SETTLING_LOOKS = 2;
+
+const nothing: ThresholdMemory = {
+  level: 0,
+  pausedUntilMs: undefined,
+  clients: new Map(),
+  smLimit: undefined,
+  search: undefined,
+};
+
+export function search(look: Look, was: ThresholdMemory = nothing): ThresholdMemory {
+  const { high, smCount, isolated } = look;
+  if (isolated || smCount === undefined || high.length === 0 || !high.every(isTraining))
+    return nothing;
+  const ids = high.map(({ id }) => id).join();
+  const known = was.search?.ids === ids ? was.search : begun(ids, smCount, look.nowMs);
+  const now = stepped(known, look);
+  return { ...nothing, smLimit: trial(now), search: now };
+}
+
+const isTraining = ({ training }: LookedHigh): boolean => training === true;
+
+const begun = (ids: string, smCount: number, nowMs: number): Search => ({
+  ids,
+  reference: undefined,
+  good: 0,
+  bad: smCount + 2,
+  settling: SETTLING_LOOKS,
+  fromMs: nowMs,
+  iterations: 0,
+});
+
+/** The threshold in force: zero first, then halfway, in the end the highest that is good enough. */
+const trial = ({ reference, good, bad }: Search): number =>
+  reference === undefined ? 0 : Math.floor((good + bad) / 2);
+
+function stepped(was: Search, { nowMs, high, company }: Look): Search {
+  if (was.reference !== undefined && was.bad - was.good <= 1) return was;
+  // Without company every threshold is good.
+  if (!company && was.reference !== undefined) return { ...was, fromMs: nowMs, iterations: 0 };
+  if (was.settling > 0) return { ...was, settling: was.settling - 1, fromMs: nowMs, iterations: 0 };
+  const iterations = was.iterations + high.reduce((sum, { ended }) => sum + total(ended), 0);
+  const ms = nowMs - was.fromMs;
+  const enough = iterations >= ITERATIONS && ms >= TRIAL_MS.least;
+  if (!enough && ms < TRIAL_MS.most) return { ...was, iterations };
+  return {
+    ...judged(was, (1000 * iterations) / ms),
+    settling: SETTLING_LOOKS,
+    fromMs: nowMs,
+    iterations: 0,
+  };
+}
+
+function judged(was: Search, perS: number): Search {
+  if (was.reference === undefined) return { ...was, reference: perS };
+  const limit = trial(was);
+  return perS >= (1 - LOSS) * was.reference ? { ...was, good: limit } : { ...was, bad: limit };
+}
+
+const total = (counts: Uint32Array | undefined): number =>
+  counts?.reduce((sum, n) => sum + n, 0) ?? 0;
