@@ -14,6 +14,10 @@ export interface Client {
   readonly memoryQuota: number;
   readonly sloP99Us: number;
   readonly sloSlowdownPermille: number;
+  /** From its profile, as in a Hello; 0 where there is none. */
+  readonly soloUs: number;
+  readonly gpuSharePermille: number;
+  readonly training: boolean;
   /** False while a client that outlived the last agent has not come back: it is watched by its pid. */
   connected: boolean;
 }
@@ -110,6 +114,9 @@ export class ServedGpu {
           memoryQuota: 0,
           sloP99Us: 0,
           sloSlowdownPermille: 0,
+          soloUs: 0,
+          gpuSharePermille: 0,
+          training: false,
           connected: false,
         };
         this.#clients.set(`${kind} ${slot}`, client);

@@ -4,6 +4,7 @@ export { logLine } from "./log.ts";
 export { mpsEnvironment, startMps, startSoftMps } from "./mps.ts";
 export { driverVersion, openNvml } from "./nvml.ts";
 export type { Sensor } from "./sensor.ts";
+export { openSoftGpus, SOFT_GPU_NAME } from "./softgpu.ts";
 export {
   type AgentFile,
   checkDirectory,

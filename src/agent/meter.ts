@@ -28,6 +28,7 @@ export interface HighMeasure {
 interface HighSnapshot {
   readonly at: number;
   readonly bursts: number;
+  readonly launches: number;
   readonly activeNs: number;
   readonly aheadNs: number;
   readonly aheadMaxNs: number;
@@ -45,10 +46,11 @@ export class HighMeter {
   sample(now: number): void {
     const slot = this.#slot;
     const last = this.#ring.at(-1);
-    const { bursts, busySince } = slot;
+    const { bursts, launches, busySince } = slot;
     push(this.#ring, {
       at: now,
       bursts,
+      launches,
       activeNs: slot.busyNs + (busySince === 0 ? 0 : Math.max(0, now - busySince)),
       aheadNs: slot.aheadNs,
       aheadMaxNs: slot.aheadMaxNs,
@@ -84,6 +86,12 @@ export class HighMeter {
   ended(): Uint32Array | undefined {
     const [from, to] = this.#ring.slice(-2);
     return from && to && from.counts !== to.counts ? difference(to.counts, from.counts) : undefined;
+  }
+
+  /** Kernels and graphs between the last two samples; undefined when there are not two. */
+  launched(): number | undefined {
+    const [from, to] = this.#ring.slice(-2);
+    return from && to && to.launches - from.launches;
   }
 
   /** Since the client attached. */

@@ -47,6 +47,7 @@ test("every GPU is read; what it does not support is unknown", () => {
     memoryTotal: 150_754_820_096,
     memoryUsed: 754_820_096,
     utilisation: 0.37,
+    memoryUtilisation: 0.05,
     smClockMHz: 1980,
     powerW: 117.4,
     processes: [

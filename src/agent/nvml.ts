@@ -79,6 +79,7 @@ function readDevice(nvml: Nvml, device: Device): GpuReading {
     memoryTotal: Number(memory[0]) as Bytes,
     memoryUsed: Number(memory[2]) as Bytes,
     utilisation: utilisationKnown ? (utilisation[0] ?? 0) / 100 : undefined,
+    memoryUtilisation: utilisationKnown ? (utilisation[1] ?? 0) / 100 : undefined,
     smClockMHz: readU32((out) => nvml.clock(device, CLOCK_SM, out)),
     powerW: milliwatts === undefined ? undefined : milliwatts / 1000,
     processes: readProcesses(nvml, device),

@@ -216,6 +216,9 @@ const applicantOf = (hello: View<typeof Hello>): Applicant => ({
   memoryQuota: hello.memoryQuota,
   sloP99Us: hello.sloP99Us,
   sloSlowdownPermille: hello.sloSlowdownPermille,
+  soloUs: hello.soloUs,
+  gpuSharePermille: hello.gpuSharePermille,
+  training: hello.training === 1,
 });
 
 const isSame = (client: Client, applicant: Applicant) =>

@@ -10,6 +10,8 @@ export interface GpuReading {
   readonly memoryUsed: Bytes;
   /** Part of the last second in which some kernel ran, 0 to 1. */
   readonly utilisation: number | undefined;
+  /** Part of it in which memory was read or written. */
+  readonly memoryUtilisation: number | undefined;
   readonly smClockMHz: number | undefined;
   readonly powerW: number | undefined;
   readonly processes: readonly { readonly pid: number; readonly memory: Bytes }[];

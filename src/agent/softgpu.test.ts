@@ -55,6 +55,7 @@ test("a software GPU is read with the memory and processes of the living", () =>
       memoryTotal: 2 ** 31,
       memoryUsed: 1000,
       utilisation: undefined,
+      memoryUtilisation: undefined,
       smClockMHz: undefined,
       powerW: undefined,
       processes: [{ pid: process.pid, memory: 1000 }],

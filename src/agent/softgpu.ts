@@ -6,6 +6,9 @@ import { isAlive } from "./processes.ts";
 import { formatUuid } from "./region.ts";
 import type { GpuReading, Sensor } from "./sensor.ts";
 
+/** As the driver of the software GPU says it. */
+export const SOFT_GPU_NAME = "Cotenant Software GPU";
+
 const MAGIC = 0x47534f43;
 const LAYOUT = 1;
 const MOST_DEVICES = 8;
@@ -72,10 +75,11 @@ function readDevice(file: DataView, index: number) {
   const uuid = new Uint8Array(file.buffer, file.byteOffset + base + devicePart.uuid, 16);
   const reading: GpuReading = {
     uuid: formatUuid(uuid),
-    name: "Cotenant Software GPU",
+    name: SOFT_GPU_NAME,
     memoryTotal: u64(file, base + devicePart.memoryTotal) as Bytes,
     memoryUsed: processes.reduce((sum, { memory }) => sum + memory, 0) as Bytes,
     utilisation: undefined,
+    memoryUtilisation: undefined,
     smClockMHz: undefined,
     powerW: undefined,
     processes,

@@ -40,6 +40,7 @@ export const pathsIn = (directory: string) => ({
   mpsPipes: `${directory}/mps`,
   mpsLogs: `${directory}/mps-log`,
   softGpu: `${directory}/softgpu`,
+  kernels: `${directory}/kernels`,
 });
 
 /** Makes the run directory, or makes sure that the one that is there is nobody else's. */

@@ -33,6 +33,8 @@ export interface GpuStatus {
   readonly served:
     | { readonly generation: number; readonly smCount: number; readonly rules: Rules }
     | undefined;
+  /** What suits these clients, for their next start; undefined while there is no pair of them. */
+  readonly recommended: { readonly mode: AgentFile["mode"]; readonly reason: string } | undefined;
   readonly high: readonly HighStatus[];
   readonly bestEffort: readonly BestEffortStatus[];
   /** Processes on the GPU that hold no slot: neither protected nor gated. */

@@ -8,6 +8,7 @@ import {
   type Overrides,
   type Policy,
   type Rules,
+  recommendMode,
   withOverrides,
 } from "#policy";
 import { Settings } from "#protocol";
@@ -60,22 +61,28 @@ export class Watch {
   }
 
   writeRules(gpu: ServedGpu): void {
-    const { isolated, policy, overrides } = this.#options;
-    const seen = { isolated, high: this.#seenHigh(gpu) };
-    const rules = withOverrides(policy.rules(seen, this.#memories.get(gpu)), overrides);
+    const { policy, overrides } = this.#options;
+    const rules = withOverrides(
+      policy.rules(this.#observed(gpu), this.#memories.get(gpu)),
+      overrides,
+    );
     for (const name of ruleNames) gpu.region.memory.settings[name] = rules[name];
   }
 
   #remember(gpu: ServedGpu, now: number): void {
-    const { isolated, policy } = this.#options;
+    const { policy } = this.#options;
     if (!policy.remember) return;
     const seen = {
-      isolated,
-      high: this.#seenHigh(gpu),
+      ...this.#observed(gpu),
       nowMs: now / 1e6,
       company: gpu.clients.some((client) => this.#bestEffortMeter(gpu, client)?.ran()),
     };
     this.#memories.set(gpu, policy.remember(seen, this.#memories.get(gpu)));
+  }
+
+  #observed(gpu: ServedGpu) {
+    const { isolated } = this.#options;
+    return { isolated, smCount: gpu.identity.smCount, high: this.#seenHigh(gpu) };
   }
 
   #seenHigh(gpu: ServedGpu): readonly LookedHigh[] {
@@ -83,9 +90,20 @@ export class Watch {
       const meter = this.#highMeter(gpu, client);
       if (!meter) return [];
       const { burstP50Us } = meter.measure();
-      const { name } = client;
-      const objective = objectiveOf(client);
-      return [{ id: idOf(client), name, burstP50Us, objective, ended: meter.ended() }];
+      const { name, training } = client;
+      return [
+        {
+          id: idOf(client),
+          name,
+          burstP50Us,
+          objective: objectiveOf(client),
+          ended: meter.ended(),
+          launches: meter.launched(),
+          soloUs: client.soloUs || undefined,
+          gpuShare: client.gpuSharePermille / 1000 || undefined,
+          training: client.soloUs ? training : undefined,
+        },
+      ];
     });
   }
 
@@ -120,14 +138,23 @@ export class Watch {
         memoryTotal: reading.memoryTotal,
         memoryUsed: reading.memoryUsed,
         utilisation: reading.utilisation,
+        memoryUtilisation: reading.memoryUtilisation,
         smClockMHz: reading.smClockMHz,
         powerW: reading.powerW,
       },
       served: gpu && servedStatus(gpu),
+      recommended: gpu && this.#recommended(gpu),
       high: clients.flatMap((client) => this.#highStatus(gpu, client)),
       bestEffort: clients.flatMap((client) => this.#bestEffortStatus(gpu, client)),
       strangers: strangersOn(reading, gpus),
     };
+  }
+
+  #recommended(gpu: ServedGpu): GpuStatus["recommended"] {
+    const both = ["high", "best-effort"].every((kind) =>
+      gpu.clients.some((client) => client.class === kind),
+    );
+    return both ? recommendMode(this.#observed(gpu)) : undefined;
   }
 
   #highStatus(gpu: ServedGpu | undefined, client: Client): HighStatus[] {

@@ -125,10 +125,10 @@ function readNamed(path: string, scenario: string, { data }: Given): string {
 const SAY_EVERY = 2_000;
 
 function progressOf(what: string, jobs: number): (now: number, ended: number) => void {
-  let said = Date.now();
+  let said = performance.now();
   return (now, ended) => {
-    if (Date.now() - said < SAY_EVERY) return;
-    said = Date.now();
+    if (performance.now() - said < SAY_EVERY) return;
+    said = performance.now();
     console.error(`cluster: ${what}: ${(now / 3600).toFixed(1)} h, ${ended} of ${jobs} jobs done`);
   };
 }

@@ -63,4 +63,5 @@ const reasons: Readonly<Record<string, string>> = {
   E2BIG: "its arguments and environment are too long",
 };
 
-const why = (code: string) => reasons[code] ?? code;
+/** In words, from the code of a failed exec or spawn. */
+export const why = (code: string): string => reasons[code] ?? code;

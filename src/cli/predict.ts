@@ -1,5 +1,5 @@
 // Who goes with whom: models of colocations, trained on measured ones, asked about others, judged.
-import { errors, usage } from "#core";
+import { dateNow, errors, usage } from "#core";
 import {
   accuracyOf,
   autoregressiveFeatures,
@@ -120,7 +120,7 @@ function trainOne(args: Given): number {
     trainingOf(args),
     {
       source: measured.source,
-      date: new Date().toISOString(),
+      date: dateNow(),
       command: ["cotenant", ...process.argv.slice(2)].join(" "),
     },
     nameIn(measured),

@@ -5,34 +5,48 @@ import {
   checkGpu,
   importNcu,
   importOrion,
-  importRecording,
   importTorch,
   type KernelProfile,
   ProfileStore,
+  profileFolder,
   readProfileFile,
   type WorkloadProfile,
 } from "#profile";
-import { type Args, choice, command, duration, json, number, text } from "./command.ts";
+import { type Args, choice, command, duration, flag, json, number, text } from "./command.ts";
 import { readGiven, written } from "./files.ts";
+import { measure } from "./measure.ts";
 import { micros, percent, table } from "./print.ts";
-import { record } from "./record.ts";
 
 const options = {
+  name: text(
+    "NAME",
+    undefined,
+    "of the profile; by default the program's, its script's or the file's",
+  ),
+  out: text("DIR", undefined, "the folder of profiles; by default COTENANT_PROFILES, or your own"),
+  kind: choice(
+    ["inference", "training"],
+    undefined,
+    "what is profiled; by default the names of a command's kernels tell, and Orion's files say it",
+  ),
+  seconds: number("S", undefined, "then the command is told to end (SIGTERM)", { min: 1 }),
+  "no-ncu": flag("no second run under Nsight Compute: the kernels' classes stay unknown"),
+  fresh: flag("measure anew what an earlier, unfinished run has kept"),
   from: choice(
     ["ncu", "torch", "orion"],
     undefined,
     "import: what wrote the files: Nsight Compute (--csv), PyTorch's profiler, Orion's model_kernels",
   ),
-  name: text("NAME", undefined, "of the profile; by default that of the file, or of the command"),
-  kind: choice(["inference", "training"], undefined, "what is profiled; Orion's files say it"),
-  seconds: number("S", undefined, "record: then the command is told to end (SIGTERM)", { min: 1 }),
-  gpu: text("NAME", undefined, "import: the GPU, such as H200, where the file does not say it"),
-  solo: duration("TIME", undefined, "import: of a request or iteration alone, without a profiler"),
+  gpu: text(
+    "NAME",
+    undefined,
+    "the GPU, such as H200, where the driver or the file does not say it",
+  ),
+  solo: duration("TIME", undefined, "of a request or iteration alone, if known better"),
   iterations: number("N", 1, "import: requests or iterations in a file of Nsight Compute", {
     min: 1,
     whole: true,
   }),
-  out: text("DIR", undefined, "record, import: the folder of profiles to write to"),
   top: number("N", 10, "show: kernels, those that take most time first", { min: 1, whole: true }),
   json,
 };
@@ -41,70 +55,78 @@ type Given = Args<typeof options>;
 
 export const profileCommand = command({
   name: "profile",
-  summary: "profiles of jobs, which the model runs on: record or import them, list them, show one",
+  summary: "measure what a command asks of the GPU; import, list and show such profiles",
   options,
   positional: {
-    name: "record COMMAND… | import FILE… | list DIR | show FILE",
-    doc: "record needs --kind and --out; import --from and --out, and --kind but for Orion's files",
+    name: "COMMAND… | import FILE… | list [DIR] | show NAME|FILE",
+    doc: "the command is run twice, unmodified; import needs --from, and --kind but for Orion's files",
     atLeast: 1,
   },
   async run(args) {
     const [verb = "", ...rest] = args.positional;
     switch (verb) {
-      case "record":
-        return await recordOne(rest, args);
       case "import":
         return importAll(rest, args);
       case "list":
-        return listFolder(only(rest, "list", "DIR"), args);
+        return listFolder(atMostOne(rest, "list") ?? folderOf(args), args);
       case "show":
-        return show(only(rest, "show", "FILE"), args);
+        return show(only(rest, "show", "NAME or FILE"), args);
       default:
-        throw usage(`"profile" can't do "${verb}".`, "Known: record, import, list, show.");
+        return await measureOne([verb, ...rest], args);
     }
   },
 });
 
-function only([first, ...others]: readonly string[], verb: string, wanted: string): string {
-  if (first === undefined) throw errors.missingArgument(`profile ${verb}`, `a ${wanted}`);
+const folderOf = ({ out }: Given): string => out ?? profileFolder(process.env);
+
+function atMostOne([first, ...others]: readonly string[], verb: string): string | undefined {
   if (others[0] !== undefined) throw errors.strayArgument(`profile ${verb}`, others[0]);
   return first;
 }
 
-/** Of an unmodified program: durations, shapes and the order of its launches; its kernels' classes stay unknown. */
-async function recordOne([program, ...rest]: readonly string[], args: Given): Promise<number> {
-  const { kind, out, solo, gpu } = args;
-  if (program === undefined) throw errors.missingArgument("profile record", "a COMMAND");
-  if (out === undefined) throw errors.missingArgument("profile record", "--out DIR");
-  if (kind === undefined)
-    throw errors.missingArgument("profile record", "--kind inference|training");
-  console.error("profile: recording until the command ends");
-  const content = await record([program, ...rest], args.seconds);
-  const profile = importRecording(content, {
-    name: args.name ?? basename(program),
-    kind,
-    file: `the recording of ${program}`,
-    source: [program, ...rest].join(" "),
-    ...(gpu === undefined ? {} : { gpu }),
-    ...(solo === undefined ? {} : { soloNs: nsOf(solo) }),
+function only(given: readonly string[], verb: string, wanted: string): string {
+  const first = atMostOne(given, verb);
+  if (first === undefined) throw errors.missingArgument(`profile ${verb}`, `a ${wanted}`);
+  return first;
+}
+
+async function measureOne(command: readonly [string, ...string[]], args: Given): Promise<number> {
+  const { profile, path, lacks } = await measure({
+    command,
+    name: args.name ?? nameOf(command),
+    out: folderOf(args),
+    kind: args.kind,
+    gpu: args.gpu,
+    soloNs: args.solo && nsOf(args.solo),
+    seconds: args.seconds,
+    sample: !args["no-ncu"],
+    fresh: args.fresh,
+    say: (text) => console.error(`profile: ${text}`),
   });
-  const path = written(out, () => new ProfileStore(out).write(profile));
+  for (const lack of lacks) console.error(`profile: ${lack}.`);
   console.log(
-    args.json
-      ? JSON.stringify(summaryOf(profile), null, 2)
-      : `${path}: ${summaryText(profile)}\nIts kernels' classes are unknown: Nsight Compute would tell them.`,
+    args.json ? JSON.stringify(summaryOf(profile), null, 2) : `${path}: ${summaryText(profile)}`,
   );
   return 0;
 }
 
+const INTERPRETER = /^(python|node|bash|sh|torchrun)[\d.]*$/;
+
+/** The program's, or of a script the script's. */
+function nameOf([program, ...args]: readonly [string, ...string[]]): string {
+  const script = INTERPRETER.test(basename(program))
+    ? args.find((word) => /^[^-].*\.\w+$/.test(word))
+    : undefined;
+  return basename(script ?? program).replace(/\.\w+$/, "");
+}
+
 function importAll(files: readonly string[], args: Given): number {
   if (files.length === 0) throw errors.missingArgument("profile import", "a FILE");
-  if (args.out === undefined) throw errors.missingArgument("profile import", "--out DIR");
   if (files.length > 1 && args.name !== undefined)
     throw usage("--name is for one file.", "Of several, each profile has the name of its file.");
   // All are read before the first is written.
   const profiles = files.map((file) => importOne(file, args));
-  const { out } = args;
+  const out = folderOf(args);
   const store = new ProfileStore(out);
   for (const profile of profiles) {
     const path = written(out, () => store.write(profile));
@@ -251,8 +273,17 @@ function rowOf(path: string): string[] {
 /** Longer names are templates spelt out. */
 const NAME_WIDTH = 60;
 
-function show(file: string, args: Given): number {
-  const profile = readProfileFile(file);
+/** A name goes for the first profile that has it. */
+function pathOf(given: string, folder: string): string {
+  if (given.includes("/") || given.endsWith(".json")) return given;
+  const stored = new ProfileStore(folder).list();
+  const found = stored.find(({ name }) => name === given);
+  if (found) return found.path;
+  throw errors.noSuchProfile(given, folder, [...new Set(stored.map(({ name }) => name))]);
+}
+
+function show(asked: string, args: Given): number {
+  const profile = readProfileFile(pathOf(asked, folderOf(args)));
   if (args.json) {
     console.log(JSON.stringify(profile, null, 2));
     return 0;

@@ -2,10 +2,11 @@
 // ours stays in between.
 import { mkdirSync } from "node:fs";
 import { basename } from "node:path";
-import { mpsEnvironment, pathsIn } from "#agent";
+import { type AgentFile, mpsEnvironment, pathsIn } from "#agent";
 import { errors, parseDuration, usage } from "#core";
 import type { ClientClass } from "#protocol";
 import { agentHere, ownRunDirectory } from "./client.ts";
+import { profileEnvironment } from "./client-profile.ts";
 import { type Args, bytes, choice, command, list, text } from "./command.ts";
 import { become } from "./exec.ts";
 import { interposer, softGpuFolder } from "./package.ts";
@@ -21,6 +22,11 @@ const options = {
     "p99=TIME|slowdown=PERCENT",
     "what 99 % of a high client's bursts (first submission to done, not arrival to done) keep to, such as p99=10ms, or slowdown=5% over alone; policy slo acts on it",
   ),
+  profile: text(
+    "NAME|FILE",
+    undefined,
+    "its profile on this GPU (cotenant profile), for policies that look at single kernels",
+  ),
   memory: bytes("BYTES", undefined, "GPU memory a best-effort client may allocate, such as 20GiB"),
 };
 
@@ -32,7 +38,16 @@ export const runCommand = command({
   async run(args) {
     if (!args.class) throw errors.missingArgument("run", "--class high|best-effort");
     const [program = "", ...rest] = args.positional;
-    const added = clientEnvironment(args, args.class, basename(program));
+    const objective = objectiveOf(args.slo);
+    const directory = ownRunDirectory();
+    const agent = agentHere(directory);
+    const added = {
+      ...objective,
+      ...clientEnvironment(args, args.class, basename(program), { directory, agent }),
+      ...(args.profile === undefined
+        ? {}
+        : await profileEnvironment(args.profile, agent, directory)),
+    };
     return await become(program, rest, { ...process.env, ...added });
   },
 });
@@ -41,10 +56,8 @@ function clientEnvironment(
   args: Args<typeof options>,
   kind: ClientClass,
   program: string,
+  { directory, agent }: { readonly directory: string; readonly agent: AgentFile },
 ): Record<string, string> {
-  const objective = objectiveOf(args.slo);
-  const directory = ownRunDirectory();
-  const agent = agentHere(directory);
   return {
     ...(process.env.COTENANT_OFF === "1"
       ? {}
@@ -53,7 +66,6 @@ function clientEnvironment(
     COTENANT_SOCKET: agent.socket,
     COTENANT_NAME: args.name ?? program,
     ...(args.memory === undefined ? {} : { COTENANT_MEMORY: String(args.memory) }),
-    ...objective,
     ...(agent.gpu === "soft" ? softGpuEnvironment(directory) : {}),
     ...(agent.mode === "mps" ? mpsClientEnvironment(directory, kind) : {}),
   };

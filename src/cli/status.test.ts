@@ -21,6 +21,20 @@ test("a client that has not come back from a restart is marked", () => {
   expect(describe({ ...exampleStatus, gpus })).toContain("high (detached)");
 });
 
+test.each([
+  { mode: "isolated", says: "mode isolated suits these clients: turns are enough" },
+  {
+    mode: "mps",
+    says: 'mode mps would suit these clients better, at the next "cotenant up": turns are enough',
+  },
+] as const)("advice to use mode $mode", ({ mode, says }) => {
+  const [gpu] = exampleStatus.gpus;
+  const recommended = { mode, reason: "turns are enough" };
+  expect(describe({ ...exampleStatus, gpus: gpu ? [{ ...gpu, recommended }] : [] })).toContain(
+    `\n  ${says}\n`,
+  );
+});
+
 test("before the first client of a software GPU there is nothing to show", () => {
   expect(describe({ ...exampleStatus, gpus: [] })).toContain("No client has come yet.");
 });

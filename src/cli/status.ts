@@ -20,7 +20,7 @@ export function describe(status: Status): string {
   const up = upSeconds < 120 ? `${upSeconds.toFixed(0)} s` : `${(upSeconds / 60).toFixed(0)} min`;
   return [
     `Agent ${pid}, up ${up}: mode ${mode}, policy ${policy}, ${percent(cpuShare)} CPU, ${gibibytes(residentBytes)}`,
-    ...status.gpus.flatMap((gpu) => ["", ...describeClients(gpu)]),
+    ...status.gpus.flatMap((gpu) => ["", ...describeClients(gpu, mode)]),
     ...(status.gpus.length === 0 ? ["", "No client has come yet."] : []),
   ].join("\n");
 }
@@ -36,8 +36,8 @@ export function describeGpu({ name, uuid, reading }: GpuStatus): string {
   return [`${name || "GPU"} ${uuid}`, ...facts].join(", ");
 }
 
-function describeClients(gpu: GpuStatus): string[] {
-  const { high, bestEffort, strangers } = gpu;
+function describeClients(gpu: GpuStatus, mode: Status["agent"]["mode"]): string[] {
+  const { high, bestEffort, strangers, recommended } = gpu;
   const clients =
     high.length + bestEffort.length > 0
       ? table(
@@ -62,12 +62,25 @@ function describeClients(gpu: GpuStatus): string[] {
         )
       : ["no client"];
   const objectives = high.flatMap(describeObjective);
+  const advice = recommended ? [describeAdvice(recommended, mode)] : [];
   const rest = strangers.map(
     ({ pid, name, memory }) =>
       `stranger: pid ${pid} ${name || "unknown"} (${gibibytes(memory)}) holds no slot, so it is neither protected nor gated`,
   );
-  return [describeGpu(gpu), ...[...clients, ...objectives, ...rest].map((line) => `  ${line}`)];
+  return [
+    describeGpu(gpu),
+    ...[...clients, ...objectives, ...advice, ...rest].map((line) => `  ${line}`),
+  ];
 }
+
+/** The mode is fixed when processes start, so what would be better is for the next time. */
+const describeAdvice = (
+  { mode, reason }: NonNullable<GpuStatus["recommended"]>,
+  now: Status["agent"]["mode"],
+): string =>
+  mode === now
+    ? `mode ${mode} suits these clients: ${reason}`
+    : `mode ${mode} would suit these clients better, at the next "cotenant up": ${reason}`;
 
 function describeObjective({ name, pid, sloP99Us, sloSlowdown, objective }: HighStatus): string[] {
   const wanted = [

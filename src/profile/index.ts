@@ -12,6 +12,7 @@ export {
 } from "./features.ts";
 export { type GpuDescription, gpuNamed, gpus, ridgePoint } from "./gpus.ts";
 export { kernelLookup, type LaunchedKernel } from "./lookup.ts";
+export { unsampled, withUtilisation } from "./merge.ts";
 export { importNcu, type NcuAbout } from "./ncu.ts";
 export {
   type LaunchNeeds,
@@ -20,8 +21,20 @@ export {
   smsNeeded,
 } from "./occupancy.ts";
 export { importOrion, readOrionFolder } from "./orion.ts";
-export { importRecording } from "./recording.ts";
-export { checkGpu, type Fit, ProfileStore, readProfileFile, type Stored } from "./store.ts";
+export {
+  importRecorded,
+  importRecording,
+  type Recorded,
+  type RecordingAbout,
+} from "./recording.ts";
+export {
+  checkGpu,
+  type Fit,
+  ProfileStore,
+  profileFolder,
+  readProfileFile,
+  type Stored,
+} from "./store.ts";
 export { importTorch } from "./torch.ts";
 export type {
   CopyDirection,

@@ -39,6 +39,8 @@ export interface Happened {
 
 export interface Recording {
   readonly gpu: SaidOfGpu;
+  /** Monotonic: when the first step was. */
+  readonly beganNs: number | undefined;
   readonly kernels: readonly RecordedKernel[];
   readonly graphs: readonly RecordedGraph[];
   readonly steps: readonly Happened[];
@@ -70,7 +72,9 @@ export function readRecording(text: string, file: string): Recording {
     .at("steps")
     .list()
     .map((step) => readStep(step, kernels.length, graphs.length));
-  return { gpu: readGpu(whole.at("gpu")), kernels, graphs, steps };
+  const began = whole.at("beganNs");
+  const beganNs = began.missing ? undefined : began.number();
+  return { gpu: readGpu(whole.at("gpu")), beganNs, kernels, graphs, steps };
 }
 
 const wholeFields = [
@@ -79,6 +83,7 @@ const wholeFields = [
   "program",
   "gpu",
   "severalGpus",
+  "beganNs",
   "stepsSeen",
   "launchesLost",
   "kernels",

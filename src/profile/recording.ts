@@ -24,9 +24,23 @@ import {
 } from "./recording-file.ts";
 import type { KernelProfile, ProfiledGpu, Step, WorkloadKind, WorkloadProfile } from "./types.ts";
 
+/** What a recording is asked for; without a kind, its kernels' names tell. */
+export type RecordingAbout = Omit<About, "kind"> & { readonly kind?: WorkloadKind | undefined };
+
+export interface Recorded {
+  readonly profile: WorkloadProfile;
+  /** The requests or iterations of the recording: from the first one's begin to the last one's. Monotonic. */
+  readonly steady: { readonly fromNs: number; readonly toNs: number } | undefined;
+}
+
 /** Throws a UserError that names file and field of what cannot be used. */
-export function importRecording(text: string, about: About): WorkloadProfile {
-  const recording = readRecording(text, about.file);
+export const importRecording = (text: string, about: RecordingAbout): WorkloadProfile =>
+  importRecorded(text, about).profile;
+
+/** The same, and when it was. */
+export function importRecorded(text: string, given: RecordingAbout): Recorded {
+  const recording = readRecording(text, given.file);
+  const about = { ...given, kind: given.kind ?? kindOf(recording) };
   const { gpu } = gpuOf(about, recording.gpu);
   const happened = withoutEmptyWaits(recording.steps);
   if (!happened.some(({ does }) => "kernel" in does || "graph" in does))
@@ -35,16 +49,29 @@ export function importRecording(text: string, about: About): WorkloadProfile {
   const kernels = new Kernels(recording, gpu, about.file);
   const sequence = sequenceOf(happened, period, recording, kernels, about.kind);
   const { name, kind, source } = about;
+  const soloNs = about.soloNs ?? soloOf(happened, period, kind);
   return {
-    version: 1,
-    name,
-    kind,
-    gpu,
-    source,
-    soloNs: about.soloNs ?? soloOf(happened, period, kind),
-    kernels: kernels.used,
-    sequence,
+    profile: { version: 1, name, kind, gpu, source, soloNs, kernels: kernels.used, sequence },
+    steady: steadyOf(happened, period, recording.beganNs),
   };
+}
+
+/** What frameworks call the kernels of backward passes and optimizers. */
+const TRAINING = /backward|bwd|dgrad|wgrad|multi_tensor_apply|optimizer|adam|sgd_/i;
+
+const kindOf = ({ kernels }: Recording): WorkloadKind =>
+  kernels.some(({ name }) => TRAINING.test(name)) ? "training" : "inference";
+
+function steadyOf(
+  happened: readonly Happened[],
+  { starts }: Period,
+  beganNs: number | undefined,
+): Recorded["steady"] {
+  const at = (i: number | undefined) => (i === undefined ? undefined : happened[i]?.atNs);
+  const [from, to] = starts.length > 1 ? [starts[0], starts.at(-1)] : [0, happened.length - 1];
+  const [fromNs, toNs] = [at(from), at(to)];
+  if (beganNs === undefined || fromNs === undefined || toNs === undefined) return undefined;
+  return { fromNs: beganNs + fromNs, toNs: beganNs + toNs };
 }
 
 /** Waits in a row are one: after the first there was nothing to wait for. */

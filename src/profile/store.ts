@@ -1,6 +1,7 @@
 // Profiles in a folder, one file for a workload on a GPU: `bert@NVIDIA+H200.json`. A file is written whole
 // under another name and renamed, so that a reader sees the old profile or the new one.
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { formatProfile, parseProfile } from "./document.ts";
 import { badProfile, noProfile } from "./faults.ts";
@@ -12,6 +13,12 @@ export interface Stored {
   /** The GPU's name, as in the profile. */
   readonly gpu: string;
   readonly path: string;
+}
+
+/** Where profiles are kept unless told otherwise: COTENANT_PROFILES, else the user's data folder. */
+export function profileFolder(env: Readonly<Record<string, string | undefined>>): string {
+  if (env.COTENANT_PROFILES) return env.COTENANT_PROFILES;
+  return join(env.XDG_DATA_HOME || join(homedir(), ".local", "share"), "cotenant", "profiles");
 }
 
 export class ProfileStore {

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type AgentOptions, pathsIn, runningAgent, type Status, startAgent } from "#agent";
 import { ms } from "#core";
-import { type Overrides, policyNamed } from "#policy";
+import { type Overrides, type Policy, policyNamed } from "#policy";
 import { bucketOf } from "#protocol";
 import {
   attach,
@@ -136,6 +136,57 @@ describe("an objective", () => {
     expect(work(60, 2000)).toMatchObject({ chunkUs: 60, resumeDelayUs: 150, whenActive: 0 });
     expect(objective()).toBeUndefined();
   });
+});
+
+test("a policy is shown what a client's profile says, and how much it launches", async () => {
+  const shown: Parameters<NonNullable<Policy["remember"]>>[0][] = [];
+  const strict = policyNamed("strict");
+  const policy: Policy = {
+    ...strict,
+    remember(look) {
+      shown.push(look);
+      return { level: 0, pausedUntilMs: undefined, clients: new Map() };
+    },
+  };
+  const { socket, clock } = await agentHere({ policy });
+  const profile = { soloUs: 3300, gpuSharePermille: 450, training: 1 };
+  const { region } = await attach(socket, { name: "profiled", ...profile });
+  await attach(socket, { name: "other", pid: 1, startTime: 1 });
+  clock.advance(ms(250));
+  const [slot] = region().memory.high;
+  if (slot) slot.launches = 70;
+  clock.advance(ms(250));
+  expect(shown.at(-1)).toMatchObject({ smCount: 132, isolated: true });
+  expect(shown.at(-1)?.high).toEqual([
+    expect.objectContaining({
+      name: "profiled",
+      launches: 70,
+      soloUs: 3300,
+      gpuShare: 0.45,
+      training: true,
+    }),
+    expect.objectContaining({
+      name: "other",
+      launches: 0,
+      soloUs: undefined,
+      gpuShare: undefined,
+      training: undefined,
+    }),
+  ]);
+});
+
+test("a pair of clients is told which mode would suit it", async () => {
+  const { agent, socket, clock } = await agentHere();
+  const recommended = () => {
+    clock.advance(ms(250));
+    return agent.status().gpus[0]?.recommended;
+  };
+  const high = await attach(socket, { name: "serve", soloUs: 3300, gpuSharePermille: 450 });
+  expect(recommended()).toBeUndefined();
+  await attach(socket, { class: "best-effort", name: "train", pid: 1, startTime: 1 });
+  expect(recommended()).toEqual({ mode: "mps", reason: expect.stringContaining("serve") });
+  high.hangUp();
+  await eventually(() => recommended() === undefined);
 });
 
 describe("HTTP", () => {

@@ -42,6 +42,9 @@ export interface HelloFields {
   readonly magic?: number;
   readonly sloP99Us?: number;
   readonly sloSlowdownPermille?: number;
+  readonly soloUs?: number;
+  readonly gpuSharePermille?: number;
+  readonly training?: number;
 }
 
 export function helloBytes(fields: HelloFields): Uint8Array {
@@ -58,6 +61,9 @@ export function helloBytes(fields: HelloFields): Uint8Array {
   hello.regionFd = fields.regionFd ?? -1;
   hello.sloP99Us = fields.sloP99Us ?? 0;
   hello.sloSlowdownPermille = fields.sloSlowdownPermille ?? 0;
+  hello.soloUs = fields.soloUs ?? 0;
+  hello.gpuSharePermille = fields.gpuSharePermille ?? 0;
+  hello.training = fields.training ?? 0;
   hello.gpuUuid.set(fields.gpu ?? gpuA);
   hello.name = fields.name ?? "fake";
   hello.gpuName = "Fake GPU";

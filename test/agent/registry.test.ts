@@ -123,12 +123,12 @@ describe("what is not a Hello", () => {
     {
       name: "another version",
       bytes: helloBytes({ version: 9 }),
-      reason: "This agent speaks version 1, not 9: restart the older of the two.",
+      reason: `This agent speaks version ${constants.VERSION}, not 9: restart the older of the two.`,
     },
     {
       name: "another version, and shorter",
       bytes: helloBytes({ version: 9 }).subarray(0, 40),
-      reason: "This agent speaks version 1, not 9: restart the older of the two.",
+      reason: `This agent speaks version ${constants.VERSION}, not 9: restart the older of the two.`,
     },
     {
       name: "too much",
@@ -268,7 +268,11 @@ describe("healing", () => {
     for (const slot of memory.bestEffort) slot.state = 3;
     for (let i = 0; i < 8; i++) memory.holds.hold.set(i, 0xdead);
     registry.heal();
-    expect(memory.header).toMatchObject({ version: 1, size: Region.size, gpuName: "Fake GPU" });
+    expect(memory.header).toMatchObject({
+      version: constants.VERSION,
+      size: Region.size,
+      gpuName: "Fake GPU",
+    });
     expect(memory.activity).toMatchObject({ active: 0, registered: 1, waiting: 0, turn: 0 });
     expect(memory.high.filter(({ state }) => state !== 0)).toHaveLength(1);
     expect(memory.bestEffort.filter(({ state }) => state !== 0)).toHaveLength(1);

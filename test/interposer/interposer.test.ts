@@ -16,7 +16,17 @@ const env = {
   COTENANT_SOFTGPU: "devices=2",
 };
 
-const programs = ["routing", "high", "announce", "besteffort", "lifecycle", "memory", "record"];
+const programs = [
+  "routing",
+  "high",
+  "announce",
+  "besteffort",
+  "lifecycle",
+  "memory",
+  "record",
+  "beside",
+  "bus",
+];
 
 describe.each(programs)("%s", (program) => {
   const path = `${build}/tests/interposer-${program}`;

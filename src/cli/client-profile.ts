@@ -1,0 +1,71 @@
+// `cotenant run --profile`: finds the profile, makes sure that it is of the agent's GPU, and hands it to the
+// interposer as a table of kernels.
+import { writeSync } from "node:fs";
+import { type AgentFile, pathsIn, SOFT_GPU_NAME } from "#agent";
+import { errors } from "#core";
+import {
+  checkGpu,
+  ProfileStore,
+  profileFolder,
+  readProfileFile,
+  type WorkloadProfile,
+} from "#profile";
+import { askStatus } from "./client.ts";
+import { isFile, written } from "./files.ts";
+import { writeKernelTable } from "./kernel-table.ts";
+
+/** Throws a UserError when there is no such profile, or it is of another GPU than the agent's. */
+export async function profileEnvironment(
+  asked: string,
+  agent: AgentFile,
+  directory: string,
+): Promise<Record<string, string>> {
+  const gpus = await gpusOf(agent);
+  const { profile, gpu } = isFile(asked) ? ofFile(asked, gpus) : ofName(asked, gpus);
+  const folder = pathsIn(directory).kernels;
+  warn(profile);
+  return { COTENANT_KERNELS: written(folder, () => writeKernelTable(profile, gpu, folder)) };
+}
+
+/** Their names, as the driver says them. */
+async function gpusOf(agent: AgentFile): Promise<readonly string[]> {
+  if (agent.gpu === "soft") return [SOFT_GPU_NAME];
+  return (await askStatus(agent)).gpus.map(({ name }) => name);
+}
+
+interface Fitting {
+  readonly profile: WorkloadProfile;
+  readonly gpu: string;
+}
+
+function ofFile(path: string, gpus: readonly string[]): Fitting {
+  const profile = readProfileFile(path);
+  const fits = gpus.map((gpu) => ({ gpu, fit: checkGpu(profile, gpu) }));
+  const found = fits.find(({ fit }) => fit.ok);
+  if (found) return { profile, gpu: found.gpu };
+  const reasons = fits.flatMap(({ fit }) => (fit.ok ? [] : [fit.reason]));
+  throw errors.profileOfAnotherGpu(reasons[0] ?? "The agent knows of no GPU.");
+}
+
+/** A name may have profiles on several GPUs. */
+function ofName(name: string, gpus: readonly string[]): Fitting {
+  const folder = profileFolder(process.env);
+  const stored = new ProfileStore(folder).list();
+  const named = stored.filter((one) => one.name === name);
+  if (named.length === 0)
+    throw errors.noSuchProfile(name, folder, [...new Set(stored.map((one) => one.name))]);
+  const here = named.find(({ gpu }) => gpus.includes(gpu)) ?? named[0];
+  return ofFile(here?.path ?? "", gpus);
+}
+
+/** Written past Node's stderr, which must not be touched before the process becomes another. */
+function warn({ name, kernels }: WorkloadProfile): void {
+  const spelt = kernels.filter((kernel) => /[ (<]/.test(kernel.name)).length;
+  const classless = kernels.every((kernel) => kernel.class === "unknown");
+  const say = (text: string) => writeSync(2, `cotenant: the profile ${name} ${text}.\n`);
+  if (spelt > 0)
+    say(
+      `has ${spelt} of ${kernels.length} kernels by names as people read them, not as the driver says them: these stay unknown`,
+    );
+  if (classless) say("knows no kernel's class: policies take every class for unknown");
+}

@@ -1,0 +1,111 @@
+// Nsight Compute's command line on an unmodified program: how busy each distinct kernel keeps the SMs and the
+// memory. Each launch configuration (kernel, grid, block) is looked at a few times, whatever their number,
+// and every other launch runs at nearly its own speed.
+import { accessSync, constants, existsSync, readFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { runToEnd } from "./child.ts";
+
+/** Launches of one configuration that are looked at. */
+const SAMPLES = 2;
+
+/** A name longer than all that fit on a command line leaves the others to the next run. */
+const MOST_FILTER_CHARACTERS = 100_000;
+
+/** Where the toolkit puts it, if it is not on the PATH. */
+const USUAL_FOLDER = "/usr/local/cuda/bin";
+
+const OPERATIONS = "smsp__sass_thread_inst_executed_op";
+const OF_PEAK = "avg.pct_of_peak_sustained_elapsed";
+
+/** What importNcu reads. The operations and bytes are the roofline's. */
+const METRICS = [
+  "gpu__time_duration.sum",
+  `sm__throughput.${OF_PEAK}`,
+  `gpu__compute_memory_throughput.${OF_PEAK}`,
+  `gpu__dram_throughput.${OF_PEAK}`,
+  "lts__t_sector_hit_rate.pct",
+  "dram__bytes.sum",
+  "sm__inst_executed_pipe_tensor.sum",
+  `${OPERATIONS}_fadd_pred_on.sum`,
+  `${OPERATIONS}_fmul_pred_on.sum`,
+  `${OPERATIONS}_ffma_pred_on.sum`,
+  "launch__registers_per_thread",
+  "launch__shared_mem_per_block_static",
+  "launch__shared_mem_per_block_dynamic",
+  "device__attribute_display_name",
+  "device__attribute_multiprocessor_count",
+];
+
+export function findNcu(env: NodeJS.ProcessEnv): string | undefined {
+  const folders = [...(env.PATH ?? "").split(delimiter).filter(Boolean), USUAL_FOLDER];
+  return folders.map((folder) => join(folder, "ncu")).find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export interface Sampling {
+  readonly ncu: string;
+  /** The file its CSV goes to. */
+  readonly log: string;
+  /** Kernels as the driver names them; empty: all. */
+  readonly names: readonly string[];
+  /** Then the program is told to end; what was looked at until then counts. */
+  readonly seconds: number;
+  readonly progress: (seconds: number) => void;
+}
+
+export type Sampled =
+  | { readonly kind: "whole" | "cut" | "interrupted" }
+  /** Nothing could be looked at; ncu's own words. */
+  | { readonly kind: "failed"; readonly why: string };
+
+export async function sampleWithNcu(
+  command: readonly [string, ...string[]],
+  { ncu, log, names, seconds, progress }: Sampling,
+): Promise<Sampled> {
+  const filter = names.length > 0 ? ["--kernel-name", `regex:${patternOf(names)}`] : [];
+  const ended = await runToEnd(
+    [
+      ...([ncu, "--csv", "--page", "raw"] as const),
+      // The program's children too, as of a launcher script.
+      ...["--target-processes", "all", "--clock-control", "none"],
+      ...["--filter-mode", "per-launch-config", "--launch-count", String(SAMPLES)],
+      // As the interposer names kernels.
+      ...["--kernel-name-base", "mangled", "--print-kernel-base", "mangled"],
+      ...["--metrics", METRICS.join(","), ...filter, "--log-file", log, ...command],
+    ],
+    { env: { ...process.env, COTENANT_OFF: "1" }, seconds, wraps: true, progress },
+  );
+  if (ended.interrupted) return { kind: "interrupted" };
+  if (!hasLaunches(log))
+    return { kind: "failed", why: complaintIn(log) ?? `it ended with ${ended.how}` };
+  return { kind: ended.late ? "cut" : "whole" };
+}
+
+function patternOf(names: readonly string[]): string {
+  let [taken, characters] = [0, 0];
+  for (const name of names) {
+    characters += name.length + 1;
+    if (taken > 0 && characters > MOST_FILTER_CHARACTERS) break;
+    taken++;
+  }
+  const escaped = names.slice(0, taken).map((name) => name.replace(/[.$^*+?()[\]{}|\\]/g, "\\$&"));
+  return `^(${escaped.join("|")})$`;
+}
+
+/** Whether ncu wrote a launch there: a row with a number in front. */
+export const hasLaunches = (log: string): boolean => /^"\d+",/m.test(textOf(log));
+
+const textOf = (log: string) => (existsSync(log) ? readFileSync(log, "utf8") : "");
+
+/** "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission …" */
+const complaintIn = (log: string): string | undefined =>
+  /^==ERROR== (.*)$/m.exec(textOf(log))?.[1] ??
+  /^==WARNING== (No kernels.*)$/m.exec(textOf(log))?.[1];

@@ -1,0 +1,101 @@
+// What the GPU itself shows while a command runs: NVML's utilisation, memory, clock and power, and GPM's counters
+// where the GPU has them. On the software GPU its memory and utilisation.
+import { type Gpm, openGpm, openNvml, openSoftGpus, type Sensor, SOFT_GPU_NAME } from "#agent";
+import { UserError } from "#core";
+import type { SystemMetrics } from "#profile";
+
+const READ_EVERY_MS = 100;
+
+interface Reading extends SystemMetrics {
+  /** Monotonic, as in a recording. */
+  readonly atNs: number;
+  /** Of everybody on the GPU. */
+  readonly memoryUsed: number;
+}
+
+export interface SystemWatch {
+  /** The GPU's name; undefined where none can be read, and `why` says why. */
+  readonly gpu: string | undefined;
+  readonly why: string;
+  /** Processes that were on the GPU before. */
+  readonly others: number;
+  stop(): void;
+  /** Means over the readings within a stretch of time; memory is the most over what was used before. */
+  between(fromNs: number, toNs: number): SystemMetrics;
+}
+
+/** Watches the first GPU that CUDA_VISIBLE_DEVICES leaves, from now on. */
+export function watchSystem(env: NodeJS.ProcessEnv): SystemWatch {
+  const index = Number.parseInt(env.CUDA_VISIBLE_DEVICES ?? "0", 10) || 0;
+  const opened = openSensor(env);
+  const first = opened.sensor?.read()[index];
+  const { gpm } = opened;
+  const readings: Reading[] = [];
+  let sample = gpm?.sample();
+  const timer = setInterval(() => {
+    const reading = opened.sensor?.read()[index];
+    if (!reading) return;
+    const later = gpm?.sample();
+    const counted = gpm && sample && later ? gpm.between(sample, later) : {};
+    sample = later;
+    readings.push({
+      atNs: Number(process.hrtime.bigint()),
+      memoryUsed: reading.memoryUsed,
+      ...given("smBusy", reading.utilisation),
+      ...given("memoryBusy", reading.memoryUtilisation),
+      ...given("powerW", reading.powerW),
+      ...given("smClockMHz", reading.smClockMHz),
+      ...Object.fromEntries(Object.entries(counted).filter(([, value]) => value !== undefined)),
+    });
+  }, READ_EVERY_MS);
+  return {
+    gpu: first?.name ?? (opened.soft ? SOFT_GPU_NAME : undefined),
+    why: opened.why ?? `there is no GPU ${index}`,
+    others: first?.processes.length ?? 0,
+    stop: () => clearInterval(timer),
+    between(fromNs, toNs) {
+      const within = readings.filter(({ atNs }) => atNs >= fromNs && atNs <= toNs);
+      const most = Math.max(0, ...within.map(({ memoryUsed }) => memoryUsed));
+      const mean = (name: keyof SystemMetrics) => given(name, meanOf(within, name));
+      return {
+        ...(within.length > 0 && { memoryBytes: Math.max(0, most - (first?.memoryUsed ?? 0)) }),
+        ...mean("smBusy"),
+        ...mean("memoryBusy"),
+        ...mean("smActivity"),
+        ...mean("smOccupancy"),
+        ...mean("dramActivity"),
+        ...mean("powerW"),
+        ...mean("smClockMHz"),
+      };
+    },
+  };
+}
+
+interface Opened {
+  readonly sensor?: Sensor;
+  readonly gpm?: Gpm;
+  readonly soft: boolean;
+  readonly why?: string;
+}
+
+function openSensor(env: NodeJS.ProcessEnv): Opened {
+  const soft = env.COTENANT_SOFTGPU_DIR;
+  const now = () => Number(process.hrtime.bigint());
+  if (soft) return { sensor: openSoftGpus(soft, now), soft: true };
+  try {
+    const index = Number.parseInt(env.CUDA_VISIBLE_DEVICES ?? "0", 10) || 0;
+    return { sensor: openNvml(), gpm: openGpm({ index }), soft: false };
+  } catch (fault) {
+    if (!(fault instanceof UserError)) throw fault;
+    return { soft: false, why: fault.message };
+  }
+}
+
+const given = <Name extends keyof SystemMetrics>(name: Name, value: number | undefined) =>
+  (value === undefined ? {} : { [name]: value }) as { readonly [K in Name]?: number };
+
+function meanOf(readings: readonly Reading[], name: keyof SystemMetrics): number | undefined {
+  const values = readings.flatMap((reading) => reading[name] ?? []);
+  if (values.length === 0) return undefined;
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
