@@ -93,6 +93,8 @@ Rules read_rules(const protocol::Settings& s) noexcept {
   r.budget_us = load(s.budgetUs);
   r.launch_every_ns = clamp(load(s.launchEveryNs), 0, 10'000'000);
   r.beside_every_us = load(s.besideEveryUs);
+  r.preempt_us = load(s.preemptUs);
+  r.graph_gates = load(s.graphGates) != 0;
   return r;
 }
 

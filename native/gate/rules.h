@@ -33,6 +33,8 @@ struct Rules {
   std::uint32_t budget_us;
   std::uint32_t launch_every_ns;
   std::uint32_t beside_every_us;
+  std::uint32_t preempt_us;
+  bool graph_gates;
 };
 
 [[nodiscard]] Rules read_rules(const protocol::Settings& settings) noexcept;

@@ -41,6 +41,7 @@ enum class HelloKind : std::uint32_t {
   kAttach = 1,
   kReattach = 2,
   kProbe = 3,
+  kVariant = 4,
 };
 enum class WelcomeStatus : std::uint32_t {
   kOk = 0,
@@ -101,7 +102,9 @@ struct alignas(64) Settings {
   std::atomic<std::uint32_t> budgetUs;  // launch by launch, in place of launch-ahead: no more once over this, until all has ended; 0: off
   std::atomic<std::uint32_t> launchEveryNs;  // launch by launch: launches are on average at least so far apart; 0: off
   std::atomic<std::uint32_t> besideEveryUs;  // not isolated: one chunk each may pass while a request is active; 0: none
-  unsigned char pad0[32];
+  std::atomic<std::uint32_t> preemptUs;  // kernels expected to take longer run in a form that can stop inside, if their PTX is known; 0: none
+  std::atomic<std::uint32_t> graphGates;  // 1: graphs made from now on can stop inside, where a chunk is full
+  unsigned char pad0[24];
 };
 static_assert(sizeof(Settings) == 128);
 static_assert(offsetof(Settings, protect) == 0);
@@ -128,6 +131,8 @@ static_assert(offsetof(Settings, wantKernels) == 80);
 static_assert(offsetof(Settings, budgetUs) == 84);
 static_assert(offsetof(Settings, launchEveryNs) == 88);
 static_assert(offsetof(Settings, besideEveryUs) == 92);
+static_assert(offsetof(Settings, preemptUs) == 96);
+static_assert(offsetof(Settings, graphGates) == 100);
 
 // Who is busy now. Written by clients.
 struct alignas(64) Activity {
@@ -226,6 +231,10 @@ struct alignas(4096) BestEffortSlot {
   std::atomic<std::uint64_t> cappedNs;  // time its threads waited at the submission limit
   std::atomic<std::uint64_t> turnNs;  // time its work waited for another best-effort client's turn
   std::atomic<std::uint64_t> emptyNs;  // time it was free to run and had nothing queued
+  std::atomic<std::uint64_t> variants;  // kernels that have a form that can stop inside
+  std::atomic<std::uint64_t> preemptible;  // launches in such a form
+  std::atomic<std::uint64_t> graphGates;  // places where graphs made so far can stop inside
+  std::atomic<std::uint64_t> wholeGraphs;  // graphs that can't, and run whole
   std::atomic<std::uint64_t> longKernels;  // launches expected to take over 300 us
   std::atomic<std::uint64_t> longestNs;  // the longest kernel seen
   std::atomic<std::uint64_t> unknownLaunches;  // launches of kernels never seen before
@@ -234,7 +243,7 @@ struct alignas(4096) BestEffortSlot {
   std::atomic<std::uint64_t> memoryRefusals;  // allocations refused over the quota
   std::atomic<std::uint32_t> unhooked;  // entry points of a hooked family that were resolved past us
   std::atomic<std::uint32_t> reserved;
-  unsigned char pad0[3880];
+  unsigned char pad0[3848];
 };
 static_assert(sizeof(BestEffortSlot) == 4096);
 static_assert(offsetof(BestEffortSlot, state) == 0);
@@ -253,14 +262,18 @@ static_assert(offsetof(BestEffortSlot, heldNs) == 128);
 static_assert(offsetof(BestEffortSlot, cappedNs) == 136);
 static_assert(offsetof(BestEffortSlot, turnNs) == 144);
 static_assert(offsetof(BestEffortSlot, emptyNs) == 152);
-static_assert(offsetof(BestEffortSlot, longKernels) == 160);
-static_assert(offsetof(BestEffortSlot, longestNs) == 168);
-static_assert(offsetof(BestEffortSlot, unknownLaunches) == 176);
-static_assert(offsetof(BestEffortSlot, memoryUsed) == 184);
-static_assert(offsetof(BestEffortSlot, memoryQuota) == 192);
-static_assert(offsetof(BestEffortSlot, memoryRefusals) == 200);
-static_assert(offsetof(BestEffortSlot, unhooked) == 208);
-static_assert(offsetof(BestEffortSlot, reserved) == 212);
+static_assert(offsetof(BestEffortSlot, variants) == 160);
+static_assert(offsetof(BestEffortSlot, preemptible) == 168);
+static_assert(offsetof(BestEffortSlot, graphGates) == 176);
+static_assert(offsetof(BestEffortSlot, wholeGraphs) == 184);
+static_assert(offsetof(BestEffortSlot, longKernels) == 192);
+static_assert(offsetof(BestEffortSlot, longestNs) == 200);
+static_assert(offsetof(BestEffortSlot, unknownLaunches) == 208);
+static_assert(offsetof(BestEffortSlot, memoryUsed) == 216);
+static_assert(offsetof(BestEffortSlot, memoryQuota) == 224);
+static_assert(offsetof(BestEffortSlot, memoryRefusals) == 232);
+static_assert(offsetof(BestEffortSlot, unhooked) == 240);
+static_assert(offsetof(BestEffortSlot, reserved) == 244);
 
 // All of it: one per GPU.
 struct alignas(4096) Region {
@@ -286,12 +299,12 @@ static_assert(offsetof(Region, bestEffort) == 565248);
 struct alignas(8) Hello {
   std::uint32_t magic;  // MESSAGE_MAGIC
   std::uint32_t version;  // VERSION
-  std::uint32_t kind;  // attach; reattach: the client already maps a region; probe: no slot wanted
+  std::uint32_t kind;  // attach; reattach: the client already maps a region; probe: no slot wanted; variant: see VariantRequest
   std::uint32_t class_;  // see classes
   std::uint32_t pid;
   std::int32_t slot;  // reattach: the slot it holds
   std::uint64_t startTime;
-  std::int32_t regionFd;  // the client's own descriptor of the region (reattach), else -1
+  std::int32_t regionFd;  // the client's own descriptor of the region (reattach) or of its VariantRequest, else -1
   std::int32_t gpuIndex;  // the driver's ordinal in that process
   std::uint64_t memoryQuota;  // bytes; 0: none
   std::uint32_t sloP99Us;  // 0: none
@@ -343,6 +356,17 @@ static_assert(offsetof(Welcome, slot) == 12);
 static_assert(offsetof(Welcome, agentPid) == 16);
 static_assert(offsetof(Welcome, regionFd) == 20);
 static_assert(offsetof(Welcome, reason) == 24);
+
+// The beginning of the memory file that a Hello of kind variant names: which kernel wants a form that can stop inside. The kernel's name and its PTX (text, or a fat binary) follow. The answer's regionFd is a memory file with the PTX of that form alone; its slot is 1 if the form is right only for blocks whose x size is a multiple of 32.
+struct alignas(8) VariantRequest {
+  std::uint32_t nameBytes;
+  std::uint32_t reserved;
+  std::uint64_t imageBytes;
+};
+static_assert(sizeof(VariantRequest) == 16);
+static_assert(offsetof(VariantRequest, nameBytes) == 0);
+static_assert(offsetof(VariantRequest, reserved) == 4);
+static_assert(offsetof(VariantRequest, imageBytes) == 8);
 
 // A client's profile as a file (COTENANT_KERNELS): this, then `count` entries, by rising key.
 struct alignas(8) KernelTable {

@@ -9,6 +9,7 @@
 #include "interposer/entry.h"
 #include "interposer/gpu.h"
 #include "interposer/keeper.h"
+#include "interposer/variants.h"
 
 namespace cotenant {
 namespace {
@@ -212,6 +213,8 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   if (is_gated) {
     const Rules rules = read_rules(settings);
     if (!known) expected_ns = std::uint64_t{rules.unknown_us} * 1000;
+    if (rules.preempt_us > 0 && learned / 1000 > rules.preempt_us && submission.kind == Submission::Kind::kKernel)
+      want_variant(*stream.context, submission.shape->function);
     const auto us = static_cast<std::uint32_t>(std::min<std::uint64_t>((expected_ns + 999) / 1000, 1u << 30));
     const Needs needs = submission.kind == Submission::Kind::kKernel && needs_count(rules)
                             ? needs_of(*submission.shape, gpu.identity.sm_count)

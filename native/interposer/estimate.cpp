@@ -47,6 +47,11 @@ Estimate* Estimates::entry(std::uint64_t key, std::uint32_t most) noexcept {
   }
 }
 
+std::uint32_t Estimates::expected_ns(const LaunchShape& shape) noexcept {
+  const Estimate* estimate = entry(shape.key(), 0);
+  return estimate ? estimate->expected_ns.load(std::memory_order_relaxed) : 0;
+}
+
 void Estimates::forget(const LaunchShape& shape) noexcept {
   Estimate* estimate = entry(shape.key(), 0);
   if (!estimate) return;

@@ -40,6 +40,9 @@ class Estimates {
   // much to keep.
   [[nodiscard]] Estimate* find(const LaunchShape& shape) noexcept;
 
+  // How long it is expected to run, in ns; 0: not known, and nothing is kept of the question.
+  [[nodiscard]] std::uint32_t expected_ns(const LaunchShape& shape) noexcept;
+
   // What was learned of this shape is void.
   void forget(const LaunchShape& shape) noexcept;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interposer/behaviour.h"
+#include "interposer/preempt.h"
 
 namespace cotenant {
 
@@ -20,14 +21,31 @@ void unwrap(HostCall* wrapped) noexcept;
 
 inline Submission kernel(const LaunchShape& shape) noexcept { return {Submission::Kind::kKernel, 0, &shape}; }
 
+// A best-effort kernel that has proved long runs in a form that can stop inside, if there is one. A cooperative launch
+// (which has no `extra`) needs all its blocks at once.
+template <Entry E>
+bool stoppable(const LaunchShape& shape, cu::CUstream stream, cu::CUresult& result, void** parameters, void** extra) noexcept {
+  if (variants_wanted.load(std::memory_order_relaxed) == 0) return false;
+  constexpr bool kPerThread = null_stream<E>() == NullStream::kPerThread;
+  const auto launch = kPerThread ? real().cuLaunchKernel_ptsz : real().cuLaunchKernel;
+  return launch_stoppable({shape, stream, parameters, extra}, null_stream<E>(), launch, result);
+}
+template <Entry E>
+bool stoppable(const LaunchShape&, cu::CUstream, cu::CUresult&, void**) noexcept {
+  return false;
+}
+
 template <Entry E>
 struct KernelLaunch {
   template <class... More>
   static cu::CUresult call(cu::CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                            unsigned shared, cu::CUstream stream, More... more) noexcept {
     const LaunchShape shape{f, {gx, gy, gz, bx, by, bz, shared}};
-    return submit(stream, null_stream<E>(), Work::kLaunch, Tail::kNo, kernel(shape),
-                  [&] { return driver_call<E>(f, gx, gy, gz, bx, by, bz, shared, stream, more...); });
+    return submit(stream, null_stream<E>(), Work::kLaunch, Tail::kNo, kernel(shape), [&] {
+      cu::CUresult result{};
+      if (stoppable<E>(shape, stream, result, more...)) return result;
+      return driver_call<E>(f, gx, gy, gz, bx, by, bz, shared, stream, more...);
+    });
   }
 };
 
@@ -38,7 +56,12 @@ struct ConfiguredLaunch {
     if (!c) return forward();
     const LaunchShape shape{
         f, {c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY, c->blockDimZ, c->sharedMemBytes}};
-    return submit(c->hStream, null_stream<E>(), Work::kLaunch, Tail::kNo, kernel(shape), forward);
+    return submit(c->hStream, null_stream<E>(), Work::kLaunch, Tail::kNo, kernel(shape), [&] {
+      cu::CUresult result{};
+      // What attributes ask for, a variant may not give.
+      if (c->numAttrs == 0 && stoppable<E>(shape, c->hStream, result, parameters, extra)) return result;
+      return forward();
+    });
   }
 };
 

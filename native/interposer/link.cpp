@@ -26,6 +26,7 @@ using protocol::Welcome;
 using protocol::WelcomeStatus;
 
 constexpr int kStepMs = 500;
+constexpr int kVariantMs = 60'000;
 
 // Descriptors of ours stay out of the numbers that programs hand out and close by habit.
 int out_of_the_way(int fd) noexcept {
@@ -45,7 +46,6 @@ int connect_to_agent() noexcept {
   if (fd < 0) return -1;
   const timeval limit{0, kStepMs * 1000};
   setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
     close(fd);
     return -1;
@@ -53,7 +53,9 @@ int connect_to_agent() noexcept {
   return out_of_the_way(fd);
 }
 
-bool exchange(int fd, const Hello& hello, Welcome& welcome) noexcept {
+bool exchange(int fd, const Hello& hello, Welcome& welcome, int patience_ms = kStepMs) noexcept {
+  const timeval limit{patience_ms / 1000, patience_ms % 1000 * 1000};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   if (send(fd, &hello, sizeof hello, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof hello)) return false;
   std::size_t have = 0;
   while (have < sizeof welcome) {
@@ -121,9 +123,60 @@ Link* make_link(Region* region, std::uint32_t slot, int region_fd, int socket, b
   return memory ? new (memory) Link{region, slot, region_fd, socket, attached} : nullptr;
 }
 
+// A memory file with the request; -1: it can't be made.
+int request_file(const char* kernel, const void* image, std::size_t size) noexcept {
+  const protocol::VariantRequest request{static_cast<std::uint32_t>(std::strlen(kernel)), 0, size};
+  const int fd = memfd_create("cotenant-variant", MFD_CLOEXEC);
+  const auto put = [fd](const void* from, std::size_t bytes) {
+    return write(fd, from, bytes) == static_cast<ssize_t>(bytes);
+  };
+  if (fd >= 0 && put(&request, sizeof request) && put(kernel, request.nameBytes) && put(image, size)) return fd;
+  if (fd >= 0) close(fd);
+  return -1;
+}
+
+// Another process's memory file as a text of its own.
+char* text_of(std::uint32_t pid, int their_fd) noexcept {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%u/fd/%d", pid, their_fd);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return nullptr;
+  struct stat info{};
+  const std::size_t size = fstat(fd, &info) == 0 && info.st_size > 0 ? static_cast<std::size_t>(info.st_size) : 0;
+  char* text = size ? static_cast<char*>(std::malloc(size + 1)) : nullptr;
+  std::size_t have = 0;
+  while (text && have < size) {
+    const ssize_t n = pread(fd, text + have, size - have, static_cast<off_t>(have));
+    if (n <= 0) break;
+    have += static_cast<std::size_t>(n);
+  }
+  close(fd);
+  if (text) text[have] = '\0';
+  return text;
+}
+
 Attachment no_agent() noexcept { return {AttachOutcome::kNoAgent, nullptr, {}}; }
 
 }  // namespace
+
+VariantAnswer ask_for_variant(const GpuIdentity& gpu, const char* kernel, const void* image, std::size_t size) noexcept {
+  VariantAnswer answer{nullptr, false, {}};
+  const int file = request_file(kernel, image, size);
+  const int fd = file >= 0 ? connect_to_agent() : -1;
+  Hello hello = hello_for(gpu, HelloKind::kVariant);
+  hello.regionFd = file;
+  Welcome welcome{};
+  if (fd >= 0 && exchange(fd, hello, welcome, kVariantMs)) {
+    std::memcpy(answer.reason, welcome.reason, sizeof answer.reason);
+    answer.reason[sizeof answer.reason - 1] = '\0';
+    answer.whole_warps = welcome.slot == 1;
+    if (welcome.status == static_cast<std::uint32_t>(WelcomeStatus::kOk))
+      answer.text = text_of(welcome.agentPid, welcome.regionFd);
+  }
+  if (fd >= 0) close(fd);
+  if (file >= 0) close(file);
+  return answer;
+}
 
 Attachment attach(const GpuIdentity& gpu) noexcept {
   const int fd = connect_to_agent();
@@ -201,6 +254,7 @@ Link* private_link() noexcept {
   rules.unknownUs = 5000;
   rules.sampleEvery = 64;
   rules.copyPieceBytes = 2 << 20;
+  rules.graphGates = 1;
   region->activity.registered = 1;
   region->holds.hold[0] = 1;
   return make_link(region, 0, -1, -1, false);

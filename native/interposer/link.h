@@ -42,6 +42,16 @@ struct Attachment {
 };
 
 // Connects, says hello, maps the region. Bounded: half a second for each step. No driver call.
+// Has the agent make a form of a kernel that can stop inside, from the PTX that it was loaded from. Takes as long as the
+// agent does.
+struct VariantAnswer {
+  char* text;        // PTX, to be freed; null: there is none
+  bool whole_warps;  // right only for blocks whose x size is a multiple of 32
+  char reason[200];  // why there is none; empty when no agent answers
+};
+[[nodiscard]] VariantAnswer ask_for_variant(const GpuIdentity& gpu, const char* kernel, const void* image,
+                                            std::size_t size) noexcept;
+
 [[nodiscard]] Attachment attach(const GpuIdentity& gpu) noexcept;
 
 // After the agent restarted: says hello again with the slot and region we have. True: `link.socket` is

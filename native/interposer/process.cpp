@@ -10,6 +10,7 @@
 #include "interposer/quota.h"
 #include "interposer/record_tape.h"
 #include "interposer/spin.h"
+#include "interposer/variants.h"
 
 namespace cotenant {
 namespace {
@@ -20,6 +21,7 @@ Spin deciding;
 // A child of fork has the parent's mappings and descriptors but is not the client: it lets go of all.
 void in_child() {
   forget_gpus();
+  forget_variants();
   quota_forget();
 }
 

@@ -123,16 +123,6 @@ struct PassOn {
   }
 };
 
-template <Entry E>
-struct GraphInstantiate {
-  template <class... A>
-  static cu::CUresult call(cu::CUgraphExec* exec, cu::CUgraph graph, A... rest) noexcept {
-    const cu::CUresult result = driver_call<E>(exec, graph, rest...);
-    if (result == cu::CUDA_SUCCESS && exec && *exec) high_graph(*exec, graph);
-    return result;
-  }
-};
-
 BEHAVES(cuStreamSynchronize, StreamWait)
 BEHAVES(cuStreamSynchronize_ptsz, StreamWait)
 BEHAVES(cuStreamQuery, StreamWait)
@@ -158,11 +148,6 @@ BEHAVES(cuEventDestroy_v2, EventDestroy)
 BEHAVES(cuStreamCreate, PassOn)
 BEHAVES(cuStreamCreateWithPriority, PassOn)
 BEHAVES(cuGreenCtxStreamCreate, PassOn)
-BEHAVES(cuGraphInstantiate, GraphInstantiate)
-BEHAVES(cuGraphInstantiate_v2, GraphInstantiate)
-BEHAVES(cuGraphInstantiateWithFlags, GraphInstantiate)
-BEHAVES(cuGraphInstantiateWithParams, GraphInstantiate)
-BEHAVES(cuGraphInstantiateWithParams_ptsz, GraphInstantiate)
 
 template <>
 struct Behaviour<Entry::cuStreamDestroy_v2> {
@@ -184,16 +169,6 @@ template <>
 struct Behaviour<Entry::cuCtxSynchronize_v2> {
   static cu::CUresult call(cu::CUcontext context) noexcept {
     return wait_for_context(context_of(context), [&] { return driver_call<Entry::cuCtxSynchronize_v2>(context); });
-  }
-};
-
-// The handle may come back as another graph: what was learned of this one is void.
-template <>
-struct Behaviour<Entry::cuGraphExecDestroy> {
-  static cu::CUresult call(cu::CUgraphExec graph) noexcept {
-    if (role() == Role::kBestEffort)
-      for (std::uint32_t i = 0; i < gpu_count(); ++i) gpu_at(i).best_effort.estimates.forget(graph_shape(graph));
-    return driver_call<Entry::cuGraphExecDestroy>(graph);
   }
 };
 

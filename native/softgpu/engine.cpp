@@ -17,6 +17,7 @@
 namespace cotenant::soft {
 namespace {
 
+constexpr Nanos kFlagEvery = 25 * kMicro;
 constexpr Nanos kSpin = 60 * kMicro;    // before a deadline somebody waits for, sleeping is too coarse
 constexpr Nanos kPace = 20 * kMicro;    // the engine's thread does not wake more often
 constexpr Nanos kBackup = 200 * kMicro; // how much later it wakes when a waiter means to pump itself
@@ -83,6 +84,7 @@ void Engine::pump(Nanos at) {
   do {
     poll_parked(at);
     advance_all();
+    stop_where_asked(at);
     for (Context* context : contexts_) schedule(*context, at);
   } while (play_next(at));
   wake_waiters();
@@ -233,7 +235,11 @@ Nanos Engine::next_event(Nanos at) {
   for (Context* context : contexts_) {
     const bool runs = mps_ || context->holds_turn;
     if (runs) {
-      for (const Unit* unit : context->running) next = std::min(next, unit->end);
+      for (const Unit* unit : context->running) {
+        next = std::min(next, unit->end);
+        // Nobody tells when a flag goes up.
+        if (as<KernelWork>(*unit->work)->resumable.flag != 0) next = std::min(next, at + kFlagEvery);
+      }
       if (!context->running.empty()) next = std::min(next, at + kPublish);
       next = std::min(next, slice_event(*context));
     } else if (!context->running.empty() || !context->pending.empty()) {

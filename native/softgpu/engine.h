@@ -62,6 +62,7 @@ class Engine {
   void start_fitting(Context& context, bool shared);
   bool reserve_shared(Context& context, const Unit& unit, unsigned sms);
   void count_busy(Context& context, Nanos at);
+  void stop_where_asked(Nanos at);
   void end_kernel(Context& context, Unit& unit);
   [[nodiscard]] Nanos slice_event(Context& context);
 

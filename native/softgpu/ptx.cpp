@@ -195,7 +195,11 @@ bool read_entry(Text& text, const char* directive, Entry& entry) {
     }
   }
   text.skip_block();
-  if (directive != nullptr && !read_directive(directive, entry)) return false;
+  static const std::string suffix = "__cotenant_preempt";
+  entry.resumable = entry.name.size() > suffix.size() && entry.parameters.size() >= 6 &&
+                    entry.name.compare(entry.name.size() - suffix.size(), suffix.size(), suffix) == 0;
+  entry.described = directive != nullptr;
+  if (entry.described && !read_directive(directive, entry)) return false;
   const std::size_t known = entry.parameters.size();
   const auto fits = [&](const Expression& e) { return e.parameter < int(known); };
   for (const Expression& argument : entry.effect_arguments) {

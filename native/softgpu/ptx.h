@@ -10,6 +10,11 @@
 //   store(p, v)    *p = v, 32 bits          add(p, v)     *p += v, 32 bits, atomically
 //   fill(p, n, v)  n 32-bit words of v      fma(p, n, a)  n floats: p[i] = p[i] * a + 1
 // They take place when the kernel finishes. Without the comment: 10 us and no effect.
+//
+// An entry whose name ends in __cotenant_preempt can stop inside: its last six parameters are those of src/ptx's pass of
+// that name (control, flag, the grid's three sides, epoch). It takes as much of its time as blocks are left to do, and
+// ends early, at a block's end, when the flag is up. Without a comment of its own it is as the entry without the ending,
+// in whatever module that is.
 #include <string>
 #include <vector>
 
@@ -39,6 +44,8 @@ struct Entry {
   bool has_sms = false;
   std::string effect;  // empty: none
   std::vector<Expression> effect_arguments;
+  bool described = false;  // by a comment
+  bool resumable = false;
 };
 
 struct Global {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "softgpu/engine.h"
+#include "softgpu/memory.h"
 #include "softgpu/turn.h"
 
 namespace cotenant::soft {
@@ -14,10 +15,27 @@ int urgency(const Unit& unit) {
   return kernel->has_priority ? kernel->priority : unit.operation->stream->priority;
 }
 
+std::uint32_t* word_at(CUdeviceptr address) {
+  const bool there = address != 0 && memory().find(address, 4) != nullptr;
+  return there ? reinterpret_cast<std::uint32_t*>(std::uintptr_t(address)) : nullptr;
+}
+
+std::uint64_t blocks_done(const Resumable& kernel) {
+  const std::uint32_t* next = word_at(kernel.next);
+  return next ? std::min<std::uint64_t>(__atomic_load_n(next, __ATOMIC_ACQUIRE), kernel.blocks) : 0;
+}
+
+void set_blocks_done(const Resumable& kernel, std::uint64_t blocks) {
+  if (std::uint32_t* next = word_at(kernel.next)) __atomic_store_n(next, std::uint32_t(blocks), __ATOMIC_RELEASE);
+}
+
 }  // namespace
 
 void Engine::queue_kernel(Context& root, Unit& unit) {
-  unit.remaining = as<KernelWork>(*unit.work)->duration;
+  const auto& kernel = *as<KernelWork>(*unit.work);
+  unit.remaining = kernel.duration;
+  if (const Resumable& r = kernel.resumable; r.blocks > 0)
+    unit.remaining = kernel.duration * (r.blocks - blocks_done(r)) / r.blocks;
   const auto place = std::find_if(root.pending.begin(), root.pending.end(), [&](const Unit* other) {
     return urgency(unit) < urgency(*other) || (urgency(unit) == urgency(*other) && unit.ready < other->ready);
   });
@@ -171,6 +189,24 @@ void Engine::count_busy(Context& context, Nanos at) {
   context.counted = at;
 }
 
+// Resumable kernels whose flag is up end with the blocks that they are at.
+void Engine::stop_where_asked(Nanos at) {
+  for (Context* context : contexts_) {
+    if (!mps_ && !context->holds_turn) continue;
+    for (Unit* unit : context->running) {
+      const auto& kernel = *as<KernelWork>(*unit->work);
+      const Resumable& r = kernel.resumable;
+      const std::uint32_t* flag = r.blocks > 0 ? word_at(r.flag) : nullptr;
+      if (unit->stopped || !flag || unit->end <= at || __atomic_load_n(flag, __ATOMIC_ACQUIRE) == 0) continue;
+      const std::uint64_t left = std::min((unit->end - at) * r.blocks / std::max<Nanos>(kernel.duration, 1), r.blocks);
+      if (left == 0) continue;
+      set_blocks_done(r, r.blocks - left);
+      unit->end = std::max(at, unit->begin);
+      unit->stopped = true;
+    }
+  }
+}
+
 void Engine::end_kernel(Context& root, Unit& unit) {
   count_busy(root, unit.end);
   root.running.erase(std::find(root.running.begin(), root.running.end(), &unit));
@@ -186,7 +222,11 @@ void Engine::end_kernel(Context& root, Unit& unit) {
       if (slot != root.slot && device.contexts[slot].sms_wanted.load() != 0) region_.ring_owner(root.device, slot);
     }
   }
-  apply(as<KernelWork>(*unit.work)->effect);
+  const auto& kernel = *as<KernelWork>(*unit.work);
+  const Resumable& r = kernel.resumable;
+  const bool completes = r.blocks == 0 || (!unit.stopped && blocks_done(r) < r.blocks);
+  if (r.blocks > 0 && !unit.stopped) set_blocks_done(r, r.blocks);
+  if (completes) apply(kernel.effect);
   finish(unit, unit.end);
 }
 

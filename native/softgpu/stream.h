@@ -32,6 +32,7 @@ struct Unit {
   State state = State::waiting;
   bool blocked = false;  // found too few SMs free when it was ready
   bool moved = false;    // of a copy: its bytes are where they belong
+  bool stopped = false;  // of a resumable kernel: before its last block
   unsigned sms = 0;            // while running
   unsigned word = 0;           // WordsWork: the next one
   Nanos ready = 0;

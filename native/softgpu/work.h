@@ -34,11 +34,19 @@ struct LaunchSpec {
   std::vector<void*> pointers;           // into arguments, one a parameter
 };
 
+// A kernel that can stop inside and go on in another launch; see ptx.h.
+struct Resumable {
+  std::uint64_t blocks = 0;  // of the whole grid; 0: it can't
+  CUdeviceptr next = 0;      // a word: blocks done so far
+  CUdeviceptr flag = 0;      // a word: not 0 = stop; 0: never
+};
+
 struct KernelWork {
   const char* name = "";  // interned: lives as long as the process
   Nanos duration = 0;     // on `sms` SMs
   unsigned sms = 1;
   Effect effect;
+  Resumable resumable;
   int priority = 0;  // of the launch, if it has one
   bool has_priority = false;
   std::shared_ptr<const LaunchSpec> spec;

@@ -113,6 +113,10 @@ export interface BestEffortMeasure {
   readonly longKernels: number;
   readonly longestKernelUs: number;
   readonly unknownLaunches: number;
+  /** Long kernels that have a form which can stop inside, and launches in such forms. */
+  readonly preemptible: { readonly variants: number; readonly launches: number };
+  /** Places where CUDA graphs made so far can stop inside, and graphs that have none. */
+  readonly graphGates: { readonly places: number; readonly wholeGraphs: number };
   readonly unhooked: number;
   readonly memoryUsed: number;
   readonly memoryQuota: number;
@@ -167,6 +171,8 @@ export class BestEffortMeter {
       longKernels: slot.longKernels,
       longestKernelUs: slot.longestNs / 1e3,
       unknownLaunches: slot.unknownLaunches,
+      preemptible: { variants: slot.variants, launches: slot.preemptible },
+      graphGates: { places: slot.graphGates, wholeGraphs: slot.wholeGraphs },
       unhooked: slot.unhooked,
       memoryUsed: slot.memoryUsed,
       memoryQuota: slot.memoryQuota,

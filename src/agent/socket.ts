@@ -4,8 +4,9 @@
 import { chmodSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { type Clock, errors, ms } from "#core";
-import { constants, Hello, messageMagic, view, Welcome } from "#protocol";
+import { constants, Hello, helloKinds, messageMagic, type View, view, Welcome } from "#protocol";
 import { type Registry, type Reply, refusal } from "./registry.ts";
+import { answerVariant } from "./variants.ts";
 
 /** A connection that has not said its Hello by then is closed. */
 const HELLO_WITHIN = ms(5000);
@@ -73,14 +74,23 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
     listener.attached();
   };
 
+  const hear = (hello: View<typeof Hello>) => {
+    if (hello.kind !== helloKinds.variant) {
+      answer(registry.answer(hello));
+      return;
+    }
+    const { reply, done } = answerVariant(`/proc/${hello.pid}/fd/${hello.regionFd}`);
+    socket.on("close", done);
+    answer(reply);
+  };
+
   socket.on("data", (chunk) => {
     if (answered) return; // a client has nothing more to say
     received = Buffer.concat([received, chunk]);
     if (received.length < 8) return;
     const fault = faultOf(received);
     if (fault) answer(refusal(fault));
-    else if (received.length === Hello.size)
-      answer(registry.answer(view(Hello, Uint8Array.from(received).buffer)));
+    else if (received.length === Hello.size) hear(view(Hello, Uint8Array.from(received).buffer));
   });
   socket.on("end", () => {
     if (answered) socket.end();

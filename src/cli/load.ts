@@ -28,6 +28,7 @@ const options = {
   kernels: number("N", 10, "kernels in a request", count),
   "kernel-us": number("US", 50, "duration of one kernel"),
   sms: number("N", 0, "SMs a kernel takes; 0 = all", { whole: true }),
+  waves: number("N", 1, "blocks of a kernel, in rounds of what its SMs hold at once", count),
   graph: flag("submit a request as one CUDA graph"),
   arrivals: text(
     "KIND",

@@ -23,7 +23,7 @@ export interface Gpu {
 }
 
 /** Uses the primary context, as the CUDA runtime does. */
-export function openGpu(cuda: Cuda, wantedSms: number): Gpu {
+export function openGpu(cuda: Cuda, wantedSms: number, waves: number): Gpu {
   cuda.cuInit(0);
   const device = told((out) => cuda.cuDeviceGet(out, 0));
   const all = told((out) => cuda.cuDeviceGetAttribute(out, multiprocessorCount, device));
@@ -49,7 +49,7 @@ export function openGpu(cuda: Cuda, wantedSms: number): Gpu {
     const perSm = told((out) =>
       cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(out, handle, blockThreads, 0),
     );
-    return { handle, blocks: sms * Math.max(perSm, 1) };
+    return { handle, blocks: sms * Math.max(perSm, 1) * waves };
   };
   return {
     cuda,

@@ -23,6 +23,8 @@ export interface Work {
   readonly kernelUs: number;
   /** SMs a kernel takes; 0 = all. */
   readonly sms: number;
+  /** Blocks of a kernel, in rounds of what its SMs hold at once. */
+  readonly waves: number;
   /** Submit a request as one CUDA graph. */
   readonly graph: boolean;
   /** Seconds of requests back to back before the first that counts. */

@@ -31,7 +31,7 @@ export interface Prepared {
 
 export async function prepare(work: Work, around: Surroundings): Promise<Prepared> {
   const { cuda, clock, stop, say } = around;
-  const gpu = openGpu(cuda, work.sms);
+  const gpu = openGpu(cuda, work.sms, work.waves);
   if (work.memory) deviceMemory(gpu, work.memory);
   const slots = makeSlots(gpu, work);
   const calibration = calibrate(gpu, work, slots);

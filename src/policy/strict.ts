@@ -49,4 +49,7 @@ const gated: Rules = {
   budgetUs: 0,
   launchEveryNs: 0,
   besideEveryUs: 0,
+  // Off until they have run on hardware (decision 0005); `--set preemptUs=200` and `graphGates=1` turn them on.
+  preemptUs: 0,
+  graphGates: 0,
 };

@@ -18,6 +18,7 @@ export {
   Settings,
   sharedStructs,
   submission,
+  VariantRequest,
   Welcome,
   welcomeStatus,
   whenActive,

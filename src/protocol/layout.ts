@@ -91,6 +91,10 @@ export const Settings = struct(
     ),
     launchEveryNs: u32("launch by launch: launches are on average at least so far apart; 0: off"),
     besideEveryUs: u32("not isolated: one chunk each may pass while a request is active; 0: none"),
+    preemptUs: u32(
+      "kernels expected to take longer run in a form that can stop inside, if their PTX is known; 0: none",
+    ),
+    graphGates: u32("1: graphs made from now on can stop inside, where a chunk is full"),
   },
   cacheLine,
 );
@@ -174,6 +178,10 @@ export const BestEffortSlot = struct(
     cappedNs: u64("time its threads waited at the submission limit"),
     turnNs: u64("time its work waited for another best-effort client's turn"),
     emptyNs: u64("time it was free to run and had nothing queued"),
+    variants: u64("kernels that have a form that can stop inside"),
+    preemptible: u64("launches in such a form"),
+    graphGates: u64("places where graphs made so far can stop inside"),
+    wholeGraphs: u64("graphs that can't, and run whole"),
     longKernels: u64("launches expected to take over 300 us"),
     longestNs: u64("the longest kernel seen"),
     unknownLaunches: u64("launches of kernels never seen before"),
@@ -202,7 +210,7 @@ export const Region = struct(
 );
 
 /** `Hello.kind` and `Welcome.status`. */
-export const helloKinds = { attach: 1, reattach: 2, probe: 3 } as const;
+export const helloKinds = { attach: 1, reattach: 2, probe: 3, variant: 4 } as const;
 export const welcomeStatus = { ok: 0, full: 1, refused: 2, newRegion: 3 } as const;
 
 const MESSAGE_MAGIC = 0x48544f43; // "COTH"
@@ -220,12 +228,16 @@ export const Hello = struct(
   {
     magic: u32("MESSAGE_MAGIC"),
     version: u32("VERSION"),
-    kind: u32("attach; reattach: the client already maps a region; probe: no slot wanted"),
+    kind: u32(
+      "attach; reattach: the client already maps a region; probe: no slot wanted; variant: see VariantRequest",
+    ),
     class: u32("see classes"),
     pid: u32(),
     slot: i32("reattach: the slot it holds"),
     startTime: u64(),
-    regionFd: i32("the client's own descriptor of the region (reattach), else -1"),
+    regionFd: i32(
+      "the client's own descriptor of the region (reattach) or of its VariantRequest, else -1",
+    ),
     gpuIndex: i32("the driver's ordinal in that process"),
     memoryQuota: u64("bytes; 0: none"),
     sloP99Us: u32("0: none"),
@@ -250,6 +262,17 @@ export const Welcome = struct(
     agentPid: u32("the region is /proc/<agentPid>/fd/<regionFd>"),
     regionFd: i32(),
     reason: text(200, "why not, for people"),
+  },
+  8,
+);
+
+export const VariantRequest = struct(
+  "VariantRequest",
+  "The beginning of the memory file that a Hello of kind variant names: which kernel wants a form that can stop inside. The kernel's name and its PTX (text, or a fat binary) follow. The answer's regionFd is a memory file with the PTX of that form alone; its slot is 1 if the form is right only for blocks whose x size is a multiple of 32.",
+  {
+    nameBytes: u32(),
+    reserved: u32(),
+    imageBytes: u64(),
   },
   8,
 );
@@ -295,4 +318,4 @@ export const sharedStructs = [
   Region,
 ] as const;
 /** Messages, and what is in a file: one writer, so plain memory. */
-export const messageStructs = [Hello, Welcome, KernelTable, KernelEntry] as const;
+export const messageStructs = [Hello, Welcome, VariantRequest, KernelTable, KernelEntry] as const;

@@ -42,6 +42,8 @@ const bestEffort: BestEffortStatus = {
   longKernels: 0,
   longestKernelUs: 0,
   unknownLaunches: 0,
+  preemptible: { variants: 1, launches: 4 },
+  graphGates: { places: 12, wholeGraphs: 0 },
   unhooked: 0,
   memoryUsed: 1000,
   memoryQuota: 0,

@@ -34,6 +34,10 @@ test("the table of metrics", () => {
     cotenant_turn_seconds_total seconds
     cotenant_empty_seconds_total seconds
     cotenant_trickles_total pauses
+    cotenant_variants_total kernels
+    cotenant_preemptible_launches_total launches
+    cotenant_graph_gates_total places
+    cotenant_whole_graphs_total graphs
     cotenant_memory_used_bytes bytes
     cotenant_memory_quota_bytes bytes
     cotenant_memory_refusals_total allocations"
@@ -79,6 +83,10 @@ test("a status becomes Prometheus text, with what is unknown left out", async ()
     cotenant_turn_seconds_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 0
     cotenant_empty_seconds_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 0.25
     cotenant_trickles_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 1
+    cotenant_variants_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 1
+    cotenant_preemptible_launches_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 4
+    cotenant_graph_gates_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 12
+    cotenant_whole_graphs_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 0
     cotenant_memory_used_bytes{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 1000
     cotenant_memory_refusals_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 2"
   `);

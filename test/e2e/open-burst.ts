@@ -8,7 +8,7 @@ import { makeStream } from "../../src/load/slot.ts";
 
 const [file = ""] = process.argv.slice(2);
 const cuda = loadCuda();
-const gpu = openGpu(cuda, 0);
+const gpu = openGpu(cuda, 0, 1);
 const stream = makeStream(gpu, "stream");
 const state = deviceMemory(gpu, 4 * stateWords(gpu));
 const given = parameters(state, 100n, 0n, 0n, BigInt(gpu.sms));

@@ -88,6 +88,8 @@ class Agent {
     s.unknownUs = 5000;
     s.sampleEvery = 64;
     s.copyPieceBytes = 2 << 20;
+    s.graphGates = 1;
+    s.preemptUs = 1000;
     region_->header.version = cotenant::protocol::VERSION;
     region_->header.size = sizeof(Region);
     region_->header.magic = cotenant::protocol::MAGIC;
@@ -115,8 +117,30 @@ class Agent {
   cotenant::protocol::WelcomeStatus status = cotenant::protocol::WelcomeStatus::kOk;
   int slot = 0;
   const char* reason = "";
+  // What a client that asks for a form of a kernel that can stop inside is given; empty: it is refused.
+  std::string variant;
+  // What it was asked for last: the kernel's name and the bytes of its image.
+  std::string asked_for;
+  std::string asked_with;
+  std::atomic<int> asked{0};
 
  private:
+  // A memory file of ours with the variant in it.
+  int answer_variant(int request_fd) {
+    cotenant::protocol::VariantRequest request{};
+    if (pread(request_fd, &request, sizeof request, 0) != static_cast<ssize_t>(sizeof request)) fail("the request is short");
+    asked_for.resize(request.nameBytes);
+    asked_with.resize(request.imageBytes);
+    if (pread(request_fd, asked_for.data(), asked_for.size(), sizeof request) != static_cast<ssize_t>(asked_for.size()) ||
+        pread(request_fd, asked_with.data(), asked_with.size(), static_cast<off_t>(sizeof request + asked_for.size())) !=
+            static_cast<ssize_t>(asked_with.size()))
+      fail("the request is cut off");
+    const int fd = memfd_create("variant", MFD_CLOEXEC);
+    if (write(fd, variant.data(), variant.size()) != static_cast<ssize_t>(variant.size())) fail("memfd");
+    asked.fetch_add(1);
+    return fd;
+  }
+
   void serve() {
     for (;;) {
       const int client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
@@ -132,6 +156,12 @@ class Agent {
       welcome.agentPid = static_cast<std::uint32_t>(getpid());
       welcome.regionFd = fd_;
       std::snprintf(welcome.reason, sizeof welcome.reason, "%s", reason);
+      if (hello.kind == static_cast<std::uint32_t>(cotenant::protocol::HelloKind::kVariant)) {
+        welcome.regionFd = answer_variant(hello.regionFd);
+        if (variant.empty()) welcome.status = static_cast<std::uint32_t>(cotenant::protocol::WelcomeStatus::kRefused);
+        if (send(client, &welcome, sizeof welcome, MSG_NOSIGNAL) < 0) close(client);
+        continue;
+      }
       const bool high = hello.class_ == static_cast<std::uint32_t>(cotenant::protocol::Class::kHigh);
       if (status == cotenant::protocol::WelcomeStatus::kOk) {
         if (high) {

@@ -23,6 +23,8 @@ const programs = [
   "besteffort",
   "lifecycle",
   "memory",
+  "graphs",
+  "preempt",
   "record",
   "beside",
   "bus",

@@ -15,10 +15,11 @@ void without_an_agent_it_crawls() {
   Program program;
   CUstream stream = make_stream();
   const std::uint64_t before = now_ms();
-  for (int i = 0; i < 40; ++i) program.run_us(100, stream);
+  // 20 ms at full speed. A chunk every 10 ms: seconds; where our thread is late, half of the time at the worst.
+  for (int i = 0; i < 200; ++i) program.run_us(100, stream);
   OK(cuda().cuStreamSynchronize(stream));
   const std::uint64_t took = now_ms() - before;
-  expect(took >= 40, "work without an agent runs at a trickle, not at full speed: " + std::to_string(took) + " ms");
+  expect(took >= 30, "work without an agent runs at a trickle, not at full speed: " + std::to_string(took) + " ms");
 }
 
 void second_gpu_is_refused() {

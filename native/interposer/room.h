@@ -1,0 +1,29 @@
+// An array of plain values, all zero at first, for the length of one call off the launch path. Empty when memory is
+// short.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+
+namespace cotenant {
+
+template <class T>
+class Room {
+ public:
+  explicit Room(std::size_t count) noexcept
+      : at_(count ? static_cast<T*>(std::calloc(count, sizeof(T))) : nullptr), count_(at_ ? count : 0) {}
+  ~Room() { std::free(at_); }
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+
+  [[nodiscard]] bool holds(std::size_t count) const noexcept { return count_ >= count; }
+  [[nodiscard]] T* at() noexcept { return at_; }
+  [[nodiscard]] T& operator[](std::size_t i) noexcept { return at_[i]; }
+  [[nodiscard]] const T& operator[](std::size_t i) const noexcept { return at_[i]; }
+
+ private:
+  T* at_;
+  std::size_t count_;
+};
+
+}  // namespace cotenant

@@ -1,0 +1,55 @@
+// Forms of kernels that can stop inside (Tally, section 4: preemption by persistent blocks). The agent makes them from
+// the program's own PTX; a thread of ours asks for them and loads them, so that the application goes on meanwhile
+// with the kernels that it has.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "driver/abi.h"
+
+namespace cotenant {
+
+struct Context;
+
+// Whoever makes variants appends these to a kernel's parameters (src/ptx/passes says what they mean).
+enum VariantParameter { kControl, kFlag, kGridX, kGridY, kGridZ, kEpoch, kVariantParameters };
+
+// Two words of the GPU's memory for each launch: the next block, and the flag as the blocks see it.
+struct VariantControl {
+  std::uint32_t next;
+  std::uint32_t mirror;
+};
+
+struct Variant {
+  static constexpr std::uint32_t kControls = 1024;  // more than a queue holds launches
+  cu::CUfunction function;
+  std::uint32_t parameters;  // the kernel's own
+  std::size_t offset[kVariantParameters];
+  std::size_t bytes;  // of all parameters
+  int most_shared;   // dynamic, in bytes
+  bool whole_warps;  // right only for blocks whose x size is a multiple of 32
+  cu::CUdeviceptr controls;
+  std::atomic<std::uint32_t> control;  // the last one used
+};
+
+// This kernel proved long. Its variant is made in the background, once, if it can be; from the application's thread,
+// with the kernel's context current.
+void want_variant(Context& context, cu::CUfunction function) noexcept;
+
+// How many kernels have asked for one: looked at on every launch.
+extern std::atomic<std::uint32_t> variants_wanted;
+
+// Null as long as there is none.
+[[nodiscard]] Variant* variant_of(cu::CUfunction function) noexcept;
+
+// It does not do what it should: the kernel runs as it is from now on.
+void give_up_variant(cu::CUfunction function) noexcept;
+
+// Handles may come back as other functions: what came from this module or library is void.
+void forget_variants_of(const void* owner) noexcept;
+
+// In a forked child.
+void forget_variants() noexcept;
+
+}  // namespace cotenant

@@ -1,0 +1,64 @@
+// One kernel of a module with what it needs of the rest: a module of its own, to be loaded beside the original.
+import { eachName } from "./operation-facts.ts";
+import { eachStatement, reach } from "./reach.ts";
+import { moduleScope } from "./scopes.ts";
+import { type Func, type Item, type Module, made, type Statement } from "./syntax.ts";
+
+export interface NotAlone {
+  /** A sentence without its full stop, the culprit by name. */
+  readonly reason: string;
+}
+
+/** Of a file's head; the rest of its directives is about what debuggers show. */
+const HEAD = new Set([".version", ".target", ".address_size"]);
+
+/**
+ * The module with `kernel` as its only kernel, without debugging information. A kernel that uses variables of the
+ * module outside of shared memory can't stand alone: another module would have its own of them, with other contents.
+ */
+export function alone(module: Module, kernel: string): Module | NotAlone {
+  const scope = moduleScope(module);
+  const entry = scope.functions.get(kernel);
+  if (!entry?.entry || entry.body === undefined)
+    return { reason: `the module has no kernel ${kernel}` };
+  const { functions, outside } = reach(entry, module);
+  const used = namesIn(functions);
+  for (const [name, { variable }] of scope.variables)
+    if (used.has(name) && variable.space !== "shared")
+      return { reason: `it uses ${name}, which is the module's own` };
+  const kept = new Set([
+    ...functions.map(({ name }) => name),
+    ...outside.map(({ callee }) => callee),
+  ]);
+  return { ...module, items: module.items.filter((item) => isNeeded(item, kept, used)).map(plain) };
+}
+
+function isNeeded(item: Item, functions: ReadonlySet<string>, used: ReadonlySet<string>): boolean {
+  if (item.kind === "function") return functions.has(item.name);
+  if (item.kind === "variable")
+    return item.space === "shared" && item.names.some(({ name }) => used.has(name));
+  return HEAD.has(item.word);
+}
+
+function namesIn(functions: readonly Func[]): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const { body = [] } of functions)
+    eachStatement(body, (one) => {
+      if (one.kind === "instruction")
+        for (const operand of one.operands) eachName(operand, (name) => names.add(name));
+    });
+  return names;
+}
+
+const plain = (item: Item): Item =>
+  item.kind === "function" && item.body !== undefined
+    ? { ...item, ...made, body: withoutPlaces(item.body) }
+    : item;
+
+/** Places in a source file (`.loc`) name what is not kept. */
+const withoutPlaces = (body: readonly Statement[]): readonly Statement[] =>
+  body
+    .filter((one) => one.kind !== "verbatim" || one.word !== ".loc")
+    .map((one) =>
+      one.kind === "block" ? { ...one, ...made, body: withoutPlaces(one.body) } : one,
+    );

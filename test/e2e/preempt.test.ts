@@ -1,0 +1,26 @@
+// Long kernels of an unmodified program that can stop inside, from its PTX to its result.
+import { expect, test } from "vitest";
+import { eventually, startMachine } from "./machine.ts";
+
+const service =
+  "--arrivals uniform --rate 50 --kernels 5 --kernel-us 200 --warmup 0.1 --seconds 3600".split(" ");
+/** Kernels of 8 ms in 40 rounds of blocks. */
+const training =
+  "--arrivals closed --depth 2 --kernels 3 --kernel-us 8000 --waves 40 --warmup 0.1 --seconds 3600".split(
+    " ",
+  );
+
+test("a training of long kernels gets forms of them that can stop, and loses nothing", async () => {
+  const machine = await startMachine({}, "--set", "preemptUs=200");
+  const high = machine.load("high", service);
+  await high.serving;
+  const train = machine.load("best-effort", training);
+  await train.serving;
+  await eventually("launches that can stop", async () => {
+    const { preemptible } = await machine.bestEffortOf(train);
+    return preemptible.variants === 1 && preemptible.launches > 10;
+  });
+  // Ends badly unless every kernel took place exactly once.
+  const { result } = await train.finish();
+  expect(result.intact).toBe(true);
+});
