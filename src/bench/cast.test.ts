@@ -10,6 +10,7 @@ const job = (name: string, gib: number) => ({
   run: [name],
   memory: (gib * GIB) as Bytes,
   startsAlone: false,
+  profile: undefined,
 });
 
 const scenarioOf = (...arrangements: string[]): Scenario => ({
@@ -21,6 +22,7 @@ const scenarioOf = (...arrangements: string[]): Scenario => ({
   rounds: 3,
   requests: 1,
   seconds: 1,
+  slo: [],
 });
 
 const always = [solo, alone];

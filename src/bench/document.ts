@@ -38,6 +38,7 @@ export function resultOf(
       arrivals: scenario.arriving.kind,
       rounds: scenario.rounds,
       windowSeconds: measured.windowSeconds,
+      ...(scenario.slo.length > 0 ? { slo: scenario.slo } : {}),
     },
     cells: cellsOf(measured, scenario),
   };

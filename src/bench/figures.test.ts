@@ -8,7 +8,7 @@ import type { Request, Window } from "./window.ts";
 
 const MS = 1e6;
 const SECOND = 1e9;
-const job = { run: ["x"], memory: 0 as Bytes, startsAlone: false };
+const job = { run: ["x"], memory: 0 as Bytes, startsAlone: false, profile: undefined };
 
 const scenario = (arriving: Arriving, jobs = 1): Scenario => ({
   name: "invented",
@@ -19,6 +19,7 @@ const scenario = (arriving: Arriving, jobs = 1): Scenario => ({
   rounds: 2,
   requests: 1,
   seconds: 1,
+  slo: [],
 });
 
 /** A request each 10 ms, of which `serviceMs` in service. */

@@ -89,6 +89,7 @@ const jobOf = ({ profile, file }: Modelled, suffix: string): Job => ({
   run: [file],
   memory: 0 as Job["memory"],
   startsAlone: false,
+  profile: undefined,
 });
 
 /**

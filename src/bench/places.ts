@@ -28,9 +28,15 @@ export interface PlaceOptions {
   readonly uid: number;
 }
 
+/** What a job asks of an agent, as after the options of `cotenant run`. */
+interface Asks {
+  readonly slo: readonly string[];
+  readonly profile: string | undefined;
+}
+
 interface OpenPlace {
   /** Before the command of a job. */
-  prefix(kind: ClientClass, job: string): readonly string[];
+  prefix(kind: ClientClass, job: string, asks: Asks): readonly string[];
   readonly env: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }
@@ -123,7 +129,12 @@ export class Places {
       log: () => {},
     });
     return {
-      prefix: (kind, job) => [...cotenant, "run", "--class", kind, "--name", job, "--"],
+      prefix: (kind, job, { slo, profile }) => [
+        ...[...cotenant, "run", "--class", kind, "--name", job],
+        ...slo.flatMap((one) => ["--slo", one]),
+        ...(profile === undefined ? [] : ["--profile", profile]),
+        "--",
+      ],
       env: { COTENANT_DIR: directory, ...this.#softGpu(mode) },
       close: () => agent.stop("the measurement is over"),
     };

@@ -34,6 +34,8 @@ export interface ScenarioFacts {
   readonly rounds: number;
   /** Of a window that counts, the settling left out. */
   readonly windowSeconds: number;
+  /** Objectives of the high job under an agent, such as "slowdown=10%"; undefined: none. */
+  readonly slo?: readonly string[];
 }
 
 export interface JobFacts {

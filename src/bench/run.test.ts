@@ -20,6 +20,7 @@ const job = (kind: "serve" | "train", gib: number) => ({
   run: [kind],
   memory: (gib * 2 ** 30) as Bytes,
   startsAlone: false,
+  profile: undefined,
 });
 
 const scenario: Scenario = {
@@ -31,6 +32,7 @@ const scenario: Scenario = {
   rounds: 1,
   requests: 20,
   seconds: 0.5,
+  slo: [],
 };
 
 const pids = () =>

@@ -144,7 +144,12 @@ export class Measurement {
     const { places, command, directory } = this.#around;
     const place = await places.open(plan.arrangement.place);
     const kind = plan.high ? "high" : "best-effort";
-    const line = [...place.prefix(kind, plan.name), ...command(plan), "--control", directory];
+    const asks = {
+      slo: plan.high ? this.#scenario.slo : [],
+      profile: (plan.high ?? plan.bestEffort)?.profile,
+    };
+    const prefix = place.prefix(kind, plan.name, asks);
+    const line = [...prefix, ...command(plan), "--control", directory];
     const { high, bestEffort } = rolesIn(plan.arrangement, this.#scenario);
     const streams = plan.high !== undefined && plan.bestEffort !== undefined;
     const jobs = streams ? [high, ...bestEffort].flatMap((one) => one?.name ?? []) : [plan.name];

@@ -31,6 +31,7 @@ test("a pair of names is a scenario with the usual arrangements", () => {
     run: ["python3", "{workloads}/serve.py"],
     memory: 2 * 2 ** 30,
     startsAlone: false,
+    profile: undefined,
   });
   expect(scenario.bestEffort.map(({ name }) => name)).toEqual(["train", "train"]);
   expect(scenario.arriving).toEqual({ kind: "poisson", rate: 0.3 });
@@ -45,6 +46,13 @@ test("the command line changes a file's scenario", () => {
   const scenario = read({ ...pair, rounds: 5 }, { rounds: 2, arrangements: ["solo", "mps-30"] });
   expect(scenario.rounds).toBe(2);
   expect(scenario.arrangements.map(({ name }) => name)).toEqual(["solo", "alone", "mps-30"]);
+});
+
+test("objectives come from the file, or from the command line instead", () => {
+  const slo = ["slowdown=10%", "p99=5ms"];
+  expect(read(pair).slo).toEqual([]);
+  expect(read({ ...pair, slo }).slo).toEqual(slo);
+  expect(read({ ...pair, slo }, { slo: ["p99=1ms"] }).slo).toEqual(["p99=1ms"]);
 });
 
 test("a trace's path is relative to the scenario", () => {
@@ -67,6 +75,9 @@ describe("one sentence about", () => {
     ["an unknown rule", { ...pair, arrangements: ["strict-mps:chunk=1"] }, /No rule .* "chunk"/],
     ["a thread share beyond 100", { ...pair, arrangements: ["mps-130"] }, /"mps-130"/],
     ["rounds that are none", { ...pair, rounds: "three" }, /rounds: not a number above 0/],
+    ["objectives in one text", { ...pair, slo: "p99=1ms" }, /"slo" is not a list/],
+    ["an objective of nothing", { ...pair, slo: ["p98=1ms"] }, /neither p99=TIME nor slowdown/],
+    ["a profile by number", { ...pair, high: { run: "x", profile: 3 } }, /no name or file/],
     ["a bad size", { ...pair, high: { run: "x", memory: "2 gigs" } }, /"2 gigs" is not a size/],
     ["no JSON", "{", /is no JSON/],
     ["a JSON list", "[]", /is not a JSON object/],

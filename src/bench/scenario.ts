@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { type Bytes, parseBytes, usage } from "#core";
 import { type Arrivals, parseArrivals } from "#load";
+import { parseObjective } from "#policy";
 import { type Arrangement, alone, arrangementNamed, solo } from "./arrangements.ts";
 
 export interface Job {
@@ -15,6 +16,8 @@ export interface Job {
   readonly memory: Bytes;
   /** It measures the GPU before it is ready, so nobody else may be at work meanwhile. */
   readonly startsAlone: boolean;
+  /** Given to `cotenant run --profile` where it lives under an agent. */
+  readonly profile: string | undefined;
 }
 
 /** When requests of the high job arrive; every rate in it is a load: a part of what it could serve alone. */
@@ -31,6 +34,8 @@ export interface Scenario {
   /** Pooled over the rounds; with `seconds`, whichever is shorter. */
   readonly requests: number;
   readonly seconds: number;
+  /** Objectives of the high job, as after `run --slo`, where it lives under an agent. */
+  readonly slo: readonly string[];
 }
 
 /** What the command line changes about a scenario. */
@@ -40,6 +45,7 @@ export interface Changes {
   readonly requests?: number | undefined;
   readonly seconds?: number | undefined;
   readonly arrangements?: readonly string[] | undefined;
+  readonly slo?: readonly string[] | undefined;
 }
 
 export interface Folders {
@@ -100,6 +106,7 @@ const keys = [
   "rounds",
   "requests",
   "seconds",
+  "slo",
   "about",
 ];
 
@@ -165,7 +172,15 @@ function assembled(
     rounds: number("rounds"),
     requests: number("requests"),
     seconds: number("seconds"),
+    slo: readSlo(changes.slo ?? given.slo ?? [], name),
   };
+}
+
+function readSlo(given: unknown, where: string): readonly string[] {
+  if (!Array.isArray(given) || !given.every((one) => typeof one === "string"))
+    throw usage(`${where}: "slo" is not a list such as ["slowdown=10%"].`);
+  parseObjective(given);
+  return given;
 }
 
 const distinct = (all: readonly Arrangement[]): Arrangement[] => [
@@ -173,7 +188,7 @@ const distinct = (all: readonly Arrangement[]): Arrangement[] => [
 ];
 
 function readJob(json: unknown, name: string, where: string): Job {
-  const { run, memory, startsAlone = false } = object(json, where);
+  const { run, memory, startsAlone = false, profile } = object(json, where);
   const words = typeof run === "string" ? run.split(" ").filter((word) => word !== "") : run;
   if (!Array.isArray(words) || words.length === 0 || !words.every((w) => typeof w === "string"))
     throw usage(`${where}: "run" is neither a command nor a list of its words.`);
@@ -181,8 +196,10 @@ function readJob(json: unknown, name: string, where: string): Job {
     throw usage(`${where}: "memory" is no size such as 20GiB.`);
   if (typeof startsAlone !== "boolean")
     throw usage(`${where}: "startsAlone" is neither true nor false.`);
+  if (profile !== undefined && typeof profile !== "string")
+    throw usage(`${where}: "profile" is no name or file of a profile.`);
   const size = memory === undefined ? (0 as Bytes) : parseBytes(memory);
-  return { name, run: words, memory: size, startsAlone };
+  return { name, run: words, memory: size, startsAlone, profile };
 }
 
 /** A trace's path is relative to `folder`. */

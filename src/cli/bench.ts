@@ -27,6 +27,7 @@ const more = { min: 1, whole: true };
 const options = {
   load: number("L", undefined, "part of what the high job could serve alone, 0 to 1"),
   arrangement: list("NAME", `instead of the scenario's; ${arrangementHelp}`),
+  slo: list("p99=TIME|slowdown=PERCENT", "what the high job asks of an agent, as after run --slo"),
   rounds: number("N", undefined, "rounds that count", more),
   requests: number("N", undefined, "requests per arrangement, over all rounds", more),
   seconds: number("S", undefined, "of a window, at most", { min: 1 }),
@@ -77,7 +78,11 @@ async function measure(args: Given): Promise<Outcome> {
   if (others[0] !== undefined) throw errors.strayArgument("bench", others[0]);
   const scenario = readScenario(
     given,
-    { ...args, arrangements: args.arrangement.length > 0 ? args.arrangement : undefined },
+    {
+      ...args,
+      arrangements: args.arrangement.length > 0 ? args.arrangement : undefined,
+      slo: args.slo.length > 0 ? args.slo : undefined,
+    },
     folders(),
   );
   // What would be missing only when the first process starts, or at the end, is said now.

@@ -3,7 +3,8 @@
 import { mkdirSync } from "node:fs";
 import { basename } from "node:path";
 import { type AgentFile, mpsEnvironment, pathsIn } from "#agent";
-import { errors, parseDuration, usage } from "#core";
+import { errors } from "#core";
+import { type Objective, parseObjective } from "#policy";
 import type { ClientClass } from "#protocol";
 import { agentHere, ownRunDirectory } from "./client.ts";
 import { profileEnvironment } from "./client-profile.ts";
@@ -20,7 +21,7 @@ const options = {
   name: text("NAME", undefined, "shown by status; the command's name if not given"),
   slo: list(
     "p99=TIME|slowdown=PERCENT",
-    "what 99 % of a high client's bursts (first submission to done, not arrival to done) keep to, such as p99=10ms, or slowdown=5% over alone; policy slo acts on it",
+    "what 99 % of a high client's bursts (first submission to done, not arrival to done) keep to, such as p99=10ms, or slowdown=5% over alone; policies cotenant and slo act on it",
   ),
   profile: text(
     "NAME|FILE",
@@ -38,7 +39,7 @@ export const runCommand = command({
   async run(args) {
     if (!args.class) throw errors.missingArgument("run", "--class high|best-effort");
     const [program = "", ...rest] = args.positional;
-    const objective = objectiveOf(args.slo);
+    const objective = objectiveEnvironment(parseObjective(args.slo));
     const directory = ownRunDirectory();
     const agent = agentHere(directory);
     const added = {
@@ -71,21 +72,13 @@ function clientEnvironment(
   };
 }
 
-function objectiveOf(texts: readonly string[]): Record<string, string> {
-  const added: Record<string, string> = {};
-  for (const text of texts) {
-    const [kind, goal = ""] = text.split("=");
-    if (kind === "p99") added.COTENANT_SLO_P99_US = String(Math.round(parseDuration(goal)));
-    else if (kind === "slowdown") added.COTENANT_SLO_SLOWDOWN = String(permille(goal));
-    else throw usage(`--slo: "${text}" is neither p99=TIME nor slowdown=PERCENT.`);
-  }
-  return added;
-}
-
-function permille(text: string): number {
-  const match = /^(\d+(?:\.\d+)?)%$/.exec(text);
-  if (!match) throw errors.badQuantity(text, "a percentage such as 5%");
-  return Math.round(Number(match[1]) * 10);
+function objectiveEnvironment({ p99Us, slowdown }: Objective): Record<string, string> {
+  return {
+    ...(p99Us === undefined ? {} : { COTENANT_SLO_P99_US: String(Math.round(p99Us)) }),
+    ...(slowdown === undefined
+      ? {}
+      : { COTENANT_SLO_SLOWDOWN: String(Math.round(slowdown * 1000)) }),
+  };
 }
 
 /** Of several agents that are to share one software GPU, COTENANT_SOFTGPU_DIR says where it is. */

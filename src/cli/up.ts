@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { claimDirectory, logLine, openNvml, pathsIn, runningAgent, startAgent } from "#agent";
-import { errors, systemClock } from "#core";
+import { dateNow, errors, systemClock } from "#core";
 import { parseOverrides, policies, policyNamed } from "#policy";
 import { agentHere, askStatus, ownRunDirectory, ownUid } from "./client.ts";
 import { type Args, choice, command, flag, json, list, number } from "./command.ts";
@@ -20,7 +20,7 @@ const options = {
   ),
   policy: choice(
     policies.map(({ name }) => name),
-    "strict",
+    "cotenant",
     policies.map(({ name, summary }) => `${name}: ${summary}`).join("; "),
   ),
   set: list("RULE=VALUE", "fix one rule of the gate, whatever the policy says"),
@@ -35,6 +35,7 @@ export const upCommand = command({
   options,
   async run(args) {
     // Whatever can be wrong with the options is said here, not in the log of a process behind.
+    policyNamed(args.policy);
     parseOverrides(args.set);
     const directory = ownRunDirectory();
     claimDirectory(directory, ownUid());
@@ -59,7 +60,7 @@ async function stay(directory: string, args: Args<typeof options>): Promise<numb
     port: args.port,
     env: process.env,
     clock: systemClock,
-    log: (event, facts) => console.error(`${new Date().toISOString()} ${logLine(event, facts)}`),
+    log: (event, facts) => console.error(`${dateNow()} ${logLine(event, facts)}`),
   });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     process.on(signal, () => void agent.stop(signal));

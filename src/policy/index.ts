@@ -1,3 +1,4 @@
+export { parseObjective } from "./objective.ts";
 export { policies, policyNamed } from "./policies.ts";
 export {
   type LookedHigh,

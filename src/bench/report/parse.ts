@@ -114,6 +114,7 @@ const scenario = object<ScenarioFacts>({
   arrivals: string,
   rounds: number,
   windowSeconds: number,
+  slo: maybe(list(string)),
 });
 
 const high = object<HighFigures>({
