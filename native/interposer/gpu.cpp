@@ -8,6 +8,7 @@
 #include "interposer/entry.h"
 #include "interposer/keeper.h"
 #include "interposer/kernel_table.h"
+#include "interposer/variants.h"
 
 namespace cotenant {
 namespace {
@@ -148,6 +149,7 @@ void context_ends(CUcontext handle) noexcept {
     best_effort_open(*link);  // destroying waits for what is parked
   for (std::uint32_t i = 0; i < stream_count(); ++i)
     if (stream_at(i).context == context && !is_special(stream_at(i))) forget_stream(stream_at(i).handle);
+  forget_variants_in(handle);
   context->mapping.of.store(nullptr, std::memory_order_release);
   context->tail_page.store(nullptr, std::memory_order_release);
   context->ended.store(true, std::memory_order_release);

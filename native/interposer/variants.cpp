@@ -60,6 +60,15 @@ Wanted* find(CUfunction function) noexcept {
   return nullptr;
 }
 
+template <class Which>
+void forget_where(Which which) noexcept {
+  const std::uint32_t n = variants_wanted.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < n && i < kMost; ++i) {
+    Wanted* one = all[i].load(std::memory_order_acquire);
+    if (one && which(*one)) one->state.store(Wanted::kForgotten, std::memory_order_release);
+  }
+}
+
 // The parameters as the driver lays them out; false: it is not a form of a kernel with so many.
 bool read_parameters(Variant& variant) noexcept {
   if (!real().cuFuncGetParamInfo) return false;
@@ -190,11 +199,11 @@ void give_up_variant(CUfunction function) noexcept {
 }
 
 void forget_variants_of(const void* owner) noexcept {
-  const std::uint32_t n = variants_wanted.load(std::memory_order_acquire);
-  for (std::uint32_t i = 0; i < n && i < kMost; ++i) {
-    Wanted* one = all[i].load(std::memory_order_acquire);
-    if (one && one->owner == owner) one->state.store(Wanted::kForgotten, std::memory_order_release);
-  }
+  forget_where([owner](const Wanted& one) { return one.owner == owner; });
+}
+
+void forget_variants_in(CUcontext context) noexcept {
+  forget_where([context](const Wanted& one) { return one.context == context; });
 }
 
 void forget_variants() noexcept {

@@ -46,8 +46,9 @@ extern std::atomic<std::uint32_t> variants_wanted;
 // It does not do what it should: the kernel runs as it is from now on.
 void give_up_variant(cu::CUfunction function) noexcept;
 
-// Handles may come back as other functions: what came from this module or library is void.
+// Handles may come back as other functions: what came from this module or library, or is in this context, is void.
 void forget_variants_of(const void* owner) noexcept;
+void forget_variants_in(cu::CUcontext context) noexcept;
 
 // In a forked child.
 void forget_variants() noexcept;

@@ -176,6 +176,22 @@ void an_unloaded_module_takes_its_variants_along() {
   expect(it.client.slot().preemptible.load() > before, "which is used");
 }
 
+void an_ended_context_takes_its_variants_along() {
+  Long it;
+  it.learn();
+  OK(cuda().cuDevicePrimaryCtxReset(0));
+  OK(cuda().cuDevicePrimaryCtxRetain(&it.client.program.context, 0));
+  OK(cuda().cuCtxSetCurrent(it.client.program.context));
+  it.stream = make_stream();
+  it.word = Word{};
+  OK(cuda().cuModuleLoadData(&it.module, kCount));
+  OK(cuda().cuModuleGetFunction(&it.count, it.module, "count"));
+  for (int i = 0; i < 6; ++i) it.run();
+  eventually([&] { return it.client.slot().variants.load() == 2; }, "the kernel has a variant in the new context");
+  it.run();
+  expect(*it.word.host == 7, "and every launch takes place once");
+}
+
 void high_kernels_are_left_alone() {
   High client;
   client.agent.variant = kVariants;
@@ -195,6 +211,7 @@ constexpr Case kCases[] = {
     {"a refused variant is no harm", no_variant_is_no_harm},
     {"a variant that cannot be used is no harm", a_bad_variant_is_no_harm},
     {"an unloaded module takes its variants along", an_unloaded_module_takes_its_variants_along},
+    {"an ended context takes its variants along", an_ended_context_takes_its_variants_along},
     {"high clients' kernels are left alone", high_kernels_are_left_alone},
 };
 
