@@ -48,6 +48,14 @@ test("the command line changes a file's scenario", () => {
   expect(scenario.arrangements.map(({ name }) => name)).toEqual(["solo", "alone", "mps-30"]);
 });
 
+test("jobs that have a profile in the folder get it", () => {
+  writeFileSync(`${folder}/serve.json`, "{}");
+  const { high, bestEffort } = read(pair, { profiles: folder });
+  expect(high.profile).toBe(`${folder}/serve.json`);
+  expect(bestEffort.map(({ profile }) => profile)).toEqual([undefined]);
+  expect(read(pair).high.profile).toBeUndefined();
+});
+
 test("objectives come from the file, or from the command line instead", () => {
   const slo = ["slowdown=10%", "p99=5ms"];
   expect(read(pair).slo).toEqual([]);
@@ -77,7 +85,6 @@ describe("one sentence about", () => {
     ["rounds that are none", { ...pair, rounds: "three" }, /rounds: not a number above 0/],
     ["objectives in one text", { ...pair, slo: "p99=1ms" }, /"slo" is not a list/],
     ["an objective of nothing", { ...pair, slo: ["p98=1ms"] }, /neither p99=TIME nor slowdown/],
-    ["a profile by number", { ...pair, high: { run: "x", profile: 3 } }, /no name or file/],
     ["a bad size", { ...pair, high: { run: "x", memory: "2 gigs" } }, /"2 gigs" is not a size/],
     ["no JSON", "{", /is no JSON/],
     ["a JSON list", "[]", /is not a JSON object/],

@@ -1,7 +1,7 @@
 // What to measure: two or more jobs, when requests arrive, and the arrangements to compare. Written as a
 // JSON file, or as HIGH+BEST-EFFORT with names from the catalogue. Everything that can be wrong with it
 // is said before anything starts.
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { type Bytes, parseBytes, usage } from "#core";
 import { type Arrivals, parseArrivals } from "#load";
@@ -16,7 +16,7 @@ export interface Job {
   readonly memory: Bytes;
   /** It measures the GPU before it is ready, so nobody else may be at work meanwhile. */
   readonly startsAlone: boolean;
-  /** Given to `cotenant run --profile` where it lives under an agent. */
+  /** A file, given to `cotenant run --profile` where it lives under an agent. */
   readonly profile: string | undefined;
 }
 
@@ -46,6 +46,8 @@ export interface Changes {
   readonly seconds?: number | undefined;
   readonly arrangements?: readonly string[] | undefined;
   readonly slo?: readonly string[] | undefined;
+  /** A folder of profiles, JOB.json each. */
+  readonly profiles?: string | undefined;
 }
 
 export interface Folders {
@@ -164,9 +166,11 @@ function assembled(
     throw usage(`${name}: "arrangements" is not a list of names.`);
   const number = (key: "rounds" | "requests" | "seconds") =>
     positive(changes[key] ?? given[key] ?? usual[key], `${name}: ${key}`);
+  const profiled = (job: Job): Job => ({ ...job, profile: profileOf(job, changes.profiles) });
   return {
     name,
-    ...jobs,
+    high: profiled(jobs.high),
+    bestEffort: jobs.bestEffort.map(profiled),
     arriving: readArriving(given.arrivals, changes.load ?? given.load, name, folder),
     arrangements: distinct([solo, alone, ...names.map(arrangementNamed)]),
     rounds: number("rounds"),
@@ -174,6 +178,12 @@ function assembled(
     seconds: number("seconds"),
     slo: readSlo(changes.slo ?? given.slo ?? [], name),
   };
+}
+
+/** Of a job that has one there. */
+function profileOf({ name }: Job, folder: string | undefined): string | undefined {
+  const file = folder === undefined ? undefined : resolve(folder, `${name}.json`);
+  return file !== undefined && existsSync(file) ? file : undefined;
 }
 
 function readSlo(given: unknown, where: string): readonly string[] {
@@ -188,7 +198,7 @@ const distinct = (all: readonly Arrangement[]): Arrangement[] => [
 ];
 
 function readJob(json: unknown, name: string, where: string): Job {
-  const { run, memory, startsAlone = false, profile } = object(json, where);
+  const { run, memory, startsAlone = false } = object(json, where);
   const words = typeof run === "string" ? run.split(" ").filter((word) => word !== "") : run;
   if (!Array.isArray(words) || words.length === 0 || !words.every((w) => typeof w === "string"))
     throw usage(`${where}: "run" is neither a command nor a list of its words.`);
@@ -196,10 +206,8 @@ function readJob(json: unknown, name: string, where: string): Job {
     throw usage(`${where}: "memory" is no size such as 20GiB.`);
   if (typeof startsAlone !== "boolean")
     throw usage(`${where}: "startsAlone" is neither true nor false.`);
-  if (profile !== undefined && typeof profile !== "string")
-    throw usage(`${where}: "profile" is no name or file of a profile.`);
   const size = memory === undefined ? (0 as Bytes) : parseBytes(memory);
-  return { name, run: words, memory: size, startsAlone, profile };
+  return { name, run: words, memory: size, startsAlone, profile: undefined };
 }
 
 /** A trace's path is relative to `folder`. */

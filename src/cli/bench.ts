@@ -28,6 +28,11 @@ const options = {
   load: number("L", undefined, "part of what the high job could serve alone, 0 to 1"),
   arrangement: list("NAME", `instead of the scenario's; ${arrangementHelp}`),
   slo: list("p99=TIME|slowdown=PERCENT", "what the high job asks of an agent, as after run --slo"),
+  profiles: text(
+    "DIR",
+    undefined,
+    "profiles of jobs on this GPU, JOB.json each, for policies that look at single kernels",
+  ),
   rounds: number("N", undefined, "rounds that count", more),
   requests: number("N", undefined, "requests per arrangement, over all rounds", more),
   seconds: number("S", undefined, "of a window, at most", { min: 1 }),
