@@ -1,20 +1,19 @@
 // MuxFlow's speed predictor (section 5) on KACE's table of SM shares: what a workload retains beside another, both
 // confined to parts of the SMs, with all batch sizes of a model left out of the training rows.
-import { accuracyOf, type Colocation, type LearnerName, learners } from "#predict";
+import { accuracyOf, type Colocation, type LearnerName, learnerNames, learners } from "#predict";
 import { kaceNames } from "#profile";
 import { cpuMs, isWanted, trainingOf } from "./contestants.ts";
 import { kaceShares, modelOf } from "./kace.ts";
 
 /** Of the forest's grid: with some 750 rows a hundred tests would take minutes for each model that is left out. */
-const FOREST_TESTS = 4;
-/** Of the network, which stops earlier when held-back rows get worse. */
-const EPOCHS = 60;
-const contestants: readonly LearnerName[] = ["ours", "linear", "ridge", "forest", "mlp"];
+const FOREST_TESTS = 10;
+/** MuxFlow's; KACE's network may take 400, but stops earlier when held-back rows get worse. */
+const EPOCHS = 150;
 
 export function shares(say: (line: string) => void) {
   const { all, consistent } = kaceShares();
   const models = [...new Set(consistent.flatMap(({ names }) => names.map(modelOf)))].sort();
-  const results = contestants.filter(isWanted).map((name) => {
+  const results = learnerNames.filter(isWanted).map((name) => {
     const folds = models.map((model) => {
       const held = consistent.filter(({ names }) => names.some((one) => modelOf(one) === model));
       const learned = consistent.filter((row) => !held.includes(row));
