@@ -48,6 +48,24 @@ const dense = (name: string, n: number, weight: (row: number, column: number) =>
   return { name, n, seconds, exact, greedy };
 };
 
+/** Members drawn of 20 kinds each. */
+const fewKinds = (n: number) => {
+  const weights = Array.from({ length: 20 * 20 }, random);
+  const [rows, columns] = [0, 1].map(() =>
+    Array.from({ length: n }, () => Math.floor(random() * 20)),
+  ) as [number[], number[]];
+  return (row: number, column: number) =>
+    weights[(rows[row] as number) * 20 + (columns[column] as number)] as number;
+};
+
+const products = (n: number) => {
+  const [rows, columns] = [0, 1].map(() => Array.from({ length: n }, random)) as [
+    number[],
+    number[],
+  ];
+  return (row: number, column: number) => (rows[row] as number) * (columns[column] as number);
+};
+
 const kinds = (members: number, count: number) => {
   const weights = new Float64Array(count * count).map(random);
   const spread = () => {
@@ -125,6 +143,8 @@ const result = {
     dense("uniform", 1000, random),
     dense("uniform", 5000, random),
     dense("ten levels", 5000, () => Math.ceil(random() * 10)),
+    dense("members of 20 x 20 kinds", 5000, fewKinds(5000)),
+    dense("row's number x column's", 5000, products(5000)),
     kinds(20_000, 50),
   ],
   several: severalGap(),

@@ -125,6 +125,84 @@ test("many equal rows and columns, where every path is a tie, are matched in ful
   expect(totalWeight(one, assign(one))).toBeCloseTo(n + 50 * 2 + 25, 9);
 });
 
+test("products of a row's and a column's number are matched large with large", () => {
+  const numbers = fc.array(fc.double({ min: 0.01, max: 1, noNaN: true }), {
+    minLength: 1,
+    maxLength: 90,
+  });
+  const falling = (all: readonly number[]) => [...all].sort((a, b) => b - a);
+  fc.assert(
+    fc.property(numbers, numbers, (row, column) => {
+      const weights = row.flatMap((a) => column.map((b) => a * b));
+      const one = matrix(row.length, column.length, weights);
+      const most = falling(column);
+      const expected = falling(row).reduce((sum, a, i) => sum + a * (most[i] ?? 0), 0);
+      expect(totalWeight(one, assign(one))).toBeCloseTo(expected, 9);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("weights beside one that is far larger are matched as well as without it", () => {
+  const HUGE = 2 ** 45;
+  const sizes = fc.integer({ min: 1, max: 5 });
+  const blocks = sizes.chain((n) =>
+    fc.tuple(
+      fc.constant(n),
+      fc.array(fc.integer({ min: 0, max: 20 }), { minLength: n * n, maxLength: n * n }),
+    ),
+  );
+  fc.assert(
+    fc.property(blocks, ([n, all]) => {
+      const inside = (row: number, column: number) => all[(row - 1) * n + column - 1] ?? 0;
+      const weights = Array.from({ length: (n + 1) ** 2 }, (_, edge) => {
+        const [row, column] = [Math.floor(edge / (n + 1)), edge % (n + 1)];
+        if (row === 0 || column === 0) return row === column ? HUGE : 0;
+        return inside(row, column);
+      });
+      const one = matrix(n + 1, n + 1, weights);
+      expect(totalWeight(one, assign(one)) - HUGE).toBe(best(matrix(n, n, all)));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("members of few kinds, one by one, weigh what the kinds weigh", () => {
+  const kinds = fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 1, maxLength: 60 });
+  const count = (members: readonly number[]) =>
+    [0, 1, 2, 3, 4].map((kind) => members.filter((one) => one === kind).length);
+  fc.assert(
+    fc.property(
+      kinds,
+      kinds,
+      fc.array(weight, { minLength: 25, maxLength: 25 }),
+      (row, column, all) => {
+        const dense = matrix(
+          row.length,
+          column.length,
+          row.flatMap((i) => column.map((j) => all[i * 5 + j] ?? 0)),
+        );
+        const flow = assignKinds({
+          rows: count(row),
+          columns: count(column),
+          weights: Float64Array.from(all),
+        });
+        const sum = flow.reduce((most, n, edge) => most + (n > 0 ? n * (all[edge] ?? 0) : 0), 0);
+        expect(totalWeight(dense, assign(dense))).toBeCloseTo(sum, 8);
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
+
+test.each([
+  ["none is above 0", [0, -1, Number.NaN, 0], [UNMATCHED, UNMATCHED]],
+  ["tiny", [1e-300, 2e-300, 3e-300, 1e-300], [1, 0]],
+  ["huge", [1e300, 2e300, 3e300, 1e300], [1, 0]],
+])("weights of any size: %s", (_, weights, partners) => {
+  expect([...assign(matrix(2, 2, weights))]).toEqual(partners);
+});
+
 test.each([
   [
     "a matrix of another size",

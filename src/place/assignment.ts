@@ -1,5 +1,6 @@
 // Who goes where, exactly: maximum-weight matching of a dense bipartite graph, by shortest augmenting paths
-// (Jonker and Volgenant 1987, for rectangular problems as in Crouse 2016), O(n^3) at worst.
+// (Jonker and Volgenant 1987, for rectangular problems as in Crouse 2016), O(n^3) at worst, from the prices of an
+// auction, which is often enough by itself.
 //
 // Invariant between phases: with cost = -weight, every row's partner is among its cheapest columns after the
 // columns' prices are taken off, and a column that nobody has in the end has price 0. So the whole is optimal the
@@ -15,17 +16,20 @@ export interface WeightMatrix {
 /** A row's column, or this. */
 export const UNMATCHED = -1;
 
-/** The column of each row, or UNMATCHED, so that the sum of weights is as large as can be. */
+/** The column of each row, or UNMATCHED, so that the sum of weights is as large as can be, up to rounding. */
 export function assign({ rows, columns, weights }: WeightMatrix): Int32Array {
   if (weights.length !== rows * columns)
     throw new RangeError(`${weights.length} weights for ${rows} rows of ${columns} columns`);
   const partners =
     rows <= columns
-      ? solve(rows, columns, weights)
-      : inverse(solve(columns, rows, transposed(rows, columns, weights)), rows);
+      ? solve(rows, columns, costsOf(rows, columns, weights))
+      : inverse(
+          solve(columns, rows, transposed(rows, columns, costsOf(rows, columns, weights))),
+          rows,
+        );
   for (let row = 0; row < rows; row++) {
-    const column = at(partners, row);
-    if (column !== UNMATCHED && !(at(weights, row * columns + column) > 0))
+    const column = who(partners, row);
+    if (column !== UNMATCHED && !(weightAt(weights, row * columns + column) > 0))
       partners[row] = UNMATCHED;
   }
   return partners;
@@ -34,40 +38,165 @@ export function assign({ rows, columns, weights }: WeightMatrix): Int32Array {
 export function totalWeight({ columns, weights }: WeightMatrix, partners: Int32Array): number {
   let sum = 0;
   for (let row = 0; row < partners.length; row++) {
-    const column = at(partners, row);
-    if (column !== UNMATCHED) sum += at(weights, row * columns + column);
+    const column = who(partners, row);
+    if (column !== UNMATCHED) sum += weightAt(weights, row * columns + column);
   }
   return sum;
 }
 
-type Numbers = Float64Array | Float32Array | Int32Array;
+type Weights = WeightMatrix["weights"];
 
-// Indices are in range by construction.
-const at = (numbers: Numbers, index: number): number => numbers[index] as number;
+// Indices are in range by construction. One function for each kind of array: the engine makes no fast code of a
+// function that reads several.
+const at = (numbers: Float64Array, index: number): number => numbers[index] as number;
+const who = (partners: Int32Array, index: number): number => partners[index] as number;
+const weightAt = (weights: Weights, edge: number): number => weights[edge] as number;
+
+/** What may not be costs nothing, and counts as unmatched in the end. */
+function costsOf(rows: number, columns: number, weights: Weights): Float64Array {
+  const costs = new Float64Array(rows * columns);
+  for (let edge = 0; edge < costs.length; edge++) {
+    const weight = weightAt(weights, edge);
+    if (weight > 0) costs[edge] = -weight;
+  }
+  return costs;
+}
 
 /** Rows are at most columns; every row gets a column. */
-function solve(rows: number, columns: number, weights: Float64Array | Float32Array): Int32Array {
+function solve(rows: number, columns: number, costs: Float64Array): Int32Array {
   const rowOf = new Int32Array(columns).fill(UNMATCHED);
   const columnOf = new Int32Array(rows).fill(UNMATCHED);
   const price = new Float64Array(columns);
-  // When every column will be taken, prices may start at each column's own best offer: far fewer paths are left.
-  if (rows === columns)
-    for (let edge = 0; edge < weights.length; edge++) {
-      const column = edge % columns;
-      price[column] = Math.min(at(price, column), at(weights, edge) > 0 ? -at(weights, edge) : 0);
-    }
-  const free = reduce({ rows, columns, weights, rowOf, columnOf, price });
-  augment({ rows, columns, weights, rowOf, columnOf, price }, free);
-  return columnOf;
+  if (rows === columns && auctionOff(rows, costs, columnOf, price)) return columnOf;
+  columnOf.fill(UNMATCHED);
+  const state = { rows, columns, costs, rowOf, columnOf, price };
+  const paddable = rows < columns && columns <= PADDING * rows;
+  if (augment(state, reduce(state), paddable ? PATIENCE * columns : Number.POSITIVE_INFINITY))
+    return columnOf;
+  return solve(columns, columns, padded(columns, costs)).subarray(0, rows);
 }
 
 interface State {
   readonly rows: number;
   readonly columns: number;
-  readonly weights: Float64Array | Float32Array;
+  readonly costs: Float64Array;
   readonly rowOf: Int32Array;
   readonly columnOf: Int32Array;
   readonly price: Float64Array;
+}
+
+/**
+ * Where some columns are left over, paths are usually few and short. If they need more scans of a row than this per
+ * column, and there are at most PADDING columns a row, rows that want nothing are added: a square may start from an
+ * auction's prices.
+ */
+const PATIENCE = 20;
+const PADDING = 2;
+
+function padded(columns: number, costs: Float64Array): Float64Array {
+  const square = new Float64Array(columns * columns);
+  square.set(costs);
+  return square;
+}
+
+/** Bids are at first raised by this part of the largest weight, and by SHRINK times less in each later auction. */
+const FIRST_RAISE = 0.2;
+const SHRINK = 6;
+const LAST_RAISE = 1e-10;
+/** Bids a row, on average, after which an auction is broken off. */
+const BIDS = 200;
+
+/** Raises below this are worth an attempt to prove the matching the best; often it is long before the last. */
+const PROVABLE = 1e-5;
+/** Passes over all pairs in one attempt; given up earlier if after HOPEFUL passes more than one row in FEW is wrong. */
+const PASSES = 30;
+const HOPEFUL = 2;
+const FEW = 20;
+/** Relative to the largest weight: what is less than this apart differs by rounding. */
+const ROUNDING = 2 ** -50;
+
+/**
+ * Square problems only, where every column has an owner in the end and so any prices will do to begin with.
+ * An auction of n columns to n rows in which each row bids for the column it gains most from, repeated with ever
+ * smaller raises (epsilon scaling; Bertsekas 1988, "The auction algorithm"). True if the last one's matching is proven
+ * to be the best; otherwise its prices are near the best ones, which keeps paths short: weights with structure take
+ * minutes from other prices.
+ */
+function auctionOff(
+  n: number,
+  costs: Float64Array,
+  columnOf: Int32Array,
+  price: Float64Array,
+): boolean {
+  let largest = 0;
+  for (let edge = 0; edge < costs.length; edge++) largest = Math.max(largest, -at(costs, edge));
+  if (largest === 0 || largest === Number.POSITIVE_INFINITY) return false;
+  for (let raise = FIRST_RAISE; raise >= LAST_RAISE; raise /= SHRINK) {
+    if (!auction({ n, costs, columnOf, price }, raise * largest)) return false;
+    const proven = { n, costs, columnOf, price: price.slice() };
+    if (raise < PROVABLE && prove(proven, ROUNDING * largest)) return true;
+  }
+  return false;
+}
+
+/** Raises prices of columns until every row has its cheapest one, which takes forever if there is a better matching. */
+function prove({ n, costs, columnOf, price }: Sale, rounding: number): boolean {
+  for (let pass = 0; pass < PASSES; pass++) {
+    let raised = 0;
+    for (let row = 0; row < n; row++) {
+      const base = row * n;
+      const own = who(columnOf, row);
+      let best = Number.POSITIVE_INFINITY;
+      for (let column = 0; column < n; column++) {
+        const cost = at(costs, base + column) - at(price, column);
+        if (cost < best) best = cost;
+      }
+      const lost = at(costs, base + own) - at(price, own) - best;
+      if (lost <= rounding) continue;
+      price[own] = at(price, own) + lost;
+      raised++;
+    }
+    if (raised === 0) return true;
+    if (pass >= HOPEFUL && raised * FEW > n) return false;
+  }
+  return false;
+}
+
+interface Sale {
+  readonly n: number;
+  readonly costs: Float64Array;
+  readonly columnOf: Int32Array;
+  readonly price: Float64Array;
+}
+
+/** A bid lowers the price, since costs are negative weights. False if it was broken off. */
+function auction({ n, costs, columnOf, price }: Sale, raise: number): boolean {
+  const rowOf = new Int32Array(n).fill(UNMATCHED);
+  let bids = BIDS * n;
+  for (let first = 0; first < n; first++)
+    for (let row = first; row !== UNMATCHED; ) {
+      if (bids-- === 0) return false;
+      const base = row * n;
+      let best = Number.POSITIVE_INFINITY;
+      let second = Number.POSITIVE_INFINITY;
+      let cheapest = 0;
+      for (let column = 0; column < n; column++) {
+        const cost = at(costs, base + column) - at(price, column);
+        if (cost >= second) continue;
+        if (cost < best) {
+          second = best;
+          best = cost;
+          cheapest = column;
+        } else second = cost;
+      }
+      const lead = n > 1 ? second - best : 0;
+      price[cheapest] = at(price, cheapest) - lead - raise;
+      const displaced = who(rowOf, cheapest);
+      rowOf[cheapest] = row;
+      columnOf[row] = cheapest;
+      row = displaced;
+    }
+  return true;
 }
 
 /** How often, per row, a row may take a column from another before the paths have to settle it. */
@@ -77,7 +206,7 @@ const TAKES = 8;
  * Rows bid for their cheapest column: a column's price falls by the lead it has over the row's second choice.
  * Cheap, and leaves few rows, which are returned, for the paths.
  */
-function reduce({ rows, columns, weights, rowOf, columnOf, price }: State): number[] {
+function reduce({ rows, columns, costs, rowOf, columnOf, price }: State): number[] {
   const left: number[] = [];
   let takes = TAKES * rows;
   for (let first = 0; first < rows; first++) {
@@ -89,8 +218,7 @@ function reduce({ rows, columns, weights, rowOf, columnOf, price }: State): numb
       let cheapest = 0;
       let runnerUp = 0;
       for (let column = 0; column < columns; column++) {
-        const weight = at(weights, base + column);
-        const cost = (weight > 0 ? -weight : 0) - at(price, column);
+        const cost = at(costs, base + column) - at(price, column);
         if (cost >= second) continue;
         if (cost < best) {
           second = best;
@@ -104,8 +232,8 @@ function reduce({ rows, columns, weights, rowOf, columnOf, price }: State): numb
       }
       const strict = second > best;
       // A tie may go to the runner-up as well, and only a strict winner may displace somebody.
-      if (!strict && at(rowOf, cheapest) !== UNMATCHED && columns > 1) cheapest = runnerUp;
-      const displaced = at(rowOf, cheapest);
+      if (!strict && who(rowOf, cheapest) !== UNMATCHED && columns > 1) cheapest = runnerUp;
+      const displaced = who(rowOf, cheapest);
       if (displaced !== UNMATCHED && (!strict || takes-- <= 0)) {
         left.push(row);
         break;
@@ -122,18 +250,19 @@ function reduce({ rows, columns, weights, rowOf, columnOf, price }: State): numb
   return left;
 }
 
-/** One shortest path (Dijkstra over the columns) for each row that has no column yet. */
-function augment(state: State, free: readonly number[]): void {
-  const { columns, weights, rowOf, columnOf, price } = state;
+/** One shortest path (Dijkstra over the columns) for each row that has no column yet. False after `scans` of rows. */
+function augment(state: State, free: readonly number[], scans: number): boolean {
+  const { columns, costs, rowOf, columnOf, price } = state;
   const distance = new Float64Array(columns);
   const before = new Int32Array(columns);
   // Columns in the order they were settled, then those known to be nearest, then the rest.
   const order = Int32Array.from({ length: columns }, (_, column) => column);
+  let left = scans;
   for (const start of free) {
+    if (left <= 0) return false;
     const base = start * columns;
     for (let column = 0; column < columns; column++) {
-      const weight = at(weights, base + column);
-      distance[column] = (weight > 0 ? -weight : 0) - at(price, column);
+      distance[column] = at(costs, base + column) - at(price, column);
     }
     before.fill(start);
     let settled = 0;
@@ -146,67 +275,67 @@ function augment(state: State, free: readonly number[]): void {
         closed = settled;
         shortest = Number.POSITIVE_INFINITY;
         for (let k = nearest; k < columns; k++) {
-          const column = at(order, k);
+          const column = who(order, k);
           const here = at(distance, column);
           if (here > shortest) continue;
           if (here < shortest) {
             shortest = here;
             nearest = settled;
           }
-          order[k] = at(order, nearest);
+          order[k] = who(order, nearest);
           order[nearest++] = column;
         }
         for (let k = settled; k < nearest; k++) {
-          const column = at(order, k);
-          if (at(rowOf, column) === UNMATCHED) {
+          const column = who(order, k);
+          if (who(rowOf, column) === UNMATCHED) {
             end = column;
             break;
           }
         }
         if (end !== UNMATCHED) break;
       }
-      const through = at(order, settled++);
-      const row = at(rowOf, through);
+      const through = who(order, settled++);
+      const row = who(rowOf, through);
       const rowBase = row * columns;
-      const heldWeight = at(weights, rowBase + through);
-      const offset = (heldWeight > 0 ? -heldWeight : 0) - at(price, through) - shortest;
+      const offset = at(costs, rowBase + through) - at(price, through) - shortest;
       for (let k = nearest; k < columns; k++) {
-        const column = at(order, k);
-        const weight = at(weights, rowBase + column);
-        const here = (weight > 0 ? -weight : 0) - at(price, column) - offset;
+        const column = who(order, k);
+        const here = at(costs, rowBase + column) - at(price, column) - offset;
         if (here >= at(distance, column)) continue;
         distance[column] = here;
         before[column] = row;
         if (here > shortest) continue;
-        if (at(rowOf, column) === UNMATCHED) {
+        if (who(rowOf, column) === UNMATCHED) {
           end = column;
           break;
         }
-        order[k] = at(order, nearest);
+        order[k] = who(order, nearest);
         order[nearest++] = column;
       }
     }
+    left -= settled + 1;
     for (let k = 0; k < closed; k++) {
-      const column = at(order, k);
+      const column = who(order, k);
       price[column] = at(price, column) + at(distance, column) - shortest;
     }
     // Columns change hands along the path, back to the row it started from.
     for (let column = end; ; ) {
-      const row = at(before, column);
-      const next = at(columnOf, row);
+      const row = who(before, column);
+      const next = who(columnOf, row);
       rowOf[column] = row;
       columnOf[row] = column;
       if (row === start) break;
       column = next;
     }
   }
+  return true;
 }
 
-function transposed(rows: number, columns: number, weights: Float64Array | Float32Array) {
+function transposed(rows: number, columns: number, costs: Float64Array): Float64Array {
   const turned = new Float64Array(rows * columns);
   for (let row = 0; row < rows; row++)
     for (let column = 0; column < columns; column++)
-      turned[column * rows + row] = at(weights, row * columns + column);
+      turned[column * rows + row] = at(costs, row * columns + column);
   return turned;
 }
 
