@@ -15,7 +15,7 @@ export interface Proof {
 
 /**
  * `below`: only plans with a smaller makespan are looked for; Infinity for Z3 by itself. Out of time, what it has.
- * `clock`: milliseconds. Throws a UserError for a problem that Z3 isn't asked about, or if it can't be loaded.
+ * `clock`: milliseconds. Throws a UserError for a problem that Z3 isn't asked about, or if Z3 fails or can't be loaded.
  */
 export async function prove(
   problem: Problem,
@@ -25,36 +25,47 @@ export async function prove(
 ): Promise<Proof> {
   const text = formulate(problem);
   const until = clock() + limitMs;
-  let session: Session;
+  let session: Session | undefined;
   try {
-    session = await openZ3();
+    session = await openZ3(limitMs);
+    return await descend(session, problem, text, below, () => Math.max(0, until - clock()));
   } catch (fault) {
     throw proofFailed(fault instanceof Error ? fault.message : String(fault));
-  }
-  try {
-    let best: Proof = { makespanMs: undefined, plan: undefined, optimal: false };
-    const ask = (what: string) => session.ask(what, Math.max(0, until - clock()));
-    await ask(`(set-option :pp.decimal true)\n${text}`);
-    for (let bound = below; ; ) {
-      if (bound < Infinity) await ask(`(assert (< makespan ${bound.toFixed(9)}))`);
-      const said = (await ask("(check-sat)"))?.trim();
-      if (said === "unsat") return { ...best, optimal: true };
-      if (said !== "sat") return best;
-      best = await readProof(session, problem);
-      bound = (best.makespanMs ?? 0) * (1 - OPTIMALITY_GAP);
-    }
   } finally {
-    await session.close();
+    await session?.close();
   }
 }
 
+async function descend(
+  session: Session,
+  problem: Problem,
+  text: string,
+  below: number,
+  leftMs: () => number,
+): Promise<Proof> {
+  let best: Proof = { makespanMs: undefined, plan: undefined, optimal: false };
+  const ask = (what: string) => session.ask(what, leftMs());
+  await ask(`(set-option :pp.decimal true)\n${text}`);
+  for (let bound = below; ; ) {
+    if (bound < Infinity) await ask(`(assert (< makespan ${bound.toFixed(9)}))`);
+    const said = (await ask("(check-sat)"))?.trim();
+    if (said === "unsat") return { ...best, optimal: true };
+    if (said !== "sat") return best;
+    best = await readProof(session, problem);
+    bound = (best.makespanMs ?? 0) * (1 - OPTIMALITY_GAP);
+  }
+}
+
+/** Without a limit: Z3 has the model already. */
 async function readProof(session: Session, problem: Problem): Promise<Proof> {
+  const values = async (terms: readonly string[]) =>
+    (await session.ask(`(get-value (${terms.join(" ")}))`, Infinity)) ?? "";
   const value = async (terms: readonly string[]) => {
-    const said = (await session.ask(`(get-value (${terms.join(" ")}))`, 60_000)) ?? "";
+    const said = await values(terms);
     return [...said.matchAll(/ (true|false)\)/g)].map(([, one]) => one === "true");
   };
   const ends = problem.networks.map(({ groups }, n) => `e${n}_${groups.length - 1}`);
-  const times = (await session.ask(`(get-value (${ends.join(" ")}))`, 60_000)) ?? "";
+  const times = await values(ends);
   const assignment: number[][] = [];
   for (const names of assignmentNames(problem))
     assignment.push((await value(names)).map((second) => (second ? 1 : 0)));

@@ -3,17 +3,22 @@
 import { createRequire } from "node:module";
 import { Worker } from "node:worker_threads";
 
-/** Sends back Z3's answer to each text it is sent; `session` keeps what was asserted. */
+/**
+ * Sends back Z3's answer to each text it is sent; `session` keeps what was asserted. Not by the package's own
+ * `eval_smtlib2_string` (5.2.0): that one reads the text in another thread out of memory that the caller has given
+ * back by then, so now and then Z3 judged a mangled problem.
+ */
 const CODE = `
 const { parentPort, workerData } = require("node:worker_threads");
 (async () => {
-  const { Z3 } = await require(workerData.path).init();
+  const { Z3, em } = await require(workerData.path).init();
   const config = Z3.mk_config();
   const session = Z3.mk_context(config);
   Z3.del_config(config);
-  parentPort.on("message", async (text) => {
+  parentPort.on("message", (text) => {
     try {
-      parentPort.postMessage({ answer: await Z3.eval_smtlib2_string(session, text) });
+      const types = ["number", "string"];
+      parentPort.postMessage({ answer: em.ccall("Z3_eval_smtlib2_string", "string", types, [session, text]) });
     } catch (fault) {
       parentPort.postMessage({ fault: String(fault) });
     }
@@ -26,13 +31,16 @@ const { parentPort, workerData } = require("node:worker_threads");
 const LONGEST_MS = 2 ** 31 - 1;
 
 export interface Session {
-  /** SMT-LIB 2 in, what Z3 prints out; undefined if it takes longer than `limitMs`, and ever after. */
+  /**
+   * SMT-LIB 2 in, what Z3 prints out; undefined if it takes longer than `limitMs`, and ever after. Rejects if Z3 does
+   * not take the text as it is: what is only half asserted must not be judged.
+   */
   ask(text: string, limitMs: number): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
-/** Rejects if Z3 can't be loaded. */
-export async function openZ3(): Promise<Session> {
+/** Rejects if Z3 can't be loaded; a session of nothing but undefined if that takes longer than `limitMs`. */
+export async function openZ3(limitMs: number): Promise<Session> {
   const require = createRequire(import.meta.url);
   const path = require.resolve("z3-solver");
   const worker = new Worker(CODE, { eval: true, workerData: { path }, execArgv: [] });
@@ -60,7 +68,7 @@ export async function openZ3(): Promise<Session> {
       worker.on("message", onMessage);
       worker.on("error", onError);
     });
-  let open = (await reply(60_000)) !== undefined;
+  let open = (await reply(limitMs)) !== undefined;
   return {
     async ask(text, limitMs) {
       if (!open) return undefined;
@@ -71,6 +79,7 @@ export async function openZ3(): Promise<Session> {
         open = false;
         await close();
       }
+      if (said?.includes("(error")) throw new Error(said.trim());
       return said;
     },
     close,
