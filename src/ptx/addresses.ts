@@ -36,6 +36,7 @@ export function addressOf(operand: Operand | undefined, known: Definitions): Aff
 
 /** What a number, or a register that only ever holds one number, is; NaN for anything else. */
 export function constantValue(operand: Operand | undefined, known: Definitions): number {
+  if (operand?.kind === "immediate") return Number(operand.text);
   const value = affine(operand, known);
   return value.terms.size === 0 ? value.constant : Number.NaN;
 }

@@ -1,5 +1,5 @@
 // One kernel of a module with what it needs of the rest: a module of its own, to be loaded beside the original.
-import { eachName } from "./operation-facts.ts";
+import { operandNames } from "./operation-facts.ts";
 import { eachStatement, reach } from "./reach.ts";
 import { moduleScope } from "./scopes.ts";
 import { type Func, type Item, type Module, made, type Statement } from "./syntax.ts";
@@ -44,8 +44,7 @@ function namesIn(functions: readonly Func[]): ReadonlySet<string> {
   const names = new Set<string>();
   for (const { body = [] } of functions)
     eachStatement(body, (one) => {
-      if (one.kind === "instruction")
-        for (const operand of one.operands) eachName(operand, (name) => names.add(name));
+      if (one.kind === "instruction") for (const name of operandNames(one)) names.add(name);
     });
   return names;
 }

@@ -1,5 +1,5 @@
 // What no variant, or no preemptible one, may contain, found instruction by instruction.
-import { baseName, eachName } from "./operation-facts.ts";
+import { baseName, operandNames } from "./operation-facts.ts";
 import { eachStatement, instructionsOf, type Reach } from "./reach.ts";
 import type { Refuse } from "./reasons.ts";
 import { isSpecial } from "./special-registers.ts";
@@ -42,8 +42,10 @@ const runtime: ReadonlySet<string> = new Set([
 /** Refuses what neither variant may contain. */
 export function forbidden(kernel: Func, reached: Reach, refuse: Refuse): void {
   for (const one of kernel.directives) clusterDirective(kernel, one.name, one.text, refuse);
-  for (const func of reached.functions)
-    eachStatement(func.body ?? [], (one) => statement(one, refuse));
+  for (const func of reached.functions) {
+    const specials = specialsIn(func);
+    eachStatement(func.body ?? [], (one) => statement(one, specials, refuse));
+  }
   for (const call of reached.indirect)
     refuse("indirect-call", call, "a function is called through a register");
   for (const { call, callee } of reached.outside) {
@@ -57,11 +59,11 @@ export function forbidden(kernel: Func, reached: Reach, refuse: Refuse): void {
 /** Refuses what one thread may not do for several blocks in turn. */
 export function forbiddenWhenPersistent(reached: Reach, refuse: Refuse): void {
   reached.functions.forEach((func, i) => {
-    eachStatement(func.body ?? [], (one) => {
-      if (one.kind !== "instruction") return;
-      persistent(one, refuse);
+    const specials = specialsIn(func);
+    for (const one of instructionsOf(func)) {
+      persistent(one, specials.get(one) ?? [], refuse);
       if (i > 0) inCallee(one, func.name, refuse);
-    });
+    }
   });
 }
 
@@ -77,15 +79,15 @@ function clusterDirective(kernel: Func, name: string, text: string, refuse: Refu
     refuse("cluster", kernel, `${name} ${text} asks for clusters`.replace("  ", " "));
 }
 
-function statement(one: Statement, refuse: Refuse): void {
+function statement(one: Statement, specials: Specials, refuse: Refuse): void {
   if (one.kind === "verbatim" && !harmless.has(one.word))
     refuse("not-understood", one, `what ${one.word} means is not known`);
   if (one.kind === "variable" && one.space === "global")
     refuse("static-variable", one, `${one.names[0]?.name} would be there twice`);
-  if (one.kind === "instruction") instruction(one, refuse);
+  if (one.kind === "instruction") instruction(one, specials.get(one) ?? [], refuse);
 }
 
-function instruction(one: Instruction, refuse: Refuse): void {
+function instruction(one: Instruction, specials: readonly string[], refuse: Refuse): void {
   const { text, opcode, modifiers } = one.operation;
   if (opcode === "griddepcontrol") refuse("dependent-launch", one, `${text} is used`);
   else if (opcode === "multimem") refuse("multimem", one, `${text} is used`);
@@ -100,7 +102,7 @@ function instruction(one: Instruction, refuse: Refuse): void {
       refuse("not-understood", one, `${operand.name} is read as a vector`);
   if (one.operands.some(hidesRegisters))
     refuse("not-understood", one, `an operand of ${text} is an expression of registers`);
-  eachSpecial(one, (name) => {
+  for (const name of specials) {
     if (name.startsWith("%cluster") || name === "%nclusterid" || name === "%is_explicit_cluster")
       refuse("cluster", one, `${name} is read`);
     else if (name.startsWith("%envreg"))
@@ -108,7 +110,7 @@ function instruction(one: Instruction, refuse: Refuse): void {
     else if (name === "%gridid") refuse("grid-id", one, `${name} is read`);
     else if (name === "%current_graph_exec")
       refuse("dynamic-parallelism", one, `${name} is read, as for launching graphs`);
-  });
+  }
 }
 
 /** Expressions are of constants; one that names a register has been read wrong. */
@@ -119,31 +121,32 @@ function hidesRegisters(operand: Operand): boolean {
   return operand.kind === "memory" && operand.rest.some(hidesRegisters);
 }
 
-function persistent(one: Instruction, refuse: Refuse): void {
+function persistent(one: Instruction, specials: readonly string[], refuse: Refuse): void {
   const { text, opcode } = one.operation;
   if (opcode === "setmaxnreg") refuse("setmaxnreg", one, `${text} is used`);
   else if (opcode === "tcgen05") refuse("tensor-memory", one, `${text} is used`);
   else if (opcode === "alloca") refuse("alloca", one, `${text} is used`);
-  eachSpecial(one, (name) => {
+  for (const name of specials) {
     if (name.startsWith("%clock")) refuse("clock", one, `${name} is read`);
     else if (name === "%warpid") refuse("warp-id", one, `${name} is read`);
-  });
+  }
 }
 
 /** Refuses what knows where shared memory lies, or how much there is: a variant may add to it. */
 export function fixedShared(reached: Reach, refuse: Refuse): void {
-  for (const func of reached.functions)
+  for (const func of reached.functions) {
+    const specials = specialsIn(func);
     for (const one of instructionsOf(func)) {
-      eachSpecial(one, (name) => {
+      for (const name of specials.get(one) ?? [])
         if (name === "%total_smem_size" || name === "%aggr_smem_size")
           refuse("shared-memory", one, `${name} is read, and the variant has more`);
-      });
       const { text, modifiers } = one.operation;
       if (!modifiers.some((part) => part.startsWith("shared"))) continue;
       for (const operand of one.operands)
         if (operand.kind === "memory" && operand.base.kind === "immediate")
           refuse("absolute-address", one, `${text} goes to address ${operand.base.text}`);
     }
+  }
 }
 
 function inCallee(one: Instruction, name: string, refuse: Refuse): void {
@@ -158,10 +161,20 @@ function inCallee(one: Instruction, name: string, refuse: Refuse): void {
     refuse("async-outstanding", one, `${name} contains ${text}`);
 }
 
-function eachSpecial(one: Instruction, visit: (name: string) => void): void {
-  const look = (name: string) => {
-    const base = baseName(name);
-    if (isSpecial(base)) visit(base);
-  };
-  for (const operand of one.operands) eachName(operand, look);
+/** Names of special registers without their components, by the few instructions that read any. */
+type Specials = ReadonlyMap<Instruction, readonly string[]>;
+
+/** Three rules ask for the same function's, so they are kept. */
+function specialsIn(func: Func): Specials {
+  const known = kept.get(func);
+  if (known !== undefined) return known;
+  const found = new Map<Instruction, readonly string[]>();
+  for (const one of instructionsOf(func)) {
+    const names = operandNames(one).map(baseName).filter(isSpecial);
+    if (names.length > 0) found.set(one, names);
+  }
+  kept.set(func, found);
+  return found;
 }
+
+const kept = new WeakMap<Func, Specials>();

@@ -7,6 +7,7 @@ import { type Ending, outstanding } from "./outstanding.ts";
 import { type Barriers, barriers } from "./parting.ts";
 import { type Appended, appended, isVariant } from "./passes/appended.ts";
 import { BLOCK_BYTES, blockNumbersIn } from "./passes/block-number.ts";
+import { sharedWordsIn } from "./passes/template.ts";
 import { instructionsOf, type Reach, reach } from "./reach.ts";
 import { collect, type Reason, type Refuse } from "./reasons.ts";
 import { parameterBytes, sharedRoom } from "./room.ts";
@@ -116,7 +117,7 @@ function everyVariant(
   kernel: Func,
   reached: Reach,
   module: Module,
-  { bytes, suffix }: Appended,
+  { bytes, suffix, words }: Appended,
   refuse: Refuse,
 ): void {
   forbidden(kernel, reached, refuse);
@@ -128,6 +129,9 @@ function everyVariant(
   for (const { name } of reached.functions)
     if (scope.functions.has(name + suffix))
       refuse("name-taken", kernel, `there is a ${name + suffix} already`);
+  const taken = scope.variables.get(words);
+  if (scope.functions.has(words) || (taken && sharedWordsIn(taken.variable) === undefined))
+    refuse("name-taken", kernel, `there is a ${words} already, and it is another one`);
 }
 
 /** What threads that part mean for the variant, first without and then with blocks of whole warps. */

@@ -41,31 +41,31 @@ function read(instruction: Instruction): readonly Operand[] {
 }
 
 /**
- * Calls `visit` with every name in the operand. Components of vectors are taken off, "%v" for "%v.y"; those of
- * special registers stay, because each is a register of its own: "%tid.x".
+ * Adds every name in the operand to `names`. Components of vectors are taken off, "%v" for
+ * "%v.y"; those of special registers stay, because each is a register of its own: "%tid.x".
  */
-export function eachName(operand: Operand, visit: (name: string) => void): void {
+export function addNames(operand: Operand, names: string[]): void {
   switch (operand.kind) {
     case "name":
-      visit(registerName(operand.name));
+      names.push(registerName(operand.name));
       return;
     case "sum":
-      visit(operand.name);
+      names.push(operand.name);
       return;
     case "memory":
-      if (operand.base.kind === "name") visit(registerName(operand.base.name));
-      for (const one of operand.rest) eachName(one, visit);
+      if (operand.base.kind === "name") names.push(registerName(operand.base.name));
+      for (const one of operand.rest) addNames(one, names);
       return;
     case "vector":
     case "list":
-      for (const one of operand.elements) eachName(one, visit);
+      for (const one of operand.elements) addNames(one, names);
       return;
     case "pair":
-      eachName(operand.first, visit);
-      eachName(operand.second, visit);
+      addNames(operand.first, names);
+      addNames(operand.second, names);
       return;
     case "not":
-      visit(registerName(operand.operand.name));
+      names.push(registerName(operand.operand.name));
       return;
     case "immediate":
     case "raw":
@@ -85,10 +85,17 @@ export function baseName(name: string): string {
   return dot < 0 ? name : name.slice(0, dot);
 }
 
+/** All names in the operands of an instruction; without its predicate. */
+export function operandNames({ operands }: Instruction): readonly string[] {
+  const names: string[] = [];
+  for (const one of operands) addNames(one, names);
+  return names;
+}
+
 /** The names an instruction writes. */
 export function writtenNames(instruction: Instruction): readonly string[] {
   const names: string[] = [];
-  for (const one of written(instruction)) eachName(one, (name) => names.push(name));
+  for (const one of written(instruction)) addNames(one, names);
   return names;
 }
 
@@ -96,6 +103,6 @@ export function writtenNames(instruction: Instruction): readonly string[] {
 export function readNames(instruction: Instruction): readonly string[] {
   const names: string[] = [];
   if (instruction.predicate !== undefined) names.push(instruction.predicate.register);
-  for (const one of read(instruction)) eachName(one, (name) => names.push(name));
+  for (const one of read(instruction)) addNames(one, names);
   return names;
 }

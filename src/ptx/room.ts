@@ -1,5 +1,5 @@
 // How many bytes a kernel's parameters and its static shared memory take.
-import { eachName } from "./operation-facts.ts";
+import { operandNames } from "./operation-facts.ts";
 import { eachStatement, type Reach } from "./reach.ts";
 import type { Func, Module, Variable } from "./syntax.ts";
 
@@ -63,7 +63,7 @@ function namesIn(functions: readonly Func[]): ReadonlySet<string> {
   for (const func of functions)
     eachStatement(func.body ?? [], (one) => {
       if (one.kind !== "instruction") return;
-      for (const operand of one.operands) eachName(operand, (name) => named.add(name));
+      for (const name of operandNames(one)) named.add(name);
     });
   return named;
 }

@@ -40,12 +40,16 @@ const numbered = /^%(pm\d+(_64)?|envreg\d+|reserved_smem_offset_\w+)$/;
 
 /** `name` without a component. Asked for every register of every instruction: most answers come from two letters. */
 export function isSpecial(name: string): boolean {
-  if (name.charCodeAt(0) !== PERCENT) return false;
-  if (names.has(name)) return true;
-  const second = name.charCodeAt(2);
-  return second > DIGITS_END && numbered.test(name);
+  if (name.charCodeAt(0) !== PERCENT || starts[startOf(name)] !== 1) return false;
+  return names.has(name) || numbered.test(name);
 }
 
 const PERCENT = 37;
-/** %r1, %p2, %f3: registers as compilers name them have a digit here. */
-const DIGITS_END = 57;
+const ASCII = 128;
+
+/** The two letters behind the percent sign as one number; beyond ASCII it may lie outside of the table. */
+const startOf = (name: string) => name.charCodeAt(1) * ASCII + name.charCodeAt(2);
+
+/** 1 where the name of a special register begins so. */
+const starts = new Uint8Array(ASCII * ASCII);
+for (const name of [...named, "%pm", "%envreg", "%reserved"]) starts[startOf(name)] = 1;

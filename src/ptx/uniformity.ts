@@ -2,7 +2,7 @@
 // it can't, a register varies; so does what is written where threads have parted.
 import { constantValue, type Definitions, definitions, isFullMask } from "./addresses.ts";
 import { controlFlow, decidedBy, type Flow, postDominators } from "./control-flow.ts";
-import { baseName, eachName, readNames, written, writtenNames } from "./operation-facts.ts";
+import { addNames, baseName, readNames, written, writtenNames } from "./operation-facts.ts";
 import { isSpecial } from "./special-registers.ts";
 import type { Func, Instruction, Operand } from "./syntax.ts";
 
@@ -42,21 +42,27 @@ export function uniformity(func: Func, wholeWarps: boolean): Uniformity {
     wholeWarps,
     known: definitions(flow),
     writes: flow.instructions.map(writtenNames),
+    readers: readers(flow),
+    stale: new Uint8Array(flow.instructions.length).fill(1),
     params: new Set(func.entry ? func.params.flatMap((one) => one.names.map((n) => n.name)) : []),
   };
   const post = postDominators(flow, false);
   const parting: Sameness[] = flow.blocks.map(() => "block");
   const control: Sameness[] = flow.blocks.map(() => "block");
-  const uninitialised = neverWritten(flow);
+  for (const name of neverWritten(facts)) facts.registers.set(name, "varying");
   for (let changed = true; changed; ) {
-    changed = settle(flow, control, facts, uninitialised);
+    changed = settle(flow, control, facts);
     flow.blocks.forEach((block, n) => {
       const how = partingAt(flow, block.end - 1, facts);
       if (join(parting[n] ?? "varying", how) === parting[n]) return;
       parting[n] = how;
       changed = true;
-      for (const one of decidedBy(flow, post, n))
-        control[one] = join(control[one] ?? "varying", how);
+      for (const one of decidedBy(flow, post, n)) {
+        const where = join(control[one] ?? "varying", how);
+        if (where === control[one]) continue;
+        control[one] = where;
+        facts.stale.fill(1, flow.blocks[one]?.first, flow.blocks[one]?.end);
+      }
     });
   }
   return { flow, parting, of: (register) => facts.registers.get(register) ?? "varying" };
@@ -68,55 +74,72 @@ interface Facts {
   readonly known: Definitions;
   /** Names that each instruction writes. */
   readonly writes: readonly (readonly string[])[];
+  /** Instructions that read a name. */
+  readonly readers: ReadonlyMap<string, readonly number[]>;
+  /** 1 for instructions of which something that they read has changed since they were looked at. */
+  readonly stale: Uint8Array;
   /** Of a kernel; what a device function gets is not known. */
   readonly params: ReadonlySet<string>;
 }
 
-/** Registers that are read and never written hold anything. */
-function neverWritten(flow: Flow): ReadonlySet<string> {
-  const writes = new Set<string>();
-  for (const one of flow.instructions) for (const name of writtenNames(one)) writes.add(name);
-  const left = new Set<string>();
-  for (const one of flow.instructions)
-    for (const name of readNames(one))
-      if (name.startsWith("%") && !writes.has(name) && !isSpecial(name)) left.add(name);
-  return left;
+function readers(flow: Flow): ReadonlyMap<string, readonly number[]> {
+  const found = new Map<string, number[]>();
+  flow.instructions.forEach((one, i) => {
+    for (const name of readNames(one)) {
+      const known = found.get(name);
+      if (known === undefined) found.set(name, [i]);
+      else known.push(i);
+    }
+  });
+  return found;
 }
 
-function settle(
-  flow: Flow,
-  control: readonly Sameness[],
-  facts: Facts,
-  uninitialised: ReadonlySet<string>,
-): boolean {
-  for (const name of uninitialised) facts.registers.set(name, "varying");
+/** Registers that are read and never written hold anything. */
+const neverWritten = ({ readers, known }: Facts): readonly string[] =>
+  [...readers.keys()].filter(
+    (name) => name.startsWith("%") && !known.has(name) && !isSpecial(name),
+  );
+
+/** Looks at stale instructions, in order and again, until none is left; says whether any register changed. */
+function settle(flow: Flow, control: readonly Sameness[], facts: Facts): boolean {
+  const { registers, stale, writes } = facts;
   let any = false;
-  for (let changed = true; changed; ) {
-    changed = false;
-    flow.instructions.forEach((instruction, i) => {
-      const names = facts.writes[i] ?? [];
-      if (names.length === 0) return;
-      let value = result(instruction, facts);
-      if (value === undefined) return;
-      const where = control[flow.blockOf[i] ?? 0] ?? "varying";
-      if (where !== "block") value = join(value, where);
-      const { predicate } = instruction;
-      if (predicate !== undefined) {
-        const guard = known(predicate.register, facts);
-        if (guard === undefined) return;
-        value = join(value, guard === "lanes" ? "varying" : guard);
-      }
-      for (const name of names) {
-        const before = facts.registers.get(name);
-        const after = before === undefined ? value : join(before, value);
-        if (after === before) continue;
-        facts.registers.set(name, after);
-        changed = true;
-        any = true;
-      }
-    });
+  for (let i = stale.indexOf(1); i >= 0; i = next(stale, i)) {
+    stale[i] = 0;
+    const instruction = flow.instructions[i];
+    const names = writes[i] ?? [];
+    if (instruction === undefined || names.length === 0) continue;
+    const where = control[flow.blockOf[i] ?? 0] ?? "varying";
+    const value = guarded(instruction, where, facts);
+    if (value === undefined) continue;
+    for (const name of names) {
+      const before = registers.get(name);
+      const after = before === undefined ? value : join(before, value);
+      if (after === before) continue;
+      registers.set(name, after);
+      any = true;
+      for (const reader of facts.readers.get(name) ?? []) stale[reader] = 1;
+    }
   }
   return any;
+}
+
+/** The stale one behind `i`, or the first of all. */
+function next(stale: Uint8Array, i: number): number {
+  const behind = stale.indexOf(1, i + 1);
+  return behind >= 0 ? behind : stale.indexOf(1);
+}
+
+/** What an instruction leaves in what it writes, by who comes to it and by its predicate. */
+function guarded(instruction: Instruction, where: Sameness, facts: Facts): Sameness | undefined {
+  const value = result(instruction, facts);
+  if (value === undefined) return undefined;
+  const reached = where === "block" ? value : join(value, where);
+  const { predicate } = instruction;
+  if (predicate === undefined) return reached;
+  const guard = known(predicate.register, facts);
+  if (guard === undefined) return undefined;
+  return join(reached, guard === "lanes" ? "varying" : guard);
 }
 
 function partingAt(flow: Flow, last: number, facts: Facts): Sameness {
@@ -125,8 +148,7 @@ function partingAt(flow: Flow, last: number, facts: Facts): Sameness {
   const names: string[] = [];
   if (instruction.predicate !== undefined) names.push(instruction.predicate.register);
   const index = instruction.operands[0];
-  if (instruction.operation.opcode === "brx" && index !== undefined)
-    eachName(index, (name) => names.push(name));
+  if (instruction.operation.opcode === "brx" && index !== undefined) addNames(index, names);
   let how: Sameness = "block";
   for (const name of names) how = join(how, known(name, facts) ?? "block");
   return how === "aligned" ? "block" : how;
@@ -174,11 +196,14 @@ function value(operand: Operand | undefined, facts: Facts): Sameness | undefined
   if (operand === undefined) return "varying";
   if (operand.kind === "immediate") return Number(operand.text) % WARP === 0 ? "aligned" : "block";
   if (operand.kind === "name") return known(operand.name, facts);
-  let all: Sameness | undefined = "block";
-  eachName(operand, (name) => {
+  let all: Sameness = "block";
+  const names: string[] = [];
+  addNames(operand, names);
+  for (const name of names) {
     const one = known(name, facts);
-    all = one === undefined || all === undefined ? undefined : join(all, one);
-  });
+    if (one === undefined) return undefined;
+    all = join(all, one);
+  }
   return all;
 }
 
@@ -213,12 +238,14 @@ function result(instruction: Instruction, facts: Facts): Sameness | undefined {
       return shuffle(instruction, facts);
   }
   if (!pure.has(opcode)) return "varying";
-  const sources: (Sameness | undefined)[] = [];
-  const first = written(instruction).length;
-  for (let i = first; i < operands.length; i += 1) sources.push(value(operands[i], facts));
-  if (sources.includes(undefined)) return undefined;
-  const [a = "varying", b = "varying", c = "varying"] = sources as Sameness[];
-  return arithmetic(instruction, facts, a, b, c) ?? plain(sources as Sameness[]);
+  const sources: Sameness[] = [];
+  for (let i = written(instruction).length; i < operands.length; i += 1) {
+    const source = value(operands[i], facts);
+    if (source === undefined) return undefined;
+    sources.push(source);
+  }
+  const [a = "varying", b = "varying", c = "varying"] = sources;
+  return arithmetic(instruction, facts, a, b, c) ?? plain(sources);
 }
 
 /** The same operation on the same values; alignment and lane order are lost. */
@@ -261,8 +288,7 @@ const isConstant = (
   { known }: Facts,
 ) => wanted(constantValue(operand, known));
 
-const integer = (modifiers: readonly string[]) =>
-  /^[bus](32|64)$/.test(modifiers[modifiers.length - 1] ?? "");
+const integers: ReadonlySet<string> = new Set(["b32", "u32", "s32", "b64", "u64", "s64"]);
 
 /** Operations that keep alignment or the order of lanes; undefined: nothing special. */
 function arithmetic(
@@ -273,8 +299,8 @@ function arithmetic(
   c: Sameness,
 ): Sameness | undefined {
   const { opcode, modifiers } = operation;
-  if (!integer(modifiers)) return undefined;
-  const second = constantValue(operands[2], known);
+  if (!integers.has(modifiers[modifiers.length - 1] ?? "")) return undefined;
+  const second = operands[2];
   switch (opcode) {
     case "mov":
     case "cvt":
@@ -290,23 +316,27 @@ function arithmetic(
       return times === undefined ? undefined : sum(times, c);
     }
     case "shl":
-      return second >= 5 && (a === "block" || a === "aligned") ? "aligned" : undefined;
+      return (a === "block" || a === "aligned") && constantValue(second, known) >= 5
+        ? "aligned"
+        : undefined;
     case "shr":
-      return second >= 5 && a === "lanes" ? "warp" : undefined;
     case "bfe":
-      return second >= 5 && a === "lanes" ? "warp" : undefined;
+      return a === "lanes" && constantValue(second, known) >= 5 ? "warp" : undefined;
     case "and":
-      return a === "lanes" && second % WARP === 0 ? "warp" : undefined;
+      return a === "lanes" && constantValue(second, known) % WARP === 0 ? "warp" : undefined;
     case "div":
-      return a === "lanes" && second > 0 && second % WARP === 0 ? "warp" : undefined;
+      return a === "lanes" && areWholeWarps(constantValue(second, known)) ? "warp" : undefined;
     case "setp":
-      return compared(modifiers[0] ?? "", second, a, b);
+      return a === "lanes"
+        ? compared(modifiers[0] ?? "", constantValue(second, known), b)
+        : undefined;
   }
   return undefined;
 }
 
-const wideEnough = (modifiers: readonly string[]) =>
-  modifiers.every((one) => /^[bus](32|64)$/.test(one));
+const areWholeWarps = (threads: number) => threads > 0 && threads % WARP === 0;
+
+const wideEnough = (modifiers: readonly string[]) => modifiers.every((one) => integers.has(one));
 
 function sum(a: Sameness, b: Sameness): Sameness | undefined {
   if (a === "aligned") return b === "aligned" || b === "lanes" ? b : undefined;
@@ -318,9 +348,8 @@ const product = (a: Sameness, b: Sameness): Sameness | undefined => {
   return both && (a === "aligned" || b === "aligned") ? "aligned" : undefined;
 };
 
-/** `tid < 64` and `tid > 63` part between warps. */
-function compared(how: string, bound: number, a: Sameness, b: Sameness): Sameness | undefined {
-  if (a !== "lanes") return undefined;
+/** `tid < 64` and `tid > 63` part between warps: the lane's number against `bound`, which is `b` in sameness. */
+function compared(how: string, bound: number, b: Sameness): Sameness | undefined {
   const below = how === "lt" || how === "ge" || how === "lo" || how === "hs";
   const upTo = how === "le" || how === "gt" || how === "ls" || how === "hi";
   if (below && b === "aligned") return "warp";

@@ -1,7 +1,7 @@
 // What ptxas would refuse for its names, found before it is asked: undeclared and doubly declared names,
 // predicates that are none, branches to nowhere, calls of nobody.
 import { type Place, placeOf } from "./faults.ts";
-import { baseName, eachName, written } from "./operation-facts.ts";
+import { addNames, baseName, writtenNames } from "./operation-facts.ts";
 import {
   blockScope,
   findFunction,
@@ -59,8 +59,8 @@ function verifyInstruction(instruction: Instruction, scope: Scope, say: Say): vo
       return;
     case "setp":
     case "testp":
-      for (const one of written(instruction))
-        eachName(one, (name) => name !== "_" && mustBePredicate(name, scope, at, say));
+      for (const name of writtenNames(instruction))
+        if (name !== "_") mustBePredicate(name, scope, at, say);
   }
   for (const one of operands) declared(one, scope, at, say);
 }
@@ -92,7 +92,9 @@ function call(operands: readonly Operand[], scope: Scope, at: number, say: Say):
 }
 
 function declared(operand: Operand, scope: Scope, at: number, say: Say): void {
-  eachName(operand, (name) => {
+  const names: string[] = [];
+  addNames(operand, names);
+  for (const name of names) {
     const known =
       name === "_" ||
       name === "WARP_SZ" ||
@@ -101,5 +103,5 @@ function declared(operand: Operand, scope: Scope, at: number, say: Say): void {
       findFunction(scope, name) !== undefined ||
       findLabel(scope, name) !== undefined;
     if (!known) say(at, `${name} is not declared`);
-  });
+  }
 }

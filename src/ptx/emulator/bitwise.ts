@@ -1,6 +1,6 @@
 // Logic, shifts and bit fields.
 import { popcount } from "./block.ts";
-import { type Two, three, value } from "./integers.ts";
+import { type Two, three, value } from "./integer-operands.ts";
 import { bits, words1, words2, words3, words4 } from "./loops.ts";
 import type { Compile } from "./site.ts";
 import { bitsOf, isSigned } from "./types.ts";

@@ -1,6 +1,6 @@
 // Which of %ctaid and %nctaid a function reads, and what takes their place: registers of ours, which a kernel
 // fills from its parameters and a device function from shared memory, where its kernel has left them.
-import { eachName } from "../operation-facts.ts";
+import { operandNames } from "../operation-facts.ts";
 import { calleeOf, instructionsOf, type Reach } from "../reach.ts";
 import { type Func, type Item, made, type Statement } from "../syntax.ts";
 import type { Appended } from "./appended.ts";
@@ -31,14 +31,16 @@ export const registerOf: ReadonlyMap<string, string> = new Map(
 
 /** The ones of %ctaid.x to %nctaid.z that the function itself reads. */
 export function blockNumbersIn(func: Func): ReadonlySet<string> {
+  const known = kept.get(func);
+  if (known !== undefined) return known;
   const found = new Set<string>();
   for (const one of instructionsOf(func))
-    for (const operand of one.operands)
-      eachName(operand, (name) => {
-        if (registerOf.has(name)) found.add(name);
-      });
+    for (const name of operandNames(one)) if (registerOf.has(name)) found.add(name);
+  kept.set(func, found);
   return found;
 }
+
+const kept = new WeakMap<Func, ReadonlySet<string>>();
 
 /** What the device functions behind a kernel become, and how the kernel's calls change. */
 export interface Callees {

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { legality } from "../legality.ts";
 import { parse } from "../parse.ts";
+import { print } from "../print.ts";
 import type { Module } from "../syntax.ts";
 import { addition, casesAnew } from "./case-file.ts";
 import { preempt } from "./preempt.ts";
@@ -68,4 +69,45 @@ test("passes come in any order, and a second time adds nothing", () => {
   expect(added(slice(preempt(unifySync(module))))).toEqual(names);
   const all = preempt(unifySync(slice(module)));
   expect(added(slice(unifySync(preempt(all))))).toEqual(names);
+});
+
+/** Its dynamic shared memory must stay at a multiple of 1,024 bytes, and so wants larger words before it. */
+const TILED = `
+.extern .shared .align 1024 .b8 tiles[];
+.visible .entry tiled() { .reg .b32 %r<2>; mov.u32 %r1, tiles; wgmma.fence.sync.aligned; ret; }
+`;
+const HEAD = ".version 8.0\n.target sm_90a\n.address_size 64\n";
+const PLAIN = ".visible .entry plain() { ret; }\n";
+
+const wordsOf = (module: Module) =>
+  module.items.flatMap((one) =>
+    one.kind === "variable" && one.names[0]?.name === "cotenant_preempt_block"
+      ? [{ bytes: one.names[0].dims[0], align: one.align }]
+      : [],
+  );
+
+test("a kernel that is added later gets the shared words that it wants", () => {
+  const before = preempt(parse(HEAD + PLAIN));
+  expect(wordsOf(before)).toEqual([{ bytes: "32", align: 32 }]);
+  const later = print(preempt(parse(print(before) + TILED)));
+  expect(wordsOf(parse(later))).toEqual([{ bytes: "1024", align: 1024 }]);
+  expect(later).toContain("tiled__cotenant_preempt");
+  // What is large enough stays.
+  expect(print(preempt(parse(`${later}${PLAIN.replace("plain", "last")}`)))).toContain(
+    ".align 1024 .b8 cotenant_preempt_block[1024]",
+  );
+});
+
+test.each([
+  ".shared .align 32 .b32 cotenant_preempt_block[8];",
+  ".shared .align 32 .b8 cotenant_preempt_block[4][8];",
+  ".extern .shared .align 32 .b8 cotenant_preempt_block[];",
+  ".global .align 32 .b8 cotenant_preempt_block[32];",
+  ".func cotenant_preempt_block() { ret; }",
+])("what only has the name of our words is not taken for them: %s", (other) => {
+  const module = parse(`${HEAD}${other}\n${PLAIN}`);
+  const [report] = legality(module);
+  expect(report?.slice.legal).toBe(true);
+  expect(report?.preempt.reasons.map(({ code }) => code)).toEqual(["name-taken"]);
+  expect(print(preempt(module))).toBe(print(module));
 });

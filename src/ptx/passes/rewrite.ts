@@ -15,13 +15,13 @@ export function rewrite(
 
 /** The instruction with other names in its operands; itself if it has none of them. */
 export function renamed(instruction: Instruction, names: ReadonlyMap<string, string>): Instruction {
-  let changed = false;
-  const operands = instruction.operands.map((one) => {
-    const other = renamedOperand(one, names);
-    if (other !== one) changed = true;
-    return other;
-  });
-  return changed ? { ...instruction, ...made, operands } : instruction;
+  const { operands } = instruction;
+  if (operands.every((one) => renamedOperand(one, names) === one)) return instruction;
+  return {
+    ...instruction,
+    ...made,
+    operands: operands.map((one) => renamedOperand(one, names)),
+  };
 }
 
 function renamedOperand(operand: Operand, names: ReadonlyMap<string, string>): Operand {

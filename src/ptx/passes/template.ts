@@ -3,9 +3,18 @@ import { body } from "../body.ts";
 import { made, type Statement, type Variable } from "../syntax.ts";
 import type { AppendedParam } from "./appended.ts";
 
+/** Kernels differ in few parts of a template; names of their own in it must not make the table grow for ever. */
+const TEXTS_KEPT = 1000;
+const kept = new Map<string, readonly Statement[]>();
+
 /** The statements in `text`. What is between them may be laid out freely. */
 export function statements(text: string): readonly Statement[] {
-  return body({ text: `${text}\n}`, at: 0 }).map(asMade);
+  const known = kept.get(text);
+  if (known !== undefined) return known;
+  const found = body({ text: `${text}\n}`, at: 0 }).map(asMade);
+  if (kept.size >= TEXTS_KEPT) kept.clear();
+  kept.set(text, found);
+  return found;
 }
 
 /** Its span is of the template's text, not of the module's. */
@@ -41,3 +50,20 @@ export const sharedWords = (name: string, bytes: number, align: number): Variabl
   qualifiers: "",
   names: [{ name, count: undefined, dims: [`${bytes}`], init: undefined }],
 });
+
+export interface SharedWords {
+  readonly name: string;
+  readonly bytes: number;
+  readonly align: number;
+}
+
+/** What `sharedWords` has made, and perhaps was printed and read again since; undefined for any other variable. */
+export function sharedWordsIn(variable: Variable): SharedWords | undefined {
+  const { space, type, linkage, vector, align, names } = variable;
+  const [only, second] = names;
+  if (space !== "shared" || type !== "b8" || linkage !== "" || vector !== 1) return undefined;
+  if (only === undefined || second !== undefined || align === undefined) return undefined;
+  const [dim = "", further] = only.dims;
+  if (further !== undefined || !/^\d+$/.test(dim)) return undefined;
+  return { name: only.name, bytes: Number(dim), align };
+}

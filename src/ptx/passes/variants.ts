@@ -1,6 +1,6 @@
 // Variants take their place in the module: each behind its kernel, what they share before the first function.
 import type { Func, Item, Module } from "../syntax.ts";
-import { sharedWords } from "./template.ts";
+import { sharedWords, sharedWordsIn } from "./template.ts";
 
 export interface Variants {
   readonly kernel: Func;
@@ -14,13 +14,12 @@ export function withVariants(module: Module, all: readonly Variants[]): Module {
   const sizes = new Map<string, number>();
   for (const { shared } of all)
     for (const { name, bytes } of shared) sizes.set(name, Math.max(sizes.get(name) ?? 0, bytes));
-  for (const item of module.items)
-    if (item.kind === "variable") for (const { name } of item.names) sizes.delete(name);
+  const before = module.items.map((item) => grown(item, sizes));
   const words = [...sizes].map(([name, bytes]) => sharedWords(name, bytes, bytes));
   const items: Item[] = [];
   const first = module.items.findIndex((one) => one.kind === "function");
   const have = new Set(module.items.flatMap((one) => (one.kind === "function" ? [key(one)] : [])));
-  module.items.forEach((item, i) => {
+  before.forEach((item, i) => {
     if (i === first) items.push(...words);
     items.push(item);
     const made = all.find(({ kernel }) => kernel === item)?.items ?? [];
@@ -32,6 +31,16 @@ export function withVariants(module: Module, all: readonly Variants[]): Module {
     }
   });
   return { ...module, items };
+}
+
+/** Words that an earlier pass has left serve this one too, made larger where more is wanted now. */
+function grown(item: Item, sizes: Map<string, number>): Item {
+  const words = item.kind === "variable" ? sharedWordsIn(item) : undefined;
+  const wanted = words && sizes.get(words.name);
+  if (words === undefined || wanted === undefined) return item;
+  sizes.delete(words.name);
+  if (wanted <= words.bytes && wanted <= words.align) return item;
+  return sharedWords(words.name, Math.max(wanted, words.bytes), Math.max(wanted, words.align));
 }
 
 const key = ({ name, body }: Func) => `${name} ${body === undefined}`;
