@@ -4,25 +4,26 @@ import { compare } from "./differential.ts";
 import { firstGuess, tritonFiles } from "./triton.ts";
 
 const files = tritonFiles();
-if (files.length === 0) console.warn("skipped: there is no folder of Triton's kernels here");
+if (files.length === 0) console.warn("SKIPPED: there is no folder of Triton's kernels here");
 
 /** One in so many. */
 const EVERY = 32;
 
-test.runIf(files.length > 0).each(files.filter((_, i) => i % EVERY === 1))(
-  "%s and its variants leave the same memory",
-  (file) => {
+const some = files.filter((_, i) => i % EVERY === 1);
+
+test.skipIf(some.length === 0)("some kernels and their variants leave the same memory", () => {
+  const effort = {
+    workers: [2],
+    seeds: [0],
+    widths: [1],
+    everyStop: false,
+    stoppedBy: ["flag"],
+  } as const;
+  for (const file of some) {
     const found = firstGuess(file);
     if (typeof found === "string") throw new Error(found);
-    const effort = {
-      workers: [2],
-      seeds: [0],
-      widths: [1],
-      everyStop: false,
-      stoppedBy: ["flag"],
-    } as const;
     const { variants, differences } = compare(found, effort);
-    expect(differences).toEqual([]);
-    expect(variants).toContain("preempt");
-  },
-);
+    expect(differences, file).toEqual([]);
+    expect(variants, file).toContain("preempt");
+  }
+});
