@@ -1,11 +1,12 @@
 // Kernels that Triton made, from a folder that is not part of the repository, as cases. Their arguments are made
 // up: every pointer gets a buffer of its own, every number is the same.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { type Func, type Module, parse } from "#ptx";
 import { DeviceMemory, launch } from "../../../src/ptx/emulator/index.ts";
 import { type Case, withVariants } from "./differential.ts";
 
-const folder = new URL("../../../../shared/data/ptx-triton/", import.meta.url);
+const folder = join(process.env.COTENANT_DATA ?? "../shared/data", "ptx-triton");
 
 export const tritonFiles = (): readonly string[] =>
   existsSync(folder)
@@ -33,7 +34,7 @@ const guesses: readonly Guess[] = (["floats", "zeros"] as const).flatMap((fill) 
 const SHARED = 48 * 1024;
 
 function tritonModule(file: string): { module: Module; kernel: Func } {
-  const module = withVariants(parse(readFileSync(new URL(file, folder), "utf8")));
+  const module = withVariants(parse(readFileSync(join(folder, file), "utf8")));
   const kernel = module.items.find((item) => item.kind === "function" && item.entry);
   if (kernel?.kind !== "function") throw new Error(`${file} has no kernel`);
   return { module, kernel };
