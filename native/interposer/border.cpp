@@ -38,6 +38,26 @@ bool map_pages(Context& context, const Link& link) noexcept {
   return able;
 }
 
+CUdeviceptr hold_word(const Context& context, const Link& link) noexcept { return context.mapping.hold + 4ull * link.slot; }
+
+CUstreamBatchMemOpParams write_word(CUdeviceptr at, std::uint32_t value) noexcept {
+  CUstreamBatchMemOpParams operation{};
+  operation.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+  operation.writeValue.address = at;
+  operation.writeValue.value = value;
+  operation.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
+  return operation;
+}
+
+CUstreamBatchMemOpParams wait_for_release(const Context& context, const Link& link) noexcept {
+  CUstreamBatchMemOpParams operation{};
+  operation.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
+  operation.waitValue.address = hold_word(context, link);
+  operation.waitValue.value = 0;
+  operation.waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
+  return operation;
+}
+
 bool put_border(Stream& stream, const Link& link, Border border) noexcept {
   Context& context = *stream.context;
   Lane& lane = stream.lane;
@@ -45,15 +65,8 @@ bool put_border(Stream& stream, const Link& link, Border border) noexcept {
   const std::uint32_t number = lane.borders.fetch_add(1, std::memory_order_relaxed) + 1;
   lane.ring_ns[number % Lane::kRing].store(lane.submitted_ns.load(std::memory_order_relaxed), std::memory_order_relaxed);
   lane.ring_launches[number % Lane::kRing].store(lane.launches.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  CUstreamBatchMemOpParams operations[2] = {};
-  operations[0].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
-  operations[0].writeValue.address = context.mapping.marks + 4ull * stream.index;
-  operations[0].writeValue.value = number;
-  operations[0].writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
-  operations[1].waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
-  operations[1].waitValue.address = context.mapping.hold + 4ull * link.slot;
-  operations[1].waitValue.value = 0;
-  operations[1].waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
+  CUstreamBatchMemOpParams operations[] = {write_word(context.mapping.marks + 4ull * stream.index, number),
+                                           wait_for_release(context, link)};
   const unsigned count = border == Border::kMarkAndWait ? 2 : 1;
   if (real().cuStreamBatchMemOp_v2(stream.handle, count, operations, 0) != CUDA_SUCCESS) {
     context.mapping.failed.store(true, std::memory_order_relaxed);

@@ -11,6 +11,12 @@ enum class Border { kMarkAndWait, kMarkOnly };
 // False: this driver can't, and gating goes launch by launch.
 [[nodiscard]] bool map_pages(Context& context, const Link& link) noexcept;
 
+// What a stream or a graph is told to do: write a word; wait until this client's hold word is 0. After map_pages().
+[[nodiscard]] cu::CUstreamBatchMemOpParams write_word(cu::CUdeviceptr at, std::uint32_t value) noexcept;
+[[nodiscard]] cu::CUstreamBatchMemOpParams wait_for_release(const Context& context, const Link& link) noexcept;
+// Where the GPU finds that hold word.
+[[nodiscard]] cu::CUdeviceptr hold_word(const Context& context, const Link& link) noexcept;
+
 // Puts a border behind what `stream` has now. From the application's thread, not while capturing.
 bool put_border(Stream& stream, const Link& link, Border border) noexcept;
 

@@ -255,11 +255,7 @@ void Gates::put_in(CUgraph into, const Reading& graph) noexcept {
   Room<CUgraphNode> ends(graph.nodes());
   nodes_ = static_cast<CUgraphNode*>(std::calloc(wanted, sizeof *nodes_));
   if (!ordered.whole() || !ends.holds(graph.nodes()) || !nodes_) return;
-  CUstreamBatchMemOpParams wait{};
-  wait.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
-  wait.waitValue.address = context->mapping.hold + 4ull * link->slot;
-  wait.waitValue.value = 0;
-  wait.waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
+  CUstreamBatchMemOpParams wait = wait_for_release(*context, *link);
   const CUDA_BATCH_MEM_OP_NODE_PARAMS params{context->handle.load(std::memory_order_relaxed), 1, &wait, 0};
   for (const std::uint32_t* cut = cuts_; cut != cuts_ + wanted && *cut < graph.nodes(); ++cut) {
     std::size_t count = 0;

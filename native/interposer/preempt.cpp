@@ -79,24 +79,6 @@ unsigned workers_for(const Variant& variant, const LaunchShape& shape, std::uint
   return places > 0 && blocks > places ? static_cast<unsigned>(places) : 0;
 }
 
-CUstreamBatchMemOpParams write_word(CUdeviceptr at, std::uint32_t value) noexcept {
-  CUstreamBatchMemOpParams operation{};
-  operation.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
-  operation.writeValue.address = at;
-  operation.writeValue.value = value;
-  operation.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
-  return operation;
-}
-
-CUstreamBatchMemOpParams wait_for_zero(CUdeviceptr at) noexcept {
-  CUstreamBatchMemOpParams operation{};
-  operation.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
-  operation.waitValue.address = at;
-  operation.waitValue.value = 0;
-  operation.waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
-  return operation;
-}
-
 }  // namespace
 
 bool launch_stoppable(const KernelCall& kernel, NullStream meaning, LaunchFunction launch, CUresult& result) noexcept {
@@ -116,16 +98,15 @@ bool launch_stoppable(const KernelCall& kernel, NullStream meaning, LaunchFuncti
 
   const std::uint32_t place = variant->control.fetch_add(1, std::memory_order_relaxed) % Variant::kControls;
   const CUdeviceptr control = variant->controls + place * sizeof(VariantControl);
-  const CUdeviceptr hold = stream->context->mapping.hold + 4ull * link->slot;
   unsigned grid[] = {gx, gy, gz};
   CUdeviceptr at = control;
-  CUdeviceptr flag = hold;
+  CUdeviceptr flag = hold_word(*stream->context, *link);
   std::uint32_t epoch = 0;
   arguments.set(*variant, kControl, at);
   for (int i = 0; i < 3; ++i) arguments.set(*variant, static_cast<VariantParameter>(kGridX + i), grid[i]);
   CUstreamBatchMemOpParams begin[] = {write_word(control + offsetof(VariantControl, next), 0),
                                       write_word(control + offsetof(VariantControl, mirror), 0)};
-  CUstreamBatchMemOpParams again[] = {wait_for_zero(hold)};
+  CUstreamBatchMemOpParams again[] = {wait_for_release(*stream->context, *link)};
   for (epoch = 1; epoch <= kLaunches; ++epoch) {
     if (epoch == kLaunches) flag = 0;
     arguments.set(*variant, kFlag, flag);

@@ -163,11 +163,12 @@ void want_variant(Context& context, CUfunction function) noexcept {
   if (captures_open() || find(function)) return;
   Link* link = context.gpu->link.load(std::memory_order_acquire);
   if (!link || !link->attached) return;
-  const std::uint32_t place = variants_wanted.load(std::memory_order_relaxed) < kMost ? variants_wanted.fetch_add(1) : kMost;
-  if (place >= kMost) return;
-  // Once for a long kernel: allocating here costs less than the kernel's first microsecond.
+  if (variants_wanted.load(std::memory_order_relaxed) >= kMost) return;
+  // Allocated on a launch, but once for a long kernel. Before its place is taken: the maker waits for who has one.
   void* memory = std::malloc(sizeof(Wanted));
   if (!memory) return;
+  const std::uint32_t place = variants_wanted.fetch_add(1);
+  if (place >= kMost) return std::free(memory);
   auto* wanted = new (memory) Wanted;
   const auto [own, name] = named_function(function);
   wanted->function.store(function, std::memory_order_relaxed);

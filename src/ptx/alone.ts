@@ -1,8 +1,7 @@
 // One kernel of a module with what it needs of the rest: a module of its own, to be loaded beside the original.
-import { operandNames } from "./operation-facts.ts";
-import { eachStatement, reach } from "./reach.ts";
+import { namesIn, reach } from "./reach.ts";
 import { moduleScope } from "./scopes.ts";
-import { type Func, type Item, type Module, made, type Statement } from "./syntax.ts";
+import { type Item, type Module, made, type Statement } from "./syntax.ts";
 
 export interface NotAlone {
   /** A sentence without its full stop, the culprit by name. */
@@ -38,15 +37,6 @@ function isNeeded(item: Item, functions: ReadonlySet<string>, used: ReadonlySet<
   if (item.kind === "variable")
     return item.space === "shared" && item.names.some(({ name }) => used.has(name));
   return HEAD.has(item.word);
-}
-
-function namesIn(functions: readonly Func[]): ReadonlySet<string> {
-  const names = new Set<string>();
-  for (const { body = [] } of functions)
-    eachStatement(body, (one) => {
-      if (one.kind === "instruction") for (const name of operandNames(one)) names.add(name);
-    });
-  return names;
 }
 
 const plain = (item: Item): Item =>

@@ -1,5 +1,6 @@
 // The functions that a kernel may come to run, and the calls whose target is not known.
 import { controlFlow } from "./control-flow.ts";
+import { operandNames } from "./operation-facts.ts";
 import { moduleScope } from "./scopes.ts";
 import type { Func, Instruction, Module, Statement } from "./syntax.ts";
 
@@ -48,4 +49,15 @@ export function eachStatement(
     visit(one);
     if (one.kind === "block") eachStatement(one.body, visit);
   }
+}
+
+/** Every name that an instruction of these functions has as an operand. */
+export function namesIn(functions: readonly Func[]): ReadonlySet<string> {
+  const named = new Set<string>();
+  for (const func of functions)
+    eachStatement(func.body ?? [], (one) => {
+      if (one.kind !== "instruction") return;
+      for (const name of operandNames(one)) named.add(name);
+    });
+  return named;
 }

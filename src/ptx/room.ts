@@ -1,7 +1,6 @@
 // How many bytes a kernel's parameters and its static shared memory take.
-import { operandNames } from "./operation-facts.ts";
-import { eachStatement, type Reach } from "./reach.ts";
-import type { Func, Module, Variable } from "./syntax.ts";
+import { eachStatement, namesIn, type Reach } from "./reach.ts";
+import type { Module, Variable } from "./syntax.ts";
 
 /** Bytes of a type; 8 for what is a handle. */
 function typeBytes(type: string): number {
@@ -56,14 +55,4 @@ export function sharedRoom(reached: Reach, module: Module): SharedRoom {
       if (one.kind === "variable" && one.space === "shared") count(one);
     });
   return { bytes, dynamic };
-}
-
-function namesIn(functions: readonly Func[]): ReadonlySet<string> {
-  const named = new Set<string>();
-  for (const func of functions)
-    eachStatement(func.body ?? [], (one) => {
-      if (one.kind !== "instruction") return;
-      for (const name of operandNames(one)) named.add(name);
-    });
-  return named;
 }
