@@ -6,6 +6,7 @@ import {
   cost,
   groupLayers,
   makespanMs,
+  OPTIMALITY_GAP,
   type Plan,
   type Problem,
   parseProblem,
@@ -151,7 +152,12 @@ const title = (solution: Solution): string =>
 
 async function plan(problem: Problem, solution: Solution, args: Given): Promise<number> {
   const proof = args.z3
-    ? await prove(problem, () => performance.now(), 1000 * args.seconds)
+    ? await prove(
+        problem,
+        () => performance.now(),
+        1000 * args.seconds,
+        makespanMs(solution.timeline) * (1 + OPTIMALITY_GAP),
+      )
     : undefined;
   if (args.json) {
     const document = planDocument(problem, solution);

@@ -132,6 +132,13 @@ test.each([
   expect(() => parse(value)).toThrow(message);
 });
 
+test("a number too large for one is infinite, and said so", () => {
+  const text = JSON.stringify(withGroup({ demand: { gpu: 7777 } })).replace("7777", "1e999");
+  expect(() => parseProblem(text, "a.json")).toThrow(
+    `${here}its demand on gpu is Infinity, not a number of 0 or more.`,
+  );
+});
+
 test("text that is no JSON is said", () => {
   expect(() => parseProblem("{", "a.json")).toThrow("a.json: it is no JSON:");
 });

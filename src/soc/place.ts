@@ -58,5 +58,9 @@ export class Place {
 export const isObject = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-export const shown = (value: unknown): string =>
-  value === undefined ? "missing" : (JSON.stringify(value)?.slice(0, 60) ?? "unreadable");
+/** JSON would write an infinite number, which a file can hold as 1e999, as null. */
+export const shown = (value: unknown): string => {
+  if (value === undefined) return "missing";
+  if (typeof value === "number") return `${value}`;
+  return JSON.stringify(value)?.slice(0, 60) ?? "unreadable";
+};

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { groupLayers } from "./grouping.ts";
 import { readOnnx } from "./model.ts";
@@ -89,4 +90,28 @@ test.each([
   ["text", new TextEncoder().encode("hello, this is text"), "m.onnx: it is"],
 ])("%s is said", (_, bytes, message) => {
   expect(() => readOnnx(bytes, "m.onnx")).toThrow(message);
+});
+
+test("a real network, exported without its weights: every module of branches is one group", () => {
+  const file = "bench/soc/googlenet.onnx";
+  const graph = readOnnx(readFileSync(file), file);
+  expect(graph.inputs).toEqual(["x"]);
+  const groups = groupLayers(graph, new Map());
+  const modules = groups.filter(({ layers }) => layers.some(({ op }) => op === "Concat"));
+  expect(modules.map(({ layers }) => layers.filter(({ op }) => op === "Conv").length)).toEqual(
+    Array(9).fill(6),
+  );
+  expect(groups.flatMap(({ layers }) => layers)).toEqual(graph.layers);
+  // What crosses after 3a, 3b, 4a to 4e, 5a and 5b, before the poolings, which are groups of their own.
+  expect(modules.map(({ elements }) => elements)).toEqual([
+    28 * 28 * 256,
+    28 * 28 * 480,
+    14 * 14 * 512,
+    14 * 14 * 512,
+    14 * 14 * 512,
+    14 * 14 * 528,
+    14 * 14 * 832,
+    7 * 7 * 832,
+    7 * 7 * 1024,
+  ]);
 });

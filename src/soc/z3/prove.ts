@@ -2,7 +2,7 @@
 import { proofFailed } from "../faults.ts";
 import { OPTIMALITY_GAP } from "../search.ts";
 import type { Plan, Problem } from "../types.ts";
-import { assignmentNames, formulate, priorityNames } from "./formulate.ts";
+import { assignmentNames, exact, otherThan, priorityNames, relaxed } from "./formulate.ts";
 import { openZ3, type Session } from "./worker.ts";
 
 export interface Proof {
@@ -14,7 +14,9 @@ export interface Proof {
 }
 
 /**
- * `below`: only plans with a smaller makespan are looked for; Infinity for Z3 by itself. Out of time, what it has.
+ * `below`: only plans with a smaller makespan are looked for; Infinity for Z3 by itself. A little above a claimed
+ * optimum, Z3 finds a plan as good by itself and proves that there is no better one, and much sooner. Out of time,
+ * what it has.
  * `clock`: milliseconds. Throws a UserError for a problem that Z3 isn't asked about, or if Z3 fails or can't be loaded.
  */
 export async function prove(
@@ -23,7 +25,7 @@ export async function prove(
   limitMs: number,
   below = Infinity,
 ): Promise<Proof> {
-  const text = formulate(problem);
+  const text = relaxed(problem);
   const until = clock() + limitMs;
   let session: Session | undefined;
   try {
@@ -36,6 +38,13 @@ export async function prove(
   }
 }
 
+/** Of two of Z3's ways to do linear arithmetic, the one that is faster here. */
+const OPTIONS = "(set-option :pp.decimal true)(set-option :smt.arith.solver 2)";
+
+/**
+ * Z3 names an assignment that could be better as far as the relaxed problem knows, and then judges exactly that one:
+ * a better plan of it lowers the bound, and if there is none, it is another's turn. Proven when none is left to name.
+ */
 async function descend(
   session: Session,
   problem: Problem,
@@ -45,36 +54,53 @@ async function descend(
 ): Promise<Proof> {
   let best: Proof = { makespanMs: undefined, plan: undefined, optimal: false };
   const ask = (what: string) => session.ask(what, leftMs());
-  await ask(`(set-option :pp.decimal true)\n${text}`);
-  for (let bound = below; ; ) {
-    if (bound < Infinity) await ask(`(assert (< makespan ${bound.toFixed(9)}))`);
-    const said = (await ask("(check-sat)"))?.trim();
-    if (said === "unsat") return { ...best, optimal: true };
-    if (said !== "sat") return best;
-    best = await readProof(session, problem);
-    bound = (best.makespanMs ?? 0) * (1 - OPTIMALITY_GAP);
+  const bound = (ms: number) => ask(`(assert (< makespan ${ms.toFixed(9)}))`);
+  await ask(`${OPTIONS}\n${text}`);
+  if (below < Infinity) await bound(below);
+  for (;;) {
+    const could = (await ask("(check-sat)"))?.trim();
+    if (could === "unsat") return { ...best, optimal: true };
+    if (could !== "sat") return best;
+    const assignment = await readAssignment(session, problem);
+    await ask(`(push)\n${exact(problem, assignment)}`);
+    const can = (await ask("(check-sat)"))?.trim();
+    if (can !== "sat" && can !== "unsat") return best;
+    if (can === "sat") best = await readProof(session, problem, assignment);
+    await ask("(pop)");
+    if (can === "sat") await bound((best.makespanMs ?? 0) * (1 - OPTIMALITY_GAP));
+    else await ask(otherThan(problem, assignment));
   }
 }
 
 /** Without a limit: Z3 has the model already. */
-async function readProof(session: Session, problem: Problem): Promise<Proof> {
-  const values = async (terms: readonly string[]) =>
-    (await session.ask(`(get-value (${terms.join(" ")}))`, Infinity)) ?? "";
-  const value = async (terms: readonly string[]) => {
-    const said = await values(terms);
-    return [...said.matchAll(/ (true|false)\)/g)].map(([, one]) => one === "true");
-  };
-  const ends = problem.networks.map(({ groups }, n) => `e${n}_${groups.length - 1}`);
-  const times = await values(ends);
+const values = async (session: Session, terms: readonly string[]) =>
+  (await session.ask(`(get-value (${terms.join(" ")}))`, Infinity)) ?? "";
+
+async function truths(session: Session, terms: readonly string[]): Promise<boolean[]> {
+  const said = await values(session, terms);
+  return [...said.matchAll(/ (true|false)\)/g)].map(([, one]) => one === "true");
+}
+
+async function readAssignment(session: Session, problem: Problem): Promise<number[][]> {
   const assignment: number[][] = [];
   for (const names of assignmentNames(problem))
-    assignment.push((await value(names)).map((second) => (second ? 1 : 0)));
+    assignment.push((await truths(session, names)).map((second) => (second ? 1 : 0)));
+  return assignment;
+}
+
+async function readProof(
+  session: Session,
+  problem: Problem,
+  assignment: readonly (readonly number[])[],
+): Promise<Proof> {
+  const ends = problem.networks.map(({ groups }, n) => `e${n}_${groups.length - 1}`);
+  const times = await values(session, ends);
   const priority: number[][] = [];
   for (const rows of priorityNames(problem)) {
     const ahead: number[] = [];
     for (const row of rows) {
       const terms = row.filter((one) => one !== undefined);
-      ahead.push(terms.length === 0 ? 0 : (await value(terms)).filter(Boolean).length);
+      ahead.push(terms.length === 0 ? 0 : (await truths(session, terms)).filter(Boolean).length);
     }
     priority.push(ahead.map((_, n) => n).sort((n, m) => (ahead[m] ?? 0) - (ahead[n] ?? 0)));
   }
