@@ -1,6 +1,7 @@
 // Cotenant's scheduler beside MuxFlow's and others on simulated days, and the simulator beside a real testbed:
-// `npx tsx bench/cluster/run.ts OUT.json all|SCHEDULER,… SCENARIO…`, scenarios by name from bench/cluster/scenarios. The data they
-// read are no part of the repository: COTENANT_DATA says where they are (docs/cluster.md says from where).
+// `npx tsx bench/cluster/run.ts OUT.json all|SCHEDULER,… SCENARIO…`, scenarios by name from bench/cluster/scenarios, with
+// `:LEARNER` behind it for another learner of forecasts. The data they read are no part of the repository: COTENANT_DATA
+// says where they are (docs/cluster.md says from where).
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -9,7 +10,7 @@ import { table } from "../../src/cli/print.ts";
 import { columns, type Figures, readClusterScenario, simulate } from "../../src/cluster/index.ts";
 
 /** Compared with each other by more than the spread over seeds; the others are seen on one seed. */
-const COMPARED = ["muxflow", "muxflow-calm", "cotenant"];
+const COMPARED = ["muxflow", "muxflow-calm", "cotenant", "cotenant-several"];
 /** Seed 1 is left out: on it the limit in schedulers/ours.ts was chosen. */
 const SEEDS = [2, 3, 4];
 
@@ -24,7 +25,11 @@ if (out === undefined || only === undefined || names.length === 0) {
 type Kept = Omit<Figures, "series" | "jcts"> & { readonly cpuSeconds: number };
 
 const scenarios = names.map((name) => {
-  const json: unknown = JSON.parse(readFileSync(join(here, "scenarios", `${name}.json`), "utf8"));
+  const [file, forecast] = name.split(":");
+  const json: unknown = {
+    ...JSON.parse(readFileSync(join(here, "scenarios", `${file}.json`), "utf8")),
+    ...(forecast === undefined ? {} : { forecast }),
+  };
   const read = (path: string) => readFileSync(path.replace(/^data:/, `${data}/`), "utf8");
   const schedulers = only === "all" ? undefined : only.split(",");
   const scenario = readClusterScenario(json, name, read, { schedulers });

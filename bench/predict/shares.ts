@@ -19,7 +19,7 @@ export function shares(say: (line: string) => void) {
       const learned = consistent.filter((row) => !held.includes(row));
       const [state, ms] = cpuMs(() => trainAs(name, learned));
       const accuracy = accuracyOf(held, learners[name].open(state, kaceNames));
-      return { model, ...accuracy, trainingCpuMs: Math.round(ms) };
+      return { model, ...accuracy, trainingCpuMs: Math.round(ms), ...winnerOf(state) };
     });
     say(name);
     const sides = folds.reduce((sum, one) => sum + one.sides, 0);
@@ -37,6 +37,16 @@ export function shares(say: (line: string) => void) {
     epochs: EPOCHS,
     results: Object.fromEntries(results),
   };
+}
+
+/** Of those that choose among several. */
+function winnerOf(state: unknown): { readonly winner?: string } {
+  const { winner, regression } = state as {
+    readonly winner?: string;
+    readonly regression?: { readonly winner?: string };
+  };
+  const name = winner ?? regression?.winner;
+  return name === undefined ? {} : { winner: name };
 }
 
 const trainAs = (name: LearnerName, rows: readonly Colocation[]): unknown =>

@@ -6,6 +6,8 @@ import {
   exampleScenario,
   type Figures,
   htmlReport,
+  levelRows,
+  levelTitles,
   readClusterScenario,
   schedulers,
   simulate,
@@ -139,5 +141,11 @@ function printed(figures: readonly Figures[]): string {
     const own = figures.filter(({ scheduler }) => scheduler === name);
     return [name, ...columns.map(({ of }) => of(own))];
   });
-  return table([["scheduler", ...columns.map(({ title }) => title)], ...rows], 1).join("\n");
+  const levels = names.flatMap((name) =>
+    levelRows(figures.filter(({ scheduler }) => scheduler === name)).map((row) => [name, ...row]),
+  );
+  return [
+    ...table([["scheduler", ...columns.map(({ title }) => title)], ...rows], 1),
+    ...(levels.length > 0 ? ["", ...table([["scheduler", ...levelTitles], ...levels], 1)] : []),
+  ].join("\n");
 }

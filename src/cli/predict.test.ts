@@ -71,7 +71,10 @@ describe("predict train", () => {
   test.each([
     { argv: ["train", "--data", data], says: '"predict train" needs --out FILE.' },
     { argv: ["train", "--out", model], says: '"predict train" needs --data FILE.' },
-    { argv: ["guess"], says: '"predict" can\'t do "guess". Known: train, rank, evaluate.' },
+    {
+      argv: ["guess"],
+      says: '"predict" can\'t do "guess". Known: collect, train, rank, evaluate.',
+    },
     {
       argv: ["train", "now", "--out", model],
       says: '"predict train" does not know what to do with "now".',
@@ -206,4 +209,62 @@ test("predict evaluate compares learners and rules on rows held out", async () =
   expect(ours.error).toBeLessThan(0.1);
   expect(ours.ofOracle).toBeGreaterThan(0.9);
   expect(await cotenant(...argv)).toContain("of the oracle");
+});
+
+/** Real measurements and profiles, of this repository. */
+const bench = ["bert-graph", "resnet50-graph"].flatMap((service) =>
+  ["bert-train", "gpt2-train", "resnet50-train"].map(
+    (training) => `bench/results/2026-11-20-h200-bench-${service}+${training}.json`,
+  ),
+);
+const h200 = ["--profiles", "bench/profiles/h200"];
+
+describe("predict collect", () => {
+  const out = `${folder}/collected.json`;
+
+  test("bench results become measurements, which profiles make a model of, which ranks", async () => {
+    expect(await cotenant("predict", "collect", ...bench, "--out", out)).toBe(
+      `${out}: 6 colocations of 6 results (NVIDIA H200, mps, cotenant bench, 2026-11-20)`,
+    );
+    const { colocations } = JSON.parse(readFileSync(out, "utf8"));
+    expect(colocations[0].clients).toEqual([
+      // 1 / slowdown of the burst, and (0.941 - 0.019) / 0.981 of the time in which requests are served.
+      { workload: "bert-graph", retained: expect.closeTo(1 / 8.916, 3) },
+      { workload: "bert-train", retained: expect.closeTo(0.94, 2) },
+    ]);
+    await cotenant("predict", "train", "--data", out, ...h200, "--out", model);
+    const ranking = await cotenant(
+      "predict",
+      "rank",
+      "--model",
+      model,
+      ...h200,
+      "--target",
+      "resnet50-eager",
+      "--candidates",
+      "bert-train,gpt2-train,resnet50-train",
+    );
+    expect(ranking.split("\n").map((line) => line.split(" ")[0])).toEqual([
+      "candidate",
+      "resnet50-train",
+      "gpt2-train",
+      "bert-train",
+    ]);
+  });
+
+  test("another arrangement, another GPU, and nothing to collect", async () => {
+    const collect = ["predict", "collect", "--out", out];
+    expect(await refusal(...collect)).toContain('"predict collect" needs RESULT ….');
+    expect(await refusal(...collect, ...bench, "--arrangement", "mps-77")).toContain(
+      "None of the results has a cell of mps-77 with one service and one training.",
+    );
+    expect(await refusal(...collect, data)).toContain("is not a bench result");
+    const [first = ""] = bench;
+    const elsewhere = JSON.parse(readFileSync(first, "utf8"));
+    elsewhere.machine.gpu = "NVIDIA A100";
+    const other = write("elsewhere.json", elsewhere);
+    expect(await refusal(...collect, first, other)).toContain(
+      "The results are of several GPUs: NVIDIA H200, NVIDIA A100.",
+    );
+  });
 });

@@ -1,4 +1,5 @@
 // Who goes with whom: models of colocations, trained on measured ones, asked about others, judged.
+import { parseResult } from "#bench";
 import { dateNow, errors, usage } from "#core";
 import {
   accuracyOf,
@@ -37,11 +38,13 @@ import {
 import { ProfileStore, readProfileFile, type WorkloadProfile } from "#profile";
 import { type Args, choice, command, json, list, number, text } from "./command.ts";
 import { checkWritable, isFile, readGiven, writeGiven } from "./files.ts";
+import { collected } from "./predict-collect.ts";
 import { percent, table } from "./print.ts";
 
 const whole = { min: 1, whole: true };
 
 const options = {
+  arrangement: text("NAME", "mps", "collect: of the bench, whose cells are taken"),
   data: text("FILE", undefined, "train, evaluate: measured colocations (docs/predict.md)"),
   profiles: text("DIR", undefined, "where profiles given by name are"),
   learner: choice(
@@ -55,7 +58,7 @@ const options = {
     "train, evaluate: look at these only; by default at all that every workload has",
   ),
   seed: number("N", 0, "of chance in training and of splits", { min: 0, max: 1e6, whole: true }),
-  out: text("FILE", undefined, "train: the model to write"),
+  out: text("FILE", undefined, "collect: the measurements to write; train: the model"),
   model: text("FILE", undefined, "rank: a model that train wrote"),
   target: text(
     "PROFILE",
@@ -85,17 +88,22 @@ type Given = Args<typeof options>;
 
 export const predictCommand = command({
   name: "predict",
-  summary: "which jobs go well together, from their profiles alone: train, rank, evaluate",
+  summary: "which jobs go well together, from their profiles alone: collect, train, rank, evaluate",
   options,
   positional: {
-    name: "train | rank | evaluate",
-    doc: "train needs --data and --out; rank --model, --target and --candidates; evaluate --data",
+    name: "collect | train | rank | evaluate",
+    doc:
+      "collect needs results of cotenant bench, one file after the other, and --out; train --data and --out; " +
+      "rank --model, --target and --candidates; evaluate --data",
     atLeast: 1,
   },
   async run(args) {
     const [verb, stray] = args.positional;
-    if (stray !== undefined) throw errors.strayArgument(`predict ${verb}`, stray);
+    if (stray !== undefined && verb !== "collect")
+      throw errors.strayArgument(`predict ${verb}`, stray);
     switch (verb) {
+      case "collect":
+        return collect(args);
       case "train":
         return trainOne(args);
       case "rank":
@@ -103,10 +111,23 @@ export const predictCommand = command({
       case "evaluate":
         return evaluate(args);
       default:
-        throw usage(`"predict" can't do "${verb}".`, "Known: train, rank, evaluate.");
+        throw usage(`"predict" can't do "${verb}".`, "Known: collect, train, rank, evaluate.");
     }
   },
 });
+
+function collect({ positional: [, ...files], arrangement, out }: Given): number {
+  if (files.length === 0) throw errors.missingArgument("predict collect", "RESULT …");
+  if (out === undefined) throw errors.missingArgument("predict collect", "--out FILE");
+  checkWritable(out);
+  const results = files.map((path) => parseResult(readGiven(path, "result"), path));
+  const { source, ...rest } = collected(results, arrangement);
+  writeGiven(out, `${JSON.stringify({ ...rest, source }, null, 1)}\n`);
+  console.log(
+    `${out}: ${rest.colocations.length} colocations of ${files.length} results (${source})`,
+  );
+  return 0;
+}
 
 function trainOne(args: Given): number {
   const { out, learner } = args;
@@ -329,14 +350,11 @@ const nameIn =
 
 function measuredIn(args: Given, verb: string): Measured {
   if (args.data === undefined) throw errors.missingArgument(`predict ${verb}`, "--data FILE");
-  const profiled = new Map(
-    stored(args).map(({ name, path }) => [name, profileFeatures(readProfileFile(path))]),
-  );
-  return readTable(readGiven(args.data, "measurements"), args.data, profiled);
+  return readTable(readGiven(args.data, "measurements"), args.data, (name) => {
+    const profile = profileNamed(name, args);
+    return profile && profileFeatures(profile);
+  });
 }
-
-const stored = ({ profiles }: Given) =>
-  profiles === undefined ? [] : new ProfileStore(profiles).list();
 
 function workloadNamed(name: string, args: Given, known: Measured | undefined): Workload {
   const profile = profileNamed(name, args);
@@ -346,7 +364,8 @@ function workloadNamed(name: string, args: Given, known: Measured | undefined): 
 
 function profileNamed(name: string, args: Given): WorkloadProfile | undefined {
   if (isFile(name)) return readProfileFile(name);
-  const found = stored(args).filter((one) => one.name === name);
+  if (args.profiles === undefined) return undefined;
+  const found = new ProfileStore(args.profiles).list().filter((one) => one.name === name);
   if (found.length > 1)
     throw usage(`${name} has profiles of several GPUs in ${args.profiles}.`, "Give its file.");
   return found[0] && readProfileFile(found[0].path);

@@ -1,7 +1,14 @@
 // What schedulers know about pairs they have not seen run: a forecast learned from a profiling campaign. A sample is
-// one pair at one share, measured with noise; the forecast sees profiles and never names. Ridge regression
-// on how much of each side's speed is lost, which the products of both sides' appetites explain well.
-import { Matrix, solve } from "ml-matrix";
+// one pair at one share, measured with noise; the forecast sees profiles and never names. It is a learner of
+// src/predict, the same that `cotenant predict` trains. What a side keeps is counted against what it has alone on its
+// own share of the SMs, which its profile tells: so only what the company costs is learned.
+import {
+  type Colocation,
+  type Features,
+  type LearnerName,
+  learners,
+  type Predictor,
+} from "#predict";
 import type { Chance } from "./chance.ts";
 import type { Truth } from "./truth.ts";
 import { aloneAt, smNeed, type Workload } from "./workload.ts";
@@ -10,6 +17,8 @@ import { aloneAt, smNeed, type Workload } from "./workload.ts";
 export interface Foresight {
   online(online: Workload, offline: Workload, share: number): number;
   offline(online: Workload, offline: Workload, share: number): number;
+  /** What is left to an offline workload of what it has without this other one, which may use `share` of the SMs. */
+  beside(one: Workload, other: Workload, share: number): number;
 }
 
 export interface Sample {
@@ -50,61 +59,164 @@ export function campaign(
   });
 }
 
-/** Weight of the penalty on coefficients, per sample. */
-const RIDGE = 1e-4;
+/** Two offline workloads, of which the second may use `share` of the SMs: what is left of what each has alone. */
+export interface OfflineSample {
+  readonly pair: readonly [Workload, Workload];
+  readonly share: number;
+  readonly retained: readonly [number, number];
+}
 
-export function learn(samples: readonly Sample[]): Foresight {
-  const rows = samples.map(({ online, offline, share }) => features(online, offline, share));
-  const onlineLoss = ridge(
-    rows,
-    samples.map(({ onlineRetained }) => 1 - onlineRetained),
+/** Fewer kinds of pairs, fewer samples. */
+const OFFLINE_SAMPLES = 500;
+
+export function offlineCampaign(
+  truth: Truth,
+  pairs: readonly (readonly [Workload, Workload])[],
+  chance: Chance,
+): OfflineSample[] {
+  const noise = () => 1 + MEASUREMENT_NOISE * chance.normal();
+  return Array.from({ length: pairs.length === 0 ? 0 : OFFLINE_SAMPLES }, () => {
+    const pair = pairs[Math.floor(chance.uniform() * pairs.length)] as readonly [
+      Workload,
+      Workload,
+    ];
+    const share = (1 + Math.floor(chance.uniform() * 10)) / 10;
+    const [one, other] = pair;
+    const retained = [
+      truth.beside(one, other, share) * noise(),
+      truth.beside(other, one, 1) * noise(),
+    ] as const;
+    return { pair, share, retained };
+  });
+}
+
+const metrics = ["smBusy", "memoryBusy", "memoryGB", "smsFilled"] as const;
+
+/** Of networks: MuxFlow's on 2,000 samples; their own hundreds would take minutes for each simulated day. */
+const EPOCHS = 150;
+const FOREST_TESTS = 3;
+
+/** Fewer rows than this teach nothing: nobody is then expected to cost anybody anything. */
+const FEWEST = 4;
+
+export function learn(
+  samples: readonly Sample[],
+  learner: LearnerName = "ours",
+  offlinePairs: readonly OfflineSample[] = [],
+): Foresight {
+  const predictor = trained(averaged(samples.map(rowOf)), learner);
+  const among = trained(averaged(offlinePairs.map(offlineRowOf)), learner);
+  const online = remembered(
+    (one, other, share) =>
+      predictor.predict(featuresOf(one), [featuresOf(other)], { target: 1, others: [share] })
+        .retained,
   );
-  const offlineLoss = ridge(
-    rows,
-    samples.map(
-      ({ offline, share, offlineRetained }) => 1 - offlineRetained / aloneAt(offline, share),
-    ),
+  const offline = remembered(
+    (one, other, share) =>
+      aloneAt(other, share) *
+      predictor.predict(featuresOf(other), [featuresOf(one)], { target: share, others: [1] })
+        .retained,
+  );
+  const beside = remembered(
+    (one, other, share) =>
+      among.predict(featuresOf(one), [featuresOf(other)], { target: 1, others: [share] }).retained,
   );
   return {
-    online: (online, offline, share) => 1 - lossOf(onlineLoss, features(online, offline, share)),
-    offline: (online, offline, share) =>
-      aloneAt(offline, share) * (1 - lossOf(offlineLoss, features(online, offline, share))),
+    beside: (...pair) => Math.min(1, beside(...pair)),
+    online: (...pair) => Math.min(1, Math.max(LEAST, online(...pair))),
+    offline: (...pair) => Math.min(aloneAt(pair[1], pair[2]), offline(...pair)),
   };
 }
 
-const lossOf = (coefficients: readonly number[], row: readonly number[]): number => {
-  const loss = row.reduce((sum, value, i) => sum + value * (coefficients[i] ?? 0), 0);
-  return Math.min(0.95, Math.max(0, loss));
+const LEAST = 0.05;
+
+const nothingCosts: Predictor = {
+  predict: () => ({ retained: 1, uncertainty: 0, low: 1, high: 1, familiar: false }),
 };
 
-/** Products of what both want, and each with the share, since what is not given can't be taken. */
-function features(online: Workload, offline: Workload, share: number): number[] {
-  const want = smNeed(offline);
-  const reach = Math.min(share, want);
-  const overlap = Math.max(0, smNeed(online) + reach - 1);
-  const both = [
-    1,
-    overlap,
-    online.busy,
-    offline.busy,
-    online.busy * offline.busy,
-    online.memoryBusy * offline.memoryBusy,
-    smNeed(online) * want,
-    online.busy * want,
-    smNeed(online) * offline.busy,
-  ];
-  return [
-    ...both,
-    ...both.map((value) => value * share),
-    ...both.map((value) => value * share * share),
-  ];
+function trained(rows: readonly Colocation[], learner: LearnerName): Predictor {
+  if (rows.length < FEWEST) return nothingCosts;
+  // Nothing here may depend on how fast the machine is.
+  let readings = 0;
+  const training = { seed: 0, forestTests: FOREST_TESTS, epochs: EPOCHS, now: () => readings++ };
+  const { train, open } = learners[learner];
+  return open(train(rows, metrics, training), metrics);
 }
 
-function ridge(rows: readonly number[][], targets: readonly number[]): number[] {
-  if (rows.length === 0) return [];
-  const design = new Matrix(rows as number[][]);
-  const gram = design.transpose().mmul(design);
-  for (let i = 0; i < gram.rows; i++) gram.set(i, i, gram.get(i, i) + RIDGE * rows.length);
-  const moments = design.transpose().mmul(Matrix.columnVector([...targets]));
-  return solve(gram, moments).to1DArray();
+const known = new WeakMap<Workload, Features>();
+function featuresOf(workload: Workload): Features {
+  const before = known.get(workload);
+  if (before) return before;
+  const features = {
+    smBusy: 100 * workload.busy,
+    memoryBusy: 100 * workload.memoryBusy,
+    memoryGB: workload.memoryGB,
+    smsFilled: smNeed(workload),
+  };
+  known.set(workload, features);
+  return features;
+}
+
+interface Row {
+  readonly pair: readonly [Workload, Workload];
+  /** Of the second; the first may use all SMs. */
+  readonly share: number;
+  /** Of what each has alone on its share. */
+  readonly kept: readonly [number, number];
+}
+
+const rowOf = ({ online, offline, share, onlineRetained, offlineRetained }: Sample): Row => {
+  const alone = aloneAt(offline, share);
+  return {
+    pair: [online, offline],
+    share,
+    kept: [onlineRetained, alone > 0 ? offlineRetained / alone : 0],
+  };
+};
+
+const offlineRowOf = ({ pair, share, retained }: OfflineSample): Row => ({
+  pair,
+  share,
+  kept: retained,
+});
+
+/** Rows of one pair at one share are one, their mean; those of a pair follow each other. */
+function averaged(rows: readonly Row[]): Colocation[] {
+  const pairs = new Map<Workload, Map<Workload, Map<number, Row[]>>>();
+  for (const row of rows) {
+    const [one, other] = row.pair;
+    const beside = pairs.get(one) ?? new Map<Workload, Map<number, Row[]>>();
+    const shares = beside.get(other) ?? new Map<number, Row[]>();
+    pairs.set(one, beside.set(other, shares));
+    shares.set(row.share, [...(shares.get(row.share) ?? []), row]);
+  }
+  return [...pairs].flatMap(([one, beside]) =>
+    [...beside].flatMap(([other, shares]) =>
+      [...shares].map(([share, all]) => {
+        const mean = (of: (row: Row) => number) =>
+          Math.max(0, all.reduce((sum, row) => sum + of(row), 0) / all.length);
+        return {
+          sides: [
+            { features: featuresOf(one), retained: mean(({ kept }) => kept[0]), smShare: 1 },
+            { features: featuresOf(other), retained: mean(({ kept }) => kept[1]), smShare: share },
+          ],
+        };
+      }),
+    ),
+  );
+}
+
+/** Schedulers ask for the same few pairs and shares again and again. */
+function remembered(of: Foresight["online"]): Foresight["online"] {
+  const answers = new Map<Workload, Map<Workload, Map<number, number>>>();
+  return (online, offline, share) => {
+    const beside = answers.get(online) ?? new Map<Workload, Map<number, number>>();
+    const shares = beside.get(offline) ?? new Map<number, number>();
+    const before = shares.get(share);
+    if (before !== undefined) return before;
+    const answer = of(online, offline, share);
+    shares.set(share, answer);
+    answers.set(online, beside.set(offline, shares));
+    return answer;
+  };
 }

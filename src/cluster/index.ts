@@ -2,7 +2,7 @@
 export { exampleScenario } from "./example.ts";
 export type { Figures } from "./meters.ts";
 export { htmlReport } from "./report/html.ts";
-export { columns, deviation, mean } from "./report/summary.ts";
+export { columns, deviation, levelRows, levelTitles, mean } from "./report/summary.ts";
 export { type ClusterScenario, readClusterScenario } from "./scenario.ts";
 export { schedulers } from "./schedulers/index.ts";
 export { simulate } from "./simulate.ts";

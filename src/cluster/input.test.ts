@@ -147,10 +147,38 @@ describe("scenarios", () => {
       /no format "slurm"/,
     ],
     ["an unknown scheduler", change({ schedulers: ["best"] }), /No scheduler is called "best"/],
+    ["a learner that is none", change({ forecast: "oracle" }), /no learner is called "oracle"/],
+    [
+      "more than all jobs with priorities",
+      change({
+        jobs: {
+          ...exampleScenario.jobs,
+          priorities: [
+            { priority: 1, part: 0.7 },
+            { priority: 2, part: 0.4 },
+          ],
+        },
+      }),
+      /"priorities" add up to more than 1/,
+    ],
+    [
+      "a priority below 0",
+      change({ jobs: { ...exampleScenario.jobs, priorities: [{ priority: -1, part: 0.7 }] } }),
+      /priorities\[0\].*priority/,
+    ],
     ["an interval between steps", change({ stepSeconds: 420 }), /must be whole steps of 420 s/],
     ["an end before the horizon", change({ atMostHours: 2 }), /"atMostHours" is less than "hours"/],
   ])("%s is said with its place", (_, json, message) => {
     expect(() => read(json)).toThrow(message);
+  });
+
+  test("priorities fall on as large a part of the jobs as the scenario says", () => {
+    const priorities = [{ priority: 3, part: 0.2 }];
+    const { jobs } = read(change({ jobs: { ...exampleScenario.jobs, priorities } })).plan(1);
+    const high = jobs.filter(({ priority }) => priority === 3).length;
+    expect(high / jobs.length).toBeGreaterThan(0.15);
+    expect(high / jobs.length).toBeLessThan(0.25);
+    expect(jobs.filter(({ priority }) => priority === 0).length).toBe(jobs.length - high);
   });
 
   const muriJobs = (more = {}) =>
@@ -250,7 +278,10 @@ const data = process.env.COTENANT_DATA ?? "../shared/data";
 const scenarios = join(import.meta.dirname, "../../bench/cluster/scenarios");
 
 describe.skipIf(!existsSync(join(data, "kace")))("the scenarios on public data", () => {
-  const names = ["muxflow-a", "muxflow-b", "muxflow-c", "muxflow-d", "muri-testbed", "size"];
+  const names = [
+    ...["muxflow-a", "muxflow-b", "muxflow-c", "muxflow-d", "muri-testbed", "size"],
+    ...["busy", "short", "short-filled"],
+  ];
   test.each(names)("%s can be read, and its pairs are all measured", (name) => {
     const json: unknown = JSON.parse(readFileSync(join(scenarios, `${name}.json`), "utf8"));
     const scenario = readClusterScenario(json, name, (path) =>

@@ -50,6 +50,15 @@ interface ServiceFigures {
   readonly p99Slowdown: number;
 }
 
+/** Of the jobs of one priority. */
+interface LevelFigures {
+  readonly priority: number;
+  readonly jobs: number;
+  /** Seconds. */
+  readonly jctMean: number;
+  readonly waitingMean: number;
+}
+
 export interface Figures {
   readonly scheduler: string;
   readonly seed: number;
@@ -68,6 +77,8 @@ export interface Figures {
   readonly jctP95: number;
   readonly makespan: number;
   readonly waitingMean: number;
+  /** Highest priority first; one where all are alike. */
+  readonly byPriority: readonly LevelFigures[];
   /** Σ T_separate / Σ T_real of all jobs, 0 to 1: MuxFlow's equation 3, which is printed the wrong way up. */
   readonly oversold: number;
   /** Means over the horizon, 0 to 1. */
@@ -206,12 +217,12 @@ function onlineFigures(
 
 function jobFigures({ costs }: ClusterPlan, jobs: readonly JobState[], now: number) {
   const ended = jobs.filter(({ phase }) => phase === "done");
-  const jcts = jobs
-    .map(({ job, finished }) => (Number.isNaN(finished) ? now : finished) - job.submitted)
-    .sort((a, b) => a - b);
   const sum = (of: (state: JobState) => number): number =>
     jobs.reduce((total, one) => total + of(one), 0);
+  const endOf = (one: JobState) => (Number.isNaN(one.finished) ? now : one.finished);
+  const jctOf = (one: JobState) => endOf(one) - one.job.submitted;
   const held = sum((one) => one.held);
+  const jcts = jobs.map(jctOf).sort((a, b) => a - b);
   const worthHours = sum((one) => one.worth * one.job.gpus) / 3600;
   return {
     jobs: jobs.length,
@@ -221,10 +232,20 @@ function jobFigures({ costs }: ClusterPlan, jobs: readonly JobState[], now: numb
     jctP95: jcts[Math.floor(jcts.length * 0.95)] ?? 0,
     makespan:
       ended.length === jobs.length ? Math.max(0, ...ended.map(({ finished }) => finished)) : now,
-    waitingMean:
-      sum(
-        (one) => (Number.isNaN(one.finished) ? now : one.finished) - one.job.submitted - one.held,
-      ) / Math.max(1, jobs.length),
+    waitingMean: sum((one) => jctOf(one) - one.held) / Math.max(1, jobs.length),
+    byPriority: [...new Set(jobs.map(({ job }) => job.priority))]
+      .sort((a, b) => b - a)
+      .map((priority): LevelFigures => {
+        const own = jobs.filter(({ job }) => job.priority === priority);
+        const meanOf = (of: (state: JobState) => number) =>
+          own.reduce((total, one) => total + of(one), 0) / own.length;
+        return {
+          priority,
+          jobs: own.length,
+          jctMean: meanOf(jctOf),
+          waitingMean: meanOf((one) => jctOf(one) - one.held),
+        };
+      }),
     oversold: held > 0 ? sum((one) => one.worth) / held : 0,
     starts: sum((one) => one.starts),
     savedGpuHours: worthHours,

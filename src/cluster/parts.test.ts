@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { calendar } from "./calendar.ts";
 import { chance } from "./chance.ts";
-import { CAMPAIGN_SAMPLES, campaign, learn } from "./foresight.ts";
+import { CAMPAIGN_SAMPLES, campaign, learn, offlineCampaign } from "./foresight.ts";
 import { addServed, backlogAfter, noLatencies, quantile } from "./latency.ts";
 import { loadCurve } from "./load.ts";
 import { newMonitor, watch } from "./monitor.ts";
@@ -203,9 +203,19 @@ describe("forecasts of pairs", () => {
     expect(missed / (2 * pairs.length * shares.length)).toBeLessThan(0.05);
   });
 
+  test("of jobs among themselves, too", () => {
+    const companies = offline.flatMap((a) => offline.map((b) => [a, b] as const));
+    const { beside } = learn([], "ours", offlineCampaign(syntheticTruth, companies, chance(2, "")));
+    const misses = companies.map(([a, b]) =>
+      Math.abs(beside(a, b, 0.5) - syntheticTruth.beside(a, b, 0.5)),
+    );
+    expect(misses.reduce((sum, one) => sum + one, 0) / misses.length).toBeLessThan(0.05);
+  });
+
   test("without any sample they foresee no loss", () => {
     const foresight = learn(campaign(syntheticTruth, [], chance(1, "campaign"), CAMPAIGN_SAMPLES));
     expect(foresight.online(service, training, 0.5)).toBe(1);
+    expect(foresight.beside(training, training, 0.5)).toBe(1);
     expect(foresight.offline(service, training, 0.5)).toBe(aloneAt(training, 0.5));
   });
 

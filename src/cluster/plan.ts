@@ -1,4 +1,5 @@
 // A cluster to simulate, complete and checked: what a scenario file is read into (scenario.ts).
+import type { LearnerName } from "#predict";
 import type { DailyLoad } from "./load.ts";
 import type { Truth } from "./truth.ts";
 import type { Workload } from "./workload.ts";
@@ -75,6 +76,8 @@ export interface ClusterPlan {
   readonly truth: Truth;
   /** Part of the pairs that were profiled before; the others' forecast is by likeness. */
   readonly profiled: number;
+  /** What schedulers' forecasts are learned with. */
+  readonly forecast: LearnerName;
   readonly costs: Costs;
   readonly faults: Faults;
   readonly noise: Noise;

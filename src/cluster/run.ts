@@ -2,7 +2,7 @@
 import { type DailyForecast, dailyForecast } from "#place";
 import { type Calendar, calendar } from "./calendar.ts";
 import { type Chance, chance } from "./chance.ts";
-import { campaign, learn } from "./foresight.ts";
+import { campaign, learn, offlineCampaign } from "./foresight.ts";
 import { loadCurve } from "./load.ts";
 import { type Meters, newMeters } from "./meters.ts";
 import type { ClusterPlan } from "./plan.ts";
@@ -69,7 +69,17 @@ export function start(plan: ClusterPlan, scheduler: Scheduler): Run {
     plan,
     gpus: newGpus(plan, stream("gpus")),
     jobs: newJobs(plan, stream("estimates")),
-    foresight: learn(campaign(truth, profiledPairs(plan, stream("profiled")), stream("campaign"))),
+    foresight: learn(
+      campaign(truth, profiledPairs(plan, stream("profiled")), stream("campaign")),
+      plan.forecast,
+      (scheduler.jobsPerGpu ?? 1) > 1
+        ? offlineCampaign(
+            truth,
+            profiledCompanies(plan, stream("profiled companies")),
+            stream("offline campaign"),
+          )
+        : [],
+    ),
     forecasts: days.map((curve) => rememberDay(curve.subarray(0, yesterday), plan.step)),
     meters: stream("meters"),
   };
@@ -104,12 +114,28 @@ export function start(plan: ClusterPlan, scheduler: Scheduler): Run {
 function profiledPairs({ services, jobs, profiled }: ClusterPlan, order: Chance) {
   const online = [...new Set(services.map(({ workload }) => workload))];
   const offline = [...new Set(jobs.map(({ workload }) => workload))];
-  const pairs = online.flatMap((one) => offline.map((other) => [one, other] as const));
-  const drawn = pairs
+  return drawn(
+    online.flatMap((one) => offline.map((other) => [one, other] as const)),
+    profiled,
+    order,
+  );
+}
+
+/** The same of jobs' workloads among themselves. */
+function profiledCompanies({ jobs, profiled }: ClusterPlan, order: Chance) {
+  const offline = [...new Set(jobs.map(({ workload }) => workload))];
+  return drawn(
+    offline.flatMap((one) => offline.map((other) => [one, other] as const)),
+    profiled,
+    order,
+  );
+}
+
+function drawn<T>(pairs: readonly T[], part: number, order: Chance): T[] {
+  const mixed = pairs
     .map((pair) => ({ pair, place: order.uniform() }))
-    .sort((a, b) => a.place - b.place)
-    .map(({ pair }) => pair);
-  return drawn.slice(0, Math.ceil(profiled * pairs.length));
+    .sort((a, b) => a.place - b.place);
+  return mixed.slice(0, Math.ceil(part * pairs.length)).map(({ pair }) => pair);
 }
 
 function rememberDay(curve: Float64Array, step: number): DailyForecast {

@@ -1,4 +1,5 @@
 // A scenario file → plans, one for each seed. All of it is checked before anything is simulated.
+import { type LearnerName, learnerNames } from "#predict";
 import { chance } from "./chance.ts";
 import { badScenario, unknownWorkload } from "./faults.ts";
 import { type Fields, fieldsOf } from "./fields.ts";
@@ -6,7 +7,7 @@ import { readKace } from "./kace.ts";
 import type { ClusterPlan, GpuGroup, Job, Service } from "./plan.ts";
 import { schedulerNamed } from "./schedulers/index.ts";
 import type { SchedulerKind } from "./schedulers/scheduler.ts";
-import { invented, type Shape, shaped } from "./shape.ts";
+import { invented, type Level, prioritised, type Shape, shaped } from "./shape.ts";
 import { syntheticTruth, syntheticWorkloads } from "./synthetic.ts";
 import { traceFormats } from "./traces/traces.ts";
 import type { Truth } from "./truth.ts";
@@ -83,6 +84,7 @@ export function readClusterScenario(
     gpusPerNode: fields.number("gpusPerNode", { least: 1, whole: true }, 8),
     memoryQuota: fields.number("memoryQuota", { least: 0, most: 1 }, 0.4),
     profiled: fields.number("profiled", { least: 0, most: 1 }, 0.75),
+    forecast: readForecast(fields),
     ...readConditions(fields),
   };
   const named = fields.texts("schedulers");
@@ -173,6 +175,18 @@ function readConditions(fields: Fields): Pick<ClusterPlan, "costs" | "faults" | 
   return conditions;
 }
 
+function readForecast(fields: Fields): LearnerName {
+  const given = fields.text("forecast", "ours");
+  const known = learnerNames.find((name) => name === given);
+  if (!known)
+    throw badScenario(
+      fields.place,
+      `no learner is called "${given}"`,
+      `Known: ${learnerNames.join(", ")}.`,
+    );
+  return known;
+}
+
 function readSeeds(fields: Fields): number[] {
   const count = fields.number("seeds", { least: 1, most: 1000, whole: true }, 1);
   return Array.from({ length: count }, (_, i) => i + 1);
@@ -192,6 +206,11 @@ function readJobs(
     : undefined;
   const count = fields.number("count", { least: 0, most: 200_000, whole: true }, 0);
   const drawn = (seed: number) => chance(seed, "jobs");
+  const levels = readLevels(fields);
+  const ranked =
+    (of: JobsOfSeed): JobsOfSeed =>
+    (seed) =>
+      prioritised(of(seed), levels, chance(seed, "priorities"));
   if (!fields.has("trace")) {
     const shape = {
       count,
@@ -203,7 +222,7 @@ function readJobs(
     if (count === 0)
       throw badScenario(fields.place, `neither a "trace" nor a "count" of jobs to invent is given`);
     fields.done();
-    return (seed) => invented(shape, workloads, drawn(seed));
+    return ranked((seed) => invented(shape, workloads, drawn(seed)));
   }
   const trace = fields.object("trace");
   const format = trace.text("format");
@@ -231,5 +250,20 @@ function readJobs(
     seconds: job.seconds * factors.number(job.model, { least: 0.001 }, 1),
   }));
   factors.done();
-  return (seed) => shaped(traced, shape, workloads, drawn(seed), file);
+  return ranked((seed) => shaped(traced, shape, workloads, drawn(seed), file));
+}
+
+function readLevels(fields: Fields): readonly Level[] {
+  if (!fields.has("priorities")) return [];
+  const levels = fields.list("priorities").map((one) => {
+    const level = {
+      priority: one.number("priority", { least: 0, most: 100, whole: true }),
+      part: one.number("part", { least: 0, most: 1 }),
+    };
+    one.done();
+    return level;
+  });
+  if (levels.reduce((sum, { part }) => sum + part, 0) > 1 + 1e-9)
+    throw badScenario(fields.place, `the parts of its "priorities" add up to more than 1`);
+  return levels;
 }

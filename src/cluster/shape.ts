@@ -58,6 +58,29 @@ export function shaped(
   return jobs.sort((a, b) => a.submitted - b.submitted);
 }
 
+export interface Level {
+  readonly priority: number;
+  /** Part of the jobs that have it, 0 to 1. */
+  readonly part: number;
+}
+
+/** Priorities drawn by chance; who draws none keeps his own. */
+export const prioritised = (
+  jobs: readonly Job[],
+  levels: readonly Level[],
+  chance: Chance,
+): readonly Job[] =>
+  levels.length === 0
+    ? jobs
+    : jobs.map((job) => {
+        let left = chance.uniform();
+        const level = levels.find(({ part }) => {
+          left -= part;
+          return left < 0;
+        });
+        return level ? { ...job, priority: level.priority } : job;
+      });
+
 export interface Invented {
   readonly count: number;
   /** Seconds. */

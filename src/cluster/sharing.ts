@@ -1,5 +1,9 @@
 // What happens on one GPU while nothing changes: how fast each job runs, how long requests are served, what the
 // meters show. Pure; the truth of a pair comes in.
+//
+// Several jobs: nobody published measurements of three clients, so what each pair leaves is taken to multiply, for
+// requests as for jobs. It is the cautious one of two simple rules: slowdowns (1 + a) (1 + b) are never less than
+// 1 + a + b, which taking turns would give.
 import type { Truth } from "./truth.ts";
 import { aloneAt, smNeed, type Workload } from "./workload.ts";
 

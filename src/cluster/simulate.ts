@@ -18,7 +18,7 @@ import {
 } from "./moves.ts";
 import type { ClusterPlan } from "./plan.ts";
 import { add, addFailure, DAY, type Event, gpuOf, jobOf, type Run, start } from "./run.ts";
-import type { SchedulerKind } from "./schedulers/scheduler.ts";
+import type { SchedulerKind, View } from "./schedulers/scheduler.ts";
 import { viewOf } from "./view.ts";
 
 export interface Watching {
@@ -110,14 +110,21 @@ function step(run: Run): void {
   const fills = scheduler.fill && run.stirred && waiting > 0 && !isRound;
   if (!fills && !scheduler.adjust) return;
   const view = viewOf(scene, now, run.active, scheduler.protects);
-  if (scheduler.adjust)
-    for (const job of view.jobs) {
-      const seat = view.seats[job.placed?.seats[0] ?? -1];
-      if (seat && job.placed)
-        reshare(run, jobOf(run, job.index), scheduler.adjust(seat, job, view));
-    }
+  adjust(run, view);
   if (fills && scheduler.fill) {
     obey(run, scheduler.fill(view), false);
     run.stirred = false;
+    // Who got company gives it a part of his share at once.
+    if ((scheduler.jobsPerGpu ?? 1) > 1)
+      adjust(run, viewOf(scene, now, run.active, scheduler.protects));
+  }
+}
+
+function adjust(run: Run, view: View): void {
+  if (!run.scheduler.adjust) return;
+  for (const job of view.jobs) {
+    const seat = view.seats[job.placed?.seats[0] ?? -1];
+    if (seat && job.placed)
+      reshare(run, jobOf(run, job.index), run.scheduler.adjust(seat, job, view));
   }
 }

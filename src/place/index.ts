@@ -4,5 +4,5 @@ export { type DailyForecast, dailyForecast } from "./forecast.ts";
 export { assignGreedily } from "./greedy.ts";
 export { assignKinds, type KindsProblem } from "./kinds.ts";
 export { type Candidate, match, type Seat, type Weigh } from "./match.ts";
-export { placeSeveral, type SeveralProblem } from "./several.ts";
+export { placeInLayers, placeSeveral, type SeveralProblem } from "./several.ts";
 export { acceptableShare, complementShare, SHARE_STEP, shareOut } from "./share.ts";

@@ -15,10 +15,15 @@ export interface SeveralProblem {
 
 /** The jobs on each seat. */
 export function placeSeveral(problem: SeveralProblem): number[][] {
-  const companies: number[][] = Array.from({ length: problem.seats }, () => []);
-  if (problem.seats === 0) return companies;
-  fill(problem, companies);
+  const companies = placeInLayers(problem);
   while (improve(problem, companies)) fill(problem, companies);
+  return companies;
+}
+
+/** Without moves and exchanges: as a cluster of thousands does it, by kinds (src/cluster/schedulers/several.ts). */
+export function placeInLayers(problem: SeveralProblem): number[][] {
+  const companies: number[][] = Array.from({ length: problem.seats }, () => []);
+  if (problem.seats > 0) fill(problem, companies);
   return companies;
 }
 

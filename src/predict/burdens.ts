@@ -1,14 +1,18 @@
-// Measured pairs as our own predictor sees them, and the process fitted to them.
+// Measured pairs as our own predictor sees them, and the process fitted to them: to what they differ by from the
+// account of blocks (account.ts), where metrics allow that, else to the burdens themselves.
+import { accounted, isAccountable } from "./account.ts";
 import { type Colocation, metricOf } from "./colocations.ts";
 import { fromScale, steepness, toScale } from "./link.ts";
 import type { Features, MetricName } from "./metrics.ts";
-import { closeness, conditioned, type Fitted, type Kernel, type Points } from "./process.ts";
+import { closeness, conditioned, type Fitted, gaps, type Kernel, type Points } from "./process.ts";
 import { logMetrics, standardised, standardOf } from "./standard.ts";
 
 export interface Tuned extends Kernel {
   readonly softness: number;
   /** Standard deviation of a measured retained throughput. */
   readonly noise: number;
+  /** Of the account of blocks; 0 for none. */
+  readonly wait: number;
 }
 
 /** A target and its company, by row of `workloads`, what was retained, and how many times noisier than usual it is. */
@@ -57,12 +61,15 @@ export interface Prepared {
   readonly standard: ReturnType<typeof standardOf>;
   /** Standardised workloads, row by row. */
   readonly places: Float64Array;
-  readonly metrics: number;
+  /** Of each two workloads. */
+  readonly between: Float64Array;
   readonly points: Points;
   readonly retained: Float64Array;
   readonly doubt: Float64Array;
   readonly groups: Int32Array;
   readonly sharesDiffer: boolean;
+  readonly accountable: boolean;
+  readonly known: readonly Features[];
 }
 
 export function prepare(
@@ -70,8 +77,10 @@ export function prepare(
   observations: readonly Observation[],
   metrics: readonly MetricName[],
 ): Prepared {
-  const logs = workloads.map((values) => logMetrics(featuresOf(values, metrics), metrics));
+  const known = workloads.map((values) => featuresOf(values, metrics));
+  const logs = known.map((features) => logMetrics(features, metrics));
   const standard = standardOf(logs);
+  const places = Float64Array.from(logs.flatMap((row) => [...standardised(standard, row)]));
   const column = (k: number) => Float64Array.from(observations, (row) => row[k] as number);
   const points = {
     target: Int32Array.from(column(0)),
@@ -79,19 +88,23 @@ export function prepare(
     targetShare: column(2).map(Math.log),
     companyShare: column(3).map(Math.log),
   };
+  const sharesDiffer = new Set([...points.targetShare, ...points.companyShare]).size > 1;
   return {
     standard,
-    places: Float64Array.from(logs.flatMap((row) => [...standardised(standard, row)])),
-    metrics: metrics.length,
+    places,
+    between: gaps(places, places, metrics.length),
     points,
     retained: column(4),
     doubt: column(5),
     groups: groupsOf(points),
-    sharesDiffer: new Set([...points.targetShare, ...points.companyShare]).size > 1,
+    sharesDiffer,
+    // The account knows nothing of confined neighbours, beside whom SMs stay free.
+    accountable: isAccountable(metrics) && !sharesDiffer,
+    known,
   };
 }
 
-export const featuresOf = (values: readonly number[], metrics: readonly MetricName[]): Features =>
+const featuresOf = (values: readonly number[], metrics: readonly MetricName[]): Features =>
   Object.fromEntries(metrics.map((name, k) => [name, values[k]]));
 
 /** Neighbouring observations of the same two workloads, at whatever shares, are left out together. */
@@ -106,46 +119,51 @@ function groupsOf({ target, company }: Points): Int32Array {
   return groups;
 }
 
-/** The fit, and the mean that it is about. */
+/** On the additive scale, what is expected before anything was learned. */
+export const expected = (target: Features, company: Features, { wait, softness }: Tuned): number =>
+  wait === 0 ? 0 : toScale(accounted(target, company, wait), softness);
+
+/** The fit; `mean`: of what observations differ by from what was expected; `about`: both, by observation. */
 export function fitted(
   prepared: Prepared,
   tuned: Tuned,
   basis: number,
-): Fitted & { readonly mean: number } {
-  const { points, places, metrics, retained, doubt, groups } = prepared;
+): Fitted & { readonly mean: number; readonly about: Float64Array } {
+  const { points, between, retained, doubt, groups, known } = prepared;
   const z = retained.map((value) => toScale(value, tuned.softness));
-  const mean = z.reduce((sum, value) => sum + value, 0) / z.length;
+  const before = z.map((_, i) =>
+    expected(
+      known[points.target[i] as number] ?? {},
+      known[points.company[i] as number] ?? {},
+      tuned,
+    ),
+  );
+  const mean = z.reduce((sum, value, i) => sum + value - (before[i] as number), 0) / z.length;
   // A measurement's noise is of one size in retained throughput; there the scale is stretched where it is flat.
   const noise = z.map(
     (value, i) =>
       FLOOR + (doubt[i] as number) * (tuned.noise / steepness(value, tuned.softness)) ** 2,
   );
-  const near = closeness(places, places, metrics, tuned.reach);
-  const centred = z.map((value) => value - mean);
-  return { ...conditioned(points, near, tuned, centred, noise, groups, basis), mean };
+  const near = closeness(between, tuned);
+  const about = before.map((value) => value + mean);
+  const centred = z.map((value, i) => value - (about[i] as number));
+  return { ...conditioned(points, near, tuned, centred, noise, groups, basis), mean, about };
 }
 
 /** Mean absolute error of retained throughput over the training rows, each colocation left out. */
 export function leftOutError(prepared: Prepared, tuned: Tuned): number {
-  const { leftOut, mean } = fitted(prepared, tuned, TUNING_BASIS);
+  const { leftOut, about } = fitted(prepared, tuned, TUNING_BASIS);
   const { retained } = prepared;
   return (
     retained.reduce(
       (sum, value, i) =>
-        sum + Math.abs(fromScale((leftOut.mean[i] as number) + mean, tuned.softness) - value),
+        sum +
+        Math.abs(
+          fromScale((leftOut.mean[i] as number) + (about[i] as number), tuned.softness) - value,
+        ),
       0,
     ) / retained.length
   );
-}
-
-/** Errors of left-out rows, in the standard deviations that the model states for them. */
-export function surprises(prepared: Prepared, tuned: Tuned): Float64Array {
-  const { leftOut, mean } = fitted(prepared, tuned, BASIS);
-  return prepared.retained.map((value, i) => {
-    const z = (leftOut.mean[i] as number) + mean;
-    const sd = deviation(z, leftOut.variance[i] as number, tuned);
-    return Math.abs(value - fromScale(z, tuned.softness)) / sd;
-  });
 }
 
 /** Of retained throughput, where the process has this variance: its own, and a measurement's. */

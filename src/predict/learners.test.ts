@@ -119,6 +119,18 @@ test.each([
   expect(() => train("ours", rows, exampleMetrics, training(), provenance)).toThrow(says);
 });
 
+test("bounds of ours hold for workloads that nothing was learned from, too", () => {
+  const [known, strangers] = [exampleWorkloads(12), exampleWorkloads(30, 5)];
+  const predictor = openModel(
+    train("ours", examplePairs(known), exampleMetrics, training(), provenance),
+  );
+  const [told, untold] = [known, strangers].map((some) =>
+    accuracyOf(examplePairs(some), predictor),
+  );
+  expect(untold?.covered).toBeGreaterThan(0.85);
+  expect(untold?.width).toBeGreaterThan(told?.width ?? 1);
+});
+
 test("metrics that move together are no obstacle", () => {
   const doubled = learned.map(({ sides }) => ({
     sides: sides.map((side) => ({

@@ -1,5 +1,6 @@
 // The learners, each by the name it has on the command line. To add one: a line here; its conformance tests run by
 // themselves.
+import { type ChosenState, openChosen, trainChosen } from "./chosen.ts";
 import type { Colocation } from "./colocations.ts";
 import { forest } from "./forest.ts";
 import { linear, ridge } from "./linear.ts";
@@ -61,6 +62,11 @@ export const learners = {
     summary: "a Gaussian process for what each company costs each target",
     train: trainOurs,
     open: (state, metrics) => openOurs(state as OursState, metrics),
+  },
+  chosen: {
+    summary: "ours, linear, ridge, boosting or forest: what errs least on left-out training rows",
+    train: trainChosen,
+    open: (state, metrics) => openChosen(state as ChosenState, metrics),
   },
   linear: regressing("linear", "least squares (KACE)"),
   ridge: regressing("ridge", "least squares with weights held back"),

@@ -44,6 +44,8 @@ const table = {
   kernelUs: raw("us, mean weighted by duration"),
   smsFilled: part,
   kernelShare: part,
+  kernelsPerMs: raw("kernels a ms"),
+  blockWaitUs: raw("us, from any moment until a running block ends, 0 where SMs are free"),
 } as const satisfies Readonly<Record<string, Metric>>;
 
 export type MetricName = keyof typeof table;
@@ -110,23 +112,37 @@ const activityOf = ({ smActivity, smOccupancy }: WorkloadProfile): Features => (
   smOccupancy: smOccupancy ?? Number.NaN,
 });
 
-/** How long its kernels are, how much of the GPU one fills, and the part of the time in which one runs. */
-function launchesOf({ kernels, sequence, gpu, soloNs }: WorkloadProfile): Features {
+/**
+ * How long its kernels are, how much of the GPU one fills, the part of the time in which one runs, how many there are,
+ * and how long somebody who comes at any moment would wait for a block to end: half of one's duration where a kernel
+ * fills the SMs. A kernel of w waves of blocks has blocks a w-th as long as itself.
+ */
+function launchesOf({ kernels, sequence, gpu, soloNs = Number.NaN }: WorkloadProfile): Features {
   let ns = 0;
   let lengths = 0;
   let filled = 0;
+  let rests = 0;
+  let count = 0;
   for (const step of sequence) {
     const kernel = "kernel" in step ? kernels[step.kernel] : undefined;
     if (!kernel) continue;
     const duration = kernel.durationNs.p50;
+    // Of `smsNeeded` SMs at full occupancy, the GPU has `gpu.sms` at a time.
+    const waves = Math.max(1, kernel.smsNeeded / gpu.sms);
+    const fills = Math.min(1, kernel.smsNeeded / gpu.sms);
+    count++;
     ns += duration;
     lengths += duration * duration;
-    filled += duration * Math.min(1, kernel.smsNeeded / gpu.sms);
+    filled += duration * fills;
+    rests += (duration * fills * (duration / waves)) / 2;
   }
+  // Kernels that overlap, or were timed one by one, add up to more than the whole: all are that much shorter.
+  const shorter = Math.min(1, soloNs / ns);
   return {
     kernelUs: lengths / ns / 1000,
     smsFilled: filled / ns,
-    // Kernels that overlap would make it more than the whole time.
-    kernelShare: Math.min(1, ns / (soloNs ?? Number.NaN)),
+    kernelShare: Math.min(1, ns / soloNs),
+    kernelsPerMs: (count / soloNs) * 1e6,
+    blockWaitUs: (rests * shorter * shorter) / soloNs / 1000,
   };
 }

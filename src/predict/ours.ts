@@ -8,16 +8,16 @@
 import {
   BASIS,
   deviation,
-  featuresOf,
+  expected,
   fitted,
   leftOutError,
   type Observation,
   observed,
   type Prepared,
   prepare,
-  surprises,
   type Tuned,
 } from "./burdens.ts";
+import { surprises, type Widths, widthsOf } from "./calibrate.ts";
 import { dot } from "./cholesky.ts";
 import type { Colocation } from "./colocations.ts";
 import { alone, beside } from "./company.ts";
@@ -25,14 +25,13 @@ import { familiarity } from "./familiar.ts";
 import { badShare, nothingToLearn } from "./faults.ts";
 import { ceiling, fromScale } from "./link.ts";
 import type { Features, MetricName } from "./metrics.ts";
-import { INTERVAL, type Prediction, type Predictor } from "./predictor.ts";
-import { closeness, covariance, ownVariance, quadratic, readout } from "./process.ts";
+import type { Prediction, Predictor } from "./predictor.ts";
+import { closeness, covariance, gaps, isSame, ownVariance, quadratic, readout } from "./process.ts";
 import { logMetrics, standardised } from "./standard.ts";
 
 export interface OursState {
   readonly tuned: Tuned;
-  /** Half width of the interval, in standard deviations, that the left-out rows called for. */
-  readonly width: number;
+  readonly widths: Widths;
   /** Values of the model's metrics. */
   readonly workloads: readonly (readonly number[])[];
   readonly observations: readonly Observation[];
@@ -40,12 +39,16 @@ export interface OursState {
 
 /** What is tried, one after the other; the first of each is where the search begins. */
 const choices = {
+  wait: [0.5, 0.25, 1],
+  amplitude: [0.1, 1],
   softness: [0.3, 0.1, 0.65, 1],
   reach: [1.4, 0.7, 1, 2],
   noise: [0.03, 0.08],
+  own: [0.3, 0, 1],
   interplay: [0.3, 1],
   shareReach: [0.5, 1],
 } as const satisfies Readonly<Record<keyof Tuned, readonly number[]>>;
+const names = Object.keys(choices) as readonly (keyof Tuned)[];
 const SWEEPS = 2;
 
 export function trainOurs(rows: readonly Colocation[], metrics: readonly MetricName[]): OursState {
@@ -59,14 +62,19 @@ export function trainOurs(rows: readonly Colocation[], metrics: readonly MetricN
     softness: possible[0] ?? 1,
     reach: choices.reach[0],
     noise: choices.noise[0],
+    // The account leaves little to be learned, and few pairs must not outvote it.
+    amplitude: prepared.accountable ? choices.amplitude[0] : 1,
+    own: choices.own[0],
     interplay: choices.interplay[0],
     shareReach: choices.shareReach[0],
+    wait: prepared.accountable ? choices.wait[0] : 0,
   };
   const wereTried = new Set([JSON.stringify(tuned)]);
   let least = leftOutError(prepared, tuned);
   for (let sweep = 0; sweep < SWEEPS; sweep++)
-    for (const name of ["softness", "reach", "noise", "interplay", "shareReach"] as const) {
+    for (const name of names) {
       if (name === "shareReach" && !prepared.sharesDiffer) continue;
+      if ((name === "wait" || name === "amplitude") && !prepared.accountable) continue;
       for (const value of name === "softness" ? possible : choices[name]) {
         const tried = { ...tuned, [name]: value };
         if (wereTried.has(JSON.stringify(tried))) continue;
@@ -90,7 +98,7 @@ export function trainOurs(rows: readonly Colocation[], metrics: readonly MetricN
     ],
   );
   const final = prepare(learned.workloads, observations, metrics);
-  return { tuned, width: widthOf(final, tuned), workloads: learned.workloads, observations };
+  return { tuned, widths: widthsOf(final, tuned), workloads: learned.workloads, observations };
 }
 
 /** A value so near a ceiling can be noise. */
@@ -102,46 +110,49 @@ const SURPRISING = 2.5;
 const doubted = (prepared: Prepared, tuned: Tuned): Float64Array =>
   surprises(prepared, tuned).map((one) => Math.max(1, one / SURPRISING) ** 2);
 
-function widthOf(prepared: Prepared, tuned: Tuned): number {
-  const sorted = surprises(prepared, tuned).sort();
-  // The quantile that also holds for one more row (split conformal prediction).
-  const rank = Math.min(sorted.length, Math.ceil((sorted.length + 1) * INTERVAL));
-  return sorted[rank - 1] as number;
+/** How near a workload is to each of those learned from, and whether it is one of them. */
+interface Seen {
+  readonly near: Float64Array;
+  readonly known: boolean;
 }
 
 /** Standard deviations of a normal distribution that hold INTERVAL of it. */
 const NORMAL_WIDTH = 1.645;
 
 export function openOurs(state: OursState, metrics: readonly MetricName[]): Predictor {
-  const { tuned, width, workloads, observations } = state;
+  const { tuned, widths, workloads, observations } = state;
   const prepared = prepare(workloads, observations, metrics);
   const { standard, places, points } = prepared;
   const { mean, ...fit } = fitted(prepared, tuned, BASIS);
   const { pivots } = fit;
   const read = readout(fit);
   const m = pivots.length;
-  const known = workloads.map((values) => featuresOf(values, metrics));
-  const isFamiliar = familiarity(known, metrics);
+  const isFamiliar = familiarity(prepared.known, metrics);
+  // A pair that was measured itself would not be measured the same again.
+  const repeats = NORMAL_WIDTH * tuned.noise;
+  // Company helps nobody: a bound passes 1 by as much as measurements do.
+  const most = Math.max(1, ...prepared.retained) + repeats;
   const pick = (column: Int32Array | Float64Array) =>
     Float64Array.from(pivots, (p) => column[p] as number);
   const pivotTarget = pick(points.target);
   const pivotCompany = pick(points.company);
   const pivotTargetShare = pick(points.targetShare);
   const pivotCompanyShare = pick(points.companyShare);
-  const seen = new WeakMap<Features, Float64Array>();
-  const nearOf = (features: Features): Float64Array => {
+  const seen = new WeakMap<Features, Seen>();
+  const seeing = (features: Features) => {
     const before = seen.get(features);
     if (before) return before;
     const place = standardised(standard, logMetrics(features, metrics));
-    const near = closeness(place, places, metrics.length, tuned.reach);
-    seen.set(features, near);
-    return near;
+    const between = gaps(place, places, metrics.length);
+    const one = { near: closeness(between, tuned), known: between.some(isSame) };
+    seen.set(features, one);
+    return one;
   };
   const kernel = new Float64Array(m);
 
   const pair = (target: Features, company: Features, share: number, companyShare: number) => {
-    const nearTarget = nearOf(target);
-    const nearCompany = nearOf(company);
+    const nearTarget = seeing(target).near;
+    const nearCompany = seeing(company).near;
     const logShare = logOf(share);
     const logCompanyShare = logOf(companyShare);
     for (let i = 0; i < m; i++) {
@@ -154,18 +165,22 @@ export function openOurs(state: OursState, metrics: readonly MetricName[]): Pred
         gap * gap + companyGap * companyGap,
       );
     }
-    const z = mean + dot(kernel, 0, read.alpha, 0, m);
+    const z = mean + expected(target, company, tuned) + dot(kernel, 0, read.alpha, 0, m);
     const sd = deviation(z, Math.max(0, ownVariance(tuned) + quadratic(read, kernel)), tuned);
     return { retained: fromScale(z, tuned.softness), sd };
   };
 
-  const stated = (retained: number, sd: number, familiar: boolean): Prediction => ({
-    retained,
-    uncertainty: (sd * width) / NORMAL_WIDTH,
-    low: Math.max(0, retained - sd * width),
-    high: retained + sd * width,
-    familiar,
-  });
+  const isKnown = (features: Features) => seeing(features).known;
+  const stated = (retained: number, sd: number, familiar: boolean, width: number): Prediction => {
+    const half = Math.max(sd * width, repeats);
+    return {
+      retained,
+      uncertainty: half / NORMAL_WIDTH,
+      low: Math.max(0, retained - half),
+      high: Math.max(retained, Math.min(most, retained + half)),
+      familiar,
+    };
+  };
 
   return {
     predict(target, others, shares) {
@@ -178,7 +193,8 @@ export function openOurs(state: OursState, metrics: readonly MetricName[]): Pred
       const [only] = pairs;
       if (!only) return alone(familiar);
       const { retained, sd } = pairs.length === 1 ? only : beside(pairs);
-      return stated(retained, sd, familiar);
+      const known = isKnown(target) && others.every(isKnown);
+      return stated(retained, sd, familiar, known ? widths.known : widths.stranger);
     },
   };
 }

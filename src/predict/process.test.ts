@@ -2,10 +2,18 @@ import fc from "fast-check";
 import { inverse, Matrix } from "ml-matrix";
 import { expect, test } from "vitest";
 import { at, dot } from "./cholesky.ts";
-import { closeness, conditioned, covariance, ownVariance, quadratic, readout } from "./process.ts";
+import {
+  closeness,
+  conditioned,
+  covariance,
+  gaps,
+  ownVariance,
+  quadratic,
+  readout,
+} from "./process.ts";
 import { seeded } from "./random.ts";
 
-const kernel = { reach: 1, shareReach: 0.7, interplay: 0.5 };
+const kernel = { reach: 1, own: 0.4, shareReach: 0.7, interplay: 0.5, amplitude: 0.8 };
 const METRICS = 2;
 
 /** `pairs` observations, each from both sides, of random workloads at random shares. */
@@ -36,7 +44,7 @@ function example(workloads: number, pairs: number, seed: number) {
 
 /** Textbook formulas with dense matrices. */
 function dense({ places, points, y, noise }: ReturnType<typeof example>, kept: readonly number[]) {
-  const near = closeness(places, places, METRICS, kernel.reach);
+  const near = closeness(gaps(places, places, METRICS), kernel);
   const side = Math.sqrt(near.length);
   const k = (i: number, j: number) =>
     covariance(
@@ -69,7 +77,7 @@ test("with a pivot for each point it is the exact process", () => {
         const made = example(workloads, pairs, seed);
         const { places, points, y, noise, groups } = made;
         const n = y.length;
-        const near = closeness(places, places, METRICS, kernel.reach);
+        const near = closeness(gaps(places, places, METRICS), kernel);
         const fitted = conditioned(points, near, kernel, y, noise, groups, n);
         const all = Array.from({ length: n }, (_, i) => i);
         const exact = dense(made, all);
@@ -96,7 +104,7 @@ test("leaving a group out is learning without it", () => {
       (workloads, pairs, seed) => {
         const made = example(workloads, pairs, seed);
         const { places, points, y, noise, groups } = made;
-        const near = closeness(places, places, METRICS, kernel.reach);
+        const near = closeness(gaps(places, places, METRICS), kernel);
         const { leftOut } = conditioned(points, near, kernel, y, noise, groups, y.length);
         for (const i of y.keys()) {
           const others = [...y.keys()].filter((j) => groups[j] !== groups[i]);
@@ -108,14 +116,32 @@ test("leaving a group out is learning without it", () => {
   );
 });
 
+test("any points can be left out together", () => {
+  const made = example(6, 12, 3);
+  const { places, points, y, noise, groups } = made;
+  const near = closeness(gaps(places, places, METRICS), kernel);
+  const { without } = conditioned(points, near, kernel, y, noise, groups, y.length);
+  const out = [...y.keys()].filter((i) => at(points.target, i) < 2 || at(points.company, i) < 2);
+  expect(out.length).toBeGreaterThan(2);
+  const exact = dense(
+    made,
+    [...y.keys()].filter((i) => !out.includes(i)),
+  );
+  const moments = without(out);
+  out.forEach((i, k) => {
+    expect(at(moments.mean, k)).toBeCloseTo(exact(i).mean, 2);
+    expect(at(moments.variance, k)).toBeCloseTo(exact(i).variance, 2);
+  });
+});
+
 test("few pivots stay close where workloads are alike", () => {
   const made = example(5, 60, 4);
   const { places, points, y, noise, groups } = made;
-  const near = closeness(places, places, METRICS, 3);
+  const near = closeness(gaps(places, places, METRICS), { reach: 3, own: 0 });
   const fitted = conditioned(
     points,
     near,
-    { ...kernel, reach: 3, shareReach: 3 },
+    { ...kernel, reach: 3, own: 0, shareReach: 3 },
     y,
     noise,
     groups,

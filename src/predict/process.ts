@@ -2,8 +2,10 @@
 //
 // Its kernel says what is alike: targets with like metrics suffer alike (whoever the company), companies with
 // like metrics burden alike (whoever the target), and where both are alike, pairs may differ from that sum:
-//     k = shares x (1 + near(targets) + near(companies) + interplay x near(targets) x near(companies))
-//     near(a, b) = exp(-mean over metrics of (a - b)^2 / 2 reach^2)
+//     k = amplitude x shares x (1 + near(targets) + near(companies) + interplay x near(targets) x near(companies))
+//     near(a, b) = exp(-gap / 2 reach^2) + own x exp(-gap / 2 SAME^2); gap = mean over metrics of (a - b)^2
+// The second part of `near` is what a workload has of its own, that its metrics do not tell: others' measurements say
+// nothing of it, so a workload nothing was learned from is that much more uncertain.
 // An incomplete Cholesky factor with pivots (the points which those chosen so far leave most unsure) bounds cost
 // and storage by `basis`; with as many pivots as points it is exact.
 import { backward, dot, factor, forward } from "./cholesky.ts";
@@ -18,8 +20,10 @@ export interface Points {
 
 export interface Kernel {
   readonly reach: number;
+  readonly own: number;
   readonly shareReach: number;
   readonly interplay: number;
+  readonly amplitude: number;
 }
 
 export interface Fitted {
@@ -31,14 +35,21 @@ export interface Fitted {
   /** Lower factor of the weights' posterior precision. */
   readonly precision: Float64Array;
   /** Of each point: mean and variance as if its group had not been learned from, on the scale of `y`. */
-  readonly leftOut: { readonly mean: Float64Array; readonly variance: Float64Array };
+  readonly leftOut: Moments;
+  /** The same of these points, as if none of them had been learned from. */
+  without(these: readonly number[]): Moments;
 }
 
-/** Of workloads in standard units, row by row: `near` for each pair of rows. */
-export function closeness(a: Float64Array, b: Float64Array, metrics: number, reach: number) {
+export interface Moments {
+  readonly mean: Float64Array;
+  readonly variance: Float64Array;
+}
+
+/** Mean over the metrics of the squared distance, of workloads in standard units, row by row. */
+export function gaps(a: Float64Array, b: Float64Array, metrics: number): Float64Array {
   const rows = a.length / metrics;
   const columns = b.length / metrics;
-  const near = new Float64Array(rows * columns);
+  const found = new Float64Array(rows * columns);
   for (let i = 0; i < rows; i++)
     for (let j = 0; j < columns; j++) {
       let sum = 0;
@@ -46,21 +57,36 @@ export function closeness(a: Float64Array, b: Float64Array, metrics: number, rea
         const gap = (a[i * metrics + k] as number) - (b[j * metrics + k] as number);
         sum += gap * gap;
       }
-      near[i * columns + j] = Math.exp(-sum / metrics / (2 * reach * reach));
+      found[i * columns + j] = sum / metrics;
     }
-  return near;
+  return found;
 }
+
+export const closeness = (
+  between: Float64Array,
+  { reach, own }: Pick<Kernel, "reach" | "own">,
+): Float64Array =>
+  between.map(
+    (gap) => Math.exp(-gap / (2 * reach * reach)) + own * Math.exp(-gap / (2 * SAME * SAME)),
+  );
+
+/** Within this, in standard units, a workload is the same one profiled again. */
+const SAME = 0.05;
+
+export const isSame = (gap: number): boolean => gap <= SAME * SAME;
 
 /** `targets` and `companies`: how near they are; `shares`: squared distance of the shares' logs. */
 export const covariance = (kernel: Kernel, targets: number, companies: number, shares: number) => {
-  const likeness = 1 + targets + companies + kernel.interplay * targets * companies;
+  const likeness =
+    kernel.amplitude * (1 + targets + companies + kernel.interplay * targets * companies);
   return shares === 0
     ? likeness
     : likeness * Math.exp(-shares / (2 * kernel.shareReach * kernel.shareReach));
 };
 
 /** A point with itself. */
-export const ownVariance = ({ interplay }: Kernel): number => 3 + interplay;
+export const ownVariance = ({ own, interplay, amplitude }: Kernel): number =>
+  amplitude * (1 + 2 * (1 + own) + interplay * (1 + own) ** 2);
 
 /**
  * `y`: what was observed; `noise`: its variance; `groups`: points that are left out together, as runs of equal
@@ -79,7 +105,12 @@ export function conditioned(
   const { phi, pivots, left } = pivoted(points, near, kernel, basis);
   const m = pivots.length;
   const doubt = noise.map((value, i) => value + Math.max(0, left[i] as number));
-  const { weights, precision } = regress(phi, m, y, doubt);
+  const { weights, precision } = regress(
+    phi,
+    m,
+    y,
+    doubt.map((value) => 1 / value),
+  );
   const lower = new Float64Array(m * m);
   pivots.forEach((pivot, row) => {
     lower.set(phi.subarray(pivot * m, (pivot + 1) * m), row * m);
@@ -94,7 +125,29 @@ export function conditioned(
       variance[i] = (variance[i] as number) + Math.max(0, left[i] as number);
     from = to;
   }
-  return { pivots, lower, weights, precision, leftOut: { mean, variance } };
+  return {
+    pivots,
+    lower,
+    weights,
+    precision,
+    leftOut: { mean, variance },
+    without: (these) => {
+      const out = new Set(these);
+      const trust = Float64Array.from(doubt, (value, i) => (out.has(i) ? 0 : 1 / value));
+      const rest = regress(phi, m, y, trust);
+      const row = new Float64Array(m);
+      const moments = these.map((i) => {
+        row.set(phi.subarray(i * m, (i + 1) * m));
+        const expected = dot(row, 0, rest.weights, 0, m);
+        forward(rest.precision, m, row);
+        return [expected, dot(row, 0, row, 0, m) + Math.max(0, left[i] as number)] as const;
+      });
+      return {
+        mean: Float64Array.from(moments, ([one]) => one),
+        variance: Float64Array.from(moments, ([, one]) => one),
+      };
+    },
+  };
 }
 
 /** Rows of `phi`: the points in the coordinates that the pivots span; `left`: variance outside of them. */
@@ -149,14 +202,15 @@ function pivoted(points: Points, near: Float64Array, kernel: Kernel, basis: numb
 /** Variance that no longer tells points apart. */
 const NEGLIGIBLE = 1e-4;
 
-/** Bayesian linear regression on `phi`, with weights of variance 1 beforehand. */
-function regress(phi: Float64Array, m: number, y: Float64Array, noise: Float64Array) {
+/** Bayesian linear regression on `phi`, with weights of variance 1 beforehand; `trusts`: 1 / variance of the noise. */
+function regress(phi: Float64Array, m: number, y: Float64Array, trusts: Float64Array) {
   const n = y.length;
   const normal = new Float64Array(m * m);
   const weights = new Float64Array(m);
   for (let i = 0; i < n; i++) {
     const row = i * m;
-    const trust = 1 / (noise[i] as number);
+    const trust = trusts[i] as number;
+    if (trust === 0) continue;
     for (let a = 0; a < m; a++) {
       const scaled = (phi[row + a] as number) * trust;
       weights[a] = (weights[a] as number) + scaled * (y[i] as number);

@@ -79,6 +79,9 @@ test("a recording without counters has what its launches tell", () => {
     kernelUs: 2.5,
     smsFilled: (0.5 + 3) / 4,
     kernelShare: 0.5,
+    kernelsPerMs: expect.closeTo(250),
+    // A block of the second lasts a wave of its 400 / 132.
+    blockWaitUs: expect.closeTo((0.5 * 1 + 3 * (3 / (400 / 132))) / 2 / 8),
   });
 });
 
@@ -97,5 +100,7 @@ test("an autoregressive job: prefill and a first token, memory of the whole deco
     kernelUs: (1 + 9 + 1) / 5,
     smsFilled: (0.5 + 3 + 0.5) / 5,
     kernelShare: 5 / 9,
+    kernelsPerMs: expect.closeTo(1000 / 3),
+    blockWaitUs: expect.closeTo((0.5 * 1 + 3 * (3 / (400 / 132)) + 0.5 * 1) / 2 / 9),
   });
 });

@@ -27,7 +27,7 @@ test("throughputs become retained ones; workloads may come from profiles", () =>
   const { colocations, workloads } = readTable(
     JSON.stringify({ ...good, colocations: [...good.colocations, { clients }] }),
     "m.json",
-    new Map([["resnet", resnet]]),
+    (name) => (name === "resnet" ? resnet : undefined),
   );
   expect(
     colocations.map(({ sides }) => sides.map(({ retained, smShare }) => [retained, smShare])),

@@ -20,11 +20,11 @@ export interface Measured {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** `profiled`: workloads by name, for those that the file does not describe. */
+/** `profiled`: for workloads that the file does not describe. */
 export function readTable(
   text: string,
   file: string,
-  profiled: ReadonlyMap<string, Features> = new Map(),
+  profiled: (name: string) => Features | undefined = () => undefined,
 ): Measured {
   const bad = (place: string, what: string) => badTable(file, place, what);
   const fieldsOf = (value: unknown, place: string): Fields => {
@@ -53,7 +53,7 @@ export function readTable(
     const client = fieldsOf(value, place);
     const name = client.workload;
     if (typeof name !== "string") throw bad(place, 'its "workload" is no name.');
-    const features = workloads.get(name) ?? profiled.get(name);
+    const features = workloads.get(name) ?? profiled(name);
     if (!features) throw bad(place, `nothing is known of the workload "${name}".`);
     workloads.set(name, features);
     const number = (field: string): number | undefined => {

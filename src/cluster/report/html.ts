@@ -2,7 +2,7 @@
 import type { Figures } from "../meters.ts";
 import { coloursFor } from "./colours.ts";
 import { type LineChart, lineChart } from "./lines.ts";
-import { columns } from "./summary.ts";
+import { columns, levelRows, levelTitles } from "./summary.ts";
 import { element, joined, type Markup, words } from "./svg.ts";
 
 export interface Report {
@@ -83,6 +83,7 @@ function sections(report: Report, first: readonly Figures[], colours: Colours): 
     ),
     element("h2", {}, words("Services")),
     element("div", { class: "card" }, servicesTable(first, colours)),
+    ...prioritiesTable(report.figures, colours),
   ];
 }
 
@@ -108,6 +109,35 @@ function figuresTable(all: readonly Figures[], colours: Colours): Markup {
     element("tr", {}, ...head.map((title) => element("th", {}, words(title)))),
     ...rows,
   );
+}
+
+/** Nothing where all jobs have the same priority. */
+function prioritiesTable(all: readonly Figures[], colours: Colours): Markup[] {
+  const rows = [...colours].flatMap(([name, colour]) =>
+    levelRows(all.filter(({ scheduler }) => scheduler === name)).map((row) =>
+      element(
+        "tr",
+        {},
+        element("td", {}, dot(colour), words(name)),
+        ...row.map((cell) => element("td", {}, words(cell))),
+      ),
+    ),
+  );
+  if (rows.length === 0) return [];
+  const head = ["scheduler", ...levelTitles];
+  return [
+    element("h2", {}, words("Priorities")),
+    element(
+      "div",
+      { class: "card" },
+      element(
+        "table",
+        {},
+        element("tr", {}, ...head.map((title) => element("th", {}, words(title)))),
+        ...rows,
+      ),
+    ),
+  ];
 }
 
 function servicesTable(first: readonly Figures[], colours: Colours): Markup {

@@ -52,3 +52,22 @@ export const columns: readonly Column[] = [
   column("GPU-hours saved", (one) => one.savedGpuHours, whole, true),
   column("worth, $", (one) => one.savedDollars, whole, true),
 ];
+
+export const levelTitles = ["priority", "jobs", "mean JCT, min", "mean wait, min"] as const;
+
+/** Of one scheduler over all seeds, a row for each priority; none where all jobs have the same. */
+export function levelRows(seeds: readonly Figures[]): readonly (readonly string[])[] {
+  const levels = seeds[0]?.byPriority ?? [];
+  if (levels.length < 2) return [];
+  return levels.map(({ priority, jobs }) => {
+    const own = seeds.flatMap(({ byPriority }) =>
+      byPriority.filter((one) => one.priority === priority),
+    );
+    return [
+      String(priority),
+      String(jobs),
+      minutes(mean(own.map(({ jctMean }) => jctMean))),
+      minutes(mean(own.map(({ waitingMean }) => waitingMean))),
+    ];
+  });
+}

@@ -51,6 +51,7 @@ export function corrections(): Corrections {
       if (pair.count >= FIRST_REVIEW && Number.isInteger(Math.log2(pair.count))) version++;
     },
     applied: (foresight) => ({
+      ...foresight,
       online(online, offline, share) {
         const loss = 1 - foresight.online(online, offline, share);
         const pair = pairs.get(key(online, offline));

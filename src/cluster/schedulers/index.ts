@@ -5,6 +5,7 @@ import { muxflow, muxflowCalm, muxflowM, muxflowS, muxflowSM } from "./muxflow.t
 import { ours, oursInRounds, oursUnlearning, oursYoung } from "./ours.ts";
 import { onlineOnly, priorityTimeSharing, srtf, timeSharing } from "./queue.ts";
 import type { SchedulerKind } from "./scheduler.ts";
+import { oursSeveral } from "./several.ts";
 import { tiresias } from "./tiresias.ts";
 
 export const schedulers: readonly SchedulerKind[] = [
@@ -22,6 +23,7 @@ export const schedulers: readonly SchedulerKind[] = [
   oursInRounds,
   oursYoung,
   oursUnlearning,
+  oursSeveral,
   ours,
 ];
 

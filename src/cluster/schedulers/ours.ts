@@ -4,10 +4,9 @@
 // the next round; and moving a job must pay for its restart. `youngFirst` is for jobs whose lengths differ widely:
 // then those that ran least are the likeliest to end soon. Of jobs of like length it makes all end late.
 import { acceptableShare, SHARE_STEP } from "#place";
-import { expectedResponse } from "../queue.ts";
 import type { Workload } from "../workload.ts";
 import { type Corrections, corrections } from "./corrections.ts";
-import { foreseen, matched, rounded, stranded } from "./pairing.ts";
+import { foreseen, matched, responseGrowth, rounded, stranded } from "./pairing.ts";
 import type {
   JobView,
   Order,
@@ -22,9 +21,7 @@ import type {
  * How much longer requests may take on average, queueing included. MuxFlow allows 20 %; of 10, 15 and 20 % this was
  * the largest at which they were slowed no more than by MuxFlow, on seed 1 of two scenarios (docs/cluster.md).
  */
-const ACCEPTABLE = 1.15;
-/** Of a service time in the forecast of the queue: its standard deviation / mean. */
-const ASSUMED_CV = 0.5;
+export const ACCEPTABLE = 1.15;
 /** Jobs are told apart by how long they ran in powers of two from here, seconds. */
 const YOUNG = 600;
 const AGES = 8;
@@ -38,8 +35,7 @@ interface Parts {
   readonly learns: boolean;
 }
 
-function oursWith(parts: Parts): Scheduler {
-  const learned = corrections();
+export function oursWith(parts: Parts, learned: Corrections = corrections()): Scheduler {
   const shares = new Map<string, number>();
   const shareFor = (
     view: View,
@@ -52,11 +48,8 @@ function oursWith(parts: Parts): Scheduler {
     const known = shares.get(key);
     if (known !== undefined) return known;
     const foresight = learned.applied(view.foresight);
-    const alone = expectedResponse(load, ASSUMED_CV);
-    const response = (share: number) => {
-      const slowdown = 1 / foresight.online(online, offline, share);
-      return (slowdown * expectedResponse(load * slowdown, ASSUMED_CV)) / alone;
-    };
+    const response = (share: number) =>
+      responseGrowth(load, foresight.online(online, offline, share));
     const share = acceptableShare(response, ACCEPTABLE) ?? SHARE_STEP; // the least there is
     shares.set(key, share);
     return share;

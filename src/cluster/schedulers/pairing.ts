@@ -1,6 +1,7 @@
 // What pairing schedulers have in common: a forecast of a pair at a load, and a matching made of it.
 import { match, UNMATCHED } from "#place";
 import type { Foresight } from "../foresight.ts";
+import { expectedResponse } from "../queue.ts";
 import { aloneAt, type Workload } from "../workload.ts";
 import type { JobView, Order, SeatView, View } from "./scheduler.ts";
 
@@ -17,6 +18,13 @@ export function foreseen(
   const atWork = Math.min(1, load / foresight.online(online, offline, share));
   return atWork * foresight.offline(online, offline, share) + (1 - atWork) * alone;
 }
+
+/** Of a service time in the forecast of the queue: its standard deviation / mean. */
+const ASSUMED_CV = 0.5;
+
+/** By what requests' mean response is foreseen to grow, queueing included, where they keep `retained` of their speed. */
+export const responseGrowth = (load: number, retained: number): number =>
+  expectedResponse(load / retained, ASSUMED_CV) / retained / expectedResponse(load, ASSUMED_CV);
 
 /** Loads are told apart in steps of this, so that GPUs of a service are of few kinds. */
 const LOAD_STEP = 0.05;
@@ -39,8 +47,9 @@ export function matched(
   scheme: {
     load(seat: SeatView): number;
     offer(seat: SeatView, job: JobView, load: number): Offer;
-    /** Jobs with the same word are interchangeable. */
+    /** Jobs with the same word are interchangeable; so are seats, with the same service and load. */
     kind(job: JobView): string;
+    seatKind?(seat: SeatView): string;
     readonly keepBonus: number;
   },
 ): Order[] {
@@ -56,7 +65,8 @@ export function matched(
     return made;
   };
   const seatKinds = seats.map(
-    (seat, i) => `${seat.type} ${seat.online?.name ?? ""} ${(loads[i] ?? 0).toFixed(2)}`,
+    (seat, i) =>
+      `${seat.type} ${seat.online?.name ?? ""} ${(loads[i] ?? 0).toFixed(2)} ${scheme.seatKind?.(seat) ?? ""}`,
   );
   const jobKinds = jobs.map((job) => `${job.workload.name} ${scheme.kind(job)}`);
   const partners = match(

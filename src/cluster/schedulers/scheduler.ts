@@ -69,6 +69,8 @@ export interface Scheduler {
   readonly mechanism: Mechanism;
   /** Best-effort work is kept off GPUs that SysMonitor finds unhealthy, and driven from those over the limit. */
   readonly protects: boolean;
+  /** On a GPU at most, one unless said. Where it is more, pairs of jobs are part of the profiling campaign. */
+  readonly jobsPerGpu?: number;
   /** Every interval: all that shall run from now on. A job without an order stops. */
   plan(view: View): readonly Order[];
   /** Each step in which jobs came or left: orders for jobs that wait, on seats with room. */

@@ -1,0 +1,223 @@
+// Cotenant with several jobs on a GPU (MuxFlow, section 8, leaves that open). The first job of each GPU is placed as
+// `cotenant` does; then whoever still waits is matched to what he would add to the companies that are there, layer by
+// layer, so that nobody joins while GPUs are free. MPS limits each client and not their sum: the shares of a company
+// are given out under a cap on their sum, the largest at which requests are foreseen to stay within the same limit
+// as with one job. Who joined stays until he ends; who is left alone on a GPU counts as its first again.
+//
+// What a company costs is foreseen as pairs multiplied; nobody measured triples.
+import { SHARE_STEP, shareOut } from "#place";
+import type { Foresight } from "../foresight.ts";
+import { smNeed, type Workload } from "../workload.ts";
+import { corrections } from "./corrections.ts";
+import { ACCEPTABLE, oursWith } from "./ours.ts";
+import { foreseen, matched, responseGrowth, rounded } from "./pairing.ts";
+import type { JobView, Order, Scheduler, SchedulerKind, SeatView, View } from "./scheduler.ts";
+
+const MOST = 3;
+/**
+ * What joining must add, in GPUs' worth of work: with less, an error of the forecast makes it a loss (chosen on seed 1
+ * of two scenarios, docs/cluster.md).
+ */
+const LEAST_GAIN = 0.25;
+/** What somebody may lose of his speed to company of lower priority. */
+const YIELDED = 0.05;
+
+export const oursSeveral: SchedulerKind = {
+  name: "cotenant-several",
+  summary: `Cotenant with up to ${MOST} jobs on a GPU when GPUs are short, under a cap on the sum of their shares`,
+  gangs: false,
+  make,
+};
+
+function make(): Scheduler {
+  // What somebody alone with the service shows corrects the forecasts of pairs; in company causes can't be told apart.
+  const learned = corrections();
+  const first = oursWith({ continuous: true, youngFirst: false, learns: true }, learned);
+  const companies = new Map<string, Company | undefined>();
+  const companyOf = (
+    view: View,
+    seat: SeatView,
+    jobs: readonly Workload[],
+    load: number,
+  ): Company | undefined => {
+    const names = jobs.map(({ name }) => name);
+    const key = [seat.online?.name, load.toFixed(2), learned.version, ...names].join("\n");
+    if (!companies.has(key))
+      companies.set(key, company(learned.applied(view.foresight), seat.online, jobs, load));
+    return companies.get(key);
+  };
+  const loadFor = (view: View, seat: SeatView) =>
+    rounded(Math.max(seat.load, seat.peakLoad(view.now + view.interval)));
+
+  /** Adds orders for `waiting` beside `orders`, and sets the shares of all who have company. */
+  const joined = (view: View, orders: readonly Order[], waiting: readonly JobView[]): Order[] => {
+    const jobs = new Map(view.jobs.map((job) => [job.index, job]));
+    const there = new Map<number, JobView[]>();
+    const sit = ({ job, seats: [seat] }: Order) => {
+      const one = jobs.get(job);
+      if (one && seat !== undefined) there.set(seat, [...(there.get(seat) ?? []), one]);
+    };
+    orders.forEach(sit);
+    const all = [...orders];
+    // Who goes before somebody with a GPU of his own gets that in the next round, and need not share.
+    const least = Math.min(
+      ...[...there.values()].map((here) => Math.max(...here.map(({ priority }) => priority))),
+    );
+    let left = waiting.filter(({ priority }) => priority <= least);
+    for (let size = 1; size < MOST && left.length > 0; size++) {
+      const hosts = view.seats
+        .filter(({ index, healthy }) => healthy && there.get(index)?.length === size)
+        .map((seat) => withoutMemory(seat, there.get(seat.index) ?? []));
+      const added = matched(hosts, left, {
+        load: (seat) => loadFor(view, seat),
+        offer(seat, job, load) {
+          const here = there.get(seat.index) ?? [];
+          const present = here.map(({ workload }) => workload);
+          const speeds = (jobs: readonly Workload[]) => companyOf(view, seat, jobs, load)?.speeds;
+          const before = speeds(present) ?? [];
+          const after = speeds([...present, job.workload]);
+          if (!after) return { share: SHARE_STEP, weight: 0 };
+          const yields = here.some(
+            ({ priority }, i) =>
+              priority > job.priority && (after[i] ?? 0) < (1 - YIELDED) * (before[i] ?? 0),
+          );
+          const gain = yields ? 0 : sum(after) - sum(before);
+          return { share: SHARE_STEP, weight: gain >= LEAST_GAIN ? gain : 0 };
+        },
+        kind: ({ priority }) => String(priority),
+        seatKind: (seat) =>
+          (there.get(seat.index) ?? [])
+            .map(({ workload, priority }) => `${workload.name} ${priority}`)
+            .join(" "),
+        keepBonus: 0,
+      });
+      added.forEach(sit);
+      all.push(...added);
+      const placed = new Set(added.map(({ job }) => job));
+      left = left.filter(({ index }) => !placed.has(index));
+    }
+    return all.map((order) => {
+      const seat = view.seats[order.seats[0] ?? -1];
+      const beside = there.get(seat?.index ?? -1) ?? [];
+      if (!seat || beside.length < 2) return order;
+      const place = beside.findIndex(({ index }) => index === order.job);
+      return {
+        ...order,
+        share: sharesIn(view, seat, beside, loadFor(view, seat))[place] ?? order.share,
+      };
+    });
+  };
+  const sharesIn = (
+    view: View,
+    seat: SeatView,
+    jobs: readonly JobView[],
+    load: number,
+  ): readonly number[] =>
+    companyOf(
+      view,
+      seat,
+      jobs.map(({ workload }) => workload),
+      load,
+    )?.shares ?? jobs.map(() => SHARE_STEP);
+
+  return {
+    ...first,
+    jobsPerGpu: MOST,
+    plan(view) {
+      const rank = new Map(view.jobs.map(({ index, priority }) => [index, priority]));
+      const byRank = (a: number, b: number) => (rank.get(b) ?? 0) - (rank.get(a) ?? 0);
+      const extra = new Set(view.seats.flatMap(({ jobs }) => jobs.toSorted(byRank).slice(1)));
+      const stay = view.jobs.filter(({ index }) => extra.has(index));
+      const guests = new Map<number, JobView[]>();
+      for (const job of stay) {
+        const seat = job.placed?.seats[0] ?? -1;
+        guests.set(seat, [...(guests.get(seat) ?? []), job]);
+      }
+      const main = view.jobs
+        .filter(({ index }) => !extra.has(index))
+        .map((job) => {
+          const { placed } = job;
+          return placed && guests.has(placed.seats[0] ?? -1)
+            ? { ...job, placed: { ...placed, retained: undefined } }
+            : job;
+        });
+      const orders = first.plan({
+        ...view,
+        jobs: main,
+        seats: view.seats.map((seat) => withoutMemory(seat, guests.get(seat.index) ?? [])),
+      });
+      const kept = stay.map(({ index, placed }) => ({
+        job: index,
+        seats: placed?.seats ?? [],
+        share: placed?.share ?? SHARE_STEP,
+      }));
+      const ordered = new Set(orders.map(({ job }) => job));
+      return joined(
+        view,
+        [...orders, ...kept],
+        main.filter(({ index, placed }) => !placed && !ordered.has(index)),
+      );
+    },
+    fill(view) {
+      const orders = first.fill?.(view) ?? [];
+      const ordered = new Set(orders.map(({ job }) => job));
+      const running = view.jobs.flatMap(({ index, placed }) =>
+        placed ? [{ job: index, seats: placed.seats, share: placed.share }] : [],
+      );
+      const waiting = view.jobs.filter(({ index, placed }) => !placed && !ordered.has(index));
+      // Who runs has his share corrected by `adjust`.
+      const old = new Set(running.map(({ job }) => job));
+      return joined(view, [...running, ...orders], waiting).filter(({ job }) => !old.has(job));
+    },
+    adjust(seat, job, view) {
+      if (seat.jobs.length < 2) return first.adjust?.(seat, job, view) ?? job.placed?.share ?? 1;
+      const beside = seat.jobs.flatMap((index) => view.jobs.filter((one) => one.index === index));
+      const place = beside.findIndex(({ index }) => index === job.index);
+      return sharesIn(view, seat, beside, rounded(seat.load))[place] ?? SHARE_STEP;
+    },
+  };
+}
+
+const withoutMemory = (seat: SeatView, jobs: readonly JobView[]): SeatView =>
+  jobs.length === 0
+    ? seat
+    : {
+        ...seat,
+        freeMemoryGB:
+          seat.freeMemoryGB - jobs.reduce((sum, { workload }) => sum + workload.memoryGB, 0),
+      };
+
+interface Company {
+  readonly shares: readonly number[];
+  /** Retained throughputs. */
+  readonly speeds: readonly number[];
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, one) => total + one, 0);
+
+/** At the largest cap on the sum of shares that requests bear; undefined when they bear none. */
+function company(
+  foresight: Foresight,
+  online: Workload | undefined,
+  jobs: readonly Workload[],
+  load: number,
+): Company | undefined {
+  const wants = jobs.map(smNeed);
+  for (let tenths = Math.round(1 / SHARE_STEP); tenths >= jobs.length; tenths--) {
+    const shares = shareOut(tenths * SHARE_STEP, wants).map((share) =>
+      Math.max(SHARE_STEP, Math.floor(share / SHARE_STEP + 1e-9) * SHARE_STEP),
+    );
+    const kept = online
+      ? jobs.reduce((left, job, i) => left * foresight.online(online, job, shares[i] ?? 1), 1)
+      : 1;
+    if (online && responseGrowth(load, kept) > ACCEPTABLE) continue;
+    const speeds = jobs.map((job, i) =>
+      jobs.reduce(
+        (left, other, k) => (k === i ? left : left * foresight.beside(job, other, shares[k] ?? 1)),
+        foreseen(foresight, online, job, shares[i] ?? 1, load),
+      ),
+    );
+    return { shares, speeds };
+  }
+  return undefined;
+}

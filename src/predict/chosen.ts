@@ -1,0 +1,65 @@
+// The learner that the training rows themselves speak for: each quick one is judged by what it says of rows that it
+// was not given, and the one that errs least learns from all. So nobody's experience with other tables decides.
+import { boosting } from "./boosting.ts";
+import type { Colocation } from "./colocations.ts";
+import { accuracyOf } from "./evaluate.ts";
+import { customaryForest } from "./forest.ts";
+import { linear, ridge } from "./linear.ts";
+import type { MetricName } from "./metrics.ts";
+import { type OursState, openOurs, trainOurs } from "./ours.ts";
+import type { Predictor } from "./predictor.ts";
+import { folds, seeded } from "./random.ts";
+import type { Regressor } from "./regressor.ts";
+import { openSides, type SidesState, trainSides } from "./sides.ts";
+
+interface Candidate {
+  train(rows: readonly Colocation[], metrics: readonly MetricName[], seed: number): object;
+  open(state: object, metrics: readonly MetricName[]): Predictor;
+}
+
+const regressing = <State>(regressor: Regressor<State>): Candidate => ({
+  train: (rows, metrics, seed) => trainSides(regressor, rows, metrics, seeded(seed)),
+  open: (state, metrics) => openSides(regressor, state as SidesState, metrics),
+});
+
+/** Of equals the first. */
+const candidates: Readonly<Record<string, Candidate>> = {
+  ours: { train: trainOurs, open: (state, metrics) => openOurs(state as OursState, metrics) },
+  ridge: regressing(ridge),
+  linear: regressing(linear),
+  boosting: regressing(boosting(3, 100, 0.1)),
+  forest: regressing(customaryForest),
+};
+const FOLDS = 5;
+
+/** The winner's own state, and its name. */
+export type ChosenState = { readonly winner: string };
+
+export function trainChosen(
+  rows: readonly Colocation[],
+  metrics: readonly MetricName[],
+  { seed }: { readonly seed: number },
+): ChosenState {
+  const parts = folds(rows, Math.min(FOLDS, rows.length), seeded(seed));
+  let best = { winner: "ours", error: Number.POSITIVE_INFINITY };
+  for (const [winner, { train, open }] of Object.entries(candidates)) {
+    let error = 0;
+    for (const held of parts) {
+      const state = train(
+        rows.filter((row) => !held.includes(row)),
+        metrics,
+        seed,
+      );
+      error += accuracyOf(held, open(state, metrics)).error * held.length;
+    }
+    if (error < best.error) best = { winner, error };
+  }
+  const { winner } = best;
+  return { winner, ...candidates[winner]?.train(rows, metrics, seed) };
+}
+
+export function openChosen(state: ChosenState, metrics: readonly MetricName[]): Predictor {
+  const candidate = candidates[state.winner];
+  if (!candidate) throw new RangeError(`no learner is called ${state.winner}`);
+  return candidate.open(state, metrics);
+}
