@@ -4,7 +4,8 @@
 import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
 import { type Clock, ms } from "#core";
-import type { Overrides, Policy } from "#policy";
+import { type Overrides, type Policy, withOverrides } from "#policy";
+import { openForms } from "./forms.ts";
 import { serveHttp } from "./http.ts";
 import type { Log } from "./log.ts";
 import { type Mps, startMps, startSoftMps } from "./mps.ts";
@@ -120,6 +121,7 @@ async function start(
   opened.push(() => http.close());
 
   const startTime = startTimeOf(process.pid) ?? 0;
+  const { preemptUs } = withOverrides(policy.rules({ isolated, high: [] }, undefined), overrides);
   const file = (): AgentFile => ({
     pid: process.pid,
     startTime,
@@ -129,6 +131,7 @@ async function start(
     mode,
     policy: policy.name,
     gpu: options.gpu,
+    stopsKernels: preemptUs > 0,
     regions: registry.records(),
   });
   const note = () => {
@@ -140,7 +143,7 @@ async function start(
     }
   };
   rmSync(paths.socket, { force: true }); // the lock is ours, so nobody listens there
-  const door = await openDoor(paths.socket, registry, clock, note);
+  const door = await openDoor(paths.socket, registry, clock, note, openForms(paths.forms));
   opened.push(() => door.close());
 
   note();

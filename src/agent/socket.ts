@@ -5,6 +5,7 @@ import { chmodSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { type Clock, errors, ms } from "#core";
 import { constants, Hello, helloKinds, messageMagic, type View, view, Welcome } from "#protocol";
+import type { Forms } from "./forms.ts";
 import { type Registry, type Reply, refusal } from "./registry.ts";
 import { answerVariant } from "./variants.ts";
 
@@ -22,6 +23,7 @@ export async function openDoor(
   registry: Registry,
   clock: Clock,
   changed: () => void,
+  forms?: Forms,
 ): Promise<Door> {
   if (Buffer.byteLength(path) > LONGEST_SOCKET_PATH) throw errors.pathTooLong(path);
   const open = new Set<Socket>();
@@ -34,7 +36,7 @@ export async function openDoor(
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     open.add(socket);
     socket.on("close", () => open.delete(socket));
-    receive(socket, registry, clock, { attached: changed, hungUp });
+    receive(socket, registry, clock, { attached: changed, hungUp, forms });
   });
   await listen(server, path);
   chmodSync(path, 0o600); // its directory has kept others out until now
@@ -53,6 +55,7 @@ type Holder = NonNullable<Reply["holder"]>;
 interface Listener {
   attached(): void;
   hungUp(holder: Holder): void;
+  readonly forms: Forms | undefined;
 }
 
 function receive(socket: Socket, registry: Registry, clock: Clock, listener: Listener): void {
@@ -79,7 +82,10 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
       answer(registry.answer(hello));
       return;
     }
-    const { reply, done } = answerVariant(`/proc/${hello.pid}/fd/${hello.regionFd}`);
+    const { reply, done } = answerVariant(
+      `/proc/${hello.pid}/fd/${hello.regionFd}`,
+      listener.forms,
+    );
     socket.on("close", done);
     answer(reply);
   };

@@ -29,6 +29,7 @@ const agent: AgentFile = {
   mode: "isolated",
   policy: "strict",
   gpu: "soft",
+  stopsKernels: false,
   regions: [],
 };
 

@@ -28,6 +28,8 @@ export interface AgentFile {
   readonly mode: Mode;
   readonly policy: string;
   readonly gpu: GpuKind;
+  /** Long kernels of best-effort clients are to stop inside (rule preemptUs): what compiles them may prepare it. */
+  readonly stopsKernels: boolean;
   readonly regions: readonly RegionRecord[];
 }
 
@@ -41,6 +43,7 @@ export const pathsIn = (directory: string) => ({
   mpsLogs: `${directory}/mps-log`,
   softGpu: `${directory}/softgpu`,
   kernels: `${directory}/kernels`,
+  forms: `${directory}/forms`,
 });
 
 /** Makes the run directory, or makes sure that the one that is there is nobody else's. */

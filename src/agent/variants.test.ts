@@ -25,6 +25,12 @@ const kernels = `.version 8.0
   atom.global.add.u32 %r1, [counter], 1;
   ret;
 }
+.visible .entry numbered (.param .u64 out)
+{
+  .reg .b64 %rd1;
+  mov.u64 %rd1, %gridid;
+  ret;
+}
 `;
 
 function request(kernel: string, image: Uint8Array, extra = 0): string {
@@ -42,16 +48,43 @@ function request(kernel: string, image: Uint8Array, extra = 0): string {
 
 const text = (source: string) => new TextEncoder().encode(`${source}\0`);
 
-test("a kernel's form that can stop inside is a module of its own", () => {
-  const { reply, done } = answerVariant(request("plain", text(kernels)));
+test.each([
+  ["plain", ["plain", "plain__cotenant_preempt", "plain__cotenant_slice"]],
+  ["clocked", ["clocked", "clocked__cotenant_slice"]],
+])("the forms of %s that can stop inside are in a module of their own", (kernel, entries) => {
+  const { reply, done } = answerVariant(request(kernel, text(kernels)));
   const ptx = readFileSync(`/proc/self/fd/${reply.regionFd}`, "utf8");
   done();
   expect(reply).toMatchObject({ status: welcomeStatus.ok, reason: "" });
-  expect(ptx.match(/\.entry (\w+)/g)).toEqual([".entry plain__cotenant_preempt"]);
+  const found = [...ptx.matchAll(/\.entry (\w+)/g)].map(([, name]) => name);
+  expect(found.sort()).toEqual(entries);
+});
+
+test("without a name all kernels get their form, in the module that they are in", () => {
+  const { reply, done } = answerVariant(request("", new TextEncoder().encode(kernels)));
+  const ptx = readFileSync(`/proc/self/fd/${reply.regionFd}`, "utf8");
+  done();
+  expect(reply).toMatchObject({ status: welcomeStatus.ok, reason: "" });
+  expect(ptx.match(/\.entry (\w+)/g)?.sort()).toEqual([
+    ".entry clocked",
+    ".entry clocked__cotenant_slice",
+    ".entry counting",
+    ".entry counting__cotenant_preempt",
+    ".entry counting__cotenant_slice",
+    ".entry numbered",
+    ".entry plain",
+    ".entry plain__cotenant_preempt",
+    ".entry plain__cotenant_slice",
+  ]);
 });
 
 test.each([
-  { what: "reads the time", kernel: "clocked", image: text(kernels), says: /^Line 9: .*clock/ },
+  {
+    what: "reads the grid's number",
+    kernel: "numbered",
+    image: text(kernels),
+    says: /^Line 21: .*gridid/,
+  },
   {
     what: "uses the module's memory",
     kernel: "counting",

@@ -3,7 +3,8 @@
 import { closeSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import { UserError } from "#core";
 import { VariantRequest, view, welcomeStatus } from "#protocol";
-import { alone, appended, isFatBinary, legality, parse, preempt, print, ptxOf } from "#ptx";
+import { alone, isFatBinary, legality, parse, preempt, print, ptxOf, slice } from "#ptx";
+import { type Form, type Forms, noForms } from "./forms.ts";
 import { createMemoryFile } from "./libc.ts";
 import { type Reply, refusal } from "./registry.ts";
 
@@ -17,11 +18,14 @@ const WHOLE_WARPS = 1;
  * Answers a Hello of kind variant: `path` is the client's memory file. The reply's regionFd is for the client to open
  * while its connection lasts; `done` closes it.
  */
-export function answerVariant(path: string): { readonly reply: Reply; done(): void } {
+export function answerVariant(
+  path: string,
+  forms: Forms = noForms,
+): { readonly reply: Reply; done(): void } {
   const nothing = () => {};
   try {
     const { kernel, image } = readRequest(path);
-    const made = stoppable(textOf(image), kernel);
+    const made = forms.of(kernel, image, () => formOf(kernel, image));
     if ("reason" in made) return { reply: refusal(`${made.reason}.`), done: nothing };
     const fd = createMemoryFile("cotenant-variant");
     writeSync(fd, made.ptx);
@@ -31,22 +35,44 @@ export function answerVariant(path: string): { readonly reply: Reply; done(): vo
       done: () => closeSync(fd),
     };
   } catch (fault) {
-    if (fault instanceof UserError) return { reply: refusal(fault.message), done: nothing };
     return { reply: refusal(`The request cannot be read: ${String(fault)}.`), done: nothing };
   }
 }
 
-type Made = { readonly ptx: string; readonly wholeWarps: boolean } | { readonly reason: string };
+/** What is wrong with the PTX is a refusal like any other. */
+function formOf(kernel: string, image: Uint8Array): Form {
+  try {
+    return kernel === "" ? allStoppable(image) : stoppable(textOf(image), kernel);
+  } catch (fault) {
+    if (fault instanceof UserError) return { reason: fault.message.replace(/\.$/, "") };
+    throw fault;
+  }
+}
 
-/** A module with the preemptible form of one kernel alone; or why there is none. Throws a PtxError. */
-function stoppable(text: string, kernel: string): Made {
-  const module = parse(text);
-  const report = legality(module).find((one) => one.kernel === kernel);
-  if (!report) return { reason: `The PTX has no kernel ${kernel}` };
-  const [why] = report.preempt.reasons;
-  if (!report.preempt.legal) return { reason: `Line ${why?.line}: ${why?.text}` };
-  const made = alone(preempt(module), kernel + appended.preempt.suffix);
-  return "reason" in made ? made : { ptx: print(made), wholeWarps: report.preempt.wholeWarps };
+/**
+ * One kernel alone with its forms that can stop inside, preemptible and sliced; or why there is none. Throws a PtxError. The rest of the
+ * program's module is left out first, so that neither time nor shared memory goes into forms of other kernels.
+ */
+function stoppable(text: string, kernel: string): Form {
+  const own = alone(parse(text), kernel);
+  if ("reason" in own) return own;
+  const report = legality(own).find((one) => one.kernel === kernel);
+  const [why] = report?.preempt.reasons ?? [];
+  if (!report?.preempt.legal && !report?.slice.legal)
+    return { reason: `Line ${why?.line}: ${why?.text}` };
+  return { ptx: print(slice(preempt(own))), wholeWarps: report.preempt.wholeWarps };
+}
+
+/**
+ * The module with a preemptible form behind each kernel that can have one, for whoever assembles it (native/ptxas).
+ * Throws if the text is not UTF-8: it could not be given back as it came.
+ */
+function allStoppable(image: Uint8Array): Form {
+  const module = parse(new TextDecoder("utf-8", { fatal: true }).decode(image));
+  const reports = legality(module).filter(({ preempt, slice }) => preempt.legal || slice.legal);
+  if (reports.length === 0) return { reason: "No kernel of the PTX can stop inside" };
+  const wholeWarps = reports.some(({ preempt }) => preempt.wholeWarps);
+  return { ptx: print(slice(preempt(module))), wholeWarps };
 }
 
 /** The driver makes code from the newest PTX, and the client sends only what suits its GPU. */

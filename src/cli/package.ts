@@ -22,6 +22,12 @@ export const interposer = (env: NodeJS.ProcessEnv): string =>
 export const softGpuFolder = (): string =>
   dirname(built(join(packageRoot(), "build/native/softgpu/libcuda.so.1")));
 
+/** What stands in for Triton's ptxas; undefined when it is not built. */
+export function ptxasStandIn(): string | undefined {
+  const path = join(packageRoot(), "build/native/cotenant-ptxas");
+  return existsSync(path) ? path : undefined;
+}
+
 /** How to start this same program again: `spawn(command, [...args, "status"])`. */
 export const itself = (): { readonly command: string; readonly args: readonly string[] } => ({
   command: process.execPath,

@@ -10,7 +10,7 @@ import { agentHere, ownRunDirectory } from "./client.ts";
 import { profileEnvironment } from "./client-profile.ts";
 import { type Args, bytes, choice, command, list, text } from "./command.ts";
 import { become } from "./exec.ts";
-import { interposer, softGpuFolder } from "./package.ts";
+import { interposer, ptxasStandIn, softGpuFolder } from "./package.ts";
 
 const options = {
   class: choice(
@@ -67,9 +67,18 @@ function clientEnvironment(
     COTENANT_SOCKET: agent.socket,
     COTENANT_NAME: args.name ?? program,
     ...(args.memory === undefined ? {} : { COTENANT_MEMORY: String(args.memory) }),
+    ...(kind === "best-effort" && agent.stopsKernels ? compilerEnvironment(process.env) : {}),
     ...(agent.gpu === "soft" ? softGpuEnvironment(directory) : {}),
     ...(agent.mode === "mps" ? mpsClientEnvironment(directory, kind) : {}),
   };
+}
+
+/** Triton's kernels get forms that stop inside as they are assembled; a ptxas that the user has named is kept. */
+function compilerEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
+  const standIn = ptxasStandIn();
+  const given = env.TRITON_PTXAS_PATH;
+  if (standIn === undefined || basename(given ?? "") === basename(standIn)) return {};
+  return { TRITON_PTXAS_PATH: standIn, ...(given ? { COTENANT_PTXAS: given } : {}) };
 }
 
 function objectiveEnvironment({ p99Us, slowdown }: Objective): Record<string, string> {

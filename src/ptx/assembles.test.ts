@@ -6,7 +6,7 @@ import { preempt } from "./passes/preempt.ts";
 import { slice } from "./passes/slice.ts";
 import { unifySync } from "./passes/unify-sync.ts";
 import { print, printPlain } from "./print.ts";
-import { assemble, corpora, hasPtxas, sameCode } from "./ptxas.ts";
+import { assemble, corpora, hasPtxas, keepsCode, sameCode } from "./ptxas.ts";
 import { verify } from "./verify.ts";
 
 const files = corpora();
@@ -43,5 +43,7 @@ describe.skipIf(!ptxas || sample.length === 0)("ptxas", () => {
     expect(verify(parse(variants))).toEqual([]);
     const { said, cubin: assembled } = assemble(variants);
     expect(assembled, said).toBeDefined();
+    // The kernels that the module had are what they were.
+    expect(keepsCode(cubin, assembled)).toBe(true);
   });
 });

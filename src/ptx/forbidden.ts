@@ -1,6 +1,6 @@
 // What no variant, or no preemptible one, may contain, found instruction by instruction.
 import { baseName, operandNames } from "./operation-facts.ts";
-import { eachStatement, instructionsOf, type Reach } from "./reach.ts";
+import { calleeOf, eachStatement, instructionsOf, type Reach, recursiveCall } from "./reach.ts";
 import type { Refuse } from "./reasons.ts";
 import { isSpecial } from "./special-registers.ts";
 import type { Func, Instruction, Operand, Statement } from "./syntax.ts";
@@ -46,6 +46,9 @@ export function forbidden(kernel: Func, reached: Reach, refuse: Refuse): void {
     const specials = specialsIn(func);
     eachStatement(func.body ?? [], (one) => statement(one, specials, refuse));
   }
+  const again = recursiveCall(reached);
+  if (again !== undefined)
+    refuse("recursion", again, `${calleeOf(again)} may come back to itself from here`);
   for (const call of reached.indirect)
     refuse("indirect-call", call, "a function is called through a register");
   for (const { call, callee } of reached.outside) {

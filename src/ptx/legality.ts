@@ -75,7 +75,7 @@ export function slicePlan(kernel: Func, module: Module): SlicePlan {
   // Device functions find the block's number in shared memory.
   const [, ...others] = reached.functions;
   const sharedBytes = others.some((one) => blockNumbersIn(one).size > 0)
-    ? roomForWords(kernel, reached, module, refuse)
+    ? roomForWords(kernel, reached, module, appended.slice.words, refuse)
     : 0;
   return { verdict: { legal: reasons.length === 0, reasons, sharedBytes }, reached };
 }
@@ -101,7 +101,7 @@ export function preemptPlan(
   if (target.sm < 70 || target.version < 603)
     refuse("old-target", kernel, `${target.name} is older than sm_70 or PTX 6.3`);
   forbiddenWhenPersistent(reached, refuse);
-  const sharedBytes = roomForWords(kernel, reached, module, refuse);
+  const sharedBytes = roomForWords(kernel, reached, module, variant.words, refuse);
   const { flow, wholeWarps, used } = parting(kernel, reached, module, reasons);
   const ending = outstanding(flow, refuse);
   for (const i of flow.lost) {
@@ -163,11 +163,16 @@ const STATIC_SHARED = 49_152;
 const TILE_ALIGNMENT = 1024;
 
 /** Bytes of static shared memory for the block's number; what was there moves. */
-function roomForWords(kernel: Func, reached: Reach, module: Module, refuse: Refuse): number {
+function roomForWords(
+  kernel: Func,
+  reached: Reach,
+  module: Module,
+  words: string,
+  refuse: Refuse,
+): number {
   fixedShared(reached, refuse);
-  const { bytes, dynamic } = sharedRoom(reached, module);
-  const tiles = reached.functions.some(wantsTiles);
-  const more = dynamic !== undefined && tiles ? TILE_ALIGNMENT : BLOCK_BYTES;
+  const { bytes } = sharedRoom(reached, module);
+  const more = Math.max(wordsWanted(module), wordsBefore(module, words));
   if (!(bytes + more <= STATIC_SHARED))
     refuse(
       "shared-memory",
@@ -175,6 +180,28 @@ function roomForWords(kernel: Func, reached: Reach, module: Module, refuse: Refu
       `${bytes} bytes of static shared memory leave no ${more} of ${STATIC_SHARED}`,
     );
   return more;
+}
+
+/** All kernels of a module share the words, so the one that wants most decides for all. */
+function wordsWanted(module: Module): number {
+  const known = wanted.get(module);
+  if (known !== undefined) return known;
+  const most = kernels(module).some((kernel) => {
+    const reached = reach(kernel, module);
+    return reached.functions.some(wantsTiles) && sharedRoom(reached, module).dynamic !== undefined;
+  })
+    ? TILE_ALIGNMENT
+    : BLOCK_BYTES;
+  wanted.set(module, most);
+  return most;
+}
+
+const wanted = new WeakMap<Module, number>();
+
+/** An earlier run of the pass may have left larger ones. */
+function wordsBefore(module: Module, name: string): number {
+  const before = moduleScope(module).variables.get(name);
+  return (before && sharedWordsIn(before.variable)?.bytes) ?? 0;
 }
 
 /** Does it use tiles of shared memory whose place is swizzled into their layout? */

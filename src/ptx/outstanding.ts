@@ -34,7 +34,8 @@ const waits: Readonly<Partial<Record<Group, string>>> = {
 };
 
 export function outstanding(flow: Flow, refuse: Refuse): Ending {
-  untracked(flow, refuse);
+  const barriers = liveBarriers(flow, refuse);
+  untracked(flow, barriers.ended, refuse);
   const atEnd = pendingAtExit(flow);
   const each: string[] = [];
   for (const group of groups) {
@@ -49,17 +50,25 @@ export function outstanding(flow: Flow, refuse: Refuse): Ending {
         `${first.operation.text} may be under way at an exit: no wait for all ${group} on each path there`,
       );
   }
-  return { each: each.join(" "), once: liveBarriers(flow, refuse).join(" ") };
+  // What this block wrote to shared memory is there before a copy of the next one comes.
+  if (flow.instructions.some(isBulk)) each.push("fence.proxy.async.shared::cta;");
+  return { each: each.join(" "), once: barriers.added.join(" ") };
 }
 
-/** Work that completes on an mbarrier: that all of it was waited for can't be shown. */
-function untracked(flow: Flow, refuse: Refuse): void {
+const isBulk = ({ operation }: Instruction) =>
+  operation.opcode === "cp" && operation.modifiers.includes("bulk");
+
+/**
+ * Work that completes on an mbarrier. That all of it was waited for is known only where the program itself ends the
+ * life of each mbarrier: a copy that completed on one after that would be an error in the original, too.
+ */
+function untracked(flow: Flow, ended: boolean, refuse: Refuse): void {
   for (const one of flow.instructions) {
     const { opcode, modifiers, text } = one.operation;
     const asynchronous = modifiers.includes("async");
     const bulk = modifiers.includes("bulk") && !modifiers.includes("prefetch");
     const loads = opcode === "cp" && bulk && modifiers.some((m) => m.startsWith("mbarrier"));
-    if (loads || (asynchronous && (opcode === "st" || opcode === "red")))
+    if ((loads && !ended) || (asynchronous && (opcode === "st" || opcode === "red")))
       refuse("async-outstanding", one, `${text} completes on an mbarrier`);
   }
 }
@@ -134,9 +143,10 @@ function pendingAtExit(flow: Flow): number {
  * Each mbarrier.init needs an inval of the same address, by the same threads, that every path comes to. Where
  * there is none at all, and every block makes the mbarrier at an address known by name, the variant adds it.
  */
-function liveBarriers(flow: Flow, refuse: Refuse): readonly string[] {
+function liveBarriers(flow: Flow, refuse: Refuse): LiveBarriers {
   const inits = mbarriers(flow, "init");
-  if (inits.length === 0) return [];
+  if (inits.length === 0) return { added: [], ended: false };
+  let ended = true;
   const known = definitions(flow);
   const post = postDominators(flow, true);
   const invals = mbarriers(flow, "inval").map((i) => site(flow, known, i));
@@ -154,13 +164,21 @@ function liveBarriers(flow: Flow, refuse: Refuse): readonly string[] {
     );
     const one = flow.instructions[i];
     if (ends || one === undefined) continue;
+    ended = false;
     const place = namedPlace(init.address);
     const always = dominates(post, init.block, 0) && byThreadZero(init.guard, known);
     if (place !== undefined && invals.length === 0 && !copiesArrive && always)
       added.add(`mbarrier.inval.shared.b64 [${place}];`);
     else refuse("mbarrier-live", one, "no mbarrier.inval of the same address is sure to follow");
   }
-  return [...added];
+  return { added: [...added], ended };
+}
+
+interface LiveBarriers {
+  /** PTX for one thread. */
+  readonly added: readonly string[];
+  /** The program itself ends each of them. */
+  readonly ended: boolean;
 }
 
 /** No guard, or one that lets pass the threads whose %tid.x is 0, which every block has. */

@@ -59,10 +59,14 @@ function machineCode(cubin: Buffer): ReadonlyMap<string, Buffer> {
 /** Are instructions and constants the same? */
 export function sameCode(one: Buffer | undefined, other: Buffer | undefined): boolean {
   if (one === undefined || other === undefined) return false;
+  return machineCode(one).size === machineCode(other).size && keepsCode(one, other);
+}
+
+/** Is all of it in the other, too, which may have more? */
+export function keepsCode(one: Buffer | undefined, other: Buffer | undefined): boolean {
+  if (one === undefined || other === undefined) return false;
   const [a, b] = [machineCode(one), machineCode(other)];
-  return (
-    a.size > 0 && a.size === b.size && [...a].every(([name, bytes]) => b.get(name)?.equals(bytes))
-  );
+  return a.size > 0 && [...a].every(([name, bytes]) => b.get(name)?.equals(bytes));
 }
 
 export interface PtxFile {
@@ -71,13 +75,17 @@ export interface PtxFile {
   readonly text: string;
 }
 
-/** Every corpus that is there: our own kernels, and those that Triton generated if the data is beside. */
+/**
+ * Every corpus that is there: our own kernels, those that Triton generated if the data is beside, and in the folder
+ * COTENANT_CAPTURED what workloads/triton_kernels.py has captured.
+ */
 export function corpora(): readonly PtxFile[] {
-  const data = process.env.COTENANT_DATA ?? "../shared/data";
+  const { COTENANT_DATA: data = "../shared/data", COTENANT_CAPTURED: captured } = process.env;
   return [
     ...folder("own, sm_80", "test/ptx/corpus/ptx/sm_80"),
     ...folder("own, sm_90", "test/ptx/corpus/ptx/sm_90"),
     ...folder("Triton", join(data, "ptx-triton")),
+    ...(captured === undefined ? [] : folder("Triton, captured", captured)),
   ];
 }
 

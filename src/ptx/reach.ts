@@ -20,7 +20,7 @@ export function reach(kernel: Func, module: Module): Reach {
   const indirect: Instruction[] = [];
   for (const func of functions) {
     for (const call of instructionsOf(func)) {
-      if (call.operation.opcode !== "call") continue;
+      if (!isCall(call)) continue;
       const callee = calleeOf(call);
       const found = callee === undefined ? undefined : scope.functions.get(callee);
       if (callee === undefined || callee.startsWith("%")) indirect.push(call);
@@ -30,6 +30,34 @@ export function reach(kernel: Func, module: Module): Reach {
   }
   return { functions, outside, indirect };
 }
+
+/** A call by which a function may come back to itself. */
+export function recursiveCall({ functions }: Reach): Instruction | undefined {
+  const byName = new Map(functions.map((one) => [one.name, one]));
+  const callsOf = (func: Func) => instructionsOf(func).filter(isCall);
+  const reaches = (from: Func, to: Func) => {
+    const seen = new Set<Func>();
+    const open = [from];
+    for (let func = open.pop(); func !== undefined; func = open.pop()) {
+      if (func === to) return true;
+      if (seen.has(func)) continue;
+      seen.add(func);
+      for (const call of callsOf(func)) {
+        const callee = byName.get(calleeOf(call) ?? "");
+        if (callee !== undefined) open.push(callee);
+      }
+    }
+    return false;
+  };
+  for (const func of functions)
+    for (const call of callsOf(func)) {
+      const callee = byName.get(calleeOf(call) ?? "");
+      if (callee !== undefined && reaches(callee, func)) return call;
+    }
+  return undefined;
+}
+
+const isCall = ({ operation }: Instruction) => operation.opcode === "call";
 
 /** The name behind the list of what is returned. */
 export function calleeOf({ operands }: Instruction): string | undefined {

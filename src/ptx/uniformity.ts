@@ -323,7 +323,7 @@ function arithmetic(
     case "bfe":
       return a === "lanes" && constantValue(second, known) >= 5 ? "warp" : undefined;
     case "and":
-      return a === "lanes" && constantValue(second, known) % WARP === 0 ? "warp" : undefined;
+      return a === "lanes" ? masked(constantValue(second, known)) : undefined;
     case "div":
       return a === "lanes" && areWholeWarps(constantValue(second, known)) ? "warp" : undefined;
     case "setp":
@@ -332,6 +332,12 @@ function arithmetic(
         : undefined;
   }
   return undefined;
+}
+
+/** Lanes with a mask that leaves none of their five bits, or all of them. */
+function masked(mask: number): Sameness | undefined {
+  if (mask % WARP === 0) return "warp";
+  return (mask & (WARP - 1)) === WARP - 1 ? "lanes" : undefined;
 }
 
 const areWholeWarps = (threads: number) => threads > 0 && threads % WARP === 0;

@@ -1,7 +1,13 @@
 // Does a block wait for others? A loop that goes round until memory changes waits for whoever changes it. A wait
 // for a lower block is kept alive by starting blocks in rising order; any other one may wait for a block that
 // has not been started, and is refused.
-import { type Affine, addressOf, definitions } from "./addresses.ts";
+import {
+  type Affine,
+  addressOf,
+  constantValue,
+  type Definitions,
+  definitions,
+} from "./addresses.ts";
 import { controlFlow, loops } from "./control-flow.ts";
 import { readNames, writtenNames } from "./operation-facts.ts";
 import { calleeOf, instructionsOf, type Reach } from "./reach.ts";
@@ -10,9 +16,12 @@ import type { Func, Instruction } from "./syntax.ts";
 
 export function waits(reached: Reach, refuse: Refuse): void {
   const polling = new Set<string>();
-  for (const func of reached.functions)
-    if (instructionsOf(func).some(mayPoll)) polling.add(func.name);
-  if (polling.size === 0) return;
+  for (const func of reached.functions) {
+    const all = instructionsOf(func);
+    if (!all.some(readsOthers)) continue;
+    const known = definitions(controlFlow(func));
+    if (all.some((one) => mayPoll(one, known))) polling.add(func.name);
+  }
   for (const func of reached.functions) waitsIn(func, polling, refuse);
 }
 
@@ -22,6 +31,10 @@ function waitsIn(func: Func, polling: ReadonlySet<string>, refuse: Refuse): void
   for (const loop of loops(flow)) {
     const members = new Set(loop);
     const inside = flow.instructions.filter((_, i) => members.has(flow.blockOf[i] ?? -1));
+    const plain = plainPolls(
+      inside,
+      flow.instructions.filter((_, i) => !members.has(flow.blockOf[i] ?? -1)),
+    );
     for (const one of inside) {
       const callee = one.operation.opcode === "call" ? (calleeOf(one) ?? "") : "";
       if (polling.has(callee))
@@ -30,7 +43,8 @@ function waitsIn(func: Func, polling: ReadonlySet<string>, refuse: Refuse): void
           one,
           `${callee} is called in a loop and reads what other blocks may write`,
         );
-      if (!mayPoll(one) || !decides(one, inside)) continue;
+      const polls = mayPoll(one, known) || plain.has(one);
+      if (!polls || !decides(one, inside)) continue;
       if (ofLowerBlock(addressOf(one.operands[1], known))) continue;
       refuse(
         "grid-wait",
@@ -41,36 +55,78 @@ function waitsIn(func: Func, polling: ReadonlySet<string>, refuse: Refuse): void
   }
 }
 
-/** Reads of memory that other blocks may write meanwhile. */
-function mayPoll({ operation, operands }: Instruction): boolean {
-  const { opcode, modifiers } = operation;
-  if (modifiers.some((one) => one.startsWith("shared") || one === "local")) return false;
-  if (opcode === "ld")
-    return modifiers.some((one) => /^(volatile|relaxed|acquire|mmio)$/.test(one));
-  if (opcode !== "atom") return false;
-  // An update that changes nothing is a read. One that does makes its own progress: a retry, a ticket, a lock,
-  // whose holder runs to its end.
-  const [, , first, second] = operands;
-  const zero = first?.kind === "immediate" && Number(first.text) === 0;
+/** Memory that other blocks may write meanwhile. */
+const isForeign = ({ operation: { modifiers } }: Instruction) =>
+  !modifiers.some((one) => /^(shared|local|param|const)/.test(one) || one === "nc");
+
+const readsOthers = (one: Instruction) =>
+  isForeign(one) &&
+  (one.operation.opcode === "atom" ||
+    (one.operation.opcode === "ld" && one.operation.modifiers.some(isFresh)));
+
+const isFresh = (modifier: string) => /^(volatile|relaxed|acquire|mmio)$/.test(modifier);
+
+/**
+ * Reads that are made for what other blocks write. An update is one if it may change nothing; one that does change
+ * makes its own progress: a retry, a ticket, a lock, whose holder runs to its end.
+ */
+function mayPoll(one: Instruction, known: Definitions): boolean {
+  if (!readsOthers(one)) return false;
+  const { opcode, modifiers } = one.operation;
+  if (opcode === "ld") return true;
+  const [, , first, second] = one.operands;
+  if (modifiers.includes("exch")) return false;
+  const [value, other] = [constantValue(first, known), constantValue(second, known)];
   if (modifiers.includes("cas"))
-    return first?.kind === second?.kind && JSON.stringify(first) === JSON.stringify(second);
-  if (modifiers.includes("and"))
-    return first?.kind === "immediate" && (Number(first.text) | 0) === -1;
-  return zero && !modifiers.includes("exch");
+    return value === other || JSON.stringify(first) === JSON.stringify(second);
+  // Sums and the like of a number that is not known may be of 0; the rest have other numbers that change nothing.
+  if (modifiers.includes("add")) return Number.isNaN(value) || value === 0;
+  if (modifiers.includes("inc") || modifiers.includes("dec")) return false;
+  return true;
+}
+
+/**
+ * Plain reads of one and the same place in each round of a loop that does not count its rounds: a compiler that may
+ * would have moved them out.
+ */
+function plainPolls(
+  inside: readonly Instruction[],
+  outside: readonly Instruction[],
+): ReadonlySet<Instruction> {
+  const reads = inside.filter((one) => one.operation.opcode === "ld" && isForeign(one));
+  if (reads.length === 0) return new Set();
+  const changing = new Set(inside.flatMap(writtenNames));
+  const same = reads.filter((one) => !readNames(one).some((name) => changing.has(name)));
+  return new Set(same.length === 0 || countsRounds(inside, outside) ? [] : same);
 }
 
 /** Does a branch of the loop depend on what `read` finds? */
 function decides(read: Instruction, inside: readonly Instruction[]): boolean {
-  const tainted = new Set(writtenNames(read));
+  // A parameter of a call, or memory: what comes of it is not followed.
+  const leaves = ({ operation: { opcode } }: Instruction) =>
+    /^(bra|brx|ret|exit|st|call)$/.test(opcode);
+  return reaches(writtenNames(read), inside, leaves);
+}
+
+/** Does a branch of the loop depend on what a round hands to the next? Then it goes round only so often. */
+function countsRounds(inside: readonly Instruction[], outside: readonly Instruction[]): boolean {
+  const before = new Set(outside.flatMap(writtenNames));
+  const handed = inside.flatMap(writtenNames).filter((name) => before.has(name));
+  return reaches(handed, inside, ({ operation: { opcode } }) => opcode === "bra");
+}
+
+/** Does an instruction that `ends` read what was made of `names`? */
+function reaches(
+  names: readonly string[],
+  inside: readonly Instruction[],
+  ends: (one: Instruction) => boolean,
+): boolean {
+  const tainted = new Set(names);
   for (let grown = true; grown; ) {
     grown = false;
     for (const one of inside) {
       if (!readNames(one).some((name) => tainted.has(name))) continue;
-      const { opcode } = one.operation;
-      if (opcode === "bra" || opcode === "brx" || opcode === "ret" || opcode === "exit")
-        return true;
-      // A parameter of a call, or memory: what comes of it is not followed.
-      if (opcode === "st" || opcode === "call") return true;
+      if (ends(one)) return true;
       for (const name of writtenNames(one)) {
         if (tainted.has(name)) continue;
         tainted.add(name);

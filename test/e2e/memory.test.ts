@@ -41,6 +41,7 @@ function noteAgent(directory: string, region: SharedRegion, isAlive: boolean): v
     mode: "isolated",
     policy: "strict",
     gpu: "soft",
+    stopsKernels: false,
     regions: [
       {
         uuid: formatUuid(gpuUuid),

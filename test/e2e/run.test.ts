@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { busyService, training } from "./faults.ts";
-import { cotenantItself, eventually, openBurst, startMachine } from "./machine.ts";
+import { cotenantItself, emptyMachine, eventually, openBurst, startMachine } from "./machine.ts";
 
 const shell = (script: string) => ["sh", "-c", script];
 const load = `${cotenantItself.join(" ")} load`;
@@ -38,6 +38,19 @@ test("children that use the GPU beside each other are clients each", async () =>
   expect(status).toBe(0);
   for (const line of stdout.trim().split("\n"))
     expect(JSON.parse(line)).toMatchObject({ intact: true });
+});
+
+test("what compiles kernels in a best-effort program prepares them, where long ones are to stop", async () => {
+  const machine = emptyMachine();
+  await machine.up("--set", "preemptUs=200");
+  const asked = shell('echo "$TRITON_PTXAS_PATH $COTENANT_PTXAS"');
+  const said = async (kind: "high" | "best-effort", env = {}) =>
+    (await machine.run(kind, asked, env).ended).stdout.trim();
+  expect(await said("best-effort")).toMatch(/^\S+\/cotenant-ptxas$/);
+  expect(await said("best-effort", { TRITON_PTXAS_PATH: "/own/ptxas" })).toMatch(
+    /^\S+\/cotenant-ptxas \/own\/ptxas$/,
+  );
+  expect(await said("high")).toBe("");
 });
 
 test("a program that never uses CUDA is no client", async () => {

@@ -44,12 +44,13 @@ export const appended = {
         name: "cotenant_control",
         type: "u64",
         meaning:
-          "device address of two u32, zero before the first launch: the next block, and the mirror of the flag",
+          "device address of two u32 at a multiple of 8, zero before the first launch: blocks claimed so far, of launches by turns",
       },
       {
         name: "cotenant_flag",
         type: "u64",
-        meaning: "address of a u32 of the host, nonzero to stop; 0 for never",
+        meaning:
+          "address of a u32 of the host, nonzero to stop; 0 for never, and for no launch after this one",
       },
       ...grid,
       {

@@ -7,7 +7,7 @@ import type { Appended } from "./appended.ts";
 import { renamed, rewrite } from "./rewrite.ts";
 import { statements } from "./template.ts";
 
-/** Eight words: ctaid.x, .y, .z, whether there is a block at all, nctaid.x, .y, .z, nothing. */
+/** Eight words: ctaid.x, .y, .z, how many blocks from there on, nctaid.x, .y, .z, when they were claimed. */
 export const BLOCK_BYTES = 32;
 
 interface Place {

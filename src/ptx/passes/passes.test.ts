@@ -9,14 +9,11 @@ import { preempt } from "./preempt.ts";
 import { slice } from "./slice.ts";
 import { unifySync } from "./unify-sync.ts";
 
-const CLAIMED = "@%cotenant_is ret;";
+const CLAIMED = "$cotenant_body:";
 
 /** The claim is the same in every kernel; the first case shows it. */
 const withoutClaim = (text: string) =>
-  text.replace(
-    /^\t\.reg \.pred %cotenant_first[\s\S]*?%cotenant_go, 0;\n\t@%cotenant_is ret;$/gm,
-    "\t// claim",
-  );
+  text.replace(/^\t\.reg \.pred %cotenant_first[\s\S]*?^\$cotenant_body:$/gm, "\t// claim");
 
 function preemptCases(): (module: Module) => string {
   let first = true;

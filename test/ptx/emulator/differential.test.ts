@@ -12,7 +12,7 @@ const quick = {
   seeds: [0],
   widths: [1],
   everyStop: true,
-  stoppedBy: ["mirror"],
+  stoppedBy: ["counter"],
 } as const;
 
 const rows = launchesFor("sm_90")
@@ -29,6 +29,7 @@ const refused = [
   "grid_barrier_by_hand",
   "wait_for_later_block",
   "call_pointer",
+  "call_recursive",
 ];
 /** And those that may be sliced but not made persistent. */
 const sliced = [

@@ -28,8 +28,8 @@ export interface Effort {
   readonly widths: readonly number[];
   /** Stop after n claims for every n up to the number of blocks; else only at a few. */
   readonly everyStop: boolean;
-  /** Who stops: the host by its flag, which the sentinel sees at its next look, or the mirror itself, at once. */
-  readonly stoppedBy: readonly ("flag" | "mirror")[];
+  /** Who stops: the host by its flag, which the sentinel sees at its next look; or the test in its place, at once. */
+  readonly stoppedBy: readonly ("flag" | "counter")[];
 }
 
 export interface Outcome {
@@ -117,30 +117,35 @@ export function compare(one: Case, effort: Effort): Outcome {
                 const control = memory.allocate(8);
                 const flag = memory.allocate(4);
                 for (let epoch = 1; ; epoch++) {
-                  if (epoch > total + 3) throw new Error(`it is not done after ${epoch} launches`);
-                  // The first launch is stopped after `stop` claims, the second after one, the rest not.
-                  const last = epoch === 1 ? stop : epoch === 2 ? 1 : Number.POSITIVE_INFINITY;
+                  if (epoch > total + 6) throw new Error(`it is not done after ${epoch} launches`);
+                  const [counter, other] = [4 * (epoch & 1), 4 * (1 - (epoch & 1))];
+                  const claimed = (at: number) =>
+                    new Uint32Array(memory.read(control + at, 4).buffer)[0] as number;
+                  // The first launch is stopped after `stop` claims, the next four after one each, the rest not:
+                  // both words of `control` are used again and again.
+                  const last = epoch === 1 ? stop : epoch <= 5 ? 1 : Number.POSITIVE_INFINITY;
                   let claims = 0;
-                  // The sentinel mirrors the flag at its next look; a mirror written at once stops sooner.
                   const raise = () => {
-                    memory.write(flag, Uint32Array.of(1));
-                    if (by === "mirror") memory.write(control + 4, Uint32Array.of(epoch));
+                    if (by === "flag") return memory.write(flag, Uint32Array.of(1));
+                    memory.write(control + other, Uint32Array.of(claimed(counter)));
+                    memory.write(control + counter, Uint32Array.of(2 ** 31));
                   };
                   memory.write(flag, Uint32Array.of(0));
                   if (last === 0) raise();
                   launch(module, persistent, {
                     ...shape,
                     grid: [1 + workers, 1, 1],
-                    args: [...args, control, flag, ...grid, epoch],
+                    // Without a flag there is no sentinel: what it does, `raise` does.
+                    args: [...args, control, by === "flag" ? flag : 0, ...grid, epoch],
                     memory,
                     seed,
                     limit: LIMIT,
                     onAtomic: (address) => {
-                      if (address === control && ++claims === last) raise();
+                      if (address === control + counter && ++claims === last) raise();
                     },
                   });
-                  if ((new Uint32Array(memory.read(control, 4).buffer)[0] as number) >= total)
-                    return;
+                  if (by === "counter" && claims < last) return;
+                  if (claimed(other) >= total) return;
                   resumed += 1;
                 }
               },

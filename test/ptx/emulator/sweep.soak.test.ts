@@ -12,7 +12,7 @@ const thorough: Effort = {
   seeds: [0, 1],
   widths: [1, 2],
   everyStop: true,
-  stoppedBy: ["flag", "mirror"],
+  stoppedBy: ["flag", "counter"],
 };
 const RANDOM_PROGRAMS = 300;
 

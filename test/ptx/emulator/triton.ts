@@ -33,14 +33,24 @@ const guesses: readonly Guess[] = (["floats", "zeros"] as const).flatMap((fill) 
 
 const SHARED = 48 * 1024;
 
-function tritonModule(file: string): { module: Module; kernel: Func } {
-  const module = withVariants(parse(readFileSync(join(folder, file), "utf8")));
-  const kernel = module.items.find((item) => item.kind === "function" && item.entry);
-  if (kernel?.kind !== "function") throw new Error(`${file} has no kernel`);
-  return { module, kernel };
+/** A case, and how its arguments were made up: for whoever makes the same ones on a GPU. */
+export interface TritonCase extends Case {
+  readonly guess: Guess;
+  /** Types of the kernel's parameters. */
+  readonly params: readonly string[];
+  /** The module without variants. */
+  readonly plain: Module;
 }
 
-function tritonCase(module: Module, kernel: Func, guess: Guess): Case {
+function tritonModule(file: string): { plain: Module; module: Module; kernel: Func } {
+  const plain = parse(readFileSync(join(folder, file), "latin1"));
+  const module = withVariants(plain);
+  const kernel = module.items.find((item) => item.kind === "function" && item.entry);
+  if (kernel?.kind !== "function") throw new Error(`${file} has no kernel`);
+  return { plain, module, kernel };
+}
+
+function tritonCase(plain: Module, module: Module, kernel: Func, guess: Guess): TritonCase {
   const threads = kernel.directives.find(({ name }) => name === ".reqntid" || name === ".maxntid");
   const block = Number(threads?.text.split(",")[0] ?? 128);
   const data = new Float32Array(guess.bytes / 4);
@@ -48,6 +58,9 @@ function tritonCase(module: Module, kernel: Func, guess: Guess): Case {
     for (let i = 0; i < data.length; i++)
       data[i] = ((Math.imul(i + 1, 0x9e3779b1) >>> 8) & 0xffff) / 32768 - 1;
   return {
+    plain,
+    guess,
+    params: kernel.params.map(({ type }) => type),
     module,
     kernel: kernel.name,
     grid: [guess.blocks, 1, 1],
@@ -72,11 +85,11 @@ function tritonCase(module: Module, kernel: Func, guess: Guess): Case {
 }
 
 /** The file's kernel with arguments that it can run with, or why there are none. */
-export function firstGuess(file: string): Case | string {
-  const { module, kernel } = tritonModule(file);
+export function firstGuess(file: string): TritonCase | string {
+  const { plain, module, kernel } = tritonModule(file);
   let why = "";
   for (const guess of guesses) {
-    const one = tritonCase(module, kernel, guess);
+    const one = tritonCase(plain, module, kernel, guess);
     const { memory, args } = one.fresh();
     try {
       launch(module, kernel.name, { ...one, args, memory });

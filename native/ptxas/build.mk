@@ -1,0 +1,6 @@
+# What stands in for ptxas in best-effort programs that compile kernels as they run. Included by native/Makefile.
+TARGETS += $(BUILD)/cotenant-ptxas
+
+$(BUILD)/cotenant-ptxas: ptxas/ptxas.cpp
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) -static-libgcc $< -o $@

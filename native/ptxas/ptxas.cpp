@@ -1,0 +1,234 @@
+// ptxas for best-effort programs that compile kernels as they run (Triton, by TRITON_PTXAS_PATH): the machine code gets,
+// beside each kernel, the forms of it that can stop inside. The agent makes them; the real ptxas assembles them with
+// the caller's own options. Whatever goes wrong on the way, and within half a second, the real ptxas is run as it was
+// called. It is the one in COTENANT_PTXAS, else the one beside the libtriton.so that the caller has loaded, else in PATH.
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "generated/protocol.h"
+
+extern char** environ;
+
+namespace cotenant {
+namespace {
+
+using protocol::Hello;
+using protocol::VariantRequest;
+using protocol::Welcome;
+
+constexpr int kAgentMs = 500;
+constexpr std::size_t kLongest = 8u << 20;  // the agent reads no larger ones
+// Programs keep machine code by what ptxas says of itself. Rises when the forms that the agent makes change.
+constexpr int kForms = 1;
+
+struct Text {
+  char* at{nullptr};
+  std::size_t size{0};
+};
+
+// One that is not this program under another name.
+bool is_program(const char* path) noexcept {
+  const char* name = std::strrchr(path, '/');
+  return path[0] && std::strcmp(name ? name + 1 : path, "cotenant-ptxas") != 0 && access(path, X_OK) == 0;
+}
+
+// The caller's Triton has its own ptxas: triton/_C/libtriton.so is loaded, triton/backends/nvidia/bin/ptxas is meant.
+bool beside_triton(char (&path)[PATH_MAX]) noexcept {
+  char maps[64];
+  std::snprintf(maps, sizeof maps, "/proc/%d/maps", static_cast<int>(getppid()));
+  std::FILE* file = std::fopen(maps, "re");
+  if (!file) return false;
+  char line[PATH_MAX + 128];
+  bool found = false;
+  while (!found && std::fgets(line, sizeof line, file)) {
+    char* from = std::strchr(line, '/');
+    char* end = from ? std::strstr(from, "/_C/libtriton.so") : nullptr;
+    if (!end) continue;
+    *end = '\0';
+    found = std::snprintf(path, sizeof path, "%s/backends/nvidia/bin/ptxas", from) < PATH_MAX && is_program(path);
+  }
+  std::fclose(file);
+  return found;
+}
+
+bool in_path(char (&path)[PATH_MAX]) noexcept {
+  const char* folders = std::getenv("PATH");
+  for (const char* at = folders ? folders : ""; *at;) {
+    const std::size_t length = std::strcspn(at, ":");
+    if (std::snprintf(path, sizeof path, "%.*s/ptxas", static_cast<int>(length), at) < PATH_MAX && is_program(path)) return true;
+    at += length + (at[length] == ':');
+  }
+  std::strcpy(path, "/usr/local/cuda/bin/ptxas");
+  return is_program(path);
+}
+
+bool find_real(char (&path)[PATH_MAX]) noexcept {
+  const char* given = std::getenv("COTENANT_PTXAS");
+  if (given && std::snprintf(path, sizeof path, "%s", given) < PATH_MAX && is_program(path)) return true;
+  return beside_triton(path) || in_path(path);
+}
+
+// Its exit status; -1: it could not be started, or was killed.
+int run(const char* program, char** words) noexcept {
+  pid_t child = 0;
+  if (posix_spawn(&child, program, nullptr, nullptr, words, environ) != 0) return -1;
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+Text read_all(int fd) noexcept {
+  struct stat info{};
+  Text text;
+  if (fd < 0 || fstat(fd, &info) != 0 || info.st_size <= 0 || static_cast<std::size_t>(info.st_size) > 4 * kLongest) return text;
+  const auto size = static_cast<std::size_t>(info.st_size);
+  text.at = static_cast<char*>(std::malloc(size));
+  while (text.at && text.size < size) {
+    const ssize_t n = pread(fd, text.at + text.size, size - text.size, static_cast<off_t>(text.size));
+    if (n <= 0) return {};
+    text.size += static_cast<std::size_t>(n);
+  }
+  return text;
+}
+
+bool write_all(int fd, const void* from, std::size_t size) noexcept {
+  for (std::size_t done = 0; done < size;) {
+    const ssize_t n = write(fd, static_cast<const char*>(from) + done, size - done);
+    if (n <= 0) return false;
+    done += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+long now_ms() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+bool receive(int fd, Welcome& welcome) noexcept {
+  const long until = now_ms() + kAgentMs;
+  for (std::size_t have = 0; have < sizeof welcome;) {
+    pollfd waiting{fd, POLLIN, 0};
+    const long left = until - now_ms();
+    if (left <= 0 || poll(&waiting, 1, static_cast<int>(left)) <= 0) return false;
+    const ssize_t n = recv(fd, reinterpret_cast<char*>(&welcome) + have, sizeof welcome - have, 0);
+    if (n <= 0) return false;
+    have += static_cast<std::size_t>(n);
+  }
+  return welcome.magic == protocol::MESSAGE_MAGIC && welcome.version == protocol::VERSION;
+}
+
+// The agent's answer to a request in a memory file of ours; nothing: it has none, or not in time.
+Text answer_to(int request) noexcept {
+  const char* socket_path = std::getenv("COTENANT_SOCKET");
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (!socket_path || std::strlen(socket_path) >= sizeof address.sun_path) return {};
+  std::strcpy(address.sun_path, socket_path);
+  // A full queue of an agent that hangs must not hold us.
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  Hello hello{};
+  hello.magic = protocol::MESSAGE_MAGIC;
+  hello.version = protocol::VERSION;
+  hello.kind = static_cast<std::uint32_t>(protocol::HelloKind::kVariant);
+  hello.class_ = static_cast<std::uint32_t>(protocol::Class::kBestEffort);
+  hello.pid = static_cast<std::uint32_t>(getpid());
+  hello.slot = -1;
+  hello.regionFd = request;
+  Welcome welcome{};
+  Text text;
+  if (fd >= 0 && connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
+      send(fd, &hello, sizeof hello, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof hello) && receive(fd, welcome) &&
+      welcome.status == static_cast<std::uint32_t>(protocol::WelcomeStatus::kOk)) {
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/%u/fd/%d", welcome.agentPid, welcome.regionFd);
+    const int theirs = open(path, O_RDONLY | O_CLOEXEC);
+    text = read_all(theirs);
+    if (theirs >= 0) close(theirs);
+  }
+  if (fd >= 0) close(fd);
+  return text;
+}
+
+// The module with a form beside each kernel that can have one.
+Text with_forms(const char* file) noexcept {
+  const int fd = open(file, O_RDONLY | O_CLOEXEC);
+  const Text ptx = read_all(fd);
+  if (fd >= 0) close(fd);
+  if (!ptx.at || ptx.size > kLongest) return {};
+  // No name: all kernels of the module.
+  const VariantRequest request{0, 0, ptx.size};
+  const int memory = memfd_create("cotenant-ptxas", MFD_CLOEXEC);
+  const bool written = memory >= 0 && write_all(memory, &request, sizeof request) && write_all(memory, ptx.at, ptx.size);
+  const Text made = written ? answer_to(memory) : Text{};
+  if (memory >= 0) close(memory);
+  return made;
+}
+
+bool is_ptx(const char* word) noexcept {
+  const std::size_t length = std::strlen(word);
+  return word[0] != '-' && length > 4 && std::strcmp(word + length - 4, ".ptx") == 0;
+}
+
+// True: the machine code with the forms is where the caller wants it.
+bool assembled_with_forms(const char* real, int count, char** words) noexcept {
+  int which = 0;
+  for (int i = 1; i < count; ++i) {
+    if (!is_ptx(words[i])) continue;
+    if (which) return false;  // several files: not what is known of
+    which = i;
+  }
+  const Text made = which ? with_forms(words[which]) : Text{};
+  if (!made.at) return false;
+  const char* folder = std::getenv("TMPDIR");
+  char path[PATH_MAX];
+  if (std::snprintf(path, sizeof path, "%s/cotenant-XXXXXX.ptx", folder && *folder ? folder : "/tmp") >= PATH_MAX) return false;
+  const int fd = mkstemps(path, 4);
+  if (fd < 0) return false;
+  bool done = write_all(fd, made.at, made.size);
+  close(fd);
+  char* const own = words[which];
+  words[which] = path;
+  done = done && run(real, words) == 0;
+  words[which] = own;
+  unlink(path);
+  return done;
+}
+
+}  // namespace
+}  // namespace cotenant
+
+int main(int count, char** words) {
+  using namespace cotenant;
+  char real[PATH_MAX];
+  if (!find_real(real)) {
+    std::fprintf(stderr, "cotenant-ptxas: There is no ptxas beside Triton or in PATH. Set COTENANT_PTXAS to one.\n");
+    return 127;
+  }
+  words[0] = real;
+  if (count == 2 && std::strcmp(words[1], "--version") == 0) {
+    const int status = run(real, words);
+    if (status == 0) std::printf("Cotenant forms %u.%d\n", protocol::VERSION, kForms);
+    return status;
+  }
+  if (assembled_with_forms(real, count, words)) return 0;
+  execv(real, words);
+  std::fprintf(stderr, "cotenant-ptxas: %s cannot be run: %s\n", real, std::strerror(errno));
+  return 127;
+}

@@ -1,0 +1,73 @@
+import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { type Form, noForms, openForms } from "./forms.ts";
+
+const root = mkdtempSync(join(tmpdir(), "cotenant-forms-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const image = (text: string) => new TextEncoder().encode(text);
+const form = (ptx: string): Form => ({ ptx, wholeWarps: true });
+
+/** A store in a directory of its own, and how often forms had to be made. */
+function store(name: string, mostBytes?: number) {
+  const directory = join(root, name);
+  let made = 0;
+  const ask = (kernel: string, text: string, what = form(text)) =>
+    openForms(directory, mostBytes).of(kernel, image(text), () => {
+      made += 1;
+      return what;
+    });
+  return { directory, ask, made: () => made };
+}
+
+test("a form is made once, whoever asks later", () => {
+  const { ask, made } = store("once");
+  expect(ask("k", "a")).toEqual(form("a"));
+  expect(ask("k", "a", form("other"))).toEqual(form("a"));
+  expect(made()).toBe(1);
+  ask("other kernel", "a");
+  ask("k", "other image");
+  expect(made()).toBe(3);
+});
+
+test("so is a refusal", () => {
+  const { ask, made } = store("refusal");
+  for (let i = 0; i < 2; i++)
+    expect(ask("k", "a", { reason: "Line 1: a clock" })).toEqual({ reason: "Line 1: a clock" });
+  expect(made()).toBe(1);
+});
+
+test("only the owner can read what is kept", () => {
+  const { ask, directory } = store("modes");
+  ask("k", "a");
+  expect(statSync(directory).mode & 0o777).toBe(0o700);
+  for (const name of readdirSync(directory))
+    expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
+});
+
+test("what is damaged is made anew", () => {
+  const { ask, directory, made } = store("damaged");
+  ask("k", "some text");
+  for (const bytes of [20, 3, 0]) {
+    for (const name of readdirSync(directory)) truncateSync(join(directory, name), bytes);
+    expect(ask("k", "some text")).toEqual(form("some text"));
+  }
+  expect(made()).toBe(4);
+});
+
+test("there are never more bytes than allowed", () => {
+  const { ask, directory } = store("bounded", 1000);
+  for (let i = 0; i < 20; i++) ask(`k${i}`, "x".repeat(100));
+  const sizes = readdirSync(directory).map((name) => statSync(join(directory, name)).size);
+  expect(sizes.length).toBeGreaterThan(2);
+  expect(sizes.reduce((sum, one) => sum + one)).toBeLessThanOrEqual(1000);
+});
+
+test("a directory that can't be made costs no form", () => {
+  writeFileSync(join(root, "file"), "");
+  const forms = openForms(join(root, "file", "forms"));
+  expect(forms.of("k", image("a"), () => form("a"))).toEqual(form("a"));
+  expect(noForms.of("k", image("a"), () => form("b"))).toEqual(form("b"));
+});
