@@ -51,10 +51,10 @@ const training = workload(
 
 const arrangements = [
   "strict-mps",
-  "strict-mps:chunkUs=400,chunkLaunches=32",
-  "strict-mps:chunkUs=400,chunkLaunches=32,resumeDelayUs=0",
-  "strict-mps:chunkUs=1000,chunkLaunches=64,resumeDelayUs=0",
-  "strict-mps:chunkUs=2000,chunkLaunches=128,resumeDelayUs=0",
+  "strict-mps:chunkUs=156,chunkLaunches=32",
+  "strict-mps:chunkUs=156,chunkLaunches=32,resumeDelayUs=0",
+  "strict-mps:chunkUs=312,chunkLaunches=64,resumeDelayUs=0",
+  "strict-mps:chunkUs=624,chunkLaunches=128,resumeDelayUs=0",
   "strict-mps:chunkUs=78,resumeDelayUs=0,besideEveryUs=312",
   "strict-mps:chunkUs=78,resumeDelayUs=0,besideEveryUs=156",
   "strict-mps:chunkUs=200,resumeDelayUs=0,besideEveryUs=800",

@@ -3,7 +3,7 @@
 //
 // Kernels take what the profiles say, scaled to Table 4's iterations a second where that is given; a request
 // takes the sum of its kernels, because the paper prints no latency of a dedicated GPU.
-import { arrangementNamed, runWindow, type WindowPlan } from "#gpu";
+import { arrangementNamed, modelOf, planOf, runWindow, type WindowPlan } from "#gpu";
 import {
   apollo,
   hasProfiles,
@@ -137,6 +137,20 @@ function infTrain() {
   });
 }
 
+/**
+ * Figure 6 with requests that take twice the sum of their kernels, as those of the paper seem to: section 6.4 has 23 ms
+ * where ResNet101's kernels sum to 11.
+ */
+function longerRequests() {
+  const plans = pairs<Model>(visionModels, models).map(([one, other]): Plan => {
+    const { high, ...plan } = planBesideTraining(one, other, "apollo");
+    if (!high) throw new Error("a plan without a high job");
+    const { soloNs } = planOf(high.profile, modelOf("V100"), high.submission);
+    return { ...plan, high: { ...high, profile: { ...high.profile, soloNs: 2 * soloNs } } };
+  });
+  return table(plans, gated);
+}
+
 /** Table 4: a training's mean throughput beside each inference, under Orion; twice that, to alone, is saved. */
 function costSavings() {
   return models.map((model) => {
@@ -174,7 +188,7 @@ function trainTrain() {
     "transformer",
   ]);
   const search = ["orion-mps", "reef-mps", "tgs-mps"];
-  return ["streams", "mps", ...search].map((arrangement) => {
+  return ["streams", "mps", "tick-tock-mps", ...search].map((arrangement) => {
     // The search for SM_THRESHOLD takes its time; the last quarter counts.
     const seconds = arrangement === "orion-mps" ? 48 : 16;
     const of = trainings.map(([high, other]) => {
@@ -259,6 +273,7 @@ const experiments = {
   "dur-threshold": durThreshold,
   utilisation,
   "inf-train": infTrain,
+  "longer-requests": longerRequests,
   "cost-savings": costSavings,
   ablation,
   "inf-inf": infInf,

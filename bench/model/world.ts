@@ -1,20 +1,24 @@
 // The model against the world: the cells that `cotenant bench` measured on an H200, modelled from profiles of
-// the same jobs, recorded alone (bench/profiles/h200). What a job takes alone is taken from the measured call
-// too, since machines of one kind differ. `npx tsx bench/model/world.ts` prints the comparison and writes it.
+// the same jobs, recorded alone (bench/profiles/h200). What a job takes alone, and the power and clock of the
+// training alone, are taken from the measured call too, since machines of one kind differ. `npx tsx bench/model/world.ts` prints the comparison and writes it.
 //
-// Constants of the model were chosen looking at the pairs in `fitted` only; the others judge them.
+// Constants of the model were chosen looking at the pairs in `fitted` only; the others judge them. Of the policies
+// nothing was fitted at all. One that learns has as long for it as it had in the measured call.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { arrangementNamed, type Job, runWindow } from "#gpu";
-import { readProfileFile, type WorkloadProfile } from "#profile";
+import { arrangementNamed, runWindow } from "#gpu";
+import { parseObjective } from "#policy";
+import { ProfileStore, readProfileFile, type WorkloadProfile } from "#profile";
 import { parseResult } from "../../src/bench/report/index.ts";
-import type { BenchResult, Cell } from "../../src/bench/result.ts";
+import type { BenchResult, Cell, Ratio } from "../../src/bench/result.ts";
 import { poisson } from "./jobs.ts";
 import { figuresOf, median, save } from "./windows.ts";
 
 const RESULTS = "bench/results";
 const PROFILES = "bench/profiles/h200";
 const SECONDS = 10;
+/** As the lines of bench/sets/policies.txt give to who learns. */
+const LEARN_SECONDS = 30;
 const arrangements = [
   "floor",
   "time-slicing",
@@ -25,6 +29,14 @@ const arrangements = [
   "strict-isolated",
   "strict-mps",
 ];
+const policies = [
+  "cotenant-isolated",
+  "cotenant-mps",
+  "orion-mps",
+  "reef-mps",
+  "tgs-mps",
+  "temporal-isolated",
+];
 
 /** Each high job and each training is in both halves. */
 const fitted = [
@@ -34,71 +46,94 @@ const fitted = [
   "resnet50-eager+gpt2-train",
 ];
 
+interface Both {
+  readonly measured: number;
+  /** Of the measured figure, 95 %; null where there was too little for one. */
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly modelled: number;
+}
+
 interface Compared {
   readonly file: string;
   readonly pair: string;
   readonly load: number;
   readonly arrangement: string;
-  readonly burstP50: { readonly measured: number; readonly modelled: number };
-  readonly burstP99: { readonly measured: number; readonly modelled: number };
-  readonly retained: { readonly measured: number; readonly modelled: number };
+  readonly burstP50: Both;
+  readonly burstP99: Both;
+  readonly retained: Both;
 }
 
 const known = new Map<string, WorkloadProfile>(
-  readdirSync(PROFILES).map((file) => {
-    const profile = readProfileFile(join(PROFILES, file));
-    return [profile.name, profile];
-  }),
+  new ProfileStore(PROFILES).list().map(({ name, path }) => [name, readProfileFile(path)]),
 );
 
 function compare(file: string): Compared[] {
   const result = parseResult(readFileSync(join(RESULTS, file), "utf8"), file);
-  const { high, bestEffort, load, ratePerS, arrivals } = result.scenario;
-  const [training, another] = bestEffort;
-  if (!training || another || arrivals !== "poisson" || load === undefined || !ratePerS) return [];
+  const { high, bestEffort, load, ratePerS, arrivals, slo = [] } = result.scenario;
+  const [only, another] = bestEffort;
+  if (!only || another || arrivals !== "poisson" || load === undefined || !ratePerS) return [];
   const service = known.get(high.name);
-  const job = known.get(training.name);
+  const job = known.get(only.name);
   const burstMs = cell(result, "solo")?.high?.burstMs.p50;
-  const alonePerS = cell(result, "alone")?.bestEffort?.jobs[0]?.perS;
+  const alone = cell(result, "alone");
+  const alonePerS = alone?.bestEffort?.jobs[0]?.perS;
   if (!service || !job || !burstMs || !alonePerS) return [];
-  const jobs = {
+  const { powerW, smClockMHz } = alone?.gpu ?? {};
+  const training: WorkloadProfile = {
+    ...job,
+    soloNs: 1e9 / alonePerS,
+    ...(powerW !== undefined && { powerW }),
+    ...(smClockMHz !== undefined && { smClockMHz }),
+  };
+  const plan = (seconds: number) => ({
     high: {
       profile: { ...service, soloNs: burstMs * 1e6 },
       submission: high.name.endsWith("-graph") ? "graph" : "kernels",
-      arrivalsNs: poisson(ratePerS, SECONDS, 1),
+      arrivalsNs: poisson(ratePerS, seconds, 1),
+      ...(slo.length > 0 && { objective: parseObjective(slo) }),
     } as const,
-    bestEffort: [{ profile: { ...job, soloNs: 1e9 / alonePerS }, submission: "kernels" } as Job],
+    // The measured jobs say nothing of where an iteration begins.
+    bestEffort: [{ profile: training, submission: "kernels", marks: false } as const],
+    seconds,
+  });
+  const figures = (name: string) => {
+    const learns = name.startsWith("cotenant-") && slo.length > 0;
+    const seconds = SECONDS + (learns ? LEARN_SECONDS : 0);
+    const window = runWindow({ arrangement: arrangementNamed(name), ...plan(seconds) });
+    const settledNs = learns ? window.endNs - SECONDS * 1e9 : window.settledNs;
+    const requests = window.requests.filter(({ arrivalNs }) => arrivalNs >= settledNs);
+    return figuresOf({ ...window, settledNs, requests });
   };
-  const figures = (name: string) =>
-    figuresOf(runWindow({ arrangement: arrangementNamed(name), ...jobs, seconds: SECONDS }));
   const solo = figures("solo");
-  const alone = figures("alone");
-  return arrangements.flatMap((arrangement) => {
+  const byItself = figures("alone");
+  return [...arrangements, ...policies].flatMap((arrangement) => {
     const measured = cell(result, arrangement);
     if (!measured?.high || !measured.bestEffort) return [];
     const modelled = figures(arrangement);
     return [
       {
         file,
-        pair: `${high.name}+${training.name}`,
+        pair: `${high.name}+${only.name}`,
         load,
         arrangement,
-        burstP50: {
-          measured: measured.high.burst.p50.value,
-          modelled: modelled.burstP50Ms / solo.burstP50Ms,
-        },
-        burstP99: {
-          measured: measured.high.burst.p99.value,
-          modelled: modelled.burstP99Ms / solo.burstP99Ms,
-        },
-        retained: {
-          measured: measured.bestEffort.retained.value,
-          modelled: (modelled.perS[0] ?? 0) / (alone.perS[0] ?? 1),
-        },
+        burstP50: both(measured.high.burst.p50, modelled.burstP50Ms / solo.burstP50Ms),
+        burstP99: both(measured.high.burst.p99, modelled.burstP99Ms / solo.burstP99Ms),
+        retained: both(
+          measured.bestEffort.retained,
+          (modelled.perS[0] ?? 0) / (byItself.perS[0] ?? 1),
+        ),
       },
     ];
   });
 }
+
+const both = ({ value, low, high }: Ratio, modelled: number): Both => ({
+  measured: value,
+  low: Number.isFinite(low) ? low : null,
+  high: Number.isFinite(high) ? high : null,
+  modelled,
+});
 
 const cell = ({ cells }: BenchResult, name: string): Cell | undefined =>
   cells.find(({ arrangement, status }) => arrangement === name && status === "ok");
@@ -109,17 +144,21 @@ const error = (one: Compared, of: Figure) => Math.abs(one[of].modelled / one[of]
 /** Of two arrangements of one call that differ by more than this, the model must say which is larger. */
 const DIFFER = 0.05;
 
+/** `sure`: only those whose intervals do not touch either. */
 function ordered(all: readonly Compared[], of: Figure) {
-  let right = 0;
-  let count = 0;
+  const counts = { right: 0, of: 0, sure: { right: 0, of: 0 } };
   for (const one of all)
     for (const other of all) {
-      if (one.file !== other.file || one[of].measured <= other[of].measured * (1 + DIFFER))
-        continue;
-      count++;
-      if (one[of].modelled > other[of].modelled) right++;
+      const [more, less] = [one[of], other[of]];
+      if (one.file !== other.file || more.measured <= less.measured * (1 + DIFFER)) continue;
+      const right = more.modelled > less.modelled ? 1 : 0;
+      counts.of++;
+      counts.right += right;
+      if (more.low === null || less.high === null || more.low <= less.high) continue;
+      counts.sure.of++;
+      counts.sure.right += right;
     }
-  return { right, of: count };
+  return counts;
 }
 
 const summary = (all: readonly Compared[]) => ({
@@ -135,22 +174,30 @@ const cells = readdirSync(RESULTS)
   .filter((file) => file.includes("h200-bench-"))
   .flatMap(compare);
 const isFitted = ({ pair }: Compared) => fitted.includes(pair);
-const judged = cells.filter((one) => !isFitted(one));
+const isPolicy = ({ arrangement }: Compared) => policies.includes(arrangement);
+const judged = cells.filter((one) => !isFitted(one) && !isPolicy(one));
 for (const one of cells) {
   const { burstP50, burstP99, retained } = one;
-  const both = ({ measured, modelled }: { measured: number; modelled: number }) =>
+  const text = ({ measured, modelled }: Both) =>
     `${measured.toFixed(2)} ${modelled.toFixed(2)}`.padEnd(12);
   console.log(
-    `${isFitted(one) ? "F" : " "} ${one.pair.padEnd(32)} ${one.load} ${one.arrangement.padEnd(16)} burst p50 ${both(burstP50)} p99 ${both(burstP99)} kept ${both(retained)}`,
+    `${isFitted(one) ? "F" : " "} ${one.pair.padEnd(32)} ${one.load} ${one.arrangement.padEnd(18)} burst p50 ${text(burstP50)} p99 ${text(burstP99)} kept ${text(retained)}`,
   );
 }
 const summaries = {
-  fitted: summary(cells.filter(isFitted)),
+  fitted: summary(cells.filter((one) => isFitted(one) && !isPolicy(one))),
   judged: summary(judged),
+  policies: summary(cells.filter(isPolicy)),
   byArrangement: Object.fromEntries(
     arrangements.map((name) => [
       name,
       summary(judged.filter(({ arrangement }) => arrangement === name)),
+    ]),
+  ),
+  byPolicy: Object.fromEntries(
+    policies.map((name) => [
+      name,
+      summary(cells.filter(({ arrangement }) => arrangement === name)),
     ]),
   ),
 };

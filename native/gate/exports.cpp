@@ -23,16 +23,17 @@ Seen seen_from(const std::uint64_t* s) noexcept {
               s[10],
               s[11],
               s[12],
-              s[13] != 0};
+              s[13] != 0,
+              s[14] != 0};
 }
 
 Item item_from(const std::uint32_t* i) noexcept {
-  return Item{i[0], i[1] != 0, static_cast<KernelClass>(i[2]), i[3]};
+  return Item{i[0], i[1] != 0, static_cast<KernelClass>(i[2]), i[3], i[4] != 0};
 }
 
 }  // namespace
 
-// `settings` is the shared struct itself, `seen` 14 u64, `item` 4 u32, `chunk` 2 u32.
+// `settings` is the shared struct itself, `seen` 15 u64, `item` 5 u32, `chunk` 2 u32.
 EXPORT std::uint32_t cotenant_release(const protocol::Settings* settings, const std::uint64_t* seen) {
   return static_cast<std::uint32_t>(release(read_rules(*settings), seen_from(seen)));
 }

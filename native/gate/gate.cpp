@@ -95,6 +95,7 @@ Rules read_rules(const protocol::Settings& s) noexcept {
   r.beside_every_us = load(s.besideEveryUs);
   r.preempt_us = load(s.preemptUs);
   r.graph_gates = load(s.graphGates) != 0;
+  r.split_products_us = load(s.splitProductsUs);
   return r;
 }
 

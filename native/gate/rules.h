@@ -35,6 +35,7 @@ struct Rules {
   std::uint32_t beside_every_us;
   std::uint32_t preempt_us;
   bool graph_gates;
+  std::uint32_t split_products_us;
 };
 
 [[nodiscard]] Rules read_rules(const protocol::Settings& settings) noexcept;

@@ -35,11 +35,11 @@ export interface Arrangement {
 const both = { high: true, bestEffort: true, bestEffortEnv: {}, announceUs: 0 } as const;
 const native: Place = { kind: "native" };
 const mps: Place = { kind: "mps" };
-const strict = (mode: "isolated" | "mps"): Place => ({
+const strict = (mode: "isolated" | "mps", rules: readonly string[] = []): Place => ({
   kind: "cotenant",
   policy: "strict",
   mode,
-  rules: [],
+  rules,
 });
 
 /** The denominators of every ratio: measured in every call, whatever else is. */
@@ -74,7 +74,7 @@ export const arrangementNames: readonly string[] = [
 
 export const arrangementHelp =
   "floor: best-effort work stopped 1 ms before each request; mps-30: 30 % of the threads for " +
-  "best-effort; streams: both in one process; strict-isolated:chunkUs=100 fixes a rule; " +
+  "best-effort; streams: both in one process; strict-isolated:chunkUs=100 and floor:chunkUs=100 fix a rule; " +
   "solo@X and alone@X: one side of arrangement X by itself";
 
 /** "mps-30", "strict-mps:chunkUs=100,resumeDelayUs=0", "solo@mps" …; throws a UserError. */
@@ -101,6 +101,12 @@ export function arrangementNamed(name: string): Arrangement {
 function ours(name: string): Arrangement {
   const [base = "", ...given] = name.split(":");
   const rules = given.join(":") === "" ? [] : given.join(":").split(",");
+  const isFloor = base === "floor" || base === "floor-mps";
+  if (isFloor && rules.length > 0) {
+    parseOverrides(rules);
+    const mode = base === "floor" ? "isolated" : "mps";
+    return { ...both, name, place: strict(mode, rules), announceUs: FLOOR_US };
+  }
   for (const { name: policy } of policies)
     for (const mode of ["isolated", "mps"] as const)
       if (base === `${policy}-${mode}`) {

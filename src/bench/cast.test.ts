@@ -22,6 +22,7 @@ const scenarioOf = (...arrangements: string[]): Scenario => ({
   rounds: 3,
   requests: 1,
   seconds: 1,
+  learn: 1.5,
   slo: [],
 });
 
@@ -34,6 +35,8 @@ test("arrangements that agree about a process share it", () => {
     processesOf(arrangementNamed(name), scenarioOf()).map((one) => one.name);
   expect(of("time-slicing")).toEqual([...of("solo"), ...of("alone")]);
   expect(of("floor")).toEqual(of("strict-isolated"));
+  expect(of("floor:chunkUs=9")).toEqual(of("strict-isolated:chunkUs=9"));
+  expect(arrangementNamed("floor-mps:chunkUs=9").announceUs).toBe(1000);
   expect(of("mps")[0]).toBe(of("mps-priority")[0]);
   const bestEffort = ["mps", "mps-priority", "mps-30", "strict-mps", "strict-mps:chunkUs=9"];
   expect(new Set(bestEffort.map((name) => of(name)[1])).size).toBe(bestEffort.length);

@@ -19,6 +19,7 @@ const scenario = (arriving: Arriving, jobs = 1): Scenario => ({
   rounds: 2,
   requests: 1,
   seconds: 1,
+  learn: 1.5,
   slo: [],
 });
 

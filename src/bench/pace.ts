@@ -1,4 +1,6 @@
 // How fast requests arrive and how long windows are, from what a request takes alone.
+import { policyNamed } from "#policy";
+import type { Arrangement } from "./arrangements.ts";
 import { loadOf } from "./arriving.ts";
 import type { Scenario } from "./scenario.ts";
 import { SETTLE_S } from "./window.ts";
@@ -28,6 +30,21 @@ export function paceOf({ arriving, requests, rounds, seconds }: Scenario, servic
   const perRound = requests / rounds;
   const needed = (perRound + 2 * Math.sqrt(perRound)) / ratePerS + SETTLE_S;
   return { serviceNs, ratePerS, seconds: Math.min(seconds + SETTLE_S, needed) };
+}
+
+/** A window that does not count. */
+const WARMUP_S = 1.5;
+
+/** How long it is: under a policy that has something to learn as long as the scenario says. */
+export function warmUpOf(
+  { place, high, bestEffort }: Arrangement,
+  { slo, arriving, learn }: Scenario,
+  { seconds }: Pace,
+): number {
+  const from = place.kind === "cotenant" ? policyNamed(place.policy).learnsFrom : undefined;
+  const there = { objectives: slo.length > 0, trainings: arriving.kind === "closed" };
+  const learns = high && bestEffort && from !== undefined && there[from];
+  return learns ? learn : Math.min(WARMUP_S, seconds);
 }
 
 export const paceText = (

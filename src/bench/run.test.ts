@@ -32,6 +32,7 @@ const scenario: Scenario = {
   rounds: 1,
   requests: 20,
   seconds: 0.5,
+  learn: 1.5,
   slo: [],
 };
 

@@ -8,7 +8,7 @@ import { arrivalText } from "./arriving.ts";
 import { type ProcessPlan, processesOf, rolesIn, waves } from "./cast.ts";
 import { Control } from "./control.ts";
 import type { GpuWatch } from "./gpu-watch.ts";
-import { ALONE_S, CALIBRATION_S, type Pace, paceOf, paceText } from "./pace.ts";
+import { ALONE_S, CALIBRATION_S, type Pace, paceOf, paceText, warmUpOf } from "./pace.ts";
 import type { Places } from "./places.ts";
 import { JobFailed, JobProcess } from "./process.ts";
 import type { Scenario } from "./scenario.ts";
@@ -16,8 +16,6 @@ import { quantile } from "./stats.ts";
 import { type Member, runWindow, SETTLE_S, type Window } from "./window.ts";
 
 const READY_WITHIN_S = 300;
-/** Each window of the round that does not count. */
-const WARMUP_S = 1.5;
 
 export interface Surroundings {
   /** For control files and logs. */
@@ -199,14 +197,14 @@ export class Measurement {
 
   /** One window of each arrangement that has not failed. */
   async #round(arrangements: readonly Arrangement[], round: number, pace: Pace): Promise<Round> {
-    const seconds = round === 0 ? Math.min(WARMUP_S, pace.seconds) : pace.seconds;
-    const arrivals = arrivalText(this.#scenario.arriving, pace.serviceNs, seconds, round);
-    const file = arrivals === undefined ? undefined : `${this.#around.directory}/arrivals`;
-    if (file !== undefined) writeFileSync(file, arrivals ?? "");
     const seen = new Map<string, Window>();
     for (const arrangement of round % 2 === 0 ? arrangements : [...arrangements].reverse()) {
       if (this.#around.stop.aborted) throw new JobFailed("stopped");
       if (this.#failures.has(arrangement.name)) continue;
+      const seconds = round === 0 ? warmUpOf(arrangement, this.#scenario, pace) : pace.seconds;
+      const arrivals = arrivalText(this.#scenario.arriving, pace.serviceNs, seconds, round);
+      const file = arrivals === undefined ? undefined : `${this.#around.directory}/arrivals`;
+      if (file !== undefined) writeFileSync(file, arrivals ?? "");
       const own = arrangement.high ? seconds : Math.min(seconds, ALONE_S);
       try {
         const window = await runWindow(

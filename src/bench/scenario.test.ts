@@ -49,11 +49,19 @@ test("the command line changes a file's scenario", () => {
 });
 
 test("jobs that have a profile in the folder get it", () => {
-  writeFileSync(`${folder}/serve.json`, "{}");
+  writeFileSync(
+    `${folder}/serve.json`,
+    '{"name":"serve","gpu":{"name":"NVIDIA H200"},"kernels":[]}',
+  );
   const { high, bestEffort } = read(pair, { profiles: folder });
   expect(high.profile).toBe(`${folder}/serve.json`);
   expect(bestEffort.map(({ profile }) => profile)).toEqual([undefined]);
   expect(read(pair).high.profile).toBeUndefined();
+  const other = '{"name":"serve","gpu":{"name":"Tesla T4"},"kernels":[]}';
+  writeFileSync(`${folder}/another.json`, other);
+  expect(() => read(pair, { profiles: folder })).toThrow(
+    /^serve has profiles of NVIDIA H200 and Tesla T4 in/,
+  );
 });
 
 test("objectives come from the file, or from the command line instead", () => {

@@ -1,11 +1,12 @@
 // What to measure: two or more jobs, when requests arrive, and the arrangements to compare. Written as a
 // JSON file, or as HIGH+BEST-EFFORT with names from the catalogue. Everything that can be wrong with it
 // is said before anything starts.
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { type Bytes, parseBytes, usage } from "#core";
 import { type Arrivals, parseArrivals } from "#load";
 import { parseObjective } from "#policy";
+import { ProfileStore } from "#profile";
 import { type Arrangement, alone, arrangementNamed, solo } from "./arrangements.ts";
 
 export interface Job {
@@ -34,6 +35,8 @@ export interface Scenario {
   /** Pooled over the rounds; with `seconds`, whichever is shorter. */
   readonly requests: number;
   readonly seconds: number;
+  /** Of the window that does not count, under a policy that learns. */
+  readonly learn: number;
   /** Objectives of the high job, as after `run --slo`, where it lives under an agent. */
   readonly slo: readonly string[];
 }
@@ -44,9 +47,10 @@ export interface Changes {
   readonly rounds?: number | undefined;
   readonly requests?: number | undefined;
   readonly seconds?: number | undefined;
+  readonly learn?: number | undefined;
   readonly arrangements?: readonly string[] | undefined;
   readonly slo?: readonly string[] | undefined;
-  /** A folder of profiles, JOB.json each. */
+  /** A folder of profiles. */
   readonly profiles?: string | undefined;
 }
 
@@ -60,6 +64,7 @@ const usual = {
   rounds: 3,
   requests: 3000,
   seconds: 30,
+  learn: 1.5,
   arrangements: ["floor", "time-slicing", "mps", "mps-priority", "strict-isolated", "strict-mps"],
 };
 
@@ -108,6 +113,7 @@ const keys = [
   "rounds",
   "requests",
   "seconds",
+  "learn",
   "slo",
   "about",
 ];
@@ -164,7 +170,7 @@ function assembled(
   const names = changes.arrangements ?? given.arrangements ?? usual.arrangements;
   if (!Array.isArray(names) || !names.every((one) => typeof one === "string"))
     throw usage(`${name}: "arrangements" is not a list of names.`);
-  const number = (key: "rounds" | "requests" | "seconds") =>
+  const number = (key: "rounds" | "requests" | "seconds" | "learn") =>
     positive(changes[key] ?? given[key] ?? usual[key], `${name}: ${key}`);
   const profiled = (job: Job): Job => ({ ...job, profile: profileOf(job, changes.profiles) });
   return {
@@ -176,14 +182,21 @@ function assembled(
     rounds: number("rounds"),
     requests: number("requests"),
     seconds: number("seconds"),
+    learn: number("learn"),
     slo: readSlo(changes.slo ?? given.slo ?? [], name),
   };
 }
 
-/** Of a job that has one there. */
+/** Of a job that has one there: which of several GPUs the bench will run on is not known yet. */
 function profileOf({ name }: Job, folder: string | undefined): string | undefined {
-  const file = folder === undefined ? undefined : resolve(folder, `${name}.json`);
-  return file !== undefined && existsSync(file) ? file : undefined;
+  if (folder === undefined) return undefined;
+  const [only, other] = new ProfileStore(resolve(folder)).list().filter((one) => one.name === name);
+  if (only && other)
+    throw usage(
+      `${name} has profiles of ${only.gpu} and ${other.gpu} in ${folder}.`,
+      "Give a folder with those of one GPU.",
+    );
+  return only?.path;
 }
 
 function readSlo(given: unknown, where: string): readonly string[] {

@@ -31,11 +31,17 @@ const options = {
   profiles: text(
     "DIR",
     undefined,
-    "profiles of jobs on this GPU, JOB.json each, for policies that look at single kernels",
+    "profiles of jobs on this GPU by the jobs' names, for policies that look at single kernels",
   ),
   rounds: number("N", undefined, "rounds that count", more),
   requests: number("N", undefined, "requests per arrangement, over all rounds", more),
   seconds: number("S", undefined, "of a window, at most", { min: 1 }),
+  learn: number(
+    "S",
+    undefined,
+    "of the window before the first round, under a policy that learns; list such arrangements last",
+    { min: 1 },
+  ),
   gpu: text("auto|soft|INDEX", "auto", "auto: the first NVIDIA GPU; soft: the software GPU"),
   out: text("FILE", undefined, "write the result here; NAME-DATE.json if not given"),
   raw: text("FILE", undefined, "write the time of every request and iteration here"),

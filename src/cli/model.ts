@@ -54,6 +54,7 @@ export const modelCommand = command({
       { high, bestEffort },
       {
         ...args,
+        profiles: undefined, // they have been read
         arrangements: args.arrangement.length > 0 ? args.arrangement : undefined,
         codeFolder: packageRoot(),
         command: ["cotenant", ...process.argv.slice(2)].join(" "),

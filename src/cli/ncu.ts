@@ -1,12 +1,12 @@
 // Nsight Compute's command line on an unmodified program: how busy each distinct kernel keeps the SMs and the
-// memory. Each launch configuration (kernel, grid, block) is looked at a few times, whatever their number,
-// and every other launch runs at nearly its own speed.
+// memory. Each launch configuration (kernel, grid, block) is looked at once, whatever their number, in 13 passes of
+// some 30 ms on an H200, and every other launch runs at nearly its own speed.
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { runToEnd } from "./child.ts";
 
 /** Launches of one configuration that are looked at. */
-const SAMPLES = 2;
+const SAMPLES = 1;
 
 /** A name longer than all that fit on a command line leaves the others to the next run. */
 const MOST_FILTER_CHARACTERS = 100_000;

@@ -4,9 +4,10 @@ import { describe, expect, test } from "vitest";
 import { policyNamed } from "#policy";
 import { BestEffort } from "./besteffort.ts";
 import { Board } from "./board.ts";
-import { h200, type KernelShape, plan } from "./example.ts";
+import { h200, type KernelShape, plan, workload } from "./example.ts";
 import { openGate } from "./gate.ts";
 import { Machine } from "./machine.ts";
+import { planOf } from "./plan.ts";
 
 const HIGH = 1;
 const gate = openGate();
@@ -29,6 +30,7 @@ function training(
     slot: 0,
     priority: 0,
     waits: false,
+    marks: true,
   });
   client.start();
   machine.run(20e6);
@@ -100,6 +102,18 @@ describe("under strict", () => {
     expect(done() - held).toBeGreaterThanOrEqual(10 * client.trickles);
   });
 
+  test("bursts that follow each other within the resume delay are one pause: the trickle comes", () => {
+    const { machine, board, client } = training([{ us: 20 }]);
+    for (let burst = 0; burst < 100; burst++) {
+      board.busy(HIGH);
+      machine.run(machine.now + 10e6);
+      board.idle(HIGH, machine.now);
+      machine.run(machine.now + 50e3);
+    }
+    expect(client.trickles).toBeGreaterThan(60);
+    expect(client.trickles).toBeLessThan(80);
+  });
+
   test("borders cost 1.5 % at 200 us", () => {
     const { machine, done } = training([{ us: 20 }], { chunkLaunches: 128 });
     const before = done();
@@ -141,6 +155,56 @@ describe("under strict", () => {
   });
 });
 
+describe("copies", () => {
+  /** One that copies 20 MiB in each iteration, 20 ms after it began; a MiB takes 20 us or so. */
+  function copying(rules: Record<string, number>) {
+    const exclusive = rules.isolated !== 0;
+    gate.setRules({
+      ...policyNamed("strict").rules({ isolated: exclusive, high: [] }),
+      ...rules,
+    });
+    const machine = new Machine(h200(), { exclusive, seed: 1, spread: false });
+    const board = new Board(gate);
+    board.registered = HIGH;
+    const sequence = [{ copy: "in", bytes: 20 * 2 ** 20 }, { kernel: 0 }] as const;
+    const job = planOf(workload("copies", [{ us: 20 }], { sequence }), h200(), "kernels");
+    const client = new BestEffort(machine, board, machine.contexts.add(), job, {
+      slot: 0,
+      priority: 0,
+      waits: false,
+      marks: true,
+    });
+    client.start();
+    machine.run(20e6);
+    const copiedUs = (ns: number) => {
+      const before = machine.link.busyNs(0);
+      machine.run(machine.now + ns);
+      return (machine.link.busyNs(0) - before) / 1000;
+    };
+    return { machine, board, copiedUs };
+  }
+
+  test("a request stops a long one within a chunk", () => {
+    const { board, copiedUs } = copying({ chunkUs: 200 });
+    expect(copiedUs(5e6)).toBeGreaterThan(2000);
+    board.busy(HIGH);
+    expect(copiedUs(5e6)).toBeLessThan(200);
+  });
+
+  test.each([
+    { how: "deep", submission: 0 },
+    { how: "launch by launch", submission: 1 },
+  ])("beside a request ($how) one waits for a high copy, and for nothing else", (given) => {
+    const allow = { whenActive: 2, isolated: 0, activeAheadUs: 400, chunkUs: 400 };
+    const { machine, board, copiedUs } = copying({ ...allow, submission: given.submission });
+    board.busy(HIGH);
+    expect(copiedUs(5e6)).toBeGreaterThan(1000);
+    board.copies(HIGH, [{ fromNs: machine.now, untilNs: machine.now + 5e6 }]);
+    expect(copiedUs(5e6)).toBeLessThan(400);
+    expect(copiedUs(5e6)).toBeGreaterThan(1000);
+  });
+});
+
 test("several best-effort clients take turns of 5 ms", () => {
   gate.setRules(policyNamed("strict").rules({ isolated: true, high: [] }));
   const machine = new Machine(h200(), { exclusive: true, seed: 1, spread: false });
@@ -152,6 +216,7 @@ test("several best-effort clients take turns of 5 ms", () => {
         slot,
         priority: 0,
         waits: false,
+        marks: true,
       }),
   );
   for (const client of clients) client.start();

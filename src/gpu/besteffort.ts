@@ -1,12 +1,12 @@
 // A best-effort client: a closed loop that launches far ahead of the GPU, as an eager framework does, and, where
 // it is gated, what its interposer does: borders between chunks, room for so much queued work, or launch by
 // launch. After native/interposer/besteffort.cpp; how long a kernel will run counts as learned already.
-import { submission } from "#protocol";
+import { submission, whenActive } from "#protocol";
 import type { Board, HeldClient } from "./board.ts";
 import { PACED, RUN, type Seen, TRICKLE } from "./gate.ts";
 import { Keeper } from "./keeper.ts";
 import type { Actor, Machine } from "./machine.ts";
-import { KERNEL, type Plan } from "./plan.ts";
+import { expectedCopyNs, KERNEL, type Plan, piecesOf } from "./plan.ts";
 import { BORDER, type Context, END, MARK, type Owner, type Stream } from "./stream.ts";
 
 const LAUNCH = 0;
@@ -26,6 +26,8 @@ export interface BestEffortOptions {
   readonly smLimit?: number;
   /** The next iteration is launched only when the one before is done, as requests are. */
   readonly waits: boolean;
+  /** It says where its iterations begin; else each launch counts as one. */
+  readonly marks: boolean;
   /** And when its request has arrived: rising; left out: at once. */
   readonly arrivalsNs?: readonly number[] | undefined;
 }
@@ -42,11 +44,14 @@ export class BestEffort implements Owner, Actor, HeldClient {
   readonly #board: Board;
   readonly #plan: Plan;
   readonly #waits: boolean;
+  readonly #marks: boolean;
   readonly #arrivalsNs: readonly number[] | undefined;
   readonly #actor: number;
   readonly #keeper: Keeper;
   readonly #seen: Seen;
   #step = 0;
+  /** Pieces of the copy at hand that have been launched. */
+  #piece = 0;
   #cpuAt = 0;
   #calledAt = Number.NaN;
   #inFlight = false;
@@ -81,6 +86,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
     this.#plan = plan;
     this.slot = options.slot;
     this.#waits = options.waits;
+    this.#marks = options.marks;
     this.#arrivalsNs = options.arrivalsNs;
     this.stream = machine.addStream(context, plan, this, options);
     this.#actor = machine.addActor(this);
@@ -161,7 +167,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
 
   /** The request whose turn it is; else it is called when it comes. */
   #arrived(): boolean {
-    if (!this.#arrivalsNs || this.#step > 0) return true;
+    if (!this.#arrivalsNs || this.#step > 0 || this.#piece > 0) return true;
     const arrival = this.#arrivalsNs[this.doneNs.length];
     if (arrival === undefined) return false;
     if (arrival <= this.now) return true;
@@ -180,6 +186,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
     if (!this.#soon(AHEAD_NS)) return false;
     this.#board.waiting |= 1 << this.slot;
     const { gate } = this.#board;
+    if (this.#copies && gate.rules.whenActive !== whenActive.wait && !this.#busFree()) return false;
     if (!this.#bordered) {
       const fits =
         this.#behindWait && !gate.closes(this.#chunkUs, this.#chunkLaunches, this.#itemUs());
@@ -191,6 +198,25 @@ export class BestEffort implements Owner, Actor, HeldClient {
     const { submitUs, submitLaunches } = gate.rules;
     const room = this.outstandingLaunches < Math.min(submitLaunches, 800);
     return room && this.outstandingUs < Math.max(100, submitUs);
+  }
+
+  /**
+   * Where holds let everything pass: a copy takes place soon after it is submitted, and not while a high one
+   * crosses the link.
+   */
+  #busFree(): boolean {
+    const { now } = this;
+    const { rules } = this.#board.gate;
+    if (Number.isNaN(this.#askedSince)) this.#askedSince = now;
+    const waitedUs = (now - this.#askedSince) / 1000;
+    const soon = waitedUs >= rules.submitUs || this.outstandingUs <= rules.chunkUs;
+    if ((soon && !this.#board.highCopying(now)) || waitedUs >= rules.trickleAfterUs) {
+      this.#askedSince = Number.NaN;
+      return true;
+    }
+    if (this.#chunkLaunches > 0) this.#put(MARK);
+    this.#callAt(now + NAP_NS);
+    return false;
   }
 
   /** Launch by launch: asks the gate until it lets this one through. */
@@ -217,8 +243,9 @@ export class BestEffort implements Owner, Actor, HeldClient {
     const { budgetUs, launchEveryNs } = gate.rules;
     seen.spentUs = this.#spentUs;
     seen.earlyNs = Math.max(0, this.#dueNs - now);
-    seen.midIteration = this.#step > 0;
-    const answer = gate.admit(seen, us, kernelClass, sms);
+    seen.midIteration = this.#marks && (this.#step > 0 || this.#piece > 0);
+    seen.highCopying = this.#copies && this.#board.highCopying(now);
+    const answer = gate.admit(seen, us, kernelClass, sms, this.#copies);
     if (answer === TRICKLE) {
       this.trickledAt = now;
       this.trickles++;
@@ -253,8 +280,24 @@ export class BestEffort implements Owner, Actor, HeldClient {
   }
 
   #itemUs(): number {
-    const { submission: how, graphUs, expectedUs } = this.#plan;
-    return how === "graph" ? graphUs : (expectedUs[this.#step] ?? 0);
+    const { submission: how, graphUs, expectedUs, bytes } = this.#plan;
+    if (how === "graph") return graphUs;
+    const pieces = this.#pieces;
+    return pieces === 1
+      ? (expectedUs[this.#step] ?? 0)
+      : Math.ceil(expectedCopyNs((bytes[this.#step] ?? 0) / pieces) / 1000);
+  }
+
+  /** What comes next is a copy by itself. */
+  get #copies(): boolean {
+    const { submission: how, kind } = this.#plan;
+    return how === "kernels" && kind[this.#step] !== KERNEL;
+  }
+
+  /** Items that the step at hand is submitted in. */
+  get #pieces(): number {
+    if (!this.#copies || !this.#board.gated) return 1;
+    return piecesOf(this.#plan.bytes[this.#step] ?? 0, this.#board.gate.rules.copyPieceBytes);
   }
 
   #put(code: number): void {
@@ -267,25 +310,30 @@ export class BestEffort implements Owner, Actor, HeldClient {
     this.#chunkLaunches = 0;
   }
 
-  /** One call: a kernel, a copy, or a whole graph. */
+  /** One call: a kernel, a copy or a piece of it, or a whole graph. */
   #launch(): void {
-    const { length, cpuNs, submission: how, kind } = this.#plan;
+    const { length, cpuNs, submission: how } = this.#plan;
     const us = this.#itemUs();
+    const pieces = this.#pieces;
     this.#bordered = false;
     this.#submittedUs += us;
     this.#launches++;
     this.#chunkUs += us;
     this.#chunkLaunches++;
     this.#cpuAt = Math.max(this.#cpuAt, this.now);
+    if (this.#copies)
+      this.stream.pieceBytes = this.#board.gated
+        ? this.#board.gate.rules.copyPieceBytes
+        : Number.POSITIVE_INFINITY;
+    if (this.#piece > 0) this.#cpuAt += this.#machine.gpu.launchNs;
     const upTo = how === "graph" ? length : this.#step + 1;
-    for (; this.#step < upTo; this.#step++) {
-      this.#cpuAt += cpuNs[this.#step] ?? 0;
-      if (kind[this.#step] !== KERNEL)
-        this.stream.pieceBytes = this.#board.gated
-          ? this.#board.gate.rules.copyPieceBytes
-          : Number.POSITIVE_INFINITY;
-      this.stream.push(this.#step, this.#cpuAt);
+    for (let step = this.#step; step < upTo; step++) {
+      if (this.#piece === 0) this.#cpuAt += cpuNs[step] ?? 0;
+      this.stream.push(step, this.#cpuAt);
     }
+    if (++this.#piece < pieces) return;
+    this.#piece = 0;
+    this.#step = upTo;
     if (this.#step < length) return;
     this.#step = 0;
     this.stream.push(END, this.#cpuAt);

@@ -10,6 +10,12 @@ export interface HeldClient {
   otherKernel(): void;
 }
 
+/** Known as far as the CPU can tell. */
+export interface Crossing {
+  readonly fromNs: number;
+  readonly untilNs: number;
+}
+
 export class Board {
   readonly gate: Gate;
   /** A bit per high client. */
@@ -20,6 +26,8 @@ export class Board {
   #highClass = 0;
   #highLeavesSms = 0;
   #highEndsNs = 0;
+  /** Of the request of each high client: when its copies count as crossing the link. */
+  readonly #copies = new Map<number, readonly Crossing[]>();
   /** A bit per best-effort client that has work. */
   waiting = 0;
   turn = 0;
@@ -76,6 +84,20 @@ export class Board {
         if (isolated === 0 || slot === this.turn) this.open(slot);
   }
 
+  /** A request of this client begins, with these copies; they are forgotten when it is no longer active. */
+  copies(bit: number, crossings: readonly Crossing[]): void {
+    this.#copies.set(bit, crossings);
+  }
+
+  /** A copy of an active high client crosses the link. */
+  highCopying(now: number): boolean {
+    for (const [bit, crossings] of this.#copies)
+      if ((this.active & bit) !== 0)
+        for (const { fromNs, untilNs } of crossings)
+          if (now >= fromNs && now < untilNs) return true;
+    return false;
+  }
+
   /** A high kernel began: its class, the SMs that it leaves, and when it is expected to end. */
   highKernel(kernelClass: number, leavesSms: number, endsNs: number): void {
     this.#highClass = kernelClass;
@@ -93,6 +115,7 @@ export class Board {
     seen.highLeftUs = Math.max(0, Math.floor((this.#highEndsNs - now) / 1000));
     seen.idleUs = Math.floor((now - this.idleSince) / 1000);
     seen.myTurn = this.turn === slot || (this.waiting & ~(1 << slot)) === 0;
+    seen.highCopying = false;
     seen.heldUs = 0;
     seen.trickledUs = 0;
   }

@@ -29,6 +29,7 @@ export interface Seen {
   spentUs: number;
   earlyNs: number;
   midIteration: boolean;
+  highCopying: boolean;
 }
 
 export const newSeen = (): Seen => ({
@@ -46,6 +47,7 @@ export const newSeen = (): Seen => ({
   spentUs: 0,
   earlyNs: 0,
   midIteration: false,
+  highCopying: false,
 });
 
 /** One rule table, and the decisions by it. */
@@ -54,7 +56,7 @@ export interface Gate {
   readonly rules: Rules;
   setRules(rules: Rules): void;
   release(seen: Seen): number;
-  admit(seen: Seen, us: number, kernelClass: number, sms: number): number;
+  admit(seen: Seen, us: number, kernelClass: number, sms: number, copy: boolean): number;
   /** Must a border come before an item that is expected to take `us`? */
   closes(chunkUs: number, chunkLaunches: number, us: number): boolean;
   /** Of the budget, once the item that `admit` was last asked about is submitted. */
@@ -74,8 +76,8 @@ export function openGate(path?: string): Gate {
   const { release, admit, closes, spentAfter, dueAfter } = load(from);
   const settings = new Uint8Array(new ArrayBuffer(Settings.size));
   const fields = view(Settings, settings.buffer);
-  const seenWords = new Uint32Array(28);
-  const item = new Uint32Array(4);
+  const seenWords = new Uint32Array(30);
+  const item = new Uint32Array(5);
   const chunk = new Uint32Array(2);
   let current = { ...fields } as Rules;
   /** u64 each; nothing seen passes 2^32. */
@@ -94,6 +96,7 @@ export function openGate(path?: string): Gate {
     seenWords[22] = Math.min(seen.spentUs, 0xffffffff);
     seenWords[24] = Math.min(seen.earlyNs, 0xffffffff);
     seenWords[26] = seen.midIteration ? 1 : 0;
+    seenWords[28] = seen.highCopying ? 1 : 0;
   };
   return {
     get rules() {
@@ -107,12 +110,13 @@ export function openGate(path?: string): Gate {
       look(seen);
       return release(settings, seenWords);
     },
-    admit(seen, us, kernelClass, sms) {
+    admit(seen, us, kernelClass, sms, copy) {
       look(seen);
       item[0] = us;
       item[1] = 1;
       item[2] = kernelClass;
       item[3] = sms;
+      item[4] = copy ? 1 : 0;
       return admit(settings, seenWords, item);
     },
     closes(chunkUs, chunkLaunches, us) {

@@ -1,8 +1,8 @@
 // A high client: requests in an open loop, one at a time, each the whole sequence of its profile; without
 // arrivals a closed loop. It never waits for anything of ours: it says when it is busy, and stores the hold words.
-import type { Board } from "./board.ts";
+import type { Board, Crossing } from "./board.ts";
 import type { Actor, Machine } from "./machine.ts";
-import type { Plan } from "./plan.ts";
+import { COPY_IN, expectedCopyNs, KERNEL, type Plan } from "./plan.ts";
 import { type Context, END, type Owner, type Stream } from "./stream.ts";
 
 const ARRIVE = 0;
@@ -119,12 +119,23 @@ export class HighClient implements Owner, Actor {
     this.#serving = true;
     this.#servedFrom = now;
     this.#board.busy(this.#options.bit);
+    const { length, cpuNs, kind, bytes } = this.#plan;
+    const crossings: Crossing[] = [];
     let cpu = now;
-    for (let step = 0; step < this.#plan.length; step++) {
-      cpu += this.#plan.cpuNs[step] ?? 0;
+    for (let step = 0; step < length; step++) {
+      cpu += cpuNs[step] ?? 0;
       this.stream.push(step, cpu);
+      if (kind[step] !== KERNEL)
+        crossings.push(crossing(cpu, kind[step] === COPY_IN, bytes[step] ?? 0));
     }
+    this.#board.copies(this.#options.bit, crossings);
     this.stream.push(END, cpu);
     this.#machine.kick(this.stream);
   }
 }
+
+/** One towards the host comes after kernels of unknown length, so it counts until the request is over. */
+const crossing = (launchedNs: number, isIn: boolean, bytes: number): Crossing => ({
+  fromNs: launchedNs,
+  untilNs: isIn ? launchedNs + expectedCopyNs(bytes) : Number.POSITIVE_INFINITY,
+});

@@ -13,6 +13,8 @@ const TRICKLING_US = 100;
 const BESIDE_US = 20;
 const BACKLOG_US = 1000;
 const IDLE_US = 10_000;
+/** Chunks that were on their way when a hold was closed. */
+const SLIPPING = 2;
 /** A trickle ends by itself after this. */
 const TRICKLE_NS = 5e6;
 
@@ -21,6 +23,8 @@ export class Keeper {
   readonly #board: Board;
   readonly #client: BestEffort;
   #heldSince = Number.NaN;
+  /** Borders passed when it began, and at the end of the last trickle. */
+  #passedInPause = 0;
   #trickling = false;
   #trickleFrom = 0;
 
@@ -40,16 +44,21 @@ export class Keeper {
     else board.waiting &= ~(1 << slot);
     if (rules.isolated !== 0) this.#takeTurns(backlog, now);
     const held = board.held(slot);
-    // A pause that was interrupted since the last look is a new pause.
+    // A pause in which something ran, but for a trickle, is a new pause. That the hold was open for a moment between
+    // two bursts does not end one.
+    const interrupted = !this.#trickling && client.passed > this.#passedInPause + SLIPPING;
     if (!backlog || (!held && !this.#trickling)) this.#heldSince = Number.NaN;
-    else if (Number.isNaN(this.#heldSince) || board.idleSince > this.#heldSince)
+    else if (Number.isNaN(this.#heldSince) || interrupted) {
       this.#heldSince = now;
+      this.#passedInPause = client.passed;
+    }
     const answer = this.#answer(now);
     if (this.#trickling) {
       const again = rules.besideEveryUs > 0 ? BESIDE_US : TRICKLING_US;
       const still = client.passed === this.#trickleFrom && now - client.trickledAt < TRICKLE_NS;
       if (still) return again;
       this.#trickling = false;
+      this.#passedInPause = client.passed;
       if (answer !== RUN) this.#close(now);
       return again;
     }

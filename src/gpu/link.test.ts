@@ -30,7 +30,7 @@ function copies(...each: { to: "in" | "out"; bytes: number; piece?: number }[]):
       },
     );
     if (piece !== undefined) stream.pieceBytes = piece;
-    stream.push(0, 0);
+    for (let left = bytes; left > 0; left -= stream.pieceBytes) stream.push(0, 0);
     stream.push(END, 0);
     machine.kick(stream);
   });

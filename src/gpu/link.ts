@@ -1,4 +1,5 @@
-// Copies between host and GPU: one link, each way first come first served, both ways a little slower at once.
+// Copies between host and GPU: one link, each way first come first served, both ways a little slower at once. A
+// best-effort copy comes here in pieces, as it does to the driver.
 import type { Calendar } from "./calendar.ts";
 import { COPY_IN } from "./plan.ts";
 import type { LinkModel } from "./presets.ts";
@@ -42,24 +43,20 @@ export class Link {
     this.#replan(now);
   }
 
-  /** An event of ours: the stream whose copy, or piece of one, is over; undefined when it came too early. */
+  /** An event of ours: the stream whose copy is over; undefined when it came too early. */
   over(index: number, now: number): Stream | undefined {
     const way = this.#ways[index as 0 | 1];
     if (way.endsAt !== now) return undefined;
     this.#settle(now);
     const stream = way.queue.shift();
-    const left = (way.bytes.shift() ?? 0) - (stream?.pieceBytes ?? 0);
-    if (stream && left > 0) {
-      way.queue.push(stream);
-      way.bytes.push(left);
-    }
+    way.bytes.shift();
     if (way.queue.length > 0) this.#load(way);
     this.#replan(now);
-    return left > 0 ? undefined : stream;
+    return stream;
   }
 
   #load(way: Way): void {
-    const bytes = Math.min(way.bytes[0] ?? 0, way.queue[0]?.pieceBytes ?? 0);
+    const [bytes = 0] = way.bytes;
     way.left = this.#model.latencyNs + (bytes / this.#model.bytesPerSecond) * 1e9;
   }
 

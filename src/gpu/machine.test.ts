@@ -75,6 +75,21 @@ describe("SMs", () => {
     expect(done).toBe(110);
   });
 
+  test("being disturbed makes no kernel pack better than alone: its second wave takes its time", () => {
+    const machine = new Machine(h200(), options);
+    const context = machine.contexts.add();
+    const of = { us: 100, sms: SMS + 8 };
+    const low = machine.addStream(context, plan([of]), quiet, { priority: 0 });
+    const high = machine.addStream(context, plan([{ us: 5, sms: 10 }]), quiet, { priority: 1 });
+    submit(low, machine);
+    machine.run(10e3);
+    submit(high, machine);
+    const [lowDone = 0, highDone = 0] = finishing(machine, [low, high]);
+    expect(highDone).toBeLessThan(60);
+    expect(lowDone).toBeGreaterThanOrEqual(100);
+    expect(lowDone).toBeLessThan(115);
+  });
+
   test("a kernel of many waves makes room within the time of one block", () => {
     const machine = new Machine(h200(), options);
     const context = machine.contexts.add();

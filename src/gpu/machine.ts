@@ -5,7 +5,7 @@ import { Chance } from "./chance.ts";
 import { SmClock } from "./clock.ts";
 import { Contexts } from "./contexts.ts";
 import { Link } from "./link.ts";
-import { KERNEL, type Plan } from "./plan.ts";
+import { KERNEL, type Plan, piecesOf } from "./plan.ts";
 import type { GpuModel } from "./presets.ts";
 import { Processors } from "./processors.ts";
 import {
@@ -67,7 +67,7 @@ export class Machine {
   readonly #pauseNs: number;
   #dirty = false;
   #orders = 0;
-  #computeNs = 0;
+  #drawnNs = 0;
   #dramNs = 0;
 
   constructor(gpu: GpuModel, options: MachineOptions) {
@@ -252,7 +252,9 @@ export class Machine {
     if (plan.kind[step] !== KERNEL) {
       stream.state = COPYING;
       const { link } = this;
-      link.begin(stream, plan.kind[step] as number, plan.bytes[step] as number, this.now);
+      const bytes = plan.bytes[step] as number;
+      const piece = bytes / piecesOf(bytes, stream.pieceBytes);
+      link.begin(stream, plan.kind[step] as number, piece, this.now);
     } else if (stream.head >= stream.fence) {
       stream.state = FENCED;
       this.#dirty = true;
@@ -290,9 +292,9 @@ export class Machine {
     const { clock, processors } = this;
     if (!clock) return;
     processors.settle(this.now);
-    const compute = (processors.computeNs - this.#computeNs) / CLOCK_TICK_NS;
+    const compute = (processors.drawnNs - this.#drawnNs) / CLOCK_TICK_NS;
     const dram = (processors.dramNs - this.#dramNs) / CLOCK_TICK_NS;
-    this.#computeNs = processors.computeNs;
+    this.#drawnNs = processors.drawnNs;
     this.#dramNs = processors.dramNs;
     clock.tick(compute, dram, CLOCK_TICK_NS);
     processors.clockMHz = clock.mhz;

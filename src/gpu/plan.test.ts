@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { h200, workload } from "./example.ts";
 import { planOf } from "./plan.ts";
+import { modelOf } from "./presets.ts";
 
 const kernels = fc.array(
   fc.record({
@@ -27,6 +28,19 @@ describe("a plan", () => {
         },
       ),
     );
+  });
+
+  test("of a training draws the power that was measured of it, and so keeps its clock", () => {
+    const gpu = modelOf("H200");
+    const of = (more: object) => {
+      const shape = { us: 100, sm: 0.85, memory: 0.1, gapUs: 0 };
+      return planOf(workload("fp32", [shape], { soloNs: 100e3, ...more }), gpu, "kernels");
+    };
+    expect(of({}).referenceMHz).toBeLessThan(1900);
+    const known = of({ powerW: 635 });
+    expect(known.referenceMHz).toBe(1980);
+    const { idleW = 0, fullW = 0, dramPart = 0 } = gpu.power ?? {};
+    expect(idleW + fullW * (0.85 * known.drawn + dramPart * 0.1)).toBeCloseTo(635);
   });
 
   test("without a time for the whole takes what its launches and kernels take", () => {

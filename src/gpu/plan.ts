@@ -21,6 +21,16 @@ const classNumber: Readonly<Record<KernelClass, number>> = {
 /** How a job hands its work to the GPU: launch by launch, or as one graph a request. */
 export type Submission = "kernels" | "graph";
 
+/** Entries of a copy that goes in pieces. */
+export const piecesOf = (bytes: number, pieceBytes: number): number =>
+  Math.max(1, Math.ceil(bytes / pieceBytes));
+
+/**
+ * What the interposer takes a copy over PCIe for: deliberately slow, so that a chunk errs on the short side
+ * (native/interposer/copies.h).
+ */
+export const expectedCopyNs = (bytes: number): number => 2000 + bytes / 20;
+
 export interface Plan {
   readonly name: string;
   readonly submission: Submission;
@@ -48,6 +58,8 @@ export interface Plan {
   readonly backwardAt: number | undefined;
   /** Latency of a request, or time of an iteration in a closed loop, alone. */
   readonly soloNs: number;
+  /** Power of its compute, of a bf16 matrix load's. */
+  readonly drawn: number;
   /** The SM clock at which the times hold; undefined where the clock is not modelled. */
   readonly referenceMHz: number | undefined;
 }
@@ -92,7 +104,7 @@ export function planOf(profile: WorkloadProfile, gpu: GpuModel, submission: Subm
     if ("copy" in step) {
       draft.kind[i] = step.copy === "in" ? COPY_IN : COPY_OUT;
       draft.bytes[i] = step.bytes;
-      draft.expectedUs[i] = Math.ceil((step.bytes / gpu.link.bytesPerSecond) * 1e6);
+      draft.expectedUs[i] = Math.ceil(expectedCopyNs(step.bytes) / 1000);
     } else if ("kernel" in step) {
       const kernel = profile.kernels[step.kernel];
       if (!kernel) throw new RangeError(`${profile.name}: step ${i} launches no known kernel`);
@@ -103,12 +115,17 @@ export function planOf(profile: WorkloadProfile, gpu: GpuModel, submission: Subm
   const timed = { ...draft, link: gpu.link };
   matchSolo(timed, profile);
   const soloNs = aloneNs(timed, profile.kind === "training");
+  const load = meanLoad(draft, soloNs);
+  const drawn = gpu.power ? drawnBy(profile, gpu.power, load) : 1;
   return {
     ...draft,
+    drawn,
     graphUs: draft.expectedUs.reduce((sum, us) => sum + us, 0),
     backwardAt: backwardAt(profile),
     soloNs,
-    referenceMHz: gpu.power && (profile.smClockMHz ?? settled(draft, gpu.power, soloNs)),
+    // Where a profile does not say at which clock it holds: the one that the job, without pause, settles at.
+    referenceMHz:
+      gpu.power && (profile.smClockMHz ?? steadyMHz(gpu.power, drawn * load.compute, load.dram)),
   };
 }
 
@@ -118,14 +135,28 @@ function backwardAt({ sequence }: WorkloadProfile): number | undefined {
   return before > 0 ? before : undefined;
 }
 
-/** Where a profile does not say at which clock it holds: the one that the job, without pause, settles at. */
-function settled(draft: Draft, power: PowerModel, soloNs: number): number {
+/** Of the job, without pause: parts of the peaks. */
+function meanLoad(draft: Draft, soloNs: number) {
   const mean = (resource: number) =>
     draft.durationNs.reduce(
       (sum, ns, i) => sum + (ns / soloNs) * (draft.need[i * RESOURCES + resource] ?? 0),
       0,
     );
-  return steadyMHz(power, mean(COMPUTE), mean(DRAM));
+  return { compute: mean(COMPUTE), dram: mean(DRAM) };
+}
+
+/**
+ * What the job's compute draws, of what the model says that as much of a bf16 matrix load draws: fp32 in the
+ * ordinary pipes draws less. From the power of a job that runs without pause, where its profile has that.
+ */
+function drawnBy(
+  { kind, powerW, smClockMHz }: WorkloadProfile,
+  { idleW, fullW, dramPart, maxMHz, exponent }: PowerModel,
+  { compute, dram }: { readonly compute: number; readonly dram: number },
+): number {
+  if (kind !== "training" || powerW === undefined || compute === 0) return 1;
+  const clock = ((smClockMHz ?? maxMHz) / maxMHz) ** exponent;
+  return Math.max(0.1, ((powerW - idleW) / (fullW * clock) - dramPart * dram) / compute);
 }
 
 type Draft = Pick<

@@ -28,6 +28,8 @@ export interface HighJob extends Job {
 export interface BestEffortJob extends Job {
   /** Of inference, as of the high job. */
   readonly arrivalsNs?: readonly number[];
+  /** It says where its iterations begin; default true. */
+  readonly marks?: boolean;
 }
 
 export interface Cast {
@@ -69,12 +71,13 @@ function sharing(
   const service = high && served(machine, board, high, arrangement, startNs);
   const percent = Math.round((gpu.description.sms * arrangement.bestEffortPercent) / 100);
   const smLimit = Math.min(percent, partition(arrangement.bestEffortSms));
-  const trainings = bestEffort.map(({ profile, submission, arrivalsNs }, slot) => {
+  const trainings = bestEffort.map(({ profile, submission, arrivalsNs, marks = true }, slot) => {
     const options = {
       slot,
       priority: 0,
       smLimit,
       waits: profile.kind === "inference",
+      marks,
       arrivalsNs: arrivalsNs?.map((ns) => startNs + ns),
     };
     const job = planOf(profile, gpu, submission);

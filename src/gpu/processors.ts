@@ -29,6 +29,8 @@ export class Processors {
   busyNs = 0;
   heldNs = 0;
   computeNs = 0;
+  /** As that, weighted with what each job's compute draws. */
+  drawnNs = 0;
   dramNs = 0;
 
   readonly #capacity: Capacity;
@@ -61,7 +63,9 @@ export class Processors {
       stream.progress += stream.rate * passed;
       held += stream.sms;
       const part = passed / stream.slowdown;
-      this.computeNs += (stream.need[COMPUTE] as number) * part;
+      const compute = (stream.need[COMPUTE] as number) * part;
+      this.computeNs += compute;
+      this.drawnNs += compute * stream.plan.drawn;
       this.dramNs += (stream.need[DRAM] as number) * part;
     }
     this.heldNs += (held / this.total) * passed;
@@ -144,15 +148,19 @@ export class Processors {
     if (stream.state === WAITING) {
       drop(this.#waiting, stream);
       stream.state = RUNNING;
-      stream.sms = sms;
       stream.progress = 0;
       stream.gained = 0;
-      stream.waves = stream.aligned ? Math.ceil(stream.units / sms - 1e-9) : stream.units / sms;
+      stream.begin(sms);
       this.#running.push(stream);
     } else {
+      const all = stream.pending <= sms;
       stream.continueOn(stream.sms + sms);
-      // The blocks that begin now take a whole wave.
-      if (stream.waves < 1) stream.waves = 1;
+      // The blocks that begin now take a whole wave, and if they are all that are left, no more.
+      stream.aligned = all;
+      if (all || stream.waves < 1) {
+        stream.waves = Math.max(1, stream.units / stream.sms);
+        stream.least = stream.waves;
+      }
     }
     return sms;
   }
@@ -166,7 +174,7 @@ export class Processors {
     let yielding = 0;
     for (let i = 0; i < this.#running.length; i++) {
       const stream = this.#running[i] as Stream;
-      if (stream.priority < claimant.priority && stream.pending > 0) yielding += stream.sms;
+      if (yields(stream, claimant)) yielding += stream.sms;
     }
     if (yielding === 0) return;
     this.#claimant = claimant;
@@ -181,7 +189,7 @@ export class Processors {
       let victim: Stream | undefined;
       for (let i = 0; i < this.#running.length; i++) {
         const stream = this.#running[i] as Stream;
-        if (stream.priority >= claimant.priority || stream.pending === 0) continue;
+        if (!yields(stream, claimant)) continue;
         if (!victim || before(victim, stream)) victim = stream;
       }
       if (!victim) break;
@@ -244,8 +252,7 @@ export class Processors {
         this.nextWhat = tail ? TAIL : FINISH;
         this.nextStream = stream;
       }
-      if (claimant && stream.priority < claimant.priority && stream.pending > 0)
-        flow += stream.sms * stream.rate;
+      if (claimant && yields(stream, claimant)) flow += stream.sms * stream.rate;
     }
     this.#flow = flow;
     if (!claimant || flow === 0) return;
@@ -260,6 +267,9 @@ export class Processors {
 const before = (a: Stream, b: Stream): boolean =>
   a.priority > b.priority || (a.priority === b.priority && a.order < b.order);
 
+const yields = (stream: Stream, claimant: Stream): boolean =>
+  stream.priority < claimant.priority && stream.pending > 0;
+
 /** More SMs that it could use now. */
 function wanted(stream: Stream): number {
   if (stream.state === WAITING) return Math.min(Math.ceil(stream.units - 1e-9), stream.smLimit);
@@ -267,18 +277,18 @@ function wanted(stream: Stream): number {
 }
 
 const hasTail = (stream: Stream): boolean =>
-  stream.aligned &&
   stream.waves > 1 &&
   stream.progress < stream.waves - 1 - 1e-9 &&
   stream.units < stream.sms * stream.waves;
 
 function releaseTail(stream: Stream): void {
-  if (!stream.aligned || stream.waves <= 1 || stream.progress < stream.waves - 1 - 1e-9) return;
+  if (stream.waves <= 1 || stream.progress < stream.waves - 1 - 1e-9) return;
   const left = stream.units - stream.sms * (stream.waves - 1);
   stream.progress = Math.max(0, stream.progress - (stream.waves - 1));
-  stream.units = left;
-  stream.sms = Math.min(stream.sms, Math.ceil(left - 1e-9));
+  stream.units = Math.max(0, left);
+  stream.sms = Math.min(stream.sms, Math.max(1, Math.ceil(left - 1e-9)));
   stream.waves = 1;
+  stream.least = 1;
 }
 
 function drop(list: Stream[], stream: Stream): void {

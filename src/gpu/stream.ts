@@ -56,7 +56,7 @@ export class Stream {
   readonly smLimit: number;
   /** Asks for more when fewer entries than this are left. */
   low = 0;
-  /** Copies go over the link in pieces of this size. */
+  /** Each entry of a copy is an equal piece of it, of at most this size. */
   pieceBytes = Number.POSITIVE_INFINITY;
 
   state = IDLE;
@@ -81,6 +81,8 @@ export class Stream {
   /** In waves; done at `waves`. */
   progress = 0;
   waves = 0;
+  /** Waves that it still takes at least, from the last change of its SMs on. */
+  least = 0;
   /** Waves a ns. */
   rate = 0;
   /** Of one wave, undisturbed. */
@@ -146,13 +148,25 @@ export class Stream {
     return left > 1e-6 ? left : 0;
   }
 
-  /** Goes on with so many SMs, from what is left. */
+  /**
+   * Goes on with so many SMs, from what is left, its blocks now out of step. It takes no less than it would have
+   * taken in step: being disturbed makes no kernel pack better than alone.
+   */
   continueOn(sms: number): void {
+    const least = Math.max(0, this.least - this.progress);
     this.units = Math.max(0, this.units - this.sms * this.progress);
     this.progress = 0;
     this.aligned = false;
+    this.least = sms > this.sms ? Math.min(least, Math.ceil(this.units / sms - 1e-9)) : least;
+    this.begin(sms);
+  }
+
+  /** What is left of it, on so many SMs. One that had to leave them all gets them one after another, as it left. */
+  begin(sms: number): void {
     this.sms = sms;
-    this.waves = sms > 0 ? this.units / sms : 0;
+    const waves = sms > 0 ? this.units / sms : 0;
+    if (this.aligned) this.least = Math.ceil(waves - 1e-9);
+    this.waves = sms > 0 ? Math.max(waves, this.least) : 0;
   }
 
   #grow(): void {

@@ -81,7 +81,7 @@ function looked({ nowMs, company, high }: Look, was: LadderMemory): LadderMemory
   const alone = was.pausedUntilMs !== undefined || !company;
   const how: Circumstance = was.settling ? "settling" : alone ? "alone" : "company";
   const clients = high.map((client): [string, ClientMemory] => {
-    const known = was.clients.get(client.id) ?? newClient(client.objective);
+    const known = was.clients.get(client.id) ?? newClient(client);
     return [client.id, look(known, client, how, seconds)];
   });
   const companyAtMs = company || was.pausedUntilMs !== undefined ? nowMs : was.companyAtMs;

@@ -17,6 +17,9 @@ export const launchByLaunch = (seen: Observed, more: Partial<Rules>): Rules => (
   chunkUs: MOST_AHEAD_US,
   chunkLaunches: MARK_EVERY,
   activeAheadUs: MOST_AHEAD_US,
+  preemptUs: 0,
+  graphGates: 0,
+  splitProductsUs: 0,
   ...more,
 });
 

@@ -13,6 +13,7 @@ import {
 } from "./evidence.ts";
 import { differ, isQuiet, type Load, noLoad, withLoad } from "./load.ts";
 import type { LookedHigh, Memory, Objective, ObjectiveState } from "./policy.ts";
+import { isTrial, judged, noProgress, type Progress, progressed } from "./throughput.ts";
 
 export interface LadderMemory extends Memory {
   readonly nowMs: number;
@@ -35,6 +36,8 @@ export interface Ban {
 export interface ClientMemory {
   readonly objective: Objective | undefined;
   readonly state: ObjectiveState;
+  /** A `slowdown` of it is about its throughput, not about bursts. */
+  readonly training: boolean;
   /** Bursts in all. */
   readonly bursts: number;
   readonly reference: Reference | undefined;
@@ -43,19 +46,19 @@ export interface ClientMemory {
   /** When best-effort work was last paused for it. */
   readonly pausedAtMs: number | undefined;
   readonly evidence: Evidence;
+  /** Of a training: in company, since the evidence began anew or was last judged. */
+  readonly progress: Progress;
   readonly load: Load;
 }
 
-interface Alone {
+interface Alone extends Progress {
   readonly counts: Uint32Array | undefined;
   readonly bursts: number;
-  readonly seconds: number;
 }
 
-interface Reference {
+interface Reference extends Progress {
   readonly p99Us: number;
   readonly bursts: number;
-  readonly seconds: number;
 }
 
 /** How the bursts since the last look came about. */
@@ -63,6 +66,8 @@ export type Circumstance = "company" | "alone" | "settling";
 
 /** The first bursts of a service are unlike all that follow. */
 const WARM_UP = 50;
+/** Of a training a few: each may be ten iterations. */
+const WARM_UP_TRAINING = 3;
 /** A reference from as many can tell its 1 %. */
 const ENOUGH_ALONE = 200;
 /** Fewer still make one when the time for it is over: the p99 is then the largest seen, and on the safe side. */
@@ -70,33 +75,60 @@ const FEW_ALONE = 20;
 /** One that there is already is replaced by one from as many. */
 const ENOUGH_ANEW = 1000;
 
-const nothingAlone: Alone = { counts: undefined, bursts: 0, seconds: 0 };
+const nothingAlone: Alone = { counts: undefined, bursts: 0, ...noProgress };
 
-export const newClient = (objective: Objective | undefined): ClientMemory => ({
+export const newClient = ({ objective, training = false }: LookedHigh): ClientMemory => ({
   objective,
   state: "learning",
+  training,
   bursts: 0,
   reference: undefined,
   growing: nothingAlone,
   pausedAtMs: undefined,
   evidence: noEvidence,
+  progress: noProgress,
   load: noLoad,
 });
 
 export function look(
   was: ClientMemory,
-  { ended, objective }: LookedHigh,
+  looked: LookedHigh,
   how: Circumstance,
   seconds: number,
 ): ClientMemory {
+  const { ended, objective, launches = 0 } = looked;
+  if (was.training && objective?.slowdown !== undefined)
+    return lookAtTraining(was, { ...looked, launches }, how, seconds);
   const limitUs = limitOf({ ...was, objective });
   const { bursts, above, busyUs } = tallied(ended, limitUs);
   const load = withLoad(was.load, { bursts, busyUs, seconds }, how === "company");
   const now = { ...was, objective, load, bursts: was.bursts + bursts };
-  if (how === "alone") return isWarm(was) ? grown(now, ended, bursts, seconds) : now;
+  if (how === "alone") return isWarm(was) ? grown(now, ended, { bursts, launches, seconds }) : now;
   if (how === "settling" || bursts === 0 || limitUs === undefined) return now;
   const evidence = withBursts(now.evidence, bursts, above);
   return { ...now, evidence, state: isMet(now.state, evidence) ? "met" : now.state };
+}
+
+/** It has no load that could change: it launches, or it stands still. */
+function lookAtTraining(
+  was: ClientMemory,
+  { ended, objective, launches }: LookedHigh & { readonly launches: number },
+  how: Circumstance,
+  seconds: number,
+): ClientMemory {
+  const { bursts } = tallied(ended);
+  const lastBurst = launches > 0 ? 0 : was.load.lastBurst + seconds;
+  const load = { ...noLoad, lastBurst };
+  const now = { ...was, objective, load, bursts: was.bursts + bursts };
+  if (how === "alone")
+    return isWarm(was) && launches > 0 ? grown(now, ended, { bursts, launches, seconds }) : now;
+  const { reference } = was;
+  if (how === "settling" || launches === 0 || !reference) return now;
+  const progress = progressed(was.progress, launches, seconds);
+  if (!isTrial(progress)) return { ...now, progress };
+  const evidence = judged(progress, reference, objective?.slowdown ?? 0);
+  const state = isMet(now.state, evidence) ? "met" : now.state;
+  return { ...now, evidence, progress: noProgress, state };
 }
 
 /** What is impossible alone must be shown to be met; luck with a few hundred bursts does not show it. */
@@ -110,7 +142,8 @@ function limitOf({ objective, reference }: ClientMemory): number | undefined {
   return reference && Math.min(p99Us, reference.p99Us * (1 + slowdown));
 }
 
-export const isWarm = ({ bursts }: ClientMemory): boolean => bursts >= WARM_UP;
+export const isWarm = ({ bursts, training }: ClientMemory): boolean =>
+  bursts >= (training ? WARM_UP_TRAINING : WARM_UP);
 
 export const lacksReference = ({ objective, reference }: ClientMemory): boolean =>
   objective?.slowdown !== undefined && !reference;
@@ -125,6 +158,7 @@ export function broken(was: ClientMemory, level: number): ClientMemory {
 export const withoutEvidence = (was: ClientMemory): ClientMemory => ({
   ...was,
   evidence: noEvidence,
+  progress: noProgress,
   load: { ...noLoad, lastBurst: was.load.lastBurst },
 });
 
@@ -135,43 +169,51 @@ export const startingAlone = (was: ClientMemory): ClientMemory => ({
   growing: isShort(was) ? was.growing : nothingAlone,
 });
 
-/** The reference, if there is one, is from too few bursts. */
-export const isShort = ({ reference }: ClientMemory): boolean =>
-  !reference || reference.bursts < ENOUGH_ALONE;
+/** The reference, if there is one, is from too few bursts, or of a training from too short a time. */
+export const isShort = ({ reference, training }: ClientMemory): boolean =>
+  !reference || (training ? !isTrial(reference) : reference.bursts < ENOUGH_ALONE);
 
 /** The load is not the one that the reference was seen under. */
-export const isOutdated = ({ reference, load }: ClientMemory): boolean =>
-  reference !== undefined && differ(load.usual, reference);
+export const isOutdated = ({ reference, load, training }: ClientMemory): boolean =>
+  reference !== undefined && !training && differ(load.usual, reference);
 
 /** The pause is over: what was seen in it has to do. */
 export function endingAlone(was: ClientMemory, nowMs: number): ClientMemory {
   const now = { ...was, pausedAtMs: nowMs };
-  return !was.reference && was.growing.bursts >= FEW_ALONE ? referred(now) : now;
+  const few = was.training ? was.growing.launches > 0 : was.growing.bursts >= FEW_ALONE;
+  return !was.reference && few ? referred(now) : now;
 }
 
 function grown(
   was: ClientMemory,
   ended: Uint32Array | undefined,
-  bursts: number,
-  seconds: number,
+  { bursts, launches, seconds }: Progress & { readonly bursts: number },
 ): ClientMemory {
-  const { growing, reference } = was;
+  const { growing, reference, training } = was;
   const counts = ended ? ended.map((n, i) => n + (growing.counts?.[i] ?? 0)) : growing.counts;
   const now: ClientMemory = {
     ...was,
-    growing: { counts, bursts: growing.bursts + bursts, seconds: growing.seconds + seconds },
+    growing: {
+      counts,
+      bursts: growing.bursts + bursts,
+      ...progressed(growing, launches, seconds),
+    },
   };
-  return now.growing.bursts >= (reference ? ENOUGH_ANEW : ENOUGH_ALONE) ? referred(now) : now;
+  const enough = training
+    ? isTrial(now.growing)
+    : now.growing.bursts >= (reference ? ENOUGH_ANEW : ENOUGH_ALONE);
+  return enough ? referred(now) : now;
 }
 
 /** What was seen alone becomes the reference; what was judged by another one is void. */
 function referred(was: ClientMemory): ClientMemory {
-  const { counts, bursts, seconds } = was.growing;
-  if (!counts) return was;
+  const { counts, bursts, launches, seconds } = was.growing;
+  if (!counts && !was.training) return was;
   // Of n bursts this one has, in the mean, 1 % of all above it.
   const q = Math.min(1, ((1 - ALLOWED) * (bursts + 1)) / bursts);
-  const reference = { p99Us: quantile(counts, q), bursts, seconds };
-  const growing = bursts < ENOUGH_ALONE ? was.growing : nothingAlone;
+  const p99Us = counts && bursts > 0 ? quantile(counts, q) : Number.NaN;
+  const reference = { p99Us, bursts, launches, seconds };
+  const growing = isShort({ ...was, reference }) ? was.growing : nothingAlone;
   const now = { ...was, reference, growing };
   if (notEvenAlone(now) && !holds(now.evidence)) return { ...now, state: "impossible" };
   if (was.state === "impossible") return { ...now, state: "learning" };

@@ -6,5 +6,5 @@ import { strict } from "./strict.ts";
 export const off: Policy = {
   name: "off",
   summary: "nobody waits; clients are only counted",
-  rules: (seen) => ({ ...strict.rules(seen), protect: 0 }),
+  rules: (seen) => ({ ...strict.rules(seen), protect: 0, graphGates: 0 }),
 };

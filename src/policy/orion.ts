@@ -31,5 +31,6 @@ export const orion: Policy = {
       wantKernels: 1,
     });
   },
+  learnsFrom: "trainings",
   remember: search,
 };

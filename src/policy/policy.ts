@@ -77,6 +77,8 @@ export interface Policy {
   readonly summary: string;
   /** Why it runs on the modelled GPU only. */
   readonly onlyModelled?: string;
+  /** What there must be for it to learn from: objectives, or a high job that trains. */
+  readonly learnsFrom?: "objectives" | "trainings";
   /** `memory`: what `remember` of the same policy returned last. */
   rules(seen: Observed, memory?: Memory): Rules;
   /** Only where a policy learns. What it is given is not changed, and neither may its keeper. */

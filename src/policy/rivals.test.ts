@@ -1,7 +1,7 @@
 // The rule tables of the systems that Cotenant is compared with; what they do is tested on the modelled GPU.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { bucketCount, bucketOf, submission, whenActive } from "#protocol";
+import { submission, whenActive } from "#protocol";
 import { policyNamed } from "./policies.ts";
 import type { LookedHigh, Memory, Observed, SeenHigh } from "./policy.ts";
 import { search } from "./threshold.ts";
@@ -55,19 +55,18 @@ test("tick-tock is refused with the reason", () => {
   );
 });
 
-/** Iterations of a training that slows down once so many SMs are given away. */
-function searched(harmfulFrom: number, seconds = 120, perS = 20) {
+/** Launches of a training that slows down once so many SMs are given away. */
+function searched(harmfulFrom: number, company = (_look: number) => true) {
+  const [seconds, perS] = [120, 20_000];
   let memory: ReturnType<typeof search> | undefined;
   const limits: number[] = [];
-  let owed = 0;
   for (let nowMs = 250; nowMs <= seconds * 1000; nowMs += 250) {
     const limit = memory?.smLimit ?? 80;
-    owed += (perS * (limit > harmfulFrom ? 0.7 : 1)) / 4;
-    const ended = new Uint32Array(bucketCount);
-    ended[bucketOf(1e9 / perS)] = Math.floor(owed);
-    owed -= Math.floor(owed);
-    const client: LookedHigh = { ...high(), id: "a", training: true, objective: undefined, ended };
-    memory = search({ ...seen(), high: [client], nowMs, company: true }, memory);
+    const launches = (perS * (limit > harmfulFrom ? 0.7 : 1)) / 4;
+    const of = { id: "a", training: true, objective: undefined, ended: undefined, launches };
+    const client: LookedHigh = { ...high(), ...of };
+    const look = { ...seen(), high: [client], nowMs, company: company(nowMs / 250) };
+    memory = search(look, memory);
     limits.push(memory.smLimit ?? Number.NaN);
   }
   return limits;
@@ -81,6 +80,11 @@ test("SM_THRESHOLD is found by halving, from zero on", () => {
     }),
     { numRuns: 20 },
   );
+});
+
+test("a trickle now and then is company enough to go on with the search, none at all is not", () => {
+  expect(searched(40, (look) => look % 4 === 0).at(-1)).toBe(40);
+  expect(searched(40, () => false).at(-1)).toBe(41);
 });
 
 test("it is not looked for where the high job serves requests", () => {

@@ -249,7 +249,7 @@ describe("the rules", () => {
   test("never get smaller on the way up, and never give up the gate", () => {
     const levels = [0, 1, 2, 3, 4, 5].map((level) => rulesAt(memory(level)));
     const chunks = levels.map(({ chunkUs }) => chunkUs);
-    expect(chunks).toEqual([200, 400, 400, 1000, 2000, 2000]);
+    expect(chunks).toEqual([200, 400, 400, 800, 1600, 2000]);
     expect(levels.map(({ resumeDelayUs }) => resumeDelayUs)).toEqual([150, 150, 0, 0, 0, 0]);
     expect(levels.every(({ protect, trickleAfterUs }) => protect && trickleAfterUs)).toBe(true);
     expect(levels.at(-1)?.whenActive).toBe(whenActive.allow);

@@ -1,24 +1,35 @@
 // As much best-effort work as the high clients' objectives allow, by one ladder for both modes.
 import { whenActive } from "#protocol";
 import { climbing, type Ladder } from "./ladder.ts";
-import type { Policy } from "./policy.ts";
+import type { Policy, Rules } from "./policy.ts";
+
+/**
+ * A border costs 3 us, so each doubling of a chunk gives half of what the one before gave, and costs a request
+ * twice as much: 3 % of a burst on level 0, then 6, 6, 12 and 24.
+ */
+const longer = ({ chunkUs, chunkLaunches }: Rules, times: number) => ({
+  chunkUs: Math.min(LONGEST.chunkUs, times * chunkUs),
+  chunkLaunches: Math.min(LONGEST.chunkLaunches, times * chunkLaunches),
+});
+const LONGEST = { chunkUs: 2000, chunkLaunches: 128 } as const;
 
 /**
  * On the last, best-effort work is not held at all, but goes on in chunks: without borders, what is queued
  * could not be stopped when the level must be left.
  */
-export const turnsLadder: Ladder = [
+export const turnsLadder = (base: Rules): Ladder => [
   {},
-  { chunkUs: 400, chunkLaunches: 32 },
-  { chunkUs: 400, chunkLaunches: 32, resumeDelayUs: 0 },
-  { chunkUs: 1000, chunkLaunches: 64, resumeDelayUs: 0 },
-  { chunkUs: 2000, chunkLaunches: 128, resumeDelayUs: 0 },
-  { chunkUs: 2000, chunkLaunches: 128, resumeDelayUs: 0, whenActive: whenActive.allow },
+  longer(base, 2),
+  { ...longer(base, 2), resumeDelayUs: 0 },
+  { ...longer(base, 4), resumeDelayUs: 0 },
+  { ...longer(base, 8), resumeDelayUs: 0 },
+  { ...LONGEST, resumeDelayUs: 0, whenActive: whenActive.allow },
 ];
 
 export const slo: Policy = {
   name: "slo",
   summary:
     "best-effort work gets all that the objectives of high clients (run --slo, about bursts) leave",
-  ...climbing(() => turnsLadder),
+  learnsFrom: "objectives",
+  ...climbing(turnsLadder),
 };

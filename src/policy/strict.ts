@@ -49,7 +49,9 @@ const gated: Rules = {
   budgetUs: 0,
   launchEveryNs: 0,
   besideEveryUs: 0,
-  // Off until they have run on hardware (decision 0005); `--set preemptUs=200` and `graphGates=1` turn them on.
-  preemptUs: 0,
-  graphGates: 0,
+  // Shorter kernels gain nothing that a chunk would not give; measured in decision 0005.
+  preemptUs: 200,
+  graphGates: 1,
+  // What parts of this length win and cost has been measured (decision 0006).
+  splitProductsUs: 200,
 };

@@ -44,6 +44,7 @@ export const tgs: Policy = {
       whenActive: whenActive.allow,
       launchEveryNs: Math.round(1e9 / memory.ratePerS),
     }),
+  learnsFrom: "trainings",
   remember: controlled,
 };
 

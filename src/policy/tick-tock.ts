@@ -9,5 +9,5 @@ export const tickTock: Policy = {
   summary:
     "Tick-Tock: forward passes of one training beside backward passes of the other (model only)",
   onlyModelled: "its high job would have to wait, and both jobs to mark where their passes begin.",
-  rules: (seen) => ({ ...strict.rules(seen), protect: 0 }),
+  rules: (seen) => ({ ...strict.rules(seen), protect: 0, graphGates: 0 }),
 };

@@ -39,6 +39,18 @@ test.each([
   expect(importOrion(rows, file, "orion")).toMatchObject({ name, kind });
 });
 
+test("a training's backward pass begins with the first gradient", () => {
+  const training = `${rows}nll_loss_backward_reduce_cuda_kernel_2d,0,0,1,4608\nConvBackward,1,0,98,5\n`;
+  const { sequence } = importOrion(training, "resnet50_32_fb1.csv", "orion");
+  expect(sequence.slice(4)).toEqual([
+    { kernel: 3 },
+    { mark: "backward" },
+    { kernel: 4 },
+    { kernel: 5 },
+  ]);
+  expect(importOrion(rows, "resnet50_32_fb1.csv", "orion").sequence).toHaveLength(5);
+});
+
 const header = "Name,Profile,Memory_footprint,SM_usage,Duration\n";
 test.each([
   {

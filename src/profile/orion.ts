@@ -9,7 +9,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { csvRows } from "./csv.ts";
 import { badProfile } from "./faults.ts";
-import type { KernelClass, KernelProfile, WorkloadProfile } from "./types.ts";
+import type { KernelClass, KernelProfile, Step, WorkloadProfile } from "./types.ts";
 
 const HEADER = "Name,Profile,Memory_footprint,SM_usage,Duration";
 const classes: Readonly<Record<string, KernelClass>> = {
@@ -40,11 +40,12 @@ export function importOrion(text: string, file: string, source: string): Workloa
   if (pass === "fb0" || rows.every(isPlaceholder))
     throw badProfile(file, "", "it holds placeholders, no measurements.");
   const kernels = new Map<string, { readonly place: number; readonly kernel: KernelProfile }>();
-  const sequence = rows.map((row) => {
+  const backward = pass === "fb1" ? rows.findIndex(({ name }) => /backward/i.test(name)) : -1;
+  const sequence = rows.flatMap((row, i): Step[] => {
     const key = JSON.stringify(row);
     const known = kernels.get(key) ?? { place: kernels.size, kernel: kernelOf(row) };
     kernels.set(key, known);
-    return { kernel: known.place };
+    return [...(i === backward ? [BACKWARD] : []), { kernel: known.place }];
   });
   return {
     version: 1,
@@ -57,6 +58,9 @@ export function importOrion(text: string, file: string, source: string): Workloa
     sequence,
   };
 }
+
+/** The loss's gradient is the first kernel with "backward" in its name. */
+const BACKWARD: Step = { mark: "backward" };
 
 interface Row {
   readonly name: string;

@@ -75,6 +75,15 @@ describe("a store", () => {
     ]);
   });
 
+  test("finds files that people named, by what they say of themselves", () => {
+    writeFileSync(join(folder, "of-bert.json"), formatProfile(example));
+    writeFileSync(join(folder, "package.json"), '{"name":"bert","version":1}');
+    writeFileSync(join(folder, "torn.json"), formatProfile(example).slice(0, 200));
+    expect(new ProfileStore(folder).list()).toEqual([
+      { name: "bert", gpu: "NVIDIA H200", path: join(folder, "of-bert.json") },
+    ]);
+  });
+
   test.each(["../escape", "a/b c", ".hidden", "x@y", "50 %+", "模型"])(
     "takes the name %s",
     (name) => {

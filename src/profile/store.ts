@@ -1,5 +1,6 @@
-// Profiles in a folder, one file for a workload on a GPU: `bert@NVIDIA+H200.json`. A file is written whole
-// under another name and renamed, so that a reader sees the old profile or the new one.
+// Profiles in a folder, one file for a workload on a GPU: `bert@NVIDIA+H200.json`. Files that people name, as
+// `bert.json`, count as well; name and GPU stand inside. A file is written whole under another name and renamed,
+// so that a reader sees the old profile or the new one.
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -29,14 +30,17 @@ export class ProfileStore {
     this.#folder = folder;
   }
 
-  /** By name, then GPU. Files that are no profile by their names are passed over. */
+  /** By name, then GPU. Files that are no profile, by their names or by what is in them, are passed over. */
   list(): readonly Stored[] {
     return filesIn(this.#folder)
       .flatMap((file) => {
+        const path = join(this.#folder, file);
+        if (file.startsWith(".") || !file.endsWith(".json")) return [];
+        if (!file.includes("@")) return said(path) ?? [];
         const parts = /^([^@]+)@([^@]+)\.json$/.exec(file);
-        if (!parts || file.startsWith(".")) return [];
+        if (!parts) return [];
         const [, name = "", gpu = ""] = parts;
-        return [{ name: decode(name), gpu: decode(gpu), path: join(this.#folder, file) }];
+        return [{ name: decode(name), gpu: decode(gpu), path }];
       })
       .sort((a, b) => a.name.localeCompare(b.name) || a.gpu.localeCompare(b.gpu));
   }
@@ -93,6 +97,17 @@ export function checkGpu(profile: WorkloadProfile, gpuName: string): Fit {
   if (same === (gpuNamed(gpuName)?.short ?? gpuName)) return { ok: true };
   const reason = `The profile ${profile.name} was recorded on ${recorded}; this is ${gpuName}.`;
   return { ok: false, reason };
+}
+
+/** What a file says of itself; undefined where it is no profile. */
+function said(path: string): Stored | undefined {
+  try {
+    const { name, gpu, kernels } = JSON.parse(readFileSync(path, "utf8"));
+    const is = typeof name === "string" && typeof gpu?.name === "string" && Array.isArray(kernels);
+    return is ? { name, gpu: gpu.name, path } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function filesIn(folder: string): readonly string[] {

@@ -29,12 +29,14 @@ interface Seen {
   spentUs: number;
   earlyNs: number;
   midIteration: boolean;
+  highCopying: boolean;
 }
 interface Item {
   us: number;
   known: boolean;
   kernelClass: number;
   sms: number;
+  copy: boolean;
 }
 type Rules = Partial<Record<keyof (typeof Settings)["fields"], number>>;
 
@@ -65,8 +67,9 @@ const quiet: Seen = {
   spentUs: 0,
   earlyNs: 0,
   midIteration: false,
+  highCopying: false,
 };
-const small: Item = { us: 20, known: true, kernelClass: 0, sms: 0 };
+const small: Item = { us: 20, known: true, kernelClass: 0, sms: 0, copy: false };
 
 function settings(rules: Rules): Uint8Array {
   const buffer = new ArrayBuffer(Settings.size);
@@ -104,12 +107,14 @@ const anySeen: fc.Arbitrary<Seen> = fc.record({
   spentUs: fc.nat(),
   earlyNs: fc.nat(),
   midIteration: fc.boolean(),
+  highCopying: fc.boolean(),
 });
 const anyItem: fc.Arbitrary<Item> = fc.record({
   us: fc.nat(),
   known: fc.boolean(),
   kernelClass: fc.nat({ max: 2 }),
   sms: fc.nat({ max: 200 }),
+  copy: fc.boolean(),
 });
 
 describe("what is released", () => {
@@ -273,6 +278,15 @@ describe("beside a request what fits the SMs that its kernel leaves and ends bef
     const beside = { active: true, highLeavesSms: 32, highLeftUs: 50, ...seen };
     expect(admit(fitting, beside, { us: 50, sms: 32, ...item })).toBe(answer);
   });
+});
+
+test("where all may run beside a request, a copy waits for a copy of its own, and for no kernel", () => {
+  const allow = { ...strict, isolated: 0, submission: 1, whenActive: 2, activeAheadUs: 1000 };
+  const active = { active: true, highCopying: true };
+  expect(admit(allow, active, { copy: true })).toBe("high");
+  expect(admit(allow, active)).toBe("run");
+  expect(admit(allow, { ...active, highCopying: false }, { copy: true })).toBe("run");
+  expect(admit(allow, { highCopying: true }, { copy: true })).toBe("run");
 });
 
 test("beside a request short kernels of any class, where the rules say so", () => {

