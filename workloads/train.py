@@ -25,6 +25,7 @@ def parser(prog="train.py", doc=__doc__):
         choices=["autocast", "bf16", "fp32"],
         help="autocast to bf16, whole model in bf16, or fp32; the model's own default otherwise",
     )
+    add("--compile", action="store_true", help="through torch.compile: Triton's kernels")
     add("--marks", action="store_true", help="NVTX ranges, and report where each pass begins")
     add("--losses", type=int, metavar="N", help="exact arithmetic; print SHA-256 of N losses")
     iterating.add_options(made, "train")
@@ -58,6 +59,7 @@ class Trainer:
         self.channels_last = MODELS[given.model].channels_last and given.losses is None
         if self.channels_last:
             self.model = self.model.to(memory_format=torch.channels_last)
+        self.compute = torch.compile(self.model) if given.compile else self.model
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4)
         made = [batch(chance) for _ in range(BATCHES)]
         self.batches = [tuple(self._kept(part) for part in parts) for parts in made]
@@ -79,7 +81,7 @@ class Trainer:
         kept = self.batches[self.iterations % BATCHES]
         batch = [part.to("cuda", non_blocking=True) for part in kept]
         with torch.autocast("cuda", dtype=torch.bfloat16, enabled=self.autocast):
-            loss = self.model(*batch)
+            loss = self.compute(*batch)
         border("backward")
         loss.backward()
         border("optimizer")

@@ -104,7 +104,8 @@ struct alignas(64) Settings {
   std::atomic<std::uint32_t> besideEveryUs;  // not isolated: one chunk each may pass while a request is active; 0: none
   std::atomic<std::uint32_t> preemptUs;  // kernels expected to take longer run in a form that can stop inside, if their PTX is known; 0: none
   std::atomic<std::uint32_t> graphGates;  // 1: graphs made from now on can stop inside, where a chunk is full
-  unsigned char pad0[24];
+  std::atomic<std::uint32_t> splitProductsUs;  // matrix products expected to take longer are given to cuBLAS in parts of about this; 0: whole
+  unsigned char pad0[20];
 };
 static_assert(sizeof(Settings) == 128);
 static_assert(offsetof(Settings, protect) == 0);
@@ -133,6 +134,7 @@ static_assert(offsetof(Settings, launchEveryNs) == 88);
 static_assert(offsetof(Settings, besideEveryUs) == 92);
 static_assert(offsetof(Settings, preemptUs) == 96);
 static_assert(offsetof(Settings, graphGates) == 100);
+static_assert(offsetof(Settings, splitProductsUs) == 104);
 
 // Who is busy now. Written by clients.
 struct alignas(64) Activity {
@@ -235,6 +237,7 @@ struct alignas(4096) BestEffortSlot {
   std::atomic<std::uint64_t> preemptible;  // launches in such a form
   std::atomic<std::uint64_t> graphGates;  // places where graphs made so far can stop inside
   std::atomic<std::uint64_t> wholeGraphs;  // graphs that can't, and run whole
+  std::atomic<std::uint64_t> splitProducts;  // matrix products given to cuBLAS in parts
   std::atomic<std::uint64_t> longKernels;  // launches expected to take over 300 us
   std::atomic<std::uint64_t> longestNs;  // the longest kernel seen
   std::atomic<std::uint64_t> unknownLaunches;  // launches of kernels never seen before
@@ -243,7 +246,7 @@ struct alignas(4096) BestEffortSlot {
   std::atomic<std::uint64_t> memoryRefusals;  // allocations refused over the quota
   std::atomic<std::uint32_t> unhooked;  // entry points of a hooked family that were resolved past us
   std::atomic<std::uint32_t> reserved;
-  unsigned char pad0[3848];
+  unsigned char pad0[3840];
 };
 static_assert(sizeof(BestEffortSlot) == 4096);
 static_assert(offsetof(BestEffortSlot, state) == 0);
@@ -266,14 +269,15 @@ static_assert(offsetof(BestEffortSlot, variants) == 160);
 static_assert(offsetof(BestEffortSlot, preemptible) == 168);
 static_assert(offsetof(BestEffortSlot, graphGates) == 176);
 static_assert(offsetof(BestEffortSlot, wholeGraphs) == 184);
-static_assert(offsetof(BestEffortSlot, longKernels) == 192);
-static_assert(offsetof(BestEffortSlot, longestNs) == 200);
-static_assert(offsetof(BestEffortSlot, unknownLaunches) == 208);
-static_assert(offsetof(BestEffortSlot, memoryUsed) == 216);
-static_assert(offsetof(BestEffortSlot, memoryQuota) == 224);
-static_assert(offsetof(BestEffortSlot, memoryRefusals) == 232);
-static_assert(offsetof(BestEffortSlot, unhooked) == 240);
-static_assert(offsetof(BestEffortSlot, reserved) == 244);
+static_assert(offsetof(BestEffortSlot, splitProducts) == 192);
+static_assert(offsetof(BestEffortSlot, longKernels) == 200);
+static_assert(offsetof(BestEffortSlot, longestNs) == 208);
+static_assert(offsetof(BestEffortSlot, unknownLaunches) == 216);
+static_assert(offsetof(BestEffortSlot, memoryUsed) == 224);
+static_assert(offsetof(BestEffortSlot, memoryQuota) == 232);
+static_assert(offsetof(BestEffortSlot, memoryRefusals) == 240);
+static_assert(offsetof(BestEffortSlot, unhooked) == 248);
+static_assert(offsetof(BestEffortSlot, reserved) == 252);
 
 // All of it: one per GPU.
 struct alignas(4096) Region {
@@ -357,7 +361,7 @@ static_assert(offsetof(Welcome, agentPid) == 16);
 static_assert(offsetof(Welcome, regionFd) == 20);
 static_assert(offsetof(Welcome, reason) == 24);
 
-// The beginning of the memory file that a Hello of kind variant names: which kernel wants a form that can stop inside. The kernel's name and its PTX (text, or a fat binary) follow. The answer's regionFd is a memory file with the PTX of that form alone; its slot is 1 if the form is right only for blocks whose x size is a multiple of 32.
+// The beginning of the memory file that a Hello of kind variant names: which kernel wants a form that can stop inside, or without a name all of a module. The kernel's name and its PTX (text, or a fat binary) follow. The answer's regionFd is a memory file with the PTX of that kernel and its forms; its slot is 1 if the preemptible one is right only for blocks whose x size is a multiple of 32.
 struct alignas(8) VariantRequest {
   std::uint32_t nameBytes;
   std::uint32_t reserved;

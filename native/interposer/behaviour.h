@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "interposer/blas.h"
 #include "interposer/capture.h"
 #include "interposer/driver.h"
 #include "interposer/entry.h"
@@ -51,6 +52,7 @@ cu::CUresult submit(cu::CUstream handle, NullStream meaning, Work work, Tail tai
   Stream* stream = stream_of(handle, meaning);
   if (!stream) return call();
   if (role() == Role::kBestEffort) {
+    if (product_call && note_product_launch(submission)) return cu::CUDA_SUCCESS;
     const Admission admission = best_effort_before(*stream, submission);
     const cu::CUresult result = call();
     best_effort_after(admission);

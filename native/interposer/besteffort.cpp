@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "interposer/blas.h"
 #include "interposer/border.h"
 #include "interposer/capture.h"
 #include "interposer/clock.h"
 #include "interposer/copies.h"
 #include "interposer/entry.h"
+#include "interposer/function.h"
 #include "interposer/gpu.h"
 #include "interposer/keeper.h"
 #include "interposer/variants.h"
@@ -151,6 +153,10 @@ void count(protocol::BestEffortSlot& slot, const Submission& submission, std::ui
     slot.longestNs.store(ns, std::memory_order_relaxed);
 }
 
+bool kernel_is_new(const Submission& submission, const Estimate& estimate) noexcept {
+  return submission.kind == Submission::Kind::kKernel && estimate.samples.load(std::memory_order_relaxed) < 3;
+}
+
 void gate_submission(Gpu& gpu, Stream& stream, const Link& link, const Rules& rules, const Item& item) noexcept {
   Lane& lane = stream.lane;
   const Chunk chunk{lane.chunk_us.load(std::memory_order_relaxed), lane.chunk_launches.load(std::memory_order_relaxed)};
@@ -202,8 +208,11 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   Lane& lane = stream.lane;
   if (gpu.best_effort.frozen.load(std::memory_order_relaxed)) wait_while_frozen(gpu.best_effort);
 
-  Estimate* estimate = submission.shape ? gpu.best_effort.estimates.find(*submission.shape) : nullptr;
-  const std::uint32_t learned = estimate ? estimate->expected_ns.load(std::memory_order_relaxed) : 0;
+  Estimate* const general = submission.shape ? gpu.best_effort.estimates.find(*submission.shape) : nullptr;
+  Estimate* const product = submission.shape ? product_estimate() : nullptr;
+  Estimate* const estimate = product ? product : general;
+  std::uint32_t learned = estimate ? estimate->expected_ns.load(std::memory_order_relaxed) : 0;
+  if (learned == 0 && general) learned = general->expected_ns.load(std::memory_order_relaxed);
   const bool known = !estimate || learned > 0;
   const auto& settings = region.settings;
   const bool is_gated = gated(region);
@@ -236,10 +245,12 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   const auto& activity = region.activity;
   const std::uint64_t activations = activity.activations.load(std::memory_order_relaxed);
   const cu::CUcontext context = stream.context->handle.load(std::memory_order_relaxed);
-  if (!known || launches % kCollectEvery == 0)
+  if (!known || (product && product->samples.load(std::memory_order_relaxed) < 3) || launches % kCollectEvery == 0)
     gpu.best_effort.estimates.collect(activations, activity.active.load(std::memory_order_relaxed) != 0, context);
   const std::uint32_t every = std::max(settings.sampleEvery.load(std::memory_order_relaxed), 1u);
-  return {&stream, gpu.best_effort.estimates.start(*estimate, every, stream.handle, context, activations)};
+  const LaunchShape named = kernel_is_new(submission, *estimate) ? named_shape(*submission.shape) : LaunchShape{};
+  Estimate* const by_name = named.function ? gpu.best_effort.estimates.find(named) : nullptr;
+  return {&stream, gpu.best_effort.estimates.start(*estimate, every, stream.handle, context, activations, general, by_name)};
 }
 
 void best_effort_after(const Admission& admission) noexcept {

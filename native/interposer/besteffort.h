@@ -14,6 +14,7 @@
 #include "gate/gate.h"
 #include "interposer/estimate.h"
 #include "interposer/occupancy.h"
+#include "interposer/form_trials.h"
 
 namespace cotenant {
 
@@ -49,6 +50,7 @@ struct Lane {
 
 struct BestEffortGpu {
   Estimates estimates;
+  FormTrials trials;
   std::atomic<std::uint32_t> callers_waiting{0};
   std::atomic<bool> frozen{false};  // leaving: nothing more is submitted
   // Launch by launch, where a policy limits them.
@@ -56,10 +58,12 @@ struct BestEffortGpu {
   std::atomic<std::uint64_t> due_ns{0};    // when the next launch is
   // The helper thread's.
   std::uint64_t held_since{0};
+  std::uint64_t pause_far{0};   // how far the GPU had come at the last look in a pause, or after its last trickle
+  std::uint32_t slipped{0};     // looks since then that found it farther
   std::uint64_t trickled_at{0};
   std::uint64_t last_tick{0};
   std::uint64_t looked_for_dead{0};
-  std::uint32_t trickle_from{0};
+  std::uint64_t trickle_from{0};
   bool trickling{false};
 };
 

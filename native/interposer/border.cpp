@@ -40,6 +40,12 @@ bool map_pages(Context& context, const Link& link) noexcept {
 
 CUdeviceptr hold_word(const Context& context, const Link& link) noexcept { return context.mapping.hold + 4ull * link.slot; }
 
+CUdeviceptr gate_word(const Context& context) noexcept { return context.mapping.marks + 4ull * kStreams; }
+
+std::uint32_t last_gate(const Link& link) noexcept {
+  return marks_of(link).done[kStreams].load(std::memory_order_acquire);
+}
+
 CUstreamBatchMemOpParams write_word(CUdeviceptr at, std::uint32_t value) noexcept {
   CUstreamBatchMemOpParams operation{};
   operation.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;

@@ -14,6 +14,9 @@ enum class Border { kMarkAndWait, kMarkOnly };
 // What a stream or a graph is told to do: write a word; wait until this client's hold word is 0. After map_pages().
 [[nodiscard]] cu::CUstreamBatchMemOpParams write_word(cu::CUdeviceptr at, std::uint32_t value) noexcept;
 [[nodiscard]] cu::CUstreamBatchMemOpParams wait_for_release(const Context& context, const Link& link) noexcept;
+// Written where the GPU comes to a gate in a graph, with a number that the next gate does not have.
+[[nodiscard]] cu::CUdeviceptr gate_word(const Context& context) noexcept;
+[[nodiscard]] std::uint32_t last_gate(const Link& link) noexcept;
 // Where the GPU finds that hold word.
 [[nodiscard]] cu::CUdeviceptr hold_word(const Context& context, const Link& link) noexcept;
 

@@ -3,6 +3,7 @@
 // the forwarding is a jump, written in assembly.
 #include <cstring>
 
+#include "interposer/blas.h"
 #include "interposer/driver.h"
 #include "interposer/process.h"
 
@@ -10,7 +11,8 @@ namespace cotenant {
 namespace {
 
 // What the application's dlsym(handle, name) must return, or null to forward the call.
-void* route(void* found) noexcept {
+void* route(void* found, const char* name) noexcept {
+  if (std::strncmp(name, "cublas", 6) == 0) return role() == Role::kBestEffort ? blas_wrapper(name, found) : nullptr;
   if (!found || role() == Role::kNone || !load_driver(found)) return nullptr;
   return wrapper_of(found);
 }
@@ -23,14 +25,14 @@ extern "C" __attribute__((visibility("hidden"))) void* cotenant_route_dlsym(void
   // RTLD_NEXT (-1) depends on the caller: the C library must see it itself.
   if (!is_driver_name(name) || handle == reinterpret_cast<void*>(-1l)) return nullptr;
   const Dlsym find = real_dlsym();
-  return find ? route(find(handle, name)) : nullptr;
+  return find ? route(find(handle, name), name) : nullptr;
 }
 
 extern "C" __attribute__((visibility("hidden"))) void* cotenant_route_dlvsym(void* handle, const char* name,
                                                                             const char* version) {
   if (!is_driver_name(name) || handle == reinterpret_cast<void*>(-1l)) return nullptr;
   const Dlvsym find = real_dlvsym();
-  return find ? route(find(handle, name, version)) : nullptr;
+  return find ? route(find(handle, name, version), name) : nullptr;
 }
 
 extern "C" __attribute__((visibility("hidden"))) void* cotenant_real_dlsym() {

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::uint32_t kAlwaysTimed = 3;
 constexpr std::uint32_t kDropsBeforeDoubt = 16;
+constexpr std::uint32_t kSoon = 4;  // sightings
 
 // Budgets go by a high quantile (about p95): the largest of eight, less one outlier once there are enough.
 void add_sample(Estimate& estimate, std::uint32_t ns) noexcept {
@@ -61,10 +62,14 @@ void Estimates::forget(const LaunchShape& shape) noexcept {
 }
 
 int Estimates::start(Estimate& estimate, std::uint32_t every, cu::CUstream stream, cu::CUcontext context,
-                     std::uint64_t activations) noexcept {
+                     std::uint64_t activations, Estimate* also, Estimate* named) noexcept {
   const std::uint32_t sighting = estimate.sightings.fetch_add(1, std::memory_order_relaxed);
   const bool few = estimate.samples.load(std::memory_order_relaxed) < kAlwaysTimed;
-  if (!(few && (sighting < kAlwaysTimed || sighting % 4 == 0)) && sighting % every != 0) return -1;
+  // A sample that some request spoiled is taken again: beside many requests a long kernel hardly ever gets a clean one,
+  // and what its shape took before, with other data, would be believed for a thousand launches.
+  const bool again = few || estimate.dropped.load(std::memory_order_relaxed) > 0;
+  const bool due = sighting % every == 0 || (few && sighting < kAlwaysTimed) || (again && sighting % kSoon == 0);
+  if (!due) return -1;
   const auto first = static_cast<int>(next_.fetch_add(1, std::memory_order_relaxed) % kTimers);
   Timer& timer = timers_[first];
   int free = Timer::kFree;
@@ -81,6 +86,8 @@ int Estimates::start(Estimate& estimate, std::uint32_t every, cu::CUstream strea
     return -1;
   }
   timer.of = &estimate;
+  timer.also = also == &estimate ? nullptr : also;
+  timer.named = named;
   timer.activations = activations;
   return first;
 }
@@ -89,6 +96,15 @@ void Estimates::stop(int index, cu::CUstream stream) noexcept {
   Timer& timer = timers_[index];
   const bool recorded = real().cuEventRecord(timer.end, stream) == cu::CUDA_SUCCESS;
   timer.state.store(recorded ? Timer::kRunning : Timer::kFree, std::memory_order_release);
+}
+
+void Estimates::context_ends(cu::CUcontext context) noexcept {
+  for (auto& timer : timers_) {
+    if (timer.context != context) continue;
+    timer.context = nullptr;
+    timer.start = timer.end = nullptr;
+    timer.state.store(Timer::kFree, std::memory_order_release);
+  }
 }
 
 void Estimates::collect(std::uint64_t activations, bool active, cu::CUcontext context) noexcept {
@@ -109,6 +125,8 @@ void Estimates::collect(std::uint64_t activations, bool active, cu::CUcontext co
       const bool clean = !active && activations == timer.activations;
       const bool take = clean || estimate.dropped.load(std::memory_order_relaxed) >= kDropsBeforeDoubt;
       if (take) add_sample(estimate, static_cast<std::uint32_t>(ms * 1e6f));
+      for (Estimate* other : {timer.also, timer.named})
+        if (take && other) add_sample(*other, static_cast<std::uint32_t>(ms * 1e6f));
       if (take) estimate.dropped.store(0, std::memory_order_relaxed);
       else estimate.dropped.fetch_add(1, std::memory_order_relaxed);
     }

@@ -1,6 +1,6 @@
 // How long a kernel runs, learned while it runs: events around a few launches of each kernel and shape.
 // The first three sightings are timed, then one in so many. A sample during which some request was
-// active is dropped, unless nothing better comes for a long time.
+// active is dropped and soon taken again, unless nothing better comes for a long time.
 #pragma once
 
 #include <atomic>
@@ -30,6 +30,8 @@ struct Timer {
   cu::CUevent end{nullptr};
   cu::CUcontext context{nullptr};
   Estimate* of{nullptr};
+  Estimate* also{nullptr};  // what is known of the launch in general, where `of` is of one product
+  Estimate* named{nullptr};  // the same by the kernel's name
   std::uint64_t activations{0};
 };
 
@@ -46,10 +48,14 @@ class Estimates {
   // What was learned of this shape is void.
   void forget(const LaunchShape& shape) noexcept;
 
-  // Begins timing on `stream` if this sighting should be timed; the timer's index, or -1.
+  // Begins timing on `stream` if this sighting should be timed; the timer's index, or -1. `also` and `named` get the
+  // sample, too.
   [[nodiscard]] int start(Estimate& estimate, std::uint32_t every, cu::CUstream stream, cu::CUcontext context,
-                          std::uint64_t activations) noexcept;
+                          std::uint64_t activations, Estimate* also = nullptr, Estimate* named = nullptr) noexcept;
   void stop(int timer, cu::CUstream stream) noexcept;
+
+  // The context is about to end, its events with it; its handle may come back.
+  void context_ends(cu::CUcontext context) noexcept;
 
   // Looks at one running timer; `activations` and `active` say what high clients did meanwhile.
   void collect(std::uint64_t activations, bool active, cu::CUcontext context) noexcept;

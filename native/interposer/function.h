@@ -3,6 +3,7 @@
 #pragma once
 
 #include "driver/abi.h"
+#include "interposer/occupancy.h"
 
 namespace cotenant {
 
@@ -13,5 +14,9 @@ struct NamedFunction {
 
 // Asks the driver: not while a stream is captured, unless it is shielded from that.
 [[nodiscard]] NamedFunction named_function(cu::CUfunction handle) noexcept;
+
+// The same launch under the kernel's name: a kernel has several handles, and the one that a graph's node tells need not
+// be the one that the program launches. Without a name its function is null. Asks the driver.
+[[nodiscard]] LaunchShape named_shape(const LaunchShape& shape) noexcept;
 
 }  // namespace cotenant

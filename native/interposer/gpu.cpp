@@ -150,6 +150,7 @@ void context_ends(CUcontext handle) noexcept {
   for (std::uint32_t i = 0; i < stream_count(); ++i)
     if (stream_at(i).context == context && !is_special(stream_at(i))) forget_stream(stream_at(i).handle);
   forget_variants_in(handle);
+  context->gpu->best_effort.estimates.context_ends(handle);
   context->mapping.of.store(nullptr, std::memory_order_release);
   context->tail_page.store(nullptr, std::memory_order_release);
   context->ended.store(true, std::memory_order_release);

@@ -47,7 +47,8 @@ struct Context {
   cu::CUdeviceptr tail_device{0};
 };
 
-inline constexpr std::uint32_t kStreams = 1024;
+// As many as a page of marks has words, but for the one that graphs' gates write.
+inline constexpr std::uint32_t kStreams = protocol::PAGE / 4 - 1;
 
 // How an entry point reads handle 0: plain names mean the legacy stream, _ptds and _ptsz names the
 // calling thread's own.

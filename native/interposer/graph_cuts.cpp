@@ -108,14 +108,16 @@ bool OrderedGraph::begins_after(std::uint32_t node, std::uint32_t cut) const noe
   return begins;
 }
 
-std::uint32_t OrderedGraph::choose(const Item* items, const Rules& rules, std::uint32_t* cuts) const noexcept {
+std::uint32_t OrderedGraph::choose(const Item* items, const Rules& rules, std::uint32_t least_us,
+                                   std::uint32_t* cuts) const noexcept {
   Front front(nodes_, out_, in_);
   if (!front.whole()) return 0;
   std::uint32_t count = 0;
   Chunk chunk{0, 0};
   for (std::uint32_t place = 0; place < nodes_; ++place) {
     const Item& item = items[order_[place]];
-    if (closes(rules, chunk, item) && front.is_free(order_[place - 1], order_[place])) {
+    const bool full = closes(rules, chunk, item) && chunk.expected_us >= least_us;
+    if (full && front.is_free(order_[place - 1], order_[place])) {
       cuts[count++] = place;
       chunk = {0, 0};
     }

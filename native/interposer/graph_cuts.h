@@ -47,10 +47,12 @@ class OrderedGraph {
   // False: there is a cycle, or no memory, and nothing else may be asked.
   [[nodiscard]] bool whole() const noexcept { return whole_; }
 
-  // Chooses cuts so that a chunk between two of them is as full as the rules allow, or as the next cut does.
+  // Chooses cuts so that a chunk between two of them is as full as the rules allow, or as the next cut does, and takes
+  // `least_us` at least.
   // `items` says what each node is expected to take. A cut is the number of nodes before it, and means the same
   // in every graph whose nodes and edges come in the same order. `cuts` has room for all nodes; how many were chosen.
-  [[nodiscard]] std::uint32_t choose(const Item* items, const Rules& rules, std::uint32_t* cuts) const noexcept;
+  [[nodiscard]] std::uint32_t choose(const Item* items, const Rules& rules, std::uint32_t least_us,
+                                     std::uint32_t* cuts) const noexcept;
 
   // Of a chosen cut: the nodes that end what is before, and those that begin what is after.
   template <class Each>

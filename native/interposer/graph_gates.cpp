@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "interposer/border.h"
+#include "interposer/capture.h"
+#include "interposer/function.h"
 #include "interposer/graph_cuts.h"
 #include "interposer/graph_nodes.h"
 #include "interposer/spin.h"
@@ -17,18 +19,22 @@ constexpr std::uint64_t kDeviceLaunch = CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNC
 constexpr int kDeepest = 8;
 // Larger ones would keep the application waiting while we read them.
 constexpr std::size_t kMostNodes = 200'000;
-// A kernel that never ran by itself: programs warm up before they record, so there are few.
-constexpr std::uint32_t kUnknownShare = 8;  // of a chunk, the eighth part
+// A kernel that never ran by itself. Programs warm up before they record, so there are few; and taken for longer than
+// they are, many would mean a gate everywhere.
+constexpr std::uint32_t kUnknownUs = 5;
 constexpr std::uint32_t kOtherNodeUs = 1;
+// A gate takes up to 10 us of an H200 (docs/decisions/0005): gates so far apart cost some 4 %, however many nodes are between.
+constexpr std::uint32_t kLeastBetweenUs = 200;
+constexpr std::uint32_t kAnyNumber = ~0u;
 
 // Sums up what nodes are expected to take, and finds out whether the graph can be divided at all.
 class Estimating {
  public:
-  Estimating(Estimates& estimates, const Rules& rules) noexcept
-      : estimates_(estimates), unknown_us_(std::max(1u, rules.chunk_us / kUnknownShare)) {}
+  explicit Estimating(Estimates& estimates) noexcept : estimates_(estimates) {}
 
   // Why the graph is to be left whole; null: it is not.
   [[nodiscard]] const char* refused() const noexcept { return refused_; }
+  [[nodiscard]] std::uint32_t unknown() const noexcept { return unknown_; }
 
   // Expected GPU time of a node in us; a child graph is one node.
   std::uint32_t node_us(CUgraphNode node, int depth = 0) noexcept {
@@ -63,8 +69,11 @@ class Estimating {
         value.deviceUpdatableKernelNode.deviceUpdatable)
       return refuse("a kernel of it is changed from the GPU");
     LaunchShape shape{};
-    const std::uint32_t ns = launch_of(node, shape) ? estimates_.expected_ns(shape) : 0;
-    return ns ? (ns + 999) / 1000 : unknown_us_;
+    const bool told = launch_of(node, shape);
+    std::uint32_t ns = told ? estimates_.expected_ns(shape) : 0;
+    if (told && ns == 0) ns = estimates_.expected_ns(named_shape(shape));
+    unknown_ += ns == 0 ? 1 : 0;
+    return ns ? (ns + 999) / 1000 : kUnknownUs;
   }
 
   std::uint32_t child_us(CUgraphNode node, int depth) noexcept {
@@ -74,16 +83,16 @@ class Estimating {
         real().cuGraphGetNodes(child, nullptr, &count) != CUDA_SUCCESS)
       return refuse("the driver does not say what is in it");
     Room<CUgraphNode> nodes(count);
-    if (!nodes.holds(count)) return unknown_us_;
-    if (count > 0 && real().cuGraphGetNodes(child, nodes.at(), &count) != CUDA_SUCCESS) return unknown_us_;
+    if (!nodes.holds(count)) return kUnknownUs;
+    if (count > 0 && real().cuGraphGetNodes(child, nodes.at(), &count) != CUDA_SUCCESS) return kUnknownUs;
     std::uint32_t sum = 0;
     for (std::size_t i = 0; i < count; ++i) sum += node_us(nodes[i], depth + 1);
     return sum;
   }
 
   Estimates& estimates_;
-  std::uint32_t unknown_us_;
   const char* refused_{nullptr};
+  std::uint32_t unknown_{0};
 };
 
 }  // namespace
@@ -196,8 +205,9 @@ Gates::Gates(CUgraph graph, std::uint64_t instantiate_flags) noexcept {
   const Context* context = current_context();
   const Link* link = context ? context->gpu->link.load(std::memory_order_acquire) : nullptr;
   if (!link) return;
-  const Rules rules = read_rules(link->region->settings);
+  Rules rules = read_rules(link->region->settings);
   if (!rules.graph_gates) return;
+  rules.chunk_launches = kAnyNumber;
   const Reading reading(graph);
   if (instantiate_flags & kDeviceLaunch) report(*link, "it is launched from the GPU");
   else choose(*link, rules, reading);
@@ -233,14 +243,24 @@ void Gates::choose(const Link& link, const Rules& rules, const Reading& graph) n
   Room<Item> items(graph.nodes());
   cuts_ = static_cast<std::uint32_t*>(std::calloc(graph.nodes() + 1u, sizeof *cuts_));
   if (!graph.whole() || !ordered.whole() || !cuts_ || !items.holds(graph.nodes())) return;
-  Estimating estimating(current_context()->gpu->best_effort.estimates, rules);
+  Gpu& gpu = *current_context()->gpu;
+  // What the program ran to warm up may not have been looked at yet.
+  const auto& activity = link.region->activity;
+  if (!captures_open())
+    gpu.best_effort.estimates.collect(activity.activations.load(std::memory_order_relaxed),
+                                      activity.active.load(std::memory_order_relaxed) != 0,
+                                      current_context()->handle.load(std::memory_order_relaxed));
+  Estimating estimating(gpu.best_effort.estimates);
   std::uint64_t us = 0;
   for (std::uint32_t i = 0; i < graph.nodes(); ++i) {
     items[i] = {estimating.node_us(graph.node(i)), true, KernelClass::kUnknown, 0};
     us += items[i].expected_us;
   }
   if (estimating.refused()) return report(link, estimating.refused());
-  count_ = ordered.choose(items.at(), rules, cuts_);
+  count_ = ordered.choose(items.at(), rules, kLeastBetweenUs, cuts_);
+  if (environment().debug)
+    tell("a graph of %u nodes, %u kernels among them unknown, %llu us: %u places to stop.", graph.nodes(),
+         estimating.unknown(), static_cast<unsigned long long>(us), count_);
   if (count_ == 0 && us > rules.chunk_us) report(link, "it has branches that do not meet");
 }
 
@@ -255,18 +275,24 @@ void Gates::put_in(CUgraph into, const Reading& graph) noexcept {
   Room<CUgraphNode> ends(graph.nodes());
   nodes_ = static_cast<CUgraphNode*>(std::calloc(wanted, sizeof *nodes_));
   if (!ordered.whole() || !ends.holds(graph.nodes()) || !nodes_) return;
-  CUstreamBatchMemOpParams wait = wait_for_release(*context, *link);
-  const CUDA_BATCH_MEM_OP_NODE_PARAMS params{context->handle.load(std::memory_order_relaxed), 1, &wait, 0};
   for (const std::uint32_t* cut = cuts_; cut != cuts_ + wanted && *cut < graph.nodes(); ++cut) {
     std::size_t count = 0;
     ordered.each_end(*cut, [&](std::uint32_t node) { ends[count++] = graph.node(node); });
     CUgraphNode gate = nullptr;
+    CUstreamBatchMemOpParams words[] = {write_word(gate_word(*context), *cut), wait_for_release(*context, *link)};
+    const CUDA_BATCH_MEM_OP_NODE_PARAMS params{context->handle.load(std::memory_order_relaxed), 2, words, 0};
     if (real().cuGraphAddBatchMemOpNode(&gate, into, ends.at(), count, &params) != CUDA_SUCCESS) break;
-    nodes_[standing_++] = gate;
+    bool stands = true;
     ordered.each_beginning(*cut, [&](std::uint32_t node) {
       const CUgraphNode to = graph.node(node);
-      static_cast<void>(real().cuGraphAddDependencies(into, &gate, &to, 1));
+      stands = real().cuGraphAddDependencies(into, &gate, &to, 1) == CUDA_SUCCESS && stands;
     });
+    if (stands) {
+      nodes_[standing_] = gate;
+      cuts_[standing_++] = *cut;
+    } else {  // nothing would wait for it
+      real().cuGraphDestroyNode(gate);
+    }
   }
   count_ = standing_;
 }

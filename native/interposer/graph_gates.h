@@ -1,6 +1,6 @@
 // A best-effort client's graphs can be stopped inside: where the driver reads a graph to make it executable, or to
-// bring an executable one up to date, gates stand in it, nodes at which the GPU waits until the client's hold word
-// is 0. They are taken out again before the application gets its graph back, so the graph and the handles of its
+// bring an executable one up to date, gates stand in it, nodes at which the GPU says that it has come so far and waits
+// until the client's hold word is 0. They are taken out again before the application gets its graph back, so the graph and the handles of its
 // nodes are as they were, and what it changes in the executable graph by them is honoured.
 //
 // Launched whole, as before, and reported: a graph with allocations, one launched by a device or changed by it, and

@@ -27,12 +27,21 @@ struct LibraryLoad {
   }
 };
 
+// Functions know the module that their library has in the current context, not the library.
+inline void forget_module_of(cu::CUmodule) noexcept {}
+inline void forget_module_of(cu::CUlibrary library) noexcept {
+  cu::CUmodule module = nullptr;
+  const bool asks = variants_wanted.load(std::memory_order_relaxed) > 0 && real().cuLibraryGetModule;
+  if (asks && real().cuLibraryGetModule(&module, library) == cu::CUDA_SUCCESS) forget_variants_of(module);
+}
+
 template <Entry E>
 struct Unload {
   template <class Owner>
   static cu::CUresult call(Owner owner) noexcept {
     if (role() == Role::kBestEffort) {
       forget_variants_of(owner);
+      forget_module_of(owner);
       image_unloaded(owner);
     }
     return driver_call<E>(owner);

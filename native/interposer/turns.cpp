@@ -3,6 +3,7 @@
 // clients, the trickle in a long pause, and holds left wrong by somebody who was killed in between.
 #include <algorithm>
 
+#include "interposer/border.h"
 #include "interposer/clock.h"
 #include "interposer/gpu.h"
 #include "interposer/liveness.h"
@@ -14,7 +15,9 @@ using protocol::Region;
 
 constexpr std::uint64_t kStaleTurnNs = 100'000'000;   // a holder silent for so long has gone
 constexpr std::uint64_t kCheckLivesNs = 250'000'000;  // a pause so long deserves a look at its cause
-constexpr std::uint64_t kTrickleLimitNs = 5'000'000;  // a trickle ends by itself after this
+// A trickle ends by itself after this: what runs is long, or its context is not on the GPU just now.
+constexpr std::uint64_t kTrickleLimitNs = 5'000'000;
+constexpr std::uint64_t kTrickleLimitBesideNs = 1'000'000;  // where contexts do not exclude each other
 
 // When to look again. High clients open the hold words themselves; only a resume delay is ours to end,
 // and then precisely, because the GPU stands idle meanwhile.
@@ -22,6 +25,8 @@ constexpr std::uint32_t kDelayedUs = 50;
 constexpr std::uint32_t kTricklingUs = 100;
 constexpr std::uint32_t kBesideUs = 20;  // a chunk beside a request, of which a second one must not slip through
 constexpr std::uint32_t kBacklogUs = 1'000;
+// Looks that may find the GPU farther though it is held: chunks were on their way when the hold was closed.
+constexpr std::uint32_t kSlipping = 2;
 constexpr std::uint32_t kIdleUs = 10'000;
 
 std::uint32_t next_waiting(std::uint32_t waiting, std::uint32_t after) noexcept {
@@ -101,19 +106,20 @@ void account(BestEffortGpu& own, protocol::BestEffortSlot& slot, Answer answer, 
     slot.heldNs.fetch_add(passed, std::memory_order_relaxed);
 }
 
-std::uint32_t borders_passed(const Gpu& gpu) noexcept {
-  std::uint32_t sum = 0;
+// A number that changes when the GPU passes a border of a stream, or comes to another gate of a graph.
+std::uint64_t how_far(const Gpu& gpu, const Link& link) noexcept {
+  std::uint32_t borders = 0;
   for (std::uint32_t i = 0; i < stream_count(); ++i)
-    if (stream_at(i).context->gpu == &gpu) sum += stream_at(i).lane.passed.load(std::memory_order_relaxed);
-  return sum;
+    if (stream_at(i).context->gpu == &gpu) borders += stream_at(i).lane.passed.load(std::memory_order_relaxed);
+  return std::uint64_t{borders} << 32 | last_gate(link);
 }
 
-// One chunk: opened here, closed again when a border was passed.
+// One chunk: opened here, closed again when a border or a gate was passed.
 void trickle(Gpu& gpu, const Link& link, bool long_pause, std::uint64_t now) noexcept {
   auto& own = gpu.best_effort;
   own.trickling = true;
   own.trickled_at = now;
-  own.trickle_from = borders_passed(gpu);
+  own.trickle_from = how_far(gpu, link);
   // A chunk that the policy lets pass beside a request is no emergency.
   if (long_pause) link.best_effort().trickles.fetch_add(1, std::memory_order_relaxed);
   link.hold().store(0, std::memory_order_seq_cst);
@@ -142,10 +148,18 @@ std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
   const bool held = link->hold().load(std::memory_order_seq_cst) != 0;
   const std::uint64_t chunk_ns = std::uint64_t{rules.chunk_us} * 1000;
   slot.releasedNs.store(backlog && !held ? std::min(out.ns, chunk_ns) : 0, std::memory_order_relaxed);
-  // A pause that was interrupted since the last look is a new pause.
-  const std::uint64_t idle_since = region.activity.idleSince.load(std::memory_order_relaxed);
+  // A pause in which something ran, but for a trickle, is a new pause. That the hold was open for a moment between
+  // two bursts does not end one.
+  const std::uint64_t far = how_far(gpu, *link);
+  if (!own.trickling && far != own.pause_far) {
+    own.pause_far = far;
+    ++own.slipped;
+  }
   if (!backlog || (!held && !own.trickling)) own.held_since = 0;
-  else if (own.held_since == 0 || (idle_since > own.held_since && believable(idle_since, now))) own.held_since = now;
+  else if (own.held_since == 0 || own.slipped > kSlipping) {
+    own.held_since = now;
+    own.slipped = 0;
+  }
   if (own.held_since) {
     seen.held_us = (now - own.held_since) / 1000;
     seen.trickled_us = (now - own.trickled_at) / 1000;
@@ -160,8 +174,11 @@ std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
   const bool beside = rules.beside_every_us > 0 && !rules.isolated;
   const std::uint32_t trickling_us = beside ? kBesideUs : kTricklingUs;
   if (own.trickling) {
-    if (borders_passed(gpu) == own.trickle_from && now - own.trickled_at < kTrickleLimitNs) return trickling_us;
+    const std::uint64_t limit_ns = rules.isolated ? kTrickleLimitNs : kTrickleLimitBesideNs;
+    if (far == own.trickle_from && now - own.trickled_at < limit_ns) return trickling_us;
     own.trickling = false;
+    own.pause_far = far;
+    own.slipped = 0;
     if (answer != Answer::kRun) close_word(gpu, *link, rules);
     return trickling_us;
   }

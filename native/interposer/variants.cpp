@@ -22,7 +22,6 @@ namespace {
 
 using namespace cu;
 
-constexpr char kSuffix[] = "__cotenant_preempt";
 constexpr std::size_t kLongestName = 1000;
 // The driver compiles on it.
 constexpr std::size_t kMakersStack = 8u << 20;
@@ -70,48 +69,76 @@ void forget_where(Which which) noexcept {
 }
 
 // The parameters as the driver lays them out; false: it is not a form of a kernel with so many.
-bool read_parameters(Variant& variant) noexcept {
+bool read_parameters(FormFunction& form) noexcept {
   if (!real().cuFuncGetParamInfo) return false;
   std::size_t offset = 0;
   std::size_t size = 0;
   std::uint32_t n = 0;
-  std::size_t last[kVariantParameters] = {};
-  while (real().cuFuncGetParamInfo(variant.function, n, &offset, &size) == CUDA_SUCCESS) {
-    for (int i = 1; i < kVariantParameters; ++i) last[i - 1] = last[i];
-    last[kVariantParameters - 1] = offset;
-    variant.bytes = offset + size;
+  std::size_t last[kFormParameters] = {};
+  while (real().cuFuncGetParamInfo(form.function, n, &offset, &size) == CUDA_SUCCESS) {
+    for (int i = 1; i < kFormParameters; ++i) last[i - 1] = last[i];
+    last[kFormParameters - 1] = offset;
+    form.bytes = offset + size;
     ++n;
   }
-  if (n < kVariantParameters) return false;
-  variant.parameters = n - kVariantParameters;
-  std::memcpy(variant.offset, last, sizeof last);
+  if (n < kFormParameters) return false;
+  form.parameters = n - kFormParameters;
+  std::memcpy(form.offset, last, sizeof last);
   return true;
 }
 
-// In the context of the kernel, on the maker's thread.
-const char* load(Wanted& wanted, const char* text) noexcept {
-  Variant& variant = wanted.variant;
-  CUmodule module = nullptr;
-  char name[sizeof wanted.name + sizeof kSuffix];
-  std::strcpy(name, wanted.name);
-  std::strcat(name, kSuffix);
-  if (real().cuModuleLoadData(&module, text) != CUDA_SUCCESS) return "the driver does not accept it";
-  const bool found = real().cuModuleGetFunction(&variant.function, module, name) == CUDA_SUCCESS;
-  const char* fault = !found                      ? "the agent's answer does not have it"
-                      : !read_parameters(variant) ? "the driver does not tell its parameters"
-                                                  : nullptr;
-  if (!fault && real().cuFuncSetAttribute) {
-    const auto set = [&](CUfunction_attribute attribute, int value) {
-      return real().cuFuncSetAttribute(variant.function, attribute, value) == CUDA_SUCCESS;
-    };
-    if (wanted.carveout >= 0) static_cast<void>(set(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, wanted.carveout));
-    if (!set(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, wanted.most_shared)) fault = "it needs more shared memory";
-    variant.most_shared = wanted.most_shared;
+// Null, or what is wrong with it.
+const char* take_form(FormFunction& form, CUmodule module, const Wanted& wanted, const char* suffix) noexcept {
+  char name[sizeof wanted.name + 32];
+  std::snprintf(name, sizeof name, "%s%s", wanted.name, suffix);
+  form.function = nullptr;
+  if (real().cuModuleGetFunction(&form.function, module, name) != CUDA_SUCCESS) {
+    form.function = nullptr;
+    return "the agent's answer does not have it";
   }
+  const char* fault = read_parameters(form) ? nullptr : "the driver does not tell its parameters";
+  const auto set = real().cuFuncSetAttribute;
+  if (!fault && set) {
+    if (wanted.carveout >= 0)
+      static_cast<void>(set(form.function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, wanted.carveout));
+    if (set(form.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, wanted.most_shared) != CUDA_SUCCESS)
+      fault = "it needs more shared memory";
+  }
+  if (fault) form.function = nullptr;
+  return fault;
+}
+
+// Those forms that the module has; null, or what is wrong with all of them. In the context of the kernel.
+const char* take_forms(Wanted& wanted, CUmodule module) noexcept {
+  Variant& variant = wanted.variant;
+  const char* sliced = take_form(variant.slice, module, wanted, "__cotenant_slice");
+  const char* fault = take_form(variant.preempt, module, wanted, "__cotenant_preempt");
+  variant.most_shared = wanted.most_shared;
+  if (fault) return sliced ? fault : nullptr;
   const std::size_t bytes = Variant::kControls * sizeof(VariantControl);
-  if (!fault && real().cuMemAlloc_v2(&variant.controls, bytes) != CUDA_SUCCESS) fault = "the GPU's memory is full";
+  if (real().cuMemAlloc_v2(&variant.controls, bytes) == CUDA_SUCCESS) return nullptr;
+  variant.preempt.function = nullptr;
+  return sliced ? "the GPU's memory is full" : nullptr;
+}
+
+// On the maker's thread.
+const char* load(Wanted& wanted, const char* text) noexcept {
+  CUmodule module = nullptr;
+  if (real().cuModuleLoadData(&module, text) != CUDA_SUCCESS) return "the driver does not accept it";
+  const char* fault = take_forms(wanted, module);
   if (fault) real().cuModuleUnload(module);
   return fault;
+}
+
+// The program's own module may have the form already: whoever assembled it put it there (bin/cotenant-ptxas). Whether it
+// is right for parts of warps only is not to be seen any more.
+bool is_built_in(Wanted& wanted, CUfunction own) noexcept {
+  CUmodule module = nullptr;
+  if (!own || !real().cuFuncGetModule || real().cuFuncGetModule(&module, own) != CUDA_SUCCESS) return false;
+  if (take_forms(wanted, module)) return false;
+  wanted.owner = module;
+  wanted.variant.whole_warps = true;
+  return true;
 }
 
 // False: `reason` says why not.
@@ -172,17 +199,23 @@ void want_variant(Context& context, CUfunction function) noexcept {
   auto* wanted = new (memory) Wanted;
   const auto [own, name] = named_function(function);
   wanted->function.store(function, std::memory_order_relaxed);
-  wanted->image = name && std::strlen(name) <= kLongestName ? take_image_of(function) : nullptr;
   wanted->context = context.handle.load(std::memory_order_relaxed);
   wanted->gpu = context.gpu->identity;
   wanted->link = link;
-  if (wanted->image) {
-    wanted->owner = wanted->image->owner;
+  wanted->state.store(Wanted::kNone, std::memory_order_relaxed);
+  if (name && std::strlen(name) <= kLongestName) {
     std::strcpy(wanted->name, name);
     real().cuFuncGetAttribute(&wanted->most_shared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, own);
     real().cuFuncGetAttribute(&wanted->carveout, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, own);
-  } else {
-    wanted->state.store(Wanted::kNone, std::memory_order_relaxed);
+    if (is_built_in(*wanted, own)) {
+      wanted->state.store(Wanted::kReady, std::memory_order_relaxed);
+      link->best_effort().variants.fetch_add(1, std::memory_order_relaxed);
+    } else if ((wanted->image = take_image_of(function))) {
+      wanted->owner = wanted->image->owner;
+      wanted->state.store(Wanted::kAsked, std::memory_order_relaxed);
+    } else if (environment().debug) {
+      tell("%s cannot stop inside: it came as machine code.", name);
+    }
   }
   all[place].store(wanted, std::memory_order_release);
   if (!maker_runs.exchange(true) && !start_helper_thread(run, kMakersStack)) maker_runs.store(false);

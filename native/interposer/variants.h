@@ -1,5 +1,5 @@
-// Forms of kernels that can stop inside (Tally, section 4: preemption by persistent blocks). The agent makes them from
-// the program's own PTX; a thread of ours asks for them and loads them, so that the application goes on meanwhile
+// Forms of kernels that can stop inside (Tally, section 4: persistent blocks that stop, and slices). The agent makes them
+// from the program's own PTX; a thread of ours asks for them and loads them, so that the application goes on meanwhile
 // with the kernels that it has.
 #pragma once
 
@@ -12,23 +12,29 @@ namespace cotenant {
 
 struct Context;
 
-// Whoever makes variants appends these to a kernel's parameters (src/ptx/passes says what they mean).
-enum VariantParameter { kControl, kFlag, kGridX, kGridY, kGridZ, kEpoch, kVariantParameters };
+// Whoever makes forms appends these to a kernel's parameters (src/ptx/passes/appended.ts says what they mean).
+inline constexpr int kFormParameters = 6;
+enum PreemptParameter { kControl, kFlag, kGridX, kGridY, kGridZ, kEpoch };
+enum SliceParameter { kFirstX, kFirstY, kFirstZ, kSliceGridX, kSliceGridY, kSliceGridZ };
 
-// Two words of the GPU's memory for each launch: the next block, and the flag as the blocks see it.
-struct VariantControl {
-  std::uint32_t next;
-  std::uint32_t mirror;
+struct FormFunction {
+  cu::CUfunction function;   // null: there is no such form
+  std::uint32_t parameters;  // the kernel's own
+  std::size_t offset[kFormParameters];
+  std::size_t bytes;  // of all parameters
+};
+
+// Words of the GPU's memory for each launch, 0 when it begins: how many blocks are claimed (src/ptx/passes/preempt.ts).
+struct alignas(8) VariantControl {
+  std::uint32_t claimed[2];
 };
 
 struct Variant {
   static constexpr std::uint32_t kControls = 1024;  // more than a queue holds launches
-  cu::CUfunction function;
-  std::uint32_t parameters;  // the kernel's own
-  std::size_t offset[kVariantParameters];
-  std::size_t bytes;  // of all parameters
+  FormFunction preempt;
+  FormFunction slice;
   int most_shared;   // dynamic, in bytes
-  bool whole_warps;  // right only for blocks whose x size is a multiple of 32
+  bool whole_warps;  // the preemptible form is right only for blocks whose x size is a multiple of 32
   cu::CUdeviceptr controls;
   std::atomic<std::uint32_t> control;  // the last one used
 };

@@ -44,10 +44,22 @@ Resumable resumable_of(const Function& function, const LaunchSpec& spec) {
   return {value(2) * value(3) * value(4), value(0), value(1)};
 }
 
+// Of one box of a kernel's grid.
+void take_slice(const Function& function, KernelWork& work, std::uint64_t blocks) {
+  if (!function.entry->sliced) return;
+  const auto first = unsigned(function.entry->parameters.size() - 6);
+  const auto value = [&](unsigned i) { return argument(function, *work.spec, first + i); };
+  const std::uint64_t whole = value(3) * value(4) * value(5);
+  if (whole > 0) work.duration = work.duration * blocks / whole;
+  bool last = true;
+  for (unsigned side = 0; side < 3; ++side) last = last && value(side) + work.spec->grid[side] == value(3 + side);
+  if (!last) work.effect = {};
+}
+
 // A variant that says nothing of itself costs and does what its original does.
 void describe_variant(const Driver& d, ptx::Entry& entry) {
-  if (!entry.resumable || entry.described) return;
-  const std::string original = entry.name.substr(0, entry.name.rfind("__cotenant_preempt"));
+  if (entry.described || (!entry.resumable && !entry.sliced)) return;
+  const std::string original = entry.name.substr(0, entry.name.rfind("__cotenant_"));
   for (const auto& [handle, module] : d.modules) {
     for (const ptx::Entry& other : module->program.entries) {
       if (other.name != original) continue;
@@ -122,6 +134,7 @@ KernelWork kernel_work(const Function& function, std::shared_ptr<const LaunchSpe
   work.effect = effect_of(function, *spec);
   work.resumable = resumable_of(function, *spec);
   work.spec = std::move(spec);
+  take_slice(function, work, blocks);
   return work;
 }
 

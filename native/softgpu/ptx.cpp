@@ -195,9 +195,12 @@ bool read_entry(Text& text, const char* directive, Entry& entry) {
     }
   }
   text.skip_block();
-  static const std::string suffix = "__cotenant_preempt";
-  entry.resumable = entry.name.size() > suffix.size() && entry.parameters.size() >= 6 &&
-                    entry.name.compare(entry.name.size() - suffix.size(), suffix.size(), suffix) == 0;
+  const auto ends_in = [&](const std::string& suffix) {
+    return entry.name.size() > suffix.size() && entry.parameters.size() >= 6 &&
+           entry.name.compare(entry.name.size() - suffix.size(), suffix.size(), suffix) == 0;
+  };
+  entry.resumable = ends_in("__cotenant_preempt");
+  entry.sliced = ends_in("__cotenant_slice");
   entry.described = directive != nullptr;
   if (entry.described && !read_directive(directive, entry)) return false;
   const std::size_t known = entry.parameters.size();

@@ -13,7 +13,9 @@
 //
 // An entry whose name ends in __cotenant_preempt can stop inside: its last six parameters are those of src/ptx's pass of
 // that name (control, flag, the grid's three sides, epoch). It takes as much of its time as blocks are left to do, and
-// ends early, at a block's end, when the flag is up. Without a comment of its own it is as the entry without the ending,
+// ends early, at a block's end, when the flag is up. One whose name ends in __cotenant_slice (first block and the grid's
+// three sides) takes the part of its time that its blocks are of the grid's, and has its effect with the last of them.
+// Without a comment of its own it is as the entry without the ending,
 // in whatever module that is.
 #include <string>
 #include <vector>
@@ -46,6 +48,7 @@ struct Entry {
   std::vector<Expression> effect_arguments;
   bool described = false;  // by a comment
   bool resumable = false;
+  bool sliced = false;
 };
 
 struct Global {

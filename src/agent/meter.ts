@@ -117,6 +117,8 @@ export interface BestEffortMeasure {
   readonly preemptible: { readonly variants: number; readonly launches: number };
   /** Places where CUDA graphs made so far can stop inside, and graphs that have none. */
   readonly graphGates: { readonly places: number; readonly wholeGraphs: number };
+  /** Matrix products given to cuBLAS in parts. */
+  readonly splitProducts: number;
   readonly unhooked: number;
   readonly memoryUsed: number;
   readonly memoryQuota: number;
@@ -173,6 +175,7 @@ export class BestEffortMeter {
       unknownLaunches: slot.unknownLaunches,
       preemptible: { variants: slot.variants, launches: slot.preemptible },
       graphGates: { places: slot.graphGates, wholeGraphs: slot.wholeGraphs },
+      splitProducts: slot.splitProducts,
       unhooked: slot.unhooked,
       memoryUsed: slot.memoryUsed,
       memoryQuota: slot.memoryQuota,

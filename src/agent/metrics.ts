@@ -67,6 +67,7 @@ const ofBestEffort: Table<BestEffortStatus> = {
   preemptible_launches_total: ["launches", "in such a form", (c) => c.preemptible.launches],
   graph_gates_total: ["places", "where CUDA graphs can stop inside", (c) => c.graphGates.places],
   whole_graphs_total: ["graphs", "that can't stop inside", (c) => c.graphGates.wholeGraphs],
+  split_products_total: ["products", "given to cuBLAS in parts", (c) => c.splitProducts],
   memory_used_bytes: ["bytes", "memory allocated", (c) => c.memoryUsed],
   memory_quota_bytes: ["bytes", "memory allowed", (c) => c.memoryQuota || undefined],
   memory_refusals_total: ["allocations", "refused over the quota", (c) => c.memoryRefusals],

@@ -95,6 +95,9 @@ export const Settings = struct(
       "kernels expected to take longer run in a form that can stop inside, if their PTX is known; 0: none",
     ),
     graphGates: u32("1: graphs made from now on can stop inside, where a chunk is full"),
+    splitProductsUs: u32(
+      "matrix products expected to take longer are given to cuBLAS in parts of about this; 0: whole",
+    ),
   },
   cacheLine,
 );
@@ -182,6 +185,7 @@ export const BestEffortSlot = struct(
     preemptible: u64("launches in such a form"),
     graphGates: u64("places where graphs made so far can stop inside"),
     wholeGraphs: u64("graphs that can't, and run whole"),
+    splitProducts: u64("matrix products given to cuBLAS in parts"),
     longKernels: u64("launches expected to take over 300 us"),
     longestNs: u64("the longest kernel seen"),
     unknownLaunches: u64("launches of kernels never seen before"),
@@ -268,7 +272,7 @@ export const Welcome = struct(
 
 export const VariantRequest = struct(
   "VariantRequest",
-  "The beginning of the memory file that a Hello of kind variant names: which kernel wants a form that can stop inside. The kernel's name and its PTX (text, or a fat binary) follow. The answer's regionFd is a memory file with the PTX of that form alone; its slot is 1 if the form is right only for blocks whose x size is a multiple of 32.",
+  "The beginning of the memory file that a Hello of kind variant names: which kernel wants a form that can stop inside, or without a name all of a module. The kernel's name and its PTX (text, or a fat binary) follow. The answer's regionFd is a memory file with the PTX of that kernel and its forms; its slot is 1 if the preemptible one is right only for blocks whose x size is a multiple of 32.",
   {
     nameBytes: u32(),
     reserved: u32(),

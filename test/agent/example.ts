@@ -44,6 +44,7 @@ const bestEffort: BestEffortStatus = {
   unknownLaunches: 0,
   preemptible: { variants: 1, launches: 4 },
   graphGates: { places: 12, wholeGraphs: 0 },
+  splitProducts: 3,
   unhooked: 0,
   memoryUsed: 1000,
   memoryQuota: 0,

@@ -38,6 +38,7 @@ test("the table of metrics", () => {
     cotenant_preemptible_launches_total launches
     cotenant_graph_gates_total places
     cotenant_whole_graphs_total graphs
+    cotenant_split_products_total products
     cotenant_memory_used_bytes bytes
     cotenant_memory_quota_bytes bytes
     cotenant_memory_refusals_total allocations"
@@ -87,6 +88,7 @@ test("a status becomes Prometheus text, with what is unknown left out", async ()
     cotenant_preemptible_launches_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 4
     cotenant_graph_gates_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 12
     cotenant_whole_graphs_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 0
+    cotenant_split_products_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 3
     cotenant_memory_used_bytes{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 1000
     cotenant_memory_refusals_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 2"
   `);

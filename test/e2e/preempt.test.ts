@@ -11,7 +11,7 @@ const training =
   );
 
 test("a training of long kernels gets forms of them that can stop, and loses nothing", async () => {
-  const machine = await startMachine({}, "--set", "preemptUs=200");
+  const machine = await startMachine({});
   const high = machine.load("high", service);
   await high.serving;
   const train = machine.load("best-effort", training);

@@ -69,6 +69,31 @@ void long_pause_trickles() {
   expect(client.agent.region().activity.active.load() != 0, "the request was active all the time");
 }
 
+// A training that synchronises each iteration is a high client without a pause worth the name.
+void bursts_in_a_row_are_one_pause() {
+  BestEffort client;
+  auto& region = client.agent.region();
+  region.settings.resumeDelayUs = 50'000;
+  CUstream stream = make_stream();
+  Word word;
+  client.warm(50, stream);
+  client.request_begins();
+  client.program.store_us(50, word.device, 1, stream);
+  const std::uint64_t before = now_ms();
+  while (*word.host == 0 && now_ms() - before < 10'000) {
+    sleep_ms(10);
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    region.activity.idleSince.store(static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
+                                    static_cast<std::uint64_t>(t.tv_nsec));
+    region.activity.active.fetch_and(~(1u << 9));
+    client.request_begins();
+  }
+  expect(*word.host == 1, "the trickle comes though bursts end all the time");
+  expect(now_ms() - before >= 50, "it had to wait");
+  client.request_ends();
+}
+
 void lost_wake_up_is_repaired() {
   BestEffort client;
   CUstream stream = make_stream();
@@ -196,6 +221,20 @@ void end_of_a_request_in_the_future() {
   expect(now_ms() - before < 3'000, "a request said to end in the future holds nobody back");
 }
 
+// A kernel that was short at first, and then, in the same shape and with a request in each of its launches, is not.
+void durations_are_learned_beside_requests() {
+  BestEffort client;
+  CUstream stream = make_stream();
+  client.warm(20, stream);
+  auto& activations = client.agent.region().activity.activations;
+  for (int i = 0; i < 300; ++i) {
+    client.program.run_us(2'000, stream);
+    activations.fetch_add(1);
+    OK(cuda().cuStreamSynchronize(stream));
+  }
+  expect(client.slot().longestNs.load() > 1'900'000, "a kernel that became long is known to be");
+}
+
 void durations_are_learned() {
   BestEffort client;
   CUstream stream = make_stream();
@@ -267,6 +306,7 @@ constexpr Case kCases[] = {
     {"the launching thread runs ahead while the GPU is held", submission_runs_ahead},
     {"at most a chunk finishes after a request begins", release_is_bounded},
     {"a long pause becomes a trickle", long_pause_trickles},
+    {"bursts in a row are one pause, and the trickle comes", bursts_in_a_row_are_one_pause},
     {"a lost wake-up is repaired", lost_wake_up_is_repaired},
     {"launch-by-launch gating holds the calling thread", launch_by_launch},
     {"streams that nobody waits for do not stall the others", abandoned_streams_do_not_stall},
@@ -275,6 +315,7 @@ constexpr Case kCases[] = {
     {"small kernels run beside a request where the rules allow it", small_kernels_run_beside_a_request},
     {"a request said to end in the future holds nobody back", end_of_a_request_in_the_future},
     {"durations are learned from a few launches", durations_are_learned},
+    {"durations are learned beside requests, too", durations_are_learned_beside_requests},
     {"without high clients nothing is held", without_high_clients_nothing_is_held},
     {"large copies are cut and arrive whole", copies_are_cut_and_right},
     {"a graph is gated whole and nothing is added to it", graphs_are_gated_whole},

@@ -37,7 +37,7 @@ struct BestEffort {
 
   auto& slot() { return agent.region().bestEffort[0]; }
   void request_begins() {
-    agent.region().activity.active.fetch_or(1u << 9);
+    if (agent.region().activity.active.fetch_or(1u << 9) == 0) agent.region().activity.activations.fetch_add(1);
     for (auto& hold : agent.region().holds.hold) hold.store(1);
   }
   void request_ends() {

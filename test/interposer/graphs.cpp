@@ -14,7 +14,8 @@ using cotenant::Item;
 using cotenant::OrderedGraph;
 
 // Cuts of a graph of nodes that take so many us each, under a chunk of 100 us.
-std::vector<std::uint32_t> cuts_of(std::uint32_t nodes, const std::vector<GraphEdge>& edges, std::uint32_t us = 40) {
+std::vector<std::uint32_t> cuts_of(std::uint32_t nodes, const std::vector<GraphEdge>& edges, std::uint32_t us = 40,
+                                   std::uint32_t least_us = 0) {
   const std::vector<Item> items(nodes, Item{us, true, cotenant::KernelClass::kUnknown, 0});
   cotenant::Rules rules{};
   rules.chunk_us = 100;
@@ -22,7 +23,7 @@ std::vector<std::uint32_t> cuts_of(std::uint32_t nodes, const std::vector<GraphE
   const OrderedGraph ordered(nodes, edges.data(), static_cast<std::uint32_t>(edges.size()));
   if (!ordered.whole()) return {~0u};
   std::vector<std::uint32_t> cuts(nodes);
-  cuts.resize(ordered.choose(items.data(), rules, cuts.data()));
+  cuts.resize(ordered.choose(items.data(), rules, least_us, cuts.data()));
   return cuts;
 }
 
@@ -35,6 +36,7 @@ std::vector<GraphEdge> chain(std::uint32_t nodes) {
 void chains_are_cut_by_time() {
   expect(cuts_of(8, chain(8)) == std::vector<std::uint32_t>({2, 4, 6}), "two nodes of 40 us fill a chunk of 100 us");
   expect(cuts_of(4, chain(4), 500) == std::vector<std::uint32_t>({1, 2, 3}), "a long node stands alone");
+  expect(cuts_of(8, chain(8), 80, 200) == std::vector<std::uint32_t>({3, 6}), "chunks take a while at least");
   expect(cuts_of(40, chain(40), 0) == std::vector<std::uint32_t>({16, 32}), "short ones are counted");
   expect(cuts_of(1, {}).empty() && cuts_of(2, {}).empty(), "no cut where nothing is ordered");
   expect(cuts_of(2, {{0, 1, false}, {1, 0, false}}) == std::vector<std::uint32_t>({~0u}), "a cycle is not a graph");
@@ -148,9 +150,12 @@ void a_request_stops_a_graph_inside() {
   const unsigned after = *it.word.host;
   expect(after < 60, "the rest of it is held");
   expect(after - at <= 3, "and it stops within a chunk or two, not " + std::to_string(after - at));
+  const auto& gate = it.client.agent.region().marks[0].done[cotenant::protocol::PAGE / 4 - 1];
+  expect(gate.load() >= at && gate.load() <= after + 2, "the gate that it waits at can be seen");
   it.client.request_ends();
   OK(cuda().cuStreamSynchronize(it.stream));
   expect(*it.word.host == 60, "then it goes on to its end, in order");
+  expect(gate.load() >= 58, "and comes to the last gate");
   expect(it.client.slot().graphs.load() == 1, "it is one graph");
 }
 
@@ -212,6 +217,31 @@ void graphs_that_allocate_run_whole() {
   it.runs_to(10, "all the same");
 }
 
+void gates_that_nothing_waits_for_are_none() {
+  if (getenv("COTENANT_TEST_PASS")) return;  // a real driver refuses none
+  setenv("COTENANT_SOFTGPU", "edges=refused", 1);
+  Recorded it(20);
+  expect(it.client.slot().graphGates.load() == 0, "a gate whose edges the driver refuses is not counted");
+  expect(size_of(it.graph) == 20, "and does not stay");
+  it.runs_to(20, "all the same");
+}
+
+// Programs launch by one handle, and the nodes of their graphs may tell another.
+void durations_are_known_by_name() {
+  Recorded it(2);
+  CUmodule module = nullptr;
+  CUfunction same = nullptr;
+  OK(cuda().cuModuleLoadData(&module, kKernels));
+  OK(cuda().cuModuleGetFunction(&same, module, "store"));
+  expect(same != it.client.program.store, "another handle");
+  const std::uint64_t before = it.client.slot().graphGates.load();
+  it.client.program.store = same;
+  it.graph = recorded(it.client.program, it.stream, it.word, 20);
+  OK(cuda().cuGraphInstantiateWithFlags(&it.exec, it.graph, 0));
+  expect(it.client.slot().graphGates.load() == before + 19, "its nodes are known to take 200 us");
+  it.runs_to(20, "with gates between them");
+}
+
 void rules_may_forbid_gates() {
   Recorded it(2);
   it.client.agent.region().settings.graphGates = 0;
@@ -245,6 +275,8 @@ constexpr Case kCases[] = {
     {"changes to the executable graph are honoured", changes_are_honoured},
     {"what is wrong with a graph is the driver's answer", errors_are_the_applications_own},
     {"graphs that allocate run whole and are counted", graphs_that_allocate_run_whole},
+    {"gates that nothing waits for are none", gates_that_nothing_waits_for_are_none},
+    {"durations are known by the kernels' names", durations_are_known_by_name},
     {"the rules may forbid gates", rules_may_forbid_gates},
     {"high clients' graphs have no gates", high_graphs_have_no_gates},
 };

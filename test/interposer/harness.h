@@ -110,6 +110,25 @@ class Agent {
     setenv("COTENANT_MEMORY", memory, 1);
   }
 
+  // A module's text with the forms of its kernels that can stop inside: `soft`, or what the command in
+  // COTENANT_TEST_PASS (`COMMAND IN --out OUT`) makes of it.
+  static std::string formed(const std::string& text, const std::string& soft) {
+    const char* command = getenv("COTENANT_TEST_PASS");
+    if (!command) return soft;
+    const std::string in = socket_path() + ".ptx";
+    const std::string out = socket_path() + ".out";
+    std::FILE* file = std::fopen(in.c_str(), "w");
+    if (!file || std::fputs(text.c_str(), file) < 0 || std::fclose(file) != 0) fail("cannot write " + in);
+    // Not under the interposer.
+    const std::string line = "env -u LD_PRELOAD " + std::string(command) + " " + in + " --out " + out + " >/dev/null";
+    if (std::system(line.c_str()) != 0) fail("failed: " + line);
+    std::string made(8u << 20, '\0');
+    file = std::fopen(out.c_str(), "r");
+    made.resize(file ? std::fread(made.data(), 1, made.size(), file) : 0);
+    if (file) std::fclose(file);
+    return made;
+  }
+
   Region& region() { return *region_; }
   int connections() const { return connections_.load(); }
 
@@ -135,6 +154,7 @@ class Agent {
         pread(request_fd, asked_with.data(), asked_with.size(), static_cast<off_t>(sizeof request + asked_for.size())) !=
             static_cast<ssize_t>(asked_with.size()))
       fail("the request is cut off");
+    if (variant.find("__cotenant_preempt") != std::string::npos) variant = formed(asked_with, variant);
     const int fd = memfd_create("variant", MFD_CLOEXEC);
     if (write(fd, variant.data(), variant.size()) != static_cast<ssize_t>(variant.size())) fail("memfd");
     asked.fetch_add(1);
@@ -184,15 +204,49 @@ class Agent {
   std::atomic<int> connections_{0};
 };
 
-// Kernels of the software GPU: `spin(ns)` takes the time it is told, `store(pointer, value)` writes.
+// `spin(ns)` takes the time it is told, `store(pointer, value, ns)` writes then. The comments are for the software GPU,
+// which executes nothing; the code is for a real one, where bench/live runs these programs.
 inline constexpr const char* kKernels = R"(
 .version 7.8
 .target sm_70
 .address_size 64
 //! soft ns=p0
-.visible .entry spin(.param .u64 ns) { ret; }
+.visible .entry spin(.param .u64 ns)
+{
+  .reg .pred %p;
+  .reg .b64 %now, %until;
+  ld.param.u64 %until, [ns];
+  mov.u64 %now, %globaltimer;
+  add.u64 %until, %until, %now;
+AGAIN:
+  mov.u64 %now, %globaltimer;
+  setp.lt.u64 %p, %now, %until;
+  @%p bra AGAIN;
+  ret;
+}
 //! soft ns=p2 effect=store(p0, p1)
-.visible .entry store(.param .u64 at, .param .u32 value, .param .u64 ns) { ret; }
+.visible .entry store(.param .u64 at, .param .u32 value, .param .u64 ns)
+{
+  .reg .pred %p;
+  .reg .b32 %block, %thread, %value;
+  .reg .b64 %now, %until, %at;
+  ld.param.u64 %until, [ns];
+  mov.u64 %now, %globaltimer;
+  add.u64 %until, %until, %now;
+AGAIN:
+  mov.u64 %now, %globaltimer;
+  setp.lt.u64 %p, %now, %until;
+  @%p bra AGAIN;
+  mov.u32 %block, %ctaid.x;
+  mov.u32 %thread, %tid.x;
+  or.b32 %block, %block, %thread;
+  setp.ne.u32 %p, %block, 0;
+  @%p ret;
+  ld.param.u64 %at, [at];
+  ld.param.u32 %value, [value];
+  st.relaxed.sys.u32 [%at], %value;
+  ret;
+}
 )";
 
 // A context on device 0, and the two kernels.

@@ -1,0 +1,36 @@
+// How to divide a long matrix product: pure, no driver.
+#pragma once
+
+#include <cstdint>
+
+namespace cotenant {
+
+// Blocks start in waves of one an SM, and a part ends with its last wave. So a part that is not a whole number of
+// waves leaves SMs idle that the whole product would have used.
+struct Parts {
+  std::int64_t count;  // lines (columns, rows or matrices) of each part but the last
+  std::uint64_t waves;  // of the longest part
+  std::uint64_t all_waves;  // of all parts
+};
+
+[[nodiscard]] std::uint64_t waves_of(std::uint64_t blocks, std::uint32_t sms) noexcept;
+
+// The next smaller number of parts to look at: how many lines each would have; 0: there is none. `pieces` counts down.
+[[nodiscard]] std::int64_t next_count(std::int64_t lines, std::int64_t step, std::uint32_t& pieces, std::int64_t before) noexcept;
+
+// Is `a` a better division of a product of `waves` waves and `us` than `b` (count 0: none)? Parts of about the target's
+// length (a quarter more) are short enough; then the fewest waves, then the fewest parts.
+[[nodiscard]] bool better(const Parts& a, const Parts& b, std::uint64_t waves, std::uint64_t us, std::uint64_t target_us) noexcept;
+
+// Are so many waves more worth their time? Up to 8 %; up to a quarter where the product is of few waves that take long
+// each, since nothing else divides those.
+[[nodiscard]] bool affordable(const Parts& parts, std::uint64_t waves, std::uint64_t us, std::uint64_t target_us) noexcept;
+
+// The tile a kernel's name tells ("...128x256..."), 0 x 0 if it doesn't.
+struct Tile {
+  std::uint32_t a;
+  std::uint32_t b;
+};
+[[nodiscard]] Tile tile_in(const char* name) noexcept;
+
+}  // namespace cotenant
