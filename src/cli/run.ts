@@ -21,7 +21,7 @@ const options = {
   name: text("NAME", undefined, "shown by status; the command's name if not given"),
   slo: list(
     "p99=TIME|slowdown=PERCENT",
-    "what 99 % of a high client's bursts (first submission to done, not arrival to done) keep to, such as p99=10ms, or slowdown=5% over alone; policies cotenant and slo act on it",
+    "what 99 % of a high client's bursts (first submission to done, not arrival to done) keep to, such as p99=10ms, or slowdown=5% over alone (of one whose profile is a training: its throughput); policies cotenant and slo act on it",
   ),
   profile: text(
     "NAME|FILE",
