@@ -104,11 +104,7 @@ struct Long {
   }
 };
 
-void a_request_stops_a_long_kernel() {
-  Long it;
-  it.learn();
-  expect(it.client.agent.asked_for == "count", "it is asked for by its name");
-  expect(it.client.agent.asked_with.find(".entry count(") != std::string::npos, "with the PTX it came from");
+void a_request_stops(Long& it) {
   it.launch();
   sleep_ms(8);
   it.client.request_begins();
@@ -120,19 +116,19 @@ void a_request_stops_a_long_kernel() {
   expect(it.client.slot().preemptible.load() >= 1, "it is counted");
 }
 
+void a_request_stops_a_long_kernel() {
+  Long it;
+  it.learn();
+  expect(it.client.agent.asked_for == "count", "it is asked for by its name");
+  expect(it.client.agent.asked_with.find(".entry count(") != std::string::npos, "with the PTX it came from");
+  a_request_stops(it);
+}
+
 void slices_stop_between_each_other() {
   if (getenv("COTENANT_TEST_PASS")) return;  // there the kernel has both forms
   Long it(kHead + kSlice);
   it.learn();
-  it.launch();
-  sleep_ms(8);
-  it.client.request_begins();
-  sleep_ms(60);
-  expect(*it.word.host == 0, "it has stopped before its end");
-  it.client.request_ends();
-  OK(cuda().cuStreamSynchronize(it.stream));
-  expect(*it.word.host == 1, "it goes on, and is done once");
-  expect(it.client.slot().preemptible.load() >= 1, "it is counted");
+  a_request_stops(it);
 }
 
 void it_ends_however_often_it_is_stopped() {
