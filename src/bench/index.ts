@@ -1,6 +1,6 @@
 export { arrangementHelp, arrangementNames } from "./arrangements.ts";
 export { bench, type Outcome } from "./bench.ts";
 export { type Modelled, model } from "./model.ts";
-export { chart, markdownMatrix, markdownTable, parseResult } from "./report/index.ts";
+export { chart, latest, markdownMatrix, markdownTable, parseResult } from "./report/index.ts";
 export type { BenchResult } from "./result.ts";
 export { jobNames, readScenario } from "./scenario.ts";

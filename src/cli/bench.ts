@@ -10,6 +10,7 @@ import {
   bench,
   chart,
   jobNames,
+  latest,
   markdownMatrix,
   markdownTable,
   type Outcome,
@@ -48,6 +49,7 @@ const options = {
   chart: text("FILE", undefined, "write an SVG: slowdown against throughput kept"),
   matrix: flag("print one line a pair instead of one table a pair"),
   from: flag("don't measure: the arguments are result files"),
+  latest: flag("with --from: of each arrangement only what was measured on its last day"),
   names: flag("list scenarios, jobs and arrangements"),
   commit: text("HASH", undefined, "of the code measured, where there is no git to ask"),
   note: text("TEXT", "", "anything else a reader of the result must know"),
@@ -69,7 +71,8 @@ export const benchCommand = command({
   async run(args) {
     if (args.names) return listNames();
     const measured = args.from ? undefined : await measure(args);
-    const results = measured ? [measured.result] : args.positional.map(readResult);
+    const given = measured ? [measured.result] : args.positional.map(readResult);
+    const results = args.latest ? latest(given) : given;
     if (results.length === 0) throw errors.missingArgument("bench", "result files after --from");
     if (args.chart !== undefined) writeGiven(args.chart, chart(results));
     if (args.json) console.log(JSON.stringify(args.from ? results : results[0], null, 2));

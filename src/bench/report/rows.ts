@@ -79,8 +79,8 @@ function groupBy<T>(all: readonly T[], key: (one: T) => string): Map<string, T[]
   return groups;
 }
 
-/** Loads that read the same are the same. */
-const pairKey = ({ scenario, machine }: BenchResult): string =>
+/** The same for results of one pair. Loads that read the same are the same. */
+export const pairKey = ({ scenario, machine }: BenchResult): string =>
   JSON.stringify([
     scenario.high.name,
     scenario.bestEffort.map((job) => job.name),

@@ -1,0 +1,33 @@
+// Of results that accumulated over days: what is still true of code that went on.
+import type { BenchResult } from "../result.ts";
+import { pairKey } from "./rows.ts";
+
+/**
+ * The same results, and of each arrangement of a pair only the cells of the last day on which it succeeded, so that figures
+ * of older code are not averaged with those of newer code. Rivals, which hold no code of ours, need not be measured each time.
+ * Results without a cell left are left out.
+ */
+export function latest(results: readonly BenchResult[]): BenchResult[] {
+  const lastDay = new Map<string, string>();
+  for (const result of results)
+    for (const cell of result.cells) {
+      if (cell.status !== "ok") continue;
+      const key = keyOf(result, cell.arrangement);
+      const day = dayOf(result);
+      if (day > (lastDay.get(key) ?? "")) lastDay.set(key, day);
+    }
+  return results
+    .map((result) => ({
+      ...result,
+      cells: result.cells.filter(({ arrangement }) => {
+        const last = lastDay.get(keyOf(result, arrangement));
+        return last === undefined || last === dayOf(result);
+      }),
+    }))
+    .filter(({ cells }) => cells.length > 0);
+}
+
+const keyOf = (result: BenchResult, arrangement: string) => `${pairKey(result)} ${arrangement}`;
+
+/** Results carry an ISO date; its day in UTC. */
+const dayOf = ({ date }: BenchResult) => date.slice(0, 10);
