@@ -27,7 +27,10 @@ const more = { min: 1, whole: true };
 
 const options = {
   load: number("L", undefined, "part of what the high job could serve alone, 0 to 1"),
-  arrangement: list("NAME", `instead of the scenario's; ${arrangementHelp}`),
+  arrangement: list(
+    "NAME",
+    `instead of the scenario's, and with --from of those measured; ${arrangementHelp}`,
+  ),
   slo: list("p99=TIME|slowdown=PERCENT", "what the high job asks of an agent, as after run --slo"),
   profiles: text(
     "DIR",
@@ -71,8 +74,7 @@ export const benchCommand = command({
   async run(args) {
     if (args.names) return listNames();
     const measured = args.from ? undefined : await measure(args);
-    const given = measured ? [measured.result] : args.positional.map(readResult);
-    const results = args.latest ? latest(given) : given;
+    const results = measured ? [measured.result] : readResults(args);
     if (results.length === 0) throw errors.missingArgument("bench", "result files after --from");
     if (args.chart !== undefined) writeGiven(args.chart, chart(results));
     if (args.json) console.log(JSON.stringify(args.from ? results : results[0], null, 2));
@@ -80,6 +82,20 @@ export const benchCommand = command({
     return measured?.complete === false ? 1 : 0;
   },
 });
+
+/** With --latest and --arrangement, what they leave of it. */
+function readResults({ positional, latest: newest, arrangement: wanted }: Given): BenchResult[] {
+  const all = positional.map(readResult);
+  const known = new Set(all.flatMap(({ cells }) => cells.map((cell) => cell.arrangement)));
+  const unknown = wanted.find((name) => !known.has(name));
+  if (unknown !== undefined)
+    throw usage(`No result has the arrangement "${unknown}": they have ${[...known].join(", ")}.`);
+  const results = newest ? latest(all) : all;
+  if (wanted.length === 0) return results;
+  const isShown = ({ arrangement }: { arrangement: string }) =>
+    ["solo", "alone", ...wanted].includes(arrangement);
+  return results.map((result) => ({ ...result, cells: result.cells.filter(isShown) }));
+}
 
 const folders = () => ({
   catalogue: join(packageRoot(), "bench/jobs.json"),
