@@ -25,7 +25,13 @@ def parser(prog="train.py", doc=__doc__):
         choices=["autocast", "bf16", "fp32"],
         help="autocast to bf16, whole model in bf16, or fp32; the model's own default otherwise",
     )
-    add("--compile", action="store_true", help="through torch.compile: Triton's kernels")
+    add(
+        "--compile",
+        nargs="?",
+        choices=["model", "layers"],
+        const="model",
+        help="through torch.compile: the whole model; or its repeated layers, with their products by Triton, too",
+    )
     add("--marks", action="store_true", help="NVTX ranges, and report where each pass begins")
     add("--losses", type=int, metavar="N", help="exact arithmetic; print SHA-256 of N losses")
     iterating.add_options(made, "train")
@@ -41,6 +47,17 @@ def options(argv=None, made=None):
     wanted = {what: getattr(given, what) for what in ("batch", "sequence", "dtype")}
     given.shape = made.shape(default, **wanted)
     return made.checked(given, MODELS[given.model].packages)
+
+
+def compile_layers(model):
+    """Each repeated layer by itself, which takes the compiler once for all of them; matrix products, too, are Triton's."""
+    from torch.nn import ModuleList
+
+    products = {"max_autotune_gemm": True, "max_autotune_gemm_backends": "TRITON"}
+    for layers in model.modules():
+        if isinstance(layers, ModuleList) and len(layers) > 1:
+            for layer in layers:
+                layer.compile(options=products)
 
 
 class Trainer:
@@ -59,7 +76,9 @@ class Trainer:
         self.channels_last = MODELS[given.model].channels_last and given.losses is None
         if self.channels_last:
             self.model = self.model.to(memory_format=torch.channels_last)
-        self.compute = torch.compile(self.model) if given.compile else self.model
+        self.compute = torch.compile(self.model) if given.compile == "model" else self.model
+        if given.compile == "layers":
+            compile_layers(self.model)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4)
         made = [batch(chance) for _ in range(BATCHES)]
         self.batches = [tuple(self._kept(part) for part in parts) for parts in made]
