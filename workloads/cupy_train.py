@@ -5,8 +5,6 @@ compiles through NVRTC), and the norm of what is left, which is read every --syn
 is led: iterating.py.
 """
 
-import sys
-
 import iterating
 from check import Parser
 from iterating import GpuClock
@@ -90,11 +88,7 @@ class Solver:
 
 def main():
     given = options()
-    solver = Solver(given)
-    solver.warm_up()
-    facts = solver.facts()
-    print(f"{facts['label']} ready", file=sys.stderr, flush=True)
-    iterating.run(solver.iterate, given, facts)
+    iterating.run(Solver(given), given)
 
 
 if __name__ == "__main__":

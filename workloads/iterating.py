@@ -1,11 +1,12 @@
 """How a best-effort loop is led: by itself for a time or a number of iterations, or directed by a harness,
 which says when to iterate and when to stand still.
 
-A loop is one function: iterate(more) iterates as long as more() says so and returns what it reports, with
-"done_ns", when each iteration was done on the GPU.
+A job has warm_up(), facts() about itself with a "label", and iterate(more), which iterates as long as more() says so
+and returns what it reports, with "done_ns", when each iteration was done on the GPU.
 """
 
 import functools
+import sys
 import time
 
 from control import Control
@@ -42,11 +43,15 @@ def add_options(parser, name):
     add("--name", default=name, help="what the harness calls this job")
 
 
-def run(iterate, given, facts):
+def run(job, given, warm_up=True):
+    if warm_up:
+        job.warm_up()
+    facts = job.facts()
+    print(f"{facts['label']} ready", file=sys.stderr, flush=True)
     if given.control:
-        directed(Control(given.control, given.name), iterate, facts)
+        directed(Control(given.control, given.name), job.iterate, facts)
     else:
-        alone(iterate, given)
+        alone(job.iterate, given)
 
 
 def directed(control, iterate, facts):

@@ -4,8 +4,6 @@ Losses stay on the GPU; every --sync-every iterations one is read, as training l
 the CPU runs ahead. Alone for itself, or directed by a harness (--control): see iterating.py.
 """
 
-import sys
-
 import iterating
 from check import Parser
 from iterating import GpuClock
@@ -178,11 +176,7 @@ def main():
         make_exact(given.seed)
     trainer = Trainer(given)
     # Losses are digested from the first iteration on.
-    if given.losses is None:
-        trainer.warm_up()
-    facts = trainer.facts()
-    print(f"{facts['label']} ready", file=sys.stderr, flush=True)
-    iterating.run(trainer.iterate, given, facts)
+    iterating.run(trainer, given, warm_up=given.losses is None)
     if given.losses is not None:
         from exact import digest
 

@@ -80,11 +80,7 @@ class Multiplier:
 
 def main():
     given = options()
-    multiplier = Multiplier(given)
-    multiplier.warm_up()
-    facts = multiplier.facts()
-    print(f"{facts['label']} ready", file=sys.stderr, flush=True)
-    iterating.run(multiplier.iterate, given, facts)
+    iterating.run(Multiplier(given), given)
 
 
 if __name__ == "__main__":
