@@ -50,12 +50,19 @@ def shapes():
         yield "batch", dtype, "nn", 1024, 1024, 1024, 256
         yield "batch of large ones", dtype, "nn", 4096, 2048, 4096, 8
         yield "large square", dtype, "nn", 8192, 8192, 8192, 1
+    # PointNet's widest: cuDNN gives it to cublasLt as a batch.
+    for dtype in ("tf32", "bfloat16"):
+        for what in ("forward", "data gradient", "weight gradient"):
+            yield f"convolution of width 1, {what}", dtype, what, 1024, 128, 1024, 256
 
 
 def made(torch, dtype, kind, m, k, n, batch):
     """A function that multiplies, into the same result each time."""
     like = {"device": "cuda", "dtype": getattr(torch, "float32" if dtype == "tf32" else dtype)}
     torch.backends.cuda.matmul.allow_tf32 = dtype == "tf32"
+    if kind in ("forward", "data gradient", "weight gradient"):
+        torch.backends.cudnn.allow_tf32 = dtype == "tf32"
+        return convolution(torch, kind, like, m, k, n, batch)
     lead = (batch,) if batch > 1 else ()
     a = torch.randn(*lead, *((k, m) if kind == "tn" else (m, k)), **like)
     b = torch.randn(*lead, *((n, k) if kind in ("nt", "linear") else (k, n)), **like)
@@ -69,6 +76,26 @@ def made(torch, dtype, kind, m, k, n, batch):
     first = a.mT if kind == "tn" else a
     second = b.mT if kind == "nt" else b
     return out, lambda: torch.matmul(first, second, out=out)
+
+
+def convolution(torch, kind, like, after, before, length, batch):
+    """Of width 1, from `before` channels to `after`."""
+    torch.backends.cudnn.deterministic = True
+    x = torch.randn(batch, before, length, **like)
+    weight = torch.randn(after, before, 1, **like)
+    if kind == "forward":
+        out = torch.empty(batch, after, length, **like)
+        return out, lambda: out.copy_(torch.nn.functional.conv1d(x, weight))
+    gradient = torch.randn(batch, after, length, **like)
+    of_data = kind == "data gradient"
+    out = torch.empty_like(x if of_data else weight)
+    ways = ([1], [0], [1], False, [0], 1, (of_data, not of_data, False))
+
+    def run():
+        found = torch.ops.aten.convolution_backward(gradient, x, weight, None, *ways)
+        out.copy_(found[0 if of_data else 1])
+
+    return out, run
 
 
 def timed(torch, run, times, in_a_row=6):

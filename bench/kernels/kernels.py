@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
+from statistics import median
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../workloads"))
@@ -30,7 +31,7 @@ def options():
 
 
 def profiled(trainer, iterations):
-    """{name: times in us} of the kernels of some iterations."""
+    """{(name, grid, block): times in us} of the kernels of some iterations."""
     import torch
     from torch.profiler import ProfilerActivity, profile
 
@@ -51,7 +52,8 @@ def times_by_kernel(trace):
     times = defaultdict(list)
     for event in trace["traceEvents"]:
         if event.get("cat") == "kernel":
-            times[event["name"]].append(float(event["dur"]))
+            shape = (tuple(event["args"][side]) for side in ("grid", "block"))
+            times[(event["name"], *shape)].append(float(event["dur"]))
     return dict(times)
 
 
@@ -61,12 +63,15 @@ def longest(times, iterations, over_us):
     found = [
         {
             "name": name,
+            "grid": grid,
+            "block": block,
             "per_iteration": len(each) / iterations,
             "mean_us": sum(each) / len(each),
+            "median_us": median(each),
             "max_us": max(each),
             "share": sum(each) / total,
         }
-        for name, each in times.items()
+        for (name, grid, block), each in times.items()
         if sum(each) / len(each) > over_us
     ]
     return sorted(found, key=lambda kernel: -kernel["share"])
@@ -116,13 +121,14 @@ def ptx_words(with_ptx, fat_binaries):
 def table(result):
     yield f"{result['job']}: {result['kernels_per_iteration']:.0f} kernels an iteration, "
     yield f"{result['kernel_ms_per_iteration']:.1f} ms; over {result['over_us']:.0f} us:\n\n"
-    yield "| kernel | an iteration | mean us | max us | share | library (by name) | PTX for this GPU |\n"
-    yield "| --- | --: | --: | --: | --: | --- | --- |\n"
+    yield "| kernel | grid | an iteration | mean us | max us | share | library (by name) | PTX for this GPU |\n"
+    yield "| --- | --- | --: | --: | --: | --: | --- | --- |\n"
     for kernel in result["kernels"]:
         ptx = ptx_words(kernel["with_ptx"], kernel["fat_binaries"])
         name = kernel["name"].replace("|", "\\|")
         name = name if len(name) <= 90 else name[:87] + "..."
-        yield f"| `{name}` | {kernel['per_iteration']:.1f} | {kernel['mean_us']:.0f} "
+        grid = " x ".join(str(side) for side in kernel["grid"] if side > 1) or "1"
+        yield f"| `{name}` | {grid} | {kernel['per_iteration']:.1f} | {kernel['mean_us']:.0f} "
         yield f"| {kernel['max_us']:.0f} | {kernel['share']:.1%} "
         yield f"| {kernel['library'] or 'unknown'} | {ptx} |\n"
     over = sum(kernel["share"] for kernel in result["kernels"])

@@ -1,8 +1,8 @@
 // The wrappers of cuBLAS: what a call multiplies, and the same call for a part of the columns. The declarations are our
 // own; handles and enumerations are passed on as they come.
 #include <initializer_list>
-#include <type_traits>
 
+#include "interposer/blas_parts.h"
 #include "interposer/blas_pinned.h"
 #include "interposer/process.h"
 
@@ -47,6 +47,14 @@ struct Sizes {
   std::int64_t rows, columns, matrices;
 };
 
+template <class Part>
+Division way(const Product& product, const Part& part, const PinnedProduct* pinned) noexcept {
+  const GivePart give_part = [](const void* self, std::int64_t first, std::int64_t count) {
+    return (*static_cast<const Part*>(self))(first, count);
+  };
+  return {product, give_part, &part, pinned};
+}
+
 // `call(a, b, c, sizes)` calls the library's `function`.
 template <class Call>
 int give(const Matrices& p, const Operands& o, void* function, const Call& call) noexcept {
@@ -66,19 +74,18 @@ int give(const Matrices& p, const Operands& o, void* function, const Call& call)
                 moved(o.c, first * p.stride_c * c_bytes), Sizes{p.m, p.n, count});
   };
   const LtFunctions* lt = product_call ? nullptr : lt_functions(function);
-  const auto run = [&](const auto& part, Lines lines, std::int64_t count, std::int64_t step, std::int64_t across) {
-    using Part = std::remove_reference_t<decltype(part)>;
-    const GivePart give_part = [](const void* self, std::int64_t first, std::int64_t some) {
-      return (*static_cast<const Part*>(self))(first, some);
-    };
-    const Product product{key_of(p, o.a, o.b, o.c), lines, count, step, across, p.k, false};
-    if (!lt) return give_product(product, give_part, &part, nullptr);
-    const PinnedProduct pinned(*lt, p, o, lines);
-    return give_product(product, give_part, &part, &pinned);
-  };
-  if (p.batch > 1) return run(of_matrices, Lines::kMatrices, p.batch, 1, p.m * p.n);
-  // In memory columns lie one after another, so they come first.
-  return p.n >= 2 * kStep ? run(of_columns, Lines::kColumns, p.n, kStep, p.m) : run(of_rows, Lines::kRows, p.m, kStep, p.n);
+  const PinnedProduct columns(lt, p, o, Lines::kColumns), rows(lt, p, o, Lines::kRows), matrices(lt, p, o, Lines::kMatrices);
+  const auto pinned = [&](const PinnedProduct& product) { return lt ? &product : nullptr; };
+  const std::uint64_t key = key_of(p, o.a, o.b, o.c);
+  if (p.batch > 1) {
+    const Division by_matrices = way({Lines::kMatrices, p.batch, 1, p.m * p.n, p.k, false}, of_matrices, pinned(matrices));
+    return give_product(key, &by_matrices, 1);
+  }
+  const Division by_columns = way({Lines::kColumns, p.n, kStep, p.m, p.k, false}, of_columns, pinned(columns));
+  const Division by_rows = way({Lines::kRows, p.m, kStep, p.n, p.k, false}, of_rows, pinned(rows));
+  const bool columns_first = columns_before_rows(p.m * a_bytes, p.n * b_bytes, p.n >= 2 * kStep);
+  const Division ways[kWays] = {columns_first ? by_columns : by_rows, columns_first ? by_rows : by_columns};
+  return give_product(key, ways, kWays);
 }
 
 template <class Function>
@@ -197,15 +204,20 @@ struct LtLayout {
   std::uint64_t rows{0}, columns{0};
   std::int64_t ld{0};
   std::int32_t batch{0};
+  std::int64_t stride{0};  // from one matrix of a batch to the next, in elements
 
-  // False: not a plain column-major matrix.
+  // False: not plain column-major matrices.
   bool read(const LtFunctions& f, void* layout) noexcept {
     const auto get = [&](int attribute, auto& value) {
       std::size_t written = 0;
       return f.layout_get(layout, attribute, &value, sizeof value, &written) == 0;
     };
+    // What older libraries do not know is as it always was: complex numbers in one place, matrices at a stride.
+    std::int64_t plane = 0;
+    std::int32_t mode = 0;
+    if (layout && ((get(7, plane) && plane != 0) || (get(8, mode) && mode != 0))) return false;
     return layout && get(0, type) && get(1, order) && get(2, rows) && get(3, columns) && get(4, ld) && get(5, batch) &&
-           order == 0 && batch == 1 && blas_size_of(static_cast<int>(type)) > 0;
+           (batch == 1 || get(6, stride)) && order == 0 && batch >= 1 && blas_size_of(static_cast<int>(type)) > 0;
   }
 };
 
@@ -213,11 +225,25 @@ bool lay_out(const LtFunctions& f, LtObject& into, const LtLayout& like, std::ui
   return f.layout_create(into.into(), static_cast<int>(like.type), rows, columns, like.ld) == 0;
 }
 
+// So many matrices of a batch.
+bool lay_out(const LtFunctions& f, LtObject& into, const LtLayout& like, std::int64_t count) noexcept {
+  const auto batch = static_cast<std::int32_t>(count);
+  return lay_out(f, into, like, like.rows, like.columns) && f.layout_set(into.get(), 5, &batch, sizeof batch) == 0 &&
+         f.layout_set(into.get(), 6, &like.stride, sizeof like.stride) == 0;
+}
+
+constexpr std::uint32_t kBias = 4;
+
 // Epilogues that look at one element and its row alone: none, ReLU, GELU, each with or without a bias.
 bool by_element(std::uint32_t epilogue) noexcept {
-  constexpr std::uint32_t kBias = 4;
   const std::uint32_t without = epilogue & ~kBias;
   return epilogue == kBias || without == 1 || without == 2 || without == 32;
+}
+
+// Of a batch: nothing but the matrices themselves may differ from one to the next. A bias and a vector of factors can.
+bool by_matrix(std::uint32_t epilogue, std::int32_t pointer_mode) noexcept {
+  constexpr std::int32_t kScalars = 1;  // CUBLASLT_POINTER_MODE_HOST, _DEVICE; what is above are vectors
+  return (epilogue & kBias) == 0 && pointer_mode >= 0 && pointer_mode <= kScalars;
 }
 
 }  // namespace
@@ -233,7 +259,7 @@ EXPORT cublasLtMatmul(void* handle, void* desc, const void* alpha, const void* a
   };
   const LtFunctions* f = role() == Role::kBestEffort && !product_call ? lt_functions(reinterpret_cast<void*>(real)) : nullptr;
   LtLayout la, lb, lc, ld;
-  std::int32_t ta = 0, tb = 0, tc = 0, compute = 0;
+  std::int32_t ta = 0, tb = 0, tc = 0, compute = 0, pointer_mode = 0;
   std::uint32_t epilogue = 0;
   const auto get = [&](int attribute, auto& value) {
     std::size_t written = 0;
@@ -244,11 +270,26 @@ EXPORT cublasLtMatmul(void* handle, void* desc, const void* alpha, const void* a
       !ld.read(*f, d_layout))
     return as_it_is();
   const auto columns = static_cast<std::int64_t>(ld.columns);
+  const std::int64_t batch = ld.batch;
   const std::uint64_t k = ta == kPlain ? la.columns : la.rows;
-  if (2.0 * static_cast<double>(ld.rows) * static_cast<double>(columns) * static_cast<double>(k) < kSmallProduct)
-    return as_it_is();
+  const double operations = 2.0 * static_cast<double>(ld.rows) * static_cast<double>(columns) * static_cast<double>(k);
+  if (operations * static_cast<double>(batch) < kSmallProduct) return as_it_is();
+  if (la.batch != batch || lb.batch != batch || lc.batch != batch) return as_it_is();
+  if (batch > 1 && (!get(2, pointer_mode) || !by_matrix(epilogue, pointer_mode))) return as_it_is();
 
-  const auto part = [&](std::int64_t first, std::int64_t count) {
+  const auto of_matrices = [&](std::int64_t first, std::int64_t count) {
+    if (count == batch) return as_it_is();
+    LtObject a_part(f->layout_destroy), b_part(f->layout_destroy), c_part(f->layout_destroy), d_part(f->layout_destroy);
+    if (!lay_out(*f, a_part, la, count) || !lay_out(*f, b_part, lb, count) || !lay_out(*f, c_part, lc, count) ||
+        !lay_out(*f, d_part, ld, count))
+      return kNotInitialized;
+    const auto at = [&](const void* matrices, const LtLayout& layout) {
+      return matrices ? moved(matrices, first * layout.stride * blas_size_of(static_cast<int>(layout.type))) : nullptr;
+    };
+    return real(handle, desc, alpha, at(a, la), a_part.get(), at(b, lb), b_part.get(), beta, at(c, lc), c_part.get(),
+                const_cast<void*>(at(d, ld)), d_part.get(), algo, workspace, workspace_size, stream);
+  };
+  const auto of_columns = [&](std::int64_t first, std::int64_t count) {
     if (count == columns) return as_it_is();
     const auto some = static_cast<std::uint64_t>(count);
     const bool plain = tb == kPlain;
@@ -269,13 +310,11 @@ EXPORT cublasLtMatmul(void* handle, void* desc, const void* alpha, const void* a
   const std::uint64_t key =
       mixed({static_cast<std::int64_t>(kWhich), ta, tb, static_cast<std::int64_t>(ld.rows), columns, static_cast<std::int64_t>(k),
              la.ld, lb.ld, lc.ld, ld.ld, la.type, lb.type, lc.type, ld.type, compute, epilogue, chosen, alignment(a),
-             alignment(b), alignment(c), alignment(d)});
-  using Part = decltype(part);
-  return give_product({key, Lines::kColumns, columns, kStep, static_cast<std::int64_t>(ld.rows), static_cast<std::int64_t>(k), algo != nullptr},
-                      [](const void* self, std::int64_t first, std::int64_t count) {
-                        return (*static_cast<const Part*>(self))(first, count);
-                      },
-                      &part, nullptr);
+             alignment(b), alignment(c), alignment(d), batch, la.stride, lb.stride, lc.stride, ld.stride});
+  const auto rows = static_cast<std::int64_t>(ld.rows), depth = static_cast<std::int64_t>(k);
+  const Division only = batch > 1 ? way({Lines::kMatrices, batch, 1, rows * columns, depth, algo != nullptr}, of_matrices, nullptr)
+                             : way({Lines::kColumns, columns, kStep, rows, depth, algo != nullptr}, of_columns, nullptr);
+  return give_product(key, &only, 1);
 }
 
 }  // namespace cotenant

@@ -37,9 +37,8 @@ extern __constinit thread_local ProductCall* product_call;
 // What of the result is divided.
 enum class Lines { kColumns, kRows, kMatrices };
 
-// A product as far as dividing it goes. `key` tells apart all that may make the library choose or take longer.
+// A product as far as dividing it goes.
 struct Product {
-  std::uint64_t key;
   Lines lines;
   std::int64_t count;   // of lines
   std::int64_t step;    // parts begin at multiples of it
@@ -56,9 +55,18 @@ inline constexpr double kSmallProduct = 1e9;
 
 class PinnedProduct;
 
-// Gives the product to the library, whole or in parts: what the library returns. Best-effort clients only. `pinned`: the
-// same product where the algorithm can be said; null: it can't.
-[[nodiscard]] int give_product(const Product& product, GivePart part, const void* call, const PinnedProduct* pinned) noexcept;
+// One way to divide a product.
+struct Division {
+  Product product;
+  GivePart part;
+  const void* call;
+  const PinnedProduct* pinned;  // the same where the algorithm can be said; null: it can't
+};
+inline constexpr std::uint32_t kWays = 2;
+
+// Gives the product to the library, whole or in parts: what the library returns. Best-effort clients only. `key` tells apart all
+// that may make the library choose or take longer; the best of the `count` ways comes first.
+[[nodiscard]] int give_product(std::uint64_t key, const Division* ways, std::uint32_t count) noexcept;
 
 // blas_library.cpp. What is wrapped.
 enum class Blas : unsigned {

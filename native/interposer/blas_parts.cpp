@@ -19,6 +19,8 @@ bool is_tile(std::uint32_t side) noexcept { return side >= kSmallestTile && side
 
 std::uint64_t waves_of(std::uint64_t blocks, std::uint32_t sms) noexcept { return (blocks + sms - 1) / sms; }
 
+bool columns_before_rows(std::int64_t a, std::int64_t b, bool many_columns) noexcept { return many_columns && a <= 2 * b; }
+
 std::int64_t next_count(std::int64_t lines, std::int64_t step, std::uint32_t& pieces, std::int64_t before) noexcept {
   for (; pieces >= 2; --pieces) {
     const std::int64_t even = (lines + pieces - 1) / pieces;

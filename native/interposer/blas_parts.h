@@ -15,6 +15,10 @@ struct Parts {
 
 [[nodiscard]] std::uint64_t waves_of(std::uint64_t blocks, std::uint32_t sms) noexcept;
 
+// Divide columns before rows? Parts of columns read the whole first factor again, parts of rows the second: `a` and `b` bytes for
+// each term of the sums. In memory columns lie one after another, so rows are better only where they read less than half as much.
+[[nodiscard]] bool columns_before_rows(std::int64_t a, std::int64_t b, bool many_columns) noexcept;
+
 // The next smaller number of parts to look at: how many lines each would have; 0: there is none. `pieces` counts down.
 [[nodiscard]] std::int64_t next_count(std::int64_t lines, std::int64_t step, std::uint32_t& pieces, std::int64_t before) noexcept;
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "interposer/entry.h"
+
 namespace cotenant {
 namespace {
 
@@ -111,21 +113,21 @@ int PinnedProduct::described(int compute, std::int64_t first, std::int64_t count
   const void* b = at(o_.b, matrices ? first * p_.stride_b : columns ? first * (plain_b ? p_.ldb : 1) : 0, p_.bt);
   const void* c = at(o_.c, matrices ? first * p_.stride_c : columns ? first * p_.ldc : rows ? first : 0, p_.ct);
 
-  LtObject description(f_.product_destroy), of_a(f_.layout_destroy), of_b(f_.layout_destroy), of_c(f_.layout_destroy);
+  LtObject description(f_->product_destroy), of_a(f_->layout_destroy), of_b(f_->layout_destroy), of_c(f_->layout_destroy);
   int mode = 0;
-  if (!f_.pointer_mode || f_.pointer_mode(o_.handle, &mode) != 0) return kNotInitialized;
+  if (!f_->pointer_mode || f_->pointer_mode(o_.handle, &mode) != 0) return kNotInitialized;
   const auto tell = [&](int attribute, std::int32_t value) {
-    return f_.product_set(description.get(), attribute, &value, sizeof value) == 0;
+    return f_->product_set(description.get(), attribute, &value, sizeof value) == 0;
   };
   const auto lay_out = [&](LtObject& layout, int type, std::int64_t high, std::int64_t wide, std::int64_t ld, std::int64_t stride) {
-    if (f_.layout_create(layout.into(), type, static_cast<std::uint64_t>(high), static_cast<std::uint64_t>(wide), ld) != 0)
+    if (f_->layout_create(layout.into(), type, static_cast<std::uint64_t>(high), static_cast<std::uint64_t>(wide), ld) != 0)
       return false;
     if (p_.batch == 1) return true;
     const auto matrix_count = static_cast<std::int32_t>(batch);
-    return f_.layout_set(layout.get(), kBatch, &matrix_count, sizeof matrix_count) == 0 &&
-           f_.layout_set(layout.get(), kStride, &stride, sizeof stride) == 0;
+    return f_->layout_set(layout.get(), kBatch, &matrix_count, sizeof matrix_count) == 0 &&
+           f_->layout_set(layout.get(), kStride, &stride, sizeof stride) == 0;
   };
-  const bool ready = f_.product_create(description.into(), compute, scale_of(compute)) == 0 && tell(kPointerMode, mode) &&
+  const bool ready = f_->product_create(description.into(), compute, scale_of(compute)) == 0 && tell(kPointerMode, mode) &&
                      tell(kTransA, p_.transa) && tell(kTransB, p_.transb) &&
                      lay_out(of_a, p_.at, plain_a ? m : p_.k, plain_a ? p_.k : m, p_.lda, p_.stride_a) &&
                      lay_out(of_b, p_.bt, plain_b ? p_.k : n, plain_b ? n : p_.k, p_.ldb, p_.stride_b) &&
@@ -138,11 +140,11 @@ int PinnedProduct::algorithms(LtAlgorithm (&into)[kAlgorithms]) const noexcept {
   int found = 0;
   const auto look = [&](int compute) {
     if (found == kAlgorithms) return;
-    LtObject preference(f_.preference_destroy);
+    LtObject preference(f_->preference_destroy);
     Result results[kAlgorithms] = {};
     int returned = 0;
-    const auto prefer = [&](int attribute, auto value) { f_.preference_set(preference.get(), attribute, &value, sizeof value); };
-    if (f_.preference_create(preference.into()) != 0) return;
+    const auto prefer = [&](int attribute, auto value) { f_->preference_set(preference.get(), attribute, &value, sizeof value); };
+    if (f_->preference_create(preference.into()) != 0) return;
     prefer(kMostWorkspace, kWorkspace);
     prefer(kAlignmentA, alignment_of(o_.a));
     prefer(kAlignmentB, alignment_of(o_.b));
@@ -150,7 +152,7 @@ int PinnedProduct::algorithms(LtAlgorithm (&into)[kAlgorithms]) const noexcept {
     prefer(kAlignmentD, alignment_of(o_.c));
     const std::int64_t lines = lines_ == Lines::kColumns ? p_.n : lines_ == Lines::kRows ? p_.m : p_.batch;
     const int status = described(compute, 0, lines, [&](void* description, const void*, void* a, const void*, void* b, void*, void* c) {
-      return f_.heuristic(o_.handle, description, a, b, c, c, preference.get(), kAlgorithms - found, results, &returned);
+      return f_->heuristic(o_.handle, description, a, b, c, c, preference.get(), kAlgorithms - found, results, &returned);
     });
     for (int i = 0; status == 0 && i < returned; ++i) {
       if (results[i].state != 0 || results[i].workspace > kWorkspace) continue;
@@ -176,16 +178,27 @@ int PinnedProduct::give(const LtAlgorithm& algorithm, std::uint64_t workspace, s
   if (!stream(launches_in)) return kNotInitialized;
   return described(algorithm.compute, first, count,
                    [&](void* description, const void* a, void* of_a, const void* b, void* of_b, void* c, void* of_c) {
-                     return f_.matmul(o_.handle, description, o_.alpha, a, of_a, b, of_b, o_.beta, c, of_c, c, of_c,
+                     return f_->matmul(o_.handle, description, o_.alpha, a, of_a, b, of_b, o_.beta, c, of_c, c, of_c,
                                       algorithm.data, reinterpret_cast<void*>(workspace), algorithm.workspace, launches_in);
                    });
 }
 
 bool PinnedProduct::stream(cu::CUstream& into) const noexcept {
   void* found = nullptr;
-  if (!f_.stream || f_.stream(o_.handle, &found) != 0) return false;
+  if (!f_->stream || f_->stream(o_.handle, &found) != 0) return false;
   into = static_cast<cu::CUstream>(found);
   return true;
+}
+
+Workspace::Workspace(const PinnedProduct& product, const LtAlgorithm& algorithm) noexcept {
+  if (algorithm.workspace == 0) return;
+  const auto& driver = real();
+  ready_ = driver.cuMemAllocAsync && driver.cuMemFreeAsync && product.stream(stream_) &&
+           driver.cuMemAllocAsync(&at_, algorithm.workspace, stream_) == cu::CUDA_SUCCESS;
+}
+
+Workspace::~Workspace() {
+  if (at_) static_cast<void>(real().cuMemFreeAsync(at_, stream_));
 }
 
 }  // namespace cotenant

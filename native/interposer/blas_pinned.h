@@ -76,7 +76,8 @@ struct LtAlgorithm {
 
 class PinnedProduct {
  public:
-  PinnedProduct(const LtFunctions& functions, const Matrices& matrices, const Operands& operands, Lines lines) noexcept
+  // Without functions it is not to be used.
+  PinnedProduct(const LtFunctions* functions, const Matrices& matrices, const Operands& operands, Lines lines) noexcept
       : f_(functions), p_(matrices), o_(operands), lines_(lines) {}
 
   static constexpr int kAlgorithms = 16;
@@ -93,10 +94,26 @@ class PinnedProduct {
   template <class Use>
   int described(int compute, std::int64_t first, std::int64_t count, Use use) const noexcept;
 
-  const LtFunctions& f_;
+  const LtFunctions* f_;
   const Matrices& p_;
   const Operands& o_;
   Lines lines_;
+};
+
+// GPU memory for one product in parts, in the order of its stream.
+class Workspace {
+ public:
+  Workspace(const PinnedProduct& product, const LtAlgorithm& algorithm) noexcept;
+  ~Workspace();
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  [[nodiscard]] bool ready() const noexcept { return ready_; }
+  [[nodiscard]] std::uint64_t at() const noexcept { return at_; }
+
+ private:
+  cu::CUstream stream_{nullptr};
+  cu::CUdeviceptr at_{0};
+  bool ready_{true};
 };
 
 }  // namespace cotenant

@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <new>
 
-#include "interposer/blas.h"
+#include "interposer/backoff.h"
+#include "interposer/blas_asking.h"
 #include "interposer/blas_parts.h"
-#include "interposer/blas_pinned.h"
 #include "interposer/capture.h"
+#include "interposer/clock.h"
 #include "interposer/entry.h"
 #include "interposer/function.h"
 #include "interposer/gpu.h"
@@ -29,59 +32,43 @@ bool note_product_launch(const Submission& submission) noexcept {
 
 namespace {
 
-constexpr std::uint32_t kSamples = 2;  // before a product is believed to be long
+constexpr std::uint32_t kSamples = 2;      // before a product is believed to be long
+constexpr std::uint32_t kPartSamples = 5;  // before its parts are judged: of several calls, for what disturbs one is soon over
+constexpr std::uint32_t kLastSamples = 3;  // there is one a call
 constexpr std::uint32_t kMostParts = 64;
 constexpr std::uint32_t kLooks = 24;  // at divisions, each of which asks the library twice
 constexpr std::int64_t kWhole = -1;
 constexpr std::uint64_t kOverheadNs = 4'000;  // what timing one launch adds to it
 constexpr std::uint64_t kTooMuchPercent = 8;  // more than expected
 
-// What the library would launch for one call.
-struct Launched {
-  std::uint32_t launches;
-  std::uint32_t copies;
-  LaunchShape of[ProductCall::kMost];
+// Has the whole's algorithm been looked for in cublasLt?
+enum Search : int { kNotYet, kSearching, kDone };
+
+// The whole's algorithm, and what it launches. Never changed, never freed: a call may hold the pointer.
+struct Pinned {
+  LtAlgorithm algorithm;
+  Launched launched;
 };
 
-bool same_code(const LaunchShape& a, const LaunchShape& b) noexcept {
-  // On blocks of the same size, with as much memory.
-  return a.function == b.function && std::equal(a.of + 3, a.of + 7, b.of + 3);
-}
-
-// The same kernels on grids of the same size.
-bool same_launches(const Launched& a, const Launched& b) noexcept {
-  if (a.launches != b.launches || a.copies != b.copies) return false;
-  for (std::uint32_t i = 0; i < a.launches; ++i)
-    if (!same_code(a.of[i], b.of[i]) || !std::equal(a.of[i].of, a.of[i].of + 3, b.of[i].of)) return false;
-  return true;
-}
-
-// The same kernels, on grids that differ in lines alone: their third side divides the sum, if anything does.
-bool same_sums(const Launched& whole, const Launched& part, Lines lines) noexcept {
-  if (whole.launches != part.launches || whole.copies != part.copies) return false;
-  for (std::uint32_t i = 0; i < whole.launches; ++i) {
-    if (!same_code(whole.of[i], part.of[i])) return false;
-    if (lines != Lines::kMatrices && whole.of[i].of[2] != part.of[i].of[2]) return false;
-  }
-  return true;
-}
-
-// Has the whole's algorithm been found in cublasLt?
-enum Search : int { kNotYet, kSearching, kPinned, kNotFound };
-
-// What is known of one product.
-struct Known {
-  std::atomic<std::uint64_t> key{0};
+// What is known of dividing a product in one way.
+struct Side {
   std::atomic<std::int64_t> count{0};  // lines of a part; 0: not decided; kWhole
   std::atomic<std::uint32_t> target_us{0};  // for which that was decided
   std::atomic<std::uint32_t> least_us{0};  // shorter parts cost too much
   std::atomic<std::uint32_t> expected_percent{100};  // all parts, of the whole
+  std::atomic<std::uint32_t> refusals{0};  // how often it was left whole, or its parts made longer
+  std::atomic<std::uint64_t> again_ns{0};  // when that is forgotten; 0: there is nothing to forget
   std::atomic<int> search{kNotYet};
-  LtAlgorithm algorithm;  // from kPinned on, and never changed
-  Launched launched;      // the whole with it
-  Estimate whole;
+  std::atomic<const Pinned*> pinned{nullptr};  // null: not found
   Estimate part;
   Estimate last;
+};
+
+// What is known of one product.
+struct Known {
+  std::atomic<std::uint64_t> key{0};
+  Estimate whole;
+  Side sides[kWays];
 };
 
 constexpr std::size_t kProducts = 512;  // a power of two
@@ -99,103 +86,24 @@ Known* known_of(std::uint64_t key) noexcept {
   return nullptr;
 }
 
-// GPU memory for one product in parts, in the order of its stream.
-class Workspace {
- public:
-  Workspace(const PinnedProduct& product, const LtAlgorithm& algorithm) noexcept {
-    if (algorithm.workspace == 0) return;
-    const auto& driver = real();
-    ready_ = driver.cuMemAllocAsync && driver.cuMemFreeAsync && product.stream(stream_) &&
-             driver.cuMemAllocAsync(&at_, algorithm.workspace, stream_) == cu::CUDA_SUCCESS;
-  }
-  ~Workspace() {
-    if (at_) static_cast<void>(real().cuMemFreeAsync(at_, stream_));
-  }
-  Workspace(const Workspace&) = delete;
-  Workspace& operator=(const Workspace&) = delete;
-  [[nodiscard]] bool ready() const noexcept { return ready_; }
-  [[nodiscard]] std::uint64_t at() const noexcept { return at_; }
-
- private:
-  cu::CUstream stream_{nullptr};
-  cu::CUdeviceptr at_{0};
-  bool ready_{true};
-};
-
-// Enough for being asked: nothing is launched.
-constexpr std::uint64_t kNoMemory = 1u << 12;
-
-// One product on its way to the library: as the program asks for it, or with an algorithm.
-class Giving {
- public:
-  Giving(const Product& what, GivePart part, const void* call) noexcept : product(what), part_(part), call_(call) {}
-
-  void pin(const PinnedProduct& pinned, const LtAlgorithm& algorithm, std::uint64_t workspace) noexcept {
-    pinned_ = &pinned;
-    algorithm_ = &algorithm;
-    workspace_ = workspace;
-  }
-
-  int run(std::int64_t first, std::int64_t count, Estimate* estimate) const noexcept {
-    ProductCall noted{false};
-    noted.estimate = estimate;
-    return during(noted, first, count);
-  }
-
-  // What would be launched. False: the library can't, or it is more than can be compared.
-  [[nodiscard]] bool ask(std::int64_t first, std::int64_t count, Launched& into) const noexcept {
-    ProductCall noted{true};
-    const int status = during(noted, first, count);
-    into.launches = noted.launches;
-    into.copies = noted.copies;
-    std::copy(noted.launched, noted.launched + ProductCall::kMost, into.of);
-    // Which of two kernels does what is known only if the algorithm is.
-    const bool plain = noted.launches == 1 && noted.copies == 0;
-    return status == 0 && noted.launches > 0 && !noted.other && (plain || pinned_ || product.pinned || count == product.count);
-  }
-
-  const Product& product;
-
- private:
-  int during(ProductCall& noted, std::int64_t first, std::int64_t count) const noexcept {
-    product_call = &noted;
-    const int status = pinned_ ? pinned_->give(*algorithm_, workspace_, first, count) : part_(call_, first, count);
-    product_call = nullptr;
-    return status;
-  }
-
-  GivePart part_;
-  const void* call_;
-  const PinnedProduct* pinned_{nullptr};
-  const LtAlgorithm* algorithm_{nullptr};
-  std::uint64_t workspace_{0};
-};
-
-// Of the kernel that multiplies, which comes first.
-std::uint64_t blocks_in(const Launched& launched) noexcept {
-  const auto& of = launched.of[0].of;
-  return std::uint64_t{of[0]} * of[1] * of[2];
-}
-std::uint64_t divisions_in(const Launched& launched) noexcept { return launched.of[0].of[2]; }
-
-// Looks for the algorithm with which cublasLt launches what the library launches for the whole.
-bool find_algorithm(Known& known, const Giving& giving, const PinnedProduct& pinned, const Launched& whole) noexcept {
+// Looks for the algorithm with which cublasLt launches what the library launches for the whole. False: another thread does.
+bool find_algorithm(Side& side, const Giving& giving, const PinnedProduct& pinned, const Launched& whole) noexcept {
   int search = kNotYet;
-  if (!known.search.compare_exchange_strong(search, kSearching, std::memory_order_acq_rel)) return search == kPinned;
+  if (!side.search.compare_exchange_strong(search, kSearching, std::memory_order_acq_rel)) return search == kDone;
   LtAlgorithm all[PinnedProduct::kAlgorithms];
   const int count = pinned.algorithms(all);
-  for (int i = 0; i < count; ++i) {
+  const Pinned* found = nullptr;
+  for (int i = 0; i < count && !found; ++i) {
     Giving with = giving;
-    with.pin(pinned, all[i], all[i].workspace ? kNoMemory : 0);
-    Launched found{};
-    if (!with.ask(0, giving.product.count, found) || !same_launches(whole, found)) continue;
-    known.algorithm = all[i];
-    known.launched = whole;
-    known.search.store(kPinned, std::memory_order_release);
-    return true;
+    with.pin(all[i], all[i].workspace ? kNoMemory : 0);
+    Launched launched{};
+    if (!with.ask(0, giving.product.count, launched) || !same_launches(whole, launched)) continue;
+    void* memory = std::malloc(sizeof(Pinned));
+    if (memory) found = new (memory) Pinned{all[i], whole};
   }
-  known.search.store(kNotFound, std::memory_order_release);
-  return false;
+  side.pinned.store(found, std::memory_order_release);
+  side.search.store(kDone, std::memory_order_release);
+  return true;
 }
 
 // Tiles of the result in so many lines.
@@ -219,19 +127,20 @@ void say(const Product& product, std::uint64_t us, const char* kernel, std::uint
        kernel ? kernel : "?", how);
 }
 
-// The lines of a part, or kWhole.
-std::int64_t divide(Known& known, const Giving& plain, const PinnedProduct* pinned, std::uint32_t sms, std::uint64_t us,
+// The lines of a part, or kWhole; 0: not to be said now.
+std::int64_t divide(Side& side, const Giving& plain, const PinnedProduct* pinned, std::uint32_t sms, std::uint64_t us,
                     std::uint64_t target_us) noexcept {
   const Product& product = plain.product;
-  const std::uint64_t least_us = known.least_us.load(std::memory_order_relaxed);
+  const std::uint64_t least_us = side.least_us.load(std::memory_order_relaxed);
   Launched whole{}, one{}, rest{};
   if (sms == 0 || !plain.ask(0, product.count, whole)) {
     say(product, us, nullptr, 0, {}, "the library does not say what it would launch");
     return kWhole;
   }
   Giving giving = plain;
-  const bool told = pinned && find_algorithm(known, plain, *pinned, whole);
-  if (told) giving.pin(*pinned, known.algorithm, known.algorithm.workspace ? kNoMemory : 0);
+  if (pinned && !find_algorithm(side, plain, *pinned, whole)) return 0;
+  const Pinned* const told = pinned ? side.pinned.load(std::memory_order_acquire) : nullptr;
+  if (told) giving.pin(told->algorithm, told->algorithm.workspace ? kNoMemory : 0);
   const char* const name = named_function(whole.of[0].function).name;
   const Tile tile = tile_in(name);
   bool same = false;
@@ -244,8 +153,8 @@ std::int64_t divide(Known& known, const Giving& plain, const PinnedProduct* pinn
     if (count == 0) break;
     const std::int64_t full = product.count / count;
     const std::int64_t left = product.count % count;
-    if (!giving.ask(0, count, one) || !same_sums(whole, one, product.lines)) continue;
-    if (left > 0 && (!giving.ask(full * count, left, rest) || !same_sums(whole, rest, product.lines))) continue;
+    if (!giving.ask(0, count, one) || !same_sums(whole, one, product, count)) continue;
+    if (left > 0 && (!giving.ask(full * count, left, rest) || !same_sums(whole, rest, product, left))) continue;
     same = true;
     // A grid that is the same for less works through its tiles in a loop.
     const bool loops = blocks_in(one) == blocks_in(whole);
@@ -270,7 +179,7 @@ std::int64_t divide(Known& known, const Giving& plain, const PinnedProduct* pinn
   std::snprintf(why, sizeof why, "%s (%u kernels, %u fills, %s)", same ? "its waves can't be divided" : "parts would get other kernels",
                 whole.launches, whole.copies, told ? "algorithm known" : "algorithm not found");
   say(product, us, name, waves, best, worth ? nullptr : why);
-  if (worth) known.expected_percent.store(static_cast<std::uint32_t>(best.all_waves * 100 / waves), std::memory_order_relaxed);
+  if (worth) side.expected_percent.store(static_cast<std::uint32_t>(best.all_waves * 100 / waves), std::memory_order_relaxed);
   return worth ? best.count : kWhole;
 }
 
@@ -281,94 +190,137 @@ void forget(Estimate& estimate, std::uint32_t expected_ns) noexcept {
   estimate.expected_ns.store(expected_ns, std::memory_order_relaxed);
 }
 
-std::uint32_t typical(const Estimate& estimate) noexcept {
-  return estimate.samples.load(std::memory_order_relaxed) >= kSamples ? estimate.typical_ns.load(std::memory_order_relaxed) : 0;
+// In ns, once there are so many samples; 0: there are not. Another context on the GPU meanwhile, or a CPU that was late, makes
+// a sample longer; nothing makes one shorter.
+std::uint64_t shortest(const Estimate& estimate, std::uint32_t samples) noexcept {
+  return estimate.samples.load(std::memory_order_relaxed) >= samples ? estimate.shortest_ns() : 0;
 }
 
-// Parts that turn out to take clearly longer together than the whole did are made longer.
-void judge(Known& known, std::int64_t lines, std::int64_t count) noexcept {
+// What was decided against parts may have been bad luck, or have been right for then: it is not for ever.
+void refused(Side& side) noexcept {
+  side.again_ns.store(now_ns() + holds_for_ns(side.refusals.fetch_add(1, std::memory_order_relaxed)), std::memory_order_relaxed);
+}
+
+void begin_again(Side& side) noexcept {
+  int search = kDone;
+  side.search.compare_exchange_strong(search, kNotYet, std::memory_order_relaxed);
+  side.again_ns.store(0, std::memory_order_relaxed);
+  side.least_us.store(0, std::memory_order_relaxed);
+  side.count.store(0, std::memory_order_relaxed);
+}
+
+// Parts that take clearly longer together than the whole did are made longer. A whole that took half as long again as its parts
+// was timed while others had the GPU: it is timed anew.
+void judge(Known& known, Side& side, std::int64_t lines, std::int64_t count) noexcept {
   const auto full = static_cast<std::uint64_t>(lines / count);
   const bool rest = lines % count > 0;
-  const std::uint64_t part = typical(known.part);
-  const std::uint64_t last = rest ? typical(known.last) : 0;
+  const std::uint64_t part = shortest(side.part, kPartSamples);
+  const std::uint64_t last = rest ? shortest(side.last, kLastSamples) : 0;
   if (part == 0 || (rest && last == 0)) return;
-  const std::uint64_t percent = known.expected_percent.load(std::memory_order_relaxed) + kTooMuchPercent;
-  const std::uint64_t allowed = typical(known.whole) * percent / 100 + (full + 1) * kOverheadNs;
-  if (full * part + last <= allowed) return;
-  known.least_us.store(static_cast<std::uint32_t>(part * 3 / 2000), std::memory_order_relaxed);
-  known.count.store(0, std::memory_order_relaxed);
+  const std::uint64_t together = full * part + last;
+  const std::uint64_t whole = shortest(known.whole, kSamples);
+  const std::uint64_t percent = side.expected_percent.load(std::memory_order_relaxed) + kTooMuchPercent;
+  const bool too_long = together > whole * percent / 100 + (full + 1) * kOverheadNs;
+  const bool mistimed = together * 3 < whole * 2;
+  if (!too_long && !mistimed) return;
+  if (environment().debug)
+    tell("parts of %ld of %ld take %lu us together, the whole took %lu us: %s.", count, lines, together / 1000, whole / 1000,
+         too_long ? "they are made longer" : "it is timed anew");
+  side.count.store(0, std::memory_order_relaxed);
+  if (mistimed) return forget(known.whole, 0);
+  side.least_us.store(static_cast<std::uint32_t>(part * 3 / 2000), std::memory_order_relaxed);
+  refused(side);
 }
 
-// How many lines a part has now; kWhole: not in parts.
-std::int64_t part_lines(Known& known, const Giving& giving, const PinnedProduct* pinned, const Gpu& gpu,
-                        std::uint32_t target_us) noexcept {
-  const std::uint64_t us = typical(known.whole) / 1000;
-  if (us * 4 <= std::uint64_t{target_us} * 5) return kWhole;
-  if (known.target_us.exchange(target_us, std::memory_order_relaxed) != target_us) {
-    known.least_us.store(0, std::memory_order_relaxed);
-    known.count.store(0, std::memory_order_relaxed);
-  }
-  std::int64_t count = known.count.load(std::memory_order_relaxed);
+// How many lines a part has now; kWhole: not in parts in this way; 0: not to be said now.
+std::int64_t part_lines(Side& side, const Division& way, std::uint32_t sms, std::uint64_t us, std::uint32_t target_us) noexcept {
+  const std::uint64_t again_ns = side.again_ns.load(std::memory_order_relaxed);
+  if (side.target_us.exchange(target_us, std::memory_order_relaxed) != target_us || (again_ns != 0 && now_ns() >= again_ns))
+    begin_again(side);
+  std::int64_t count = side.count.load(std::memory_order_relaxed);
   if (count != 0) return count;
-  count = divide(known, giving, pinned, gpu.identity.sm_count, us, target_us);
+  const Product& product = way.product;
+  count = divide(side, Giving(way), way.pinned, sms, us, target_us);
+  if (count == 0) return 0;
   if (count != kWhole) {
     const auto share = [&](std::int64_t lines) {
-      return static_cast<std::uint32_t>(us * 1000 * static_cast<std::uint64_t>(lines) / static_cast<std::uint64_t>(giving.product.count)) + 1;
+      return static_cast<std::uint32_t>(us * 1000 * static_cast<std::uint64_t>(lines) / static_cast<std::uint64_t>(product.count)) + 1;
     };
-    forget(known.part, share(count));
-    forget(known.last, share(giving.product.count % count));
+    forget(side.part, share(count));
+    forget(side.last, share(product.count % count));
+  } else {
+    refused(side);
   }
-  known.count.store(count, std::memory_order_relaxed);
+  side.count.store(count, std::memory_order_relaxed);
   return count;
+}
+
+// The first of the ways in which the product can be divided, and how many lines a part has; kWays: none.
+std::uint32_t choose_way(Known& known, const Division* ways, std::uint32_t count, std::uint32_t sms, std::uint32_t target_us,
+                         std::int64_t& lines) noexcept {
+  const std::uint64_t us = shortest(known.whole, kSamples) / 1000;
+  if (us * 4 <= std::uint64_t{target_us} * 5) return kWays;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    lines = part_lines(known.sides[i], ways[i], sms, us, target_us);
+    if (lines == 0) return kWays;
+    if (lines != kWhole && lines < ways[i].product.count) return i;
+  }
+  return kWays;
 }
 
 // Would the library launch now what it did when the product was divided? The handle, its mode and its workspace may be
 // others. With an algorithm the parts follow from the whole; else the library chooses for them, too.
-bool as_known(const Known& known, const Giving& plain, bool told, std::int64_t count) noexcept {
+bool as_known(const Giving& plain, const Pinned* told, std::int64_t count) noexcept {
   const Product& product = plain.product;
   const std::int64_t left = product.count % count;
   Launched whole{}, part{};
   if (!plain.ask(0, product.count, whole)) return false;
-  if (told) return same_launches(known.launched, whole);
-  return plain.ask(0, count, part) && same_sums(whole, part, product.lines) &&
-         (left == 0 || (plain.ask(product.count - left, left, part) && same_sums(whole, part, product.lines)));
+  if (told) return same_launches(told->launched, whole);
+  return plain.ask(0, count, part) && same_sums(whole, part, product, count) &&
+         (left == 0 || (plain.ask(product.count - left, left, part) && same_sums(whole, part, product, left)));
 }
 
 }  // namespace
 
-int give_product(const Product& product, GivePart part, const void* call, const PinnedProduct* pinned) noexcept {
+int give_product(std::uint64_t key, const Division* ways, std::uint32_t count) noexcept {
   Gpu* gpu = gpu_count() > 0 ? &gpu_at(0) : nullptr;
   const Link* link = gpu ? gpu->link.load(std::memory_order_acquire) : nullptr;
+  const auto as_it_is = [&] { return ways[0].part(ways[0].call, 0, ways[0].product.count); };
   // A product inside another is a part of the library's own way to do it.
-  if (!link || product_call || captures_open()) return part(call, 0, product.count);
-  const auto& settings = link->region->settings;
-  const Rules rules = read_rules(settings);
-  Known* known = rules.split_products_us > 0 ? known_of(product.key) : nullptr;
-  if (!known) return part(call, 0, product.count);
-  const Giving plain(product, part, call);
-  const auto whole = [&] { return plain.run(0, product.count, &known->whole); };
+  if (!link || product_call || captures_open()) return as_it_is();
+  const Rules rules = read_rules(link->region->settings);
+  Known* known = rules.split_products_us > 0 ? known_of(key) : nullptr;
+  if (!known) return as_it_is();
+  const auto whole = [&] { return Giving(ways[0]).run(0, ways[0].product.count, &known->whole); };
   const bool gated = rules.paused || (rules.protect && link->region->activity.registered.load(std::memory_order_relaxed) != 0);
-  const std::int64_t count = gated ? part_lines(*known, plain, pinned, *gpu, rules.split_products_us) : kWhole;
-  if (count == kWhole || count >= product.count) return whole();
+  std::int64_t lines = kWhole;
+  const std::uint32_t chosen =
+      gated ? choose_way(*known, ways, count, gpu->identity.sm_count, rules.split_products_us, lines) : kWays;
+  if (chosen == kWays) return whole();
 
-  const bool told = pinned && known->search.load(std::memory_order_acquire) == kPinned;
-  if (!as_known(*known, plain, told, count)) return whole();
-  const auto in_parts = [&](const Giving& giving) {
-    for (std::int64_t first = 0; first < product.count; first += count) {
-      const std::int64_t lines = std::min(count, product.count - first);
-      const int status = giving.run(first, lines, lines == count ? &known->part : &known->last);
+  const Division& way = ways[chosen];
+  Side& side = known->sides[chosen];
+  Giving giving(way);
+  const Pinned* const told = way.pinned ? side.pinned.load(std::memory_order_acquire) : nullptr;
+  if (!as_known(giving, told, lines)) {
+    if (side.again_ns.load(std::memory_order_relaxed) == 0) refused(side);
+    return whole();
+  }
+  const auto in_parts = [&] {
+    for (std::int64_t first = 0; first < way.product.count; first += lines) {
+      const std::int64_t some = std::min(lines, way.product.count - first);
+      const int status = giving.run(first, some, some == lines ? &side.part : &side.last);
       if (status != 0) return status;
     }
     link->best_effort().splitProducts.fetch_add(1, std::memory_order_relaxed);
-    judge(*known, product.count, count);
+    judge(*known, side, way.product.count, lines);
     return 0;
   };
-  if (!told) return in_parts(plain);
-  const Workspace workspace(*pinned, known->algorithm);
+  if (!told) return in_parts();
+  const Workspace workspace(*way.pinned, told->algorithm);
   if (!workspace.ready()) return whole();
-  Giving giving = plain;
-  giving.pin(*pinned, known->algorithm, workspace.at());
-  return in_parts(giving);
+  giving.pin(told->algorithm, workspace.at());
+  return in_parts();
 }
 
 }  // namespace cotenant

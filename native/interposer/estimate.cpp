@@ -1,5 +1,7 @@
 #include "interposer/estimate.h"
 
+#include <sched.h>
+
 #include <algorithm>
 
 #include "interposer/entry.h"
@@ -53,12 +55,29 @@ std::uint32_t Estimates::expected_ns(const LaunchShape& shape) noexcept {
   return estimate ? estimate->expected_ns.load(std::memory_order_relaxed) : 0;
 }
 
+std::uint32_t Estimates::shortest_ns(const LaunchShape& shape) noexcept {
+  const Estimate* estimate = entry(shape.key(), 0);
+  return estimate ? estimate->shortest_ns() : 0;
+}
+
 void Estimates::forget(const LaunchShape& shape) noexcept {
   Estimate* estimate = entry(shape.key(), 0);
   if (!estimate) return;
   estimate->sightings.store(0, std::memory_order_relaxed);
   estimate->samples.store(0, std::memory_order_relaxed);
   estimate->expected_ns.store(0, std::memory_order_relaxed);
+}
+
+void Estimates::forget(const Estimate* first, std::size_t count) noexcept {
+  for (auto& timer : timers_) {
+    if (timer.of < first || timer.of >= first + count) continue;
+    // Taken: another thread looks at it, and is about to be done.
+    for (int state = Timer::kRunning; state != Timer::kFree && timer.of >= first && timer.of < first + count;) {
+      state = Timer::kRunning;
+      if (timer.state.compare_exchange_weak(state, Timer::kFree, std::memory_order_acq_rel)) break;
+      if (state == Timer::kTaken) sched_yield();
+    }
+  }
 }
 
 int Estimates::start(Estimate& estimate, std::uint32_t every, cu::CUstream stream, cu::CUcontext context,

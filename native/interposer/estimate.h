@@ -20,6 +20,16 @@ struct Estimate {
   std::atomic<std::uint32_t> expected_ns{0};  // what budgets go by: a high quantile of the samples
   std::atomic<std::uint32_t> typical_ns{0};   // what statistics go by: their median
   std::atomic<std::uint32_t> recent_ns[kSamples]{};
+
+  // Of the recent samples; 0: there is none.
+  [[nodiscard]] std::uint32_t shortest_ns() const noexcept {
+    std::uint32_t least = 0;
+    for (std::uint32_t i = 0; i < kSamples && i < samples.load(std::memory_order_relaxed); ++i) {
+      const std::uint32_t ns = recent_ns[i].load(std::memory_order_relaxed);
+      if (least == 0 || ns < least) least = ns;
+    }
+    return least;
+  }
 };
 
 // A pair of events around one launch.
@@ -45,6 +55,9 @@ class Estimates {
   // How long it is expected to run, in ns; 0: not known, and nothing is kept of the question.
   [[nodiscard]] std::uint32_t expected_ns(const LaunchShape& shape) noexcept;
 
+  // The shortest that it was seen to run, in ns: what it takes beside nobody. 0: not known, and nothing is kept.
+  [[nodiscard]] std::uint32_t shortest_ns(const LaunchShape& shape) noexcept;
+
   // What was learned of this shape is void.
   void forget(const LaunchShape& shape) noexcept;
 
@@ -53,6 +66,9 @@ class Estimates {
   [[nodiscard]] int start(Estimate& estimate, std::uint32_t every, cu::CUstream stream, cu::CUcontext context,
                           std::uint64_t activations, Estimate* also = nullptr, Estimate* named = nullptr) noexcept;
   void stop(int timer, cu::CUstream stream) noexcept;
+
+  // These estimates, kept by somebody else, go: nothing that is timed now may be added to them.
+  void forget(const Estimate* first, std::size_t count) noexcept;
 
   // The context is about to end, its events with it; its handle may come back.
   void context_ends(cu::CUcontext context) noexcept;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "interposer/backoff.h"
+
 namespace cotenant {
 namespace {
 
@@ -12,18 +14,6 @@ constexpr std::uint32_t kTrialsApart = 256;  // launches
 // In percent: a form may take so much longer than the kernel as it is; times so near count as the same.
 constexpr std::uint64_t kDearest = 110;
 constexpr std::uint64_t kAsFast = 102;
-
-// The shortest of what was measured: a context that was not on the GPU for a while makes samples longer, nothing
-// makes them shorter.
-std::uint64_t shortest_ns(const Estimate& estimate) noexcept {
-  std::uint32_t least = 0;
-  const std::uint32_t have = std::min(estimate.samples.load(std::memory_order_relaxed), Estimate::kSamples);
-  for (std::uint32_t i = 0; i < have; ++i) {
-    const std::uint32_t ns = estimate.recent_ns[i].load(std::memory_order_relaxed);
-    if (least == 0 || ns < least) least = ns;
-  }
-  return least;
-}
 
 bool is_other_matter(const FormTrial& trial, const Tried (&tried)[kForms], std::uint64_t usual_ns) noexcept {
   const int chosen = trial.chosen.load(std::memory_order_relaxed);
@@ -57,23 +47,34 @@ FormKind choose_form(const Tried (&tried)[kForms], std::uint64_t target_ns) noex
 }
 
 FormKind next_form(FormTrial& trial, Tried (&tried)[kForms], std::uint64_t target_ns, std::uint64_t usual_ns,
-                   bool& trying) noexcept {
-  for (int i = 0; i < kForms; ++i) tried[i].ns = shortest_ns(trial.of[i]);
+                   std::uint64_t now_ns, bool& trying) noexcept {
+  // A context that was not on the GPU for a while makes samples longer, nothing makes them shorter.
+  for (int i = 0; i < kForms; ++i) tried[i].ns = trial.of[i].shortest_ns();
   const std::uint32_t launch = trial.launches.fetch_add(1, std::memory_order_relaxed);
   if (is_other_matter(trial, tried, usual_ns)) {
     for (Estimate& one : trial.of) one.samples.store(0, std::memory_order_relaxed);
     trial.began.store(launch, std::memory_order_relaxed);
     trial.chosen.store(0, std::memory_order_relaxed);
+    trial.repeats.store(0, std::memory_order_relaxed);
+    trial.again_ns.store(0, std::memory_order_relaxed);
     for (Tried& one : tried) one.ns = 0;
   }
+  std::uint64_t again_ns = trial.again_ns.load(std::memory_order_relaxed);
+  if (again_ns != 0 && now_ns >= again_ns && trial.again_ns.compare_exchange_strong(again_ns, 0, std::memory_order_relaxed)) {
+    trial.repeats.fetch_add(1, std::memory_order_relaxed);
+    trial.began.store(launch, std::memory_order_relaxed);
+  }
+  const std::uint32_t repeats = trial.repeats.load(std::memory_order_relaxed);
   trying = launch - trial.began.load(std::memory_order_relaxed) < kMostTries;
   // In turn, so that one whose samples are spoiled does not keep the others waiting.
   for (std::uint32_t i = launch; trying && i < launch + kForms; ++i) {
     const auto at = static_cast<FormKind>(i % kForms);
     const bool possible = at == FormKind::kAsItIs || tried[i % kForms].parts > 0;
-    if (possible && trial.of[i % kForms].samples.load(std::memory_order_relaxed) < kSamples) return at;
+    if (possible && trial.of[i % kForms].samples.load(std::memory_order_relaxed) < kSamples + repeats) return at;
   }
   trying = false;
+  if (trial.again_ns.load(std::memory_order_relaxed) == 0)
+    trial.again_ns.store(now_ns + holds_for_ns(repeats), std::memory_order_relaxed);
   return choose_form(tried, target_ns);
 }
 

@@ -28,6 +28,8 @@ struct FormTrial {
   std::atomic<std::uint32_t> launches{0};
   std::atomic<std::uint32_t> began{0};  // with which of them this trial did
   std::atomic<int> chosen{0};           // after the trial, the last time: 1 + the form; 0: the trial goes on
+  std::atomic<std::uint32_t> repeats{0};
+  std::atomic<std::uint64_t> again_ns{0};  // when the next repeat is due; 0: the trial goes on
   Estimate of[kForms];
 };
 
@@ -42,8 +44,9 @@ class FormTrials {
 };
 
 // What the next launch is to be; `trying`: its time is to be taken. `usual_ns`: what launches take now, in whatever form;
-// 0: unknown. When that is another matter than at the trial, there is another trial.
+// 0: unknown. When that is another matter than at the trial, there is another trial; and from time to time each form is timed
+// once more, for all of a trial may have been disturbed.
 [[nodiscard]] FormKind next_form(FormTrial& trial, Tried (&tried)[kForms], std::uint64_t target_ns, std::uint64_t usual_ns,
-                                 bool& trying) noexcept;
+                                 std::uint64_t now_ns, bool& trying) noexcept;
 
 }  // namespace cotenant

@@ -5,6 +5,7 @@
 
 #include "interposer/border.h"
 #include "interposer/capture.h"
+#include "interposer/clock.h"
 #include "interposer/entry.h"
 #include "interposer/function.h"
 
@@ -255,7 +256,7 @@ bool launch_stoppable(const KernelCall& kernel, NullStream meaning, LaunchFuncti
   Possible possible;
   if (!trial || !look(*variant, kernel.shape, usual_ns, target_ns, gpu.identity.sm_count, possible)) return false;
   bool trying = false;
-  const FormKind chosen = next_form(*trial, possible.tried, target_ns, usual_ns, trying);
+  const FormKind chosen = next_form(*trial, possible.tried, target_ns, usual_ns, now_ns(), trying);
   const int index = static_cast<int>(chosen);
   if (!trying && trial->chosen.exchange(index + 1, std::memory_order_relaxed) != index + 1 && environment().debug)
     say_choice(named_function(kernel.shape.function).name, possible, chosen);

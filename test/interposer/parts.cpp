@@ -1,4 +1,5 @@
 // How long products are divided: the arithmetic alone, on the products of GPT-2's last layer on an H200 (132 SMs).
+#include "interposer/backoff.h"
 #include "interposer/blas_parts.cpp"
 
 #include <vector>
@@ -52,6 +53,20 @@ void more_waves_are_worth_little() {
   expect(!affordable({1, 1, 7}, 5, 3800, 200), "but not 7");
 }
 
+void refusals_hold_longer_and_longer() {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  expect(holds_for_ns(0) == kSecond && holds_for_ns(3) == 8 * kSecond, "a second, then twice as long each time");
+  expect(holds_for_ns(10) == 600 * kSecond && holds_for_ns(~0u) == 600 * kSecond, "ten minutes at most");
+}
+
+void the_side_that_reads_less() {
+  // Bytes of each factor for a term of the sum: GPT-2's last layer, forward and its two gradients; BERT's.
+  expect(!columns_before_rows(50257 * 2, 4096 * 2, true), "rows: parts of columns would read 128 MB each");
+  expect(columns_before_rows(1280 * 2, 50257 * 2, true) && columns_before_rows(1280 * 2, 4096 * 2, true), "columns");
+  expect(columns_before_rows(4096 * 4, 3072 * 4, true), "columns, where it is about the same");
+  expect(!columns_before_rows(1, 100, false), "but not where there are few");
+}
+
 void tiles_in_names() {
   const auto is = [](const char* name, std::uint32_t a, std::uint32_t b) {
     const Tile tile = tile_in(name);
@@ -65,6 +80,8 @@ void tiles_in_names() {
 }
 
 constexpr Case kCases[] = {
+    {"the side whose parts read less", the_side_that_reads_less},
+    {"refusals hold longer and longer", refusals_hold_longer_and_longer},
     {"divisions grow from many parts to two", divisions_grow},
     {"a wave that is begun counts", a_begun_wave_is_a_wave},
     {"short parts first, then few waves", short_parts_first_then_few_waves},

@@ -302,8 +302,9 @@ void forms_are_tried_in_turn() {
   Tried tried[kForms] = {{0, 10}, {0, 0}, {0, 5}, {0, 0}};
   bool trying = false;
   std::uint64_t usual_ns = 1000;
+  std::uint64_t now_ns = 1;
   const auto next = [&] {
-    const FormKind form = cotenant::next_form(trial, tried, 10, usual_ns, trying);
+    const FormKind form = cotenant::next_form(trial, tried, 10, usual_ns, now_ns, trying);
     if (!trying) trial.chosen = static_cast<int>(form) + 1;
     return form;
   };
@@ -317,6 +318,15 @@ void forms_are_tried_in_turn() {
   expect(next() == FormKind::kAllWorkers && !trying, "until all were measured; the shortest time counts");
   for (int i = 0; i < 300; ++i) static_cast<void>(next());
   expect(!trying, "that was it");
+  now_ns += 2'000'000'000;
+  static_cast<void>(next());
+  expect(trying, "but for one more sample of each after a second");
+  for (auto& one : trial.of) one.recent_ns[3] = &one == &trial.of[2] ? 400 : 5000, one.samples = 4;
+  expect(next() == FormKind::kSlices && !trying, "which may tell something else");
+  now_ns += 1'500'000'000;
+  static_cast<void>(next());
+  expect(!trying, "and then not for two seconds");
+  for (int i = 0; i < 300; ++i) static_cast<void>(next());
   usual_ns = 5000;
   static_cast<void>(next());
   expect(trying, "until launches take much longer, with other data");

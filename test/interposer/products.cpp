@@ -229,6 +229,17 @@ void the_algorithm_is_that_of_the_whole_now() {
   it.fake.other_kernel_below = kColumns + 1;
   expect(it.multiply() == 0, "it succeeds");
   it.expect_whole("with another algorithm from now on, the product");
+  eventually(
+      [&] {
+        it.result.clear();
+        expect(it.multiply() == 0, "it succeeds");
+        it.wait();
+        return it.result.word(0) < kColumns;
+      },
+      "after a while it is looked for anew");
+  it.result.clear();
+  expect(it.multiply() == 0, "it succeeds");
+  it.expect_in_parts("the product with the other algorithm");
 }
 
 void two_kernels_run_whole() {
@@ -276,6 +287,64 @@ void parts_that_cost_too_much_become_longer() {
   const auto parts = found.size() - static_cast<std::size_t>(std::count(found.begin(), found.end(), 0u));
   expect(parts <= 3, "where each part costs 0.6 ms more there are few of them, not " + std::to_string(parts));
   expect(it.done() == kColumns, "and each column is computed once");
+}
+
+// Some launches took longer than they do: another context had the GPU, or a CPU was late.
+void a_disturbed_sample_decides_nothing() {
+  Client it;
+  it.learn();
+  for (int i = 0; i < 30; ++i) {
+    it.fake.more_ns = i % 4 == 0 ? 5'000'000 : 0;
+    expect(it.multiply() == 0, "it succeeds");
+    it.wait();
+  }
+  it.fake.more_ns = 0;
+  it.result.clear();
+  it.fake.calls = 0;
+  expect(it.multiply() == 0, "it succeeds");
+  it.expect_in_parts("the product");
+  expect(it.fake.call[it.fake.calls - 1].n <= 4 * kPartColumns, "in parts as short as at first");
+}
+
+// As while many programs start on one GPU.
+void a_whole_that_was_disturbed_is_timed_anew() {
+  Client it;
+  it.client.agent.region().settings.splitProductsUs = 1700;
+  it.fake.more_ns = 12'000'000;
+  for (int i = 0; i < 4; ++i) {
+    expect(it.multiply() == 0, "it succeeds");
+    it.wait();
+  }
+  it.fake.more_ns = 0;
+  eventually(
+      [&] {
+        it.result.clear();
+        expect(it.multiply() == 0, "it succeeds");
+        it.wait();
+        const std::vector<unsigned> found = it.columns();
+        return found.size() - static_cast<std::size_t>(std::count(found.begin(), found.end(), 0u)) == 2;
+      },
+      "of 4 ms there are two parts, where 16 ms would be eight");
+}
+
+void what_was_refused_is_tried_again() {
+  Client it;
+  it.fake.other_kernel_below = kColumns;
+  it.learn();
+  expect(it.multiply() == 0, "it succeeds");
+  it.expect_whole("a product whose parts would get another kernel");
+  it.fake.other_kernel_below = 0;
+  eventually(
+      [&] {
+        it.result.clear();
+        expect(it.multiply() == 0, "it succeeds");
+        it.wait();
+        return it.result.word(0) < kColumns;
+      },
+      "where they would get the same, it runs in parts after a while");
+  it.result.clear();
+  expect(it.multiply() == 0, "it succeeds");
+  it.expect_in_parts("the product");
 }
 
 void an_error_is_the_librarys() {
@@ -360,6 +429,39 @@ void few_columns_go_by_rows() {
   expect(it.result.word(0) == kFew && done > kFew && done % kFew == 0, "in parts, each launched once");
 }
 
+// Each part reads all of one factor again: of GPT-2's last layer, 10 MB or 128 MB.
+void rows_first_where_columns_would_read_more() {
+  Client it;
+  constexpr int kSome = 4 * kTileColumns;
+  const auto multiply = [&] {
+    return reinterpret_cast<FramedGemm>(dlsym(it.libraries.framework, "framed_gemm"))(0, 8 * kRows, kSome, kDepth, it.a, it.b, it.c());
+  };
+  it.learn(multiply);
+  expect(multiply() == 0, "it succeeds");
+  it.wait();
+  int parts = 0;
+  for (int i = 0; i < it.fake.calls; ++i) {
+    expect(it.fake.call[i].n == kSome && it.fake.call[i].b == it.b, "no columns are divided");
+    parts += it.fake.call[i].a != it.a;
+  }
+  expect(parts > 0 && it.client.slot().splitProducts.load() > 0, "rows are");
+}
+
+void the_other_side_where_one_gets_other_kernels() {
+  Client it;
+  it.fake.ns_per_wave = 100'000;
+  it.fake.other_kernel_below = kColumns;
+  const auto multiply = [&] {
+    return reinterpret_cast<FramedGemm>(dlsym(it.libraries.framework, "framed_gemm"))(0, kColumns, kColumns, kDepth, it.a, it.b, it.c());
+  };
+  it.learn(multiply);
+  expect(multiply() == 0, "it succeeds");
+  it.wait();
+  unsigned done = 0;
+  for (std::size_t row = 0; row < kColumns; row += kPartColumns) done += it.result.word(2 * row);
+  expect(it.result.word(0) == kColumns && done > kColumns && done % kColumns == 0, "in parts by rows, each launched once");
+}
+
 using LtMatmul = int (*)(void*, void*, const void*, const void*, void*, const void*, void*, const void*, const void*,
                          void*, void*, void*, const void*, void*, std::size_t, void*);
 struct Lt {
@@ -367,6 +469,7 @@ struct Lt {
   struct {
     std::int32_t transa = 1, transb = 0;
     std::uint32_t epilogue;
+    std::int32_t pointer_mode = 0;
   } description{};
   void* layout[3] = {};
   explicit Lt(std::uint32_t epilogue) {
@@ -398,6 +501,59 @@ void lt_products_that_keep_more() {
   lt.learn();
   expect(lt.multiply() == 0, "it succeeds");
   lt.it.expect_whole("a product of cublasLt with an auxiliary result");
+}
+
+// A batch in cublasLt, as convolutions of width 1 are: all share one factor.
+struct LtBatch : Lt {
+  static constexpr int kBatch = 32;
+  static constexpr std::int64_t kStride = std::int64_t{kRows} * kTileColumns;
+  LtBatch() : Lt(1) {
+    const auto set = it.libraries.get<int (*)(void*, int, const void*, std::size_t)>("cublasLtMatrixLayoutSetAttribute");
+    const auto create = it.libraries.get<int (*)(void**, int, std::uint64_t, std::uint64_t, std::int64_t)>("cublasLtMatrixLayoutCreate");
+    create(&layout[1], 2, kDepth, kTileColumns, kDepth);
+    create(&layout[2], 2, kRows, kTileColumns, kRows);
+    const std::int64_t strides[] = {0, 1000, kStride};
+    const std::int32_t batch = kBatch;
+    for (int i = 0; i < 3; ++i) {
+      set(layout[i], 5, &batch, sizeof batch);
+      set(layout[i], 6, &strides[i], sizeof strides[i]);
+    }
+  }
+};
+
+void lt_batches_go_by_matrices() {
+  LtBatch lt;
+  lt.learn();
+  expect(lt.multiply() == 0, "it succeeds");
+  lt.it.wait();
+  unsigned done = 0;
+  for (std::size_t i = 0; i < LtBatch::kBatch; ++i) done += lt.it.result.word(i * 2 * LtBatch::kStride);
+  expect(lt.it.result.word(0) < LtBatch::kBatch && done == LtBatch::kBatch, "in parts, each matrix once");
+  for (int i = 0; i < lt.it.fake.calls; ++i) {
+    const FakeCall& call = lt.it.fake.call[i];
+    const auto first = (static_cast<const char*>(call.c) - lt.it.c()) / (2 * LtBatch::kStride);
+    expect(call.a == lt.it.a && static_cast<const char*>(call.b) - lt.it.b == first * 2000, "each with its own factor");
+  }
+}
+
+void lt_batches_that_differ_run_whole() {
+  LtBatch lt;
+  const auto whole = [&](const std::string& what) {
+    lt.learn();
+    expect(lt.multiply() == 0, "it succeeds");
+    lt.it.wait();
+    expect(lt.it.result.word(0) == LtBatch::kBatch, what + " runs whole");
+  };
+  lt.description.epilogue = 4;
+  whole("a batch whose matrices may have a bias each");
+  lt.description.epilogue = 1;
+  lt.description.pointer_mode = 2;
+  whole("a batch whose matrices may have a vector of factors each");
+  lt.description.pointer_mode = 0;
+  const std::int32_t by_pointers = 1;
+  lt.it.libraries.get<int (*)(void*, int, const void*, std::size_t)>("cublasLtMatrixLayoutSetAttribute")(
+      lt.layout[1], 8, &by_pointers, sizeof by_pointers);
+  whole("a batch of matrices at any place");
 }
 
 void high_products_are_left_alone() {
@@ -460,13 +616,20 @@ constexpr Case kCases[] = {
     {"kernels that loop over their tiles are divided by tiles", kernels_that_loop_over_tiles},
     {"whole, if all blocks run at once", one_wave_runs_whole},
     {"parts that cost too much become longer", parts_that_cost_too_much_become_longer},
+    {"a disturbed sample decides nothing", a_disturbed_sample_decides_nothing},
+    {"a whole that was disturbed is timed anew", a_whole_that_was_disturbed_is_timed_anew},
+    {"what was refused is tried again", what_was_refused_is_tried_again},
     {"an error is the library's", an_error_is_the_librarys},
     {"whole, where nobody waits or the rules say so", nothing_of_ours_without_a_request_to_expect},
     {"a recorded product stays whole", a_recorded_product_stays_whole},
     {"batches are divided by matrices", batches_go_by_matrices},
     {"few columns are divided by rows", few_columns_go_by_rows},
+    {"rows first, where columns would read more", rows_first_where_columns_would_read_more},
+    {"the other side, where one gets other kernels", the_other_side_where_one_gets_other_kernels},
     {"products of cublasLt with a bias are divided", lt_products_with_a_bias},
     {"products of cublasLt that keep more run whole", lt_products_that_keep_more},
+    {"batches of cublasLt are divided by matrices", lt_batches_go_by_matrices},
+    {"batches of cublasLt with more of each matrix's own run whole", lt_batches_that_differ_run_whole},
     {"high clients' products are left alone", high_products_are_left_alone},
     {"functions of the same name find the library", a_stub_finds_the_library},
     {"those of a high client find it, too", a_stub_of_a_high_client_finds_the_library},

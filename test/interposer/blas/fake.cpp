@@ -102,10 +102,13 @@ struct Layout {
   std::uint64_t rows, columns;
   std::int64_t ld;
   std::int32_t batch;
+  std::int64_t stride;
+  std::int32_t mode;  // of batches: 0, at a stride
 };
 struct Description {
   std::int32_t transa, transb;
   std::uint32_t epilogue;
+  std::int32_t pointer_mode;
 };
 
 int cublasGetStream_v2(void*, void** stream) {
@@ -117,7 +120,7 @@ int cublasGetPointerMode_v2(void*, int* mode) {
   return 0;
 }
 int cublasLtMatmulDescCreate(void** description, int, int) {
-  *description = new Description{0, 0, 1};
+  *description = new Description{0, 0, 1, 0};
   return 0;
 }
 int cublasLtMatmulDescDestroy(void* description) {
@@ -132,6 +135,8 @@ int cublasLtMatmulDescSetAttribute(void* at, int attribute, const void* value, s
 }
 int cublasLtMatrixLayoutSetAttribute(void* at, int attribute, const void* value, std::size_t) {
   if (attribute == 5) static_cast<Layout*>(at)->batch = *static_cast<const std::int32_t*>(value);
+  if (attribute == 6) static_cast<Layout*>(at)->stride = *static_cast<const std::int64_t*>(value);
+  if (attribute == 8) static_cast<Layout*>(at)->mode = *static_cast<const std::int32_t*>(value);
   return 0;
 }
 int cublasLtMatmulPreferenceCreate(void** preference) {
@@ -163,7 +168,7 @@ int cublasLtMatmulAlgoGetHeuristic(void*, void*, void*, void*, void*, void*, voi
 }
 
 int cublasLtMatrixLayoutCreate(void** layout, int type, std::uint64_t rows, std::uint64_t columns, std::int64_t ld) {
-  *layout = new Layout{static_cast<std::uint32_t>(type), 0, rows, columns, ld, 1};
+  *layout = new Layout{static_cast<std::uint32_t>(type), 0, rows, columns, ld, 1, 0, 0};
   return 0;
 }
 int cublasLtMatrixLayoutDestroy(void* layout) {
@@ -179,6 +184,8 @@ int cublasLtMatrixLayoutGetAttribute(void* at, int attribute, void* into, std::s
     case 3: *static_cast<std::uint64_t*>(into) = layout->columns; return 0;
     case 4: *static_cast<std::int64_t*>(into) = layout->ld; return 0;
     case 5: *static_cast<std::int32_t*>(into) = layout->batch; return 0;
+    case 6: *static_cast<std::int64_t*>(into) = layout->stride; return 0;
+    case 8: *static_cast<std::int32_t*>(into) = layout->mode; return 0;
     default: return 7;
   }
 }
@@ -186,6 +193,7 @@ int cublasLtMatmulDescGetAttribute(void* at, int attribute, void* into, std::siz
   const auto* description = static_cast<const Description*>(at);
   switch (attribute) {
     case 0: *static_cast<std::int32_t*>(into) = 68; return 0;
+    case 2: *static_cast<std::int32_t*>(into) = description->pointer_mode; return 0;
     case 3: *static_cast<std::int32_t*>(into) = description->transa; return 0;
     case 4: *static_cast<std::int32_t*>(into) = description->transb; return 0;
     case 5: *static_cast<std::int32_t*>(into) = 0; return 0;
