@@ -2,7 +2,7 @@
 // itself the agent and the high client beside it, so that it knows when the hold word was set. One JSON line a kernel
 // or graph, in order:
 //
-//   inside KERNELS.ptx          run by run.sh, which says how to start it
+//   inside KERNELS.ptx [graphs]          run by run.sh, which says how to start it; graphs: those alone
 //
 // A stop is late by the time from the store into the hold word to the last block (or node) that says it is done.
 #include <algorithm>
@@ -144,7 +144,11 @@ struct Bench {
     const std::uint64_t until = now_ns() + kEnoughNs;
     for (; stops.tried < tries && now_ns() < until; ++stops.tried) {
       *word.host = 0;
-      submit();
+      // A graph in parts is submitted little by little.
+      std::thread submits([&] {
+        OK(cuda().cuCtxSetCurrent(client.program.context));
+        submit();
+      });
       const std::uint64_t begun = now_ns();
       while (*word.host == 0 && now_ns() - begun < 100'000'000) {
       }
@@ -160,6 +164,7 @@ struct Bench {
         if (seen != last) changed = now, last = seen;
       }
       client.request_ends();
+      submits.join();
       sync();
       if (*word.host != last) stops.late_us.push_back(static_cast<double>(changed - asked) / 1000);
     }
@@ -283,6 +288,38 @@ struct Bench {
     std::fflush(stdout);
   }
 
+  // A graph made executable, and what that took.
+  struct Made {
+    CUgraphExec exec;
+    std::uint64_t places;
+    double ms;
+    double megabytes;  // of the GPU's memory, the first launch included
+    double launch_us;  // of the CPU's time, first launch
+    std::string cost() const {
+      char text[120];
+      std::snprintf(text, sizeof text, R"({"ms":%.2f,"gpuMegabytes":%.1f,"firstLaunchMs":%.2f})", ms, megabytes, launch_us / 1000);
+      return text;
+    }
+  };
+  Made make(CUgraph graph, cotenant::protocol::GraphGates how) {
+    Made made{};
+    std::size_t before = 0, after = 0, total = 0;
+    rules().graphGates = static_cast<std::uint32_t>(how);
+    const std::uint64_t places = client.slot().graphGates.load();
+    OK(cuda().cuMemGetInfo_v2(&before, &total));
+    const std::uint64_t began = now_ns();
+    OK(cuda().cuGraphInstantiateWithFlags(&made.exec, graph, 0));
+    const std::uint64_t done = now_ns();
+    OK(cuda().cuGraphLaunch(made.exec, stream));
+    made.launch_us = static_cast<double>(now_ns() - done) / 1000;
+    sync();
+    OK(cuda().cuMemGetInfo_v2(&after, &total));
+    made.ms = static_cast<double>(done - began) / 1e6;
+    made.megabytes = (static_cast<double>(before) - static_cast<double>(after)) / (1 << 20);
+    made.places = client.slot().graphGates.load() - places;
+    return made;
+  }
+
   void run(const GraphJob& job) {
     const CUfunction node = function(common, "node");
     unsigned iterations = 100'000;
@@ -308,30 +345,35 @@ struct Bench {
     OK(cuda().cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     for (unsigned i = 1; i <= job.nodes; ++i) launch(i);
     OK(cuda().cuStreamEndCapture(stream, &graph));
-    CUgraphExec whole = nullptr;
-    CUgraphExec gated = nullptr;
-    rules().graphGates = 0;
-    OK(cuda().cuGraphInstantiateWithFlags(&whole, graph, 0));
-    rules().graphGates = 1;
-    const std::uint64_t before = client.slot().graphGates.load();
-    OK(cuda().cuGraphInstantiateWithFlags(&gated, graph, 0));
-    const std::uint64_t gates = client.slot().graphGates.load() - before;
-    std::vector<double> native_us, whole_us, gated_us;
+    const auto made = [&](cotenant::protocol::GraphGates how) { return make(graph, how); };
+    const Made whole = made(cotenant::protocol::GraphGates::kNone);
+    const Made gated = made(cotenant::protocol::GraphGates::kNodes);
+    const Made parts = made(cotenant::protocol::GraphGates::kParts);
+    std::vector<double> native_us, whole_us, gated_us, parts_us, alone_us;
     for (int i = 0; i < kRounds; ++i) {
+      const auto launched = [&](const Made& of) { return timed([&] { OK(cuda().cuGraphLaunch(of.exec, stream)); }); };
       rules().protect = 0;
-      native_us.push_back(timed([&] { OK(cuda().cuGraphLaunch(whole, stream)); }));
+      native_us.push_back(launched(whole));
+      alone_us.push_back(launched(parts));  // whole, as there is nobody to protect
       rules().protect = 1;
-      whole_us.push_back(timed([&] { OK(cuda().cuGraphLaunch(whole, stream)); }));
-      gated_us.push_back(timed([&] { OK(cuda().cuGraphLaunch(gated, stream)); }));
+      whole_us.push_back(launched(whole));
+      gated_us.push_back(launched(gated));
+      parts_us.push_back(launched(parts));
     }
-    Stops stops;
-    if (gates > 0) stops = stop([&] { OK(cuda().cuGraphLaunch(gated, stream)); }, quantile(gated_us, 0.5), 100);
+    const auto stops_of = [&](const Made& of, double took) {
+      return of.places == 0 ? Stops{} : stop([&] { OK(cuda().cuGraphLaunch(of.exec, stream)); }, took, 100);
+    };
+    const Stops at_gates = stops_of(gated, quantile(gated_us, 0.5));
+    const Stops at_parts = stops_of(parts, quantile(parts_us, 0.5));
     rules().chunkUs = 200;
     std::printf(
-        R"({"graph":"%s","gates":%llu,"nativeUs":%s,"wholeUs":%s,"gatedUs":%s,"stopsTried":%d,"stops":%zu,"lateUs":%s,"lastNode":%u})"
+        R"({"graph":"%s","places":%llu,"nativeUs":%s,"wholeUs":%s,"gatedUs":%s,"partsUs":%s,"partsAloneUs":%s,)"
+        R"("wholeMade":%s,"gatedMade":%s,"partsMade":%s,"gatesLateUs":%s,"partsLateUs":%s,"stops":[%zu,%zu],"lastNode":%u})"
         "\n",
-        job.name, static_cast<unsigned long long>(gates), spread(native_us).c_str(), spread(whole_us).c_str(),
-        spread(gated_us).c_str(), stops.tried, stops.late_us.size(), spread(stops.late_us).c_str(), *word.host);
+        job.name, static_cast<unsigned long long>(parts.places), spread(native_us).c_str(), spread(whole_us).c_str(),
+        spread(gated_us).c_str(), spread(parts_us).c_str(), spread(alone_us).c_str(), whole.cost().c_str(),
+        gated.cost().c_str(), parts.cost().c_str(), spread(at_gates.late_us).c_str(), spread(at_parts.late_us).c_str(),
+        at_gates.late_us.size(), at_parts.late_us.size(), *word.host);
     std::fflush(stdout);
   }
 };
@@ -343,6 +385,7 @@ int main(int count, char** arguments) {
   Bench bench(arguments[1]);
   bench.run_gates();
   for (const GraphJob& job : kGraphs) bench.run(job);
-  for (const Job& job : kJobs) bench.run(job);
+  for (const Job& job : kJobs)
+    if (count < 3) bench.run(job);
   _exit(0);  // without the atexit handlers of a process whose agent is itself
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What stopping inside costs, and how soon it comes, on this machine's GPU: `inside` of the kernels beside it, under the
 # interposer. Needs nvcc and g++.
-#   bench/live/run.sh OUTDIR          writes OUTDIR/inside.jsonl as it goes, and inside.json
+#   bench/live/run.sh OUTDIR [graphs]          writes OUTDIR/inside.jsonl as it goes, and inside.json; graphs: those alone
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -11,7 +11,7 @@ trap 'rm -rf "$scratch"' EXIT
 nvcc -ptx -arch=sm_90 "$here/kernels.cu" -o "$scratch/kernels.ptx" || exit 2
 g++ -std=c++17 -O2 -fno-exceptions -I"$root/native" "$here/inside.cpp" -o "$scratch/inside" -ldl -pthread || exit 2
 COTENANT_DEBUG=1 COTENANT_TEST_PASS=$here/forms.sh COTENANT_SOFTGPU_DIR=$scratch \
-  LD_PRELOAD=${COTENANT_LIB:-$root/build/native/libcotenant.so} "$scratch/inside" "$scratch/kernels.ptx" >"$out/inside.jsonl" 2>"$out/inside.err"
+  LD_PRELOAD=${COTENANT_LIB:-$root/build/native/libcotenant.so} "$scratch/inside" "$scratch/kernels.ptx" ${2:+"$2"} >"$out/inside.jsonl" 2>"$out/inside.err"
 status=$?
-python3 "$here/result.py" "$out/inside.json" bench/live/run.sh <"$out/inside.jsonl"
+python3 "$here/result.py" "$out/inside.json" bench/live/run.sh ${2:+"$2"} <"$out/inside.jsonl"
 exit $status

@@ -2,7 +2,8 @@
 # Do programs compute the same when requests stop them inside their kernels and graphs? Each runs natively and as a
 # best-effort client beside a service; digests are compared, and what the agent counted is kept.
 #   bench/live/same.sh OUTDIR [program...]      programs: long graph load triton
-# Writes OUTDIR/same.json; exits 1 if a digest differs or a program failed. LIMIT: seconds for each run (90).
+# Writes OUTDIR/same.json; exits 1 if a digest differs or a program failed. LIMIT: seconds for each run (90); GRAPHS: how
+# graphs stop, nodes or parts (parts).
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -34,7 +35,7 @@ command_of() {
 digest_of() { grep -oE '^digest [0-9a-f]+|"intact": *true' "$1" | head -n 1; }
 
 if printf '%s\n' "${programs[@]}" | grep -qx long; then nvcc -O2 -arch=sm_90 -o "$scratch/long" "$here/long.cu" || exit 2; fi
-"$cotenant" up --policy strict --set preemptUs=200 --set graphGates=1 ${GPU:+--gpu "$GPU"} >"$out/same-agent.log" 2>&1 || { cat "$out/same-agent.log"; exit 2; }
+"$cotenant" up --policy strict --set preemptUs=200 --set graphGates=${GRAPHS:-parts} ${GPU:+--gpu "$GPU"} >"$out/same-agent.log" 2>&1 || { cat "$out/same-agent.log"; exit 2; }
 "$cotenant" run --class high --name service -- "$cotenant" load --kernels 20 --kernel-us 100 --arrivals poisson --rate 60 \
   --seconds 600 >"$scratch/high" 2>&1 &
 pids+=($!)

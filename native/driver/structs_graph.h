@@ -52,6 +52,11 @@ struct CUDA_BATCH_MEM_OP_NODE_PARAMS {
   unsigned int flags;
 };
 
+// Passed on, never looked into.
+struct CUDA_EXT_SEM_SIGNAL_NODE_PARAMS;
+struct CUDA_EXT_SEM_WAIT_NODE_PARAMS;
+struct CUgraphNodeParams;
+
 struct CUgraphEdgeData {
   unsigned char from_port;
   unsigned char to_port;

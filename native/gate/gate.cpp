@@ -94,7 +94,7 @@ Rules read_rules(const protocol::Settings& s) noexcept {
   r.launch_every_ns = clamp(load(s.launchEveryNs), 0, 10'000'000);
   r.beside_every_us = load(s.besideEveryUs);
   r.preempt_us = load(s.preemptUs);
-  r.graph_gates = load(s.graphGates) != 0;
+  r.graph_gates = static_cast<protocol::GraphGates>(clamp(load(s.graphGates), 0, 2));
   r.split_products_us = load(s.splitProductsUs);
   return r;
 }

@@ -34,7 +34,7 @@ struct Rules {
   std::uint32_t launch_every_ns;
   std::uint32_t beside_every_us;
   std::uint32_t preempt_us;
-  bool graph_gates;
+  protocol::GraphGates graph_gates;
   std::uint32_t split_products_us;
 };
 

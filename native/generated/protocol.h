@@ -37,6 +37,11 @@ enum class Submission : std::uint32_t {
   kDeep = 0,
   kLaunch = 1,
 };
+enum class GraphGates : std::uint32_t {
+  kNone = 0,
+  kNodes = 1,
+  kParts = 2,
+};
 enum class HelloKind : std::uint32_t {
   kAttach = 1,
   kReattach = 2,
@@ -103,7 +108,7 @@ struct alignas(64) Settings {
   std::atomic<std::uint32_t> launchEveryNs;  // launch by launch: launches are on average at least so far apart; 0: off
   std::atomic<std::uint32_t> besideEveryUs;  // not isolated: one chunk each may pass while a request is active; 0: none
   std::atomic<std::uint32_t> preemptUs;  // kernels expected to take longer run in a form that can stop inside, if their PTX is known; 0: none
-  std::atomic<std::uint32_t> graphGates;  // 1: graphs made from now on can stop inside, where a chunk is full
+  std::atomic<std::uint32_t> graphGates;  // how graphs made from now on stop inside, where a chunk is full: see graphGates
   std::atomic<std::uint32_t> splitProductsUs;  // matrix products expected to take longer are given to cuBLAS in parts of about this; 0: whole
   unsigned char pad0[20];
 };

@@ -22,7 +22,8 @@ constexpr std::uint64_t kSpinNs = 20'000;
 // Waiting for room ends when the GPU gets there, which is soon, and it stands idle until we notice.
 constexpr std::uint64_t kSpinForRoomNs = 400'000;
 constexpr std::uint32_t kNapUs = 50;
-constexpr std::uint64_t kNeverLongerNs = 5'000'000'000;  // no wait of ours outlasts this
+constexpr std::uint64_t kNeverLongerNs = 5'000'000'000;  // no wait of ours outlasts this,
+constexpr std::uint64_t kTakenNeverLongerNs = 60'000'000'000;  // but one for a thread that waits many times
 constexpr std::uint32_t kLongNs = 300'000;
 constexpr std::uint32_t kCollectEvery = 32;
 
@@ -71,17 +72,20 @@ void say_waiting(Region& region, const Link& link) noexcept {
 
 // Deep submission: how much may be queued behind the hold word. Runs after the border was issued, so
 // that all that counts against the limit has a mark behind it.
-void wait_for_room(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
+// False: none came.
+bool wait_for_room(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
   const auto full = [&] {
     const Outstanding out = best_effort_outstanding(gpu);
     return out.launches >= rules.submit_launches || out.ns >= std::uint64_t{rules.submit_us} * 1000;
   };
-  if (!full()) return;
+  if (!full()) return true;
   mark_open_lanes(gpu, link);
   Waiting waiting(gpu.best_effort);
   const std::uint64_t started = now_ns();
-  while (full() && now_ns() - started < kNeverLongerNs) spin_then_nap(started, kSpinNs);
+  bool room = false;
+  while (!(room = !full()) && now_ns() - started < kNeverLongerNs) spin_then_nap(started, kSpinNs);
   link.best_effort().cappedNs.fetch_add(now_ns() - started, std::memory_order_relaxed);
+  return room;
 }
 
 // Deep submission where holds let everything pass: a copy over PCIe takes place soon after it is submitted, and
@@ -143,9 +147,9 @@ void count(protocol::BestEffortSlot& slot, const Submission& submission, std::ui
            bool known) noexcept {
   using Kind = Submission::Kind;
   auto& counter = submission.kind == Kind::kKernel ? slot.launches
-                  : submission.kind == Kind::kGraph ? slot.graphs
-                                                    : slot.copies;
-  counter.fetch_add(1, std::memory_order_relaxed);
+                  : submission.kind == Kind::kCopy ? slot.copies
+                                                   : slot.graphs;
+  if (submission.kind != Kind::kGraphPart) counter.fetch_add(1, std::memory_order_relaxed);
   slot.submittedNs.fetch_add(typical_ns, std::memory_order_relaxed);
   if (!known) slot.unknownLaunches.fetch_add(1, std::memory_order_relaxed);
   if (ns > kLongNs) slot.longKernels.fetch_add(1, std::memory_order_relaxed);
@@ -157,20 +161,34 @@ bool kernel_is_new(const Submission& submission, const Estimate& estimate) noexc
   return submission.kind == Submission::Kind::kKernel && estimate.samples.load(std::memory_order_relaxed) < 3;
 }
 
-void gate_submission(Gpu& gpu, Stream& stream, const Link& link, const Rules& rules, const Item& item) noexcept {
+// False: no room came for it, and it goes all the same.
+bool gate_submission(Gpu& gpu, Stream& stream, const Link& link, const Rules& rules, const Item& item) noexcept {
   Lane& lane = stream.lane;
   const Chunk chunk{lane.chunk_us.load(std::memory_order_relaxed), lane.chunk_launches.load(std::memory_order_relaxed)};
   say_waiting(*link.region, link);
   if (rules.submission == protocol::Submission::kDeep && keeper_runs() && map_pages(*stream.context, link)) {
     if (item.copy && rules.when_active != protocol::WhenActive::kWait) wait_for_bus(gpu, link, rules);
-    if (lane.behind_wait.load(std::memory_order_relaxed) && !closes(rules, chunk, item)) return;
-    if (put_border(stream, link, Border::kMarkAndWait)) {
-      wait_for_room(gpu, link, rules);
-      return;
-    }
+    if (lane.behind_wait.load(std::memory_order_relaxed) && !closes(rules, chunk, item)) return true;
+    if (put_border(stream, link, Border::kMarkAndWait)) return wait_for_room(gpu, link, rules);
   }
   if (closes(rules, chunk, item)) put_border(stream, link, Border::kMarkOnly);
   wait_for_gate(gpu, link, item);
+  return true;
+}
+
+// A thread by the address of something of its own.
+const void* this_thread() noexcept {
+  static thread_local char own;
+  return &own;
+}
+
+void wait_while_taken(const Lane& lane) noexcept {
+  const std::uint64_t started = now_ns();
+  const auto by_another = [&] {
+    const void* by = lane.taken.load(std::memory_order_acquire);
+    return by && by != this_thread();
+  };
+  while (by_another() && now_ns() - started < kTakenNeverLongerNs) spin_then_nap(started, kSpinNs);
 }
 
 }  // namespace
@@ -200,6 +218,25 @@ Seen best_effort_seen(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
   return seen;
 }
 
+bool best_effort_gated(const Link& link) noexcept { return gated(*link.region); }
+
+StreamTaken::StreamTaken(Stream* stream) noexcept : lane_(stream ? &stream->lane : nullptr) {
+  if (!lane_) return;
+  const std::uint64_t started = now_ns();
+  const auto take = [&](const void* nobody = nullptr) {
+    return lane_->taken.compare_exchange_strong(nobody, this_thread(), std::memory_order_acquire);
+  };
+  while (!take()) {
+    if (now_ns() - started > kTakenNeverLongerNs) return;
+    spin_then_nap(started, kSpinNs);
+  }
+}
+
+StreamTaken::~StreamTaken() {
+  const void* us = this_thread();
+  if (lane_) lane_->taken.compare_exchange_strong(us, nullptr, std::memory_order_release);
+}
+
 Admission best_effort_before(Stream& stream, const Submission& submission) noexcept {
   Gpu& gpu = *stream.context->gpu;
   const Link* link = gpu.link.load(std::memory_order_acquire);
@@ -207,15 +244,17 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   Region& region = *link->region;
   Lane& lane = stream.lane;
   if (gpu.best_effort.frozen.load(std::memory_order_relaxed)) wait_while_frozen(gpu.best_effort);
+  if (lane.taken.load(std::memory_order_relaxed)) wait_while_taken(lane);
 
-  Estimate* const general = submission.shape ? gpu.best_effort.estimates.find(*submission.shape) : nullptr;
+  Estimate* const general = submission.shape ? gpu.best_effort.estimates.find(*submission.shape) : submission.estimate;
   Estimate* const product = submission.shape ? product_estimate() : nullptr;
   Estimate* const estimate = product ? product : general;
   std::uint32_t learned = estimate ? estimate->expected_ns.load(std::memory_order_relaxed) : 0;
   if (learned == 0 && general) learned = general->expected_ns.load(std::memory_order_relaxed);
   const bool known = !estimate || learned > 0;
   const auto& settings = region.settings;
-  const bool is_gated = gated(region);
+  const bool is_gated = gated(region) && !submission.at_once;
+  bool room = true;
   std::uint64_t expected_ns = estimate ? learned : submission.copy_ns;
   // More kernels than can be kept apart: one of the others is taken to fill a chunk by itself.
   if (submission.shape && !estimate) expected_ns = std::uint64_t{settings.chunkUs.load(std::memory_order_relaxed)} * 1000;
@@ -228,8 +267,8 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
     const Needs needs = submission.kind == Submission::Kind::kKernel && needs_count(rules)
                             ? needs_of(*submission.shape, gpu.identity.sm_count)
                             : Needs{0, KernelClass::kUnknown, 0};
-    gate_submission(gpu, stream, *link, rules,
-                    Item{us, known, needs.kernel_class, needs.sms, submission.bus != Bus::kNone});
+    room = gate_submission(gpu, stream, *link, rules,
+                           Item{us, known, needs.kernel_class, needs.sms, submission.bus != Bus::kNone});
   } else {
     lane.behind_wait.store(false, std::memory_order_relaxed);
   }
@@ -241,7 +280,7 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   lane.chunk_launches.fetch_add(1, std::memory_order_relaxed);
   lane.open.store(true, std::memory_order_relaxed);
 
-  if (!estimate || captures_open()) return {&stream, -1};
+  if (!estimate || captures_open()) return {&stream, -1, !room};
   const auto& activity = region.activity;
   const std::uint64_t activations = activity.activations.load(std::memory_order_relaxed);
   const cu::CUcontext context = stream.context->handle.load(std::memory_order_relaxed);
@@ -250,7 +289,8 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   const std::uint32_t every = std::max(settings.sampleEvery.load(std::memory_order_relaxed), 1u);
   const LaunchShape named = kernel_is_new(submission, *estimate) ? named_shape(*submission.shape) : LaunchShape{};
   Estimate* const by_name = named.function ? gpu.best_effort.estimates.find(named) : nullptr;
-  return {&stream, gpu.best_effort.estimates.start(*estimate, every, stream.handle, context, activations, general, by_name)};
+  return {&stream, gpu.best_effort.estimates.start(*estimate, every, stream.handle, context, activations, general, by_name),
+          !room};
 }
 
 void best_effort_after(const Admission& admission) noexcept {

@@ -44,6 +44,7 @@ struct Lane {
   std::atomic<std::uint32_t> passed{0};   // the last one known to have been reached
   std::atomic<bool> open{false};          // there is work behind the last border
   std::atomic<bool> behind_wait{false};  // the stream stops at a border before what comes next runs
+  std::atomic<const void*> taken{nullptr};  // by a thread that puts in what nothing may come between
   std::atomic<std::uint64_t> ring_ns[kRing]{};
   std::atomic<std::uint64_t> ring_launches[kRing]{};
 };
@@ -70,22 +71,40 @@ struct BestEffortGpu {
 // Whether a copy crosses PCIe, and towards whom.
 enum class Bus { kNone, kIn, kOut };
 
-// What is about to be submitted. The time of kernels and graphs is learned by their shape; that of copies
-// follows from their size.
+// What is about to be submitted. The time of kernels and graphs is learned by their shape, that of a graph's part where
+// the part is kept; that of copies follows from their size.
 struct Submission {
-  enum class Kind { kKernel, kGraph, kCopy } kind;
+  enum class Kind { kKernel, kGraph, kGraphPart, kCopy } kind;
   std::uint64_t copy_ns;
-  const LaunchShape* shape;  // null: a copy
+  const LaunchShape* shape;  // null: a copy, or a part
   Bus bus{Bus::kNone};
+  Estimate* estimate{nullptr};  // of a part
+  bool at_once{false};  // not held back, and no border before it
 };
 
 // Before the driver call; may wait. Hands what it began to best_effort_after.
 struct Admission {
   Stream* stream;
   int timer;  // index of a running timer, -1: none
+  bool stuck{false};  // no room came as long as we wait at most
 };
 [[nodiscard]] Admission best_effort_before(Stream& stream, const Submission& submission) noexcept;
 void best_effort_after(const Admission& admission) noexcept;
+
+// Is there a high client on this GPU, and a policy that protects it? Without, best-effort work just runs.
+[[nodiscard]] bool best_effort_gated(const Link& link) noexcept;
+
+// While it lives, other threads submit nothing to this stream (null: none).
+class StreamTaken {
+ public:
+  explicit StreamTaken(Stream* stream) noexcept;
+  ~StreamTaken();
+  StreamTaken(const StreamTaken&) = delete;
+  StreamTaken& operator=(const StreamTaken&) = delete;
+
+ private:
+  Lane* lane_;
+};
 
 // The application saw this stream empty.
 void best_effort_drained(Stream& stream) noexcept;

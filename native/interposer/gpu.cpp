@@ -6,6 +6,7 @@
 #include <new>
 
 #include "interposer/entry.h"
+#include "interposer/graph_made.h"
 #include "interposer/keeper.h"
 #include "interposer/kernel_table.h"
 #include "interposer/variants.h"
@@ -150,6 +151,7 @@ void context_ends(CUcontext handle) noexcept {
   for (std::uint32_t i = 0; i < stream_count(); ++i)
     if (stream_at(i).context == context && !is_special(stream_at(i))) forget_stream(stream_at(i).handle);
   forget_variants_in(handle);
+  forget_graphs_in(*context);
   context->gpu->best_effort.estimates.context_ends(handle);
   context->mapping.of.store(nullptr, std::memory_order_release);
   context->tail_page.store(nullptr, std::memory_order_release);
@@ -179,6 +181,7 @@ void forget_gpus() noexcept {
   }
   for (std::uint32_t i = 0; i < contexts_used.load(std::memory_order_relaxed); ++i) new (&contexts[i]) Context{};
   forget_streams();
+  forget_graphs();
   gpus_used.store(0, std::memory_order_relaxed);
   contexts_used.store(0, std::memory_order_relaxed);
   growing.unlock();

@@ -108,6 +108,16 @@ bool OrderedGraph::begins_after(std::uint32_t node, std::uint32_t cut) const noe
   return begins;
 }
 
+bool OrderedGraph::find_free(bool* into) const noexcept {
+  Front front(nodes_, out_, in_);
+  if (!front.whole()) return false;
+  for (std::uint32_t place = 0; place < nodes_; ++place) {
+    into[place] = place > 0 && front.is_free(order_[place - 1], order_[place]);
+    front.pass(order_[place]);
+  }
+  return true;
+}
+
 std::uint32_t OrderedGraph::choose(const Item* items, const Rules& rules, std::uint32_t least_us,
                                    std::uint32_t* cuts) const noexcept {
   Front front(nodes_, out_, in_);

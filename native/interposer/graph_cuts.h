@@ -54,6 +54,11 @@ class OrderedGraph {
   [[nodiscard]] std::uint32_t choose(const Item* items, const Rules& rules, std::uint32_t least_us,
                                      std::uint32_t* cuts) const noexcept;
 
+  // Which places could be cut, by place; false: no memory.
+  [[nodiscard]] bool find_free(bool* into) const noexcept;
+
+  [[nodiscard]] std::uint32_t node_at(std::uint32_t place) const noexcept { return order_[place]; }
+
   // Of a chosen cut: the nodes that end what is before, and those that begin what is after.
   template <class Each>
   void each_end(std::uint32_t cut, Each&& take) const noexcept {

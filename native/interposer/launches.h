@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interposer/behaviour.h"
+#include "interposer/graph_parts.h"
 #include "interposer/preempt.h"
 
 namespace cotenant {
@@ -68,6 +69,14 @@ struct ConfiguredLaunch {
 template <Entry E>
 struct GraphLaunch {
   static cu::CUresult call(cu::CUgraphExec graph, cu::CUstream stream) noexcept {
+    if (role() != Role::kBestEffort) return whole(graph, stream);
+    GraphLaunching launching(graph, stream, null_stream<E>());
+    cu::CUresult result{};
+    return launching.in_parts(Traits<E>::driver(), result) ? result : whole(graph, stream);
+  }
+
+ private:
+  static cu::CUresult whole(cu::CUgraphExec graph, cu::CUstream stream) noexcept {
     const LaunchShape shape = graph_shape(graph);
     return submit(stream, null_stream<E>(), Work::kLaunch, Tail::kYes, {Submission::Kind::kGraph, 0, &shape},
                   [&] { return driver_call<E>(graph, stream); });

@@ -254,7 +254,7 @@ Link* private_link() noexcept {
   rules.unknownUs = 5000;
   rules.sampleEvery = 64;
   rules.copyPieceBytes = 2 << 20;
-  rules.graphGates = 1;
+  rules.graphGates = static_cast<std::uint32_t>(protocol::GraphGates::kParts);
   region->activity.registered = 1;
   region->holds.hold[0] = 1;
   return make_link(region, 0, -1, -1, false);

@@ -1,7 +1,7 @@
 // The exports: one function for each replaced entry point, with the driver's own name and signature.
 #include "interposer/contexts.h"
 #include "interposer/copies.h"
-#include "interposer/graph_gates.h"
+#include "interposer/graphs.h"
 #include "interposer/launches.h"
 #include "interposer/memory.h"
 #include "interposer/modules.h"

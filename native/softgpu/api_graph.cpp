@@ -115,6 +115,7 @@ CUresult cuGraphClone(CUgraph* phGraphClone, CUgraph originalGraph) {
   Call call(Call::Needs::init);
   const Graph* graph = known_graph(call, originalGraph);
   if (graph == nullptr) return call.error;
+  if (call.d.settings.refuses_clones) return CUDA_ERROR_NOT_SUPPORTED;
   if (phGraphClone == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *phGraphClone = reinterpret_cast<CUgraph>(clone_graph(call.d, *graph));
   return CUDA_SUCCESS;

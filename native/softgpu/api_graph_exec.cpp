@@ -56,6 +56,32 @@ CUresult change(CUgraphExec hGraphExec, CUgraphNode hNode, const Params* params)
   return work_of(call, *params, step->work);
 }
 
+template <class W>
+CUresult change_event(CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event) {
+  Call call(Call::Needs::init);
+  Plan::Step* step = step_of(call, hGraphExec, hNode);
+  if (step == nullptr) return call.error;
+  auto* work = std::get_if<W>(&step->work);
+  if (work == nullptr || event == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  work->event = event;
+  return CUDA_SUCCESS;
+}
+
+// The nodes within, and within those, one by one; the forms are the same.
+CUresult change_children(GraphExec& exec, const Graph& from, const Graph& to) {
+  if (from.nodes.size() != to.nodes.size()) return CUDA_ERROR_INVALID_VALUE;
+  for (std::size_t i = 0; i < from.nodes.size(); ++i) {
+    const Node& was = *from.nodes[i];
+    const Node& is = *to.nodes[i];
+    const auto step = exec.steps.find(&was);
+    if (was.type != is.type || step == exec.steps.end()) return CUDA_ERROR_INVALID_VALUE;
+    writable(exec).steps[step->second].work = is.work;
+    if (was.child == nullptr) continue;
+    if (const CUresult error = change_children(exec, *was.child, *is.child); error != CUDA_SUCCESS) return error;
+  }
+  return CUDA_SUCCESS;
+}
+
 CUgraphExecUpdateResult difference(const Plan& before, const Plan& after) {
   if (before.steps.size() != after.steps.size()) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
   for (std::size_t i = 0; i < before.steps.size(); ++i) {
@@ -188,6 +214,21 @@ CUresult cuGraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
 CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
                                             const CUDA_BATCH_MEM_OP_NODE_PARAMS* nodeParams) {
   return change<WordsWork>(hGraphExec, hNode, nodeParams);
+}
+
+CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraph childGraph) {
+  Call call(Call::Needs::init);
+  GraphExec* exec = known(call, hGraphExec);
+  const Node* node = exec == nullptr ? nullptr : known_node(call, hNode);
+  const Graph* graph = node == nullptr ? nullptr : known_graph(call, childGraph);
+  if (graph == nullptr) return call.error;
+  return node->child == nullptr ? CUDA_ERROR_INVALID_VALUE : change_children(*exec, *node->child, *graph);
+}
+CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event) {
+  return change_event<RecordWork>(hGraphExec, hNode, event);
+}
+CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event) {
+  return change_event<AwaitWork>(hGraphExec, hNode, event);
 }
 
 CUresult cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int isEnabled) {

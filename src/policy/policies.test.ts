@@ -124,7 +124,7 @@ test("the strict rule table", () => {
       "chunkLaunches": 16,
       "chunkUs": 200,
       "copyPieceBytes": 2097152,
-      "graphGates": 1,
+      "graphGates": 2,
       "isolated": 1,
       "kernelsOut": 0,
       "launchEveryNs": 0,
@@ -157,6 +157,7 @@ describe("rules set by hand", () => {
   test("go over the policy's", () => {
     const overrides = parseOverrides(["chunkUs=100", "submission=launch", "chunkUs=120"]);
     expect(overrides).toEqual({ chunkUs: 120, submission: 1 });
+    expect(parseOverrides(["graphGates=nodes"])).toEqual({ graphGates: 1 });
     expect(withOverrides(policyNamed("strict").rules(seen(3300)), overrides)).toMatchObject({
       chunkUs: 120,
       submission: 1,

@@ -4,7 +4,7 @@
 // whoever asks keeps that for it. One policy is in force at a time; what the person at the command line
 // set by hand goes over its rules last (`withOverrides`).
 import { errors } from "#core";
-import { Settings, submission, whenActive } from "#protocol";
+import { graphGates, Settings, submission, whenActive } from "#protocol";
 
 /** The gate's rule table: every field of the shared Settings, documented there. */
 export type Rules = { readonly [K in keyof (typeof Settings)["fields"]]: number };
@@ -96,6 +96,7 @@ export const withOverrides = (rules: Rules, overrides: Overrides): Rules => ({
 const words: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   whenActive,
   submission,
+  graphGates,
 };
 
 /** Texts such as "chunkUs=100" or "submission=launch" → overrides; throws a UserError. */

@@ -1,7 +1,7 @@
 // Taking turns: while a request is active, best-effort work waits. Between requests it is submitted far
 // ahead and released in chunks; a chunk is what a newly arrived request may have to wait for, so it is
 // kept to a small part of the shortest usual burst.
-import { submission, whenActive } from "#protocol";
+import { graphGates, submission, whenActive } from "#protocol";
 import type { Observed, Policy, Rules } from "./policy.ts";
 
 /** A chunk of this part of a burst adds at most this part to it. */
@@ -51,7 +51,8 @@ const gated: Rules = {
   besideEveryUs: 0,
   // Shorter kernels gain nothing that a chunk would not give; measured in decision 0005.
   preemptUs: 200,
-  graphGates: 1,
+  // Beside nodes that wait, requests took twice as long in mode isolated, and no shorter under MPS (decision 0005).
+  graphGates: graphGates.parts,
   // What parts of this length win and cost has been measured (decision 0006).
   splitProductsUs: 200,
 };

@@ -3,6 +3,7 @@
 import {
   classes,
   constants,
+  graphGates,
   helloKinds,
   messageMagic,
   messageStructs,
@@ -88,6 +89,7 @@ inline constexpr std::uint32_t MESSAGE_MAGIC = 0x${messageMagic.toString(16)};
 ${emitEnum("Class", classes)}
 ${emitEnum("WhenActive", whenActive)}
 ${emitEnum("Submission", submission)}
+${emitEnum("GraphGates", graphGates)}
 ${emitEnum("HelloKind", helloKinds)}
 ${emitEnum("WelcomeStatus", welcomeStatus)}
 

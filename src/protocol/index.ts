@@ -5,6 +5,7 @@ export {
   type ClientClass,
   classes,
   constants,
+  graphGates,
   Header,
   Hello,
   HighSlot,

@@ -42,6 +42,15 @@ export const whenActive = {
 /** `settings.submission` */
 export const submission = { deep: 0, launch: 1 } as const;
 
+/** `settings.graphGates`: how graphs stop inside. */
+export const graphGates = {
+  none: 0,
+  /** At nodes in the graph that wait for the hold word. */
+  nodes: 1,
+  /** Between parts of it, launched one after the other. */
+  parts: 2,
+} as const;
+
 const cacheLine = 64;
 
 export const Header = struct(
@@ -94,7 +103,9 @@ export const Settings = struct(
     preemptUs: u32(
       "kernels expected to take longer run in a form that can stop inside, if their PTX is known; 0: none",
     ),
-    graphGates: u32("1: graphs made from now on can stop inside, where a chunk is full"),
+    graphGates: u32(
+      "how graphs made from now on stop inside, where a chunk is full: see graphGates",
+    ),
     splitProductsUs: u32(
       "matrix products expected to take longer are given to cuBLAS in parts of about this; 0: whole",
     ),

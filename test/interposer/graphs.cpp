@@ -1,9 +1,9 @@
 // Best-effort graphs that stop inside: where, with what result, and what the application sees of it.
 #include <algorithm>
 
-#include "fixture.h"
 #include "gate/gate.cpp"
 #include "interposer/graph_cuts.cpp"
+#include "recorded.h"
 
 using namespace harness;
 
@@ -77,7 +77,12 @@ void random_graphs() {
         for (std::uint32_t b = 0; b < nodes; ++b)
           if (reaches[a][k] && reaches[k][b]) reaches[a][b] = true;
     const OrderedGraph ordered(nodes, edges.data(), static_cast<std::uint32_t>(edges.size()));
-    for (const std::uint32_t cut : cuts_of(nodes, edges, 500)) {
+    const std::vector<std::uint32_t> cuts = cuts_of(nodes, edges, 500);
+    bool free[16];
+    expect(ordered.find_free(free), "there is memory");
+    for (std::uint32_t place = 0; place < nodes; ++place)
+      expect(free[place] == (std::count(cuts.begin(), cuts.end(), place) > 0), "nodes so long are cut wherever they can");
+    for (const std::uint32_t cut : cuts) {
       std::vector<std::uint32_t> ends, beginnings;
       ordered.each_end(cut, [&](std::uint32_t n) { ends.push_back(n); });
       ordered.each_beginning(cut, [&](std::uint32_t n) { beginnings.push_back(n); });
@@ -100,43 +105,6 @@ void random_graphs() {
   }
   expect(found > 200, "the graphs had cuts to look at");
 }
-
-// `count` kernels of 200 us that store 1, 2, 3 … into the word.
-CUgraph recorded(const Program& program, CUstream stream, const Word& word, unsigned count) {
-  CUgraph graph = nullptr;
-  OK(cuda().cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-  for (unsigned i = 1; i <= count; ++i) program.store_us(200, word.device, i, stream);
-  OK(cuda().cuStreamEndCapture(stream, &graph));
-  return graph;
-}
-
-std::size_t size_of(CUgraph graph) {
-  std::size_t nodes = 0;
-  OK(cuda().cuGraphGetNodes(graph, nullptr, &nodes));
-  return nodes;
-}
-
-struct Recorded {
-  BestEffort client;
-  CUstream stream = make_stream();
-  Word word;
-  CUgraph graph = nullptr;
-  CUgraphExec exec = nullptr;
-
-  explicit Recorded(unsigned count = 60) {
-    for (int i = 0; i < 40; ++i) {
-      client.program.store_us(200, word.device, 0, stream);
-      if (i % 4 == 3) OK(cuda().cuStreamSynchronize(stream));
-    }
-    graph = recorded(client.program, stream, word, count);
-    OK(cuda().cuGraphInstantiateWithFlags(&exec, graph, 0));
-  }
-  void runs_to(unsigned last, const char* when) {
-    OK(cuda().cuGraphLaunch(exec, stream));
-    OK(cuda().cuStreamSynchronize(stream));
-    expect(*word.host == last, std::string("all of it ran ") + when);
-  }
-};
 
 void a_request_stops_a_graph_inside() {
   Recorded it;

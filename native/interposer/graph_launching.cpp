@@ -1,0 +1,61 @@
+#include <algorithm>
+
+#include "interposer/capture.h"
+#include "interposer/entry.h"
+#include "interposer/graph_made.h"
+#include "interposer/process.h"
+
+namespace cotenant {
+
+using namespace cu;
+
+GraphParts* GraphLaunching::parts_of(CUgraphExec exec, CUstream stream, NullStream meaning) noexcept {
+  if (role() != Role::kBestEffort) return nullptr;
+  const MadeGraph* made = made_graph(exec);
+  return made && made->parts && !capturing(stream, meaning) ? made->parts : nullptr;
+}
+
+GraphLaunching::GraphLaunching(CUgraphExec exec, CUstream stream, NullStream meaning) noexcept
+    : handle_(stream),
+      parts_(parts_of(exec, stream, meaning)),
+      stream_(parts_ ? stream_of(stream, meaning) : nullptr),
+      taken_(stream_) {
+  if (!parts_) return;
+  if (parts_->last_ && parts_->last_ != stream_) {
+    const auto wait = meaning == NullStream::kPerThread ? real().cuStreamWaitEvent_ptsz : real().cuStreamWaitEvent;
+    wait(handle_, parts_->done_, 0);
+  }
+  // The event can't be recorded there: later launches would not wait for this one.
+  if (!stream_ || stream_->context != parts_->context_) {
+    parts_->leave_whole("it is launched into another context");
+    parts_ = nullptr;
+  }
+}
+
+GraphLaunching::~GraphLaunching() {
+  if (!parts_) return;
+  real().cuEventRecord(parts_->done_, stream_->handle);
+  parts_->last_ = stream_;
+}
+
+bool GraphLaunching::in_parts(Function launch, CUresult& result) noexcept {
+  if (!parts_ || parts_->count_ == 0) return false;
+  const Link* link = stream_->context->gpu->link.load(std::memory_order_acquire);
+  if (!link || !best_effort_gated(*link)) return false;
+  parts_->divide_long(std::max(read_rules(link->region->settings).chunk_us, kLeastBetweenStopsUs));
+  bool at_once = false;
+  for (std::uint32_t i = 0; i < parts_->count_; ++i) {
+    const GraphParts::Part& part = parts_->part_[i];
+    const auto kind = i == 0 ? Submission::Kind::kGraph : Submission::Kind::kGraphPart;
+    const Admission admission = best_effort_before(*stream_, {kind, 0, nullptr, Bus::kNone, part.estimate, at_once});
+    result = launch(part.exec, handle_);
+    best_effort_after(admission);
+    if (result != CUDA_SUCCESS) return i > 0;
+    // The stream waits for something, perhaps for what the application does once it is back from this call.
+    at_once = at_once || admission.stuck;
+  }
+  if (at_once) parts_->leave_whole("its stream waits for what comes after it");
+  return true;
+}
+
+}  // namespace cotenant
