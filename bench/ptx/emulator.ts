@@ -15,6 +15,7 @@ const KERNELS = [
   "sort_bitonic",
   "matmul_batched_f64",
   "stencil_3d",
+  "wgmma_stored",
 ];
 const RUNS = 7;
 /** As many times the table's blocks in x: long enough to measure. */

@@ -5,7 +5,12 @@ import { launch as run } from "#ptx";
 import { prepare } from "../../../test/ptx/corpus/inputs.ts";
 import type { Argument, Launch } from "../../../test/ptx/corpus/launches.ts";
 import { launchesFor, plainModule } from "../../../test/ptx/emulator/corpus.ts";
-import { firstGuess, type TritonCase, tritonFiles } from "../../../test/ptx/emulator/triton.ts";
+import {
+  bufferBytes,
+  firstGuess,
+  type TritonCase,
+  tritonFiles,
+} from "../../../test/ptx/emulator/triton.ts";
 import { Plan, type PlanArgument, type PlanCase } from "./plan.ts";
 
 const [folder] = process.argv.slice(2);
@@ -47,6 +52,7 @@ for (const file of tritonFiles()) {
     continue;
   }
   const { guess, params } = found;
+  let pointers = 0;
   plan.add(
     {
       corpus: "triton",
@@ -56,7 +62,10 @@ for (const file of tritonFiles()) {
       block: found.block,
       dynamicShared: sharedOf(found),
       args: params.map((type): PlanArgument => {
-        if (/64$/.test(type)) return { kind: "buffer", bytes: guess.bytes, contents: guess.fill };
+        if (/64$/.test(type)) {
+          const bytes = bufferBytes(guess, pointers++);
+          return { kind: "buffer", bytes, contents: guess.fill };
+        }
         return {
           kind: "bytes",
           bytes: scalarBytes(/^[usb]/.test(type) ? "i32" : "f32", guess.scalar),

@@ -8,7 +8,7 @@ import type { Compile, Site } from "./site.ts";
 import { bitsOf, bytesOf, isFloat, isSigned } from "./types.ts";
 
 /** New value of the cell, from the old one and the operands; all as bits of the type. */
-type Update = (old: bigint, b: bigint, c: bigint) => bigint;
+export type Update = (old: bigint, b: bigint, c: bigint) => bigint;
 
 const operations = ["add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"] as const;
 
@@ -52,7 +52,7 @@ function floatSum(type: string): Update | undefined {
 }
 
 /** The float extremum of halves (red.min.f16 ...) is not here: nothing that we have seen uses it. */
-function updateOf(site: Site, type: string): Update {
+export function updateOf(site: Site, type: string): Update {
   const width = bitsOf(type);
   const as = (v: bigint) => (isSigned(type) ? BigInt.asIntN(width, v) : v);
   const operation = site.one(operations) ?? site.fail("its operation is missing");
@@ -82,13 +82,13 @@ function updateOf(site: Site, type: string): Update {
   }
 }
 
-function readCell(segment: Segment, at: number, bytes: number): bigint {
+export function readCell(segment: Segment, at: number, bytes: number): bigint {
   if (bytes === 8) return segment.u64[at >> 3] as bigint;
   if (bytes === 4) return BigInt((segment.i32[at >> 2] as number) >>> 0);
   return BigInt(segment.u16[at >> 1] as number);
 }
 
-function writeCell(segment: Segment, at: number, bytes: number, value: bigint): void {
+export function writeCell(segment: Segment, at: number, bytes: number, value: bigint): void {
   if (bytes === 8) segment.u64[at >> 3] = BigInt.asUintN(64, value);
   else if (bytes === 4) segment.i32[at >> 2] = Number(BigInt.asIntN(32, value));
   else segment.u16[at >> 1] = Number(BigInt.asUintN(16, value));

@@ -2,10 +2,12 @@
 import { Fault } from "./faults.ts";
 import type { DeviceMemory, Segment } from "./memory.ts";
 import type { Program } from "./program.ts";
+import { UnderWay } from "./under-way.ts";
 import { EXITED, LANES, RUNS, WAITS_AT_BARRIER, WAITS_FOR_LANES, type Warp } from "./warp.ts";
 
 const BARRIERS = 16;
 const ALL = 0xffffffff;
+const STRAYS = 1 / 64;
 
 interface Grid {
   readonly grid: readonly [number, number, number];
@@ -21,8 +23,8 @@ export interface Running extends Grid {
   readonly dynamicShared: number;
   readonly printed: string[];
   readonly onAtomic: ((address: number) => void) | undefined;
-  /** Now and then true with a seed: a group that is not first in line goes on. */
-  readonly strays: () => boolean;
+  /** Numbers in [0, 1) that follow from the seed; without one there are none. */
+  readonly chance: (() => number) | undefined;
   /** Instructions of all warps so far: what clocks show. */
   clock: number;
 }
@@ -52,9 +54,9 @@ export class Block {
   readonly index: readonly [number, number, number];
   readonly shared: Segment;
   warps: readonly Warp[] = [];
-  /** Addresses of live mbarrier objects. */
-  readonly mbarriers = new Set<number>();
-  readonly strays: () => boolean;
+  /** Addresses of live mbarrier objects: has anything been done with them? */
+  readonly mbarriers = new Map<number, boolean>();
+  readonly underWay: UnderWay;
   readonly #barriers: (Barrier | undefined)[] = new Array(BARRIERS);
 
   constructor(
@@ -67,7 +69,7 @@ export class Block {
     this.running = running;
     this.index = index;
     this.shared = shared;
-    this.strays = running.strays;
+    this.underWay = new UnderWay(running.chance);
   }
 
   #barrier(id: number): Barrier {
@@ -180,6 +182,12 @@ export class Block {
   /** Those that have exited are waited for no longer. */
   laneExited(): void {
     for (let id = 0; id < BARRIERS; id++) this.release(id);
+  }
+
+  /** Now and then true with a seed: a group that is not first in line goes on. */
+  strays(): boolean {
+    const { chance } = this.running;
+    return chance !== undefined && chance() < STRAYS;
   }
 
   get done(): boolean {

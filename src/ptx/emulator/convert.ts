@@ -1,5 +1,6 @@
 // cvt: between all integer and floating-point types, with rounding, saturation and flushing.
 import { flush, saturate } from "./floats.ts";
+import { convertBytes } from "./fp8.ts";
 import { decode, encode, formatOf, type HalfType } from "./halves.ts";
 import { F32, F64, type Rounding, roundInteger, TF32, toF32, toFormat } from "./rounding.ts";
 import type { Compile, Site, Slot } from "./site.ts";
@@ -88,6 +89,7 @@ const modes = ["rn", "rz", "rm", "rp", "rna"] as const;
 
 const cvt: Compile = (site) => {
   const { modifiers } = site.instruction.operation;
+  if (modifiers.some((one) => /^e[45]m[23]x2$/.test(one))) return convertBytes(site);
   if (modifiers.some((one) => /^e\dm\d|ue8m0|satfinite|^rs$|scaled/.test(one)))
     return site.fail("this conversion");
   const all = modifiers.filter(isType);

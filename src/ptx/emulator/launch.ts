@@ -87,7 +87,7 @@ export function launch(module: Module, kernel: string, options: LaunchOptions): 
     dynamicShared,
     printed: [],
     onAtomic: options.onAtomic,
-    strays: chance === undefined ? () => false : () => chance() < 1 / 64,
+    chance,
     clock: 0,
   };
   const addresses = loadVariables(module, program, memory);
@@ -102,6 +102,7 @@ export function launch(module: Module, kernel: string, options: LaunchOptions): 
     let moved = false;
     const order = chance === undefined ? flying : shuffled(flying, chance);
     for (const one of order) {
+      one.underWay.some();
       const warps = chance === undefined ? one.warps : shuffled(one.warps, chance);
       for (const warp of warps) {
         if (!warp.ready) continue;
@@ -115,7 +116,12 @@ export function launch(module: Module, kernel: string, options: LaunchOptions): 
       }
     }
     if (!moved) throw deadlock(kernel, flying.flatMap((one) => one.waiting()).slice(0, 4));
-    for (let i = flying.length - 1; i >= 0; i--) if (flying[i]?.done) flying.splice(i, 1);
+    for (let i = flying.length - 1; i >= 0; i--) {
+      const one = flying[i];
+      if (one?.done !== true) continue;
+      one.underWay.end();
+      flying.splice(i, 1);
+    }
   }
   return {
     instructions: threadInstructions,

@@ -1,13 +1,17 @@
 // Matrix fragments: ldmatrix, stmatrix and mma.sync. Sums are formed in double precision and rounded once to
 // the accumulator's type; the hardware's order and width of accumulation are its own, so its last bits differ.
 import { Fault } from "./faults.ts";
-import { decode, encode } from "./halves.ts";
+import { fragmentOfA, fragmentOfB, sumsOf } from "./fragments.ts";
 import { together } from "./lanes.ts";
+import { matrixElements } from "./matrix-elements.ts";
 import { bracketed, locate, pieces, spaceOf } from "./moves.ts";
 import type { Compile, Meaning, Slot } from "./site.ts";
-import type { Warp } from "./warp.ts";
 
-function whole(n: number, lanes: Uint8Array): void {
+/** Of what mma.sync makes. */
+const ROWS = 16;
+const COLUMNS = 8;
+
+export function whole(n: number, lanes: Uint8Array): void {
   if (n !== 32) throw new Fault("PTX_BAD_MASK", "not all lanes of the warp take part", lanes[0]);
 }
 
@@ -58,85 +62,39 @@ const place = (
     ? (rows[8 * i + column] as number) / 2 + row
     : (rows[8 * i + row] as number) / 2 + column;
 
-type Element = (w: Warp, slots: readonly Slot[], row: number, column: number) => number;
-
-/** Element (row, k) of a 16 x K fragment of halves: 8 x 8 pieces, rows first, then columns. */
-const elementOfA =
-  (number: (bits: number) => number): Element =>
-  (w, slots, row, k) => {
-    const piece = (row >> 3) + 2 * (k >> 3);
-    const word = w.i32[(slots[piece] as number) + (row & 7) * 4 + ((k & 7) >> 1)] as number;
-    return number(k & 1 ? word >>> 16 : word & 0xffff);
-  };
-
-const elementOfB =
-  (number: (bits: number) => number): Element =>
-  (w, slots, k, column) => {
-    const word = w.i32[(slots[k >> 3] as number) + column * 4 + ((k & 7) >> 1)] as number;
-    return number(k & 1 ? word >>> 16 : word & 0xffff);
-  };
-
-/** The same for tf32 words: 8 x 4 pieces. */
-const wordOfA: Element = (w, slots, row, k) =>
-  w.f32[(slots[(row >> 3) + 2 * (k >> 2)] as number) + (row & 7) * 4 + (k & 3)] as number;
-const wordOfB: Element = (w, slots, k, column) =>
-  w.f32[(slots[k >> 2] as number) + column * 4 + (k & 3)] as number;
-
 const mma: Compile = (site): Meaning => {
   const { modifiers } = site.instruction.operation;
   const shape = modifiers.find((one) => /^m\d+n\d+k\d+$/.test(one)) ?? "";
   const depth = Number(/^m16n8k(\d+)$/.exec(shape)?.[1] ?? 0);
-  const [dType, aType, bType, cType] = modifiers.slice(-4);
-  const halves =
-    (aType === "f16" || aType === "bf16") && aType === bType && (depth === 8 || depth === 16);
-  const words = aType === "tf32" && bType === "tf32" && (depth === 4 || depth === 8);
-  const sums = dType === cType && (dType === "f32" || (dType === "f16" && halves));
-  if ((!halves && !words) || !sums || !site.has("row") || !site.has("col"))
+  const [dType = "", aType = "", bType = "", cType] = modifiers.slice(-4);
+  const a = matrixElements[aType] ?? site.fail(`.${aType}`);
+  const b = matrixElements[bType] ?? site.fail(`.${bType}`);
+  const sums = sumsOf(dType, aType, site.has("satfinite"));
+  const bytes = depth * a.bytes;
+  if ((bytes !== 16 && bytes !== 32) || a.bytes !== b.bytes || dType !== cType)
     return site.fail("this shape or type");
-  const number = decode[aType === "bf16" ? "bf16" : "f16"];
-  const atA = halves ? elementOfA(number) : wordOfA;
-  const atB = halves ? elementOfB(number) : wordOfB;
-  const ofHalf = dType === "f16";
+  if (sums === undefined || !site.has("row") || !site.has("col"))
+    return site.fail("this shape or type");
   const d = pieces(site.operand(0)).map((one) => site.write(one, "b32"));
-  const [a, b, c] = [1, 2, 3].map((i) =>
+  const [left, right, c] = [1, 2, 3].map((i) =>
     pieces(site.operand(i)).map((one) => site.read(one, "b32")),
   ) as [Slot[], Slot[], Slot[]];
-  const result = new Float64Array(128);
+  const atA = fragmentOfA(a);
+  const atB = fragmentOfB(b);
+  const result = new Float64Array(ROWS * COLUMNS);
   return together(undefined, (w, lanes, n) => {
     whole(n, lanes);
-    for (let row = 0; row < 16; row++)
-      for (let column = 0; column < 8; column++) {
-        let sum = accumulator(w, c, row, column, ofHalf);
-        for (let k = 0; k < depth; k++) sum += atA(w, a, row, k) * atB(w, b, k, column);
-        result[row * 8 + column] = sum;
+    for (let row = 0; row < ROWS; row++)
+      for (let column = 0; column < COLUMNS; column++) {
+        let sum = sums.read(w, c, row, column);
+        for (let k = 0; k < depth; k++) sum += atA(w, left, row, k) * atB(w, right, column, k);
+        result[row * COLUMNS + column] = sum;
       }
-    for (let l = 0; l < 32; l++)
-      for (let half = 0; half < 2; half++) {
-        const at = ((l >> 2) + 8 * half) * 8 + (l & 3) * 2;
-        const [x, y] = [result[at] as number, result[at + 1] as number];
-        if (ofHalf)
-          w.i32[(d[half] as number) + l] = encode(x, "f16", "rn") | (encode(y, "f16", "rn") << 16);
-        else {
-          w.f32[(d[2 * half] as number) + l] = x;
-          w.f32[(d[2 * half + 1] as number) + l] = y;
-        }
-      }
+    for (let row = 0; row < ROWS; row++)
+      for (let column = 0; column < COLUMNS; column++)
+        sums.write(w, d, row, column, result[row * COLUMNS + column] as number);
   });
 };
-
-function accumulator(
-  w: Warp,
-  c: readonly Slot[],
-  row: number,
-  column: number,
-  half: boolean,
-): number {
-  const lane = (row & 7) * 4 + (column >> 1);
-  const piece = row >> 3;
-  if (!half) return w.f32[(c[2 * piece + (column & 1)] as number) + lane] as number;
-  const word = w.i32[(c[piece] as number) + lane] as number;
-  return decode.f16(column & 1 ? word >>> 16 : word & 0xffff);
-}
 
 export const matrices: Readonly<Record<string, Compile>> = {
   ldmatrix: matrixMove(true),

@@ -5,13 +5,17 @@ import { bitwise } from "./bitwise.ts";
 import { comparisons } from "./compare.ts";
 import { control } from "./control.ts";
 import { conversions } from "./convert.ts";
+import { copies } from "./copies.ts";
 import { computesFloats, floats } from "./floats.ts";
 import { integers } from "./integers.ts";
 import { lanesTogether } from "./lanes.ts";
 import { matrices } from "./matrices.ts";
+import { mbarriers } from "./mbarriers.ts";
 import { moves } from "./moves.ts";
 import type { Compile, Meaning, Site } from "./site.ts";
+import { tensorMaps } from "./tensor-maps.ts";
 import { textures } from "./textures.ts";
+import { warpGroups } from "./warp-groups.ts";
 
 const families: Readonly<Record<string, Compile>> = {
   ...moves,
@@ -21,7 +25,11 @@ const families: Readonly<Record<string, Compile>> = {
   ...atomics,
   ...lanesTogether,
   ...barriers,
+  ...mbarriers,
+  ...copies,
+  ...tensorMaps,
   ...matrices,
+  ...warpGroups,
   ...textures,
   ...control,
 };

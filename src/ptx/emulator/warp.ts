@@ -100,6 +100,11 @@ export class Warp {
     this.pcs.fill(block.program.entry);
   }
 
+  /** The number of a lane's thread in its block. */
+  threadOf(lane: number): number {
+    return this.index * LANES + lane;
+  }
+
   get done(): boolean {
     return this.alive === 0;
   }

@@ -711,6 +711,59 @@ export const launches: readonly Launch[] = [
     [whole("i32", 384, -99, 99), zeros("i32", 384)],
   ),
 
+  launch(
+    "hopper",
+    "wgmma_stored",
+    [2, 2],
+    [128],
+    [
+      i32(32),
+      i32(128),
+      whole("bf16", 128 * 128, -3, 3),
+      whole("bf16", 32 * 128, -3, 3),
+      zeros("f32", 128 * 32),
+    ],
+    { hopper: true },
+  ),
+  launch(
+    "hopper",
+    "wgmma_registers",
+    [2, 2],
+    [128],
+    [
+      i32(64),
+      i32(64),
+      whole("f16", 128 * 64, -3, 3),
+      whole("f16", 64 * 64, -3, 3),
+      whole("f16", 128 * 64, -99, 99),
+    ],
+    { hopper: true },
+  ),
+  launch(
+    "hopper",
+    "wgmma_bytes",
+    [2, 2],
+    [128],
+    [
+      i32(16),
+      whole("i8", 128 * 32, -128, 127),
+      whole("i8", 16 * 32, -128, 127),
+      zeros("i32", 128 * 16),
+    ],
+    { hopper: true },
+  ),
+  launch(
+    "hopper",
+    "tensor_boxes",
+    [3, 3],
+    [128],
+    [i32(40), i32(20), whole("i32", 800, -99, 99), zeros("i32", 800), zeros("u8", 9 * 256)],
+    { hopper: true },
+  ),
+  launch("hopper", "bulk_sum", [3], [64], [whole("i32", 192, -99, 99), whole("i32", 64, -9, 9)], {
+    hopper: true,
+  }),
+
   launch("refused", "cooperative_grid", [3], [64], [whole("i32", 192, -99, 99)], {
     ends: "PTX_TRAP",
   }),

@@ -41,7 +41,7 @@ test.each(Object.keys(references))("%s computes what its reference does", (kerne
   const one = runs.find((row) => row.kernel === kernel);
   const expected = references[kernel];
   if (one === undefined || expected === undefined) throw new Error(`${kernel} is not in the table`);
-  const { prepared, after } = run("sm_80", one);
+  const { prepared, after } = run(one.hopper === true ? "sm_90" : "sm_80", one);
   const held = prepared.buffers[expected.buffer];
   const bytes = after[expected.buffer];
   if (held === undefined || bytes === undefined) throw new Error(`${kernel} has no such buffer`);

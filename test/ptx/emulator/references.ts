@@ -46,6 +46,12 @@ function product(
   );
 }
 
+/** a b^T, both in rows of k. */
+const productOfRows = (a: readonly number[], b: readonly number[], n: number, k: number) =>
+  range((a.length / k) * n).map((i) =>
+    sum(range(k).map((j) => at(a, Math.floor(i / n) * k + j) * at(b, (i % n) * k + j))),
+  );
+
 /** Counts of the keys 0 to `bins` - 1. */
 const counts = (keys: readonly number[], bins: number): number[] =>
   range(bins).map((bin) => keys.filter((key) => key === bin).length);
@@ -116,10 +122,22 @@ export const references: Readonly<Record<string, Expected>> = {
       ),
     1e-14,
   ),
-  matmul_mma: about(2, ([a = [], b = []], [k = 1]) =>
-    range(48 * 8).map((i) =>
-      sum(range(k).map((j) => at(a, Math.floor(i / 8) * k + j) * at(b, (i % 8) * k + j))),
-    ),
+  matmul_mma: about(2, ([a = [], b = []], [k = 1]) => productOfRows(a, b, 8, k)),
+  wgmma_stored: exactly(2, ([a = [], b = []], [n = 1, k = 1]) => productOfRows(a, b, n, k)),
+  wgmma_registers: exactly(2, ([a = [], b = [], c = []], [n = 1, k = 1]) =>
+    product(a, b, a.length / k, n, k).map((sum, i) => at(c, i) - sum),
+  ),
+  wgmma_bytes: exactly(2, ([a = [], b = []], [n = 1]) => productOfRows(a, b, n, 32)),
+  tensor_boxes: exactly(1, ([all = []], [width = 1, height = 1]) =>
+    range(width * height).map((i) => {
+      const [x, y] = [(i % width) - 4, Math.floor(i / width)];
+      // Upside down in boxes of 8 rows, taken from 2 rows further up and 4 further left.
+      const from = 16 * Math.floor(y / 8) + 5 - y;
+      return (x >= 0 && from >= 0 && from < height ? at(all, from * width + x) : 0) + 1;
+    }),
+  ),
+  bulk_sum: exactly(1, ([all = [], before = []]) =>
+    before.map((v, i) => v + sum(range(3).map((block) => at(all, block * 64 + i)))),
   ),
   matmul_ldmatrix: about(2, ([a = [], b = []]) =>
     range(48 * 8).map((i) =>

@@ -2,6 +2,7 @@
 // many random programs; several numbers of workers, several orders, a stop at every claim. Prints what was run.
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { capturedCase, capturedNames } from "./captured.ts";
 import { corpusCase, launchesFor } from "./corpus.ts";
 import { compare, type Effort, type Outcome } from "./differential.ts";
 import { caseOf, program } from "./programs.ts";
@@ -61,6 +62,18 @@ test.runIf(files.length > 0)("Triton's kernels", () => {
   for (const why of left) console.log(`not run: ${why}`);
   expect(tally.differences).toEqual([]);
   expect(left.length).toBeLessThan(files.length / 10);
+});
+
+test("kernels that Triton made of ours", () => {
+  const tally = new Tally();
+  const effort = { ...thorough, workers: [1, 2], widths: [1] };
+  for (const name of capturedNames()) {
+    const one = capturedCase(name);
+    if (one === undefined) console.log(`not run: ${name}`);
+    else tally.add(compare(one, effort));
+  }
+  tally.print("Triton, captured");
+  expect(tally.differences).toEqual([]);
 });
 
 test("random programs", () => {

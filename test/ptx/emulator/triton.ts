@@ -16,7 +16,9 @@ export const tritonFiles = (): readonly string[] =>
     : [];
 
 interface Guess {
+  /** Of each buffer, but for that of the pointer at `large`, counted among the pointers. */
   readonly bytes: number;
+  readonly large?: number;
   /** What buffers hold: floats in [-1, 1], or zeros, which are also small indices. */
   readonly fill: "floats" | "zeros";
   /** The value of every scalar. */
@@ -24,12 +26,27 @@ interface Guess {
   readonly blocks: number;
 }
 
-/** Tried in this order until the kernel stays inside its buffers. */
-const guesses: readonly Guess[] = (["floats", "zeros"] as const).flatMap((fill) =>
-  [1 << 18, 1 << 23].flatMap((bytes) =>
-    [1024, 64].map((scalar) => ({ bytes, fill, scalar, blocks: 4 })),
+/** Tried in this order until the kernel stays inside its buffers; last with one that holds rows of a vocabulary. */
+const guesses: readonly Guess[] = [
+  ...(["floats", "zeros"] as const).flatMap((fill) =>
+    [1 << 18, 1 << 23].flatMap((bytes) =>
+      [1024, 64].map((scalar) => ({ bytes, fill, scalar, blocks: 4 })),
+    ),
   ),
-);
+  ...Array.from({ length: 8 }, (_, large) => ({
+    bytes: 1 << 18,
+    large,
+    fill: "zeros" as const,
+    scalar: 1024,
+    blocks: 4,
+  })),
+];
+
+const LARGE = 1 << 27;
+
+/** Bytes of the buffer of a pointer, counted among the pointers. */
+export const bufferBytes = ({ bytes, large }: Guess, position: number): number =>
+  position === large ? LARGE : bytes;
 
 const SHARED = 48 * 1024;
 
@@ -68,17 +85,18 @@ function tritonCase(plain: Module, module: Module, kernel: Func, guess: Guess): 
     dynamicShared: SHARED,
     fresh() {
       const memory = new DeviceMemory();
-      const addresses: number[] = [];
+      const buffers: { address: number; bytes: number }[] = [];
       const args = kernel.params.map(({ type }) => {
         if (!/64$/.test(type)) return guess.scalar;
-        const address = memory.upload(data);
-        addresses.push(address);
+        const bytes = bufferBytes(guess, buffers.length);
+        const address = bytes === data.byteLength ? memory.upload(data) : memory.allocate(bytes);
+        buffers.push({ address, bytes });
         return address;
       });
       return {
         memory,
         args,
-        contents: () => addresses.map((address) => memory.read(address, guess.bytes)),
+        contents: () => buffers.map(({ address, bytes }) => memory.read(address, bytes)),
       };
     },
   };
