@@ -8,7 +8,7 @@ import { table } from "../../src/cli/print.ts";
 import { hasPtxas } from "../../src/ptx/ptxas.ts";
 import { assembleAll } from "./assembling.ts";
 import { count } from "./counting.ts";
-import { speed } from "./speed.ts";
+import { oneFile, speed } from "./speed.ts";
 
 const ptxas = hasPtxas();
 if (!ptxas) console.error("bench/ptx: no ptxas here: nothing is assembled.");
@@ -16,6 +16,7 @@ if (!ptxas) console.error("bench/ptx: no ptxas here: nothing is assembled.");
 const kernels = count();
 const assembled = ptxas ? assembleAll() : undefined;
 const fast = speed();
+const first = oneFile();
 
 print("kernels", kernels.corpora);
 print("reasons (kernels)", kernels.reasons);
@@ -24,7 +25,8 @@ if (assembled !== undefined) {
   print("variants against their originals", assembled.costs);
   for (const failure of assembled.failures) console.log(failure);
 }
-print("speed, CPU time of one thread, median of 5", fast);
+print("speed, CPU time, median of 5", fast);
+print("one file of 5 MB in a fresh process", first);
 
 function print(title: string, rows: readonly object[]): void {
   const [first = {}] = rows;
@@ -53,6 +55,7 @@ if (out) {
     kernels,
     assembled,
     speed: fast,
+    "one file of 5 MB, in a fresh process": first,
   };
   writeFileSync(out, `${JSON.stringify(result, null, 2)}\n`);
 }

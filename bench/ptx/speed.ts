@@ -1,4 +1,6 @@
-// Megabytes a second. The machine is shared, so CPU time of the thread is measured, not the clock.
+// Megabytes a second. The machine is shared, so CPU time is measured, of all threads: V8 compiles and collects
+// garbage beside the one that works.
+import { execFileSync } from "node:child_process";
 import { legality, parse, preempt, print, slice } from "#ptx";
 import { corpora } from "../../src/ptx/ptxas.ts";
 
@@ -34,6 +36,55 @@ export function speed() {
   });
 }
 
+const ONE_FILE = 5 * MB;
+
+/** The same of one file of 5 MB, each time in a process of its own: the median of five. */
+export function oneFile() {
+  const files = corpora();
+  return [...new Set(files.map(({ corpus }) => corpus))].flatMap((corpus) => {
+    const input = together(files.filter((one) => one.corpus === corpus).map(({ text }) => text));
+    return ["slice", "preempt"].map((pass) => {
+      const all = Array.from({ length: ROUNDS }, () => fresh(pass, input));
+      const middle = (of: (one: Fresh) => number) => median(all.map(of)).toFixed(2);
+      return {
+        corpus,
+        pass,
+        "clock, s": middle(({ clock }) => clock),
+        "CPU, s": middle(({ cpu }) => cpu),
+      };
+    });
+  });
+}
+
+interface Fresh {
+  readonly clock: number;
+  readonly cpu: number;
+}
+
+function fresh(pass: string, input: string): Fresh {
+  const words = [...process.execArgv, "bench/ptx/one-file.ts", pass];
+  return JSON.parse(execFileSync(process.execPath, words, { input, encoding: "utf8" })) as Fresh;
+}
+
+/** The kernels that call nobody, again and again under other names, behind the variables of all files. */
+function together(texts: readonly string[]): string {
+  const pieces = texts.flatMap((text) =>
+    parse(text).items.map((item) => ({ item, text: text.slice(item.at, item.end) })),
+  );
+  const kernels = pieces.flatMap(({ item, text }) =>
+    item.kind === "function" && item.entry && !/\bcall\b/.test(text)
+      ? [{ name: new RegExp(`\\b${item.name}`, "g"), text }]
+      : [],
+  );
+  const variables = pieces.filter(({ item }) => item.kind === "variable").map(({ text }) => text);
+  let all = `.version 9.0\n.target sm_90a\n${[...new Set(variables)].join("\n")}\n`;
+  for (let n = 0; all.length < ONE_FILE; n += 1) {
+    const one = kernels[n % kernels.length];
+    all += `${one?.text.replaceAll(one.name, `k${n}`)}\n`;
+  }
+  return all;
+}
+
 /** CPU seconds of the median round, after two to warm up. */
 function seconds(work: () => void): number {
   work();
@@ -45,5 +96,7 @@ function seconds(work: () => void): number {
     const { user, system } = process.cpuUsage(before);
     all.push((user + system) / 1e6);
   }
-  return all.sort((a, b) => a - b)[ROUNDS >> 1] ?? Number.NaN;
+  return median(all);
 }
+
+const median = (all: number[]) => all.sort((a, b) => a - b)[all.length >> 1] ?? Number.NaN;

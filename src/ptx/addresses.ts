@@ -1,6 +1,5 @@
 // What an address is made of: constants times values that the analysis does not look into.
 import type { Flow } from "./control-flow.ts";
-import { writtenNames } from "./operation-facts.ts";
 import type { Instruction, Operand } from "./syntax.ts";
 
 /** `constant` plus each term's value times its factor. Terms are special registers, symbols and registers. */
@@ -12,20 +11,18 @@ export interface Affine {
 /** How long a chain of definitions is followed. */
 const DEEPEST = 64;
 
-/** Definitions by register; undefined for one with several. */
-export type Definitions = ReadonlyMap<string, Instruction | undefined>;
-
-export function definitions(flow: Flow): Definitions {
-  const known = kept.get(flow);
-  if (known !== undefined) return known;
-  const found = new Map<string, Instruction | undefined>();
-  for (const one of flow.instructions)
-    for (const name of writtenNames(one)) found.set(name, found.has(name) ? undefined : one);
-  kept.set(flow, found);
-  return found;
+/** Definitions by register; undefined for one with none or several. */
+export interface Definitions {
+  get(register: string): Instruction | undefined;
 }
 
-const kept = new WeakMap<Flow, Definitions>();
+export const definitions = ({ instructions, names }: Flow): Definitions => ({
+  get: (register) => {
+    const number = names.numberOf.get(register);
+    // Negative for nobody and for several.
+    return number === undefined ? undefined : instructions[names.writer[number] ?? -1];
+  },
+});
 
 /** The address that a memory operand means. */
 export function addressOf(operand: Operand | undefined, known: Definitions): Affine | undefined {

@@ -1,7 +1,7 @@
 // One kernel of a module with what it needs of the rest: a module of its own, to be loaded beside the original.
-import { namesIn, reach } from "./reach.ts";
+import { isNamedIn, reach } from "./reach.ts";
 import { moduleScope } from "./scopes.ts";
-import { type Item, type Module, made, type Statement } from "./syntax.ts";
+import { type Func, type Item, type Module, made, type Statement } from "./syntax.ts";
 
 export interface NotAlone {
   /** A sentence without its full stop, the culprit by name. */
@@ -21,21 +21,23 @@ export function alone(module: Module, kernel: string): Module | NotAlone {
   if (!entry?.entry || entry.body === undefined)
     return { reason: `the module has no kernel ${kernel}` };
   const { functions, outside } = reach(entry, module);
-  const used = namesIn(functions);
   for (const [name, { variable }] of scope.variables)
-    if (used.has(name) && variable.space !== "shared")
+    if (variable.space !== "shared" && isNamedIn(functions, name))
       return { reason: `it uses ${name}, which is the module's own` };
   const kept = new Set([
     ...functions.map(({ name }) => name),
     ...outside.map(({ callee }) => callee),
   ]);
-  return { ...module, items: module.items.filter((item) => isNeeded(item, kept, used)).map(plain) };
+  return {
+    ...module,
+    items: module.items.filter((item) => isNeeded(item, kept, functions)).map(plain),
+  };
 }
 
-function isNeeded(item: Item, functions: ReadonlySet<string>, used: ReadonlySet<string>): boolean {
-  if (item.kind === "function") return functions.has(item.name);
+function isNeeded(item: Item, called: ReadonlySet<string>, functions: readonly Func[]): boolean {
+  if (item.kind === "function") return called.has(item.name);
   if (item.kind === "variable")
-    return item.space === "shared" && item.names.some(({ name }) => used.has(name));
+    return item.space === "shared" && item.names.some(({ name }) => isNamedIn(functions, name));
   return HEAD.has(item.word);
 }
 

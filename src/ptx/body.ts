@@ -8,10 +8,11 @@ import {
   isDigit,
   name,
   number,
+  operationHere,
   peek,
   skip,
   skipBalanced,
-  skipOperation,
+  skipName,
   startsName,
 } from "./cursor.ts";
 import { spaces, variable } from "./declarations.ts";
@@ -52,17 +53,15 @@ export function body(cursor: Cursor, depth = 0): readonly Statement[] {
 }
 
 function labelOrInstruction(cursor: Cursor, at: number): Statement {
-  const { text } = cursor;
-  const first = name(cursor);
-  const c = peek(cursor);
-  if (c !== code.dot) {
-    const after = skip(cursor);
-    if (after === code.colon && text.charCodeAt(cursor.at + 1) !== code.colon) {
-      cursor.at += 1;
-      return { kind: "label", at, end: cursor.at, name: first };
-    }
+  skipName(cursor);
+  const end = cursor.at;
+  const colon = peek(cursor) !== code.dot && skip(cursor) === code.colon;
+  if (colon && cursor.text.charCodeAt(cursor.at + 1) !== code.colon) {
+    cursor.at += 1;
+    return { kind: "label", at, end: cursor.at, name: cursor.text.slice(at, end) };
   }
-  return instruction(cursor, at, undefined, at, first);
+  cursor.at = at;
+  return instruction(cursor, at, undefined);
 }
 
 function predicated(cursor: Cursor, at: number): Statement {
@@ -75,27 +74,17 @@ function predicated(cursor: Cursor, at: number): Statement {
     c = skip(cursor);
   }
   const predicate: Predicate = { register: name(cursor), negated };
-  c = skip(cursor);
-  const from = cursor.at;
-  return instruction(cursor, at, predicate, from, name(cursor));
+  skip(cursor);
+  return instruction(cursor, at, predicate);
 }
 
-/** The cursor stands behind the operation's first word. */
-function instruction(
-  cursor: Cursor,
-  at: number,
-  predicate: Predicate | undefined,
-  from: number,
-  first: string,
-): Instruction {
-  let text = first;
-  if (peek(cursor) === code.dot && cursor.at === from + first.length) {
-    skipOperation(cursor);
-    text = cursor.text.slice(from, cursor.at);
-  }
+/** The cursor stands on the operation. */
+function instruction(cursor: Cursor, at: number, predicate: Predicate | undefined): Instruction {
+  const first = operationHere(cursor);
   // `mov .u32` is one operation too.
-  while (skip(cursor) === code.dot) text += dotWord(cursor);
-  const done = operation(text);
+  let apart = "";
+  while (skip(cursor) === code.dot) apart += dotWord(cursor);
+  const done = apart === "" ? first : operation(first.text + apart);
   const given = operands(cursor);
   return { kind: "instruction", at, end: cursor.at, predicate, operation: done, operands: given };
 }

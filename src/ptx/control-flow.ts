@@ -1,15 +1,31 @@
 // A function's instructions in order, cut into blocks at labels, branches and exits, and what follows from the
 // graph of them: which block every path must come to, and which blocks a branch decides about.
-import { blockScope, findLabel, functionScope, type Scope } from "./scopes.ts";
-import type { Func, Instruction, Label, Statement } from "./syntax.ts";
+import { gatherNames, type Names } from "./names.ts";
+import { findLabel, type LabelScope, labelScope } from "./scopes.ts";
+import type {
+  Func,
+  Instruction,
+  Label,
+  Operation,
+  Statement,
+  Variable,
+  Verbatim,
+} from "./syntax.ts";
 
 export interface Flow {
   readonly instructions: readonly Instruction[];
+  /** What instructions do, each once, in the order in which it is met first. */
+  readonly operations: ReadonlySet<Operation>;
+  /** Variables and what is kept as text, in order, those of inner scopes too. */
+  readonly others: readonly (Variable | Verbatim)[];
+  readonly names: Names;
   readonly blocks: readonly FlowBlock[];
   /** The block of each instruction. */
   readonly blockOf: Int32Array;
   /** Branches whose label nobody knows, as indices; a flow with any is not to be trusted. */
   readonly lost: readonly number[];
+  /** Post-dominators with leavers, and without. */
+  readonly post: Map<boolean, Int32Array>;
 }
 
 interface FlowBlock {
@@ -22,34 +38,33 @@ interface FlowBlock {
 }
 
 /** Several analyses ask for the same function's, so it is kept. */
-export function controlFlow(func: Func): Flow {
-  const known = kept.get(func);
-  if (known !== undefined) return known;
-  const flat: Flat = { instructions: [], branches: [], starts: new Map() };
-  flatten(func.body ?? [], functionScope(func, undefined), flat);
-  const flow = cut(flat);
-  kept.set(func, flow);
-  return flow;
-}
+export const controlFlow = (func: Func): Flow => func.flow.of(func.body, flowOf);
 
-const kept = new WeakMap<Func, Flow>();
+function flowOf(body: readonly Statement[] = []): Flow {
+  const flat: Flat = { instructions: [], others: [], branches: new Map(), starts: new Map() };
+  flatten(body, undefined, flat);
+  return cut(flat);
+}
 
 interface Flat {
   readonly instructions: Instruction[];
-  /** What an instruction may branch to; by its index. */
-  readonly branches: (readonly (Label | undefined)[] | undefined)[];
+  readonly others: (Variable | Verbatim)[];
+  /** What an instruction may branch to; by its index, for those that do. */
+  readonly branches: Map<number, readonly (Label | undefined)[]>;
   /** The instruction behind a label. */
   readonly starts: Map<Label, number>;
 }
 
-function flatten(body: readonly Statement[], scope: Scope, flat: Flat): void {
+function flatten(body: readonly Statement[], outer: LabelScope | undefined, flat: Flat): void {
+  const scope = labelScope(body, outer);
   for (const one of body) {
-    if (one.kind === "label") flat.starts.set(one, flat.instructions.length);
-    else if (one.kind === "block") flatten(one.body, blockScope(one.body, scope), flat);
-    else if (one.kind === "instruction") {
-      flat.branches[flat.instructions.length] = targets(one, body, scope);
+    if (one.kind === "instruction") {
+      const branch = targets(one, body, scope);
+      if (branch !== undefined) flat.branches.set(flat.instructions.length, branch);
       flat.instructions.push(one);
-    }
+    } else if (one.kind === "label") flat.starts.set(one, flat.instructions.length);
+    else if (one.kind === "block") flatten(one.body, scope, flat);
+    else flat.others.push(one);
   }
 }
 
@@ -57,7 +72,7 @@ function flatten(body: readonly Statement[], scope: Scope, flat: Flat): void {
 function targets(
   { operation, operands }: Instruction,
   body: readonly Statement[],
-  scope: Scope,
+  scope: LabelScope,
 ): readonly (Label | undefined)[] | undefined {
   if (operation.opcode === "bra")
     return [operands[0]?.kind === "name" ? findLabel(scope, operands[0].name) : undefined];
@@ -70,12 +85,15 @@ function targets(
   return names.map((name) => findLabel(scope, name.trim()));
 }
 
-function cut({ instructions, branches, starts }: Flat): Flow {
+function cut({ instructions, others, branches, starts }: Flat): Flow {
   const count = instructions.length;
   const begins = new Uint8Array(count + 1);
   begins[0] = 1;
   for (const start of starts.values()) begins[start] = 1;
-  for (let i = 0; i < count; i += 1) if (ends(instructions[i], branches[i])) begins[i + 1] = 1;
+  for (const i of branches.keys()) begins[i + 1] = 1;
+  instructions.forEach((one, i) => {
+    if (leaves.has(one.operation.opcode)) begins[i + 1] = 1;
+  });
   const firsts: number[] = [];
   const blockOf = new Int32Array(count);
   for (let i = 0; i < count; i += 1) {
@@ -86,30 +104,31 @@ function cut({ instructions, branches, starts }: Flat): Flow {
   const blocks = firsts.map((first, n): FlowBlock => {
     const end = firsts[n + 1] ?? count;
     const last = instructions[end - 1];
-    const successors = new Set<number>();
+    const branch = branches.get(end - 1);
+    const successors: number[] = [];
     let exits = false;
     const goTo = (start: number) => {
-      if (start < count) successors.add(blockOf[start] ?? 0);
-      else exits = true;
+      const block = blockOf[start];
+      if (block === undefined) exits = true;
+      else if (!successors.includes(block)) successors.push(block);
     };
-    for (const label of branches[end - 1] ?? []) {
+    for (const label of branch ?? none) {
       const start = label === undefined ? undefined : starts.get(label);
       if (start === undefined) lost.push(end - 1);
       else goTo(start);
     }
-    const opcode = last?.operation.opcode;
+    const opcode = last?.operation.opcode ?? "";
     if (opcode === "ret" || opcode === "exit") exits = true;
-    const always = last?.predicate === undefined && ends(last, branches[end - 1]);
-    if (!always) goTo(end);
-    return { first, end, successors: [...successors], exits };
+    const always = branch !== undefined || leaves.has(opcode);
+    if (!always || last?.predicate !== undefined) goTo(end);
+    return { first, end, successors, exits };
   });
-  return { instructions, blocks, blockOf, lost };
+  const operations = new Set(instructions.map(({ operation }) => operation));
+  const names = gatherNames(instructions);
+  return { instructions, operations, others, names, blocks, blockOf, lost, post: new Map() };
 }
 
-const ends = (
-  instruction: Instruction | undefined,
-  branch: readonly (Label | undefined)[] | undefined,
-) => branch !== undefined || leaves.has(instruction?.operation.opcode ?? "");
+const none: readonly undefined[] = [];
 
 /** `trap` stops the whole grid, so nothing follows it and nobody waits for its thread. */
 const leaves: ReadonlySet<string> = new Set(["ret", "exit", "trap"]);
@@ -120,16 +139,10 @@ const leaves: ReadonlySet<string> = new Set(["ret", "exit", "trap"]);
  * which nothing leads on (an endless loop, a trap) get the exit.
  */
 export function postDominators(flow: Flow, leavers: boolean): Int32Array {
-  const memory = leavers ? withLeavers : withoutLeavers;
-  const known = memory.get(flow);
-  if (known !== undefined) return known;
-  const made = findPostDominators(flow, leavers);
-  memory.set(flow, made);
-  return made;
+  const known = flow.post.get(leavers) ?? findPostDominators(flow, leavers);
+  flow.post.set(leavers, known);
+  return known;
 }
-
-const withLeavers = new WeakMap<Flow, Int32Array>();
-const withoutLeavers = new WeakMap<Flow, Int32Array>();
 
 function findPostDominators(flow: Flow, leavers: boolean): Int32Array {
   const exit = flow.blocks.length;
@@ -244,6 +257,7 @@ function reachable(
 /** Loops: sets of blocks that reach each other, each with every cycle through its blocks. */
 export function loops(flow: Flow): readonly (readonly number[])[] {
   const found: number[][] = [];
+  if (!flow.blocks.some(({ successors }, n) => successors.some((one) => one <= n))) return found;
   const count = flow.blocks.length;
   const index = new Int32Array(count).fill(-1);
   const low = new Int32Array(count);

@@ -1,6 +1,8 @@
-// Reading PTX character by character. There is no token list: the parser moves a cursor over the text and
-// slices out what the tree keeps, which is what makes it fast.
+// Reading PTX character by character. There is no token list: the parser moves a cursor over the text and takes
+// out what the tree keeps, one object for all that are the same, which is what makes it fast.
 import { PtxError } from "./faults.ts";
+import { Recent } from "./recent.ts";
+import { type Name, type Operation, operation } from "./syntax.ts";
 
 export interface Cursor {
   readonly text: string;
@@ -41,7 +43,8 @@ const DIGIT = 4;
 const DOTTED = 8; // an operation or a name with a component: name characters and dots
 const BLANK = 16;
 
-const kinds = new Uint8Array(128);
+// An entry for every character there is, so that none is looked up outside.
+const kinds = new Uint8Array(1 << 16);
 const mark = (characters: string, bits: number) => {
   for (const one of characters) kinds[one.charCodeAt(0)] = (kinds[one.charCodeAt(0)] ?? 0) | bits;
 };
@@ -51,10 +54,14 @@ mark("0123456789", INSIDE | DIGIT | DOTTED);
 mark(".", DOTTED);
 mark(" \t\r\n\f\v", BLANK);
 
-// Beyond the end, charCodeAt gives NaN, whose entry is undefined: no kind at all.
-const is = (c: number, bits: number) => ((kinds[c] ?? 0) & bits) !== 0;
+// Beyond the end, charCodeAt gives NaN: the entry of 0, which is no kind at all.
+const is = (c: number, bits: number) => ((kinds[c | 0] ?? 0) & bits) !== 0;
 export const startsName = (c: number) => is(c, START);
 export const isDigit = (c: number) => is(c, DIGIT);
+
+const words = new Recent<string>((word) => word);
+const names = new Recent<Name>((name) => ({ kind: "name", name }));
+const operations = new Recent<Operation>(operation);
 
 /** The next character's code, NaN at the end. */
 export const peek = (cursor: Cursor) => cursor.text.charCodeAt(cursor.at);
@@ -98,46 +105,57 @@ function afterComment(cursor: Cursor, at: number): number {
   return end + 2;
 }
 
-/** A name, as a slice; the cursor must stand on its first character. */
+/** A name; the cursor must stand on its first character. */
 export function name(cursor: Cursor): string {
   const from = cursor.at;
   if (!startsName(peek(cursor))) fail(cursor, "a name is missing");
-  skipWhile(cursor, INSIDE);
-  return cursor.text.slice(from, cursor.at);
+  const hash = pass(cursor, INSIDE, 0);
+  return words.of(cursor.text, from, cursor.at, hash);
 }
 
-/** A name with its component, if it has one: `%tid.x`. */
-export function dottedName(cursor: Cursor): string {
+/** Skips the rest of a name. */
+export function skipName(cursor: Cursor): void {
+  pass(cursor, INSIDE, 0);
+}
+
+/** An operand's name with its component, if it has one: `%tid.x`. */
+export function dottedName(cursor: Cursor): Name {
   const from = cursor.at;
   if (!startsName(peek(cursor))) fail(cursor, "a name is missing");
-  skipWhile(cursor, DOTTED);
-  return cursor.text.slice(from, cursor.at);
+  const hash = pass(cursor, DOTTED, 0);
+  return names.of(cursor.text, from, cursor.at, hash);
 }
 
-/** What is left of an operation's text, `::` included. */
-export function skipOperation(cursor: Cursor): void {
+/** `ld.global.L1::evict_last.b32`; the cursor must stand on its first character. */
+export function operationHere(cursor: Cursor): Operation {
+  const from = cursor.at;
+  if (!startsName(peek(cursor))) fail(cursor, "a name is missing");
+  let hash = pass(cursor, INSIDE, 0);
+  if (peek(cursor) === code.dot) hash = passJoined(cursor, DOTTED, hash);
+  return operations.of(cursor.text, from, cursor.at, hash);
+}
+
+/** The same for words that `::` joins. */
+function passJoined(cursor: Cursor, bits: number, hash: number): number {
   const { text } = cursor;
-  for (;;) {
-    skipWhile(cursor, DOTTED);
-    if (text.charCodeAt(cursor.at) !== code.colon || text.charCodeAt(cursor.at + 1) !== code.colon)
-      return;
+  let all = pass(cursor, bits, hash);
+  while (
+    text.charCodeAt(cursor.at) === code.colon &&
+    text.charCodeAt(cursor.at + 1) === code.colon
+  ) {
     cursor.at += 2;
+    all = pass(cursor, bits, all);
   }
+  return all;
 }
 
 /** `.word`, with its dot and with `::`; the cursor stands on the dot. */
 export function dotWord(cursor: Cursor): string {
   const from = cursor.at;
-  const { text } = cursor;
   cursor.at += 1;
-  for (;;) {
-    skipWhile(cursor, INSIDE);
-    if (text.charCodeAt(cursor.at) !== code.colon || text.charCodeAt(cursor.at + 1) !== code.colon)
-      break;
-    cursor.at += 2;
-  }
+  const hash = passJoined(cursor, INSIDE, 0);
   if (cursor.at === from + 1) fail(cursor, "a word is missing after the dot", from);
-  return text.slice(from, cursor.at);
+  return words.of(cursor.text, from, cursor.at, hash);
 }
 
 /**
@@ -149,7 +167,7 @@ export function number(cursor: Cursor): string {
   if (peek(cursor) === code.minus || peek(cursor) === code.plus) cursor.at += 1;
   if (!isDigit(peek(cursor))) fail(cursor, "a number is missing");
   const digits = cursor.at;
-  skipWhile(cursor, DOTTED);
+  let hash = pass(cursor, DOTTED, from - digits);
   // The sign of a decimal exponent; 0x1E-1 is a subtraction.
   const last = text.charCodeAt(cursor.at - 1) | 32;
   const sign = peek(cursor);
@@ -160,19 +178,25 @@ export function number(cursor: Cursor): string {
     (text.charCodeAt(digits + 1) | 32) !== LOWER_X
   ) {
     cursor.at += 1;
-    skipWhile(cursor, DIGIT);
+    hash = pass(cursor, DIGIT, hash);
   }
-  return text.slice(from, cursor.at);
+  return words.of(text, from, cursor.at, hash);
 }
 
 const LOWER_E = 101;
 const LOWER_X = 120;
 
-function skipWhile(cursor: Cursor, bits: number): void {
+/** Moves behind characters of a kind; their hash, which goes on from that of what was before them. */
+function pass(cursor: Cursor, bits: number, before: number): number {
   const { text } = cursor;
   let at = cursor.at;
-  while (is(text.charCodeAt(at), bits)) at += 1;
+  let hash = before;
+  for (let c = text.charCodeAt(at); is(c, bits); c = text.charCodeAt(at)) {
+    hash = (Math.imul(hash, 31) + c) | 0;
+    at += 1;
+  }
   cursor.at = at;
+  return hash;
 }
 
 /** Skips blanks, then exactly this character. */

@@ -1,9 +1,16 @@
 // What no variant, or no preemptible one, may contain, found instruction by instruction.
-import { baseName, operandNames } from "./operation-facts.ts";
-import { calleeOf, eachStatement, instructionsOf, type Reach, recursiveCall } from "./reach.ts";
+import { controlFlow } from "./control-flow.ts";
+import type { Specials } from "./names.ts";
+import {
+  calleeOf,
+  eachStatement,
+  hasOperation,
+  instructionsOf,
+  type Reach,
+  recursiveCall,
+} from "./reach.ts";
 import type { Refuse } from "./reasons.ts";
-import { isSpecial } from "./special-registers.ts";
-import type { Func, Instruction, Operand, Statement } from "./syntax.ts";
+import type { Func, Instruction, Operand, Operation, Statement } from "./syntax.ts";
 
 /** Operations of PTX ISA 9.0. One that is not here may do anything, so it is refused. */
 const operations: ReadonlySet<string> = new Set(
@@ -43,8 +50,10 @@ const runtime: ReadonlySet<string> = new Set([
 export function forbidden(kernel: Func, reached: Reach, refuse: Refuse): void {
   for (const one of kernel.directives) clusterDirective(kernel, one.name, one.text, refuse);
   for (const func of reached.functions) {
-    const specials = specialsIn(func);
-    eachStatement(func.body ?? [], (one) => statement(one, specials, refuse));
+    const { specials } = controlFlow(func).names;
+    // Reasons come in the order of the file.
+    if (isUnusual(func)) eachStatement(func.body ?? [], (one) => statement(one, specials, refuse));
+    else for (const one of controlFlow(func).others) statement(one, specials, refuse);
   }
   const again = recursiveCall(reached);
   if (again !== undefined)
@@ -62,12 +71,38 @@ export function forbidden(kernel: Func, reached: Reach, refuse: Refuse): void {
 /** Refuses what one thread may not do for several blocks in turn. */
 export function forbiddenWhenPersistent(reached: Reach, refuse: Refuse): void {
   reached.functions.forEach((func, i) => {
-    const specials = specialsIn(func);
+    if (i === 0 && !readsUnusual(func) && !hasOperation(func, isForOneBlock)) return;
+    const { specials } = controlFlow(func).names;
     for (const one of instructionsOf(func)) {
       persistent(one, specials.get(one) ?? [], refuse);
       if (i > 0) inCallee(one, func.name, refuse);
     }
   });
+}
+
+/** Does it have anything that `instruction` may refuse? Each operation and name is looked at once for that. */
+function isUnusual(func: Func): boolean {
+  const { instructions, names } = controlFlow(func);
+  return (
+    hasOperation(func, isUnusualOperation) ||
+    readsUnusual(func) ||
+    names.numberOf.has("%ctaid") ||
+    names.numberOf.has("%nctaid") ||
+    instructions.some((one) => one.operands.some(hidesRegisters))
+  );
+}
+
+const isUnusualOperation = ({ opcode, modifiers }: Operation) =>
+  !operations.has(opcode) ||
+  modifiers.some((one) => one === "cluster" || one === "multicast::cluster");
+
+/** Special registers that no rule here is about. */
+const usual: ReadonlySet<string> = new Set(["%tid", "%ntid", "%ctaid", "%nctaid", "%laneid"]);
+
+function readsUnusual(func: Func): boolean {
+  for (const names of controlFlow(func).names.specials.values())
+    if (!names.every((name) => usual.has(name))) return true;
+  return false;
 }
 
 function clusterDirective(kernel: Func, name: string, text: string, refuse: Refuse): void {
@@ -124,6 +159,9 @@ function hidesRegisters(operand: Operand): boolean {
   return operand.kind === "memory" && operand.rest.some(hidesRegisters);
 }
 
+const isForOneBlock = ({ opcode }: Operation) =>
+  opcode === "setmaxnreg" || opcode === "tcgen05" || opcode === "alloca";
+
 function persistent(one: Instruction, specials: readonly string[], refuse: Refuse): void {
   const { text, opcode } = one.operation;
   if (opcode === "setmaxnreg") refuse("setmaxnreg", one, `${text} is used`);
@@ -138,19 +176,26 @@ function persistent(one: Instruction, specials: readonly string[], refuse: Refus
 /** Refuses what knows where shared memory lies, or how much there is: a variant may add to it. */
 export function fixedShared(reached: Reach, refuse: Refuse): void {
   for (const func of reached.functions) {
-    const specials = specialsIn(func);
+    if (!readsUnusual(func) && !hasOperation(func, isOfShared)) continue;
+    const { specials } = controlFlow(func).names;
     for (const one of instructionsOf(func)) {
       for (const name of specials.get(one) ?? [])
         if (name === "%total_smem_size" || name === "%aggr_smem_size")
           refuse("shared-memory", one, `${name} is read, and the variant has more`);
-      const { text, modifiers } = one.operation;
-      if (!modifiers.some((part) => part.startsWith("shared"))) continue;
+      if (!isOfShared(one.operation)) continue;
       for (const operand of one.operands)
         if (operand.kind === "memory" && operand.base.kind === "immediate")
-          refuse("absolute-address", one, `${text} goes to address ${operand.base.text}`);
+          refuse(
+            "absolute-address",
+            one,
+            `${one.operation.text} goes to address ${operand.base.text}`,
+          );
     }
   }
 }
+
+const isOfShared = ({ modifiers }: Operation) =>
+  modifiers.some((part) => part.startsWith("shared"));
 
 function inCallee(one: Instruction, name: string, refuse: Refuse): void {
   const { text, opcode, modifiers } = one.operation;
@@ -163,21 +208,3 @@ function inCallee(one: Instruction, name: string, refuse: Refuse): void {
   if (opcode === "wgmma" || (opcode === "cp" && asynchronous))
     refuse("async-outstanding", one, `${name} contains ${text}`);
 }
-
-/** Names of special registers without their components, by the few instructions that read any. */
-type Specials = ReadonlyMap<Instruction, readonly string[]>;
-
-/** Three rules ask for the same function's, so they are kept. */
-function specialsIn(func: Func): Specials {
-  const known = kept.get(func);
-  if (known !== undefined) return known;
-  const found = new Map<Instruction, readonly string[]>();
-  for (const one of instructionsOf(func)) {
-    const names = operandNames(one).map(baseName).filter(isSpecial);
-    if (names.length > 0) found.set(one, names);
-  }
-  kept.set(func, found);
-  return found;
-}
-
-const kept = new WeakMap<Func, Specials>();

@@ -1,6 +1,7 @@
 // Which variants of a kernel are legal, and why others are not. Refuse rather than risk: what can't be shown to
 // be right is refused, with the line that stands in the way.
 
+import { controlFlow } from "./control-flow.ts";
 import { placeOf } from "./faults.ts";
 import { fixedShared, forbidden, forbiddenWhenPersistent } from "./forbidden.ts";
 import { type Ending, outstanding } from "./outstanding.ts";
@@ -8,13 +9,12 @@ import { type Barriers, barriers } from "./parting.ts";
 import { type Appended, appended, isVariant } from "./passes/appended.ts";
 import { BLOCK_BYTES, blockNumbersIn } from "./passes/block-number.ts";
 import { sharedWordsIn } from "./passes/template.ts";
-import { instructionsOf, type Reach, reach } from "./reach.ts";
+import { hasOperation, type Reach, reach } from "./reach.ts";
 import { collect, type Reason, type Refuse } from "./reasons.ts";
 import { parameterBytes, sharedRoom } from "./room.ts";
 import { moduleScope } from "./scopes.ts";
 import type { Func, Module } from "./syntax.ts";
 import { type Target, targetOf } from "./target.ts";
-import { uniformity } from "./uniformity.ts";
 import { waits } from "./waits.ts";
 
 export interface Verdict {
@@ -102,7 +102,8 @@ export function preemptPlan(
     refuse("old-target", kernel, `${target.name} is older than sm_70 or PTX 6.3`);
   forbiddenWhenPersistent(reached, refuse);
   const sharedBytes = roomForWords(kernel, reached, module, variant.words, refuse);
-  const { flow, wholeWarps, used } = parting(kernel, reached, module, reasons);
+  const { wholeWarps, used } = parting(kernel, reached, module, reasons);
+  const flow = controlFlow(kernel);
   const ending = outstanding(flow, refuse);
   for (const i of flow.lost) {
     const one = flow.instructions[i];
@@ -139,19 +140,17 @@ function parting(kernel: Func, reached: Reach, module: Module, reasons: Reason[]
   const given = kernel.directives.find(({ name }) => name === ".reqntid");
   const known = given !== undefined && Number.parseInt(given.text, 10) % 32 === 0;
   const first = collect(module);
-  const found = uniformity(kernel, known);
-  const used = barriers(reached, found, first.refuse);
-  const better = collect(module);
+  const used = barriers(kernel, reached, known, first.refuse);
   if (!known && first.reasons.some(({ code }) => code === "parked-lanes")) {
-    const narrower = uniformity(kernel, true);
-    const then = barriers(reached, narrower, better.refuse);
+    const better = collect(module);
+    const then = barriers(kernel, reached, true, better.refuse);
     if (better.reasons.length < first.reasons.length) {
       reasons.push(...better.reasons);
-      return { flow: found.flow, wholeWarps: true, used: then };
+      return { wholeWarps: true, used: then };
     }
   }
   reasons.push(...first.reasons);
-  return { flow: found.flow, wholeWarps: false, used };
+  return { wholeWarps: false, used };
 }
 
 /** PTX ISA 9.0, 5.1.6.1: 4,096 bytes, and 32,764 since 8.1 on sm_70. */
@@ -206,6 +205,4 @@ function wordsBefore(module: Module, name: string): number {
 
 /** Does it use tiles of shared memory whose place is swizzled into their layout? */
 const wantsTiles = (func: Func) =>
-  instructionsOf(func).some(
-    ({ operation }) => operation.opcode === "wgmma" || operation.modifiers.includes("bulk"),
-  );
+  hasOperation(func, ({ opcode, modifiers }) => opcode === "wgmma" || modifiers.includes("bulk"));

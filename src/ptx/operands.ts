@@ -3,7 +3,6 @@ import {
   type Cursor,
   code,
   dottedName,
-  expect,
   fail,
   isDigit,
   number,
@@ -20,23 +19,34 @@ const DEEPEST = 32;
 const none: readonly Operand[] = [];
 
 /** The operands and the semicolon behind them. */
-export function operands(cursor: Cursor): readonly Operand[] {
-  if (skip(cursor) === code.semicolon) {
+export const operands = (cursor: Cursor) => list(cursor, code.semicolon, 0);
+
+/** Operands between commas, and what closes them; the cursor stands anywhere before the first. */
+function list(cursor: Cursor, close: number, depth: number): readonly Operand[] {
+  if (skip(cursor) === close) {
     cursor.at += 1;
     return none;
   }
-  const all: Operand[] = [];
-  for (;;) {
-    all.push(operand(cursor, 0));
-    const c = skip(cursor);
-    cursor.at += 1;
-    if (c === code.semicolon) return all;
-    if (c !== code.comma) {
-      cursor.at -= 1;
-      fail(cursor, 'a comma or ";" is missing');
-    }
-    skip(cursor);
-  }
+  // Most have up to four. To a list that grows, V8 would give room for seventeen.
+  const a = operand(cursor, depth);
+  if (!another(cursor, close)) return [a];
+  const b = operand(cursor, depth);
+  if (!another(cursor, close)) return [a, b];
+  const c = operand(cursor, depth);
+  if (!another(cursor, close)) return [a, b, c];
+  const all = [a, b, c, operand(cursor, depth)];
+  while (another(cursor, close)) all.push(operand(cursor, depth));
+  return all;
+}
+
+/** Moves to the next operand, or behind what closes the list. */
+function another(cursor: Cursor, close: number): boolean {
+  const c = skip(cursor);
+  if (c !== code.comma && c !== close)
+    fail(cursor, close === code.semicolon ? 'a comma or ";" is missing' : '"," is missing');
+  cursor.at += 1;
+  if (c === code.comma) skip(cursor);
+  return c === code.comma;
 }
 
 /** One operand; the cursor stands on its first character. */
@@ -61,7 +71,7 @@ function operand(cursor: Cursor, depth: number): Operand {
 
 function part(cursor: Cursor, depth: number): Operand {
   const c = peek(cursor);
-  if (startsName(c)) return operandName(cursor);
+  if (startsName(c)) return dottedName(cursor);
   if (isDigit(c) || c === code.minus || c === code.plus) return immediate(cursor);
   if (c === code.openSquare) return memory(cursor, depth + 1);
   if (c === code.openBrace)
@@ -70,12 +80,10 @@ function part(cursor: Cursor, depth: number): Operand {
   if (c === code.bang) {
     cursor.at += 1;
     skip(cursor);
-    return { kind: "not", operand: operandName(cursor) };
+    return { kind: "not", operand: dottedName(cursor) };
   }
   return raw(cursor);
 }
-
-const operandName = (cursor: Cursor): Name => ({ kind: "name", name: dottedName(cursor) });
 
 /** A number; a constant expression that begins with one is kept as it is. */
 function immediate(cursor: Cursor): Operand {
@@ -108,21 +116,7 @@ function raw(cursor: Cursor): Operand {
 function elements(cursor: Cursor, close: number, depth: number): readonly Operand[] {
   if (depth > DEEPEST) fail(cursor, "brackets are nested too deep");
   cursor.at += 1;
-  const all: Operand[] = [];
-  if (skip(cursor) === close) {
-    cursor.at += 1;
-    return all;
-  }
-  for (;;) {
-    all.push(operand(cursor, depth));
-    const c = skip(cursor);
-    if (c === close) {
-      cursor.at += 1;
-      return all;
-    }
-    expect(cursor, code.comma);
-    skip(cursor);
-  }
+  return list(cursor, close, depth);
 }
 
 /** `+16`, `-16`, `+-16`, with blanks left out. */
@@ -137,21 +131,22 @@ function memory(cursor: Cursor, depth: number): Memory {
   cursor.at += 1;
   const c = skip(cursor);
   const base: Name | Immediate = startsName(c)
-    ? operandName(cursor)
+    ? dottedName(cursor)
     : { kind: "immediate", text: number(cursor) };
   const sign = skip(cursor);
   const plus = sign === code.plus || sign === code.minus ? offset(cursor) : "";
-  const rest: Operand[] = [];
-  for (;;) {
-    const c = skip(cursor);
+  return { kind: "memory", base, offset: plus, rest: coordinates(cursor, depth) };
+}
+
+/** What follows a comma inside the brackets, and the closing one. */
+function coordinates(cursor: Cursor, depth: number): readonly Operand[] {
+  let all: Operand[] | undefined;
+  for (let c = skip(cursor); ; c = skip(cursor)) {
+    if (c !== code.comma && c !== code.closeSquare) fail(cursor, '"]" is missing');
     cursor.at += 1;
-    if (c === code.closeSquare)
-      return { kind: "memory", base, offset: plus, rest: rest.length > 0 ? rest : none };
-    if (c !== code.comma) {
-      cursor.at -= 1;
-      fail(cursor, '"]" is missing');
-    }
+    if (c === code.closeSquare) return all ?? none;
     skip(cursor);
-    rest.push(operand(cursor, depth));
+    all ??= [];
+    all.push(operand(cursor, depth));
   }
 }

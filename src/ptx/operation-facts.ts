@@ -1,6 +1,6 @@
 // What an instruction reads and writes, as far as names go.
 import { isSpecial } from "./special-registers.ts";
-import type { Instruction, Operand } from "./syntax.ts";
+import type { Instruction, Operand, Operation } from "./syntax.ts";
 
 /** Operations whose first operand is read though it is a register or a label. */
 const readsFirst: ReadonlySet<string> = new Set([
@@ -16,35 +16,28 @@ const readsFirst: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The operands that an instruction writes: its first, if that is no address. `bar` writes only its reduction,
- * a call what it returns.
+ * Does an instruction write its first operand? If that is no address, mostly; `bar` writes only its reduction, a
+ * call what it returns.
  */
-export function written({ operation, operands }: Instruction): readonly Operand[] {
+export function writesFirst({ operation, operands }: Instruction): boolean {
   const { opcode, modifiers } = operation;
   const first = operands[0];
-  if (first === undefined) return [];
-  if (opcode === "call") return first.kind === "list" ? [first] : [];
-  if (readsFirst.has(opcode)) return [];
-  if ((opcode === "bar" || opcode === "barrier") && !modifiers.includes("red")) return [];
-  if (opcode === "tcgen05" && modifiers[0] === "dealloc") return [];
-  const writes = first.kind === "name" || first.kind === "vector" || first.kind === "pair";
-  return writes ? [first] : [];
+  if (first === undefined) return false;
+  if (opcode === "call") return first.kind === "list";
+  if (first.kind !== "name" && first.kind !== "vector" && first.kind !== "pair") return false;
+  if (readsFirst.has(opcode)) return false;
+  if (opcode === "bar" || opcode === "barrier") return modifiers.includes("red");
+  return opcode !== "tcgen05" || modifiers[0] !== "dealloc";
 }
 
-/** The operands that it reads; an address that it writes to is read too. */
-function read(instruction: Instruction): readonly Operand[] {
-  const { operation, operands } = instruction;
-  if (written(instruction).length === 0) return operands;
-  // These add to what their first operand holds.
-  const also = operation.opcode === "wgmma" ? operands : operands.slice(1);
-  return also;
-}
+/** Does it read the operand that it writes? These add to what that holds. */
+export const readsResult = ({ opcode }: Operation) => opcode === "wgmma";
 
 /**
  * Adds every name in the operand to `names`. Components of vectors are taken off, "%v" for
  * "%v.y"; those of special registers stay, because each is a register of its own: "%tid.x".
  */
-export function addNames(operand: Operand, names: string[]): void {
+export function addNames(operand: Operand, names: Sink): void {
   switch (operand.kind) {
     case "name":
       names.push(registerName(operand.name));
@@ -73,7 +66,13 @@ export function addNames(operand: Operand, names: string[]): void {
   }
 }
 
-const registerName = (name: string) => {
+/** Where names go: an array, say. */
+interface Sink {
+  push(name: string): unknown;
+}
+
+/** "%v" for "%v.y", but "%tid.x" as it is. */
+export const registerName = (name: string) => {
   if (!name.includes(".")) return name;
   const base = baseName(name);
   return isSpecial(base) ? name : base;
@@ -85,24 +84,20 @@ export function baseName(name: string): string {
   return dot < 0 ? name : name.slice(0, dot);
 }
 
-/** All names in the operands of an instruction; without its predicate. */
-export function operandNames({ operands }: Instruction): readonly string[] {
-  const names: string[] = [];
-  for (const one of operands) addNames(one, names);
-  return names;
-}
-
 /** The names an instruction writes. */
 export function writtenNames(instruction: Instruction): readonly string[] {
   const names: string[] = [];
-  for (const one of written(instruction)) addNames(one, names);
+  const [first] = instruction.operands;
+  if (first !== undefined && writesFirst(instruction)) addNames(first, names);
   return names;
 }
 
-/** The names an instruction reads, its predicate first. */
+/** The names an instruction reads, its predicate last; an address that it writes to is read too. */
 export function readNames(instruction: Instruction): readonly string[] {
   const names: string[] = [];
-  if (instruction.predicate !== undefined) names.push(instruction.predicate.register);
-  for (const one of read(instruction)) addNames(one, names);
+  const { operation, operands, predicate } = instruction;
+  const from = writesFirst(instruction) && !readsResult(operation) ? 1 : 0;
+  for (const one of operands.slice(from)) addNames(one, names);
+  if (predicate !== undefined) names.push(predicate.register);
   return names;
 }

@@ -11,7 +11,7 @@ import {
 } from "./addresses.ts";
 import { type Flow, postDominators } from "./control-flow.ts";
 import type { Refuse } from "./reasons.ts";
-import type { Instruction, Predicate } from "./syntax.ts";
+import type { Instruction, Operation, Predicate } from "./syntax.ts";
 
 /** Groups of asynchronous work; each is first open, then committed, then waited for. */
 const groups = ["copies", "bulk copies", "wgmma"] as const;
@@ -34,6 +34,7 @@ const waits: Readonly<Partial<Record<Group, string>>> = {
 };
 
 export function outstanding(flow: Flow, refuse: Refuse): Ending {
+  if (![...flow.operations].some(goesOn)) return { each: "", once: "" };
   const barriers = liveBarriers(flow, refuse);
   untracked(flow, barriers.ended, refuse);
   const atEnd = pendingAtExit(flow);
@@ -54,6 +55,10 @@ export function outstanding(flow: Flow, refuse: Refuse): Ending {
   if (flow.instructions.some(isBulk)) each.push("fence.proxy.async.shared::cta;");
   return { each: each.join(" "), once: barriers.added.join(" ") };
 }
+
+/** May what it begins be under way when a block ends? */
+const goesOn = ({ opcode, modifiers }: Operation) =>
+  opcode === "cp" || opcode === "wgmma" || opcode === "mbarrier" || modifiers.includes("async");
 
 const isBulk = ({ operation }: Instruction) =>
   operation.opcode === "cp" && operation.modifiers.includes("bulk");

@@ -24,7 +24,7 @@ function instruction(text: string): Instruction {
 const bare = (module: Module) =>
   JSON.parse(
     JSON.stringify(module.items, (key, value) =>
-      key === "at" || key === "end" || key === "bodyAt" ? undefined : value,
+      key === "at" || key === "end" || key === "bodyAt" || key === "bodyRead" ? undefined : value,
     ),
   );
 
@@ -79,6 +79,20 @@ test.each([
     .split("\n")
     .slice(-3);
   expect(line?.trim()).toBe(text);
+});
+
+test("words are told apart, however many and however long they are", () => {
+  const names = Array.from({ length: 20_000 }, (_, i) => `%r${i}`);
+  names.push("%r", "%r0.x", ...["a", "b"].map((last) => `%${"long_".repeat(60)}${last}`));
+  const found = statements(names.map((name) => `mov.u32 ${name}, %r1;`).join("\n"));
+  expect(found.map((one) => one.kind === "instruction" && one.operands[0])).toEqual(
+    names.map((name) => ({ kind: "name", name })),
+  );
+  const [a, b] = statements(`prefetch.${"L1::".repeat(100)}a [%r1]; prefetch.L1::a [%r1];`);
+  expect([a, b].map((one) => one?.kind === "instruction" && one.operation.modifiers)).toEqual([
+    [`${"L1::".repeat(100)}a`],
+    ["L1::a"],
+  ]);
 });
 
 test("a dot may stand apart from its word", () => {

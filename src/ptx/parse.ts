@@ -13,6 +13,7 @@ import {
   skipString,
 } from "./cursor.ts";
 import { attribute, spaces, variable } from "./declarations.ts";
+import { Findings } from "./findings.ts";
 import type { Directive, Func, Item, Linkage, Module, Variable, Verbatim } from "./syntax.ts";
 
 /** The module in `source`; a `PtxError` says where it is not PTX. */
@@ -22,7 +23,7 @@ export function parse(source: string): Module {
   for (;;) {
     const c = skip(cursor);
     const at = cursor.at;
-    if (Number.isNaN(c)) return { source, items };
+    if (Number.isNaN(c)) return { source, items, scope: new Findings(), target: new Findings() };
     if (c === code.dot) items.push(item(cursor, at));
     else if (c === code.at) items.push(line(cursor, at));
     else if (c === code.semicolon) cursor.at += 1;
@@ -84,6 +85,8 @@ function func(
     directives,
     bodyAt,
     body: statements,
+    bodyRead: statements,
+    flow: new Findings(),
   };
 }
 

@@ -6,10 +6,10 @@
 
 import { constantValue, type Definitions, definitions, isFullMask } from "./addresses.ts";
 import { decidedBy, postDominators } from "./control-flow.ts";
-import { calleeOf, instructionsOf, type Reach } from "./reach.ts";
+import { calleeOf, hasOperation, type Reach } from "./reach.ts";
 import type { Refuse } from "./reasons.ts";
-import type { Instruction, Operand } from "./syntax.ts";
-import type { Sameness, Uniformity } from "./uniformity.ts";
+import type { Func, Instruction, Operand, Operation } from "./syntax.ts";
+import { type Sameness, type Uniformity, uniformity } from "./uniformity.ts";
 
 /** Barriers that a block has (PTX ISA 9.0, 9.7.13). */
 const BARRIERS = 16;
@@ -21,10 +21,29 @@ export interface Barriers {
   readonly unify: boolean;
 }
 
-export function barriers(reached: Reach, found: Uniformity, refuse: Refuse): Barriers {
+/** With `wholeWarps` as `uniformity` has it. */
+export function barriers(
+  kernel: Func,
+  reached: Reach,
+  wholeWarps: boolean,
+  refuse: Refuse,
+): Barriers {
+  const meeting = meetingCallees(reached);
+  const meets = hasOperation(kernel, (one) => isBarrier(one) || isCollective(one));
+  // Who parts where is asked for what meets, and most kernels have nothing that does.
+  if (!meets && meeting.size === 0) return { free: 0, unify: false };
+  const found = uniformity(kernel, wholeWarps);
+  const used = blockBarriers(found, refuse);
+  parkedLanes(found, meeting, refuse);
+  return used;
+}
+
+function blockBarriers(found: Uniformity, refuse: Refuse): Barriers {
   const { flow } = found;
+  const all = flow.instructions.flatMap((one, i) => (isBarrier(one.operation) ? [{ one, i }] : []));
+  const [first] = all;
+  if (first === undefined) return { free: 0, unify: false };
   const apart = partedInstructions(found, (how) => how !== "block" && how !== "aligned");
-  const all = flow.instructions.flatMap((one, i) => (isBarrier(one) ? [{ one, i }] : []));
   const unify = all.some(({ one, i }) => !hasCount(one) && apart(i));
   const counted = new Set<number>();
   const whole = new Set<number>();
@@ -42,14 +61,11 @@ export function barriers(reached: Reach, found: Uniformity, refuse: Refuse): Bar
   const shared = all.find(({ one }) => hasCount(one) && whole.has(barrierId(one) ?? -1));
   if (unify && shared !== undefined)
     refuse("parked-barrier", shared.one, "a barrier is used with a count and without one");
-  const free = Array.from({ length: BARRIERS }, (_, id) => id).find(
-    (id) => !counted.has(id) && !whole.has(id),
-  );
-  const [first] = all;
-  if (free === undefined && first !== undefined)
-    refuse("barrier-ids", first.one, `all ${BARRIERS} barriers are in use`);
-  parkedLanes(reached, found, refuse);
-  return { free: free ?? 0, unify };
+  let free = 0;
+  while (counted.has(free) || whole.has(free)) free += 1;
+  if (free < BARRIERS) return { free, unify };
+  refuse("barrier-ids", first.one, `all ${BARRIERS} barriers are in use`);
+  return { free: 0, unify };
 }
 
 /** Instructions that a part of the threads may come to while others leave or go elsewhere. */
@@ -72,27 +88,25 @@ function partedInstructions(
   };
 }
 
-function parkedLanes(reached: Reach, found: Uniformity, refuse: Refuse): void {
+/** Device functions with operations of a whole warp. */
+const meetingCallees = ({ functions: [, ...callees] }: Reach): ReadonlySet<string> =>
+  new Set(callees.filter((one) => hasOperation(one, isCollective)).map(({ name }) => name));
+
+function parkedLanes(found: Uniformity, meeting: ReadonlySet<string>, refuse: Refuse): void {
   const { flow } = found;
   const apart = partedInstructions(found, (how) => how === "varying" || how === "lanes");
-  const meetingCallees = new Set(
-    reached.functions
-      .slice(1)
-      .filter((one) => instructionsOf(one).some(isCollective))
-      .map((one) => one.name),
-  );
   const known = definitions(flow);
   flow.instructions.forEach((one, i) => {
     if (!apart(i)) return;
     const { text, opcode } = one.operation;
     const callee = opcode === "call" ? (calleeOf(one) ?? "") : "";
-    if (meetingCallees.has(callee))
+    if (meeting.has(callee))
       refuse(
         "parked-lanes",
         one,
         `${callee} has operations of the whole warp and not all lanes may call it`,
       );
-    if (!isCollective(one)) return;
+    if (!isCollective(one.operation)) return;
     const mask = maskOf(one);
     const active = mask?.kind === "name" && known.get(mask.name)?.operation.opcode === "activemask";
     if (active || partial(found, i, mask, known)) return;
@@ -101,8 +115,7 @@ function parkedLanes(reached: Reach, found: Uniformity, refuse: Refuse): void {
 }
 
 /** Operations that lanes of a warp do together. */
-function isCollective({ operation }: Instruction): boolean {
-  const { opcode, modifiers } = operation;
+function isCollective({ opcode, modifiers }: Operation): boolean {
   if (opcode === "bar") return modifiers[0] === "warp";
   return modifiers.includes("sync") && opcode !== "barrier";
 }
@@ -136,8 +149,7 @@ function partial(
 }
 
 /** A barrier of the block, not of a warp or cluster. */
-export function isBarrier({ operation }: Instruction): boolean {
-  const { opcode, modifiers } = operation;
+export function isBarrier({ opcode, modifiers }: Operation): boolean {
   if (opcode === "bar") return modifiers[0] !== "warp";
   return opcode === "barrier" && modifiers[0] !== "cluster";
 }

@@ -3,6 +3,7 @@
 // is printed from the tree, one statement a line.
 import { skip } from "./cursor.ts";
 import type {
+  Block,
   Declarator,
   Func,
   Instruction,
@@ -12,6 +13,7 @@ import type {
   Spanned,
   Statement,
   Variable,
+  Verbatim,
 } from "./syntax.ts";
 
 export function print(module: Module): string {
@@ -82,25 +84,30 @@ function onlyBlanks(source: string, from: number, upTo: number): boolean {
   return true;
 }
 
-/** A leaf: from the source if it is as that has it, else from the tree. */
-function leaf(out: Output, node: Spanned, indent: string, text: () => string): void {
-  if (out.source !== undefined && node.at >= 0) copied(out, out.source, node.at, node.end, indent);
-  else put(out, `\n${indent}${text()}`);
+/** Prints a leaf from the source, if it is as that has it. */
+function asRead(out: Output, { at, end }: Spanned, indent: string): boolean {
+  if (out.source === undefined || at < 0) return false;
+  copied(out, out.source, at, end, indent);
+  return true;
 }
 
 function printItem(item: Item, out: Output): void {
-  if (item.kind === "verbatim") leaf(out, item, "", () => item.text);
-  else if (item.kind === "variable") leaf(out, item, "", () => `${printVariable(item)};`);
-  else printFunction(item, out);
+  if (item.kind === "function") printFunction(item, out);
+  else if (!asRead(out, item, ""))
+    put(out, `\n${item.kind === "verbatim" ? item.text : `${printVariable(item)};`}`);
 }
 
 function printFunction(func: Func, out: Output): void {
-  const { at, end, bodyAt, body } = func;
+  const { at, end, bodyAt, bodyRead, body } = func;
   const asWas = out.source !== undefined && at >= 0;
+  if (asWas && body === bodyRead) {
+    copied(out, out.source, at, end, "");
+    return;
+  }
   if (asWas) copied(out, out.source, at, bodyAt, "");
   else put(out, `\n${header(func)}${body === undefined ? ";" : "\n{"}`);
   if (body === undefined) return;
-  printBody(body, "\t", out);
+  printBody(body, INDENT, out);
   if (asWas) copied(out, out.source, end - 1, end, "");
   else put(out, "\n}");
 }
@@ -119,30 +126,37 @@ function header(func: Func): string {
 
 function printBody(body: readonly Statement[], indent: string, out: Output): void {
   for (const one of body) {
-    switch (one.kind) {
-      case "instruction":
-        leaf(out, one, indent, () => printInstruction(one));
-        break;
-      case "label":
-        leaf(out, one, "", () => `${one.name}:`);
-        break;
-      case "variable":
-        leaf(out, one, indent, () => `${printVariable(one)};`);
-        break;
-      case "verbatim":
-        leaf(out, one, indent, () => one.text);
-        break;
-      case "block": {
-        const asWas = out.source !== undefined && one.at >= 0;
-        if (asWas) copied(out, out.source, one.at, one.at + 1, indent);
-        else put(out, `\n${indent}{`);
-        printBody(one.body, `${indent}\t`, out);
-        if (asWas) copied(out, out.source, one.end - 1, one.end, indent);
-        else put(out, `\n${indent}}`);
-      }
-    }
+    if (one.kind === "block") printBlock(one, indent, out);
+    else if (one.kind === "label") {
+      if (!asRead(out, one, "")) put(out, `\n${one.name}:`);
+    } else if (!asRead(out, one, indent)) put(out, printStatement(one, indent));
   }
 }
+
+function printBlock({ at, end, body }: Block, indent: string, out: Output): void {
+  const asWas = out.source !== undefined && at >= 0;
+  if (asWas) copied(out, out.source, at, at + 1, indent);
+  else put(out, `\n${indent}{`);
+  printBody(body, `${indent}\t`, out);
+  if (asWas) copied(out, out.source, end - 1, end, indent);
+  else put(out, `\n${indent}}`);
+}
+
+const INDENT = "\t";
+
+function printStatement(one: Instruction | Variable | Verbatim, indent: string): string {
+  const known = indent === INDENT ? kept.get(one) : undefined;
+  if (known !== undefined) return known;
+  if (one.kind === "instruction") return `\n${indent}${printInstruction(one)}`;
+  return `\n${indent}${one.kind === "variable" ? `${printVariable(one)};` : one.text}`;
+}
+
+/** Prints the statement now, for all the functions that it will stand in. */
+export function printOnce(one: Statement): void {
+  if (one.kind !== "block" && one.kind !== "label") kept.set(one, printStatement(one, INDENT));
+}
+
+const kept = new WeakMap<Statement, string>();
 
 /** Without its semicolon. */
 function printVariable(variable: Variable): string {

@@ -1,8 +1,7 @@
 // The functions that a kernel may come to run, and the calls whose target is not known.
 import { controlFlow } from "./control-flow.ts";
-import { operandNames } from "./operation-facts.ts";
 import { moduleScope } from "./scopes.ts";
-import type { Func, Instruction, Module, Statement } from "./syntax.ts";
+import type { Func, Instruction, Module, Operation, Statement } from "./syntax.ts";
 
 export interface Reach {
   /** Functions with a body, in the order in which they are met; the kernel is first. */
@@ -19,8 +18,7 @@ export function reach(kernel: Func, module: Module): Reach {
   const outside: { call: Instruction; callee: string }[] = [];
   const indirect: Instruction[] = [];
   for (const func of functions) {
-    for (const call of instructionsOf(func)) {
-      if (!isCall(call)) continue;
+    for (const call of callsIn(func)) {
       const callee = calleeOf(call);
       const found = callee === undefined ? undefined : scope.functions.get(callee);
       if (callee === undefined || callee.startsWith("%")) indirect.push(call);
@@ -34,7 +32,6 @@ export function reach(kernel: Func, module: Module): Reach {
 /** A call by which a function may come back to itself. */
 export function recursiveCall({ functions }: Reach): Instruction | undefined {
   const byName = new Map(functions.map((one) => [one.name, one]));
-  const callsOf = (func: Func) => instructionsOf(func).filter(isCall);
   const reaches = (from: Func, to: Func) => {
     const seen = new Set<Func>();
     const open = [from];
@@ -42,7 +39,7 @@ export function recursiveCall({ functions }: Reach): Instruction | undefined {
       if (func === to) return true;
       if (seen.has(func)) continue;
       seen.add(func);
-      for (const call of callsOf(func)) {
+      for (const call of callsIn(func)) {
         const callee = byName.get(calleeOf(call) ?? "");
         if (callee !== undefined) open.push(callee);
       }
@@ -50,14 +47,15 @@ export function recursiveCall({ functions }: Reach): Instruction | undefined {
     return false;
   };
   for (const func of functions)
-    for (const call of callsOf(func)) {
+    for (const call of callsIn(func)) {
       const callee = byName.get(calleeOf(call) ?? "");
       if (callee !== undefined && reaches(callee, func)) return call;
     }
   return undefined;
 }
 
-const isCall = ({ operation }: Instruction) => operation.opcode === "call";
+const isCall = ({ opcode }: Operation) => opcode === "call";
+const callsIn = (func: Func) => instructionsThat(func, isCall);
 
 /** The name behind the list of what is returned. */
 export function calleeOf({ operands }: Instruction): string | undefined {
@@ -79,13 +77,22 @@ export function eachStatement(
   }
 }
 
-/** Every name that an instruction of these functions has as an operand. */
-export function namesIn(functions: readonly Func[]): ReadonlySet<string> {
-  const named = new Set<string>();
-  for (const func of functions)
-    eachStatement(func.body ?? [], (one) => {
-      if (one.kind !== "instruction") return;
-      for (const name of operandNames(one)) named.add(name);
-    });
-  return named;
+/** The function's instructions whose operation `does` so; few functions have any. */
+export function instructionsThat(
+  func: Func,
+  does: (operation: Operation) => boolean,
+): readonly Instruction[] {
+  return hasOperation(func, does)
+    ? instructionsOf(func).filter(({ operation }) => does(operation))
+    : [];
 }
+
+/** Much is told by the few operations that a function is made of. */
+export function hasOperation(func: Func, does: (operation: Operation) => boolean): boolean {
+  for (const one of controlFlow(func).operations) if (does(one)) return true;
+  return false;
+}
+
+/** Does an instruction of these functions name it? */
+export const isNamedIn = (functions: readonly Func[], name: string): boolean =>
+  functions.some((func) => controlFlow(func).names.numberOf.has(name));

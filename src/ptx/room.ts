@@ -1,5 +1,7 @@
 // How many bytes a kernel's parameters and its static shared memory take.
-import { eachStatement, namesIn, type Reach } from "./reach.ts";
+import { controlFlow } from "./control-flow.ts";
+import { isNamedIn, type Reach } from "./reach.ts";
+import { isShared, moduleScope } from "./scopes.ts";
 import type { Module, Variable } from "./syntax.ts";
 
 /** Bytes of a type; 8 for what is a handle. */
@@ -45,14 +47,9 @@ export function sharedRoom(reached: Reach, module: Module): SharedRoom {
     if (one.linkage === ".extern" && one.names.some(({ dims }) => dims.includes(""))) dynamic = one;
     else bytes = up(bytes, alignment(one)) + variableBytes(one);
   };
-  const declared = module.items.filter(
-    (one): one is Variable => one.kind === "variable" && one.space === "shared",
-  );
-  const named = declared.length > 0 ? namesIn(reached.functions) : new Set();
-  for (const one of declared) if (one.names.some(({ name }) => named.has(name))) count(one);
+  for (const one of moduleScope(module).shared)
+    if (one.names.some(({ name }) => isNamedIn(reached.functions, name))) count(one);
   for (const func of reached.functions)
-    eachStatement(func.body ?? [], (one) => {
-      if (one.kind === "variable" && one.space === "shared") count(one);
-    });
+    for (const one of controlFlow(func).others) if (isShared(one)) count(one);
   return { bytes, dynamic };
 }

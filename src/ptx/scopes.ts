@@ -1,37 +1,43 @@
 // Who declares a name. A scope is the module, a function or a `{ ... }`; inner ones see the outer ones.
-import type { Declarator, Func, Label, Module, Statement, Variable } from "./syntax.ts";
+import type { Declarator, Func, Item, Label, Module, Statement, Variable } from "./syntax.ts";
 
 export interface Declaration {
   readonly variable: Variable;
   readonly declarator: Declarator;
 }
 
-export interface Scope {
+/** What branches see of a scope. */
+export interface LabelScope {
+  readonly outer: LabelScope | undefined;
+  readonly labels: ReadonlyMap<string, Label>;
+}
+
+export interface Scope extends LabelScope {
   readonly outer: Scope | undefined;
   readonly variables: ReadonlyMap<string, Declaration>;
   /** `%r<10>`, by "%r". */
   readonly families: ReadonlyMap<string, Declaration>;
-  readonly labels: ReadonlyMap<string, Label>;
   readonly functions: ReadonlyMap<string, Func>;
 }
 
 /** `twice` hears of each name that is declared a second time in one scope, with where. */
 export type Twice = (name: string, at: number) => void;
 
-/** The module's scope; analyses ask for it once a kernel, so it is kept. */
-export function moduleScope(module: Module): Scope {
-  const known = kept.get(module);
-  if (known !== undefined) return known;
-  const scope = scopeOf(module);
-  kept.set(module, scope);
-  return scope;
+/** The module's scope; analyses ask for it again and again. */
+export const moduleScope = (module: Module): ModuleScope =>
+  module.scope.of(module.items, (items) => ({ ...scopeOf(items), shared: items.filter(isShared) }));
+
+export interface ModuleScope extends Scope {
+  /** Its shared memory, in order. */
+  readonly shared: readonly Variable[];
 }
 
-const kept = new WeakMap<Module, Scope>();
+export const isShared = (one: Item | Statement): one is Variable =>
+  one.kind === "variable" && one.space === "shared";
 
-export function scopeOf(module: Module, twice?: Twice): Scope {
+export function scopeOf(items: readonly Item[], twice?: Twice): Scope {
   const scope = empty(undefined);
-  for (const item of module.items) {
+  for (const item of items) {
     if (item.kind === "variable") declare(scope, item, twice);
     else if (item.kind === "function") {
       const known = scope.functions.get(item.name);
@@ -57,6 +63,12 @@ export function blockScope(body: readonly Statement[], outer: Scope, twice?: Twi
   return scope;
 }
 
+export function labelScope(body: readonly Statement[], outer: LabelScope | undefined): LabelScope {
+  const labels = new Map<string, Label>();
+  for (const one of body) if (one.kind === "label") labels.set(one.name, one);
+  return { outer, labels };
+}
+
 export function findVariable(scope: Scope | undefined, name: string): Declaration | undefined {
   for (let at = scope; at !== undefined; at = at.outer) {
     const found = at.variables.get(name) ?? member(at.families, name);
@@ -65,7 +77,7 @@ export function findVariable(scope: Scope | undefined, name: string): Declaratio
   return undefined;
 }
 
-export function findLabel(scope: Scope | undefined, name: string): Label | undefined {
+export function findLabel(scope: LabelScope | undefined, name: string): Label | undefined {
   for (let at = scope; at !== undefined; at = at.outer) {
     const found = at.labels.get(name);
     if (found !== undefined) return found;

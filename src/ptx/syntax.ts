@@ -2,6 +2,10 @@
 // are. Text that carries meaning (immediates, initialisers, names) is kept exactly as written; what the parser
 // does not understand is a `Verbatim` piece. Blanks and comments stay in the source, where the printer finds
 // them by the spans of the nodes around.
+import type { Flow } from "./control-flow.ts";
+import type { Findings } from "./findings.ts";
+import type { ModuleScope } from "./scopes.ts";
+import type { Target } from "./target.ts";
 
 /**
  * Where a node stands in the source it was parsed from, as offsets. A node with a span is as its source has
@@ -21,6 +25,8 @@ export interface Module {
   /** What was parsed; spans point into it. */
   readonly source: string;
   readonly items: readonly Item[];
+  readonly scope: Findings<readonly Item[], ModuleScope>;
+  readonly target: Findings<readonly Item[], Target>;
 }
 
 export type Item = Func | Variable | Verbatim;
@@ -42,6 +48,9 @@ export interface Func extends Spanned {
   /** Offset behind the opening brace; only of use with a span. */
   readonly bodyAt: number;
   readonly body: readonly Statement[] | undefined;
+  /** The body that was read. While it is the body, with a span all of the function is as its source has it. */
+  readonly bodyRead: readonly Statement[] | undefined;
+  readonly flow: Findings<readonly Statement[] | undefined, Flow>;
 }
 
 /** "" is the module's own. */

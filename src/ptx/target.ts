@@ -1,5 +1,5 @@
 // What a module says it was written for.
-import type { Module } from "./syntax.ts";
+import type { Item, Module } from "./syntax.ts";
 
 export interface Target {
   /** "sm_90a"; "" if it does not say. */
@@ -10,10 +10,12 @@ export interface Target {
   readonly version: number;
 }
 
-export function targetOf(module: Module): Target {
+export const targetOf = (module: Module): Target => module.target.of(module.items, findTarget);
+
+function findTarget(items: readonly Item[]): Target {
   let name = "";
   let version = 0;
-  for (const item of module.items) {
+  for (const item of items) {
     if (item.kind !== "verbatim") continue;
     if (item.word === ".target")
       name = item.text.slice(item.word.length).split(",")[0]?.trim() ?? "";

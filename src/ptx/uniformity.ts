@@ -2,7 +2,8 @@
 // it can't, a register varies; so does what is written where threads have parted.
 import { constantValue, type Definitions, definitions, isFullMask } from "./addresses.ts";
 import { controlFlow, decidedBy, type Flow, postDominators } from "./control-flow.ts";
-import { addNames, baseName, readNames, written, writtenNames } from "./operation-facts.ts";
+import { type Names, NOBODY } from "./names.ts";
+import { addNames, baseName, registerName, writesFirst } from "./operation-facts.ts";
 import { isSpecial } from "./special-registers.ts";
 import type { Func, Instruction, Operand } from "./syntax.ts";
 
@@ -37,22 +38,21 @@ export interface Uniformity {
  */
 export function uniformity(func: Func, wholeWarps: boolean): Uniformity {
   const flow = controlFlow(func);
+  const { names, instructions, blocks } = flow;
   const facts: Facts = {
-    registers: new Map(),
-    wholeWarps,
+    names,
+    values: names.texts.map((_, number) => initially(number, names, wholeWarps)),
+    readers: readersOf(names, instructions.length),
     known: definitions(flow),
-    writes: flow.instructions.map(writtenNames),
-    readers: readers(flow),
-    stale: new Uint8Array(flow.instructions.length).fill(1),
+    stale: new Uint8Array(instructions.length).fill(1),
     params: new Set(func.entry ? func.params.flatMap((one) => one.names.map((n) => n.name)) : []),
   };
   const post = postDominators(flow, false);
-  const parting: Sameness[] = flow.blocks.map(() => "block");
-  const control: Sameness[] = flow.blocks.map(() => "block");
-  for (const name of neverWritten(facts)) facts.registers.set(name, "varying");
+  const parting: Sameness[] = blocks.map(() => "block");
+  const control: Sameness[] = blocks.map(() => "block");
   for (let changed = true; changed; ) {
     changed = settle(flow, control, facts);
-    flow.blocks.forEach((block, n) => {
+    blocks.forEach((block, n) => {
       const how = partingAt(flow, block.end - 1, facts);
       if (join(parting[n] ?? "varying", how) === parting[n]) return;
       parting[n] = how;
@@ -61,64 +61,81 @@ export function uniformity(func: Func, wholeWarps: boolean): Uniformity {
         const where = join(control[one] ?? "varying", how);
         if (where === control[one]) continue;
         control[one] = where;
-        facts.stale.fill(1, flow.blocks[one]?.first, flow.blocks[one]?.end);
+        facts.stale.fill(1, blocks[one]?.first, blocks[one]?.end);
       }
     });
   }
-  return { flow, parting, of: (register) => facts.registers.get(register) ?? "varying" };
+  return { flow, parting, of: (register) => known(register, facts) ?? "varying" };
 }
 
 interface Facts {
-  readonly registers: Map<string, Sameness>;
-  readonly wholeWarps: boolean;
+  readonly names: Names;
+  /** What is known so far, by the number of the name; undefined: nothing yet. */
+  readonly values: (Sameness | undefined)[];
+  readonly readers: Readers;
   readonly known: Definitions;
-  /** Names that each instruction writes. */
-  readonly writes: readonly (readonly string[])[];
-  /** Instructions that read a name. */
-  readonly readers: ReadonlyMap<string, readonly number[]>;
   /** 1 for instructions of which something that they read has changed since they were looked at. */
   readonly stale: Uint8Array;
   /** Of a kernel; what a device function gets is not known. */
   readonly params: ReadonlySet<string>;
 }
 
-function readers(flow: Flow): ReadonlyMap<string, readonly number[]> {
-  const found = new Map<string, number[]>();
-  flow.instructions.forEach((one, i) => {
-    for (const name of readNames(one)) {
-      const known = found.get(name);
-      if (known === undefined) found.set(name, [i]);
-      else known.push(i);
-    }
-  });
-  return found;
+/** A register that is read and never written holds anything; addresses and labels are the same everywhere. */
+function initially(number: number, names: Names, wholeWarps: boolean): Sameness | undefined {
+  const name = names.texts[number] ?? "";
+  if (isSpecial(baseName(name))) return special(name, wholeWarps);
+  if (names.writer[number] !== NOBODY) return undefined;
+  return name.startsWith("%") ? "varying" : "block";
 }
 
-/** Registers that are read and never written hold anything. */
-const neverWritten = ({ readers, known }: Facts): readonly string[] =>
-  [...readers.keys()].filter(
-    (name) => name.startsWith("%") && !known.has(name) && !isSpecial(name),
-  );
+/** Instructions that read a name: those of number n from `at[n]` up to before `at[n + 1]`. */
+interface Readers {
+  readonly instructions: Int32Array;
+  readonly at: Int32Array;
+}
+
+function readersOf({ texts, numbers, at }: Names, count: number): Readers {
+  // Counted first, then filled from the back.
+  const ends = new Int32Array(texts.length + 1);
+  const eachRead = (visit: (number: number, instruction: number) => void) => {
+    for (let i = 0; i < count; i += 1)
+      for (let k = at[2 * i + 1] ?? 0; k < (at[2 * i + 2] ?? 0); k += 1) visit(numbers[k] ?? 0, i);
+  };
+  eachRead((number) => {
+    ends[number] = (ends[number] ?? 0) + 1;
+  });
+  for (let n = 1; n < ends.length; n += 1) ends[n] = (ends[n] ?? 0) + (ends[n - 1] ?? 0);
+  const instructions = new Int32Array(ends[texts.length] ?? 0);
+  eachRead((number, i) => {
+    const place = (ends[number] ?? 0) - 1;
+    ends[number] = place;
+    instructions[place] = i;
+  });
+  return { instructions, at: ends };
+}
 
 /** Looks at stale instructions, in order and again, until none is left; says whether any register changed. */
 function settle(flow: Flow, control: readonly Sameness[], facts: Facts): boolean {
-  const { registers, stale, writes } = facts;
+  const { names, values, readers, stale } = facts;
   let any = false;
   for (let i = stale.indexOf(1); i >= 0; i = next(stale, i)) {
     stale[i] = 0;
     const instruction = flow.instructions[i];
-    const names = writes[i] ?? [];
-    if (instruction === undefined || names.length === 0) continue;
+    const from = names.at[2 * i] ?? 0;
+    const end = names.at[2 * i + 1] ?? 0;
+    if (instruction === undefined || from === end) continue;
     const where = control[flow.blockOf[i] ?? 0] ?? "varying";
     const value = guarded(instruction, where, facts);
     if (value === undefined) continue;
-    for (const name of names) {
-      const before = registers.get(name);
+    for (let k = from; k < end; k += 1) {
+      const number = names.numbers[k] ?? 0;
+      const before = values[number];
       const after = before === undefined ? value : join(before, value);
       if (after === before) continue;
-      registers.set(name, after);
+      values[number] = after;
       any = true;
-      for (const reader of facts.readers.get(name) ?? []) stale[reader] = 1;
+      for (let r = readers.at[number] ?? 0; r < (readers.at[number + 1] ?? 0); r += 1)
+        stale[readers.instructions[r] ?? 0] = 1;
     }
   }
   return any;
@@ -155,13 +172,9 @@ function partingAt(flow: Flow, last: number, facts: Facts): Sameness {
 }
 
 /** What is known so far; undefined: nothing yet. */
-function known(name: string, facts: Facts): Sameness | undefined {
-  if (!isSpecial(baseName(name))) {
-    // Addresses and labels are the same everywhere.
-    if (!name.startsWith("%") && !facts.registers.has(name)) return "block";
-    return facts.registers.get(name);
-  }
-  return special(name, facts.wholeWarps);
+function known(name: string, { names, values }: Facts): Sameness | undefined {
+  const number = names.numberOf.get(name) ?? names.numberOf.get(registerName(name));
+  return number === undefined ? undefined : values[number];
 }
 
 const sameInBlock: ReadonlySet<string> = new Set([
@@ -239,7 +252,7 @@ function result(instruction: Instruction, facts: Facts): Sameness | undefined {
   }
   if (!pure.has(opcode)) return "varying";
   const sources: Sameness[] = [];
-  for (let i = written(instruction).length; i < operands.length; i += 1) {
+  for (let i = writesFirst(instruction) ? 1 : 0; i < operands.length; i += 1) {
     const source = value(operands[i], facts);
     if (source === undefined) return undefined;
     sources.push(source);

@@ -25,7 +25,7 @@ export function verify(module: Module): readonly Problem[] {
     problems.push({ ...placeOf(module.source, at), text });
   };
   const twice = (name: string, at: number) => say(at, `${name} is declared twice`);
-  const outer = scopeOf(module, twice);
+  const outer = scopeOf(module.items, twice);
   for (const item of module.items) {
     if (item.kind !== "function" || item.body === undefined) continue;
     verifyBody(item.body, functionScope(item, outer, twice), say);

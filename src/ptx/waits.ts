@@ -8,19 +8,19 @@ import {
   type Definitions,
   definitions,
 } from "./addresses.ts";
-import { controlFlow, loops } from "./control-flow.ts";
+import { controlFlow, type Flow, loops } from "./control-flow.ts";
 import { readNames, writtenNames } from "./operation-facts.ts";
-import { calleeOf, instructionsOf, type Reach } from "./reach.ts";
+import { calleeOf, instructionsThat, type Reach } from "./reach.ts";
 import type { Refuse } from "./reasons.ts";
-import type { Func, Instruction } from "./syntax.ts";
+import type { Func, Instruction, Operation } from "./syntax.ts";
 
 export function waits(reached: Reach, refuse: Refuse): void {
   const polling = new Set<string>();
   for (const func of reached.functions) {
-    const all = instructionsOf(func);
-    if (!all.some(readsOthers)) continue;
+    const reads = instructionsThat(func, readsOthers);
+    if (reads.length === 0) continue;
     const known = definitions(controlFlow(func));
-    if (all.some((one) => mayPoll(one, known))) polling.add(func.name);
+    if (reads.some((one) => mayPoll(one, known))) polling.add(func.name);
   }
   for (const func of reached.functions) waitsIn(func, polling, refuse);
 }
@@ -29,12 +29,12 @@ function waitsIn(func: Func, polling: ReadonlySet<string>, refuse: Refuse): void
   const flow = controlFlow(func);
   const known = definitions(flow);
   for (const loop of loops(flow)) {
-    const members = new Set(loop);
-    const inside = flow.instructions.filter((_, i) => members.has(flow.blockOf[i] ?? -1));
-    const plain = plainPolls(
-      inside,
-      flow.instructions.filter((_, i) => !members.has(flow.blockOf[i] ?? -1)),
-    );
+    const inside = instructionsIn(flow, loop);
+    const plain = plainPolls(inside, () => {
+      const others = new Set(flow.blocks.keys());
+      for (const block of loop) others.delete(block);
+      return instructionsIn(flow, [...others]);
+    });
     for (const one of inside) {
       const callee = one.operation.opcode === "call" ? (calleeOf(one) ?? "") : "";
       if (polling.has(callee))
@@ -55,14 +55,18 @@ function waitsIn(func: Func, polling: ReadonlySet<string>, refuse: Refuse): void
   }
 }
 
+/** In the order of the function. */
+const instructionsIn = ({ blocks, instructions }: Flow, some: readonly number[]) =>
+  [...some]
+    .sort((a, b) => a - b)
+    .flatMap((n) => instructions.slice(blocks[n]?.first, blocks[n]?.end));
+
 /** Memory that other blocks may write meanwhile. */
-const isForeign = ({ operation: { modifiers } }: Instruction) =>
+const isForeign = ({ modifiers }: Operation) =>
   !modifiers.some((one) => /^(shared|local|param|const)/.test(one) || one === "nc");
 
-const readsOthers = (one: Instruction) =>
-  isForeign(one) &&
-  (one.operation.opcode === "atom" ||
-    (one.operation.opcode === "ld" && one.operation.modifiers.some(isFresh)));
+const readsOthers = (one: Operation) =>
+  (one.opcode === "atom" || (one.opcode === "ld" && one.modifiers.some(isFresh))) && isForeign(one);
 
 const isFresh = (modifier: string) => /^(volatile|relaxed|acquire|mmio)$/.test(modifier);
 
@@ -71,7 +75,7 @@ const isFresh = (modifier: string) => /^(volatile|relaxed|acquire|mmio)$/.test(m
  * makes its own progress: a retry, a ticket, a lock, whose holder runs to its end.
  */
 function mayPoll(one: Instruction, known: Definitions): boolean {
-  if (!readsOthers(one)) return false;
+  if (!readsOthers(one.operation)) return false;
   const { opcode, modifiers } = one.operation;
   if (opcode === "ld") return true;
   const [, , first, second] = one.operands;
@@ -91,13 +95,13 @@ function mayPoll(one: Instruction, known: Definitions): boolean {
  */
 function plainPolls(
   inside: readonly Instruction[],
-  outside: readonly Instruction[],
+  outside: () => readonly Instruction[],
 ): ReadonlySet<Instruction> {
-  const reads = inside.filter((one) => one.operation.opcode === "ld" && isForeign(one));
+  const reads = inside.filter(({ operation }) => operation.opcode === "ld" && isForeign(operation));
   if (reads.length === 0) return new Set();
   const changing = new Set(inside.flatMap(writtenNames));
   const same = reads.filter((one) => !readNames(one).some((name) => changing.has(name)));
-  return new Set(same.length === 0 || countsRounds(inside, outside) ? [] : same);
+  return new Set(same.length === 0 || countsRounds(inside, outside()) ? [] : same);
 }
 
 /** Does a branch of the loop depend on what `read` finds? */

@@ -1,6 +1,6 @@
 // Which of %ctaid and %nctaid a function reads, and what takes their place: registers of ours, which a kernel
 // fills from its parameters and a device function from shared memory, where its kernel has left them.
-import { operandNames } from "../operation-facts.ts";
+import { controlFlow } from "../control-flow.ts";
 import { calleeOf, instructionsOf, type Reach } from "../reach.ts";
 import { type Func, type Item, made, type Statement } from "../syntax.ts";
 import type { Appended } from "./appended.ts";
@@ -29,18 +29,15 @@ export const registerOf: ReadonlyMap<string, string> = new Map(
   places.map(({ special, register }) => [special, register]),
 );
 
-/** The ones of %ctaid.x to %nctaid.z that the function itself reads. */
+/** The ones of %ctaid.x to %nctaid.z that the function itself reads, in the order in which it does. */
 export function blockNumbersIn(func: Func): ReadonlySet<string> {
-  const known = kept.get(func);
-  if (known !== undefined) return known;
-  const found = new Set<string>();
-  for (const one of instructionsOf(func))
-    for (const name of operandNames(one)) if (registerOf.has(name)) found.add(name);
-  kept.set(func, found);
-  return found;
+  const { numberOf } = controlFlow(func).names;
+  const read = places.flatMap(({ special }) => {
+    const number = numberOf.get(special);
+    return number === undefined ? [] : [{ special, number }];
+  });
+  return new Set(read.sort((a, b) => a.number - b.number).map(({ special }) => special));
 }
-
-const kept = new WeakMap<Func, ReadonlySet<string>>();
 
 /** What the device functions behind a kernel become, and how the kernel's calls change. */
 export interface Callees {
@@ -89,9 +86,13 @@ function copy(func: Func, names: ReadonlyMap<string, string>, words: string): Fu
 
 /** The body with our registers for the block's number and the copies of device functions called. */
 export function withNames(func: Func, names: ReadonlyMap<string, string>): readonly Statement[] {
-  const all = new Map([...registerOf, ...names]);
+  const all = withOurs(names);
   return rewrite(func.body ?? [], (one) => renamed(one, all));
 }
+
+/** What special registers for the block's number become, and `names`. */
+export const withOurs = (names: ReadonlyMap<string, string>): ReadonlyMap<string, string> =>
+  names.size === 0 ? registerOf : new Map([...registerOf, ...names]);
 
 /** Stores of what device functions will read, from our registers. */
 export const storesFor = (reads: ReadonlySet<string>, words: string): string =>

@@ -26,12 +26,12 @@
 // long blocks follow on short ones.
 import { kernels, type PreemptPlan, preemptPlan } from "../legality.ts";
 import type { Ending } from "../outstanding.ts";
-import { instructionsOf, type Reach } from "../reach.ts";
+import { hasOperation, type Reach } from "../reach.ts";
 import { sharedRoom } from "../room.ts";
-import { type Func, type Instruction, type Module, made } from "../syntax.ts";
+import { type Func, type Module, made, type Operation } from "../syntax.ts";
 import { appended } from "./appended.ts";
-import { blockNumbersIn, callees, registerOf, storesFor, withNames } from "./block-number.ts";
-import { rewrite } from "./rewrite.ts";
+import { blockNumbersIn, callees, registerOf, storesFor, withOurs } from "./block-number.ts";
+import { renamed, rewrite } from "./rewrite.ts";
 import { parameter, statements } from "./template.ts";
 import { isExit, leaveTo, unified } from "./unify-sync.ts";
 import { type Variants, withVariants } from "./variants.ts";
@@ -52,8 +52,9 @@ function variant(kernel: Func, plan: PreemptPlan, module: Module): Variants {
   const { suffix, params } = appended.preempt;
   const others = callees(reached, appended.preempt);
   const whole = barriers.unify ? unified(kernel, barriers.free) : kernel;
-  const body = rewrite(withNames(whole, others.names), (one) =>
-    isExit(one) ? leaveTo(one, "$cotenant_done") : one,
+  const names = withOurs(others.names);
+  const body = rewrite(whole.body ?? [], (one) =>
+    isExit(one) ? leaveTo(one, "$cotenant_done") : renamed(one, names),
   );
   const gridReads = [...blockNumbersIn(kernel)].filter((one) => one.startsWith("%nctaid"));
   const persistent: Func = {
@@ -63,13 +64,13 @@ function variant(kernel: Func, plan: PreemptPlan, module: Module): Variants {
     params: [...kernel.params, ...params.map(parameter)],
     body: [
       ...statements(
-        registers +
-          roles +
-          watch +
-          next +
-          claim(barriers.free, others.reads) +
-          step(sharesBlocks(reached, module) ? barriers.free : undefined) +
-          grid(gridReads),
+        registers,
+        roles,
+        watch,
+        next,
+        ...claim(barriers.free, others.reads),
+        ...step(sharesBlocks(reached, module) ? barriers.free : undefined),
+        grid(gridReads),
       ),
       ...body,
       ...statements(done(barriers.free, ending)),
@@ -179,17 +180,28 @@ $cotenant_next:
  * been read. The second hands over the new ones. Then each warp is brought together again, as it was when the
  * original's block began. Towards the end of the grid claims get small again, so that workers end together.
  */
-const claim = (barrier: number, calleeReads: ReadonlySet<string>) => `
-  @!%cotenant_first bra $cotenant_wait;
-  ${total}
-  ${calleeReads.size > 0 ? "" : sizeOfClaim}
+const claim = (barrier: number, calleeReads: ReadonlySet<string>) => [
+  "@!%cotenant_first bra $cotenant_wait;",
+  total,
+  calleeReads.size > 0 ? "" : sizeOfClaim,
+  claimed,
+  `barrier.sync ${barrier};`,
+  handedOver,
+  gridFor(calleeReads),
+  `$cotenant_read: barrier.sync ${barrier};`,
+  taken,
+];
+
+const claimed = `
   atom.relaxed.gpu.global.add.u32 %cotenant_claim, [%cotenant_counter], %cotenant_size;
   setp.lt.u32 %cotenant_is, %cotenant_claim, %cotenant_total;
   sub.u32 %cotenant_left, %cotenant_total, %cotenant_claim;
   min.u32 %cotenant_left, %cotenant_left, %cotenant_size;
   selp.u32 %cotenant_left, %cotenant_left, 0, %cotenant_is;
 $cotenant_wait:
-  barrier.sync ${barrier};
+`;
+
+const handedOver = `
   @!%cotenant_first bra $cotenant_read;
   ld.param.u32 %cotenant_nx, [cotenant_nctaid_x];
   ld.param.u32 %cotenant_ny, [cotenant_nctaid_y];
@@ -198,9 +210,9 @@ $cotenant_wait:
   rem.u32 %cotenant_ctaid_y, %cotenant_a, %cotenant_ny;
   div.u32 %cotenant_ctaid_z, %cotenant_a, %cotenant_ny;
   st.shared.v4.u32 [${words}], {%cotenant_ctaid_x, %cotenant_ctaid_y, %cotenant_ctaid_z, %cotenant_left};
-  ${gridFor(calleeReads)}
-$cotenant_read:
-  barrier.sync ${barrier};
+`;
+
+const taken = `
   bar.warp.sync 0xffffffff;
   ld.shared.v4.u32 {%cotenant_ctaid_x, %cotenant_ctaid_y, %cotenant_ctaid_z, %cotenant_left}, [${words}];
   setp.ne.u32 %cotenant_is, %cotenant_left, 0;
@@ -234,9 +246,13 @@ $cotenant_sized:
 `;
 
 /** The next block of a claim. Where threads of a block never look at each other, neither must blocks wait. */
-const step = (barrier: number | undefined) => `
-$cotenant_step:
-  ${barrier === undefined ? "" : `barrier.sync ${barrier};`}
+const step = (barrier: number | undefined) => [
+  "$cotenant_step:",
+  barrier === undefined ? "" : `barrier.sync ${barrier};`,
+  stepped,
+];
+
+const stepped = `
   bar.warp.sync 0xffffffff;
   ld.param.u32 %cotenant_nx, [cotenant_nctaid_x];
   ld.param.u32 %cotenant_ny, [cotenant_nctaid_y];
@@ -255,12 +271,12 @@ $cotenant_body:
 /** Do threads of a block share memory, or wait for each other? */
 function sharesBlocks(reached: Reach, module: Module): boolean {
   const { bytes, dynamic } = sharedRoom(reached, module);
-  const waits = ({ opcode, modifiers }: Instruction["operation"]) =>
+  const waits = ({ opcode, modifiers }: Operation) =>
     opcode === "barrier" || opcode === "mbarrier" || (opcode === "bar" && modifiers[0] !== "warp");
   return (
     bytes !== 0 ||
     dynamic !== undefined ||
-    reached.functions.some((func) => instructionsOf(func).some((one) => waits(one.operation)))
+    reached.functions.some((func) => hasOperation(func, waits))
   );
 }
 

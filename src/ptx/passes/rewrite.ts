@@ -15,13 +15,25 @@ export function rewrite(
 
 /** The instruction with other names in its operands; itself if it has none of them. */
 export function renamed(instruction: Instruction, names: ReadonlyMap<string, string>): Instruction {
-  const { operands } = instruction;
-  if (operands.every((one) => renamedOperand(one, names) === one)) return instruction;
-  return {
-    ...instruction,
-    ...made,
-    operands: operands.map((one) => renamedOperand(one, names)),
-  };
+  const operands = renamedAll(instruction.operands, names);
+  return operands === instruction.operands ? instruction : { ...instruction, ...made, operands };
+}
+
+/** The list itself if nothing in it changes. */
+function renamedAll(
+  operands: readonly Operand[],
+  names: ReadonlyMap<string, string>,
+): readonly Operand[] {
+  let changed: Operand[] | undefined;
+  for (let i = 0; i < operands.length; i += 1) {
+    const one = operands[i];
+    if (one === undefined) continue;
+    const other = renamedOperand(one, names);
+    if (other === one) continue;
+    changed ??= [...operands];
+    changed[i] = other;
+  }
+  return changed ?? operands;
 }
 
 function renamedOperand(operand: Operand, names: ReadonlyMap<string, string>): Operand {
@@ -32,18 +44,16 @@ function renamedOperand(operand: Operand, names: ReadonlyMap<string, string>): O
     }
     case "memory": {
       const base = renamedOperand(operand.base, names);
-      const rest = operand.rest.map((one) => renamedOperand(one, names));
-      const same = base === operand.base && rest.every((one, i) => one === operand.rest[i]);
+      const rest = renamedAll(operand.rest, names);
+      const same = base === operand.base && rest === operand.rest;
       return same || (base.kind !== "name" && base.kind !== "immediate")
         ? operand
         : { ...operand, base, rest };
     }
     case "vector":
     case "list": {
-      const elements = operand.elements.map((one) => renamedOperand(one, names));
-      return elements.every((one, i) => one === operand.elements[i])
-        ? operand
-        : { ...operand, elements };
+      const elements = renamedAll(operand.elements, names);
+      return elements === operand.elements ? operand : { ...operand, elements };
     }
     case "pair": {
       const first = renamedOperand(operand.first, names);

@@ -38,7 +38,7 @@ function variant(kernel: Func, reached: Reach, bytes: number): Variants {
     name: kernel.name + suffix,
     params: [...kernel.params, ...params.map(parameter)],
     body: [
-      ...statements(prologue(reads) + storesFor(others.reads, words)),
+      ...statements(prologue(reads), storesFor(others.reads, words)),
       ...withNames(kernel, others.names),
     ],
   };

@@ -1,5 +1,6 @@
 // Statements that a pass adds, written as PTX.
 import { body } from "../body.ts";
+import { printOnce } from "../print.ts";
 import { made, type Statement, type Variable } from "../syntax.ts";
 import type { AppendedParam } from "./appended.ts";
 
@@ -7,11 +8,18 @@ import type { AppendedParam } from "./appended.ts";
 const TEXTS_KEPT = 1000;
 const kept = new Map<string, readonly Statement[]>();
 
-/** The statements in `text`. What is between them may be laid out freely. */
-export function statements(text: string): readonly Statement[] {
+/** The statements in `pieces`, each of which has whole ones. What is between them may be laid out freely. */
+export function statements(...pieces: readonly string[]): readonly Statement[] {
+  const all: Statement[] = [];
+  for (const piece of pieces) if (piece !== "") all.push(...statementsOf(piece));
+  return all;
+}
+
+function statementsOf(text: string): readonly Statement[] {
   const known = kept.get(text);
   if (known !== undefined) return known;
   const found = body({ text: `${text}\n}`, at: 0 }).map(asMade);
+  found.forEach(printOnce);
   if (kept.size >= TEXTS_KEPT) kept.clear();
   kept.set(text, found);
   return found;

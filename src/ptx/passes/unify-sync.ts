@@ -42,7 +42,7 @@ export function unified(kernel: Func, barrier: number): Func {
   const [meet] = statements(active);
   const body = rewrite(kernel.body ?? [], (one) => {
     if (isExit(one)) return leaveTo(one, "$cotenant_park");
-    if (!isBarrier(one) || hasCount(one) || meet?.kind !== "instruction") return one;
+    if (!isBarrier(one.operation) || hasCount(one) || meet?.kind !== "instruction") return one;
     return { ...meet, predicate: one.predicate };
   });
   const head = statements(`

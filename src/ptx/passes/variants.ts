@@ -16,13 +16,14 @@ export function withVariants(module: Module, all: readonly Variants[]): Module {
     for (const { name, bytes } of shared) sizes.set(name, Math.max(sizes.get(name) ?? 0, bytes));
   const before = module.items.map((item) => grown(item, sizes));
   const words = [...sizes].map(([name, bytes]) => sharedWords(name, bytes, bytes));
+  const behind = new Map(all.map(({ kernel, items }) => [kernel, items]));
   const items: Item[] = [];
   const first = module.items.findIndex((one) => one.kind === "function");
   const have = new Set(module.items.flatMap((one) => (one.kind === "function" ? [key(one)] : [])));
   before.forEach((item, i) => {
     if (i === first) items.push(...words);
     items.push(item);
-    const made = all.find(({ kernel }) => kernel === item)?.items ?? [];
+    const made = (item.kind === "function" && behind.get(item)) || [];
     for (const one of made) {
       // Two kernels may call the same device function: one copy, one declaration of it.
       if (one.kind === "function" && have.has(key(one))) continue;

@@ -1,0 +1,93 @@
+// The names in a function's instructions, gathered once for all analyses: each name gets a number, and each
+// instruction the numbers of what it writes and reads.
+import { addNames, baseName, readsResult, writesFirst } from "./operation-facts.ts";
+import { isSpecial } from "./special-registers.ts";
+import type { Instruction } from "./syntax.ts";
+
+export interface Names {
+  /** By number, in the order in which they are met first. */
+  readonly texts: readonly string[];
+  readonly numberOf: ReadonlyMap<string, number>;
+  /**
+   * Numbers, instruction after instruction: what it writes from `at[2 * i]`, what it reads from `at[2 * i + 1]`,
+   * its predicate last, up to before `at[2 * i + 2]`.
+   */
+  readonly numbers: readonly number[];
+  readonly at: Int32Array;
+  /** By number: the instruction that writes it, `NOBODY` or `SEVERAL`. */
+  readonly writer: Int32Array;
+  /** Special registers without their components, by the few instructions that read any. */
+  readonly specials: Specials;
+}
+
+export type Specials = ReadonlyMap<Instruction, readonly string[]>;
+
+export const NOBODY = -1;
+const SEVERAL = -2;
+
+export function gatherNames(instructions: readonly Instruction[]): Names {
+  const gathered = new Gathered();
+  const at = new Int32Array(2 * instructions.length + 1);
+  instructions.forEach((one, i) => {
+    const { predicate, operation, operands } = one;
+    const writes = writesFirst(one);
+    at[2 * i] = gathered.numbers.length;
+    if (writes && operands[0] !== undefined) addNames(operands[0], gathered);
+    at[2 * i + 1] = gathered.numbers.length;
+    for (let n = writes && !readsResult(operation) ? 1 : 0; n < operands.length; n += 1) {
+      const operand = operands[n];
+      if (operand !== undefined) addNames(operand, gathered);
+    }
+    if (predicate !== undefined) gathered.push(predicate.register);
+    at[2 * i + 2] = gathered.numbers.length;
+  });
+  const { texts, numberOf, numbers } = gathered;
+  const writer = writers(texts.length, numbers, at);
+  return { texts, numberOf, numbers, at, writer, specials: specialsOf(instructions, gathered, at) };
+}
+
+function writers(names: number, numbers: readonly number[], at: Int32Array): Int32Array {
+  const writer = new Int32Array(names).fill(NOBODY);
+  for (let i = 0; 2 * i + 1 < at.length; i += 1)
+    for (let k = at[2 * i] ?? 0; k < (at[2 * i + 1] ?? 0); k += 1) {
+      const number = numbers[k] ?? 0;
+      writer[number] = writer[number] === NOBODY ? i : SEVERAL;
+    }
+  return writer;
+}
+
+function specialsOf(
+  instructions: readonly Instruction[],
+  { texts, numbers }: Gathered,
+  at: Int32Array,
+): Specials {
+  const found = new Map<Instruction, string[]>();
+  const special = texts.map(baseName).map((name) => (isSpecial(name) ? name : ""));
+  instructions.forEach((one, i) => {
+    for (let k = at[2 * i] ?? 0; k < (at[2 * i + 2] ?? 0); k += 1) {
+      const name = special[numbers[k] ?? 0] ?? "";
+      if (name === "") continue;
+      const known = found.get(one);
+      if (known === undefined) found.set(one, [name]);
+      else known.push(name);
+    }
+  });
+  return found;
+}
+
+/** Gives each name that comes a number. */
+class Gathered {
+  readonly texts: string[] = [];
+  readonly numberOf = new Map<string, number>();
+  readonly numbers: number[] = [];
+
+  push(name: string): void {
+    let number = this.numberOf.get(name);
+    if (number === undefined) {
+      number = this.texts.length;
+      this.numberOf.set(name, number);
+      this.texts.push(name);
+    }
+    this.numbers.push(number);
+  }
+}
