@@ -1,6 +1,6 @@
-// Puts what classes.sh found into the profiles beside it: `npx tsx bench/profiles/classes.ts FOLDER`. Of a kernel
+// Puts what classes.py found into the profiles beside it: `npx tsx bench/profiles/classes.ts FOLDER`. Of a kernel
 // that was not looked at nothing changes; durations stay the recording's, since ncu runs a kernel by itself.
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   formatProfile,
@@ -22,13 +22,18 @@ const jobs: Readonly<Record<string, readonly string[]>> = {
 
 const [folder = ""] = process.argv.slice(2);
 for (const [of, alike] of Object.entries(jobs)) {
-  const file = join(folder, `${of}.csv`);
-  const text = existsSync(file) ? readFileSync(file, "utf8") : "";
-  if (!/^"\d+",/m.test(text)) continue;
+  // A file for each set of metrics; one that was cut may hold no launch.
+  const texts = readdirSync(folder)
+    .filter((file) => file.startsWith(`${of}.`) && file.endsWith(".csv"))
+    .sort()
+    .map((file) => readFileSync(join(folder, file), "utf8"))
+    .filter((text) => /^"\d+",/m.test(text));
+  if (texts.length === 0) continue;
+  const file = join(folder, `${of}.*.csv`);
   for (const job of alike) {
     const path = join(PROFILES, `${job}.json`);
     const before = readProfileFile(path);
-    const samples = importNcu(text, { name: job, kind: before.kind, file, source: file });
+    const samples = importNcu(texts, { name: job, kind: before.kind, file, source: file });
     const kernels = withUtilisation(before, samples, file).kernels.map((kernel, i) => ({
       ...kernel,
       durationNs: before.kernels[i]?.durationNs ?? kernel.durationNs,

@@ -8,6 +8,8 @@ import { UserError } from "#core";
 import {
   importNcu,
   importRecorded,
+  ONE_PASS_CAPABILITY,
+  onePassRuns,
   ProfileStore,
   type RecordingAbout,
   type SystemMetrics,
@@ -17,7 +19,7 @@ import {
   withUtilisation,
 } from "#profile";
 import { written } from "./files.ts";
-import { findNcu, hasLaunches, sampleWithNcu } from "./ncu.ts";
+import { findNcu, hasLaunches, METRICS, sampleWithNcu } from "./ncu.ts";
 import { record } from "./record.ts";
 import { watchSystem } from "./system.ts";
 
@@ -36,6 +38,8 @@ export interface Wanted {
   readonly seconds: number | undefined;
   /** False: no second run, so that classes stay unknown. */
   readonly sample: boolean;
+  /** The second run is several, of one pass each. */
+  readonly onePass: boolean;
   /** Begins anew, whatever was kept. */
   readonly fresh: boolean;
   readonly say: (text: string) => void;
@@ -120,6 +124,8 @@ async function recordInto(parts: Parts, wanted: Wanted): Promise<Recorded> {
 /** How far the second run has come. */
 interface SamplingState {
   readonly runs: number;
+  /** Of those with one pass each, how many are done. */
+  readonly passes?: number;
   /** It ended by itself: what it did not see it would not see again. */
   readonly whole: boolean;
   readonly why?: string;
@@ -129,15 +135,23 @@ async function sampleInto(
   parts: Parts,
   soFar: WorkloadProfile,
   recordedSeconds: number,
-  { command, say }: Wanted,
+  wanted: Wanted,
 ): Promise<void> {
+  const { command, say } = wanted;
   const runs = parts.json<SamplingState>("sampling")?.runs ?? 0;
-  const wanting = unsampled(soFar);
-  if (wanting.length === 0) return parts.write("sampling", { runs, whole: true });
   const ncu = findNcu(process.env);
   if (ncu === undefined)
     return parts.write("sampling", { runs, whole: false, why: "there is no ncu on the PATH" });
   const seconds = SAMPLING_FACTOR * recordedSeconds + SAMPLING_START_SECONDS;
+  const capability = soFar.gpu.computeCapability;
+  if (wanted.onePass && capability === ONE_PASS_CAPABILITY)
+    return passByPass(parts, soFar, { ncu, seconds }, wanted);
+  if (wanted.onePass)
+    say(
+      `runs of one pass are known for compute capability ${ONE_PASS_CAPABILITY}, not for ${capability}: all in one run`,
+    );
+  const wanting = unsampled(soFar);
+  if (wanting.length === 0) return parts.write("sampling", { runs, whole: true });
   say(
     `2 of 2: ncu looks at ${wanting.length} distinct kernels in another run, ${seconds.toFixed(0)} s at most`,
   );
@@ -146,6 +160,7 @@ async function sampleInto(
     ncu,
     log,
     names: runs === 0 ? [] : [...new Set(wanting.map(({ name }) => name))],
+    metrics: METRICS,
     seconds,
     progress: (passed) => say(`2: ncu, ${passed.toFixed(0)} s`),
   });
@@ -160,12 +175,50 @@ async function sampleInto(
   if (sampled.kind === "interrupted") throw stopped();
 }
 
+/** Every kernel in each run, with other metrics. What a run did not see until its time was up stays unknown. */
+async function passByPass(
+  parts: Parts,
+  { kernels }: WorkloadProfile,
+  { ncu, seconds }: { readonly ncu: string; readonly seconds: number },
+  { command, say }: Wanted,
+): Promise<void> {
+  const state = parts.json<SamplingState>("sampling");
+  for (let done = state?.passes ?? 0; done < onePassRuns.length; done++) {
+    say(
+      `2 of 2: ncu looks at ${kernels.length} distinct kernels, run ${done + 1} of ${onePassRuns.length}, ${seconds.toFixed(0)} s at most`,
+    );
+    const log = parts.path(`samples-${done}`);
+    const sampled = await sampleWithNcu(command, {
+      ncu,
+      log,
+      names: [],
+      metrics: onePassRuns[done] ?? [],
+      seconds,
+      progress: (passed) => say(`2: ncu, ${passed.toFixed(0)} s`),
+    });
+    if (sampled.kind === "interrupted") throw stopped();
+    if (sampled.kind === "failed") {
+      rmSync(log, { force: true });
+      return parts.write("sampling", {
+        runs: done,
+        passes: done,
+        whole: false,
+        why: `ncu: ${sampled.why}`,
+      });
+    }
+    const whole = done + 1 === onePassRuns.length;
+    parts.write("sampling", { runs: done + 1, passes: done + 1, whole });
+  }
+}
+
 /** With whatever has been sampled so far. */
 function withSamples(profile: WorkloadProfile, parts: Parts): WorkloadProfile {
-  return parts.samples().reduce((merged, { file, text }) => {
-    const about = { name: merged.name, kind: merged.kind, file, source: file };
-    return withUtilisation(merged, importNcu(text, about), file);
-  }, profile);
+  const samples = parts.samples();
+  if (samples.length === 0) return profile;
+  const file = samples.map((one) => one.file).join(", ");
+  const texts = samples.map(({ text }) => text);
+  const about = { name: profile.name, kind: profile.kind, file, source: file };
+  return withUtilisation(profile, importNcu(texts, about), file);
 }
 
 function lacksOf(profile: WorkloadProfile, state: SamplingState | undefined): string[] {
@@ -197,7 +250,7 @@ interface Parts {
 }
 
 function openParts(wanted: Wanted): Parts {
-  const { command, name, out, kind, gpu, soloNs, seconds, fresh, say } = wanted;
+  const { command, name, out, kind, gpu, soloNs, seconds, onePass, fresh, say } = wanted;
   const folder = join(out, `.${encodeURIComponent(name)}.parts`);
   const path = (part: string) =>
     join(folder, /^samples-/.test(part) ? `${part}.csv` : `${part}.json`);
@@ -217,7 +270,7 @@ function openParts(wanted: Wanted): Parts {
         })),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
-  const asked = JSON.stringify({ command, kind, gpu, soloNs, seconds });
+  const asked = JSON.stringify({ command, kind, gpu, soloNs, seconds, onePass });
   const same = text("asked") === asked && parts.json("recorded") !== undefined;
   if (fresh || !same) parts.remove();
   else say(`what was kept of ${name} is used; --fresh begins anew`);

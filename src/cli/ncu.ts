@@ -17,9 +17,18 @@ const USUAL_FOLDER = "/usr/local/cuda/bin";
 const OPERATIONS = "smsp__sass_thread_inst_executed_op";
 const OF_PEAK = "avg.pct_of_peak_sustained_elapsed";
 
-/** What importNcu reads. The operations and bytes are the roofline's. */
-const METRICS = [
+/** In every run. */
+const ALWAYS = [
   "gpu__time_duration.sum",
+  "launch__registers_per_thread",
+  "launch__shared_mem_per_block_static",
+  "launch__shared_mem_per_block_dynamic",
+  "device__attribute_display_name",
+  "device__attribute_multiprocessor_count",
+];
+
+/** What importNcu reads. The operations and bytes are the roofline's. */
+export const METRICS: readonly string[] = [
   `sm__throughput.${OF_PEAK}`,
   `gpu__compute_memory_throughput.${OF_PEAK}`,
   `gpu__dram_throughput.${OF_PEAK}`,
@@ -29,11 +38,6 @@ const METRICS = [
   `${OPERATIONS}_fadd_pred_on.sum`,
   `${OPERATIONS}_fmul_pred_on.sum`,
   `${OPERATIONS}_ffma_pred_on.sum`,
-  "launch__registers_per_thread",
-  "launch__shared_mem_per_block_static",
-  "launch__shared_mem_per_block_dynamic",
-  "device__attribute_display_name",
-  "device__attribute_multiprocessor_count",
 ];
 
 export function findNcu(env: NodeJS.ProcessEnv): string | undefined {
@@ -56,6 +60,7 @@ export interface Sampling {
   readonly log: string;
   /** Kernels as the driver names them; empty: all. */
   readonly names: readonly string[];
+  readonly metrics: readonly string[];
   /** Then the program is told to end; what was looked at until then counts. */
   readonly seconds: number;
   readonly progress: (seconds: number) => void;
@@ -68,7 +73,7 @@ export type Sampled =
 
 export async function sampleWithNcu(
   command: readonly [string, ...string[]],
-  { ncu, log, names, seconds, progress }: Sampling,
+  { ncu, log, names, metrics, seconds, progress }: Sampling,
 ): Promise<Sampled> {
   const filter = names.length > 0 ? ["--kernel-name", `regex:${patternOf(names)}`] : [];
   const ended = await runToEnd(
@@ -79,7 +84,7 @@ export async function sampleWithNcu(
       ...["--filter-mode", "per-launch-config", "--launch-count", String(SAMPLES)],
       // As the interposer names kernels.
       ...["--kernel-name-base", "mangled", "--print-kernel-base", "mangled"],
-      ...["--metrics", METRICS.join(","), ...filter, "--log-file", log, ...command],
+      ...["--metrics", [...ALWAYS, ...metrics].join(","), ...filter, "--log-file", log, ...command],
     ],
     { env: { ...process.env, COTENANT_OFF: "1" }, seconds, wraps: true, progress },
   );

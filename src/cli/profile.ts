@@ -31,6 +31,10 @@ const options = {
   ),
   seconds: number("S", undefined, "then the command is told to end (SIGTERM)", { min: 1 }),
   "no-ncu": flag("no second run under Nsight Compute: the kernels' classes stay unknown"),
+  "one-pass": flag(
+    "several runs under Nsight Compute, of one pass each: faster for jobs with gigabytes of memory, which it saves " +
+      "before each kernel that takes more passes",
+  ),
   fresh: flag("measure anew what an earlier, unfinished run has kept"),
   from: choice(
     ["ncu", "torch", "orion"],
@@ -100,6 +104,7 @@ async function measureOne(command: readonly [string, ...string[]], args: Given):
     soloNs: args.solo && nsOf(args.solo),
     seconds: args.seconds,
     sample: !args["no-ncu"],
+    onePass: args["one-pass"],
     fresh: args.fresh,
     say: (text) => console.error(`profile: ${text}`),
   });

@@ -20,6 +20,7 @@ export {
   occupancy,
   smsNeeded,
 } from "./occupancy.ts";
+export { ONE_PASS_CAPABILITY, onePassRuns } from "./one-pass.ts";
 export { importOrion, readOrionFolder } from "./orion.ts";
 export {
   importRecorded,

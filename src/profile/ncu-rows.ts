@@ -121,6 +121,19 @@ export class LaunchRow {
     return undefined;
   }
 
+  /** Of the metrics that fit, the largest number in a fitting unit. */
+  largest(fitting: RegExp, wanted: Wanted): number | undefined {
+    const all = [...this.#said.keys()]
+      .filter((name) => fitting.test(name))
+      .flatMap((name) => this.number([name], wanted) ?? []);
+    return all.length > 0 ? Math.max(...all) : undefined;
+  }
+
+  /** The same launch with what another run says of it besides. */
+  and(other: LaunchRow): LaunchRow {
+    return new LaunchRow(this.#file, this.line, new Map([...other.#said, ...this.#said]));
+  }
+
   /** "(128, 2, 1)" in a column of its own, or three metrics. */
   shape(column: string, metric: string): Dim3 {
     const said = this.#said.get(column)?.[0];
@@ -142,7 +155,7 @@ export class LaunchRow {
 
 /** 65.536 Kbyte are whole bytes, and a hit rate just above 100 % is one of multi-pass counting. */
 function tidy(value: number, wanted: Wanted): number {
-  if (wanted === "ratio") return Math.min(value, 1);
+  if (wanted === "ratio") return Math.min(Math.round(value * 1e6) / 1e6, 1);
   return wanted === "ns" || wanted === "bytes" ? Math.round(value) : value;
 }
 

@@ -252,3 +252,57 @@ test("a GPU must be named where the file does not say", () => {
     }),
   );
 });
+
+describe("the parts of a throughput, looked at in runs of their own", () => {
+  const OF_PEAK = "avg.pct_of_peak_sustained_elapsed";
+  const run = (metrics: Readonly<Record<string, readonly [string, string]>>) => {
+    const names = Object.keys(metrics).map((name) => `"${name}.${OF_PEAK}"`);
+    const row = (id: number, kernel: string) => {
+      const values = Object.values(metrics).map((of) => `"${of[id]}"`);
+      return `"${id}","${kernel}","(128, 1, 1)","(64, 1, 1)","9.0","2000",${values.join(",")}`;
+    };
+    const units = Object.keys(metrics).map(() => `"%"`);
+    return [
+      `"ID","Kernel Name","Block Size","Grid Size","CC","gpu__time_duration.sum",${names.join(",")}`,
+      `"","","block","","","ns",${units.join(",")}`,
+      row(0, "gemm"),
+      row(1, "add"),
+      "",
+    ].join("\n");
+  };
+  const tensor = run({
+    sm__pipe_tensor_type_hmma_cycles_active: ["71", "0"],
+    l1tex__m_xbar2l1tex_read_sectors: ["33", "20"],
+    gpu__dram_throughput: ["12", "45"],
+  });
+  const pipes = run({
+    sm__pipe_fma_cycles_active: ["3", "9"],
+    sm__pipe_alu_cycles_active: ["8", "14"],
+    lts__t_tag_requests: ["40", "31"],
+  });
+  const kernels = (...texts: readonly string[]) => importNcu(texts, about).kernels;
+
+  test("come together: the largest of each is the throughput", () => {
+    expect(kernels(tensor, pipes)).toMatchObject([
+      { name: "gemm", sm: 0.71, memory: 0.4, dram: 0.12, class: "compute" },
+      { name: "add", sm: 0.14, memory: 0.45, dram: 0.45 },
+    ]);
+    expect(kernels(pipes, tensor)).toMatchObject([{ sm: 0.71 }, { memory: 0.45 }]);
+  });
+
+  test("say memory of a kernel without tensor cores whose pipe is less busy than the DRAM", () => {
+    expect(kernels(tensor, pipes)[1]?.class).toBe("memory");
+    const busy = pipes.replace('"9","14"', '"46","14"');
+    expect(kernels(tensor, busy)[1]?.class).toBe("unknown");
+  });
+
+  test("are not enough by themselves to say how busy the SMs are", () => {
+    for (const texts of [[tensor], [pipes]])
+      for (const kernel of kernels(...texts)) expect(kernel.sm).toBeUndefined();
+  });
+
+  test("are left alone where the throughput itself was measured", () => {
+    const whole = run({ sm__throughput: ["50", "6"], sm__pipe_alu_cycles_active: ["8", "14"] });
+    expect(kernels(whole)).toMatchObject([{ sm: 0.5 }, { sm: 0.06 }]);
+  });
+});

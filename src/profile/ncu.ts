@@ -17,9 +17,13 @@ export interface NcuAbout extends About {
   readonly iterations?: number;
 }
 
-/** Throws a UserError that names file, line and column of what cannot be used. */
-export function importNcu(text: string, about: NcuAbout): WorkloadProfile {
-  const launches = readLaunches(text, about.file);
+/**
+ * Throws a UserError that names file, line and column of what cannot be used. Several texts are runs of one program that
+ * looked at the same kernels with other metrics.
+ */
+export function importNcu(text: string | readonly string[], about: NcuAbout): WorkloadProfile {
+  const runs = [text].flat().map((one) => readLaunches(one, about.file));
+  const launches = runs.length > 1 ? together(runs) : (runs[0] ?? []);
   const [first] = launches;
   if (!first) throw badProfile(about.file, "", "it holds no launch.");
   const { gpu, ridge } = gpuOf(about, {
@@ -41,6 +45,19 @@ export function importNcu(text: string, about: NcuAbout): WorkloadProfile {
   const sequence = of.slice(-launches.length / iterations).map((kernel) => ({ kernel }));
   return { version: 1, name, kind, gpu, source, soloNs, kernels, sequence };
 }
+
+/** A launch for each kernel and shape, with all that is said of it. */
+function together(runs: readonly (readonly LaunchRow[])[]): readonly LaunchRow[] {
+  const found = new Map<string, LaunchRow>();
+  for (const row of runs.flat()) {
+    const key = `${gridOf(row)} ${blockOf(row)} ${row.text("Kernel Name")}`;
+    found.set(key, found.get(key)?.and(row) ?? row);
+  }
+  return [...found.values()];
+}
+
+const gridOf = (row: LaunchRow) => row.shape("Grid Size", "launch__grid_dim");
+const blockOf = (row: LaunchRow) => row.shape("Block Size", "launch__block_dim");
 
 const DEVICE_NAME = "device__attribute_display_name";
 const DEVICE_SMS = "device__attribute_multiprocessor_count";
@@ -70,9 +87,23 @@ const metrics = {
   l2Hit: ["lts__t_sector_hit_rate.pct", "L2 Hit Rate"],
 } as const;
 
+/**
+ * Throughputs are the largest of their parts. Where the parts were looked at instead, which take fewer passes, the
+ * largest of those is taken, and errs on the small side if some are missing.
+ */
+const parts = {
+  sm: /^(sm|idc)__(?!throughput).*\.avg\.pct_of_peak_sustained_elapsed$/,
+  memory: /^(l1tex|lts|dram|fbpa)__.*\.avg\.pct_of_peak_sustained_elapsed$/,
+} as const;
+
+const pipes = {
+  fma: /^sm__pipe_fma(heavy)?_cycles_active\.avg\.pct/,
+  tensor: /^sm__pipe_tensor_.*cycles_active\.avg\.pct/,
+} as const;
+
 function launchOf(row: LaunchRow): Launch {
-  const grid = row.shape("Grid Size", "launch__grid_dim");
-  const block = row.shape("Block Size", "launch__block_dim");
+  const grid = gridOf(row);
+  const block = blockOf(row);
   const durationNs = row.number(metrics.duration, "ns");
   if (durationNs === undefined) throw row.lacks("its duration (gpu__time_duration.sum)");
   return {
@@ -86,14 +117,44 @@ function launchOf(row: LaunchRow): Launch {
     },
     durationNs,
     used: {
-      ...figure("sm", row.number(metrics.sm, "ratio")),
-      ...figure("memory", row.number(metrics.memory, "ratio")),
+      ...figure("sm", row.number(metrics.sm, "ratio") ?? smOf(row)),
+      ...figure("memory", row.number(metrics.memory, "ratio") ?? memoryOf(row)),
       ...figure("dram", row.number(metrics.dram, "ratio")),
       ...figure("l2Hit", row.number(metrics.l2Hit, "ratio")),
     },
     ...figure("flops", flopsOf(row, durationNs)),
     ...figure("bytes", bytesOf(row)),
+    ...(isBelowRidge(row) && { class: "memory" }),
   };
+}
+
+/** Without its tensor cores and its other pipes nothing is known of a kernel. */
+function smOf(row: LaunchRow): number | undefined {
+  const known =
+    row.largest(pipes.tensor, "ratio") !== undefined &&
+    row.largest(pipes.fma, "ratio") !== undefined;
+  return known ? row.largest(parts.sm, "ratio") : undefined;
+}
+
+function memoryOf(row: LaunchRow): number | undefined {
+  const parted = row.largest(parts.memory, "ratio");
+  const dram = row.number(metrics.dram, "ratio");
+  return parted === undefined ? dram : Math.max(parted, dram ?? 0);
+}
+
+/** What uses less of the DRAM than this is short of nothing. */
+const SOME = 0.01;
+
+/**
+ * Where operations were not counted but pipes and DRAM were seen: the pipe that floating-point operations go through is
+ * busier than they alone make it, so a kernel that uses less of it than of the DRAM's bandwidth is left of the
+ * roofline's ridge. What its tensor cores do would not be in it.
+ */
+function isBelowRidge(row: LaunchRow): boolean {
+  const fma = row.largest(pipes.fma, "ratio");
+  const tensor = row.largest(pipes.tensor, "ratio");
+  const dram = row.number(metrics.dram, "ratio");
+  return fma !== undefined && dram !== undefined && tensor === 0 && dram >= SOME && fma < dram;
 }
 
 const figure = <Key extends string>(key: Key, value: number | undefined) =>

@@ -52,7 +52,7 @@ if (process.env.FAKE_NCU === "refused") {
 const { kernels } = existsSync(recording)
   ? (JSON.parse(readFileSync(recording, "utf8")) as Recording)
   : { kernels: [] };
-const columns: readonly (readonly [name: string, unit: string, value: string])[] = [
+const known: readonly (readonly [name: string, unit: string, value: string])[] = [
   ["CC", "", "9.0"],
   ["device__attribute_display_name", "", "Cotenant Software GPU"],
   ["device__attribute_multiprocessor_count", "", "132"],
@@ -62,7 +62,16 @@ const columns: readonly (readonly [name: string, unit: string, value: string])[]
   ["launch__shared_mem_per_block_dynamic", "byte/block", "0"],
   ["lts__t_sector_hit_rate.pct", "%", "77.8"],
   ["sm__throughput.avg.pct_of_peak_sustained_elapsed", "%", "81"],
+  ["sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_elapsed", "%", "81"],
+  ["lts__t_tag_requests.avg.pct_of_peak_sustained_elapsed", "%", "20"],
+  [
+    "sm__pipe_tensor_type_hmma_hgmma_qgmma_imma_igmma_bmma_bgmma_cycles_active.avg.pct_of_peak_sustained_elapsed",
+    "%",
+    "0",
+  ],
 ];
+const asked = new Set(["CC", ...String(values.metrics).split(",")]);
+const columns = known.filter(([name]) => asked.has(name));
 const shape = (of: readonly number[]) => `(${of.join(", ")})`;
 const row = (fields: readonly string[]) => fields.map((field) => `"${field}"`).join(",");
 const launches = kernels

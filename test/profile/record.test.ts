@@ -105,6 +105,21 @@ test("a program that would not end is told to; one who is stopped goes on later"
   expect(profileOf("endless").kernels).toEqual([expect.objectContaining({ class: "compute" })]);
 });
 
+test("in runs of one pass each: the parts of the throughputs come together, and what is done is kept", () => {
+  const args = ["--name", "passes", "--one-pass", "--", ...short];
+  const refused = cotenant(args, { ...withNcu, FAKE_NCU: "refused" });
+  expect(refused.stderr).toMatch(/run 1 of 4.*are unknown: ncu: ERR_NVGPUCTRPERM/s);
+
+  const { status, stderr } = cotenant(args, withNcu);
+  expect({ status, stderr }).toMatchObject({ status: 0 });
+  expect(stderr).toMatch(/what was kept of passes is used.*run 1 of 4.*run 4 of 4/s);
+  expect(stderr).not.toMatch(/1 of 2|unknown/);
+  const [kernel, ...others] = profileOf("passes").kernels;
+  expect(others).toEqual([]);
+  expect(kernel).toMatchObject({ sm: 0.81, memory: 0.2, dram: 0.125, class: "compute" });
+  expect(readdirSync(profiles).filter((file) => file.startsWith("."))).toEqual([]);
+});
+
 test("says in one sentence what went wrong", () => {
   expect(cotenant(["--name", "none", "--", "true"]).stderr).toMatch(
     /\ncotenant: true ended \(status 0\) without a recording: it used no GPU, or was killed\./,
