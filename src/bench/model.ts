@@ -3,6 +3,7 @@
 import { dateNow, usage } from "#core";
 import {
   type GpuModel,
+  type HighJob,
   type Arrangement as ModelArrangement,
   type Job as ModelJob,
   type ModelWindow,
@@ -12,13 +13,14 @@ import {
   runWindow,
   type Submission,
 } from "#gpu";
+import { parseObjective } from "#policy";
 import { checkGpu, type WorkloadProfile } from "#profile";
 import { type Arrangement, alone, solo } from "./arrangements.ts";
 import { arrivalOffsets } from "./arriving.ts";
 import { rolesIn } from "./cast.ts";
 import { resultOf } from "./document.ts";
 import { commitOf } from "./machine.ts";
-import { ALONE_S, CALIBRATION_S, type Pace, paceOf, paceText } from "./pace.ts";
+import { ALONE_S, CALIBRATION_S, learns, type Pace, paceOf, paceText } from "./pace.ts";
 import type { BenchResult } from "./result.ts";
 import type { Measured } from "./run.ts";
 import { type Changes, type Job, type Scenario, scenarioOf } from "./scenario.ts";
@@ -66,10 +68,11 @@ export function model(jobs: ModelledJobs, options: ModelOptions): BenchResult {
   const scenario = scenarioOf(name, { high, bestEffort }, options.arrivals, options);
   const arrangements = new Map(scenario.arrangements.map((one) => [one.name, modelled(one)]));
   const submission = options.graph ? "graph" : "kernels";
+  const objective = scenario.slo.length > 0 ? parseObjective(scenario.slo) : undefined;
   const run = new ModelMeasurement(scenario, arrangements, {
     ...options,
     gpu,
-    high: { profile: jobs.high.profile, submission },
+    high: { profile: jobs.high.profile, submission, ...(objective && { objective }) },
     bestEffort: jobs.bestEffort.map(({ profile }) => ({ profile, submission: "kernels" })),
   });
   const measured = run.run();
@@ -121,10 +124,18 @@ function modelled({ name, high, bestEffort }: Arrangement): ModelArrangement {
 
 interface Surroundings {
   readonly gpu: GpuModel;
-  readonly high: ModelJob;
+  readonly high: HighJob;
   readonly bestEffort: readonly ModelJob[];
   readonly seed: number;
   say(line: string): void;
+}
+
+interface WindowAsked {
+  readonly seconds: number;
+  /** Before them, for a policy that learns. */
+  readonly learn: number;
+  readonly arrivals: readonly number[] | undefined;
+  readonly round: number;
 }
 
 /** Rounds of windows, as processes are led through them; nothing drifts, so none is dropped. */
@@ -173,7 +184,7 @@ class ModelMeasurement {
     const { high, gpu } = this.#around;
     const { soloNs } = planOf(high.profile, gpu, high.submission);
     const seconds = Math.max(CALIBRATION_S, (CALIBRATING_REQUESTS * soloNs) / 1e9);
-    const { requests } = this.#window(solo, seconds, undefined, 0);
+    const { requests } = this.#window(solo, { seconds, learn: 0, arrivals: undefined, round: 0 });
     return quantile(
       requests.map((request) => request.serviceNs),
       0.5,
@@ -181,34 +192,38 @@ class ModelMeasurement {
   }
 
   #round(round: number, { serviceNs, seconds }: Pace): ReadonlyMap<string, Window> {
-    const { arriving, arrangements } = this.#scenario;
-    const arrivals = arrivalOffsets(arriving, serviceNs, seconds, round, this.#around.seed);
+    const scenario = this.#scenario;
+    const { arriving, arrangements } = scenario;
+    const offsets = (long: number, of: number) =>
+      arrivalOffsets(arriving, serviceNs, long, of, this.#around.seed);
+    const arrivals = offsets(seconds, round);
     return new Map(
       arrangements.map((one) => {
         const own = one.high ? seconds : Math.min(seconds, ALONE_S);
-        const window = this.#window(one, own, arrivals, round);
+        const learn = learns(one, scenario) ? scenario.learn : 0;
+        // Every window is a world of its own, so what is learnt for one is learnt in it, from other arrivals.
+        const before = learn > 0 ? offsets(learn, scenario.rounds + round) : [];
+        const all = before && arrivals && [...before, ...arrivals.map((ns) => ns + learn * 1e9)];
+        const window = this.#window(one, { seconds: own, learn, arrivals: all, round });
         if (one.high && arrivals) this.#count(one.name, window, arrivals);
         return [one.name, window];
       }),
     );
   }
 
-  #window(
-    { name }: Arrangement,
-    seconds: number,
-    arrivals: readonly number[] | undefined,
-    round: number,
-  ): Window {
-    const { high, bestEffort, gpu, seed } = this.#around;
+  #window({ name }: Arrangement, { seconds, learn, arrivals, round }: WindowAsked): Window {
+    const { high, bestEffort, gpu, seed, say } = this.#around;
     const arrangement = this.#arrangements.get(name) ?? modelledArrangement(name);
     const window = runWindow({
       arrangement,
       high: arrivals ? { ...high, arrivalsNs: arrivals } : high,
       bestEffort,
       seconds,
+      learnSeconds: learn,
       gpu,
       seed: seed * SEEDS_APART + round,
     });
+    if (learn > 0) say(`${name}, round ${round}: on level ${window.level} in the end`);
     return { ...window, gpu: seenOf(window) };
   }
 

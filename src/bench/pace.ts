@@ -1,5 +1,5 @@
 // How fast requests arrive and how long windows are, from what a request takes alone.
-import { policyNamed } from "#policy";
+import { policies } from "#policy";
 import type { Arrangement } from "./arrangements.ts";
 import { loadOf } from "./arriving.ts";
 import type { Scenario } from "./scenario.ts";
@@ -36,16 +36,24 @@ export function paceOf({ arriving, requests, rounds, seconds }: Scenario, servic
 const WARMUP_S = 1.5;
 
 /** How long it is: under a policy that has something to learn as long as the scenario says. */
-export function warmUpOf(
-  { place, high, bestEffort }: Arrangement,
-  { slo, arriving, learn }: Scenario,
+export const warmUpOf = (
+  arrangement: Arrangement,
+  scenario: Scenario,
   { seconds }: Pace,
-): number {
-  const from = place.kind === "cotenant" ? policyNamed(place.policy).learnsFrom : undefined;
+): number => (learns(arrangement, scenario) ? scenario.learn : Math.min(WARMUP_S, seconds));
+
+/** Under its policy there is something to learn from. */
+export function learns(
+  { place, high, bestEffort }: Arrangement,
+  { slo, arriving }: Scenario,
+): boolean {
+  const from = place.kind === "cotenant" ? policyOf(place.policy)?.learnsFrom : undefined;
   const there = { objectives: slo.length > 0, trainings: arriving.kind === "closed" };
-  const learns = high && bestEffort && from !== undefined && there[from];
-  return learns ? learn : Math.min(WARMUP_S, seconds);
+  return high && bestEffort && from !== undefined && there[from];
 }
+
+/** One that only the model can run is found too. */
+const policyOf = (wanted: string) => policies.find(({ name }) => name === wanted);
 
 export const paceText = (
   { serviceNs, ratePerS = 0, seconds }: Pace,

@@ -183,7 +183,28 @@ describe("model", () => {
     expect(await cotenant("bench", "--from", out)).toBe(first);
   });
 
+  test("an objective is learnt about before the window, and gives what it leaves", async () => {
+    const out = `${folder}/slo.json`;
+    await cotenant(
+      ...["model", high, bestEffort, "--graph", "--slo", "slowdown=80%", "--learn", "12"],
+      ...["--requests", "300", "--rounds", "1", "--seconds", "4", "--out", out],
+      ...["--arrangement", "strict-isolated", "--arrangement", "cotenant-isolated"],
+    );
+    const { cells, scenario } = parseResult(readFileSync(out, "utf8"), out);
+    expect(scenario.slo).toEqual(["slowdown=80%"]);
+    const [strict, ours] = ["strict-isolated", "cotenant-isolated"].map((name) =>
+      cells.find(({ arrangement }) => arrangement === name),
+    );
+    // The same arrivals in the window that counts.
+    expect(ours?.high?.requests).toBe(strict?.high?.requests);
+    expect(ours?.bestEffort?.retained.value).toBeGreaterThan(
+      (strict?.bestEffort?.retained.value ?? Number.NaN) + 0.01,
+    );
+    expect(ours?.high?.burst.p99.value).toBeLessThan(1.8);
+  });
+
   test.each([
+    [[high, bestEffort, "--slo", "fast"], "neither p99=TIME nor slowdown=PERCENT"],
     [["request+training"], "There is no profile request. Give a file, or"],
     [["request+train", ...named], "There is no profile train, neither a file nor a name in"],
     [["request", ...named], '"model" needs a best-effort job beside the high one.'],

@@ -10,6 +10,9 @@ import { packageRoot } from "./package.ts";
 const more = { min: 1, whole: true };
 const SEEDS = { min: 0, max: 1_000_000, whole: true };
 
+/** The way up takes 300 bursts a level. */
+const LEARN_S = 30;
+
 const options = {
   profiles: text("DIR", undefined, "where profiles given by name are"),
   gpu: choice(
@@ -25,6 +28,13 @@ const options = {
     "poisson, uniform, bursty, closed, steps:10s@0.1,10s@0.5, trace:PATH?…",
   ),
   arrangement: list("NAME", `instead of the usual ones; ${arrangementHelp}`),
+  slo: list("p99=TIME|slowdown=PERCENT", "what the high job asks for, as after run --slo"),
+  learn: number(
+    "S",
+    LEARN_S,
+    "of virtual time before each window that counts, under a policy that has something to learn",
+    { min: 1 },
+  ),
   rounds: number("N", undefined, "rounds of windows", more),
   requests: number("N", undefined, "requests per arrangement, over all rounds", more),
   seconds: number("S", undefined, "of a window, at most", { min: 1 }),
@@ -56,6 +66,7 @@ export const modelCommand = command({
         ...args,
         profiles: undefined, // they have been read
         arrangements: args.arrangement.length > 0 ? args.arrangement : undefined,
+        slo: args.slo.length > 0 ? args.slo : undefined,
         codeFolder: packageRoot(),
         command: ["cotenant", ...process.argv.slice(2)].join(" "),
         say: (line) => console.error(`model: ${line}`),

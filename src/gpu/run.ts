@@ -14,6 +14,8 @@ export interface WindowPlan {
   readonly high?: HighJob;
   readonly bestEffort: readonly BestEffortJob[];
   readonly seconds: number;
+  /** Before them, so that a policy can learn; default 0. Arrivals count from the beginning of these. */
+  readonly learnSeconds?: number;
   /** Default: the GPU that the first profile comes from. */
   readonly gpu?: GpuModel;
   readonly seed?: number;
@@ -23,6 +25,7 @@ export interface WindowPlan {
 }
 
 export interface ModelWindow {
+  /** Where the learning ended. */
   readonly startNs: number;
   readonly endNs: number;
   /** Where the settling ended; what lies before counts for nothing. */
@@ -81,13 +84,15 @@ export function runWindow(plan: WindowPlan): ModelWindow {
     seed: plan.seed ?? 1,
     spread: plan.spread ?? true,
   });
-  const startNs = bestEffort.length > 0 ? LEAD_NS : 0;
+  const firstNs = bestEffort.length > 0 ? LEAD_NS : 0;
+  const startNs = firstNs + (plan.learnSeconds ?? 0) * 1e9;
   const endNs = startNs + plan.seconds * 1e9;
   const settledNs = startNs + Math.min(SETTLE_NS, (plan.seconds * 1e9) / 3);
 
-  const players = playersOn(machine, { arrangement, high, bestEffort, startNs, gate: plan.gate });
+  const { gate } = plan;
+  const players = playersOn(machine, { arrangement, high, bestEffort, startNs: firstNs, gate });
   players.start();
-  machine.run(startNs);
+  machine.run(firstNs);
   players.startLoop();
 
   machine.run(settledNs);

@@ -32,6 +32,21 @@ test("under MPS chunks of 3 % of a burst go beside requests, on the levels befor
   );
 });
 
+test("beside trainings alone the last level is MPS with priorities and nothing else: what is queued needs no border", () => {
+  for (const isolated of [true, false]) {
+    const top = isolated ? 5 : 7;
+    const training = { name: "train", burstP50Us: 1.6e6, training: true };
+    const gates = (high: Observed["high"]) =>
+      levels.slice(0, top + 1).map((level) => rules({ isolated, high }, at(level)).protect);
+    expect(gates([training])).toEqual([...Array(top).fill(1), 0]);
+    // Nothing is released by its duration any more, so none is timed.
+    const last = rules({ isolated, high: [training] }, at(top));
+    expect(last.sampleEvery).toBeGreaterThan(10 * rules({ isolated, high: [] }).sampleEvery);
+    // A service among them is to be protected within its next request.
+    expect(gates([training, { name: "serve", burstP50Us: 4000 }])).toEqual(Array(top + 1).fill(1));
+  }
+});
+
 test("on every level the gate is kept, and work queued behind its words", () => {
   for (const isolated of [true, false])
     for (const level of levels)

@@ -10,8 +10,8 @@ import { turnsLadder } from "./slo.ts";
 /** A chunk of `strict`'s length beside a request, every so many chunks' time. */
 const BESIDE_EVERY = { fourth: 4, second: 2 } as const;
 
-function besideLadder(base: Rules): Ladder {
-  const turns = turnsLadder(base);
+function besideLadder(base: Rules, training: boolean): Ladder {
+  const turns = turnsLadder(base, training);
   return [
     ...turns.slice(0, -1),
     { resumeDelayUs: 0, besideEveryUs: BESIDE_EVERY.fourth * base.chunkUs },
@@ -25,5 +25,7 @@ export const cotenant: Policy = {
   summary:
     "as `strict`; with objectives (run --slo, about bursts) all that they leave, in mode mps beside requests too",
   learnsFrom: "objectives",
-  ...climbing((base) => (base.isolated === 1 ? turnsLadder : besideLadder)(base)),
+  ...climbing((base, training) =>
+    (base.isolated === 1 ? turnsLadder : besideLadder)(base, training),
+  ),
 };

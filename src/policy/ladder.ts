@@ -9,25 +9,31 @@ import {
   type Circumstance,
   type ClientMemory,
   endingAlone,
+  isAboutThroughput,
   isOutdated,
   isShort,
   isWarm,
   type LadderMemory,
   lacksReference,
+  limitOf,
   look,
   newClient,
   saysNothing,
   startingAlone,
   withoutEvidence,
 } from "./memory.ts";
-import type { Look, Policy, Rules } from "./policy.ts";
+import type { Look, LookedHigh, Observed, Policy, Rules } from "./policy.ts";
+import { addedUs, isHopeless, wouldHold } from "./room.ts";
 import { strict } from "./strict.ts";
 
 /** Level 0 is `strict`; each rung changes its rules, and gives more than the one below. */
 export type Ladder = readonly Partial<Rules>[];
 
-/** From `strict`'s rules. Its length may depend on the mode, which stays, and on nothing else. */
-type Rungs = (base: Rules) => Ladder;
+/**
+ * From `strict`'s rules, and whether every high client trains. Its length may depend on the mode, which stays, and on
+ * nothing else.
+ */
+type Rungs = (base: Rules, training: boolean) => Ladder;
 
 const BAN_MS = { first: 60_000, most: 1_800_000 } as const;
 /** A ban that ended this many times its length ago is forgotten. */
@@ -37,6 +43,8 @@ const PAUSE_MS = 10_000;
 const STRANGER_AFTER_MS = 60_000;
 /** From one pause for a client to the next. */
 const PAUSE_EVERY_MS = 600_000;
+/** Hundreds of bursts in a moment may all have met the same phase of a training. */
+const SEEN_MS = 2_000;
 /** The longest that the gate allows: what trickles through a pause is in the reference. */
 const PAUSE_TRICKLE_US = 1_000_000;
 
@@ -52,23 +60,35 @@ export function climbing(rungs: Rungs): Required<Pick<Policy, "rules" | "remembe
           trickleAfterUs: PAUSE_TRICKLE_US,
           trickleEveryUs: PAUSE_TRICKLE_US,
         };
-      const change = rungs(base)[memory?.level ?? 0] ?? {};
-      return { ...base, ...change, chunkUs: Math.max(base.chunkUs, change.chunkUs ?? 0) };
+      return levelsOf(rungs, seen)[memory?.level ?? 0] ?? base;
     },
     remember(seen, was: LadderMemory = nothing) {
       const now = looked(seen, was);
       const strangers = now.companyAtMs - was.companyAtMs > STRANGER_AFTER_MS;
-      const top = rungs(strict.rules(seen)).length - 1;
-      return concluded(seen, strangers ? unproven(now) : now, top);
+      return concluded(seen, strangers ? unproven(now) : now, levelsOf(rungs, seen));
     },
   };
 }
+
+/** The rule table of each level. */
+function levelsOf(rungs: Rungs, seen: Observed): readonly Rules[] {
+  const base = strict.rules(seen);
+  return rungs(base, isAllTraining(seen)).map((change) => ({
+    ...base,
+    ...change,
+    chunkUs: Math.max(base.chunkUs, change.chunkUs ?? 0),
+  }));
+}
+
+const isAllTraining = ({ high }: Observed): boolean =>
+  high.length > 0 && high.every(({ training }) => training === true);
 
 const nothing: LadderMemory = {
   nowMs: Number.NaN,
   level: 0,
   held: 0,
   settling: true,
+  sinceMs: Number.NaN,
   companyAtMs: Number.NEGATIVE_INFINITY,
   pausedUntilMs: undefined,
   bans: [],
@@ -85,11 +105,13 @@ function looked({ nowMs, company, high }: Look, was: LadderMemory): LadderMemory
     return [client.id, look(known, client, how, seconds)];
   });
   const companyAtMs = company || was.pausedUntilMs !== undefined ? nowMs : was.companyAtMs;
-  return { ...was, nowMs, companyAtMs, settling: false, clients: new Map(clients) };
+  const sinceMs = Number.isNaN(was.nowMs) ? nowMs : was.sinceMs;
+  return { ...was, nowMs, sinceMs, companyAtMs, settling: false, clients: new Map(clients) };
 }
 
 /** What follows for the level, in order of urgency. */
-function concluded({ company }: Look, now: LadderMemory, top: number): LadderMemory {
+function concluded(seen: Look, now: LadderMemory, levels: readonly Rules[]): LadderMemory {
+  const { company } = seen;
   const clients = [...now.clients.values()];
   // Somebody without an objective is protected as under `strict`, and so is everybody then.
   if (clients.length === 0 || clients.some(({ objective }) => !objective))
@@ -107,17 +129,78 @@ function concluded({ company }: Look, now: LadderMemory, top: number): LadderMem
   }
   if (clients.some((client) => client.state === "impossible" || lacksReference(client)))
     return atLevel(now, 0);
-  return climbed(now, clients, top);
+  return climbed(seen, now, levels);
 }
 
-function climbed(now: LadderMemory, clients: readonly ClientMemory[], top: number): LadderMemory {
-  const heard = clients.filter((client) => !saysNothing(client));
-  const enough = now.level < now.held ? holdsSoFar : holdsWithMargin;
-  if (heard.length === 0 || !heard.every(({ evidence }) => enough(evidence))) return now;
-  const next = now.level + 1;
+function climbed(seen: Look, now: LadderMemory, levels: readonly Rules[]): LadderMemory {
+  const heard = [...now.clients.values()].filter((client) => !saysNothing(client));
+  if (heard.length === 0 || heard.some(standsStill)) return now;
+  const top = highestToTry(seen, now, levels);
+  const back = now.level < now.held;
+  if (!back && now.nowMs - now.sinceMs < SEEN_MS) return now;
+  const sure = surelyHeld(heard, now.level, levels.slice(0, top + 1));
+  if (sure > now.level) return atLevel(now, sure);
+  const enough = back ? holdsSoFar : holdsWithMargin;
+  if (!heard.every(({ evidence }) => enough(evidence))) return now;
   const held = Math.max(now.level, now.held);
-  const banned = now.nowMs < (now.bans[next]?.untilMs ?? 0);
-  return next > top || banned ? { ...now, held } : atLevel({ ...now, held }, next);
+  const next = heard.every(isAboutThroughput)
+    ? searched(now, top, levels.length - 1)
+    : now.level + 1;
+  return now.level < top ? atLevel({ ...now, held }, next) : { ...now, held };
+}
+
+/** What was seen of a training before it stood still is no reason to try anything now. */
+const standsStill = (client: ClientMemory): boolean =>
+  isAboutThroughput(client) && client.load.lastBurst > 0;
+
+/**
+ * Of trainings a level too high costs seconds of a throughput, and no request: the last is tried first, then by halves
+ * what is below one that was too high, and back it is one step.
+ */
+function searched({ level, held }: LadderMemory, top: number, last: number): number {
+  if (level < held) return Math.min(held, top);
+  return top === last ? top : Math.ceil((level + top) / 2);
+}
+
+/** Below the first level that is banned, or that can't hold. */
+function highestToTry(
+  { high }: Look,
+  { nowMs, bans, clients, level }: LadderMemory,
+  levels: readonly Rules[],
+) {
+  const hopeless = (rules: Rules) =>
+    high.some((one) => {
+      const client = clients.get(one.id);
+      if (client && isAboutThroughput(client)) return slowsTooMuch(one, rules, client);
+      const limitUs = client && limitOf(client);
+      return limitUs !== undefined && isHopeless(one, rules, limitUs);
+    });
+  const first = levels.findIndex(
+    (rules, i) => i > level && (nowMs < (bans[i]?.untilMs ?? 0) || hopeless(rules)),
+  );
+  return (first < 0 ? levels.length : first) - 1;
+}
+
+/** Side by side a training with priority loses less than it gives; where contexts take turns, as much. */
+const slowsTooMuch = (
+  { name, gpuShare }: LookedHigh,
+  rules: Rules,
+  { objective }: ClientMemory,
+): boolean =>
+  rules.isolated === 1 &&
+  gpuShare !== undefined &&
+  isHopeless({ name, gpuShare, burstP50Us: 1 }, rules, 1 + (objective?.slowdown ?? 0));
+
+/** The highest level of which the bursts at this one already tell that it holds. */
+function surelyHeld(clients: readonly ClientMemory[], level: number, levels: readonly Rules[]) {
+  const from = levels[level];
+  const holdsAt = (to: Rules) =>
+    from !== undefined &&
+    clients.every((client) => {
+      const limitUs = limitOf(client);
+      return limitUs !== undefined && wouldHold(client.seen, limitUs, addedUs(from, to));
+    });
+  return levels.findLastIndex((to, i) => i > level && holdsAt(to));
 }
 
 /** What was found out does not hold any more. */
@@ -171,8 +254,13 @@ function pausing(
 const atLevel = (now: LadderMemory, level: number): LadderMemory =>
   level === now.level ? now : restarted(now, level);
 
+/**
+ * On the way up the few that end now and began before count as well, so that a level that breaks the objective is left
+ * a look earlier. Of trainings a queue of launches is ahead.
+ */
 function restarted(now: LadderMemory, level = now.level): LadderMemory {
-  return { ...mapped(now, withoutEvidence), level, settling: true };
+  const settling = level <= now.level || [...now.clients.values()].some(({ training }) => training);
+  return { ...mapped(now, withoutEvidence), level, settling, sinceMs: now.nowMs };
 }
 
 const mapped = (

@@ -19,6 +19,8 @@ export interface LadderMemory extends Memory {
   readonly nowMs: number;
   /** The rules have just changed: bursts that end now began under the old ones. */
   readonly settling: boolean;
+  /** When the evidence at hand began. */
+  readonly sinceMs: number;
   /** When best-effort work last ran, or was kept from it. */
   readonly companyAtMs: number;
   /** The highest level that had room under this load: the way back to it is short. */
@@ -46,6 +48,8 @@ export interface ClientMemory {
   /** When best-effort work was last paused for it. */
   readonly pausedAtMs: number | undefined;
   readonly evidence: Evidence;
+  /** The bursts that the evidence is about, by bucket of duration. */
+  readonly seen: Uint32Array | undefined;
   /** Of a training: in company, since the evidence began anew or was last judged. */
   readonly progress: Progress;
   readonly load: Load;
@@ -86,6 +90,7 @@ export const newClient = ({ objective, training = false }: LookedHigh): ClientMe
   growing: nothingAlone,
   pausedAtMs: undefined,
   evidence: noEvidence,
+  seen: undefined,
   progress: noProgress,
   load: noLoad,
 });
@@ -97,7 +102,7 @@ export function look(
   seconds: number,
 ): ClientMemory {
   const { ended, objective, launches = 0 } = looked;
-  if (was.training && objective?.slowdown !== undefined)
+  if (isAboutThroughput({ ...was, objective }))
     return lookAtTraining(was, { ...looked, launches }, how, seconds);
   const limitUs = limitOf({ ...was, objective });
   const { bursts, above, busyUs } = tallied(ended, limitUs);
@@ -106,8 +111,16 @@ export function look(
   if (how === "alone") return isWarm(was) ? grown(now, ended, { bursts, launches, seconds }) : now;
   if (how === "settling" || bursts === 0 || limitUs === undefined) return now;
   const evidence = withBursts(now.evidence, bursts, above);
-  return { ...now, evidence, state: isMet(now.state, evidence) ? "met" : now.state };
+  const seen = together(now.seen, ended);
+  return { ...now, evidence, seen, state: isMet(now.state, evidence) ? "met" : now.state };
 }
+
+/** What a slowdown means for a training. */
+export const isAboutThroughput = ({
+  training,
+  objective,
+}: Pick<ClientMemory, "training" | "objective">): boolean =>
+  training && objective?.slowdown !== undefined;
 
 /** It has no load that could change: it launches, or it stands still. */
 function lookAtTraining(
@@ -136,7 +149,7 @@ const isMet = (before: ObjectiveState, evidence: Evidence): boolean =>
   before === "impossible" ? holdsWithMargin(evidence) : holds(evidence);
 
 /** The longest a burst may take that counts as good; undefined while it is not known. */
-function limitOf({ objective, reference }: ClientMemory): number | undefined {
+export function limitOf({ objective, reference }: ClientMemory): number | undefined {
   const { p99Us = Number.POSITIVE_INFINITY, slowdown } = objective ?? {};
   if (slowdown === undefined) return p99Us;
   return reference && Math.min(p99Us, reference.p99Us * (1 + slowdown));
@@ -158,6 +171,7 @@ export function broken(was: ClientMemory, level: number): ClientMemory {
 export const withoutEvidence = (was: ClientMemory): ClientMemory => ({
   ...was,
   evidence: noEvidence,
+  seen: undefined,
   progress: noProgress,
   load: { ...noLoad, lastBurst: was.load.lastBurst },
 });
@@ -190,7 +204,7 @@ function grown(
   { bursts, launches, seconds }: Progress & { readonly bursts: number },
 ): ClientMemory {
   const { growing, reference, training } = was;
-  const counts = ended ? ended.map((n, i) => n + (growing.counts?.[i] ?? 0)) : growing.counts;
+  const counts = together(growing.counts, ended);
   const now: ClientMemory = {
     ...was,
     growing: {
@@ -217,7 +231,9 @@ function referred(was: ClientMemory): ClientMemory {
   const now = { ...was, reference, growing };
   if (notEvenAlone(now) && !holds(now.evidence)) return { ...now, state: "impossible" };
   if (was.state === "impossible") return { ...now, state: "learning" };
-  return was.objective?.slowdown === undefined ? now : { ...now, evidence: noEvidence };
+  return was.objective?.slowdown === undefined
+    ? now
+    : { ...now, evidence: noEvidence, seen: undefined };
 }
 
 const notEvenAlone = ({ objective, reference }: ClientMemory): boolean =>
@@ -225,6 +241,9 @@ const notEvenAlone = ({ objective, reference }: ClientMemory): boolean =>
 
 /** Nothing to be learned from it for some time, so nobody waits for its evidence. */
 export const saysNothing = ({ load }: ClientMemory): boolean => isQuiet(load);
+
+const together = (counts: Uint32Array | undefined, more: Uint32Array | undefined) =>
+  counts && more ? more.map((n, i) => n + (counts[i] ?? 0)) : (more ?? counts);
 
 interface Tally {
   readonly bursts: number;

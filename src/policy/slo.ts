@@ -13,17 +13,26 @@ const longer = ({ chunkUs, chunkLaunches }: Rules, times: number) => ({
 });
 const LONGEST = { chunkUs: 2000, chunkLaunches: 128 } as const;
 
+/** Durations are for chunks: where there are none, hardly any launch is timed. */
+const SELDOM = 1_000_000;
+
 /**
  * On the last, best-effort work is not held at all, but goes on in chunks: without borders, what is queued
- * could not be stopped when the level must be left.
+ * could not be stopped when the level must be left. Beside trainings alone it need not be: what is queued has run
+ * before any of them has lost enough to speak of.
  */
-export const turnsLadder = (base: Rules): Ladder => [
+export const turnsLadder = (base: Rules, training: boolean): Ladder => [
   {},
   longer(base, 2),
   { ...longer(base, 2), resumeDelayUs: 0 },
   { ...longer(base, 4), resumeDelayUs: 0 },
   { ...longer(base, 8), resumeDelayUs: 0 },
-  { ...LONGEST, resumeDelayUs: 0, whenActive: whenActive.allow },
+  {
+    ...LONGEST,
+    resumeDelayUs: 0,
+    whenActive: whenActive.allow,
+    ...(training && { protect: 0, sampleEvery: SELDOM }),
+  },
 ];
 
 export const slo: Policy = {

@@ -11,7 +11,12 @@ const takes = [1.03, 1.03, 1.04, 1.05, 1.08, 1.4];
  * The levels in force, look by look, four a second. 9,000 launches a second alone, up to a queue's length ahead
  * of the GPU, and a burst every 1.5 s.
  */
-function levels(slowdown: number, seconds: number, alone = (_at: number) => 1): number[] {
+function levels(
+  slowdown: number,
+  seconds: number,
+  alone = (_at: number) => 1,
+  gpuShare?: number,
+): number[] {
   const random = seeded(1);
   let memory: Memory | undefined;
   const seen: number[] = [];
@@ -29,6 +34,7 @@ function levels(slowdown: number, seconds: number, alone = (_at: number) => 1): 
       name: "high",
       burstP50Us: 1.5e6,
       training: true,
+      gpuShare,
       objective: { p99Us: undefined, slowdown },
       ended,
       launches: Math.max(0, launches),
@@ -54,6 +60,25 @@ describe("a training's objective is about its throughput", () => {
     const seen = levels(slowdown, 1200);
     expect(seen.slice(0, 200)).toContain(level);
     expect(partAt(level, seen.slice(200))).toBeGreaterThan(0.75);
+  });
+
+  test("what it allows to be given at all is given within 16 s: the last level is tried first", () => {
+    expect(levels(0.5, 60).indexOf(5) / 4).toBeLessThan(16);
+    // Too high: half of it, then half of the rest, each in five seconds of launches.
+    const tried = levels(0.11, 44).filter((level, i, all) => level !== all[i - 1]);
+    expect(tried).toEqual([0, 5, 0, 2, 3, 4]);
+  });
+
+  test("a level that was too high is left for the one that held, in one step", () => {
+    const seen = levels(0.11, 120);
+    const again = seen.lastIndexOf(5) + 1;
+    expect(seen.slice(again).filter((level, i, all) => level !== all[i - 1])).toEqual([0, 4]);
+  });
+
+  test("where contexts take turns nobody is let go who would take half of the GPU", () => {
+    const seen = levels(0.11, 300, () => 1, 0.9);
+    expect(seen).not.toContain(5);
+    expect(partAt(4, seen.slice(200))).toBe(1);
   });
 
   test("what nothing can give is missed, and fully protected", () => {

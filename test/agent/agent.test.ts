@@ -128,7 +128,8 @@ describe("an objective", () => {
     expect(objective()).toEqual({ state: "learning", level: 0 });
     expect(work(10, 2000)).toMatchObject({ paused: 0 });
     work(30, 2000);
-    expect(objective()).toEqual({ state: "met", level: 5 });
+    // Half of the GPU for others is more than 5 % leave: the last level is not even tried.
+    expect(objective()).toEqual({ state: "met", level: 4 });
   });
 
   test("means nothing to strict", async () => {

@@ -1,0 +1,119 @@
+import { describe, expect, test } from "vitest";
+import { bucketCount, bucketOf, whenActive } from "#protocol";
+import type { Rules } from "./policy.ts";
+import { addedUs, isHopeless, wouldHold } from "./room.ts";
+import { strict } from "./strict.ts";
+
+const rules = (more: Partial<Rules> = {}, isolated = true): Rules => ({
+  ...strict.rules({ isolated, high: [] }),
+  ...more,
+});
+
+const bursts = (...of: readonly (readonly [us: number, count: number])[]): Uint32Array => {
+  const counts = new Uint32Array(bucketCount);
+  for (const [us, count] of of) counts[bucketOf(us * 1000)] = count;
+  return counts;
+};
+
+test.each([
+  ["longer chunks: what they are longer", rules(), rules({ chunkUs: 500 }), 300],
+  [
+    "no resume delay: a chunk",
+    rules({ chunkUs: 500 }),
+    rules({ chunkUs: 500, resumeDelayUs: 0 }),
+    500,
+  ],
+  ["a chunk beside requests: nobody knows", rules(), rules({ besideEveryUs: 800 }), Infinity],
+  ["not held: nobody knows", rules(), rules({ whenActive: whenActive.allow }), Infinity],
+] as const)("%s", (_, from, to, us) => {
+  expect(addedUs(from, to)).toBe(us);
+});
+
+describe("a level with chunks of 1 ms more", () => {
+  const added = 1000;
+  test.each([
+    { what: "all of 100 have room for a chunk", counts: bursts([3000, 100]), is: true },
+    { what: "99 are too few", counts: bursts([3000, 99]), is: false },
+    {
+      what: "two of 100 would be above by chance of 3 in 10",
+      counts: bursts([3000, 98], [4300, 2]),
+      is: false,
+    },
+    { what: "two of 200 likewise", counts: bursts([3000, 198], [4300, 2]), is: true },
+    { what: "two of 200 are above as it is", counts: bursts([3000, 198], [6000, 2]), is: false },
+    { what: "half of the time there is no room for any", counts: bursts([4500, 100]), is: false },
+    { what: "nothing was seen", counts: undefined, is: false },
+  ])("would hold 5 ms: $what: $is", ({ counts, is }) => {
+    expect(wouldHold(counts, 5000, added)).toBe(is);
+  });
+
+  test("is not told from bursts where nobody knows what it adds", () => {
+    expect(wouldHold(bursts([10, 1000]), 5000, Number.POSITIVE_INFINITY)).toBe(false);
+  });
+});
+
+describe("a slowdown of 10 % of a request of 4 ms", () => {
+  const limitUs = 4400;
+  const all = { whenActive: whenActive.allow };
+  const fourth = { chunkUs: 100, besideEveryUs: 400 };
+  test.each([
+    { what: "turns", more: {}, isolated: true, gpuShare: 1, is: false },
+    {
+      what: "not held, of which nothing is known",
+      more: all,
+      isolated: true,
+      gpuShare: undefined,
+      is: true,
+    },
+    {
+      what: "not held, a third of it in kernels",
+      more: all,
+      isolated: true,
+      gpuShare: 0.33,
+      is: true,
+    },
+    {
+      what: "not held, a twentieth in kernels",
+      more: all,
+      isolated: true,
+      gpuShare: 0.05,
+      is: false,
+    },
+    {
+      what: "MPS, not held, all of it in kernels",
+      more: all,
+      isolated: false,
+      gpuShare: 1,
+      is: true,
+    },
+    {
+      what: "MPS, not held, a third in kernels",
+      more: all,
+      isolated: false,
+      gpuShare: 0.33,
+      is: false,
+    },
+    { what: "MPS, nothing known", more: all, isolated: false, gpuShare: undefined, is: false },
+    {
+      what: "MPS, a fourth beside one that leaves no gaps",
+      more: fourth,
+      isolated: false,
+      gpuShare: 1,
+      is: true,
+    },
+    {
+      what: "MPS, a fourth beside one with a fifth of gaps",
+      more: fourth,
+      isolated: false,
+      gpuShare: 0.8,
+      is: false,
+    },
+  ])("$what: hopeless $is", ({ more, isolated, gpuShare, is }) => {
+    const seen = { name: "high", burstP50Us: 4000, gpuShare };
+    expect(isHopeless(seen, rules(more, isolated), limitUs)).toBe(is);
+  });
+
+  test("leaves nothing to say before a burst was seen", () => {
+    expect(isHopeless({ name: "high", burstP50Us: undefined }, rules(all), limitUs)).toBe(false);
+  });
+});
