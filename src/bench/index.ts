@@ -1,4 +1,3 @@
-export { arrangementHelp, arrangementNames } from "./arrangements.ts";
 export { bench, type Outcome } from "./bench.ts";
 export { type Modelled, model } from "./model.ts";
 export { chart, latest, markdownMatrix, markdownTable, parseResult } from "./report/index.ts";

@@ -66,7 +66,9 @@ export function model(jobs: ModelledJobs, options: ModelOptions): BenchResult {
   const bestEffort = jobs.bestEffort.map((one) => jobOf(one, ""));
   const name = [high, ...bestEffort].map((job) => job.name).join("+");
   const scenario = scenarioOf(name, { high, bestEffort }, options.arrivals, options);
-  const arrangements = new Map(scenario.arrangements.map((one) => [one.name, modelled(one)]));
+  const arrangements = new Map(
+    scenario.arrangements.map(({ name: one }) => [one, modelledArrangement(one)]),
+  );
   const submission = options.graph ? "graph" : "kernels";
   const objective = scenario.slo.length > 0 ? parseObjective(scenario.slo) : undefined;
   const run = new ModelMeasurement(scenario, arrangements, {
@@ -117,11 +119,6 @@ function gpuFor(all: readonly Modelled[], asked: string | undefined) {
 }
 
 /** One side by itself is the arrangement with the other side left out. */
-function modelled({ name, high, bestEffort }: Arrangement): ModelArrangement {
-  const [, whole = name] = /^(?:solo|alone)@(.*)$/.exec(name) ?? [];
-  return { ...modelledArrangement(whole), name, high, bestEffort };
-}
-
 interface Surroundings {
   readonly gpu: GpuModel;
   readonly high: HighJob;

@@ -4,8 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type GpuKind, openNvml } from "#agent";
 import {
-  arrangementHelp,
-  arrangementNames,
   type BenchResult,
   bench,
   chart,
@@ -18,6 +16,7 @@ import {
   readScenario,
 } from "#bench";
 import { errors, usage } from "#core";
+import { arrangementHelp, arrangementNames } from "#policy";
 import { ownUid } from "./client.ts";
 import { type Args, command, flag, json, list, number, text } from "./command.ts";
 import { checkWritable, readGiven, writeGiven } from "./files.ts";

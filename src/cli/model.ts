@@ -1,7 +1,8 @@
 // What the bench measures, foreseen: the same rounds, figures and tables on a modelled GPU, from profiles.
-import { arrangementHelp, chart, type Modelled, markdownTable, model } from "#bench";
+import { chart, type Modelled, markdownTable, model } from "#bench";
 import { errors, usage } from "#core";
 import { modelledGpus, modelOf } from "#gpu";
+import { arrangementHelp } from "#policy";
 import { checkGpu, ProfileStore, readProfileFile } from "#profile";
 import { type Args, choice, command, flag, json, list, number, text } from "./command.ts";
 import { isFile, writeGiven } from "./files.ts";

@@ -1,6 +1,11 @@
 // The ways of running two sides on one modelled GPU, by the names that measured comparisons use.
-import { usage } from "#core";
-import { type Overrides, type Policy, parseOverrides, policies } from "#policy";
+import {
+  type Overrides,
+  type Policy,
+  parseArrangement,
+  parseOverrides,
+  type Sharing,
+} from "#policy";
 
 export interface Arrangement {
   readonly name: string;
@@ -28,8 +33,6 @@ export interface Arrangement {
   readonly announceNs: number;
 }
 
-const FLOOR_NS = 1e6;
-
 const slices = {
   sharing: "slices",
   mps: false,
@@ -41,49 +44,30 @@ const slices = {
 } as const;
 const beside = { ...slices, sharing: "side-by-side", mps: true } as const;
 
-/**
- * solo, alone, time-slicing, mps, mps-priority, mps-PERCENT, streams, temporal, floor, floor-mps, and
- * POLICY-isolated or POLICY-mps, with rules after a colon.
- */
+/** As `parseArrangement` has them, and "temporal": one job's kernels for as long as it has some. Throws a UserError. */
 export function arrangementNamed(name: string): Arrangement {
-  switch (name) {
-    case "solo":
-      return { ...slices, name, bestEffort: false };
-    case "alone":
-      return { ...slices, name, high: false };
-    case "time-slicing":
-      return { ...slices, name };
-    case "mps":
-      return { ...beside, name };
-    case "mps-priority":
-      return { ...beside, name, priorities: true };
-    case "streams":
-      return { ...beside, name, mps: false, priorities: true };
-    case "temporal":
-      return { ...named("temporal-isolated"), name, sharing: "one-at-a-time" };
-    case "floor":
-      return { ...named("strict-isolated"), name, announceNs: FLOOR_NS };
-    case "floor-mps":
-      return { ...named("strict-mps"), name, announceNs: FLOOR_NS };
-    default:
-      return named(name);
-  }
+  if (name === "temporal")
+    return { ...arrangementNamed("temporal-isolated"), name, sharing: "one-at-a-time" };
+  const { sharing, high, bestEffort, announceUs } = parseArrangement(name);
+  return { ...sharedBy(name, sharing), high, bestEffort, announceNs: announceUs * 1000 };
 }
 
-function named(name: string): Arrangement {
-  const percent = Number(/^mps-(\d+)$/.exec(name)?.[1]);
-  if (percent >= 1 && percent <= 100) return { ...beside, name, bestEffortPercent: percent };
-  const [base = "", ...rules] = name.split(":");
-  for (const policy of policies)
-    for (const mode of ["isolated", "mps"] as const)
-      if (base === `${policy.name}-${mode}`)
-        return gatedBy(
-          name,
-          policy,
-          mode,
-          parseOverrides(rules.join(":").split(",").filter(Boolean)),
-        );
-  throw usage(`No arrangement is called "${name}".`);
+function sharedBy(name: string, sharing: Sharing): Arrangement {
+  switch (sharing.kind) {
+    case "time-slicing":
+      return { ...slices, name };
+    case "streams":
+      return { ...beside, name, mps: false, priorities: true };
+    case "mps":
+      return {
+        ...beside,
+        name,
+        priorities: sharing.priorities,
+        bestEffortPercent: sharing.percent,
+      };
+    case "cotenant":
+      return gatedBy(name, sharing.policy, sharing.mode, parseOverrides(sharing.rules));
+  }
 }
 
 /** Also for policies that the table does not list. */

@@ -1,3 +1,9 @@
+export {
+  arrangementHelp,
+  arrangementNames,
+  parseArrangement,
+  type Sharing,
+} from "./arrangement.ts";
 export { parseObjective } from "./objective.ts";
 export { policies, policyNamed } from "./policies.ts";
 export {

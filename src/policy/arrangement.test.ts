@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { arrangementNames, parseArrangement } from "./arrangement.ts";
+
+test("every name that is listed is understood", () => {
+  for (const name of arrangementNames)
+    expect(() => parseArrangement(name.replace("PERCENT", "30"))).not.toThrow();
+});
+
+test("the floor is strict, told of each request 1 ms ahead, in the mode and under the rules that are named", () => {
+  expect(parseArrangement("floor-mps:chunkUs=9")).toMatchObject({
+    sharing: { policy: { name: "strict" }, mode: "mps", rules: ["chunkUs=9"] },
+    announceUs: 1000,
+  });
+  expect(parseArrangement("strict-mps").announceUs).toBe(0);
+});
+
+test("one side of an arrangement by itself shares as the whole does", () => {
+  expect(parseArrangement("solo@mps-30")).toEqual({
+    ...parseArrangement("mps-30"),
+    bestEffort: false,
+  });
+  expect(parseArrangement("alone@orion-mps:chunkUs=50,protect=0")).toEqual({
+    ...parseArrangement("orion-mps:chunkUs=50,protect=0"),
+    high: false,
+  });
+});
+
+test.each([
+  ["mps-0", 'No arrangement is called "mps-0".'],
+  ["mps-101", 'No arrangement is called "mps-101".'],
+  ["constructor", 'No arrangement is called "constructor".'],
+  ["solo@streams", 'No arrangement is called "solo@streams".'],
+  ["solo@fair", 'No arrangement is called "fair".'],
+  ["both@mps", 'No arrangement is called "both@mps".'],
+  ["floor:chunk=1", 'No rule is called "chunk".'],
+])("%s is wrong use", (name, message) => {
+  expect(() => parseArrangement(name)).toThrow(message);
+});

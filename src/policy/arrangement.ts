@@ -1,0 +1,109 @@
+// The ways of running a high job and best-effort jobs on one GPU that are compared, by name: measured on a GPU and
+// foreseen on a modelled one.
+import { usage } from "#core";
+import { policies } from "./policies.ts";
+import { type Policy, parseOverrides } from "./policy.ts";
+
+/** How the two sides share. */
+export type Sharing =
+  /** Plain processes: the driver slices time between contexts. */
+  | { readonly kind: "time-slicing" }
+  /** One process, a stream each, the high job's of high priority. */
+  | { readonly kind: "streams" }
+  | {
+      readonly kind: "mps";
+      /** Best-effort clients have low client priority. */
+      readonly priorities: boolean;
+      /** Of the threads, for best-effort clients. */
+      readonly percent: number;
+    }
+  | {
+      readonly kind: "cotenant";
+      readonly policy: Policy;
+      readonly mode: "isolated" | "mps";
+      /** As after --set. */
+      readonly rules: readonly string[];
+    };
+
+export interface ParsedArrangement {
+  readonly sharing: Sharing;
+  /** Who takes part. */
+  readonly high: boolean;
+  readonly bestEffort: boolean;
+  /** The high job announces each request so long before it arrives; 0: it does not. */
+  readonly announceUs: number;
+}
+
+/** Best-effort work is stopped so long before a request: its kernels are over when the request comes. */
+const FLOOR_US = 1000;
+
+const both = { high: true, bestEffort: true, announceUs: 0 } as const;
+const timeSlicing: Sharing = { kind: "time-slicing" };
+const mps = (percent: number, priorities = false): Sharing => ({
+  kind: "mps",
+  priorities,
+  percent,
+});
+
+const fixed: Readonly<Record<string, ParsedArrangement>> = {
+  solo: { ...both, sharing: timeSlicing, bestEffort: false },
+  alone: { ...both, sharing: timeSlicing, high: false },
+  "time-slicing": { ...both, sharing: timeSlicing },
+  mps: { ...both, sharing: mps(100) },
+  "mps-priority": { ...both, sharing: mps(100, true) },
+  streams: { ...both, sharing: { kind: "streams" } },
+};
+
+interface Ours {
+  readonly policy: Policy;
+  readonly mode: "isolated" | "mps";
+  readonly announceUs: number;
+}
+
+/** By the part of the name before the rules: POLICY-MODE, and the floor, which is `strict` told of each request. */
+const ours: ReadonlyMap<string, Ours> = new Map(
+  policies.flatMap((policy) =>
+    (["isolated", "mps"] as const).flatMap((mode): [string, Ours][] => {
+      const plain: [string, Ours] = [`${policy.name}-${mode}`, { policy, mode, announceUs: 0 }];
+      if (policy.name !== "strict") return [plain];
+      const floor = mode === "isolated" ? "floor" : "floor-mps";
+      return [[floor, { policy, mode, announceUs: FLOOR_US }], plain];
+    }),
+  ),
+);
+
+/** For `--help` and for messages. */
+export const arrangementNames: readonly string[] = [
+  ...Object.keys(fixed),
+  "mps-PERCENT",
+  ...ours.keys(),
+];
+
+export const arrangementHelp =
+  "floor: best-effort work stopped 1 ms before each request; mps-30: 30 % of the threads for " +
+  "best-effort; streams: both in one process; strict-isolated:chunkUs=100 and floor:chunkUs=100 fix a rule; " +
+  "solo@X and alone@X: one side of arrangement X by itself";
+
+/** "mps-30", "strict-mps:chunkUs=100,resumeDelayUs=0", "floor", "solo@mps" …; throws a UserError. */
+export function parseArrangement(name: string): ParsedArrangement {
+  const [side = "", whole] = name.split("@");
+  if (whole !== undefined && (side === "solo" || side === "alone")) {
+    const of = parseArrangement(whole);
+    if (of.sharing.kind === "streams") throw unknown(name);
+    return { ...of, high: side === "solo", bestEffort: side === "alone" };
+  }
+  const known = Object.hasOwn(fixed, name) ? fixed[name] : undefined;
+  if (known) return known;
+  const percent = Number(/^mps-(\d+)$/.exec(name)?.[1]);
+  if (percent >= 1 && percent <= 100) return { ...both, sharing: mps(percent) };
+  const [base = "", ...given] = name.split(":");
+  const found = ours.get(base);
+  if (!found) throw unknown(name);
+  const rules = given.join(":").split(",").filter(Boolean);
+  parseOverrides(rules);
+  const { policy, mode, announceUs } = found;
+  return { ...both, sharing: { kind: "cotenant", policy, mode, rules }, announceUs };
+}
+
+const unknown = (name: string) =>
+  usage(`No arrangement is called "${name}".`, `Known: ${arrangementNames.join(", ")}.`);
