@@ -182,6 +182,13 @@ const void* this_thread() noexcept {
   return &own;
 }
 
+void note_thread(Context& context) noexcept {
+  const void* first = nullptr;
+  const void* us = this_thread();
+  if (!context.blocking_thread.compare_exchange_strong(first, us, std::memory_order_relaxed) && first != us)
+    context.blocking_threads.store(true, std::memory_order_relaxed);
+}
+
 void wait_while_taken(const Lane& lane) noexcept {
   const std::uint64_t started = now_ns();
   const auto by_another = [&] {
@@ -244,6 +251,7 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   Region& region = *link->region;
   Lane& lane = stream.lane;
   if (gpu.best_effort.frozen.load(std::memory_order_relaxed)) wait_while_frozen(gpu.best_effort);
+  if (stream.blocking && !stream.context->blocking_threads.load(std::memory_order_relaxed)) note_thread(*stream.context);
   if (lane.taken.load(std::memory_order_relaxed)) wait_while_taken(lane);
 
   Estimate* const general = submission.shape ? gpu.best_effort.estimates.find(*submission.shape) : submission.estimate;

@@ -42,6 +42,8 @@ struct Context {
   Gpu* gpu{nullptr};
   std::atomic<Stream*> legacy{nullptr};
   std::atomic<std::uint32_t> blocking_streams{0};  // the legacy one included
+  std::atomic<const void*> blocking_thread{nullptr};  // the first that best-effort work of theirs came from
+  std::atomic<bool> blocking_threads{false};          // another one, too
   ContextMapping mapping;                // best-effort: our pages as the GPU sees them
   std::atomic<std::uint32_t*> tail_page{nullptr};  // high: a word per stream index, written by the GPU
   cu::CUdeviceptr tail_device{0};

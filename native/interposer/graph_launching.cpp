@@ -9,6 +9,18 @@ namespace cotenant {
 
 using namespace cu;
 
+namespace {
+
+// The legacy stream and the blocking ones are ordered with each other: what another thread submits to one of them comes
+// before all of a graph in another or after all of it, and between no parts of it.
+bool is_ordered_with_other_threads(const Stream& stream) noexcept {
+  const Context& context = *stream.context;
+  return stream.blocking && context.blocking_streams.load(std::memory_order_relaxed) > 1 &&
+         context.legacy.load(std::memory_order_relaxed) && context.blocking_threads.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
 GraphParts* GraphLaunching::parts_of(CUgraphExec exec, CUstream stream, NullStream meaning) noexcept {
   if (role() != Role::kBestEffort) return nullptr;
   const MadeGraph* made = made_graph(exec);
@@ -41,7 +53,7 @@ GraphLaunching::~GraphLaunching() {
 bool GraphLaunching::in_parts(Function launch, CUresult& result) noexcept {
   if (!parts_ || parts_->count_ == 0) return false;
   const Link* link = stream_->context->gpu->link.load(std::memory_order_acquire);
-  if (!link || !best_effort_gated(*link)) return false;
+  if (!link || !best_effort_gated(*link) || is_ordered_with_other_threads(*stream_)) return false;
   parts_->divide_long(std::max(read_rules(link->region->settings).chunk_us, kLeastBetweenStopsUs));
   bool at_once = false;
   for (std::uint32_t i = 0; i < parts_->count_; ++i) {

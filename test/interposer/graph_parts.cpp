@@ -238,6 +238,26 @@ void nothing_comes_between_parts() {
   called.in_turn(30, 8);
 }
 
+// The legacy stream waits for all that is in blocking ones, and they for it: between parts it would see half a graph.
+void legacy_work_of_another_thread_keeps_a_graph_whole() {
+  InParts it(20);
+  const CUstream blocking = make_stream(CU_STREAM_DEFAULT);
+  const auto borders = [&](CUstream stream) {
+    const std::uint64_t before = it.client.slot().chunks.load();
+    OK(cuda().cuGraphLaunch(it.exec, stream));
+    OK(cuda().cuStreamSynchronize(stream));
+    return it.client.slot().chunks.load() - before;
+  };
+  it.client.program.store_us(200, it.word.device, 0, nullptr);
+  expect(borders(blocking) >= 15, "in parts as long as one thread submits to both");
+  std::thread([&it] {
+    OK(cuda().cuCtxSetCurrent(it.client.program.context));
+    it.client.program.store_us(200, it.word.device, 0, nullptr);
+  }).join();
+  expect(borders(blocking) <= 2, "whole where another one might come between");
+  expect(borders(it.stream) >= 15, "and in parts in a stream that the legacy one does not wait for");
+}
+
 void captures_get_the_applications_graph() {
   if (getenv("COTENANT_TEST_PASS")) return;  // an H200's driver does not capture launches of graphs
   InParts it(20);
@@ -372,6 +392,7 @@ constexpr Case kCases[] = {
     {"children and events in parts can be changed", children_and_events_can_be_changed},
     {"launches of one graph in parts do not overlap", launches_of_one_graph_do_not_overlap},
     {"nothing of another thread comes between parts", nothing_comes_between_parts},
+    {"legacy work of another thread keeps a graph whole", legacy_work_of_another_thread_keeps_a_graph_whole},
     {"captures get the application's graph", captures_get_the_applications_graph},
     {"without high clients graphs run whole", without_high_clients_graphs_run_whole},
     {"graphs in parts may end while they run", graphs_end_while_they_run},
