@@ -99,6 +99,16 @@ struct With {
     const std::vector<unsigned> found = columns();
     return std::accumulate(found.begin(), found.end(), 0u);
   }
+  void multiply_until_in_parts(const char* what) {
+    eventually(
+        [&] {
+          result.clear();
+          expect(multiply() == 0, "it succeeds");
+          wait();
+          return result.word(0) < kColumns;
+        },
+        what);
+  }
   void expect_in_parts(const std::string& what) {
     wait();
     const std::vector<unsigned> found = columns();
@@ -229,14 +239,7 @@ void the_algorithm_is_that_of_the_whole_now() {
   it.fake.other_kernel_below = kColumns + 1;
   expect(it.multiply() == 0, "it succeeds");
   it.expect_whole("with another algorithm from now on, the product");
-  eventually(
-      [&] {
-        it.result.clear();
-        expect(it.multiply() == 0, "it succeeds");
-        it.wait();
-        return it.result.word(0) < kColumns;
-      },
-      "after a while it is looked for anew");
+  it.multiply_until_in_parts("after a while it is looked for anew");
   it.result.clear();
   expect(it.multiply() == 0, "it succeeds");
   it.expect_in_parts("the product with the other algorithm");
@@ -334,14 +337,7 @@ void what_was_refused_is_tried_again() {
   expect(it.multiply() == 0, "it succeeds");
   it.expect_whole("a product whose parts would get another kernel");
   it.fake.other_kernel_below = 0;
-  eventually(
-      [&] {
-        it.result.clear();
-        expect(it.multiply() == 0, "it succeeds");
-        it.wait();
-        return it.result.word(0) < kColumns;
-      },
-      "where they would get the same, it runs in parts after a while");
+  it.multiply_until_in_parts("where they would get the same, it runs in parts after a while");
   it.result.clear();
   expect(it.multiply() == 0, "it succeeds");
   it.expect_in_parts("the product");
