@@ -158,6 +158,7 @@ describe("rules set by hand", () => {
     const overrides = parseOverrides(["chunkUs=100", "submission=launch", "chunkUs=120"]);
     expect(overrides).toEqual({ chunkUs: 120, submission: 1 });
     expect(parseOverrides(["graphGates=nodes"])).toEqual({ graphGates: 1 });
+    expect(parseOverrides(["graphGates=2"])).toEqual({ graphGates: 2 });
     expect(withOverrides(policyNamed("strict").rules(seen(3300)), overrides)).toMatchObject({
       chunkUs: 120,
       submission: 1,
@@ -175,7 +176,15 @@ describe("rules set by hand", () => {
     },
     {
       text: "submission=shallow",
-      message: "--set submission=shallow: not a whole number below 2^32 or one of deep, launch.",
+      message: "--set submission=shallow: not one of deep, 0, launch, 1.",
+    },
+    {
+      text: "graphGates=3",
+      message: "--set graphGates=3: not one of none, 0, nodes, 1, parts, 2.",
+    },
+    {
+      text: "submission=constructor",
+      message: "--set submission=constructor: not one of deep, 0, launch, 1.",
     },
   ])("$text is wrong use", ({ text, message }) => {
     expect(() => parseOverrides([text])).toThrow(message);

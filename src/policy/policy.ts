@@ -106,16 +106,22 @@ export function parseOverrides(texts: readonly string[]): Overrides {
     const [name = "", ...rest] = text.split("=");
     const known = Object.keys(Settings.fields);
     if (!known.includes(name)) throw errors.unknownRule(name, known);
-    overrides[name] = ruleValue(text, rest.join("="), words[name] ?? {});
+    overrides[name] = ruleValue(text, rest.join("="), words[name]);
   }
   return overrides;
 }
 
-function ruleValue(text: string, given: string, named: Readonly<Record<string, number>>): number {
-  const word = named[given];
-  if (word !== undefined) return word;
-  if (/^\d+$/.test(given) && Number(given) < 2 ** 32) return Number(given);
-  const known = Object.keys(named);
-  const orWord = known.length > 0 ? ` or one of ${known.join(", ")}` : "";
-  throw errors.badRule(text, `a whole number below 2^32${orWord}`);
+/** Where numbers have names, only those that have one. */
+function ruleValue(
+  text: string,
+  given: string,
+  named: Readonly<Record<string, number>> | undefined,
+): number {
+  if (!named) {
+    if (/^\d+$/.test(given) && Number(given) < 2 ** 32) return Number(given);
+    throw errors.badRule(text, "a whole number below 2^32");
+  }
+  const found = Object.entries(named).find(([word, n]) => given === word || given === String(n));
+  if (found) return found[1];
+  throw errors.badRule(text, `one of ${Object.entries(named).flat().join(", ")}`);
 }

@@ -110,14 +110,7 @@ void a_request_stops_a_graph_inside() {
   Recorded it;
   expect(it.client.slot().graphGates.load() >= 50, "a place to stop before each kernel that fills a chunk");
   expect(size_of(it.graph) == 60, "the application's graph is as it was");
-  OK(cuda().cuGraphLaunch(it.exec, it.stream));
-  eventually([&] { return *it.word.host >= 3; }, "the graph is running");
-  it.client.request_begins();
-  const unsigned at = *it.word.host;
-  sleep_ms(100);
-  const unsigned after = *it.word.host;
-  expect(after < 60, "the rest of it is held");
-  expect(after - at <= 3, "and it stops within a chunk or two, not " + std::to_string(after - at));
+  const auto [at, after] = it.stopped_inside();
   const auto& gate = it.client.agent.region().marks[0].done[cotenant::protocol::PAGE / 4 - 1];
   expect(gate.load() >= at && gate.load() <= after + 2, "the gate that it waits at can be seen");
   it.client.request_ends();

@@ -39,6 +39,22 @@ struct Recorded {
     graph = recorded(client.program, stream, word, count);
     OK(cuda().cuGraphInstantiateWithFlags(&exec, graph, 0));
   }
+  struct Progress {
+    unsigned at_request;
+    unsigned when_stopped;
+  };
+  // Launches it, and stops it by a request, which goes on.
+  Progress stopped_inside() {
+    OK(cuda().cuGraphLaunch(exec, stream));
+    eventually([&] { return *word.host >= 3; }, "the graph is running");
+    client.request_begins();
+    const unsigned at = *word.host;
+    sleep_ms(100);
+    const unsigned after = *word.host;
+    expect(after < size_of(graph), "the rest of it is held");
+    expect(after - at <= 3, "and it stops within a chunk or two, not " + std::to_string(after - at));
+    return {at, after};
+  }
   void runs_to(unsigned last, const char* when) {
     OK(cuda().cuGraphLaunch(exec, stream));
     OK(cuda().cuStreamSynchronize(stream));
