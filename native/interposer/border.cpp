@@ -1,6 +1,7 @@
 #include "interposer/border.h"
 
 #include "interposer/capture.h"
+#include "interposer/chunk_log.h"
 #include "interposer/entry.h"
 
 namespace cotenant {
@@ -78,6 +79,7 @@ bool put_border(Stream& stream, const Link& link, Border border) noexcept {
     context.mapping.failed.store(true, std::memory_order_relaxed);
     return false;
   }
+  if (chunk_log::is_on()) chunk_log::note(stream, chunk_log::What::kBorder, number, count - 1);
   link.best_effort().chunks.fetch_add(1, std::memory_order_relaxed);
   lane.chunk_us.store(0, std::memory_order_relaxed);
   lane.chunk_launches.store(0, std::memory_order_relaxed);

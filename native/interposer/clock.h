@@ -19,4 +19,11 @@ inline void nap_us(std::uint32_t us) noexcept {
   nanosleep(&t, nullptr);
 }
 
+// One turn of a wait that began at `started`: without leaving the CPU at first.
+inline void spin_then_nap(std::uint64_t started, std::uint64_t spin_ns) noexcept {
+  constexpr std::uint32_t kNapUs = 50;
+  if (now_ns() - started < spin_ns) __builtin_ia32_pause();
+  else nap_us(kNapUs);
+}
+
 }  // namespace cotenant

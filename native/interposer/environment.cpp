@@ -41,8 +41,8 @@ protocol::Class wanted_class() noexcept {
 
 // The path as it is meant here and now: the program may go to another directory before it ends.
 template <std::size_t N>
-void wanted_record(char (&into)[N]) noexcept {
-  const char* path = std::getenv("COTENANT_RECORD");
+void wanted_path(const char* variable, char (&into)[N]) noexcept {
+  const char* path = std::getenv(variable);
   char here[N];
   if (!path || !*path) return;
   const bool whole = *path == '/' || !getcwd(here, sizeof here);
@@ -56,7 +56,8 @@ Environment read_environment() noexcept {
   Environment e{};
   const bool aside = steps_aside();
   e.client_class = aside ? protocol::Class::kNone : wanted_class();
-  if (!aside && e.client_class == protocol::Class::kNone) wanted_record(e.record);
+  if (!aside && e.client_class == protocol::Class::kNone) wanted_path("COTENANT_RECORD", e.record);
+  if (e.client_class == protocol::Class::kBestEffort) wanted_path("COTENANT_CHUNKS", e.chunks);
   const char* socket = std::getenv("COTENANT_SOCKET");
   const char* name = std::getenv("COTENANT_NAME");
   if (socket) std::snprintf(e.socket, sizeof e.socket, "%s", socket);

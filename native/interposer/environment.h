@@ -16,6 +16,7 @@ struct Environment {
   std::uint32_t slo_slowdown_permille;
   char kernels[4096];  // COTENANT_KERNELS: what a profile says of this client's kernels; empty: nothing
   char record[4096];  // COTENANT_RECORD: of a process without a class, the file to write its recording to
+  char chunks[4096];  // COTENANT_CHUNKS: where a best-effort client keeps its diary (chunk_log.h); empty: nowhere
   bool debug;  // COTENANT_DEBUG: say on stderr what was not replaced
 };
 

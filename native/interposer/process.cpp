@@ -6,6 +6,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "interposer/chunk_log.h"
 #include "interposer/gpu.h"
 #include "interposer/quota.h"
 #include "interposer/record_tape.h"
@@ -20,6 +21,7 @@ Spin deciding;
 
 // A child of fork has the parent's mappings and descriptors but is not the client: it lets go of all.
 void in_child() {
+  chunk_log::forget();
   forget_gpus();
   forget_variants();
   quota_forget();

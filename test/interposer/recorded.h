@@ -62,4 +62,57 @@ struct Recorded {
   }
 };
 
+// One that runs in parts.
+struct InParts : Recorded {
+  explicit InParts(unsigned count = 60) : Recorded(count, GraphGates::kParts) {}
+
+  std::uint64_t places() { return client.slot().graphGates.load(); }
+  CUgraphNode node(unsigned i) const {
+    std::vector<CUgraphNode> nodes(size_of(graph));
+    std::size_t count = nodes.size();
+    OK(cuda().cuGraphGetNodes(graph, nodes.data(), &count));
+    return nodes[i];
+  }
+};
+
+// What host functions in graphs were called with, in their order.
+struct Called {
+  static constexpr unsigned kMost = 1024;
+  unsigned values[kMost]{};
+  std::atomic<unsigned> count{0};
+
+  struct One {
+    Called* in;
+    unsigned value;
+    static void call(void* data) {
+      const auto* one = static_cast<One*>(data);
+      one->in->values[one->in->count++ % kMost] = one->value;
+    }
+  };
+  One ones[kMost]{};
+
+  // `count` kernels of 200 us, each followed by a call with first, first + 1 …
+  CUgraphExec graph(const InParts& it, unsigned first, unsigned kernels) {
+    CUgraph made = nullptr;
+    CUgraphExec exec = nullptr;
+    OK(cuda().cuStreamBeginCapture_v2(it.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    for (unsigned i = first; i < first + kernels; ++i) {
+      it.client.program.store_us(200, it.word.device, i, it.stream);
+      ones[i] = {this, i};
+      OK(cuda().cuLaunchHostFunc(it.stream, One::call, &ones[i]));
+    }
+    OK(cuda().cuStreamEndCapture(it.stream, &made));
+    OK(cuda().cuGraphInstantiateWithFlags(&exec, made, 0));
+    return exec;
+  }
+  // Graphs of so many kernels ran one after the other, `launches` of them.
+  void in_turn(unsigned kernels, unsigned launches) const {
+    expect(count == kernels * launches, "each runs to its end");
+    for (unsigned i = 0; i < count; ++i) {
+      const unsigned begun = i - i % kernels;
+      expect(values[i] == values[begun] + i - begun, "one graph ends before the next begins");
+    }
+  }
+};
+
 }  // namespace harness
