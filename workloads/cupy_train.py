@@ -7,7 +7,7 @@ is led: iterating.py.
 
 import iterating
 from check import Parser
-from iterating import GpuClock
+from iterating import Job
 
 
 def options():
@@ -20,7 +20,7 @@ def options():
     return parser.checked(parser.parse_args(), ("cupy", "numpy"))
 
 
-class Solver:
+class Solver(Job):
     def __init__(self, given):
         import cupy
         import numpy
@@ -54,26 +54,16 @@ class Solver:
         if self.given.sync_every and self.iterations % self.given.sync_every == 0:
             float(left)
 
-    def warm_up(self):
-        for _ in range(iterating.WARM_UP):
-            self.step()
-        self.cupy.cuda.get_current_stream().synchronize()
-
-    def iterate(self, more):
-        stream = self.cupy.cuda.get_current_stream()
-        stream.synchronize()
-        clock = GpuClock(self.event, self.cupy.cuda.get_elapsed_time)
-        done = []
-        while more():
-            self.step()
-            done.append(self.event())
-        stream.synchronize()
-        return {"done_ns": [clock.ns(event) for event in done]}
-
     def event(self):
         event = self.cupy.cuda.Event()
         event.record()
         return event
+
+    def elapsed_ms(self, begin, end):
+        return self.cupy.cuda.get_elapsed_time(begin, end)
+
+    def synchronize(self):
+        self.cupy.cuda.get_current_stream().synchronize()
 
     def facts(self):
         given = self.given

@@ -1,8 +1,7 @@
 """How a best-effort loop is led: by itself for a time or a number of iterations, or directed by a harness,
 which says when to iterate and when to stand still.
 
-A job has warm_up(), facts() about itself with a "label", and iterate(more), which iterates as long as more() says so
-and returns what it reports, with "done_ns", when each iteration was done on the GPU.
+A job is a Job with facts() about itself, a "label" among them.
 """
 
 import functools
@@ -30,6 +29,52 @@ class GpuClock:
 
     def ns(self, event):
         return self._base_ns + int(self._elapsed_ms(self._base, event) * 1e6)
+
+
+class Job:
+    """Iterations on a stream, back to back.
+
+    A kind of job has step(), which submits one iteration; event(), which leaves a timed event behind it;
+    elapsed_ms(a, b), the time between two that are done; and synchronize(), which waits for the stream and for
+    nothing else, because another thread may have work of its own.
+    """
+
+    warm_ups = WARM_UP
+
+    def warm_up(self):
+        for _ in range(self.warm_ups):
+            self.step()
+        self.synchronize()
+
+    def iterate(self, more):
+        """Iterates as long as more() says so; what is reported, with when each iteration was done on the GPU."""
+        self.synchronize()
+        clock = GpuClock(self.event, self.elapsed_ms)
+        done = []
+        while more():
+            self.step()
+            done.append(self.event())
+        self.synchronize()
+        return {"done_ns": [clock.ns(event) for event in done], **self.observed(clock)}
+
+    def observed(self, clock):
+        """What else is reported of these iterations."""
+        return {}
+
+
+class TorchJob(Job):
+    """One on PyTorch's current stream. `torch` is the module."""
+
+    def event(self):
+        event = self.torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+    def elapsed_ms(self, begin, end):
+        return begin.elapsed_time(end)
+
+    def synchronize(self):
+        self.torch.cuda.current_stream().synchronize()
 
 
 def add_options(parser, name):

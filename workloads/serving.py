@@ -10,7 +10,7 @@ import json
 import time
 
 from control import Control
-from openloop import closed, play, poisson, read_arrivals
+from openloop import always, closed, play, poisson, read_arrivals
 
 WARM_UP = 20
 
@@ -22,6 +22,7 @@ def add_options(parser, name):
     add("--seconds", type=float, default=10.0)
     add("--requests", type=int, help="stop after so many")
     add("--seed", type=int, default=1)
+    add("--announce-us", type=int, default=0, help="say so long ahead that a request will come")
     add("--json", help="write every request's times here")
     add("--control", help="directory of a harness")
     add("--name", default=name, help="what the harness calls this job")
@@ -82,7 +83,9 @@ def alone(serve, given, facts):
     if offsets is None:
         answer = back_to_back(serve, given)
     else:
-        answer = play(offsets[: given.requests], time.monotonic_ns() + 100_000_000, serve)
+        announce = announcer() if given.announce_us else None
+        start_ns = time.monotonic_ns() + 100_000_000
+        answer = play(offsets[: given.requests], start_ns, serve, always, announce, given.announce_us)
     if given.json:
         with open(given.json, "w", encoding="utf-8") as file:
             json.dump({**facts, **answer}, file)

@@ -6,7 +6,7 @@ the CPU runs ahead. Alone for itself, or directed by a harness (--control): see 
 
 import iterating
 from check import Parser
-from iterating import GpuClock
+from iterating import TorchJob
 from models import MODELS, TRAINED, torch_dtype, training
 
 BATCHES = 4
@@ -58,7 +58,7 @@ def compile_layers(model):
                 layer.compile(options=products)
 
 
-class Trainer:
+class Trainer(TorchJob):
     """A model, its optimizer and a few batches in pinned memory. Works on the current stream."""
 
     def __init__(self, given):
@@ -83,6 +83,7 @@ class Trainer:
         self.losses = []
         self.keep_losses = given.losses or 0
         self.iterations = 0
+        self.borders = []
 
     def _kept(self, part):
         if part.is_floating_point():
@@ -91,9 +92,10 @@ class Trainer:
             part = part.contiguous(memory_format=self.torch.channels_last)
         return part.pin_memory()
 
-    def step(self, border=lambda kind: None):
-        """One iteration; border(kind) is called before each of its three passes is submitted."""
+    def step(self):
+        """One iteration, of three passes."""
         torch = self.torch
+        border = Marks(self) if self.given.marks else lambda kind: None
         border("forward")
         kept = self.batches[self.iterations % BATCHES]
         batch = [part.to("cuda", non_blocking=True) for part in kept]
@@ -111,33 +113,14 @@ class Trainer:
         if self.given.sync_every and self.iterations % self.given.sync_every == 0:
             loss.item()
 
-    def warm_up(self):
-        for _ in range(iterating.WARM_UP):
-            self.step()
-        self.torch.cuda.current_stream().synchronize()
-
     def iterate(self, more):
-        # Of this stream, not of the GPU: another thread may have work of its own.
-        stream = self.torch.cuda.current_stream()
-        stream.synchronize()
-        clock = GpuClock(self.event, lambda a, b: a.elapsed_time(b))
-        done, borders = [], []
-        while more():
-            if self.given.marks:
-                self.step(Marks(self, borders))
-            else:
-                self.step()
-            done.append(self.event())
-        stream.synchronize()
-        answer = {"done_ns": [clock.ns(event) for event in done]}
-        if self.given.marks:
-            answer["borders"] = [[kind, clock.ns(event)] for kind, event in borders]
-        return answer
+        self.borders = []
+        return super().iterate(more)
 
-    def event(self):
-        event = self.torch.cuda.Event(enable_timing=True)
-        event.record()
-        return event
+    def observed(self, clock):
+        if not self.given.marks:
+            return {}
+        return {"borders": [[kind, clock.ns(event)] for kind, event in self.borders]}
 
     def facts(self):
         given = self.given
@@ -153,9 +136,8 @@ class Trainer:
 class Marks:
     """Shows one iteration's passes to a profiler, and leaves an event where each begins on the GPU."""
 
-    def __init__(self, trainer, borders):
+    def __init__(self, trainer):
         self.trainer = trainer
-        self.borders = borders
         self.open = False
 
     def __call__(self, kind):
@@ -165,7 +147,7 @@ class Marks:
         self.open = kind is not None
         if kind is not None:
             nvtx.range_push(kind)
-            self.borders.append((kind, self.trainer.event()))
+            self.trainer.borders.append((kind, self.trainer.event()))
 
 
 def main():

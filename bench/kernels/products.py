@@ -11,7 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../workloads"))
 import iterating  # noqa: E402
 from check import Parser  # noqa: E402
-from iterating import GpuClock  # noqa: E402
+from iterating import TorchJob  # noqa: E402
 
 DTYPES = ("bfloat16", "float16", "float32")
 
@@ -27,7 +27,9 @@ def options():
     return parser.checked(parser.parse_args(), ("torch",))
 
 
-class Multiplier:
+class Multiplier(TorchJob):
+    warm_ups = 10 * iterating.WARM_UP
+
     def __init__(self, given):
         import torch
 
@@ -45,27 +47,6 @@ class Multiplier:
         self.iterations += 1
         if self.given.sync_every and self.iterations % self.given.sync_every == 0:
             self.torch.cuda.current_stream().synchronize()
-
-    def warm_up(self):
-        for _ in range(10 * iterating.WARM_UP):
-            self.step()
-        self.torch.cuda.current_stream().synchronize()
-
-    def iterate(self, more):
-        stream = self.torch.cuda.current_stream()
-        stream.synchronize()
-        clock = GpuClock(self.event, lambda a, b: a.elapsed_time(b))
-        done = []
-        while more():
-            self.step()
-            done.append(self.event())
-        stream.synchronize()
-        return {"done_ns": [clock.ns(event) for event in done]}
-
-    def event(self):
-        event = self.torch.cuda.Event(enable_timing=True)
-        event.record()
-        return event
 
     def facts(self):
         given = self.given

@@ -7,7 +7,7 @@ root=$(cd "$here/../.." && pwd)
 mkdir -p "$1" && out=$(cd "$1" && pwd) || exit 2
 shift
 programs=("$@")
-[ ${#programs[@]} -gt 0 ] || programs=(graphs graph_parts preempt)
+[ ${#programs[@]} -gt 0 ] || programs=(graphs graph_parts graph_threads preempt)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export COTENANT_TEST_PASS=$here/forms.sh

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Do programs compute the same when requests stop them inside their kernels and graphs? Each runs natively and as a
 # best-effort client beside a service; digests are compared, and what the agent counted is kept.
-#   bench/live/same.sh OUTDIR [program...]      programs: long graph load triton
+#   bench/live/same.sh OUTDIR [program...]      programs: long graph load triton (these four unless said), train-MODEL,
+# serve-MODEL of workloads/models; eight at most, for so many best-effort clients there may be
 # Writes OUTDIR/same.json; exits 1 if a digest differs or a program failed. LIMIT: seconds for each run (90); GRAPHS: how
 # graphs stop, nodes or parts (parts).
 set -u
@@ -28,6 +29,8 @@ command_of() {
     long) echo "$scratch/long" ;;
     graph) echo "python3 $root/workloads/serve.py --model bert-large --batch 64 --sequence 384 --form graph --digest --requests 30" ;;
     load) echo "$cotenant load --kernels 10 --kernel-us 5000 --waves 50 --arrivals closed --depth 2 --seconds 5 --json" ;;
+    train-*) echo "python3 $root/workloads/train.py --model ${1#train-} --losses 8 --iterations 8" ;;
+    serve-*) echo "python3 $root/workloads/serve.py --model ${1#serve-} --form graph --digest --requests 200" ;;
     triton) echo "python3 $root/workloads/train.py --model pointnet --batch 256 --compile --losses 30 --iterations 30" ;;
   esac
 }
