@@ -8,6 +8,7 @@
 
 #include "interposer/gpu.h"
 #include "interposer/graph_places.h"
+#include "interposer/stream_taken.h"
 
 namespace cotenant {
 

@@ -1,24 +1,11 @@
 // Best-effort graphs in parts: that they stop between them, and that nobody can tell otherwise.
 #include <algorithm>
-#include <thread>
 
 #include "recorded.h"
 
 using namespace harness;
 
 namespace {
-
-struct InParts : Recorded {
-  explicit InParts(unsigned count = 60) : Recorded(count, GraphGates::kParts) {}
-
-  std::uint64_t places() { return client.slot().graphGates.load(); }
-  CUgraphNode node(unsigned i) const {
-    std::vector<CUgraphNode> nodes(size_of(graph));
-    std::size_t count = nodes.size();
-    OK(cuda().cuGraphGetNodes(graph, nodes.data(), &count));
-    return nodes[i];
-  }
-};
 
 // Parameters of a kernel that stores a value.
 struct Store {
@@ -162,46 +149,6 @@ void children_and_events_can_be_changed() {
   expect(it.client.slot().wholeGraphs.load() == 0, "it still runs in parts");
 }
 
-// What host functions in graphs were called with, in their order.
-struct Called {
-  static constexpr unsigned kMost = 1024;
-  unsigned values[kMost]{};
-  std::atomic<unsigned> count{0};
-
-  struct One {
-    Called* in;
-    unsigned value;
-    static void call(void* data) {
-      const auto* one = static_cast<One*>(data);
-      one->in->values[one->in->count++ % kMost] = one->value;
-    }
-  };
-  One ones[kMost]{};
-
-  // `count` kernels of 200 us, each followed by a call with first, first + 1 …
-  CUgraphExec graph(const InParts& it, unsigned first, unsigned kernels) {
-    CUgraph made = nullptr;
-    CUgraphExec exec = nullptr;
-    OK(cuda().cuStreamBeginCapture_v2(it.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    for (unsigned i = first; i < first + kernels; ++i) {
-      it.client.program.store_us(200, it.word.device, i, it.stream);
-      ones[i] = {this, i};
-      OK(cuda().cuLaunchHostFunc(it.stream, One::call, &ones[i]));
-    }
-    OK(cuda().cuStreamEndCapture(it.stream, &made));
-    OK(cuda().cuGraphInstantiateWithFlags(&exec, made, 0));
-    return exec;
-  }
-  // Graphs of so many kernels ran one after the other, `launches` of them.
-  void in_turn(unsigned kernels, unsigned launches) const {
-    expect(count == kernels * launches, "each runs to its end");
-    for (unsigned i = 0; i < count; ++i) {
-      const unsigned begun = i - i % kernels;
-      expect(values[i] == values[begun] + i - begun, "one graph ends before the next begins");
-    }
-  }
-};
-
 void launches_of_one_graph_do_not_overlap() {
   InParts it(2);
   Called called;
@@ -213,42 +160,6 @@ void launches_of_one_graph_do_not_overlap() {
   OK(cuda().cuStreamSynchronize(it.stream));
   OK(cuda().cuStreamSynchronize(other));
   called.in_turn(20, 4);
-}
-
-// Two threads, two graphs, one stream: nothing of one comes between parts of the other.
-void nothing_comes_between_parts() {
-  InParts it(2);
-  Called called;
-  CUgraphExec execs[2] = {called.graph(it, 0, 30), called.graph(it, 100, 30)};
-  std::vector<std::thread> threads;
-  for (CUgraphExec exec : execs)
-    threads.emplace_back([&it, exec] {
-      OK(cuda().cuCtxSetCurrent(it.client.program.context));
-      for (int i = 0; i < 4; ++i) OK(cuda().cuGraphLaunch(exec, it.stream));
-    });
-  for (auto& thread : threads) thread.join();
-  OK(cuda().cuStreamSynchronize(it.stream));
-  called.in_turn(30, 8);
-}
-
-// The legacy stream waits for all that is in blocking ones, and they for it: between parts it would see half a graph.
-void legacy_work_of_another_thread_keeps_a_graph_whole() {
-  InParts it(20);
-  const CUstream blocking = make_stream(CU_STREAM_DEFAULT);
-  const auto borders = [&](CUstream stream) {
-    const std::uint64_t before = it.client.slot().chunks.load();
-    OK(cuda().cuGraphLaunch(it.exec, stream));
-    OK(cuda().cuStreamSynchronize(stream));
-    return it.client.slot().chunks.load() - before;
-  };
-  it.client.program.store_us(200, it.word.device, 0, nullptr);
-  expect(borders(blocking) >= 15, "in parts as long as one thread submits to both");
-  std::thread([&it] {
-    OK(cuda().cuCtxSetCurrent(it.client.program.context));
-    it.client.program.store_us(200, it.word.device, 0, nullptr);
-  }).join();
-  expect(borders(blocking) <= 2, "whole where another one might come between");
-  expect(borders(it.stream) >= 15, "and in parts in a stream that the legacy one does not wait for");
 }
 
 void captures_get_the_applications_graph() {
@@ -384,8 +295,6 @@ constexpr Case kCases[] = {
     {"a graph runs whole when a part cannot follow a change", a_change_that_no_part_can_follow},
     {"children and events in parts can be changed", children_and_events_can_be_changed},
     {"launches of one graph in parts do not overlap", launches_of_one_graph_do_not_overlap},
-    {"nothing of another thread comes between parts", nothing_comes_between_parts},
-    {"legacy work of another thread keeps a graph whole", legacy_work_of_another_thread_keeps_a_graph_whole},
     {"captures get the application's graph", captures_get_the_applications_graph},
     {"without high clients graphs run whole", without_high_clients_graphs_run_whole},
     {"graphs in parts may end while they run", graphs_end_while_they_run},

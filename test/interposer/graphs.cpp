@@ -192,7 +192,7 @@ void durations_are_known_by_name() {
   Recorded it(2);
   CUmodule module = nullptr;
   CUfunction same = nullptr;
-  OK(cuda().cuModuleLoadData(&module, kKernels));
+  OK(cuda().cuModuleLoadData(&module, kKernels.c_str()));
   OK(cuda().cuModuleGetFunction(&same, module, "store"));
   expect(same != it.client.program.store, "another handle");
   const std::uint64_t before = it.client.slot().graphGates.load();

@@ -206,22 +206,25 @@ class Agent {
 
 // `spin(ns)` takes the time it is told, `store(pointer, value, ns)` writes then. The comments are for the software GPU,
 // which executes nothing; the code is for a real one, where bench/live runs these programs.
-inline constexpr const char* kKernels = R"(
-.version 7.8
-.target sm_70
-.address_size 64
-//! soft ns=p0
-.visible .entry spin(.param .u64 ns)
-{
-  .reg .pred %p;
-  .reg .b64 %now, %until;
-  ld.param.u64 %until, [ns];
+inline const std::string kPtxHead = ".version 7.8\n.target sm_70\n.address_size 64\n";
+// Lets as many ns pass as %until holds.
+inline const std::string kPtxWait = R"(
   mov.u64 %now, %globaltimer;
   add.u64 %until, %until, %now;
 AGAIN:
   mov.u64 %now, %globaltimer;
   setp.lt.u64 %p, %now, %until;
   @%p bra AGAIN;
+)";
+
+inline const std::string kKernels = kPtxHead + R"(
+//! soft ns=p0
+.visible .entry spin(.param .u64 ns)
+{
+  .reg .pred %p;
+  .reg .b64 %now, %until;
+  ld.param.u64 %until, [ns];
+)" + kPtxWait + R"(
   ret;
 }
 //! soft ns=p2 effect=store(p0, p1)
@@ -231,12 +234,7 @@ AGAIN:
   .reg .b32 %block, %thread, %value;
   .reg .b64 %now, %until, %at;
   ld.param.u64 %until, [ns];
-  mov.u64 %now, %globaltimer;
-  add.u64 %until, %until, %now;
-AGAIN:
-  mov.u64 %now, %globaltimer;
-  setp.lt.u64 %p, %now, %until;
-  @%p bra AGAIN;
+)" + kPtxWait + R"(
   mov.u32 %block, %ctaid.x;
   mov.u32 %thread, %tid.x;
   or.b32 %block, %block, %thread;
@@ -260,7 +258,7 @@ struct Program {
     OK(cuda().cuInit(0));
     OK(cuda().cuDevicePrimaryCtxRetain(&context, 0));
     OK(cuda().cuCtxSetCurrent(context));
-    OK(cuda().cuModuleLoadData(&module, kKernels));
+    OK(cuda().cuModuleLoadData(&module, kKernels.c_str()));
     OK(cuda().cuModuleGetFunction(&spin, module, "spin"));
     OK(cuda().cuModuleGetFunction(&store, module, "store"));
   }

@@ -18,13 +18,9 @@ constexpr const char* kForm = R"(
   .param .u64 flag, .param .u32 x, .param .u32 y, .param .u32 z, .param .u32 epoch) { ret; }
 )";
 
-const std::string kHead = ".version 7.8\n.target sm_70\n.address_size 64\n";
-const std::string kVariants = kHead + kForm;
+const std::string kVariants = kPtxHead + kForm;
 
-constexpr const char* kCount = R"(
-.version 7.8
-.target sm_70
-.address_size 64
+const std::string kCount = kPtxHead + R"(
 //! soft ns=p2 effect=add(p0, p1)
 .visible .entry count(.param .u64 at, .param .u32 value, .param .u64 ns)
 {
@@ -40,12 +36,7 @@ constexpr const char* kCount = R"(
   @%p bra WHOLE;
   div.u64 %until, %until, 5;
 WHOLE:
-  mov.u64 %now, %globaltimer;
-  add.u64 %until, %until, %now;
-AGAIN:
-  mov.u64 %now, %globaltimer;
-  setp.lt.u64 %p, %now, %until;
-  @%p bra AGAIN;
+)" + kPtxWait + R"(
   // The last block adds: it is there only when all have begun.
   mov.u32 %block, %ctaid.x;
   mov.u32 %y, %nctaid.x;
@@ -75,7 +66,7 @@ struct Long {
 
   explicit Long(const std::string& variants = kVariants) {
     client.agent.variant = variants;
-    OK(cuda().cuModuleLoadData(&module, kCount));
+    OK(cuda().cuModuleLoadData(&module, kCount.c_str()));
     OK(cuda().cuModuleGetFunction(&count, module, "count"));
   }
 
@@ -124,9 +115,26 @@ void a_request_stops_a_long_kernel() {
   a_request_stops(it);
 }
 
+// It would stop inside, where nobody sees it stand.
+void a_time_slice_is_not_begun_anew_inside() {
+  Long it;
+  it.learn();
+  it.client.agent.region().settings.renewUs = 1'000;
+  it.launch();
+  const auto& hold = it.client.agent.region().holds.hold[0];
+  int stood = 0;
+  for (bool before = false; *it.word.host == 0;) {
+    const bool now = hold.load() != 0;
+    stood += now && !before;
+    before = now;
+  }
+  OK(cuda().cuStreamSynchronize(it.stream));
+  expect(stood <= 1, "its 20 ms are not interrupted " + std::to_string(stood) + " times");  // once, as it is submitted
+}
+
 void slices_stop_between_each_other() {
   if (getenv("COTENANT_TEST_PASS")) return;  // there the kernel has both forms
-  Long it(kHead + kSlice);
+  Long it(kPtxHead + kSlice);
   it.learn();
   a_request_stops(it);
 }
@@ -219,7 +227,7 @@ void an_unloaded_module_takes_its_variants_along() {
   Long it;
   it.learn();
   OK(cuda().cuModuleUnload(it.module));
-  OK(cuda().cuModuleLoadData(&it.module, kCount));
+  OK(cuda().cuModuleLoadData(&it.module, kCount.c_str()));
   OK(cuda().cuModuleGetFunction(&it.count, it.module, "count"));
   const std::uint64_t before = it.client.slot().preemptible.load();
   for (int i = 0; i < 6; ++i) it.run();
@@ -233,7 +241,7 @@ void an_unloaded_module_takes_its_variants_along() {
 // As bin/cotenant-ptxas puts them there.
 void a_variant_in_the_programs_own_module() {
   Long it;
-  OK(cuda().cuModuleLoadData(&it.module, Agent::formed(kCount, std::string(kCount) + kForm).c_str()));
+  OK(cuda().cuModuleLoadData(&it.module, Agent::formed(kCount, kCount + kForm).c_str()));
   OK(cuda().cuModuleGetFunction(&it.count, it.module, "count"));
   for (int i = 0; i < 6; ++i) it.run();
   it.try_all();
@@ -249,7 +257,7 @@ void a_variant_in_the_programs_own_module() {
   OK(cuda().cuStreamSynchronize(it.stream));
   expect(*it.word.host == 1, "and goes on to it");
   OK(cuda().cuModuleUnload(it.module));
-  OK(cuda().cuModuleLoadData(&it.module, kCount));
+  OK(cuda().cuModuleLoadData(&it.module, kCount.c_str()));
   OK(cuda().cuModuleGetFunction(&it.count, it.module, "count"));
   it.run();
   expect(*it.word.host == 2, "it goes with its module");
@@ -263,7 +271,7 @@ void an_ended_context_takes_its_variants_along() {
   OK(cuda().cuCtxSetCurrent(it.client.program.context));
   it.stream = make_stream();
   it.word = Word{};
-  OK(cuda().cuModuleLoadData(&it.module, kCount));
+  OK(cuda().cuModuleLoadData(&it.module, kCount.c_str()));
   OK(cuda().cuModuleGetFunction(&it.count, it.module, "count"));
   for (int i = 0; i < 6; ++i) it.run();
   eventually([&] { return it.client.slot().variants.load() == 2; }, "the kernel has a variant in the new context");
@@ -345,6 +353,7 @@ void high_kernels_are_left_alone() {
 }
 
 constexpr Case kCases[] = {
+    {"a time slice is not begun anew inside a long kernel", a_time_slice_is_not_begun_anew_inside},
     {"a request stops a long kernel inside", a_request_stops_a_long_kernel},
     {"a kernel goes on however often it was stopped", it_ends_however_often_it_is_stopped},
     {"many kernels and many requests", many_in_a_row},
