@@ -5,12 +5,14 @@
 #include "interposer/blas.h"
 #include "interposer/border.h"
 #include "interposer/capture.h"
+#include "interposer/chunk_log.h"
 #include "interposer/clock.h"
 #include "interposer/copies.h"
 #include "interposer/entry.h"
 #include "interposer/function.h"
 #include "interposer/gpu.h"
 #include "interposer/keeper.h"
+#include "interposer/stream_taken.h"
 #include "interposer/variants.h"
 
 namespace cotenant {
@@ -21,9 +23,7 @@ using protocol::Region;
 constexpr std::uint64_t kSpinNs = 20'000;
 // Waiting for room ends when the GPU gets there, which is soon, and it stands idle until we notice.
 constexpr std::uint64_t kSpinForRoomNs = 400'000;
-constexpr std::uint32_t kNapUs = 50;
-constexpr std::uint64_t kNeverLongerNs = 5'000'000'000;  // no wait of ours outlasts this,
-constexpr std::uint64_t kTakenNeverLongerNs = 60'000'000'000;  // but one for a thread that waits many times
+constexpr std::uint64_t kNeverLongerNs = 5'000'000'000;  // no wait of ours outlasts this, but one for a stream that is taken
 constexpr std::uint32_t kLongNs = 300'000;
 constexpr std::uint32_t kCollectEvery = 32;
 
@@ -42,9 +42,14 @@ bool needs_count(const Rules& rules) noexcept {
          rules.when_active == WhenActive::kAllowFitting;
 }
 
-void spin_then_nap(std::uint64_t started, std::uint64_t spin_ns) noexcept {
-  if (now_ns() - started < spin_ns) __builtin_ia32_pause();
-  else nap_us(kNapUs);
+constexpr Needs kUnknownNeeds{0, KernelClass::kUnknown, 0};
+
+// Of a graph nothing is known. Copies and fills have no class and leave the SMs to others (Orion, section 5.1.3, submits
+// them directly); that a copy waits for a copy is the gate's own rule.
+Needs needs_beside(const Submission& submission, std::uint32_t sm_count) noexcept {
+  using Kind = Submission::Kind;
+  if (submission.kind == Kind::kKernel) return needs_of(*submission.shape, sm_count);
+  return submission.kind == Kind::kCopy ? Needs{1, KernelClass::kUnknown, 0} : kUnknownNeeds;
 }
 
 // Raises a counter while a thread of the application is held by us.
@@ -59,7 +64,7 @@ class Waiting {
   BestEffortGpu& gpu_;
 };
 
-void wait_while_frozen(BestEffortGpu& gpu) noexcept {
+[[gnu::cold]] void wait_while_frozen(BestEffortGpu& gpu) noexcept {
   const std::uint64_t started = now_ns();
   while (gpu.frozen.load(std::memory_order_relaxed) && now_ns() - started < kNeverLongerNs) nap_us(1000);
 }
@@ -142,8 +147,16 @@ void wait_for_gate(Gpu& gpu, const Link& link, const Item& item) noexcept {
   }
 }
 
+// For the helper thread, which has the time slice end in its middle.
+[[gnu::cold]] void note_long(Lane& lane, std::uint64_t ns) noexcept {
+  const std::uint32_t number = lane.longs.load(std::memory_order_relaxed);
+  lane.long_ns[number % Lane::kLongs].store(ns, std::memory_order_relaxed);
+  lane.long_at_ns[number % Lane::kLongs].store(lane.submitted_ns.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  lane.longs.store(number + 1, std::memory_order_release);
+}
+
 // `ns` is what budgets go by, `typical_ns` what the statistics add up.
-void count(protocol::BestEffortSlot& slot, const Submission& submission, std::uint64_t ns, std::uint64_t typical_ns,
+void count(protocol::BestEffortSlot& slot, Lane& lane, const Submission& submission, std::uint64_t ns, std::uint64_t typical_ns,
            bool known) noexcept {
   using Kind = Submission::Kind;
   auto& counter = submission.kind == Kind::kKernel ? slot.launches
@@ -152,13 +165,21 @@ void count(protocol::BestEffortSlot& slot, const Submission& submission, std::ui
   if (submission.kind != Kind::kGraphPart) counter.fetch_add(1, std::memory_order_relaxed);
   slot.submittedNs.fetch_add(typical_ns, std::memory_order_relaxed);
   if (!known) slot.unknownLaunches.fetch_add(1, std::memory_order_relaxed);
-  if (ns > kLongNs) slot.longKernels.fetch_add(1, std::memory_order_relaxed);
+  if (ns > kLongNs) {
+    slot.longKernels.fetch_add(1, std::memory_order_relaxed);
+    if (submission.kind != Submission::Kind::kCopy) note_long(lane, ns);
+  }
   if (known && ns > slot.longestNs.load(std::memory_order_relaxed))
     slot.longestNs.store(ns, std::memory_order_relaxed);
 }
 
 bool kernel_is_new(const Submission& submission, const Estimate& estimate) noexcept {
   return submission.kind == Submission::Kind::kKernel && estimate.samples.load(std::memory_order_relaxed) < 3;
+}
+
+[[gnu::cold]] Estimate* estimate_by_name(Gpu& gpu, const LaunchShape& shape) noexcept {
+  const LaunchShape named = named_shape(shape);
+  return named.function ? gpu.best_effort.estimates.find(named) : nullptr;
 }
 
 // False: no room came for it, and it goes all the same.
@@ -176,26 +197,11 @@ bool gate_submission(Gpu& gpu, Stream& stream, const Link& link, const Rules& ru
   return true;
 }
 
-// A thread by the address of something of its own.
-const void* this_thread() noexcept {
-  static thread_local char own;
-  return &own;
-}
-
 void note_thread(Context& context) noexcept {
   const void* first = nullptr;
   const void* us = this_thread();
   if (!context.blocking_thread.compare_exchange_strong(first, us, std::memory_order_relaxed) && first != us)
     context.blocking_threads.store(true, std::memory_order_relaxed);
-}
-
-void wait_while_taken(const Lane& lane) noexcept {
-  const std::uint64_t started = now_ns();
-  const auto by_another = [&] {
-    const void* by = lane.taken.load(std::memory_order_acquire);
-    return by && by != this_thread();
-  };
-  while (by_another() && now_ns() - started < kTakenNeverLongerNs) spin_then_nap(started, kSpinNs);
 }
 
 }  // namespace
@@ -227,32 +233,15 @@ Seen best_effort_seen(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
 
 bool best_effort_gated(const Link& link) noexcept { return gated(*link.region); }
 
-StreamTaken::StreamTaken(Stream* stream) noexcept : lane_(stream ? &stream->lane : nullptr) {
-  if (!lane_) return;
-  const std::uint64_t started = now_ns();
-  const auto take = [&](const void* nobody = nullptr) {
-    return lane_->taken.compare_exchange_strong(nobody, this_thread(), std::memory_order_acquire);
-  };
-  while (!take()) {
-    if (now_ns() - started > kTakenNeverLongerNs) return;
-    spin_then_nap(started, kSpinNs);
-  }
-}
-
-StreamTaken::~StreamTaken() {
-  const void* us = this_thread();
-  if (lane_) lane_->taken.compare_exchange_strong(us, nullptr, std::memory_order_release);
-}
-
 Admission best_effort_before(Stream& stream, const Submission& submission) noexcept {
   Gpu& gpu = *stream.context->gpu;
+  Lane& lane = stream.lane;
+  set_out(lane);
   const Link* link = gpu.link.load(std::memory_order_acquire);
   if (!link) return {&stream, -1};
   Region& region = *link->region;
-  Lane& lane = stream.lane;
   if (gpu.best_effort.frozen.load(std::memory_order_relaxed)) wait_while_frozen(gpu.best_effort);
   if (stream.blocking && !stream.context->blocking_threads.load(std::memory_order_relaxed)) note_thread(*stream.context);
-  if (lane.taken.load(std::memory_order_relaxed)) wait_while_taken(lane);
 
   Estimate* const general = submission.shape ? gpu.best_effort.estimates.find(*submission.shape) : submission.estimate;
   Estimate* const product = submission.shape ? product_estimate() : nullptr;
@@ -272,21 +261,20 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
     if (rules.preempt_us > 0 && learned / 1000 > rules.preempt_us && submission.kind == Submission::Kind::kKernel)
       want_variant(*stream.context, submission.shape->function);
     const auto us = static_cast<std::uint32_t>(std::min<std::uint64_t>((expected_ns + 999) / 1000, 1u << 30));
-    const Needs needs = submission.kind == Submission::Kind::kKernel && needs_count(rules)
-                            ? needs_of(*submission.shape, gpu.identity.sm_count)
-                            : Needs{0, KernelClass::kUnknown, 0};
+    const Needs needs = needs_count(rules) ? needs_beside(submission, gpu.identity.sm_count) : kUnknownNeeds;
     room = gate_submission(gpu, stream, *link, rules,
                            Item{us, known, needs.kernel_class, needs.sms, submission.bus != Bus::kNone});
   } else {
     lane.behind_wait.store(false, std::memory_order_relaxed);
   }
   const std::uint64_t typical = estimate ? estimate->typical_ns.load(std::memory_order_relaxed) : expected_ns;
-  count(link->best_effort(), submission, expected_ns, typical, known);
+  count(link->best_effort(), lane, submission, expected_ns, typical, known);
   lane.submitted_ns.fetch_add(expected_ns, std::memory_order_relaxed);
   const std::uint64_t launches = lane.launches.fetch_add(1, std::memory_order_relaxed);
   lane.chunk_us.fetch_add(static_cast<std::uint32_t>((expected_ns + 999) / 1000), std::memory_order_relaxed);
   lane.chunk_launches.fetch_add(1, std::memory_order_relaxed);
   lane.open.store(true, std::memory_order_relaxed);
+  if (chunk_log::is_on()) chunk_log::note_launch(stream, submission, expected_ns);
 
   if (!estimate || captures_open()) return {&stream, -1, !room};
   const auto& activity = region.activity;
@@ -295,16 +283,15 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   if (!known || (product && product->samples.load(std::memory_order_relaxed) < 3) || launches % kCollectEvery == 0)
     gpu.best_effort.estimates.collect(activations, activity.active.load(std::memory_order_relaxed) != 0, context);
   const std::uint32_t every = std::max(settings.sampleEvery.load(std::memory_order_relaxed), 1u);
-  const LaunchShape named = kernel_is_new(submission, *estimate) ? named_shape(*submission.shape) : LaunchShape{};
-  Estimate* const by_name = named.function ? gpu.best_effort.estimates.find(named) : nullptr;
+  Estimate* const by_name = kernel_is_new(submission, *estimate) ? estimate_by_name(gpu, *submission.shape) : nullptr;
   return {&stream, gpu.best_effort.estimates.start(*estimate, every, stream.handle, context, activations, general, by_name),
           !room};
 }
 
 void best_effort_after(const Admission& admission) noexcept {
-  if (admission.timer < 0) return;
-  Gpu& gpu = *admission.stream->context->gpu;
-  gpu.best_effort.estimates.stop(admission.timer, admission.stream->handle);
+  if (admission.timer >= 0)
+    admission.stream->context->gpu->best_effort.estimates.stop(admission.timer, admission.stream->handle);
+  admission.stream->lane.on_their_way.fetch_sub(1, std::memory_order_release);
 }
 
 Outstanding best_effort_outstanding(Gpu& gpu) noexcept {
@@ -332,6 +319,7 @@ void best_effort_drained(Stream& stream) noexcept {
   lane.chunk_us.store(0, std::memory_order_relaxed);
   lane.chunk_launches.store(0, std::memory_order_relaxed);
   lane.open.store(false, std::memory_order_relaxed);
+  if (chunk_log::is_on()) chunk_log::note(stream, chunk_log::What::kDrained, 0, 0);
   // What comes next finds an empty stream: it must not start while a request is active.
   lane.behind_wait.store(false, std::memory_order_relaxed);
 }

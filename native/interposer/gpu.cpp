@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "interposer/chunk_log.h"
 #include "interposer/entry.h"
 #include "interposer/graph_made.h"
 #include "interposer/keeper.h"
@@ -55,6 +56,7 @@ CUresult attach_gpu(Gpu& gpu) noexcept {
     case AttachOutcome::kAttached:
       if (role() == Role::kBestEffort) best_effort_enter(*attachment.link);
       gpu.link.store(attachment.link, std::memory_order_release);
+      chunk_log::start(gpu);
       return CUDA_SUCCESS;
     case AttachOutcome::kRefused:
       tell("the agent refuses this %s client: %s", role() == Role::kHigh ? "high" : "best-effort", attachment.reason);

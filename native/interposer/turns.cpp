@@ -28,6 +28,16 @@ constexpr std::uint32_t kBacklogUs = 1'000;
 // Looks that may find the GPU farther though it is held: chunks were on their way when the hold was closed.
 constexpr std::uint32_t kSlipping = 2;
 constexpr std::uint32_t kIdleUs = 10'000;
+// Renewing the time slice: how long a chunk's end is waited for without leaving the CPU, then how often it is looked for and
+// for how long at most; and how long the GPU must find nothing to do.
+constexpr std::uint64_t kSpinForBorderNs = 150'000;
+constexpr std::uint32_t kRenewingUs = 20;
+constexpr std::uint64_t kRenewalLimitNs = 2'000'000;
+constexpr std::uint32_t kLeastRenewUs = 200;
+constexpr std::uint64_t kStandNs = 8'000;
+// Work is stopped at the next border, and looked at now and then: about half a chunk late each.
+constexpr std::uint64_t kEarlyNs = 60'000;
+constexpr std::uint64_t kTooLateNs = 100'000;
 
 std::uint32_t next_waiting(std::uint32_t waiting, std::uint32_t after) noexcept {
   for (std::uint32_t i = 1; i <= protocol::MAX_BEST_EFFORT; ++i) {
@@ -125,6 +135,89 @@ void trickle(Gpu& gpu, const Link& link, bool long_pause, std::uint64_t now) noe
   link.hold().store(0, std::memory_order_seq_cst);
 }
 
+// A time slice runs on while nobody else wants the GPU. A request that comes shortly before it ends finds a kernel that is
+// put off in its middle, and comes back in the middle of the request: two switches of contexts. A slice begins anew with work
+// that was not there before, so released work stands still for a moment at a border, long before its slice ends.
+// In how many microseconds that is due.
+std::uint32_t renewal_due_us(const BestEffortGpu& own, const Region& region, const Rules& rules, std::uint64_t now) noexcept {
+  // Nobody but us reads it: a launch need not.
+  const std::uint32_t every_us = region.settings.renewUs.load(std::memory_order_relaxed);
+  if (every_us == 0 || !rules.isolated || rules.submission != protocol::Submission::kDeep) return kBacklogUs;
+  const std::uint64_t idle_since = region.activity.idleSince.load(std::memory_order_relaxed);
+  const std::uint64_t since = std::max(own.slice_since, believable(idle_since, now) ? idle_since : 0);
+  const std::uint64_t passed_us = now > since ? (now - since) / 1000 : 0;
+  const std::uint64_t due_us = std::max(every_us, kLeastRenewUs);
+  return passed_us >= due_us ? 0 : static_cast<std::uint32_t>(std::min<std::uint64_t>(kBacklogUs, due_us - passed_us));
+}
+
+// For requests shorter than a slice the opposite helps: one that comes in the middle of a long launch is let in when the slice
+// ends. So the slice begins anew where it will end in the middle of the longest launch that is known to come.
+struct Alignment {
+  std::uint64_t at_ns;  // the launch
+  std::uint64_t ns;
+  std::uint32_t due_us;
+};
+
+Alignment next_alignment(const Gpu& gpu, const BestEffortGpu& own, const Region& region, const Rules& rules) noexcept {
+  Alignment next{0, 0, kBacklogUs};
+  const std::uint64_t slice_ns = std::uint64_t{region.settings.alignUs.load(std::memory_order_relaxed)} * 1000;
+  if (slice_ns == 0 || !rules.isolated || rules.submission != protocol::Submission::kDeep) return next;
+  for (std::uint32_t i = 0; i < stream_count(); ++i) {
+    if (stream_at(i).context->gpu != &gpu) continue;
+    const Lane& lane = stream_at(i).lane;
+    const std::uint64_t done_ns = lane.finished_ns.load(std::memory_order_relaxed);
+    const std::uint32_t count = lane.longs.load(std::memory_order_acquire);
+    for (std::uint32_t k = 0; k < std::min(count, Lane::kLongs); ++k) {
+      const std::uint64_t at = lane.long_at_ns[k].load(std::memory_order_relaxed);
+      const std::uint64_t ns = lane.long_ns[k].load(std::memory_order_relaxed);
+      if (at <= done_ns || at == own.aligned_at || ns / 2 >= slice_ns) continue;
+      const std::uint64_t ahead_ns = slice_ns - ns / 2;
+      // Another one that is coming has the slice already, and is no shorter.
+      const bool taken = own.aligned_at > done_ns && at < own.aligned_at + own.aligned_ns + ahead_ns;
+      if (taken && own.aligned_ns >= ns) continue;
+      if (at + kTooLateNs < done_ns + ahead_ns) continue;
+      const std::uint64_t left_ns = at > done_ns + ahead_ns + kEarlyNs ? at - done_ns - ahead_ns - kEarlyNs : 0;
+      const auto due_us = static_cast<std::uint32_t>(std::min<std::uint64_t>(left_ns / 1000, kBacklogUs));
+      if (due_us < next.due_us || (due_us == next.due_us && ns > next.ns)) next = {at, ns, due_us};
+    }
+  }
+  return next;
+}
+
+// Whether something is out that stops inside when the hold is closed: nobody would see it stand.
+bool stops_inside(const Gpu& gpu) noexcept {
+  for (std::uint32_t i = 0; i < stream_count(); ++i) {
+    const Lane& lane = stream_at(i).lane;
+    const bool out = lane.stops_inside_ns.load(std::memory_order_relaxed) > lane.finished_ns.load(std::memory_order_relaxed);
+    if (out && stream_at(i).context->gpu == &gpu) return true;
+  }
+  return false;
+}
+
+// Returns when to look again. A request that begins meanwhile finds the hold closed, which is what it wants.
+std::uint32_t renew(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
+  auto& own = gpu.best_effort;
+  const std::uint64_t started = now_ns();
+  if (!own.renewing) {
+    own.renewing = true;
+    own.slice_since = started;
+    own.renew_from = how_far(gpu, link);
+    link.hold().store(1, std::memory_order_seq_cst);
+  }
+  const auto stands = [&] {
+    static_cast<void>(best_effort_outstanding(gpu));
+    return how_far(gpu, link) != own.renew_from;
+  };
+  bool there = false;
+  while (!(there = stands()) && now_ns() - started < kSpinForBorderNs) __builtin_ia32_pause();
+  if (!there && started - own.slice_since < kRenewalLimitNs) return kRenewingUs;
+  for (const std::uint64_t seen = now_ns(); now_ns() - seen < kStandNs;) __builtin_ia32_pause();
+  own.renewing = false;
+  own.slice_since = now_ns();
+  if (release(rules, best_effort_seen(gpu, link, own.slice_since)) == Answer::kRun) open_word(*link.region, link.slot);
+  return kRenewingUs;
+}
+
 }  // namespace
 
 std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
@@ -171,6 +264,21 @@ std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
   const Answer answer = release(rules, seen);
   account(own, slot, answer, backlog, now);
 
+  const bool released = answer == Answer::kRun && backlog && !own.trickling && (own.renewing || !stops_inside(gpu));
+  const Alignment next = released ? next_alignment(gpu, own, region, rules) : Alignment{0, 0, kBacklogUs};
+  if (released && (own.renewing || (!held && std::min(next.due_us, renewal_due_us(own, region, rules, now)) == 0))) {
+    if (!own.renewing && next.due_us == 0) {
+      own.aligned_at = next.at_ns;
+      own.aligned_ns = next.ns;
+    }
+    return renew(gpu, *link, rules);
+  }
+  own.renewing = false;
+  if (held) {  // the slice begins when the hold is opened
+    own.slice_since = now;
+    own.aligned_at = 0;
+  }
+
   const bool beside = rules.beside_every_us > 0 && !rules.isolated;
   const std::uint32_t trickling_us = beside ? kBesideUs : kTricklingUs;
   if (own.trickling) {
@@ -189,7 +297,8 @@ std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
   if (!backlog) return kIdleUs;
   if (answer == Answer::kHeldByHigh && beside)
     return std::min(kDelayedUs, std::max(kBesideUs, rules.beside_every_us / 2));
-  return answer == Answer::kHeldByHigh && rules.resume_delay_us > 0 ? kDelayedUs : kBacklogUs;
+  if (answer == Answer::kHeldByHigh && rules.resume_delay_us > 0) return kDelayedUs;
+  return answer == Answer::kRun ? std::max(kRenewingUs, std::min(next.due_us, renewal_due_us(own, region, rules, now))) : kBacklogUs;
 }
 
 }  // namespace cotenant

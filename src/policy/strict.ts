@@ -6,13 +6,20 @@ import type { Observed, Policy, Rules } from "./policy.ts";
 
 /** A chunk of this part of a burst adds at most this part to it. */
 const CHUNK_SHARE = 0.03;
+/** A time slice on the GPU, measured on an H200 (docs/measured-on-h200.md), and how often one begins anew. */
+const SLICE = { us: 2100, renewUs: 1200 } as const;
 /** Below 50 us the marks between chunks cost more than they save; above 400 us nothing is gained. */
 const CHUNK_US = { least: 50, unknown: 200, most: 400 } as const;
 
 export const strict: Policy = {
   name: "strict",
   summary: "best-effort work waits while any request is active",
-  rules: (seen) => ({ ...gated, isolated: seen.isolated ? 1 : 0, chunkUs: chunkUs(seen) }),
+  rules: (seen) => ({
+    ...gated,
+    isolated: seen.isolated ? 1 : 0,
+    chunkUs: chunkUs(seen),
+    ...slices(seen),
+  }),
 };
 
 function chunkUs({ high }: Observed): number {
@@ -20,6 +27,17 @@ function chunkUs({ high }: Observed): number {
   if (bursts.length === 0) return CHUNK_US.unknown;
   const share = Math.round(CHUNK_SHARE * Math.min(...bursts));
   return Math.min(CHUNK_US.most, Math.max(CHUNK_US.least, share));
+}
+
+/**
+ * Where contexts take turns. A request longer than a slice is put off when its own ends, so none of best-effort work may end
+ * in the middle of a kernel; a shorter one gains by being let in before a long kernel's end (docs/decisions/0007).
+ */
+function slices({ isolated, high }: Observed): Pick<Rules, "renewUs" | "alignUs"> {
+  const longest = Math.max(0, ...high.map(({ burstP50Us = 0 }) => burstP50Us));
+  const met = isolated && longest > 0;
+  const isLong = longest > SLICE.us;
+  return { renewUs: met && isLong ? SLICE.renewUs : 0, alignUs: met && !isLong ? SLICE.us : 0 };
 }
 
 const gated: Rules = {
@@ -55,4 +73,6 @@ const gated: Rules = {
   graphGates: graphGates.parts,
   // What parts of this length win and cost has been measured (decision 0006).
   splitProductsUs: 200,
+  renewUs: 0,
+  alignUs: 0,
 };

@@ -94,6 +94,65 @@ void bursts_in_a_row_are_one_pause() {
   client.request_ends();
 }
 
+// Where contexts take turns, work stands still for a moment so often that its time slice begins anew.
+void time_slices_are_renewed() {
+  BestEffort client;
+  auto& region = client.agent.region();
+  CUstream stream = make_stream();
+  Word word;
+  client.warm(100, stream);
+  const auto standstills = [&](unsigned from) {
+    for (unsigned i = 1; i <= 300; ++i) client.program.store_us(100, word.device, from + i, stream);
+    int stood = 0;
+    for (bool before = false; *word.host != from + 300;) {
+      const bool now = region.holds.hold[0].load() != 0;
+      if (now && !before) ++stood;
+      before = now;
+    }
+    return stood;
+  };
+  expect(standstills(0) == 0, "nobody stops it");
+  region.settings.renewUs = 1'000;
+  int stood = 0;
+  for (int i = 0; i < 20 && stood == 0; ++i) stood = standstills(300);  // a slow machine may look too seldom
+  expect(stood > 0, "300 kernels of 100 us stand still now and then");
+  region.settings.isolated = 0;
+  sleep_ms(20);
+  expect(standstills(600) == 0, "side by side there are no slices to renew");
+  region.settings.isolated = 1;
+  for (unsigned i = 1; i <= 300; ++i) client.program.store_us(100, word.device, 900 + i, stream);
+  client.request_begins();
+  sleep_ms(50);
+  const unsigned at = *word.host;
+  sleep_ms(20);
+  expect(*word.host == at, "what stood still is not let go while a request is active");
+  client.request_ends();
+  OK(cuda().cuStreamSynchronize(stream));
+  expect(*word.host == 1200, "all of it ran");
+}
+
+// A slice begins anew 2.1 ms before the middle of a launch that is known to be long.
+void time_slices_end_in_long_launches() {
+  BestEffort client;
+  auto& region = client.agent.region();
+  CUstream stream = make_stream();
+  Word word;
+  client.warm(100, stream);
+  for (int i = 0; i < 8; ++i) {
+    client.program.run_us(800, stream, 200);
+    OK(cuda().cuStreamSynchronize(stream));
+  }
+  region.settings.alignUs = 2'100;
+  bool stood = false;
+  for (unsigned round = 1; round <= 40 && !stood; ++round) {  // a slow machine may look too seldom
+    for (unsigned i = 0; i < 40; ++i) client.program.run_us(100, stream);
+    client.program.run_us(800, stream, 200);
+    client.program.store_us(100, word.device, round, stream);
+    while (*word.host != round) stood = stood || region.holds.hold[0].load() != 0;
+  }
+  expect(stood, "work stands still some time before a launch of 800 us");
+}
+
 void lost_wake_up_is_repaired() {
   BestEffort client;
   CUstream stream = make_stream();
@@ -307,6 +366,8 @@ constexpr Case kCases[] = {
     {"at most a chunk finishes after a request begins", release_is_bounded},
     {"a long pause becomes a trickle", long_pause_trickles},
     {"bursts in a row are one pause, and the trickle comes", bursts_in_a_row_are_one_pause},
+    {"time slices are renewed where contexts take turns", time_slices_are_renewed},
+    {"time slices end in the middle of long launches", time_slices_end_in_long_launches},
     {"a lost wake-up is repaired", lost_wake_up_is_repaired},
     {"launch-by-launch gating holds the calling thread", launch_by_launch},
     {"streams that nobody waits for do not stall the others", abandoned_streams_do_not_stall},
