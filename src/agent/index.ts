@@ -10,6 +10,8 @@ export {
   checkDirectory,
   claimDirectory,
   type GpuKind,
+  isLocked,
+  isRunning,
   type Mode,
   pathsIn,
   runningAgent,

@@ -39,6 +39,19 @@ test("a run directory that is missing is made for its owner alone", () => {
   expect(lstatSync(directory).mode & 0o777).toBe(0o700);
 });
 
+test.each([
+  { made: "file", says: "is not a directory" },
+  { made: "file/below", says: "can't be looked at: ENOTDIR" },
+])("a run directory that is $made, not a folder, is refused", ({ made, says }) => {
+  const directory = temporary();
+  writeFileSync(`${directory}/file`, "");
+  expect(() => claimDirectory(`${directory}/${made}`, uid)).toThrow(says);
+});
+
+test("a run directory that can't be made is refused at once", () => {
+  expect(() => claimDirectory("/proc/cotenant/run", uid)).toThrow("can't be made: ENOENT");
+});
+
 test("a run directory that others can enter is refused", () => {
   const directory = temporary();
   chmodSync(directory, 0o750);

@@ -2,6 +2,7 @@
 import {
   chmodSync,
   closeSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -10,6 +11,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
+import { dirname } from "node:path";
 import { errors } from "#core";
 import { tryLock } from "./libc.ts";
 import { isAlive } from "./processes.ts";
@@ -48,19 +50,45 @@ export const pathsIn = (directory: string) => ({
 
 /** Makes the run directory, or makes sure that the one that is there is nobody else's. */
 export function claimDirectory(directory: string, uid: number): void {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
   checkDirectory(directory, uid);
+  try {
+    makeFolders(directory);
+  } catch (fault) {
+    throw errors.directoryNotMade(directory, messageOf(fault));
+  }
+  checkDirectory(directory, uid);
+}
+
+/** Not Node's `recursive`, which never ends where a file system refuses, as /proc does. */
+function makeFolders(path: string): void {
+  if (existsSync(path)) return;
+  makeFolders(dirname(path));
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (fault) {
+    if (!existsSync(path)) throw fault; // else somebody was faster
+  }
 }
 
 /** Nothing in a directory that somebody else could have filled is believed, or written to. */
 export function checkDirectory(directory: string, uid: number): void {
-  const found = lstatSync(directory, { throwIfNoEntry: false });
+  const found = statusOf(directory);
   if (!found) return;
   if (!found.isDirectory()) throw errors.directoryNotOurs(directory, "is not a directory");
   if (found.uid !== uid) throw errors.directoryNotOurs(directory, "belongs to somebody else");
   if ((found.mode & 0o077) !== 0)
     throw errors.directoryNotOurs(directory, "can be entered by others");
 }
+
+function statusOf(directory: string) {
+  try {
+    return lstatSync(directory, { throwIfNoEntry: false });
+  } catch (fault) {
+    throw errors.directoryNotOurs(directory, `can't be looked at: ${messageOf(fault)}`);
+  }
+}
+
+const messageOf = (fault: unknown) => (fault instanceof Error ? fault.message : `${fault}`);
 
 /**
  * One agent per run directory. The returned function unlocks; the kernel does too, however a process
@@ -73,11 +101,28 @@ export function lockDirectory(directory: string): () => void {
   throw errors.agentRunning(readAgentFile(directory)?.pid ?? 0, directory);
 }
 
+/** Some process holds the lock: an agent, if only one that this process can't see (in another container). */
+export function isLocked(directory: string): boolean {
+  try {
+    const fd = openSync(pathsIn(directory).lock, "r");
+    const free = tryLock(fd);
+    closeSync(fd);
+    return !free;
+  } catch {
+    return false; // nobody has ever locked it
+  }
+}
+
 export function writeAgentFile(directory: string, agent: AgentFile): void {
   const { file } = pathsIn(directory);
-  writeFileSync(`${file}.new`, `${JSON.stringify(agent, null, 2)}\n`, { mode: 0o600 });
-  chmodSync(`${file}.new`, 0o600);
-  renameSync(`${file}.new`, file);
+  try {
+    writeFileSync(`${file}.new`, `${JSON.stringify(agent, null, 2)}\n`, { mode: 0o600 });
+    chmodSync(`${file}.new`, 0o600);
+    renameSync(`${file}.new`, file);
+  } catch (fault) {
+    rmSync(`${file}.new`, { force: true });
+    throw fault;
+  }
 }
 
 /** undefined when there is none, or none that can be read. */
@@ -92,8 +137,11 @@ export function readAgentFile(directory: string): AgentFile | undefined {
 export const removeAgentFile = (directory: string): void =>
   rmSync(pathsIn(directory).file, { force: true });
 
+/** Its process runs, whatever it has still to tidy up. */
+export const isRunning = ({ pid, startTime }: AgentFile): boolean => isAlive(pid, startTime);
+
 /** The agent that runs now; undefined when none does, whatever file an earlier one left. */
 export function runningAgent(directory: string): AgentFile | undefined {
   const agent = readAgentFile(directory);
-  return agent && isAlive(agent.pid, agent.startTime) ? agent : undefined;
+  return agent && isRunning(agent) ? agent : undefined;
 }

@@ -28,7 +28,7 @@ const options = {
   load: number("L", undefined, "part of what the high job could serve alone, 0 to 1"),
   arrangement: list(
     "NAME",
-    `instead of the scenario's, and with --from of those measured; ${arrangementHelp}`,
+    `instead of the scenario's, and with --from of those measured; --names lists them; ${arrangementHelp}`,
   ),
   slo: list("p99=TIME|slowdown=PERCENT", "what the high job asks of an agent, as after run --slo"),
   profiles: text(
@@ -75,9 +75,11 @@ export const benchCommand = command({
     const measured = args.from ? undefined : await measure(args);
     const results = measured ? [measured.result] : readResults(args);
     if (results.length === 0) throw errors.missingArgument("bench", "result files after --from");
-    if (args.chart !== undefined) writeGiven(args.chart, chart(results));
+    // Printed first: what was measured is not lost when the disk is full.
     if (args.json) console.log(JSON.stringify(args.from ? results : results[0], null, 2));
     else console.log(args.matrix ? markdownMatrix(results) : markdownTable(results));
+    if (measured) keep(measured, args);
+    if (args.chart !== undefined) writeGiven(args.chart, chart(results));
     return measured?.complete === false ? 1 : 0;
   },
 });
@@ -116,7 +118,8 @@ async function measure(args: Given): Promise<Outcome> {
   );
   // What would be missing only when the first process starts, or at the end, is said now.
   interposer(process.env);
-  for (const path of [args.out ?? ".", args.raw, args.chart]) if (path) checkWritable(path);
+  for (const path of [args.out ?? "result.json", args.raw, args.chart])
+    if (path !== undefined) checkWritable(path);
   const { kind, index } = gpuChosen(args.gpu);
   const directory = mkdtempSync(join(tmpdir(), "cotenant-bench-"));
   const stop = new AbortController();
@@ -124,7 +127,7 @@ async function measure(args: Given): Promise<Outcome> {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     process.on(signal, () => stop.abort());
   try {
-    const outcome = await bench(scenario, {
+    return await bench(scenario, {
       directory,
       gpu: kind,
       gpuIndex: index,
@@ -139,17 +142,17 @@ async function measure(args: Given): Promise<Outcome> {
       command: ["cotenant", ...process.argv.slice(2)].join(" "),
       say: (line) => console.error(`bench: ${line}`),
     });
-    const { result, raw } = outcome;
-    const out =
-      args.out ??
-      `${scenario.name}-${result.date.slice(0, 16).replace(":", "").replace("T", "-")}.json`;
-    writeGiven(out, `${JSON.stringify(result)}\n`);
-    if (args.raw !== undefined) writeGiven(args.raw, `${JSON.stringify(raw)}\n`);
-    console.error(`bench: the result is in ${out}`);
-    return outcome;
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
+}
+
+function keep({ result, raw }: Outcome, args: Given): void {
+  const at = result.date.slice(0, 16).replace(":", "").replace("T", "-");
+  const out = args.out ?? `${result.scenario.name}-${at}.json`;
+  writeGiven(out, `${JSON.stringify(result)}\n`);
+  if (args.raw !== undefined) writeGiven(args.raw, `${JSON.stringify(raw)}\n`);
+  console.error(`bench: the result is in ${out}`);
 }
 
 function gpuChosen(given: string): { readonly kind: GpuKind; readonly index: number } {

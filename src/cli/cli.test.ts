@@ -1,12 +1,13 @@
 // The command as a person meets it: text on the terminal and exit status, from processes of its own.
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { UserError } from "#core";
 import { policies } from "#policy";
+import { lockDirectory } from "../agent/state.ts";
 import { dispatch } from "./dispatch.ts";
 
 afterEach(() => void vi.unstubAllEnvs());
@@ -85,6 +86,29 @@ describe("without an agent", () => {
     });
   });
 
+  test("switched off, a command runs as it is without an agent, too", () => {
+    const argv = ["run", "--class", "high", "--", "sh", "-c", "echo $LD_PRELOAD.$COTENANT_CLASS"];
+    expect(cotenant(argv, { COTENANT_OFF: "1" })).toEqual({ status: 0, stdout: ".\n", stderr: "" });
+  });
+
+  test.each([["--help"], ["-h"], ["help"]])("%s lists the commands", async (word) => {
+    const shown = vi.spyOn(console, "log").mockImplementation(() => {});
+    expect(await dispatch([word])).toBe(0);
+    expect(shown.mock.lastCall?.[0]).toContain("Usage: cotenant COMMAND");
+    shown.mockRestore();
+  });
+
+  test.each([
+    { argv: ["help", "run"], says: "Usage: cotenant run [options] -- COMMAND…" },
+    { argv: ["down", "-h"], says: "Usage: cotenant down [options]" },
+    { argv: ["--version"], says: /^\d+\.\d+\.\d+$/ },
+  ])("$argv is answered", async ({ argv, says }) => {
+    const shown = vi.spyOn(console, "log").mockImplementation(() => {});
+    expect(await dispatch(argv)).toBe(0);
+    expect(shown.mock.lastCall?.[0]).toMatch(says);
+    shown.mockRestore();
+  });
+
   test("a machine without an NVIDIA driver is told about the software GPU", () => {
     const { status, stderr } = cotenant(["up"], { LD_LIBRARY_PATH: "/nonexistent" });
     expect(stderr).toMatch(
@@ -138,6 +162,15 @@ describe("with an agent", () => {
     expect(status).toBe(1);
   });
 
+  test("an agent on a full disk does not start, and says why", () => {
+    const { cotenant, env } = withAgent();
+    mkdirSync(env.COTENANT_DIR, { mode: 0o700 });
+    symlinkSync("/dev/full", `${env.COTENANT_DIR}/agent.log`);
+    const { stderr, status } = cotenant("up", "--gpu", "soft");
+    expect(stderr).toMatch(/^cotenant: .+\/agent\.log can't be written: ENOSPC.+\.\n$/);
+    expect(status).toBe(1);
+  });
+
   test("a run directory that others can enter is neither used nor read", () => {
     const { cotenant, env } = withAgent();
     mkdirSync(env.COTENANT_DIR);
@@ -149,6 +182,15 @@ describe("with an agent", () => {
       );
       expect(status).toBe(1);
     }
+  });
+
+  test("an agent whose process can't be seen is not said to be missing", () => {
+    const { cotenant, env } = withAgent();
+    mkdirSync(env.COTENANT_DIR, { mode: 0o700 });
+    onTestFinished(lockDirectory(env.COTENANT_DIR));
+    const { stderr, status } = cotenant("run", "--class", "high", "--", "true");
+    expect(stderr).toMatch(/^cotenant: An agent holds .+ must share their PID namespace\.\n$/);
+    expect(status).toBe(1);
   });
 
   test("run becomes the command: its environment, its pid, its exit status", () => {

@@ -1,7 +1,7 @@
 // How a command talks to the agent.
 
 import { request } from "node:http";
-import { type AgentFile, checkDirectory, runningAgent, type Status } from "#agent";
+import { type AgentFile, checkDirectory, isLocked, runningAgent, type Status } from "#agent";
 import { errors, runDirectory } from "#core";
 
 const ANSWER_WITHIN_MS = 5000;
@@ -14,7 +14,7 @@ export const ownRunDirectory = (): string => runDirectory(process.env, ownUid())
 export function agentHere(directory = ownRunDirectory()): AgentFile {
   checkDirectory(directory, ownUid());
   const agent = runningAgent(directory);
-  if (!agent) throw errors.noAgent(directory);
+  if (!agent) throw isLocked(directory) ? errors.agentUnseen(directory) : errors.noAgent(directory);
   return agent;
 }
 

@@ -1,13 +1,19 @@
 import { errors } from "#core";
 import { commands } from "./commands.ts";
+import { packageVersion } from "./package.ts";
 import { help, overview, parse } from "./parse.ts";
 
 /** Finds the command and runs it with its options; resolves to the exit status. */
 export async function dispatch(argv: readonly string[]): Promise<number> {
   const [name, ...rest] = argv;
-  if (name === undefined || name === "--help" || name === "help") {
+  if (name === "help" && rest[0] !== undefined) return await dispatch([rest[0], "--help"]);
+  if (name === undefined || name === "help" || asksForHelp([name])) {
     console.log(overview(commands));
     return name === undefined ? 2 : 0;
+  }
+  if (name === "--version") {
+    console.log(packageVersion());
+    return 0;
   }
   const command = commands.find((known) => known.name === name);
   if (!command)
@@ -16,7 +22,7 @@ export async function dispatch(argv: readonly string[]): Promise<number> {
       commands.map((known) => known.name),
     );
   if (asksForHelp(rest)) {
-    console.log(help(command));
+    console.log(help(command, process.stdout.columns));
     return 0;
   }
   return await command.run(parse(command, rest));
@@ -25,5 +31,6 @@ export async function dispatch(argv: readonly string[]): Promise<number> {
 /** Behind "--" it is the business of the command that is run. */
 function asksForHelp(argv: readonly string[]): boolean {
   const end = argv.indexOf("--");
-  return (end < 0 ? argv : argv.slice(0, end)).includes("--help");
+  const own = end < 0 ? argv : argv.slice(0, end);
+  return own.includes("--help") || own.includes("-h");
 }

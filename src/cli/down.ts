@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { runningAgent } from "#agent";
+import { isRunning } from "#agent";
 import { errors } from "#core";
-import { agentHere, askToStop, ownRunDirectory } from "./client.ts";
+import { agentHere, askToStop } from "./client.ts";
 import { command, json } from "./command.ts";
 
 const STOPPED_WITHIN_MS = 15_000;
@@ -11,11 +11,10 @@ export const downCommand = command({
   summary: "stop the agent; running jobs go on with the rules they have",
   options: { json },
   async run(args) {
-    const directory = ownRunDirectory();
-    const agent = agentHere(directory);
+    const agent = agentHere();
     await askToStop(agent);
     const until = performance.now() + STOPPED_WITHIN_MS;
-    while (runningAgent(directory)?.pid === agent.pid) {
+    while (isRunning(agent)) {
       if (performance.now() > until) throw errors.agentSilent(agent.pid, "it does not end");
       await pause(20);
     }

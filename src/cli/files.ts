@@ -1,7 +1,17 @@
 // Files that a command is given to read, and to write to.
-import { accessSync, constants, readFileSync, statSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
-import { usage } from "#core";
+import {
+  accessSync,
+  constants,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { errors, usage } from "#core";
 
 /** `what`: for the sentence that says so when it can't be read, such as "result". */
 export function readGiven(path: string, what: string): string {
@@ -12,8 +22,20 @@ export function readGiven(path: string, what: string): string {
   }
 }
 
-export const writeGiven = (path: string, content: string): void =>
-  written(path, () => writeFileSync(path, content));
+/** Whole or not at all: on a full disk what was there before stays. */
+export const writeGiven = (path: string, content: string | Buffer): void =>
+  written(path, () => {
+    const there = kindOf(path);
+    if (there && !there.isFile()) return writeFileSync(path, content); // such as /dev/stdout
+    const target = there ? realpathSync(path) : path;
+    const begun = join(dirname(target), `.cotenant-${process.pid}.part`);
+    try {
+      writeFileSync(begun, content);
+      renameSync(begun, target);
+    } finally {
+      rmSync(begun, { force: true });
+    }
+  });
 
 /** Runs what writes to `path`; a file that can't be written is said in a sentence. */
 export function written<T>(path: string, write: () => T): T {
@@ -21,24 +43,34 @@ export function written<T>(path: string, write: () => T): T {
     return write();
   } catch (fault) {
     if (!(fault instanceof Error && "syscall" in fault)) throw fault;
-    throw usage(`${path} can't be written: ${fault.message}.`);
+    throw errors.cannotWrite(path, fault.message);
   }
 }
 
 /** Throws now what writing there would only find out later, when there is something to lose. */
 export function checkWritable(path: string): void {
+  if (kindOf(path)?.isDirectory())
+    throw usage(`${path} can't be written: it is a folder.`, "Give the name of a file.");
   const folder = dirname(path);
+  if (!kindOf(folder)?.isDirectory() || !mayWrite(folder))
+    throw usage(`${path} can't be written: there is no folder ${folder} that you may write to.`);
+}
+
+function mayWrite(folder: string): boolean {
   try {
     accessSync(folder, constants.W_OK);
+    return true;
   } catch {
-    throw usage(`${path} can't be written: there is no folder ${folder} that you may write to.`);
+    return false;
   }
 }
 
-export function isFile(path: string): boolean {
+export const isFile = (path: string): boolean => kindOf(path)?.isFile() ?? false;
+
+function kindOf(path: string): Stats | undefined {
   try {
-    return statSync(path).isFile();
+    return statSync(path, { throwIfNoEntry: false });
   } catch {
-    return false;
+    return undefined;
   }
 }

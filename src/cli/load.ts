@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { setTimeout as after } from "node:timers/promises";
 import { type Bytes, UserError, usage } from "#core";
 import {
@@ -15,6 +15,7 @@ import {
   type Work,
 } from "#load";
 import { type Args, bytes, choice, command, flag, json, number, text } from "./command.ts";
+import { checkWritable, writeGiven } from "./files.ts";
 import { controlFiles } from "./load-control.ts";
 
 const none = 0 as Bytes;
@@ -62,6 +63,7 @@ export const loadCommand = command({
     const job = jobOf(args);
     if (!job) {
       const plan = planOf(args);
+      if (args.marks !== undefined) checkWritable(args.marks);
       return args.check ? checkDriver() : runAlone(plan, args);
     }
     const work = workOf(args);
@@ -73,8 +75,8 @@ export const loadCommand = command({
 async function runAlone(plan: Plan, args: Given): Promise<number> {
   const origin = process.hrtime.bigint();
   const run = await runLoad(plan, surroundings(origin));
-  if (args.marks) writeFileSync(args.marks, marks(run, origin));
   console.log(args.json ? JSON.stringify(run.result) : report(run));
+  if (args.marks !== undefined) writeGiven(args.marks, marks(run, origin));
   return run.result.intact ? 0 : 1;
 }
 
@@ -135,8 +137,26 @@ function planOf(args: Given): Plan {
   const work = workOf(args);
   if (args.depth > 1 && arrivals.kind !== "closed")
     throw usage(`--depth is for --arrivals closed: an open loop serves one request at a time.`);
-  return { ...work, arrivals, seconds: args.seconds ?? usual.seconds };
+  const seconds = args.seconds ?? usual.seconds;
+  const requests = requestsOf(arrivals, seconds);
+  if (requests > MOST_REQUESTS)
+    throw usage(
+      `${requests.toPrecision(2)} requests are more than ${MOST_REQUESTS / 1e6} million.`,
+      "Give a smaller --rate, or fewer --seconds.",
+    );
+  return { ...work, arrivals, seconds };
 }
+
+/** Arrivals are drawn before the first one. */
+const MOST_REQUESTS = 10e6;
+
+/** About so many are drawn; those of files and traces are there already. */
+const requestsOf = (arrivals: Plan["arrivals"], seconds: number): number =>
+  "rate" in arrivals
+    ? arrivals.rate * seconds
+    : arrivals.kind === "steps"
+      ? arrivals.steps.reduce((sum, step) => sum + step.rate * step.seconds, 0)
+      : 0;
 
 function workOf(args: Given): Work {
   if (args["kernel-us"] <= 0) throw usage("--kernel-us must be more than 0.");

@@ -3,9 +3,11 @@
 // stderr, a bug is a stack trace.
 import { UserError } from "#core";
 import { dispatch } from "./dispatch.ts";
+import { checkPrinted } from "./print.ts";
 
 try {
   process.exitCode = await dispatch(process.argv.slice(2));
+  checkPrinted(process.stdout);
 } catch (fault) {
   if (!(fault instanceof UserError)) throw fault;
   console.error(`cotenant: ${[fault.message, fault.hint].filter(Boolean).join(" ")}`);

@@ -256,11 +256,13 @@ function openParts(wanted: Wanted): Parts {
     join(folder, /^samples-/.test(part) ? `${part}.csv` : `${part}.json`);
   const text = (part: string) =>
     existsSync(path(part)) ? readFileSync(path(part), "utf8") : undefined;
+  const keep = (part: string, content: string) =>
+    written(out, () => writeFileSync(path(part), content));
   const parts: Parts = {
     path,
     text,
     json: (part) => parsed(text(part)),
-    write: (part, value) => writeFileSync(path(part), JSON.stringify(value)),
+    write: (part, value) => keep(part, JSON.stringify(value)),
     samples: () =>
       readdirSync(folder)
         .filter((file) => /^samples-\d+\.csv$/.test(file) && hasLaunches(join(folder, file)))
@@ -268,14 +270,14 @@ function openParts(wanted: Wanted): Parts {
           file: `ncu's ${basename(file)}`,
           text: readFileSync(join(folder, file), "utf8"),
         })),
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove: () => written(out, () => rmSync(folder, { recursive: true, force: true })),
   };
   const asked = JSON.stringify({ command, kind, gpu, soloNs, seconds, onePass });
   const same = text("asked") === asked && parts.json("recorded") !== undefined;
   if (fresh || !same) parts.remove();
   else say(`what was kept of ${name} is used; --fresh begins anew`);
   written(out, () => mkdirSync(folder, { recursive: true }));
-  writeFileSync(path("asked"), asked);
+  keep("asked", asked);
   return parts;
 }
 

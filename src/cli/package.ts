@@ -1,5 +1,5 @@
 // Where the parts of this package are, whether it runs from src/cli/ or as dist/cotenant.js.
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { errors } from "#core";
@@ -13,6 +13,9 @@ export function packageRoot(): string {
   }
   return folder;
 }
+
+export const packageVersion = (): string =>
+  JSON.parse(readFileSync(join(packageRoot(), "package.json"), "utf8")).version;
 
 /** The interposer; COTENANT_LIB names another one. Throws a UserError when it is not built. */
 export const interposer = (env: NodeJS.ProcessEnv): string =>

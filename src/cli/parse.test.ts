@@ -96,8 +96,8 @@ describe("help", () => {
     expect(help(sample)).toMatchInlineSnapshot(`
       "cotenant sample: what the tests parse
 
-      Usage: cotenant sample [options] -- FILE…
-        FILE…  what to do it to
+      Usage: cotenant sample [options] FILE…
+        what to do it to
 
         --class high|best-effort  the class
         --name NAME               the name [nobody]
@@ -108,6 +108,17 @@ describe("help", () => {
         --dry-run                 do nothing
         --help                    show this"
     `);
+  });
+
+  test("keeps to the terminal's columns, and to 100", () => {
+    for (const columns of [60, 80, 200])
+      for (const known of commands) {
+        const widths = help(known, columns)
+          .split("\n")
+          .filter((line) => /\S \S/.test(line.trim()))
+          .map((line) => line.length);
+        expect(Math.max(...widths), known.name).toBeLessThanOrEqual(Math.min(columns, 100));
+      }
   });
 
   test("lists every command once, in the order of the table", () => {

@@ -2,6 +2,7 @@
 import { parseArgs } from "node:util";
 import { errors, UserError } from "#core";
 import type { Command, Option } from "./command.ts";
+import { wrapped } from "./print.ts";
 
 /** Throws a UserError of exit status 2 for whatever the options table does not allow. */
 export function parse(command: Command, argv: readonly string[]): Record<string, unknown> {
@@ -70,20 +71,29 @@ function checkPositional({ name, positional }: Command, given: readonly string[]
     throw errors.missingArgument(name, positional.name);
 }
 
-/** The `--help` text of one command. */
-export function help({ name, summary, options, positional }: Command): string {
+const HELP_COLUMNS = 100;
+const LEFT_COLUMNS = 28;
+
+/** The `--help` text of one command, for a terminal of so many columns. */
+export function help(
+  { name, summary, options, positional }: Command,
+  columns = HELP_COLUMNS,
+): string {
   const rows = Object.entries(options).map(([option, { kind, placeholder, doc, fallback }]) => ({
     left: `--${option}${kind === "flag" ? "" : ` ${placeholder}`}`,
     right: `${doc}${shownFallback(fallback)}${kind === "list" ? " (repeatable)" : ""}`,
   }));
-  const tail = positional ? ` -- ${positional.name}` : "";
+  const width = Math.min(columns, HELP_COLUMNS);
+  const ways = positional ? positional.name.split(" | ") : [""];
   return [
-    `cotenant ${name}: ${summary}`,
+    ...wrapped(`cotenant ${name}: ${summary}`, width),
     "",
-    `Usage: cotenant ${name} [options]${tail}`,
-    ...(positional ? [`  ${positional.name}  ${positional.doc}`] : []),
+    ...ways.map((way, i) =>
+      `${i === 0 ? "Usage:" : "      "} cotenant ${name} [options] ${way}`.trimEnd(),
+    ),
+    ...(positional ? wrapped(positional.doc, width - 2).map((line) => `  ${line}`) : []),
     "",
-    ...columns([...rows, { left: "--help", right: "show this" }]),
+    ...twoColumns([...rows, { left: "--help", right: "show this" }], width),
   ].join("\n");
 }
 
@@ -94,7 +104,10 @@ export const overview = (commands: readonly Command[]): string =>
     "",
     "Usage: cotenant COMMAND [options]",
     "",
-    ...columns(commands.map(({ name, summary }) => ({ left: name, right: summary }))),
+    ...twoColumns(
+      commands.map(({ name, summary }) => ({ left: name, right: summary })),
+      HELP_COLUMNS,
+    ),
     "",
     '"cotenant COMMAND --help" lists the options of one.',
   ].join("\n");
@@ -104,12 +117,19 @@ const shownFallback = (fallback: unknown) =>
     ? ` [${fallback}]`
     : "";
 
-/** Two columns; what is too wide for the left one gets a line of its own. */
-function columns(rows: readonly { readonly left: string; readonly right: string }[]): string[] {
-  const width = Math.min(28, Math.max(...rows.map(({ left }) => left.length)));
-  return rows.map(({ left, right }) =>
-    left.length > width
-      ? `  ${left}\n  ${" ".repeat(width)}  ${right}`
-      : `  ${left.padEnd(width)}  ${right}`,
-  );
+/** Two columns; what is too wide for the left one gets lines of its own. */
+function twoColumns(
+  rows: readonly { readonly left: string; readonly right: string }[],
+  columns: number,
+): string[] {
+  const width = Math.min(LEFT_COLUMNS, Math.max(...rows.map(({ left }) => left.length)));
+  return rows.flatMap(({ left, right }) => {
+    const lines = wrapped(right, columns - width - 4);
+    const lefts = left.length > width ? wrapped(left.replaceAll("|", "| "), columns - 2) : [];
+    const beside = lefts.length > 0 ? "" : left;
+    return [
+      ...lefts.map((line) => `  ${line.replaceAll("| ", "|")}`),
+      ...lines.map((line, i) => `  ${(i === 0 ? beside : "").padEnd(width)}  ${line}`),
+    ];
+  });
 }

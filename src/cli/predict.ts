@@ -50,7 +50,7 @@ const options = {
   learner: choice(
     learnerNames,
     "ours",
-    `train: ${learnerNames.map((name) => `${name}: ${learners[name].summary}`).join("; ")}`,
+    `train:\n${learnerNames.map((name) => `${name}: ${learners[name].summary}`).join("\n")}`,
   ),
   learners: list("NAME", `evaluate: instead of all; ${learnerNames.join(", ")}`),
   metric: list(
@@ -91,9 +91,9 @@ export const predictCommand = command({
   summary: "which jobs go well together, from their profiles alone: collect, train, rank, evaluate",
   options,
   positional: {
-    name: "collect | train | rank | evaluate",
+    name: "collect RESULT… | train | rank | evaluate",
     doc:
-      "collect needs results of cotenant bench, one file after the other, and --out; train --data and --out; " +
+      "collect needs results of cotenant bench and --out; train --data and --out; " +
       "rank --model, --target and --candidates; evaluate --data",
     atLeast: 1,
   },

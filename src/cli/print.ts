@@ -1,4 +1,5 @@
-// Numbers and tables for people.
+// Numbers, tables and text for people.
+import { errors } from "#core";
 
 export const percent = (share: number): string =>
   `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
@@ -23,4 +24,26 @@ export function table(rows: readonly (readonly string[])[], words: number): stri
       .join("  ")
       .trimEnd(),
   );
+}
+
+/** Lines of at most so many columns, broken at blanks; a longer word stands alone. A line break in it stays. */
+export const wrapped = (text: string, width: number): string[] =>
+  text.split("\n").flatMap((line) => {
+    const lines: string[] = [];
+    for (const word of line.split(" ")) {
+      const last = lines.at(-1);
+      if (last !== undefined && last.length + 1 + word.length <= width)
+        lines[lines.length - 1] = `${last} ${word}`;
+      else lines.push(word);
+    }
+    return lines;
+  });
+
+/**
+ * Throws a UserError when what was printed got lost: Node's console does not say so. That a reader has seen
+ * enough (`| head`) is none.
+ */
+export function checkPrinted({ errored }: Pick<NodeJS.WriteStream, "errored">): void {
+  const fault: NodeJS.ErrnoException | null = errored;
+  if (fault && fault.code !== "EPIPE") throw errors.cannotPrint(fault.message);
 }

@@ -1,4 +1,5 @@
 // Profiles of jobs: made by recording a command or from what profilers write, listed, shown.
+import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import { errors, type Micros, UserError, usage } from "#core";
 import {
@@ -62,7 +63,7 @@ export const profileCommand = command({
   summary: "measure what a command asks of the GPU; import, list and show such profiles",
   options,
   positional: {
-    name: "COMMAND… | import FILE… | list [DIR] | show NAME|FILE",
+    name: "-- COMMAND… | import FILE… | list [DIR] | show NAME|FILE",
     doc: "the command is run twice, unmodified; import needs --from, and --kind but for Orion's files",
     atLeast: 1,
   },
@@ -247,6 +248,8 @@ function summaryText(profile: WorkloadProfile): string {
 }
 
 function listFolder(folder: string, args: Given): number {
+  if (args.positional[1] !== undefined && !existsSync(folder))
+    throw usage(`There is no folder ${folder}.`);
   const all = new ProfileStore(folder).list();
   if (args.json) {
     console.log(JSON.stringify(all, null, 2));

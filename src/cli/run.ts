@@ -2,7 +2,7 @@
 // ours stays in between.
 import { mkdirSync } from "node:fs";
 import { basename } from "node:path";
-import { type AgentFile, mpsEnvironment, pathsIn } from "#agent";
+import { type AgentFile, mpsEnvironment, pathsIn, runningAgent } from "#agent";
 import { errors } from "#core";
 import { type Objective, parseObjective } from "#policy";
 import type { ClientClass } from "#protocol";
@@ -35,12 +35,15 @@ export const runCommand = command({
   name: "run",
   summary: "run a command as a high or best-effort client",
   options,
-  positional: { name: "COMMAND…", doc: "what to run, with its arguments", atLeast: 1 },
+  positional: { name: "-- COMMAND…", doc: "what to run, with its arguments", atLeast: 1 },
   async run(args) {
     if (!args.class) throw errors.missingArgument("run", "--class high|best-effort");
     const [program = "", ...rest] = args.positional;
     const objective = objectiveEnvironment(parseObjective(args.slo));
     const directory = ownRunDirectory();
+    // Switched off, nothing of ours may stand in the way, a missing agent neither.
+    const off = process.env.COTENANT_OFF === "1";
+    if (off && !runningAgent(directory)) return await become(program, rest, process.env);
     const agent = agentHere(directory);
     const added = {
       ...objective,

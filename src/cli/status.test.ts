@@ -7,9 +7,10 @@ test("a status for people: each GPU, who is on it, and who has no slot", () => {
     "Agent 1, up 10 s: mode isolated, policy strict, 0.5 % CPU, 57 MiB
 
     Fake GPU GPU-a, 20.0 GiB of 80.0 GiB used, 75 % busy, 1980 MHz
-      class        name   pid  bursts/s      p50      p99  active   ahead  held   turn  memory
-      high         serve   42      25.0  2.00 ms  4.00 ms   5.0 %   60 us
-      best-effort  train   43                                70 %  0.0 us  10 %  0.0 %   0 MiB
+      high   pid  bursts/s      p50      p99  active  ahead
+      serve   42      25.0  2.00 ms  4.00 ms   5.0 %  60 us
+      best-effort  pid  active   ahead  held   turn  memory
+      train         43    70 %  0.0 us  10 %  0.0 %   0 MiB
       stranger: pid 9 other (0 MiB) holds no slot, so it is neither protected nor gated"
   `);
 });
@@ -18,7 +19,7 @@ test("a client that has not come back from a restart is marked", () => {
   const [gpu] = exampleStatus.gpus;
   const high = gpu?.high.map((client) => ({ ...client, connected: false })) ?? [];
   const gpus = gpu ? [{ ...gpu, high }] : [];
-  expect(describe({ ...exampleStatus, gpus })).toContain("high (detached)");
+  expect(describe({ ...exampleStatus, gpus })).toContain("detached: serve   42");
 });
 
 test.each([
@@ -51,4 +52,28 @@ test.each([
   expect(describe({ ...exampleStatus, gpus: gpu ? [{ ...gpu, high }] : [] })).toContain(
     `\n  objective of serve (pid 42): 10.00 ms p99 and p99 5.0 % above alone, ${says}\n`,
   );
+});
+
+test("in 80 columns names are cut and sentences wrapped; every figure stays", () => {
+  const name = "a service whose name takes all of the 47 letters";
+  const [gpu] = exampleStatus.gpus;
+  const long = <T extends object>(clients: readonly T[] = []) =>
+    clients.map((client) => ({ ...client, name, pid: 1_234_567, memoryQuota: 20 * 2 ** 30 }));
+  const high = long(gpu?.high).map((one) => ({ ...one, sloP99Us: 10_000 }));
+  const gpus = gpu ? [{ ...gpu, high, bestEffort: long(gpu.bestEffort) }] : [];
+  const shown = describe({ ...exampleStatus, gpus }, 80);
+  expect(Math.max(...shown.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
+  expect(shown).toMatchInlineSnapshot(`
+    "Agent 1, up 10 s: mode isolated, policy strict, 0.5 % CPU, 57 MiB
+
+    Fake GPU GPU-a, 20.0 GiB of 80.0 GiB used, 75 % busy, 1980 MHz
+      high                            pid  bursts/s      p50      p99  active  ahead
+      a service whose name take…  1234567      25.0  2.00 ms  4.00 ms   5.0 %  60 us
+      best-effort                pid  active   ahead  held   turn             memory
+      a service whose name…  1234567    70 %  0.0 us  10 %  0.0 %  0 MiB of 20.0 GiB
+      objective of a service whose name takes all of the 47 letters (pid 1234567):
+      10.00 ms p99, this policy does not act on it
+      stranger: pid 9 other (0 MiB) holds no slot, so it is neither protected nor
+      gated"
+  `);
 });

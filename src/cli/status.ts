@@ -1,7 +1,7 @@
 import type { BestEffortStatus, GpuStatus, HighStatus, Status } from "#agent";
 import { agentHere, askStatus } from "./client.ts";
 import { command, json } from "./command.ts";
-import { gibibytes, micros, percent, table } from "./print.ts";
+import { gibibytes, micros, percent, table, wrapped } from "./print.ts";
 
 export const statusCommand = command({
   name: "status",
@@ -9,18 +9,23 @@ export const statusCommand = command({
   options: { json },
   async run(args) {
     const status = await askStatus(agentHere());
-    console.log(args.json ? JSON.stringify(status, null, 2) : describe(status));
+    console.log(
+      args.json ? JSON.stringify(status, null, 2) : describe(status, process.stdout.columns),
+    );
     return 0;
   },
 });
 
-/** The whole status, for people. */
-export function describe(status: Status): string {
+/** The whole status, for people, in lines of at most so many columns (from 60 on). */
+export function describe(status: Status, columns = Number.POSITIVE_INFINITY): string {
   const { pid, mode, policy, cpuShare, residentBytes, upSeconds } = status.agent;
   const up = upSeconds < 120 ? `${upSeconds.toFixed(0)} s` : `${(upSeconds / 60).toFixed(0)} min`;
   return [
-    `Agent ${pid}, up ${up}: mode ${mode}, policy ${policy}, ${percent(cpuShare)} CPU, ${gibibytes(residentBytes)}`,
-    ...status.gpus.flatMap((gpu) => ["", ...describeClients(gpu, mode)]),
+    ...wrapped(
+      `Agent ${pid}, up ${up}: mode ${mode}, policy ${policy}, ${percent(cpuShare)} CPU, ${gibibytes(residentBytes)}`,
+      columns,
+    ),
+    ...status.gpus.flatMap((gpu) => ["", ...describeClients(gpu, mode, columns)]),
     ...(status.gpus.length === 0 ? ["", "No client has come yet."] : []),
   ].join("\n");
 }
@@ -36,41 +41,46 @@ export function describeGpu({ name, uuid, reading }: GpuStatus): string {
   return [`${name || "GPU"} ${uuid}`, ...facts].join(", ");
 }
 
-function describeClients(gpu: GpuStatus, mode: Status["agent"]["mode"]): string[] {
+const INDENT = "  ";
+
+function describeClients(gpu: GpuStatus, mode: Status["agent"]["mode"], columns: number): string[] {
   const { high, bestEffort, strangers, recommended } = gpu;
-  const clients =
-    high.length + bestEffort.length > 0
-      ? table(
-          [
-            [
-              "class",
-              "name",
-              "pid",
-              "bursts/s",
-              "p50",
-              "p99",
-              "active",
-              "ahead",
-              "held",
-              "turn",
-              "memory",
-            ],
-            ...high.map(highRow),
-            ...bestEffort.map(bestEffortRow),
-          ],
-          2,
-        )
-      : ["no client"];
-  const objectives = high.flatMap(describeObjective);
-  const advice = recommended ? [describeAdvice(recommended, mode)] : [];
-  const rest = strangers.map(
-    ({ pid, name, memory }) =>
-      `stranger: pid ${pid} ${name || "unknown"} (${gibibytes(memory)}) holds no slot, so it is neither protected nor gated`,
-  );
-  return [
-    describeGpu(gpu),
-    ...[...clients, ...objectives, ...advice, ...rest].map((line) => `  ${line}`),
+  const within = columns - INDENT.length;
+  const clients = [
+    ...fitted([highHeader, ...high.map(highRow)], within),
+    ...fitted([bestEffortHeader, ...bestEffort.map(bestEffortRow)], within),
   ];
+  const sentences = [
+    ...high.flatMap(describeObjective),
+    ...(recommended ? [describeAdvice(recommended, mode)] : []),
+    ...strangers.map(
+      ({ pid, name, memory }) =>
+        `stranger: pid ${pid} ${name || "unknown"} (${gibibytes(memory)}) holds no slot, so it is neither protected nor gated`,
+    ),
+  ].flatMap((sentence) => wrapped(sentence, within));
+  return [
+    ...wrapped(describeGpu(gpu), columns),
+    ...[...(clients.length > 0 ? clients : ["no client"]), ...sentences].map(
+      (line) => `${INDENT}${line}`,
+    ),
+  ];
+}
+
+/** A table of clients; where it is too wide, their names are cut. Nothing where there is no client. */
+function fitted(rows: readonly (readonly [string, ...string[]])[], columns: number): string[] {
+  if (rows.length === 1) return [];
+  const lines = table(rows, 1);
+  const excess = Math.max(...lines.map((line) => line.length)) - columns;
+  if (excess <= 0) return lines;
+  const longest = Math.max(...rows.map(([name]) => name.length));
+  const room = Math.max(longest - excess, rows[0]?.[0].length ?? 0);
+  return table(
+    rows.map(([name, ...rest]) => [
+      name.length > room ? `${name.slice(0, room - 1)}…` : name,
+      ...rest,
+    ]),
+    1,
+  );
 }
 
 /** The mode is fixed when processes start, so what would be better is for the next time. */
@@ -101,35 +111,42 @@ const inWords = {
   impossible: "not met even alone",
 } as const;
 
-const highRow = (client: HighStatus) => [
-  shownClass(client),
-  client.name,
-  String(client.pid),
-  client.burstsPerS.toFixed(1),
-  micros(client.burstP50Us),
-  micros(client.burstP99Us),
-  percent(client.activeShare),
-  micros(client.aheadMeanUs),
-  "",
-  "",
-  "",
-];
+const highHeader = ["high", "pid", "bursts/s", "p50", "p99", "active", "ahead"] as const;
 
-const bestEffortRow = (client: BestEffortStatus) => [
-  shownClass(client),
-  client.name,
-  String(client.pid),
-  "",
-  "",
-  "",
-  percent(client.gpuShare),
-  micros(client.aheadUs),
-  percent(client.heldShare),
-  percent(client.turnShare),
-  client.memoryQuota > 0
-    ? `${gibibytes(client.memoryUsed)} of ${gibibytes(client.memoryQuota)}`
-    : gibibytes(client.memoryUsed),
-];
+const highRow = (client: HighStatus) =>
+  [
+    shownName(client),
+    String(client.pid),
+    client.burstsPerS.toFixed(1),
+    micros(client.burstP50Us),
+    micros(client.burstP99Us),
+    percent(client.activeShare),
+    micros(client.aheadMeanUs),
+  ] as const;
 
-const shownClass = ({ class: kind, connected }: HighStatus | BestEffortStatus) =>
-  connected ? kind : `${kind} (detached)`;
+const bestEffortHeader = [
+  "best-effort",
+  "pid",
+  "active",
+  "ahead",
+  "held",
+  "turn",
+  "memory",
+] as const;
+
+const bestEffortRow = (client: BestEffortStatus) =>
+  [
+    shownName(client),
+    String(client.pid),
+    percent(client.gpuShare),
+    micros(client.aheadUs),
+    percent(client.heldShare),
+    percent(client.turnShare),
+    client.memoryQuota > 0
+      ? `${gibibytes(client.memoryUsed)} of ${gibibytes(client.memoryQuota)}`
+      : gibibytes(client.memoryUsed),
+  ] as const;
+
+/** Detached: it has not come back since the agent was restarted. */
+const shownName = ({ name, connected }: HighStatus | BestEffortStatus) =>
+  connected ? name : `detached: ${name}`;

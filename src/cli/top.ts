@@ -16,7 +16,7 @@ export const topCommand = command({
   summary: "status again and again, until q or Ctrl-C",
   options: { every: number("SECONDS", 1, "how often", { min: 0.1, max: 3600 }) },
   async run(args) {
-    const agent = agentHere();
+    agentHere();
     const stop = new AbortController();
     const { stdin, stdout } = process;
     process.once("SIGINT", () => stop.abort());
@@ -33,8 +33,9 @@ export const topCommand = command({
     }
     try {
       while (!stop.signal.aborted) {
-        const shown = describe(await askStatus(agent));
-        stdout.write(interactive ? screen(shown, stdout.columns) : `${shown}\n\n`);
+        // Found anew each time: an agent that was restarted goes on being watched.
+        const shown = describe(await askStatus(agentHere()), stdout.columns);
+        stdout.write(interactive ? screen(shown, stdout.rows) : `${shown}\n\n`);
         await pause(args.every * 1000, undefined, { signal: stop.signal }).catch(() => {});
       }
     } finally {
@@ -48,9 +49,17 @@ export const topCommand = command({
   },
 });
 
-/** Written over the last one line by line, so that nothing flickers. */
-function screen(text: string, columns: number): string {
-  const lines = [...text.split("\n"), "", "q: quit"];
-  const shown = lines.map((line) => `${line.slice(0, columns)}${CLEAR_LINE_END}`);
-  return `${FROM_THE_TOP}${shown.join("\r\n")}${CLEAR_BELOW}`;
+/** Written over the last one line by line, so that nothing flickers, and no longer than the terminal. */
+function screen(text: string, rows: number): string {
+  const lines = text.split("\n");
+  const room = rows - 2;
+  const shown = lines.length > room ? lines.slice(0, room - 1) : lines;
+  const more = lines.length - shown.length;
+  const all = [
+    ...shown,
+    ...(more > 0 ? [`… ${more} more lines: cotenant status`] : []),
+    "",
+    "q: quit",
+  ];
+  return `${FROM_THE_TOP}${all.map((line) => `${line}${CLEAR_LINE_END}`).join("\r\n")}${CLEAR_BELOW}`;
 }

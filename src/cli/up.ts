@@ -1,11 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, openSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { claimDirectory, logLine, openNvml, pathsIn, runningAgent, startAgent } from "#agent";
 import { dateNow, errors, systemClock } from "#core";
 import { parseOverrides, policies, policyNamed } from "#policy";
+import { Settings } from "#protocol";
 import { agentHere, askStatus, ownRunDirectory, ownUid } from "./client.ts";
 import { type Args, choice, command, flag, json, list, number } from "./command.ts";
+import { written } from "./files.ts";
 import { itself } from "./package.ts";
 import { describeGpu } from "./status.ts";
 
@@ -21,9 +23,12 @@ const options = {
   policy: choice(
     policies.map(({ name }) => name),
     "cotenant",
-    policies.map(({ name, summary }) => `${name}: ${summary}`).join("; "),
+    policies.map(({ name, summary }) => `${name}: ${summary}`).join("\n"),
   ),
-  set: list("RULE=VALUE", "fix one rule of the gate, whatever the policy says"),
+  set: list(
+    "RULE=VALUE",
+    `fix one rule of the gate, whatever the policy says: ${Object.keys(Settings.fields).join(", ")}`,
+  ),
   port: number("N", 0, "HTTP port on loopback; 0: any free one", { max: 65535, whole: true }),
   foreground: flag("stay, and log to stderr"),
   json,
@@ -72,7 +77,7 @@ async function stay(directory: string, args: Args<typeof options>): Promise<numb
 async function startBehind(directory: string, args: Args<typeof options>): Promise<void> {
   const { log } = pathsIn(directory);
   const { command: node, args: program } = itself();
-  const output = openSync(log, "w", 0o600);
+  const output = openLog(log);
   const child = spawn(node, [...program, "up", "--foreground", ...repeated(args)], {
     detached: true,
     stdio: ["ignore", output, output],
@@ -80,6 +85,15 @@ async function startBehind(directory: string, args: Args<typeof options>): Promi
   closeSync(output);
   await serving(child, directory, log);
   child.unref();
+}
+
+/** On a full disk an agent could neither leave its notes nor say so: what is true of its log is true of them. */
+function openLog(path: string): number {
+  return written(path, () => {
+    const log = openSync(path, "w", 0o600);
+    writeSync(log, `${dateNow()} starting\n`);
+    return log;
+  });
 }
 
 async function serving(child: ChildProcess, directory: string, log: string): Promise<void> {

@@ -28,6 +28,13 @@ export const directoryNotOurs = (path: string, why: string) =>
     "Remove it, or set COTENANT_DIR to a directory that only you can enter.",
   );
 
+export const directoryNotMade = (path: string, why: string) =>
+  new UserError(
+    "DIRECTORY_NOT_MADE",
+    `The directory ${path} can't be made: ${why}.`,
+    "Set COTENANT_DIR to one that can.",
+  );
+
 export const unknownCommand = (name: string, known: readonly string[]) =>
   usage(`There is no command "${name}".`, `Known: ${known.join(", ")}.`);
 
@@ -63,6 +70,13 @@ export const badRule = (text: string, wanted: string) => usage(`--set ${text}: n
 export const noAgent = (directory: string) =>
   new UserError("NO_AGENT", `No agent is running in ${directory}.`, 'Start one: "cotenant up".');
 
+export const agentUnseen = (directory: string) =>
+  new UserError(
+    "AGENT_UNSEEN",
+    `An agent holds ${directory}, but its process is not to be seen from here: it is just starting or ending, or runs in another PID namespace.`,
+    "Containers that share a GPU through Cotenant must share their PID namespace.",
+  );
+
 export const agentRunning = (pid: number, directory: string) =>
   new UserError(
     "AGENT_RUNNING",
@@ -82,6 +96,12 @@ export const noGpu = (why: string) =>
     `There is no NVIDIA GPU to serve here: ${why}.`,
     "The software GPU takes its place with --gpu soft.",
   );
+
+export const cannotWrite = (path: string, why: string) =>
+  new UserError("CANNOT_WRITE", `${path} can't be written: ${why}.`);
+
+export const cannotPrint = (why: string) =>
+  new UserError("CANNOT_PRINT", `What was printed could not be written: ${why}.`);
 
 export const notBuilt = (path: string) =>
   new UserError("NOT_BUILT", `${path} is not there.`, 'Build it: "npm run native".');

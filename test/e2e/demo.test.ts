@@ -3,7 +3,10 @@ import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { emptyMachine } from "./machine.ts";
 
-test("in the demo the gate takes away most of what company does to the high client", async () => {
+/** It compares times of 1.5 s each: on a machine that others keep busy it may take another look. */
+test("in the demo the gate takes away most of what company does to the high client", {
+  retry: 2,
+}, async () => {
   const { cotenant, directory } = emptyMachine();
   const args = ["demo", "--seconds", "1.5", "--json"];
   const { status, stdout, stderr } = await cotenant(args, { TMPDIR: directory });

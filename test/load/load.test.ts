@@ -137,6 +137,12 @@ test("prints for people", async () => {
 
 test.each([
   { args: ["--arrivals", "poisson"], says: "--arrivals poisson needs a rate.", status: 2 },
+  { args: ["--rate", "1e9"], says: "1.0e+10 requests are more than 10 million.", status: 2 },
+  {
+    args: ["--rate", "10", "--marks", "/nowhere/marks"],
+    says: "/nowhere/marks can't be written: there is no folder /nowhere",
+    status: 2,
+  },
   { args: ["--arrivals", "closed", "--sms", "999"], says: "--sms 999 is more than", status: 2 },
   { args: ["--rate", "5", "--depth", "2"], says: "--depth is for --arrivals closed", status: 2 },
   { args: ["--arrivals", "file:/nowhere"], says: "/nowhere can't be read.", status: 1 },
