@@ -1,9 +1,11 @@
-// Writes what is generated from src/protocol into native/generated; with --check, says whether what
-// is there is what would be written, and fails if not.
+// Writes what is generated: from src/protocol into native/generated, and tables and a chart of results into
+// documents; with --check, says whether what is there is what would be written, and fails if not.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { emitFields, emitHeader } from "#protocol";
+import { sharingDocuments } from "../bench/sharing/documents.ts";
 
 const outputs = {
+  ...sharingDocuments(),
   "native/generated/protocol.h": emitHeader(),
   "native/generated/fields.def": emitFields(),
 };

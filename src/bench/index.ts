@@ -1,5 +1,5 @@
 export { bench, type Outcome } from "./bench.ts";
-export { type Modelled, model } from "./model.ts";
+export { type Modelled, model, modelScenario } from "./model.ts";
 export { chart, latest, markdownMatrix, markdownTable, parseResult } from "./report/index.ts";
 export type { BenchResult } from "./result.ts";
 export { jobNames, readScenario } from "./scenario.ts";

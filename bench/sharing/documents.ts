@@ -1,0 +1,34 @@
+// The documents that show the nine pairs, with their tables and the chart as the results have them.
+import { readFileSync } from "node:fs";
+import { chart } from "../../src/bench/report/index.ts";
+import { readPairs } from "./pairs.ts";
+import { everyRun, overview, toTheFloor } from "./tables.ts";
+
+/** Path from the repository's root → what it should hold. */
+export function sharingDocuments(): Readonly<Record<string, string>> {
+  const pairs = readPairs();
+  const tables = new Map([
+    ["pairs", overview(pairs)],
+    ["to the floor", toTheFloor(pairs)],
+    ["every run", everyRun(pairs)],
+  ]);
+  const filled = (path: string) => [path, withTables(readFileSync(path, "utf8"), tables)] as const;
+  return {
+    ...Object.fromEntries(
+      ["README.md", "docs/measured-sharing.md", "docs/measured-sharing-more.md"].map(filled),
+    ),
+    "docs/slowdown.svg": chart(pairs.flatMap(({ counted }) => counted)),
+  };
+}
+
+/** What stands between `<!-- table NAME … -->` and `<!-- end -->` is replaced. */
+function withTables(text: string, tables: ReadonlyMap<string, readonly string[]>): string {
+  return text.replace(
+    /(<!-- table ([^:]+): [^>]*-->\n)[\s\S]*?(<!-- end -->)/g,
+    (_, begin: string, name: string, end: string) => {
+      const lines = tables.get(name);
+      if (!lines) throw new Error(`there is no table "${name}"`);
+      return `${begin}\n${lines.join("\n")}\n\n${end}`;
+    },
+  );
+}

@@ -1,0 +1,189 @@
+// The tables of the nine pairs, as README.md and docs/measured-sharing.md show them.
+import { table } from "../../src/bench/report/pipes.ts";
+import type { Merged, Row } from "../../src/bench/report/rows.ts";
+import { millis, percent, times, whole } from "../../src/bench/report/words.ts";
+import type { MeasuredPair } from "./pairs.ts";
+
+const NONE = "–";
+
+const right = (count: number) => Array.from({ length: count }, () => "right" as const);
+
+const rowOf = ({ pair }: Pick<MeasuredPair, "pair">, arrangement: string): Row | undefined =>
+  pair.rows.find((row) => row.arrangement === arrangement);
+
+const show = <T>(value: T | undefined, text: (value: T) => string): string =>
+  value === undefined ? NONE : text(value);
+
+/** "1.05" */
+const plain = (ratio: number): string => times(ratio).slice(0, -1);
+const interval = ({ value, low, high }: Merged): string =>
+  `${plain(value)} [${plain(low)}, ${plain(high)}]`;
+
+/** p99 slowdown, arrival to done / best-effort throughput kept. */
+const cell = (row: Row | undefined): string =>
+  row
+    ? `${show(row.latency.p99, ({ value }) => times(value))} / ${show(row.kept, ({ value }) => percent(value))}`
+    : NONE;
+
+export function overview(pairs: readonly MeasuredPair[]): string[] {
+  const shown = [
+    ["time slicing", "time-slicing"],
+    ["MPS", "mps"],
+    ["MPS + priority", "mps-priority"],
+    ["strict, isolated", "strict-isolated"],
+    ["strict, mps", "strict-mps"],
+    ["floor", "floor"],
+  ] as const;
+  return table(
+    ["service", "training", "alone, p99", ...shown.map(([title]) => title)],
+    ["left", "left", ...right(shown.length + 1)],
+    pairs.map((one) => [
+      one.service,
+      one.training,
+      show(rowOf(one, "solo")?.latencyMs.p99, millis),
+      ...shown.map(([, arrangement]) => cell(rowOf(one, arrangement))),
+    ]),
+  );
+}
+
+/** Of one pair in one mode: to the floor of the same measurements. */
+interface Found {
+  readonly burstP50: number | undefined;
+  readonly burstP99: number | undefined;
+  readonly ofPossible: number | undefined;
+}
+
+/** Of the newest code of which both have been measured. */
+function found({ codes }: MeasuredPair, arrangement: string, floor: string): Found {
+  const [own, least] =
+    codes
+      .map((pair) => [rowOf({ pair }, arrangement), rowOf({ pair }, floor)])
+      .find(([a, b]) => a && b) ?? [];
+  const ratio = (a: Merged | undefined, b: Merged | undefined) =>
+    a && b ? a.value / b.value : undefined;
+  return {
+    burstP50: ratio(own?.burst.p50, least?.burst.p50),
+    burstP99: ratio(own?.burst.p99, least?.burst.p99),
+    ofPossible: own?.ofPossible,
+  };
+}
+
+const sorted = (values: readonly (number | undefined)[]): number[] =>
+  values.filter((value) => value !== undefined).sort((a, b) => a - b);
+
+function median(values: readonly (number | undefined)[]): number | undefined {
+  const all = sorted(values);
+  const [low, high] = [all[Math.ceil(all.length / 2) - 1], all[Math.floor(all.length / 2)]];
+  return low === undefined || high === undefined ? undefined : (low + high) / 2;
+}
+
+/** A summary of some pairs would look like one of all. */
+const ofAll = (
+  values: readonly (number | undefined)[],
+  of: (values: readonly (number | undefined)[]) => number | undefined,
+): number | undefined => (values.includes(undefined) ? undefined : of(values));
+
+/** What was asked for is a ratio to the isolated floor; in brackets the one to the floor under MPS. */
+export function toTheFloor(pairs: readonly MeasuredPair[]): string[] {
+  const isolated = pairs.map((one) => found(one, "strict-isolated", "floor"));
+  const mps = pairs.map((one) => found(one, "strict-mps", "floor"));
+  const mpsToOwn = pairs.map((one) => found(one, "strict-mps", "floor-mps"));
+  const both = (to: number | undefined, own: number | undefined) =>
+    `${show(to, ratioText)}${own === undefined ? "" : ` (${ratioText(own)})`}`;
+  const p99 = (one: MeasuredPair, arrangement: string) =>
+    show(rowOf(one, arrangement)?.latency.p99, interval);
+  const kept = (one: MeasuredPair, arrangement: string) => {
+    const row = rowOf(one, arrangement);
+    return `${show(row?.kept, ({ value }) => percent(value))}, ${show(row?.ofPossible, percent)}`;
+  };
+  const over = (
+    title: string,
+    of: (values: readonly (number | undefined)[], least?: boolean) => number | undefined,
+  ): string[] => [
+    title,
+    show(of(isolated.map(({ burstP50 }) => burstP50)), ratioText),
+    show(of(isolated.map(({ burstP99 }) => burstP99)), ratioText),
+    "",
+    show(
+      of(
+        isolated.map(({ ofPossible }) => ofPossible),
+        true,
+      ),
+      percent,
+    ),
+    both(
+      of(mps.map(({ burstP50 }) => burstP50)),
+      ofAll(
+        mpsToOwn.map(({ burstP50 }) => burstP50),
+        of,
+      ),
+    ),
+    both(
+      of(mps.map(({ burstP99 }) => burstP99)),
+      ofAll(
+        mpsToOwn.map(({ burstP99 }) => burstP99),
+        of,
+      ),
+    ),
+    "",
+    show(
+      of(
+        mps.map(({ ofPossible }) => ofPossible),
+        true,
+      ),
+      percent,
+    ),
+  ];
+  const side = (mode: string) => [
+    `${mode}: burst p50`,
+    "burst p99",
+    "p99 [95 %]",
+    "kept, of possible",
+  ];
+  return table(
+    ["", ...side("isolated"), ...side("mps")],
+    ["left", ...right(8)],
+    [
+      ...pairs.map((one, i) => [
+        `${one.service} + ${one.training}`,
+        show(isolated[i]?.burstP50, ratioText),
+        show(isolated[i]?.burstP99, ratioText),
+        p99(one, "strict-isolated"),
+        kept(one, "strict-isolated"),
+        both(mps[i]?.burstP50, mpsToOwn[i]?.burstP50),
+        both(mps[i]?.burstP99, mpsToOwn[i]?.burstP99),
+        p99(one, "strict-mps"),
+        kept(one, "strict-mps"),
+      ]),
+      over("median", median),
+      over("worst", (values, least = false) => sorted(values).at(least ? 0 : -1)),
+    ],
+  );
+}
+
+const ratioText = (ratio: number): string => ratio.toFixed(2);
+
+/** Every measurement of every pair: burst p50 / burst p99 / p99 from arrival to done, each to solo. */
+export function everyRun(pairs: readonly MeasuredPair[]): string[] {
+  const shown = ["floor", "strict-isolated", "floor-mps", "strict-mps", "mps-priority"] as const;
+  const figures = (row: Row | undefined): string =>
+    row?.burst.p50 && row.burst.p99 && row.latency.p99
+      ? [row.burst.p50, row.burst.p99, row.latency.p99].map(({ value }) => plain(value)).join(" / ")
+      : NONE;
+  return table(
+    ["result", "commit", "requests", "solo p50, p99", ...shown],
+    ["left", "left", ...right(shown.length + 2)],
+    pairs.flatMap(({ all }) =>
+      all.map(({ name, result, pair }) => {
+        const solo = rowOf({ pair }, "solo");
+        return [
+          `${result.date.slice(5, 10)} ${name}`,
+          result.commit.replace(/^([0-9a-f]{7})[0-9a-f]*/, "$1"),
+          show(solo?.requests, whole),
+          `${show(solo?.burstMs.p50, millis)}, ${show(solo?.latencyMs.p99, millis)}`,
+          ...shown.map((arrangement) => figures(rowOf({ pair }, arrangement))),
+        ];
+      }),
+    ),
+  );
+}
