@@ -10,15 +10,29 @@ test("the preloaded library brings no other into a process", () => {
   expect(own).toEqual([]);
 });
 
+test("and can neither end one nor print to its stdout", () => {
+  const names = execFileSync("nm", ["-D", "--undefined-only", "build/native/libcotenant.so"], {
+    encoding: "utf8",
+  });
+  const imported = [...names.matchAll(/ U (\w+)/g)].map((match) => match[1] ?? "");
+  expect(imported).toContain("write");
+  const never =
+    /^(_?exit|_Exit|quick_exit|abort|__assert_fail|stdout|printf|puts|putchar|__printf_chk)$/;
+  expect(imported.filter((name) => never.test(name))).toEqual([]);
+});
+
 testCases([
   "routing",
   "high",
   "announce",
   "besteffort",
+  "diary",
+  "launch_path",
   "lifecycle",
   "memory",
   "graphs",
   "graph_parts",
+  "graph_threads",
   "preempt",
   "record",
   "beside",
