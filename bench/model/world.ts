@@ -28,6 +28,11 @@ const arrangements = [
   "streams",
   "strict-isolated",
   "strict-mps",
+  "floor-mps",
+  "floor:splitProductsUs=200",
+  "strict-isolated:splitProductsUs=0",
+  "strict-isolated:splitProductsUs=200",
+  "strict-isolated:chunkUs=100",
 ];
 const policies = [
   "cotenant-isolated",
@@ -64,6 +69,18 @@ interface Compared {
   readonly retained: Both;
 }
 
+/** From this day on what was measured divides long products by default (decision 0006). */
+const DIVIDES_SINCE = "2026-11-22";
+const gated = /^(floor|strict|cotenant|orion|reef|tgs|temporal)/;
+
+/** The arrangement by the rules that it had when it was measured. */
+function asMeasured(name: string, file: string) {
+  const whole = gated.test(name) && file < DIVIDES_SINCE && !name.includes("splitProductsUs");
+  return arrangementNamed(
+    whole ? `${name}${name.includes(":") ? "," : ":"}splitProductsUs=0` : name,
+  );
+}
+
 const known = new Map<string, WorkloadProfile>(
   new ProfileStore(PROFILES).list().map(({ name, path }) => [name, readProfileFile(path)]),
 );
@@ -79,13 +96,7 @@ function compare(file: string): Compared[] {
   const alone = cell(result, "alone");
   const alonePerS = alone?.bestEffort?.jobs[0]?.perS;
   if (!service || !job || !burstMs || !alonePerS) return [];
-  const { powerW, smClockMHz } = alone?.gpu ?? {};
-  const training: WorkloadProfile = {
-    ...job,
-    soloNs: 1e9 / alonePerS,
-    ...(powerW !== undefined && { powerW }),
-    ...(smClockMHz !== undefined && { smClockMHz }),
-  };
+  const training = asRun(job, alone, 1e9 / alonePerS);
   const plan = (seconds: number) => ({
     high: {
       profile: { ...service, soloNs: burstMs * 1e6 },
@@ -100,7 +111,7 @@ function compare(file: string): Compared[] {
   const figures = (name: string) => {
     const learns = name.startsWith("cotenant-") && slo.length > 0;
     const seconds = SECONDS + (learns ? LEARN_SECONDS : 0);
-    const window = runWindow({ arrangement: arrangementNamed(name), ...plan(seconds) });
+    const window = runWindow({ arrangement: asMeasured(name, file), ...plan(seconds) });
     const settledNs = learns ? window.endNs - SECONDS * 1e9 : window.settledNs;
     const requests = window.requests.filter(({ arrivalNs }) => arrivalNs >= settledNs);
     return figuresOf({ ...window, settledNs, requests });
@@ -125,6 +136,65 @@ function compare(file: string): Compared[] {
         ),
       },
     ];
+  });
+}
+
+/** With what it took and drew alone in that call. */
+function asRun(job: WorkloadProfile, { gpu }: Cell, soloNs: number): WorkloadProfile {
+  const { powerW, smClockMHz } = gpu ?? {};
+  return {
+    ...job,
+    soloNs,
+    ...(powerW !== undefined && { powerW }),
+    ...(smClockMHz !== undefined && { smClockMHz }),
+  };
+}
+
+interface ComparedTrainings {
+  readonly file: string;
+  readonly arrangement: string;
+  readonly high: Both;
+  readonly retained: Both;
+}
+
+/** Two trainings: what each keeps of its throughput. */
+function compareTrainings(file: string): ComparedTrainings[] {
+  const result = parseResult(readFileSync(join(RESULTS, file), "utf8"), file);
+  const { high, bestEffort, slo = [] } = result.scenario;
+  const [only, another] = bestEffort;
+  const [first, second] = [known.get(high.name), known.get(only?.name ?? "")];
+  const [solo, alone] = [cell(result, "solo"), cell(result, "alone")];
+  const firstMs = solo?.high?.latencyMs?.p50;
+  const secondPerS = alone?.bestEffort?.jobs[0]?.perS;
+  if (first?.kind !== "training" || !second || another || !solo || !firstMs) return [];
+  if (!alone || !secondPerS) return [];
+  const submission = "kernels" as const;
+  const figures = (name: string) => {
+    const learns = name.startsWith("cotenant-") && slo.length > 0;
+    const window = runWindow({
+      arrangement: asMeasured(name, file),
+      high: {
+        profile: asRun(first, solo, firstMs * 1e6),
+        submission,
+        ...(slo.length > 0 && { objective: parseObjective(slo) }),
+      },
+      bestEffort: [{ profile: asRun(second, alone, 1e9 / secondPerS), submission, marks: false }],
+      seconds: SECONDS,
+      learnSeconds: learns ? LEARN_SECONDS : 0,
+    });
+    return figuresOf(window);
+  };
+  const [soloPerS, alonePerS] = [figures("solo").highPerS, figures("alone").perS[0] ?? 1];
+  return [...arrangements, ...policies].flatMap((arrangement) => {
+    const measured = cell(result, arrangement);
+    if (!measured?.high?.throughput || !measured.bestEffort) return [];
+    const modelled = figures(arrangement);
+    return {
+      file,
+      arrangement,
+      high: both(measured.high.throughput, modelled.highPerS / soloPerS),
+      retained: both(measured.bestEffort.retained, (modelled.perS[0] ?? 0) / alonePerS),
+    };
   });
 }
 
@@ -170,16 +240,16 @@ const summary = (all: readonly Compared[]) => ({
   retainedOrder: ordered(all, "retained"),
 });
 
-const cells = readdirSync(RESULTS)
-  .filter((file) => file.includes("h200-bench-"))
-  .flatMap(compare);
+const files = readdirSync(RESULTS).filter((file) => file.includes("h200-bench-"));
+const cells = files.flatMap(compare);
+const trainings = files.flatMap(compareTrainings);
 const isFitted = ({ pair }: Compared) => fitted.includes(pair);
 const isPolicy = ({ arrangement }: Compared) => policies.includes(arrangement);
 const judged = cells.filter((one) => !isFitted(one) && !isPolicy(one));
+const text = ({ measured, modelled }: Both) =>
+  `${measured.toFixed(2)} ${modelled.toFixed(2)}`.padEnd(12);
 for (const one of cells) {
   const { burstP50, burstP99, retained } = one;
-  const text = ({ measured, modelled }: Both) =>
-    `${measured.toFixed(2)} ${modelled.toFixed(2)}`.padEnd(12);
   console.log(
     `${isFitted(one) ? "F" : " "} ${one.pair.padEnd(32)} ${one.load} ${one.arrangement.padEnd(18)} burst p50 ${text(burstP50)} p99 ${text(burstP99)} kept ${text(retained)}`,
   );
@@ -201,5 +271,7 @@ const summaries = {
     ]),
   ),
 };
+for (const { file, arrangement, high, retained } of trainings)
+  console.log(`${file} ${arrangement.padEnd(18)} high ${text(high)} best-effort ${text(retained)}`);
 console.log(JSON.stringify(summaries));
-save("model-world", { chosenOn: fitted, seconds: SECONDS, ...summaries, cells });
+save("model-world", { chosenOn: fitted, seconds: SECONDS, ...summaries, cells, trainings });

@@ -50,7 +50,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
   readonly #keeper: Keeper;
   readonly #seen: Seen;
   #step = 0;
-  /** Pieces of the copy at hand that have been launched. */
+  /** Pieces of the copy, or parts of the product, at hand that have been launched. */
   #piece = 0;
   #cpuAt = 0;
   #calledAt = Number.NaN;
@@ -282,6 +282,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
   #itemUs(): number {
     const { submission: how, graphUs, expectedUs, bytes } = this.#plan;
     if (how === "graph") return graphUs;
+    if (this.#inParts) return expectedUs[this.#part] ?? 0;
     const pieces = this.#pieces;
     return pieces === 1
       ? (expectedUs[this.#step] ?? 0)
@@ -294,8 +295,21 @@ export class BestEffort implements Owner, Actor, HeldClient {
     return how === "kernels" && kind[this.#step] !== KERNEL;
   }
 
+  /** What comes next is a part of a product: begun whole, it stays whole. */
+  get #inParts(): boolean {
+    const { submission: how, partCount } = this.#plan;
+    if (how === "graph" || (partCount[this.#step] ?? 0) === 0) return false;
+    return this.#piece > 0 || (this.#board.gated && this.#board.gate.rules.splitProductsUs > 0);
+  }
+
+  /** As a step of the plan. */
+  get #part(): number {
+    return (this.#plan.partsFrom[this.#step] ?? 0) + this.#piece;
+  }
+
   /** Items that the step at hand is submitted in. */
   get #pieces(): number {
+    if (this.#inParts) return this.#plan.partCount[this.#step] ?? 1;
     if (!this.#copies || !this.#board.gated) return 1;
     return piecesOf(this.#plan.bytes[this.#step] ?? 0, this.#board.gate.rules.copyPieceBytes);
   }
@@ -315,6 +329,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
     const { length, cpuNs, submission: how } = this.#plan;
     const us = this.#itemUs();
     const pieces = this.#pieces;
+    const part = this.#inParts ? this.#part : undefined;
     this.#bordered = false;
     this.#submittedUs += us;
     this.#launches++;
@@ -329,7 +344,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
     const upTo = how === "graph" ? length : this.#step + 1;
     for (let step = this.#step; step < upTo; step++) {
       if (this.#piece === 0) this.#cpuAt += cpuNs[step] ?? 0;
-      this.stream.push(step, this.#cpuAt);
+      this.stream.push(part ?? step, this.#cpuAt);
     }
     if (++this.#piece < pieces) return;
     this.#piece = 0;

@@ -8,6 +8,8 @@ import type { Owner, Stream } from "./stream.ts";
 export interface KernelShape {
   readonly us: number;
   readonly sms?: number;
+  /** Blocks on an SM at once; default one. */
+  readonly perSm?: number;
   readonly sm?: number;
   readonly memory?: number;
   readonly class?: KernelProfile["class"];
@@ -48,13 +50,15 @@ export function workload(
 const kernel = ({
   us,
   sms = 132,
+  perSm = 1,
   sm = 0.3,
   memory = 0.1,
   ...more
 }: KernelShape): KernelProfile => ({
   name: `${us} us on ${sms} SMs`,
-  grid: [sms, 1, 1],
-  block: [1024, 1, 1],
+  grid: [sms * perSm, 1, 1],
+  block: [1024 / perSm, 1, 1],
+  dynamicSharedBytes: Math.floor(200 / perSm) * 1024,
   durationNs: { p50: us * 1000, p95: us * 1000 },
   smsNeeded: sms,
   sm,

@@ -1,9 +1,11 @@
 // The modelled GPU: streams in order, SMs, contexts, the link, the clock, in virtual time (ns). Nothing here
 // knows of clients and rules: those are its owners and actors.
+import { SM_RESOURCES } from "#profile";
 import { Calendar } from "./calendar.ts";
 import { Chance } from "./chance.ts";
 import { SmClock } from "./clock.ts";
 import { Contexts } from "./contexts.ts";
+import { Crowding } from "./crowding.ts";
 import { Link } from "./link.ts";
 import { KERNEL, type Plan, piecesOf } from "./plan.ts";
 import type { GpuModel } from "./presets.ts";
@@ -65,6 +67,7 @@ export class Machine {
   readonly #chance: Chance;
   readonly #spread: boolean;
   readonly #pauseNs: number;
+  readonly #crowding: Crowding;
   #dirty = false;
   #orders = 0;
   #drawnNs = 0;
@@ -74,7 +77,9 @@ export class Machine {
     this.gpu = gpu;
     this.clock = gpu.power && new SmClock(gpu.power);
     const capacity = [1, gpu.dramReachable, 1] as const;
-    this.processors = new Processors(gpu.description.sms, capacity, this.clock?.mhz);
+    const { sms } = gpu.description;
+    this.#crowding = new Crowding(sms, gpu.dramReachable, gpu.smOversupply);
+    this.processors = new Processors(sms, capacity, this.#crowding, this.clock?.mhz);
     this.contexts = new Contexts(options.exclusive, gpu.slices, this.processors, {
       now: () => this.now,
       schedule: (at, event, context) =>
@@ -265,7 +270,8 @@ export class Machine {
   #await(stream: Stream, step: number): void {
     const { plan } = stream;
     const units = plan.units[step] as number;
-    const waves = Math.ceil(units / this.processors.total);
+    const { total } = this.processors;
+    const waves = Math.ceil(units / total);
     let duration = plan.durationNs[step] as number;
     const spread = plan.spread[step] as number;
     if (this.#spread && spread > 0)
@@ -273,8 +279,19 @@ export class Machine {
     // Of the profile's times, the pause is a part.
     if (stream.yields) duration = Math.max(duration / 2, duration - this.gpu.handoverNs);
     stream.units = units;
+    stream.perSm = plan.perSm[step] as number;
+    for (let r = 0; r < SM_RESOURCES; r++)
+      stream.blockParts[r] = plan.blockParts[step * SM_RESOURCES + r] as number;
     stream.soloUnits = units / waves;
-    stream.waveNs = duration / waves;
+    const crowding = this.#crowding;
+    stream.soloCrowding = crowding.time(plan, step, Math.min(units, total), total);
+    const last = units % total;
+    stream.even = 1;
+    // The last wave, if it is not full, is over sooner.
+    if (units > total && last > 0)
+      stream.even =
+        (waves - 1 + crowding.time(plan, step, last, total) / stream.soloCrowding) / waves;
+    stream.waveNs = duration / waves / stream.even;
     stream.aligned = true;
     stream.sms = 0;
     stream.progress = 0;

@@ -2,11 +2,20 @@
 // what the job takes alone. A kernel's time is its p50. Where the profile says what the whole takes, the
 // difference is put between the kernels (idle GPU before each, as dependent launches leave it); kernels that
 // sum to more than the whole (a serialising profiler) are scaled down.
-import { type KernelClass, type KernelProfile, smsNeeded, type WorkloadProfile } from "#profile";
+import {
+  type KernelClass,
+  type KernelProfile,
+  occupancy,
+  partsOfSm,
+  SM_RESOURCES,
+  volume,
+  type WorkloadProfile,
+} from "#profile";
 import { steadyMHz } from "./clock.ts";
 import { COMPUTE, DRAM, L2, RESOURCES } from "./contention.ts";
 import { emptyProfile, otherGpu } from "./faults.ts";
 import type { GpuModel, PowerModel } from "./presets.ts";
+import { withParts } from "./products.ts";
 
 export const KERNEL = 0;
 export const COPY_IN = 1;
@@ -34,7 +43,11 @@ export const expectedCopyNs = (bytes: number): number => 2000 + bytes / 20;
 export interface Plan {
   readonly name: string;
   readonly submission: Submission;
+  /** Steps in order. What is kept of each goes on behind them: there are the parts that a product may be launched in. */
   readonly length: number;
+  /** Of a product that can be divided: its first part and how many there are; else 0. */
+  readonly partsFrom: Int32Array;
+  readonly partCount: Int32Array;
   /** KERNEL, COPY_IN, COPY_OUT */
   readonly kind: Uint8Array;
   /** Of a kernel, alone. */
@@ -48,6 +61,10 @@ export interface Plan {
   readonly bytes: Float64Array;
   /** SMs that all blocks at once would fill. */
   readonly units: Float64Array;
+  /** Blocks that an SM holds at once. */
+  readonly perSm: Float64Array;
+  /** What one block takes of an SM, SM_RESOURCES each: see #profile's partsOfSm. */
+  readonly blockParts: Float64Array;
   /** Compute, DRAM, L2 of each step in turn: parts of the peak while it runs alone. */
   readonly need: Float64Array;
   readonly kernelClass: Uint8Array;
@@ -77,7 +94,13 @@ const typical: Readonly<Record<KernelClass, { sm: number; memory: number }>> = {
 /** Of the normal distribution: p95 lies so many deviations above p50. */
 const P95_DEVIATIONS = 1.645;
 
-export function planOf(profile: WorkloadProfile, gpu: GpuModel, submission: Submission): Plan {
+/** `splitProductsUs`: best-effort, products that take clearly longer are prepared to be launched in parts; 0: none are. */
+export function planOf(
+  profile: WorkloadProfile,
+  gpu: GpuModel,
+  submission: Submission,
+  splitProductsUs = 0,
+): Plan {
   const { computeCapability, sms } = gpu.description;
   if (profile.gpu.computeCapability !== computeCapability || profile.gpu.sms !== sms)
     throw otherGpu(profile.name, profile.gpu.name, gpu.description.short);
@@ -95,6 +118,8 @@ export function planOf(profile: WorkloadProfile, gpu: GpuModel, submission: Subm
     bubbleNs: new Float64Array(length),
     bytes: new Float64Array(length),
     units: new Float64Array(length).fill(1),
+    perSm: new Float64Array(length).fill(1),
+    blockParts: new Float64Array(length * SM_RESOURCES).fill(1),
     need: new Float64Array(length * RESOURCES),
     kernelClass: new Uint8Array(length),
     expectedUs: new Uint32Array(length),
@@ -118,7 +143,7 @@ export function planOf(profile: WorkloadProfile, gpu: GpuModel, submission: Subm
   const load = meanLoad(draft, soloNs);
   const drawn = gpu.power ? drawnBy(profile, gpu.power, load) : 1;
   return {
-    ...draft,
+    ...withParts(draft, profile, gpu, splitProductsUs),
     drawn,
     graphUs: draft.expectedUs.reduce((sum, us) => sum + us, 0),
     backwardAt: backwardAt(profile),
@@ -161,17 +186,22 @@ function drawnBy(
 
 type Draft = Pick<
   Plan,
-  "durationNs" | "spread" | "units" | "need" | "kernelClass" | "expectedUs" | "kind"
+  | "durationNs"
+  | "spread"
+  | "units"
+  | "perSm"
+  | "blockParts"
+  | "need"
+  | "kernelClass"
+  | "expectedUs"
+  | "kind"
 >;
 
 function fill(draft: Draft, i: number, kernel: KernelProfile, capability: string): void {
   const { p50, p95 } = kernel.durationNs;
   draft.durationNs[i] = Math.max(1, p50);
   draft.spread[i] = p95 > p50 && p50 > 0 ? Math.log(p95 / p50) / P95_DEVIATIONS : 0;
-  draft.units[i] = Math.max(
-    1,
-    kernel.smsNeeded > 0 ? kernel.smsNeeded : smsNeeded(capability, kernel.grid, kernel),
-  );
+  fillPlaces(draft, i, kernel, capability);
   const known = typical[kernel.class];
   const memory = kernel.memory ?? kernel.dram ?? known.memory;
   draft.need[i * RESOURCES + COMPUTE] = kernel.sm ?? known.sm;
@@ -180,6 +210,19 @@ function fill(draft: Draft, i: number, kernel: KernelProfile, capability: string
   draft.need[i * RESOURCES + L2] = memory;
   draft.kernelClass[i] = classNumber[kernel.class];
   draft.expectedUs[i] = Math.max(1, Math.ceil(Math.max(p50, p95) / 1000));
+}
+
+/** Where the SMs that the profile says it needs are not those of its blocks, the profile is believed: blocks of nothing else fit. */
+function fillPlaces(draft: Draft, i: number, kernel: KernelProfile, capability: string): void {
+  const blocks = volume(kernel.grid);
+  const fit = Math.max(1, occupancy(capability, kernel).blocksPerSm);
+  const known = Math.ceil(blocks / fit) === kernel.smsNeeded;
+  const perSm = known ? fit : Math.max(1, Math.round(blocks / kernel.smsNeeded));
+  const parts = partsOfSm(capability, kernel);
+  draft.perSm[i] = perSm;
+  draft.units[i] = known ? blocks / fit : kernel.smsNeeded;
+  for (let r = 0; r < SM_RESOURCES; r++)
+    draft.blockParts[i * SM_RESOURCES + r] = known ? (parts[r] ?? 1) : 1 / perSm;
 }
 
 type Timed = Pick<Plan, "durationNs" | "cpuNs" | "bubbleNs" | "kind" | "bytes" | "length"> &

@@ -1,5 +1,5 @@
 // Who takes part in a window: the clients of an arrangement, put on a machine.
-import type { Objective } from "#policy";
+import { type Objective, type Rules, withOverrides } from "#policy";
 import type { WorkloadProfile } from "#profile";
 import { Alternating, Barrier } from "./alternating.ts";
 import type { Arrangement } from "./arrangements.ts";
@@ -11,7 +11,7 @@ import { HighClient, type Request } from "./high.ts";
 import type { Machine } from "./machine.ts";
 import { type Plan, planOf, type Submission } from "./plan.ts";
 import { Policing } from "./policing.ts";
-import { partitionSms } from "./presets.ts";
+import { partitionSms, percentSms } from "./presets.ts";
 
 export interface Job {
   readonly profile: WorkloadProfile;
@@ -69,8 +69,11 @@ function sharing(
   const board = new Board(door);
   const partition = (asked: number | undefined) => partitionSms(gpu, asked ?? gpu.description.sms);
   const service = high && served(machine, board, high, arrangement, startNs);
-  const percent = Math.round((gpu.description.sms * arrangement.bestEffortPercent) / 100);
+  const percent = percentSms(gpu, arrangement.bestEffortPercent);
   const smLimit = Math.min(percent, partition(arrangement.bestEffortSms));
+  const splitProductsUs = arrangement.gated
+    ? rulesOf(arrangement.gated, machine, service?.plan).splitProductsUs
+    : 0;
   const trainings = bestEffort.map(({ profile, submission, arrivalsNs, marks = true }, slot) => {
     const options = {
       slot,
@@ -80,7 +83,7 @@ function sharing(
       marks,
       arrivalsNs: arrivalsNs?.map((ns) => startNs + ns),
     };
-    const job = planOf(profile, gpu, submission);
+    const job = planOf(profile, gpu, submission, splitProductsUs);
     return new BestEffort(machine, board, machine.contexts.add(), job, options);
   });
   const company = trainings.map(({ stream }) => stream);
@@ -108,6 +111,17 @@ function sharing(
     },
   };
 }
+
+/** What a policy begins with: how kernels and products are divided does not change later. */
+const rulesOf = (
+  { policy, overrides }: NonNullable<Arrangement["gated"]>,
+  { contexts, gpu }: Machine,
+  request: Plan | undefined,
+): Rules => {
+  const high = request ? [{ name: "high", burstP50Us: request.soloNs / 1000 }] : [];
+  const seen = { isolated: contexts.exclusive, high, smCount: gpu.description.sms };
+  return withOverrides(policy.rules(seen, undefined), overrides);
+};
 
 function served(
   machine: Machine,

@@ -13,6 +13,8 @@ export interface GpuModel {
   readonly description: GpuDescription;
   /** What can be reached of DRAM's peak bandwidth. */
   readonly dramReachable: number;
+  /** What all SMs would draw if each drew what one does that is alone, of what can be reached. */
+  readonly smOversupply: number;
   readonly slices: Slices;
   readonly border: BorderTimes;
   readonly link: LinkModel;
@@ -127,6 +129,14 @@ const MPS_NS = 450;
 const VOLTA_REACHES = 790 / 900;
 const HOPPER_REACHES = 4.3 / 4.8;
 
+/**
+ * [H2] Bytes that one SM draws from DRAM a clock while the others are idle: 71 GB/s at 1,980 MHz, reading, whatever is in flight;
+ * and what all draw together. Others are taken to draw as much a clock: what limits an SM, requests under way, is published for
+ * none of them.
+ */
+const DRAWN_PER_CLOCK = 71e9 / 1980e6;
+const READING_REACHES = 4.46 / 4.8;
+
 /** [B], by #profile's short names. */
 const reachable: Readonly<Record<string, number>> = {
   V100: VOLTA_REACHES,
@@ -149,6 +159,9 @@ export function modelOf(name: string): GpuModel {
   return {
     description,
     dramReachable,
+    smOversupply:
+      (DRAWN_PER_CLOCK * 1e6 * description.boostClockMHz * description.sms) /
+      (READING_REACHES * description.dramBytesPerSecond),
     slices: hopper ? measuredSlices : olderSlices,
     border,
     link: linkOf(description),
@@ -159,6 +172,10 @@ export function modelOf(name: string): GpuModel {
     partitionUnit: hopper ? 8 : 2,
   };
 }
+
+/** [H2] SMs that MPS leaves a client with such a percentage: whole pairs of them (10, 20, 30, 50 %: 12, 26, 38, 66 of 132). */
+export const percentSms = ({ description: { sms } }: GpuModel, percent: number): number =>
+  percent >= 100 ? sms : Math.max(2, 2 * Math.floor((sms * percent) / 200));
 
 /** SMs that a green context asked for so many really gets. */
 export const partitionSms = ({ description, partitionUnit }: GpuModel, asked: number): number =>

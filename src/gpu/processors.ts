@@ -1,11 +1,13 @@
 // The SMs: who holds how many, and how fast what runs there gets on.
 //
-// A kernel asks for as many SMs as its blocks fill. Free ones go to the highest priority, then to who has
+// A kernel asks for room for its blocks (room.ts), counted in SMs that they fill. It goes to the highest priority, then to who has
 // waited longest, and nobody behind is served while the one in front could still start blocks. A running
 // block is never interrupted: a kernel gives SMs to a higher priority as its blocks end, evenly spread over
 // the time a block takes, and only while it has blocks that have not begun; else when it ends. With all the
 // SMs it wants, a kernel takes what its profile says; with fewer, as many waves more as its blocks need.
 import { type Capacity, COMPUTE, contend, DRAM, L2, RESOURCES } from "./contention.ts";
+import type { Crowding } from "./crowding.ts";
+import { roomFor, smsUnder } from "./room.ts";
 import { RUNNING, type Stream, WAITING } from "./stream.ts";
 
 const NOTHING = 0;
@@ -14,6 +16,13 @@ const FINISH = 1;
 const TAIL = 2;
 /** The SMs that a kernel of higher priority waits for are free. */
 const CLAIM = 3;
+
+/** How exactly it is said which part of a kernel's blocks must end for another to begin. */
+const FINEST = 1 / 64;
+/** Of an SM's issue slots: what kernels get beside others that use all; nearly nothing. */
+const LEAST_ISSUE = 0.02;
+/** Less is nothing: a block is more of an SM. */
+const SOME = 1e-6;
 
 const NONE: Stream | undefined = undefined;
 
@@ -34,6 +43,7 @@ export class Processors {
   dramNs = 0;
 
   readonly #capacity: Capacity;
+  readonly #crowding: Crowding;
   readonly #running: Stream[] = [];
   /** By priority, then by order. */
   readonly #waiting: Stream[] = [];
@@ -41,10 +51,12 @@ export class Processors {
   /** SMs a ns that come free for who waits with priority. */
   #flow = 0;
   #claimed = 0;
+  #begun = 0;
   #claimant: Stream | undefined = NONE;
 
-  constructor(total: number, capacity: Capacity, clockMHz: number | undefined) {
+  constructor(total: number, capacity: Capacity, crowding: Crowding, clockMHz: number | undefined) {
     this.total = total;
+    this.#crowding = crowding;
     this.#capacity = capacity;
     this.clockMHz = clockMHz;
   }
@@ -117,20 +129,18 @@ export class Processors {
   resolve(now: number): void {
     const running = this.#running;
     const alone = running.length + this.#waiting.length < 2;
-    let free = this.total;
-    for (let i = 0; i < running.length; i++) {
-      const stream = running[i] as Stream;
-      if (!alone) releaseTail(stream);
-      free -= stream.sms;
-    }
+    if (!alone) for (let i = 0; i < running.length; i++) releaseTail(running[i] as Stream);
     let next = this.#neediest();
-    while (free > 0 && next) {
-      free -= this.#give(next, Math.min(free, wanted(next)));
+    while (next) {
+      const room = roomFor(next, running, this.total);
+      if (room < SOME) break;
+      this.#give(next, Math.min(room, wanted(next)));
       next = this.#neediest();
     }
     this.#claim(next);
-    this.#setSpeeds();
-    this.#planNext(now, running.length + this.#waiting.length < 2);
+    const lonely = running.length + this.#waiting.length < 2;
+    this.#setSpeeds(lonely);
+    this.#planNext(now, lonely);
   }
 
   /** Who is to get the next free SM. */
@@ -144,10 +154,11 @@ export class Processors {
     return best;
   }
 
-  #give(stream: Stream, sms: number): number {
+  #give(stream: Stream, sms: number): void {
     if (stream.state === WAITING) {
       drop(this.#waiting, stream);
       stream.state = RUNNING;
+      stream.began = ++this.#begun;
       stream.progress = 0;
       stream.gained = 0;
       stream.begin(sms);
@@ -162,7 +173,6 @@ export class Processors {
         stream.least = stream.waves;
       }
     }
-    return sms;
   }
 
   /** Those of lower priority that still have blocks to begin make room as their blocks end. */
@@ -174,46 +184,60 @@ export class Processors {
     let yielding = 0;
     for (let i = 0; i < this.#running.length; i++) {
       const stream = this.#running[i] as Stream;
-      if (yields(stream, claimant)) yielding += stream.sms;
+      stream.leaves = yields(stream, claimant);
+      if (stream.leaves) yielding += stream.sms;
     }
-    if (yielding === 0) return;
+    const most = yielding > 0 ? roomFor(claimant, this.#running, this.total, 1) : 0;
+    if (most < SOME) return;
     this.#claimant = claimant;
-    this.#claimed = Math.min(wanted(claimant), yielding);
+    this.#claimed = yielding * this.#partToLeave(claimant, Math.min(wanted(claimant), most));
   }
 
-  /** From the lowest priority, among equals from the latest. */
+  /** Of the blocks that make room: the smallest part without which there is as much of it as there can be, or as is wanted. */
+  #partToLeave(claimant: Stream, goal: number): number {
+    let enough = 1;
+    for (let step = 0.5; step >= FINEST; step /= 2) {
+      const room = roomFor(claimant, this.#running, this.total, enough - step);
+      if (room >= goal - SOME) enough -= step;
+    }
+    return enough;
+  }
+
+  /** From all of lower priority alike. */
   #handOver(claimant: Stream): void {
-    let left = this.#claimed;
-    let got = 0;
-    while (left > 0) {
-      let victim: Stream | undefined;
-      for (let i = 0; i < this.#running.length; i++) {
-        const stream = this.#running[i] as Stream;
-        if (!yields(stream, claimant)) continue;
-        if (!victim || before(victim, stream)) victim = stream;
-      }
-      if (!victim) break;
-      const taken = Math.min(left, victim.sms);
-      victim.continueOn(victim.sms - taken);
-      left -= taken;
-      got += taken;
-      if (victim.sms > 0) continue;
-      drop(this.#running, victim);
+    const running = this.#running;
+    let yielding = 0;
+    for (let i = 0; i < running.length; i++) {
+      const stream = running[i] as Stream;
+      if (yields(stream, claimant)) yielding += stream.sms;
+    }
+    const kept = Math.max(0, 1 - this.#claimed / yielding);
+    for (let i = running.length - 1; i >= 0; i--) {
+      const victim = running[i] as Stream;
+      if (!yields(victim, claimant)) continue;
+      victim.continueOn(victim.sms * kept);
+      if (victim.sms * victim.perSm > SOME) continue;
+      victim.continueOn(0);
+      drop(running, victim);
       victim.state = WAITING;
       this.wait(victim);
     }
     claimant.gained = 0;
-    if (got > 0) this.#give(claimant, got);
+    const room = Math.min(roomFor(claimant, running, this.total), wanted(claimant));
+    if (room >= SOME) this.#give(claimant, room);
   }
 
-  #setSpeeds(): void {
+  #setSpeeds(alone: boolean): void {
     const running = this.#running;
     for (let i = 0; i < running.length; i++) {
       const stream = running[i] as Stream;
       const { need, plan } = stream;
       const at = stream.code * RESOURCES;
+      // By itself a kernel's waves are not told apart, so the last is as long as the others.
+      const crowded = this.#crowding.time(plan, stream.code, stream.sms, stream.smLimit);
+      const time = (crowded / stream.soloCrowding) * (alone && stream.aligned ? stream.even : 1);
       // What the SMs draw goes with the blocks they run.
-      const scale = stream.units / stream.waves / stream.soloUnits;
+      const scale = stream.units / stream.waves / stream.soloUnits / time;
       const compute = plan.need[at + COMPUTE] as number;
       const dram = plan.need[at + DRAM] as number;
       const l2 = plan.need[at + L2] as number;
@@ -226,14 +250,44 @@ export class Processors {
       need[DRAM] = (dram * scale) / clock;
       need[L2] = (l2 * scale) / clock;
       stream.slowdown = 1;
-      stream.rate = 1 / (stream.waveNs * clock);
+      stream.rate = 1 / (stream.waveNs * time * clock);
     }
     if (running.length < 2) return;
+    for (let i = 0; i < running.length; i++) this.#yieldIssue(running[i] as Stream);
     contend(running, running.length, this.#capacity);
     for (let i = 0; i < running.length; i++) {
       const stream = running[i] as Stream;
       stream.rate /= stream.slowdown;
     }
+  }
+
+  /**
+   * Warps that came to an SM first issue first: where blocks share an SM with those of a kernel that began earlier, they get
+   * what it leaves. A kernel of one wave, or in its last, ends with its slowest block.
+   */
+  #yieldIssue(stream: Stream): void {
+    let older = 0;
+    let units = 0;
+    let covered = 0;
+    for (let i = 0; i < this.#running.length; i++) {
+      const other = this.#running[i] as Stream;
+      if (other === stream || !issuesBefore(other, stream)) continue;
+      older += other.need[COMPUTE] as number;
+      units += other.sms;
+      covered += smsUnder(other);
+    }
+    if (older === 0) return;
+    covered = Math.min(this.total, covered);
+    // Blocks go to empty SMs until those are as full as the others.
+    const shared = 1 - ((this.total - covered) * Math.min(1, units / covered)) / stream.sms;
+    if (shared <= 1e-6) return;
+    const left = Math.max(LEAST_ISSUE, 1 - (older * this.total) / covered);
+    const wanted = ((stream.need[COMPUTE] as number) * this.total) / smsUnder(stream);
+    if (wanted <= left) return;
+    const each = wanted / left;
+    const slower = stream.waves >= 2 ? 1 / (1 - shared + shared / each) : each;
+    stream.rate /= slower;
+    for (let r = 0; r < RESOURCES; r++) stream.need[r] = (stream.need[r] as number) / slower;
   }
 
   #planNext(now: number, alone: boolean): void {
@@ -270,11 +324,24 @@ const before = (a: Stream, b: Stream): boolean =>
 const yields = (stream: Stream, claimant: Stream): boolean =>
   stream.priority < claimant.priority && stream.pending > 0;
 
+/**
+ * Are its blocks on an SM older? Not where they are soon over and followed by more: those begin later than the other's.
+ */
+function issuesBefore(a: Stream, b: Stream): boolean {
+  const [first, second] = a.began < b.began ? [a, b] : [b, a];
+  const renewed = first.pending > 0 && first.waveNs < second.waveNs;
+  return renewed === (first === b);
+}
+
 /** More SMs that it could use now. */
 function wanted(stream: Stream): number {
-  if (stream.state === WAITING) return Math.min(Math.ceil(stream.units - 1e-9), stream.smLimit);
-  return Math.min(Math.ceil(stream.pending), stream.smLimit - stream.sms);
+  if (stream.state === WAITING) return Math.min(inBlocks(stream, stream.units), stream.smLimit);
+  return Math.min(inBlocks(stream, stream.pending), stream.smLimit - stream.sms);
 }
+
+/** Units, in whole blocks. */
+const inBlocks = ({ perSm }: Stream, units: number): number =>
+  Math.ceil(units * perSm - 1e-6) / perSm;
 
 const hasTail = (stream: Stream): boolean =>
   stream.waves > 1 &&
@@ -286,7 +353,7 @@ function releaseTail(stream: Stream): void {
   const left = stream.units - stream.sms * (stream.waves - 1);
   stream.progress = Math.max(0, stream.progress - (stream.waves - 1));
   stream.units = Math.max(0, left);
-  stream.sms = Math.min(stream.sms, Math.max(1, Math.ceil(left - 1e-9)));
+  stream.sms = Math.min(stream.sms, Math.max(1 / stream.perSm, inBlocks(stream, left)));
   stream.waves = 1;
   stream.least = 1;
 }

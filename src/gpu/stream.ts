@@ -1,5 +1,6 @@
 // One client's stream on the modelled GPU: what is queued, in order, and what of it goes on. At most one thing
 // of a stream is on the GPU at a time. Flat and reused: nothing is allocated for a kernel.
+import { SM_RESOURCES } from "#profile";
 import { RESOURCES } from "./contention.ts";
 import type { Plan } from "./plan.ts";
 
@@ -74,8 +75,16 @@ export class Stream {
   // The kernel at the head, while waiting or running. A unit is the blocks that one SM holds at once.
   /** When it began to wait, in order: who waits longer goes first among equals. */
   order = 0;
+  /** When it got its first SMs, in order. */
+  began = 0;
   units = 0;
+  /** Units that run. Their blocks are on as many SMs as there are blocks, and may leave room on each. */
   sms = 0;
+  perSm = 1;
+  /** What one block takes of an SM: see the plan. */
+  readonly blockParts = new Float64Array(SM_RESOURCES);
+  /** Its blocks that end make room for a higher priority. */
+  leaves = false;
   /** Wave after wave of all its SMs together, until SMs come or go. */
   aligned = true;
   /** In waves; done at `waves`. */
@@ -89,6 +98,10 @@ export class Stream {
   waveNs = 1;
   /** Units a wave, alone on the whole GPU: what `need` of the plan was measured at. */
   soloUnits = 1;
+  /** Of its first wave, alone on the whole GPU: see crowding.ts. */
+  soloCrowding = 1;
+  /** Its waves take so much of the first's time on average, alone: the last is not full. */
+  even = 1;
   /** SMs given up to it so far, while it waits for them. */
   gained = 0;
   slowdown = 1;

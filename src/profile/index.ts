@@ -18,7 +18,10 @@ export {
   type LaunchNeeds,
   type Occupancy,
   occupancy,
+  partsOfSm,
+  SM_RESOURCES,
   smsNeeded,
+  volume,
 } from "./occupancy.ts";
 export { ONE_PASS_CAPABILITY, onePassRuns } from "./one-pass.ts";
 export { importOrion, readOrionFolder } from "./orion.ts";

@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { computeCapabilities, type LaunchNeeds, occupancy, smsNeeded } from "./occupancy.ts";
+import {
+  computeCapabilities,
+  type LaunchNeeds,
+  occupancy,
+  partsOfSm,
+  smsNeeded,
+} from "./occupancy.ts";
 import type { Dim3 } from "./types.ts";
 
 const launch = (threads: number, needs: Omit<LaunchNeeds, "block"> = {}): LaunchNeeds => ({
@@ -97,7 +103,7 @@ test("an unknown compute capability is said, with those that are known", () => {
     "How many blocks fit on an SM of compute capability 3.5 is not known.",
   );
   expect(computeCapabilities).toEqual(
-    expect.arrayContaining("7.0 7.2 7.5 8.0 8.6 8.7 8.9 9.0 10.0 12.0".split(" ")),
+    expect.arrayContaining("7.0 7.2 7.5 8.0 8.6 8.7 8.9 9.0 10.0 10.3 11.0 12.0 12.1".split(" ")),
   );
 });
 
@@ -133,6 +139,24 @@ test("what fits keeps within every limit, and one more block would not", () => {
       expect(Number.isInteger(blocksPerSm)).toBe(true);
     }),
   );
+});
+
+test("the parts of an SM that blocks take fill it no more than as many as fit", () => {
+  fc.assert(
+    fc.property(anyLaunch, ({ capability, threads, ...needs }) => {
+      const { blocksPerSm } = occupancy(capability, launch(threads, needs));
+      fc.pre(blocksPerSm > 0);
+      const parts = partsOfSm(capability, launch(threads, needs));
+      for (const part of parts) expect(part * blocksPerSm).toBeLessThanOrEqual(1);
+    }),
+  );
+  // 255 registers and 33 KiB of shared memory: half of the registers, a seventh of the shared memory.
+  const [warps, blocks, registers, shared] = partsOfSm(
+    "9.0",
+    launch(128, { registers: 255, dynamicSharedBytes: 33_792 }),
+  );
+  expect([warps, blocks, registers]).toEqual([4 / 64, 1 / 32, 0.5]);
+  expect(shared).toBeCloseTo(34 / 228);
 });
 
 test("SMs needed hold all blocks, and one SM fewer would not", () => {

@@ -45,10 +45,13 @@ const limits: Readonly<Record<string, SmLimits>> = {
   "8.9": { threads: 1536, blocks: 24, ...shared(100, 99), ...ampere },
   "9.0": { threads: 2048, blocks: 32, ...shared(228, 227), ...ampere },
   "10.0": { threads: 2048, blocks: 32, ...shared(228, 227), ...ampere },
+  "10.3": { threads: 2048, blocks: 32, ...shared(228, 227), ...ampere },
+  "11.0": { threads: 1536, blocks: 24, ...shared(228, 227), ...ampere },
   "12.0": { threads: 1536, blocks: 24, ...shared(100, 99), ...ampere },
+  "12.1": { threads: 1536, blocks: 24, ...shared(100, 99), ...ampere },
 };
 
-/** The same for every capability from 7.0 to 12.0. */
+/** The same for every capability from 7.0 to 12.1. */
 const WARP = 32;
 /** [G] */
 const MOST_THREADS_PER_BLOCK = 1024;
@@ -120,10 +123,34 @@ function byRegisters({ registers = 0 }: LaunchNeeds, warpsPerBlock: number): num
 }
 
 function bySharedMemory(sm: SmLimits, launch: LaunchNeeds): number {
-  const asked = (launch.staticSharedBytes ?? 0) + (launch.dynamicSharedBytes ?? 0);
-  const given = roundUp(asked + sm.sharedBytesReserved, sm.sharedBytesUnit);
+  const given = sharedOf(sm, launch);
   if (given > sm.sharedBytesPerBlock + sm.sharedBytesReserved) return 0;
   return given === 0 ? Number.POSITIVE_INFINITY : Math.floor(sm.sharedBytes / given);
+}
+
+function sharedOf(sm: SmLimits, launch: LaunchNeeds): number {
+  const asked = (launch.staticSharedBytes ?? 0) + (launch.dynamicSharedBytes ?? 0);
+  return roundUp(asked + sm.sharedBytesReserved, sm.sharedBytesUnit);
+}
+
+/** Resources of an SM of which a resident block takes a part. */
+export const SM_RESOURCES = 4;
+
+/**
+ * What one resident block takes of an SM: parts of its warps, blocks, registers and shared memory. Blocks of several
+ * kernels fit on an SM together as long as no part sums to more than 1. Throws as `occupancy` does.
+ */
+export function partsOfSm(computeCapability: string, launch: LaunchNeeds): readonly number[] {
+  const sm = limits[computeCapability];
+  if (!sm) throw unknownCapability(computeCapability, computeCapabilities);
+  const warps = Math.ceil(volume(launch.block) / WARP);
+  const registers = roundUp((launch.registers ?? 0) * WARP, REGISTERS_UNIT);
+  return [
+    (warps * WARP) / sm.threads,
+    1 / sm.blocks,
+    (registers * warps) / REGISTERS,
+    sharedOf(sm, launch) / sm.sharedBytes,
+  ];
 }
 
 /**
