@@ -160,6 +160,8 @@ CUresult launch_workers(Way& way, Variant& variant, unsigned workers, std::uint3
   CUstreamBatchMemOpParams begin[] = {write_word(control, 0), write_word(control + sizeof(std::uint32_t), 0)};
   CUstreamBatchMemOpParams again[] = {wait_for_release(*way.stream.context, way.link)};
   CUresult result = CUDA_SUCCESS;
+  Lane& lane = way.stream.lane;
+  lane.stops_inside_ns.store(lane.submitted_ns.load(std::memory_order_relaxed), std::memory_order_relaxed);
   for (epoch = 1; result == CUDA_SUCCESS && epoch <= launches; ++epoch) {
     if (epoch == launches) flag = 0;
     arguments.set(form, kFlag, flag);

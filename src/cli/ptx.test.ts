@@ -75,7 +75,7 @@ timed: preempt refused, line 23: %clock64 is read [clock]`,
     target: "sm_80",
     problems: [],
     kernels: [
-      { kernel: "number", preempt: { legal: true, sharedBytes: 32 } },
+      { kernel: "number", preempt: { legal: true, sharedBytes: 64 } },
       { kernel: "timed", preempt: { legal: false, reasons: [{ code: "clock", line: 23 }] } },
     ],
   });
@@ -136,6 +136,7 @@ test.each([
     ["check", file("bad.ptx", ".version 8.0\n?")],
     'Line 2, column 1: no directive begins so, at "?"',
   ],
+  [["check", file("empty.ptx", "")], "empty.ptx is not PTX: it says no .version."],
   [["run", good], "has 2 kernels"],
   [["run", good, "--kernel", "other"], "has no kernel other"],
   [["run", good, "--kernel", "number", "--arg", "x"], "--arg x: neither a number nor memory"],

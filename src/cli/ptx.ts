@@ -1,5 +1,5 @@
 // PTX looked at, transformed and run without a GPU.
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { errors, usage } from "#core";
 import {
   type KernelReport,
@@ -15,7 +15,7 @@ import {
   verify,
 } from "#ptx";
 import { type Args, command, json, list, number, text } from "./command.ts";
-import { written } from "./files.ts";
+import { writeGiven } from "./files.ts";
 import { table } from "./print.ts";
 import { emulate, type Ran } from "./ptx-run.ts";
 
@@ -70,6 +70,12 @@ function moduleIn(file: string): Module {
   } catch {
     throw usage(`The PTX file ${file} can't be read.`);
   }
+  const module = parsed(source, file);
+  if (targetOf(module).version === 0) throw usage(`${file} is not PTX: it says no .version.`);
+  return module;
+}
+
+function parsed(source: string, file: string): Module {
   try {
     return parse(source);
   } catch (fault) {
@@ -160,7 +166,7 @@ function transform(
       ),
     );
   } else if (out === undefined) process.stdout.write(Buffer.from(ptx, "latin1"));
-  if (out !== undefined) written(out, () => writeFileSync(out, ptx, "latin1"));
+  if (out !== undefined) writeGiven(out, Buffer.from(ptx, "latin1"));
   console.error(`ptx: ${pass}: ${changed.length} of ${kernels.length} kernels of ${file}`);
   for (const { kernel, [pass]: verdict } of kernels)
     for (const { line, text, code } of verdict.reasons)

@@ -41,6 +41,13 @@ export function constantValue(operand: Operand | undefined, known: Definitions):
 /** All bits of 32: the mask of a whole warp. */
 export const isFullMask = (value: number) => !Number.isNaN(value) && (value | 0) === -1;
 
+/** Are both known, and the same? */
+export function isSame(a: Affine | undefined, b: Affine | undefined): boolean {
+  if (a === undefined || b === undefined || a.constant !== b.constant) return false;
+  if (a.terms.size !== b.terms.size) return false;
+  return [...a.terms].every(([name, factor]) => name !== "?" && b.terms.get(name) === factor);
+}
+
 /** "+16", "+-16", "" as a number. */
 const offsetOf = (text: string) => (text === "" ? 0 : Number(text.replace("+-", "-")));
 
@@ -82,6 +89,8 @@ function madeBy(
       return plus(of(first), of(second), 1);
     case "sub":
       return plus(of(first), of(second), -1);
+    case "not":
+      return plus(constant(-1), of(first), -1);
     case "mul":
       return modifiers[0] === "hi" ? undefined : times(of(first), of(second));
     case "mad": {

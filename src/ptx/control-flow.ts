@@ -81,9 +81,16 @@ function targets(
   const at = body.findIndex((one) => one.kind === "label" && one.name === list);
   const table = body[at + 1];
   if (at < 0 || table?.kind !== "verbatim" || table.word !== ".branchtargets") return [undefined];
-  const names = table.text.slice(table.word.length).replace(";", "").split(",");
-  return names.map((name) => findLabel(scope, name.trim()));
+  return branchTargets(table.text).map((name) => findLabel(scope, name));
 }
+
+/** The names in ".branchtargets A, B;". */
+export const branchTargets = (text: string): readonly string[] =>
+  text
+    .slice(".branchtargets".length)
+    .replace(";", "")
+    .split(",")
+    .map((name) => name.trim());
 
 function cut({ instructions, others, branches, starts }: Flat): Flow {
   const count = instructions.length;

@@ -55,9 +55,6 @@ export function forbidden(kernel: Func, reached: Reach, refuse: Refuse): void {
     if (isUnusual(func)) eachStatement(func.body ?? [], (one) => statement(one, specials, refuse));
     else for (const one of controlFlow(func).others) statement(one, specials, refuse);
   }
-  const again = recursiveCall(reached);
-  if (again !== undefined)
-    refuse("recursion", again, `${calleeOf(again)} may come back to itself from here`);
   for (const call of reached.indirect)
     refuse("indirect-call", call, "a function is called through a register");
   for (const { call, callee } of reached.outside) {
@@ -78,6 +75,9 @@ export function forbiddenWhenPersistent(reached: Reach, refuse: Refuse): void {
       if (i > 0) inCallee(one, func.name, refuse);
     }
   });
+  const again = recursiveCall(reached);
+  if (again !== undefined)
+    refuse("recursion", again, `${calleeOf(again)} may come back to itself from here`);
 }
 
 /** Does it have anything that `instruction` may refuse? Each operation and name is looked at once for that. */

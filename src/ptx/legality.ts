@@ -7,7 +7,7 @@ import { fixedShared, forbidden, forbiddenWhenPersistent } from "./forbidden.ts"
 import { type Ending, outstanding } from "./outstanding.ts";
 import { type Barriers, barriers } from "./parting.ts";
 import { type Appended, appended, isVariant } from "./passes/appended.ts";
-import { BLOCK_BYTES, blockNumbersIn } from "./passes/block-number.ts";
+import { blockNumbersIn } from "./passes/block-number.ts";
 import { sharedWordsIn } from "./passes/template.ts";
 import { hasOperation, type Reach, reach } from "./reach.ts";
 import { collect, type Reason, type Refuse } from "./reasons.ts";
@@ -75,7 +75,7 @@ export function slicePlan(kernel: Func, module: Module): SlicePlan {
   // Device functions find the block's number in shared memory.
   const [, ...others] = reached.functions;
   const sharedBytes = others.some((one) => blockNumbersIn(one).size > 0)
-    ? roomForWords(kernel, reached, module, appended.slice.words, refuse)
+    ? roomForWords(kernel, reached, module, appended.slice, refuse)
     : 0;
   return { verdict: { legal: reasons.length === 0, reasons, sharedBytes }, reached };
 }
@@ -85,6 +85,8 @@ export interface PreemptPlan {
   readonly reached: Reach;
   readonly barriers: Barriers;
   readonly ending: Ending;
+  /** Blocks wait for lower ones. */
+  readonly lookBack: boolean;
 }
 
 /** `variant` is what will be added: unified kernels answer to the same reasons, under their own name. */
@@ -95,13 +97,13 @@ export function preemptPlan(
 ): PreemptPlan {
   const reached = reach(kernel, module);
   const { refuse, reasons } = collect(module);
-  everyVariant(kernel, reached, module, variant, refuse);
+  const lookBack = everyVariant(kernel, reached, module, variant, refuse);
   const target = targetOf(module);
   // ld.relaxed, barrier.sync for parted warps, nanosleep.
   if (target.sm < 70 || target.version < 603)
     refuse("old-target", kernel, `${target.name} is older than sm_70 or PTX 6.3`);
   forbiddenWhenPersistent(reached, refuse);
-  const sharedBytes = roomForWords(kernel, reached, module, variant.words, refuse);
+  const sharedBytes = roomForWords(kernel, reached, module, variant, refuse);
   const { wholeWarps, used } = parting(kernel, reached, module, reasons);
   const flow = controlFlow(kernel);
   const ending = outstanding(flow, refuse);
@@ -111,7 +113,7 @@ export function preemptPlan(
   }
   const legal = reasons.length === 0;
   const verdict = { legal, reasons, wholeWarps, unified: used.unify, sharedBytes };
-  return { verdict, reached, barriers: used, ending };
+  return { verdict, reached, barriers: used, ending, lookBack };
 }
 
 function everyVariant(
@@ -120,9 +122,9 @@ function everyVariant(
   module: Module,
   { bytes, suffix, words }: Appended,
   refuse: Refuse,
-): void {
+): boolean {
   forbidden(kernel, reached, refuse);
-  waits(reached, refuse);
+  const lookBack = waits(reached, refuse);
   const room = parameterRoom(targetOf(module));
   if (!(parameterBytes(kernel.params) + 8 + bytes <= room))
     refuse("parameter-space", kernel, `its parameters leave less than ${bytes} of ${room} bytes`);
@@ -133,6 +135,7 @@ function everyVariant(
   const taken = scope.variables.get(words);
   if (scope.functions.has(words) || (taken && sharedWordsIn(taken.variable) === undefined))
     refuse("name-taken", kernel, `there is a ${words} already, and it is another one`);
+  return lookBack;
 }
 
 /** What threads that part mean for the variant, first without and then with blocks of whole warps. */
@@ -166,12 +169,13 @@ function roomForWords(
   kernel: Func,
   reached: Reach,
   module: Module,
-  words: string,
+  { words, wordsBytes }: Appended,
   refuse: Refuse,
 ): number {
   fixedShared(reached, refuse);
   const { bytes } = sharedRoom(reached, module);
-  const more = Math.max(wordsWanted(module), wordsBefore(module, words));
+  const aligned = wantAlignment(module) ? TILE_ALIGNMENT : wordsBytes;
+  const more = Math.max(aligned, wordsBefore(module, words));
   if (!(bytes + more <= STATIC_SHARED))
     refuse(
       "shared-memory",
@@ -182,20 +186,18 @@ function roomForWords(
 }
 
 /** All kernels of a module share the words, so the one that wants most decides for all. */
-function wordsWanted(module: Module): number {
+function wantAlignment(module: Module): boolean {
   const known = wanted.get(module);
   if (known !== undefined) return known;
-  const most = kernels(module).some((kernel) => {
+  const some = kernels(module).some((kernel) => {
     const reached = reach(kernel, module);
     return reached.functions.some(wantsTiles) && sharedRoom(reached, module).dynamic !== undefined;
-  })
-    ? TILE_ALIGNMENT
-    : BLOCK_BYTES;
-  wanted.set(module, most);
-  return most;
+  });
+  wanted.set(module, some);
+  return some;
 }
 
-const wanted = new WeakMap<Module, number>();
+const wanted = new WeakMap<Module, boolean>();
 
 /** An earlier run of the pass may have left larger ones. */
 function wordsBefore(module: Module, name: string): number {

@@ -8,6 +8,7 @@ import {
   constantValue,
   type Definitions,
   definitions,
+  isSame,
 } from "./addresses.ts";
 import { type Flow, postDominators } from "./control-flow.ts";
 import type { Refuse } from "./reasons.ts";
@@ -163,7 +164,7 @@ function liveBarriers(flow: Flow, refuse: Refuse): LiveBarriers {
     const init = site(flow, known, i);
     const ends = invals.some(
       (inval) =>
-        same(init.address, inval.address) &&
+        isSame(init.address, inval.address) &&
         (inval.guard === undefined || sameGuard(init.guard, inval.guard, known)) &&
         dominates(post, inval.block, init.block),
     );
@@ -234,12 +235,6 @@ function site(flow: Flow, known: Definitions, index: number): Site {
   const taken = only + 1 !== block;
   const { register, negated } = branch.predicate;
   return { address, block: only, guard: { register, negated: taken ? negated : !negated } };
-}
-
-function same(a: Affine | undefined, b: Affine | undefined): boolean {
-  if (a === undefined || b === undefined || a.constant !== b.constant) return false;
-  if (a.terms.size !== b.terms.size) return false;
-  return [...a.terms].every(([name, factor]) => name !== "?" && b.terms.get(name) === factor);
 }
 
 const sameGuard = (a: Predicate | undefined, b: Predicate, known: Definitions) =>

@@ -29,7 +29,8 @@ export const reasonCodes = {
   "parameter-space": "no room is left for more parameters",
   "parked-barrier": "a barrier with a reduction or a shared id follows where threads part",
   "parked-lanes": "lanes that have left are named in an operation of the whole warp",
-  recursion: "a device function comes back to itself, and how much stack that takes is not known",
+  recursion:
+    "a device function comes back to itself: lanes may return apart, and ptxas leaves out what would bring them together",
   setmaxnreg: "registers are moved between warps",
   "shared-memory": "no static shared memory is left",
   "static-variable": "a variable in the body keeps its value between launches",

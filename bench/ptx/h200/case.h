@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <random>
 #include <sstream>
@@ -67,6 +68,7 @@ struct Buffer {
 struct Case {
   std::string name, file, kernel, repeat, variants;
   std::string cubin;  // the original as somebody else assembled it
+  std::vector<std::pair<std::string, std::string>> forms;  // other preemptible forms: what they are called, their files
   unsigned grid[3]{}, block[3]{}, shared{};
   std::vector<std::vector<unsigned char>> args;
   std::vector<Buffer> buffers;
@@ -221,6 +223,19 @@ CUmodule compiled(const std::string& text) {
     if (c == '"' || c == '\\' || (c > 0 && c < ' ')) c = ' ';
   check(result, log);
   return module;
+}
+
+std::map<std::string, CUmodule> modules;
+
+CUmodule module_in(const std::string& file) {
+  CUmodule& module = modules[file];
+  if (!module) module = compiled(read_file(folder + "/" + file));
+  return module;
+}
+
+void unload_all() {
+  for (const auto& [file, module] : modules) CU(cuModuleUnload(module));
+  modules.clear();
 }
 
 // The case with `factor` times its blocks in x, its buffers as often what they were, and the number that says how much

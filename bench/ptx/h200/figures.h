@@ -132,26 +132,57 @@ Grid long_grid(Runner& runner, const Case& small, Case& grown, double& us) {
   return grid;
 }
 
-void measure(Runner& runner, const Grid& grid, Json& json) {
+// From the store of the flag until the GPU writes a word behind the kernel; 0 where the launch did not stop.
+double turnaround(Runner& runner, const Tried& tried, const Grid& grid, double lasts) {
+  CU(cuMemsetD32Async(control, 0, 2, stream));
+  CU(cuStreamSynchronize(stream));
+  *host_words = 0;
+  host_words[16] = 0;
+  runner.launch_workers(tried.kernel, grid, tried.workers, 1);
+  CU(cuStreamWriteValue32(stream, gone, 1, 0));
+  spin(4 + std::uniform_real_distribution<double>(0.1, 0.8)(chance) * lasts);
+  if (host_words[16]) return 0;
+  const double raised = now_us();
+  *host_words = 1;
+  while (!host_words[16]) {
+  }
+  const double took = now_us() - raised;
+  CU(cuStreamSynchronize(stream));
+  *host_words = 0;
+  return runner.claimed(1) < grid.blocks() ? took : 0;
+}
+
+// What is measured of the preemptible form: all workers that fit, three quarters and half of them; all workers of each
+// form where there are several, in turn, so that they are compared at the same moments.
+std::vector<Tried> tried_of(const Runner& runner, const std::vector<Form>& others) {
+  if (!runner.persistent.function) return {};
+  const auto workers = [](const Kernel& kernel, int quarters) {
+    return static_cast<unsigned>(std::max(1, kernel.blocks * quarters / 4) * sms - 1);
+  };
+  std::vector<Tried> all{{"", runner.persistent, workers(runner.persistent, 4)}};
+  if (others.empty())
+    for (int quarters : {3, 2}) all.push_back({"", runner.persistent, workers(runner.persistent, quarters)});
+  for (const auto& [label, kernel] : others) all.push_back({label, kernel, workers(kernel, 4)});
+  return all;
+}
+
+void measure(Runner& runner, const std::vector<Form>& others, const Grid& grid, Json& json) {
   Case& one = runner.one;
-  const unsigned places = runner.persistent.function ? static_cast<unsigned>(runner.persistent.blocks * sms - 1) : 0;
-  const std::vector<unsigned> workers =
-      places ? std::vector<unsigned>{places, static_cast<unsigned>(std::max(1, runner.persistent.blocks * 3 / 4) * sms - 1),
-                                     static_cast<unsigned>(std::max(1, runner.persistent.blocks / 2) * sms - 1)}
-             : std::vector<unsigned>{};
+  const auto tried = tried_of(runner, others);
+  const bool slices = runner.sliced.function && others.empty();
   const int axis = one.repeat.size() > 1 ? (grid.of[0] >= grid.of[1] ? 0 : 1) : one.repeat[0] - 'x';
   std::vector<double> original, whole, four;
-  std::vector<std::vector<double>> persistent(workers.size());
+  std::vector<std::vector<double>> persistent(tried.size());
   *host_words = 0;
   for (int i = 0; i < kTimings; ++i) {
     runner.reset();
     original.push_back(runner.time_us([&] { runner.launch(runner.original, grid); }));
-    for (std::size_t w = 0; w < workers.size(); ++w) {
+    for (std::size_t w = 0; w < tried.size(); ++w) {
       runner.reset();
       CU(cuMemsetD32Async(control, 0, 2, stream));
-      persistent[w].push_back(runner.time_us([&] { runner.launch_workers(grid, workers[w], 1); }));
+      persistent[w].push_back(runner.time_us([&] { runner.launch_workers(tried[w].kernel, grid, tried[w].workers, 1); }));
     }
-    if (runner.sliced.function) {
+    if (slices) {
       runner.reset();
       whole.push_back(runner.time_us([&] { runner.launch_slices(grid, axis, grid.of[axis]); }));
       runner.reset();
@@ -161,11 +192,7 @@ void measure(Runner& runner, const Grid& grid, Json& json) {
   }
   const double alone = median(original);
   json.put("original us", alone);
-  std::string table;
-  for (std::size_t w = 0; w < workers.size(); ++w)
-    table += (w ? ", " : "") + Json().put("workers", workers[w]).put("us", median(persistent[w])).done();
-  if (places) json.put("preempt", '[' + table + ']');
-  if (runner.sliced.function) json.put("slice whole us", median(whole)).put("slice in four us", median(four));
+  if (slices) json.put("slice whole us", median(whole)).put("slice in four us", median(four));
 
   // Blocks alone on the GPU, from the grid's first to its last: the longest. And what a block takes where all places are
   // taken: by what the whole grid took, and so much more for the longest as it is longer than they are on average.
@@ -192,31 +219,24 @@ void measure(Runner& runner, const Grid& grid, Json& json) {
   json.put("longest block us", longest);
   json.put("longest block under load us", alone * resident / static_cast<double>(all) * longest / mean);
 
-  if (!places) return;
   stage("stopping");
-  // From the store of the flag until the GPU writes a word behind the kernel; only launches that did stop.
-  std::vector<double> samples;
-  for (int i = 0; i < kTurnarounds; ++i) {
-    const double lasts = median(persistent[0]);
-    CU(cuMemsetD32Async(control, 0, 2, stream));
-    CU(cuStreamSynchronize(stream));
-    *host_words = 0;
-    host_words[16] = 0;
-    runner.launch_workers(grid, places, 1);
-    CU(cuStreamWriteValue32(stream, gone, 1, 0));
-    spin(4 + std::uniform_real_distribution<double>(0.1, 0.8)(chance) * lasts);
-    if (host_words[16]) continue;
-    const double raised = now_us();
-    *host_words = 1;
-    while (!host_words[16]) {
-    }
-    const double took = now_us() - raised;
-    CU(cuStreamSynchronize(stream));
-    *host_words = 0;
-    if (runner.claimed(1) < grid.blocks()) samples.push_back(took);
+  std::string table;
+  std::vector<std::vector<double>> stops(tried.size());
+  const std::size_t stopped = others.empty() ? std::min<std::size_t>(1, tried.size()) : tried.size();
+  for (int i = 0; i < (others.empty() ? kTurnarounds : kTurnarounds / 2); ++i)
+    for (std::size_t w = 0; w < stopped; ++w)
+      if (const double us = turnaround(runner, tried[w], grid, median(persistent[0])); us > 0) stops[w].push_back(us);
+  for (std::size_t w = 0; w < tried.size(); ++w) {
+    const auto& [label, kernel, workers] = tried[w];
+    Json row;
+    row.put("workers", workers).put("us", median(persistent[w]));
+    std::sort(stops[w].begin(), stops[w].end());
+    if (!label.empty()) row.text("form", label).put("registers", kernel.registers).put("blocks", kernel.blocks);
+    if (!label.empty()) row.list("turnaround us", stops[w]);
+    table += (w ? ", " : "") + row.done();
   }
-  std::sort(samples.begin(), samples.end());
-  json.list("turnaround us", samples);
+  if (tried.empty()) return;
+  json.put("preempt", '[' + table + ']').list("turnaround us", stops[0]);
 }
 
 }  // namespace

@@ -27,6 +27,17 @@ struct Grid {
   std::uint64_t blocks() const { return std::uint64_t{of[0]} * of[1] * of[2]; }
 };
 
+struct Form {
+  std::string label;
+  Kernel kernel;
+};
+
+struct Tried {
+  std::string label;  // "": the plan's own
+  Kernel kernel;
+  unsigned workers;
+};
+
 struct Runner {
   Case& one;
   Kernel original, sliced, persistent;
@@ -50,8 +61,9 @@ struct Runner {
     }
   }
 
-  void launch_workers(Grid grid, unsigned workers, std::uint32_t epoch) {
-    launch(persistent, {{workers + 1, 1, 1}}, {&control, &flag, &grid.of[0], &grid.of[1], &grid.of[2], &epoch});
+  void launch_workers(Grid grid, unsigned workers, std::uint32_t epoch) { launch_workers(persistent, grid, workers, epoch); }
+  void launch_workers(const Kernel& form, Grid grid, unsigned workers, std::uint32_t epoch) {
+    launch(form, {{workers + 1, 1, 1}}, {&control, &flag, &grid.of[0], &grid.of[1], &grid.of[2], &epoch});
   }
 
   void reset() {

@@ -92,7 +92,7 @@ def shares(kernels, of):
 
 def best_variant(one):
     """What a launcher that tries them may use: it stops inside or between four slices."""
-    times = [w["us"] for w in one.get("preempt", [])] + [one[which] for which in ("slice in four us",) if which in one]
+    times = [w["us"] for w in one.get("preempt", []) if "form" not in w] + [one[which] for which in ("slice in four us",) if which in one]
     return min(times, default=None)
 
 
@@ -134,7 +134,7 @@ def summary(kernels, corpus):
         result[f"alone, made long: {made}"] = {
             "preempt": shares(lasting, lambda one: one["preempt"][0]["us"] if "preempt" in one else None),
             "preempt, best workers": shares(
-                lasting, lambda one: min(w["us"] for w in one["preempt"]) if "preempt" in one else None),
+                lasting, lambda one: min(w["us"] for w in one["preempt"] if "form" not in w) if "preempt" in one else None),
             "slice whole": shares(lasting, lambda one: one.get("slice whole us")),
             "slice in four": shares(lasting, lambda one: one.get("slice in four us")),
             "best variant": shares(lasting, best_variant),
@@ -152,6 +152,24 @@ def summary(kernels, corpus):
             "kernels with p99 beyond block + 20 us": sorted(name for name, late in beyond.items() if late > FLAG_TARGET_US),
         },
     }
+
+
+def other_forms(kernels):
+    """Each preemptible form by corpus, where the plan names others: times, and how late stops were."""
+    found = {}
+    labels = sorted({w.get("form", "") for one in kernels for w in one.get("preempt", [])})
+    for corpus in sorted({one["name"].split("/")[0] for one in kernels}) if len(labels) > 1 else []:
+        own = [one for one in kernels if one["name"].startswith(f"{corpus}/") and "preempt" in one]
+        for label in labels:
+            form = {one["name"]: next(w for w in one["preempt"] if w.get("form", "") == label) for one in own}
+            stops = {one["name"]: form[one["name"]]["turnaround us"] if label else one["turnaround us"] for one in own}
+            late = [quantile(stops[one["name"]], 0.99) - longest(one) for one in own if stops[one["name"]]]
+            found[f"{corpus}, {label or 'this'}"] = {
+                **shares([one for one in own if one["long"]], lambda one: form[one["name"]]["us"]),
+                "p99 less the block, us, median": rounded(quantile(late, 0.5), 1),
+                "kernels that stopped": len(late), "beyond block + 20 us": sum(us > FLAG_TARGET_US for us in late),
+            }
+    return found
 
 
 def machine():
@@ -181,12 +199,15 @@ def main():
         "machine": machine(),
         "summary": [summary(kernels, corpus) for corpus in corpora],
         "preempt alone, by its block": by_block(kernels),
+        **({"forms": forms} if (forms := other_forms(kernels)) else {}),
         "ended by": ended,
         **refused,
         "kernels": kernels,
     }
     with open(given.out, "w", encoding="utf8") as file:
         file.write(json.dumps(result, indent=1) + "\n")
+    for name, value in result.get("forms", {}).items():
+        print(f"{name}: {value}")
     for one in result["summary"]:
         for name, value in one.items():
             if isinstance(value, dict) and name.startswith("alone"):

@@ -12,6 +12,10 @@ void run(Case& small, CUmodule module) {
   Runner runner{one, kernel_in(module, one.kernel, one), {}, {}};
   if (one.has("slice")) runner.sliced = kernel_in(module, one.kernel + "__cotenant_slice", one);
   if (one.has("preempt")) runner.persistent = kernel_in(module, one.kernel + "__cotenant_preempt", one);
+  std::vector<Form> others;
+  if (one.has("preempt"))
+    for (const auto& [label, file] : one.forms)
+      others.push_back({label, kernel_in(module_in(file), one.kernel + "__cotenant_preempt", one)});
   Json json;
   json.text("name", one.name);
   const auto uses = [](const Kernel& k) {
@@ -46,7 +50,7 @@ void run(Case& small, CUmodule module) {
   json.text("made long", one.repeat == "grow" ? "more data" : one.repeat == "none" ? "no" : "repeated");
   json.put("long", us >= kShortestUs ? "true" : "false");
   stage("measuring");
-  measure(runner, grid, json);
+  measure(runner, others, grid, json);
   stage("long grid");
   if (compares && us < 50e3 && twice(grid)) json.put("large", compared_json(compare(runner, grid, false, us)));
   std::fprintf(results, "%s\n", json.done().c_str());
@@ -88,7 +92,6 @@ int main(int argc, char** argv) {
 
   std::ifstream plan(folder + "/plan.txt");
   std::string line, loaded;
-  CUmodule module = nullptr;
   Case one;
   for (int number = -1; std::getline(plan, line);) {
     std::istringstream words_of(line);
@@ -114,14 +117,17 @@ int main(int argc, char** argv) {
     else if (key == "repeat") words_of >> one.repeat >> one.grows;
     else if (key == "variants") one.variants = line;
     else if (key == "cubin") words_of >> one.cubin;
+    else if (key == "form") {
+      one.forms.emplace_back();
+      words_of >> one.forms.back().first >> one.forms.back().second;
+    }
     else if (key != "case" && key != "end") argument(one, key, words_of);
     if (key != "end") continue;
     if (one.file != loaded) {
-      if (module) CU(cuModuleUnload(module));
-      module = nullptr;
-      module = compiled(read_file(folder + "/" + one.file));
+      unload_all();
       loaded = one.file;
     }
+    const CUmodule module = module_in(one.file);
     CU(cuMemsetD8Async(windows, 0, kWindow * std::max<std::size_t>(1, one.buffers.size()), stream));
     CU(cuStreamSynchronize(stream));
     run(one, module);

@@ -33,6 +33,8 @@ export interface Building {
   readonly params: Placement;
   /** The instruction behind a label. */
   readonly targets: ReadonlyMap<Label, number>;
+  /** What stands in the list of targets behind a label. */
+  readonly lists: ReadonlyMap<Label, readonly string[]>;
   readonly addresses: FilledByVariable[];
   readonly specials: Map<string, FilledBySpecial>;
   readonly reductions: (Reduction | undefined)[];

@@ -14,6 +14,27 @@ const bra: Compile = (site) => {
   return { control: () => to };
 };
 
+/** Lanes go to the target that each of them has the number of; beyond the list, PTX leaves open where. */
+const brx: Compile = (site) => {
+  const index = site.read(site.operand(0), "u32");
+  const list = site.operand(1);
+  if (list.kind !== "name") return site.fail("its targets are no list");
+  const targets = site.targetsIn(list.name);
+  return {
+    control: (w) => {
+      const { lanes, n } = w;
+      for (let k = 0; k < n; k++) {
+        const l = lanes[k] as number;
+        const to = targets[w.u32[index + l] as number];
+        if (to === undefined)
+          throw new Fault("PTX_BAD_BRANCH", "its number is not in the list of targets", l);
+        w.pcs[l] = to;
+      }
+      return REGROUP;
+    },
+  };
+};
+
 /** The current group is done with its function, or with the kernel. */
 function leave(w: Warp): number {
   const { lanes, n } = w;
@@ -178,6 +199,7 @@ function restoreRegisters(w: Warp, lane: number, { slots }: Routine, saved: Int3
 
 export const control: Readonly<Record<string, Compile>> = {
   bra,
+  brx,
   ret,
   exit,
   trap,

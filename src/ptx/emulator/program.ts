@@ -1,5 +1,6 @@
 // A kernel and the functions it calls as one list of instructions, each compiled to a closure. What depends on
 // a launch (addresses of variables, the grid, parameters) is filled in by the launch (`loading.ts`).
+import { branchTargets } from "../control-flow.ts";
 import { blockScope, findFunction, functionScope, moduleScope, type Scope } from "../scopes.ts";
 import type { Func, Instruction, Label, Module, Statement, Variable } from "../syntax.ts";
 import type { Reduction } from "./block.ts";
@@ -46,6 +47,7 @@ export function compile(module: Module, kernelName: string): Program {
   const routineOf = new Map<Func, Routine>();
   const code: Compiled[] = [];
   const targets = new Map<Label, number>();
+  const lists = new Map<Label, readonly string[]>();
   const slots = makeSlots();
   const addresses: FilledByVariable[] = [];
   const specials = new Map<string, FilledBySpecial>();
@@ -75,7 +77,11 @@ export function compile(module: Module, kernelName: string): Program {
   }
 
   function flatten(body: readonly Statement[], scope: Scope, routine: Routine): void {
+    let label: Label | undefined;
     for (const one of body) {
+      if (one.kind === "verbatim" && label !== undefined && one.word === ".branchtargets")
+        lists.set(label, branchTargets(one.text));
+      label = one.kind === "label" ? one : undefined;
       if (one.kind === "instruction") code.push({ instruction: one, scope, routine });
       else if (one.kind === "label") targets.set(one, code.length);
       else if (one.kind === "block") flatten(one.body, blockScope(one.body, scope), routine);
@@ -118,6 +124,7 @@ export function compile(module: Module, kernelName: string): Program {
     shared,
     params,
     targets,
+    lists,
     addresses,
     specials,
     reductions,

@@ -57,6 +57,11 @@ export function makeSite(
       const at = label === undefined ? undefined : building.targets.get(label);
       return at ?? fail(`there is no label ${name}`);
     },
+    targetsIn(name) {
+      const label = findLabel(scope, name);
+      const list = label && building.lists.get(label);
+      return (list ?? fail(`${name} is no list of targets`)).map((one) => this.target(one));
+    },
     callee(name) {
       const func = findFunction(scope, name);
       return func?.body === undefined ? undefined : building.routine(func);

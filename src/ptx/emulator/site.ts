@@ -71,6 +71,8 @@ export interface Site {
   readonly routine: Routine;
   /** The instruction behind a label. */
   target(label: string): number;
+  /** The instructions behind the labels of a `.branchtargets`. */
+  targetsIn(list: string): readonly number[];
   /** undefined for a function without a body. */
   callee(name: string): Routine | undefined;
   /** The function whose address has this lower word. */

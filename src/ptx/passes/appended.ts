@@ -7,8 +7,9 @@ export interface Appended {
   readonly params: readonly AppendedParam[];
   /** At most, with what alignment may take between. */
   readonly bytes: number;
-  /** Shared memory of the variant for the block's number: see block-number.ts. */
+  /** Shared memory of the variant for the block's number, and its bytes: see block-number.ts. */
   readonly words: string;
+  readonly wordsBytes: number;
 }
 
 export interface AppendedParam {
@@ -35,6 +36,7 @@ export const appended = {
     ],
     bytes: 24,
     words: "cotenant_slice_block",
+    wordsBytes: 32,
   },
   /** Launched with 1 + workers blocks in x. */
   preempt: {
@@ -61,9 +63,10 @@ export const appended = {
     ],
     bytes: 32,
     words: "cotenant_preempt_block",
+    wordsBytes: 64,
   },
   /** Launched as the original. */
-  unified: { suffix: "__cotenant_unified", params: [], bytes: 0, words: "" },
+  unified: { suffix: "__cotenant_unified", params: [], bytes: 0, words: "", wordsBytes: 0 },
 } as const satisfies Record<string, Appended>;
 
 export const isVariant = (name: string) =>

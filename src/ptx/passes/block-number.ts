@@ -7,8 +7,8 @@ import type { Appended } from "./appended.ts";
 import { renamed, rewrite } from "./rewrite.ts";
 import { statements } from "./template.ts";
 
-/** Eight words: ctaid.x, .y, .z, how many blocks from there on, nctaid.x, .y, .z, when they were claimed. */
-export const BLOCK_BYTES = 32;
+// In the shared words: ctaid.x, .y, .z, a word that is not read, nctaid.x, .y, .z. What the preemptible variant keeps
+// there besides, preempt.ts says.
 
 interface Place {
   readonly special: string;

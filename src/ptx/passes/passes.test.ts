@@ -85,7 +85,7 @@ const wordsOf = (module: Module) =>
 
 test("a kernel that is added later gets the shared words that it wants", () => {
   const before = preempt(parse(HEAD + PLAIN));
-  expect(wordsOf(before)).toEqual([{ bytes: "32", align: 32 }]);
+  expect(wordsOf(before)).toEqual([{ bytes: "64", align: 64 }]);
   const later = print(preempt(parse(print(before) + TILED)));
   expect(wordsOf(parse(later))).toEqual([{ bytes: "1024", align: 1024 }]);
   expect(later).toContain("tiled__cotenant_preempt");

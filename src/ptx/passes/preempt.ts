@@ -6,8 +6,8 @@
 //     body                        block 0 watches the flag; when it is set, next = max(next, 2^31); others:
 //     ret;                      $cotenant_next:
 //   }                             if (--left > 0) ++%ctaid, else
-//                                 thread 0: claim = next, next += size;
-//                                 all: wait; %ctaid = claim, taken apart by the original grid; left = size, or ret
+//                                 thread 0: claim = next, next += size; hands over claim and left = size, or 0
+//                                 all: wait; read them; ret if left is 0; %ctaid = claim, taken apart by the grid
 //                                 body
 //                               $cotenant_done:
 //                                 bra $cotenant_next;
@@ -20,10 +20,14 @@
 // others are still at work: there the round trip hides. (Claiming one block earlier would hide all of it, but would
 // let a worker run one block more after a stop.)
 //
-// Blocks of a microsecond are over before a claim is, so where they are that short a claim takes a few at once:
-// the size doubles when all of a claim took less than QUICK cycles, and halves when it took more than twice that.
-// Where a claim takes one block, a stop costs the rest of a block; where it takes more, they are short ones, unless
-// long blocks follow on short ones.
+// All workers add to one word, and a GPU makes one such addition in about 0.9 ns, where it starts a block in 0.6. So
+// where blocks are short a claim takes a few: see sizeOfClaim. Where it takes one, a stop costs the rest of a block; where
+// it takes more, they are short ones, unless the first long blocks follow on many short ones.
+//
+// Who waits for a lower block waits for one that somebody has: claims are in rising order and a worker runs its own in that
+// order, so whoever has the lowest block that is not done is at it. Blocks that others wait for are claimed one by one.
+//
+// Little is kept in registers while a block runs: how many blocks are left, and those of the numbers that are read.
 import { kernels, type PreemptPlan, preemptPlan } from "../legality.ts";
 import type { Ending } from "../outstanding.ts";
 import { hasOperation, type Reach } from "../reach.ts";
@@ -56,7 +60,11 @@ function variant(kernel: Func, plan: PreemptPlan, module: Module): Variants {
   const body = rewrite(whole.body ?? [], (one) =>
     isExit(one) ? leaveTo(one, "$cotenant_done") : renamed(one, names),
   );
-  const gridReads = [...blockNumbersIn(kernel)].filter((one) => one.startsWith("%nctaid"));
+  const reads = blockNumbersIn(kernel);
+  const gridReads = [...reads].filter((one) => one.startsWith("%nctaid"));
+  const flat = ![...reads, ...others.reads].some((one) => /^%ctaid\.[yz]$/.test(one));
+  // Device functions find the number of one block in the words, and a block that others wait for must not stand in line.
+  const batches = others.reads.size === 0 && !plan.lookBack;
   const persistent: Func = {
     ...kernel,
     ...made,
@@ -67,9 +75,10 @@ function variant(kernel: Func, plan: PreemptPlan, module: Module): Variants {
         registers,
         roles,
         watch,
-        next,
-        ...claim(barriers.free, others.reads),
-        ...step(sharesBlocks(reached, module) ? barriers.free : undefined),
+        begin(batches),
+        ...claim(barriers.free, { batches, flat, calleeReads: others.reads }),
+        ...(batches ? step(sharesBlocks(reached, module) ? barriers.free : undefined, flat) : []),
+        "$cotenant_body:",
         grid(gridReads),
       ),
       ...body,
@@ -87,8 +96,8 @@ const { words } = appended.preempt;
 
 const registers = `
   .reg .pred %cotenant_first, %cotenant_is;
-  .reg .b32 %cotenant_a, %cotenant_b, %cotenant_claim, %cotenant_size, %cotenant_left, %cotenant_total;
-  .reg .b32 %cotenant_nx, %cotenant_ny;
+  .reg .b32 %cotenant_a, %cotenant_b, %cotenant_c, %cotenant_claim, %cotenant_size, %cotenant_left, %cotenant_total;
+  .reg .b32 %cotenant_nx, %cotenant_ny, %cotenant_at;
   .reg .b32 %cotenant_ctaid_x, %cotenant_ctaid_y, %cotenant_ctaid_z;
   .reg .b64 %cotenant_counter, %cotenant_other;
 `;
@@ -101,25 +110,24 @@ const total = `
   mul.lo.u32 %cotenant_total, %cotenant_total, %cotenant_a;
 `;
 
-/** Thread 0 acts for its block; block 0 is the sentinel. */
-const roles = `
+/** Made again for each claim: it would be two registers during every block. */
+const counter = `
   ld.param.u64 %cotenant_counter, [cotenant_control];
   cvta.to.global.u64 %cotenant_counter, %cotenant_counter;
   ld.param.u32 %cotenant_a, [cotenant_epoch];
   and.b32 %cotenant_a, %cotenant_a, 1;
   mul.wide.u32 %cotenant_other, %cotenant_a, 4;
   add.u64 %cotenant_counter, %cotenant_counter, %cotenant_other;
+`;
+
+/** Thread 0 acts for its block; block 0 is the sentinel. */
+const roles = `
   mov.u32 %cotenant_a, %tid.x;
   mov.u32 %cotenant_b, %tid.y;
   or.b32 %cotenant_a, %cotenant_a, %cotenant_b;
   mov.u32 %cotenant_b, %tid.z;
   or.b32 %cotenant_a, %cotenant_a, %cotenant_b;
   setp.eq.u32 %cotenant_first, %cotenant_a, 0;
-  mov.u32 %cotenant_left, 1;
-  mov.u32 %cotenant_size, 1;
-  mov.u32 %cotenant_ctaid_x, 0;
-  mov.u32 %cotenant_ctaid_y, 0;
-  mov.u32 %cotenant_ctaid_z, 0;
   mov.u32 %cotenant_a, %ctaid.x;
   setp.ne.u32 %cotenant_is, %cotenant_a, 0;
   @%cotenant_is bra $cotenant_begin;
@@ -129,10 +137,12 @@ const roles = `
 /** Nanoseconds between two looks at the flag: a read of host memory takes about as long. */
 const NAP = 500;
 
-/** Cycles: a claim of several blocks takes about 2 to 3 us on a GPU of 1.7 GHz. */
-const QUICK = 2500;
-/** Blocks of one claim, where long ones may follow on short ones. */
+/** Cycles that a stop may wait longer because of the size of claims: about 8 us on a GPU of 1.9 GHz. */
+const AHEAD = 15_000;
+/** Blocks of one claim at most, where long ones may follow on short ones. */
 const MOST = 4;
+/** Cycles, more than any that matter, for products of 32 bits. */
+const LONGEST = 2 ** 20;
 
 /** The sentinel ends when all blocks are claimed, or the flag was set. What was claimed begins the next launch. */
 const watch = `
@@ -141,14 +151,15 @@ const watch = `
   setp.eq.u64 %cotenant_is, %cotenant_flag, 0;
   @%cotenant_is ret;
   cvta.to.global.u64 %cotenant_flag, %cotenant_flag;
+  ${counter}
   xor.b64 %cotenant_other, %cotenant_counter, 4;
   ${total}
 $cotenant_watch:
   ld.relaxed.gpu.global.u32 %cotenant_a, [%cotenant_counter];
+  ld.relaxed.sys.global.u32 %cotenant_b, [%cotenant_flag];
   setp.ge.u32 %cotenant_is, %cotenant_a, %cotenant_total;
   @%cotenant_is bra $cotenant_over;
-  ld.relaxed.sys.global.u32 %cotenant_a, [%cotenant_flag];
-  setp.ne.u32 %cotenant_is, %cotenant_a, 0;
+  setp.ne.u32 %cotenant_is, %cotenant_b, 0;
   @%cotenant_is bra $cotenant_stop;
   nanosleep.u32 ${NAP};
   bra $cotenant_watch;
@@ -159,113 +170,180 @@ $cotenant_over:
   ret;
 `;
 
-/**
- * A worker begins as if it had just finished a block, neither a quick one nor a slow one. Thread 0 keeps in the words
- * when its claim began.
- */
-const next = `
+/** Two places for a claim: the block's number and how many blocks there are from it on. Then what thread 0 keeps. */
+const CLAIM = 16;
+/** When the last claim was made, how long a block took at most, of how many blocks the claim was, where it ended. */
+const KEPT = 2 * CLAIM;
+/** Blocks left of a claim are in the low bits of a register, which of the two places is the claim's above them. */
+const TURN = 256;
+
+/** A worker begins as if nothing were left, so with one block, and knows of none how long it takes. */
+const begin = (batches: boolean) => `
 $cotenant_begin:
-  @!%cotenant_first bra $cotenant_next;
-  mov.u32 %cotenant_a, %clock;
-  sub.u32 %cotenant_a, %cotenant_a, ${1.5 * QUICK};
-  st.shared.u32 [${words}+28], %cotenant_a;
+  mov.u32 %cotenant_left, 1;
+  ${batches ? kept : ""}
 $cotenant_next:
   sub.u32 %cotenant_left, %cotenant_left, 1;
-  setp.ne.u32 %cotenant_is, %cotenant_left, 0;
+  ${batches ? more : ""}
+`;
+
+const kept = [
+  "@!%cotenant_first bra $cotenant_next;",
+  total,
+  `
+  mov.u32 %cotenant_a, %clock;
+  mov.u32 %cotenant_b, 0;
+  mov.u32 %cotenant_size, 1;
+  st.shared.v4.u32 [${words}+${KEPT}], {%cotenant_a, %cotenant_b, %cotenant_size, %cotenant_total};`,
+].join("\n");
+
+const more = `
+  and.b32 %cotenant_a, %cotenant_left, ${TURN - 1};
+  setp.ne.u32 %cotenant_is, %cotenant_a, 0;
   @%cotenant_is bra $cotenant_step;
 `;
 
+interface Claims {
+  /** Several blocks at once, where they are short. */
+  readonly batches: boolean;
+  /** Is only the x of the block's number read? */
+  readonly flat: boolean;
+  /** What device functions read. */
+  readonly calleeReads: ReadonlySet<string>;
+}
+
 /**
- * The first wait ends the previous block: its shared memory may be used again, and the words of the claim have
- * been read. The second hands over the new ones. Then each warp is brought together again, as it was when the
- * original's block began. Towards the end of the grid claims get small again, so that workers end together.
+ * One wait ends the previous block and hands over the claim. It is handed over in two places by turns: who has come to
+ * the wait has read the one before. Device functions read the first place during a block, so where they do another wait
+ * comes before. Behind it each warp is brought together again, as it was when the original's block began.
  */
-const claim = (barrier: number, calleeReads: ReadonlySet<string>) => [
+const claim = (barrier: number, { batches, flat, calleeReads }: Claims) => [
+  calleeReads.size > 0 ? `barrier.sync ${barrier}; mov.u32 %cotenant_at, ${words};` : turn,
   "@!%cotenant_first bra $cotenant_wait;",
   total,
-  calleeReads.size > 0 ? "" : sizeOfClaim,
+  batches ? sizeOfClaim : "mov.u32 %cotenant_size, 1;",
+  counter,
   claimed,
-  `barrier.sync ${barrier};`,
+  batches ? `st.shared.v2.u32 [${words}+${KEPT + 8}], {%cotenant_size, %cotenant_a};` : "",
+  flat ? alongX : apart,
   handedOver,
   gridFor(calleeReads),
-  `$cotenant_read: barrier.sync ${barrier};`,
+  `$cotenant_wait: barrier.sync ${barrier};`,
   taken,
 ];
+
+const turn = `
+  xor.b32 %cotenant_left, %cotenant_left, ${TURN};
+  shr.u32 %cotenant_at, %cotenant_left, ${Math.log2(TURN / CLAIM)};
+  mov.u32 %cotenant_a, ${words};
+  add.u32 %cotenant_at, %cotenant_at, %cotenant_a;
+`;
 
 const claimed = `
   atom.relaxed.gpu.global.add.u32 %cotenant_claim, [%cotenant_counter], %cotenant_size;
   setp.lt.u32 %cotenant_is, %cotenant_claim, %cotenant_total;
-  sub.u32 %cotenant_left, %cotenant_total, %cotenant_claim;
-  min.u32 %cotenant_left, %cotenant_left, %cotenant_size;
+  sub.u32 %cotenant_b, %cotenant_total, %cotenant_claim;
+  min.u32 %cotenant_b, %cotenant_b, %cotenant_size;
+  add.u32 %cotenant_a, %cotenant_claim, %cotenant_b;
+  or.b32 %cotenant_left, %cotenant_left, %cotenant_b;
   selp.u32 %cotenant_left, %cotenant_left, 0, %cotenant_is;
-$cotenant_wait:
+`;
+
+/** Most grids are one row: then nothing is to be divided. */
+const alongX = `
+  mov.u32 %cotenant_ctaid_x, %cotenant_claim;
+  mov.u32 %cotenant_ctaid_y, 0;
+  mov.u32 %cotenant_ctaid_z, 0;
+  setp.lt.u32 %cotenant_is, %cotenant_claim, %cotenant_nx;
+  @%cotenant_is bra $cotenant_apart;
+  rem.u32 %cotenant_ctaid_x, %cotenant_claim, %cotenant_nx;
+$cotenant_apart:
+`;
+
+const apart = `
+  mov.u32 %cotenant_ctaid_x, %cotenant_claim;
+  mov.u32 %cotenant_ctaid_y, 0;
+  mov.u32 %cotenant_ctaid_z, 0;
+  setp.lt.u32 %cotenant_is, %cotenant_claim, %cotenant_nx;
+  @%cotenant_is bra $cotenant_apart;
+  rem.u32 %cotenant_ctaid_x, %cotenant_claim, %cotenant_nx;
+  div.u32 %cotenant_ctaid_y, %cotenant_claim, %cotenant_nx;
+  setp.lt.u32 %cotenant_is, %cotenant_ctaid_y, %cotenant_ny;
+  @%cotenant_is bra $cotenant_apart;
+  div.u32 %cotenant_ctaid_z, %cotenant_ctaid_y, %cotenant_ny;
+  rem.u32 %cotenant_ctaid_y, %cotenant_ctaid_y, %cotenant_ny;
+$cotenant_apart:
 `;
 
 const handedOver = `
-  @!%cotenant_first bra $cotenant_read;
-  ld.param.u32 %cotenant_nx, [cotenant_nctaid_x];
-  ld.param.u32 %cotenant_ny, [cotenant_nctaid_y];
-  rem.u32 %cotenant_ctaid_x, %cotenant_claim, %cotenant_nx;
-  div.u32 %cotenant_a, %cotenant_claim, %cotenant_nx;
-  rem.u32 %cotenant_ctaid_y, %cotenant_a, %cotenant_ny;
-  div.u32 %cotenant_ctaid_z, %cotenant_a, %cotenant_ny;
-  st.shared.v4.u32 [${words}], {%cotenant_ctaid_x, %cotenant_ctaid_y, %cotenant_ctaid_z, %cotenant_left};
+  st.shared.v4.u32 [%cotenant_at], {%cotenant_ctaid_x, %cotenant_ctaid_y, %cotenant_ctaid_z, %cotenant_left};
 `;
 
 const taken = `
   bar.warp.sync 0xffffffff;
-  ld.shared.v4.u32 {%cotenant_ctaid_x, %cotenant_ctaid_y, %cotenant_ctaid_z, %cotenant_left}, [${words}];
+  ld.shared.v4.u32 {%cotenant_ctaid_x, %cotenant_ctaid_y, %cotenant_ctaid_z, %cotenant_left}, [%cotenant_at];
   setp.ne.u32 %cotenant_is, %cotenant_left, 0;
   @%cotenant_is bra $cotenant_body;
   ret;
 `;
 
-/** From how long the last claim took; at most half of what a worker's share of the blocks left is. */
+/**
+ * A stop waits for all of a claim: (size - 1) blocks longer. How long they may be is told by the longest that this worker has
+ * had lately: where blocks differ, a short one says nothing of the next. Twice as many if that stays below AHEAD then, half as
+ * many where it is far above, or where more than half of a worker's share of the blocks left would be claimed: so workers end
+ * together.
+ */
 const sizeOfClaim = `
+  ld.shared.v4.u32 {%cotenant_b, %cotenant_c, %cotenant_size, %cotenant_claim}, [${words}+${KEPT}];
   mov.u32 %cotenant_a, %clock;
-  ld.shared.u32 %cotenant_b, [${words}+28];
-  st.shared.u32 [${words}+28], %cotenant_a;
+  st.shared.u32 [${words}+${KEPT}], %cotenant_a;
   sub.u32 %cotenant_b, %cotenant_a, %cotenant_b;
-  setp.lt.u32 %cotenant_is, %cotenant_b, ${QUICK};
+  shr.u32 %cotenant_a, %cotenant_size, 1;
+  shr.u32 %cotenant_b, %cotenant_b, %cotenant_a;
+  shr.u32 %cotenant_a, %cotenant_c, 3;
+  sub.u32 %cotenant_c, %cotenant_c, %cotenant_a;
+  max.u32 %cotenant_b, %cotenant_b, %cotenant_c;
+  min.u32 %cotenant_b, %cotenant_b, ${LONGEST};
+  st.shared.u32 [${words}+${KEPT + 4}], %cotenant_b;
+  mul.lo.u32 %cotenant_c, %cotenant_b, %cotenant_size;
+  sub.u32 %cotenant_b, %cotenant_c, %cotenant_b;
+  add.u32 %cotenant_c, %cotenant_c, %cotenant_b;
+  setp.le.u32 %cotenant_is, %cotenant_c, ${AHEAD};
+  sub.u32 %cotenant_claim, %cotenant_total, %cotenant_claim;
+  mov.u32 %cotenant_c, %nctaid.x;
+  mul.lo.u32 %cotenant_c, %cotenant_c, %cotenant_size;
+  shl.b32 %cotenant_c, %cotenant_c, 2;
+  setp.le.and.u32 %cotenant_is, %cotenant_c, %cotenant_claim, %cotenant_is;
   @%cotenant_is shl.b32 %cotenant_size, %cotenant_size, 1;
-  setp.gt.u32 %cotenant_is, %cotenant_b, ${2 * QUICK};
+  shr.u32 %cotenant_c, %cotenant_c, 1;
+  setp.gt.u32 %cotenant_is, %cotenant_b, ${1.5 * AHEAD};
+  setp.gt.or.u32 %cotenant_is, %cotenant_c, %cotenant_claim, %cotenant_is;
   @%cotenant_is shr.u32 %cotenant_size, %cotenant_size, 1;
   min.u32 %cotenant_size, %cotenant_size, ${MOST};
   max.u32 %cotenant_size, %cotenant_size, 1;
-  setp.eq.u32 %cotenant_is, %cotenant_size, 1;
-  @%cotenant_is bra $cotenant_sized;
-  mad.lo.u32 %cotenant_a, %cotenant_ctaid_z, %cotenant_ny, %cotenant_ctaid_y;
-  mad.lo.u32 %cotenant_a, %cotenant_a, %cotenant_nx, %cotenant_ctaid_x;
-  sub.u32 %cotenant_a, %cotenant_total, %cotenant_a;
-  mov.u32 %cotenant_b, %nctaid.x;
-  shl.b32 %cotenant_b, %cotenant_b, 1;
-  div.u32 %cotenant_a, %cotenant_a, %cotenant_b;
-  min.u32 %cotenant_size, %cotenant_size, %cotenant_a;
-  max.u32 %cotenant_size, %cotenant_size, 1;
-$cotenant_sized:
 `;
 
 /** The next block of a claim. Where threads of a block never look at each other, neither must blocks wait. */
-const step = (barrier: number | undefined) => [
+const step = (barrier: number | undefined, flat: boolean) => [
   "$cotenant_step:",
   barrier === undefined ? "" : `barrier.sync ${barrier};`,
-  stepped,
-];
-
-const stepped = `
+  `
   bar.warp.sync 0xffffffff;
   ld.param.u32 %cotenant_nx, [cotenant_nctaid_x];
-  ld.param.u32 %cotenant_ny, [cotenant_nctaid_y];
   add.u32 %cotenant_ctaid_x, %cotenant_ctaid_x, 1;
   setp.ne.u32 %cotenant_is, %cotenant_ctaid_x, %cotenant_nx;
   @%cotenant_is bra $cotenant_body;
   mov.u32 %cotenant_ctaid_x, 0;
+  ${flat ? "" : upwards}`,
+];
+
+const upwards = `
+  ld.param.u32 %cotenant_ny, [cotenant_nctaid_y];
   add.u32 %cotenant_ctaid_y, %cotenant_ctaid_y, 1;
   setp.ne.u32 %cotenant_is, %cotenant_ctaid_y, %cotenant_ny;
   @%cotenant_is bra $cotenant_body;
   mov.u32 %cotenant_ctaid_y, 0;
   add.u32 %cotenant_ctaid_z, %cotenant_ctaid_z, 1;
-$cotenant_body:
 `;
 
 /** Do threads of a block share memory, or wait for each other? */

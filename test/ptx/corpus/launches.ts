@@ -211,6 +211,13 @@ export const launches: readonly Launch[] = [
   ),
   launch(
     "scan",
+    "scan_window",
+    [37],
+    [32],
+    [i32(1180), whole("i32", 1180, -9, 9), zeros("i32", 1180), zeros("i64", 69)],
+  ),
+  launch(
+    "scan",
     "scan_ticket",
     [5],
     [128],

@@ -59,6 +59,29 @@ extern "C" __global__ void scan_lookback(int n, const int *in, int *out, volatil
   if (i < n) out[i] = v + before;
 }
 
+// A warp looks back at 32 blocks at once and adds up what they have until one knows its prefix. Entries hold a sum and
+// what it is: 0 nothing yet, 1 of the block, 2 of all up to it. 32 entries before the first block's say nothing is there.
+extern "C" __global__ void scan_window(int n, const int *in, int *out, volatile unsigned long long *state) {
+  int t = threadIdx.x, block = blockIdx.x, i = block * 32 + t;
+  int v = warp_scan(i < n ? in[i] : 0);
+  int sum = __shfl_sync(~0u, v, 31), before = 0;
+  if (t == 0) state[32 + block] = (unsigned long long)sum << 32 | (block == 0 ? 2 : 1);
+  if (block > 0) {
+    for (int at = block - 1 - t;; at -= 32) {
+      unsigned long long entry;
+      do {
+        entry = state[32 + at];
+      } while (__any_sync(~0u, at >= 0 && (unsigned)entry == 0));
+      unsigned known = __ballot_sync(~0u, at < 0 || (unsigned)entry == 2);
+      int last = known ? __ffs(known) - 1 : 32;
+      before += __reduce_add_sync(~0u, t <= last ? (unsigned)(entry >> 32) : 0);
+      if (known) break;
+    }
+    if (t == 0) state[32 + block] = (unsigned long long)(before + sum) << 32 | 2;
+  }
+  if (i < n) out[i] = v + before;
+}
+
 // As before, with the block's place taken from a ticket, so that no order of starting is assumed.
 extern "C" __global__ void scan_ticket(int n, const int *in, int *out, unsigned *ticket,
                                        unsigned long long *state) {

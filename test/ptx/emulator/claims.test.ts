@@ -62,3 +62,42 @@ test("long blocks are claimed one by one", () => {
   // Each worker finds once that there are none left.
   expect(claims).toBe(20 + 2);
 });
+
+/** One in four is long. */
+const MIXED = `
+  and.b32 %r5, %r1, 3;
+  setp.ne.u32 %p2, %r5, 0;
+  @%p2 bra short;
+  mov.u32 %r5, 0;
+again:
+  add.u32 %r5, %r5, 1;
+  setp.lt.u32 %p1, %r5, 16000;
+  @%p1 bra again;
+short:`;
+
+test("short blocks among long ones are claimed one by one", () => {
+  const { claims, ran } = claimsOf(MIXED, [40, 1], 2);
+  expect([...ran]).toEqual(new Array(40).fill(1));
+  expect(claims).toBeGreaterThan(40 - 4);
+});
+
+/** Each block waits for the one before it. */
+const CHAIN = `
+  .reg .b32 %block;
+  .reg .b64 %at<3>;
+  mov.u32 %block, %ctaid.x;
+  mul.wide.u32 %at1, %block, 4;
+  add.s64 %at2, %rd1, %at1;
+wait:
+  setp.eq.u32 %p1, %block, 0;
+  @%p1 bra go;
+  ld.acquire.gpu.global.u32 %r5, [%at2+-4];
+  setp.eq.u32 %p2, %r5, 0;
+  @%p2 bra wait;
+go:`;
+
+test("blocks that wait for each other are claimed one by one", () => {
+  const { claims, ran } = claimsOf(CHAIN, [20, 1], 2);
+  expect([...ran]).toEqual(new Array(20).fill(1));
+  expect(claims).toBe(20 + 2);
+});

@@ -29,7 +29,6 @@ const refused = [
   "grid_barrier_by_hand",
   "wait_for_later_block",
   "call_pointer",
-  "call_recursive",
 ];
 /** And those that may be sliced but not made persistent. */
 const sliced = [
@@ -37,6 +36,7 @@ const sliced = [
   "exit_then_shuffle",
   "call_with_barrier",
   "call_with_exit",
+  "call_recursive",
   "reads_clock",
   "reads_warp_id",
 ];

@@ -218,3 +218,21 @@ st.global.u32 [%rd3], %r4;`,
   };
   expect([once(), once()]).toEqual([7, 117]);
 });
+
+describe("branches by number", () => {
+  const jump = (index: string) => `
+    ${index}
+    list: .branchtargets ONE, TWO, THREE;
+    brx.idx %r2, list;
+    ONE: st.global.u32 [%rd3], 1; ret;
+    TWO: st.global.u32 [%rd3], 2;
+    THREE: atom.global.add.u32 %r3, [%rd3], 10;`;
+
+  test("each lane goes where its number says", () => {
+    expect(run(jump("rem.u32 %r2, %r1, 3;")).slice(0, 6)).toEqual([1, 12, 10, 1, 12, 10]);
+  });
+
+  test("a number beyond the list is an error", () => {
+    expect(() => run(jump("mov.u32 %r2, 3;"))).toThrow("not in the list of targets");
+  });
+});

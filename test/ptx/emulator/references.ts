@@ -110,6 +110,7 @@ export const references: Readonly<Record<string, Expected>> = {
   scan_block: exactly(1, ([x = []]) => rows(x, 128).flatMap(prefix)),
   scan_warp: exactly(1, ([x = []]) => rows(x, 128).flatMap(prefix)),
   scan_lookback: exactly(1, ([x = []]) => prefix(x)),
+  scan_window: exactly(1, ([x = []]) => prefix(x)),
   scan_ticket: exactly(1, ([x = []]) => prefix(x)),
   matmul_tiled: about(2, ([a = [], b = []], [m = 0, n = 0, k = 0]) => product(a, b, m, n, k)),
   matmul_registers: about(2, ([a = [], b = []], [n = 0, k = 0]) => product(a, b, 32, n, k)),
