@@ -65,7 +65,7 @@ export function climbing(rungs: Rungs): Required<Pick<Policy, "rules" | "remembe
     remember(seen, was: LadderMemory = nothing) {
       const now = looked(seen, was);
       const strangers = now.companyAtMs - was.companyAtMs > STRANGER_AFTER_MS;
-      return concluded(seen, strangers ? unproven(now) : now, levelsOf(rungs, seen));
+      return concluded(seen, strangers ? besideStrangers(now) : now, levelsOf(rungs, seen));
     },
   };
 }
@@ -208,6 +208,10 @@ function unproven(now: LadderMemory): LadderMemory {
   const learning = mapped(now, (client) => ({ ...client, state: "learning" }));
   return restarted({ ...learning, held: 0 }, 0);
 }
+
+/** That the level is too high for other company costs trainings seconds of a throughput, and no request: it stays. */
+const besideStrangers = (now: LadderMemory): LadderMemory =>
+  [...now.clients.values()].every(isAboutThroughput) ? restarted(now) : unproven(now);
 
 function fallen(now: LadderMemory): LadderMemory {
   const judged = mapped(now, (client) => broken(client, now.level));

@@ -115,10 +115,24 @@ test.each([
   expect(policyNamed("strict").rules(seen(...bursts)).chunkUs).toBe(chunkUs);
 });
 
+test.each([
+  { name: "nobody to protect yet", isolated: true, bursts: [], renewUs: 0, alignUs: 0 },
+  { name: "a client without a burst", isolated: true, bursts: [undefined], renewUs: 0, alignUs: 0 },
+  { name: "shorter ones", isolated: true, bursts: [1300, 2000], renewUs: 0, alignUs: 2100 },
+  { name: "a longer one", isolated: true, bursts: [1300, 3200], renewUs: 1200, alignUs: 0 },
+  { name: "side by side", isolated: false, bursts: [3200], renewUs: 0, alignUs: 0 },
+  { name: "shorter ones, side by side", isolated: false, bursts: [1300], renewUs: 0, alignUs: 0 },
+])("strict begins time slices anew by whether bursts are longer than one: $name", (one) => {
+  const { isolated, bursts, renewUs, alignUs } = one;
+  const rules = policyNamed("strict").rules({ isolated, high: seen(...bursts).high });
+  expect(rules).toMatchObject({ renewUs, alignUs });
+});
+
 test("the strict rule table", () => {
   expect(policyNamed("strict").rules(seen())).toMatchInlineSnapshot(`
     {
       "activeAheadUs": 0,
+      "alignUs": 0,
       "besideEveryUs": 0,
       "budgetUs": 0,
       "chunkLaunches": 16,
@@ -132,6 +146,7 @@ test("the strict rule table", () => {
       "paused": 0,
       "preemptUs": 200,
       "protect": 1,
+      "renewUs": 0,
       "resumeDelayUs": 150,
       "sampleEvery": 64,
       "smLimit": 0,

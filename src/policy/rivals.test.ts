@@ -56,17 +56,21 @@ test("tick-tock is refused with the reason", () => {
 });
 
 /** Launches of a training that slows down once so many SMs are given away. */
-function searched(harmfulFrom: number, company = (_look: number) => true) {
+function searched(
+  harmfulFrom: number,
+  company = (_look: number) => true,
+  standsStill = (_look: number) => false,
+) {
   const [seconds, perS] = [120, 20_000];
   let memory: ReturnType<typeof search> | undefined;
   const limits: number[] = [];
   for (let nowMs = 250; nowMs <= seconds * 1000; nowMs += 250) {
     const limit = memory?.smLimit ?? 80;
-    const launches = (perS * (limit > harmfulFrom ? 0.7 : 1)) / 4;
+    const look = nowMs / 250;
+    const launches = standsStill(look) ? 0 : (perS * (limit > harmfulFrom ? 0.7 : 1)) / 4;
     const of = { id: "a", training: true, objective: undefined, ended: undefined, launches };
     const client: LookedHigh = { ...high(), ...of };
-    const look = { ...seen(), high: [client], nowMs, company: company(nowMs / 250) };
-    memory = search(look, memory);
+    memory = search({ ...seen(), high: [client], nowMs, company: company(look) }, memory);
     limits.push(memory.smLimit ?? Number.NaN);
   }
   return limits;
@@ -85,6 +89,12 @@ test("SM_THRESHOLD is found by halving, from zero on", () => {
 test("a trickle now and then is company enough to go on with the search, none at all is not", () => {
   expect(searched(40, (look) => look % 4 === 0).at(-1)).toBe(40);
   expect(searched(40, () => false).at(-1)).toBe(41);
+});
+
+test("that the high job stands still for a while is not taken for a loss", () => {
+  const idle = (look: number) => look % 60 < 30;
+  expect(searched(40, (look) => !idle(look), idle).at(-1)).toBe(40);
+  expect(searched(81, (look) => !idle(look), idle).at(-1)).toBe(81);
 });
 
 test("it is not looked for where the high job serves requests", () => {

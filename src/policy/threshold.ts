@@ -22,7 +22,7 @@ interface Search {
   readonly fromMs: number;
   /** Since then. */
   readonly launches: number;
-  /** Best-effort work ran, if only a trickle. */
+  /** Best-effort work ran, if only a trickle: the trial began with it. */
   readonly company: boolean;
 }
 
@@ -69,16 +69,15 @@ const trial = ({ reference, good, bad }: Search): number =>
 
 function stepped(was: Search, { nowMs, high, company }: Look): Search {
   if (was.reference !== undefined && was.bad - was.good <= 1) return was;
+  const launched = high.reduce((sum, one) => sum + (one.launches ?? 0), 0);
+  // Of a job that stood still for a part of a trial it would seem that it got on slowly.
+  if (launched === 0) return { ...was, settling: SETTLING_LOOKS, ...trialFrom(nowMs) };
   if (was.settling > 0) return { ...was, settling: was.settling - 1, ...trialFrom(nowMs) };
-  const now = {
-    ...was,
-    launches: high.reduce((sum, one) => sum + (one.launches ?? 0), was.launches),
-    company: was.company || company,
-  };
+  // With nobody there every threshold is good. Where one lets nothing pass there is still the trickle.
+  if (was.reference !== undefined && !was.company) return { ...was, ...trialFrom(nowMs), company };
+  const now = { ...was, launches: was.launches + launched };
   const ms = nowMs - was.fromMs;
   if (ms < TRIAL_MS) return now;
-  // With nobody there every threshold is good. Where one lets nothing pass there is still the trickle.
-  if (was.reference !== undefined && !now.company) return { ...was, ...trialFrom(nowMs) };
   return {
     ...judged(was, (1000 * now.launches) / ms),
     settling: SETTLING_LOOKS,

@@ -16,6 +16,7 @@ function levels(
   seconds: number,
   alone = (_at: number) => 1,
   gpuShare?: number,
+  company = (_at: number) => true,
 ): number[] {
   const random = seeded(1);
   let memory: Memory | undefined;
@@ -23,7 +24,8 @@ function levels(
   let [done, launched] = [0, 0];
   for (let at = 0.25; at <= seconds; at += 0.25) {
     const paused = memory?.pausedUntilMs !== undefined;
-    const factor = (paused ? 1 : (takes[memory?.level ?? 0] ?? 1)) / alone(at);
+    const shared = company(at) && !paused;
+    const factor = (shared ? (takes[memory?.level ?? 0] ?? 1) : 1) / alone(at);
     done += 2250 / factor;
     const launches = factor > 1e6 ? 0 : Math.round(done + 1020 * random()) - launched;
     launched += launches;
@@ -40,7 +42,7 @@ function levels(
       launches: Math.max(0, launches),
     };
     memory = slo.remember?.(
-      { isolated: true, high: [client], nowMs: at * 1000, company: !paused },
+      { isolated: true, high: [client], nowMs: at * 1000, company: company(at) && !paused },
       memory,
     );
     seen.push(memory?.level ?? 0);
@@ -84,6 +86,11 @@ describe("a training's objective is about its throughput", () => {
   test("what nothing can give is missed, and fully protected", () => {
     const seen = levels(0.005, 120);
     expect(partAt(0, seen)).toBe(1);
+  });
+
+  test("company that comes back after minutes finds the level that held", () => {
+    const seen = levels(0.5, 200, undefined, undefined, (at) => at < 40 || at > 150);
+    expect(new Set(seen.slice(4 * 40))).toEqual(new Set([5]));
   });
 
   test("one that stands still changes nothing", () => {

@@ -190,6 +190,20 @@ void only_the_opposite_class() {
   client.request_ends();
 }
 
+// A training beside one that is always active would otherwise wait for the trickle at each of its fills.
+void memory_operations_need_no_sms() {
+  Beside client(kAllowOpposite);
+  CUdeviceptr memory[2];
+  for (CUdeviceptr& each : memory) OK(cuda().cuMemAlloc_v2(&each, 4096));
+  client.request_begins();
+  client.high_runs(kCompute, 132, 0);
+  OK(cuda().cuMemsetD8Async(memory[0], 0, 4096, client.stream));
+  OK(cuda().cuMemcpyDtoDAsync_v2(memory[1], memory[0], 4096, client.stream));
+  OK(cuda().cuStreamSynchronize(client.stream));
+  expect(client.slot().trickles.load() == 0, "fills and copies go beside a kernel of any class");
+  client.request_ends();
+}
+
 void only_what_fits() {
   Beside client(kAllowFitting);
   for (const unsigned blocks : {16u, 1'600u}) client.learn(blocks);  // 1 and 100 SMs
@@ -274,6 +288,7 @@ constexpr Case kCases[] = {
     {"a table cut short is not used", a_table_cut_short},
     {"without a table classes are unknown", without_a_table},
     {"beside a request only the opposite class, unknown ones included", only_the_opposite_class},
+    {"beside a request fills and copies go, which need no SMs", memory_operations_need_no_sms},
     {"beside a request only what fits and ends in time", only_what_fits},
     {"launches are paced", launches_are_paced},
     {"over its budget a client waits until all has ended", a_budget_is_spent},
