@@ -1,7 +1,7 @@
 // A workload profile as a file: JSON that people can read and compare, a kernel or a step on each line, with
 // its version first. Reading checks everything; a field that is not known is refused, because it is a
 // misspelt one.
-import { badProfile } from "./faults.ts";
+import { badJson, badProfile } from "./faults.ts";
 import { Field } from "./fields.ts";
 import { parseJson } from "./json.ts";
 import {
@@ -31,8 +31,8 @@ export function formatProfile(profile: WorkloadProfile): string {
 /** `file` is named in what is wrong. */
 export function parseProfile(text: string, file: string): WorkloadProfile {
   const parsed = parseJson(text);
-  if (!parsed.ok) throw badProfile(file, `line ${parsed.line}`, parsed.why);
-  const whole = new Field(file, "", parsed.value);
+  if (!parsed.ok) throw badJson(file, parsed);
+  const whole = new Field(file, "", parsed.value, parsed.lineOf);
   const version = whole.at("version");
   if (version.missing || whole.at("kernels").missing)
     throw badProfile(file, "", "it is no workload profile: it has no version and kernels.");

@@ -5,6 +5,12 @@ import { UserError } from "#core";
 export const badProfile = (file: string, place: string, what: string, hint = "") =>
   new UserError("BAD_PROFILE", `${[file, place].filter(Boolean).join(", ")}: ${what}`, hint);
 
+/** `field`: where the text stops being JSON; empty for the whole. */
+export const badJson = (
+  file: string,
+  { line, field, why }: { readonly line: number; readonly field: string; readonly why: string },
+) => badProfile(file, [`line ${line}`, field].filter(Boolean).join(", "), why);
+
 export const noProfile = (what: string) => new UserError("NO_PROFILE", `There is no ${what}.`);
 
 export const unknownGpu = (file: string, why: string, known: readonly string[]) =>

@@ -1,4 +1,4 @@
-// Reads a value out of parsed JSON, field by field. What does not fit is a UserError that names the file
+// Reads a value out of parsed JSON, field by field. What does not fit is a UserError that names the file, the line
 // and the field as one would write it: kernels[3].durationNs.p50.
 import { badProfile } from "./faults.ts";
 
@@ -6,15 +6,18 @@ export class Field {
   readonly file: string;
   readonly path: string;
   readonly value: unknown;
+  readonly #lineOf: (path: string) => number;
 
-  constructor(file: string, path: string, value: unknown) {
+  constructor(file: string, path: string, value: unknown, lineOf: (path: string) => number) {
     this.file = file;
     this.path = path;
     this.value = value;
+    this.#lineOf = lineOf;
   }
 
   bad(what: string) {
-    return badProfile(this.file, this.path, what);
+    const place = this.path && `line ${this.#lineOf(this.path)}, ${this.path}`;
+    return badProfile(this.file, place, what);
   }
 
   get missing(): boolean {
@@ -24,7 +27,7 @@ export class Field {
   /** A field of this object; its value is undefined if it is not there. */
   at(name: string): Field {
     const path = this.path ? `${this.path}.${name}` : name;
-    return new Field(this.file, path, this.object()[name]);
+    return new Field(this.file, path, this.object()[name], this.#lineOf);
   }
 
   object(): Readonly<Record<string, unknown>> {
@@ -37,14 +40,15 @@ export class Field {
   /** An object with no other fields than these. */
   only(names: readonly string[]): this {
     const stray = Object.keys(this.object()).find((name) => !names.includes(name));
-    if (stray !== undefined)
-      throw this.bad(`it has a field "${stray}" that does not belong there.`);
+    if (stray !== undefined) throw this.at(stray).bad("does not belong there.");
     return this;
   }
 
   list(): readonly Field[] {
     if (!Array.isArray(this.value)) throw this.#not("a list");
-    return this.value.map((one, i) => new Field(this.file, `${this.path}[${i}]`, one));
+    return this.value.map(
+      (one, i) => new Field(this.file, `${this.path}[${i}]`, one, this.#lineOf),
+    );
   }
 
   text(): string {

@@ -3,24 +3,24 @@ import { expect, test } from "vitest";
 import { parseJson } from "./json.ts";
 
 test.each([
-  ["", 1, "it ends early: was it cut short?"],
-  ['{"a": 1,\n "b": [1, 2', 2, "it ends early: was it cut short?"],
-  ['{"a": 1,\n "b": "tex', 2, "it ends early: was it cut short?"],
-  ['{"a": 1,\n}', 2, 'it has "}" where JSON has a name in quotes.'],
-  ['{"a": 1\n "b": 2}', 2, 'it has "\\"b\\":" where JSON has "," or "}".'],
-  ["[1,\n\n2 3]", 3, 'it has "3]" where JSON has "," or "]".'],
-  ["[1,\n]", 2, 'it has "]" where JSON has a value.'],
-  ['{"a"\n1}', 2, 'it has "1}" where JSON has ":".'],
-  ["{a: 1}", 1, 'it has "a:" where JSON has a name in quotes.'],
-  ["[1, tru", 1, "it ends early: was it cut short?"],
-  ["[NaN]", 1, 'it has "NaN]" where JSON has a value.'],
-  ["{}\n{}", 2, 'it has "{}" where JSON has nothing more.'],
-  ["[1}", 1, 'it has "}" where JSON has "," or "]".'],
-  ['["a\n"]', 1, 'it has "\\"a" where JSON has a value.'],
-  ["[01]", 1, 'it has "1]" where JSON has "," or "]".'],
-  ["hello world", 1, 'it has "hello" where JSON has a value.'],
-])("%j fails on line %i: %s", (text, line, why) => {
-  expect(parseJson(text)).toEqual({ ok: false, line, why });
+  ["", 1, "", "it ends early: was it cut short?"],
+  ['{"a": 1,\n "b": [1, 2', 2, "b[1]", "it ends early: was it cut short?"],
+  ['{"a": 1,\n "b": "tex', 2, "b", "it ends early: was it cut short?"],
+  ['{"a": 1,\n}', 2, "a", 'it has "}" where JSON has a name in quotes.'],
+  ['{"a": 1\n "b": 2}', 2, "a", 'it has "\\"b\\":" where JSON has "," or "}".'],
+  ["[1,\n\n2 3]", 3, "[1]", 'it has "3]" where JSON has "," or "]".'],
+  ["[1,\n]", 2, "[1]", 'it has "]" where JSON has a value.'],
+  ['{"a"\n1}', 2, "a", 'it has "1}" where JSON has ":".'],
+  ["{a: 1}", 1, "", 'it has "a:" where JSON has a name in quotes.'],
+  ["[1, tru", 1, "[1]", "it ends early: was it cut short?"],
+  ["[NaN]", 1, "[0]", 'it has "NaN]" where JSON has a value.'],
+  ["{}\n{}", 2, "", 'it has "{}" where JSON has nothing more.'],
+  ["[1}", 1, "[0]", 'it has "}" where JSON has "," or "]".'],
+  ['["a\n"]', 1, "[0]", 'it has "\\"a" where JSON has a value.'],
+  ["[01]", 1, "[0]", 'it has "1]" where JSON has "," or "]".'],
+  ["hello world", 1, "", 'it has "hello" where JSON has a value.'],
+])("%j fails on line %i, %s: %s", (text, line, field, why) => {
+  expect(parseJson(text)).toEqual({ ok: false, line, field, why });
 });
 
 test("a value cut short anywhere is said to end early or on its last line", () => {
@@ -33,4 +33,24 @@ test("a value cut short anywhere is said to end early or on its last line", () =
       else expect(parsed.line).toBe(cut.split("\n").length);
     }),
   );
+});
+
+test("a field's line is where its value begins; one that is not there has the line of what should hold it", () => {
+  const text = '{"a": [1,\n {"b c": 2,\n  "d":\n [3]}],\n "e": {}}';
+  const parsed = parseJson(text);
+  expect(parsed.ok).toBe(true);
+  if (!parsed.ok) return;
+  const lines = [
+    "",
+    "a",
+    "a[1]",
+    "a[1].b c",
+    "a[1].d",
+    "a[1].d[0]",
+    "e",
+    "e.f.g",
+    "a[1].d[4]",
+    "x",
+  ];
+  expect(lines.map(parsed.lineOf)).toEqual([1, 1, 2, 2, 4, 4, 5, 5, 4, 1]);
 });

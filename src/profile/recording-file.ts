@@ -1,6 +1,6 @@
 // The interposer's recording as a file: what native/interposer/record_file.cpp writes, checked field by field.
 import type { SaidOfGpu } from "./about.ts";
-import { badProfile } from "./faults.ts";
+import { badJson, badProfile } from "./faults.ts";
 import { Field } from "./fields.ts";
 import { parseJson } from "./json.ts";
 import { type CopyDirection, copyDirections, type Dim3, type KernelProfile } from "./types.ts";
@@ -49,8 +49,8 @@ export interface Recording {
 /** Throws a UserError that names file and field of what cannot be used. */
 export function readRecording(text: string, file: string): Recording {
   const parsed = parseJson(text);
-  if (!parsed.ok) throw badProfile(file, `line ${parsed.line}`, parsed.why);
-  const whole = new Field(file, "", parsed.value);
+  if (!parsed.ok) throw badJson(file, parsed);
+  const whole = new Field(file, "", parsed.value, parsed.lineOf);
   if (whole.at("kind").value !== "recording")
     throw badProfile(file, "", "it is no recording of the interposer.");
   const version = whole.at("version");

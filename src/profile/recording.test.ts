@@ -250,7 +250,12 @@ describe("refused", () => {
   const good = steps(...words("a9 w1", 4));
   test.each([
     ["no recording", {}, { kind: "profile" }, "net.json: it is no recording of the interposer."],
-    ["another version", {}, { version: 2 }, "net.json, version: is 2; this Cotenant reads 1."],
+    [
+      "another version",
+      {},
+      { version: 2 },
+      "net.json, line 1, version: is 2; this Cotenant reads 1.",
+    ],
     [
       "several GPUs",
       {},
@@ -258,35 +263,30 @@ describe("refused", () => {
       "net.json, severalGpus: the program used more than one GPU; a profile is of one.",
     ],
     ["no launch", {}, { steps: steps("i1", "w1") }, "net.json, steps: no launch is among them."],
-    [
-      "a stray field",
-      {},
-      { speed: 1 },
-      'net.json: it has a field "speed" that does not belong there.',
-    ],
+    ["a stray field", {}, { speed: 1 }, "net.json, line 1, speed: does not belong there."],
     [
       "a kernel that is not there",
       {},
       { steps: [{ kernel: 5, atNs: 0, gapNs: 0 }] },
-      "net.json, steps[0].kernel: is 5, but there are only 2 kernels.",
+      "net.json, line 1, steps[0].kernel: is 5, but there are only 2 kernels.",
     ],
     [
       "a step of no kind",
       {},
       { steps: [{ atNs: 0, gapNs: 0 }] },
-      "net.json, steps[0]: is no kernel, graph, copy or wait.",
+      "net.json, line 1, steps[0]: is no kernel, graph, copy or wait.",
     ],
     [
       "a step without its time",
       {},
       { steps: [{ kernel: 0, gapNs: 0 }] },
-      "net.json, steps[0].atNs: is missing.",
+      "net.json, line 1, steps[0].atNs: is missing.",
     ],
     [
       "quantiles the wrong way round",
       {},
       { kernels: [{ ...conv, durationNs: { p50: 5, p95: 4 } }] },
-      "net.json, kernels[0].durationNs.p95: is 4, less than p50 (5).",
+      "net.json, line 1, kernels[0].durationNs.p95: is 4, less than p50 (5).",
     ],
     [
       "a kernel nothing is known of",
@@ -302,7 +302,7 @@ describe("refused", () => {
   test("a file cut short", () => {
     const text = JSON.stringify(recording({ steps: good }), undefined, 1);
     expect(() => importRecording(text.slice(0, 200), about)).toThrow(
-      /^net\.json, line \d+: it ends early: was it cut short\?$/,
+      /^net\.json, line \d+, \S+: it ends early: was it cut short\?$/,
     );
   });
 });

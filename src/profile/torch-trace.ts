@@ -2,7 +2,7 @@
 // those of the trace, microseconds with fractions on one clock for CPU and GPU.
 import type { SaidOfGpu } from "./about.ts";
 import type { Launch } from "./distinct.ts";
-import { badProfile } from "./faults.ts";
+import { badJson, badProfile } from "./faults.ts";
 import { Field } from "./fields.ts";
 import { parseJson } from "./json.ts";
 import { type CopyDirection, type Dim3, type Mark, marks } from "./types.ts";
@@ -41,8 +41,8 @@ export interface Trace {
 /** Throws a UserError that names file and field of what cannot be used. */
 export function readTrace(text: string, file: string): Trace {
   const parsed = parseJson(text);
-  if (!parsed.ok) throw badProfile(file, `line ${parsed.line}`, parsed.why);
-  const whole = new Field(file, "", parsed.value);
+  if (!parsed.ok) throw badJson(file, parsed);
+  const whole = new Field(file, "", parsed.value, parsed.lineOf);
   const listed = Array.isArray(parsed.value) ? whole : whole.at("traceEvents");
   if (listed.missing)
     throw badProfile(file, "", "it is no trace of the PyTorch profiler: it has no traceEvents.");

@@ -199,7 +199,7 @@ describe("says in a sentence", () => {
   test.each([
     {
       text: '{\n"traceEvents": [\n{"ph": "X",\n',
-      says: "trace.json, line 4: it ends early: was it cut short?",
+      says: "trace.json, line 4, traceEvents[0].ph: it ends early: was it cut short?",
     },
     {
       text: '{"hello": 1}',
@@ -208,11 +208,11 @@ describe("says in a sentence", () => {
     { text: trace(), says: "trace.json: it holds no launch." },
     {
       text: whole.replace('"grid":[264,1,1]', '"grid":[264,1]'),
-      says: "trace.json, traceEvents[1].args.grid: is not three sizes.",
+      says: "trace.json, line 1, traceEvents[1].args.grid: is not three sizes.",
     },
     {
       text: whole.replace('"dur":1,', '"dur":"1",'),
-      says: 'trace.json, traceEvents[1].dur: is "1", not a number of 0 or more.',
+      says: 'trace.json, line 1, traceEvents[1].dur: is "1", not a number of 0 or more.',
     },
     {
       text: JSON.stringify({ ...JSON.parse(whole), deviceProperties: undefined }),
