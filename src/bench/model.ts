@@ -31,6 +31,8 @@ import { SETTLE_S, type Window } from "./window.ts";
 export interface Modelled {
   readonly profile: WorkloadProfile;
   readonly file: string;
+  /** A request or iteration is launched as one graph; left out: kernel by kernel. */
+  readonly graph?: boolean;
 }
 
 interface ModelledJobs {
@@ -38,11 +40,7 @@ interface ModelledJobs {
   readonly bestEffort: readonly Modelled[];
 }
 
-interface ModelOptions extends Changes {
-  /** As in a scenario: "poisson", "steps:10s@0.1,10s@0.5" … */
-  readonly arrivals: string;
-  /** A request of the high job is one graph. */
-  readonly graph: boolean;
+interface ModelOptions {
   /** A GPU's short name; by default the GPU that the profiles come from. */
   readonly gpu: string | undefined;
   /** From 0 to 2^20; with 0, arrivals are those of real measurements. */
@@ -53,29 +51,45 @@ interface ModelOptions extends Changes {
   say(line: string): void;
 }
 
+interface PairOptions extends ModelOptions, Changes {
+  /** As in a scenario: "poisson", "steps:10s@0.1,10s@0.5" … */
+  readonly arrivals: string;
+  /** A request of the high job is one graph. */
+  readonly graph: boolean;
+}
+
 /** So many requests at least in the window that shows what the high job can serve. */
 const CALIBRATING_REQUESTS = 20;
 
-/** Throws a UserError for what can't be modelled. */
-export function model(jobs: ModelledJobs, options: ModelOptions): BenchResult {
-  const date = dateNow();
-  const all = [jobs.high, ...jobs.bestEffort];
-  const { gpu, notes } = gpuFor(all, options.gpu);
-  const suffix = options.graph ? "-graph" : "";
-  const high = jobOf(jobs.high, suffix);
+/** Two or more profiles together. Throws a UserError for what can't be modelled. */
+export function model(
+  jobs: ModelledJobs,
+  { arrivals, graph, ...options }: PairOptions,
+): BenchResult {
+  const high = jobOf(jobs.high, graph ? "-graph" : "");
   const bestEffort = jobs.bestEffort.map((one) => jobOf(one, ""));
   const name = [high, ...bestEffort].map((job) => job.name).join("+");
-  const scenario = scenarioOf(name, { high, bestEffort }, options.arrivals, options);
+  const scenario = scenarioOf(name, { high, bestEffort }, arrivals, options);
+  return modelScenario(scenario, { ...jobs, high: { ...jobs.high, graph } }, options);
+}
+
+/** A scenario as it is measured, with the profiles of its jobs in their order. Throws a UserError as above. */
+export function modelScenario(
+  scenario: Scenario,
+  { high, bestEffort }: ModelledJobs,
+  options: ModelOptions,
+): BenchResult {
+  const date = dateNow();
+  const { gpu, notes } = gpuFor([high, ...bestEffort], options.gpu);
   const arrangements = new Map(
     scenario.arrangements.map(({ name: one }) => [one, modelledArrangement(one)]),
   );
-  const submission = options.graph ? "graph" : "kernels";
   const objective = scenario.slo.length > 0 ? parseObjective(scenario.slo) : undefined;
   const run = new ModelMeasurement(scenario, arrangements, {
     ...options,
     gpu,
-    high: { profile: jobs.high.profile, submission, ...(objective && { objective }) },
-    bestEffort: jobs.bestEffort.map(({ profile }) => ({ profile, submission: "kernels" })),
+    high: { ...launched(high), ...(objective && { objective }) },
+    bestEffort: bestEffort.map(launched),
   });
   const measured = run.run();
   return resultOf(scenario, measured, {
@@ -87,6 +101,11 @@ export function model(jobs: ModelledJobs, options: ModelOptions): BenchResult {
     note: [...notes, ...run.unserved()].join("; "),
   });
 }
+
+const launched = ({ profile, graph }: Modelled): ModelJob => ({
+  profile,
+  submission: graph ? "graph" : "kernels",
+});
 
 /** A model needs no command; what stands there is where the job comes from. */
 const jobOf = ({ profile, file }: Modelled, suffix: string): Job => ({

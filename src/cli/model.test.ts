@@ -203,6 +203,56 @@ describe("model", () => {
     expect(ours?.high?.burst.p99.value).toBeLessThan(1.8);
   });
 
+  describe("a scenario of the bench", () => {
+    const scenario = (file: string, more: object = {}) =>
+      write(
+        file,
+        JSON.stringify({
+          high: "resnet50-graph",
+          bestEffort: ["bert-train"],
+          arrivals: "steps:1s@0.1,1s@0.5",
+          arrangements: ["strict-isolated"],
+          ...more,
+        }),
+      );
+    const own = new ProfileStore(`${folder}/jobs`);
+    own.write({ ...request, name: "resnet50-graph" });
+    own.write({ ...training, name: "bert-train" });
+    const jobs = ["--profiles", `${folder}/jobs`];
+
+    test("is modelled from the profiles of its jobs, who is called so as a graph", async () => {
+      const out = `${folder}/steps.json`;
+      const table = await cotenant("model", scenario("steps.scenario.json"), ...jobs, "--out", out);
+      expect(table).toMatch(/^### resnet50-graph beside bert-train, steps\n/);
+      expect(table).toContain("50 kernels as one graph");
+      expect(table).toContain("Step by step");
+      const { cells } = parseResult(readFileSync(out, "utf8"), out);
+      expect(cells.map(({ arrangement }) => arrangement)).toContain("strict-isolated");
+    });
+
+    test("is found by its name, too", async () => {
+      expect(await refusal("model", "load-step", ...named)).toContain(
+        "There is no profile resnet50-graph, neither a file nor a name in",
+      );
+    });
+
+    test.each([
+      [
+        [],
+        "There is no profile resnet50-graph. Give a file, or the folder of names with --profiles",
+      ],
+      [[...jobs, "--graph"], "--graph: the scenario"],
+      [[...jobs, "--arrivals", "closed"], "--arrivals: the scenario"],
+    ])("%j is refused in a sentence", async (given, says) => {
+      expect(await refusal("model", scenario("one.json"), ...given)).toContain(says);
+    });
+
+    test("what is wrong in it is said", async () => {
+      const bad = scenario("bad.json", { lood: 0.2 });
+      expect(await refusal("model", bad, ...jobs)).toContain('"lood" is unknown.');
+    });
+  });
+
   test.each([
     [[high, bestEffort, "--slo", "fast"], "neither p99=TIME nor slowdown=PERCENT"],
     [["request+training"], "There is no profile request. Give a file, or"],

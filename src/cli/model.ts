@@ -1,11 +1,20 @@
 // What the bench measures, foreseen: the same rounds, figures and tables on a modelled GPU, from profiles.
-import { chart, type Modelled, markdownTable, model } from "#bench";
+import { join } from "node:path";
+import {
+  type BenchResult,
+  chart,
+  type Modelled,
+  markdownTable,
+  model,
+  modelScenario,
+  readScenario,
+} from "#bench";
 import { errors, usage } from "#core";
 import { modelledGpus, modelOf } from "#gpu";
 import { arrangementHelp } from "#policy";
 import { checkGpu, ProfileStore, readProfileFile } from "#profile";
 import { type Args, choice, command, flag, json, list, number, text } from "./command.ts";
-import { isFile, writeGiven } from "./files.ts";
+import { checkWritable, isFile, readGiven, writeGiven } from "./files.ts";
 import { packageRoot } from "./package.ts";
 
 const more = { min: 1, whole: true };
@@ -25,8 +34,8 @@ const options = {
   load: number("L", undefined, "part of what the high job could serve alone, 0 to 1"),
   arrivals: text(
     "KIND",
-    "poisson",
-    "poisson, uniform, bursty, closed, steps:10s@0.1,10s@0.5, trace:PATH?…",
+    undefined,
+    "of profiles that are named: poisson (by default), uniform, bursty, closed, steps:10s@0.1,10s@0.5, trace:PATH?…",
   ),
   arrangement: list("NAME", `instead of the usual ones; ${arrangementHelp}`),
   slo: list("p99=TIME|slowdown=PERCENT", "what the high job asks for, as after run --slo"),
@@ -39,7 +48,9 @@ const options = {
   rounds: number("N", undefined, "rounds of windows", more),
   requests: number("N", undefined, "requests per arrangement, over all rounds", more),
   seconds: number("S", undefined, "of a window, at most", { min: 1 }),
-  graph: flag("a request of the high job is one graph, not launch by launch"),
+  graph: flag(
+    "of profiles that are named: a request of the high job is one graph, not launch by launch",
+  ),
   seed: number("N", 0, "of arrivals and of how kernels' times vary", SEEDS),
   out: text("FILE", undefined, "write the result here, as the bench does"),
   chart: text("FILE", undefined, "write an SVG: slowdown against throughput kept"),
@@ -53,26 +64,17 @@ export const modelCommand = command({
   summary: "what a bench would find, on a modelled GPU from profiles; needs no GPU",
   options,
   positional: {
-    name: "HIGH+BEST-EFFORT",
-    doc: "profiles: files, or names under --profiles; more best-effort ones may follow; blanks do for +",
+    name: "HIGH+BEST-EFFORT | SCENARIO",
+    doc:
+      "profiles: files, or names under --profiles; more best-effort ones may follow; blanks do for +. Or a scenario as " +
+      "the bench knows it, whose jobs have profiles of their names under --profiles",
     atLeast: 1,
   },
   async run(args) {
-    const [high, ...bestEffort] = args.positional.flatMap((part) => modelledIn(part, args));
-    if (!high || bestEffort.length === 0)
-      throw errors.missingArgument("model", "a best-effort job beside the high one");
-    const result = model(
-      { high, bestEffort },
-      {
-        ...args,
-        profiles: undefined, // they have been read
-        arrangements: args.arrangement.length > 0 ? args.arrangement : undefined,
-        slo: args.slo.length > 0 ? args.slo : undefined,
-        codeFolder: packageRoot(),
-        command: ["cotenant", ...process.argv.slice(2)].join(" "),
-        say: (line) => console.error(`model: ${line}`),
-      },
-    );
+    for (const path of [args.out, args.chart]) if (path !== undefined) checkWritable(path);
+    const [only, ...others] = args.positional;
+    const scenario = others.length === 0 && only !== undefined && isScenario(only, args);
+    const result = scenario ? ofScenario(only, args) : ofProfiles(args);
     if (args.out !== undefined) writeGiven(args.out, `${JSON.stringify(result)}\n`);
     if (args.chart !== undefined) writeGiven(args.chart, chart([result]));
     console.log(args.json ? JSON.stringify(result, null, 2) : markdownTable([result]));
@@ -80,6 +82,51 @@ export const modelCommand = command({
     return 0;
   },
 });
+
+const common = (args: Given) => ({
+  ...args,
+  arrangements: args.arrangement.length > 0 ? args.arrangement : undefined,
+  slo: args.slo.length > 0 ? args.slo : undefined,
+  codeFolder: packageRoot(),
+  command: ["cotenant", ...process.argv.slice(2)].join(" "),
+  say: (line: string) => console.error(`model: ${line}`),
+});
+
+function ofProfiles(args: Given): BenchResult {
+  const [high, ...bestEffort] = args.positional.flatMap((part) => modelledIn(part, args));
+  if (!high || bestEffort.length === 0)
+    throw errors.missingArgument("model", "a best-effort job beside the high one");
+  const { arrivals = "poisson" } = args;
+  // Of the profiles the bench need not know: they have been read.
+  return model({ high, bestEffort }, { ...common(args), arrivals, profiles: undefined });
+}
+
+const folders = () => ({
+  catalogue: join(packageRoot(), "bench/jobs.json"),
+  scenarios: join(packageRoot(), "bench/scenarios"),
+});
+
+/** A profile of that name comes first. */
+function isScenario(given: string, args: Given): boolean {
+  if (given.endsWith(".json")) return isFile(given) && holdsScenario(readGiven(given, "file"));
+  return !known([given], args) && isFile(join(folders().scenarios, `${given}.json`));
+}
+
+/** What else is wrong with it is said where it is read. */
+const holdsScenario = (text: string): boolean =>
+  /"bestEffort"\s*:/.test(text) && !/"kernels"\s*:/.test(text);
+
+function ofScenario(given: string, args: Given): BenchResult {
+  const stray = args.arrivals === undefined ? (args.graph ? "--graph" : "") : "--arrivals";
+  if (stray !== "") throw usage(`${stray}: the scenario ${given} says that.`);
+  const asked = common(args);
+  const scenario = readScenario(given, { ...asked, profiles: undefined }, folders());
+  const [high, ...bestEffort] = [scenario.high, ...scenario.bestEffort].map(
+    ({ name }): Modelled => ({ ...read(name, args), graph: name.endsWith("-graph") }),
+  );
+  if (!high) throw unknown([given], args);
+  return modelScenario(scenario, { high, bestEffort }, asked);
+}
 
 /** Names of the store's files have a + of their own: the shortest run of parts that is known counts. */
 function modelledIn(given: string, args: Given): Modelled[] {
