@@ -119,10 +119,16 @@ test("noise all over the memory while both clients run breaks neither, and the a
   const bestEffort = machine.load("best-effort", training);
   await bestEffort.serving;
   const rulesNow = async () => {
-    // The chunk follows the high client's latency.
-    const { chunkUs = 0, ...others } = (await machine.status()).gpus[0]?.served?.rules ?? {};
+    // These follow the high client's latency, which is about as long as a time slice.
+    const served = (await machine.status()).gpus[0]?.served?.rules;
+    const { chunkUs = 0, renewUs, alignUs, ...others } = served ?? {};
     expect(chunkUs).toBeGreaterThan(0);
     expect(chunkUs).toBeLessThan(2000);
+    expect([
+      [0, 0],
+      [1200, 0],
+      [0, 2100],
+    ]).toContainEqual([renewUs, alignUs]);
     return others;
   };
   const rules = await rulesNow();
