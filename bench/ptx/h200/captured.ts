@@ -3,19 +3,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { parse, print, verify } from "#ptx";
+import type { Captured } from "../../../test/ptx/emulator/captured.ts";
 import { type Extent, Plan, type PlanArgument } from "./plan.ts";
-
-interface Captured {
-  readonly kernel: string;
-  readonly grid: Extent;
-  readonly shared: number;
-  /** Bytes of memory for each block, behind the arguments. */
-  readonly scratch: number;
-  readonly args: readonly (
-    | { readonly kind: "buffer"; readonly bytes: number; readonly type: string }
-    | { readonly kind: "scalar"; readonly type: string; readonly value: number }
-  )[];
-}
 
 const [from, folder] = process.argv.slice(2);
 if (from === undefined || folder === undefined)

@@ -249,31 +249,25 @@ const claimed = `
   selp.u32 %cotenant_left, %cotenant_left, 0, %cotenant_is;
 `;
 
-/** Most grids are one row: then nothing is to be divided. */
-const alongX = `
+const coordinates = (beyondX: string) => `
   mov.u32 %cotenant_ctaid_x, %cotenant_claim;
   mov.u32 %cotenant_ctaid_y, 0;
   mov.u32 %cotenant_ctaid_z, 0;
   setp.lt.u32 %cotenant_is, %cotenant_claim, %cotenant_nx;
   @%cotenant_is bra $cotenant_apart;
   rem.u32 %cotenant_ctaid_x, %cotenant_claim, %cotenant_nx;
-$cotenant_apart:
+${beyondX}$cotenant_apart:
 `;
 
-const apart = `
-  mov.u32 %cotenant_ctaid_x, %cotenant_claim;
-  mov.u32 %cotenant_ctaid_y, 0;
-  mov.u32 %cotenant_ctaid_z, 0;
-  setp.lt.u32 %cotenant_is, %cotenant_claim, %cotenant_nx;
-  @%cotenant_is bra $cotenant_apart;
-  rem.u32 %cotenant_ctaid_x, %cotenant_claim, %cotenant_nx;
-  div.u32 %cotenant_ctaid_y, %cotenant_claim, %cotenant_nx;
+/** Most grids are one row: then nothing is to be divided. */
+const alongX = coordinates("");
+
+const apart = coordinates(`  div.u32 %cotenant_ctaid_y, %cotenant_claim, %cotenant_nx;
   setp.lt.u32 %cotenant_is, %cotenant_ctaid_y, %cotenant_ny;
   @%cotenant_is bra $cotenant_apart;
   div.u32 %cotenant_ctaid_z, %cotenant_ctaid_y, %cotenant_ny;
   rem.u32 %cotenant_ctaid_y, %cotenant_ctaid_y, %cotenant_ny;
-$cotenant_apart:
-`;
+`);
 
 const handedOver = `
   st.shared.v4.u32 [%cotenant_at], {%cotenant_ctaid_x, %cotenant_ctaid_y, %cotenant_ctaid_z, %cotenant_left};

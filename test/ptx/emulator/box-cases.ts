@@ -1,6 +1,6 @@
 // Boxes of tensors that the copy engine moves, each a kernel of one copy by a map from the host. What they leave
 // follows from going over the box element by element.
-import { type HopperCase, type HostMap, turned } from "./hopper-case.ts";
+import { filled, type HopperCase, type HostMap, turned } from "./hopper-case.ts";
 
 interface Box extends Omit<HostMap, "buffer" | "strides" | "steps" | "swizzle"> {
   readonly corner: readonly number[];
@@ -141,16 +141,7 @@ function stored(box: Box, how: keyof typeof updates = ""): HopperCase {
   }
   const copy = `async.bulk.tensor.${box.sizes.length}d.global.shared::cta`;
   const ptx = `${head(bytes, "to").replace("%to, [second]", "%from, [first]")}${corners(box)}
-Fill:
-setp.ge.u32 %more, %i, ${bytes};
-@%more bra Filled;
-cvt.u64.u32 %here, %i; add.u64 %here, %here, %from; ld.global.b32 %word, [%here];
-add.u32 %at, %tile, %i; st.shared.b32 [%at], %word;
-add.u32 %i, %i, ${4 * THREADS};
-bra Fill;
-Filled:
-fence.proxy.async.shared::cta;
-bar.sync 0;
+${filled(bytes, THREADS)}
 @!%leads ret;
 cp.${how === "" ? copy : `reduce.${copy}.${how}`}.tile.bulk_group [%map, ${vector(box)}], [tile];
 cp.async.bulk.commit_group;

@@ -9,7 +9,7 @@ import { type Argument, DeviceMemory, type Extent } from "../../../src/ptx/emula
 import { type Case, withVariants } from "./differential.ts";
 
 /** What workloads/triton_kernels.py writes beside each kernel's PTX. */
-interface Captured {
+export interface Captured {
   readonly kernel: string;
   readonly grid: Extent;
   readonly shared: number;

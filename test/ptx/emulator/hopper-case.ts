@@ -32,6 +32,18 @@ export const turned = (row: number, piece: number, swizzle: number): number =>
       ? piece ^ (Math.floor(row / 2) % 4)
       : piece ^ (Math.floor(row / 4) % 2);
 
+/** So many bytes from global %from to shared %tile, four a thread at a time from %i, for asynchronous copies to see. */
+export const filled = (bytes: number, threads: number): string => `Fill:
+setp.ge.u32 %more, %i, ${bytes};
+@%more bra Filled;
+cvt.u64.u32 %here, %i; add.u64 %here, %here, %from; ld.global.b32 %word, [%here];
+add.u32 %at, %tile, %i; st.shared.b32 [%at], %word;
+add.u32 %i, %i, ${4 * threads};
+bra Fill;
+Filled:
+fence.proxy.async.shared::cta;
+bar.sync 0;`;
+
 /** What the last buffer holds in the end. */
 export function runCase(one: HopperCase, seed = 0): Uint8Array {
   const memory = new DeviceMemory();

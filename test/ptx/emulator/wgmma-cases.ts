@@ -1,6 +1,6 @@
 // Products of warp groups on matrices laid out as PTX's manual draws them, each a kernel of one instruction. What
 // every kernel leaves follows from a plain product; whoever has a GPU can run the same kernels there.
-import { type HopperCase, turned } from "./hopper-case.ts";
+import { filled, type HopperCase, turned } from "./hopper-case.ts";
 import {
   bytesOf,
   putElement,
@@ -161,16 +161,7 @@ ld.param.u64 %from, [image]; ld.param.u64 %left, [left]; ld.param.u64 %sums, [su
 mov.u32 %t, %tid.x; mov.u32 %tile, tile;
 shl.b32 %i, %t, 2;
 mul.wide.u32 %here, %t, 4; add.u64 %left, %left, %here; add.u64 %sums, %sums, %here;
-Fill:
-setp.ge.u32 %more, %i, ${shared.byteLength};
-@%more bra Filled;
-cvt.u64.u32 %here, %i; add.u64 %here, %here, %from; ld.global.b32 %word, [%here];
-add.u32 %at, %tile, %i; st.shared.b32 [%at], %word;
-add.u32 %i, %i, ${4 * THREADS};
-bra Fill;
-Filled:
-fence.proxy.async.shared::cta;
-bar.sync 0;
+${filled(shared.byteLength, THREADS)}
 ${each((i) => `ld.global.b32 %d${i}, [%sums+${4 * THREADS * i}];`, registers)}
 ${each((i) => `ld.global.b32 %a${i}, [%left+${4 * THREADS * i}];`, 4)}
 add.u32 %at, %tile, ${ofB.start}; shr.u32 %at, %at, 4; cvt.u64.u32 %descB, %at; or.b64 %descB, %descB, ${BigInt.asIntN(64, descriptor(ofB, right))};
