@@ -111,8 +111,7 @@ struct alignas(64) Settings {
   std::atomic<std::uint32_t> graphGates;  // how graphs made from now on stop inside, where a chunk is full: see graphGates
   std::atomic<std::uint32_t> splitProductsUs;  // matrix products expected to take longer are given to cuBLAS in parts of about this; 0: whole
   std::atomic<std::uint32_t> renewUs;  // isolated: released work stands still for a moment so often, so that its time slice on the GPU begins anew; 0: never
-  std::atomic<std::uint32_t> alignUs;  // isolated: how long a time slice is; one begins anew so that it ends in the middle of each long launch; 0: none does
-  unsigned char pad0[12];
+  unsigned char pad0[16];
 };
 static_assert(sizeof(Settings) == 128);
 static_assert(offsetof(Settings, protect) == 0);
@@ -143,7 +142,6 @@ static_assert(offsetof(Settings, preemptUs) == 96);
 static_assert(offsetof(Settings, graphGates) == 100);
 static_assert(offsetof(Settings, splitProductsUs) == 104);
 static_assert(offsetof(Settings, renewUs) == 108);
-static_assert(offsetof(Settings, alignUs) == 112);
 
 // Who is busy now. Written by clients.
 struct alignas(64) Activity {

@@ -147,16 +147,8 @@ void wait_for_gate(Gpu& gpu, const Link& link, const Item& item) noexcept {
   }
 }
 
-// For the helper thread, which has the time slice end in its middle.
-[[gnu::cold]] void note_long(Lane& lane, std::uint64_t ns) noexcept {
-  const std::uint32_t number = lane.longs.load(std::memory_order_relaxed);
-  lane.long_ns[number % Lane::kLongs].store(ns, std::memory_order_relaxed);
-  lane.long_at_ns[number % Lane::kLongs].store(lane.submitted_ns.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  lane.longs.store(number + 1, std::memory_order_release);
-}
-
 // `ns` is what budgets go by, `typical_ns` what the statistics add up.
-void count(protocol::BestEffortSlot& slot, Lane& lane, const Submission& submission, std::uint64_t ns, std::uint64_t typical_ns,
+void count(protocol::BestEffortSlot& slot, const Submission& submission, std::uint64_t ns, std::uint64_t typical_ns,
            bool known) noexcept {
   using Kind = Submission::Kind;
   auto& counter = submission.kind == Kind::kKernel ? slot.launches
@@ -165,10 +157,7 @@ void count(protocol::BestEffortSlot& slot, Lane& lane, const Submission& submiss
   if (submission.kind != Kind::kGraphPart) counter.fetch_add(1, std::memory_order_relaxed);
   slot.submittedNs.fetch_add(typical_ns, std::memory_order_relaxed);
   if (!known) slot.unknownLaunches.fetch_add(1, std::memory_order_relaxed);
-  if (ns > kLongNs) {
-    slot.longKernels.fetch_add(1, std::memory_order_relaxed);
-    if (submission.kind != Submission::Kind::kCopy) note_long(lane, ns);
-  }
+  if (ns > kLongNs) slot.longKernels.fetch_add(1, std::memory_order_relaxed);
   if (known && ns > slot.longestNs.load(std::memory_order_relaxed))
     slot.longestNs.store(ns, std::memory_order_relaxed);
 }
@@ -268,7 +257,7 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
     lane.behind_wait.store(false, std::memory_order_relaxed);
   }
   const std::uint64_t typical = estimate ? estimate->typical_ns.load(std::memory_order_relaxed) : expected_ns;
-  count(link->best_effort(), lane, submission, expected_ns, typical, known);
+  count(link->best_effort(), submission, expected_ns, typical, known);
   lane.submitted_ns.fetch_add(expected_ns, std::memory_order_relaxed);
   const std::uint64_t launches = lane.launches.fetch_add(1, std::memory_order_relaxed);
   lane.chunk_us.fetch_add(static_cast<std::uint32_t>((expected_ns + 999) / 1000), std::memory_order_relaxed);

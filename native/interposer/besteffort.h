@@ -46,11 +46,6 @@ struct Lane {
   std::atomic<bool> behind_wait{false};  // the stream stops at a border before what comes next runs
   std::atomic<const void*> taken{nullptr};  // by a thread that puts in what nothing may come between
   std::atomic<std::uint32_t> on_their_way{0};  // launches from a look at `taken` until the driver's call returns
-  // Launches that take long, by what was submitted before them.
-  static constexpr std::uint32_t kLongs = 64;
-  std::atomic<std::uint64_t> long_at_ns[kLongs]{};
-  std::atomic<std::uint64_t> long_ns[kLongs]{};
-  std::atomic<std::uint32_t> longs{0};
   std::atomic<std::uint64_t> stops_inside_ns{0};  // what was submitted up to the last launch that stops where no mark tells
   std::atomic<std::uint64_t> ring_ns[kRing]{};
   std::atomic<std::uint64_t> ring_launches[kRing]{};
@@ -76,8 +71,6 @@ struct BestEffortGpu {
   std::uint64_t slice_since{0};  // this client's time slice on the GPU began about then
   std::uint64_t renew_from{0};   // how far the GPU had come when the hold was closed to renew it
   bool renewing{false};
-  std::uint64_t aligned_at{0};  // the launch that the slice was last begun anew for,
-  std::uint64_t aligned_ns{0};  // and how long it takes
 };
 
 // Whether a copy crosses PCIe, and towards whom.

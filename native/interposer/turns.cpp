@@ -35,9 +35,6 @@ constexpr std::uint32_t kRenewingUs = 20;
 constexpr std::uint64_t kRenewalLimitNs = 2'000'000;
 constexpr std::uint32_t kLeastRenewUs = 200;
 constexpr std::uint64_t kStandNs = 8'000;
-// Work is stopped at the next border, and looked at now and then: about half a chunk late each.
-constexpr std::uint64_t kEarlyNs = 60'000;
-constexpr std::uint64_t kTooLateNs = 100'000;
 
 std::uint32_t next_waiting(std::uint32_t waiting, std::uint32_t after) noexcept {
   for (std::uint32_t i = 1; i <= protocol::MAX_BEST_EFFORT; ++i) {
@@ -150,40 +147,6 @@ std::uint32_t renewal_due_us(const BestEffortGpu& own, const Region& region, con
   return passed_us >= due_us ? 0 : static_cast<std::uint32_t>(std::min<std::uint64_t>(kBacklogUs, due_us - passed_us));
 }
 
-// For requests shorter than a slice the opposite helps: one that comes in the middle of a long launch is let in when the slice
-// ends. So the slice begins anew where it will end in the middle of the longest launch that is known to come.
-struct Alignment {
-  std::uint64_t at_ns;  // the launch
-  std::uint64_t ns;
-  std::uint32_t due_us;
-};
-
-Alignment next_alignment(const Gpu& gpu, const BestEffortGpu& own, const Region& region, const Rules& rules) noexcept {
-  Alignment next{0, 0, kBacklogUs};
-  const std::uint64_t slice_ns = std::uint64_t{region.settings.alignUs.load(std::memory_order_relaxed)} * 1000;
-  if (slice_ns == 0 || !rules.isolated || rules.submission != protocol::Submission::kDeep) return next;
-  for (std::uint32_t i = 0; i < stream_count(); ++i) {
-    if (stream_at(i).context->gpu != &gpu) continue;
-    const Lane& lane = stream_at(i).lane;
-    const std::uint64_t done_ns = lane.finished_ns.load(std::memory_order_relaxed);
-    const std::uint32_t count = lane.longs.load(std::memory_order_acquire);
-    for (std::uint32_t k = 0; k < std::min(count, Lane::kLongs); ++k) {
-      const std::uint64_t at = lane.long_at_ns[k].load(std::memory_order_relaxed);
-      const std::uint64_t ns = lane.long_ns[k].load(std::memory_order_relaxed);
-      if (at <= done_ns || at == own.aligned_at || ns / 2 >= slice_ns) continue;
-      const std::uint64_t ahead_ns = slice_ns - ns / 2;
-      // Another one that is coming has the slice already, and is no shorter.
-      const bool taken = own.aligned_at > done_ns && at < own.aligned_at + own.aligned_ns + ahead_ns;
-      if (taken && own.aligned_ns >= ns) continue;
-      if (at + kTooLateNs < done_ns + ahead_ns) continue;
-      const std::uint64_t left_ns = at > done_ns + ahead_ns + kEarlyNs ? at - done_ns - ahead_ns - kEarlyNs : 0;
-      const auto due_us = static_cast<std::uint32_t>(std::min<std::uint64_t>(left_ns / 1000, kBacklogUs));
-      if (due_us < next.due_us || (due_us == next.due_us && ns > next.ns)) next = {at, ns, due_us};
-    }
-  }
-  return next;
-}
-
 // Whether something is out that stops inside when the hold is closed: nobody would see it stand.
 bool stops_inside(const Gpu& gpu) noexcept {
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
@@ -265,19 +228,9 @@ std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
   account(own, slot, answer, backlog, now);
 
   const bool released = answer == Answer::kRun && backlog && !own.trickling && (own.renewing || !stops_inside(gpu));
-  const Alignment next = released ? next_alignment(gpu, own, region, rules) : Alignment{0, 0, kBacklogUs};
-  if (released && (own.renewing || (!held && std::min(next.due_us, renewal_due_us(own, region, rules, now)) == 0))) {
-    if (!own.renewing && next.due_us == 0) {
-      own.aligned_at = next.at_ns;
-      own.aligned_ns = next.ns;
-    }
-    return renew(gpu, *link, rules);
-  }
+  if (released && (own.renewing || (!held && renewal_due_us(own, region, rules, now) == 0))) return renew(gpu, *link, rules);
   own.renewing = false;
-  if (held) {  // the slice begins when the hold is opened
-    own.slice_since = now;
-    own.aligned_at = 0;
-  }
+  if (held) own.slice_since = now;  // it begins when the hold is opened
 
   const bool beside = rules.beside_every_us > 0 && !rules.isolated;
   const std::uint32_t trickling_us = beside ? kBesideUs : kTricklingUs;
@@ -298,7 +251,7 @@ std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
   if (answer == Answer::kHeldByHigh && beside)
     return std::min(kDelayedUs, std::max(kBesideUs, rules.beside_every_us / 2));
   if (answer == Answer::kHeldByHigh && rules.resume_delay_us > 0) return kDelayedUs;
-  return answer == Answer::kRun ? std::max(kRenewingUs, std::min(next.due_us, renewal_due_us(own, region, rules, now))) : kBacklogUs;
+  return answer == Answer::kRun ? std::max(kRenewingUs, renewal_due_us(own, region, rules, now)) : kBacklogUs;
 }
 
 }  // namespace cotenant

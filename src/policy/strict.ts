@@ -18,7 +18,7 @@ export const strict: Policy = {
     ...gated,
     isolated: seen.isolated ? 1 : 0,
     chunkUs: chunkUs(seen),
-    ...slices(seen),
+    renewUs: renewUs(seen),
   }),
 };
 
@@ -30,14 +30,12 @@ function chunkUs({ high }: Observed): number {
 }
 
 /**
- * Where contexts take turns. A request longer than a slice is put off when its own ends, so none of best-effort work may end
- * in the middle of a kernel; a shorter one gains by being let in before a long kernel's end (docs/decisions/0007).
+ * Where contexts take turns. A request longer than a slice is put off when its own ends, so none of best-effort work should end
+ * in the middle of a kernel; a shorter one has the GPU to its end once it is let in (docs/decisions/0007).
  */
-function slices({ isolated, high }: Observed): Pick<Rules, "renewUs" | "alignUs"> {
+function renewUs({ isolated, high }: Observed): number {
   const longest = Math.max(0, ...high.map(({ burstP50Us = 0 }) => burstP50Us));
-  const met = isolated && longest > 0;
-  const isLong = longest > SLICE.us;
-  return { renewUs: met && isLong ? SLICE.renewUs : 0, alignUs: met && !isLong ? SLICE.us : 0 };
+  return isolated && longest > SLICE.us ? SLICE.renewUs : 0;
 }
 
 const gated: Rules = {
@@ -74,5 +72,4 @@ const gated: Rules = {
   // What parts of this length win and cost has been measured (decision 0006).
   splitProductsUs: 200,
   renewUs: 0,
-  alignUs: 0,
 };

@@ -112,9 +112,6 @@ export const Settings = struct(
     renewUs: u32(
       "isolated: released work stands still for a moment so often, so that its time slice on the GPU begins anew; 0: never",
     ),
-    alignUs: u32(
-      "isolated: how long a time slice is; one begins anew so that it ends in the middle of each long launch; 0: none does",
-    ),
   },
   cacheLine,
 );

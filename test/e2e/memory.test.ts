@@ -121,14 +121,10 @@ test("noise all over the memory while both clients run breaks neither, and the a
   const rulesNow = async () => {
     // These follow the high client's latency, which is about as long as a time slice.
     const served = (await machine.status()).gpus[0]?.served?.rules;
-    const { chunkUs = 0, renewUs, alignUs, ...others } = served ?? {};
+    const { chunkUs = 0, renewUs, ...others } = served ?? {};
     expect(chunkUs).toBeGreaterThan(0);
     expect(chunkUs).toBeLessThan(2000);
-    expect([
-      [0, 0],
-      [1200, 0],
-      [0, 2100],
-    ]).toContainEqual([renewUs, alignUs]);
+    expect([0, 1200]).toContain(renewUs);
     return others;
   };
   const rules = await rulesNow();

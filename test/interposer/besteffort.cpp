@@ -131,28 +131,6 @@ void time_slices_are_renewed() {
   expect(*word.host == 1200, "all of it ran");
 }
 
-// A slice begins anew 2.1 ms before the middle of a launch that is known to be long.
-void time_slices_end_in_long_launches() {
-  BestEffort client;
-  auto& region = client.agent.region();
-  CUstream stream = make_stream();
-  Word word;
-  client.warm(100, stream);
-  for (int i = 0; i < 8; ++i) {
-    client.program.run_us(800, stream, 200);
-    OK(cuda().cuStreamSynchronize(stream));
-  }
-  region.settings.alignUs = 2'100;
-  bool stood = false;
-  for (unsigned round = 1; round <= 40 && !stood; ++round) {  // a slow machine may look too seldom
-    for (unsigned i = 0; i < 40; ++i) client.program.run_us(100, stream);
-    client.program.run_us(800, stream, 200);
-    client.program.store_us(100, word.device, round, stream);
-    while (*word.host != round) stood = stood || region.holds.hold[0].load() != 0;
-  }
-  expect(stood, "work stands still some time before a launch of 800 us");
-}
-
 void lost_wake_up_is_repaired() {
   BestEffort client;
   CUstream stream = make_stream();
@@ -367,7 +345,6 @@ constexpr Case kCases[] = {
     {"a long pause becomes a trickle", long_pause_trickles},
     {"bursts in a row are one pause, and the trickle comes", bursts_in_a_row_are_one_pause},
     {"time slices are renewed where contexts take turns", time_slices_are_renewed},
-    {"time slices end in the middle of long launches", time_slices_end_in_long_launches},
     {"a lost wake-up is repaired", lost_wake_up_is_repaired},
     {"launch-by-launch gating holds the calling thread", launch_by_launch},
     {"streams that nobody waits for do not stall the others", abandoned_streams_do_not_stall},
