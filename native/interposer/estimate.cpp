@@ -12,6 +12,7 @@ namespace {
 constexpr std::uint32_t kAlwaysTimed = 3;
 constexpr std::uint32_t kDropsBeforeDoubt = 16;
 constexpr std::uint32_t kSoon = 4;  // sightings
+constexpr std::uint32_t kSeldom = 100'000;  // under rules that ask for samples no oftener nothing goes by durations
 
 // Budgets go by a high quantile (about p95): the largest of eight, less one outlier once there are enough.
 void add_sample(Estimate& estimate, std::uint32_t ns) noexcept {
@@ -87,7 +88,7 @@ int Estimates::start(Estimate& estimate, std::uint32_t every, cu::CUstream strea
   // A sample that some request spoiled is taken again: beside many requests a long kernel hardly ever gets a clean one,
   // and what its shape took before, with other data, would be believed for a thousand launches.
   const bool again = few || estimate.dropped.load(std::memory_order_relaxed) > 0;
-  const bool due = sighting % every == 0 || (few && sighting < kAlwaysTimed) || (again && sighting % kSoon == 0);
+  const bool due = sighting % every == 0 || (few && sighting < kAlwaysTimed) || (again && every < kSeldom && sighting % kSoon == 0);
   if (!due) return -1;
   const auto first = static_cast<int>(next_.fetch_add(1, std::memory_order_relaxed) % kTimers);
   Timer& timer = timers_[first];

@@ -113,6 +113,7 @@ namespace {
 
 constexpr int kLaunches = 2000;
 constexpr int kBurst = 20;
+constexpr std::uint32_t kAllow = 2;
 
 template <typename Launch>
 void launches_quietly(CUstream stream, Launch launch) {
@@ -175,11 +176,37 @@ void the_helper_thread() {
   expect(asked == 0, "it asked the driver " + std::to_string(asked) + " times");
 }
 
+// At the level of a policy where nobody waits, the GPU gets what the program gave it.
+void without_a_gate() {
+  BestEffort client;
+  CUstream stream = make_stream();
+  client.warm(50, stream);
+  const auto calls_for = [&](int launches) {
+    calls[static_cast<int>(Whose::kProgram)].store(0);
+    runs = Whose::kProgram;
+    for (int i = 0; i < launches; ++i) client.program.run_us(50, stream);
+    runs = Whose::kNobody;
+    const unsigned asked = calls[static_cast<int>(Whose::kProgram)].load();
+    OK(cuda().cuStreamSynchronize(stream));
+    return asked;
+  };
+  client.agent.region().settings.whenActive = kAllow;
+  client.agent.region().activity.active.fetch_or(1u << 9);  // a training always is: no launch beside it is timed well
+  const unsigned gated = calls_for(kLaunches);
+  expect(gated > kLaunches, "with borders and events the driver is called " + std::to_string(gated) + " times");
+  client.agent.region().settings.protect = 0;
+  client.agent.region().settings.sampleEvery = 1'000'000;
+  calls_for(64);  // what was timed before is read
+  const unsigned asked = calls_for(kLaunches);
+  expect(asked == kLaunches, std::to_string(kLaunches) + " launches are " + std::to_string(asked) + " calls of the driver");
+}
+
 constexpr Case kCases[] = {
     {"what the library asks of the system is seen", the_watch_sees_the_library},
     {"a high client's launches allocate, read and write nothing", a_high_client},
     {"a best-effort client's launches allocate, read and write nothing", a_best_effort_client},
     {"the helper thread makes no call of the driver while work goes on", the_helper_thread},
+    {"where nobody is gated, the driver gets a best-effort client's launches and nothing else", without_a_gate},
 };
 
 }  // namespace
