@@ -55,6 +55,13 @@ test.each([
   await expect(casesAnew(file, become)).toMatchFileSnapshot(file.pathname);
 });
 
+test("a warp is together wherever a worker goes on with the next block", () => {
+  const source = readFileSync(new URL("./preempt.cases.txt", import.meta.url), "utf8");
+  const ways = source.match(/^.*\n.*bra \$cotenant_next;/gm) ?? [];
+  expect(ways.length).toBeGreaterThan(3);
+  expect(new Set(ways)).toEqual(new Set(["\tbar.warp.sync 0xffffffff;\n\tbra $cotenant_next;"]));
+});
+
 test("passes come in any order, and a second time adds nothing", () => {
   const source = readFileSync(new URL("./unify-sync.cases.txt", import.meta.url), "utf8");
   const [, first = ""] = source.split(/^# .*\n/m);

@@ -10,7 +10,7 @@
 //                                 all: wait; read them; ret if left is 0; %ctaid = claim, taken apart by the grid
 //                                 body
 //                               $cotenant_done:
-//                                 bra $cotenant_next;
+//                                 each warp: wait; bra $cotenant_next;
 //                               }
 //
 // Parameters and the words in device memory are described in appended.ts. The flag is a word of the host, slow
@@ -187,14 +187,14 @@ $cotenant_next:
   ${batches ? more : ""}
 `;
 
+/** Without a branch: lanes that it parts would come to the loop's head apart (see done). */
 const kept = [
-  "@!%cotenant_first bra $cotenant_next;",
   total,
   `
   mov.u32 %cotenant_a, %clock;
   mov.u32 %cotenant_b, 0;
   mov.u32 %cotenant_size, 1;
-  st.shared.v4.u32 [${words}+${KEPT}], {%cotenant_a, %cotenant_b, %cotenant_size, %cotenant_total};`,
+  @%cotenant_first st.shared.v4.u32 [${words}+${KEPT}], {%cotenant_a, %cotenant_b, %cotenant_size, %cotenant_total};`,
 ].join("\n");
 
 const more = `
@@ -359,11 +359,17 @@ function gridFor(reads: ReadonlySet<string>): string {
   return `{ ${grid(wanted)} ${storesFor(new Set(wanted), words)} }`;
 }
 
-/** What the block leaves under way ends here; then the next one. */
+/**
+ * What the block leaves under way ends here; then the next one. Each warp is brought together first: ptxas keeps in registers of
+ * the whole warp what it takes to be the same in all lanes, and thread 0's claim would change them under lanes that are still at
+ * work. It must be here: where lanes come apart to the head of a loop, ptxas (13.0) leaves out a bar.warp.sync that stands there.
+ */
 const done = (barrier: number, { each, once }: Ending) => `
 $cotenant_done:
   ${each}
-  ${once === "" ? "" : `barrier.sync ${barrier}; @!%cotenant_first bra $cotenant_next; ${once}`}
+  ${once === "" ? "" : `barrier.sync ${barrier}; @!%cotenant_first bra $cotenant_ended; ${once}`}
+$cotenant_ended:
+  bar.warp.sync 0xffffffff;
   bra $cotenant_next;
 `;
 
