@@ -51,10 +51,10 @@ function formOf(kernel: string, image: Uint8Array): Form {
 
 /**
  * One kernel alone with its forms that can stop inside, preemptible and sliced; or why there is none. Throws a PtxError. The rest of the
- * program's module is left out first, so that neither time nor shared memory goes into forms of other kernels.
+ * program's module is left out first, other kernels without being read, so that neither time nor shared memory goes into them.
  */
 function stoppable(text: string, kernel: string): Form {
-  const own = alone(parse(text), kernel);
+  const own = alone(parse(text, kernel), kernel);
   if ("reason" in own) return own;
   const report = legality(own).find((one) => one.kernel === kernel);
   const [why] = report?.preempt.reasons ?? [];

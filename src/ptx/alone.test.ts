@@ -47,7 +47,7 @@ $L__info:
 `;
 
 const printed = (kernel: string): string => {
-  const made = alone(parse(source), kernel);
+  const made = alone(parse(source, kernel), kernel);
   if ("reason" in made) throw new Error(made.reason);
   return print(made);
 };
@@ -77,6 +77,12 @@ describe("a kernel alone", () => {
     const text = print(made);
     expect(text.match(/\.entry/g)).toHaveLength(1);
     expect(verify(parse(text))).toEqual([]);
+  });
+
+  test("is the same whether or not other kernels were read", () => {
+    const made = alone(parse(source), "tiled");
+    if ("reason" in made) throw new Error(made.reason);
+    expect(print(made)).toBe(printed("tiled"));
   });
 
   test.each([

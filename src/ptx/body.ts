@@ -12,6 +12,7 @@ import {
   peek,
   skip,
   skipBalanced,
+  skipLine,
   skipName,
   startsName,
 } from "./cursor.ts";
@@ -111,8 +112,7 @@ const piece = (cursor: Cursor, at: number, word: string): Verbatim => ({
 
 /** `@@DWARF ...`, as old compilers wrote it, up to the end of the line. */
 export function line(cursor: Cursor, at: number): Verbatim {
-  const end = cursor.text.indexOf("\n", at);
-  cursor.at = end < 0 ? cursor.text.length : end;
+  skipLine(cursor);
   return piece(cursor, at, "@@");
 }
 

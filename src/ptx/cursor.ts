@@ -242,3 +242,30 @@ export function skipBalanced(cursor: Cursor, stops: (c: number) => boolean): voi
     cursor.at += 1;
   }
 }
+
+/** Skips what is left of a line. */
+export function skipLine(cursor: Cursor): void {
+  const end = cursor.text.indexOf("\n", cursor.at);
+  cursor.at = end < 0 ? cursor.text.length : end;
+}
+
+/** Moves behind the brace that closes the body which the cursor stands in. */
+export function skipBody(cursor: Cursor): void {
+  const from = cursor.at - 1;
+  const { text } = cursor;
+  const marks = /[{}"]|\/[/*]|@@/g;
+  for (let depth = 1; depth > 0; ) {
+    marks.lastIndex = cursor.at;
+    const found = marks.exec(text);
+    if (found === null) fail(cursor, 'the "}" is missing of the body that begins', from);
+    cursor.at = found.index;
+    const [mark] = found;
+    if (mark === '"') skipString(cursor);
+    else if (mark === "@@") skipLine(cursor);
+    else if (mark.length > 1) cursor.at = afterComment(cursor, found.index);
+    else {
+      cursor.at += 1;
+      depth += mark === "{" ? 1 : -1;
+    }
+  }
+}

@@ -169,9 +169,32 @@ $a: $b: ret;`);
   ).toBe(true);
 });
 
+test("of other kernels than the one that is asked for only the heads are read", () => {
+  const source = `.func f() { ret; }
+.entry a(.param .b32 x) { nonsense "}" { /* } */ } // }
+@@DWARF }
+}
+.entry b() { ret; }
+`;
+  const bodies = (only?: string) =>
+    parse(source, only).items.map((one) => one.kind === "function" && [one.name, one.body?.length]);
+  expect(bodies("b")).toEqual([
+    ["f", 1],
+    ["a", undefined],
+    ["b", 1],
+  ]);
+  expect(() => bodies("a")).toThrow(PtxError);
+  expect(() => parse(source.slice(0, -4), "a")).toThrow(PtxError);
+  expect(print(parse(source, "b"))).toBe(source);
+});
+
+/** Where each item begins and ends. */
+const places = ({ items }: Module) => items.map(({ at, end }) => [at, end]);
+
 test.each(seeds)("what is printed is what was read (%#)", (source) => {
   const module = parse(source);
   expect(print(module)).toBe(source);
+  expect(places(parse(source, "no kernel"))).toEqual(places(module));
   const plain = printPlain(module);
   expect(bare(parse(plain))).toEqual(bare(module));
   expect(printPlain(parse(plain))).toBe(plain);
