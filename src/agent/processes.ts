@@ -14,7 +14,11 @@ export function startTimeOf(pid: number): number | undefined {
 
 export const isAlive = (pid: number, startTime: number): boolean => startTimeOf(pid) === startTime;
 
-export const nameOf = (pid: number): string => readOrNothing(`/proc/${pid}/comm`)?.trim() ?? "";
+export const nameOf = (pid: number): string =>
+  printable(readOrNothing(`/proc/${pid}/comm`)?.trim() ?? "");
+
+/** Names come from processes, and go to terminals and logs: line breaks and escape sequences do not. */
+export const printable = (name: string): string => name.replace(/\p{Cc}/gu, "?");
 
 /** Paths of a process's open files whose target begins with `prefix`, such as "/memfd:". */
 export function openFilesOf(pid: number, prefix: string): readonly string[] {

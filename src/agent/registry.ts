@@ -12,7 +12,7 @@ import {
 } from "#protocol";
 import { type Applicant, type Client, ServedGpu } from "./gpu.ts";
 import type { Log } from "./log.ts";
-import { isAlive, openFilesOf } from "./processes.ts";
+import { isAlive, openFilesOf, printable } from "./processes.ts";
 import { createRegion, formatUuid, openRegion, REGION_LINK, type SharedRegion } from "./region.ts";
 
 /** What becomes of a Hello: the fields of the Welcome, and whom to release when the client hangs up. */
@@ -212,7 +212,7 @@ const applicantOf = (hello: View<typeof Hello>): Applicant => ({
   class: classNames.get(hello.class) ?? "best-effort",
   pid: hello.pid,
   startTime: hello.startTime,
-  name: hello.name,
+  name: printable(hello.name),
   memoryQuota: hello.memoryQuota,
   sloP99Us: hello.sloP99Us,
   sloSlowdownPermille: hello.sloSlowdownPermille,

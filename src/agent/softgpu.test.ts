@@ -63,6 +63,15 @@ test("a software GPU is read with the memory and processes of the living", () =>
   ]);
 });
 
+test("a GPU that was made anew between two readings has no utilisation yet", () => {
+  const file = sharedFile();
+  file.writeBigUInt64LE(900_000_000n, DEVICE + 56);
+  const sensor = sensorOf(file);
+  sensor.read(1e9);
+  file.writeBigUInt64LE(250_000_000n, DEVICE + 56);
+  expect(sensor.read(2e9)[0]?.utilisation).toBeUndefined();
+});
+
 test("utilisation is the busy part of the time between two readings", () => {
   const file = sharedFile();
   const sensor = sensorOf(file);

@@ -40,8 +40,9 @@ export function openSoftGpus(directory: string, now: () => number): Sensor {
       before = { at, busyNs: devices.map(({ busyNs }) => busyNs) };
       return devices.map(({ reading, busyNs }, index) => {
         const earlier = last?.busyNs[index];
+        // Less than before: the GPU was made anew in between.
         const utilisation =
-          last && earlier !== undefined && at > last.at
+          last && earlier !== undefined && busyNs >= earlier && at > last.at
             ? Math.min(1, (busyNs - earlier) / (at - last.at))
             : undefined;
         return { ...reading, utilisation };

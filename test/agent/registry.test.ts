@@ -48,6 +48,12 @@ describe("attaching", () => {
     expect(memory.settings.protect).toBe(1);
   });
 
+  test("a name can't bring line breaks or escape sequences to terminals and logs", async () => {
+    const { path, registry } = await registryAtDoor();
+    await attach(path, { name: "a\nb\u001b[31mc" });
+    expect(registry.gpus[0]?.clients[0]?.name).toBe("a?b?[31mc");
+  });
+
   test("a slot is handed out clean, whatever its last holder left in it", async () => {
     const { path } = await registryAtDoor();
     const first = await attach(path, { pid: 1, name: "first" });
