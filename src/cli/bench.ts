@@ -1,7 +1,6 @@
 // Measures, and makes tables and charts of what was measured.
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readdirSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { type GpuKind, openNvml } from "#agent";
 import {
   type BenchResult,
@@ -19,7 +18,7 @@ import { errors, usage } from "#core";
 import { arrangementHelp, arrangementNames } from "#policy";
 import { ownUid } from "./client.ts";
 import { type Args, command, flag, json, list, number, text } from "./command.ts";
-import { checkWritable, readGiven, writeGiven } from "./files.ts";
+import { checkWritable, readGiven, temporaryFolder, writeGiven } from "./files.ts";
 import { interposer, itself, packageRoot, softGpuFolder } from "./package.ts";
 
 const more = { min: 1, whole: true };
@@ -86,7 +85,9 @@ export const benchCommand = command({
 
 /** With --latest and --arrangement, what they leave of it. */
 function readResults({ positional, latest: newest, arrangement: wanted }: Given): BenchResult[] {
-  const all = positional.map(readResult);
+  // A file that is named twice is not two runs.
+  const files = new Map(positional.map((path) => [resolve(path), path]));
+  const all = [...files.values()].map(readResult);
   const known = new Set(all.flatMap(({ cells }) => cells.map((cell) => cell.arrangement)));
   const unknown = wanted.find((name) => !known.has(name));
   if (unknown !== undefined)
@@ -118,10 +119,10 @@ async function measure(args: Given): Promise<Outcome> {
   );
   // What would be missing only when the first process starts, or at the end, is said now.
   interposer(process.env);
-  for (const path of [args.out ?? "result.json", args.raw, args.chart])
+  for (const path of [args.out ?? `${scenario.name}.json`, args.raw, args.chart])
     if (path !== undefined) checkWritable(path);
   const { kind, index } = gpuChosen(args.gpu);
-  const directory = mkdtempSync(join(tmpdir(), "cotenant-bench-"));
+  const directory = temporaryFolder("bench");
   const stop = new AbortController();
   // Not once: whoever asks again would end this process, and leave its jobs on the GPU.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)

@@ -25,7 +25,7 @@ export interface Ended {
   readonly ok: boolean;
   /** Its time was up. */
   readonly late: boolean;
-  /** Somebody wants us to stop: Ctrl-C reached the command as well, another signal was passed on. */
+  /** Somebody wants us to stop. */
   readonly interrupted: boolean;
   readonly seconds: number;
 }
@@ -54,9 +54,11 @@ export function runToEnd(
         end();
       }, seconds * 1000),
     );
+  // Ctrl-C reaches the command as well; where it did not, or is ignored, whoever asks again is heard.
   const pass = (signal: NodeJS.Signals) => {
+    if (signal !== "SIGINT" || interrupted) end();
+    else timers.push(setTimeout(end, PATIENCE_MS));
     interrupted = true;
-    if (signal !== "SIGINT") end();
   };
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   for (const signal of signals) process.on(signal, pass);

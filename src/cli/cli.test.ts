@@ -28,6 +28,15 @@ function cotenant(args: readonly string[], env: Record<string, string> = {}) {
   return { status, stdout, stderr };
 }
 
+/** What `env` prints. */
+const variables = (printed: string): Record<string, string> =>
+  Object.fromEntries(
+    printed
+      .trim()
+      .split("\n")
+      .map((line) => line.split("=", 2)),
+  );
+
 describe("without an agent", () => {
   test.each([
     {
@@ -68,7 +77,27 @@ describe("without an agent", () => {
     {
       argv: ["run", "--class", "high", "--slo", "slowdown=5", "--", "true"],
       status: 2,
-      says: '"5" is not a percentage such as 5%.',
+      says: '--slo slowdown=5: "5" is not a percentage such as 5%.',
+    },
+    {
+      argv: ["run", "--class", "best-effort", "--slo", "p99=1ms", "--", "true"],
+      status: 2,
+      says: "--slo is for --class high: best-effort clients have no objective.",
+    },
+    {
+      argv: ["run", "--class", "high", "--memory", "1GiB", "--", "true"],
+      status: 2,
+      says: "--memory is for --class best-effort: a high client may allocate what there is.",
+    },
+    {
+      argv: ["run", "--class", "best-effort", "--memory", "0", "--", "true"],
+      status: 2,
+      says: "--memory 0: a client needs some. Leave it out for no limit.",
+    },
+    {
+      argv: ["load", "--rate", "5", "--kernels", "99999999999"],
+      status: 2,
+      says: '--kernels: "99999999999" is not a whole number from 1 to 100000.',
     },
   ])("$argv is refused with a reason", async ({ argv, status, says }) => {
     vi.stubEnv("COTENANT_DIR", "/nonexistent/cotenant");
@@ -184,6 +213,18 @@ describe("with an agent", () => {
     }
   });
 
+  test("a library that the loader would split at a blank is refused: the job would run ungated", () => {
+    const { cotenant, env } = withAgent();
+    cotenant("up", "--gpu", "soft");
+    const folder = `${temporary()}/a folder`;
+    mkdirSync(folder);
+    symlinkSync(env.COTENANT_LIB, `${folder}/libcotenant.so`);
+    env.COTENANT_LIB = `${folder}/libcotenant.so`;
+    const { stdout, stderr, status } = cotenant("run", "--class", "high", "--", "echo", "ran");
+    expect(stderr).toContain("LD_PRELOAD ends a path at a blank or a colon");
+    expect([stdout, status]).toEqual(["", 1]);
+  });
+
   test("an agent whose process can't be seen is not said to be missing", () => {
     const { cotenant, env } = withAgent();
     mkdirSync(env.COTENANT_DIR, { mode: 0o700 });
@@ -197,27 +238,27 @@ describe("with an agent", () => {
     const { cotenant, env } = withAgent();
     cotenant("up", "--gpu", "soft", "--mode", "mps");
     const { stdout, status } = cotenant(
-      ...["run", "--class", "best-effort", "--memory", "2GiB", "--slo", "p99=10ms"],
-      ...["--slo", "slowdown=5%", "--", "sh", "-c", "env; exit 7"],
+      ...["run", "--class", "best-effort", "--memory", "2GiB", "sh", "-c", "env; exit 7"],
     );
-    const seen = Object.fromEntries(
-      stdout
-        .trim()
-        .split("\n")
-        .map((line) => line.split("=", 2)),
-    );
-    expect(seen).toMatchObject({
+    expect(variables(stdout)).toMatchObject({
       LD_PRELOAD: env.COTENANT_LIB,
       COTENANT_CLASS: "best-effort",
       COTENANT_SOCKET: `${env.COTENANT_DIR}/agent.sock`,
       COTENANT_NAME: "sh",
       COTENANT_MEMORY: String(2 ** 31),
-      COTENANT_SLO_P99_US: "10000",
-      COTENANT_SLO_SLOWDOWN: "50",
       COTENANT_SOFTGPU_DIR: `${env.COTENANT_DIR}/softgpu`,
       CUDA_MPS_PIPE_DIRECTORY: `${env.COTENANT_DIR}/mps`,
       CUDA_MPS_CLIENT_PRIORITY: "1",
     });
     expect(status).toBe(7);
+    const asked = ["--slo", "p99=10ms", "--slo", "slowdown=5%", "--name", "serve"];
+    const high = cotenant("run", "--class", "high", ...asked, "--", "env");
+    expect(variables(high.stdout)).toMatchObject({
+      COTENANT_CLASS: "high",
+      COTENANT_NAME: "serve",
+      COTENANT_SLO_P99_US: "10000",
+      COTENANT_SLO_SLOWDOWN: "50",
+      CUDA_MPS_CLIENT_PRIORITY: "0",
+    });
   });
 });

@@ -53,7 +53,9 @@ function ask(agent: AgentFile, method: "GET" | "POST", path: string): Promise<st
         });
       },
     );
-    question.on("error", (fault) => fail(fault.message));
+    question.on("error", (fault) =>
+      fail(fault.name === "AbortError" ? `not within ${ANSWER_WITHIN_MS / 1000} s` : fault.message),
+    );
     question.end();
   });
 }

@@ -26,6 +26,8 @@ export interface Positional {
   readonly name: string;
   readonly doc: string;
   readonly atLeast: number;
+  /** Whether this first word begins a command line of its own, as if "--" stood before it. */
+  endsOptions?(word: string): boolean;
 }
 
 export interface Command {

@@ -1,8 +1,7 @@
 // What `npm start` runs: a latency-critical client alone, beside an ungated best-effort client, and
 // beside a gated one, with an agent of its own in a directory of its own. Whatever happens, nothing is
 // left behind.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type GpuKind, openNvml, startAgent } from "#agent";
@@ -11,6 +10,7 @@ import { policyNamed } from "#policy";
 import { ownUid } from "./client.ts";
 import { command, json, number } from "./command.ts";
 import { type Load, marksBetween, type Request, startLoad } from "./demo-load.ts";
+import { temporaryFolder } from "./files.ts";
 import { micros, percent, table } from "./print.ts";
 
 /** 100 requests of 2 ms a second: a GPU that is busy a fifth of the time, like many. */
@@ -69,7 +69,7 @@ export const demoCommand = command({
   summary: "show in some twenty seconds what sharing does to a job, with and without the gate",
   options: { seconds: number("S", 3, "per arrangement", { min: 0.5, max: 600 }), json },
   async run(args) {
-    const directory = mkdtempSync(join(tmpdir(), "cotenant-demo-"));
+    const directory = temporaryFolder("demo");
     const loads = new Set<Load>();
     const tidyUp = () => {
       for (const load of loads) load.kill();

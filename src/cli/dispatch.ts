@@ -1,7 +1,7 @@
 import { errors } from "#core";
 import { commands } from "./commands.ts";
 import { packageVersion } from "./package.ts";
-import { help, overview, parse } from "./parse.ts";
+import { help, overview, parse, separated } from "./parse.ts";
 
 /** Finds the command and runs it with its options; resolves to the exit status. */
 export async function dispatch(argv: readonly string[]): Promise<number> {
@@ -21,11 +21,12 @@ export async function dispatch(argv: readonly string[]): Promise<number> {
       name,
       commands.map((known) => known.name),
     );
-  if (asksForHelp(rest)) {
+  const given = separated(command, rest);
+  if (asksForHelp(given)) {
     console.log(help(command, process.stdout.columns));
     return 0;
   }
-  return await command.run(parse(command, rest));
+  return await command.run(parse(command, given));
 }
 
 /** Behind "--" it is the business of the command that is run. */

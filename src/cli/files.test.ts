@@ -8,8 +8,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { expect, onTestFinished, test } from "vitest";
-import { checkWritable, writeGiven } from "./files.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { checkWritable, temporaryFolder, writeGiven } from "./files.ts";
 
 function temporary(): string {
   const folder = mkdtempSync(`${tmpdir()}/cotenant-files-`);
@@ -41,6 +41,20 @@ test("what can't be written whole leaves what was there, and is said in a senten
   expect(status).toBe(1);
   expect(readdirSync(folder)).toEqual(["kept.html"]);
   expect(readFileSync(`${folder}/kept.html`, "utf8")).toBe("old");
+});
+
+test("without a folder for temporary files the cure is said", () => {
+  vi.stubEnv("TMPDIR", "/nowhere");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(() => temporaryFolder("bench")).toThrow(
+    "No temporary folder can be made in /nowhere: ENOENT.",
+  );
+});
+
+test("a folder that is not there is said without a name that nobody gave", () => {
+  expect(() => writeGiven("/nowhere/x", "")).toThrow(
+    "/nowhere/x can't be written: ENOENT: no such file or directory.",
+  );
 });
 
 test.each([

@@ -2,6 +2,7 @@
 import {
   accessSync,
   constants,
+  mkdtempSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -10,6 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { errors, usage } from "#core";
 
@@ -37,13 +39,26 @@ export const writeGiven = (path: string, content: string | Buffer): void =>
     }
   });
 
-/** Runs what writes to `path`; a file that can't be written is said in a sentence. */
+/** Runs what writes to `path`; a file that can't be written is said in a sentence, without ours beside it. */
 export function written<T>(path: string, write: () => T): T {
   try {
     return write();
   } catch (fault) {
     if (!(fault instanceof Error && "syscall" in fault)) throw fault;
-    throw errors.cannotWrite(path, fault.message);
+    throw errors.cannotWrite(path, fault.message.replace(/, \w+ '.*$/s, ""));
+  }
+}
+
+/** A folder of its own, which the caller removes. */
+export function temporaryFolder(purpose: string): string {
+  try {
+    return mkdtempSync(join(tmpdir(), `cotenant-${purpose}-`));
+  } catch (fault) {
+    const why = fault instanceof Error && "code" in fault ? fault.code : fault;
+    throw usage(
+      `No temporary folder can be made in ${tmpdir()}: ${why}.`,
+      "Set TMPDIR to a folder that you may write to.",
+    );
   }
 }
 

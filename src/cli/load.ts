@@ -20,16 +20,20 @@ import { controlFiles } from "./load-control.ts";
 
 const none = 0 as Bytes;
 const count = { min: 1, whole: true };
+// Far more than a request has, and little enough to be prepared, and for a request to end.
+const launches = { ...count, max: 100_000 };
+const channels = { ...count, max: 1_000 };
+const LONGEST_KERNEL_US = 10e6;
 
 // Without a fallback in the table, so that what was given beside --control is known.
 const usual = { arrivals: "poisson", seconds: 10 };
 
 const options = {
   shape: choice(shapes, "compute", "what the kernels are bound by; mixed alternates"),
-  kernels: number("N", 10, "kernels in a request", count),
-  "kernel-us": number("US", 50, "duration of one kernel"),
+  kernels: number("N", 10, "kernels in a request", launches),
+  "kernel-us": number("US", 50, "duration of one kernel", { max: LONGEST_KERNEL_US }),
   sms: number("N", 0, "SMs a kernel takes; 0 = all", { whole: true }),
-  waves: number("N", 1, "blocks of a kernel, in rounds of what its SMs hold at once", count),
+  waves: number("N", 1, "blocks of a kernel, in rounds of what its SMs hold at once", channels),
   graph: flag("submit a request as one CUDA graph"),
   arrivals: text(
     "KIND",
@@ -43,7 +47,7 @@ const options = {
   "copy-out": bytes("BYTES", none, "copied out of each request"),
   depth: number("N", 1, "closed loop: requests in flight", count),
   await: choice(awaits, "stream", "how completion is noticed"),
-  streams: number("N", 1, "streams, taken by requests in turn", count),
+  streams: number("N", 1, "streams, taken by requests in turn", channels),
   memory: bytes("BYTES", none, "device memory to hold, unused"),
   seed: number("N", 1, "of the arrivals", { whole: true }),
   marks: text("FILE", undefined, "write each request's arrival, start and done, monotonic ns"),

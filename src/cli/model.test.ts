@@ -1,41 +1,13 @@
 // Profiles and the model as a person meets them: from files in a folder to a table.
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { parseResult } from "#bench";
-import { UserError } from "#core";
 import { ProfileStore, parseProfile, type WorkloadProfile } from "#profile";
 import { workload } from "../gpu/example.ts";
-import { dispatch } from "./dispatch.ts";
+import { person } from "./person.ts";
 
-const folder = mkdtempSync(`${tmpdir()}/cotenant-model-`);
-afterAll(() => rmSync(folder, { recursive: true }));
-
-let said: string[] = [];
-beforeEach(() => {
-  said = [];
-  vi.spyOn(console, "log").mockImplementation((line) => void said.push(String(line)));
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
-});
-afterEach(() => void vi.restoreAllMocks());
-
-async function cotenant(...argv: string[]): Promise<string> {
-  said = [];
-  expect(await dispatch(argv)).toBe(0);
-  return said.join("\n");
-}
-
-async function refusal(...argv: string[]): Promise<string> {
-  const fault = await dispatch(argv).catch((thrown: unknown) => thrown);
-  if (!(fault instanceof UserError)) throw fault;
-  return [fault.message, fault.hint].filter(Boolean).join(" ");
-}
-
-const write = (file: string, text: string) => {
-  writeFileSync(`${folder}/${file}`, text);
-  return `${folder}/${file}`;
-};
+const { folder, write, cotenant, refusal } = person("model");
 
 const orion = write(
   "small_4_fwd.csv",

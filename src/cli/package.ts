@@ -1,6 +1,6 @@
 // Where the parts of this package are, whether it runs from src/cli/ or as dist/cotenant.js.
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { errors } from "#core";
 
@@ -17,9 +17,15 @@ export function packageRoot(): string {
 export const packageVersion = (): string =>
   JSON.parse(readFileSync(join(packageRoot(), "package.json"), "utf8")).version;
 
-/** The interposer; COTENANT_LIB names another one. Throws a UserError when it is not built. */
-export const interposer = (env: NodeJS.ProcessEnv): string =>
-  built(env.COTENANT_LIB ?? join(packageRoot(), "build/native/libcotenant.so"));
+/** The interposer; COTENANT_LIB names another one. Throws a UserError when it is not built, or can't be preloaded. */
+export function interposer(env: NodeJS.ProcessEnv): string {
+  const path = built(
+    resolve(env.COTENANT_LIB ?? join(packageRoot(), "build/native/libcotenant.so")),
+  );
+  // The loader goes on without what it can't find: the client would run as if there were no Cotenant.
+  if (/[\s:]/.test(path)) throw errors.cannotPreload(path);
+  return path;
+}
 
 /** The folder that holds the software GPU's libcuda.so.1. */
 export const softGpuFolder = (): string =>

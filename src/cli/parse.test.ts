@@ -1,8 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { UserError } from "#core";
-import { bytes, choice, command, duration, flag, list, number, text } from "./command.ts";
+import {
+  bytes,
+  type Command,
+  choice,
+  command,
+  duration,
+  flag,
+  list,
+  number,
+  text,
+} from "./command.ts";
 import { commands } from "./commands.ts";
-import { help, overview, parse } from "./parse.ts";
+import { help, overview, parse, separated } from "./parse.ts";
 
 const sample = command({
   name: "sample",
@@ -50,6 +60,33 @@ describe("parsing", () => {
   });
 });
 
+describe('behind the first word of a command to run, options are its own, as behind "--"', () => {
+  const runs = {
+    ...sample,
+    positional: { ...sample.positional, endsOptions: (w: string) => w !== "list" },
+  };
+  test.each([
+    { given: "--count 4 serve.py --count x --help", is: "--count 4 -- serve.py --count x --help" },
+    { given: "--dry-run serve.py -c 1", is: "--dry-run -- serve.py -c 1" },
+    { given: "--count=4 serve.py -- -c", is: "--count=4 -- serve.py -- -c" },
+    { given: "--count 4 -- serve.py --help", is: "--count 4 -- serve.py --help" },
+    { given: "list --count 4", is: "list --count 4" },
+    { given: "--count 4 --help", is: "--count 4 --help" },
+  ])("$given", ({ given, is }) => {
+    expect(separated(runs as Command, given.split(" ")).join(" ")).toBe(is);
+    expect(separated(sample, given.split(" ")).join(" ")).toBe(given);
+  });
+
+  test.each(["run", "profile"])("%s", (name) => {
+    const command = commands.find((one) => one.name === name) as Command;
+    const given = separated(command, ["--name", "x", "python", "train.py", "--name", "y"]);
+    expect(parse(command, given)).toMatchObject({
+      name: "x",
+      positional: ["python", "train.py", "--name", "y"],
+    });
+  });
+});
+
 /** Every way to use a command wrongly: exit status 2, one line. */
 describe("wrong use", () => {
   test.each([
@@ -67,6 +104,10 @@ describe("wrong use", () => {
     { argv: ["--count="], says: '--count: "" is not a whole number from 1 to 9.' },
     { argv: ["--class", "low"], says: '--class: "low" is not one of high, best-effort.' },
     { argv: ["--memory", "lots"], says: '--memory: "lots" is not a size such as 512MiB or 20GiB.' },
+    {
+      argv: ["--memory", "99999999999GiB"],
+      says: '--memory: "99999999999GiB" is not a size such as 512MiB or 20GiB.',
+    },
     { argv: ["--wait", "10"], says: '--wait: "10" is not a time such as 200us, 10ms or 2s.' },
     { argv: [], says: '"sample" needs FILE…. "cotenant sample --help" shows its use.' },
   ])("$argv", ({ argv, says }) => {

@@ -44,6 +44,27 @@ export function parse(command: Command, argv: readonly string[]): Record<string,
   return { ...Object.fromEntries(values), positional };
 }
 
+/**
+ * With the "--" that people leave out: behind the first word of a command to run, options are that command's.
+ * Where there is one already, or none is needed, as it was given.
+ */
+export function separated(
+  { options, positional }: Command,
+  argv: readonly string[],
+): readonly string[] {
+  const first = argv.findIndex((word, i) => !word.startsWith("-") && !takesNext(argv[i - 1]));
+  const end = argv.indexOf("--");
+  const word = argv[first];
+  if (word === undefined || (end >= 0 && end < first) || !positional?.endsOptions?.(word))
+    return argv;
+  return [...argv.slice(0, first), "--", ...argv.slice(first)];
+
+  function takesNext(before = ""): boolean {
+    const option = before.startsWith("--") ? options[before.slice(2)] : undefined;
+    return option !== undefined && option.kind !== "flag";
+  }
+}
+
 function optionValue(
   option: Option,
   name: string,

@@ -1,40 +1,11 @@
 // Predictions as a person meets them: measured colocations in a file, a model from them, a ranking.
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { UserError } from "#core";
+import { existsSync, readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
 import { ProfileStore } from "#profile";
 import { workload } from "../gpu/example.ts";
-import { dispatch } from "./dispatch.ts";
+import { person } from "./person.ts";
 
-const folder = mkdtempSync(`${tmpdir()}/cotenant-predict-`);
-afterAll(() => rmSync(folder, { recursive: true }));
-
-let said: string[] = [];
-let noted: string[] = [];
-beforeEach(() => {
-  vi.spyOn(console, "log").mockImplementation((line) => void said.push(String(line)));
-  vi.spyOn(console, "error").mockImplementation((line) => void noted.push(String(line)));
-});
-afterEach(() => void vi.restoreAllMocks());
-
-async function cotenant(...argv: string[]): Promise<string> {
-  said = [];
-  noted = [];
-  expect(await dispatch(argv)).toBe(0);
-  return said.join("\n");
-}
-
-async function refusal(...argv: string[]): Promise<string> {
-  const fault = await dispatch(argv).catch((thrown: unknown) => thrown);
-  if (!(fault instanceof UserError)) throw fault;
-  return [fault.message, fault.hint].filter(Boolean).join(" ");
-}
-
-const write = (file: string, content: object) => {
-  writeFileSync(`${folder}/${file}`, JSON.stringify(content));
-  return `${folder}/${file}`;
-};
+const { folder, write, cotenant, refusal, noted } = person("predict");
 
 /** Jobs that take turns: each keeps what the other's part of the time leaves it. */
 const busy = { light: 40, small: 55, middle: 68, large: 81, full: 95 } as const;
@@ -133,7 +104,7 @@ describe("predict rank", () => {
       "small",
       "full",
     ]);
-    expect(noted).toEqual([]);
+    expect(noted()).toEqual([]);
   });
 
   test("as JSON, beside others, and what is unlike all that was learned is said", async () => {
@@ -169,7 +140,7 @@ describe("predict rank", () => {
       "middle",
     ]);
     expect(ranked[0].familiar).toBe(false);
-    expect(noted.join()).toContain("unlike everything this model learned from");
+    expect(noted().join()).toContain("unlike everything this model learned from");
   });
 
   test("nobody to choose from, and nobody of that name", async () => {

@@ -66,6 +66,7 @@ export const profileCommand = command({
     name: "-- COMMAND… | import FILE… | list [DIR] | show NAME|FILE",
     doc: "the command is run twice, unmodified; import needs --from, and --kind but for Orion's files",
     atLeast: 1,
+    endsOptions: (word) => !["import", "list", "show"].includes(word),
   },
   async run(args) {
     const [verb = "", ...rest] = args.positional;

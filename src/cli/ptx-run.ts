@@ -86,6 +86,8 @@ const elementBytes: Readonly<Record<ArrayType, number>> = { u8: 1, u32: 4, s32: 
 /** More than the emulator could look at in minutes. */
 const MOST_ELEMENTS = 1 << 24;
 
+const [MOST_X, MOST_YZ] = [2 ** 31 - 1, 65_535];
+
 type Given =
   | { readonly scalar: number | bigint }
   | { readonly type: ArrayType; readonly array: ReturnType<(typeof arrays)[ArrayType]> };
@@ -102,10 +104,14 @@ function argumentOf(text: string): Given {
   const [, type = "", digits = "", fill = "0"] = memory;
   const count = Number(digits);
   const value = Number(fill);
-  if (!isArrayType(type) || count === 0 || count > MOST_ELEMENTS) throw badArgument(text);
+  if (!isArrayType(type) || count === 0) throw badArgument(text);
+  if (count > MOST_ELEMENTS)
+    throw usage(`--arg ${text}: more than ${MOST_ELEMENTS} values.`, "Give it less memory.");
   if (fill !== "iota" && Number.isNaN(value)) throw badArgument(text);
   const array = arrays[type](new ArrayBuffer(count * elementBytes[type]));
   for (let i = 0; i < count; i += 1) array[i] = fill === "iota" ? i : value;
+  if (fill !== "iota" && /^[su]/.test(type) && array[0] !== value)
+    throw usage(`--arg ${text}: ${fill} is no ${type}.`);
   return { type, array };
 }
 
@@ -120,5 +126,7 @@ function extent(text: string, option: string): Extent {
   const whole = [x, y, z].every((one) => Number.isInteger(one) && one > 0);
   if (!whole || more !== undefined)
     throw usage(`${option} ${text}: not one to three whole numbers such as 64 or 8,8,4.`);
+  if (x > MOST_X || y > MOST_YZ || z > MOST_YZ)
+    throw usage(`${option} ${text}: CUDA's grids end at ${MOST_X},${MOST_YZ},${MOST_YZ}.`);
   return [x, y, z];
 }

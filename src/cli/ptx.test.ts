@@ -142,6 +142,11 @@ test.each([
   [["run", good, "--kernel", "number", "--arg", "x"], "--arg x: neither a number nor memory"],
   [["run", good, "--kernel", "number", "--arg", "u32[0]"], "neither a number nor memory"],
   [["run", good, "--kernel", "number", "--grid", "1,0"], "--grid 1,0: not one to three"],
+  [["run", good, "--kernel", "number", "--grid", "99999999999"], "CUDA's grids end at"],
+  [["run", good, "--kernel", "number", "--arg", "u32[99999999]"], "more than 16777216 values"],
+  [["run", good, "--kernel", "number", "--arg", "s32[4]=1.5"], "1.5 is no s32"],
+  [["run", good, "--shared", "999999999999"], "not a whole number from 0 to 232448"],
+  [["check", good, "--out", "report.txt"], "--out is for slice and preempt"],
 ])("%s is refused in a sentence", async (words, sentence) => {
   const fault = await cotenant(...words).catch((thrown: unknown) => thrown);
   expect(fault).toBeInstanceOf(UserError);

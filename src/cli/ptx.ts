@@ -19,12 +19,18 @@ import { writeGiven } from "./files.ts";
 import { table } from "./print.ts";
 import { emulate, type Ran } from "./ptx-run.ts";
 
+/** 227 KiB, of sm_90: no GPU gives a block more. */
+const MOST_SHARED = 227 * 1024;
+
 const options = {
   out: text("FILE", undefined, "slice, preempt: write the PTX here instead of to stdout"),
   kernel: text("NAME", undefined, "run: which kernel, where the file has several"),
   grid: text("X,Y,Z", "1", "run: blocks"),
   block: text("X,Y,Z", "32", "run: threads of a block"),
-  shared: number("BYTES", 0, "run: dynamic shared memory of a block", { whole: true }),
+  shared: number("BYTES", 0, "run: dynamic shared memory of a block", {
+    whole: true,
+    max: MOST_SHARED,
+  }),
   arg: list(
     "ARG",
     "run: an argument, in order: a number, or memory as TYPE[COUNT], zero or with =V or =iota: f32[64]=iota",
@@ -51,6 +57,8 @@ export const ptxCommand = command({
     const act = verbs.get(verb);
     if (act === undefined)
       throw usage(`"ptx" has no "${verb}".`, `Known: ${[...verbs.keys()].join(", ")}.`);
+    if (args.out !== undefined && verb !== "slice" && verb !== "preempt")
+      throw usage(`--out is for slice and preempt: ${verb} prints what it finds.`);
     return act(moduleIn(file), file, args);
   },
 });

@@ -3,7 +3,7 @@
 import { mkdirSync } from "node:fs";
 import { basename } from "node:path";
 import { type AgentFile, mpsEnvironment, pathsIn, runningAgent } from "#agent";
-import { errors } from "#core";
+import { errors, usage } from "#core";
 import { type Objective, parseObjective } from "#policy";
 import type { ClientClass } from "#protocol";
 import { agentHere, ownRunDirectory } from "./client.ts";
@@ -21,23 +21,33 @@ const options = {
   name: text("NAME", undefined, "shown by status; the command's name if not given"),
   slo: list(
     "p99=TIME|slowdown=PERCENT",
-    "what 99 % of a high client's bursts (first submission to done, not arrival to done) keep to, such as p99=10ms, or slowdown=5% over alone (of one whose profile is a training: its throughput); policies cotenant and slo act on it",
+    "high: what 99 % of its bursts (first submission to done, not arrival to done) keep to, such as p99=10ms, or slowdown=5% over alone (of one whose profile is a training: its throughput); policies cotenant and slo act on it",
   ),
   profile: text(
     "NAME|FILE",
     undefined,
     "its profile on this GPU (cotenant profile), for policies that look at single kernels",
   ),
-  memory: bytes("BYTES", undefined, "GPU memory a best-effort client may allocate, such as 20GiB"),
+  memory: bytes(
+    "BYTES",
+    undefined,
+    "best-effort: GPU memory it may allocate, such as 20GiB; no limit if not given",
+  ),
 };
 
 export const runCommand = command({
   name: "run",
   summary: "run a command as a high or best-effort client",
   options,
-  positional: { name: "-- COMMAND…", doc: "what to run, with its arguments", atLeast: 1 },
+  positional: {
+    name: "-- COMMAND…",
+    doc: "what to run, with its arguments",
+    atLeast: 1,
+    endsOptions: () => true,
+  },
   async run(args) {
     if (!args.class) throw errors.missingArgument("run", "--class high|best-effort");
+    checkClass(args, args.class);
     const [program = "", ...rest] = args.positional;
     const objective = objectiveEnvironment(parseObjective(args.slo));
     const directory = ownRunDirectory();
@@ -55,6 +65,15 @@ export const runCommand = command({
     return await become(program, rest, { ...process.env, ...added });
   },
 });
+
+/** What would do nothing is refused: whoever gives it counts on it. */
+function checkClass({ slo, memory }: Args<typeof options>, kind: ClientClass): void {
+  if (kind === "best-effort" && slo.length > 0)
+    throw usage("--slo is for --class high: best-effort clients have no objective.");
+  if (kind === "high" && memory !== undefined)
+    throw usage("--memory is for --class best-effort: a high client may allocate what there is.");
+  if (memory === 0) throw usage("--memory 0: a client needs some.", "Leave it out for no limit.");
+}
 
 function clientEnvironment(
   args: Args<typeof options>,

@@ -88,7 +88,11 @@ export const agentDidNotStart = (why: string, log: string) =>
   new UserError("AGENT_DID_NOT_START", `The agent did not start: ${why}`, `Its log is ${log}.`);
 
 export const agentSilent = (pid: number, why: string) =>
-  new UserError("AGENT_SILENT", `The agent (pid ${pid}) does not answer: ${why}.`);
+  new UserError(
+    "AGENT_SILENT",
+    `The agent (pid ${pid}) does not answer: ${why}.`,
+    `Where it hangs, "kill -9 ${pid}": its clients go on, and the next agent takes them over.`,
+  );
 
 export const noGpu = (why: string) =>
   new UserError(
@@ -102,6 +106,13 @@ export const cannotWrite = (path: string, why: string) =>
 
 export const cannotPrint = (why: string) =>
   new UserError("CANNOT_PRINT", `What was printed could not be written: ${why}.`);
+
+export const cannotPreload = (path: string) =>
+  new UserError(
+    "CANNOT_PRELOAD",
+    `${path} can't be preloaded: LD_PRELOAD ends a path at a blank or a colon.`,
+    "Install Cotenant elsewhere, or set COTENANT_LIB to a link that has neither in its path.",
+  );
 
 export const notBuilt = (path: string) =>
   new UserError("NOT_BUILT", `${path} is not there.`, 'Build it: "npm run native".');

@@ -25,8 +25,9 @@ const timeUnits: Readonly<Record<string, number>> = { us: 1, ms: 1e3, s: 1e6 };
 export function parseBytes(text: string): Bytes {
   const match = /^(\d+(?:\.\d+)?)\s*([A-Za-z]*)$/.exec(text.trim());
   const factor = byteUnits[match?.[2] ?? ""];
-  if (!match || factor === undefined) throw badQuantity(text, "a size such as 512MiB or 20GiB");
-  return Math.round(Number(match[1]) * factor) as Bytes;
+  const bytes = Math.round(Number(match?.[1]) * (factor ?? Number.NaN));
+  if (!Number.isSafeInteger(bytes)) throw badQuantity(text, "a size such as 512MiB or 20GiB");
+  return bytes as Bytes;
 }
 
 /** "10ms" → microseconds. Units us, ms, s; throws a UserError otherwise. */

@@ -10,9 +10,17 @@ test.each([
   expect(parseObjective(texts)).toEqual(is);
 });
 
-test.each(["p99", "p99=", "p99=ten", "slowdown=5", "slowdown=-5%", "latency=5ms", ""])(
-  'a person is told what is wrong with "%s"',
-  (text) => {
-    expect(() => parseObjective([text])).toThrow(/./);
-  },
-);
+test.each([
+  { text: "p99", says: '--slo p99: "" is not a time such as 200us, 10ms or 2s.' },
+  { text: "p99=ten", says: '--slo p99=ten: "ten" is not a time such as 200us, 10ms or 2s.' },
+  { text: "p99=10", says: '--slo p99=10: "10" is not a time such as 200us, 10ms or 2s.' },
+  { text: "p99=0ms", says: '--slo p99=0ms: "0ms" is not from 1us to 3600s.' },
+  { text: "p99=5000s", says: '--slo p99=5000s: "5000s" is not from 1us to 3600s.' },
+  { text: "slowdown=5", says: '--slo slowdown=5: "5" is not a percentage such as 5%.' },
+  { text: "slowdown=-5%", says: '--slo slowdown=-5%: "-5%" is not a percentage such as 5%.' },
+  { text: "slowdown=0%", says: '--slo slowdown=0%: "0%" is not from 0.1% to 10000%.' },
+  { text: "latency=5ms", says: '--slo: "latency=5ms" is neither p99=TIME nor slowdown=PERCENT.' },
+  { text: "", says: '--slo: "" is neither p99=TIME nor slowdown=PERCENT.' },
+])('a person is told what is wrong with "$text"', ({ text, says }) => {
+  expect(() => parseObjective([text])).toThrow(says);
+});

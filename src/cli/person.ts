@@ -1,0 +1,51 @@
+// For tests: a person at a terminal, with a folder of files. What commands print is kept from the test's own output.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { afterAll, afterEach, beforeEach, expect, vi } from "vitest";
+import { UserError } from "#core";
+import { dispatch } from "./dispatch.ts";
+
+export interface Person {
+  readonly folder: string;
+  /** Writes text, or a document as JSON, into the folder; its path. */
+  write(name: string, content: string | object): string;
+  /** Runs a command that must succeed, and reads what it prints to stdout. */
+  cotenant(...argv: string[]): Promise<string>;
+  /** Runs a command that must be refused: the sentence and the cure. */
+  refusal(...argv: string[]): Promise<string>;
+  /** What the last command printed to stderr. */
+  noted(): readonly string[];
+}
+
+/** To be called at the top of a test file, once. `name`: what the file is about, for its folder. */
+export function person(name: string): Person {
+  const folder = mkdtempSync(`${tmpdir()}/cotenant-${name}-`);
+  afterAll(() => rmSync(folder, { recursive: true }));
+  let said: string[] = [];
+  let noted: string[] = [];
+  beforeEach(() => {
+    vi.spyOn(console, "log").mockImplementation((line) => void said.push(String(line)));
+    vi.spyOn(console, "error").mockImplementation((line) => void noted.push(String(line)));
+  });
+  afterEach(() => void vi.restoreAllMocks());
+  return {
+    folder,
+    write(file, content) {
+      const text = typeof content === "string" ? content : JSON.stringify(content);
+      writeFileSync(`${folder}/${file}`, text);
+      return `${folder}/${file}`;
+    },
+    async cotenant(...argv) {
+      said = [];
+      noted = [];
+      expect(await dispatch(argv)).toBe(0);
+      return said.join("\n");
+    },
+    async refusal(...argv) {
+      const fault = await dispatch(argv).catch((thrown: unknown) => thrown);
+      if (!(fault instanceof UserError)) throw fault;
+      return [fault.message, fault.hint].filter(Boolean).join(" ");
+    },
+    noted: () => noted,
+  };
+}
