@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# What does MPS by itself cost a request, and does any documented setting change that? (mps.cu, mps_service.py, mps.py)
+#   bench/probe/mps.sh OUTDIR [SECONDS]      writes OUTDIR/mps.json; needs PyTorch and GPU 0. Leaves clocks, power and modes alone.
+# MPS_PROBE names the program where nvcc has been asked already.
+set -u -o pipefail
+mkdir -p "$1" && out=$(cd "$1" && pwd) || exit 2
+seconds=${2:-90}
+cd "$(dirname "$0")/../.." || exit 2
+export PATH="$PATH:/usr/local/cuda/bin"
+scratch=$(mktemp -d)
+export PIPES=$scratch/pipes
+mkdir -p "$PIPES/none" "$PIPES/plain" "$scratch/log"
+
+# Only ever the daemon started below: it alone listens in our pipe directory.
+finish() {
+  local pid_file=$PIPES/plain/nvidia-cuda-mps-control.pid pid
+  if [ -f "$pid_file" ]; then
+    pid=$(cat "$pid_file")
+    echo quit | CUDA_MPS_PIPE_DIRECTORY=$PIPES/plain timeout 10 nvidia-cuda-mps-control >/dev/null
+    for _ in $(seq 50); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
+    kill -9 "$pid" 2>/dev/null
+  fi
+  rm -rf "$scratch"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+program=${MPS_PROBE:-}
+if [ -z "$program" ]; then
+  program=$scratch/mps
+  nvcc -std=c++17 -O2 -arch=native -o "$program" bench/probe/mps.cu || exit 1
+fi
+nvidia-cuda-mps-control -h >"$out/mps-help.txt" 2>&1
+CUDA_MPS_PIPE_DIRECTORY=$PIPES/plain CUDA_MPS_LOG_DIRECTORY=$scratch/log nvidia-cuda-mps-control -d || exit 1
+python3 bench/probe/mps.py "$program" "$seconds" "$out" >"$scratch/rows"
+python3 bench/live/result.py "$out/mps.json" bench/probe/mps.sh OUTDIR <"$scratch/rows"
