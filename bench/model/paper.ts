@@ -4,6 +4,7 @@
 // Kernels take what the profiles say, scaled to Table 4's iterations a second where that is given; a request
 // takes the sum of its kernels, because the paper prints no latency of a dedicated GPU.
 import { arrangementNamed, modelOf, planOf, runWindow, type WindowPlan } from "#gpu";
+import { rate } from "../../src/bench/stats.ts";
 import {
   apollo,
   hasProfiles,
@@ -37,6 +38,12 @@ interface Row {
   readonly worst: number;
   /** Of what the best-effort jobs have alone, the mean. */
   readonly retained: number;
+  readonly pairs: readonly {
+    readonly jobs: readonly string[];
+    readonly p99: number;
+    /** To the burst, of the slowest in a hundred. */
+    readonly addedP99Ms: number;
+  }[];
 }
 
 /** Of a pair in an arrangement; the same again costs nothing. */
@@ -60,6 +67,8 @@ function table(plans: readonly Plan[], arrangements: readonly string[]) {
         p95: window.latencyP95Ms / solo.latencyP95Ms,
         p99: window.latencyP99Ms / solo.latencyP99Ms,
         retained: mean(window.perS.map((perS, job) => perS / alonePerS(plan, job))),
+        jobs: [plan.high, ...plan.bestEffort].map((job) => job?.profile.name ?? ""),
+        addedP99Ms: window.burstP99Ms - solo.burstP99Ms,
       };
     });
     const ratio = (name: "p50" | "p95" | "p99" | "retained") => mean(of.map((one) => one[name]));
@@ -70,6 +79,7 @@ function table(plans: readonly Plan[], arrangements: readonly string[]) {
       p99: ratio("p99"),
       worst: Math.max(...of.map(({ p99 }) => p99)),
       retained: ratio("retained"),
+      pairs: of.map(({ jobs, p99, addedP99Ms }) => ({ jobs, p99, addedP99Ms })),
     };
     console.log(
       `${arrangement.padEnd(48)} p50 ${row.p50.toFixed(2)} p95 ${row.p95.toFixed(2)} p99 ${row.p99.toFixed(2)} (worst ${row.worst.toFixed(2)}) kept ${(100 * row.retained).toFixed(0)} %`,
@@ -125,7 +135,10 @@ function besideInference(
 const gated = ["reef-mps", "orion-mps", "strict-mps"];
 const baselines = ["temporal", "streams", "mps"];
 
-/** Table 4 and figures 6 to 9. */
+/** Orion with nothing beside a request: what it then pays was begun before. */
+const ALONE_WHEN_ACTIVE = "orion-mps:smLimit=0";
+
+/** Figures 6 and 7. */
 function infTrain() {
   return (["poisson", "apollo"] as const).map((arrivals) => {
     console.log(`inf-train, ${arrivals}`);
@@ -133,7 +146,8 @@ function infTrain() {
     const plans = pairs<Model>(high, models).map(([one, other]) =>
       besideTraining(one, other, arrivals),
     );
-    return { arrivals, pairs: plans.length, rows: table(plans, [...baselines, ...gated]) };
+    const rows = table(plans, [...baselines, ...gated, ALONE_WHEN_ACTIVE]);
+    return { arrivals, pairs: plans.length, rows };
   });
 }
 
@@ -195,8 +209,7 @@ function trainTrain() {
       const plan: Plan = { high: training(high), bestEffort: [training(other)], seconds };
       const window = runWindow({ arrangement: arrangementNamed(arrangement), ...plan });
       const fromNs = window.startNs + seconds * 0.75e9;
-      const perS = (times: readonly number[]) =>
-        times.filter((ns) => ns >= fromNs && ns < window.endNs).length / (seconds / 4);
+      const perS = (times: readonly number[]) => rate(times, fromNs, window.endNs);
       const highPerS = perS(
         window.requests.map(({ arrivalNs, latencyNs }) => arrivalNs + latencyNs),
       );

@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import type { ModelWindow } from "#gpu";
 import { commitOf } from "../../src/bench/machine.ts";
+import { rate } from "../../src/bench/stats.ts";
 
 export interface Figures {
   readonly requests: number;
@@ -23,7 +24,6 @@ export interface Figures {
 
 export function figuresOf(window: ModelWindow): Figures {
   const { requests, doneNs, settledNs, endNs, gpu } = window;
-  const seconds = (endNs - settledNs) / 1e9;
   const latency = requests.map(({ latencyNs }) => latencyNs / 1e6);
   const burst = requests.map(({ serviceNs }) => serviceNs / 1e6);
   return {
@@ -33,8 +33,12 @@ export function figuresOf(window: ModelWindow): Figures {
     latencyP99Ms: quantile(latency, 0.99),
     burstP50Ms: quantile(burst, 0.5),
     burstP99Ms: quantile(burst, 0.99),
-    highPerS: requests.length / seconds,
-    perS: doneNs.map((done) => done.filter((ns) => ns >= settledNs && ns < endNs).length / seconds),
+    highPerS: rate(
+      requests.map(({ arrivalNs, latencyNs }) => arrivalNs + latencyNs),
+      settledNs,
+      endNs,
+    ),
+    perS: doneNs.map((done) => rate(done, settledNs, endNs)),
     smActivity: gpu.smActivity,
     compute: gpu.compute,
     dram: gpu.dramActivity,

@@ -7,10 +7,12 @@ import { PACED, RUN, type Seen, TRICKLE } from "./gate.ts";
 import { Keeper } from "./keeper.ts";
 import type { Actor, Machine } from "./machine.ts";
 import { expectedCopyNs, KERNEL, type Plan, piecesOf } from "./plan.ts";
+import { Renewal } from "./renewal.ts";
 import { BORDER, type Context, END, MARK, type Owner, type Stream } from "./stream.ts";
 
 const LAUNCH = 0;
 const TICK = 1;
+const STOOD = 2;
 
 /** The queue is filled up with calls that will be made within this. */
 const AHEAD_NS = 20e6;
@@ -48,6 +50,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
   readonly #arrivalsNs: readonly number[] | undefined;
   readonly #actor: number;
   readonly #keeper: Keeper;
+  readonly #renewal: Renewal;
   readonly #seen: Seen;
   #step = 0;
   /** Pieces of the copy, or parts of the product, at hand that have been launched. */
@@ -90,7 +93,8 @@ export class BestEffort implements Owner, Actor, HeldClient {
     this.#arrivalsNs = options.arrivalsNs;
     this.stream = machine.addStream(context, plan, this, options);
     this.#actor = machine.addActor(this);
-    this.#keeper = new Keeper(board, this);
+    this.#renewal = new Renewal(board);
+    this.#keeper = new Keeper(board, this, this.#renewal);
     this.#seen = this.#keeper.seen;
     board.clients[options.slot] = this;
   }
@@ -113,9 +117,19 @@ export class BestEffort implements Owner, Actor, HeldClient {
     return this.#launches - this.#finishedLaunches;
   }
 
+  /** Has it ended an iteration since then, or none left to begin? */
+  through(sinceNs: number): boolean {
+    const { doneNs } = this;
+    return doneNs.length === this.#arrivalsNs?.length || (doneNs.at(-1) ?? 0) > sinceNs;
+  }
+
   wake(what: number): void {
     if (what === TICK) {
       this.#machine.at(this.now + this.#keeper.tick() * 1000, this.#actor, TICK);
+      return;
+    }
+    if (what === STOOD) {
+      this.#keeper.goOn();
       return;
     }
     if (this.#calledAt !== this.now) return;
@@ -128,7 +142,13 @@ export class BestEffort implements Owner, Actor, HeldClient {
     const at = ++this.passed % MARKS;
     this.#finishedUs = this.#markUs[at] ?? 0;
     this.#finishedLaunches = this.#markLaunches[at] ?? 0;
+    if (this.#renewal.underWay) this.standUntil(this.#renewal.stands(this.now));
     if (stream.low === 0) this.refill();
+  }
+
+  /** The hold that was closed to begin a time slice anew is opened then, by the keeper. */
+  standUntil(ns: number): void {
+    this.#machine.at(ns, this.#actor, STOOD);
   }
 
   released(): boolean {

@@ -19,7 +19,10 @@ export class Contexts {
   switches = 0;
   #active: Context | undefined;
   #switching = false;
+  /** The beginning of the slices of the active one. */
   #since = 0;
+  /** Since when it has had nothing to run. */
+  #stoodFrom = Number.NaN;
   #sliceEnd = Number.POSITIVE_INFINITY;
   readonly #slices: Slices;
   readonly #processors: Processors;
@@ -48,11 +51,20 @@ export class Contexts {
     if (!this.exclusive || this.#switching) return;
     const active = this.#active;
     if (!active || !busy(active)) {
+      if (Number.isNaN(this.#stoodFrom)) this.#stoodFrom = this.#stage.now();
       this.#leave(active);
       return;
     }
+    this.#renew();
     const next = this.#nextAfter(active);
     if (next && next !== active) this.#limit(active);
+  }
+
+  /** Work that was not there before begins a slice. */
+  #renew(): void {
+    const now = this.#stage.now();
+    if (now - this.#stoodFrom >= this.#slices.standNs) this.#since = now;
+    this.#stoodFrom = Number.NaN;
   }
 
   sliceEnds(id: number): void {
@@ -103,7 +115,10 @@ export class Contexts {
   }
 
   #activate(context: Context): void {
-    if (context !== this.#active) this.#since = this.#stage.now();
+    if (context !== this.#active) {
+      this.#since = this.#stage.now();
+      this.#stoodFrom = Number.NaN;
+    }
     this.#active = context;
     this.#sliceEnd = Number.POSITIVE_INFINITY;
     this.#processors.settle(this.#stage.now());

@@ -1,10 +1,11 @@
 // The helper thread's part of a best-effort client, look by look: the end of a resume delay, turns among
-// several, the trickle in a long pause. After native/interposer/turns.cpp, without what repairs the traces of
-// killed processes. Times in us where the gate's are, else ns.
+// several, the trickle in a long pause, time slices begun anew. After native/interposer/turns.cpp, without what repairs
+// the traces of killed processes. Times in us where the gate's are, else ns.
 import { constants } from "#protocol";
 import type { BestEffort } from "./besteffort.ts";
 import type { Board } from "./board.ts";
 import { HELD_BY_HIGH, newSeen, RUN, type Seen, TRICKLE } from "./gate.ts";
+import type { Renewal } from "./renewal.ts";
 
 /** When to look again. */
 const DELAYED_US = 50;
@@ -12,6 +13,7 @@ const TRICKLING_US = 100;
 /** Where chunks pass beside requests. */
 const BESIDE_US = 20;
 const BACKLOG_US = 1000;
+const RENEWING_US = 20;
 const IDLE_US = 10_000;
 /** Chunks that were on their way when a hold was closed. */
 const SLIPPING = 2;
@@ -22,15 +24,17 @@ export class Keeper {
   readonly seen: Seen = newSeen();
   readonly #board: Board;
   readonly #client: BestEffort;
+  readonly #renewal: Renewal;
   #heldSince = Number.NaN;
   /** Borders passed when it began, and at the end of the last trickle. */
   #passedInPause = 0;
   #trickling = false;
   #trickleFrom = 0;
 
-  constructor(board: Board, client: BestEffort) {
+  constructor(board: Board, client: BestEffort, renewal: Renewal) {
     this.#board = board;
     this.#client = client;
+    this.#renewal = renewal;
   }
 
   /** Returns in how many microseconds to look again. */
@@ -53,6 +57,15 @@ export class Keeper {
       this.#passedInPause = client.passed;
     }
     const answer = this.#answer(now);
+    const released = answer === RUN && backlog && !this.#trickling;
+    if (released && this.#renewal.underWay) return BACKLOG_US;
+    this.#renewal.underWay = false;
+    if (released && !held && this.#renewal.dueUs(now) === 0) {
+      board.close(slot);
+      client.standUntil(this.#renewal.begin(now));
+      return BACKLOG_US;
+    }
+    if (held) this.#renewal.held(now);
     if (this.#trickling) {
       const again = rules.besideEveryUs > 0 ? BESIDE_US : TRICKLING_US;
       const still = client.passed === this.#trickleFrom && now - client.trickledAt < TRICKLE_NS;
@@ -67,10 +80,17 @@ export class Keeper {
     else if (answer !== RUN && answer !== TRICKLE && !held) this.#close(now);
     if (this.#trickling) return rules.besideEveryUs > 0 ? BESIDE_US : TRICKLING_US;
     if (!backlog) return IDLE_US;
+    if (answer === RUN) return Math.max(RENEWING_US, this.#renewal.dueUs(now));
     if (answer !== HELD_BY_HIGH) return BACKLOG_US;
     if (rules.besideEveryUs > 0 && rules.isolated === 0)
       return Math.min(DELAYED_US, Math.max(BESIDE_US, rules.besideEveryUs / 2));
     return rules.resumeDelayUs > 0 ? DELAYED_US : BACKLOG_US;
+  }
+
+  /** Work has stood still for long enough, unless that was for nothing: a request finds the hold closed. */
+  goOn(): void {
+    const { slot, now } = this.#client;
+    if (this.#renewal.ends(now) && this.#answer(now) === RUN) this.#board.open(slot);
   }
 
   #answer(now: number): number {

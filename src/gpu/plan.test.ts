@@ -30,6 +30,21 @@ describe("a plan", () => {
     );
   });
 
+  test("whose kernels sum to more than the whole keeps what its launches take, up to the whole", () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 200e3, max: 599e3, noNaN: true }),
+        fc.integer({ min: 1, max: 20 }),
+        (soloNs, gapUs) => {
+          const shapes = Array.from({ length: 60 }, () => ({ us: 10, gapUs }));
+          const { cpuNs } = planOf(workload("any", shapes, { soloNs }), h200(), "kernels");
+          const launching = cpuNs.reduce((sum, ns) => sum + ns, 0);
+          expect(launching / Math.min(60e3 * gapUs, soloNs)).toBeCloseTo(1, 6);
+        },
+      ),
+    );
+  });
+
   test("of a training draws the power that was measured of it, and so keeps its clock", () => {
     const gpu = modelOf("H200");
     const of = (more: object) => {

@@ -14,6 +14,7 @@ import {
 import { steadyMHz } from "./clock.ts";
 import { COMPUTE, DRAM, L2, RESOURCES } from "./contention.ts";
 import { emptyProfile, otherGpu } from "./faults.ts";
+import { apart } from "./lengths.ts";
 import type { GpuModel, PowerModel } from "./presets.ts";
 import { withParts } from "./products.ts";
 
@@ -96,11 +97,12 @@ const P95_DEVIATIONS = 1.645;
 
 /** `splitProductsUs`: best-effort, products that take clearly longer are prepared to be launched in parts; 0: none are. */
 export function planOf(
-  profile: WorkloadProfile,
+  given: WorkloadProfile,
   gpu: GpuModel,
   submission: Submission,
   splitProductsUs = 0,
 ): Plan {
+  const profile = apart(given);
   const { computeCapability, sms } = gpu.description;
   if (profile.gpu.computeCapability !== computeCapability || profile.gpu.sms !== sms)
     throw otherGpu(profile.name, profile.gpu.name, gpu.description.short);
@@ -228,6 +230,9 @@ function fillPlaces(draft: Draft, i: number, kernel: KernelProfile, capability: 
 type Timed = Pick<Plan, "durationNs" | "cpuNs" | "bubbleNs" | "kind" | "bytes" | "length"> &
   Pick<GpuModel, "link">;
 
+/** Of a sum of thousands of times, relative. */
+const ROUNDING = 1e-9;
+
 /** Makes the whole take what the profile says it takes, as far as it can. */
 function matchSolo(timed: Timed, profile: WorkloadProfile): void {
   const solo = profile.soloNs;
@@ -238,11 +243,12 @@ function matchSolo(timed: Timed, profile: WorkloadProfile): void {
   if (kernels + copies > solo && kernels > 0)
     scale(timed.durationNs, Math.max(0.01, solo - copies) / kernels);
   const launching = timed.cpuNs.reduce((sum, ns) => sum + ns, 0);
-  if (aloneNs(timed, closed) > solo || launching > Math.min(kernels + copies, solo)) {
+  const allowed = solo * (1 + ROUNDING);
+  if (aloneNs(timed, closed) > allowed || launching > Math.min(kernels + copies, solo)) {
     // Launching is what takes so long; given gaps are believed less than the whole.
     const most = Math.max(1, solo / launching);
     const part = root(
-      (x) => aloneNs({ ...timed, cpuNs: scaled(timed.cpuNs, x * most) }, closed) - solo,
+      (x) => aloneNs({ ...timed, cpuNs: scaled(timed.cpuNs, x * most) }, closed) - allowed,
     );
     scale(timed.cpuNs, part * most);
     return;

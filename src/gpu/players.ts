@@ -48,8 +48,8 @@ export interface Players {
   startLoop(): void;
   /** A closed loop begins nothing more. */
   stop(): void;
-  /** Everything that has arrived is served. */
-  readonly idle: boolean;
+  /** Everything that has arrived is served, and each best-effort job has ended an iteration since then, if it has one left. */
+  through(sinceNs: number): boolean;
   readonly requests: readonly Request[];
   /** When iterations were done, by best-effort job. */
   readonly doneNs: readonly (readonly number[])[];
@@ -101,9 +101,8 @@ function sharing(
       if (!high?.arrivalsNs) client?.start();
     },
     stop: () => client?.stop(),
-    get idle() {
-      return client?.idle ?? true;
-    },
+    through: (sinceNs) =>
+      (client?.idle ?? true) && trainings.every((training) => training.through(sinceNs)),
     requests: client?.requests ?? [],
     doneNs: trainings.map(({ doneNs }) => doneNs),
     get level() {
@@ -159,7 +158,7 @@ function alternating(machine: Machine, cast: Cast): Players {
     start() {},
     startLoop: () => barrier.open(),
     stop() {},
-    idle: true,
+    through: (sinceNs) => (second?.doneNs.at(-1) ?? 0) > sinceNs,
     requests: first?.requests ?? [],
     doneNs: [second?.doneNs ?? []],
     level: undefined,

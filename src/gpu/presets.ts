@@ -32,7 +32,10 @@ export interface GpuModel {
 
 /** How contexts take turns where there is no MPS. */
 export interface Slices {
+  /** They follow each other, whether another context waits or not. */
   readonly sliceNs: number;
+  /** Work that comes after so long without any begins one. */
+  readonly standNs: number;
   /** From a context that has nothing left to run. */
   readonly switchNs: number;
   /** From one in the middle of kernels. */
@@ -75,9 +78,10 @@ export interface PowerModel {
   readonly timeConstantNs: number;
 }
 
-/** [H] Waits of 0.15 to 2.3 ms; 140 us a drained switch; two busy contexts lose 9.8 %, or 26 % with two kernels queued. */
+/** [H] and docs/decisions/0007. Waits of 0.15 to 2.3 ms; 140 us a drained switch; two busy contexts lose 9.8 %, or 26 % with two kernels queued. */
 const measuredSlices: Slices = {
   sliceNs: 2.1e6,
+  standNs: 8e3,
   switchNs: 140e3,
   preemptNs: 210e3,
   shallow: 2,

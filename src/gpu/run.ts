@@ -31,7 +31,7 @@ export interface ModelWindow {
   /** Where the settling ended; what lies before counts for nothing. */
   readonly settledNs: number;
   readonly requests: readonly Request[];
-  /** When iterations were done, by best-effort job. */
+  /** When iterations were done, by best-effort job: those that ended in the window, and at least the next one. */
   readonly doneNs: readonly (readonly number[])[];
   /** Between `settledNs` and `endNs`: parts of the whole, means. */
   readonly gpu: {
@@ -55,12 +55,13 @@ export interface ModelWindow {
 /** Best-effort work is in full swing when requests begin. */
 const LEAD_NS = 100e6;
 const SETTLE_NS = 400e6;
-/** An open loop that can't keep up is served so many times the window, no longer. */
+/** An open loop that can't keep up, and an iteration that does not end, have so many times the window, no longer. */
 const PATIENCE = 4;
 
 /** Who has the GPU keeps it until it has nothing to run, and no context is changed: threads of one process. */
 const endless: Slices = {
   sliceNs: Number.POSITIVE_INFINITY,
+  standNs: 0,
   switchNs: 0,
   preemptNs: 0,
   shallow: 0,
@@ -99,10 +100,11 @@ export function runWindow(plan: WindowPlan): ModelWindow {
   const before = reading(machine);
   machine.run(endNs);
   const after = reading(machine);
-  // What has arrived is served, beside best-effort work, to the last.
+  // What has arrived is served, beside best-effort work, to the last, and each job ends what it was at: else nobody
+  // could tell how far it was.
   players.stop();
   const latest = startNs + PATIENCE * plan.seconds * 1e9;
-  while (!players.idle && machine.now < latest) machine.run(machine.now + 10e6);
+  while (!players.through(endNs) && machine.now < latest) machine.run(machine.now + 10e6);
 
   const counts = ({ arrivalNs }: Request) => arrivalNs >= settledNs && arrivalNs < endNs;
   return {

@@ -57,6 +57,13 @@ describe("a pair", () => {
     expect(high?.activeShare.value).toBeCloseTo(0.2, 1);
   });
 
+  test("of long iterations has a training alone as fast as its profile says", () => {
+    const slow = varying(workload("slow", of(100, { us: 20 }), { soloNs: 310e6 }));
+    const bench = measured({ requests: 100, seconds: 2 }, request, [slow]);
+    const perS = cellOf(bench, "alone").bestEffort?.jobs[0]?.perS ?? 0;
+    expect(perS * 0.31).toBeCloseTo(1, 2);
+  });
+
   test("under strict has a shorter tail than under time slicing", () => {
     const p99 = (name: string) => cellOf(result, name).high?.latency.p99.value ?? Number.NaN;
     expect(p99("strict-isolated")).toBeLessThan(1.3);

@@ -44,6 +44,11 @@ describe.each(names)("%s", (name) => {
     }
   });
 
+  test("sees the iteration that is under way at its end through", () => {
+    const { doneNs, endNs } = window(name, { seconds: 1 });
+    for (const done of doneNs) expect(done.at(-1)).toBeGreaterThan(endNs);
+  });
+
   test("is the same each time", () => {
     expect(window(name, { seconds: 0.2 })).toEqual(window(name, { seconds: 0.2 }));
   });
