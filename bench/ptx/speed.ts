@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { legality, parse, preempt, print, slice } from "#ptx";
 import { corpora } from "../../src/ptx/ptxas.ts";
 
-const ROUNDS = 5;
+export const ROUNDS = 5;
 const MB = 1e6;
 /** Each round works on at least this much, the corpus again and again: shorter ones would measure chance. */
 const ROUND_BYTES = 3 * MB;
@@ -16,7 +16,7 @@ export function speed() {
     const size = once.reduce((sum, one) => sum + one.length, 0);
     const texts = Array.from({ length: Math.ceil(ROUND_BYTES / size) }, () => once).flat();
     const bytes = texts.reduce((sum, one) => sum + one.length, 0);
-    const modules = texts.map(parse);
+    const modules = texts.map((text) => parse(text));
     const rate = (work: () => void) => Number((bytes / MB / seconds(work)).toFixed(1));
     const whole = (pass: typeof slice) => () => {
       for (const text of texts) print(pass(parse(text)));
@@ -24,7 +24,7 @@ export function speed() {
     return {
       corpus,
       MB: (size / MB).toFixed(2),
-      "parse, MB/s": rate(() => texts.map(parse)),
+      "parse, MB/s": rate(() => texts.map((text) => parse(text))),
       "print, MB/s": rate(() => modules.map(print)),
       // From the text each time: analyses keep what they have found of a tree.
       "5 MB parsed and judged, s": (
@@ -43,7 +43,7 @@ export function oneFile() {
   const files = corpora();
   return [...new Set(files.map(({ corpus }) => corpus))].flatMap((corpus) => {
     const input = together(files.filter((one) => one.corpus === corpus).map(({ text }) => text));
-    return ["slice", "preempt"].map((pass) => {
+    return ["slice", "preempt", "form"].map((pass) => {
       const all = Array.from({ length: ROUNDS }, () => fresh(pass, input));
       const middle = (of: (one: Fresh) => number) => median(all.map(of)).toFixed(2);
       return {
@@ -67,7 +67,7 @@ function fresh(pass: string, input: string): Fresh {
 }
 
 /** The kernels that call nobody, again and again under other names, behind the variables of all files. */
-function together(texts: readonly string[]): string {
+export function together(texts: readonly string[]): string {
   const pieces = texts.flatMap((text) =>
     parse(text).items.map((item) => ({ item, text: text.slice(item.at, item.end) })),
   );
@@ -99,4 +99,4 @@ function seconds(work: () => void): number {
   return median(all);
 }
 
-const median = (all: number[]) => all.sort((a, b) => a - b)[all.length >> 1] ?? Number.NaN;
+export const median = (all: number[]) => all.sort((a, b) => a - b)[all.length >> 1] ?? Number.NaN;
