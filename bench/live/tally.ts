@@ -36,7 +36,10 @@ function words(arrangement: string): string {
   if (arrangement.startsWith("temporal")) return "between requests";
   const mode = arrangement.includes("-mps") ? ", mps" : "";
   if (preempt === "0") return `between kernels${mode}`;
-  if (preempt === undefined) return arrangement;
+  if (rule("graphGates") === "1") return `inside, by gate nodes${mode}`;
+  if (rule("graphGates") === "0") return `not inside the graph${mode}`;
+  if (rule("renewUs") === "0") return `inside, time slices as they come${mode}`;
+  if (preempt === undefined) return `inside${mode}`;
   return `between blocks, ${preempt} us${chunk === undefined ? "" : `, chunks of ${chunk} us`}${mode}`;
 }
 
@@ -144,6 +147,11 @@ for (const wanted of [
   "resnet50-graph+long-kernels@inside",
   "resnet50-graph+long-kernels@tally",
   "resnet50-graph+bert-triton-train@tally",
+  "bert-graph+bert-triton-train@tally",
+  "resnet50-graph+pointnet-compile-train@renewed",
+  "bert-graph+pointnet-compile-train@renewed",
+  "bert-graph+bert-offline-short-graph@renewed",
+  "bert-graph+bert-offline-graph@renewed",
 ])
   if (measured(wanted)) sharing(newest(`-${wanted}`));
 if (measured("bench-responsiveness"))

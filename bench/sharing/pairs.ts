@@ -31,6 +31,7 @@ const measured: readonly Measured[] = [
     service: "BERT-large",
     training: "GPT-2-large",
     runs: [
+      [`${on22}bert-graph+gpt2-train@all-policies`],
       [`${on22}bert-graph+gpt2-train@renewed`],
       [
         `${on22}bert-graph+gpt2-train@ours`,
@@ -44,6 +45,7 @@ const measured: readonly Measured[] = [
     service: "BERT-large",
     training: "ResNet50",
     runs: [
+      [`${on22}bert-graph+resnet50-train@all-policies`],
       [`${on22}bert-graph+resnet50-train@renewed`],
       [`${on22}bert-graph+resnet50-train@policies`],
       [`${on20}bert-graph+resnet50-train`],
@@ -53,6 +55,7 @@ const measured: readonly Measured[] = [
     service: "ResNet50",
     training: "BERT-large fp32",
     runs: [
+      [`${on22}resnet50-graph+bert-train@all-policies`],
       [`${on22}resnet50-graph+bert-train@policies`],
       [`${on22}resnet50-graph+bert-train@ours`],
       [`${on20}resnet50-graph+bert-train`, `${on20}resnet50-graph+bert-train-repeat`],
@@ -62,6 +65,8 @@ const measured: readonly Measured[] = [
     service: "ResNet50",
     training: "GPT-2-large",
     runs: [
+      [`${on22}resnet50-graph+gpt2-train@default`],
+      [`${on22}resnet50-graph+gpt2-train@all-policies`],
       [`${on22}resnet50-graph+gpt2-train@sides`],
       [`${on22}resnet50-graph+gpt2-train@ours`],
       [`${on20}resnet50-graph+gpt2-train`, `${on20}resnet50-graph+gpt2-train-repeat`],
@@ -71,6 +76,11 @@ const measured: readonly Measured[] = [
     service: "ResNet50",
     training: "ResNet50",
     runs: [
+      [`${on22}resnet50-graph+resnet50-train@aligned-again`],
+      [
+        `${on22}resnet50-graph+resnet50-train@all-policies`,
+        `${on22}resnet50-graph+resnet50-train@chunks`,
+      ],
       [`${on22}resnet50-graph+resnet50-train@aligned`],
       [`${on22}resnet50-graph+resnet50-train@policies`],
       [`${on20}resnet50-graph+resnet50-train`, `${on20}resnet50-graph+resnet50-train-repeat`],
@@ -80,6 +90,7 @@ const measured: readonly Measured[] = [
     service: "ResNet50, eager",
     training: "BERT-large fp32",
     runs: [
+      [`${on22}resnet50-eager+bert-train@all-policies`],
       [`${on22}resnet50-eager+bert-train@policies`],
       [`${on22}resnet50-eager+bert-train@ours`],
       [`${on20}resnet50-eager+bert-train`],
@@ -89,6 +100,7 @@ const measured: readonly Measured[] = [
     service: "ResNet50, eager",
     training: "GPT-2-large",
     runs: [
+      [`${on22}resnet50-eager+gpt2-train@all-policies`],
       [`${on22}resnet50-eager+gpt2-train@ours`],
       [`${on20}resnet50-eager+gpt2-train`, `${on20}resnet50-eager+gpt2-train-repeat`],
     ],
@@ -97,6 +109,7 @@ const measured: readonly Measured[] = [
     service: "ResNet50, eager",
     training: "ResNet50",
     runs: [
+      [`${on22}resnet50-eager+resnet50-train@all-policies`],
       [`${on22}resnet50-eager+resnet50-train@ours`],
       [`${on20}resnet50-eager+resnet50-train`, `${on20}resnet50-eager+resnet50-train-repeat`],
     ],

@@ -171,7 +171,7 @@ export function everyRun(pairs: readonly MeasuredPair[]): string[] {
       ? [row.burst.p50, row.burst.p99, row.latency.p99].map(({ value }) => plain(value)).join(" / ")
       : NONE;
   return table(
-    ["result", "commit", "requests", "solo p50, p99", ...shown],
+    ["result", "commit", "requests a cell", "solo p50, p99", ...shown],
     ["left", "left", ...right(shown.length + 2)],
     pairs.flatMap(({ all }) =>
       all.map(({ name, result, pair }) => {
@@ -179,7 +179,8 @@ export function everyRun(pairs: readonly MeasuredPair[]): string[] {
         return [
           `${result.date.slice(5, 10)} ${name}`,
           result.commit.replace(/^([0-9a-f]{7})[0-9a-f]*/, "$1"),
-          show(solo?.requests, whole),
+          // In a call of several waves solo has been measured in each.
+          show((rowOf({ pair }, "strict-isolated") ?? solo)?.requests, whole),
           `${show(solo?.burstMs.p50, millis)}, ${show(solo?.latencyMs.p99, millis)}`,
           ...shown.map((arrangement) => figures(rowOf({ pair }, arrangement))),
         ];
