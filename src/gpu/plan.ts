@@ -163,7 +163,7 @@ function backwardAt({ sequence }: WorkloadProfile): number | undefined {
 }
 
 /** Of the job, without pause: parts of the peaks. */
-function meanLoad(draft: Draft, soloNs: number) {
+function meanLoad(draft: KernelColumns, soloNs: number) {
   const mean = (resource: number) =>
     draft.durationNs.reduce(
       (sum, ns, i) => sum + (ns / soloNs) * (draft.need[i * RESOURCES + resource] ?? 0),
@@ -186,7 +186,8 @@ function drawnBy(
   return Math.max(0.1, ((powerW - idleW) / (fullW * clock) - dramPart * dram) / compute);
 }
 
-type Draft = Pick<
+/** What follows from a kernel by itself. */
+export type KernelColumns = Pick<
   Plan,
   | "durationNs"
   | "spread"
@@ -199,7 +200,7 @@ type Draft = Pick<
   | "kind"
 >;
 
-function fill(draft: Draft, i: number, kernel: KernelProfile, capability: string): void {
+function fill(draft: KernelColumns, i: number, kernel: KernelProfile, capability: string): void {
   const { p50, p95 } = kernel.durationNs;
   draft.durationNs[i] = Math.max(1, p50);
   draft.spread[i] = p95 > p50 && p50 > 0 ? Math.log(p95 / p50) / P95_DEVIATIONS : 0;
@@ -215,7 +216,12 @@ function fill(draft: Draft, i: number, kernel: KernelProfile, capability: string
 }
 
 /** Where the SMs that the profile says it needs are not those of its blocks, the profile is believed: blocks of nothing else fit. */
-function fillPlaces(draft: Draft, i: number, kernel: KernelProfile, capability: string): void {
+function fillPlaces(
+  draft: KernelColumns,
+  i: number,
+  kernel: KernelProfile,
+  capability: string,
+): void {
   const blocks = volume(kernel.grid);
   const fit = Math.max(1, occupancy(capability, kernel).blocksPerSm);
   const known = Math.ceil(blocks / fit) === kernel.smsNeeded;

@@ -11,7 +11,7 @@ import {
   type WorkloadProfile,
 } from "#profile";
 import { RESOURCES } from "./contention.ts";
-import type { Plan } from "./plan.ts";
+import type { KernelColumns, Plan } from "./plan.ts";
 import type { GpuModel } from "./presets.ts";
 
 interface Parts {
@@ -92,22 +92,7 @@ function candidates(
   return found;
 }
 
-type Steps = Pick<
-  Plan,
-  | "length"
-  | "kind"
-  | "durationNs"
-  | "spread"
-  | "cpuNs"
-  | "bubbleNs"
-  | "bytes"
-  | "units"
-  | "perSm"
-  | "blockParts"
-  | "need"
-  | "kernelClass"
-  | "expectedUs"
->;
+type Steps = KernelColumns & Pick<Plan, "length" | "cpuNs" | "bubbleNs" | "bytes">;
 
 /** Behind the steps come the parts of each product. They follow each other as kernels of a stream do. */
 export function withParts<Draft extends Steps>(
