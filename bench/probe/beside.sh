@@ -8,19 +8,10 @@ cd "$(dirname "$0")/../.." || exit 2
 export PATH="$PATH:/usr/local/cuda/bin"
 scratch=$(mktemp -d)
 mkdir "$scratch/pipe" "$scratch/log" "$scratch/none"
-pid_file=$scratch/pipe/nvidia-cuda-mps-control.pid
 
-# Only ever the daemon started below: it alone listens in our pipe directory.
-finish() {
-  if [ -f "$pid_file" ]; then
-    local pid
-    pid=$(cat "$pid_file")
-    echo quit | timeout 10 nvidia-cuda-mps-control >/dev/null
-    for _ in $(seq 50); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
-    kill -9 "$pid" 2>/dev/null
-  fi
-  rm -rf "$scratch"
-}
+# shellcheck source=SCRIPTDIR/own-mps.sh
+. bench/probe/own-mps.sh
+finish() { stop_mps "$scratch/pipe"; rm -rf "$scratch"; }
 trap finish EXIT
 trap 'exit 130' INT TERM
 

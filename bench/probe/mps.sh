@@ -11,17 +11,9 @@ scratch=$(mktemp -d)
 export PIPES=$scratch/pipes
 mkdir -p "$PIPES/none" "$PIPES/plain" "$scratch/log"
 
-# Only ever the daemon started below: it alone listens in our pipe directory.
-finish() {
-  local pid_file=$PIPES/plain/nvidia-cuda-mps-control.pid pid
-  if [ -f "$pid_file" ]; then
-    pid=$(cat "$pid_file")
-    echo quit | CUDA_MPS_PIPE_DIRECTORY=$PIPES/plain timeout 10 nvidia-cuda-mps-control >/dev/null
-    for _ in $(seq 50); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
-    kill -9 "$pid" 2>/dev/null
-  fi
-  rm -rf "$scratch"
-}
+# shellcheck source=SCRIPTDIR/own-mps.sh
+. bench/probe/own-mps.sh
+finish() { stop_mps "$PIPES/plain"; rm -rf "$scratch"; }
 trap finish EXIT
 trap 'exit 130' INT TERM
 

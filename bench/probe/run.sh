@@ -8,21 +8,11 @@ shift
 here=$(cd "$(dirname "$0")" && pwd)
 export PATH="$PATH:/usr/local/nvidia/bin:/usr/local/cuda/bin"
 build=$(mktemp -d) && scratch=$(mktemp -d) || exit 1
-pid_file=$scratch/pipe/nvidia-cuda-mps-control.pid
 mkdir "$scratch/pipe" "$scratch/log" "$scratch/none"
 
-# Only ever the daemon started below: it alone listens in our pipe directory.
-stop_mps() {
-  [ -f "$pid_file" ] || return 0
-  local pid servers
-  pid=$(cat "$pid_file")
-  servers=$(echo get_server_list | timeout 5 nvidia-cuda-mps-control | grep -E '^[0-9]+$')
-  echo quit | timeout 15 nvidia-cuda-mps-control
-  for _ in $(seq 50); do kill -0 "$pid" 2>/dev/null || return 0; sleep 0.1; done
-  echo "MPS daemon $pid did not quit; killed" >&2
-  kill -9 "$pid" $servers
-}
-finish() { stop_mps; rm -rf "$scratch" "$build"; }
+# shellcheck source=SCRIPTDIR/own-mps.sh
+. "$here/own-mps.sh"
+finish() { stop_mps "$scratch/pipe"; rm -rf "$scratch" "$build"; }
 trap finish EXIT
 trap 'exit 130' INT TERM
 
@@ -38,6 +28,6 @@ if ! nvidia-cuda-mps-control -d; then
   exit 1
 fi
 timeout -k 5 180 "$build/turnaround" "$@" --mode mps --json "$out/probe-mps.json"
-stop_mps
+stop_mps "$scratch/pipe"
 cp "$scratch"/log/*.log "$out" 2>/dev/null
 exit 0
