@@ -49,9 +49,10 @@ def play(offsets, start_ns, serve, still=always, announce=None, ahead_us=0):
     announce(us) says that a request will be there in so many microseconds. It is called `ahead_us` before
     an arrival, or at once if the request before ended later than that.
 
-    Returns per request served the arrival, and the ns from arrival to done and from start to done.
+    Returns per request served the arrival, and the ns from arrival to done and from start to done; and where serve(i)
+    returns when it began to wait for the answer, from then to done.
     """
-    arrivals, latencies, services = [], [], []
+    arrivals, latencies, services, waits = [], [], [], []
     for i, offset in enumerate(offsets):
         arrival = start_ns + offset
         if announce:
@@ -61,12 +62,15 @@ def play(offsets, start_ns, serve, still=always, announce=None, ahead_us=0):
         if not wait_until(arrival, still):
             break
         start = time.monotonic_ns()
-        serve(i)
+        waiting = serve(i)
         done = time.monotonic_ns()
         arrivals.append(arrival)
         latencies.append(done - arrival)
         services.append(done - start)
-    return {"arrival_ns": arrivals, "latency_ns": latencies, "service_ns": services}
+        if waiting is not None:
+            waits.append(done - waiting)
+    played = {"arrival_ns": arrivals, "latency_ns": latencies, "service_ns": services}
+    return {**played, "waited_ns": waits} if waits else played
 
 
 def closed(serve, still):

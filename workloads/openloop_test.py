@@ -37,6 +37,18 @@ class OpenLoopTest(unittest.TestCase):
         self.assertGreater(played["latency_ns"][1], 15 * MS)
         self.assertLess(played["service_ns"][1], 15 * MS)
 
+    def test_what_a_request_waited_for_its_answer_is_known_where_the_service_tells(self):
+        def serve(i):
+            time.sleep(0.03)
+            submitted = time.monotonic_ns()
+            time.sleep(0.01)
+            return submitted
+
+        played = play([0], time.monotonic_ns(), serve)
+        self.assertGreaterEqual(played["waited_ns"][0], 10 * MS)
+        self.assertLessEqual(played["waited_ns"][0], played["service_ns"][0] - 30 * MS)
+        self.assertNotIn("waited_ns", play([0], time.monotonic_ns(), lambda i: None))
+
     def test_a_change_of_phase_ends_it_with_what_was_served(self):
         end = time.monotonic() + 0.05
         played = play([0, 10**12], time.monotonic_ns(), lambda i: None, lambda: time.monotonic() < end)

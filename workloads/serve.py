@@ -6,6 +6,7 @@ pinned memory, wait. Alone for itself, or directed by a harness (--control): see
 
 import gc
 import sys
+import time
 
 import serving
 from check import Parser
@@ -89,13 +90,14 @@ class Server:
         return replay
 
     def serve(self, request):
+        """Returns when everything was submitted."""
         self.input.copy_(self.inputs[request % INPUTS], non_blocking=True)
         self.answer.copy_(self.compute(), non_blocking=True)
-        if self.done is None:
-            self.torch.cuda.current_stream().synchronize()
-        else:
+        if self.done:
             self.done.record()
-            self.done.synchronize()
+        submitted = time.monotonic_ns()
+        (self.done or self.torch.cuda.current_stream()).synchronize()
+        return submitted
 
     def answers(self):
         """The answers to one round of the inputs."""

@@ -1,7 +1,8 @@
 """How requests come to a service: by itself (a rate, a file of arrivals, or back to back), or directed by a
 harness, which hands it arrivals or none for a closed loop.
 
-A service is one function: serve(i) does request i and returns when the answer is there.
+A service is one function: serve(i) does request i and returns when the answer is there. It may return when it had
+submitted everything and began to wait (monotonic ns).
 """
 
 import ctypes
@@ -89,7 +90,7 @@ def alone(serve, given, facts):
     if given.json:
         with open(given.json, "w", encoding="utf-8") as file:
             json.dump({**facts, **answer}, file)
-    for what in ("latency_ns", "service_ns"):
+    for what in ("latency_ns", "service_ns", "waited_ns"):
         times = sorted(answer.get(what, []))
         if times:
             at = [times[int(q * (len(times) - 1))] / 1e6 for q in (0.5, 0.95, 0.99)]

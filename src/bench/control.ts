@@ -7,6 +7,7 @@ export interface Answer {
   readonly arrival_ns?: readonly number[];
   readonly latency_ns?: readonly number[];
   readonly service_ns?: readonly number[];
+  readonly waited_ns?: readonly number[];
   readonly done_ns?: readonly number[];
 }
 

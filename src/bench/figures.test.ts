@@ -88,6 +88,18 @@ test("ratios are to the windows of the same round, shares to their length", () =
   expect(bestEffort?.costSavings).toBeCloseTo(1, 1);
 });
 
+test("what requests waited for the GPU is in ms, and only where all of them tell", () => {
+  const waits = requests(2, 3).map((request, i) => ({ ...request, waitedNs: (i % 4) * MS }));
+  const doneNs = [iterations(2, () => 100)];
+  const told = measured([round(window({ requests: waits, doneNs }))]);
+  expect(strictCell(told, scenario(poisson)).high?.waitedMs).toEqual({ p50: 1, p99: 3 });
+  const [first, ...rest] = waits;
+  if (!first) throw new Error("there are requests");
+  const oneSilent = [...rest, { ...first, waitedNs: undefined }];
+  const untold = measured([round(window({ requests: oneSilent, doneNs }))]);
+  expect(strictCell(untold, scenario(poisson)).high).not.toHaveProperty("waitedMs");
+});
+
 test("of several best-effort jobs the one that keeps least decides what is saved", () => {
   const shared = window({
     requests: requests(2, 2),

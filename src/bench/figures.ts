@@ -79,9 +79,10 @@ function highFigures(trios: readonly Trio[]): HighFigures {
   const [p50 = none, p95 = none, p99 = none] = ratios("latencyNs", [0.5, 0.95, 0.99]);
   const [burst50 = none, burst99 = none] = ratios("serviceNs", [0.5, 0.99]);
   const requests = trios.flatMap(({ window }) => window.requests);
-  const at = (what: Time, q: number) =>
+  const tells = requests.every(({ waitedNs }) => waitedNs !== undefined);
+  const at = (what: Time | "waitedNs", q: number) =>
     quantile(
-      requests.map((request) => request[what]),
+      requests.map((request) => request[what] ?? Number.NaN),
       q,
     ) / 1e6;
   return {
@@ -92,6 +93,7 @@ function highFigures(trios: readonly Trio[]): HighFigures {
       p99: at("latencyNs", 0.99),
     },
     burstMs: { p50: at("serviceNs", 0.5), p99: at("serviceNs", 0.99) },
+    ...(tells && { waitedMs: { p50: at("waitedNs", 0.5), p99: at("waitedNs", 0.99) } }),
     latency: { p50, p95, p99 },
     burst: { p50: burst50, p99: burst99 },
     throughput: meanRatio(trios.map(({ window, solo: base }) => [perS(base), perS(window)])),

@@ -75,6 +75,8 @@ export interface HighFigures {
   readonly latencyMs: { readonly p50: number; readonly p95: number; readonly p99: number };
   /** Begin of submission to done, in ms. */
   readonly burstMs: { readonly p50: number; readonly p99: number };
+  /** Everything submitted to done, in ms, where the service tells: of a burst what it waited for the GPU. */
+  readonly waitedMs?: { readonly p50: number; readonly p99: number };
   /** The same, to solo. */
   readonly latency: { readonly p50: Ratio; readonly p95: Ratio; readonly p99: Ratio };
   readonly burst: { readonly p50: Ratio; readonly p99: Ratio };

@@ -31,6 +31,8 @@ export interface Request {
   readonly arrivalNs: number;
   readonly latencyNs: number;
   readonly serviceNs: number;
+  /** From everything submitted to done, where the service tells. */
+  readonly waitedNs?: number | undefined;
 }
 
 export interface Window {
@@ -87,11 +89,17 @@ export async function runWindow(
   return { startNs, endNs, settledNs, requests: requests.filter(counts), doneNs, gpu };
 }
 
-function opened({ arrival_ns = [], latency_ns = [], service_ns = [] }: Answer): Request[] {
+function opened({
+  arrival_ns = [],
+  latency_ns = [],
+  service_ns = [],
+  waited_ns = [],
+}: Answer): Request[] {
   return arrival_ns.map((arrivalNs, i) => ({
     arrivalNs,
     latencyNs: latency_ns[i] ?? Number.NaN,
     serviceNs: service_ns[i] ?? Number.NaN,
+    waitedNs: waited_ns[i],
   }));
 }
 

@@ -49,6 +49,16 @@ test("a high job that falls behind gets a column of its throughput", () => {
   expect(markdownTable([result([solo(), slow])])).toContain("| 1.50x | 0.80x | 90 % |");
 });
 
+test("what requests waited is a column where it is known", () => {
+  const { high, ...rest } = cell("strict-mps", 2, 0.9);
+  if (!high) throw new Error("a cell with both sides has a high one");
+  const told = { ...rest, high: { ...high, waitedMs: { p50: 0.02, p99: 0.6341 } } };
+  const table = markdownTable([result([solo(), told])]);
+  expect(table).toContain("| burst p99 | waited p99 | kept |");
+  expect(table).toContain("| 1.50x | 0.63 ms | 90 % |");
+  expect(markdownTable([result([solo()])])).not.toContain("waited p99");
+});
+
 test("a load that changes has a table of its steps", () => {
   const step = (ratePerS: number, settledMs?: number) => ({
     ratePerS,

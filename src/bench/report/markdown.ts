@@ -18,7 +18,7 @@ import {
 
 const LEGEND =
   "Latency is arrival to done, a burst begin of submission to done; both as ratios to `solo`, the same job " +
-  "alone on the GPU (in ms). Kept is best-effort throughput to `alone` (per second), and of possible that to " +
+  "alone on the GPU (in ms). Waited is what a request waits for the GPU after it submitted everything. Kept is best-effort throughput to `alone` (per second), and of possible that to " +
   "what taking turns could give. Of several runs each figure is the mean and requests are the sum; the " +
   "interval goes from the lowest low to the highest high, and ± is the largest deviation of a run's burst " +
   "p50 from the mean.";
@@ -80,6 +80,11 @@ const throughput: Column = {
   cell: (row) => ratio(row.arrangement === "solo" ? undefined : row.throughput),
 };
 
+const waited: Column = {
+  title: "waited p99",
+  cell: ({ waitedMs }) => some(waitedMs, millis),
+};
+
 const columnsOf = (pair: Pair): readonly Column[] => [
   { title: "arrangement", words: true, cell: ({ arrangement }) => arrangement },
   { title: "requests", cell: ({ requests }) => some(requests, whole) },
@@ -111,6 +116,7 @@ const columnsOf = (pair: Pair): readonly Column[] => [
       (row) => ratio(row.burst.p99),
     ),
   },
+  ...(pair.rows.some(({ waitedMs }) => waitedMs !== undefined) ? [waited] : []),
   ...(fallsBehind(pair) ? [throughput] : []),
   { title: "kept", cell: kept },
   { title: "of possible", cell: (row) => (takesTurns(row) ? some(row.ofPossible, percent) : "") },

@@ -121,6 +121,7 @@ const high = object<HighFigures>({
   requests: number,
   latencyMs: object<HighFigures["latencyMs"]>({ p50: figure, p95: figure, p99: figure }),
   burstMs: object<HighFigures["burstMs"]>({ p50: figure, p99: figure }),
+  waitedMs: maybe(object<NonNullable<HighFigures["waitedMs"]>>({ p50: figure, p99: figure })),
   latency: object<HighFigures["latency"]>({ p50: ratio, p95: ratio, p99: ratio }),
   burst: object<HighFigures["burst"]>({ p50: ratio, p99: ratio }),
   throughput: ratio,

@@ -32,6 +32,8 @@ export interface Row {
   readonly requests: number | undefined;
   readonly latencyMs: { readonly p50: number | undefined; readonly p99: number | undefined };
   readonly burstMs: { readonly p50: number | undefined; readonly p99: number | undefined };
+  /** p99. */
+  readonly waitedMs: number | undefined;
   readonly latency: { readonly p50: Merged | undefined; readonly p99: Merged | undefined };
   readonly burst: { readonly p50: Merged | undefined; readonly p99: Merged | undefined };
   readonly throughput: Merged | undefined;
@@ -116,6 +118,7 @@ function mergeCells(arrangement: string, cells: readonly Cell[], jobs: number): 
       p50: mean(high.map(({ burstMs }) => burstMs.p50)),
       p99: mean(high.map(({ burstMs }) => burstMs.p99)),
     },
+    waitedMs: mean(high.map(({ waitedMs }) => waitedMs?.p99)),
     latency: {
       p50: mergeRatios(high.map(({ latency }) => latency.p50)),
       p99: mergeRatios(high.map(({ latency }) => latency.p99)),
