@@ -11,7 +11,7 @@
 namespace cotenant::protocol {
 
 inline constexpr std::uint64_t MAGIC = 0x544e414e45544f43ull;
-inline constexpr std::uint32_t VERSION = 2;
+inline constexpr std::uint32_t VERSION = 3;
 inline constexpr std::uint32_t PAGE = 4096;
 inline constexpr std::uint32_t MAX_HIGH = 32;
 inline constexpr std::uint32_t MAX_BEST_EFFORT = 8;
@@ -201,9 +201,11 @@ struct alignas(4096) HighSlot {
   std::atomic<std::uint32_t> unhooked;  // entry points of a hooked family that were resolved past us
   std::atomic<std::uint32_t> reserved;
   std::atomic<std::uint32_t> histogram[3328];  // bursts by duration
-  unsigned char pad0[2920];
+  std::atomic<std::uint32_t> waits[3328];  // the same bursts, by the time waited for the GPU in them
+  std::atomic<std::uint32_t> spare[1024];  // makes the size a power of two: each launch finds its slot by a shift
+  unsigned char pad0[1896];
 };
-static_assert(sizeof(HighSlot) == 16384);
+static_assert(sizeof(HighSlot) == 32768);
 static_assert(offsetof(HighSlot, state) == 0);
 static_assert(offsetof(HighSlot, pid) == 4);
 static_assert(offsetof(HighSlot, startTime) == 8);
@@ -221,6 +223,8 @@ static_assert(offsetof(HighSlot, timeouts) == 136);
 static_assert(offsetof(HighSlot, unhooked) == 144);
 static_assert(offsetof(HighSlot, reserved) == 148);
 static_assert(offsetof(HighSlot, histogram) == 152);
+static_assert(offsetof(HighSlot, waits) == 13464);
+static_assert(offsetof(HighSlot, spare) == 26776);
 
 // One best-effort client on this GPU. Times in ns.
 struct alignas(4096) BestEffortSlot {
@@ -297,14 +301,14 @@ struct alignas(4096) Region {
   HighSlot high[32];
   BestEffortSlot bestEffort[8];
 };
-static_assert(sizeof(Region) == 598016);
+static_assert(sizeof(Region) == 1122304);
 static_assert(offsetof(Region, header) == 0);
 static_assert(offsetof(Region, settings) == 128);
 static_assert(offsetof(Region, activity) == 256);
 static_assert(offsetof(Region, holds) == 4096);
 static_assert(offsetof(Region, marks) == 8192);
 static_assert(offsetof(Region, high) == 40960);
-static_assert(offsetof(Region, bestEffort) == 565248);
+static_assert(offsetof(Region, bestEffort) == 1089536);
 
 // The first and only message of a client to the agent, once per GPU. The connection stays open: its hang-up is the client's death notice.
 struct alignas(8) Hello {

@@ -10,6 +10,7 @@
 
 #include "interposer/blas.h"
 #include "interposer/capture.h"
+#include "interposer/clock.h"
 #include "interposer/driver.h"
 #include "interposer/entry.h"
 #include "interposer/gpu.h"
@@ -42,12 +43,24 @@ cu::CUresult driver_call(A... arguments) noexcept {
   return Traits<E>::driver()(arguments...);
 }
 
+// A call that may return only when the GPU has done what is before it, though nobody can tell how much that is: what
+// it takes counts as waited.
+template <class Call>
+cu::CUresult held_up(Call call) noexcept {
+  if (role() != Role::kHigh) return call();
+  const std::uint64_t since = now_ns();
+  const cu::CUresult result = call();
+  for (std::uint32_t i = 0; i < gpu_count(); ++i) high_held_up(gpu_at(i), since);
+  return result;
+}
+
 enum class Tail { kNo, kYes };  // may be the last work of a request whose end nobody asks the driver for
+enum class HoldsUp { kNo, kYes };  // the driver may keep the caller until work before it is done
 
 // Submits work to a stream: `call` is the driver call. The one place where both classes meet.
 template <class Call>
 cu::CUresult submit(cu::CUstream handle, NullStream meaning, Work work, Tail tail, const Submission& submission,
-                    Call call) noexcept {
+                    Call call, HoldsUp holds_up = HoldsUp::kNo) noexcept {
   if (capturing(handle, meaning)) return call();
   Stream* stream = stream_of(handle, meaning);
   if (!stream) return call();
@@ -61,8 +74,10 @@ cu::CUresult submit(cu::CUstream handle, NullStream meaning, Work work, Tail tai
   high_begin(*stream, work);
   if (submission.kind != Submission::Kind::kCopy) high_kernel(*stream, submission);
   else if (submission.bus != Bus::kNone) high_copies(*stream, submission);
+  const std::uint64_t since = holds_up == HoldsUp::kYes ? now_ns() : kDidNotWait;
   const cu::CUresult result = call();
   high_settle(*stream);
+  if (holds_up == HoldsUp::kYes) high_held_up(*stream->context->gpu, since);
   if (tail == Tail::kYes) high_tail(*stream);
   return result;
 }

@@ -29,7 +29,7 @@ bool is_host(cu::CUdeviceptr address) noexcept {
          type == cu::CU_MEMORYTYPE_HOST;
 }
 
-HostCopy::HostCopy(Stream& stream, bool legacy) noexcept : stream_(stream) {
+HostCopy::HostCopy(Stream& stream, bool legacy) noexcept : stream_(stream), since_(now_ns()) {
   others_.count = 0;
   if (legacy) high_snapshot(*stream.context, true, others_);
   // What had settled, and this copy itself.
@@ -37,8 +37,8 @@ HostCopy::HostCopy(Stream& stream, bool legacy) noexcept : stream_(stream) {
 }
 
 void HostCopy::completed() noexcept {
-  high_observe(others_);
-  high_observe(stream_, upto_);
+  high_observe(others_, since_);
+  high_observe(stream_, upto_, since_);
 }
 
 }  // namespace cotenant::copy

@@ -90,6 +90,7 @@ class HostCopy {
  private:
   Stream& stream_;
   std::uint64_t upto_;
+  std::uint64_t since_;
   Snapshot others_;
 };
 
@@ -101,6 +102,11 @@ struct Copy {
   static constexpr bool kFill = named<E>("Memset");
   static constexpr bool kToHost = named<E>("DtoH") || named<E>("AtoH");
   static constexpr bool kFromHost = named<E>("HtoD") || named<E>("HtoA");
+  // To and from pageable memory the driver copies by way of its own, which may have to wait for the GPU, whatever the
+  // name says. What memory it is, nobody is asked.
+  static constexpr HoldsUp kHoldsUp = kFill || named<E>("DtoD") || named<E>("DtoA") || named<E>("AtoD") || named<E>("AtoA")
+                                          ? HoldsUp::kNo
+                                          : HoldsUp::kYes;
   // Destination, source, bytes: what can be cut into pieces.
   static constexpr bool kLinear = !kFill && (named<E>("HtoD") || named<E>("DtoH") || named<E>("DtoD") ||
                                              Traits<E>::name.substr(0, 9) == "cuMemcpy_" || Traits<E>::name == "cuMemcpy" ||
@@ -185,7 +191,7 @@ struct Copy {
         }
       }
     }
-    return submit(handle, kMeaning, Work::kCopy, kTail, submission, forward);
+    return submit(handle, kMeaning, Work::kCopy, kTail, submission, forward, kHoldsUp);
   }
 };
 

@@ -10,6 +10,11 @@ namespace {
 
 using protocol::Region;
 
+// Of a stream's submissions, as far as is known not done: with more of them its queue in the driver, which holds 1,020
+// (docs/measured-on-h200.md), may have been full. Then launching itself waits for the GPU, and the burst counts as
+// waited throughout. Work that is not counted takes places, too: sequence words, what a library launches unseen.
+constexpr std::uint64_t kCrowdedQueue = 900;
+
 Gpu& gpu_of(const Stream& stream) noexcept { return *stream.context->gpu; }
 
 // Best-effort work must stand still while a request is active, unless the rules allow finer things.
@@ -67,13 +72,15 @@ void publish_burst(const Gpu& gpu, const Link& link) noexcept {
 }
 
 void activate(Gpu& gpu) noexcept {
-  gpu.high.burst_start = now_ns();
+  const std::uint64_t now = now_ns();
+  gpu.high.burst_start = now;
+  gpu.high.waited.burst_begins(now);
+  gpu.high.crowded = false;
   gpu.high.announced_until = 0;  // this is what was announced
   if (const Link* link = gpu.link.load(std::memory_order_acquire)) publish_burst(gpu, *link);
 }
 
-void deactivate(Gpu& gpu, bool observed) noexcept {
-  const std::uint64_t now = now_ns();
+void deactivate(Gpu& gpu, bool observed, std::uint64_t now) noexcept {
   const std::uint64_t lasted = now - gpu.high.burst_start;
   if (observed) {
     // A slow peak: up at once, down by 1/64 a burst.
@@ -88,8 +95,10 @@ void deactivate(Gpu& gpu, bool observed) noexcept {
   slot.copyUntil.store(0, std::memory_order_relaxed);
   slot.busyNs.fetch_add(lasted, std::memory_order_relaxed);
   if (observed) {
-    slot.bursts.fetch_add(1, std::memory_order_relaxed);
+    const std::uint64_t waited = gpu.high.crowded ? lasted : gpu.high.waited.ns();
     slot.histogram[bucket_of(lasted)].fetch_add(1, std::memory_order_relaxed);
+    slot.waits[bucket_of(waited)].fetch_add(1, std::memory_order_relaxed);
+    slot.bursts.fetch_add(1, std::memory_order_release);  // last: the agent looks for what is new when this has grown
   } else {
     slot.timeouts.fetch_add(1, std::memory_order_relaxed);
   }
@@ -107,8 +116,9 @@ void mark_busy(Stream& stream) noexcept {
 }
 
 // Under the lock. Ends the stream's busy time if nothing is left, then follows the joins.
-void raise(Gpu& gpu, Stream& stream, std::uint64_t upto, bool observed) noexcept {
+void raise(Gpu& gpu, Stream& stream, std::uint64_t upto, bool observed, std::uint64_t now) noexcept {
   HighStream& own = stream.high;
+  if (own.begun.load(std::memory_order_relaxed) - own.done > kCrowdedQueue) gpu.high.crowded = true;
   if (upto > own.done) own.done = upto;
   const std::uint64_t copying_out = own.copying_out.load(std::memory_order_relaxed);
   if (copying_out != 0 && own.done >= copying_out) high_copied(stream);
@@ -116,7 +126,7 @@ void raise(Gpu& gpu, Stream& stream, std::uint64_t upto, bool observed) noexcept
     if (!join.other || join.at > own.done) continue;
     const Join due = join;
     join.other = nullptr;  // before following it: joins may form a ring
-    raise(gpu, *due.other, due.upto, observed);
+    raise(gpu, *due.other, due.upto, observed, now);
   }
   if (!own.busy.load(std::memory_order_relaxed) || own.done != own.begun.load(std::memory_order_seq_cst)) return;
   own.busy.store(false, std::memory_order_seq_cst);
@@ -125,7 +135,7 @@ void raise(Gpu& gpu, Stream& stream, std::uint64_t upto, bool observed) noexcept
     own.busy.store(true, std::memory_order_seq_cst);
     return;
   }
-  if (--gpu.high.busy_streams == 0) deactivate(gpu, observed);
+  if (--gpu.high.busy_streams == 0) deactivate(gpu, observed, now);
 }
 
 // The legacy stream and the blocking ones wait for each other's earlier work.
@@ -160,11 +170,43 @@ void high_begin(Stream& stream, Work work) noexcept {
 
 void high_settle(Stream& stream) noexcept { stream.high.settled.fetch_add(1, std::memory_order_release); }
 
-void high_observe(Stream& stream, std::uint64_t upto) noexcept {
+void high_observe(Stream& stream, std::uint64_t upto, std::uint64_t since) noexcept {
   if (!stream.high.busy.load(std::memory_order_acquire)) return;
   Gpu& gpu = gpu_of(stream);
   Locked lock(gpu.high.lock);
-  raise(gpu, stream, upto, true);
+  const std::uint64_t now = now_ns();
+  gpu.high.waited.add(since, now);
+  raise(gpu, stream, upto, true, now);
+}
+
+void high_observe_unseen(Stream& stream, std::uint64_t upto, std::uint64_t since) noexcept {
+  const bool more = stream.high.begun.load(std::memory_order_acquire) != upto;
+  high_observe(stream, upto, more ? kDidNotWait : since);
+}
+
+void high_asked(Stream& stream) noexcept {
+  HighStream& own = stream.high;
+  const std::uint64_t begun = own.begun.load(std::memory_order_relaxed);
+  if (own.asked.begun.load(std::memory_order_relaxed) == begun) return;
+  own.asked.at_ns.store(now_ns(), std::memory_order_relaxed);
+  own.asked.begun.store(begun, std::memory_order_release);
+}
+
+std::uint64_t high_asked_since(const Stream& stream) noexcept {
+  const HighStream& own = stream.high;
+  const bool asked = own.asked.begun.load(std::memory_order_acquire) == own.begun.load(std::memory_order_relaxed);
+  return asked ? own.asked.at_ns.load(std::memory_order_relaxed) : kDidNotWait;
+}
+
+std::uint64_t high_blocked_since(const Stream& stream) noexcept {
+  if (!stream.high.busy.load(std::memory_order_relaxed)) return kDidNotWait;
+  const std::uint64_t asked = high_asked_since(stream);
+  return asked == kDidNotWait ? now_ns() : asked;
+}
+
+void high_held_up(Gpu& gpu, std::uint64_t since) noexcept {
+  Locked lock(gpu.high.lock);
+  if (gpu.high.busy_streams > 0) gpu.high.waited.add(since, now_ns());
 }
 
 void high_join(Stream& stream, Stream& other, std::uint64_t upto) noexcept {
@@ -194,16 +236,23 @@ void high_snapshot(const Context& context, bool blocking_only, Snapshot& into) n
   }
 }
 
-void high_observe(const Snapshot& snapshot) noexcept {
-  for (int i = 0; i < snapshot.count; ++i) high_observe(*snapshot.of[i].stream, snapshot.of[i].upto);
+void high_observe(const Snapshot& snapshot, std::uint64_t since) noexcept {
+  if (snapshot.count == 0) return;
+  Gpu& gpu = gpu_of(*snapshot.of[0].stream);  // of one context, so of one GPU
+  Locked lock(gpu.high.lock);
+  if (gpu.high.busy_streams == 0) return;
+  const std::uint64_t now = now_ns();
+  gpu.high.waited.add(since, now);
+  for (int i = 0; i < snapshot.count; ++i) raise(gpu, *snapshot.of[i].stream, snapshot.of[i].upto, true, now);
 }
 
 void high_give_up(Gpu& gpu) noexcept {
   Locked lock(gpu.high.lock);
+  const std::uint64_t now = now_ns();
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
     Stream& stream = stream_at(i);
     if (stream.context->gpu == &gpu && stream.high.busy.load(std::memory_order_relaxed))
-      raise(gpu, stream, stream.high.begun.load(std::memory_order_relaxed), false);
+      raise(gpu, stream, stream.high.begun.load(std::memory_order_relaxed), false, now);
   }
   ++gpu.high.unobserved;
 }

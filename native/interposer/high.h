@@ -13,6 +13,7 @@
 #include "driver/abi.h"
 #include "interposer/occupancy.h"
 #include "interposer/spin.h"
+#include "interposer/waited.h"
 
 namespace cotenant {
 
@@ -36,6 +37,13 @@ struct TailWord {
   std::atomic<std::uint64_t> at_ns{0};
 };
 
+// An application that asks whether its work is done, and finds that it is not, waits from then on; until it
+// submits more.
+struct Asked {
+  std::atomic<std::uint64_t> begun{0};  // `begun` of the stream then
+  std::atomic<std::uint64_t> at_ns{0};
+};
+
 struct HighStream {
   static constexpr int kJoins = 12;
   std::atomic<std::uint64_t> begun{0};
@@ -44,13 +52,16 @@ struct HighStream {
   std::uint64_t done{0};  // these two under HighGpu::lock
   Join joins[kJoins]{};
   TailWord tail;
+  Asked asked;
   std::atomic<std::uint64_t> copying_out{0};  // `begun` at the latest copy to the host; 0: it is over
 };
 
 struct HighGpu {
   Spin lock;
-  std::uint32_t busy_streams{0};  // under lock, like the next four
+  std::uint32_t busy_streams{0};  // under lock, like the next six
   std::uint64_t burst_start{0};
+  Waited waited;
+  bool crowded{false};  // a stream's queue may have been full in this burst
   std::uint64_t announced_until{0};  // a request is expected before this moment; 0: none is
   std::uint64_t learned_ns{0};  // a typical long burst: decays towards what is seen
   std::uint32_t unobserved{0};  // bursts in a row that only the last resort ended
@@ -79,8 +90,22 @@ void high_copies(Stream& stream, const Submission& submission) noexcept;
 // A copy that held up its caller is over.
 void high_copied(Stream& stream) noexcept;
 
-// Everything in `stream` up to `upto` has been seen to be complete.
-void high_observe(Stream& stream, std::uint64_t upto) noexcept;
+// Everything in `stream` up to `upto` has been seen to be complete, by a thread that waited for it since `since`
+// (waited.h).
+void high_observe(Stream& stream, std::uint64_t upto, std::uint64_t since) noexcept;
+// The same by somebody who does not know whether the application waited: if it has submitted more since
+// `since`, it did not.
+void high_observe_unseen(Stream& stream, std::uint64_t upto, std::uint64_t since) noexcept;
+
+// Since when a thread waits that is about to be blocked until work of `stream` is done, or that has just been
+// told by a query that it is.
+[[nodiscard]] std::uint64_t high_blocked_since(const Stream& stream) noexcept;
+[[nodiscard]] std::uint64_t high_asked_since(const Stream& stream) noexcept;
+// A query said that work of `stream` is not done.
+void high_asked(Stream& stream) noexcept;
+
+// A call that showed no completion, but may have held up its caller for the GPU, has returned.
+void high_held_up(Gpu& gpu, std::uint64_t since) noexcept;
 
 // What was last begun on `stream` runs after `other` up to `upto`.
 void high_join(Stream& stream, Stream& other, std::uint64_t upto) noexcept;
@@ -95,7 +120,7 @@ struct Snapshot {
   } of[kMost];
 };
 void high_snapshot(const Context& context, bool blocking_only, Snapshot& into) noexcept;
-void high_observe(const Snapshot& snapshot) noexcept;
+void high_observe(const Snapshot& snapshot, std::uint64_t since) noexcept;
 
 // The last resort: everything counts as done though nobody saw it.
 void high_give_up(Gpu& gpu) noexcept;

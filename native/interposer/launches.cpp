@@ -17,6 +17,7 @@ struct HostCall {
   std::atomic<bool> taken{false};
   Stream* stream{nullptr};
   std::uint64_t upto{0};
+  std::uint64_t at_ns{0};  // when it was put behind the work
   Wanted wanted{};
 };
 
@@ -36,6 +37,7 @@ HostCall* take(cu::CUstream handle, NullStream meaning) noexcept {
     if (call.taken.exchange(true, std::memory_order_acquire)) continue;
     call.stream = stream;
     call.upto = stream->high.settled.load(std::memory_order_acquire);
+    call.at_ns = now_ns();
     return &call;
   }
   return nullptr;
@@ -45,7 +47,7 @@ HostCall* take(cu::CUstream handle, NullStream meaning) noexcept {
 Wanted finish(void* wrapped) noexcept {
   auto* call = static_cast<HostCall*>(wrapped);
   const Wanted wanted = call->wanted;
-  high_observe(*call->stream, call->upto);
+  high_observe_unseen(*call->stream, call->upto, call->at_ns);
   unwrap(call);
   return wanted;
 }

@@ -32,12 +32,15 @@ template <Entry E>
 struct Free {
   template <class Handle, class... More>
   static cu::CUresult call(Handle handle, More... more) noexcept {
-    const cu::CUresult result = driver_call<E>(handle, more...);
+    const auto forward = [&] { return driver_call<E>(handle, more...); };
+    const cu::CUresult result = kWaits ? held_up(forward) : forward();
     if (result == cu::CUDA_SUCCESS) quota_release(static_cast<std::uint64_t>(as_number(handle)));
     return result;
   }
 
  private:
+  // The driver first waits for all that may still use it.
+  static constexpr bool kWaits = named<E>("MemFree_") || named<E>("ArrayDestroy");
   static std::uint64_t as_number(std::uint64_t handle) noexcept { return handle; }
   static std::uint64_t as_number(const void* handle) noexcept { return reinterpret_cast<std::uintptr_t>(handle); }
 };

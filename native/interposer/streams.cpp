@@ -166,7 +166,7 @@ void forget_stream(CUstream handle) noexcept {
   Stream* found = key > 2 ? look_up(key, nullptr, false) : nullptr;
   if (!found) return;
   // Its tail can't be observed any more. Whoever destroys a stream has nearly always waited for it.
-  high_observe(*found, found->high.begun.load(std::memory_order_relaxed));
+  high_observe(*found, found->high.begun.load(std::memory_order_relaxed), kSinceUnknown);
   best_effort_drained(*found);
   if (found->blocking) found->context->blocking_streams.fetch_sub(1, std::memory_order_relaxed);
   found->gone.store(true, std::memory_order_release);

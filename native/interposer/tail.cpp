@@ -39,7 +39,8 @@ void read_tail(Stream& stream) noexcept {
   const auto* page = stream.context->tail_page.load(std::memory_order_acquire);
   const std::uint32_t number = stream.high.tail.number.load(std::memory_order_acquire);
   const std::uint64_t upto = stream.high.tail.upto.load(std::memory_order_relaxed);
-  if (page && number != 0 && read_word(page + stream.index) == number) high_observe(stream, upto);
+  const std::uint64_t at_ns = stream.high.tail.at_ns.load(std::memory_order_relaxed);
+  if (page && number != 0 && read_word(page + stream.index) == number) high_observe_unseen(stream, upto, at_ns);
 }
 
 }  // namespace

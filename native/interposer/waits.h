@@ -7,6 +7,30 @@
 
 namespace cotenant {
 
+// Whether a call asks and returns at once, as its name says; the others return when the work is done.
+template <Entry E>
+constexpr bool asks() noexcept {
+  return named<E>("Query");
+}
+
+// The driver's answer about work of `stream`, and since when the calling thread waited for it.
+struct Answered {
+  cu::CUresult result;
+  std::uint64_t since;
+};
+template <Entry E, class Handle>
+Answered answered(Handle handle, Stream* stream) noexcept {
+  const bool high = stream && role() == Role::kHigh;
+  if constexpr (asks<E>()) {
+    const cu::CUresult result = driver_call<E>(handle);
+    if (high && result == cu::CUDA_ERROR_NOT_READY) high_asked(*stream);
+    return {result, high ? high_asked_since(*stream) : kDidNotWait};
+  } else {
+    const std::uint64_t since = high ? high_blocked_since(*stream) : kDidNotWait;
+    return {driver_call<E>(handle), since};
+  }
+}
+
 // Synchronise and query alike: on success everything submitted before the call began is complete.
 template <Entry E>
 struct StreamWait {
@@ -16,9 +40,9 @@ struct StreamWait {
     if (!stream) return driver_call<E>(handle);
     const std::uint64_t upto = stream->high.settled.load(std::memory_order_acquire);
     const std::uint64_t launches = stream->lane.launches.load(std::memory_order_relaxed);
-    const cu::CUresult result = driver_call<E>(handle);
+    const auto [result, since] = answered<E>(handle, stream);
     if (result != cu::CUDA_SUCCESS) return result;
-    if (role() == Role::kHigh) high_observe(*stream, upto);
+    if (role() == Role::kHigh) high_observe(*stream, upto, since);
     else if (stream->lane.launches.load(std::memory_order_relaxed) == launches) best_effort_drained(*stream);
     return result;
   }
@@ -48,9 +72,10 @@ template <Entry E>
 struct EventWait {
   static cu::CUresult call(cu::CUevent event) noexcept {
     const EventMark mark = event_mark(event);
-    const cu::CUresult result = driver_call<E>(event);
+    if (!mark.stream && !asks<E>()) return held_up([&] { return driver_call<E>(event); });
+    const auto [result, since] = answered<E>(event, mark.stream);
     if (result != cu::CUDA_SUCCESS || !mark.stream) return result;
-    if (role() == Role::kHigh) high_observe(*mark.stream, mark.upto);
+    if (role() == Role::kHigh) high_observe(*mark.stream, mark.upto, since);
     else if (mark.stream->lane.launches.load(std::memory_order_relaxed) == mark.upto) best_effort_drained(*mark.stream);
     return result;
   }
@@ -79,9 +104,10 @@ cu::CUresult wait_for_context(const Context* context, Call call) noexcept {
   if (!context) return call();
   Snapshot snapshot{};
   if (role() == Role::kHigh) high_snapshot(*context, false, snapshot);
+  const std::uint64_t since = snapshot.count > 0 ? now_ns() : kDidNotWait;
   const cu::CUresult result = call();
   if (result != cu::CUDA_SUCCESS) return result;
-  if (role() == Role::kHigh) high_observe(snapshot);
+  if (role() == Role::kHigh) high_observe(snapshot, since);
   else best_effort_drained(*context);
   return result;
 }

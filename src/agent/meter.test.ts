@@ -5,9 +5,11 @@ import { BestEffortMeter, HighMeter } from "./meter.ts";
 const SECOND = 1e9;
 
 /** Ends a burst of so many microseconds, as the interposer does. */
-function burst(slot: View<typeof HighSlot>, us: number, aheadUs = 0): void {
-  const bucket = bucketOf(us * 1000);
-  slot.histogram.set(bucket, slot.histogram.get(bucket) + 1);
+function burst(slot: View<typeof HighSlot>, us: number, aheadUs = 0, waitedUs = us): void {
+  for (const [counts, took] of [[slot.histogram, us] as const, [slot.waits, waitedUs] as const]) {
+    const bucket = bucketOf(took * 1000);
+    counts.set(bucket, counts.get(bucket) + 1);
+  }
   slot.busyNs += us * 1000;
   slot.aheadNs += aheadUs * 1000;
   slot.aheadMaxNs = Math.max(slot.aheadMaxNs, aheadUs * 1000);
@@ -44,6 +46,27 @@ describe("a high client", () => {
     expect(meter.quantileUs(0.5)).toBeCloseTo(9000, -2);
   });
 
+  test("has what its bursts waited for the GPU beside how long they lasted", () => {
+    const slot = highSlot();
+    const meter = new HighMeter(slot);
+    burst(slot, 9000);
+    meter.sample(0);
+    expect(meter.waited()).toBeUndefined();
+    expect(meter.measure().burstWaitP50Us).toBeUndefined();
+    for (let i = 0; i < 10; i++) burst(slot, 2000, 0, 20);
+    burst(slot, 2000, 0, 700);
+    meter.sample(SECOND);
+    const { burstP99Us, burstWaitP50Us, burstWaitP99Us } = meter.measure();
+    expect(burstP99Us).toBeCloseTo(2000, -2);
+    expect(burstWaitP50Us).toBeCloseTo(20, 0);
+    expect(burstWaitP99Us).toBeCloseTo(700, -1);
+    expect(meter.waited()?.[bucketOf(20_000)]).toBe(10);
+    expect(meter.waited()?.[bucketOf(9_000_000)]).toBe(0);
+    expect(meter.ended()?.[bucketOf(2_000_000)]).toBe(11);
+    meter.sample(2 * SECOND);
+    expect(meter.waited()).toBeUndefined();
+  });
+
   test("counts as active in a burst that has not ended", () => {
     const slot = highSlot();
     const meter = new HighMeter(slot);
@@ -76,7 +99,7 @@ describe("a high client", () => {
     expect(meter.ended()).toBeUndefined();
   });
 
-  test("has its histogram copied only when a burst has ended since", () => {
+  test("has its histograms copied only when a burst has ended since", () => {
     const slot = highSlot();
     const meter = new HighMeter(slot);
     let copies = 0;

@@ -1,6 +1,6 @@
 // What the counters in shared memory say about the last few seconds. A meter keeps a ring of snapshots
-// of one client; a window is the newest snapshot less the oldest. A histogram is 13 KB, so it is copied
-// only when its client has ended a burst since.
+// of one client; a window is the newest snapshot less the oldest. A histogram is 13 KB, so the two of a high client
+// are copied only when it has ended a burst since.
 import { type BestEffortSlot, type HighSlot, quantile, type View } from "#protocol";
 
 /** Snapshots in a window: at four a second, four seconds. */
@@ -17,6 +17,9 @@ export interface HighMeasure {
   /** Over the last window; undefined when no burst ended in it. */
   readonly burstP50Us: number | undefined;
   readonly burstP99Us: number | undefined;
+  /** Of the same bursts, the time in each in which a thread waited for the GPU. */
+  readonly burstWaitP50Us: number | undefined;
+  readonly burstWaitP99Us: number | undefined;
   readonly burstsPerS: number;
   /** Part of the window in which a burst ran. */
   readonly activeShare: number;
@@ -32,7 +35,13 @@ interface HighSnapshot {
   readonly activeNs: number;
   readonly aheadNs: number;
   readonly aheadMaxNs: number;
-  readonly counts: Uint32Array;
+  readonly ended: Ended;
+}
+
+/** Bursts since the client attached, by bucket. */
+interface Ended {
+  readonly durations: Uint32Array;
+  readonly waits: Uint32Array;
 }
 
 export class HighMeter {
@@ -54,7 +63,10 @@ export class HighMeter {
       activeNs: slot.busyNs + (busySince === 0 ? 0 : Math.max(0, now - busySince)),
       aheadNs: slot.aheadNs,
       aheadMaxNs: slot.aheadMaxNs,
-      counts: last?.bursts === bursts ? last.counts : slot.histogram.copy(),
+      ended:
+        last?.bursts === bursts
+          ? last.ended
+          : { durations: slot.histogram.copy(), waits: slot.waits.copy() },
     });
     slot.aheadMaxNs = 0;
   }
@@ -63,7 +75,10 @@ export class HighMeter {
     const slot = this.#slot;
     const { from, to, seconds } = span(this.#ring);
     const bursts = from && to ? to.bursts - from.bursts : 0;
-    const counts = from && to && bursts > 0 ? difference(to.counts, from.counts) : undefined;
+    const quantileOf = (which: keyof Ended, q: number) =>
+      from && to && bursts > 0
+        ? known(quantile(difference(to.ended[which], from.ended[which]), q))
+        : undefined;
     return {
       bursts: slot.bursts,
       launches: slot.launches,
@@ -72,8 +87,10 @@ export class HighMeter {
       tailWrites: slot.tailWrites,
       unhooked: slot.unhooked,
       busySeconds: slot.busyNs / 1e9,
-      burstP50Us: counts && known(quantile(counts, 0.5)),
-      burstP99Us: counts && known(quantile(counts, 0.99)),
+      burstP50Us: quantileOf("durations", 0.5),
+      burstP99Us: quantileOf("durations", 0.99),
+      burstWaitP50Us: quantileOf("waits", 0.5),
+      burstWaitP99Us: quantileOf("waits", 0.99),
       burstsPerS: seconds > 0 ? bursts / seconds : 0,
       activeShare: from && to ? share(to.activeNs - from.activeNs, seconds) : 0,
       aheadMeanUs:
@@ -82,10 +99,21 @@ export class HighMeter {
     };
   }
 
-  /** Bursts between the last two samples, by bucket; undefined when there were none. */
+  /** Bursts between the last two samples, by bucket of duration; undefined when there were none. */
   ended(): Uint32Array | undefined {
+    return this.#since("durations");
+  }
+
+  /** The same bursts by the time in which they waited for the GPU. A burst that ended while both were read may be in one only. */
+  waited(): Uint32Array | undefined {
+    return this.#since("waits");
+  }
+
+  #since(which: keyof Ended): Uint32Array | undefined {
     const [from, to] = this.#ring.slice(-2);
-    return from && to && from.counts !== to.counts ? difference(to.counts, from.counts) : undefined;
+    return from && to && from.ended !== to.ended
+      ? difference(to.ended[which], from.ended[which])
+      : undefined;
   }
 
   /** Kernels and graphs between the last two samples; undefined when there are not two. */
@@ -96,8 +124,8 @@ export class HighMeter {
 
   /** Since the client attached. */
   quantileUs(q: number): number | undefined {
-    const counts = this.#ring.at(-1)?.counts;
-    return counts && known(quantile(counts, q));
+    const durations = this.#ring.at(-1)?.ended.durations;
+    return durations && known(quantile(durations, q));
   }
 }
 

@@ -39,6 +39,16 @@ const ofHigh: Table<HighStatus> = {
   bursts_total: ["bursts", "bursts ended", (c) => c.bursts],
   burst_p50_seconds: ["seconds", "median burst", (c) => seconds(c.burstP50Us)],
   burst_p99_seconds: ["seconds", "99th percentile of bursts", (c) => seconds(c.burstP99Us)],
+  burst_wait_p50_seconds: [
+    "seconds",
+    "time that bursts waited for the GPU, median",
+    (c) => seconds(c.burstWaitP50Us),
+  ],
+  burst_wait_p99_seconds: [
+    "seconds",
+    "time that bursts waited for the GPU, 99th percentile",
+    (c) => seconds(c.burstWaitP99Us),
+  ],
   busy_seconds_total: ["seconds", "time in bursts", (c) => c.busySeconds],
   active_share: ["ratio", "part of the time in which a burst ran", (c) => c.activeShare],
   ahead_mean_seconds: ["seconds", "launch-ahead bursts met", (c) => seconds(c.aheadMeanUs)],

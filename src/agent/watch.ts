@@ -98,6 +98,7 @@ export class Watch {
           burstP50Us,
           objective: objectiveOf(client),
           ended: meter.ended(),
+          waited: meter.waited(),
           launches: meter.launched(),
           soloUs: client.soloUs || undefined,
           gpuShare: client.gpuSharePermille / 1000 || undefined,

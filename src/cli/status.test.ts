@@ -7,8 +7,8 @@ test("a status for people: each GPU, who is on it, and who has no slot", () => {
     "Agent 1, up 10 s: mode isolated, policy strict, 0.5 % CPU, 57 MiB
 
     Fake GPU GPU-a, 20.0 GiB of 80.0 GiB used, 75 % busy, 1980 MHz
-      high   pid  bursts/s      p50      p99  active  ahead
-      serve   42      25.0  2.00 ms  4.00 ms   5.0 %  60 us
+      high   pid  bursts/s      p50      p99   waited  active  ahead
+      serve   42      25.0  2.00 ms  4.00 ms  2.90 ms   5.0 %  60 us
       best-effort  pid  active   ahead  held   turn  memory
       train         43    70 %  0.0 us  10 %  0.0 %   0 MiB
       stranger: pid 9 other (0 MiB) holds no slot, so it is neither protected nor gated"
@@ -50,7 +50,7 @@ test.each([
   const slo = { sloP99Us: 10_000, sloSlowdown: 0.05, objective };
   const high = gpu?.high.map((client) => ({ ...client, ...slo })) ?? [];
   expect(describe({ ...exampleStatus, gpus: gpu ? [{ ...gpu, high }] : [] })).toContain(
-    `\n  objective of serve (pid 42): 10.00 ms p99 and p99 5.0 % above alone, ${says}\n`,
+    `\n  objective of serve (pid 42): 10.00 ms p99 and slowdown 5.0 %, ${says}\n`,
   );
 });
 
@@ -67,8 +67,8 @@ test("in 80 columns names are cut and sentences wrapped; every figure stays", ()
     "Agent 1, up 10 s: mode isolated, policy strict, 0.5 % CPU, 57 MiB
 
     Fake GPU GPU-a, 20.0 GiB of 80.0 GiB used, 75 % busy, 1980 MHz
-      high                            pid  bursts/s      p50      p99  active  ahead
-      a service whose name take…  1234567      25.0  2.00 ms  4.00 ms   5.0 %  60 us
+      high                   pid  bursts/s      p50      p99   waited  active  ahead
+      a service whose …  1234567      25.0  2.00 ms  4.00 ms  2.90 ms   5.0 %  60 us
       best-effort                pid  active   ahead  held   turn             memory
       a service whose name…  1234567    70 %  0.0 us  10 %  0.0 %  0 MiB of 20.0 GiB
       objective of a service whose name takes all of the 47 letters (pid 1234567):

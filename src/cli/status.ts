@@ -95,7 +95,7 @@ const describeAdvice = (
 function describeObjective({ name, pid, sloP99Us, sloSlowdown, objective }: HighStatus): string[] {
   const wanted = [
     sloP99Us !== undefined && `${micros(sloP99Us)} p99`,
-    sloSlowdown !== undefined && `p99 ${percent(sloSlowdown)} above alone`,
+    sloSlowdown !== undefined && `slowdown ${percent(sloSlowdown)}`,
   ].filter(Boolean);
   if (wanted.length === 0) return [];
   const found = objective
@@ -111,7 +111,7 @@ const inWords = {
   impossible: "not met even alone",
 } as const;
 
-const highHeader = ["high", "pid", "bursts/s", "p50", "p99", "active", "ahead"] as const;
+const highHeader = ["high", "pid", "bursts/s", "p50", "p99", "waited", "active", "ahead"] as const;
 
 const highRow = (client: HighStatus) =>
   [
@@ -120,6 +120,7 @@ const highRow = (client: HighStatus) =>
     client.burstsPerS.toFixed(1),
     micros(client.burstP50Us),
     micros(client.burstP99Us),
+    micros(client.burstWaitP99Us),
     percent(client.activeShare),
     micros(client.aheadMeanUs),
   ] as const;

@@ -9,7 +9,7 @@ import { bytes, i32, many, one, struct, text, u32, u32s, u64 } from "./struct.ts
 export const constants = {
   /** "COTENANT" in ASCII, little-endian. */
   MAGIC: 0x544e414e45544f43n,
-  VERSION: 2,
+  VERSION: 3,
   PAGE: 4096,
   /** A bit each in `activity.active`. */
   MAX_HIGH: 32,
@@ -174,6 +174,14 @@ export const HighSlot = struct(
     unhooked: u32("entry points of a hooked family that were resolved past us"),
     reserved: u32(),
     histogram: u32s(constants.OCTAVES * constants.BUCKETS_PER_OCTAVE, "bursts by duration"),
+    waits: u32s(
+      constants.OCTAVES * constants.BUCKETS_PER_OCTAVE,
+      "the same bursts, by the time waited for the GPU in them",
+    ),
+    spare: u32s(
+      constants.PAGE / 4,
+      "makes the size a power of two: each launch finds its slot by a shift",
+    ),
   },
   constants.PAGE,
 );

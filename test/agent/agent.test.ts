@@ -92,7 +92,9 @@ describe("an objective", () => {
       for (let look = 0; look < seconds * 4; look++) {
         if (!service || !training) throw new Error("no slots");
         const bucket = bucketOf(burstUs * 1000);
-        service.histogram.set(bucket, service.histogram.get(bucket) + 25);
+        // All its time is the GPU's.
+        for (const counts of [service.histogram, service.waits])
+          counts.set(bucket, counts.get(bucket) + 25);
         service.bursts += 25;
         training.finishedNs += 1e8;
         clock.advance(ms(250));
@@ -139,7 +141,7 @@ describe("an objective", () => {
   });
 });
 
-test("a policy is shown what a client's profile says, and how much it launches", async () => {
+test("a policy is shown a client's profile, its bursts and what they waited, and how much it launches", async () => {
   const shown: Parameters<NonNullable<Policy["remember"]>>[0][] = [];
   const strict = policyNamed("strict");
   const policy: Policy = {
@@ -155,8 +157,16 @@ test("a policy is shown what a client's profile says, and how much it launches",
   await attach(socket, { name: "other", pid: 1, startTime: 1 });
   clock.advance(ms(250));
   const [slot] = region().memory.high;
-  if (slot) slot.launches = 70;
+  if (slot) {
+    slot.launches = 70;
+    slot.bursts = 1;
+    slot.histogram.set(bucketOf(5_000_000), 1);
+    slot.waits.set(bucketOf(20_000), 1);
+  }
   clock.advance(ms(250));
+  const serving = shown.at(-1)?.high[0];
+  expect(serving?.ended?.indexOf(1)).toBe(bucketOf(5_000_000));
+  expect(serving?.waited?.indexOf(1)).toBe(bucketOf(20_000));
   expect(shown.at(-1)).toMatchObject({ smCount: 132, isolated: true });
   expect(shown.at(-1)?.high).toEqual([
     expect.objectContaining({
@@ -168,6 +178,8 @@ test("a policy is shown what a client's profile says, and how much it launches",
     }),
     expect.objectContaining({
       name: "other",
+      ended: undefined,
+      waited: undefined,
       launches: 0,
       soloUs: undefined,
       gpuShare: undefined,

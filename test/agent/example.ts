@@ -20,6 +20,8 @@ const high: HighStatus = {
   busySeconds: 0.25,
   burstP50Us: 2000,
   burstP99Us: 4000,
+  burstWaitP50Us: 1100,
+  burstWaitP99Us: 2900,
   burstsPerS: 25,
   activeShare: 0.05,
   aheadMeanUs: 60,

@@ -21,6 +21,8 @@ test("the table of metrics", () => {
     cotenant_bursts_total bursts
     cotenant_burst_p50_seconds seconds
     cotenant_burst_p99_seconds seconds
+    cotenant_burst_wait_p50_seconds seconds
+    cotenant_burst_wait_p99_seconds seconds
     cotenant_busy_seconds_total seconds
     cotenant_active_share ratio
     cotenant_ahead_mean_seconds seconds
@@ -73,6 +75,8 @@ test("a status becomes Prometheus text, with what is unknown left out", async ()
     cotenant_bursts_total{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 100
     cotenant_burst_p50_seconds{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.002
     cotenant_burst_p99_seconds{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.004
+    cotenant_burst_wait_p50_seconds{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.0011
+    cotenant_burst_wait_p99_seconds{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.0029
     cotenant_busy_seconds_total{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.25
     cotenant_active_share{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.05
     cotenant_ahead_mean_seconds{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.00006

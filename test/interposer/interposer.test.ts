@@ -24,6 +24,7 @@ test("and can neither end one nor print to its stdout", () => {
 testCases([
   "routing",
   "high",
+  "waits",
   "announce",
   "besteffort",
   "diary",

@@ -1,0 +1,45 @@
+// How long a burst waited for the GPU: the time in which some thread of the application was blocked, or
+// asked again and again, until its work was done. What sharing costs shows there; the rest of a burst is
+// the CPU's, and that varies by itself. Pure; times in ns on one clock.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace cotenant {
+
+// Since when a thread had been waiting when it saw a completion.
+inline constexpr std::uint64_t kDidNotWait = ~std::uint64_t{0};
+inline constexpr std::uint64_t kSinceUnknown = 0;  // counted as since the burst began
+
+// The waits of a burst, what overlaps counted once. They arrive in the order in which they end; the last one is
+// kept apart, because the next may overlap it. One that began before it, when others were over, may be counted too
+// long, never too short, and the sum is at most the burst.
+class Waited {
+ public:
+  void burst_begins(std::uint64_t now) noexcept {
+    start_ = from_ = until_ = now;
+    before_ = 0;
+  }
+  void add(std::uint64_t since, std::uint64_t now) noexcept {
+    since = std::max(since, start_);
+    if (since >= now) return;
+    if (since > until_) {
+      before_ += until_ - from_;
+      from_ = since;
+    } else if (since < from_) {
+      before_ = std::min(before_, since - start_);
+      from_ = since;
+    }
+    until_ = std::max(until_, now);
+  }
+  [[nodiscard]] std::uint64_t ns() const noexcept { return before_ + (until_ - from_); }
+
+ private:
+  std::uint64_t start_{0};
+  std::uint64_t before_{0};  // the sum of those over before the last one began
+  std::uint64_t from_{0};
+  std::uint64_t until_{0};
+};
+
+}  // namespace cotenant
