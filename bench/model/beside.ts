@@ -1,7 +1,8 @@
 // What best-effort work gains beside a request, and what that costs the request: a launch-bound one and one
 // that keeps the GPU busy, on the modelled H200, in mode mps. The levels of `cotenant`, and deciding launch by
-// launch (docs/decisions/0004). `npx tsx bench/model/beside.ts`
-import { arrangementNamed, runWindow } from "#gpu";
+// launch; and the levels beside requests with recorded jobs (docs/decisions/0004). `npx tsx bench/model/beside.ts`
+import { arrangementNamed, modelOf, planOf, runWindow } from "#gpu";
+import { readProfileFile } from "#profile";
 import { h200, type KernelShape, workload } from "../../src/gpu/example.ts";
 import { poisson } from "./jobs.ts";
 import { figuresOf, save } from "./windows.ts";
@@ -55,6 +56,8 @@ const arrangements = [
   "strict-mps:chunkUs=156,chunkLaunches=32,resumeDelayUs=0",
   "strict-mps:chunkUs=312,chunkLaunches=64,resumeDelayUs=0",
   "strict-mps:chunkUs=624,chunkLaunches=128,resumeDelayUs=0",
+  "strict-mps:chunkUs=78,resumeDelayUs=0,besideEveryUs=1248",
+  "strict-mps:chunkUs=78,resumeDelayUs=0,besideEveryUs=624",
   "strict-mps:chunkUs=78,resumeDelayUs=0,besideEveryUs=312",
   "strict-mps:chunkUs=78,resumeDelayUs=0,besideEveryUs=156",
   "strict-mps:chunkUs=200,resumeDelayUs=0,besideEveryUs=800",
@@ -65,34 +68,64 @@ const arrangements = [
   "mps-priority",
 ];
 
-const rows = [launchBound, busy].flatMap((profile) => {
-  const jobs = {
-    high: {
-      profile,
-      submission: profile === busy ? "graph" : "kernels",
-      arrivalsNs: poisson((LOAD * 1e9) / (profile.soloNs ?? 1), SECONDS, 1),
-    } as const,
-    bestEffort: [{ profile: training, submission: "kernels" } as const],
-    seconds: SECONDS,
-    gpu: h200(),
-  };
-  const figures = (name: string) =>
-    figuresOf(runWindow({ arrangement: arrangementNamed(name), ...jobs }));
+type Jobs = Pick<Parameters<typeof runWindow>[0], "high" | "bestEffort" | "seconds" | "gpu">;
+
+const rowsOf = (name: string, jobs: Jobs, tried: readonly string[]) => {
+  const figures = (arrangement: string) =>
+    figuresOf(runWindow({ arrangement: arrangementNamed(arrangement), ...jobs }));
   const solo = figures("solo");
   const alone = figures("alone").perS[0] ?? 1;
-  return arrangements.map((arrangement) => {
+  return tried.map((arrangement) => {
     const of = figures(arrangement);
     const row = {
-      high: profile.name,
+      high: name,
       arrangement,
       retained: (of.perS[0] ?? 0) / alone,
       burstP50: of.burstP50Ms / solo.burstP50Ms,
       burstP99: of.burstP99Ms / solo.burstP99Ms,
     };
     console.log(
-      `${row.high.padEnd(14)} ${arrangement.padEnd(96)} kept ${(100 * row.retained).toFixed(0)} % p50 ${row.burstP50.toFixed(2)} p99 ${row.burstP99.toFixed(2)}`,
+      `${name.padEnd(30)} ${arrangement.padEnd(96)} kept ${(100 * row.retained).toFixed(1)} % p50 ${row.burstP50.toFixed(2)} p99 ${row.burstP99.toFixed(2)}`,
     );
     return row;
   });
+};
+
+const rows = [launchBound, busy].flatMap((profile) => {
+  const high = {
+    profile,
+    submission: profile === busy ? "graph" : "kernels",
+    arrivalsNs: poisson((LOAD * 1e9) / (profile.soloNs ?? 1), SECONDS, 1),
+  } as const;
+  const bestEffort = [{ profile: training, submission: "kernels" } as const];
+  return rowsOf(profile.name, { high, bestEffort, seconds: SECONDS, gpu: h200() }, arrangements);
 });
-save("model-beside", { load: LOAD, seconds: SECONDS, rows });
+
+/** From the longest chunks between requests to no hold, of a request of 3.7 ms, whose chunk is 110 us. */
+const levels = [
+  "chunkUs=880,chunkLaunches=128",
+  "chunkUs=110,besideEveryUs=1760",
+  "chunkUs=110,besideEveryUs=880",
+  "chunkUs=110,besideEveryUs=440",
+  "chunkUs=110,besideEveryUs=220",
+  "chunkUs=2000,chunkLaunches=128,whenActive=allow",
+].map((rules) => `strict-mps:resumeDelayUs=0,${rules}`);
+
+const recorded = (name: string) =>
+  ({
+    profile: readProfileFile(`bench/profiles/h200/${name}.json`),
+    submission: "kernels",
+  }) as const;
+
+const gpu = modelOf("H200");
+const service = recorded("resnet50-eager");
+const soloNs = planOf(service.profile, gpu, service.submission).soloNs;
+const high = { ...service, arrivalsNs: poisson((LOAD * 1e9) / soloNs, SECONDS, 1) };
+const pairs = ["resnet50-train", "bert-train", "gpt2-train"].flatMap((name) =>
+  rowsOf(
+    `resnet50-eager+${name}`,
+    { high, bestEffort: [recorded(name)], seconds: SECONDS, gpu },
+    levels,
+  ),
+);
+save("model-beside", { load: LOAD, seconds: SECONDS, rows, pairs });

@@ -93,7 +93,7 @@ export class Policing implements Actor {
         name: "high",
         objective,
         burstP50Us: this.#burstP50Us(client),
-        ended: this.#ended(client),
+        ...this.#ended(client),
         launches,
         ...this.#fromProfile,
       },
@@ -113,14 +113,14 @@ export class Policing implements Actor {
     return this.#from === 0 ? this.#fromProfile.soloUs : undefined;
   }
 
-  #ended({ bursts }: HighClient): Uint32Array | undefined {
-    if (bursts.length === this.#looked) return undefined;
-    const counts = new Uint32Array(bucketCount);
-    for (; this.#looked < bursts.length; this.#looked++) {
-      const bucket = bucketOf(bursts[this.#looked]?.lastedNs ?? 0);
-      counts[bucket] = (counts[bucket] ?? 0) + 1;
-    }
-    return counts;
+  #ended({ bursts }: HighClient): Pick<LookedHigh, "ended" | "waited"> {
+    if (bursts.length === this.#looked) return { ended: undefined };
+    const fresh = bursts.slice(this.#looked);
+    this.#looked = bursts.length;
+    return {
+      ended: counted(fresh.map(({ lastedNs }) => lastedNs)),
+      waited: counted(fresh.map(({ waitedNs }) => waitedNs)),
+    };
   }
 
   #company(): boolean {
@@ -129,6 +129,15 @@ export class Policing implements Actor {
     this.#finished = finished;
     return ran;
   }
+}
+
+function counted(timesNs: readonly number[]): Uint32Array {
+  const counts = new Uint32Array(bucketCount);
+  for (const ns of timesNs) {
+    const bucket = bucketOf(ns);
+    counts[bucket] = (counts[bucket] ?? 0) + 1;
+  }
+  return counts;
 }
 
 function fromProfile({ plan, training }: PolicedHigh) {

@@ -9,7 +9,7 @@ const seen = (isolated: boolean): Observed => ({
 });
 const at = (level: number): Memory => ({ level, pausedUntilMs: undefined, clients: new Map() });
 const { rules } = policyNamed("cotenant");
-const levels = [0, 1, 2, 3, 4, 5, 6, 7];
+const levels = [0, 1, 2, 3, 4, 5, 6, 7, 8];
 
 test.each([true, false])("level 0, and nothing known, are strict: isolated %s", (isolated) => {
   const strict = policyNamed("strict").rules(seen(isolated));
@@ -24,17 +24,18 @@ test("where contexts take turns the levels are those of slo, and nothing runs be
 
 test("under MPS chunks of 3 % of a burst go beside requests, on the levels before the last", () => {
   const besides = levels.map((level) => rules(seen(false), at(level)));
-  expect(besides.map(({ besideEveryUs }) => besideEveryUs)).toEqual([0, 0, 0, 0, 0, 480, 240, 0]);
-  expect(besides[5]?.chunkUs).toBe(120);
-  expect(besides[6]?.chunkUs).toBe(120);
+  expect(besides.map(({ besideEveryUs }) => besideEveryUs)).toEqual([
+    0, 0, 0, 0, 0, 960, 480, 240, 0,
+  ]);
+  expect(besides.slice(5, 8).map(({ chunkUs }) => chunkUs)).toEqual([120, 120, 120]);
   expect(besides.map((one) => one.whenActive === whenActive.allow)).toEqual(
-    levels.map((level) => level === 7),
+    levels.map((level) => level === 8),
   );
 });
 
 test("beside trainings alone the last level is MPS with priorities and nothing else: what is queued needs no border", () => {
   for (const isolated of [true, false]) {
-    const top = isolated ? 5 : 7;
+    const top = isolated ? 5 : 8;
     const training = { name: "train", burstP50Us: 1.6e6, training: true };
     const gates = (high: Observed["high"]) =>
       levels.slice(0, top + 1).map((level) => rules({ isolated, high }, at(level)).protect);

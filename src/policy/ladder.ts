@@ -15,7 +15,7 @@ import {
   isWarm,
   type LadderMemory,
   lacksReference,
-  limitOf,
+  limitsFor,
   look,
   newClient,
   saysNothing,
@@ -23,8 +23,9 @@ import {
   withoutEvidence,
 } from "./memory.ts";
 import type { Look, LookedHigh, Observed, Policy, Rules } from "./policy.ts";
-import { addedUs, isHopeless, wouldHold } from "./room.ts";
+import { addedUs, holdClearly, isHopeless, wouldHold } from "./room.ts";
 import { strict } from "./strict.ts";
+import { medianLimitsOf } from "./yardstick.ts";
 
 /** Level 0 is `strict`; each rung changes its rules, and gives more than the one below. */
 export type Ladder = readonly Partial<Rules>[];
@@ -140,13 +141,20 @@ function climbed(seen: Look, now: LadderMemory, levels: readonly Rules[]): Ladde
   if (!back && now.nowMs - now.sinceMs < SEEN_MS) return now;
   const sure = surelyHeld(heard, now.level, levels.slice(0, top + 1));
   if (sure > now.level) return atLevel(now, sure);
-  const enough = back ? holdsSoFar : holdsWithMargin;
-  if (!heard.every(({ evidence }) => enough(evidence))) return now;
+  if (!heard.every((client) => hasRoom(client, back))) return now;
   const held = Math.max(now.level, now.held);
   const next = heard.every(isAboutThroughput)
     ? searched(now, top, levels.length - 1)
     : now.level + 1;
   return now.level < top ? atLevel({ ...now, held }, next) : { ...now, held };
+}
+
+/** Its bursts at the level in force say that another may be tried. */
+function hasRoom(client: ClientMemory, back: boolean): boolean {
+  const { evidence, seen } = client;
+  if (back) return holdsSoFar(evidence);
+  const limits = limitsFor(client);
+  return holdsWithMargin(evidence) || (limits !== undefined && holdClearly(seen, limits));
 }
 
 /** What was seen of a training before it stood still is no reason to try anything now. */
@@ -172,8 +180,8 @@ function highestToTry(
     high.some((one) => {
       const client = clients.get(one.id);
       if (client && isAboutThroughput(client)) return slowsTooMuch(one, rules, client);
-      const limitUs = client && limitOf(client);
-      return limitUs !== undefined && isHopeless(one, rules, limitUs);
+      const limits = client && medianLimitsOf(client.objective, client.reference);
+      return limits !== undefined && isHopeless(one, rules, limits);
     });
   const first = levels.findIndex(
     (rules, i) => i > level && (nowMs < (bans[i]?.untilMs ?? 0) || hopeless(rules)),
@@ -189,7 +197,10 @@ const slowsTooMuch = (
 ): boolean =>
   rules.isolated === 1 &&
   gpuShare !== undefined &&
-  isHopeless({ name, gpuShare, burstP50Us: 1 }, rules, 1 + (objective?.slowdown ?? 0));
+  isHopeless({ name, gpuShare, burstP50Us: 1 }, rules, {
+    lastedUs: 1 + (objective?.slowdown ?? 0),
+    waitedUs: Number.POSITIVE_INFINITY,
+  });
 
 /** The highest level of which the bursts at this one already tell that it holds. */
 function surelyHeld(clients: readonly ClientMemory[], level: number, levels: readonly Rules[]) {
@@ -197,8 +208,8 @@ function surelyHeld(clients: readonly ClientMemory[], level: number, levels: rea
   const holdsAt = (to: Rules) =>
     from !== undefined &&
     clients.every((client) => {
-      const limitUs = limitOf(client);
-      return limitUs !== undefined && wouldHold(client.seen, limitUs, addedUs(from, to));
+      const limits = limitsFor(client);
+      return limits !== undefined && wouldHold(client.seen, limits, addedUs(from, to));
     });
   return levels.findLastIndex((to, i) => i > level && holdsAt(to));
 }

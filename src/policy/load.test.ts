@@ -12,7 +12,7 @@ function loadAfter(
   let load = was;
   for (let look = 0; look < seconds * 4; look++) {
     const bursts = perS / 4;
-    load = withLoad(load, { bursts, busyUs: bursts * burstUs, seconds: 0.25 }, company);
+    load = withLoad(load, { bursts, waitedUs: bursts * burstUs, seconds: 0.25 }, company);
     if (look > 0 && load.change) return load;
   }
   return load;
@@ -43,7 +43,7 @@ describe("the load", () => {
   test("of a client that was silent rises with its first burst", () => {
     const silent = loadAfter(usual, 61, 0, 0, false);
     expect(isQuiet(silent)).toBe(true);
-    expect(withLoad(silent, { bursts: 1, busyUs: 1, seconds: 0.25 }, false).change).toBe("rose");
+    expect(withLoad(silent, { bursts: 1, waitedUs: 1, seconds: 0.25 }, false).change).toBe("rose");
   });
 });
 

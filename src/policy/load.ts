@@ -1,10 +1,11 @@
-// Has the load of a high client changed? The last second against what was usual before it, in bursts and in
-// busy time, and by more than chance makes of so few bursts. Only time in company counts: alone a burst is
-// shorter, and that is no change of load.
+// Has the load of a high client changed? The last second against what was usual before it, in bursts and in the time
+// that they waited for the GPU, and by more than chance makes of so few bursts. How long they lasted does not count:
+// a program's own time drifts, and leaves the GPU as it was. Only time in company counts: alone a burst is shorter, and
+// that is no change of load.
 
 interface Amount {
   readonly bursts: number;
-  readonly busyUs: number;
+  readonly waitedUs: number;
   readonly seconds: number;
 }
 
@@ -21,15 +22,15 @@ export interface Load {
 const FACTOR = 1.5;
 /** And it is this many standard deviations of a Poisson count. */
 const SIGNIFICANT = 4;
-/** Of a whole GPU: a smaller change of busy time matters to nobody. */
-const BUSY_CHANGE = 0.1;
+/** Of a whole GPU: a smaller change matters to nobody. */
+const WAITED_CHANGE = 0.1;
 const RECENT_LOOKS = 4;
 /** What is usual is known after so many seconds, and half forgotten after some more. */
 const KNOWN_AFTER_S = 3;
 const FORGOTTEN_AFTER_S = 60;
 const QUIET_AFTER_S = 60;
 
-const none: Amount = { bursts: 0, busyUs: 0, seconds: 0 };
+const none: Amount = { bursts: 0, waitedUs: 0, seconds: 0 };
 
 export const noLoad: Load = {
   usual: none,
@@ -74,11 +75,11 @@ function changeOf(usual: Amount, recent: Amount): Load["change"] {
     return "rose";
   if (FACTOR * recent.bursts < expected && expected - recent.bursts > byChance) return "fell";
 
-  // Busy time varies with the durations too, hence the 2.
-  const busy = recent.busyUs - usual.busyUs * part;
-  const busyByChance = (byChance * Math.SQRT2 * usual.busyUs * part) / Math.max(expected, 1);
-  const busyMore = recent.busyUs > FACTOR * usual.busyUs * part;
-  return busyMore && busy > Math.max(busyByChance, BUSY_CHANGE * 1e6 * recent.seconds)
+  // The time waited varies from burst to burst too, hence the 2.
+  const more = recent.waitedUs - usual.waitedUs * part;
+  const moreByChance = (byChance * Math.SQRT2 * usual.waitedUs * part) / Math.max(expected, 1);
+  const passes = recent.waitedUs > FACTOR * usual.waitedUs * part;
+  return passes && more > Math.max(moreByChance, WAITED_CHANGE * 1e6 * recent.seconds)
     ? "rose"
     : undefined;
 }
@@ -86,13 +87,13 @@ function changeOf(usual: Amount, recent: Amount): Load["change"] {
 const aged = (amount: Amount): Amount =>
   amount.seconds < FORGOTTEN_AFTER_S
     ? amount
-    : { bursts: amount.bursts / 2, busyUs: amount.busyUs / 2, seconds: amount.seconds / 2 };
+    : { bursts: amount.bursts / 2, waitedUs: amount.waitedUs / 2, seconds: amount.seconds / 2 };
 
 const sum = (amounts: readonly Amount[]): Amount =>
   amounts.reduce(
     (all, one) => ({
       bursts: all.bursts + one.bursts,
-      busyUs: all.busyUs + one.busyUs,
+      waitedUs: all.waitedUs + one.waitedUs,
       seconds: all.seconds + one.seconds,
     }),
     none,

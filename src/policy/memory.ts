@@ -1,7 +1,6 @@
 // What a policy that climbs a ladder (ladder.ts) remembers of a GPU from one look to the next, and of each high client on it: its
 // bursts without company (the reference), the evidence for or against its objective at the level in force,
 // and its usual load. Values: a look makes new ones.
-import { bucketMiddle, quantile } from "#protocol";
 import {
   ALLOWED,
   type Evidence,
@@ -14,6 +13,16 @@ import {
 import { differ, isQuiet, type Load, noLoad, withLoad } from "./load.ts";
 import type { LookedHigh, Memory, Objective, ObjectiveState } from "./policy.ts";
 import { isTrial, judged, noProgress, type Progress, progressed } from "./throughput.ts";
+import {
+  type Bursts,
+  burstsOf,
+  type Limits,
+  limitsOf,
+  noBursts,
+  quantilesOf,
+  tallied,
+  together,
+} from "./yardstick.ts";
 
 export interface LadderMemory extends Memory {
   readonly nowMs: number;
@@ -48,20 +57,22 @@ export interface ClientMemory {
   /** When best-effort work was last paused for it. */
   readonly pausedAtMs: number | undefined;
   readonly evidence: Evidence;
-  /** The bursts that the evidence is about, by bucket of duration. */
-  readonly seen: Uint32Array | undefined;
+  /** The bursts that the evidence is about. */
+  readonly seen: Bursts;
   /** Of a training: in company, since the evidence began anew or was last judged. */
   readonly progress: Progress;
   readonly load: Load;
 }
 
 interface Alone extends Progress {
-  readonly counts: Uint32Array | undefined;
+  readonly seen: Bursts;
   readonly bursts: number;
 }
 
 interface Reference extends Progress {
   readonly p99Us: number;
+  /** Of the time that bursts waited for the GPU. */
+  readonly waitedP99Us: number;
   readonly bursts: number;
 }
 
@@ -79,7 +90,7 @@ const FEW_ALONE = 20;
 /** One that there is already is replaced by one from as many. */
 const ENOUGH_ANEW = 1000;
 
-const nothingAlone: Alone = { counts: undefined, bursts: 0, ...noProgress };
+const nothingAlone: Alone = { seen: noBursts, bursts: 0, ...noProgress };
 
 export const newClient = ({ objective, training = false }: LookedHigh): ClientMemory => ({
   objective,
@@ -90,7 +101,7 @@ export const newClient = ({ objective, training = false }: LookedHigh): ClientMe
   growing: nothingAlone,
   pausedAtMs: undefined,
   evidence: noEvidence,
-  seen: undefined,
+  seen: noBursts,
   progress: noProgress,
   load: noLoad,
 });
@@ -101,15 +112,16 @@ export function look(
   how: Circumstance,
   seconds: number,
 ): ClientMemory {
-  const { ended, objective, launches = 0 } = looked;
+  const { objective, launches = 0 } = looked;
   if (isAboutThroughput({ ...was, objective }))
     return lookAtTraining(was, { ...looked, launches }, how, seconds);
-  const limitUs = limitOf({ ...was, objective });
-  const { bursts, above, busyUs } = tallied(ended, limitUs);
-  const load = withLoad(was.load, { bursts, busyUs, seconds }, how === "company");
+  const limits = limitsFor({ ...was, objective });
+  const ended = burstsOf(looked);
+  const { bursts, above, waitedUs } = tallied(ended, limits);
+  const load = withLoad(was.load, { bursts, waitedUs, seconds }, how === "company");
   const now = { ...was, objective, load, bursts: was.bursts + bursts };
   if (how === "alone") return isWarm(was) ? grown(now, ended, { bursts, launches, seconds }) : now;
-  if (how === "settling" || bursts === 0 || limitUs === undefined) return now;
+  if (how === "settling" || bursts === 0 || !limits) return now;
   const evidence = withBursts(now.evidence, bursts, above);
   const seen = together(now.seen, ended);
   return { ...now, evidence, seen, state: isMet(now.state, evidence) ? "met" : now.state };
@@ -125,11 +137,13 @@ export const isAboutThroughput = ({
 /** It has no load that could change: it launches, or it stands still. */
 function lookAtTraining(
   was: ClientMemory,
-  { ended, objective, launches }: LookedHigh & { readonly launches: number },
+  looked: LookedHigh & { readonly launches: number },
   how: Circumstance,
   seconds: number,
 ): ClientMemory {
-  const { bursts } = tallied(ended);
+  const { objective, launches } = looked;
+  const ended = burstsOf(looked);
+  const { bursts } = tallied(ended, undefined);
   const lastBurst = launches > 0 ? 0 : was.load.lastBurst + seconds;
   const load = { ...noLoad, lastBurst };
   const now = { ...was, objective, load, bursts: was.bursts + bursts };
@@ -148,12 +162,9 @@ function lookAtTraining(
 const isMet = (before: ObjectiveState, evidence: Evidence): boolean =>
   before === "impossible" ? holdsWithMargin(evidence) : holds(evidence);
 
-/** The longest a burst may take that counts as good; undefined while it is not known. */
-export function limitOf({ objective, reference }: ClientMemory): number | undefined {
-  const { p99Us = Number.POSITIVE_INFINITY, slowdown } = objective ?? {};
-  if (slowdown === undefined) return p99Us;
-  return reference && Math.min(p99Us, reference.p99Us * (1 + slowdown));
-}
+/** Of a client that does not train; undefined while its limits are not known. */
+export const limitsFor = ({ objective, reference }: ClientMemory): Limits | undefined =>
+  limitsOf(objective, reference);
 
 export const isWarm = ({ bursts, training }: ClientMemory): boolean =>
   bursts >= (training ? WARM_UP_TRAINING : WARM_UP);
@@ -171,7 +182,7 @@ export function broken(was: ClientMemory, level: number): ClientMemory {
 export const withoutEvidence = (was: ClientMemory): ClientMemory => ({
   ...was,
   evidence: noEvidence,
-  seen: undefined,
+  seen: noBursts,
   progress: noProgress,
   load: { ...noLoad, lastBurst: was.load.lastBurst },
 });
@@ -200,15 +211,14 @@ export function endingAlone(was: ClientMemory, nowMs: number): ClientMemory {
 
 function grown(
   was: ClientMemory,
-  ended: Uint32Array | undefined,
+  ended: Bursts,
   { bursts, launches, seconds }: Progress & { readonly bursts: number },
 ): ClientMemory {
   const { growing, reference, training } = was;
-  const counts = together(growing.counts, ended);
   const now: ClientMemory = {
     ...was,
     growing: {
-      counts,
+      seen: together(growing.seen, ended),
       bursts: growing.bursts + bursts,
       ...progressed(growing, launches, seconds),
     },
@@ -221,19 +231,18 @@ function grown(
 
 /** What was seen alone becomes the reference; what was judged by another one is void. */
 function referred(was: ClientMemory): ClientMemory {
-  const { counts, bursts, launches, seconds } = was.growing;
-  if (!counts && !was.training) return was;
+  const { seen, bursts, launches, seconds } = was.growing;
+  if (bursts === 0 && !was.training) return was;
   // Of n bursts this one has, in the mean, 1 % of all above it.
   const q = Math.min(1, ((1 - ALLOWED) * (bursts + 1)) / bursts);
-  const p99Us = counts && bursts > 0 ? quantile(counts, q) : Number.NaN;
-  const reference = { p99Us, bursts, launches, seconds };
+  const reference = { ...quantilesOf(seen, q), bursts, launches, seconds };
   const growing = isShort({ ...was, reference }) ? was.growing : nothingAlone;
   const now = { ...was, reference, growing };
   if (notEvenAlone(now) && !holds(now.evidence)) return { ...now, state: "impossible" };
   if (was.state === "impossible") return { ...now, state: "learning" };
   return was.objective?.slowdown === undefined
     ? now
-    : { ...now, evidence: noEvidence, seen: undefined };
+    : { ...now, evidence: noEvidence, seen: noBursts };
 }
 
 const notEvenAlone = ({ objective, reference }: ClientMemory): boolean =>
@@ -241,28 +250,3 @@ const notEvenAlone = ({ objective, reference }: ClientMemory): boolean =>
 
 /** Nothing to be learned from it for some time, so nobody waits for its evidence. */
 export const saysNothing = ({ load }: ClientMemory): boolean => isQuiet(load);
-
-const together = (counts: Uint32Array | undefined, more: Uint32Array | undefined) =>
-  counts && more ? more.map((n, i) => n + (counts[i] ?? 0)) : (more ?? counts);
-
-interface Tally {
-  readonly bursts: number;
-  readonly above: number;
-  readonly busyUs: number;
-}
-
-/** One pass: most of thousands of buckets are empty. */
-function tallied(counts: Uint32Array | undefined, limitUs = Number.POSITIVE_INFINITY): Tally {
-  let bursts = 0;
-  let above = 0;
-  let busyUs = 0;
-  for (let bucket = 0; bucket < (counts?.length ?? 0); bucket++) {
-    const n = counts?.[bucket] ?? 0;
-    if (n === 0) continue;
-    const us = bucketMiddle(bucket);
-    bursts += n;
-    busyUs += n * us;
-    if (us > limitUs) above += n;
-  }
-  return { bursts, above, busyUs };
-}

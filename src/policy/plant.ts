@@ -1,7 +1,7 @@
-// A GPU as the policy `slo` knows it, for tests: requests arrive at random, and a burst lasts as long as the
+// A GPU as a policy with a ladder knows it, for tests: requests arrive at random, and a burst lasts as long as the
 // rules in force make it. Time is virtual, chance is seeded.
 import { bucketCount, bucketOf } from "#protocol";
-import type { Memory, Objective, ObjectiveState, Rules } from "./policy.ts";
+import type { Memory, Objective, ObjectiveState, Policy, Rules } from "./policy.ts";
 import { slo } from "./slo.ts";
 
 const LOOK_MS = 250;
@@ -19,11 +19,16 @@ export function seeded(seed: number): Random {
   };
 }
 
+export interface Burst {
+  readonly lastedUs: number;
+  readonly waitedUs: number;
+}
+
 export interface Plant {
   readonly objective: Partial<Objective> | undefined;
   readonly perS: (seconds: number) => number;
-  /** How long a burst lasts; `level` is -1 while it is alone. */
-  readonly burstUs: (level: number, seconds: number, random: Random) => number;
+  /** How long a burst lasts, and waits where that is reported; `level` is -1 while it is alone. */
+  readonly burstUs: (level: number, seconds: number, random: Random) => number | Burst;
   /** Best-effort work is there. */
   readonly company?: (seconds: number) => boolean;
 }
@@ -33,10 +38,12 @@ export interface Moment {
   readonly level: number;
   readonly paused: boolean;
   readonly state: ObjectiveState | undefined;
-  /** Of the bursts that ended here. */
+  /** Of the bursts that ended here; above by what they waited where that is reported. */
   readonly bursts: number;
   readonly above: number;
 }
+
+const turns = { policy: slo, isolated: true };
 
 /** What came of it, look by look. `limitUs`: what counts as above. */
 export function played(
@@ -44,6 +51,7 @@ export function played(
   seconds: number,
   limitUs: number,
   seed = 1,
+  { policy, isolated }: { readonly policy: Policy; readonly isolated: boolean } = turns,
 ): readonly Moment[] {
   const random = seeded(seed);
   const moments: Moment[] = [];
@@ -57,12 +65,18 @@ export function played(
     const high = plants.map(({ objective, perS, burstUs, company: there = () => true }, i) => {
       company ||= there(at) && !paused;
       const ended = new Uint32Array(bucketCount);
+      let waited: Uint32Array | undefined;
       const arrived = poisson((perS(at) * LOOK_MS) / 1000, random);
       for (let n = 0; n < arrived; n++) {
-        const us = burstUs(there(at) && !paused ? level : -1, at, random);
-        const bucket = bucketOf(us * 1000);
-        ended[bucket] = (ended[bucket] ?? 0) + 1;
-        if (us > limitUs) above++;
+        const burst = burstUs(there(at) && !paused ? level : -1, at, random);
+        const { lastedUs, waitedUs } =
+          typeof burst === "number" ? { lastedUs: burst, waitedUs: undefined } : burst;
+        count(ended, lastedUs);
+        if (waitedUs !== undefined) {
+          waited ??= new Uint32Array(bucketCount);
+          count(waited, waitedUs);
+        }
+        if ((waitedUs ?? lastedUs) > limitUs) above++;
       }
       bursts += arrived;
       return {
@@ -71,13 +85,19 @@ export function played(
         burstP50Us: 2000,
         objective: objective && { p99Us: undefined, slowdown: undefined, ...objective },
         ended: arrived > 0 ? ended : undefined,
+        waited,
       };
     });
-    memory = slo.remember?.({ isolated: true, high, nowMs: at * 1000, company }, memory);
+    memory = policy.remember?.({ isolated, high, nowMs: at * 1000, company }, memory);
     const state = memory?.clients.get("0")?.state;
     moments.push({ seconds: at, level, paused, state, bursts, above });
   }
   return moments;
+}
+
+function count(counts: Uint32Array, us: number): void {
+  const bucket = bucketOf(us * 1000);
+  counts[bucket] = (counts[bucket] ?? 0) + 1;
 }
 
 export const rulesAt = (memory: Memory | undefined): Rules =>

@@ -34,6 +34,18 @@ describe.each(policies)("$name", (policy) => {
   });
 
   test("keeps to that whatever it has seen, and changes nothing that it is given", () => {
+    const someCounts = fc.option(
+      fc
+        .array(fc.tuple(fc.nat(bucketCount - 1), fc.integer({ min: 1, max: 2 ** 32 - 1 })), {
+          maxLength: 4,
+        })
+        .map((pairs) => {
+          const counts = new Uint32Array(bucketCount);
+          for (const [bucket, n] of pairs) counts[bucket] = pairs.length > 2 ? n : n % 500;
+          return counts;
+        }),
+      { nil: undefined },
+    );
     const high = fc.record({
       id: fc.constantFrom("a", "b", "c"),
       name: fc.constant("high"),
@@ -45,18 +57,8 @@ describe.each(policies)("$name", (policy) => {
         }),
         { nil: undefined, freq: 20 },
       ),
-      ended: fc.option(
-        fc
-          .array(fc.tuple(fc.nat(bucketCount - 1), fc.integer({ min: 1, max: 2 ** 32 - 1 })), {
-            maxLength: 4,
-          })
-          .map((pairs) => {
-            const counts = new Uint32Array(bucketCount);
-            for (const [bucket, n] of pairs) counts[bucket] = pairs.length > 2 ? n : n % 500;
-            return counts;
-          }),
-        { nil: undefined },
-      ),
+      ended: someCounts,
+      waited: someCounts,
     });
     const oneLook = fc.record({
       isolated: fc.boolean(),

@@ -44,6 +44,8 @@ export interface LookedHigh extends SeenHigh {
   readonly objective: Objective | undefined;
   /** Bursts that ended since the last look, by bucket of duration; undefined when none did. */
   readonly ended: Uint32Array | undefined;
+  /** The same bursts by how long each waited for the GPU; undefined where nobody reports that. */
+  readonly waited?: Uint32Array | undefined;
   /** Kernels and graphs that it launched since the last look. */
   readonly launches?: number | undefined;
 }

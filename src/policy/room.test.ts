@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { bucketCount, bucketOf, whenActive } from "#protocol";
 import type { Rules } from "./policy.ts";
-import { addedUs, isHopeless, wouldHold } from "./room.ts";
+import { addedUs, holdClearly, isHopeless, wouldHold } from "./room.ts";
 import { strict } from "./strict.ts";
 
 const rules = (more: Partial<Rules> = {}, isolated = true): Rules => ({
@@ -31,6 +31,7 @@ test.each([
 
 describe("a level with chunks of 1 ms more", () => {
   const added = 1000;
+  const limits = { lastedUs: 5000, waitedUs: Number.POSITIVE_INFINITY };
   test.each([
     { what: "all of 100 have room for a chunk", counts: bursts([3000, 100]), is: true },
     { what: "99 are too few", counts: bursts([3000, 99]), is: false },
@@ -44,16 +45,40 @@ describe("a level with chunks of 1 ms more", () => {
     { what: "half of the time there is no room for any", counts: bursts([4500, 100]), is: false },
     { what: "nothing was seen", counts: undefined, is: false },
   ])("would hold 5 ms: $what: $is", ({ counts, is }) => {
-    expect(wouldHold(counts, 5000, added)).toBe(is);
+    expect(wouldHold({ lasted: counts, waited: counts }, limits, added)).toBe(is);
+    const waits = { lastedUs: Number.POSITIVE_INFINITY, waitedUs: 5000 };
+    expect(wouldHold({ lasted: counts, waited: counts }, waits, added)).toBe(is);
   });
 
   test("is not told from bursts where nobody knows what it adds", () => {
-    expect(wouldHold(bursts([10, 1000]), 5000, Number.POSITIVE_INFINITY)).toBe(false);
+    const few = { lasted: bursts([10, 1000]), waited: bursts([10, 1000]) };
+    expect(wouldHold(few, limits, Number.POSITIVE_INFINITY)).toBe(false);
+    const nothing = { lastedUs: Number.POSITIVE_INFINITY, waitedUs: Number.POSITIVE_INFINITY };
+    expect(wouldHold(few, nothing, Number.POSITIVE_INFINITY)).toBe(false);
+  });
+
+  test("holds where both limits do", () => {
+    const both = { lastedUs: 9000, waitedUs: 2000 };
+    const lasted = bursts([6000, 100]);
+    expect(wouldHold({ lasted, waited: bursts([900, 100]) }, both, added)).toBe(true);
+    expect(wouldHold({ lasted, waited: bursts([1900, 100]) }, both, added)).toBe(false);
+    const long = bursts([8900, 100]);
+    expect(wouldHold({ lasted: long, waited: bursts([900, 100]) }, both, added)).toBe(false);
   });
 });
 
+test("bursts hold clearly that take no more than a fourth of what they may, whole and of waits", () => {
+  const limits = { lastedUs: 20_000, waitedUs: 800 };
+  const clear = (lastedUs: number, waitedUs: number, count = 100) =>
+    holdClearly({ lasted: bursts([lastedUs, count]), waited: bursts([waitedUs, count]) }, limits);
+  expect(clear(4900, 190)).toBe(true);
+  expect(clear(4900, 190, 99)).toBe(false);
+  expect(clear(4900, 210)).toBe(false);
+  expect(clear(5100, 190)).toBe(false);
+});
+
 describe("a slowdown of 10 % of a request of 4 ms", () => {
-  const limitUs = 4400;
+  const limits = { lastedUs: 4400, waitedUs: Number.POSITIVE_INFINITY };
   const all = { whenActive: whenActive.allow };
   const fourth = { chunkUs: 100, besideEveryUs: 400 };
   test.each([
@@ -110,10 +135,17 @@ describe("a slowdown of 10 % of a request of 4 ms", () => {
     },
   ])("$what: hopeless $is", ({ more, isolated, gpuShare, is }) => {
     const seen = { name: "high", burstP50Us: 4000, gpuShare };
-    expect(isHopeless(seen, rules(more, isolated), limitUs)).toBe(is);
+    expect(isHopeless(seen, rules(more, isolated), limits)).toBe(is);
   });
 
   test("leaves nothing to say before a burst was seen", () => {
-    expect(isHopeless({ name: "high", burstP50Us: undefined }, rules(all), limitUs)).toBe(false);
+    expect(isHopeless({ name: "high", burstP50Us: undefined }, rules(all), limits)).toBe(false);
+  });
+
+  test("is passed by what the median burst would wait, though whole it has room", () => {
+    const seen = { name: "high", burstP50Us: 4000, gpuShare: 0.3 };
+    const roomy = (waitedUs: number) => isHopeless(seen, rules(all), { lastedUs: 9000, waitedUs });
+    expect(roomy(1100)).toBe(true);
+    expect(roomy(1300)).toBe(false);
   });
 });

@@ -5,16 +5,19 @@
 import { bucketMiddle, whenActive } from "#protocol";
 import { ALLOWED } from "./evidence.ts";
 import type { Rules, SeenHigh } from "./policy.ts";
+import type { Bursts, Limits } from "./yardstick.ts";
 
 /** Fewer bursts say nothing of 1 % of them. */
 const SOME = 100;
 /** It may be that a level adds more than a chunk at times; and a share is not known well from so few. */
 const SAFE = ALLOWED / 2;
+/** Of a limit: that some hundredth reaches it where the others are so far below is not to be expected. */
+const FAR = 1 / 4;
 
 /** In mode mps a request with less of its time in kernels leaves gaps: whether it pays is seen. */
 const LEAVES_GAPS = 0.75;
 
-/** What a burst may take longer under `to` than under `from`, in us; infinite where more than a chunk goes before it. */
+/** What a burst may wait longer under `to` than under `from`, in us; infinite where more than a chunk goes before it. */
 export function addedUs(from: Rules, to: Rules): number {
   if (to.whenActive !== whenActive.wait || to.besideEveryUs > 0) return Number.POSITIVE_INFINITY;
   // Requests that queue were not interrupted so far.
@@ -22,11 +25,16 @@ export function addedUs(from: Rules, to: Rules): number {
 }
 
 /** Whether the bursts that were counted, each longer by anything up to `added` us, would hold with something to spare. */
-export function wouldHold(
-  counts: Uint32Array | undefined,
-  limitUs: number,
-  added: number,
-): boolean {
+export const wouldHold = (seen: Bursts, limits: Limits, added: number): boolean =>
+  added < Number.POSITIVE_INFINITY &&
+  wouldStayBelow(seen.lasted, limits.lastedUs, added) &&
+  wouldStayBelow(seen.waited, limits.waitedUs, added);
+
+/** Whether they hold so clearly that a hundred say it. */
+export const holdClearly = (seen: Bursts, { lastedUs, waitedUs }: Limits): boolean =>
+  wouldHold(seen, { lastedUs: FAR * lastedUs, waitedUs: FAR * waitedUs }, 0);
+
+function wouldStayBelow(counts: Uint32Array | undefined, limitUs: number, added: number): boolean {
   let [bursts, above] = [0, 0];
   for (let bucket = 0; bucket < (counts?.length ?? 0); bucket++) {
     const n = counts?.[bucket] ?? 0;
@@ -45,19 +53,20 @@ function besideShare({ whenActive: when, besideEveryUs, chunkUs }: Rules): numbe
 }
 
 /**
- * Whether the median burst would already be above the limit. What is given beside a request and does not fit into the
- * time in which it has no kernel of its own, it takes longer. Of a client without a profile only that much is known:
+ * Whether the median burst would already be above a limit. What is given beside a request and does not fit into the
+ * time in which it has no kernel of its own, it waits for. Of a client without a profile only that much is known:
  * where contexts take turns, whoever is not held takes half of the GPU.
  */
 export function isHopeless(
   { burstP50Us, gpuShare }: SeenHigh,
   rules: Rules,
-  limitUs: number,
+  { lastedUs, waitedUs }: Limits,
 ): boolean {
   const share = besideShare(rules);
   if (burstP50Us === undefined || share === 0) return false;
   const turns = rules.isolated === 1;
   const busy = gpuShare ?? (turns ? 1 : 0);
   if (!turns && busy < LEAVES_GAPS) return false;
-  return burstP50Us * (1 + Math.max(0, share - (1 - busy))) > limitUs;
+  const longer = burstP50Us * Math.max(0, share - (1 - busy));
+  return longer > waitedUs || burstP50Us + longer > lastedUs;
 }

@@ -37,8 +37,7 @@ export const turnsLadder = (base: Rules, training: boolean): Ladder => [
 
 export const slo: Policy = {
   name: "slo",
-  summary:
-    "best-effort work gets all that the objectives of high clients (run --slo, about bursts) leave",
+  summary: "best-effort work gets all that the objectives of high clients (run --slo) leave",
   learnsFrom: "objectives",
   ...climbing(turnsLadder),
 };

@@ -1,0 +1,80 @@
+import { describe, expect, test } from "vitest";
+import { bucketCount, bucketOf } from "#protocol";
+import { limitsOf, medianLimitsOf, quantilesOf, tallied, together } from "./yardstick.ts";
+
+const ANY = Number.POSITIVE_INFINITY;
+const alone = { p99Us: 8000, waitedP99Us: 40 };
+
+const counted = (...of: readonly (readonly [us: number, count: number])[]): Uint32Array => {
+  const counts = new Uint32Array(bucketCount);
+  for (const [us, count] of of) counts[bucketOf(us * 1000)] = count;
+  return counts;
+};
+
+describe("what a burst may not pass", () => {
+  const time = { p99Us: 9000, slowdown: undefined };
+  const part = { p99Us: undefined, slowdown: 0.1 };
+  const both = { p99Us: 9000, slowdown: 0.1 };
+
+  test.each([
+    {
+      what: "a time is about all of it",
+      objective: time,
+      limits: { lastedUs: 9000, waitedUs: ANY },
+    },
+    {
+      what: "a slowdown is about its wait: a part of the p99 alone more than it waits alone",
+      objective: part,
+      limits: { lastedUs: ANY, waitedUs: 840 },
+    },
+    { what: "of both, both", objective: both, limits: { lastedUs: 9000, waitedUs: 840 } },
+  ])("$what", ({ objective, limits }) => {
+    expect(limitsOf(objective, alone)).toEqual(limits);
+  });
+
+  test("of a slowdown is not known before it was seen alone", () => {
+    expect(limitsOf(time, undefined)).toBeDefined();
+    expect(limitsOf(both, undefined)).toBeUndefined();
+    expect(medianLimitsOf(both, undefined)).toBeUndefined();
+  });
+
+  test("is, where bursts stand for waits, so much more than the p99 alone", () => {
+    const waiting = { p99Us: 8000, waitedP99Us: 8000 };
+    expect(limitsOf(part, waiting)?.waitedUs).toBeCloseTo(8800);
+  });
+
+  test("bounds the median burst whole as well", () => {
+    expect(medianLimitsOf(part, alone)?.lastedUs).toBeCloseTo(8800);
+    expect(medianLimitsOf({ ...both, p99Us: 8500 }, alone)?.lastedUs).toBe(8500);
+    expect(medianLimitsOf(time, alone)).toEqual(limitsOf(time, alone));
+  });
+});
+
+describe("bursts are tallied", () => {
+  const seen = {
+    lasted: counted([5000, 90], [9500, 10]),
+    waited: counted([20, 96], [2000, 4]),
+  };
+
+  test.each([
+    {
+      what: "by the one that more have passed",
+      limits: { lastedUs: 9000, waitedUs: 840 },
+      above: 10,
+    },
+    { what: "by their waits", limits: { lastedUs: ANY, waitedUs: 840 }, above: 4 },
+    { what: "by nothing", limits: undefined, above: 0 },
+  ])("$what", ({ limits, above }) => {
+    expect(tallied(seen, limits)).toMatchObject({ bursts: 100, above });
+  });
+
+  test("with the time that they waited", () => {
+    expect(tallied(seen, undefined).waitedUs / (96 * 20 + 4 * 2000)).toBeCloseTo(1, 2);
+  });
+
+  test("with those seen before", () => {
+    const all = together(seen, { lasted: seen.lasted, waited: undefined });
+    expect(tallied(all, undefined).bursts).toBe(200);
+    expect(quantilesOf(all, 0.99).waitedP99Us / 2000).toBeCloseTo(1, 2);
+  });
+});
