@@ -24,12 +24,19 @@ import { interposer, itself, packageRoot, softGpuFolder } from "./package.ts";
 const more = { min: 1, whole: true };
 
 const options = {
-  load: number("L", undefined, "part of what the high job could serve alone, 0 to 1"),
+  load: number(
+    "L",
+    undefined,
+    "requests a second, as a part of what the high job could serve alone: 0 to 1",
+  ),
   arrangement: list(
     "NAME",
     `instead of the scenario's, and with --from of those measured; --names lists them; ${arrangementHelp}`,
   ),
-  slo: list("p99=TIME|slowdown=PERCENT", "what the high job asks of an agent, as after run --slo"),
+  slo: list(
+    "p99=TIME|slowdown=PERCENT",
+    "the objective that the high job states, as after run --slo",
+  ),
   profiles: text(
     "DIR",
     undefined,
@@ -37,11 +44,11 @@ const options = {
   ),
   rounds: number("N", undefined, "rounds that count", more),
   requests: number("N", undefined, "requests per arrangement, over all rounds", more),
-  seconds: number("S", undefined, "of a window, at most", { min: 1 }),
+  seconds: number("S", undefined, "length of a window, at most", { min: 1 }),
   learn: number(
     "S",
     undefined,
-    "of the window before the first round, under a policy that learns; list such arrangements last",
+    "length of the window before the first round under a policy that learns; list such arrangements last",
     { min: 1 },
   ),
   gpu: text("auto|soft|INDEX", "auto", "auto: the first NVIDIA GPU; soft: the software GPU"),
@@ -69,6 +76,11 @@ export const benchCommand = command({
     doc: "a JSON file, a name under bench/scenarios, or HIGH+BEST-EFFORT from bench/jobs.json",
     atLeast: 0,
   },
+  examples: [
+    "cotenant bench synthetic --gpu soft",
+    "cotenant bench bert-graph+gpt2-train --load 0.2",
+    "cotenant bench --from result.json --chart chart.svg",
+  ],
   async run(args) {
     if (args.names) return listNames();
     const measured = args.from ? undefined : await measure(args);

@@ -26,7 +26,7 @@ const options = {
   data: text(
     "DIR",
     undefined,
-    "where the scenario's files that begin with data: are; else COTENANT_DATA",
+    "where the files are whose names begin with data: in the scenario; by default COTENANT_DATA",
   ),
   out: text("FILE", undefined, "write all figures here, as JSON"),
   report: text("FILE", undefined, "write a page with charts here, HTML that needs nothing else"),
@@ -48,6 +48,7 @@ export const clusterCommand = command({
     doc: `a JSON file as in bench/cluster/scenarios; without one, "${EXAMPLE}", which needs no data`,
     atLeast: 1,
   },
+  examples: ["cotenant cluster simulate --report day.html"],
   async run(args) {
     const [verb, given = EXAMPLE, stray] = args.positional;
     if (verb !== "simulate") throw usage(`"cluster" can't "${verb}".`, 'It can "simulate".');

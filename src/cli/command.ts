@@ -36,6 +36,8 @@ export interface Command {
   readonly summary: string;
   readonly options: OptionsTable;
   readonly positional?: Positional;
+  /** Command lines to copy, shown below the options; what they name is there, or obviously the reader's own. */
+  readonly examples?: readonly string[];
   /** Resolves to the exit status: 0 done, 1 failed. Wrong use and known failures are thrown UserErrors. */
   // biome-ignore lint/suspicious/noExplicitAny: the table of commands holds commands of every table
   run(args: any): Promise<number>;
@@ -47,6 +49,7 @@ export const command = <const O extends OptionsTable>(spec: {
   readonly summary: string;
   readonly options: O;
   readonly positional?: Positional;
+  readonly examples?: readonly string[];
   run(args: Args<O>): Promise<number>;
 }): Command => spec;
 

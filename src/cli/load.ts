@@ -32,16 +32,20 @@ const options = {
   shape: choice(shapes, "compute", "what the kernels are bound by; mixed alternates"),
   kernels: number("N", 10, "kernels in a request", launches),
   "kernel-us": number("US", 50, "duration of one kernel", { max: LONGEST_KERNEL_US }),
-  sms: number("N", 0, "SMs a kernel takes; 0 = all", { whole: true }),
+  sms: number("N", 0, "SMs a kernel takes; 0 or not given: all", { whole: true }),
   waves: number("N", 1, "blocks of a kernel, in rounds of what its SMs hold at once", channels),
   graph: flag("submit a request as one CUDA graph"),
   arrivals: text(
     "KIND",
     undefined,
-    `poisson, uniform, bursty, closed, file:PATH (one ns offset a line), steps:10s@20,10s@2x or trace:PATH?column=NAME&unit=s|ms|us|ns|iso [${usual.arrivals}]`,
+    `poisson, uniform, bursty, closed, file:PATH (one ns offset a line), steps:10s@20,10s@2x or trace:PATH?column=NAME&unit=s|ms|us|ns|iso (default: ${usual.arrivals})`,
   ),
-  rate: number("R", undefined, "requests per second; a trace is stretched to it"),
-  seconds: number("S", undefined, `how long requests arrive [${usual.seconds}]`),
+  rate: number(
+    "R",
+    undefined,
+    "requests per second: needed by poisson, uniform and bursty; a trace is stretched to it",
+  ),
+  seconds: number("S", undefined, `how long requests arrive (default: ${usual.seconds})`),
   warmup: number("S", 0.5, "seconds of requests back to back before the first that counts"),
   "copy-in": bytes("BYTES", none, "copied in for each request"),
   "copy-out": bytes("BYTES", none, "copied out of each request"),
@@ -63,6 +67,10 @@ export const loadCommand = command({
   name: "load",
   summary: "a synthetic client: open-loop requests or a closed loop, no PyTorch needed",
   options,
+  examples: [
+    "cotenant run --class high -- \\\n  cotenant load --graph --rate 60",
+    "cotenant run --class best-effort -- \\\n  cotenant load --arrivals closed",
+  ],
   run(args) {
     const job = jobOf(args);
     if (!job) {

@@ -24,32 +24,42 @@ const SEEDS = { min: 0, max: 1_000_000, whole: true };
 const LEARN_S = 30;
 
 const options = {
-  profiles: text("DIR", undefined, "where profiles given by name are"),
+  profiles: text("DIR", undefined, "the folder in which profiles given by name are"),
   gpu: choice(
     modelledGpus,
     undefined,
     "the GPU to model; by default the one that the profiles come from. One with other SMs is refused; between " +
       "GPUs that differ in less, kernels keep their times",
   ),
-  load: number("L", undefined, "part of what the high job could serve alone, 0 to 1"),
+  load: number(
+    "L",
+    undefined,
+    "requests a second, as a part of what the high job could serve alone: 0 to 1",
+  ),
   arrivals: text(
     "KIND",
     undefined,
-    "of profiles that are named: poisson (by default), uniform, bursty, closed, steps:10s@0.1,10s@0.5, trace:PATH?…",
+    "where profiles are named: poisson (the default), uniform, bursty, closed, steps:10s@0.1,10s@0.5, trace:PATH?…",
   ),
-  arrangement: list("NAME", `instead of the usual ones; ${arrangementHelp}`),
-  slo: list("p99=TIME|slowdown=PERCENT", "what the high job asks for, as after run --slo"),
+  arrangement: list(
+    "NAME",
+    `instead of the usual ones; bench --names lists them; ${arrangementHelp}; tick-tock-mps: two trainings, with --arrivals closed`,
+  ),
+  slo: list(
+    "p99=TIME|slowdown=PERCENT",
+    "the objective that the high job states, as after run --slo",
+  ),
   learn: number(
     "S",
     LEARN_S,
-    "of virtual time before each window that counts, under a policy that has something to learn",
+    "virtual time to learn in, before each window that counts, for a policy that learns",
     { min: 1 },
   ),
   rounds: number("N", undefined, "rounds of windows", more),
   requests: number("N", undefined, "requests per arrangement, over all rounds", more),
-  seconds: number("S", undefined, "of a window, at most", { min: 1 }),
+  seconds: number("S", undefined, "length of a window, at most", { min: 1 }),
   graph: flag(
-    "of profiles that are named: a request of the high job is one graph, not launch by launch",
+    "where profiles are named: a request of the high job is one CUDA graph, not launch by launch",
   ),
   seed: number("N", 0, "of arrivals and of how kernels' times vary", SEEDS),
   out: text("FILE", undefined, "write the result here, as the bench does"),
@@ -66,10 +76,14 @@ export const modelCommand = command({
   positional: {
     name: "HIGH+BEST-EFFORT | SCENARIO",
     doc:
-      "profiles: files, or names under --profiles; more best-effort ones may follow; blanks do for +. Or a scenario as " +
-      "the bench knows it, whose jobs have profiles of their names under --profiles",
+      "HIGH and BEST-EFFORT are profiles: files, or names under --profiles. More best-effort ones may follow, and blanks " +
+      "do in place of +. A SCENARIO is one of the bench's, whose jobs have profiles of their names there",
     atLeast: 1,
   },
+  examples: [
+    "cotenant model bert-graph+gpt2-train \\\n  --profiles bench/profiles/h200",
+    "cotenant model resnet50-eager+bert-train \\\n  --profiles bench/profiles/h200 --slo slowdown=10% \\\n  --arrangement strict-mps --arrangement cotenant-mps",
+  ],
   async run(args) {
     for (const path of [args.out, args.chart]) if (path !== undefined) checkWritable(path);
     const [only, ...others] = args.positional;

@@ -141,8 +141,8 @@ describe("help", () => {
         what to do it to
 
         --class high|best-effort  the class
-        --name NAME               the name [nobody]
-        --count N                 how many [3]
+        --name NAME               the name (default: nobody)
+        --count N                 how many (default: 3)
         --memory BYTES            how much
         --wait TIME               how long
         --set KEY=VALUE           what else (repeatable)
@@ -168,6 +168,17 @@ describe("help", () => {
       ?.map((line) => line.trim());
     expect(listed).toEqual(commands.map(({ name }) => name));
     expect(new Set(listed).size).toBe(commands.length);
+  });
+
+  test("gives examples that can be typed as they stand", () => {
+    for (const known of commands)
+      for (const example of known.examples ?? []) {
+        const [program, name, ...rest] = example.replaceAll(" \\\n ", "").split(/ +/);
+        const itself = commands.find((command) => command.name === name);
+        expect(program, example).toBe("cotenant");
+        if (!itself) throw new Error(`no command: ${example}`);
+        expect(() => parse(itself, separated(itself, rest)), example).not.toThrow();
+      }
   });
 
   test("can be had for every command", () => {

@@ -97,12 +97,12 @@ const LEFT_COLUMNS = 28;
 
 /** The `--help` text of one command, for a terminal of so many columns. */
 export function help(
-  { name, summary, options, positional }: Command,
+  { name, summary, options, positional, examples = [] }: Command,
   columns = HELP_COLUMNS,
 ): string {
   const rows = Object.entries(options).map(([option, { kind, placeholder, doc, fallback }]) => ({
     left: `--${option}${kind === "flag" ? "" : ` ${placeholder}`}`,
-    right: `${doc}${shownFallback(fallback)}${kind === "list" ? " (repeatable)" : ""}`,
+    right: `${doc}${shownFallback(doc, fallback)}${kind === "list" ? " (repeatable)" : ""}`,
   }));
   const width = Math.min(columns, HELP_COLUMNS);
   const ways = positional ? positional.name.split(" | ") : [""];
@@ -115,6 +115,8 @@ export function help(
     ...(positional ? wrapped(positional.doc, width - 2).map((line) => `  ${line}`) : []),
     "",
     ...twoColumns([...rows, { left: "--help", right: "show this" }], width),
+    ...(examples.length > 0 ? ["", "Examples:"] : []),
+    ...examples.flatMap((example) => example.split("\n").map((line) => `    ${line}`)),
   ].join("\n");
 }
 
@@ -130,13 +132,36 @@ export const overview = (commands: readonly Command[]): string =>
       HELP_COLUMNS,
     ),
     "",
-    '"cotenant COMMAND --help" lists the options of one.',
+    '"cotenant COMMAND --help" lists the options of one. To begin with:',
+    "    cotenant up",
+    "    cotenant run --class high -- python3 serve.py",
+    "    cotenant run --class best-effort -- python3 train.py",
+    "    cotenant status",
+    "",
+    "Environment:",
+    ...twoColumns(
+      [
+        {
+          left: "COTENANT_DIR",
+          right: "the agent's directory; agent and clients need the same one",
+        },
+        { left: "COTENANT_OFF=1", right: "run: the command runs as if Cotenant were not there" },
+        { left: "COTENANT_DEBUG=1", right: "clients say on stderr what they decide" },
+        {
+          left: "COTENANT_PROFILES",
+          right: "the folder of profiles, for profile and run --profile",
+        },
+      ],
+      HELP_COLUMNS,
+    ),
   ].join("\n");
 
-const shownFallback = (fallback: unknown) =>
-  typeof fallback === "string" || (typeof fallback === "number" && fallback !== 0)
-    ? ` [${fallback}]`
-    : "";
+/** Behind a list, one line an item, it gets a line of its own. */
+function shownFallback(doc: string, fallback: unknown): string {
+  const shown = typeof fallback === "string" ? fallback !== "" : fallback !== 0;
+  if (!shown || (typeof fallback !== "string" && typeof fallback !== "number")) return "";
+  return doc.includes("\n") ? `\n(default: ${fallback})` : ` (default: ${fallback})`;
+}
 
 /** Two columns; what is too wide for the left one gets lines of its own. */
 function twoColumns(

@@ -44,42 +44,52 @@ import { percent, table } from "./print.ts";
 const whole = { min: 1, whole: true };
 
 const options = {
-  arrangement: text("NAME", "mps", "collect: of the bench, whose cells are taken"),
+  arrangement: text("NAME", "mps", "collect: the bench's arrangement whose cells are taken"),
   data: text("FILE", undefined, "train, evaluate: measured colocations (docs/predict.md)"),
-  profiles: text("DIR", undefined, "where profiles given by name are"),
+  profiles: text("DIR", undefined, "the folder in which profiles given by name are"),
   learner: choice(
     learnerNames,
     "ours",
     `train:\n${learnerNames.map((name) => `${name}: ${learners[name].summary}`).join("\n")}`,
   ),
-  learners: list("NAME", `evaluate: instead of all; ${learnerNames.join(", ")}`),
+  learners: list("NAME", `evaluate: these learners instead of all: ${learnerNames.join(", ")}`),
   metric: list(
     "NAME",
-    "train, evaluate: look at these only; by default at all that every workload has",
+    "train, evaluate: look at these metrics only; by default at all that every workload has",
   ),
-  seed: number("N", 0, "of chance in training and of splits", { min: 0, max: 1e6, whole: true }),
+  seed: number("N", 0, "seed of what is random: training and splits", {
+    min: 0,
+    max: 1e6,
+    whole: true,
+  }),
   out: text("FILE", undefined, "collect: the measurements to write; train: the model"),
   model: text("FILE", undefined, "rank: a model that train wrote"),
   target: text(
     "PROFILE",
     undefined,
-    "rank: a profile file, or a name under --profiles or in --data",
+    "rank: the job that is to get company: a profile file, or a name under --profiles or in --data",
   ),
-  candidates: list("PROFILE", "rank: the same; several with commas, or the option again"),
+  candidates: list(
+    "PROFILE",
+    "rank: the jobs that it could get, likewise; several with commas, or the option again",
+  ),
   with: list("PROFILE", "rank: what runs beside the target already"),
   "first-token": text(
     "PROFILE",
     undefined,
-    "rank: the target is autoregressive, this its decoding step",
+    "rank: the target is autoregressive, and this is the profile of its decoding step",
   ),
-  tokens: number("N", 128, "rank: of an answer of an autoregressive target", whole),
+  tokens: number("N", 128, "rank: how long an answer of an autoregressive target is", whole),
   goal: choice(
     goals,
     "retained",
-    "rank, evaluate: the sum of retained throughputs, or of throughputs",
+    "rank, evaluate: what is best: the largest sum of retained throughputs, or of throughputs",
   ),
-  splits: number("N", 20, "evaluate: random ones", whole),
-  part: number("P", 0.2, "evaluate: of the colocations to train on", { min: 0.05, max: 0.95 }),
+  splits: number("N", 20, "evaluate: how many random ones", whole),
+  part: number("P", 0.2, "evaluate: the part of the colocations to train on", {
+    min: 0.05,
+    max: 0.95,
+  }),
   limit: number("S", 60, "train, evaluate: seconds for the learner search", { min: 0.1 }),
   json,
 };
@@ -97,6 +107,11 @@ export const predictCommand = command({
       "rank --model, --target and --candidates; evaluate --data",
     atLeast: 1,
   },
+  examples: [
+    "cotenant predict collect result.json --out measured.json",
+    "cotenant predict train --data measured.json \\\n  --profiles bench/profiles/h200 --out model.json",
+    "cotenant predict rank --model model.json \\\n  --profiles bench/profiles/h200 --target bert-graph \\\n  --candidates bert-train,gpt2-train",
+  ],
   async run(args) {
     const [verb, stray] = args.positional;
     if (stray !== undefined && verb !== "collect")

@@ -22,15 +22,19 @@ const options = {
   name: text(
     "NAME",
     undefined,
-    "of the profile; by default the program's, its script's or the file's",
+    "the profile's name; by default the program's, its script's or the file's",
   ),
-  out: text("DIR", undefined, "the folder of profiles; by default COTENANT_PROFILES, or your own"),
+  out: text(
+    "DIR",
+    undefined,
+    "the folder of profiles; by default COTENANT_PROFILES, or ~/.local/share/cotenant/profiles",
+  ),
   kind: choice(
     ["inference", "training"],
     undefined,
     "what is profiled; by default the names of a command's kernels tell, and Orion's files say it",
   ),
-  seconds: number("S", undefined, "then the command is told to end (SIGTERM)", { min: 1 }),
+  seconds: number("S", undefined, "after so long the command is told to end (SIGTERM)", { min: 1 }),
   "no-ncu": flag("no second run under Nsight Compute: the kernels' classes stay unknown"),
   "one-pass": flag(
     "several runs under Nsight Compute, of one pass each: faster for jobs with gigabytes of memory, which it saves " +
@@ -40,19 +44,26 @@ const options = {
   from: choice(
     ["ncu", "torch", "orion"],
     undefined,
-    "import: what wrote the files: Nsight Compute (--csv), PyTorch's profiler, Orion's model_kernels",
+    "import: what wrote the files: Nsight Compute (with --csv), PyTorch's profiler, or Orion's artifact (model_kernels)",
   ),
   gpu: text(
     "NAME",
     undefined,
     "the GPU, such as H200, where the driver or the file does not say it",
   ),
-  solo: duration("TIME", undefined, "of a request or iteration alone, if known better"),
+  solo: duration(
+    "TIME",
+    undefined,
+    "how long a request or iteration takes alone, if that is known better",
+  ),
   iterations: number("N", 1, "import: requests or iterations in a file of Nsight Compute", {
     min: 1,
     whole: true,
   }),
-  top: number("N", 10, "show: kernels, those that take most time first", { min: 1, whole: true }),
+  top: number("N", 10, "show: how many kernels, those that take most time first", {
+    min: 1,
+    whole: true,
+  }),
   json,
 };
 
@@ -64,10 +75,15 @@ export const profileCommand = command({
   options,
   positional: {
     name: "-- COMMAND… | import FILE… | list [DIR] | show NAME|FILE",
-    doc: "the command is run twice, unmodified; import needs --from, and --kind but for Orion's files",
+    doc: "COMMAND is run twice, unmodified. import needs --from, and --kind except for Orion's files",
     atLeast: 1,
     endsOptions: (word) => !["import", "list", "show"].includes(word),
   },
+  examples: [
+    "cotenant profile --name serve --seconds 20 -- \\\n  python3 serve.py",
+    "cotenant profile show serve",
+    "cotenant run --class high --profile serve -- \\\n  python3 serve.py",
+  ],
   async run(args) {
     const [verb = "", ...rest] = args.positional;
     switch (verb) {

@@ -35,7 +35,9 @@ const options = {
     "ARG",
     "run: an argument, in order: a number, or memory as TYPE[COUNT], zero or with =V or =iota: f32[64]=iota",
   ),
-  seed: number("N", 0, "run: of the order in which warps take turns; 0 is rising", { whole: true }),
+  seed: number("N", 0, "run: seed of the order in which warps take turns; 0: rising order", {
+    whole: true,
+  }),
   show: number("N", 8, "run: how many values of each memory to print", { min: 1, whole: true }),
   json,
 };
@@ -51,6 +53,11 @@ export const ptxCommand = command({
     doc: "check says which variants are legal and why others are not; slice and preempt print the module with them",
     atLeast: 2,
   },
+  examples: [
+    "cotenant ptx check kernel.ptx",
+    "cotenant ptx preempt kernel.ptx --out forms.ptx",
+    "cotenant ptx run kernel.ptx --grid 4 --block 64 \\\n  --arg 'f32[256]=iota' --arg 256",
+  ],
   async run(args) {
     const [verb = "", file = "", stray] = args.positional;
     if (stray !== undefined) throw errors.strayArgument("ptx", stray);

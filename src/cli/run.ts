@@ -21,7 +21,7 @@ const options = {
   name: text("NAME", undefined, "shown by status; the command's name if not given"),
   slo: list(
     "p99=TIME|slowdown=PERCENT",
-    "high: what 99 % of its bursts (first submission to done, not arrival to done) keep to, such as p99=10ms, or slowdown=5% over alone (of one whose profile is a training: its throughput); policies cotenant and slo act on it",
+    "high: an objective, about its bursts (first submission to done, not arrival to done). p99=10ms: 99 % of them take at most so long; slowdown=5%: 99 % of them wait for the GPU at most so much of their p99 alone longer than alone (of a client whose profile says that it trains: its throughput is at most so much lower). Policies cotenant and slo act on it",
   ),
   profile: text(
     "NAME|FILE",
@@ -45,6 +45,11 @@ export const runCommand = command({
     atLeast: 1,
     endsOptions: () => true,
   },
+  examples: [
+    "cotenant run --class high -- python3 serve.py",
+    "cotenant run --class high --slo p99=10ms -- ./server",
+    "cotenant run --class best-effort --memory 20GiB -- \\\n  python3 train.py",
+  ],
   async run(args) {
     if (!args.class) throw errors.missingArgument("run", "--class high|best-effort");
     checkClass(args, args.class);

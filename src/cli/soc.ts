@@ -28,13 +28,17 @@ const options = {
   objective: choice(
     ["latency", "throughput"],
     undefined,
-    "instead of the file's: the smallest largest latency, or the largest sum of 1 / latency",
+    "instead of the file's; latency: the longest latency as short as possible; throughput: the sum of 1 / latency as large as possible",
   ),
-  transitions: text("N|unlimited", undefined, "instead of the file's: per network at most so many"),
+  transitions: text(
+    "N|unlimited",
+    undefined,
+    "instead of the file's: how often a network may change accelerators, at most",
+  ),
   seconds: number(
     "S",
     60,
-    "to search; then the best plan so far, and how far it may be from the best",
+    "how long to search; then comes the best plan so far, and how far it may be from the best",
   ),
   svg: text("FILE", undefined, "write a picture of the timeline"),
   out: text("FILE", undefined, "plan: write the plan as JSON, to be carried out"),
@@ -55,10 +59,14 @@ export const socCommand = command({
   positional: {
     name: "plan FILE | compare FILE | groups MODEL",
     doc:
-      "FILE describes accelerators and networks: docs/soc.md; compare sets the plan beside what else one could do; " +
+      "FILE describes accelerators and networks (docs/soc.md); compare sets the plan beside what else one could do; " +
       "groups cuts an ONNX model into groups of layers and says why there",
     atLeast: 1,
   },
+  examples: [
+    "cotenant soc plan bench/soc/googlenet-xavier.json \\\n  --svg plan.svg",
+    "cotenant soc groups bench/soc/googlenet.onnx",
+  ],
   async run(args) {
     const [verb = "", file, ...others] = args.positional;
     if (verb !== "plan" && verb !== "compare" && verb !== "groups")

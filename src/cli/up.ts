@@ -14,11 +14,15 @@ import { describeGpu } from "./status.ts";
 const STARTED_WITHIN_MS = 15_000;
 
 const options = {
-  gpu: choice(["auto", "soft"], "auto", "auto: NVIDIA GPUs; soft: the software GPU"),
+  gpu: choice(
+    ["auto", "soft"],
+    "auto",
+    "auto: NVIDIA GPUs; soft: a software GPU, for machines without one",
+  ),
   mode: choice(
     ["isolated", "mps"],
     "isolated",
-    "isolated: jobs take turns; mps: also side by side",
+    "isolated: jobs take turns; mps: under NVIDIA MPS, so that they can also run side by side",
   ),
   policy: choice(
     policies.map(({ name }) => name),
@@ -27,10 +31,15 @@ const options = {
   ),
   set: list(
     "RULE=VALUE",
-    `fix one rule of the gate, whatever the policy says: ${Object.keys(Settings.fields).join(", ")}`,
+    `fix one rule of the gate, whatever the policy says (docs/policies.md): ${Object.keys(Settings.fields).join(", ")}`,
   ),
-  port: number("N", 0, "HTTP port on loopback; 0: any free one", { max: 65535, whole: true }),
-  foreground: flag("stay, and log to stderr"),
+  port: number(
+    "N",
+    0,
+    "HTTP port on loopback, for metrics and status; 0 or not given: any free one",
+    { max: 65535, whole: true },
+  ),
+  foreground: flag("do not go into the background, and log to stderr"),
   json,
 };
 
@@ -38,6 +47,11 @@ export const upCommand = command({
   name: "up",
   summary: "start the agent for this machine's GPUs",
   options,
+  examples: [
+    "cotenant up --mode mps",
+    "cotenant up --gpu soft",
+    "cotenant up --set splitProductsUs=0",
+  ],
   async run(args) {
     // Whatever can be wrong with the options is said here, not in the log of a process behind.
     policyNamed(args.policy);
