@@ -80,6 +80,8 @@ const ruleSince = {
 } as const;
 /** Before, its search for SM_THRESHOLD beside trainings found nothing, for faults of the code. */
 const ORION_SEARCHES_SINCE = "2026-11-22T06:00";
+/** Before, a slowdown was about bursts whole: not the same to a service that is bound by launching (decision 0003). */
+const JUDGED_BY_WAITS_SINCE = "2026-11-22T11:00";
 const learnsFrom = (name: string) => arrangementNamed(name).gated?.policy.learnsFrom;
 const gated = /^(floor|strict|cotenant|orion|reef|tgs|temporal)/;
 
@@ -121,11 +123,11 @@ function compare(file: string): Compared[] {
     bestEffort: [{ profile: training, submission: "kernels", marks: false } as const],
     seconds,
   });
+  const learns = (name: string) => learnsFrom(name) === "objectives" && slo.length > 0;
   const figures = (name: string) => {
-    const learns = learnsFrom(name) === "objectives" && slo.length > 0;
-    const seconds = SECONDS + (learns ? LEARN_SECONDS : 0);
+    const seconds = SECONDS + (learns(name) ? LEARN_SECONDS : 0);
     const window = runWindow({ arrangement: asMeasured(name, result.date), ...plan(seconds) });
-    const settledNs = learns ? window.endNs - SECONDS * 1e9 : window.settledNs;
+    const settledNs = learns(name) ? window.endNs - SECONDS * 1e9 : window.settledNs;
     const requests = window.requests.filter(({ arrivalNs }) => arrivalNs >= settledNs);
     return figuresOf({ ...window, settledNs, requests });
   };
@@ -134,6 +136,8 @@ function compare(file: string): Compared[] {
   return [...arrangements, ...policies].flatMap((arrangement) => {
     const measured = cell(result, arrangement);
     if (!measured?.high || !measured.bestEffort) return [];
+    const byBursts = learns(arrangement) && result.date < JUDGED_BY_WAITS_SINCE;
+    if (byBursts && high.name.endsWith("-eager")) return [];
     const modelled = figures(arrangement);
     return [
       {

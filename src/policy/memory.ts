@@ -12,7 +12,17 @@ import {
 } from "./evidence.ts";
 import { differ, isQuiet, type Load, noLoad, withLoad } from "./load.ts";
 import type { LookedHigh, Memory, Objective, ObjectiveState } from "./policy.ts";
-import { isTrial, judged, noProgress, type Progress, progressed } from "./throughput.ts";
+import {
+  anew,
+  isTrial,
+  judged,
+  noPace,
+  noProgress,
+  type Pace,
+  type Progress,
+  paced,
+  progressed,
+} from "./throughput.ts";
 import {
   type Bursts,
   burstsOf,
@@ -60,13 +70,15 @@ export interface ClientMemory {
   /** The bursts that the evidence is about. */
   readonly seen: Bursts;
   /** Of a training: in company, since the evidence began anew or was last judged. */
-  readonly progress: Progress;
+  readonly progress: Pace;
   readonly load: Load;
 }
 
 interface Alone extends Progress {
   readonly seen: Bursts;
   readonly bursts: number;
+  /** Of a training. */
+  readonly pace: Pace;
 }
 
 interface Reference extends Progress {
@@ -74,6 +86,7 @@ interface Reference extends Progress {
   /** Of the time that bursts waited for the GPU. */
   readonly waitedP99Us: number;
   readonly bursts: number;
+  readonly pace: Pace;
 }
 
 /** How the bursts since the last look came about. */
@@ -90,7 +103,7 @@ const FEW_ALONE = 20;
 /** One that there is already is replaced by one from as many. */
 const ENOUGH_ANEW = 1000;
 
-const nothingAlone: Alone = { seen: noBursts, bursts: 0, ...noProgress };
+const nothingAlone: Alone = { seen: noBursts, bursts: 0, ...noProgress, pace: noPace };
 
 export const newClient = ({ objective, training = false }: LookedHigh): ClientMemory => ({
   objective,
@@ -102,7 +115,7 @@ export const newClient = ({ objective, training = false }: LookedHigh): ClientMe
   pausedAtMs: undefined,
   evidence: noEvidence,
   seen: noBursts,
-  progress: noProgress,
+  progress: noPace,
   load: noLoad,
 });
 
@@ -147,15 +160,14 @@ function lookAtTraining(
   const lastBurst = launches > 0 ? 0 : was.load.lastBurst + seconds;
   const load = { ...noLoad, lastBurst };
   const now = { ...was, objective, load, bursts: was.bursts + bursts };
-  if (how === "alone")
-    return isWarm(was) && launches > 0 ? grown(now, ended, { bursts, launches, seconds }) : now;
+  if (how === "alone") return isWarm(was) ? grown(now, ended, { bursts, launches, seconds }) : now;
   const { reference } = was;
-  if (how === "settling" || launches === 0 || !reference) return now;
-  const progress = progressed(was.progress, launches, seconds);
+  if (how === "settling" || !reference) return now;
+  const progress = paced(was.progress, { launches, seconds }, lastBurst);
   if (!isTrial(progress)) return { ...now, progress };
-  const evidence = judged(progress, reference, objective?.slowdown ?? 0);
+  const evidence = judged(progress, reference.pace, objective?.slowdown ?? 0);
   const state = isMet(now.state, evidence) ? "met" : now.state;
-  return { ...now, evidence, progress: noProgress, state };
+  return { ...now, evidence, progress: anew(progress), state };
 }
 
 /** What is impossible alone must be shown to be met; luck with a few hundred bursts does not show it. */
@@ -183,7 +195,7 @@ export const withoutEvidence = (was: ClientMemory): ClientMemory => ({
   ...was,
   evidence: noEvidence,
   seen: noBursts,
-  progress: noProgress,
+  progress: anew(was.progress),
   load: { ...noLoad, lastBurst: was.load.lastBurst },
 });
 
@@ -196,7 +208,7 @@ export const startingAlone = (was: ClientMemory): ClientMemory => ({
 
 /** The reference, if there is one, is from too few bursts, or of a training from too short a time. */
 export const isShort = ({ reference, training }: ClientMemory): boolean =>
-  !reference || (training ? !isTrial(reference) : reference.bursts < ENOUGH_ALONE);
+  !reference || (training ? !isTrial(reference.pace) : reference.bursts < ENOUGH_ALONE);
 
 /** The load is not the one that the reference was seen under. */
 export const isOutdated = ({ reference, load, training }: ClientMemory): boolean =>
@@ -205,7 +217,7 @@ export const isOutdated = ({ reference, load, training }: ClientMemory): boolean
 /** The pause is over: what was seen in it has to do. */
 export function endingAlone(was: ClientMemory, nowMs: number): ClientMemory {
   const now = { ...was, pausedAtMs: nowMs };
-  const few = was.training ? was.growing.launches > 0 : was.growing.bursts >= FEW_ALONE;
+  const few = was.training ? was.growing.pace.looks.length > 0 : was.growing.bursts >= FEW_ALONE;
   return !was.reference && few ? referred(now) : now;
 }
 
@@ -214,28 +226,29 @@ function grown(
   ended: Bursts,
   { bursts, launches, seconds }: Progress & { readonly bursts: number },
 ): ClientMemory {
-  const { growing, reference, training } = was;
+  const { growing, reference, training, load } = was;
   const now: ClientMemory = {
     ...was,
     growing: {
       seen: together(growing.seen, ended),
       bursts: growing.bursts + bursts,
       ...progressed(growing, launches, seconds),
+      pace: training ? paced(growing.pace, { launches, seconds }, load.lastBurst) : noPace,
     },
   };
   const enough = training
-    ? isTrial(now.growing)
+    ? isTrial(now.growing.pace)
     : now.growing.bursts >= (reference ? ENOUGH_ANEW : ENOUGH_ALONE);
   return enough ? referred(now) : now;
 }
 
 /** What was seen alone becomes the reference; what was judged by another one is void. */
 function referred(was: ClientMemory): ClientMemory {
-  const { seen, bursts, launches, seconds } = was.growing;
+  const { seen, bursts, launches, seconds, pace } = was.growing;
   if (bursts === 0 && !was.training) return was;
   // Of n bursts this one has, in the mean, 1 % of all above it.
   const q = Math.min(1, ((1 - ALLOWED) * (bursts + 1)) / bursts);
-  const reference = { ...quantilesOf(seen, q), bursts, launches, seconds };
+  const reference = { ...quantilesOf(seen, q), bursts, launches, seconds, pace };
   const growing = isShort({ ...was, reference }) ? was.growing : nothingAlone;
   const now = { ...was, reference, growing };
   if (notEvenAlone(now) && !holds(now.evidence)) return { ...now, state: "impossible" };

@@ -97,4 +97,46 @@ describe("a training's objective is about its throughput", () => {
     const seen = levels(0.1, 100, (at) => (at > 60 && at < 90 ? 1e-9 : 1));
     expect(new Set(seen.slice(241, 355)).size).toBe(1);
   });
+
+  test("one that stops and goes on in the middle of a look is not taken for slower", () => {
+    // From 30 s on it works for 6 s of every 13, and 0.01 s of the look in which it begins and of the one in which it stops.
+    const part = (at: number) => {
+      const look = Math.round(4 * (at - 30)) % 52;
+      if (at <= 30 || (look > 0 && look < 24)) return 1;
+      return look === 0 || look === 24 ? 0.04 : 1e-9;
+    };
+    const seen = levels(0.48, 300, part);
+    expect(new Set(seen.slice(4 * 30))).toEqual(new Set([5]));
+  });
+
+  test("one that launches once a second, a graph an iteration, has what it has lost", () => {
+    let memory: Memory | undefined;
+    const seen: number[] = [];
+    for (let [look, done, launched] = [1, 0, 0]; look < 400; look++) {
+      const paused = memory?.pausedUntilMs !== undefined;
+      done += 0.25 / (paused ? 1 : (takes[memory?.level ?? 0] ?? 1));
+      const launches = Math.floor(done) - launched;
+      launched += launches;
+      const ended = launches > 0 ? new Uint32Array(bucketCount) : undefined;
+      if (ended) ended[bucketOf(1e9)] = 1;
+      const objective = { p99Us: undefined, slowdown: 0.2 };
+      const client = {
+        id: "a",
+        name: "high",
+        burstP50Us: 1e6,
+        training: true,
+        objective,
+        ended,
+        launches,
+      };
+      memory = slo.remember?.(
+        { isolated: true, high: [client], nowMs: look * 250, company: !paused },
+        memory,
+      );
+      seen.push(memory?.level ?? 0);
+    }
+    // Level 5 takes 1.4 times as long.
+    expect(seen.lastIndexOf(5)).toBeLessThan(seen.lastIndexOf(4));
+    expect(seen.at(-1)).toBeLessThan(5);
+  });
 });
