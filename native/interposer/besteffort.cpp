@@ -171,6 +171,17 @@ bool kernel_is_new(const Submission& submission, const Estimate& estimate) noexc
   return named.function ? gpu.best_effort.estimates.find(named) : nullptr;
 }
 
+// A kernel's first launch, in which the driver loads its code, is left as it is, and so is its first in each shape. Beside
+// the time of loading, events around it would show another: with them the driver apparently gave a training's stream another
+// of the work queues that processes under MPS have from one pool. While that one waited, the GPU read host memory without
+// end, and the high client lost time by it (docs/measured-policies.md, two trainings). Of a product, whose kernel may be
+// known, that is asked of the kernel.
+bool loads(Gpu& gpu, const Submission& submission, const Estimate& estimate, bool of_product) noexcept {
+  if (submission.kind != Submission::Kind::kKernel) return false;
+  return of_product ? gpu.best_effort.estimates.first_launch(submission.shape->function)
+                    : estimate.sightings.load(std::memory_order_relaxed) == 1;
+}
+
 // False: no room came for it, and it goes all the same.
 bool gate_submission(Gpu& gpu, Stream& stream, const Link& link, const Rules& rules, const Item& item) noexcept {
   Lane& lane = stream.lane;
@@ -272,9 +283,9 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   if (!known || (product && product->samples.load(std::memory_order_relaxed) < 3) || launches % kCollectEvery == 0)
     gpu.best_effort.estimates.collect(activations, activity.active.load(std::memory_order_relaxed) != 0, context);
   const std::uint32_t every = std::max(settings.sampleEvery.load(std::memory_order_relaxed), 1u);
+  if (!Estimates::due(*estimate, every) || loads(gpu, submission, *estimate, product != nullptr)) return {&stream, -1, !room};
   Estimate* const by_name = kernel_is_new(submission, *estimate) ? estimate_by_name(gpu, *submission.shape) : nullptr;
-  return {&stream, gpu.best_effort.estimates.start(*estimate, every, stream.handle, context, activations, general, by_name),
-          !room};
+  return {&stream, gpu.best_effort.estimates.start(*estimate, stream.handle, context, activations, general, by_name), !room};
 }
 
 void best_effort_after(const Admission& admission) noexcept {

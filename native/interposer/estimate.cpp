@@ -51,6 +51,11 @@ Estimate* Estimates::entry(std::uint64_t key, std::uint32_t most) noexcept {
   }
 }
 
+bool Estimates::first_launch(cu::CUfunction function) noexcept {
+  Estimate* kernel = entry(LaunchShape{function, {}}.key(), kMost);
+  return kernel && !kernel->launched.exchange(true, std::memory_order_relaxed);
+}
+
 std::uint32_t Estimates::expected_ns(const LaunchShape& shape) noexcept {
   const Estimate* estimate = entry(shape.key(), 0);
   return estimate ? estimate->expected_ns.load(std::memory_order_relaxed) : 0;
@@ -81,15 +86,17 @@ void Estimates::forget(const Estimate* first, std::size_t count) noexcept {
   }
 }
 
-int Estimates::start(Estimate& estimate, std::uint32_t every, cu::CUstream stream, cu::CUcontext context,
-                     std::uint64_t activations, Estimate* also, Estimate* named) noexcept {
+bool Estimates::due(Estimate& estimate, std::uint32_t every) noexcept {
   const std::uint32_t sighting = estimate.sightings.fetch_add(1, std::memory_order_relaxed);
   const bool few = estimate.samples.load(std::memory_order_relaxed) < kAlwaysTimed;
   // A sample that some request spoiled is taken again: beside many requests a long kernel hardly ever gets a clean one,
   // and what its shape took before, with other data, would be believed for a thousand launches.
   const bool again = few || estimate.dropped.load(std::memory_order_relaxed) > 0;
-  const bool due = sighting % every == 0 || (few && sighting < kAlwaysTimed) || (again && every < kSeldom && sighting % kSoon == 0);
-  if (!due) return -1;
+  return sighting % every == 0 || (few && sighting < kAlwaysTimed) || (again && every < kSeldom && sighting % kSoon == 0);
+}
+
+int Estimates::start(Estimate& estimate, cu::CUstream stream, cu::CUcontext context, std::uint64_t activations,
+                     Estimate* also, Estimate* named) noexcept {
   const auto first = static_cast<int>(next_.fetch_add(1, std::memory_order_relaxed) % kTimers);
   Timer& timer = timers_[first];
   int free = Timer::kFree;

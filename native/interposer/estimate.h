@@ -1,6 +1,6 @@
 // How long a kernel runs, learned while it runs: events around a few launches of each kernel and shape.
-// The first three sightings are timed, then one in so many. A sample during which some request was
-// active is dropped and soon taken again, unless nothing better comes for a long time.
+// The first three sightings are timed, but for a kernel's very first, then one in so many. A sample during
+// which some request was active is dropped and soon taken again, unless nothing better comes for a long time.
 #pragma once
 
 #include <atomic>
@@ -17,6 +17,7 @@ struct Estimate {
   std::atomic<std::uint32_t> sightings{0};
   std::atomic<std::uint32_t> samples{0};   // accepted
   std::atomic<std::uint32_t> dropped{0};   // in a row
+  std::atomic<bool> launched{false};       // of a kernel in any shape
   std::atomic<std::uint32_t> expected_ns{0};  // what budgets go by: a high quantile of the samples
   std::atomic<std::uint32_t> typical_ns{0};   // what statistics go by: their median
   std::atomic<std::uint32_t> recent_ns[kSamples]{};
@@ -61,10 +62,15 @@ class Estimates {
   // What was learned of this shape is void.
   void forget(const LaunchShape& shape) noexcept;
 
-  // Begins timing on `stream` if this sighting should be timed; the timer's index, or -1. `also` and `named` get the
-  // sample, too.
-  [[nodiscard]] int start(Estimate& estimate, std::uint32_t every, cu::CUstream stream, cu::CUcontext context,
-                          std::uint64_t activations, Estimate* also = nullptr, Estimate* named = nullptr) noexcept;
+  // Is it the first of this kernel, whatever its shape? False also where there is no room to keep it.
+  [[nodiscard]] bool first_launch(cu::CUfunction function) noexcept;
+
+  // Counts a sighting, and says whether it should be timed.
+  [[nodiscard]] static bool due(Estimate& estimate, std::uint32_t every) noexcept;
+
+  // Begins timing on `stream`; the timer's index, or -1. `also` and `named` get the sample, too.
+  [[nodiscard]] int start(Estimate& estimate, cu::CUstream stream, cu::CUcontext context, std::uint64_t activations,
+                          Estimate* also, Estimate* named) noexcept;
   void stop(int timer, cu::CUstream stream) noexcept;
 
   // These estimates, kept by somebody else, go: nothing that is timed now may be added to them.

@@ -210,7 +210,8 @@ class Timed {
     const std::uint64_t activations = activity.activations.load(std::memory_order_relaxed);
     const CUcontext context = stream.context->handle.load(std::memory_order_relaxed);
     if (every == 1) estimates_.collect(activations, activity.active.load(std::memory_order_relaxed) != 0, context);
-    timer_ = estimates_.start(estimate, every, stream.handle, context, activations);
+    if (Estimates::due(estimate, every))
+      timer_ = estimates_.start(estimate, stream.handle, context, activations, nullptr, nullptr);
   }
   ~Timed() {
     if (timer_ >= 0) estimates_.stop(timer_, stream_.handle);

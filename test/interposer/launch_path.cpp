@@ -201,12 +201,39 @@ void without_a_gate() {
   expect(asked == kLaunches, std::to_string(kLaunches) + " launches are " + std::to_string(asked) + " calls of the driver");
 }
 
+// The driver loads it then.
+void a_kernels_first_launch() {
+  BestEffort client;
+  client.agent.region().settings.protect = 0;
+  client.agent.region().settings.sampleEvery = 1;
+  CUstream stream = make_stream();
+  CUdeviceptr memory = 0;
+  OK(cuda().cuMemAlloc_v2(&memory, 4096));
+  OK(cuda().cuMemsetD8Async(memory, 0, 4096, stream));  // the driver has been asked whose the stream is
+  const auto calls_for_one = [&](unsigned blocks) {
+    calls[static_cast<int>(Whose::kProgram)].store(0);
+    runs = Whose::kProgram;
+    client.program.run_us(20, stream, blocks);
+    runs = Whose::kNobody;
+    return calls[static_cast<int>(Whose::kProgram)].load();
+  };
+  const unsigned first = calls_for_one(1);
+  expect(first == 1, "a kernel's first launch is one call of the driver, not " + std::to_string(first));
+  expect(calls_for_one(1) >= 3, "its second is timed");
+  OK(cuda().cuStreamSynchronize(stream));
+  client.agent.region().settings.sampleEvery = 1'000'000;
+  client.warm(20, stream);  // what was timed before is read
+  const unsigned wider = calls_for_one(2);
+  expect(wider == 1, "its first in another shape is one, not " + std::to_string(wider));
+}
+
 constexpr Case kCases[] = {
     {"what the library asks of the system is seen", the_watch_sees_the_library},
     {"a high client's launches allocate, read and write nothing", a_high_client},
     {"a best-effort client's launches allocate, read and write nothing", a_best_effort_client},
     {"the helper thread makes no call of the driver while work goes on", the_helper_thread},
     {"where nobody is gated, the driver gets a best-effort client's launches and nothing else", without_a_gate},
+    {"a kernel's first launch is not timed", a_kernels_first_launch},
 };
 
 }  // namespace
