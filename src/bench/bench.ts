@@ -172,6 +172,7 @@ const rawOf = ({ rounds }: Measured) =>
           arrivalNs: requests.map(({ arrivalNs }) => arrivalNs - startNs),
           latencyNs: requests.map(({ latencyNs }) => latencyNs),
           serviceNs: requests.map(({ serviceNs }) => serviceNs),
+          waitedNs: requests.flatMap(({ waitedNs }) => waitedNs ?? []),
           doneNs: doneNs.map((job) => job.map((done) => done - startNs)),
           gpu,
         },
