@@ -15,7 +15,7 @@ const UNKNOWN_BUDGET_US = 50;
 export const orion: Policy = {
   name: "orion",
   summary:
-    "Orion: beside a high kernel what is of the opposite class and needs few SMs; 2.5 % of a request out",
+    "beside a high kernel what is of the opposite class and needs few SMs; 2.5 % of a request out",
   rules(seen, memory?: ThresholdMemory) {
     const budgetUs = Math.max(
       1,

@@ -11,7 +11,7 @@ const QUEUE = 12;
 export const reef: Policy = {
   name: "reef",
   summary:
-    "REEF-N: beside a high kernel what fits the SMs it leaves and ends before it; 12 kernels out",
+    "beside a high kernel what fits the SMs it leaves and ends before it (REEF-N); 12 kernels out",
   rules: (seen) =>
     launchByLaunch(seen, {
       whenActive: seen.isolated ? whenActive.wait : whenActive.allowFitting,

@@ -37,8 +37,7 @@ const nothing: RateMemory = {
 
 export const tgs: Policy = {
   name: "tgs",
-  summary:
-    "TGS: a limit on best-effort launches a second, driven by the high job's rate of launches",
+  summary: "a limit on best-effort launches a second, driven by the high job's rate of launches",
   rules: (seen, memory: RateMemory = nothing) =>
     launchByLaunch(seen, {
       whenActive: whenActive.allow,

@@ -6,8 +6,7 @@ import { strict } from "./strict.ts";
 
 export const tickTock: Policy = {
   name: "tick-tock",
-  summary:
-    "Tick-Tock: forward passes of one training beside backward passes of the other (model only)",
+  summary: "forward passes of one training beside backward passes of the other (model only)",
   onlyModelled: "its high job would have to wait, and both jobs to mark where their passes begin.",
   rules: (seen) => ({ ...strict.rules(seen), protect: 0, graphGates: 0 }),
 };
