@@ -213,7 +213,8 @@ void write_file(const Tape& tape) noexcept {
   File file(fresh);
   put_document(file, tape);
   if (file.finish() && rename(fresh, path) == 0) return;
-  tell("the recording could not be written to %s: %s.", path, std::strerror(errno));
+  // Not strerror: it translates under locks that whoever exits in a signal's handler may have interrupted.
+  tell("the recording could not be written to %s: %s.", path, strerrordesc_np(errno));
   unlink(fresh);
 }
 

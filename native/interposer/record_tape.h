@@ -128,10 +128,12 @@ void collect_timers() noexcept;
 void forget_timers() noexcept;
 void add_sample(Timed& timed, Quality quality, std::uint32_t ns) noexcept;
 
-// record_file.cpp. Asks the driver nothing: it may be gone, or interrupted. At the first step: from now on the file is written when the process exits, or is told to
-// by SIGTERM or SIGINT where it has no handler of its own.
+// record_file.cpp. At the first step: from now on the file is written when the process exits, or is told to by SIGTERM
+// or SIGINT where it has no handler of its own.
 void expect_end() noexcept;
 void forget_end() noexcept;  // in a forked child
+// Asks the driver nothing, which may be gone, and waits for no lock, allocates nothing: whoever exits in a signal's
+// handler may have interrupted the driver or malloc.
 void write_file(const Tape& tape) noexcept;
 
 // Stops recording, once: null if that was done before, in this process or its parent, or nothing was recorded.
