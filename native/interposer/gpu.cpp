@@ -47,6 +47,16 @@ GpuIdentity identify(CUdevice device) noexcept {
   return identity;
 }
 
+void tell_no_agent(const char* reason) noexcept {
+  const bool high = role() == Role::kHigh;
+  if (*reason)
+    tell("the agent at \"%s\" is of no use (%s): %s. Restart it with `cotenant down` and `cotenant up`.", environment().socket, reason,
+         high ? "this high client runs unprotected" : "best-effort work runs at a trickle");
+  else
+    tell("no agent answers at \"%s\": %s. Start one with `cotenant up`.", environment().socket,
+         high ? "this high client runs unprotected" : "best-effort work runs at a trickle until one does");
+}
+
 // Attaches a GPU seen for the first time. A best-effort client without an agent gets a private region in
 // which it crawls; a high client without one simply runs.
 CUresult attach_gpu(Gpu& gpu) noexcept {
@@ -62,13 +72,8 @@ CUresult attach_gpu(Gpu& gpu) noexcept {
       tell("the agent refuses this %s client: %s", role() == Role::kHigh ? "high" : "best-effort", attachment.reason);
       return role() == Role::kHigh ? CUDA_SUCCESS : CUDA_ERROR_NOT_PERMITTED;
     case AttachOutcome::kNoAgent:
-      if (role() == Role::kHigh) {
-        tell("no agent answers at \"%s\": this high client runs unprotected. Start one with `cotenant up`.",
-             environment().socket);
-        return CUDA_SUCCESS;
-      }
-      tell("no agent answers at \"%s\": best-effort work runs at a trickle until one does. Start one with `cotenant up`.",
-           environment().socket);
+      tell_no_agent(attachment.reason);
+      if (role() == Role::kHigh) return CUDA_SUCCESS;
       gpu.link.store(private_link(), std::memory_order_release);
       return CUDA_SUCCESS;
   }

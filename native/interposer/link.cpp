@@ -157,6 +157,15 @@ char* text_of(std::uint32_t pid, int their_fd) noexcept {
 
 Attachment no_agent() noexcept { return {AttachOutcome::kNoAgent, nullptr, {}}; }
 
+// The first two fields are where they are in every version.
+Attachment no_agent(const Welcome& welcome) noexcept {
+  Attachment result = no_agent();
+  if (welcome.magic == protocol::MESSAGE_MAGIC && welcome.version != protocol::VERSION)
+    std::snprintf(result.reason, sizeof result.reason, "it speaks version %u of the protocol, this library version %u",
+                  welcome.version, protocol::VERSION);
+  return result;
+}
+
 }  // namespace
 
 VariantAnswer ask_for_variant(const GpuIdentity& gpu, const char* kernel, const void* image, std::size_t size) noexcept {
@@ -184,7 +193,7 @@ Attachment attach(const GpuIdentity& gpu) noexcept {
   Welcome welcome{};
   if (!exchange(fd, hello_for(gpu, HelloKind::kAttach), welcome)) {
     close(fd);
-    return no_agent();
+    return no_agent(welcome);
   }
   Attachment result{AttachOutcome::kRefused, nullptr, {}};
   std::memcpy(result.reason, welcome.reason, sizeof result.reason);

@@ -38,7 +38,8 @@ enum class AttachOutcome { kAttached, kNoAgent, kRefused };
 struct Attachment {
   AttachOutcome outcome;
   Link* link;        // kAttached
-  char reason[200];  // kRefused: the agent's own words
+  // kRefused: the agent's own words. kNoAgent: empty, or what is wrong with the one that answers.
+  char reason[200];
 };
 
 // Connects, says hello, maps the region. Bounded: half a second for each step. No driver call.

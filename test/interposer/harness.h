@@ -134,6 +134,7 @@ class Agent {
 
   // What the welcome says; tests of refusals change it.
   cotenant::protocol::WelcomeStatus status = cotenant::protocol::WelcomeStatus::kOk;
+  std::uint32_t version = cotenant::protocol::VERSION;
   int slot = 0;
   const char* reason = "";
   // What a client that asks for a form of a kernel that can stop inside is given; empty: it is refused.
@@ -170,7 +171,7 @@ class Agent {
       connections_.fetch_add(1);
       cotenant::protocol::Welcome welcome{};
       welcome.magic = cotenant::protocol::MESSAGE_MAGIC;
-      welcome.version = cotenant::protocol::VERSION;
+      welcome.version = version;
       welcome.status = static_cast<std::uint32_t>(status);
       welcome.slot = slot;
       welcome.agentPid = static_cast<std::uint32_t>(getpid());
@@ -206,18 +207,20 @@ class Agent {
 
 // `spin(ns)` takes the time it is told, `store(pointer, value, ns)` writes then. The comments are for the software GPU,
 // which executes nothing; the code is for a real one, where bench/live runs these programs.
-inline const std::string kPtxHead = ".version 7.8\n.target sm_70\n.address_size 64\n";
+// These texts are never destroyed: to free a long one takes malloc's lock, and a program that exits in a signal's
+// handler may have interrupted malloc. It would wait for itself, with the interposer or without.
+inline const std::string& kPtxHead = *new std::string(".version 7.8\n.target sm_70\n.address_size 64\n");
 // Lets as many ns pass as %until holds.
-inline const std::string kPtxWait = R"(
+inline const std::string& kPtxWait = *new std::string(R"(
   mov.u64 %now, %globaltimer;
   add.u64 %until, %until, %now;
 AGAIN:
   mov.u64 %now, %globaltimer;
   setp.lt.u64 %p, %now, %until;
   @%p bra AGAIN;
-)";
+)");
 
-inline const std::string kKernels = kPtxHead + R"(
+inline const std::string& kKernels = *new std::string(kPtxHead + R"(
 //! soft ns=p0
 .visible .entry spin(.param .u64 ns)
 {
@@ -245,7 +248,7 @@ inline const std::string kKernels = kPtxHead + R"(
   st.relaxed.sys.u32 [%at], %value;
   ret;
 }
-)";
+)");
 
 // A context on device 0, and the two kernels.
 struct Program {

@@ -22,6 +22,39 @@ void without_an_agent_it_crawls() {
   expect(took >= 30, "work without an agent runs at a trickle, not at full speed: " + std::to_string(took) + " ms");
 }
 
+// What is written to stderr meanwhile.
+template <class Do>
+std::string told(Do act) {
+  const int file = memfd_create("stderr", MFD_CLOEXEC);
+  const int kept = dup(2);
+  std::fflush(stderr);
+  dup2(file, 2);
+  act();
+  std::fflush(stderr);
+  dup2(kept, 2);
+  close(kept);
+  char text[1000] = "";
+  const ssize_t n = pread(file, text, sizeof text - 1, 0);
+  close(file);
+  return {text, n > 0 ? static_cast<std::size_t>(n) : 0};
+}
+
+void agent_of_another_version_is_named() {
+  Agent agent;
+  agent.version = cotenant::protocol::VERSION - 1;
+  agent.become("best-effort");
+  const std::string said = told([] {
+    Program program;
+    CUstream stream = make_stream();
+    program.run_us(100, stream);
+    OK(cuda().cuStreamSynchronize(stream));
+  });
+  const std::string versions = "version " + std::to_string(cotenant::protocol::VERSION - 1) + " of the protocol, this library version " +
+                               std::to_string(cotenant::protocol::VERSION);
+  expect(said.find(versions) != std::string::npos, "an agent of another version is named: " + said);
+  expect(said.find("no agent answers") == std::string::npos, "and not called absent: " + said);
+}
+
 void second_gpu_is_refused() {
   BestEffort client;
   CUcontext other = nullptr;
@@ -113,6 +146,7 @@ void dead_high_client_is_buried() {
 
 constexpr Case kCases[] = {
     {"without an agent work runs at a trickle", without_an_agent_it_crawls},
+    {"an agent of another version is named, and work runs at a trickle", agent_of_another_version_is_named},
     {"a second GPU is refused", second_gpu_is_refused},
     {"a client that finds no slot gets no GPU", refused_by_the_agent},
     {"noise in shared memory never stops a best-effort client", noise_in_memory},
