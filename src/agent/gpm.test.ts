@@ -55,7 +55,7 @@ int nvmlGpmMetricsGet(nvmlGpmMetricsGet_t* get) {
   memset(get->metrics + get->numMetrics, 0xff, (333 - get->numMetrics) * sizeof *get->metrics);
   for (u32 i = 0; i < get->numMetrics; ++i) {
     nvmlGpmMetric_t& m = get->metrics[i];
-    m.value = m.metricId == 2 ? 62.5 : m.metricId == 3 ? 12.5 : m.metricId == 10 ? 40.0 : 99.0;
+    m.value = m.metricId == 2 ? 62.5 : m.metricId == 3 ? 12.5 : m.metricId == 10 ? 40.0 : m.metricId == 21 ? 545.5 : 99.0;
     m.nvmlReturn = m.metricId == 10 && get->sample1->taken % 10 == 1 ? 3 : 0;
   }
   return 0; }
@@ -64,7 +64,12 @@ int frees() { return freed; }
 }`;
 
 const library = () => fakeLibrary("libnvidia-ml.so.1", `#define GPM\n${source}`);
-const unknown = { smActivity: undefined, smOccupancy: undefined, dramActivity: undefined };
+const unknown = {
+  smActivity: undefined,
+  smOccupancy: undefined,
+  dramActivity: undefined,
+  pcieInMiBs: undefined,
+};
 
 function figures(gpu: GpuChoice, name: string) {
   const gpm = openGpm(gpu, name);
@@ -72,9 +77,9 @@ function figures(gpu: GpuChoice, name: string) {
   return gpm.between(first, gpm.sample());
 }
 
-test("figures are parts of one, of the GPU chosen by index or by UUID", () => {
+test("figures are parts of one, and MiB/s, of the GPU chosen by index or by UUID", () => {
   const name = library();
-  const all = { smActivity: 0.625, smOccupancy: 0.125, dramActivity: 0.4 };
+  const all = { smActivity: 0.625, smOccupancy: 0.125, dramActivity: 0.4, pcieInMiBs: 545.5 };
   expect(figures({ index: 0 }, name)).toEqual(all);
   expect(figures({ uuid: "GPU-00" }, name)).toEqual(all);
   expect(figures({ uuid: "GPU-11" }, name)).toEqual({ ...all, dramActivity: undefined });

@@ -17,7 +17,7 @@ export interface GpmSample {
   readonly buffer: bigint | undefined;
 }
 
-/** All 0 to 1. */
+/** The first three 0 to 1. */
 interface GpmFigures {
   /** Part of the SMs' time in which a warp was resident. */
   readonly smActivity: number | undefined;
@@ -25,12 +25,15 @@ interface GpmFigures {
   readonly smOccupancy: number | undefined;
   /** DRAM bandwidth used, of the most there is. */
   readonly dramActivity: number | undefined;
+  /** What comes to the GPU over PCIe, MiB/s: copies in, and whatever it reads of host memory by itself. */
+  readonly pcieInMiBs: number | undefined;
 }
 
-/** nvmlGpmMetricId_t; all in per cent. */
+/** nvmlGpmMetricId_t; the first three in per cent, the last in MiB/s. */
 const SM_UTIL = 2;
 const SM_OCCUPANCY = 3;
 const DRAM_BW_UTIL = 10;
+const PCIE_RX_PER_SEC = 21;
 
 /** nvmlGpmSupport_t: u32 version, u32 isSupportedDevice. */
 const SUPPORT_VERSION = 1;
@@ -57,11 +60,11 @@ export function openGpm(gpu: GpuChoice, name?: string): Gpm {
       return sample;
     },
     between({ buffer: earlier }, { buffer: later }) {
-      const ids = [SM_UTIL, SM_OCCUPANCY, DRAM_BW_UTIL];
+      const ids = [SM_UTIL, SM_OCCUPANCY, DRAM_BW_UTIL, PCIE_RX_PER_SEC];
       const known = counters && earlier !== undefined && later !== undefined;
       const read = known ? counters.metrics(ids, earlier, later) : [];
-      const [smActivity, smOccupancy, dramActivity] = read;
-      return { smActivity, smOccupancy, dramActivity };
+      const [smActivity, smOccupancy, dramActivity] = read.map((value) => value && value / 100);
+      return { smActivity, smOccupancy, dramActivity, pcieInMiBs: read[3] };
     },
   };
 }
@@ -102,7 +105,7 @@ function openCounters(gpu: GpuChoice, name: string | undefined) {
 function readMetric(raw: DataView, at: number): number | undefined {
   const value = raw.getFloat64(at + metric.value, true);
   const known = raw.getInt32(at + metric.status, true) === OK && Number.isFinite(value);
-  return known ? value / 100 : undefined;
+  return known ? value : undefined;
 }
 
 /** Undefined where the driver is too old to have these. */

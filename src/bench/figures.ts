@@ -154,6 +154,7 @@ function gpuFigures(windows: readonly Window[]): GpuFigures | undefined {
   return {
     smActivity: figure("smActivity"),
     dramActivity: figure("dramActivity"),
+    pcieInMiBs: figure("pcieInMiBs"),
     smClockMHz: figure("smClockMHz"),
     powerW: figure("powerW"),
   };

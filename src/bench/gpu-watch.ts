@@ -27,8 +27,9 @@ export const gpuWatch = (sensor: Sensor, gpm: Gpm, index: number): GpuWatch => (
     return {
       end() {
         clearInterval(timer);
-        const { smActivity, dramActivity } = gpm.between(first, gpm.sample());
-        return { smActivity, dramActivity, smClockMHz: meanOf(clocks), powerW: meanOf(powers) };
+        const { smActivity, dramActivity, pcieInMiBs } = gpm.between(first, gpm.sample());
+        const [smClockMHz, powerW] = [meanOf(clocks), meanOf(powers)];
+        return { smActivity, dramActivity, pcieInMiBs, smClockMHz, powerW };
       },
     };
   },

@@ -107,6 +107,8 @@ export interface GpuFigures {
   readonly smActivity: number | undefined;
   /** Part of the DRAM bandwidth in use, 0 to 1 (NVML GPM). */
   readonly dramActivity: number | undefined;
+  /** What came to the GPU over PCIe (NVML GPM). */
+  readonly pcieInMiBs?: number | undefined;
   readonly smClockMHz: number | undefined;
   readonly powerW: number | undefined;
 }

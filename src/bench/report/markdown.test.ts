@@ -59,6 +59,15 @@ test("what requests waited is a column where it is known", () => {
   expect(markdownTable([result([solo()])])).not.toContain("waited p99");
 });
 
+test("what comes over PCIe is a column where it is known", () => {
+  const { gpu, ...rest } = cell("strict-mps", 2, 0.9);
+  if (!gpu) throw new Error("a cell has the GPU's figures");
+  const table = markdownTable([result([{ ...rest, gpu: { ...gpu, pcieInMiBs: 5611.4 } }])]);
+  expect(table).toContain("| DRAM | PCIe in | clock |");
+  expect(table).toContain("| 31 % | 5,611 MiB/s |");
+  expect(markdownTable([result([cell("strict-mps", 2, 0.9)])])).not.toContain("PCIe in");
+});
+
 test("a load that changes has a table of its steps", () => {
   const step = (ratePerS: number, settledMs?: number) => ({
     ratePerS,

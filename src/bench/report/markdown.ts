@@ -85,6 +85,11 @@ const waited: Column = {
   cell: ({ waitedMs }) => some(waitedMs, millis),
 };
 
+const pcieIn: Column = {
+  title: "PCIe in",
+  cell: ({ pcieInMiBs }) => some(pcieInMiBs, (mibs) => `${whole(mibs)} MiB/s`),
+};
+
 const columnsOf = (pair: Pair): readonly Column[] => [
   { title: "arrangement", words: true, cell: ({ arrangement }) => arrangement },
   { title: "requests", cell: ({ requests }) => some(requests, whole) },
@@ -122,6 +127,7 @@ const columnsOf = (pair: Pair): readonly Column[] => [
   { title: "of possible", cell: (row) => (takesTurns(row) ? some(row.ofPossible, percent) : "") },
   { title: "SM active", cell: (row) => some(row.smActivity, percent) },
   { title: "DRAM", cell: (row) => some(row.dramActivity, percent) },
+  ...(pair.rows.some(({ pcieInMiBs }) => pcieInMiBs !== undefined) ? [pcieIn] : []),
   { title: "clock", cell: (row) => some(row.smClockMHz, (mhz) => `${whole(mhz)} MHz`) },
   { title: "power", cell: (row) => some(row.powerW, (watts) => `${whole(watts)} W`) },
   { title: "runs", words: true, cell: runsText },

@@ -140,6 +140,7 @@ const bestEffort = object<BestEffortFigures>({
 const gpu = object<GpuFigures>({
   smActivity: maybe(number),
   dramActivity: maybe(number),
+  pcieInMiBs: maybe(number),
   smClockMHz: maybe(number),
   powerW: maybe(number),
 });

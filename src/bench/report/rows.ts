@@ -43,6 +43,7 @@ export interface Row {
   readonly ofPossible: number | undefined;
   readonly smActivity: number | undefined;
   readonly dramActivity: number | undefined;
+  readonly pcieInMiBs: number | undefined;
   readonly smClockMHz: number | undefined;
   readonly powerW: number | undefined;
 }
@@ -133,6 +134,7 @@ function mergeCells(arrangement: string, cells: readonly Cell[], jobs: number): 
     ofPossible: mean(bestEffort.map((one) => one.retainedOfPossible)),
     smActivity: mean(gpu.map((one) => one.smActivity)),
     dramActivity: mean(gpu.map((one) => one.dramActivity)),
+    pcieInMiBs: mean(gpu.map((one) => one.pcieInMiBs)),
     smClockMHz: mean(gpu.map((one) => one.smClockMHz)),
     powerW: mean(gpu.map((one) => one.powerW)),
   };
