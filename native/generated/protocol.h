@@ -17,6 +17,7 @@ inline constexpr std::uint32_t MAX_HIGH = 32;
 inline constexpr std::uint32_t MAX_BEST_EFFORT = 8;
 inline constexpr std::uint32_t BUCKETS_PER_OCTAVE = 128;
 inline constexpr std::uint32_t OCTAVES = 26;
+inline constexpr std::uint32_t CROWDED_QUEUE = 900;
 inline constexpr std::uint32_t KERNEL_TABLE_MAGIC = 1263816515;
 inline constexpr std::uint32_t MESSAGE_MAGIC = 0x48544f43;
 

@@ -10,11 +10,6 @@ namespace {
 
 using protocol::Region;
 
-// Of a stream's submissions, as far as is known not done: with more of them its queue in the driver, which holds 1,020
-// (docs/measured-on-h200.md), may have been full. Then launching itself waits for the GPU, and the burst counts as
-// waited throughout. Work that is not counted takes places, too: sequence words, what a library launches unseen.
-constexpr std::uint64_t kCrowdedQueue = 900;
-
 Gpu& gpu_of(const Stream& stream) noexcept { return *stream.context->gpu; }
 
 // Best-effort work must stand still while a request is active, unless the rules allow finer things.
@@ -118,7 +113,7 @@ void mark_busy(Stream& stream) noexcept {
 // Under the lock. Ends the stream's busy time if nothing is left, then follows the joins.
 void raise(Gpu& gpu, Stream& stream, std::uint64_t upto, bool observed, std::uint64_t now) noexcept {
   HighStream& own = stream.high;
-  if (own.begun.load(std::memory_order_relaxed) - own.done > kCrowdedQueue) gpu.high.crowded = true;
+  if (own.begun.load(std::memory_order_relaxed) - own.done > protocol::CROWDED_QUEUE) gpu.high.crowded = true;
   if (upto > own.done) own.done = upto;
   const std::uint64_t copying_out = own.copying_out.load(std::memory_order_relaxed);
   if (copying_out != 0 && own.done >= copying_out) high_copied(stream);

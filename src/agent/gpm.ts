@@ -63,8 +63,13 @@ export function openGpm(gpu: GpuChoice, name?: string): Gpm {
       const ids = [SM_UTIL, SM_OCCUPANCY, DRAM_BW_UTIL, PCIE_RX_PER_SEC];
       const known = counters && earlier !== undefined && later !== undefined;
       const read = known ? counters.metrics(ids, earlier, later) : [];
-      const [smActivity, smOccupancy, dramActivity] = read.map((value) => value && value / 100);
-      return { smActivity, smOccupancy, dramActivity, pcieInMiBs: read[3] };
+      const [sm, occupancy, dram, pcieInMiBs] = read;
+      return {
+        smActivity: part(sm),
+        smOccupancy: part(occupancy),
+        dramActivity: part(dram),
+        pcieInMiBs,
+      };
     },
   };
 }
@@ -101,6 +106,8 @@ function openCounters(gpu: GpuChoice, name: string | undefined) {
     },
   };
 }
+
+const part = (percent: number | undefined) => percent && percent / 100;
 
 function readMetric(raw: DataView, at: number): number | undefined {
   const value = raw.getFloat64(at + metric.value, true);

@@ -1,12 +1,10 @@
 // A high client: requests in an open loop, one at a time, each the whole sequence of its profile; without
 // arrivals a closed loop. It never waits for anything of ours: it says when it is busy, and stores the hold words.
+import { constants } from "#protocol";
 import type { Board, Crossing } from "./board.ts";
 import type { Actor, Machine } from "./machine.ts";
 import { COPY_IN, expectedCopyNs, KERNEL, type Plan } from "./plan.ts";
 import { type Context, END, type Owner, type Stream } from "./stream.ts";
-
-/** With more launches one may have waited for room in the driver's queue: the interposer takes the whole burst for waiting. */
-const MOST_LAUNCHES = 900;
 
 const ARRIVE = 0;
 const ANNOUNCE = 1;
@@ -141,7 +139,7 @@ export class HighClient implements Owner, Actor {
     }
     this.#board.copies(this.#options.bit, crossings);
     this.stream.push(END, cpu);
-    this.#launchedAt = launchesOf(this.#plan) > MOST_LAUNCHES ? now : cpu;
+    this.#launchedAt = launchesOf(this.#plan) > constants.CROWDED_QUEUE ? now : cpu;
     this.#machine.kick(this.stream);
   }
 }
