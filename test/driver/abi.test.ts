@@ -19,6 +19,8 @@ const folders = [
 ];
 const found = folders.filter((folder) => existsSync(`${folder}/cuda.h`));
 const include = found.find((folder) => release(`${folder}/cuda.h`, "define CUDA_VERSION") === ours);
+if (!include && process.env.CI)
+  throw new Error(`cuda.h of CUDA ${ours / 1000} is missing: set CUDA_HOME=$(scripts/cuda-tools).`);
 if (!include) {
   const why = found.length ? `${found.join(", ")} are of other releases` : "no cuda.h is here";
   console.warn(`SKIPPED: the driver's ABI is not compared with CUDA ${ours / 1000}: ${why}.`);
