@@ -12,6 +12,7 @@
 #include "interposer/function.h"
 #include "interposer/gpu.h"
 #include "interposer/keeper.h"
+#include "interposer/standstill.h"
 #include "interposer/stream_taken.h"
 #include "interposer/variants.h"
 
@@ -21,7 +22,7 @@ namespace {
 using protocol::Region;
 
 constexpr std::uint64_t kSpinNs = 20'000;
-// Waiting for room ends when the GPU gets there, which is soon, and it stands idle until we notice.
+// Waiting at the gate for work to end: that is soon, and the GPU stands idle until we notice.
 constexpr std::uint64_t kSpinForRoomNs = 400'000;
 constexpr std::uint64_t kNeverLongerNs = 5'000'000'000;  // no wait of ours outlasts this, but one for a stream that is taken
 constexpr std::uint32_t kLongNs = 300'000;
@@ -75,22 +76,24 @@ void say_waiting(Region& region, const Link& link) noexcept {
     waiting.fetch_or(link.bit(), std::memory_order_relaxed);
 }
 
-// Deep submission: how much may be queued behind the hold word. Runs after the border was issued, so
-// that all that counts against the limit has a mark behind it.
-// False: none came.
-bool wait_for_room(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
+// Deep submission: how much of a stream may be queued behind the hold word. Runs after the border was issued, so that all
+// that counts against the limit has a mark behind it.
+void wait_for_room(Gpu& gpu, Stream& stream, const Link& link, const Rules& rules) noexcept {
+  const Lane& lane = stream.lane;
   const auto full = [&] {
-    const Outstanding out = best_effort_outstanding(gpu);
-    return out.launches >= rules.submit_launches || out.ns >= std::uint64_t{rules.submit_us} * 1000;
+    read_mark(stream, link);
+    const std::uint64_t launches = lane.launches.load(std::memory_order_relaxed);
+    return launches - std::min(launches, lane.finished_launches.load(std::memory_order_relaxed)) >= rules.submit_launches ||
+           unfinished_ns(lane) >= std::uint64_t{rules.submit_us} * 1000;
   };
-  if (!full()) return true;
-  mark_open_lanes(gpu, link);
+  if (!full() || stood_still(lane)) return;
   Waiting waiting(gpu.best_effort);
   const std::uint64_t started = now_ns();
-  bool room = false;
-  while (!(room = !full()) && now_ns() - started < kNeverLongerNs) spin_then_nap(started, kSpinNs);
+  while (full() && !stood_still(lane) && now_ns() - started < kNeverLongerNs) {
+    spin_then_nap(started, kSpinNs);
+    read_event_marks(gpu);
+  }
   link.best_effort().cappedNs.fetch_add(now_ns() - started, std::memory_order_relaxed);
-  return room;
 }
 
 // Deep submission where holds let everything pass: a copy over PCIe takes place soon after it is submitted, and
@@ -141,6 +144,7 @@ void wait_for_gate(Gpu& gpu, const Link& link, const Item& item) noexcept {
       return spend(gpu.best_effort, rules, seen, item, now);
     // What is out must have a mark behind it, or its end would never be seen.
     mark_open_lanes(gpu, link);
+    read_event_marks(gpu);
     Waiting waiting(gpu.best_effort);
     const bool soon = answer == Answer::kAheadFull || answer == Answer::kPaced;
     spin_then_nap(started, soon ? kSpinForRoomNs : kSpinNs);
@@ -182,19 +186,18 @@ bool loads(Gpu& gpu, const Submission& submission, const Estimate& estimate, boo
                     : estimate.sightings.load(std::memory_order_relaxed) == 1;
 }
 
-// False: no room came for it, and it goes all the same.
-bool gate_submission(Gpu& gpu, Stream& stream, const Link& link, const Rules& rules, const Item& item) noexcept {
+void gate_submission(Gpu& gpu, Stream& stream, const Link& link, const Rules& rules, const Item& item) noexcept {
   Lane& lane = stream.lane;
   const Chunk chunk{lane.chunk_us.load(std::memory_order_relaxed), lane.chunk_launches.load(std::memory_order_relaxed)};
   say_waiting(*link.region, link);
-  if (rules.submission == protocol::Submission::kDeep && keeper_runs() && map_pages(*stream.context, link)) {
+  if (rules.submission == protocol::Submission::kDeep && keeper_runs()) {
     if (item.copy && rules.when_active != protocol::WhenActive::kWait) wait_for_bus(gpu, link, rules);
-    if (lane.behind_wait.load(std::memory_order_relaxed) && !closes(rules, chunk, item)) return true;
-    if (put_border(stream, link, Border::kMarkAndWait)) return wait_for_room(gpu, link, rules);
+    if (lane.behind_wait.load(std::memory_order_relaxed) && !closes(rules, chunk, item)) return;
+    if (crowded(lane)) return;
+    if (put_border(stream, link)) return wait_for_room(gpu, stream, link, rules);
   }
-  if (closes(rules, chunk, item)) put_border(stream, link, Border::kMarkOnly);
+  if (closes(rules, chunk, item)) put_mark(stream, link);
   wait_for_gate(gpu, link, item);
-  return true;
 }
 
 void note_thread(Context& context) noexcept {
@@ -250,8 +253,7 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   if (learned == 0 && general) learned = general->expected_ns.load(std::memory_order_relaxed);
   const bool known = !estimate || learned > 0;
   const auto& settings = region.settings;
-  const bool is_gated = gated(region) && !submission.at_once;
-  bool room = true;
+  const bool is_gated = gated(region);
   std::uint64_t expected_ns = estimate ? learned : submission.copy_ns;
   // More kernels than can be kept apart: one of the others is taken to fill a chunk by itself.
   if (submission.shape && !estimate) expected_ns = std::uint64_t{settings.chunkUs.load(std::memory_order_relaxed)} * 1000;
@@ -262,8 +264,8 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
       want_variant(*stream.context, submission.shape->function);
     const auto us = static_cast<std::uint32_t>(std::min<std::uint64_t>((expected_ns + 999) / 1000, 1u << 30));
     const Needs needs = needs_count(rules) ? needs_beside(submission, gpu.identity.sm_count) : kUnknownNeeds;
-    room = gate_submission(gpu, stream, *link, rules,
-                           Item{us, known, needs.kernel_class, needs.sms, submission.bus != Bus::kNone});
+    gate_submission(gpu, stream, *link, rules,
+                    Item{us, known, needs.kernel_class, needs.sms, submission.bus != Bus::kNone});
   } else {
     lane.behind_wait.store(false, std::memory_order_relaxed);
   }
@@ -276,16 +278,17 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   lane.open.store(true, std::memory_order_relaxed);
   if (chunk_log::is_on()) chunk_log::note_launch(stream, submission, expected_ns);
 
-  if (!estimate || captures_open()) return {&stream, -1, !room};
+  // Where the GPU stands, each entry more is one less for the program.
+  if (!estimate || captures_open() || stood_still(lane)) return {&stream, -1};
   const auto& activity = region.activity;
   const std::uint64_t activations = activity.activations.load(std::memory_order_relaxed);
   const cu::CUcontext context = stream.context->handle.load(std::memory_order_relaxed);
   if (!known || (product && product->samples.load(std::memory_order_relaxed) < 3) || launches % kCollectEvery == 0)
     gpu.best_effort.estimates.collect(activations, activity.active.load(std::memory_order_relaxed) != 0, context);
   const std::uint32_t every = std::max(settings.sampleEvery.load(std::memory_order_relaxed), 1u);
-  if (!Estimates::due(*estimate, every) || loads(gpu, submission, *estimate, product != nullptr)) return {&stream, -1, !room};
+  if (!Estimates::due(*estimate, every) || loads(gpu, submission, *estimate, product != nullptr)) return {&stream, -1};
   Estimate* const by_name = kernel_is_new(submission, *estimate) ? estimate_by_name(gpu, *submission.shape) : nullptr;
-  return {&stream, gpu.best_effort.estimates.start(*estimate, stream.handle, context, activations, general, by_name), !room};
+  return {&stream, gpu.best_effort.estimates.start(*estimate, stream.handle, context, activations, general, by_name)};
 }
 
 void best_effort_after(const Admission& admission) noexcept {
@@ -295,18 +298,20 @@ void best_effort_after(const Admission& admission) noexcept {
 }
 
 Outstanding best_effort_outstanding(Gpu& gpu) noexcept {
-  Outstanding out{0, 0};
+  Outstanding out{0, 0, 0};
   const Link* link = gpu.link.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
     Stream& stream = stream_at(i);
     if (stream.context->gpu != &gpu) continue;
     if (link) read_mark(stream, *link);
     const Lane& lane = stream.lane;
-    const std::uint64_t finished = lane.finished_ns.load(std::memory_order_relaxed);
-    const std::uint64_t submitted = lane.submitted_ns.load(std::memory_order_relaxed);
+    if (lane.stands.load(std::memory_order_relaxed)) {
+      out.standing_ns += unfinished_ns(lane);
+      continue;
+    }
+    out.ns += unfinished_ns(lane);
     const std::uint64_t done = lane.finished_launches.load(std::memory_order_relaxed);
     const std::uint64_t launched = lane.launches.load(std::memory_order_relaxed);
-    if (submitted > finished) out.ns += submitted - finished;
     if (launched > done) out.launches += launched - done;
   }
   return out;
@@ -319,6 +324,7 @@ void best_effort_drained(Stream& stream) noexcept {
   lane.chunk_us.store(0, std::memory_order_relaxed);
   lane.chunk_launches.store(0, std::memory_order_relaxed);
   lane.open.store(false, std::memory_order_relaxed);
+  moves_again(lane);
   if (chunk_log::is_on()) chunk_log::note(stream, chunk_log::What::kDrained, 0, 0);
   // What comes next finds an empty stream: it must not start while a request is active.
   lane.behind_wait.store(false, std::memory_order_relaxed);
@@ -336,5 +342,15 @@ void best_effort_enter(const Link& link) noexcept {
 }
 
 void best_effort_open(const Link& link) noexcept { link.hold().store(0, std::memory_order_seq_cst); }
+
+void best_effort_open_former(const Gpu& gpu) noexcept {
+  const Link* link = gpu.link.load(std::memory_order_acquire);
+  for (; link && link->before; link = link->before) {
+    const Link& former = *link->before;
+    // A slot that another process has by now is its own.
+    const bool ours = former.best_effort().pid.load(std::memory_order_relaxed) == link->before_pid;
+    if (ours && former.hold().load(std::memory_order_relaxed) != 0) best_effort_open(former);
+  }
+}
 
 }  // namespace cotenant

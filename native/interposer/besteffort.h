@@ -5,6 +5,9 @@
 // wait is where the GPU itself stops when a request of a high client is active. Stopping and going on
 // again is one store by whoever knows (a high client, or our helper thread).
 // Launch-by-launch gating (the fall-back) asks the gate before each launch and uses the marks alone.
+//
+// The GPU may also stand in a stream because it waits for the program: for a word that the program writes later, a host
+// function, a peer. No wait of ours may be for that, or the program would wait for itself (standstill.cpp).
 #pragma once
 
 #include <atomic>
@@ -15,6 +18,7 @@
 #include "interposer/estimate.h"
 #include "interposer/occupancy.h"
 #include "interposer/form_trials.h"
+#include "interposer/marks.h"
 
 namespace cotenant {
 
@@ -22,14 +26,6 @@ struct Context;
 struct Gpu;
 struct Link;
 struct Stream;
-
-// The pages of a link, registered with the driver in one context.
-struct ContextMapping {
-  std::atomic<const Link*> of{nullptr};  // the link they belong to
-  std::atomic<bool> failed{false};       // this driver can't: gate launch by launch, without marks
-  cu::CUdeviceptr hold{0};
-  cu::CUdeviceptr marks{0};
-};
 
 // What one stream has submitted. Numbers only grow; `ring` tells what had been submitted at each border.
 struct Lane {
@@ -47,6 +43,11 @@ struct Lane {
   std::atomic<const void*> taken{nullptr};  // by a thread that puts in what nothing may come between
   std::atomic<std::uint32_t> on_their_way{0};  // launches from a look at `taken` until the driver's call returns
   std::atomic<std::uint64_t> stops_inside_ns{0};  // what was submitted up to the last launch that stops where no mark tells
+  std::atomic<std::uint64_t> border_retry_ns{0};  // the driver refused one here: not again before
+  std::atomic<std::uint64_t> still_ns{0};  // how long the GPU has made no progress here while it was free to
+  std::atomic<bool> stands{false};  // so long that it must be waiting for the program: what is here is not counted
+  std::uint64_t still_at{0};        // the helper thread's: how far it had come at the last look
+  EventMarks events;
   std::atomic<std::uint64_t> ring_ns[kRing]{};
   std::atomic<std::uint64_t> ring_launches[kRing]{};
 };
@@ -71,6 +72,8 @@ struct BestEffortGpu {
   std::uint64_t slice_since{0};  // this client's time slice on the GPU began about then
   std::uint64_t renew_from{0};   // how far the GPU had come when the hold was closed to renew it
   bool renewing{false};
+  std::uint64_t standstill_looked{0};
+  bool standstill_held{false};
 };
 
 // Whether a copy crosses PCIe, and towards whom.
@@ -84,14 +87,12 @@ struct Submission {
   const LaunchShape* shape;  // null: a copy, or a part
   Bus bus{Bus::kNone};
   Estimate* estimate{nullptr};  // of a part
-  bool at_once{false};  // not held back, and no border before it
 };
 
 // Before the driver call; may wait. Hands what it began to best_effort_after.
 struct Admission {
   Stream* stream;
   int timer;  // index of a running timer, -1: none
-  bool stuck{false};  // no room came as long as we wait at most
 };
 [[nodiscard]] Admission best_effort_before(Stream& stream, const Submission& submission) noexcept;
 void best_effort_after(const Admission& admission) noexcept;
@@ -117,13 +118,18 @@ void best_effort_enter(const Link& link) noexcept;
 // statistics. Returns in how many microseconds to look again.
 [[nodiscard]] std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept;
 
-// Lets everything queued run: before the process leaves, or when its link is replaced.
+// Lets everything queued run: before the process leaves.
 void best_effort_open(const Link& link) noexcept;
 
-// Reads the marks; GPU time submitted by this process and not known finished, over all streams.
+// Work queued under a former link, and graphs made executable under it, wait for a hold word that this client's rules do not
+// reach any more. It is kept open: a high client that has not moved to the new region may close it again.
+void best_effort_open_former(const Gpu& gpu) noexcept;
+
+// Reads the marks; GPU time submitted by this process and not known finished, over all streams but those that stand.
 struct Outstanding {
   std::uint64_t ns;
   std::uint64_t launches;
+  std::uint64_t standing_ns;  // of those that stand
 };
 [[nodiscard]] Outstanding best_effort_outstanding(Gpu& gpu) noexcept;
 

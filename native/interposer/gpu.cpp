@@ -155,12 +155,12 @@ void context_ends(CUcontext handle) noexcept {
   if (!context) return;
   if (const Link* link = context->gpu->link.load(std::memory_order_acquire); link && role() == Role::kBestEffort)
     best_effort_open(*link);  // destroying waits for what is parked
-  for (std::uint32_t i = 0; i < stream_count(); ++i)
-    if (stream_at(i).context == context && !is_special(stream_at(i))) forget_stream(stream_at(i).handle);
+  forget_streams_of(*context);
   forget_variants_in(handle);
   forget_graphs_in(*context);
   context->gpu->best_effort.estimates.context_ends(handle);
-  context->mapping.of.store(nullptr, std::memory_order_release);
+  pages_end(context->pages);
+  context->legacy.store(nullptr, std::memory_order_release);
   context->tail_page.store(nullptr, std::memory_order_release);
   context->ended.store(true, std::memory_order_release);
 }

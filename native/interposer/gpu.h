@@ -9,6 +9,8 @@
 #include "interposer/besteffort.h"
 #include "interposer/high.h"
 #include "interposer/link.h"
+#include "interposer/pages.h"
+#include "interposer/published.h"
 #include "interposer/spin.h"
 
 namespace cotenant {
@@ -28,9 +30,10 @@ struct Gpu {
 struct Stream {
   std::atomic<std::uintptr_t> key{0};
   std::atomic<bool> gone{false};  // destroyed; the entry waits for another stream
-  cu::CUstream handle{nullptr};  // what calls of ours are given
-  Context* context{nullptr};
-  bool blocking{false};  // ordered with the legacy stream
+  std::atomic<std::uint32_t> visits{0};  // threads that do not own it and use its handle now
+  Published<cu::CUstream> handle;  // what calls of ours are given
+  Published<Context*> context;
+  Published<bool> blocking;  // ordered with the legacy stream
   std::uint32_t index{0};
   HighStream high;
   Lane lane;
@@ -44,13 +47,13 @@ struct Context {
   std::atomic<std::uint32_t> blocking_streams{0};  // the legacy one included
   std::atomic<const void*> blocking_thread{nullptr};  // the first that best-effort work of theirs came from
   std::atomic<bool> blocking_threads{false};          // another one, too
-  ContextMapping mapping;                // best-effort: our pages as the GPU sees them
+  ContextPages pages;                    // best-effort: our pages as the GPU sees them
   std::atomic<std::uint32_t*> tail_page{nullptr};  // high: a word per stream index, written by the GPU
   cu::CUdeviceptr tail_device{0};
 };
 
-// As many as a page of marks has words, but for the one that graphs' gates write.
-inline constexpr std::uint32_t kStreams = protocol::PAGE / 4 - 1;
+// At one time. Work in more than that is neither held back nor seen; the first such stream is told of.
+inline constexpr std::uint32_t kStreams = 4096;
 
 // How an entry point reads handle 0: plain names mean the legacy stream, _ptds and _ptsz names the
 // calling thread's own.
@@ -71,6 +74,8 @@ enum class NullStream { kLegacy, kPerThread };
 
 // The driver is about to destroy this handle; it may come back as another stream.
 void forget_stream(cu::CUstream handle) noexcept;
+// The same for all streams of a context that is about to end.
+void forget_streams_of(const Context& context) noexcept;
 void forget_streams() noexcept;  // in a forked child
 
 [[nodiscard]] Context* context_of(cu::CUcontext handle) noexcept;  // null when not seen

@@ -55,18 +55,14 @@ bool GraphLaunching::in_parts(Function launch, CUresult& result) noexcept {
   const Link* link = stream_->context->gpu->link.load(std::memory_order_acquire);
   if (!link || !best_effort_gated(*link) || is_ordered_with_other_threads(*stream_)) return false;
   parts_->divide_long(std::max(read_rules(link->region->settings).chunk_us, kLeastBetweenStopsUs));
-  bool at_once = false;
   for (std::uint32_t i = 0; i < parts_->count_; ++i) {
     const GraphParts::Part& part = parts_->part_[i];
     const auto kind = i == 0 ? Submission::Kind::kGraph : Submission::Kind::kGraphPart;
-    const Admission admission = best_effort_before(*stream_, {kind, 0, nullptr, Bus::kNone, part.estimate, at_once});
+    const Admission admission = best_effort_before(*stream_, {kind, 0, nullptr, Bus::kNone, part.estimate});
     result = launch(part.exec, handle_);
     best_effort_after(admission);
     if (result != CUDA_SUCCESS) return i > 0;
-    // The stream waits for something, perhaps for what the application does once it is back from this call.
-    at_once = at_once || admission.stuck;
   }
-  if (at_once) parts_->leave_whole("its stream waits for what comes after it");
   return true;
 }
 

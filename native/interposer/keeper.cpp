@@ -32,9 +32,10 @@ void nap_unless_called(std::uint32_t heard, std::uint32_t us) noexcept {
 // A best-effort client whose link changes: what is parked behind the old hold word must run.
 void adopt(Gpu& gpu, Link* fresh) noexcept {
   if (role() == Role::kBestEffort) best_effort_enter(*fresh);
-  Link* old = gpu.link.exchange(fresh, std::memory_order_acq_rel);
+  fresh->before = gpu.link.load(std::memory_order_relaxed);
+  if (fresh->before) fresh->before_pid = fresh->before->best_effort().pid.load(std::memory_order_relaxed);
+  gpu.link.store(fresh, std::memory_order_release);
   if (role() == Role::kHigh) high_republish(gpu);
-  else if (old) best_effort_open(*old);
 }
 
 void keep_link(Gpu& gpu) noexcept {
@@ -67,6 +68,7 @@ void* run(void*) {
     for (std::uint32_t i = 0; i < gpu_count(); ++i) {
       Gpu& gpu = gpu_at(i);
       nap = std::min(nap, role() == Role::kHigh ? high_tick(gpu, now) : best_effort_tick(gpu, now));
+      if (role() == Role::kBestEffort) best_effort_open_former(gpu);
       if (links_due) keep_link(gpu);
     }
     if (const int signal = leaving_signal()) leave(signal);

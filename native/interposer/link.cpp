@@ -30,6 +30,7 @@ constexpr int kVariantMs = 60'000;
 
 // Descriptors of ours stay out of the numbers that programs hand out and close by habit.
 int out_of_the_way(int fd) noexcept {
+  if (fd < 0) return fd;
   const int high = fcntl(fd, F_DUPFD_CLOEXEC, 300);
   if (high < 0) return fd;
   close(fd);
@@ -247,7 +248,11 @@ void drop_in_child(const Link& link) noexcept {
 }
 
 Link* private_link() noexcept {
-  void* at = mmap(nullptr, sizeof(Region), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  // A file, so that its pages can be mapped once more for each context.
+  const int fd = out_of_the_way(memfd_create("cotenant-private", MFD_CLOEXEC));
+  const bool sized = fd >= 0 && ftruncate(fd, sizeof(Region)) == 0;
+  const int flags = sized ? MAP_SHARED : MAP_SHARED | MAP_ANONYMOUS;
+  void* at = mmap(nullptr, sizeof(Region), PROT_READ | PROT_WRITE, flags, sized ? fd : -1, 0);
   if (at == MAP_FAILED) return nullptr;
   auto* region = static_cast<Region*>(at);
   auto& rules = region->settings;
@@ -266,7 +271,7 @@ Link* private_link() noexcept {
   rules.graphGates = static_cast<std::uint32_t>(protocol::GraphGates::kParts);
   region->activity.registered = 1;
   region->holds.hold[0] = 1;
-  return make_link(region, 0, -1, -1, false);
+  return make_link(region, 0, sized ? fd : -1, -1, false);
 }
 
 }  // namespace cotenant

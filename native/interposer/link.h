@@ -18,6 +18,8 @@ struct Link {
   int region_fd;  // our own descriptor, from which a restarted agent finds the region again
   int socket;     // -1: lost
   bool attached;  // false: a private region, for a best-effort client without an agent
+  Link* before{nullptr};  // the one that it took the place of,
+  std::uint32_t before_pid{0};  // and the process in that one's slot then: us, as its agent saw us
 
   [[nodiscard]] protocol::HighSlot& high() const noexcept { return region->high[slot]; }
   [[nodiscard]] protocol::BestEffortSlot& best_effort() const noexcept { return region->bestEffort[slot]; }

@@ -12,7 +12,7 @@ namespace {
 using namespace cu;
 
 // Open addressing, twice: while readers walk one table the other can be made anew. A power of two.
-constexpr std::uint32_t kTable = 4096;
+constexpr std::uint32_t kTable = 4 * kStreams;
 constexpr std::uint32_t kCrowded = kTable / 4 * 3;
 using Table = std::atomic<Stream*>[kTable];
 
@@ -35,7 +35,7 @@ thread_local CUcontext latest_context = nullptr;
 Table& table() noexcept { return tables[current_table.load(std::memory_order_acquire)]; }
 
 // Real handles are unique in the process: they hash and compare without their context.
-const Context* hashed_context(const Stream& stream) noexcept { return is_special(stream) ? stream.context : nullptr; }
+const Context* hashed_context(const Stream& stream) noexcept { return is_special(stream) ? stream.context.get() : nullptr; }
 
 std::uint32_t place_of(std::uintptr_t key, const Context* context) noexcept {
   const std::uint64_t mixed = (key ^ reinterpret_cast<std::uintptr_t>(context)) * 0x9e3779b97f4a7c15ull;
@@ -71,6 +71,13 @@ void rebuild() noexcept {
   current_table.store(next, std::memory_order_release);
 }
 
+[[gnu::cold]] void tell_too_many() noexcept {
+  static std::atomic<bool> told{false};
+  if (!told.exchange(true))
+    tell("this process uses more than %u streams at once: work in the others is %s. Use fewer streams.", kStreams,
+         role() == Role::kHigh ? "not protected" : "not held back");
+}
+
 // An entry that no stream uses: a new one, or one whose stream has gone. Null when all are in use.
 Stream* vacant() noexcept {
   const std::uint32_t used = streams_used.load(std::memory_order_relaxed);
@@ -92,7 +99,10 @@ Stream* add(std::uintptr_t key, CUstream handle, Context& context, bool special,
   const bool placed = stream != nullptr;
   if (!placed && (crowding >= kCrowded || streams_used.load(std::memory_order_relaxed) == kStreams)) rebuild();
   if (!placed) stream = vacant();
-  if (!stream) return nullptr;
+  if (!stream) {
+    tell_too_many();
+    return nullptr;
+  }
   stream->handle = handle;
   stream->context = &context;
   stream->blocking = blocking;
@@ -108,7 +118,8 @@ Stream* add(std::uintptr_t key, CUstream handle, Context& context, bool special,
 Stream* special_stream(std::uintptr_t key, CUstream handle) noexcept {
   CUcontext current = nullptr;
   if (real().cuCtxGetCurrent(&current) != CUDA_SUCCESS || !current) return nullptr;
-  if (latest && latest_key == key && latest_context == current) return latest;
+  if (latest && latest_key == key && latest_context == current && !latest->gone.load(std::memory_order_acquire))
+    return latest;
   Context* context = current_context();
   if (!context) return nullptr;
   Stream* found = look_up(key, context, false);
@@ -151,7 +162,7 @@ Stream* stream_of(CUstream handle, NullStream meaning) noexcept {
                     : special_stream(kLegacyKey, stream_legacy());
 }
 
-bool is_special(const Stream& stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream.handle) <= 2; }
+bool is_special(const Stream& stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream.handle.get()) <= 2; }
 
 bool own_special(const Stream& stream) noexcept {
   const std::uintptr_t key = stream.key.load(std::memory_order_relaxed);
@@ -161,15 +172,31 @@ bool own_special(const Stream& stream) noexcept {
 std::uint32_t stream_count() noexcept { return streams_used.load(std::memory_order_acquire); }
 Stream& stream_at(std::uint32_t index) noexcept { return streams[index]; }
 
+namespace {
+
+void forget(Stream& stream) noexcept {
+  stream.gone.store(true, std::memory_order_seq_cst);
+  wait_for_visits(stream);
+  // Its tail can't be observed any more. Whoever destroys a stream has nearly always waited for it.
+  high_observe(stream, stream.high.begun.load(std::memory_order_relaxed), kSinceUnknown);
+  best_effort_drained(stream);
+  if (stream.blocking) stream.context->blocking_streams.fetch_sub(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
 void forget_stream(CUstream handle) noexcept {
   const auto key = reinterpret_cast<std::uintptr_t>(handle);
-  Stream* found = key > 2 ? look_up(key, nullptr, false) : nullptr;
-  if (!found) return;
-  // Its tail can't be observed any more. Whoever destroys a stream has nearly always waited for it.
-  high_observe(*found, found->high.begun.load(std::memory_order_relaxed), kSinceUnknown);
-  best_effort_drained(*found);
-  if (found->blocking) found->context->blocking_streams.fetch_sub(1, std::memory_order_relaxed);
-  found->gone.store(true, std::memory_order_release);
+  if (Stream* found = key > 2 ? look_up(key, nullptr, false) : nullptr) forget(*found);
+}
+
+void forget_streams_of(const Context& context) noexcept {
+  for (std::uint32_t i = 0; i < stream_count(); ++i) {
+    Stream& stream = streams[i];
+    if (stream.context != &context) continue;
+    if (!stream.gone.load(std::memory_order_acquire)) forget(stream);
+    event_marks_end(stream.lane.events);
+  }
 }
 
 void forget_streams() noexcept {

@@ -7,6 +7,7 @@
 #include "interposer/clock.h"
 #include "interposer/gpu.h"
 #include "interposer/liveness.h"
+#include "interposer/standstill.h"
 
 namespace cotenant {
 namespace {
@@ -190,18 +191,21 @@ std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
   BestEffortGpu& own = gpu.best_effort;
   auto& slot = link->best_effort();
   const Rules rules = read_rules(region.settings);
-  const Outstanding out = best_effort_outstanding(gpu);
+  const bool was_held = link->hold().load(std::memory_order_seq_cst) != 0;
+  Outstanding out = best_effort_outstanding(gpu);
+  if (look_for_standstill(gpu, was_held, now)) out = best_effort_outstanding(gpu);
   const bool gated = rules.paused || (rules.protect && region.activity.registered.load(std::memory_order_relaxed));
   const bool backlog = gated && (out.launches > 0 || own.callers_waiting.load(std::memory_order_relaxed) > 0);
 
   const std::uint64_t submitted = slot.submittedNs.load(std::memory_order_relaxed);
-  slot.finishedNs.store(gated && submitted > out.ns ? submitted - out.ns : submitted, std::memory_order_relaxed);
+  const std::uint64_t unfinished = out.ns + out.standing_ns;
+  slot.finishedNs.store(gated && submitted > unfinished ? submitted - unfinished : submitted, std::memory_order_relaxed);
   if (backlog) region.activity.waiting.fetch_or(link->bit(), std::memory_order_relaxed);
   else region.activity.waiting.fetch_and(~link->bit(), std::memory_order_relaxed);
   if (rules.isolated) take_turns(*link, rules, backlog, now);
 
   Seen seen = best_effort_seen(gpu, *link, now);
-  const bool held = link->hold().load(std::memory_order_seq_cst) != 0;
+  const bool held = link->hold().load(std::memory_order_seq_cst) != 0;  // turns may have closed it
   const std::uint64_t chunk_ns = std::uint64_t{rules.chunk_us} * 1000;
   slot.releasedNs.store(backlog && !held ? std::min(out.ns, chunk_ns) : 0, std::memory_order_relaxed);
   // A pause in which something ran, but for a trickle, is a new pause. That the hold was open for a moment between
@@ -247,7 +251,7 @@ std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
   else if (answer == Answer::kRun && held) open_word(region, link->slot);
   else if (answer != Answer::kRun && answer != Answer::kTrickle && !held) close_word(gpu, *link, rules);
   if (own.trickling) return trickling_us;
-  if (!backlog) return kIdleUs;
+  if (!backlog) return out.standing_ns > 0 ? kBacklogUs : kIdleUs;
   if (answer == Answer::kHeldByHigh && beside)
     return std::min(kDelayedUs, std::max(kBesideUs, rules.beside_every_us / 2));
   if (answer == Answer::kHeldByHigh && rules.resume_delay_us > 0) return kDelayedUs;

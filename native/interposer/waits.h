@@ -116,8 +116,9 @@ template <Entry E>
 struct CaptureBegin {
   template <class... A>
   static cu::CUresult call(A... arguments) noexcept {
+    capture_begins();
     const cu::CUresult result = driver_call<E>(arguments...);
-    if (result == cu::CUDA_SUCCESS) capture_began();
+    if (result != cu::CUDA_SUCCESS) capture_ended();
     return result;
   }
 };

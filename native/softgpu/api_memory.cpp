@@ -144,6 +144,11 @@ CUresult cuMemFreeHost(void* p) {
 CUresult cuMemHostRegister_v2(void* p, size_t bytesize, unsigned int Flags) {
   Call call;
   if (call.error != CUDA_SUCCESS || call.unsafe()) return call.error;
+  static unsigned asked = 0;  // under the driver's lock
+  if (asked < call.d.settings.refused_registers) {
+    ++asked;
+    return CUDA_ERROR_NOT_PERMITTED;
+  }
   return call.d.memory.register_host(p, bytesize, Flags, call.context->root);
 }
 CUresult cuMemHostRegister(void* p, size_t bytesize, unsigned int Flags) {

@@ -14,6 +14,7 @@ struct Settings {
   std::string directory;  // of the shared file
   std::string trace;      // file; empty: none
   bool refuses_edges = false;  // cuGraphAddDependencies fails: a driver may have its reasons
+  unsigned refused_registers = 0;  // so many calls of cuMemHostRegister fail
   bool refuses_clones = false;  // cuGraphClone fails
   bool mps = false;       // contexts of different processes run at the same instant
   unsigned thread_percentage = 100;  // of the SMs, for this process; mode mps

@@ -71,7 +71,9 @@ inline std::string socket_path() {
 // Serves one region to the clients of this process, with the rules of the strict policy.
 class Agent {
  public:
-  Agent() {
+  enum Kind { kUsual, kOtherRegion };  // the second asks clients of an earlier agent to move to its own region
+
+  explicit Agent(Kind kind = kUsual) : kind_(kind) {
     fd_ = memfd_create("cotenant-test", MFD_ALLOW_SEALING | MFD_CLOEXEC);
     if (ftruncate(fd_, sizeof(Region)) != 0 || fcntl(fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) fail("memfd");
     region_ = static_cast<Region*>(mmap(nullptr, sizeof(Region), PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0));
@@ -129,6 +131,12 @@ class Agent {
     return made;
   }
 
+  // As if it were killed: its region stays mapped in its clients.
+  void end() {
+    shutdown(listener_, SHUT_RDWR);
+    for (const int client : clients_) shutdown(client, SHUT_RDWR);
+  }
+
   Region& region() { return *region_; }
   int connections() const { return connections_.load(); }
 
@@ -166,6 +174,7 @@ class Agent {
     for (;;) {
       const int client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
       if (client < 0) return;
+      clients_.push_back(client);
       cotenant::protocol::Hello hello{};
       if (recv(client, &hello, sizeof hello, MSG_WAITALL) != static_cast<ssize_t>(sizeof hello)) continue;
       connections_.fetch_add(1);
@@ -183,6 +192,8 @@ class Agent {
         if (send(client, &welcome, sizeof welcome, MSG_NOSIGNAL) < 0) close(client);
         continue;
       }
+      if (hello.kind == static_cast<std::uint32_t>(cotenant::protocol::HelloKind::kReattach) && kind_ == kOtherRegion)
+        welcome.status = static_cast<std::uint32_t>(cotenant::protocol::WelcomeStatus::kNewRegion);
       const bool high = hello.class_ == static_cast<std::uint32_t>(cotenant::protocol::Class::kHigh);
       if (status == cotenant::protocol::WelcomeStatus::kOk) {
         if (high) {
@@ -198,8 +209,10 @@ class Agent {
     }
   }
 
+  Kind kind_;
   int fd_ = -1;
   int listener_ = -1;
+  std::vector<int> clients_;
   Region* region_ = nullptr;
   std::string path_;
   std::atomic<int> connections_{0};

@@ -30,6 +30,8 @@ testCases([
   "diary",
   "launch_path",
   "lifecycle",
+  "contexts",
+  "standstill",
   "memory",
   "graphs",
   "graph_parts",

@@ -1,0 +1,61 @@
+// Marks: how far the GPU has come in each stream. It writes a number into the client's own page; where it can't (pages
+// that the driver does not register, more streams than a page has words) an event stands for the number.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "driver/abi.h"
+
+namespace cotenant {
+
+struct Gpu;
+struct Link;
+struct Stream;
+
+// The events of one stream. Two: one is asked for while the other is on its way.
+struct EventMarks {
+  static constexpr int kEvents = 2;
+  std::atomic<bool> busy{false};  // a thread looks at them; whoever comes meanwhile does without
+  std::atomic<bool> out{false};   // one of them has not been seen complete
+  cu::CUcontext context{nullptr};
+  cu::CUevent event[kEvents]{};
+  std::uint32_t number[kEvents]{};  // 0: free
+};
+
+// A stream that belongs to another thread, for as long as we give its handle to the driver: its destroyer waits.
+class Visit {
+ public:
+  explicit Visit(Stream& stream) noexcept;
+  ~Visit();
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+  [[nodiscard]] bool is_there() const noexcept { return there_; }
+
+ private:
+  Stream& stream_;
+  bool there_;
+};
+// After the stream was marked as gone: nobody of ours uses its handle any more.
+void wait_for_visits(const Stream& stream) noexcept;
+
+// Takes down what has been submitted to this stream by now under the next number, which it returns.
+[[nodiscard]] std::uint32_t next_mark(Stream& stream) noexcept;
+
+// Puts a mark behind what `stream` has now. From the application's thread, not while the stream is captured.
+bool put_mark(Stream& stream, const Link& link) noexcept;
+// The same, always by an event.
+bool put_event_mark(Stream& stream, std::uint32_t number) noexcept;
+
+// A mark behind what every stream of the current context has now: before waiting for work to finish, so that its end is seen.
+void mark_open_lanes(const Gpu& gpu, const Link& link) noexcept;
+
+// Takes over what the GPU has written for this stream. Any thread.
+void read_mark(Stream& stream, const Link& link) noexcept;
+// Asks the driver for events of streams of the current context. From the application's threads.
+void read_event_marks(const Gpu& gpu) noexcept;
+
+// What the driver is about to end takes its events along.
+void event_marks_end(EventMarks& events) noexcept;
+
+}  // namespace cotenant

@@ -1,0 +1,47 @@
+// The pages of shared memory that the GPU reads and writes: hold words and marks, registered with the driver.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "driver/abi.h"
+
+namespace cotenant {
+
+struct Context;
+struct Link;
+
+// Those of one link in one context. Each context registers mappings of its own: a registration ends with the context
+// in which it was made, and another context must not lose its marks by that.
+struct ContextPages {
+  std::atomic<const Link*> of{nullptr};  // the link they belong to; null: not registered now
+  std::atomic<bool> busy{false};         // a thread registers them
+  std::atomic<std::uint64_t> retry_ns{0};  // the driver refused: not again before
+  const Link* mapped{nullptr};             // whose pages are at the next two
+  void* hold_page{nullptr};
+  void* mark_page{nullptr};
+  cu::CUdeviceptr hold{0};
+  cu::CUdeviceptr marks{0};
+};
+
+// As many streams have a word that the GPU writes as a page has words, but for the one that graphs' gates write.
+inline constexpr std::uint32_t kMarkWords = 1023;
+
+// The pages of this link as this context's GPU sees them; registers them where they are not. False: not now (the driver
+// refuses, or another thread is about to), so no work can be made to wait for the hold word.
+[[nodiscard]] bool map_pages(Context& context, const Link& link) noexcept;
+
+// The driver is about to end the context, and its registrations with it.
+void pages_end(ContextPages& pages) noexcept;
+
+// Addresses for the GPU; after map_pages(). Of this client's hold word; of the word in which the GPU writes how far stream
+// `index` has come; of the word written where it comes to a gate in a graph, with a number that the next gate does not have.
+[[nodiscard]] cu::CUdeviceptr hold_word(const Context& context, const Link& link) noexcept;
+[[nodiscard]] cu::CUdeviceptr mark_word(const Context& context, std::uint32_t index) noexcept;
+[[nodiscard]] cu::CUdeviceptr gate_word(const Context& context) noexcept;
+
+// What the GPU has written.
+[[nodiscard]] std::uint32_t last_mark(const Link& link, std::uint32_t index) noexcept;
+[[nodiscard]] std::uint32_t last_gate(const Link& link) noexcept;
+
+}  // namespace cotenant

@@ -1,0 +1,227 @@
+// Marks and holds of a best-effort client whose contexts, streams and regions come and go.
+#include "fixture.h"
+
+using namespace harness;
+
+namespace {
+
+// A context of the program's own, with the kernel that takes 50 us in a stream of it.
+struct OwnContext {
+  CUcontext handle = nullptr;
+  CUstream stream = nullptr;
+  CUfunction spin = nullptr;
+
+  OwnContext() {
+    CUmodule module = nullptr;
+    OK(cuda().cuCtxCreate_v2(&handle, 0, 0));
+    OK(cuda().cuModuleLoadData(&module, kKernels.c_str()));
+    OK(cuda().cuModuleGetFunction(&spin, module, "spin"));
+    stream = make_stream();
+  }
+  void run(int launches) const {
+    std::uint64_t ns = 50'000;
+    void* parameters[] = {&ns};
+    for (int i = 0; i < launches; ++i) OK(cuda().cuLaunchKernel(spin, 132, 1, 1, 128, 1, 1, 0, stream, parameters, nullptr));
+  }
+};
+
+// The launching thread runs ahead while the GPU is held: only borders with a wait allow that.
+void expect_run_ahead(BestEffort& client, CUstream stream, const char* when) {
+  Word word;
+  for (int i = 0; i < 5; ++i) {  // learned before
+    client.program.store_us(50, word.device, 0, stream);
+    OK(cuda().cuStreamSynchronize(stream));
+  }
+  client.request_begins();
+  const std::uint64_t chunks = client.slot().chunks.load();
+  for (unsigned i = 1; i <= 20; ++i) client.program.store_us(50, word.device, i, stream);
+  expect(*word.host == 0, std::string("the GPU is held ") + when);
+  expect(client.slot().chunks.load() > chunks, std::string("borders are put ") + when);
+  expect(client.slot().trickles.load() == 0, std::string("the thread did not wait for a trickle ") + when);
+  client.request_ends();
+  OK(cuda().cuStreamSynchronize(stream));
+  expect(*word.host == 20, std::string("it all runs ") + when);
+}
+
+BestEffort& patient_client() {
+  auto* client = new BestEffort;
+  client->agent.region().settings.trickleAfterUs = 1'000'000;  // so that a wait for one would be seen
+  return *client;
+}
+
+void a_context_outlives_the_one_that_came_first() {
+  BestEffort& client = patient_client();
+  OwnContext first;
+  first.run(20);
+  OK(cuda().cuStreamSynchronize(first.stream));
+  OK(cuda().cuCtxSetCurrent(client.program.context));
+  CUstream stream = make_stream();
+  client.warm(50, stream);
+  OK(cuda().cuCtxDestroy_v2(first.handle));
+  OK(cuda().cuCtxSetCurrent(client.program.context));
+  expect_run_ahead(client, stream, "after the other context's end");
+}
+
+void a_context_outlives_the_primary_one() {
+  BestEffort& client = patient_client();
+  CUstream stream = make_stream();
+  client.warm(50, stream);
+  OwnContext own;
+  own.run(20);
+  OK(cuda().cuStreamSynchronize(own.stream));
+  OK(cuda().cuDevicePrimaryCtxRelease_v2(0));
+  const std::uint64_t began = now_ms();
+  for (int i = 0; i < 12; ++i) own.run(1);
+  expect(now_ms() - began < 10'000, "12 launches do not wait for marks that nobody writes");
+  client.request_begins();
+  const std::uint64_t chunks = client.slot().chunks.load();
+  own.run(20);
+  expect(client.slot().chunks.load() > chunks && client.slot().trickles.load() == 0, "its borders still work");
+  client.request_ends();
+  OK(cuda().cuStreamSynchronize(own.stream));
+}
+
+void a_context_ends_though_its_work_is_held() {
+  BestEffort client;
+  OwnContext own;
+  own.run(20);
+  OK(cuda().cuStreamSynchronize(own.stream));
+  client.request_begins();
+  own.run(40);
+  OK(cuda().cuCtxDestroy_v2(own.handle));  // waits for what is parked
+  client.request_ends();
+}
+
+void contexts_may_come_and_go_for_ever() {
+  BestEffort client;
+  for (int i = 0; i < 200; ++i) {
+    OwnContext own;
+    own.run(3);
+    OK(cuda().cuCtxDestroy_v2(own.handle));
+  }
+}
+
+// A thread whose queue is full marks what other threads have open; one of them destroys its streams meanwhile.
+void streams_destroyed_meanwhile_break_nothing() {
+  BestEffort client;
+  auto& settings = client.agent.region().settings;
+  settings.submission = static_cast<std::uint32_t>(cotenant::protocol::Submission::kLaunch);
+  settings.chunkUs = 100;
+  CUstream stream = make_stream();
+  client.warm(50, stream);
+  std::atomic<bool> stop{false};
+  std::thread other([&] {
+    OK(cuda().cuCtxSetCurrent(client.program.context));
+    while (!stop) {
+      CUstream brief = make_stream();
+      client.program.run_us(1, brief);
+      OK(cuda().cuStreamDestroy_v2(brief));
+    }
+  });
+  for (int i = 0; i < 2000; ++i) client.program.run_us(10, stream);
+  stop = true;
+  other.join();
+  settings.submission = static_cast<std::uint32_t>(cotenant::protocol::Submission::kDeep);
+  client.agent.region().settings.trickleAfterUs = 1'000'000;
+  expect_run_ahead(client, stream, "after 2,000 launches beside them");
+}
+
+void an_abandoned_recording_stops_nobody() {
+  BestEffort& client = patient_client();
+  CUstream recorded = make_stream();
+  OK(cuda().cuStreamBeginCapture_v2(recorded, CU_STREAM_CAPTURE_MODE_RELAXED));
+  client.program.run_us(50, recorded);
+  OK(cuda().cuStreamDestroy_v2(recorded));
+  CUstream stream = make_stream();
+  client.warm(50, stream);
+  expect_run_ahead(client, stream, "after a recording whose stream was destroyed");
+}
+
+void launches_go_one_by_one_where_pages_are_refused() {
+  setenv("COTENANT_SOFTGPU", "registers=refused", 1);
+  BestEffort client;
+  CUstream stream = make_stream();
+  Word word;
+  const std::uint64_t began = now_ms();
+  client.warm(50, stream);
+  for (unsigned i = 1; i <= 40; ++i) client.program.store_us(50, word.device, i, stream);
+  expect(now_ms() - began < 10'000, "the end of each launch is seen by an event");
+  OK(cuda().cuStreamSynchronize(stream));
+  client.request_begins();
+  std::thread later([&] {
+    sleep_ms(100);
+    expect(*word.host == 40, "a launch is held while a request is active");
+    client.request_ends();
+  });
+  client.program.store_us(50, word.device, 41, stream);
+  later.join();
+  OK(cuda().cuStreamSynchronize(stream));
+  expect(*word.host == 41, "and runs when it has ended");
+}
+
+void refused_pages_are_asked_for_again() {
+  setenv("COTENANT_SOFTGPU", "registers=4", 1);  // the first four are refused
+  BestEffort& client = patient_client();
+  CUstream stream = make_stream();
+  client.warm(50, stream);
+  for (int i = 0; i < 5; ++i) {
+    sleep_ms(1'100);
+    client.program.run_us(50, stream);
+  }
+  expect_run_ahead(client, stream, "once the driver accepts");
+}
+
+void more_streams_than_a_page_has_words_are_held() {
+  BestEffort client;
+  client.agent.region().settings.trickleAfterUs = 1'000'000;
+  std::vector<CUstream> streams;
+  for (int i = 0; i < 1'200; ++i) {
+    streams.push_back(make_stream());
+    client.program.run_us(1, streams.back());
+  }
+  OK(cuda().cuCtxSynchronize());
+  Word word;
+  client.request_begins();
+  sleep_ms(5);
+  client.program.store_us(20, word.device, 1, streams.back());
+  sleep_ms(50);
+  expect(*word.host == 0, "the last of 1,200 streams is held");
+  client.request_ends();
+  OK(cuda().cuStreamSynchronize(streams.back()));
+  expect(*word.host == 1, "and released");
+}
+
+// The agent dies, and one with another region comes. A high client that has not moved yet closes the old hold word again.
+void work_of_a_former_region_is_not_forgotten() {
+  BestEffort client;
+  auto& region = client.agent.region();
+  region.settings.submitUs = 10'000;
+  region.settings.submitLaunches = 700;
+  region.settings.resumeDelayUs = 150;
+  CUstream stream = make_stream();
+  client.warm(200, stream);
+  client.request_begins();
+  for (int i = 0; i < 40; ++i) client.program.run_us(200, stream);
+  client.agent.end();
+  Agent second(Agent::kOtherRegion);
+  eventually([&] { return region.holds.hold[0].load() == 0; }, "the client moves to the new region");
+  for (auto& hold : region.holds.hold) hold.store(1);
+  OK(cuda().cuStreamSynchronize(stream));
+}
+
+constexpr Case kCases[] = {
+    {"a context outlives the one that came first", a_context_outlives_the_one_that_came_first},
+    {"a context outlives the primary one", a_context_outlives_the_primary_one},
+    {"a context ends though its work is held", a_context_ends_though_its_work_is_held},
+    {"contexts may come and go for ever", contexts_may_come_and_go_for_ever},
+    {"streams destroyed meanwhile break nothing", streams_destroyed_meanwhile_break_nothing},
+    {"an abandoned recording stops nobody", an_abandoned_recording_stops_nobody},
+    {"launches go one by one where pages are refused", launches_go_one_by_one_where_pages_are_refused},
+    {"refused pages are asked for again", refused_pages_are_asked_for_again},
+    {"more streams than a page has words are held", more_streams_than_a_page_has_words_are_held},
+    {"work of a former region is not forgotten", work_of_a_former_region_is_not_forgotten},
+};
+
+}  // namespace
+
+int main(int count, char** arguments) { return run_case(kCases, count, arguments); }
