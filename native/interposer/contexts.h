@@ -49,13 +49,16 @@ BEHAVES(cuCtxCreate_v2, ContextCreate)
 BEHAVES(cuCtxCreate_v3, ContextCreate)
 BEHAVES(cuCtxCreate_v4, ContextCreate)
 
-template <>
-struct Behaviour<Entry::cuCtxDestroy_v2> {
+template <Entry E>
+struct ContextDestroy {
   static cu::CUresult call(cu::CUcontext context) noexcept {
     context_ends(context);
-    return driver_call<Entry::cuCtxDestroy_v2>(context);
+    return driver_call<E>(context);
   }
 };
+
+BEHAVES(cuCtxDestroy, ContextDestroy)
+BEHAVES(cuCtxDestroy_v2, ContextDestroy)
 
 template <Entry E>
 struct PrimaryEnd {

@@ -141,6 +141,14 @@ struct EventDestroy {
   }
 };
 
+template <Entry E>
+struct StreamDestroy {
+  static cu::CUresult call(cu::CUstream stream) noexcept {
+    forget_stream(stream);  // before the driver can hand the same handle out again
+    return driver_call<E>(stream);
+  }
+};
+
 // Made streams are looked at when they are first used.
 template <Entry E>
 struct PassOn {
@@ -172,17 +180,11 @@ BEHAVES(cuStreamEndCapture, CaptureEnd)
 BEHAVES(cuStreamEndCapture_ptsz, CaptureEnd)
 BEHAVES(cuEventDestroy, EventDestroy)
 BEHAVES(cuEventDestroy_v2, EventDestroy)
+BEHAVES(cuStreamDestroy, StreamDestroy)
+BEHAVES(cuStreamDestroy_v2, StreamDestroy)
 BEHAVES(cuStreamCreate, PassOn)
 BEHAVES(cuStreamCreateWithPriority, PassOn)
 BEHAVES(cuGreenCtxStreamCreate, PassOn)
-
-template <>
-struct Behaviour<Entry::cuStreamDestroy_v2> {
-  static cu::CUresult call(cu::CUstream stream) noexcept {
-    forget_stream(stream);  // before the driver can hand the same handle out again
-    return driver_call<Entry::cuStreamDestroy_v2>(stream);
-  }
-};
 
 template <>
 struct Behaviour<Entry::cuCtxSynchronize> {

@@ -29,6 +29,7 @@ testCases([
   "besteffort",
   "diary",
   "launch_path",
+  "destroys",
   "lifecycle",
   "contexts",
   "standstill",
