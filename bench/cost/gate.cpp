@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "generated/rules.h"
+
 using namespace cotenant;
 
 namespace {
@@ -34,25 +36,16 @@ constexpr Table kTables[] = {
 };
 
 void fill(protocol::Settings& to, const Table& from) {
+  protocol::set_strict_rules(to);
   to.protect = from.protect;
   to.isolated = from.isolated;
   to.paused = from.paused;
   to.whenActive = static_cast<std::uint32_t>(from.when_active);
   to.smLimit = 66;
   to.maxKernelUs = 500;
-  to.chunkUs = 200;
-  to.chunkLaunches = 16;
   to.activeAheadUs = 100;
-  to.submitUs = 10'000;
-  to.submitLaunches = 700;
   to.kernelsOut = 8;
   to.resumeDelayUs = from.resume_delay_us;
-  to.turnUs = 5'000;
-  to.trickleAfterUs = 250'000;
-  to.trickleEveryUs = 10'000;
-  to.unknownUs = 5'000;
-  to.sampleEvery = 64;
-  to.copyPieceBytes = 2 << 20;
 }
 
 // Every table, with nobody to protect, an idle and an active high client, my turn and not, a pause short

@@ -335,6 +335,7 @@ struct Bench {
     for (int i = 0; i < 5; ++i) us = timed([&] { launch(0); });
     iterations = static_cast<unsigned>(100'000 * job.node_us / std::max(us, 0.1));
     rules().protect = 1;
+    const unsigned chunk_us = rules().chunkUs;
     rules().chunkUs = job.chunk_us;
     shared = 16 * (1 + static_cast<unsigned>(&job - kGraphs));
     for (int i = 0; i < 40; ++i) {  // learned at this length
@@ -365,7 +366,7 @@ struct Bench {
     };
     const Stops at_gates = stops_of(gated, quantile(gated_us, 0.5));
     const Stops at_parts = stops_of(parts, quantile(parts_us, 0.5));
-    rules().chunkUs = 200;
+    rules().chunkUs = chunk_us;
     std::printf(
         R"({"graph":"%s","places":%llu,"nativeUs":%s,"wholeUs":%s,"gatedUs":%s,"partsUs":%s,"partsAloneUs":%s,)"
         R"("wholeMade":%s,"gatedMade":%s,"partsMade":%s,"gatesLateUs":%s,"partsLateUs":%s,"stops":[%zu,%zu],"lastNode":%u})"

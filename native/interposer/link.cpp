@@ -13,6 +13,7 @@
 #include <cstring>
 #include <new>
 
+#include "generated/rules.h"
 #include "interposer/kernel_table.h"
 #include "interposer/liveness.h"
 
@@ -256,19 +257,13 @@ Link* private_link() noexcept {
   if (at == MAP_FAILED) return nullptr;
   auto* region = static_cast<Region*>(at);
   auto& rules = region->settings;
-  rules.protect = 1;
+  protocol::set_strict_rules(rules);
+  // Who is to be protected is not known, so best-effort work runs at a trickle from the start.
   rules.paused = 1;
-  rules.chunkUs = 200;
-  rules.chunkLaunches = 16;
-  rules.submitUs = 6000;
-  rules.submitLaunches = 256;
-  rules.turnUs = 5000;
   rules.trickleAfterUs = 1000;
-  rules.trickleEveryUs = 10'000;
-  rules.unknownUs = 5000;
-  rules.sampleEvery = 64;
-  rules.copyPieceBytes = 2 << 20;
-  rules.graphGates = static_cast<std::uint32_t>(protocol::GraphGates::kParts);
+  // Nobody else is in this region to take turns with, and no agent makes forms of kernels.
+  rules.isolated = 0;
+  rules.preemptUs = 0;
   region->activity.registered = 1;
   region->holds.hold[0] = 1;
   return make_link(region, 0, sized ? fd : -1, -1, false);

@@ -4,6 +4,7 @@ export {
   parseArrangement,
   type Sharing,
 } from "./arrangement.ts";
+export { emitRules } from "./header.ts";
 export { parseObjective } from "./objective.ts";
 export { policies, policyNamed } from "./policies.ts";
 export {

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import koffi from "koffi";
 import { describe, expect, test } from "vitest";
+import { policyNamed } from "#policy";
 import { bucketCount, bucketOf, bucketStart, quantile, Settings, view } from "#protocol";
 
 const library = koffi.load("build/native/libcotenant-gate.so");
@@ -40,18 +41,7 @@ interface Item {
 }
 type Rules = Partial<Record<keyof (typeof Settings)["fields"], number>>;
 
-const strict: Rules = {
-  protect: 1,
-  isolated: 1,
-  chunkUs: 200,
-  chunkLaunches: 16,
-  submitUs: 6000,
-  submitLaunches: 256,
-  turnUs: 5000,
-  trickleAfterUs: 250_000,
-  trickleEveryUs: 10_000,
-  unknownUs: 5000,
-};
+const strict: Rules = policyNamed("strict").rules({ isolated: true, high: [] });
 const quiet: Seen = {
   registered: true,
   active: false,

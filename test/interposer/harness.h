@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "driver/abi.h"
-#include "generated/protocol.h"
+#include "generated/rules.h"
 
 namespace harness {
 
@@ -68,7 +68,7 @@ inline std::string socket_path() {
   return std::string(directory ? directory : "/tmp") + "/agent-" + std::to_string(getpid()) + ".sock";
 }
 
-// Serves one region to the clients of this process, with the rules of the strict policy.
+// Serves one region to the clients of this process, with the rules that users get.
 class Agent {
  public:
   enum Kind { kUsual, kOtherRegion };  // the second asks clients of an earlier agent to move to its own region
@@ -77,21 +77,7 @@ class Agent {
     fd_ = memfd_create("cotenant-test", MFD_ALLOW_SEALING | MFD_CLOEXEC);
     if (ftruncate(fd_, sizeof(Region)) != 0 || fcntl(fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) fail("memfd");
     region_ = static_cast<Region*>(mmap(nullptr, sizeof(Region), PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0));
-    auto& s = region_->settings;
-    s.protect = 1;
-    s.isolated = 1;
-    s.chunkUs = 200;
-    s.chunkLaunches = 16;
-    s.submitUs = 6000;
-    s.submitLaunches = 256;
-    s.turnUs = 5000;
-    s.trickleAfterUs = 250'000;
-    s.trickleEveryUs = 10'000;
-    s.unknownUs = 5000;
-    s.sampleEvery = 64;
-    s.copyPieceBytes = 2 << 20;
-    s.graphGates = 1;
-    s.preemptUs = 1000;
+    cotenant::protocol::set_strict_rules(region_->settings);
     region_->header.version = cotenant::protocol::VERSION;
     region_->header.size = sizeof(Region);
     region_->header.magic = cotenant::protocol::MAGIC;
