@@ -19,6 +19,10 @@ std::atomic<int> noted{0};
 
 void note(int signal) { noted.store(signal, std::memory_order_relaxed); }
 
+// The kernel keeps a signal from the first process of a PID namespace, a container's, where the program has no handler
+// for it: there it must stay without effect.
+bool first_of_its_namespace() noexcept { return getpid() == 1; }
+
 void watch(int signal) noexcept {
   struct sigaction now {};
   if (sigaction(signal, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) || now.sa_handler != SIG_DFL) return;
@@ -66,6 +70,7 @@ bool legacy_drained() noexcept {
 }  // namespace
 
 void watch_for_leaving() noexcept {
+  if (first_of_its_namespace()) return;
   watch(SIGTERM);
   watch(SIGINT);
 }
@@ -97,6 +102,10 @@ void leave(int signal) noexcept {
   sigaddset(&only, signal);
   pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
   kill(getpid(), signal);
+  // Still here: a debugger keeps the signal. The program goes on as it would without us.
+  pthread_sigmask(SIG_BLOCK, &only, nullptr);
+  noted.store(0, std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < gpu_count(); ++i) gpu_at(i).best_effort.frozen.store(false);
 }
 
 }  // namespace cotenant

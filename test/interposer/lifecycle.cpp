@@ -1,4 +1,6 @@
 // A best-effort client among others that come, go, refuse and die.
+#include <sched.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 
 #include <csignal>
@@ -111,6 +113,57 @@ void leaves_on_a_signal() {
   expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM, "with the signal's own status");
 }
 
+// A program that the default action does not end goes on: a launch that is held for leaving takes 5 s.
+void launch_after_sigterm() {
+  Program program;
+  CUstream stream = make_stream();
+  program.run_us(50, stream);
+  OK(cuda().cuStreamSynchronize(stream));
+  kill(getpid(), SIGTERM);
+  sleep_ms(300);  // for the helper thread to notice
+  for (int i = 0; i < 10; ++i) program.run_us(50, stream);
+  OK(cuda().cuStreamSynchronize(stream));
+  _exit(0);
+}
+
+// Without a handler the kernel keeps SIGTERM from the first process of a PID namespace.
+void first_process_stays() {
+  setenv("COTENANT_CLASS", "best-effort", 1);
+  setenv("COTENANT_SOCKET", "/tmp/no-agent-here.sock", 1);
+  if (unshare(CLONE_NEWPID) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) {
+    std::fprintf(stderr, "SKIPPED: this machine makes no PID namespaces for us.\n");
+    return;
+  }
+  const pid_t child = fork();
+  if (child == 0) launch_after_sigterm();
+  int status = 0;
+  eventually([&] { return waitpid(child, &status, WNOHANG) == child; }, "its launches go on after SIGTERM");
+  expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "it was not ended by the signal");
+}
+
+// A debugger that lets the first SIGTERM through to us and keeps the one by which we would end the process.
+void kept_by_a_debugger() {
+  const pid_t child = fork();
+  if (child == 0) {
+    ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+    BestEffort client;
+    launch_after_sigterm();
+  }
+  int status = 0;
+  int seen = 0;
+  const auto ended = [&] {
+    if (waitpid(child, &status, WNOHANG) != child) return false;
+    if (!WIFSTOPPED(status)) return true;
+    const int signal = WSTOPSIG(status);
+    const bool kept = signal == SIGTERM && ++seen == 2;
+    ptrace(PTRACE_CONT, child, nullptr, kept ? 0L : static_cast<long>(signal));
+    return false;
+  };
+  eventually(ended, "its launches go on");
+  expect(seen == 2, "it wanted to leave with the signal");
+  expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "and did not");
+}
+
 void application_handler_goes_first() {
   static std::atomic<bool> handled{false};
   std::signal(SIGTERM, [](int) { handled = true; });
@@ -151,6 +204,8 @@ constexpr Case kCases[] = {
     {"a client that finds no slot gets no GPU", refused_by_the_agent},
     {"noise in shared memory never stops a best-effort client", noise_in_memory},
     {"a signal without a handler ends the process after its work", leaves_on_a_signal},
+    {"the first process of a container does not leave on a signal that the kernel keeps from it", first_process_stays},
+    {"a process from which a debugger keeps the signal goes on", kept_by_a_debugger},
     {"an application's own signal handler goes first", application_handler_goes_first},
     {"the bit of a killed high client is cleared without an agent", dead_high_client_is_buried},
 };
