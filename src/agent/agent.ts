@@ -10,6 +10,7 @@ import { serveHttp } from "./http.ts";
 import type { Log } from "./log.ts";
 import { type Mps, startMps, startSoftMps } from "./mps.ts";
 import { openNvml } from "./nvml.ts";
+import type { Identify } from "./peer.ts";
 import { startTimeOf } from "./processes.ts";
 import { Registry } from "./registry.ts";
 import { openDoor } from "./socket.ts";
@@ -32,6 +33,8 @@ const POLICY_PERIOD = ms(250);
 const HEALING_PERIOD = ms(1000);
 /** Asking the daemon starts a process. */
 const MPS_PERIOD = ms(5000);
+/** Looking into the open files of strangers takes a millisecond or so each. */
+const STRANGERS_PERIOD = ms(5000);
 
 export interface AgentOptions {
   readonly directory: string;
@@ -46,6 +49,8 @@ export interface AgentOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly log: Log;
+  /** Whether a client is who it says it is; by the kernel's word where not given. */
+  readonly identify?: Identify;
 }
 
 export interface Agent {
@@ -93,6 +98,7 @@ async function start(
     now: () => clock.now(),
     log,
     prepare: (gpu) => watch.writeRules(gpu),
+    knows: (uuid) => sensor.knows(uuid),
   });
   registry.adopt(readAgentFile(directory)?.regions ?? []);
 
@@ -143,7 +149,8 @@ async function start(
     }
   };
   rmSync(paths.socket, { force: true }); // the lock is ours, so nobody listens there
-  const door = await openDoor(paths.socket, registry, clock, note, openForms(paths.forms));
+  const forms = openForms(paths.forms);
+  const door = await openDoor(paths.socket, registry, clock, note, forms, options.identify);
   opened.push(() => door.close());
 
   note();
@@ -155,6 +162,15 @@ async function start(
   const { pid } = process;
   log("started", { pid, mode, policy: policy.name, gpu: options.gpu, port: http.port });
 
+  const told = new Set<string>();
+  const tellOfOthers = () => {
+    for (const { gpu, agentPid = 0 } of watch.clientsOfOthers(registry.gpus)) {
+      if (told.has(`${gpu} ${agentPid}`)) continue;
+      told.add(`${gpu} ${agentPid}`);
+      log("another agent", { gpu, pid: agentPid, because: "it has clients on this GPU, too" });
+    }
+  };
+
   opened.push(
     clock.every(POLICY_PERIOD, () => watch.lookAndDecide(registry.gpus)),
     clock.every(HEALING_PERIOD, () => {
@@ -162,6 +178,7 @@ async function start(
       watch.readSensor();
     }),
     clock.every(MPS_PERIOD, () => void mps?.check()),
+    clock.every(STRANGERS_PERIOD, tellOfOthers),
   );
 
   let finish = () => {};

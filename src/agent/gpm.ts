@@ -77,7 +77,8 @@ export function openGpm(gpu: GpuChoice, name?: string): Gpm {
 function openCounters(gpu: GpuChoice, name: string | undefined) {
   const nvml = load(name);
   const calls = nvml?.init() === OK ? bind(nvml) : undefined;
-  const device = calls && ("index" in gpu ? nvml?.device(gpu.index) : calls.byUuid(gpu.uuid));
+  const device =
+    calls && ("index" in gpu ? nvml?.device(gpu.index) : nvml?.byUuid(gpu.uuid).device);
   const support = new Uint32Array([SUPPORT_VERSION, 0]);
   if (!calls || !device || calls.support(device, support) !== OK || !support[1]) return undefined;
   return {
@@ -118,18 +119,12 @@ function readMetric(raw: DataView, at: number): number | undefined {
 /** Undefined where the driver is too old to have these. */
 function bind({ library }: Nvml) {
   try {
-    const byUuid = library.func("int nvmlDeviceGetHandleByUUID(const char *, _Out_ void **)");
     return {
       support: library.func("int nvmlGpmQueryDeviceSupport(void *, void *)"),
       allocate: library.func("int nvmlGpmSampleAlloc(void *)"),
       free: library.func("int nvmlGpmSampleFree(void *)"),
       take: library.func("int nvmlGpmSampleGet(void *, void *)"),
       metrics: library.func("int nvmlGpmMetricsGet(void *)"),
-      byUuid(uuid: string) {
-        const out = [null];
-        byUuid(uuid, out);
-        return out[0];
-      },
     };
   } catch {
     return undefined;

@@ -2,7 +2,7 @@
 // is the truth about slots; the memory is written to agree with it (`heal`), because any client can
 // scribble over it. Whatever a dead client left behind is taken away here (`release`).
 import { type ClientClass, constants, Region, type View } from "#protocol";
-import { isAlive } from "./processes.ts";
+import { isAlive, printable } from "./processes.ts";
 import { formatUuid, type GpuIdentity, type SharedRegion } from "./region.ts";
 
 export interface Client {
@@ -110,7 +110,7 @@ export class ServedGpu {
           slot,
           pid: view.pid,
           startTime: view.startTime,
-          name: view.name,
+          name: printable(view.name),
           memoryQuota: 0,
           sloP99Us: 0,
           sloSlowdownPermille: 0,

@@ -1,11 +1,19 @@
 // The agent's HTTP door, on loopback only. Every path wants the token of agent.json, which only the
 // owner can read: other users of the machine reach loopback too.
 import { createHash, timingSafeEqual } from "node:crypto";
-import { createAdaptorServer } from "@hono/node-server";
+import type { Server } from "node:http";
+import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import { errors } from "#core";
 import { renderMetrics } from "./metrics.ts";
 import type { Status } from "./status.ts";
+import { WaitingRoom } from "./waiting-room.ts";
+
+/** A request, which has no body worth reading, is complete by then. */
+const REQUEST_WITHIN_MS = 5000;
+/** Connections whose last request had no token, or that have made none; and the others. */
+const MOST_STRANGERS = 32;
+const MOST_OWNERS = 64;
 
 export interface HttpDoor {
   readonly port: number;
@@ -20,11 +28,18 @@ interface HttpOptions {
 }
 
 export async function serveHttp({ port, token, status, stop }: HttpOptions): Promise<HttpDoor> {
-  const app = new Hono();
+  const strangers = new WaitingRoom(MOST_STRANGERS);
+  const owners = new WaitingRoom(MOST_OWNERS);
+  const app = new Hono<{ Bindings: HttpBindings }>();
   // On "*" and before everything: a path that is spelled unusually is no way round it.
   app.use("*", async (context, next) => {
-    if (!isToken(context.req.header("authorization"), token))
+    const { socket } = context.env.incoming;
+    if (!isToken(context.req.header("authorization"), token)) {
+      context.header("connection", "close"); // whatever else it sends is not read
       return context.json({ error: "A Bearer token is wanted: it is in agent.json." }, 401);
+    }
+    strangers.leave(socket);
+    owners.enter(socket);
     return next();
   });
   app.get("/status", (context) => context.json(status()));
@@ -33,12 +48,19 @@ export async function serveHttp({ port, token, status, stop }: HttpOptions): Pro
     return context.body(text, 200, { "content-type": contentType });
   });
   app.post("/stop", (context) => {
-    setImmediate(stop); // after the answer is out
+    context.env.outgoing.once("close", stop); // after the answer is out
     return context.json({ stopping: true }, 202);
   });
   app.notFound((context) => context.json({ error: "Nothing is here." }, 404));
 
-  const server = createAdaptorServer({ fetch: app.fetch });
+  const limits = {
+    headersTimeout: REQUEST_WITHIN_MS,
+    requestTimeout: REQUEST_WITHIN_MS,
+    connectionsCheckingInterval: 1000,
+  };
+  // Of node:http, since no other was asked for.
+  const server = createAdaptorServer({ fetch: app.fetch, serverOptions: limits }) as Server;
+  server.on("connection", (socket) => strangers.enter(socket));
   await new Promise<void>((resolve, reject) => {
     server.once("error", (fault: NodeJS.ErrnoException) =>
       reject(fault.code === "EADDRINUSE" ? errors.portTaken(port) : fault),
@@ -51,7 +73,7 @@ export async function serveHttp({ port, token, status, stop }: HttpOptions): Pro
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        if ("closeIdleConnections" in server) server.closeIdleConnections();
+        server.closeAllConnections(); // else one that says nothing would keep the agent from ending
       }),
   };
 }

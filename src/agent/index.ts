@@ -17,3 +17,4 @@ export {
   runningAgent,
 } from "./state.ts";
 export type { BestEffortStatus, GpuStatus, HighStatus, Status } from "./status.ts";
+export type { Stranger } from "./strangers.ts";

@@ -1,4 +1,5 @@
 // The few system calls that Node does not offer.
+import { getSystemErrorName } from "node:util";
 import koffi from "koffi";
 
 const libc = koffi.load("libc.so.6");
@@ -6,6 +7,8 @@ const libc = koffi.load("libc.so.6");
 const memfdCreate = libc.func("int memfd_create(const char *name, unsigned int flags)");
 const fcntl = libc.func("int fcntl(int fd, int command, ...)");
 const mapMemory = libc.func("void *mmap(void *at, size_t size, int, int, int fd, int64_t offset)");
+const unmapMemory = libc.func("int munmap(void *at, size_t size)");
+const socketOption = libc.func("int getsockopt(int fd, int level, int option, void *, void *size)");
 const fileLock = libc.func("int flock(int fd, int operation)");
 
 const MFD_CLOEXEC = 1;
@@ -16,12 +19,16 @@ const PROT_READ_WRITE = 3;
 const MAP_SHARED = 1;
 const MAP_FAILED = 2n ** 64n - 1n;
 const LOCK_EXCLUSIVE_NOW = 2 | 4;
+const SOL_SOCKET = 1;
+const SO_PEERCRED = 17;
 
 /** F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW: the size can never change again. */
 export const SIZE_SEALS = 1 | 2 | 4;
 
+const faultOf = (call: string) => `${call} failed: ${getSystemErrorName(-koffi.errno())}`;
+
 function checked(result: number, call: string): number {
-  if (result < 0) throw new Error(`${call} failed: errno ${koffi.errno()}`);
+  if (result < 0) throw new Error(faultOf(call));
   return result;
 }
 
@@ -35,12 +42,27 @@ export const sealSize = (fd: number): void =>
 /** The seals of a memory file; 0 for any other kind of file. */
 export const sealsOf = (fd: number): number => Math.max(0, fcntl(fd, F_GET_SEALS, "int", 0));
 
-/** Shared, readable and writable, for as long as this process lives: nothing here unmaps. */
+/** What nobody can look at any more is unmapped when its buffer is collected: earlier, a look would be a fault. */
+const dropped = new FinalizationRegistry<{ readonly address: unknown; readonly size: number }>(
+  ({ address, size }) => void unmapMemory(address, size),
+);
+
+/** Shared, readable and writable, for as long as something here refers to it. */
 export function mapShared(fd: number, size: number): ArrayBuffer {
   const address = mapMemory(null, size, PROT_READ_WRITE, MAP_SHARED, fd, 0);
   if (BigInt.asUintN(64, BigInt(address)) === MAP_FAILED)
-    throw new Error(`mmap of ${size} bytes failed: errno ${koffi.errno()}`);
-  return koffi.view(address, size);
+    throw new Error(faultOf(`mmap of ${size} bytes`));
+  const buffer = koffi.view(address, size);
+  dropped.register(buffer, { address, size });
+  return buffer;
+}
+
+/** The process that connected a Unix socket; undefined where that is in a PID namespace that is not to be seen from here. */
+export function peerProcess(fd: number): number | undefined {
+  const credentials = new Int32Array(3); // pid, uid, gid
+  const size = new Uint32Array([credentials.byteLength]);
+  const known = socketOption(fd, SOL_SOCKET, SO_PEERCRED, credentials, size) === 0;
+  return (known && credentials[0]) || undefined;
 }
 
 /** Takes the lock of an open file unless somebody holds it. Freed by the kernel with the process. */

@@ -9,21 +9,28 @@ const stub = (status: number, count: number) => `
 typedef unsigned int u32;
 typedef unsigned long long u64;
 struct Process { u32 pid; u64 used; u32 gpu, compute; };
-static int devices[2] = {0, 1};
+static int devices[3] = {0, 1, 2};
 extern "C" {
 int nvmlInit_v2() { return ${status}; }
-const char* nvmlErrorString(int) { return "Driver Not Loaded"; }
+const char* nvmlErrorString(int status) { return status == 15 ? "GPU is lost" : "Driver Not Loaded"; }
 int nvmlSystemGetDriverVersion(char* out, u32 size) {
   if (size < 80) return 7;
   strcpy(out, "580.95.05"); return 0; }
 int nvmlDeviceGetCount_v2(u32* count) { *count = ${count}; return 0; }
 int nvmlDeviceGetHandleByIndex_v2(u32 index, void** device) { *device = &devices[index]; return 0; }
+int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
+  if (!strcmp(uuid, "GPU-15")) return 15;
+  if (strcmp(uuid, "GPU-11") && strcmp(uuid, "MIG-22")) return 6;
+  *device = &devices[1]; return 0; }
 int nvmlDeviceGetUUID(int* device, char* out, u32) {
-  strcpy(out, *device ? "GPU-11" : "GPU-00"); return 0; }
+  strcpy(out, *device == 2 ? "GPU-22" : *device ? "GPU-11" : "GPU-00"); return 0; }
 int nvmlDeviceGetName(int*, char* out, u32) { strcpy(out, "NVIDIA H200"); return 0; }
-int nvmlDeviceGetMemoryInfo(int*, u64* out) {
+int nvmlDeviceGetMemoryInfo(int* device, u64* out) {
+  if (*device == 2) return 15;
   out[0] = 150754820096; out[1] = 150000000000; out[2] = 754820096; return 0; }
-int nvmlDeviceGetUtilizationRates(int*, u32* out) { out[0] = 37; out[1] = 5; return 0; }
+int nvmlDeviceGetUtilizationRates(int* device, u32* out) {
+  if (*device == 2) return 15;
+  out[0] = 37; out[1] = 5; return 0; }
 int nvmlDeviceGetClockInfo(int*, int type, u32* out) { *out = type == 1 ? 1980 : 0; return 0; }
 int nvmlDeviceGetPowerUsage(int* device, u32* out) { *out = 117400; return *device ? 3 : 0; }
 int nvmlDeviceGetComputeRunningProcesses_v3(int* device, u32* count, Process* out) {
@@ -44,6 +51,7 @@ test("every GPU is read; what it does not support is unknown", () => {
   expect(first).toEqual({
     uuid: "GPU-00",
     name: "NVIDIA H200",
+    fault: undefined,
     memoryTotal: 150_754_820_096,
     memoryUsed: 754_820_096,
     utilisation: 0.37,
@@ -56,6 +64,24 @@ test("every GPU is read; what it does not support is unknown", () => {
     ],
   });
   expect(second).toMatchObject({ uuid: "GPU-11", powerW: undefined, processes: [] });
+});
+
+test("a GPU that is lost has no memory, which is not none", () => {
+  expect(openNvml(library(0, 3)).read()[2]).toMatchObject({
+    uuid: "GPU-22",
+    name: "NVIDIA H200",
+    fault: "GPU is lost",
+    memoryTotal: undefined,
+    memoryUsed: undefined,
+    utilisation: undefined,
+    memoryUtilisation: undefined,
+  });
+});
+
+test("a GPU or a part of one is known by its UUID, another is not, and of one that is lost nothing is said", () => {
+  const sensor = openNvml(library(0, 2));
+  const known = ["GPU-11", "GPU-22", "GPU-33", "GPU-15"].map((uuid) => sensor.knows(uuid));
+  expect(known).toEqual([true, true, false, undefined]);
 });
 
 test("the driver's version is read; without a driver it is unknown", () => {

@@ -10,6 +10,8 @@ const CLOCK_SM = 1;
 const VERSION_BYTES = 80;
 const UUID_BYTES = 96;
 const NAME_BYTES = 96;
+/** nvmlReturn_t: no device has that UUID, or none can have it. */
+const nobody = new Set([6, 2]);
 const MOST_PROCESSES = 256;
 /** nvmlProcessInfo_t: u32 pid, u64 usedGpuMemory, u32 gpuInstance, u32 computeInstance. */
 const PROCESS_BYTES = 24;
@@ -23,8 +25,18 @@ export function openNvml(name = LIBRARY): Sensor {
   if (status !== OK) throw errors.noGpu(`the NVIDIA driver says "${nvml.describe(status)}"`);
   const count = readU32((out) => nvml.count(out)) ?? 0;
   if (count === 0) throw errors.noGpu("the NVIDIA driver knows of none");
-  const devices = Array.from({ length: count }, (_, index) => nvml.device(index));
-  return { read: () => devices.map((device) => readDevice(nvml, device)) };
+  const devices = Array.from({ length: count }, (_, index) => openDevice(nvml, index));
+  return {
+    read: () => devices.map((device) => readDevice(nvml, device)),
+    knows(uuid) {
+      // The driver names a part of a GPU (MIG) by another word and a UUID of its own.
+      const statuses = [uuid, uuid.replace(/^GPU-/, "MIG-")].map(
+        (name) => nvml.byUuid(name).status,
+      );
+      if (statuses.includes(OK)) return true;
+      return statuses.every((one) => nobody.has(one)) ? false : undefined;
+    },
+  };
 }
 
 /** The driver's version, such as "580.95.05"; undefined where there is no driver. */
@@ -35,7 +47,13 @@ export function driverVersion(name = LIBRARY): string | undefined {
 }
 
 export type Nvml = NonNullable<ReturnType<typeof load>>;
-type Device = ReturnType<Nvml["device"]>;
+
+interface Device {
+  readonly handle: ReturnType<Nvml["device"]>;
+  /** Read at once: of a GPU that is lost later nothing can be asked. */
+  readonly uuid: string;
+  readonly name: string;
+}
 
 /** Undefined where it is not installed. */
 export function load(name = LIBRARY) {
@@ -46,6 +64,7 @@ export function load(name = LIBRARY) {
     return undefined;
   }
   const byIndex = library.func("int nvmlDeviceGetHandleByIndex_v2(unsigned int, _Out_ void **)");
+  const byUuid = library.func("int nvmlDeviceGetHandleByUUID(const char *, _Out_ void **)");
   return {
     library,
     init: library.func("int nvmlInit_v2()"),
@@ -64,29 +83,45 @@ export function load(name = LIBRARY) {
       byIndex(index, out);
       return out[0];
     },
+    byUuid(uuid: string) {
+      const out = [null];
+      const status: number = byUuid(uuid, out);
+      return { status, device: out[0] };
+    },
   };
 }
 
-function readDevice(nvml: Nvml, device: Device): GpuReading {
-  const memory = new BigUint64Array(3); // total, free, used
-  nvml.memory(device, memory);
-  const utilisation = new Uint32Array(2); // gpu, memory; per cent
-  const utilisationKnown = nvml.utilisation(device, utilisation) === OK;
-  const milliwatts = readU32((out) => nvml.power(device, out));
+function openDevice(nvml: Nvml, index: number): Device {
+  const handle = nvml.device(index);
   return {
-    uuid: readText(UUID_BYTES, (out, size) => nvml.uuid(device, out, size)),
-    name: readText(NAME_BYTES, (out, size) => nvml.name(device, out, size)),
-    memoryTotal: Number(memory[0]) as Bytes,
-    memoryUsed: Number(memory[2]) as Bytes,
+    handle,
+    uuid: readText(UUID_BYTES, (out, size) => nvml.uuid(handle, out, size)),
+    name: readText(NAME_BYTES, (out, size) => nvml.name(handle, out, size)),
+  };
+}
+
+function readDevice(nvml: Nvml, { handle, uuid, name }: Device): GpuReading {
+  const memory = new BigUint64Array(3); // total, free, used
+  const memoryStatus = nvml.memory(handle, memory);
+  const memoryKnown = memoryStatus === OK;
+  const utilisation = new Uint32Array(2); // gpu, memory; per cent
+  const utilisationKnown = nvml.utilisation(handle, utilisation) === OK;
+  const milliwatts = readU32((out) => nvml.power(handle, out));
+  return {
+    uuid,
+    name,
+    fault: memoryKnown ? undefined : nvml.describe(memoryStatus),
+    memoryTotal: memoryKnown ? (Number(memory[0]) as Bytes) : undefined,
+    memoryUsed: memoryKnown ? (Number(memory[2]) as Bytes) : undefined,
     utilisation: utilisationKnown ? (utilisation[0] ?? 0) / 100 : undefined,
     memoryUtilisation: utilisationKnown ? (utilisation[1] ?? 0) / 100 : undefined,
-    smClockMHz: readU32((out) => nvml.clock(device, CLOCK_SM, out)),
+    smClockMHz: readU32((out) => nvml.clock(handle, CLOCK_SM, out)),
     powerW: milliwatts === undefined ? undefined : milliwatts / 1000,
-    processes: readProcesses(nvml, device),
+    processes: readProcesses(nvml, handle),
   };
 }
 
-function readProcesses(nvml: Nvml, device: Device): GpuReading["processes"] {
+function readProcesses(nvml: Nvml, device: Device["handle"]): GpuReading["processes"] {
   const count = new Uint32Array([MOST_PROCESSES]);
   const raw = new DataView(new ArrayBuffer(MOST_PROCESSES * PROCESS_BYTES));
   if (nvml.processes(device, count, new Uint8Array(raw.buffer)) !== OK) return [];

@@ -2,7 +2,10 @@
 // the pid alone may have been given to somebody else since.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
-/** Field 22 of /proc/PID/stat, in clock ticks since boot; undefined when it is gone or a zombie. */
+/**
+ * Field 22 of /proc/PID/stat, in clock ticks since boot; undefined when it is gone or a zombie. Throws when this process
+ * can't open files now, which says nothing about that one.
+ */
 export function startTimeOf(pid: number): number | undefined {
   const stat = readOrNothing(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
@@ -12,13 +15,29 @@ export function startTimeOf(pid: number): number | undefined {
   return Number(rest[18]);
 }
 
-export const isAlive = (pid: number, startTime: number): boolean => startTimeOf(pid) === startTime;
+/** In doubt it is. */
+export function isAlive(pid: number, startTime: number): boolean {
+  try {
+    return startTimeOf(pid) === startTime;
+  } catch {
+    return true;
+  }
+}
 
-export const nameOf = (pid: number): string =>
-  printable(readOrNothing(`/proc/${pid}/comm`)?.trim() ?? "");
+export function nameOf(pid: number): string {
+  try {
+    return printable(readOrNothing(`/proc/${pid}/comm`)?.trim() ?? "");
+  } catch {
+    return "";
+  }
+}
 
-/** Names come from processes, and go to terminals and logs: line breaks and escape sequences do not. */
-export const printable = (name: string): string => name.replace(/\p{Cc}/gu, "?");
+/**
+ * Names come from processes, and go to terminals and logs: line breaks, escape sequences and what changes the direction of
+ * writing do not.
+ */
+export const printable = (name: string): string =>
+  name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "?");
 
 /** Paths of a process's open files whose target begins with `prefix`, such as "/memfd:". */
 export function openFilesOf(pid: number, prefix: string): readonly string[] {
@@ -42,10 +61,14 @@ function entriesOf(folder: string): readonly string[] {
   }
 }
 
+/** This process or the machine has no descriptors or memory left. */
+const ownTroubles = new Set<unknown>(["EMFILE", "ENFILE", "ENOMEM"]);
+
 function readOrNothing(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
-  } catch {
+  } catch (fault) {
+    if (fault instanceof Error && "code" in fault && ownTroubles.has(fault.code)) throw fault;
     return undefined;
   }
 }

@@ -59,6 +59,11 @@ export class SharedRegion {
     return Atomics.compareExchange(this.#words, activityWord("turn"), from, to) === (from | 0);
   }
 
+  /** Nobody is to find it here any more. Who has it mapped goes on with it. */
+  close(): void {
+    closeSync(this.fd);
+  }
+
   /** Fills `size` bytes with zeros; for a slot or a page that nobody uses. */
   clear(offset: number, size: number): void {
     new Uint8Array(this.#buffer, offset, size).fill(0);
@@ -73,25 +78,30 @@ const activityWord = (name: ActivityBits | "turn") =>
 
 export function createRegion(gpu: GpuIdentity, agentPid: number): SharedRegion {
   const fd = createMemoryFile("cotenant");
-  ftruncateSync(fd, Region.size);
-  sealSize(fd);
-  const region = new SharedRegion(fd);
-  region.writeHeader(gpu, agentPid, 1);
-  return region;
+  try {
+    ftruncateSync(fd, Region.size);
+    sealSize(fd);
+    const region = new SharedRegion(fd);
+    region.writeHeader(gpu, agentPid, 1);
+    return region;
+  } catch (fault) {
+    closeSync(fd);
+    throw fault;
+  }
 }
 
 /**
- * The region behind a client's descriptor, for the agent that comes after the one that made it;
- * undefined when it is gone or is not a region of this version with its size sealed.
+ * The region of GPU `uuid` behind a client's descriptor, for the agent that comes after the one that made it; undefined when
+ * it is gone or is not that GPU's region, of this version and with its size sealed.
  */
-export function openRegion(path: string, agentPid: number): SharedRegion | undefined {
+export function openRegion(path: string, uuid: string, agentPid: number): SharedRegion | undefined {
   let fd: number;
   try {
     fd = openSync(path, "r+");
   } catch {
     return undefined;
   }
-  if (!isRegion(fd)) {
+  if (!isRegion(fd, uuid)) {
     closeSync(fd);
     return undefined;
   }
@@ -103,7 +113,7 @@ export function openRegion(path: string, agentPid: number): SharedRegion | undef
 }
 
 /** Looks before mapping: through the descriptor, so that a short file can't fault. */
-function isRegion(fd: number): boolean {
+function isRegion(fd: number, uuid: string): boolean {
   if ((sealsOf(fd) & SIZE_SEALS) !== SIZE_SEALS) return false;
   if (fstatSync(fd).size !== Region.size) return false;
   const bytes = new ArrayBuffer(Header.size);
@@ -112,7 +122,8 @@ function isRegion(fd: number): boolean {
   return (
     new BigInt64Array(bytes)[Header.offsets.magic >> 3] === constants.MAGIC &&
     header.version === constants.VERSION &&
-    header.size === Region.size
+    header.size === Region.size &&
+    formatUuid(header.gpuUuid) === uuid
   );
 }
 

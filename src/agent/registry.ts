@@ -37,7 +37,12 @@ interface Surroundings {
   readonly log: Log;
   /** Writes the rules into a GPU's memory before its first client may look at them. */
   readonly prepare: (gpu: ServedGpu) => void;
+  /** Whether there is such a GPU; undefined where nobody can tell. */
+  readonly knows: (uuid: string) => boolean | undefined;
 }
+
+/** Of GPUs that nobody can vouch for: each costs a descriptor and a region. */
+const MOST_UNKNOWN_GPUS = 8;
 
 export class Registry {
   readonly #gpus = new Map<string, ServedGpu>();
@@ -61,21 +66,27 @@ export class Registry {
 
   /** Takes over what the last agent left, through the first living client that still has it open. */
   adopt(records: readonly RegionRecord[]): void {
-    for (const { inode, clients } of records)
+    for (const { uuid, inode, clients } of records)
       for (const { pid } of clients) {
         const path = openFilesOf(pid, REGION_LINK).find((file) => inodeOf(file) === inode);
-        const region = path && openRegion(path, this.#around.agentPid);
+        const region = path && openRegion(path, uuid, this.#around.agentPid);
         if (!region) continue;
         this.#serveAdopted(region);
         break;
       }
+    this.#retireEmpty();
   }
 
   answer(hello: View<typeof Hello>): Reply {
     const fault = faultOf(hello);
     if (fault) return refusal(fault);
     if (hello.kind === helloKinds.probe) return this.#answerProbe(hello);
+    const reply = this.#admit(hello);
+    this.#retireEmpty();
+    return reply;
+  }
 
+  #admit(hello: View<typeof Hello>): Reply {
     const applicant = applicantOf(hello);
     const elsewhere = this.gpus.find(
       ({ uuid, clients }) =>
@@ -85,6 +96,7 @@ export class Registry {
     if (applicant.class === "best-effort" && elsewhere) return refusal(oneGpuOnly);
 
     const gpu = this.#gpuOf(hello);
+    if (typeof gpu === "string") return refusal(gpu);
     return hello.kind === helloKinds.reattach
       ? this.#reattach(hello, gpu, applicant)
       : this.#attach(gpu, applicant);
@@ -94,6 +106,7 @@ export class Registry {
     if (gpu.at(client.class, client.slot) !== client) return; // its slot went to somebody else
     gpu.release(client, this.#around.now());
     this.#around.log("released", { ...naming(gpu, client), because: "hung up" });
+    this.#retireEmpty();
   }
 
   /** Once a second: repairs the memory, and looks after those who have no connection. */
@@ -105,6 +118,16 @@ export class Registry {
           gpu.release(client, this.#around.now());
           this.#around.log("released", { ...naming(gpu, client), because: "its process ended" });
         }
+    }
+    this.#retireEmpty();
+  }
+
+  /** What nobody uses any more is given back: the next client of that GPU gets memory anew. */
+  #retireEmpty(): void {
+    for (const gpu of this.gpus.filter(({ clients }) => clients.length === 0)) {
+      this.#gpus.delete(gpu.uuid);
+      gpu.region.close();
+      this.#around.log("serving no more", { gpu: gpu.uuid, because: "its last client is gone" });
     }
   }
 
@@ -136,7 +159,7 @@ export class Registry {
     const sameRegion = inodeOf(`/proc/${pid}/fd/${regionFd}`) === gpu.region.inode;
     if (!sameRegion || !holder || !isSame(holder, applicant)) {
       const reason = "That is not the region served here any more: attach again.";
-      return { status: welcomeStatus.newRegion, slot: -1, regionFd: gpu.region.fd, reason };
+      return { status: welcomeStatus.newRegion, slot: -1, regionFd: -1, reason };
     }
     const client = gpu.reattach(applicant, slot);
     this.#around.log("reattached", naming(gpu, client));
@@ -155,22 +178,36 @@ export class Registry {
     return { status: welcomeStatus.full, slot: -1, regionFd: -1, reason };
   }
 
-  /** The GPU of a Hello: served already, or in memory that this client still has, or new. */
-  #gpuOf(hello: View<typeof Hello>): ServedGpu {
-    const known = this.#gpus.get(formatUuid(hello.gpuUuid));
-    if (known) return known;
+  /** The GPU of a Hello: served already, or in memory that this client still has, or new. Or why there is none. */
+  #gpuOf(hello: View<typeof Hello>): ServedGpu | string {
+    const uuid = formatUuid(hello.gpuUuid);
+    const served = this.#gpus.get(uuid);
+    if (served) return served;
+    const known = this.#around.knows(uuid);
+    if (known === false) return `The driver of this machine knows of no GPU ${uuid}.`;
+    if (known === undefined && this.#gpus.size >= MOST_UNKNOWN_GPUS)
+      return `This agent serves ${MOST_UNKNOWN_GPUS} GPUs already, and can't tell whether there is one ${uuid}.`;
     if (hello.kind === helloKinds.reattach && hello.regionFd >= 0) {
-      const region = openRegion(`/proc/${hello.pid}/fd/${hello.regionFd}`, this.#around.agentPid);
+      const path = `/proc/${hello.pid}/fd/${hello.regionFd}`;
+      const region = openRegion(path, uuid, this.#around.agentPid);
       if (region) return this.#serveAdopted(region);
     }
-    const identity = { uuid: hello.gpuUuid.slice(), name: hello.gpuName, smCount: hello.smCount };
-    const gpu = new ServedGpu(identity, createRegion(identity, this.#around.agentPid));
-    return this.#serve(gpu, "a client came");
+    const name = printable(hello.gpuName);
+    const identity = { uuid: hello.gpuUuid.slice(), name, smCount: hello.smCount };
+    try {
+      const gpu = new ServedGpu(identity, createRegion(identity, this.#around.agentPid));
+      return this.#serve(gpu, "a client came");
+    } catch (fault) {
+      const why = fault instanceof Error ? fault.message : String(fault);
+      this.#around.log("not served", { gpu: uuid, because: why });
+      return `The agent can't make memory for the GPU ${uuid}: ${why}.`;
+    }
   }
 
   #serveAdopted(region: SharedRegion): ServedGpu {
     const { gpuUuid, gpuName, smCount } = region.memory.header;
-    const gpu = new ServedGpu({ uuid: gpuUuid.slice(), name: gpuName, smCount }, region);
+    const name = printable(gpuName);
+    const gpu = new ServedGpu({ uuid: gpuUuid.slice(), name, smCount }, region);
     gpu.recall(this.#around.now());
     gpu.heal(this.#around.agentPid, this.#around.now());
     return this.#serve(gpu, "adopted from a client");

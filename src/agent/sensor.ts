@@ -6,8 +6,10 @@ export interface GpuReading {
   /** "GPU-8a7b…" */
   readonly uuid: string;
   readonly name: string;
-  readonly memoryTotal: Bytes;
-  readonly memoryUsed: Bytes;
+  /** Why the driver can't read it, in its own words, such as "GPU is lost"; undefined while it can. */
+  readonly fault: string | undefined;
+  readonly memoryTotal: Bytes | undefined;
+  readonly memoryUsed: Bytes | undefined;
   /** Part of the last second in which some kernel ran, 0 to 1. */
   readonly utilisation: number | undefined;
   /** Part of it in which memory was read or written. */
@@ -20,4 +22,6 @@ export interface GpuReading {
 export interface Sensor {
   /** One reading per GPU, in the driver's order. */
   read(): readonly GpuReading[];
+  /** Whether there is a GPU, or a part of one (MIG), of that UUID; undefined where that can't be told. */
+  knows(uuid: string): boolean | undefined;
 }

@@ -6,11 +6,17 @@ import { createServer, type Server, type Socket } from "node:net";
 import { type Clock, errors, ms } from "#core";
 import { constants, Hello, helloKinds, messageMagic, type View, view, Welcome } from "#protocol";
 import type { Forms } from "./forms.ts";
+import { type Identify, identifyPeer } from "./peer.ts";
 import { type Registry, type Reply, refusal } from "./registry.ts";
 import { answerVariant } from "./variants.ts";
+import { WaitingRoom } from "./waiting-room.ts";
 
 /** A connection that has not said its Hello by then is closed. */
 const HELLO_WITHIN = ms(5000);
+/** What was made for a client that has not fetched it by then is closed. */
+const FETCHED_WITHIN = ms(60_000);
+/** Connections without a slot: such that have not said their Hello, and such that fetch what was made for them. */
+const MOST_WITHOUT_SLOT = 64;
 const LONGEST_SOCKET_PATH = 107;
 
 export interface Door {
@@ -24,11 +30,23 @@ export async function openDoor(
   clock: Clock,
   changed: () => void,
   forms?: Forms,
+  identify: Identify = identifyPeer,
 ): Promise<Door> {
   if (Buffer.byteLength(path) > LONGEST_SOCKET_PATH) throw errors.pathTooLong(path);
   const open = new Set<Socket>();
+  const withoutSlot = new WaitingRoom(MOST_WITHOUT_SLOT);
+  const holders = new Map<Socket, Holder>();
   let closing = false;
-  const hungUp = (holder: Holder) => {
+  const attached = (socket: Socket, holder: Holder) => {
+    withoutSlot.leave(socket);
+    // Whose slot went to somebody else, such as the same process that attached again, is no client any more.
+    for (const [other, { gpu, client }] of holders)
+      if (gpu.at(client.class, client.slot) !== client) other.destroy();
+    holders.set(socket, holder);
+    changed();
+  };
+  const hungUp = (socket: Socket, holder: Holder) => {
+    holders.delete(socket);
     if (closing) return; // it is we who hang up: the client goes on, and the next agent adopts it
     registry.hangUp(holder.gpu, holder.client);
     changed();
@@ -36,7 +54,8 @@ export async function openDoor(
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     open.add(socket);
     socket.on("close", () => open.delete(socket));
-    receive(socket, registry, clock, { attached: changed, hungUp, forms });
+    withoutSlot.enter(socket);
+    receive(socket, registry, clock, { attached, hungUp, forms, identify });
   });
   await listen(server, path);
   chmodSync(path, 0o600); // its directory has kept others out until now
@@ -53,31 +72,39 @@ export async function openDoor(
 type Holder = NonNullable<Reply["holder"]>;
 
 interface Listener {
-  attached(): void;
-  hungUp(holder: Holder): void;
+  attached(socket: Socket, holder: Holder): void;
+  hungUp(socket: Socket, holder: Holder): void;
   readonly forms: Forms | undefined;
+  readonly identify: Identify;
 }
 
 function receive(socket: Socket, registry: Registry, clock: Clock, listener: Listener): void {
   let received = Buffer.alloc(0);
   let answered = false;
-  const impatience = clock.after(HELLO_WITHIN, () => socket.destroy());
+  let impatience = clock.after(HELLO_WITHIN, () => socket.destroy());
 
   const answer = (reply: Reply) => {
     answered = true;
     impatience();
     const bytes = encode(reply);
     const { holder } = reply;
-    if (!holder) {
-      socket.end(bytes);
-      return;
+    if (holder) {
+      socket.on("close", () => listener.hungUp(socket, holder));
+      socket.write(bytes);
+      listener.attached(socket, holder);
+    } else if (reply.regionFd >= 0) {
+      // A descriptor of ours, which the client opens before it hangs up.
+      impatience = clock.after(FETCHED_WITHIN, () => socket.destroy());
+      socket.write(bytes);
+    } else {
+      // Closed whole once the answer is out: who keeps the other half open keeps no descriptor of ours.
+      socket.end(bytes, () => socket.destroy());
     }
-    socket.on("close", () => listener.hungUp(holder));
-    socket.write(bytes);
-    listener.attached();
   };
 
   const hear = (hello: View<typeof Hello>) => {
+    const fault = listener.identify(socket, hello);
+    if (fault) return answer(refusal(fault));
     if (hello.kind !== helloKinds.variant) {
       answer(registry.answer(hello));
       return;
@@ -91,7 +118,10 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
   };
 
   socket.on("data", (chunk) => {
-    if (answered) return; // a client has nothing more to say
+    if (answered) {
+      socket.destroy(); // a client has nothing more to say
+      return;
+    }
     received = Buffer.concat([received, chunk]);
     if (received.length < 8) return;
     const fault = faultOf(received);
@@ -104,7 +134,7 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
   });
   // A reset connection is a hang-up, and that is what "close" is for.
   socket.on("error", () => socket.destroy());
-  socket.on("close", impatience);
+  socket.on("close", () => impatience());
 }
 
 /** What the first bytes show already: a client of another version says Hellos of another size. */

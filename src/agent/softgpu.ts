@@ -28,14 +28,18 @@ const SHARED_SIZE = DEVICES_AT + MOST_DEVICES * DEVICE_SIZE;
 export function openSoftGpus(directory: string, now: () => number): Sensor {
   const bootId = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
   let before: { readonly at: number; readonly busyNs: readonly number[] } | undefined;
+  const look = () => {
+    const file = readShared(`${directory}/devices`, bootId);
+    const count = file?.getUint32(shared.devices, true) ?? 0;
+    return file ? Array.from({ length: count }, (_, index) => readDevice(file, index)) : [];
+  };
   return {
+    // One that is not listed may be of another folder.
+    knows: (uuid) => look().some(({ reading }) => reading.uuid === uuid) || undefined,
+
     read() {
-      const file = readShared(`${directory}/devices`, bootId);
-      if (!file) return [];
       const at = now();
-      const devices = Array.from({ length: file.getUint32(shared.devices, true) }, (_, index) =>
-        readDevice(file, index),
-      );
+      const devices = look();
       const last = before;
       before = { at, busyNs: devices.map(({ busyNs }) => busyNs) };
       return devices.map(({ reading, busyNs }, index) => {
@@ -77,6 +81,7 @@ function readDevice(file: DataView, index: number) {
   const reading: GpuReading = {
     uuid: formatUuid(uuid),
     name: SOFT_GPU_NAME,
+    fault: undefined,
     memoryTotal: u64(file, base + devicePart.memoryTotal) as Bytes,
     memoryUsed: processes.reduce((sum, { memory }) => sum + memory, 0) as Bytes,
     utilisation: undefined,

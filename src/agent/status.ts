@@ -5,6 +5,7 @@ import type { ClientClass } from "#protocol";
 import type { BestEffortMeasure, HighMeasure } from "./meter.ts";
 import type { GpuReading } from "./sensor.ts";
 import type { AgentFile } from "./state.ts";
+import type { Stranger } from "./strangers.ts";
 
 export interface Status {
   readonly agent: AgentStatus;
@@ -29,7 +30,7 @@ export interface GpuStatus {
   readonly name: string;
   /** What the driver says; undefined for a GPU it does not list. */
   readonly reading: Omit<GpuReading, "uuid" | "name" | "processes"> | undefined;
-  /** undefined until the first client has come. */
+  /** undefined while there is no client. */
   readonly served:
     | { readonly generation: number; readonly smCount: number; readonly rules: Rules }
     | undefined;
@@ -38,11 +39,7 @@ export interface GpuStatus {
   readonly high: readonly HighStatus[];
   readonly bestEffort: readonly BestEffortStatus[];
   /** Processes on the GPU that hold no slot: neither protected nor gated. */
-  readonly strangers: readonly {
-    readonly pid: number;
-    readonly name: string;
-    readonly memory: number;
-  }[];
+  readonly strangers: readonly Stranger[];
 }
 
 export interface ClientStatus {

@@ -14,9 +14,9 @@ import {
 import { Settings } from "#protocol";
 import type { Client, ServedGpu } from "./gpu.ts";
 import { BestEffortMeter, HighMeter } from "./meter.ts";
-import { nameOf } from "./processes.ts";
 import type { GpuReading, Sensor } from "./sensor.ts";
 import type { BestEffortStatus, ClientStatus, GpuStatus, HighStatus } from "./status.ts";
+import { type Stranger, strangersOn } from "./strangers.ts";
 
 interface WatchOptions {
   readonly isolated: boolean;
@@ -125,6 +125,16 @@ export class Watch {
     return [...listed, ...unlisted];
   }
 
+  /** Strangers that are clients of another agent, on any GPU. */
+  clientsOfOthers(gpus: readonly ServedGpu[]): readonly (Stranger & { readonly gpu: string })[] {
+    const known = clientPids(gpus);
+    return this.#readings.flatMap((reading) =>
+      strangersOn(reading, known, process.pid)
+        .filter(({ agentPid }) => agentPid !== undefined)
+        .map((stranger) => ({ ...stranger, gpu: reading.uuid })),
+    );
+  }
+
   #gpuStatus(
     uuid: string,
     reading: GpuReading | undefined,
@@ -136,6 +146,7 @@ export class Watch {
       uuid,
       name: reading?.name ?? gpu?.identity.name ?? "",
       reading: reading && {
+        fault: reading.fault,
         memoryTotal: reading.memoryTotal,
         memoryUsed: reading.memoryUsed,
         utilisation: reading.utilisation,
@@ -147,7 +158,7 @@ export class Watch {
       recommended: gpu && this.#recommended(gpu),
       high: clients.flatMap((client) => this.#highStatus(gpu, client)),
       bestEffort: clients.flatMap((client) => this.#bestEffortStatus(gpu, client)),
-      strangers: strangersOn(reading, gpus),
+      strangers: strangersOn(reading, clientPids(gpus), process.pid),
     };
   }
 
@@ -215,6 +226,9 @@ function servedStatus({ identity, region }: ServedGpu): GpuStatus["served"] {
   return { generation: header.generation, smCount: identity.smCount, rules: rules as Rules };
 }
 
+const clientPids = (gpus: readonly ServedGpu[]): ReadonlySet<number> =>
+  new Set(gpus.flatMap(({ clients }) => clients.map(({ pid }) => pid)));
+
 const clientStatus = ({ class: kind, name, pid, slot, connected }: Client): ClientStatus => ({
   class: kind,
   name,
@@ -222,17 +236,3 @@ const clientStatus = ({ class: kind, name, pid, slot, connected }: Client): Clie
   slot,
   connected,
 });
-
-/** Under MPS its server holds the clients' contexts; it is nobody's job. */
-const MPS_SERVER = "nvidia-cuda-mps";
-
-function strangersOn(
-  reading: GpuReading | undefined,
-  gpus: readonly ServedGpu[],
-): GpuStatus["strangers"] {
-  const known = new Set(gpus.flatMap(({ clients }) => clients.map(({ pid }) => pid)));
-  return (reading?.processes ?? [])
-    .filter(({ pid }) => !known.has(pid))
-    .map(({ pid, memory }) => ({ pid, name: nameOf(pid), memory }))
-    .filter(({ name }) => !name.startsWith(MPS_SERVER));
-}

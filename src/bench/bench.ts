@@ -123,11 +123,14 @@ function boardOf({ gpu, gpuIndex }: BenchOptions): Board {
   const all = sensor.read();
   const reading = all[gpuIndex];
   if (!reading) throw errors.noGpu(`there is no GPU ${gpuIndex}`);
+  const { memoryTotal, memoryUsed } = reading;
+  if (memoryTotal === undefined || memoryUsed === undefined)
+    throw errors.noGpu(`of GPU ${gpuIndex} the NVIDIA driver says "${reading.fault}"`);
   return {
     name: reading.name,
     driver: driverVersion() ?? "",
     uuid: all.length > 1 ? reading.uuid : undefined,
-    memoryFree: reading.memoryTotal - reading.memoryUsed,
+    memoryFree: memoryTotal - memoryUsed,
     watch: gpuWatch(sensor, openGpm({ index: gpuIndex }), gpuIndex),
   };
 }

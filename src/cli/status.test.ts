@@ -15,6 +15,19 @@ test("a status for people: each GPU, who is on it, and who has no slot", () => {
   `);
 });
 
+test("a client of another agent is named with that agent, a GPU that can't be read with the reason", () => {
+  const [gpu] = exampleStatus.gpus;
+  if (!gpu?.reading) throw new Error("no GPU");
+  const other = { pid: 9, name: "other", memory: 0, agentPid: 77 };
+  const lost = { memoryTotal: undefined, memoryUsed: undefined, utilisation: undefined };
+  const reading = { ...gpu.reading, ...lost, smClockMHz: undefined, fault: "GPU is lost" };
+  const shown = describe({ ...exampleStatus, gpus: [{ ...gpu, reading, strangers: [other] }] });
+  expect(shown).toContain('Fake GPU GPU-a, not to be read: the driver says "GPU is lost"\n');
+  expect(shown).toContain(
+    "stranger: pid 9 other (0 MiB) is a client of another agent (pid 77), so neither holds back what disturbs the other: give both the same COTENANT_DIR",
+  );
+});
+
 test("a client that has not come back from a restart is marked", () => {
   const [gpu] = exampleStatus.gpus;
   const high = gpu?.high.map((client) => ({ ...client, connected: false })) ?? [];

@@ -1,4 +1,4 @@
-import type { BestEffortStatus, GpuStatus, HighStatus, Status } from "#agent";
+import type { BestEffortStatus, GpuStatus, HighStatus, Status, Stranger } from "#agent";
 import { agentHere, askStatus } from "./client.ts";
 import { command, json } from "./command.ts";
 import { gibibytes, micros, percent, table, wrapped } from "./print.ts";
@@ -33,10 +33,13 @@ export function describe(status: Status, columns = Number.POSITIVE_INFINITY): st
 /** One line about a GPU itself. */
 export function describeGpu({ name, uuid, reading }: GpuStatus): string {
   const facts = [
-    reading && `${gibibytes(reading.memoryUsed)} of ${gibibytes(reading.memoryTotal)} used`,
+    reading?.memoryUsed !== undefined &&
+      reading.memoryTotal !== undefined &&
+      `${gibibytes(reading.memoryUsed)} of ${gibibytes(reading.memoryTotal)} used`,
     reading?.utilisation !== undefined && `${percent(reading.utilisation)} busy`,
     reading?.smClockMHz !== undefined && `${reading.smClockMHz} MHz`,
     reading?.powerW !== undefined && `${reading.powerW.toFixed(0)} W`,
+    reading?.fault !== undefined && `not to be read: the driver says "${reading.fault}"`,
   ].filter(Boolean);
   return [`${name || "GPU"} ${uuid}`, ...facts].join(", ");
 }
@@ -53,10 +56,7 @@ function describeClients(gpu: GpuStatus, mode: Status["agent"]["mode"], columns:
   const sentences = [
     ...high.flatMap(describeObjective),
     ...(recommended ? [describeAdvice(recommended, mode)] : []),
-    ...strangers.map(
-      ({ pid, name, memory }) =>
-        `stranger: pid ${pid} ${name || "unknown"} (${gibibytes(memory)}) holds no slot, so it is neither protected nor gated`,
-    ),
+    ...strangers.map(describeStranger),
   ].flatMap((sentence) => wrapped(sentence, within));
   return [
     ...wrapped(describeGpu(gpu), columns),
@@ -65,6 +65,13 @@ function describeClients(gpu: GpuStatus, mode: Status["agent"]["mode"], columns:
     ),
   ];
 }
+
+const describeStranger = ({ pid, name, memory, agentPid }: Stranger): string =>
+  `stranger: pid ${pid} ${name || "unknown"} (${gibibytes(memory)}) ${
+    agentPid === undefined
+      ? "holds no slot, so it is neither protected nor gated"
+      : `is a client of another agent (pid ${agentPid}), so neither holds back what disturbs the other: give both the same COTENANT_DIR`
+  }`;
 
 /** A table of clients; where it is too wide, their names are cut. Nothing where there is no client. */
 function fitted(rows: readonly (readonly [string, ...string[]])[], columns: number): string[] {

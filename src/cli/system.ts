@@ -10,7 +10,7 @@ interface Reading extends SystemMetrics {
   /** Monotonic, as in a recording. */
   readonly atNs: number;
   /** Of everybody on the GPU. */
-  readonly memoryUsed: number;
+  readonly memoryUsed: number | undefined;
 }
 
 export interface SystemWatch {
@@ -55,10 +55,12 @@ export function watchSystem(env: NodeJS.ProcessEnv): SystemWatch {
     stop: () => clearInterval(timer),
     between(fromNs, toNs) {
       const within = readings.filter(({ atNs }) => atNs >= fromNs && atNs <= toNs);
-      const most = Math.max(0, ...within.map(({ memoryUsed }) => memoryUsed));
+      const used = within.flatMap(({ memoryUsed }) => memoryUsed ?? []);
       const mean = (name: keyof SystemMetrics) => given(name, meanOf(within, name));
       return {
-        ...(within.length > 0 && { memoryBytes: Math.max(0, most - (first?.memoryUsed ?? 0)) }),
+        ...(used.length > 0 && {
+          memoryBytes: Math.max(0, Math.max(...used) - (first?.memoryUsed ?? 0)),
+        }),
         ...mean("smBusy"),
         ...mean("memoryBusy"),
         ...mean("smActivity"),

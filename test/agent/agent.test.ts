@@ -1,11 +1,11 @@
 // A whole agent in this process, on the software GPU's stand-ins, with a clock turned by hand.
-import { existsSync, lstatSync, mkdirSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readFileSync, rmdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type AgentOptions, pathsIn, runningAgent, type Status, startAgent } from "#agent";
 import { ms } from "#core";
 import { type Overrides, type Policy, policyNamed } from "#policy";
-import { bucketOf } from "#protocol";
+import { bucketOf, welcomeStatus } from "#protocol";
 import {
   attach,
   eventually,
@@ -29,6 +29,7 @@ async function agentHere(change: Partial<AgentOptions> = {}) {
     env: process.env,
     clock,
     log: () => {},
+    identify: () => undefined, // the tests' clients are all of this process, whatever pids they name
     ...change,
   });
   onTestFinished(() => agent.stop("the test is over"));
@@ -245,13 +246,29 @@ describe("HTTP", () => {
     expect(metrics).toMatch(/^cotenant_held_seconds_total\{.*name="train".*\} 0$/m);
   });
 
-  test("listens on loopback only, and sockets and notes are the owner's", async () => {
+  test("listens at 127.0.0.1 and at no other address of the machine", async () => {
+    const { agent } = await agentHere();
+    const port = agent.file.port.toString(16).toUpperCase().padStart(4, "0");
+    const listening = ["tcp", "tcp6"].flatMap((table) => listeningAt(table, port));
+    expect(listening).toEqual([`0100007F:${port}`]);
+  });
+
+  test("and the other doors and notes are in files of the owner's", async () => {
     const { socket, file, directory } = await agentHere();
     expect(lstatSync(directory).mode & 0o077).toBe(0);
     expect(lstatSync(file).mode & 0o077).toBe(0);
     expect(lstatSync(socket).mode & 0o077).toBe(0);
   });
 });
+
+/** Of a table in /proc/net, which writes addresses as hexadecimal words: those at which somebody listens at a port. */
+function listeningAt(table: string, port: string): readonly string[] {
+  const lines = readFileSync(`/proc/net/${table}`, "utf8").split("\n");
+  return lines.flatMap((line) => {
+    const [, local = "", , state] = line.trim().split(/\s+/);
+    return state === "0A" && local.endsWith(`:${port}`) ? [local] : [];
+  });
+}
 
 describe("a start that fails", () => {
   test("because the port is taken says so, and leaves the directory to the next", async () => {
@@ -282,5 +299,18 @@ test("a client that hangs up is gone from the notes for the next agent", async (
   const client = await attach(socket);
   expect(runningAgent(directory)?.regions[0]?.clients).toHaveLength(1);
   client.hangUp();
-  await eventually(() => runningAgent(directory)?.regions[0]?.clients.length === 0);
+  await eventually(() => runningAgent(directory)?.regions.length === 0);
+});
+
+test("notes that can't be written cost nobody their slot, and are written with the next change", async () => {
+  const said: string[] = [];
+  const { socket, directory, file } = await agentHere({ log: (event) => void said.push(event) });
+  mkdirSync(`${file}.new`); // where it writes them
+  const first = await attach(socket, { pid: 1 });
+  expect(first.welcome.status).toBe(welcomeStatus.ok);
+  expect(said).toContain("notes not written");
+  expect(runningAgent(directory)?.regions).toEqual([]);
+  rmdirSync(`${file}.new`);
+  await attach(socket, { pid: 2 });
+  expect(runningAgent(directory)?.regions[0]?.clients.map(({ pid }) => pid)).toEqual([1, 2]);
 });

@@ -68,6 +68,7 @@ const gpu: GpuStatus = {
   uuid: "GPU-a",
   name: "Fake GPU",
   reading: {
+    fault: undefined,
     memoryTotal: (80 * 2 ** 30) as Bytes,
     memoryUsed: (20 * 2 ** 30) as Bytes,
     utilisation: 0.75,
@@ -79,7 +80,7 @@ const gpu: GpuStatus = {
   recommended: undefined,
   high: [high],
   bestEffort: [bestEffort],
-  strangers: [{ pid: 9, name: "other", memory: 0 }],
+  strangers: [{ pid: 9, name: "other", memory: 0, agentPid: undefined }],
 };
 
 export const exampleStatus: Status = {

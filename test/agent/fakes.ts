@@ -38,6 +38,7 @@ export interface HelloFields {
   readonly slot?: number;
   readonly regionFd?: number;
   readonly gpu?: Uint8Array;
+  readonly gpuName?: string;
   readonly version?: number;
   readonly magic?: number;
   readonly sloP99Us?: number;
@@ -66,7 +67,7 @@ export function helloBytes(fields: HelloFields): Uint8Array {
   hello.training = fields.training ?? 0;
   hello.gpuUuid.set(fields.gpu ?? gpuA);
   hello.name = fields.name ?? "fake";
-  hello.gpuName = "Fake GPU";
+  hello.gpuName = fields.gpuName ?? "Fake GPU";
   hello.smCount = 132;
   return new Uint8Array(bytes);
 }

@@ -1,7 +1,11 @@
+import { closeSync, ftruncateSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ms } from "#core";
 import { constants, Hello, Region, welcomeStatus } from "#protocol";
+import { createMemoryFile, sealSize } from "../../src/agent/libc.ts";
+import type { Identify } from "../../src/agent/peer.ts";
+import { startTimeOf } from "../../src/agent/processes.ts";
 import { SharedRegion } from "../../src/agent/region.ts";
 import { Registry } from "../../src/agent/registry.ts";
 import { openDoor } from "../../src/agent/socket.ts";
@@ -15,7 +19,12 @@ import {
   temporaryDirectory,
 } from "./fakes.ts";
 
-async function registryAtDoor() {
+/** The tests' clients are all of this process, whatever pids they name. */
+const anybody = () => undefined;
+
+async function registryAtDoor(
+  around: { readonly identify?: Identify; readonly knows?: Knows } = {},
+) {
   const clock = new HandClock();
   const registry = new Registry({
     agentPid: process.pid,
@@ -24,12 +33,16 @@ async function registryAtDoor() {
     prepare: (gpu) => {
       gpu.region.memory.settings.protect = 1;
     },
+    knows: around.knows ?? (() => true),
   });
   const path = `${temporaryDirectory()}/agent.sock`;
-  const door = await openDoor(path, registry, clock, () => {});
+  const identify = around.identify ?? anybody;
+  const door = await openDoor(path, registry, clock, () => {}, undefined, identify);
   onTestFinished(() => door.close());
   return { clock, registry, path };
 }
+
+type Knows = (uuid: string) => boolean | undefined;
 
 const bit = (slot: number) => (1 << slot) >>> 0;
 
@@ -50,12 +63,14 @@ describe("attaching", () => {
 
   test("a name can't bring line breaks or escape sequences to terminals and logs", async () => {
     const { path, registry } = await registryAtDoor();
-    await attach(path, { name: "a\nb\u001b[31mc" });
-    expect(registry.gpus[0]?.clients[0]?.name).toBe("a?b?[31mc");
+    await attach(path, { name: "a\nb\u001b[31mc\u202ed\u2028e", gpuName: "H\u001b[2J" });
+    expect(registry.gpus[0]?.clients[0]?.name).toBe("a?b?[31mc?d?e");
+    expect(registry.gpus[0]?.identity.name).toBe("H?[2J");
   });
 
   test("a slot is handed out clean, whatever its last holder left in it", async () => {
     const { path } = await registryAtDoor();
+    await attach(path, { class: "best-effort", pid: 2 }); // so that the memory stays
     const first = await attach(path, { pid: 1, name: "first" });
     const { memory } = first.region();
     const [slot] = memory.high;
@@ -108,6 +123,18 @@ describe("attaching", () => {
         .memory.high.map(({ state }) => state)
         .slice(0, 3),
     ).toEqual([1, 1, 0]);
+  });
+
+  test("a GPU that the driver does not know is refused, one that it knows is served", async () => {
+    const { path, registry } = await registryAtDoor({ knows: (uuid) => uuid.startsWith("GPU-b0") });
+    const { welcome } = await attach(path);
+    expect(welcome).toMatchObject({
+      status: welcomeStatus.refused,
+      reason:
+        "The driver of this machine knows of no GPU GPU-a0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf.",
+    });
+    expect((await attach(path, { gpu: gpuB })).welcome.status).toBe(welcomeStatus.ok);
+    expect(registry.gpus).toHaveLength(1);
   });
 
   test("a probe takes no slot", async () => {
@@ -194,6 +221,81 @@ describe("what is not a Hello", () => {
 });
 
 const soon = () => new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 20));
+
+describe("reattaching", () => {
+  /** A memory file of this process with the size of a region, as a client of an earlier agent would have it. */
+  function regionFile(uuid: Uint8Array, sealed: boolean): number {
+    const fd = createMemoryFile("cotenant");
+    onTestFinished(() => closeSync(fd));
+    ftruncateSync(fd, Region.size);
+    if (sealed) sealSize(fd);
+    new SharedRegion(fd).writeHeader({ uuid, name: "a\u001b[2J", smCount: 7 }, 1, 1);
+    return fd;
+  }
+  const again = { kind: "reattach", slot: 0 } as const;
+
+  test("memory that says that it is another GPU's replaces nobody's, and serves nobody", async () => {
+    const { path, registry } = await registryAtDoor();
+    await attach(path, { gpu: gpuB });
+    const before = registry.gpus.map(({ region }) => region.inode);
+    const { welcome } = await attach(path, { ...again, regionFd: regionFile(gpuB, true) });
+    expect(welcome.status).toBe(welcomeStatus.newRegion);
+    expect(registry.gpus.map(({ region }) => region.inode)).toEqual(before);
+  });
+
+  test("memory whose size can change is not taken over, for somebody could shorten it", async () => {
+    const { path, registry } = await registryAtDoor();
+    const adopted = async (sealed: boolean) => {
+      const regionFd = regionFile(gpuB, sealed);
+      const memory = new SharedRegion(regionFd);
+      const [slot] = memory.memory.high;
+      if (!slot) throw new Error("no slot");
+      Object.assign(slot, { state: 1, pid: process.pid, startTime: startTimeOf(process.pid) });
+      slot.name = "x\u001b]0;y";
+      const client = await attach(path, { ...again, gpu: gpuB, regionFd });
+      const status = client.welcome.status;
+      const names = registry.gpus.flatMap(({ identity, clients }) => [
+        identity.name,
+        ...clients.map(({ name }) => name),
+      ]);
+      client.hangUp();
+      await eventually(() => registry.gpus.length === 0);
+      return { status, names };
+    };
+    expect(await adopted(false)).toEqual({ status: welcomeStatus.newRegion, names: [] });
+    expect(await adopted(true)).toEqual({ status: welcomeStatus.ok, names: ["a?[2J", "fake"] });
+  });
+
+  test("what an earlier agent's memory says of clients can't bring escape sequences to terminals", async () => {
+    const { path, registry } = await registryAtDoor();
+    const regionFd = regionFile(gpuB, true);
+    const [first, second] = new SharedRegion(regionFd).memory.high;
+    if (!first || !second) throw new Error("no slots");
+    for (const slot of [first, second])
+      Object.assign(slot, { state: 1, pid: process.pid, startTime: startTimeOf(process.pid) });
+    second.name = "x\u001b]0;y";
+    await attach(path, { ...again, gpu: gpuB, regionFd });
+    expect(registry.gpus[0]?.clients.map(({ name }) => name)).toEqual(["fake", "x?]0;y"]);
+  });
+
+  test("with the slot of another process is refused", async () => {
+    const { path } = await registryAtDoor();
+    const client = await attach(path, { pid: 1, startTime: 1 });
+    const { fd } = client.region();
+    const { welcome } = await attach(path, { ...again, regionFd: fd });
+    expect(welcome.status).toBe(welcomeStatus.newRegion);
+    expect((await attach(path, { ...again, slot: 3, regionFd: fd })).welcome.status).toBe(
+      welcomeStatus.newRegion,
+    );
+  });
+
+  test("with the memory served and its own slot has it back", async () => {
+    const { path } = await registryAtDoor();
+    const client = await attach(path);
+    const { welcome } = await attach(path, { ...again, regionFd: client.region().fd });
+    expect(welcome).toMatchObject({ status: welcomeStatus.ok, slot: 0 });
+  });
+});
 
 describe("hanging up", () => {
   test("a high client that dies in a burst leaves nobody held", async () => {

@@ -69,6 +69,7 @@ async function agentIn(folder: string): Promise<string> {
     now: () => clock.now(),
     log: () => {},
     prepare: () => {},
+    knows: () => undefined,
   });
   const door = await openDoor(socket, registry, clock, () => {});
   onTestFinished(() => door.close());

@@ -1,0 +1,47 @@
+import { spawn } from "node:child_process";
+import { closeSync } from "node:fs";
+import { expect, onTestFinished, test } from "vitest";
+import type { Bytes } from "#core";
+import { createRegion } from "./region.ts";
+import { strangersOn } from "./strangers.ts";
+
+const identity = { uuid: new Uint8Array(16), name: "a GPU", smCount: 1 };
+
+/** Another process on the GPU, which has the memory open that an agent of that pid serves, or none. */
+function processOf(agentPid: number | undefined) {
+  const region = agentPid === undefined ? undefined : createRegion(identity, agentPid);
+  const child = spawn("sleep", ["60"], {
+    stdio: ["ignore", "ignore", "ignore", region?.fd ?? "ignore"],
+  });
+  if (region) closeSync(region.fd);
+  onTestFinished(() => void child.kill());
+  return child.pid ?? 0;
+}
+
+const on = (...pids: readonly number[]) => ({
+  processes: pids.map((pid) => ({ pid, memory: 5 as Bytes })),
+});
+
+test("a process without a slot is a stranger, one with a slot is not", () => {
+  const [client, other] = [processOf(undefined), processOf(undefined)];
+  expect(strangersOn(on(client, other), new Set([client]), 1)).toEqual([
+    { pid: other, name: "sleep", memory: 5, agentPid: undefined },
+  ]);
+});
+
+test("a client of another agent that lives is known as such", () => {
+  const others = processOf(process.pid);
+  expect(strangersOn(on(others), new Set(), 1)).toMatchObject([{ agentPid: process.pid }]);
+});
+
+test("a client of ours whose slot is gone, and one whose agent is gone, are plain strangers", () => {
+  const [ours, orphan] = [processOf(process.pid), processOf(2 ** 22 + 1)];
+  expect(strangersOn(on(ours, orphan), new Set(), process.pid)).toMatchObject([
+    { pid: ours, agentPid: undefined },
+    { pid: orphan, agentPid: undefined },
+  ]);
+});
+
+test("where the GPU can't be read there are none", () => {
+  expect(strangersOn(undefined, new Set(), 1)).toEqual([]);
+});
