@@ -1,4 +1,12 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -55,6 +63,23 @@ test("what is damaged is made anew", () => {
     expect(ask("k", "some text")).toEqual(form("some text"));
   }
   expect(made()).toBe(4);
+});
+
+test.each([
+  { what: "a letter of the PTX", from: "some text", to: "some next" },
+  { what: "a flag", from: '"wholeWarps":true', to: '"wholeWarps":null' },
+  { what: "a refusal", from: "a reason", to: "a season" },
+])("$what that changed on the disk is noticed, and the form is made anew", ({ from, to }) => {
+  const { ask, directory, made } = store(`changed ${from}`);
+  ask("k", "some text");
+  ask("refused", "some text", { reason: "a reason" });
+  for (const name of readdirSync(directory)) {
+    const path = join(directory, name);
+    writeFileSync(path, readFileSync(path, "utf8").replace(from, to));
+  }
+  expect(ask("k", "some text")).toEqual(form("some text"));
+  expect(ask("refused", "some text", { reason: "a reason" })).toEqual({ reason: "a reason" });
+  expect(made()).toBe(3);
 });
 
 test("there are never more bytes than allowed", () => {

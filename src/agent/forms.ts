@@ -1,5 +1,5 @@
 // Forms of kernels that were made once, kept across runs: one file each in a directory that only the owner can enter,
-// found by what they were made from. A file is a line of JSON, then the PTX. The least recently used go when there are
+// found by what they were made from. A file is a line of JSON with a digest, then the PTX. The least recently used go when there are
 // too many. Whatever is wrong with a file or the disk, the form is made anew.
 import { createHash } from "node:crypto";
 import {
@@ -53,10 +53,11 @@ function read(path: string): Form | undefined {
   try {
     const text = readFileSync(path, "utf8");
     const end = text.indexOf("\n");
-    const { reason, wholeWarps, length } = JSON.parse(text.slice(0, end));
+    const { digest, reason, wholeWarps } = JSON.parse(text.slice(0, end));
     const ptx = text.slice(end + 1);
-    if (ptx.length !== length) return undefined;
-    return typeof reason === "string" ? { reason } : { ptx, wholeWarps: wholeWarps === true };
+    const form: Form =
+      typeof reason === "string" ? { reason } : { ptx, wholeWarps: wholeWarps === true };
+    return digest === digestOf(form) ? form : undefined;
   } catch {
     return undefined;
   }
@@ -64,10 +65,16 @@ function read(path: string): Form | undefined {
 
 function write(path: string, form: Form): void {
   const [head, ptx] = "reason" in form ? [form, ""] : [{ wholeWarps: form.wholeWarps }, form.ptx];
+  const line = JSON.stringify({ ...head, digest: digestOf(form) });
   mkdirSync(join(path, ".."), { recursive: true, mode: 0o700 });
-  const line = JSON.stringify({ ...head, length: ptx.length });
   writeFileSync(`${path}.new`, `${line}\n${ptx}`, { mode: 0o600 });
   renameSync(`${path}.new`, path);
+}
+
+/** A disk gives back other bytes than it was given now and then, and PTX with another number in it would still run. */
+function digestOf(form: Form): string {
+  const all = "reason" in form ? ["reason", form.reason] : [`${form.wholeWarps}`, form.ptx];
+  return createHash("sha256").update(all.join("\0")).digest("hex");
 }
 
 function makeRoom(directory: string, mostBytes: number): void {
