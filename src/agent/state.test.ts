@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { chmodSync, lstatSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
@@ -5,6 +6,7 @@ import { startTimeOf } from "./processes.ts";
 import {
   type AgentFile,
   claimDirectory,
+  isLocked,
   lockDirectory,
   pathsIn,
   readAgentFile,
@@ -66,6 +68,16 @@ test("a link to a run directory is refused", () => {
   const directory = temporary();
   symlinkSync(directory, `${directory}/link`);
   expect(() => claimDirectory(`${directory}/link`, uid)).toThrow("is not a directory");
+});
+
+test("a lock that is held for a moment, as by those who ask about it, keeps no agent from starting", async () => {
+  const directory = temporary();
+  const { lock } = pathsIn(directory);
+  writeFileSync(lock, "");
+  const asking = spawn("flock", [lock, "sleep", "0.1"]);
+  onTestFinished(() => void asking.kill());
+  await expect.poll(() => isLocked(directory)).toBe(true);
+  lockDirectory(directory)();
 });
 
 test("a run directory has one agent, until it unlocks", () => {

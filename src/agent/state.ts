@@ -90,13 +90,20 @@ function statusOf(directory: string) {
 
 const messageOf = (fault: unknown) => (fault instanceof Error ? fault.message : `${fault}`);
 
+const LOCK_TRIES = 50;
+const LOCK_PAUSE_MS = 20;
+
 /**
  * One agent per run directory. The returned function unlocks; the kernel does too, however a process
  * ends.
  */
 export function lockDirectory(directory: string): () => void {
   const fd = openSync(pathsIn(directory).lock, "a", 0o600);
-  if (tryLock(fd)) return () => closeSync(fd);
+  // Who asks whether it is locked (isLocked) holds it for a moment.
+  for (let tries = 0; tries < LOCK_TRIES; tries++) {
+    if (tryLock(fd)) return () => closeSync(fd);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOCK_PAUSE_MS);
+  }
   closeSync(fd);
   throw errors.agentRunning(readAgentFile(directory)?.pid ?? 0, directory);
 }

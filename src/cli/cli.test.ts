@@ -1,7 +1,16 @@
 // The command as a person meets it: text on the terminal and exit status, from processes of its own.
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -189,6 +198,23 @@ describe("with an agent", () => {
       `cotenant: The agent did not start: Port ${port} is taken. Leave --port out for any free one. Its log is ${env.COTENANT_DIR}/agent.log.\n`,
     );
     expect(status).toBe(1);
+  });
+
+  test("an agent outlives SIGHUP, which daemons get when their log was moved, and the next one adds to its log", () => {
+    const { cotenant, env } = withAgent();
+    const log = `${env.COTENANT_DIR}/agent.log`;
+    const starts = (path: string) => readFileSync(path, "utf8").match(/ starting$/gm)?.length;
+    const pid = Number(/\d+/.exec(cotenant("up", "--gpu", "soft").stdout)?.[0]);
+    process.kill(pid, "SIGHUP");
+    expect(JSON.parse(cotenant("status", "--json").stdout).agent.pid).toBe(pid);
+    cotenant("down");
+    cotenant("up", "--gpu", "soft");
+    cotenant("down");
+    expect(starts(log)).toBe(2);
+    truncateSync(log, 5 * 2 ** 20); // too long to be kept longer
+    cotenant("up", "--gpu", "soft");
+    expect(starts(log)).toBe(1);
+    expect(starts(`${log}.1`)).toBe(2);
   });
 
   test("an agent on a full disk does not start, and says why", () => {

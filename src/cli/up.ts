@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, openSync, readFileSync, renameSync, statSync, writeSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { claimDirectory, logLine, openNvml, pathsIn, runningAgent, startAgent } from "#agent";
 import { dateNow, errors, systemClock } from "#core";
@@ -12,6 +12,9 @@ import { itself } from "./package.ts";
 import { describeGpu } from "./status.ts";
 
 const STARTED_WITHIN_MS = 15_000;
+/** A longer log is put aside at the next start, in place of the one put aside before. */
+const LOG_KEPT = 4 * 2 ** 20;
+const STARTING = "starting";
 
 const options = {
   gpu: choice(
@@ -81,8 +84,11 @@ async function stay(directory: string, args: Args<typeof options>): Promise<numb
     clock: systemClock,
     log: (event, facts) => console.error(`${dateNow()} ${logLine(event, facts)}`),
   });
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.on(signal, () => void agent.stop(signal));
+  // A terminal that closes takes with it what runs in it. Elsewhere it is sent to daemons to have them open their log anew,
+  // which ours need not.
+  process.on("SIGHUP", () => void (process.stderr.isTTY && agent.stop("SIGHUP")));
   await agent.stopped;
   return 0;
 }
@@ -101,11 +107,14 @@ async function startBehind(directory: string, args: Args<typeof options>): Promi
   child.unref();
 }
 
-/** On a full disk an agent could neither leave its notes nor say so: what is true of its log is true of them. */
+/**
+ * What the agent before wrote stays: why it ended may stand there. On a full disk an agent could neither leave its notes nor say so: what is true of its log is true of them. */
 function openLog(path: string): number {
   return written(path, () => {
-    const log = openSync(path, "w", 0o600);
-    writeSync(log, `${dateNow()} starting\n`);
+    if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > LOG_KEPT)
+      renameSync(path, `${path}.1`);
+    const log = openSync(path, "a", 0o600);
+    writeSync(log, `${dateNow()} ${STARTING}\n`);
     return log;
   });
 }
@@ -148,7 +157,8 @@ async function report(asJson: boolean): Promise<number> {
 }
 
 function lastLine(path: string): string {
-  const lines = readFileSync(path, "utf8").trim().split("\n");
+  const all = readFileSync(path, "utf8").trim().split("\n");
+  const lines = all.slice(all.findLastIndex((line) => line.endsWith(` ${STARTING}`)));
   const own = lines.findLast((line) => line.startsWith("cotenant: "));
   return own?.slice("cotenant: ".length) ?? lines.at(-1) ?? "it said nothing";
 }
