@@ -37,7 +37,7 @@ export function parseProfile(text: string, file: string): WorkloadProfile {
   if (version.missing || whole.at("kernels").missing)
     throw badProfile(file, "", "it is no workload profile: it has no version and kernels.");
   if (version.value !== VERSION)
-    throw version.bad(`is ${JSON.stringify(version.value)}; this Cotenant reads ${VERSION}.`);
+    throw version.bad(`is ${version.brief}; this Cotenant reads ${VERSION}.`);
   return readProfile(whole.only(profileFields));
 }
 

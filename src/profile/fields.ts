@@ -1,6 +1,7 @@
 // Reads a value out of parsed JSON, field by field. What does not fit is a UserError that names the file, the line
 // and the field as one would write it: kernels[3].durationNs.p50.
 import { badProfile } from "./faults.ts";
+import { shownPath } from "./json.ts";
 
 export class Field {
   readonly file: string;
@@ -16,8 +17,16 @@ export class Field {
   }
 
   bad(what: string) {
-    const place = this.path && `line ${this.#lineOf(this.path)}, ${this.path}`;
+    const place = this.path && `line ${this.#lineOf(this.path)}, ${shownPath(this.path)}`;
     return badProfile(this.file, place, what);
+  }
+
+  /** The value, for a message. */
+  get brief(): string {
+    const { value } = this;
+    if (Array.isArray(value)) return "a list";
+    if (typeof value === "object" && value !== null) return "an object";
+    return JSON.stringify(value).slice(0, 60);
   }
 
   get missing(): boolean {
@@ -83,13 +92,7 @@ export class Field {
   #not(wanted: string) {
     const subject = this.path ? "is" : "it is";
     return this.bad(
-      this.missing ? `${subject} missing.` : `${subject} ${brief(this.value)}, not ${wanted}.`,
+      this.missing ? `${subject} missing.` : `${subject} ${this.brief}, not ${wanted}.`,
     );
   }
-}
-
-function brief(value: unknown): string {
-  if (Array.isArray(value)) return "a list";
-  if (typeof value === "object" && value !== null) return "an object";
-  return JSON.stringify(value).slice(0, 60);
 }

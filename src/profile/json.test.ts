@@ -35,6 +35,30 @@ test("a value cut short anywhere is said to end early or on its last line", () =
   );
 });
 
+// Each takes time in proportion to its length, or this test does not end.
+test.each([
+  ["a long string", `["${"a".repeat(1e6)}`],
+  ["a long string of escapes", `["${"\\n".repeat(1e6)}`],
+  ["a string with a line break far behind", `["${"a".repeat(1e6)}\n"]`],
+  ["blanks", `[${" ".repeat(1e6)}`],
+  ["lists in lists", "[".repeat(1e6)],
+  ["objects in objects", '{"a":'.repeat(2e5)],
+])("%s that is damaged at its end is refused", (_what, text) => {
+  const parsed = parseJson(text);
+  expect(parsed).toMatchObject({ ok: false });
+  expect(JSON.stringify(parsed).length).toBeLessThan(1000);
+});
+
+test("a field is found in a text whose values are many, deep and have long names", () => {
+  const deep = `${"[".repeat(2e5)}${"]".repeat(2e5)}`;
+  const long = "n".repeat(2e5);
+  const text = `{"deep": ${deep},\n"many": [${"1,".repeat(2e5)}1],\n"${long}": {"a":\n 1}}`;
+  const parsed = parseJson(text);
+  expect(parsed.ok).toBe(true);
+  if (!parsed.ok) return;
+  expect(["deep", "many", "many[200000]", `${long}.a`].map(parsed.lineOf)).toEqual([1, 2, 2, 4]);
+});
+
 test("a field's line is where its value begins; one that is not there has the line of what should hold it", () => {
   const text = '{"a": [1,\n {"b c": 2,\n  "d":\n [3]}],\n "e": {}}';
   const parsed = parseJson(text);

@@ -25,77 +25,150 @@ const lineAt = (text: string, at: number): number => text.slice(0, at).split("\n
 
 /** Of one that is not there, of what should hold it. */
 function lineOf(text: string, field: string): number {
-  const begins = new Map<string, number>();
-  walked(text, (path, at) => begins.set(path, at));
-  let there = field;
-  while (there !== "" && !begins.has(there)) there = there.replace(/(^|\.)[^.[]*$|\[\d+\]$/, "");
-  return lineAt(text, begins.get(there) ?? 0);
+  let best = { length: 0, at: 0 };
+  walked(text, field, (length, at) => {
+    if (length > best.length) best = { length, at };
+  });
+  return lineAt(text, best.at);
 }
 
-const TOKEN =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON allows none in a string
-  /[\t\n\r ]*(?:("(?:[^"\\\u0000-\u001f]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)|([[{\]},:]))/y;
+// A text may be long, damaged and made to be slow to read. So strings and blanks, which can be as long as the text, are
+// read character by character: a regular expression goes back over what it has read, and needs a stack for it.
+const BLANKS = "\t\n\r ";
+const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+const LONGEST_ESCAPE = 6;
 
-const SPACE = /\s*/y;
+/** What the end of the text may leave of a word, a number or an escape. */
+const CUT_SCALAR = /^(?:tr?u?|fa?l?s?|nu?l?|-)$/;
+const CUT_ESCAPE = /^\\(?:u[0-9a-fA-F]*)?$/;
 
-/** A token that the end of the text cuts. */
-const CUT = /^(?:"[^"\n]*|tr?u?|fa?l?s?|nu?l?|-)$/;
+interface Token {
+  readonly kind: "string" | "scalar" | "mark";
+  readonly text: string;
+}
+
+/** The token that begins here; "cut" if the text ends in it. */
+function tokenAt(text: string, at: number): Token | "cut" | undefined {
+  const first = text.charAt(at);
+  if (first === '"') return stringAt(text, at);
+  if (first !== "" && "[]{},:".includes(first)) return { kind: "mark", text: first };
+  SCALAR.lastIndex = at;
+  const scalar = SCALAR.exec(text)?.[0];
+  if (scalar !== undefined) return { kind: "scalar", text: scalar };
+  return CUT_SCALAR.test(text.slice(at, at + LONGEST_ESCAPE)) ? "cut" : undefined;
+}
+
+function stringAt(text: string, at: number): Token | "cut" | undefined {
+  for (let i = at + 1; i < text.length; i++) {
+    const one = text.charAt(i);
+    if (one === '"') return { kind: "string", text: text.slice(at, i + 1) };
+    if (one < " ") return undefined; // JSON allows no control characters in a string
+    if (one !== "\\") continue;
+    ESCAPE.lastIndex = i;
+    const escaped = ESCAPE.exec(text)?.[0];
+    if (escaped === undefined)
+      return CUT_ESCAPE.test(text.slice(i, i + LONGEST_ESCAPE)) ? "cut" : undefined;
+    i += escaped.length - 1;
+  }
+  return "cut";
+}
+
+function pastBlanks(text: string, at: number): number {
+  let i = at;
+  while (i < text.length && BLANKS.includes(text.charAt(i))) i++;
+  return i;
+}
 
 /** What may come next. */
 type Next = "value" | "value or ]" | "key" | "key or }" | ":" | ", or end";
 
-/** What is open where the walk is: a list with the index it has come to, an object with its latest name. */
+/**
+ * What is open where the walk is: a list with the index it has come to, an object with its latest name. `matched`:
+ * how many characters of the field that is looked for lead to it; -1 if it does not hold that field.
+ */
 interface Open {
   readonly bracket: "[" | "{";
+  readonly matched: number;
   index: number;
   name: string;
 }
 
-const pathOf = (open: readonly Open[]): string =>
-  open
-    .map(({ bracket, index, name }, i) =>
-      bracket === "[" ? `[${index}]` : i === 0 || name === "" ? name : `.${name}`,
-    )
-    .join("");
+const LONGEST_PATH = 200;
 
-/** Walks the grammar by tokens: where each value begins, and the first fault. */
+/** A field as a message shows it: in one line, and of one that is deep inside or has long names the first part. */
+export const shownPath = (path: string): string =>
+  (path.length > LONGEST_PATH ? `${path.slice(0, LONGEST_PATH)}…` : path).replace(/\p{Cc}/gu, "?");
+
+function pathOf(open: readonly Open[]): string {
+  let path = "";
+  for (const one of open) {
+    path += stepInto(one, path === "");
+    if (path.length > LONGEST_PATH) break;
+  }
+  return shownPath(path);
+}
+
+const stepInto = ({ bracket, index, name }: Open, isFirst: boolean): string =>
+  bracket === "[" ? `[${index}]` : isFirst || name === "" ? name : `.${name}`;
+
+/** How much of the field the value that comes next matches; -1: it is another, or holds others only. */
+function matchedBy(open: readonly Open[], field: string): number {
+  const holder = open.at(-1);
+  if (holder === undefined) return 0;
+  if (holder.matched < 0) return -1;
+  const step = stepInto(holder, holder.matched === 0);
+  if (!field.startsWith(step, holder.matched)) return -1;
+  const end = holder.matched + step.length;
+  return end === field.length || ".[".includes(field.charAt(end)) ? end : -1;
+}
+
+/**
+ * Walks the grammar by tokens to the first fault. `found` is told where the value begins that `field` names, and
+ * where each of those that hold it does, with how many characters of the field name it.
+ */
 function walked(
   text: string,
-  begins?: (path: string, at: number) => void,
+  field = "",
+  found?: (matched: number, at: number) => void,
 ): { at: number; field: string; why: string } | undefined {
   const open: Open[] = [];
   let next: Next | "nothing" = "value";
   let at = 0;
   for (;;) {
-    TOKEN.lastIndex = at;
-    const [whole, string, scalar, mark = ""] = TOKEN.exec(text) ?? [];
-    SPACE.lastIndex = at;
-    const begin = at + (SPACE.exec(text)?.[0].length ?? 0);
-    const over = begin === text.length;
+    at = pastBlanks(text, at);
+    const over = at === text.length;
     if (over && next === "nothing") return undefined;
-    if (over || (whole === undefined && CUT.test(text.slice(begin))))
-      return { at: begin, field: pathOf(open), why: "it ends early: was it cut short?" };
-    const token = string ? "string" : scalar ? "scalar" : mark;
-    const isValue = next === "value" || (next === "value or ]" && token !== "]");
-    if (begins && isValue) begins(pathOf(open), begin);
-    const after: Next | "nothing" | undefined =
-      whole === undefined ? undefined : step(next, token, open);
-    if (whole === undefined || after === undefined)
+    const token = over ? "cut" : tokenAt(text, at);
+    if (token === "cut")
+      return { at, field: pathOf(open), why: "it ends early: was it cut short?" };
+    const kind = token?.kind === "mark" ? token.text : (token?.kind ?? "");
+    const isValue: boolean = next === "value" || (next === "value or ]" && kind !== "]");
+    const matched: number = found && isValue ? matchedBy(open, field) : -1;
+    if (found && matched >= 0) found(matched, at);
+    const after: Next | "nothing" | undefined = token && step(next, kind, open, matched);
+    if (token === undefined || after === undefined)
       return {
-        at: begin,
+        at,
         field: pathOf(open),
-        why: `it has ${shown(text, begin)} where JSON has ${wanted(next, open)}.`,
+        why: `it has ${shown(text, at)} where JSON has ${wanted(next, open)}.`,
       };
     const top = open.at(-1);
-    if (top && (next === "key" || next === "key or }") && string) top.name = JSON.parse(string);
-    if (top && next === ", or end" && mark === ",") top.index++;
+    if (top && (next === "key" || next === "key or }") && kind === "string")
+      top.name = JSON.parse(token.text);
+    if (top && next === ", or end" && kind === ",") top.index++;
     next = after;
-    at += whole.length;
+    at += token.text.length;
   }
 }
 
 /** Undefined if the token may not come here. */
-function step(next: Next | "nothing", token: string, open: Open[]): Next | "nothing" | undefined {
+function step(
+  next: Next | "nothing",
+  token: string,
+  open: Open[],
+  matched: number,
+): Next | "nothing" | undefined {
   const done = () => (open.length > 0 ? ", or end" : "nothing");
   const close = (bracket: "[" | "{") => {
     if (open.at(-1)?.bracket !== bracket) return undefined;
@@ -116,16 +189,16 @@ function step(next: Next | "nothing", token: string, open: Open[]): Next | "noth
       return token === "}" ? close("{") : token === "]" ? close("[") : undefined;
     case "value or ]":
       if (token === "]") return close("[");
-      return value(token, open, done);
+      return value(token, open, matched, done);
     case "value":
-      return value(token, open, done);
+      return value(token, open, matched, done);
   }
 }
 
-function value(token: string, open: Open[], done: () => Next | "nothing") {
+function value(token: string, open: Open[], matched: number, done: () => Next | "nothing") {
   if (token === "string" || token === "scalar") return done();
   if (token !== "[" && token !== "{") return undefined;
-  open.push({ bracket: token, index: 0, name: "" });
+  open.push({ bracket: token, matched, index: 0, name: "" });
   return token === "[" ? "value or ]" : "key or }";
 }
 
@@ -141,4 +214,4 @@ const wanted = (next: Next | "nothing", open: readonly Open[]): string =>
   })[next];
 
 const shown = (text: string, at: number): string =>
-  JSON.stringify(/^\S{1,12}/.exec(text.slice(at, at + 12))?.[0] ?? "");
+  JSON.stringify(/^[^\t\n\r ]{1,12}/.exec(text.slice(at, at + 12))?.[0] ?? "");

@@ -55,7 +55,9 @@ export function readRecording(text: string, file: string): Recording {
     throw badProfile(file, "", "it is no recording of the interposer.");
   const version = whole.at("version");
   if (version.value !== VERSION)
-    throw version.bad(`is ${JSON.stringify(version.value)}; this Cotenant reads ${VERSION}.`);
+    throw version.bad(
+      `is ${version.missing ? "missing" : version.brief}; this Cotenant reads ${VERSION}.`,
+    );
   whole.only(wholeFields);
   if (whole.at("severalGpus").value === true)
     throw badProfile(

@@ -96,8 +96,9 @@ const used = [...gpuCategories, ...callCategories, "user_annotation"];
 /** Nothing, for what is not of interest here: most of a trace. */
 function readEvent(field: Field): Event[] {
   const { cat, ph, args } = field.object();
-  const category = oldCategories[String(cat)] ?? String(cat);
-  if (ph !== "X" || !used.includes(category)) return [];
+  if (ph !== "X" || typeof cat !== "string") return [];
+  const category = oldCategories[cat] ?? cat;
+  if (!used.includes(category)) return [];
   const begin = field.at("ts").number();
   const said = args === undefined ? undefined : field.at("args");
   const known = (name: string) => {
