@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
 import { type Clock, ms } from "#core";
 import { type Overrides, type Policy, withOverrides } from "#policy";
-import { openForms } from "./forms.ts";
+import { FormQueue, noFormMaker, type Program } from "./form-queue.ts";
 import { serveHttp } from "./http.ts";
 import type { Log } from "./log.ts";
 import { type Mps, startMps, startSoftMps } from "./mps.ts";
@@ -51,6 +51,8 @@ export interface AgentOptions {
   readonly log: Log;
   /** Whether a client is who it says it is; by the kernel's word where not given. */
   readonly identify?: Identify;
+  /** Starts a process that serves forms (serveForms); where not given, none are made. */
+  readonly formProgram?: Program;
 }
 
 export interface Agent {
@@ -128,6 +130,7 @@ async function start(
 
   const startTime = startTimeOf(process.pid) ?? 0;
   const { preemptUs } = withOverrides(policy.rules({ isolated, high: [] }, undefined), overrides);
+  const stopsKernels = preemptUs > 0;
   const file = (): AgentFile => ({
     pid: process.pid,
     startTime,
@@ -137,7 +140,7 @@ async function start(
     mode,
     policy: policy.name,
     gpu: options.gpu,
-    stopsKernels: preemptUs > 0,
+    stopsKernels,
     regions: registry.records(),
   });
   const note = () => {
@@ -149,11 +152,18 @@ async function start(
     }
   };
   rmSync(paths.socket, { force: true }); // the lock is ours, so nobody listens there
-  const forms = openForms(paths.forms);
-  const door = await openDoor(paths.socket, registry, clock, note, forms, options.identify);
+  const queue = options.formProgram && new FormQueue({ program: options.formProgram, clock, log });
+  if (queue) opened.push(() => queue.close());
+  const changed = () => {
+    note();
+    const clients = registry.gpus.flatMap((gpu) => gpu.clients);
+    queue?.keepOne(stopsKernels && clients.some((client) => client.class === "best-effort"));
+  };
+  const forms = queue ?? noFormMaker;
+  const door = await openDoor(paths.socket, registry, clock, changed, forms, options.identify);
   opened.push(() => door.close());
 
-  note();
+  changed();
   opened.push(() => {
     // Whoever is attached now is whom the next agent looks for.
     if (registry.gpus.some(({ clients }) => clients.length > 0)) note();

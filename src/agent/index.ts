@@ -1,4 +1,5 @@
 export { type Agent, type AgentOptions, startAgent } from "./agent.ts";
+export { serveForms } from "./form-process.ts";
 export { type Gpm, type GpmSample, openGpm } from "./gpm.ts";
 export { logLine } from "./log.ts";
 export { mpsEnvironment, startMps, startSoftMps } from "./mps.ts";

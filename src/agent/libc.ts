@@ -9,6 +9,7 @@ const fcntl = libc.func("int fcntl(int fd, int command, ...)");
 const mapMemory = libc.func("void *mmap(void *at, size_t size, int, int, int fd, int64_t offset)");
 const unmapMemory = libc.func("int munmap(void *at, size_t size)");
 const socketOption = libc.func("int getsockopt(int fd, int level, int option, void *, void *size)");
+const processControl = libc.func("int prctl(int option, unsigned long)");
 const fileLock = libc.func("int flock(int fd, int operation)");
 
 const MFD_CLOEXEC = 1;
@@ -21,6 +22,8 @@ const MAP_FAILED = 2n ** 64n - 1n;
 const LOCK_EXCLUSIVE_NOW = 2 | 4;
 const SOL_SOCKET = 1;
 const SO_PEERCRED = 17;
+const PR_SET_PDEATHSIG = 1;
+const SIGKILL = 9;
 
 /** F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW: the size can never change again. */
 export const SIZE_SEALS = 1 | 2 | 4;
@@ -67,3 +70,6 @@ export function peerProcess(fd: number): number | undefined {
 
 /** Takes the lock of an open file unless somebody holds it. Freed by the kernel with the process. */
 export const tryLock = (fd: number): boolean => fileLock(fd, LOCK_EXCLUSIVE_NOW) === 0;
+
+/** The kernel kills this process when the one that started it ends, whatever it is doing. */
+export const endWithParent = (): void => void processControl(PR_SET_PDEATHSIG, SIGKILL);

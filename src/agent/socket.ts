@@ -5,10 +5,9 @@ import { chmodSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { type Clock, errors, ms } from "#core";
 import { constants, Hello, helloKinds, messageMagic, type View, view, Welcome } from "#protocol";
-import type { Forms } from "./forms.ts";
+import { type FormMaker, noFormMaker } from "./form-queue.ts";
 import { type Identify, identifyPeer } from "./peer.ts";
 import { type Registry, type Reply, refusal } from "./registry.ts";
-import { answerVariant } from "./variants.ts";
 import { WaitingRoom } from "./waiting-room.ts";
 
 /** A connection that has not said its Hello by then is closed. */
@@ -29,7 +28,7 @@ export async function openDoor(
   registry: Registry,
   clock: Clock,
   changed: () => void,
-  forms?: Forms,
+  forms: FormMaker = noFormMaker,
   identify: Identify = identifyPeer,
 ): Promise<Door> {
   if (Buffer.byteLength(path) > LONGEST_SOCKET_PATH) throw errors.pathTooLong(path);
@@ -74,13 +73,14 @@ type Holder = NonNullable<Reply["holder"]>;
 interface Listener {
   attached(socket: Socket, holder: Holder): void;
   hungUp(socket: Socket, holder: Holder): void;
-  readonly forms: Forms | undefined;
+  readonly forms: FormMaker;
   readonly identify: Identify;
 }
 
 function receive(socket: Socket, registry: Registry, clock: Clock, listener: Listener): void {
   let received = Buffer.alloc(0);
   let answered = false;
+  let waits = false;
   let impatience = clock.after(HELLO_WITHIN, () => socket.destroy());
 
   const answer = (reply: Reply) => {
@@ -109,16 +109,19 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
       answer(registry.answer(hello));
       return;
     }
-    const { reply, done } = answerVariant(
-      `/proc/${hello.pid}/fd/${hello.regionFd}`,
-      listener.forms,
-    );
-    socket.on("close", done);
-    answer(reply);
+    waits = true;
+    impatience(); // how long it may take is the maker's business
+    const asked = listener.forms.ask(`/proc/${hello.pid}/fd/${hello.regionFd}`, hello.pid);
+    socket.on("close", asked.giveUp);
+    void asked.answer.then(({ reply, done }) => {
+      if (socket.destroyed) return done();
+      socket.on("close", done);
+      answer(reply);
+    });
   };
 
   socket.on("data", (chunk) => {
-    if (answered) {
+    if (answered || waits) {
       socket.destroy(); // a client has nothing more to say
       return;
     }
@@ -130,6 +133,7 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
   });
   socket.on("end", () => {
     if (answered) socket.end();
+    else if (waits) socket.destroy();
     else answer(refusal(`A Hello has ${Hello.size} bytes, not ${received.length}.`));
   });
   // A reset connection is a hang-up, and that is what "close" is for.

@@ -1,9 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { closeSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { VariantRequest, view, welcomeStatus } from "#protocol";
-import { answerVariant } from "./variants.ts";
+import { VariantRequest, view } from "#protocol";
+import { noForms } from "./forms.ts";
+import { makeForms } from "./variants.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "cotenant-variants-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -46,25 +48,30 @@ function request(kernel: string, image: Uint8Array, extra = 0): string {
   return path;
 }
 
+/** The PTX that was made, and whether it is right for whole warps only. */
+function madeOf(path: string) {
+  const made = makeForms(path, noForms);
+  if ("reason" in made) throw new Error(made.reason);
+  const ptx = readFileSync(`/proc/self/fd/${made.fd}`, "utf8");
+  closeSync(made.fd);
+  return { ptx, wholeWarps: made.wholeWarps };
+}
+
+const refusalOf = (path: string) => expect(makeForms(path, noForms));
+
 const text = (source: string) => new TextEncoder().encode(`${source}\0`);
 
 test.each([
   ["plain", ["plain", "plain__cotenant_preempt", "plain__cotenant_slice"]],
   ["clocked", ["clocked", "clocked__cotenant_slice"]],
 ])("the forms of %s that can stop inside are in a module of their own", (kernel, entries) => {
-  const { reply, done } = answerVariant(request(kernel, text(kernels)));
-  const ptx = readFileSync(`/proc/self/fd/${reply.regionFd}`, "utf8");
-  done();
-  expect(reply).toMatchObject({ status: welcomeStatus.ok, reason: "" });
+  const { ptx } = madeOf(request(kernel, text(kernels)));
   const found = [...ptx.matchAll(/\.entry (\w+)/g)].map(([, name]) => name);
   expect(found.sort()).toEqual(entries);
 });
 
 test("without a name all kernels get their form, in the module that they are in", () => {
-  const { reply, done } = answerVariant(request("", new TextEncoder().encode(kernels)));
-  const ptx = readFileSync(`/proc/self/fd/${reply.regionFd}`, "utf8");
-  done();
-  expect(reply).toMatchObject({ status: welcomeStatus.ok, reason: "" });
+  const { ptx } = madeOf(request("", new TextEncoder().encode(kernels)));
   expect(ptx.match(/\.entry (\w+)/g)?.sort()).toEqual([
     ".entry clocked",
     ".entry clocked__cotenant_slice",
@@ -95,15 +102,68 @@ test.each([
   { what: "is not PTX", kernel: "plain", image: text("nonsense {"), says: /./ },
   { what: "is nothing", kernel: "plain", image: new Uint8Array(), says: /./ },
 ])("a kernel that $what is refused with the reason", ({ kernel, image, says }) => {
-  const { reply, done } = answerVariant(request(kernel, image));
-  done();
-  expect(reply).toMatchObject({ status: welcomeStatus.refused, regionFd: -1 });
-  expect(reply.reason).toMatch(says);
+  refusalOf(request(kernel, image)).toEqual({ reason: expect.stringMatching(says) });
 });
 
-test("a request that cannot be read is refused", () => {
+test("a request that cannot be read is refused with the reason", () => {
   const short = join(directory, "short");
   writeFileSync(short, "x");
-  for (const path of [short, join(directory, "nowhere"), request("plain", text(kernels), 1)])
-    expect(answerVariant(path).reply).toMatchObject({ status: welcomeStatus.refused });
+  const long = join(directory, "long");
+  writeFileSync(long, "");
+  truncateSync(long, 2 ** 40);
+  const pipe = join(directory, "pipe");
+  execFileSync("mkfifo", [pipe]); // nobody will ever write to it
+  for (const [path, says] of [
+    [short, /only 1 bytes/],
+    [long, /has 1099511627776 bytes, more than the 8392704/],
+    [pipe, /is no file/],
+    [directory, /is no file/],
+    ["/dev/zero", /is no file/],
+    [join(directory, "nowhere"), /no such file/],
+    [request("plain", text(kernels), 1), /do not add up/],
+  ] as const)
+    refusalOf(path).toEqual({ reason: expect.stringMatching(says) });
+});
+
+/** A fat binary whose entries are the letter "a", so many times, in a few bytes each: zstd's frames of one byte repeated. */
+function bomb(entries: number, letters: number): Uint8Array {
+  const most = 2 ** 17;
+  const count = Math.ceil(letters / most);
+  const blocks = Array.from({ length: count }, (_, i) => {
+    const size = Math.min(most, letters - i * most);
+    const head = (size << 3) | (1 << 1) | (i === count - 1 ? 1 : 0);
+    return [head & 255, (head >> 8) & 255, head >> 16, 97];
+  });
+  const size = [0, 8, 16, 24].map((shift) => (letters >>> shift) & 255);
+  const frame = Uint8Array.from([0x28, 0xb5, 0x2f, 0xfd, 0xa0, ...size, ...blocks.flat()]);
+  const entry = new Uint8Array(64 + Math.ceil(frame.length / 8) * 8);
+  const head = new DataView(entry.buffer);
+  head.setUint16(0, 1, true);
+  head.setUint32(4, 64, true);
+  head.setBigUint64(8, BigInt(entry.length - 64), true);
+  head.setUint32(16, frame.length, true);
+  head.setUint32(28, 90, true);
+  head.setUint32(40, 0x8000, true);
+  head.setBigUint64(56, BigInt(letters), true);
+  entry.set(frame, 64);
+  const image = new Uint8Array(16 + entries * entry.length);
+  const whole = new DataView(image.buffer);
+  whole.setUint32(0, 0xba55ed50, true);
+  whole.setUint16(4, 1, true);
+  whole.setUint16(6, 16, true);
+  whole.setBigUint64(8, BigInt(entries * entry.length), true);
+  for (let i = 0; i < entries; i++) image.set(entry, 16 + i * entry.length);
+  return image;
+}
+
+test("of a fat binary only the newest PTX is unpacked", () => {
+  refusalOf(request("k", bomb(800, 2 ** 25))).toEqual({
+    reason: expect.stringMatching(/^Line 1, column 1: /),
+  });
+});
+
+test("a fat binary whose PTX is longer than the limit is refused, with the limit", () => {
+  refusalOf(request("k", bomb(1, 2 ** 27))).toEqual({
+    reason: expect.stringMatching("larger than 64 MiB."),
+  });
 });

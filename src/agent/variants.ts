@@ -1,48 +1,57 @@
 // Makes the forms of kernels that can stop inside, which best-effort clients ask for: from the PTX of the program, by
-// the passes of #ptx. Nothing that a client sends can do more here than be refused with a reason.
-import { closeSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
-import { UserError } from "#core";
-import { VariantRequest, view, welcomeStatus } from "#protocol";
-import { alone, isFatBinary, legality, parse, preempt, print, ptxOf, slice } from "#ptx";
-import { type Form, type Forms, noForms } from "./forms.ts";
+// the passes of #ptx. Nothing that a client sends can do more here than be refused with a reason; but it may take long,
+// so the agent has it done by a process of its own (form-queue.ts).
+import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from "node:fs";
+import { errors, UserError } from "#core";
+import { VariantRequest, view } from "#protocol";
+import {
+  alone,
+  isFatBinary,
+  LONGEST_TEXT,
+  legality,
+  parse,
+  preempt,
+  print,
+  ptxOf,
+  slice,
+} from "#ptx";
+import type { Form, Forms } from "./forms.ts";
 import { createMemoryFile } from "./libc.ts";
-import { type Reply, refusal } from "./registry.ts";
 
-/** A client keeps no larger images; the agent has other things to do meanwhile. */
+/** A client keeps no larger images. */
 const LONGEST_REQUEST = 8 * 2 ** 20 + 4096;
 
-/** The answer's slot: the form is right only for blocks whose x size is a multiple of 32. */
-const WHOLE_WARPS = 1;
+/** What became of a request: a memory file of this process with the PTX, or why there is none. */
+export type Made = { readonly fd: number; readonly wholeWarps: boolean } | Refused;
 
-/**
- * Answers a Hello of kind variant: `path` is the client's memory file. The reply's regionFd is for the client to open
- * while its connection lasts; `done` closes it.
- */
-export function answerVariant(
-  path: string,
-  forms: Forms = noForms,
-): { readonly reply: Reply; done(): void } {
-  const nothing = () => {};
+interface Refused {
+  readonly reason: string;
+}
+
+/** Makes what the request in the file `path` wants, which a client has filled. */
+export function makeForms(path: string, forms: Forms): Made {
   try {
     const { kernel, image } = readRequest(path);
-    const made = forms.of(kernel, image, () => formOf(kernel, image));
-    if ("reason" in made) return { reply: refusal(`${made.reason}.`), done: nothing };
+    const form = forms.of(kernel, image, () => formOf(kernel, image));
+    if ("reason" in form) return { reason: `${form.reason}.` };
     const fd = createMemoryFile("cotenant-variant");
-    writeSync(fd, made.ptx);
-    const slot = made.wholeWarps ? WHOLE_WARPS : 0;
-    return {
-      reply: { status: welcomeStatus.ok, slot, regionFd: fd, reason: "" },
-      done: () => closeSync(fd),
-    };
+    writeAll(fd, new TextEncoder().encode(form.ptx));
+    return { fd, wholeWarps: form.wholeWarps };
   } catch (fault) {
-    return { reply: refusal(`The request cannot be read: ${String(fault)}.`), done: nothing };
+    return { reason: `The request can't be met: ${errors.whyOf(fault)}.` };
   }
+}
+
+function writeAll(fd: number, bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
 }
 
 /** What is wrong with the PTX is a refusal like any other. */
 function formOf(kernel: string, image: Uint8Array): Form {
   try {
-    return kernel === "" ? allStoppable(image) : stoppable(textOf(image), kernel);
+    if (kernel === "") return allStoppable(image);
+    const text = textOf(image);
+    return typeof text === "string" ? stoppable(text, kernel) : text;
   } catch (fault) {
     if (fault instanceof UserError) return { reason: fault.message.replace(/\.$/, "") };
     throw fault;
@@ -76,20 +85,35 @@ function allStoppable(image: Uint8Array): Form {
 }
 
 /** The driver makes code from the newest PTX, and the client sends only what suits its GPU. */
-function textOf(image: Uint8Array): string {
-  if (isFatBinary(image)) return ptxOf(image).at(-1)?.text ?? "";
+function textOf(image: Uint8Array): string | Refused {
+  if (isFatBinary(image)) {
+    const newest = ptxOf(image).at(-1);
+    if (!newest) return { reason: "The fat binary has no PTX" };
+    const limit = `${LONGEST_TEXT / 2 ** 20} MiB`;
+    return (
+      newest.text() ?? { reason: `The fat binary's newest PTX is damaged or larger than ${limit}` }
+    );
+  }
   const end = image.indexOf(0);
   return new TextDecoder().decode(end < 0 ? image : image.subarray(0, end));
 }
 
+/** The file is the client's: it may be of any kind, and change at any moment. */
 function readRequest(path: string): { readonly kernel: string; readonly image: Uint8Array } {
-  const fd = openSync(path, "r");
+  const { O_RDONLY, O_NONBLOCK, O_NOCTTY } = constants;
+  const fd = openSync(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   try {
-    const { size } = fstatSync(fd);
-    if (size < VariantRequest.size || size > LONGEST_REQUEST)
-      throw new Error(`it has ${size} bytes`);
+    const file = fstatSync(fd);
+    const { size } = file;
+    if (!file.isFile()) throw new Error("its descriptor is no file");
+    if (size < VariantRequest.size) throw new Error(`it has only ${size} bytes`);
+    if (size > LONGEST_REQUEST)
+      throw new Error(`it has ${size} bytes, more than the ${LONGEST_REQUEST} that may be`);
     const bytes = new Uint8Array(size);
-    readSync(fd, bytes, 0, size, 0);
+    let read = 0;
+    for (let more = -1; more !== 0 && read < size; read += more)
+      more = readSync(fd, bytes, read, size - read, read);
+    if (read !== size) throw new Error("it became shorter");
     const { nameBytes, imageBytes } = view(VariantRequest, bytes.buffer);
     const imageAt = VariantRequest.size + nameBytes;
     if (imageAt + imageBytes !== size) throw new Error("its lengths do not add up");

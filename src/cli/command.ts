@@ -36,6 +36,8 @@ export interface Command {
   readonly summary: string;
   readonly options: OptionsTable;
   readonly positional?: Positional;
+  /** Started by ourselves only: not listed. */
+  readonly internal?: true;
   /** Command lines to copy, shown below the options; what they name is there, or obviously the reader's own. */
   readonly examples?: readonly string[];
   /** Resolves to the exit status: 0 done, 1 failed. Wrong use and known failures are thrown UserErrors. */
@@ -49,6 +51,7 @@ export const command = <const O extends OptionsTable>(spec: {
   readonly summary: string;
   readonly options: O;
   readonly positional?: Positional;
+  readonly internal?: true;
   readonly examples?: readonly string[];
   run(args: Args<O>): Promise<number>;
 }): Command => spec;

@@ -5,6 +5,7 @@ import type { Command } from "./command.ts";
 import { demoCommand } from "./demo.ts";
 import { downCommand } from "./down.ts";
 import { loadCommand } from "./load.ts";
+import { makeFormsCommand } from "./make-forms.ts";
 import { modelCommand } from "./model.ts";
 import { predictCommand } from "./predict.ts";
 import { profileCommand } from "./profile.ts";
@@ -30,4 +31,5 @@ export const commands: readonly Command[] = [
   clusterCommand,
   ptxCommand,
   socCommand,
+  makeFormsCommand,
 ];

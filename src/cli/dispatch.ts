@@ -6,9 +6,10 @@ import { help, overview, parse, separated } from "./parse.ts";
 /** Finds the command and runs it with its options; resolves to the exit status. */
 export async function dispatch(argv: readonly string[]): Promise<number> {
   const [name, ...rest] = argv;
+  const listed = commands.filter(({ internal }) => !internal);
   if (name === "help" && rest[0] !== undefined) return await dispatch([rest[0], "--help"]);
   if (name === undefined || name === "help" || asksForHelp([name])) {
-    console.log(overview(commands));
+    console.log(overview(listed));
     return name === undefined ? 2 : 0;
   }
   if (name === "--version") {
@@ -19,7 +20,7 @@ export async function dispatch(argv: readonly string[]): Promise<number> {
   if (!command)
     throw errors.unknownCommand(
       name,
-      commands.map((known) => known.name),
+      listed.map((known) => known.name),
     );
   const given = separated(command, rest);
   if (asksForHelp(given)) {

@@ -1,15 +1,29 @@
 #!/usr/bin/env node
-// The `cotenant` command. Exit status 0 done, 1 failed, 2 wrong use; a known failure is one line on
-// stderr, a bug is a stack trace.
-import { UserError } from "#core";
+// The `cotenant` command. Exit status 0 done, 1 failed, 2 wrong use; a failure is one line on stderr, whether anybody
+// foresaw it or not, and COTENANT_DEBUG=1 adds where it was.
+import { errors, UserError } from "#core";
 import { dispatch } from "./dispatch.ts";
 import { checkPrinted } from "./print.ts";
+
+process.on("uncaughtException", (fault) => {
+  say(fault);
+  // What was going on cannot be known any more.
+  process.exit(1);
+});
 
 try {
   process.exitCode = await dispatch(process.argv.slice(2));
   checkPrinted(process.stdout);
 } catch (fault) {
-  if (!(fault instanceof UserError)) throw fault;
-  console.error(`cotenant: ${[fault.message, fault.hint].filter(Boolean).join(" ")}`);
-  process.exitCode = fault.exitStatus;
+  process.exitCode = say(fault);
+}
+
+/** The exit status that belongs to it. */
+function say(fault: unknown): 1 | 2 {
+  const { message, hint, exitStatus } = errors.anyFault(fault);
+  console.error(`cotenant: ${[message, hint].filter(Boolean).join(" ")}`);
+  const foreseen = fault instanceof UserError;
+  if (!foreseen && process.env.COTENANT_DEBUG === "1" && fault instanceof Error)
+    console.error(fault.stack);
+  return exitStatus;
 }

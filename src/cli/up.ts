@@ -72,6 +72,7 @@ export const upCommand = command({
 
 async function stay(directory: string, args: Args<typeof options>): Promise<number> {
   process.umask(0o077);
+  const { command: node, args: program } = itself();
   const agent = await startAgent({
     directory,
     uid: ownUid(),
@@ -83,6 +84,7 @@ async function stay(directory: string, args: Args<typeof options>): Promise<numb
     env: process.env,
     clock: systemClock,
     log: (event, facts) => console.error(`${dateNow()} ${logLine(event, facts)}`),
+    formProgram: { command: node, args: [...program, "make-forms", pathsIn(directory).forms] },
   });
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.on(signal, () => void agent.stop(signal));

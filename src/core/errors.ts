@@ -1,6 +1,7 @@
 // What a user is told: a stable code, a sentence that names the culprit, and the cure where there is one.
 // Here are the messages of the commands and the agent; a folder with many of its own has a faults.ts. A bug
 // is a plain throw. Exit status 2 is wrong use, 1 is "failed".
+import { getSystemErrorMap } from "node:util";
 
 export class UserError extends Error {
   readonly code: string;
@@ -15,6 +16,43 @@ export class UserError extends Error {
     this.exitStatus = exitStatus;
   }
 }
+
+/** Why a system call failed, without the call: "permission denied". Of any other fault what it says. */
+export function whyOf(fault: unknown): string {
+  if (!(fault instanceof Error)) return String(fault);
+  const { errno } = fault as NodeJS.ErrnoException;
+  const [, why] = getSystemErrorMap().get(errno ?? 0) ?? [];
+  return why ?? fault.message;
+}
+
+const cures: Readonly<Record<string, string>> = {
+  EMFILE: "Allow more open files, such as with ulimit -n 1024.",
+  ENFILE: "The machine has too many open files.",
+  ENOSPC: "Make room on that disk.",
+  EAGAIN: "Allow more processes, such as with ulimit -u.",
+  EACCES: "Check who may read and write there.",
+  EROFS: "Name a place that can be written to.",
+};
+
+/** Whatever was thrown, as what a user is told: what nobody foresaw, too. */
+export function anyFault(fault: unknown): UserError {
+  if (fault instanceof UserError) return fault;
+  const { syscall, path, code = "" } = (fault ?? {}) as NodeJS.ErrnoException;
+  if (syscall !== undefined)
+    return new UserError(
+      "SYSTEM",
+      `${path === undefined ? `The system call ${syscall}` : `${syscall} of ${path}`} failed: ${whyOf(fault)}.`,
+      cures[code] ?? "",
+    );
+  const what = fault instanceof Error ? `${fault.name}: ${fault.message}` : String(fault);
+  return new UserError(
+    "BUG",
+    `This is an error in Cotenant itself (${what.replace(/\s+/g, " ").slice(0, LONGEST_BUG)}).`,
+    "COTENANT_DEBUG=1 shows where.",
+  );
+}
+
+const LONGEST_BUG = 300;
 
 /** Wrong use of a command: exit status 2. */
 export const usage = (message: string, hint = "") => new UserError("USAGE", message, hint, 2);
@@ -103,6 +141,9 @@ export const noGpu = (why: string) =>
 
 export const cannotWrite = (path: string, why: string) =>
   new UserError("CANNOT_WRITE", `${path} can't be written: ${why}.`);
+
+export const cannotRead = (path: string, fault: unknown) =>
+  new UserError("CANNOT_READ", `${path} can't be read: ${whyOf(fault)}.`);
 
 export const cannotPrint = (why: string) =>
   new UserError("CANNOT_PRINT", `What was printed could not be written: ${why}.`);

@@ -4,6 +4,7 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { errors } from "#core";
 import { formatProfile, parseProfile } from "./document.ts";
 import { badProfile, noProfile } from "./faults.ts";
 import { gpuNamed } from "./gpus.ts";
@@ -81,8 +82,9 @@ export function readProfileFile(path: string): WorkloadProfile {
   try {
     text = readFileSync(path, "utf8");
   } catch (fault) {
-    if ((fault as NodeJS.ErrnoException).code === "ENOENT") throw noProfile(`profile ${path}`);
-    throw fault;
+    const { code } = fault as NodeJS.ErrnoException;
+    if (code === "ENOENT") throw noProfile(`profile ${path}`);
+    throw errors.cannotRead(path, fault);
   }
   return parseProfile(text, path);
 }
@@ -114,8 +116,9 @@ function filesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch (fault) {
-    if ((fault as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw fault;
+    const { code } = fault as NodeJS.ErrnoException;
+    if (code === "ENOENT") return [];
+    throw errors.cannotRead(folder, fault);
   }
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import { fatBinaryBytes, isFatBinary, lz4Block, ptxOf } from "./fatbin.ts";
+import { fatBinaryBytes, isFatBinary, LONGEST_TEXT, lz4Block, ptxOf } from "./fatbin.ts";
 
 const source = `
 __global__ void scaled(float* y, float a) { y[blockIdx.x * blockDim.x + threadIdx.x] *= a; }
@@ -41,6 +41,9 @@ function container(...entries: { architecture: number; text: string; kind?: numb
   return bytes;
 }
 
+const unpacked = (image: Uint8Array) =>
+  ptxOf(image).map(({ architecture, text }) => ({ architecture, text: text() }));
+
 describe("a fat binary", () => {
   const image = container(
     { architecture: 80, text: ".version 8.0" },
@@ -51,14 +54,14 @@ describe("a fat binary", () => {
   test("gives the PTX of each architecture", () => {
     expect(isFatBinary(image)).toBe(true);
     expect(fatBinaryBytes(image)).toBe(image.length);
-    expect(ptxOf(image)).toEqual([
+    expect(unpacked(image)).toEqual([
       { architecture: 80, text: ".version 8.0" },
       { architecture: 90, text: ".version 9.0" },
     ]);
   });
 
   test("that is cut off gives what is whole", () => {
-    expect(ptxOf(image.subarray(0, image.length - 1))).toEqual([
+    expect(unpacked(image.subarray(0, image.length - 1))).toEqual([
       { architecture: 80, text: ".version 8.0" },
     ]);
   });
@@ -74,12 +77,20 @@ describe("a fat binary", () => {
     }
   });
 
+  test("that says of few bytes that they are much text is not unpacked", () => {
+    const packed = container({ architecture: 90, text: "0123456" });
+    const view = new DataView(packed.buffer);
+    view.setUint32(16 + 40, 0x8000, true);
+    view.setBigUint64(16 + 56, BigInt(LONGEST_TEXT + 1), true);
+    expect(unpacked(packed)).toEqual([{ architecture: 90, text: undefined }]);
+  });
+
   test("that is damaged is no reason to fail", () => {
     fc.assert(
       fc.property(fc.nat(image.length - 1), fc.nat(255), (at, value) => {
         const damaged = image.slice();
         damaged[at] = value;
-        expect(Array.isArray(ptxOf(damaged))).toBe(true);
+        expect(Array.isArray(unpacked(damaged))).toBe(true);
       }),
     );
   });
@@ -97,7 +108,7 @@ describe("a fat binary", () => {
         "k.fatbin",
       );
       run("-ptx", "-arch=compute_80", "-o", "k.ptx");
-      const [found, ...more] = ptxOf(readFileSync(join(directory, "k.fatbin")));
+      const [found, ...more] = unpacked(readFileSync(join(directory, "k.fatbin")));
       expect(more).toEqual([]);
       expect(found?.architecture).toBe(80);
       expect(bare(found?.text)).toBe(bare(readFileSync(join(directory, "k.ptx"), "utf8")));

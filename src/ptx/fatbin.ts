@@ -13,13 +13,14 @@ const ENTRY_BYTES = 64;
 const KIND_PTX = 1;
 const FLAG_LZ4 = 0x2000;
 const FLAG_ZSTD = 0x8000;
-/** No PTX of a single module is near this; a damaged header could say anything. */
-const LONGEST_TEXT = 2 ** 28;
+/** No PTX of a single module is near this; a damaged header could say anything, and few bytes can stand for many. */
+export const LONGEST_TEXT = 2 ** 26;
 
 export interface FatPtx {
   /** 90 for sm_90. */
   readonly architecture: number;
-  readonly text: string;
+  /** Unpacks it; undefined where it is damaged, or longer than LONGEST_TEXT. */
+  text(): string | undefined;
 }
 
 /** Does this begin as a fat binary does? */
@@ -31,8 +32,8 @@ export const fatBinaryBytes = (image: Uint8Array): number =>
   isFatBinary(image) ? headerBytes(viewOf(image)) + Number(viewOf(image).getBigUint64(8, true)) : 0;
 
 /**
- * The PTX in a fat binary, in the order of its entries. An entry that is cut off or damaged is left out: the driver
- * has the last word on the image, and whoever asks here can do without.
+ * The PTX in a fat binary, in the order of its entries. An entry that is cut off is left out: the driver has the last
+ * word on the image, and whoever asks here can do without.
  */
 export function ptxOf(image: Uint8Array): readonly FatPtx[] {
   const whole = Math.min(image.length, fatBinaryBytes(image));
@@ -40,13 +41,15 @@ export function ptxOf(image: Uint8Array): readonly FatPtx[] {
   const found: FatPtx[] = [];
   let at = whole === 0 ? 0 : headerBytes(view);
   while (at + ENTRY_BYTES <= whole) {
+    const entry = at;
     const header = view.getUint32(at + 4, true);
     const payload = Number(view.getBigUint64(at + 8, true));
     if (header < ENTRY_BYTES || at + header + payload > whole) break;
-    if (view.getUint16(at, true) === KIND_PTX) {
-      const text = textOf(view, image, at, header, payload);
-      if (text !== undefined) found.push({ architecture: view.getUint32(at + 28, true), text });
-    }
+    if (view.getUint16(at, true) === KIND_PTX)
+      found.push({
+        architecture: view.getUint32(at + 28, true),
+        text: () => textOf(view, image, entry, header, payload),
+      });
     at += header + payload;
   }
   return found;
@@ -55,7 +58,8 @@ export function ptxOf(image: Uint8Array): readonly FatPtx[] {
 function textOf(view: DataView, image: Uint8Array, at: number, header: number, payload: number) {
   const flags = view.getUint32(at + 40, true);
   const compressed = Math.min(view.getUint32(at + 16, true), payload);
-  const bytes = Number(view.getBigUint64(at + 56, true));
+  const packed = (flags & (FLAG_ZSTD | FLAG_LZ4)) !== 0;
+  const bytes = packed ? Number(view.getBigUint64(at + 56, true)) : payload;
   const start = at + header;
   if (bytes > LONGEST_TEXT) return undefined;
   try {

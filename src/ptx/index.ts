@@ -1,6 +1,6 @@
 export { alone } from "./alone.ts";
 export { type Argument, DeviceMemory, type Extent, launch } from "./emulator/index.ts";
-export { isFatBinary, ptxOf } from "./fatbin.ts";
+export { isFatBinary, LONGEST_TEXT, ptxOf } from "./fatbin.ts";
 export { PtxError } from "./faults.ts";
 export { type KernelReport, legality, type Preemptible, type Verdict } from "./legality.ts";
 export { parse } from "./parse.ts";

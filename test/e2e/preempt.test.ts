@@ -1,4 +1,5 @@
 // Long kernels of an unmodified program that can stop inside, from its PTX to its result.
+import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { eventually, startMachine } from "./machine.ts";
 
@@ -23,4 +24,18 @@ test("a training of long kernels gets forms of them that can stop, and loses not
   // Ends badly unless every kernel took place exactly once.
   const { result } = await train.finish();
   expect(result.intact).toBe(true);
+});
+
+test("the process that makes forms is there before it is needed, and ends with its agent", async () => {
+  const machine = await startMachine({});
+  const { pid } = machine.agent();
+  const children = () => readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
+  expect(children()).toBe("");
+  const train = machine.load("best-effort", training);
+  await train.serving;
+  await eventually("a process that makes forms", async () => children() !== "");
+  const maker = children();
+  expect(readFileSync(`/proc/${maker}/cmdline`, "utf8").split("\0")).toContain("make-forms");
+  process.kill(pid, "SIGKILL");
+  await eventually("its end", async () => !existsSync(`/proc/${maker}`));
 });

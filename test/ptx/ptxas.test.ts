@@ -1,12 +1,16 @@
 // What stands in for ptxas in best-effort programs (native/ptxas), with an agent and a ptxas that only copies.
 import { execFile } from "node:child_process";
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, closeSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { welcomeStatus } from "#protocol";
+import type { FormMaker } from "../../src/agent/form-queue.ts";
+import { noForms } from "../../src/agent/forms.ts";
 import { Registry } from "../../src/agent/registry.ts";
 import { openDoor } from "../../src/agent/socket.ts";
+import { makeForms } from "../../src/agent/variants.ts";
 import { HandClock, temporaryDirectory } from "../agent/fakes.ts";
 
 const standIn = resolve("bin/cotenant-ptxas");
@@ -61,6 +65,17 @@ async function run(folder: string, { socket, refused, words }: Setting) {
 
 const made = (folder: string) => readFileSync(join(folder, "k.o"), "utf8");
 
+/** Makes forms in this process, at once: what starts a process could be late on a busy machine. */
+const formsHere: FormMaker = {
+  ask(path) {
+    const made = makeForms(path, noForms);
+    if ("reason" in made) throw new Error(made.reason);
+    const { fd, wholeWarps } = made;
+    const reply = { status: welcomeStatus.ok, slot: wholeWarps ? 1 : 0, regionFd: fd, reason: "" };
+    return { answer: Promise.resolve({ reply, done: () => closeSync(fd) }), giveUp() {} };
+  },
+};
+
 async function agentIn(folder: string): Promise<string> {
   const socket = join(folder, "agent.sock");
   const clock = new HandClock();
@@ -71,7 +86,7 @@ async function agentIn(folder: string): Promise<string> {
     prepare: () => {},
     knows: () => undefined,
   });
-  const door = await openDoor(socket, registry, clock, () => {});
+  const door = await openDoor(socket, registry, clock, () => {}, formsHere);
   onTestFinished(() => door.close());
   return socket;
 }
