@@ -1,6 +1,6 @@
 # What stands in for ptxas in best-effort programs that compile kernels as they run. Included by native/Makefile.
 TARGETS += $(BUILD)/cotenant-ptxas
 
-$(BUILD)/cotenant-ptxas: ptxas/ptxas.cpp
+$(BUILD)/cotenant-ptxas: ptxas/ptxas.cpp $(BUILD)/interposer/liveness.o
 	@mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS) -static-libgcc $< -o $@
+	$(CXX) $(CXXFLAGS) -static-libgcc $^ -o $@

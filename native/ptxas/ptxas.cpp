@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "generated/protocol.h"
+#include "interposer/liveness.h"
 
 extern char** environ;
 
@@ -149,6 +150,7 @@ Text answer_to(int request) noexcept {
   hello.kind = static_cast<std::uint32_t>(protocol::HelloKind::kVariant);
   hello.class_ = static_cast<std::uint32_t>(protocol::Class::kBestEffort);
   hello.pid = static_cast<std::uint32_t>(getpid());
+  hello.startTime = start_time_of(getpid());
   hello.slot = -1;
   hello.regionFd = request;
   Welcome welcome{};
