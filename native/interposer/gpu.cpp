@@ -184,6 +184,7 @@ void forget_gpus() noexcept {
   // The parent's links: its sockets must not be kept open by us, or its death would go unnoticed.
   for (std::uint32_t i = 0; i < gpus_used.load(std::memory_order_relaxed); ++i) {
     if (Link* link = gpus[i].link.load(std::memory_order_relaxed)) drop_in_child(*link);
+    forget(gpus[i].knock);
     new (&gpus[i]) Gpu{};
   }
   for (std::uint32_t i = 0; i < contexts_used.load(std::memory_order_relaxed); ++i) new (&contexts[i]) Context{};

@@ -20,7 +20,8 @@ struct Context;
 struct Gpu {
   GpuIdentity identity{};
   std::atomic<Link*> link{nullptr};
-  std::uint64_t knocked{0};  // the helper thread's: when it last asked for an agent
+  std::uint64_t knocked{0};  // the helper thread's: when it last asked for an agent,
+  Knock knock;               // and the question that is not answered yet
   HighGpu high;
   BestEffortGpu best_effort;
 };

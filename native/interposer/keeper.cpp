@@ -38,22 +38,31 @@ void adopt(Gpu& gpu, Link* fresh) noexcept {
   if (role() == Role::kHigh) high_republish(gpu);
 }
 
+// Nothing here waits for the agent: one that accepts and never answers would keep holds from being opened.
 void keep_link(Gpu& gpu) noexcept {
   Link* link = gpu.link.load(std::memory_order_acquire);
   if (link) {
     auto& count = role() == Role::kHigh ? link->high().unhooked : link->best_effort().unhooked;
     count.store(unhooked_count(), std::memory_order_relaxed);
   }
-  if (link && link->attached) {
-    if (!hung_up(*link)) return;
-    bool other_region = false;
-    if (reattach(*link, gpu.identity, other_region) || !other_region) return;
-  }
+  if (gpu.knock.socket >= 0) return;
+  const bool attached = link && link->attached;
+  if (attached && !hung_up(*link)) return;
   const std::uint64_t now = now_ns();
-  if ((!link || !link->attached) && now - gpu.knocked < kKnockEveryNs) return;
+  if (!attached && now - gpu.knocked < kKnockEveryNs) return;
   gpu.knocked = now;
-  const Attachment again = attach(gpu.identity);
-  if (again.outcome == AttachOutcome::kAttached) adopt(gpu, again.link);
+  (void)knock_for(gpu.knock, gpu.identity, attached ? link : nullptr);  // tried again in a while
+}
+
+void hear_agent(Gpu& gpu) noexcept {
+  if (gpu.knock.socket < 0 || hear(gpu.knock) != Heard::kWelcome) return;
+  if (gpu.knock.kind == protocol::HelloKind::kReattach) {
+    Link* link = gpu.link.load(std::memory_order_acquire);
+    if (!reattached_by(gpu.knock, *link)) (void)knock_for(gpu.knock, gpu.identity, nullptr);
+    return;
+  }
+  const Attachment fresh = attached_by(gpu.knock);
+  if (fresh.outcome == AttachOutcome::kAttached) adopt(gpu, fresh.link);
 }
 
 void* run(void*) {
@@ -69,6 +78,7 @@ void* run(void*) {
       Gpu& gpu = gpu_at(i);
       nap = std::min(nap, role() == Role::kHigh ? high_tick(gpu, now) : best_effort_tick(gpu, now));
       if (role() == Role::kBestEffort) best_effort_open_former(gpu);
+      hear_agent(gpu);
       if (links_due) keep_link(gpu);
     }
     if (const int signal = leaving_signal()) leave(signal);

@@ -3,9 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -26,47 +24,7 @@ using protocol::Region;
 using protocol::Welcome;
 using protocol::WelcomeStatus;
 
-constexpr int kStepMs = 500;
 constexpr int kVariantMs = 60'000;
-
-// Descriptors of ours stay out of the numbers that programs hand out and close by habit.
-int out_of_the_way(int fd) noexcept {
-  if (fd < 0) return fd;
-  const int high = fcntl(fd, F_DUPFD_CLOEXEC, 300);
-  if (high < 0) return fd;
-  close(fd);
-  return high;
-}
-
-int connect_to_agent() noexcept {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (environment().socket[0] == '\0') return -1;
-  std::memcpy(address.sun_path, environment().socket, sizeof address.sun_path);
-  address.sun_path[sizeof address.sun_path - 1] = '\0';
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return -1;
-  const timeval limit{0, kStepMs * 1000};
-  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
-    close(fd);
-    return -1;
-  }
-  return out_of_the_way(fd);
-}
-
-bool exchange(int fd, const Hello& hello, Welcome& welcome, int patience_ms = kStepMs) noexcept {
-  const timeval limit{patience_ms / 1000, patience_ms % 1000 * 1000};
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  if (send(fd, &hello, sizeof hello, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof hello)) return false;
-  std::size_t have = 0;
-  while (have < sizeof welcome) {
-    const ssize_t n = recv(fd, reinterpret_cast<char*>(&welcome) + have, sizeof welcome - have, 0);
-    if (n <= 0) return false;
-    have += static_cast<std::size_t>(n);
-  }
-  return welcome.magic == protocol::MESSAGE_MAGIC && welcome.version == protocol::VERSION;
-}
 
 Hello hello_for(const GpuIdentity& gpu, HelloKind kind) noexcept {
   const Environment& env = environment();
@@ -173,30 +131,30 @@ Attachment no_agent(const Welcome& welcome) noexcept {
 VariantAnswer ask_for_variant(const GpuIdentity& gpu, const char* kernel, const void* image, std::size_t size) noexcept {
   VariantAnswer answer{nullptr, false, {}};
   const int file = request_file(kernel, image, size);
-  const int fd = file >= 0 ? connect_to_agent() : -1;
   Hello hello = hello_for(gpu, HelloKind::kVariant);
   hello.regionFd = file;
-  Welcome welcome{};
-  if (fd >= 0 && exchange(fd, hello, welcome, kVariantMs)) {
+  Knock asking;
+  if (file >= 0 && knock(asking, hello, Door::kWait, kVariantMs) && hear_within(asking) == Heard::kWelcome) {
+    const Welcome& welcome = asking.welcome;
     std::memcpy(answer.reason, welcome.reason, sizeof answer.reason);
     answer.reason[sizeof answer.reason - 1] = '\0';
     answer.whole_warps = welcome.slot == 1;
     if (welcome.status == static_cast<std::uint32_t>(WelcomeStatus::kOk))
       answer.text = text_of(welcome.agentPid, welcome.regionFd);
   }
-  if (fd >= 0) close(fd);
+  forget(asking);
   if (file >= 0) close(file);
   return answer;
 }
 
 Attachment attach(const GpuIdentity& gpu) noexcept {
-  const int fd = connect_to_agent();
-  if (fd < 0) return no_agent();
-  Welcome welcome{};
-  if (!exchange(fd, hello_for(gpu, HelloKind::kAttach), welcome)) {
-    close(fd);
-    return no_agent(welcome);
-  }
+  Knock asking;
+  if (!knock(asking, hello_for(gpu, HelloKind::kAttach), Door::kWait)) return no_agent();
+  return hear_within(asking) == Heard::kWelcome ? attached_by(asking) : no_agent(asking.welcome);
+}
+
+Attachment attached_by(Knock& answered) noexcept {
+  const Welcome& welcome = answered.welcome;
   Attachment result{AttachOutcome::kRefused, nullptr, {}};
   std::memcpy(result.reason, welcome.reason, sizeof result.reason);
   result.reason[sizeof result.reason - 1] = '\0';
@@ -204,37 +162,40 @@ Attachment attach(const GpuIdentity& gpu) noexcept {
   const auto slots = static_cast<std::int32_t>(high ? protocol::MAX_HIGH : protocol::MAX_BEST_EFFORT);
   if (welcome.status != static_cast<std::uint32_t>(WelcomeStatus::kOk) || welcome.slot < 0 ||
       welcome.slot >= slots) {
-    close(fd);
+    forget(answered);
     return result;
   }
   int region_fd = -1;
   Region* region = map_region(welcome, region_fd);
-  Link* link = region ? make_link(region, static_cast<std::uint32_t>(welcome.slot), region_fd, fd, true) : nullptr;
+  Link* link = region ? make_link(region, static_cast<std::uint32_t>(welcome.slot), region_fd, answered.socket, true) : nullptr;
   if (!link) {
-    close(fd);
+    forget(answered);
     std::snprintf(result.reason, sizeof result.reason,
                   "the agent's shared memory cannot be used: another version, or another user's.");
     return result;
   }
+  answered.socket = -1;  // the link's now
   return {AttachOutcome::kAttached, link, {}};
 }
 
-bool reattach(Link& link, const GpuIdentity& gpu, bool& other_region) noexcept {
-  other_region = false;
-  const int fd = connect_to_agent();
-  if (fd < 0) return false;
-  Hello hello = hello_for(gpu, HelloKind::kReattach);
-  hello.slot = static_cast<std::int32_t>(link.slot);
-  hello.regionFd = link.region_fd;
-  Welcome welcome{};
-  const bool answered = exchange(fd, hello, welcome);
-  if (answered && welcome.status == static_cast<std::uint32_t>(WelcomeStatus::kOk)) {
-    link.socket = fd;
-    return true;
+bool knock_for(Knock& own, const GpuIdentity& gpu, const Link* former) noexcept {
+  Hello hello = hello_for(gpu, former ? HelloKind::kReattach : HelloKind::kAttach);
+  if (former) {
+    hello.slot = static_cast<std::int32_t>(former->slot);
+    hello.regionFd = former->region_fd;
   }
-  other_region = answered;
-  close(fd);
-  return false;
+  return knock(own, hello, Door::kNow);
+}
+
+bool reattached_by(Knock& answered, Link& link) noexcept {
+  if (answered.welcome.status != static_cast<std::uint32_t>(WelcomeStatus::kOk)) {
+    forget(answered);
+    return false;
+  }
+  if (link.socket >= 0) close(link.socket);
+  link.socket = answered.socket;
+  answered.socket = -1;
+  return true;
 }
 
 bool hung_up(const Link& link) noexcept {

@@ -8,6 +8,7 @@
 
 #include "driver/abi.h"
 #include "generated/protocol.h"
+#include "interposer/knock.h"
 #include "interposer/process.h"
 
 namespace cotenant {
@@ -44,7 +45,6 @@ struct Attachment {
   char reason[200];
 };
 
-// Connects, says hello, maps the region. Bounded: half a second for each step. No driver call.
 // Has the agent make a form of a kernel that can stop inside, from the PTX that it was loaded from. Takes as long as the
 // agent does.
 struct VariantAnswer {
@@ -55,11 +55,16 @@ struct VariantAnswer {
 [[nodiscard]] VariantAnswer ask_for_variant(const GpuIdentity& gpu, const char* kernel, const void* image,
                                             std::size_t size) noexcept;
 
+// Connects, says hello, maps the region. Bounded: half a second for each step. No driver call.
 [[nodiscard]] Attachment attach(const GpuIdentity& gpu) noexcept;
 
-// After the agent restarted: says hello again with the slot and region we have. True: `link.socket` is
-// connected again. False: no agent yet, or it serves another region (`other_region`).
-[[nodiscard]] bool reattach(Link& link, const GpuIdentity& gpu, bool& other_region) noexcept;
+// The same in steps, for the helper thread. With a `former` link, whose agent has gone, the slot and the region that we have
+// are asked for again. False: no agent is there.
+[[nodiscard]] bool knock_for(Knock& own, const GpuIdentity& gpu, const Link* former) noexcept;
+// What the Welcome to it means.
+[[nodiscard]] Attachment attached_by(Knock& answered) noexcept;
+// False: the agent serves another region now. True: the link is connected again.
+[[nodiscard]] bool reattached_by(Knock& answered, Link& link) noexcept;
 
 // Whether the agent's end of the socket is closed.
 [[nodiscard]] bool hung_up(const Link& link) noexcept;

@@ -3,4 +3,4 @@ TARGETS += $(BUILD)/cotenant-ptxas
 
 $(BUILD)/cotenant-ptxas: ptxas/ptxas.cpp $(BUILD)/interposer/liveness.o
 	@mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS) -static-libgcc $^ -o $@
+	$(CXX) $(CXXFLAGS) -static-libgcc ptxas/ptxas.cpp $(BUILD)/interposer/liveness.o -o $@

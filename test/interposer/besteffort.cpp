@@ -82,11 +82,7 @@ void bursts_in_a_row_are_one_pause() {
   const std::uint64_t before = now_ms();
   while (*word.host == 0 && now_ms() - before < 10'000) {
     sleep_ms(10);
-    timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    region.activity.idleSince.store(static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
-                                    static_cast<std::uint64_t>(t.tv_nsec));
-    region.activity.active.fetch_and(~(1u << 9));
+    client.request_ends_later();
     client.request_begins();
   }
   expect(*word.host == 1, "the trickle comes though bursts end all the time");
@@ -189,12 +185,7 @@ void resume_delay() {
   client.request_begins();
   client.program.store_us(50, word.device, 1, stream);
   sleep_ms(20);
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  // What a high client does at the end of its request: with a delay it leaves the words closed.
-  client.agent.region().activity.idleSince.store(static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
-                                                 static_cast<std::uint64_t>(t.tv_nsec));
-  client.agent.region().activity.active.fetch_and(~(1u << 9));
+  client.request_ends_later();
   sleep_ms(10);
   expect(*word.host == 0, "nothing runs within the delay");
   eventually([&] { return *word.host == 1; }, "the helper thread releases it after the delay");

@@ -45,6 +45,14 @@ struct BestEffort {
     agent.region().activity.idleSince.store(0);
     for (auto& hold : agent.region().holds.hold) hold.store(0);
   }
+  // As a high client ends its request where there is a resume delay: the helper thread opens what waits.
+  void request_ends_later() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    agent.region().activity.idleSince.store(static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
+                                            static_cast<std::uint64_t>(t.tv_nsec));
+    agent.region().activity.active.fetch_and(~(1u << 9));
+  }
   // Kernels whose durations are already learned, so that chunks are filled as in steady state.
   void warm(std::uint64_t us, CUstream stream) {
     for (int i = 0; i < 40; ++i) {

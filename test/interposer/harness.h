@@ -118,10 +118,20 @@ class Agent {
   }
 
   // As if it were killed: its region stays mapped in its clients.
-  void end() {
+  void end() const {
     shutdown(listener_, SHUT_RDWR);
-    for (const int client : clients_) shutdown(client, SHUT_RDWR);
+    hang_up();
   }
+  // From now on it accepts whoever comes, and answers nobody, as an agent does that was stopped. Who is connected is hung
+  // up on.
+  void fall_silent() {
+    silent_ = true;
+    hang_up();
+  }
+  void hang_up() const { shutdown(latest_.load(), SHUT_RDWR); }
+  // Of those who came since: how many, and how many of them have given up.
+  int unanswered() const { return unanswered_.load(); }
+  int given_up() const { return given_up_.load(); }
 
   Region& region() { return *region_; }
   int connections() const { return connections_.load(); }
@@ -131,6 +141,8 @@ class Agent {
   std::uint32_t version = cotenant::protocol::VERSION;
   int slot = 0;
   const char* reason = "";
+  // What was asked last.
+  std::atomic<cotenant::protocol::HelloKind> last_kind{};
   // What a client that asks for a form of a kernel that can stop inside is given; empty: it is refused.
   std::string variant;
   // What it was asked for last: the kernel's name and the bytes of its image.
@@ -160,9 +172,19 @@ class Agent {
     for (;;) {
       const int client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
       if (client < 0) return;
-      clients_.push_back(client);
+      latest_ = client;
+      if (silent_) {
+        unanswered_.fetch_add(1);
+        char hello[1024];
+        while (recv(client, hello, sizeof hello, 0) > 0) {
+        }
+        given_up_.fetch_add(1);
+        close(client);
+        continue;
+      }
       cotenant::protocol::Hello hello{};
       if (recv(client, &hello, sizeof hello, MSG_WAITALL) != static_cast<ssize_t>(sizeof hello)) continue;
+      last_kind = static_cast<cotenant::protocol::HelloKind>(hello.kind);
       connections_.fetch_add(1);
       cotenant::protocol::Welcome welcome{};
       welcome.magic = cotenant::protocol::MESSAGE_MAGIC;
@@ -198,10 +220,13 @@ class Agent {
   Kind kind_;
   int fd_ = -1;
   int listener_ = -1;
-  std::vector<int> clients_;
   Region* region_ = nullptr;
   std::string path_;
   std::atomic<int> connections_{0};
+  std::atomic<int> latest_{-1};
+  std::atomic<bool> silent_{false};
+  std::atomic<int> unanswered_{0};
+  std::atomic<int> given_up_{0};
 };
 
 // `spin(ns)` takes the time it is told, `store(pointer, value, ns)` writes then. The comments are for the software GPU,

@@ -197,6 +197,44 @@ void dead_high_client_is_buried() {
   OK(cuda().cuStreamSynchronize(stream));
 }
 
+// The agent was killed, and what came after it accepts and is silent. The client gives up on it after half a second and
+// tries again: in that time its helper thread has holds to open.
+void silent_agent() {
+  BestEffort client;
+  CUstream stream = make_stream();
+  client.agent.region().settings.resumeDelayUs = 150;
+  client.warm(50, stream);
+  client.agent.fall_silent();
+  constexpr int kRequests = 3;
+  // A machine may be so slow that half a second is over before three requests are: then while the next one is tried.
+  int served = 0;
+  for (int tries = 0; served < kRequests && tries < 20; ++tries) {
+    eventually([&] { return client.agent.unanswered() > client.agent.given_up(); }, "the client tries again");
+    const int before = client.agent.given_up();
+    for (served = 0; served < kRequests && client.agent.given_up() == before; ++served) {
+      client.request_begins();
+      for (int i = 0; i < 10; ++i) client.program.run_us(50, stream);
+      client.request_ends_later();
+      OK(cuda().cuStreamSynchronize(stream));
+    }
+    if (client.agent.given_up() != before) served = 0;
+  }
+  expect(served == kRequests, "work goes on after each request while the agent's answer is awaited");
+}
+
+// An agent that has gone and one that comes back serve the same region.
+void connection_is_made_again() {
+  BestEffort client;
+  CUstream stream = make_stream();
+  client.warm(50, stream);
+  const int before = client.agent.connections();
+  client.agent.hang_up();
+  eventually([&] { return client.agent.connections() > before; }, "the client says hello again");
+  client.warm(50, stream);
+  expect(client.agent.region().bestEffort[0].state.load() == 1, "it has its slot");
+  expect(client.agent.last_kind == cotenant::protocol::HelloKind::kReattach, "it asked for the slot that it had");
+}
+
 constexpr Case kCases[] = {
     {"without an agent work runs at a trickle", without_an_agent_it_crawls},
     {"an agent of another version is named, and work runs at a trickle", agent_of_another_version_is_named},
@@ -208,6 +246,8 @@ constexpr Case kCases[] = {
     {"a process from which a debugger keeps the signal goes on", kept_by_a_debugger},
     {"an application's own signal handler goes first", application_handler_goes_first},
     {"the bit of a killed high client is cleared without an agent", dead_high_client_is_buried},
+    {"an agent that accepts and never answers holds up no work", silent_agent},
+    {"a client whose agent hung up asks for its slot again", connection_is_made_again},
 };
 
 }  // namespace
