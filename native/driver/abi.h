@@ -27,6 +27,7 @@ using CUgraphNode = struct CUgraphNode_st*;
 using CUgraphExec = struct CUgraphExec_st*;
 using CUgraphDeviceNode = struct CUgraphDeviceUpdatableNode_st*;
 using CUmemoryPool = struct CUmemPoolHandle_st*;
+using CUexternalSemaphore = struct CUextSemaphore_st*;
 using CUgreenCtx = struct CUgreenCtx_st*;
 using CUdevResourceDesc = struct CUdevResourceDesc_st*;
 

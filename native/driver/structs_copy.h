@@ -122,4 +122,18 @@ struct CUDA_MEMCPY3D_BATCH_OP {
   unsigned int flags;
 };
 
+struct CUmemDecompressParams {
+  std::size_t srcNumBytes;
+  std::size_t dstNumBytes;  // 0: not known
+  cuuint32_t* dstActBytes;
+  const void* src;
+  void* dst;
+  unsigned int algo;
+  unsigned char padding[20];
+};
+
+// Of these only the address is passed on.
+struct CUarrayMapInfo;
+struct CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS;
+
 }  // namespace cotenant::cu

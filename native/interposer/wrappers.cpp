@@ -1,4 +1,5 @@
 // The exports: one function for each replaced entry point, with the driver's own name and signature.
+#include "interposer/batches.h"
 #include "interposer/contexts.h"
 #include "interposer/copies.h"
 #include "interposer/graphs.h"
@@ -13,7 +14,7 @@ namespace cotenant {
 // Copies and fills: whatever entries.def calls so. Everything else is specialised in its family's header.
 template <Entry E>
 struct Behaviour : Copy<E> {
-  static_assert(Traits<E>::name.substr(0, 8) == "cuMemcpy" || Traits<E>::name.substr(0, 8) == "cuMemset",
+  static_assert((Traits<E>::name.substr(0, 8) == "cuMemcpy" || Traits<E>::name.substr(0, 8) == "cuMemset") && !named<E>("Batch"),
                 "an entry point without a behaviour");
 };
 

@@ -34,6 +34,7 @@ testCases([
   "contexts",
   "standstill",
   "memory",
+  "batches",
   "graphs",
   "graph_parts",
   "graph_threads",
