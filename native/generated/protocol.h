@@ -199,7 +199,7 @@ struct alignas(4096) HighSlot {
   std::atomic<std::uint64_t> aheadMaxNs;  // the largest of these since the agent last cleared it
   std::atomic<std::uint64_t> tailWrites;  // sequence words added because the application polls memory itself
   std::atomic<std::uint64_t> timeouts;  // bursts ended by the last resort: nothing was observed
-  std::atomic<std::uint32_t> unhooked;  // entry points of a hooked family that were resolved past us
+  std::atomic<std::uint32_t> unhooked;  // calls of the driver's functions that are not replaced though they may submit work
   std::atomic<std::uint32_t> reserved;
   std::atomic<std::uint32_t> histogram[3328];  // bursts by duration
   std::atomic<std::uint32_t> waits[3328];  // the same bursts, by the time waited for the GPU in them
@@ -256,7 +256,7 @@ struct alignas(4096) BestEffortSlot {
   std::atomic<std::uint64_t> memoryUsed;  // bytes
   std::atomic<std::uint64_t> memoryQuota;  // bytes; 0: none
   std::atomic<std::uint64_t> memoryRefusals;  // allocations refused over the quota
-  std::atomic<std::uint32_t> unhooked;  // entry points of a hooked family that were resolved past us
+  std::atomic<std::uint32_t> unhooked;  // calls of the driver's functions that are not replaced though they may submit work
   std::atomic<std::uint32_t> reserved;
   unsigned char pad0[3840];
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interposer/behaviour.h"
+#include "interposer/unhooked.h"
 
 namespace cotenant {
 
@@ -85,17 +86,17 @@ struct Behaviour<Entry::cuInit> {
 
 // The driver resolves name, version and stream flavour; we only swap the pointer that comes back, so the
 // wrapper is always of exactly the function the application asked for.
-inline void reroute(const char* name, void** found, int version) noexcept {
+inline void reroute(const char* name, void** found) noexcept {
   if (!found || !*found) return;
   if (void* wrapper = wrapper_of(*found)) *found = wrapper;
-  else if (name && of_hooked_family(name)) note_unhooked(name, version);
+  else if (name) *found = unless_counted(name, *found);
 }
 
 template <>
 struct Behaviour<Entry::cuGetProcAddress> {
   static cu::CUresult call(const char* name, void** found, int version, cu::cuuint64_t flags) noexcept {
     const cu::CUresult result = driver_call<Entry::cuGetProcAddress>(name, found, version, flags);
-    if (result == cu::CUDA_SUCCESS) reroute(name, found, version);
+    if (result == cu::CUDA_SUCCESS) reroute(name, found);
     return result;
   }
 };
@@ -105,7 +106,7 @@ struct Behaviour<Entry::cuGetProcAddress_v2> {
   static cu::CUresult call(const char* name, void** found, int version, cu::cuuint64_t flags,
                            cu::CUdriverProcAddressQueryResult* status) noexcept {
     const cu::CUresult result = driver_call<Entry::cuGetProcAddress_v2>(name, found, version, flags, status);
-    if (result == cu::CUDA_SUCCESS) reroute(name, found, version);
+    if (result == cu::CUDA_SUCCESS) reroute(name, found);
     return result;
   }
 };

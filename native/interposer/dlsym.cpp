@@ -6,6 +6,7 @@
 #include "interposer/blas.h"
 #include "interposer/driver.h"
 #include "interposer/process.h"
+#include "interposer/unhooked.h"
 
 namespace cotenant {
 namespace {
@@ -14,7 +15,9 @@ namespace {
 void* route(void* found, const char* name) noexcept {
   if (std::strncmp(name, "cublas", 6) == 0) return role() == Role::kBestEffort ? blas_wrapper(name, found) : nullptr;
   if (!found || role() == Role::kNone || !load_driver(found)) return nullptr;
-  return wrapper_of(found);
+  if (void* wrapper = wrapper_of(found)) return wrapper;
+  // The driver's names go on with a capital; those of its sisters (cublas, cudnn, cufft) do not.
+  return name[2] >= 'A' && name[2] <= 'Z' ? unless_counted(name, found) : nullptr;
 }
 
 bool is_driver_name(const char* name) noexcept { return name && name[0] == 'c' && name[1] == 'u'; }

@@ -34,19 +34,23 @@ Pair pairs[kHooks];  // sorted by driver pointer; those this driver lacks are nu
 std::atomic<bool> loaded{false};
 Spin loading;
 
-constexpr std::string_view kNames[] = {
-#define HOOK(symbol, params, args) #symbol,
-#define CALL(symbol, params, args)
+// The others of cuda.h, which are harmless.
+constexpr const char* kPassed[] = {
+#define HOOK(symbol, params, args)
+#define CALL(symbol, params, args) #symbol,
 #include "driver/entries.def"
 #undef HOOK
 #undef CALL
+#define REASON(name, sentence)
+#define PASSED(symbol, reason) #symbol,
+#define COUNTED(symbol)
+#include "driver/passed.def"
+#undef REASON
+#undef PASSED
+#undef COUNTED
 };
-
-// "cuMemAlloc_v2" and "cuLaunchKernel_ptsz" → "cuMemAlloc", "cuLaunchKernel": what callers ask by.
-constexpr std::string_view base_name(std::string_view name) noexcept {
-  const auto underscore = name.find('_');
-  return underscore == std::string_view::npos ? name : name.substr(0, underscore);
-}
+void* passed[sizeof kPassed / sizeof *kPassed];  // sorted
+void* driver_base = nullptr;
 
 void* library(void* hint) noexcept {
   if (void* handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD)) return handle;
@@ -80,6 +84,10 @@ bool load_driver(void* hint) noexcept {
 #include "driver/entries.def"
 #undef HOOK
 #undef CALL
+  std::transform(std::begin(kPassed), std::end(kPassed), passed, [&](const char* name) { return find(handle, name); });
+  std::sort(std::begin(passed), std::end(passed));
+  Dl_info of_init{};
+  if (dladdr(reinterpret_cast<void*>(table.cuInit), &of_init) != 0) driver_base = of_init.dli_fbase;
   std::sort(pairs, pairs + kHooks, [](const Pair& a, const Pair& b) { return a.driver < b.driver; });
   loaded.store(true, std::memory_order_release);
   return true;
@@ -92,10 +100,13 @@ void* wrapper_of(void* driver_function) noexcept {
   return found != pairs + kHooks && found->driver == driver_function ? found->wrapper : nullptr;
 }
 
-bool of_hooked_family(const char* name) noexcept {
-  const std::string_view asked = base_name(name);
-  return std::any_of(std::begin(kNames), std::end(kNames),
-                     [&](std::string_view known) { return base_name(known) == asked; });
+bool known_to_pass(void* driver_function) noexcept {
+  return std::binary_search(std::begin(passed), std::end(passed), driver_function);
+}
+
+bool of_driver(void* function) noexcept {
+  Dl_info info{};
+  return driver_base && dladdr(function, &info) != 0 && info.dli_fbase == driver_base;
 }
 
 }  // namespace cotenant

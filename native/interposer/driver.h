@@ -18,8 +18,9 @@ using Dlvsym = void* (*)(void* handle, const char* name, const char* version);
 // The wrapper for a pointer into libcuda, or null if that function is not replaced.
 [[nodiscard]] void* wrapper_of(void* driver_function) noexcept;
 
-// Whether a name belongs to a family we replace, whatever its version suffix: then a pointer without a
-// wrapper is a way past us, and is counted.
-[[nodiscard]] bool of_hooked_family(const char* name) noexcept;
+// Whether a pointer into libcuda is a function that need not be replaced: entries.def's CALL, passed.def's PASSED.
+[[nodiscard]] bool known_to_pass(void* driver_function) noexcept;
+// Whether a pointer is into libcuda at all.
+[[nodiscard]] bool of_driver(void* function) noexcept;
 
 }  // namespace cotenant

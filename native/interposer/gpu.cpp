@@ -24,7 +24,6 @@ __constinit Gpu gpus[kGpus];
 __constinit Context contexts[kContexts];
 std::atomic<std::uint32_t> gpus_used{0};
 std::atomic<std::uint32_t> contexts_used{0};
-std::atomic<std::uint32_t> unhooked{0};
 Spin growing;
 pthread_mutex_t attaching = PTHREAD_MUTEX_INITIALIZER;
 
@@ -169,13 +168,6 @@ void primary_ended(CUdevice device) noexcept {
   for (std::uint32_t i = 0; i < contexts_used.load(std::memory_order_acquire); ++i)
     if (contexts[i].gpu->identity.ordinal == device) context_ends(contexts[i].handle.load(std::memory_order_relaxed));
 }
-
-void note_unhooked(const char* name, int version) noexcept {
-  if (environment().debug) tell("%s (CUDA %d) is not replaced", name, version);
-  unhooked.fetch_add(1, std::memory_order_relaxed);
-}
-
-std::uint32_t unhooked_count() noexcept { return unhooked.load(std::memory_order_relaxed); }
 
 std::uint32_t gpu_count() noexcept { return gpus_used.load(std::memory_order_acquire); }
 Gpu& gpu_at(std::uint32_t index) noexcept { return gpus[index]; }

@@ -94,11 +94,6 @@ void context_ends(cu::CUcontext handle) noexcept;
 // The primary context of this device is gone; its handle will be used again for the next one.
 void primary_ended(cu::CUdevice device) noexcept;
 
-// An entry point of a hooked family was handed out past us: counted, for `cotenant status`, and named on
-// stderr where COTENANT_DEBUG is set.
-void note_unhooked(const char* name, int version) noexcept;
-[[nodiscard]] std::uint32_t unhooked_count() noexcept;
-
 // For the helper thread: GPUs in use.
 [[nodiscard]] std::uint32_t gpu_count() noexcept;
 [[nodiscard]] Gpu& gpu_at(std::uint32_t index) noexcept;

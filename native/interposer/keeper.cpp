@@ -12,6 +12,7 @@
 #include "interposer/gpu.h"
 #include "interposer/helper_thread.h"
 #include "interposer/leaving.h"
+#include "interposer/unhooked.h"
 
 namespace cotenant {
 namespace {
@@ -43,7 +44,7 @@ void keep_link(Gpu& gpu) noexcept {
   Link* link = gpu.link.load(std::memory_order_acquire);
   if (link) {
     auto& count = role() == Role::kHigh ? link->high().unhooked : link->best_effort().unhooked;
-    count.store(unhooked_count(), std::memory_order_relaxed);
+    count.store(unhooked_calls(), std::memory_order_relaxed);
   }
   if (gpu.knock.socket >= 0) return;
   const bool attached = link && link->attached;
@@ -74,6 +75,7 @@ void* run(void*) {
     const std::uint64_t now = now_ns();
     const bool links_due = now - links_seen >= kLinkEveryNs;
     if (links_due) links_seen = now;
+    if (links_due) name_unhooked();
     for (std::uint32_t i = 0; i < gpu_count(); ++i) {
       Gpu& gpu = gpu_at(i);
       nap = std::min(nap, role() == Role::kHigh ? high_tick(gpu, now) : best_effort_tick(gpu, now));

@@ -6,6 +6,10 @@
 
 #include "softgpu/entries.h"
 
+namespace cotenant::cu {
+extern "C" CUresult cuMemFree(unsigned int dptr);  // of which entries.def knows only the form of 3.2
+}
+
 namespace cotenant::soft {
 namespace {
 
@@ -20,6 +24,7 @@ const Symbol kSymbols[] = {
 #include "driver/entries.def"
 #undef HOOK
 #undef CALL
+    {"cuMemFree", reinterpret_cast<void*>(&cu::cuMemFree)},
 };
 
 struct Route {

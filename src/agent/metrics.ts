@@ -31,7 +31,7 @@ const ofClient: Table<HighStatus | BestEffortStatus> = {
     "kernels and graphs submitted",
     (c) => ("graphs" in c ? c.launches + c.graphs : c.launches),
   ],
-  unhooked: ["entry points", "of a hooked family, resolved past us", (c) => c.unhooked],
+  unhooked: ["calls", "of driver functions that are not gated though they may submit work", (c) => c.unhooked],
 };
 
 /** Shares and quantiles are of the last window. */

@@ -17,7 +17,7 @@ test("the table of metrics", () => {
     cotenant_strangers processes
     cotenant_chunk_seconds seconds
     cotenant_launches_total launches
-    cotenant_unhooked entry points
+    cotenant_unhooked calls
     cotenant_bursts_total bursts
     cotenant_burst_p50_seconds seconds
     cotenant_burst_p99_seconds seconds

@@ -1,30 +1,10 @@
 // Our declarations of the driver's interface against NVIDIA's own, where a cuda.h of that release is.
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-
-const release = (path: string, before: string) =>
-  Number(new RegExp(`${before}\\s*(\\d+)`).exec(readFileSync(path, "utf8"))?.[1]);
-const ours = release("native/driver/abi.h", "kCudaVersion =");
-
-const { CUDA_INCLUDE, CUDA_HOME, CUDA_PATH } = process.env;
-const toolkits = readdirSync("/usr/local").filter((name) => name.startsWith("cuda"));
-const folders = [
-  ...(CUDA_INCLUDE ? [CUDA_INCLUDE.replace(/\/cuda\.h$/, "")] : []),
-  ...[CUDA_HOME, CUDA_PATH].flatMap((home) => (home ? [`${home}/include`] : [])),
-  ...toolkits.map((name) => `/usr/local/${name}/include`),
-  "/usr/include",
-];
-const found = folders.filter((folder) => existsSync(`${folder}/cuda.h`));
-const include = found.find((folder) => release(`${folder}/cuda.h`, "define CUDA_VERSION") === ours);
-if (!include && process.env.CI)
-  throw new Error(`cuda.h of CUDA ${ours / 1000} is missing: set CUDA_HOME=$(scripts/cuda-tools).`);
-if (!include) {
-  const why = found.length ? `${found.join(", ")} are of other releases` : "no cuda.h is here";
-  console.warn(`SKIPPED: the driver's ABI is not compared with CUDA ${ours / 1000}: ${why}.`);
-}
+import { include } from "./cuda-h.ts";
 
 test.skipIf(!include)(`our declarations are those of ${include ?? "NVIDIA's"}/cuda.h`, () => {
   const build = mkdtempSync(join(tmpdir(), "cotenant-abi-"));

@@ -170,6 +170,26 @@ void two_gpus_two_slots() {
   expect(agent.connections() == 2, "a high client on two GPUs attaches to both");
 }
 
+// A function of the driver that we do not replace and that may submit work: its calls are counted.
+void unhooked_calls_are_counted() {
+  Agent agent;
+  agent.become("best-effort");
+  Program program;
+  void* by_version = nullptr;
+  OK(cuda().cuGetProcAddress("cuMemFree", &by_version, 2000, 0));
+  void* by_name = dlsym(cuda().library, "cuMemFree");
+  expect(by_name && by_name == by_version, "both ways lead to the same function");
+  expect(ours(by_name), "to one of ours, which counts");
+  auto& unhooked = agent.region().bestEffort[0].unhooked;
+  sleep_ms(300);
+  expect(unhooked.load() == 0, "finding it is not calling it");
+  const auto call = reinterpret_cast<CUresult (*)(unsigned)>(by_name);
+  for (int i = 0; i < 3; ++i) expect(call(4096) == CUDA_ERROR_INVALID_VALUE, "the driver's own answer");
+  eventually([&] { return unhooked.load() == 3; }, "three calls are counted");
+  void* harmless = dlsym(cuda().library, "cuDeviceGetCount");
+  expect(!ours(harmless), "what is known to be harmless stays the driver's own");
+}
+
 constexpr Case kCases[] = {
     {"every hook is exported and answers dlsym", every_hook_is_exported_and_answers_dlsym},
     {"versions and stream flavours are routed to the right wrapper", versions_are_routed},
@@ -180,6 +200,7 @@ constexpr Case kCases[] = {
     {"a forked child dies of SIGTERM at once", forked_child_dies_of_a_signal},
     {"a child forked before CUDA attaches by itself", fork_before_cuda_attaches_by_itself},
     {"a high client on two GPUs has a slot on each", two_gpus_two_slots},
+    {"calls of a function that is not replaced are counted", unhooked_calls_are_counted},
 };
 
 }  // namespace
