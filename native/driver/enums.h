@@ -276,4 +276,9 @@ enum CUlibraryOption : unsigned {};
 enum CUcigDataType : unsigned {};
 enum CUlaunchMemSyncDomain : unsigned {};
 
+enum CUgraphMem_attribute : unsigned {
+  CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT = 0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH = 1, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT = 2,
+  CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH = 3,
+};
+
 }  // namespace cotenant::cu

@@ -52,6 +52,14 @@ struct CUDA_BATCH_MEM_OP_NODE_PARAMS {
   unsigned int flags;
 };
 
+struct CUDA_MEM_ALLOC_NODE_PARAMS {
+  CUmemPoolProps poolProps;
+  const CUmemAccessDesc* accessDescs;
+  std::size_t accessDescCount;
+  std::size_t bytesize;
+  CUdeviceptr dptr;  // filled in
+};
+
 // Passed on, never looked into.
 struct CUDA_EXT_SEM_SIGNAL_NODE_PARAMS;
 struct CUDA_EXT_SEM_WAIT_NODE_PARAMS;

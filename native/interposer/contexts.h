@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interposer/behaviour.h"
+#include "interposer/quota.h"
 #include "interposer/unhooked.h"
 
 namespace cotenant {
@@ -22,9 +23,11 @@ cu::CUresult with_context(cu::CUcontext* context, cu::CUdevice device, Make make
 template <>
 struct Behaviour<Entry::cuDevicePrimaryCtxRetain> {
   static cu::CUresult call(cu::CUcontext* context, cu::CUdevice device) noexcept {
-    return with_context(context, device,
-                        [&] { return driver_call<Entry::cuDevicePrimaryCtxRetain>(context, device); },
-                        [&] { static_cast<void>(real().cuDevicePrimaryCtxRelease_v2(device)); });
+    const cu::CUresult result =
+        with_context(context, device, [&] { return driver_call<Entry::cuDevicePrimaryCtxRetain>(context, device); },
+                     [&] { static_cast<void>(real().cuDevicePrimaryCtxRelease_v2(device)); });
+    if (result == cu::CUDA_SUCCESS && context) primary_retained(*context);
+    return result;
   }
 };
 
@@ -46,6 +49,7 @@ struct ContextCreate {
   }
 };
 
+BEHAVES(cuCtxCreate, ContextCreate)
 BEHAVES(cuCtxCreate_v2, ContextCreate)
 BEHAVES(cuCtxCreate_v3, ContextCreate)
 BEHAVES(cuCtxCreate_v4, ContextCreate)
@@ -54,12 +58,28 @@ template <Entry E>
 struct ContextDestroy {
   static cu::CUresult call(cu::CUcontext context) noexcept {
     context_ends(context);
-    return driver_call<E>(context);
+    const cu::CUresult result = driver_call<E>(context);
+    if (result == cu::CUDA_SUCCESS) quota_context_ended(context);
+    return result;
   }
 };
 
 BEHAVES(cuCtxDestroy, ContextDestroy)
 BEHAVES(cuCtxDestroy_v2, ContextDestroy)
+BEHAVES(cuCtxDetach, ContextDestroy)  // what made a context is its only user: nothing since CUDA 4 attaches
+
+template <>
+struct Behaviour<Entry::cuGreenCtxDestroy> {
+  static cu::CUresult call(cu::CUgreenCtx green) noexcept {
+    cu::CUcontext context = nullptr;
+    if (real().cuCtxFromGreenCtx && real().cuCtxFromGreenCtx(&context, green) == cu::CUDA_SUCCESS) context_ends(context);
+    const cu::CUresult result = driver_call<Entry::cuGreenCtxDestroy>(green);
+    // Its memory is the primary context's.
+    if (const Context* known = result == cu::CUDA_SUCCESS ? context_of(context) : nullptr)
+      quota_context_joins(context, primary_context(known->gpu->identity.ordinal));
+    return result;
+  }
+};
 
 template <Entry E>
 struct PrimaryEnd {
@@ -68,8 +88,10 @@ struct PrimaryEnd {
     unsigned flags = 0;
     int active = 1;
     if (result == cu::CUDA_SUCCESS && real().cuDevicePrimaryCtxGetState(device, &flags, &active) == cu::CUDA_SUCCESS &&
-        active == 0)
+        active == 0) {
+      quota_context_ended(primary_context(device));
       primary_ended(device);
+    }
     return result;
   }
 };

@@ -98,6 +98,7 @@ Context* add_context(CUcontext handle, Gpu& gpu) noexcept {
   for (std::uint32_t i = 0; !context && i < used; ++i)
     if (contexts[i].ended.load(std::memory_order_relaxed)) context = &contexts[i];
   if (!context) return nullptr;
+  if (context == &contexts[used] || context->ended.load(std::memory_order_relaxed)) context->primary.store(false, std::memory_order_relaxed);
   context->gpu = &gpu;
   context->handle.store(handle, std::memory_order_release);
   context->ended.store(false, std::memory_order_release);
@@ -164,9 +165,20 @@ void context_ends(CUcontext handle) noexcept {
   context->ended.store(true, std::memory_order_release);
 }
 
-void primary_ended(CUdevice device) noexcept {
+void primary_retained(CUcontext handle) noexcept {
+  if (Context* context = context_of(handle)) context->primary.store(true, std::memory_order_relaxed);
+}
+
+CUcontext primary_context(CUdevice device) noexcept {
   for (std::uint32_t i = 0; i < contexts_used.load(std::memory_order_acquire); ++i)
-    if (contexts[i].gpu->identity.ordinal == device) context_ends(contexts[i].handle.load(std::memory_order_relaxed));
+    if (contexts[i].primary.load(std::memory_order_relaxed) && !contexts[i].ended.load(std::memory_order_relaxed) &&
+        contexts[i].gpu->identity.ordinal == device)
+      return contexts[i].handle.load(std::memory_order_relaxed);
+  return nullptr;
+}
+
+void primary_ended(CUdevice device) noexcept {
+  if (const CUcontext primary = primary_context(device)) context_ends(primary);
 }
 
 std::uint32_t gpu_count() noexcept { return gpus_used.load(std::memory_order_acquire); }

@@ -43,6 +43,7 @@ struct Stream {
 struct Context {
   std::atomic<cu::CUcontext> handle{nullptr};
   std::atomic<bool> ended{false};  // destroyed; the entry waits for another
+  std::atomic<bool> primary{false};  // of its device
   Gpu* gpu{nullptr};
   std::atomic<Stream*> legacy{nullptr};
   std::atomic<std::uint32_t> blocking_streams{0};  // the legacy one included
@@ -91,6 +92,9 @@ void forget_streams() noexcept;  // in a forked child
 
 // The driver is about to destroy this context; everything known of it and its streams is void.
 void context_ends(cu::CUcontext handle) noexcept;
+// This is its device's primary context; null: none has been seen.
+void primary_retained(cu::CUcontext handle) noexcept;
+[[nodiscard]] cu::CUcontext primary_context(cu::CUdevice device) noexcept;
 // The primary context of this device is gone; its handle will be used again for the next one.
 void primary_ended(cu::CUdevice device) noexcept;
 

@@ -5,7 +5,9 @@
 #include "interposer/behaviour.h"
 #include "interposer/graph_gates.h"
 #include "interposer/graph_made.h"
+#include "interposer/graph_memory.h"
 #include "interposer/launches.h"
+#include "interposer/quota.h"
 
 namespace cotenant {
 
@@ -31,6 +33,15 @@ struct Instantiate {
       if (made == cu::CUDA_SUCCESS && exec && *exec) high_graph(*exec, graph);
       return made;
     }
+    const GraphMemory memory = memory_of(graph);
+    if (memory.bytes > 0 && !quota_fits_graph(memory.bytes)) return cu::CUDA_ERROR_OUT_OF_MEMORY;
+    const cu::CUresult made = stopping(exec, graph, flags, call);
+    if (made == cu::CUDA_SUCCESS && exec) graph_memory_made(*exec, memory);
+    return made;
+  }
+
+  template <class Call>
+  static cu::CUresult stopping(cu::CUgraphExec* exec, cu::CUgraph graph, std::uint64_t flags, Call call) noexcept {
     const GraphPlaces places(graph, flags);
     GraphParts* parts = nullptr;
     if (places.may_stop() && places.how() == protocol::GraphGates::kParts) parts = GraphParts::make(places, graph, flags);
@@ -150,7 +161,9 @@ struct Behaviour<Entry::cuGraphExecDestroy> {
       forget_graph(graph);
       for (std::uint32_t i = 0; i < gpu_count(); ++i) gpu_at(i).best_effort.estimates.forget(graph_shape(graph));
     }
-    return driver_call<Entry::cuGraphExecDestroy>(graph);
+    const cu::CUresult result = driver_call<Entry::cuGraphExecDestroy>(graph);
+    if (role() == Role::kBestEffort && result == cu::CUDA_SUCCESS) graph_memory_ended(graph);
+    return result;
   }
 };
 

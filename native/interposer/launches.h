@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interposer/behaviour.h"
+#include "interposer/graph_memory.h"
 #include "interposer/graph_parts.h"
 #include "interposer/preempt.h"
 
@@ -72,7 +73,9 @@ struct GraphLaunch {
     if (role() != Role::kBestEffort) return whole(graph, stream);
     GraphLaunching launching(graph, stream, null_stream<E>());
     cu::CUresult result{};
-    return launching.in_parts(Traits<E>::driver(), result) ? result : whole(graph, stream);
+    if (!launching.in_parts(Traits<E>::driver(), result)) result = whole(graph, stream);
+    graph_memory_launched(graph);
+    return result;
   }
 
  private:

@@ -1,30 +1,62 @@
 // Allocation: the quota of a best-effort client, whatever family it allocates by.
 #pragma once
 
+#include <type_traits>
+
 #include "interposer/behaviour.h"
-#include "interposer/launches.h"
+#include "interposer/copies.h"
+#include "interposer/graph_memory.h"
 #include "interposer/quota.h"
 
 namespace cotenant {
 
-// `allocate` is the driver call, `handle` reads what it made.
-template <class Allocate, class Handle>
-cu::CUresult charged(std::uint64_t bytes, Allocate allocate, Handle handle) noexcept {
+// `allocate` is the driver call, `charge` notes what it made.
+template <class Allocate, class Charge>
+cu::CUresult charged(std::uint64_t bytes, Allocate allocate, Charge charge) noexcept {
   if (!quota_counts()) return allocate();
   if (!quota_reserve(bytes)) return cu::CUDA_ERROR_OUT_OF_MEMORY;
   const cu::CUresult result = allocate();
-  if (result == cu::CUDA_SUCCESS) quota_charge(handle(), bytes);
+  if (result == cu::CUDA_SUCCESS) charge();
   else quota_unreserve(bytes);
   return result;
 }
 
-// Pointer out, size second: cuMemAlloc, managed, stream-ordered, from a pool.
+// Memory, or an array, that ends with the current context.
+template <class Made>
+void charge_to_context(const Made* made, std::uint64_t bytes) noexcept {
+  cu::CUcontext context = nullptr;
+  static_cast<void>(real().cuCtxGetCurrent(&context));
+  if constexpr (std::is_pointer_v<Made>) quota_charge(made ? reinterpret_cast<std::uintptr_t>(*made) : 0, bytes, context);
+  else quota_charge(made ? *made : 0, bytes, context);
+}
+
+// Pointer out, size second: cuMemAlloc, managed.
 template <Entry E>
 struct Allocate {
   template <class... More>
   static cu::CUresult call(cu::CUdeviceptr* pointer, std::size_t bytes, More... more) noexcept {
     return charged(bytes, [&] { return driver_call<E>(pointer, bytes, more...); },
-                   [&] { return pointer ? *pointer : 0; });
+                   [&] { charge_to_context(pointer, bytes); });
+  }
+};
+
+// Stream-ordered, from a pool, which belongs to no context. What is allocated in a capture is the graph's.
+template <Entry E>
+struct AllocateAsync {
+  template <class... More>
+  static cu::CUresult call(cu::CUdeviceptr* pointer, std::size_t bytes, More... more) noexcept {
+    const auto forward = [&] { return driver_call<E>(pointer, bytes, more...); };
+    if (capturing(copy::stream_in(more...), null_stream<E>())) return forward();
+    return charged(bytes, forward, [&] { quota_charge(pointer ? *pointer : 0, bytes, nullptr); });
+  }
+};
+
+template <Entry E>
+struct FreeAsync {
+  static cu::CUresult call(cu::CUdeviceptr pointer, cu::CUstream stream) noexcept {
+    const cu::CUresult result = driver_call<E>(pointer, stream);
+    if (result == cu::CUDA_SUCCESS && !capturing(stream, null_stream<E>())) quota_release(pointer);
+    return result;
   }
 };
 
@@ -47,14 +79,13 @@ struct Free {
 
 BEHAVES(cuMemAlloc_v2, Allocate)
 BEHAVES(cuMemAllocManaged, Allocate)
-BEHAVES(cuMemAllocAsync, Allocate)
-BEHAVES(cuMemAllocAsync_ptsz, Allocate)
-BEHAVES(cuMemAllocFromPoolAsync, Allocate)
-BEHAVES(cuMemAllocFromPoolAsync_ptsz, Allocate)
+BEHAVES(cuMemAllocAsync, AllocateAsync)
+BEHAVES(cuMemAllocAsync_ptsz, AllocateAsync)
+BEHAVES(cuMemAllocFromPoolAsync, AllocateAsync)
+BEHAVES(cuMemAllocFromPoolAsync_ptsz, AllocateAsync)
 BEHAVES(cuMemFree_v2, Free)
-BEHAVES(cuMemFreeAsync, Free)
-BEHAVES(cuMemFreeAsync_ptsz, Free)
-BEHAVES(cuMemRelease, Free)
+BEHAVES(cuMemFreeAsync, FreeAsync)
+BEHAVES(cuMemFreeAsync_ptsz, FreeAsync)
 BEHAVES(cuArrayDestroy, Free)
 BEHAVES(cuMipmappedArrayDestroy, Free)
 
@@ -69,7 +100,7 @@ struct Behaviour<Entry::cuMemAllocPitch_v2> {
     const std::uint64_t padded = (std::uint64_t{width} + 511) / 512 * 512;
     return charged(padded * height,
                    [&] { return driver_call<Entry::cuMemAllocPitch_v2>(pointer, pitch, width, height, element); },
-                   [&] { return pointer ? *pointer : 0; });
+                   [&] { charge_to_context(pointer, padded * height); });
   }
 };
 
@@ -80,7 +111,53 @@ struct Behaviour<Entry::cuMemCreate> {
     const auto forward = [&] { return driver_call<Entry::cuMemCreate>(handle, bytes, properties, flags); };
     // Host memory is not the GPU's.
     if (!properties || properties->location.type != cu::CU_MEM_LOCATION_TYPE_DEVICE) return forward();
-    return charged(bytes, forward, [&] { return handle ? *handle : 0; });
+    return charged(bytes, forward, [&] { quota_created(handle ? *handle : 0, bytes); });
+  }
+};
+
+template <>
+struct Behaviour<Entry::cuMemRelease> {
+  static cu::CUresult call(cu::CUmemGenericAllocationHandle handle) noexcept {
+    const cu::CUresult result = driver_call<Entry::cuMemRelease>(handle);
+    if (result == cu::CUDA_SUCCESS) quota_handle_released(handle);
+    return result;
+  }
+};
+
+template <>
+struct Behaviour<Entry::cuMemRetainAllocationHandle> {
+  static cu::CUresult call(cu::CUmemGenericAllocationHandle* handle, void* address) noexcept {
+    const cu::CUresult result = driver_call<Entry::cuMemRetainAllocationHandle>(handle, address);
+    if (result == cu::CUDA_SUCCESS && handle) quota_retained(*handle, reinterpret_cast<std::uintptr_t>(address));
+    return result;
+  }
+};
+
+template <>
+struct Behaviour<Entry::cuMemMap> {
+  static cu::CUresult call(cu::CUdeviceptr address, std::size_t bytes, std::size_t offset,
+                           cu::CUmemGenericAllocationHandle handle, unsigned long long flags) noexcept {
+    const cu::CUresult result = driver_call<Entry::cuMemMap>(address, bytes, offset, handle, flags);
+    if (result == cu::CUDA_SUCCESS) quota_mapped(address, handle);
+    return result;
+  }
+};
+
+template <>
+struct Behaviour<Entry::cuMemUnmap> {
+  static cu::CUresult call(cu::CUdeviceptr address, std::size_t bytes) noexcept {
+    const cu::CUresult result = driver_call<Entry::cuMemUnmap>(address, bytes);
+    if (result == cu::CUDA_SUCCESS) quota_unmapped(address, bytes);
+    return result;
+  }
+};
+
+template <>
+struct Behaviour<Entry::cuDeviceGraphMemTrim> {
+  static cu::CUresult call(cu::CUdevice device) noexcept {
+    const cu::CUresult result = driver_call<Entry::cuDeviceGraphMemTrim>(device);
+    if (result == cu::CUDA_SUCCESS && quota_counts()) look_at_graph_memory(device);
+    return result;
   }
 };
 
@@ -92,8 +169,8 @@ struct MakeArray {
     if (!d) return forward();
     const std::uint64_t base = array_bytes(d->Format, d->NumChannels, d->Width, d->Height, depth(d));
     // A whole chain of mipmaps is at most a third more than its base.
-    return charged(sizeof...(levels) ? base + base / 3 : base, forward,
-                   [&] { return array ? reinterpret_cast<std::uintptr_t>(*array) : 0; });
+    const std::uint64_t bytes = sizeof...(levels) ? base + base / 3 : base;
+    return charged(bytes, forward, [&] { charge_to_context(array, bytes); });
   }
 
  private:

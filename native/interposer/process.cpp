@@ -8,6 +8,7 @@
 
 #include "interposer/chunk_log.h"
 #include "interposer/gpu.h"
+#include "interposer/graph_memory.h"
 #include "interposer/quota.h"
 #include "interposer/record_tape.h"
 #include "interposer/spin.h"
@@ -25,6 +26,7 @@ void in_child() {
   forget_gpus();
   forget_variants();
   quota_forget();
+  forget_graph_memory();
 }
 
 }  // namespace

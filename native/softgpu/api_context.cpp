@@ -138,6 +138,8 @@ CUresult cuCtxCreate_v4(CUcontext* pctx, CUctxCreateParams* ctxCreateParams, uns
   return create(pctx, ctxCreateParams->execAffinityParams, ctxCreateParams->numExecAffinityParams, flags, dev);
 }
 
+CUresult cuCtxCreate(CUcontext* pctx, unsigned int flags, CUdevice dev) { return cuCtxCreate_v2(pctx, flags, dev); }
+
 CUresult cuCtxDestroy_v2(CUcontext ctx) {
   Call call(Call::Needs::init);
   Context* context = ctx == nullptr ? nullptr : named(call, ctx);
@@ -150,6 +152,7 @@ CUresult cuCtxDestroy_v2(CUcontext ctx) {
 }
 
 CUresult cuCtxDestroy(CUcontext ctx) { return cuCtxDestroy_v2(ctx); }
+CUresult cuCtxDetach(CUcontext ctx) { return cuCtxDestroy_v2(ctx); }  // nobody attaches
 
 CUresult cuCtxSynchronize() {
   Call call;

@@ -27,6 +27,13 @@ Pool* current_pool(Driver& d, unsigned device) {
   return d.current_pool[device] != nullptr ? d.current_pool[device] : d.memory.default_pool(device);
 }
 
+// Of a stream that is captured.
+CUresult memory_node(Driver& d, Stream& stream, CUgraphNodeType type, CUdeviceptr pointer) {
+  const CUresult error = submit_node(d, stream, type, Work{});
+  if (error == CUDA_SUCCESS) stream.tail.front()->memory = pointer;
+  return error;
+}
+
 CUresult allocate(Call& call, CUdeviceptr* dptr, std::size_t bytes, Pool* pool, Stream& stream) {
   if (dptr == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Context& root = *stream.context->root;
@@ -35,7 +42,7 @@ CUresult allocate(Call& call, CUdeviceptr* dptr, std::size_t bytes, Pool* pool, 
   if (error != CUDA_SUCCESS || !stream.capture) return error;
   // In a capture the memory is the graph's: it is there at every launch and goes with the graph.
   stream.capture->graph->allocations.push_back(*dptr);
-  return submit_node(call.d, stream, CU_GRAPH_NODE_TYPE_MEM_ALLOC, Work{});
+  return memory_node(call.d, stream, CU_GRAPH_NODE_TYPE_MEM_ALLOC, *dptr);
 }
 
 }  // namespace
@@ -62,7 +69,7 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
   if (range == nullptr || range->base != dptr || range->kind != Allocation::Kind::device) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (stream->capture) return submit_node(call.d, *stream, CU_GRAPH_NODE_TYPE_MEM_FREE, Work{});
+  if (stream->capture) return memory_node(call.d, *stream, CU_GRAPH_NODE_TYPE_MEM_FREE, dptr);
   return submit(call.d, *stream, ReleaseWork{dptr});
 }
 

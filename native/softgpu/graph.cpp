@@ -99,6 +99,7 @@ Graph* clone_graph(Driver& d, const Graph& graph) {
   for (const auto& node : graph.nodes) {
     Node* twin = add_node(d, *clone, node->type, node->work, {});
     twin->original = node.get();
+    twin->memory = node->memory;
     if (node->child != nullptr) twin->child = clone_graph(d, *node->child);
     twins[node.get()] = twin;
   }

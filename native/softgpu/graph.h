@@ -20,6 +20,7 @@ struct Node {
   std::vector<Node*> after;  // what it depends on
   Graph* child = nullptr;
   const Node* original = nullptr;  // of which this is a clone
+  CUdeviceptr memory = 0;          // what it allocates or frees
 };
 
 struct Graph {

@@ -120,6 +120,119 @@ void many_allocations_are_remembered() {
   expect(client.used() == 0, "everything is given back");
 }
 
+void context_destroyed() {
+  Limited client;
+  CUcontext own = nullptr;
+  CUdeviceptr kept = 0;
+  CUdeviceptr ends = 0;
+  OK(cuda().cuMemAlloc_v2(&kept, 20 * kMiB));
+  OK(cuda().cuCtxCreate_v2(&own, 0, 0));
+  OK(cuda().cuMemAlloc_v2(&ends, 40 * kMiB));
+  expect(cuda().cuMemAlloc_v2(&pointer, 20 * kMiB) == CUDA_ERROR_OUT_OF_MEMORY, "20 + 40 + 20 MiB do not fit into 64");
+  OK(cuda().cuCtxDestroy_v2(own));
+  OK(cuda().cuCtxSetCurrent(client.program.context));
+  expect(client.used() == 20 * kMiB, "what was allocated in the context goes with it, and nothing else");
+  OK(cuda().cuMemAlloc_v2(&pointer, 40 * kMiB));
+}
+
+void primary_reset() {
+  Limited client;
+  CUcontext own = nullptr;
+  CUcontext again = nullptr;
+  CUdeviceptr kept = 0;
+  OK(cuda().cuMemAlloc_v2(&pointer, 40 * kMiB));
+  OK(cuda().cuCtxCreate_v2(&own, 0, 0));
+  OK(cuda().cuMemAlloc_v2(&kept, 16 * kMiB));
+  OK(cuda().cuDevicePrimaryCtxReset_v2(0));
+  expect(client.used() == 16 * kMiB, "only what was allocated in the primary context goes with it");
+  OK(cuda().cuDevicePrimaryCtxRetain(&again, 0));
+  OK(cuda().cuCtxSetCurrent(again));
+  OK(cuda().cuMemAlloc_v2(&pointer, 40 * kMiB));
+  OK(cuda().cuDevicePrimaryCtxRelease_v2(0));
+  expect(client.used() == 16 * kMiB, "also when the last user releases it");
+}
+
+CUmemGenericAllocationHandle physical_of(std::size_t bytes, CUresult expected = CUDA_SUCCESS) {
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  CUmemGenericAllocationHandle made = 0;
+  expect(cuda().cuMemCreate(&made, bytes, &properties, 0) == expected, "physical memory: " + std::to_string(expected));
+  return made;
+}
+
+// Handles are released as soon as the memory is mapped, as most programs do.
+void mapped_memory() {
+  Limited client;
+  CUdeviceptr range = 0;
+  OK(cuda().cuMemAddressReserve(&range, 128 * kMiB, 0, 0, 0));
+  for (std::size_t at : {std::size_t{0}, 20 * kMiB, 40 * kMiB}) {
+    const CUmemGenericAllocationHandle made = physical_of(20 * kMiB);
+    OK(cuda().cuMemMap(range + at, 20 * kMiB, 0, made, 0));
+    OK(cuda().cuMemRelease(made));
+  }
+  expect(client.used() == 60 * kMiB, "memory is charged as long as it is mapped");
+  physical_of(20 * kMiB, CUDA_ERROR_OUT_OF_MEMORY);
+  CUmemGenericAllocationHandle again = 0;
+  OK(cuda().cuMemRetainAllocationHandle(&again, reinterpret_cast<void*>(range + 20 * kMiB)));
+  OK(cuda().cuMemUnmap(range, 40 * kMiB));
+  expect(client.used() == 40 * kMiB, "two are unmapped, and one of them has a handle");
+  OK(cuda().cuMemRelease(again));
+  expect(client.used() == 20 * kMiB, "which is released");
+  OK(cuda().cuMemRelease(physical_of(40 * kMiB)));
+  OK(cuda().cuMemUnmap(range + 40 * kMiB, 20 * kMiB));
+  expect(client.used() == 0, "everything is given back");
+}
+
+CUgraphExec instantiated(CUgraph graph, CUresult expected) {
+  CUgraphExec made = nullptr;
+  expect(cuda().cuGraphInstantiateWithFlags(&made, graph, 0) == expected, "a graph: " + std::to_string(expected));
+  return made;
+}
+
+void graph_nodes() {
+  Limited client;
+  CUstream stream = make_stream();
+  const auto graph_of = [](std::size_t bytes) {
+    CUgraph graph = nullptr;
+    CUgraphNode made = nullptr;
+    CUgraphNode freed = nullptr;
+    CUDA_MEM_ALLOC_NODE_PARAMS parameters{};
+    parameters.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    parameters.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    parameters.bytesize = bytes;
+    OK(cuda().cuGraphCreate(&graph, 0));
+    OK(cuda().cuGraphAddMemAllocNode(&made, graph, nullptr, 0, &parameters));
+    OK(cuda().cuGraphAddMemFreeNode(&freed, graph, &made, 1, parameters.dptr));
+    return graph;
+  };
+  CUgraph large = graph_of(100 * kMiB);
+  instantiated(large, CUDA_ERROR_OUT_OF_MEMORY);
+  OK(cuda().cuGraphDestroy(large));
+  CUgraph graph = graph_of(40 * kMiB);
+  CUgraphExec exec = instantiated(graph, CUDA_SUCCESS);
+  OK(cuda().cuGraphLaunch(exec, stream));
+  OK(cuda().cuStreamSynchronize(stream));
+  expect(client.used() == 40 * kMiB, "what the graph holds after its launch is charged");
+  expect(cuda().cuMemAlloc_v2(&pointer, 40 * kMiB) == CUDA_ERROR_OUT_OF_MEMORY, "40 + 40 MiB do not fit into 64");
+  OK(cuda().cuGraphExecDestroy(exec));
+  OK(cuda().cuGraphDestroy(graph));
+  OK(cuda().cuDeviceGraphMemTrim(0));
+  expect(client.used() == 0, "and given back when the device's graphs are trimmed");
+}
+
+void captured_allocations() {
+  Limited client;
+  CUstream stream = make_stream();
+  CUgraph graph = nullptr;
+  OK(cuda().cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+  OK(cuda().cuMemAllocAsync(&pointer, 100 * kMiB, stream));
+  OK(cuda().cuMemFreeAsync(pointer, stream));
+  OK(cuda().cuStreamEndCapture(stream, &graph));
+  expect(client.used() == 0, "a capture allocates nothing");
+  instantiated(graph, CUDA_ERROR_OUT_OF_MEMORY);
+}
+
 constexpr Case kCases[] = {
     {"cuMemAlloc is charged", plain},
     {"cuMemAllocPitch is charged", pitched},
@@ -130,6 +243,11 @@ constexpr Case kCases[] = {
     {"arrays are charged", arrays},
     {"all families share one quota", mixed_families_share_one_quota},
     {"the client is told its quota instead of the device's memory", the_quota_is_what_the_client_is_told},
+    {"what a context allocated is given back when it is destroyed", context_destroyed},
+    {"what the primary context allocated is given back when it is reset or released", primary_reset},
+    {"physical memory is charged until it is neither mapped nor held", mapped_memory},
+    {"what graphs allocate is charged", graph_nodes},
+    {"what is allocated in a capture is the graph's", captured_allocations},
     {"thousands of allocations are remembered and given back", many_allocations_are_remembered},
 };
 
