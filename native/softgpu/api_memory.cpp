@@ -98,8 +98,8 @@ CUresult cuMemFree_v2(CUdeviceptr dptr) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (call.unsafe()) return call.error;
-  // As the driver: nothing that might still use it may be running.
-  call.wait(everything(*call.context->root));
+  // As the driver: nothing that might still use it may be running, but for memory of a pool.
+  if (range->pool == nullptr) call.wait(everything(*call.context->root));
   return call.d.memory.release(dptr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
