@@ -112,7 +112,8 @@ struct alignas(64) Settings {
   std::atomic<std::uint32_t> graphGates;  // how graphs made from now on stop inside, where a chunk is full: see graphGates
   std::atomic<std::uint32_t> splitProductsUs;  // matrix products expected to take longer are given to cuBLAS in parts of about this; 0: whole
   std::atomic<std::uint32_t> renewUs;  // isolated: released work stands still for a moment so often, so that its time slice on the GPU begins anew; 0: never
-  unsigned char pad0[16];
+  std::atomic<std::uint32_t> shareAfterUs;  // a high client of which no launch was seen to end for so long, and for 4 times the longest such time before, shares the GPU by turns; 0: never
+  unsigned char pad0[12];
 };
 static_assert(sizeof(Settings) == 128);
 static_assert(offsetof(Settings, protect) == 0);
@@ -143,6 +144,7 @@ static_assert(offsetof(Settings, preemptUs) == 96);
 static_assert(offsetof(Settings, graphGates) == 100);
 static_assert(offsetof(Settings, splitProductsUs) == 104);
 static_assert(offsetof(Settings, renewUs) == 108);
+static_assert(offsetof(Settings, shareAfterUs) == 112);
 
 // Who is busy now. Written by clients.
 struct alignas(64) Activity {
@@ -203,8 +205,10 @@ struct alignas(4096) HighSlot {
   std::atomic<std::uint32_t> reserved;
   std::atomic<std::uint32_t> histogram[3328];  // bursts by duration
   std::atomic<std::uint32_t> waits[3328];  // the same bursts, by the time waited for the GPU in them
-  std::atomic<std::uint32_t> spare[1024];  // makes the size a power of two: each launch finds its slot by a shift
-  unsigned char pad0[1896];
+  std::atomic<std::uint64_t> sharedNs;  // time in bursts in which best-effort work was not held: see shareAfterUs
+  std::atomic<std::uint32_t> beats;  // counts the looks of the client's helper thread; 0: it has none
+  std::atomic<std::uint32_t> spare[1020];  // makes the size a power of two: each launch finds its slot by a shift
+  unsigned char pad0[1900];
 };
 static_assert(sizeof(HighSlot) == 32768);
 static_assert(offsetof(HighSlot, state) == 0);
@@ -225,7 +229,9 @@ static_assert(offsetof(HighSlot, unhooked) == 144);
 static_assert(offsetof(HighSlot, reserved) == 148);
 static_assert(offsetof(HighSlot, histogram) == 152);
 static_assert(offsetof(HighSlot, waits) == 13464);
-static_assert(offsetof(HighSlot, spare) == 26776);
+static_assert(offsetof(HighSlot, sharedNs) == 26776);
+static_assert(offsetof(HighSlot, beats) == 26784);
+static_assert(offsetof(HighSlot, spare) == 26788);
 
 // One best-effort client on this GPU. Times in ns.
 struct alignas(4096) BestEffortSlot {

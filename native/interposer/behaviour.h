@@ -54,7 +54,6 @@ cu::CUresult held_up(Call call) noexcept {
   return result;
 }
 
-enum class Tail { kNo, kYes };  // may be the last work of a request whose end nobody asks the driver for
 enum class HoldsUp { kNo, kYes };  // the driver may keep the caller until work before it is done
 
 // Submits work to a stream: `call` is the driver call. The one place where both classes meet.
@@ -76,9 +75,13 @@ cu::CUresult submit(cu::CUstream handle, NullStream meaning, Work work, Tail tai
   else if (submission.bus != Bus::kNone) high_copies(*stream, submission);
   const std::uint64_t since = holds_up == HoldsUp::kYes ? now_ns() : kDidNotWait;
   const cu::CUresult result = call();
+  if (result != cu::CUDA_SUCCESS) {
+    high_withdraw(*stream);
+    return result;
+  }
   high_settle(*stream);
   if (holds_up == HoldsUp::kYes) high_held_up(*stream->context->gpu, since);
-  if (tail == Tail::kYes) high_tail(*stream);
+  if (tails_wanted.load(std::memory_order_relaxed) != 0) high_tail(*stream, submission, tail);
   return result;
 }
 

@@ -50,8 +50,8 @@ struct Context {
   std::atomic<const void*> blocking_thread{nullptr};  // the first that best-effort work of theirs came from
   std::atomic<bool> blocking_threads{false};          // another one, too
   ContextPages pages;                    // best-effort: our pages as the GPU sees them
-  std::atomic<std::uint32_t*> tail_page{nullptr};  // high: a word per stream index, written by the GPU
-  cu::CUdeviceptr tail_device{0};
+  std::atomic<std::uint32_t*> tail_page{nullptr};  // high: a word per stream index, written by the GPU; never unmapped
+  std::atomic<cu::CUdeviceptr> tail_device{0};     // where the GPU finds it; 0: not registered in this context yet
 };
 
 // At one time. Work in more than that is neither held back nor seen; the first such stream is told of.

@@ -1,5 +1,7 @@
 #include "interposer/high.h"
 
+#include <algorithm>
+
 #include "gate/histogram.h"
 #include "interposer/clock.h"
 #include "interposer/entry.h"
@@ -8,98 +10,71 @@
 namespace cotenant {
 namespace {
 
-using protocol::Region;
-
 Gpu& gpu_of(const Stream& stream) noexcept { return *stream.context->gpu; }
 
-// Best-effort work must stand still while a request is active, unless the rules allow finer things.
-bool holds_apply(const Region& region) noexcept {
-  const auto& rules = region.settings;
-  return rules.protect.load(std::memory_order_relaxed) != 0 &&
-         rules.whenActive.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(protocol::WhenActive::kWait);
-}
+// A client that sees for itself what is done needs no words; one of which only words showed so many bursts polls.
+constexpr std::int32_t kSeesItself = 8;
+constexpr std::int32_t kPolls = 64;
 
-void close_holds(Region& region) noexcept {
-  for (auto& hold : region.holds.hold) hold.store(1, std::memory_order_seq_cst);
-}
-
-// Opens the words of those who may run now: whose turn it is, or all where contexts run side by side.
-void open_holds(Region& region) noexcept {
-  const auto& rules = region.settings;
-  if (rules.paused.load(std::memory_order_relaxed) || rules.resumeDelayUs.load(std::memory_order_relaxed)) return;
-  const std::uint32_t turn = region.activity.turn.load(std::memory_order_relaxed);
-  const bool turns = rules.isolated.load(std::memory_order_relaxed) != 0;
-  for (std::uint32_t i = 0; i < protocol::MAX_BEST_EFFORT; ++i)
-    if (!turns || i == turn) region.holds.hold[i].store(0, std::memory_order_seq_cst);
-}
-
-void note_launch_ahead(Region& region, protocol::HighSlot& slot) noexcept {
-  std::uint64_t ahead = 0;
-  for (const auto& other : region.bestEffort)
-    if (other.state.load(std::memory_order_relaxed)) ahead += other.releasedNs.load(std::memory_order_relaxed);
-  slot.aheadNs.fetch_add(ahead, std::memory_order_relaxed);
-  if (ahead > slot.aheadMaxNs.load(std::memory_order_relaxed)) slot.aheadMaxNs.store(ahead, std::memory_order_relaxed);
-}
-
-// These two, and what calls them, under the lock of the GPU. Sequentially consistent throughout: activity
-// and holds are the two sides of a store-then-look protocol with every other client of the GPU. The look
-// after opening catches a request of another client that began in between.
-void hold_others(const Link& link) noexcept {
-  Region& region = *link.region;
-  const std::uint32_t before = region.activity.active.fetch_or(link.bit(), std::memory_order_seq_cst);
-  if (holds_apply(region)) close_holds(region);
-  if (before == 0) region.activity.activations.fetch_add(1, std::memory_order_relaxed);
-}
-
-void let_others_go(const Link& link, std::uint64_t now) noexcept {
-  Region& region = *link.region;
-  const std::uint32_t left = region.activity.active.fetch_and(~link.bit(), std::memory_order_seq_cst) & ~link.bit();
-  if (left != 0) return;
-  region.activity.idleSince.store(now, std::memory_order_relaxed);
-  open_holds(region);
-  if (region.activity.active.load(std::memory_order_seq_cst) != 0 && holds_apply(region)) close_holds(region);
-}
-
-void publish_burst(const Gpu& gpu, const Link& link) noexcept {
-  hold_others(link);
-  link.high().busySince.store(gpu.high.burst_start, std::memory_order_relaxed);
-  note_launch_ahead(*link.region, link.high());
-}
-
+// These and what calls them under the lock of the GPU.
 void activate(Gpu& gpu) noexcept {
   const std::uint64_t now = now_ns();
-  gpu.high.burst_start = now;
-  gpu.high.waited.burst_begins(now);
-  gpu.high.crowded = false;
-  gpu.high.announced_until = 0;  // this is what was announced
-  if (const Link* link = gpu.link.load(std::memory_order_acquire)) publish_burst(gpu, *link);
+  HighGpu& own = gpu.high;
+  own.burst_start = now;
+  own.waited.burst_begins(now);
+  own.crowded = false;
+  own.worked = false;
+  own.announced_until = 0;  // this is what was announced
+  own.progress.burst_begins(now);
+  if (own.progress.unseen(now) == 0) own.holding.sharing = false;
+  const Link* link = gpu.link.load(std::memory_order_acquire);
+  if (!link) return;
+  update_hold(gpu, *link, now);
+  link->high().busySince.store(now, std::memory_order_relaxed);
+  if (own.holding.held) note_launch_ahead(*link);
 }
 
-void deactivate(Gpu& gpu, bool observed, std::uint64_t now) noexcept {
+void publish_burst(const Gpu& gpu, const Link& link, End end, std::uint64_t lasted) noexcept {
+  auto& slot = link.high();
+  slot.busySince.store(0, std::memory_order_relaxed);
+  slot.copyUntil.store(0, std::memory_order_relaxed);
+  slot.busyNs.fetch_add(lasted, std::memory_order_relaxed);
+  if (end == End::kGivenUp) slot.timeouts.fetch_add(1, std::memory_order_relaxed);
+  if (end == End::kGivenUp || end == End::kRefused) return;
+  const std::uint64_t waited = gpu.high.crowded ? lasted : gpu.high.waited.ns();
+  slot.histogram[bucket_of(lasted)].fetch_add(1, std::memory_order_relaxed);
+  slot.waits[bucket_of(waited)].fetch_add(1, std::memory_order_relaxed);
+  slot.bursts.fetch_add(1, std::memory_order_release);  // last: the agent looks for what is new when this has grown
+}
+
+// Whether words are needed, by who showed the end of a burst.
+void note_who_saw(HighGpu& own, End end) noexcept {
+  if (end == End::kSeen) ++own.seen_bursts;
+  if (!own.tails.load(std::memory_order_relaxed)) return;
+  if (end == End::kByWord) own.by_words = std::max(own.by_words, 0) + 1;
+  if (end == End::kSeen) own.by_words = std::min(own.by_words, 0) - 1;
+  if (own.by_words > -kSeesItself) return;
+  own.by_words = 0;
+  own.tails.store(false, std::memory_order_relaxed);
+  tails_wanted.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void deactivate(Gpu& gpu, End end, std::uint64_t now) noexcept {
   const std::uint64_t lasted = now - gpu.high.burst_start;
-  if (observed) {
+  note_who_saw(gpu.high, end);
+  if (end == End::kSeen || end == End::kByWord) {
     // A slow peak: up at once, down by 1/64 a burst.
     auto& learned = gpu.high.learned_ns;
     learned = lasted > learned ? lasted : learned - (learned - lasted) / 64;
     gpu.high.unobserved = 0;
   }
+  gpu.high.progress.burst_ends(now);
+  // Where the next one is announced there is no gap before it.
+  if (gpu.high.announced_until <= now) gpu.high.announced_until = 0;
   const Link* link = gpu.link.load(std::memory_order_acquire);
   if (!link) return;
-  auto& slot = link->high();
-  slot.busySince.store(0, std::memory_order_relaxed);
-  slot.copyUntil.store(0, std::memory_order_relaxed);
-  slot.busyNs.fetch_add(lasted, std::memory_order_relaxed);
-  if (observed) {
-    const std::uint64_t waited = gpu.high.crowded ? lasted : gpu.high.waited.ns();
-    slot.histogram[bucket_of(lasted)].fetch_add(1, std::memory_order_relaxed);
-    slot.waits[bucket_of(waited)].fetch_add(1, std::memory_order_relaxed);
-    slot.bursts.fetch_add(1, std::memory_order_release);  // last: the agent looks for what is new when this has grown
-  } else {
-    slot.timeouts.fetch_add(1, std::memory_order_relaxed);
-  }
-  if (gpu.high.announced_until > now) return;  // the next one is about to arrive: no gap before it
-  gpu.high.announced_until = 0;
-  let_others_go(*link, now);
+  publish_burst(gpu, *link, end, lasted);
+  update_hold(gpu, *link, now);
 }
 
 void mark_busy(Stream& stream) noexcept {
@@ -110,19 +85,17 @@ void mark_busy(Stream& stream) noexcept {
   if (gpu.high.busy_streams++ == 0) activate(gpu);
 }
 
-// Under the lock. Ends the stream's busy time if nothing is left, then follows the joins.
-void raise(Gpu& gpu, Stream& stream, std::uint64_t upto, bool observed, std::uint64_t now) noexcept {
+// A request is done, or a part of it: what is still out is protected. Of a word that counts where the client is known
+// to poll: one that starts up without a look at what is done gets words, too.
+void launch_ended(Gpu& gpu, End end, std::uint64_t now) noexcept {
+  const bool counts = end == End::kSeen || (end == End::kByWord && gpu.high.by_words >= kPolls);
+  if (!counts) return;
+  gpu.high.progress.launch_ended(now);
+  gpu.high.holding.sharing = false;
+}
+
+void end_if_done(Gpu& gpu, Stream& stream, End end, std::uint64_t now) noexcept {
   HighStream& own = stream.high;
-  if (own.begun.load(std::memory_order_relaxed) - own.done > protocol::CROWDED_QUEUE) gpu.high.crowded = true;
-  if (upto > own.done) own.done = upto;
-  const std::uint64_t copying_out = own.copying_out.load(std::memory_order_relaxed);
-  if (copying_out != 0 && own.done >= copying_out) high_copied(stream);
-  for (Join& join : own.joins) {
-    if (!join.other || join.at > own.done) continue;
-    const Join due = join;
-    join.other = nullptr;  // before following it: joins may form a ring
-    raise(gpu, *due.other, due.upto, observed, now);
-  }
   if (!own.busy.load(std::memory_order_relaxed) || own.done != own.begun.load(std::memory_order_seq_cst)) return;
   own.busy.store(false, std::memory_order_seq_cst);
   // A launch that began meanwhile either sees the flag down and takes the lock, or is seen here.
@@ -130,7 +103,28 @@ void raise(Gpu& gpu, Stream& stream, std::uint64_t upto, bool observed, std::uin
     own.busy.store(true, std::memory_order_seq_cst);
     return;
   }
-  if (--gpu.high.busy_streams == 0) deactivate(gpu, observed, now);
+  if (--gpu.high.busy_streams == 0) deactivate(gpu, end, now);
+}
+
+// Follows the joins, too.
+void raise(Gpu& gpu, Stream& stream, std::uint64_t upto, End end, std::uint64_t now) noexcept {
+  HighStream& own = stream.high;
+  if (own.begun.load(std::memory_order_relaxed) - own.done > protocol::CROWDED_QUEUE) gpu.high.crowded = true;
+  if (upto > own.done) {
+    // Only the latest launch is known. If it is not among what is done, another is taken to be.
+    if (own.launched.load(std::memory_order_relaxed) > own.done) launch_ended(gpu, end, now);
+    own.done = upto;
+    gpu.high.worked = true;
+  }
+  const std::uint64_t copying_out = own.copying_out.load(std::memory_order_relaxed);
+  if (copying_out != 0 && own.done >= copying_out) high_copied(stream);
+  for (Join& join : own.joins) {
+    if (!join.other || join.at > own.done) continue;
+    const Join due = join;
+    join.other = nullptr;  // before following it: joins may form a ring
+    raise(gpu, *due.other, due.upto, end, now);
+  }
+  end_if_done(gpu, stream, end, now);
 }
 
 // The legacy stream and the blocking ones wait for each other's earlier work.
@@ -154,7 +148,8 @@ void join_legacy(Stream& stream) noexcept {
 
 void high_begin(Stream& stream, Work work) noexcept {
   HighStream& own = stream.high;
-  own.begun.fetch_add(1, std::memory_order_seq_cst);
+  const std::uint64_t begun = own.begun.fetch_add(1, std::memory_order_seq_cst) + 1;
+  if (work == Work::kLaunch) own.launched.store(begun, std::memory_order_relaxed);
   if (!own.busy.load(std::memory_order_seq_cst)) mark_busy(stream);
   if (const Link* link = gpu_of(stream).link.load(std::memory_order_acquire)) {
     if (work == Work::kLaunch) link->high().launches.fetch_add(1, std::memory_order_relaxed);
@@ -165,18 +160,43 @@ void high_begin(Stream& stream, Work work) noexcept {
 
 void high_settle(Stream& stream) noexcept { stream.high.settled.fetch_add(1, std::memory_order_release); }
 
-void high_observe(Stream& stream, std::uint64_t upto, std::uint64_t since) noexcept {
+void high_withdraw(Stream& stream) noexcept {
+  Gpu& gpu = gpu_of(stream);
+  HighStream& own = stream.high;
+  Locked lock(gpu.high.lock);
+  const std::uint64_t begun = own.begun.fetch_sub(1, std::memory_order_seq_cst) - 1;
+  if (own.done > begun) own.done = begun;  // it was given up meanwhile
+  if (own.copying_out.load(std::memory_order_relaxed) > begun) high_copied(stream);
+  end_if_done(gpu, stream, gpu.high.worked ? End::kSeen : End::kRefused, now_ns());
+}
+
+namespace {
+
+// A client that shared the GPU, and of which a launch was seen to end, holds again for what is still out.
+void protect_again(Gpu& gpu, std::uint64_t now) noexcept {
+  if (gpu.high.busy_streams == 0 || gpu.high.holding.held) return;
+  if (const Link* link = gpu.link.load(std::memory_order_acquire)) update_hold(gpu, *link, now);
+}
+
+void observe(Stream& stream, std::uint64_t upto, std::uint64_t since, End end) noexcept {
   if (!stream.high.busy.load(std::memory_order_acquire)) return;
   Gpu& gpu = gpu_of(stream);
   Locked lock(gpu.high.lock);
   const std::uint64_t now = now_ns();
   gpu.high.waited.add(since, now);
-  raise(gpu, stream, upto, true, now);
+  raise(gpu, stream, upto, end, now);
+  protect_again(gpu, now);
 }
 
-void high_observe_unseen(Stream& stream, std::uint64_t upto, std::uint64_t since) noexcept {
+}  // namespace
+
+void high_observe(Stream& stream, std::uint64_t upto, std::uint64_t since) noexcept {
+  observe(stream, upto, since, End::kSeen);
+}
+
+void high_observe_unseen(Stream& stream, std::uint64_t upto, std::uint64_t since, End end) noexcept {
   const bool more = stream.high.begun.load(std::memory_order_acquire) != upto;
-  high_observe(stream, upto, more ? kDidNotWait : since);
+  observe(stream, upto, more ? kDidNotWait : since, end);
 }
 
 void high_asked(Stream& stream) noexcept {
@@ -238,7 +258,8 @@ void high_observe(const Snapshot& snapshot, std::uint64_t since) noexcept {
   if (gpu.high.busy_streams == 0) return;
   const std::uint64_t now = now_ns();
   gpu.high.waited.add(since, now);
-  for (int i = 0; i < snapshot.count; ++i) raise(gpu, *snapshot.of[i].stream, snapshot.of[i].upto, true, now);
+  for (int i = 0; i < snapshot.count; ++i) raise(gpu, *snapshot.of[i].stream, snapshot.of[i].upto, End::kSeen, now);
+  protect_again(gpu, now);
 }
 
 void high_give_up(Gpu& gpu) noexcept {
@@ -247,38 +268,9 @@ void high_give_up(Gpu& gpu) noexcept {
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
     Stream& stream = stream_at(i);
     if (stream.context->gpu == &gpu && stream.high.busy.load(std::memory_order_relaxed))
-      raise(gpu, stream, stream.high.begun.load(std::memory_order_relaxed), false, now);
+      raise(gpu, stream, stream.high.begun.load(std::memory_order_relaxed), End::kGivenUp, now);
   }
   ++gpu.high.unobserved;
-}
-
-void high_republish(Gpu& gpu) noexcept {
-  Locked lock(gpu.high.lock);
-  const Link* link = gpu.link.load(std::memory_order_acquire);
-  if (!link) return;
-  if (gpu.high.busy_streams > 0) publish_burst(gpu, *link);
-  else if (gpu.high.announced_until > 0) hold_others(*link);
-}
-
-bool high_announce(Gpu& gpu, std::uint64_t until) noexcept {
-  Locked lock(gpu.high.lock);
-  const Link* link = gpu.link.load(std::memory_order_acquire);
-  if (!link) return false;
-  const bool pending = gpu.high.announced_until != 0;
-  if (until > gpu.high.announced_until) gpu.high.announced_until = until;
-  if (!pending && gpu.high.busy_streams == 0) hold_others(*link);
-  return !pending;
-}
-
-std::uint32_t high_expire(Gpu& gpu, std::uint64_t now) noexcept {
-  Locked lock(gpu.high.lock);
-  const std::uint64_t until = gpu.high.announced_until;
-  if (until == 0) return kNothingAnnounced;
-  if (until > now) return static_cast<std::uint32_t>((until - now) / 1000 + 1);
-  gpu.high.announced_until = 0;
-  const Link* link = gpu.link.load(std::memory_order_acquire);
-  if (link && gpu.high.busy_streams == 0) let_others_go(*link, now);
-  return kNothingAnnounced;
 }
 
 }  // namespace cotenant

@@ -149,6 +149,7 @@ test("the strict rule table", () => {
       "renewUs": 0,
       "resumeDelayUs": 150,
       "sampleEvery": 64,
+      "shareAfterUs": 250000,
       "smLimit": 0,
       "splitProductsUs": 200,
       "submission": 0,

@@ -72,4 +72,6 @@ const gated: Rules = {
   // What parts of this length win and cost has been measured (decision 0006).
   splitProductsUs: 200,
   renewUs: 0,
+  // A start-up may hold the GPU for minutes; a request whose launches take longer than this is rare.
+  shareAfterUs: 250_000,
 };

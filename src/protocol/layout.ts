@@ -118,6 +118,9 @@ export const Settings = struct(
     renewUs: u32(
       "isolated: released work stands still for a moment so often, so that its time slice on the GPU begins anew; 0: never",
     ),
+    shareAfterUs: u32(
+      "a high client of which no launch was seen to end for so long, and for 4 times the longest such time before, shares the GPU by turns; 0: never",
+    ),
   },
   cacheLine,
 );
@@ -184,8 +187,10 @@ export const HighSlot = struct(
       constants.OCTAVES * constants.BUCKETS_PER_OCTAVE,
       "the same bursts, by the time waited for the GPU in them",
     ),
+    sharedNs: u64("time in bursts in which best-effort work was not held: see shareAfterUs"),
+    beats: u32("counts the looks of the client's helper thread; 0: it has none"),
     spare: u32s(
-      constants.PAGE / 4,
+      constants.PAGE / 4 - 4,
       "makes the size a power of two: each launch finds its slot by a shift",
     ),
   },
