@@ -22,4 +22,10 @@ inline constexpr std::uint32_t kBuckets = protocol::OCTAVES * protocol::BUCKETS_
   return bucket < kBuckets ? bucket : kBuckets - 1;
 }
 
+// The longest duration that falls into it.
+[[nodiscard]] constexpr std::uint64_t top_of(std::uint32_t bucket) noexcept {
+  constexpr std::uint64_t kSteps = protocol::BUCKETS_PER_OCTAVE;
+  return ((kSteps + bucket % kSteps + 1) << bucket / kSteps) * 1000 / kSteps;
+}
+
 }  // namespace cotenant

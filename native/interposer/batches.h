@@ -301,8 +301,10 @@ struct SignalOutside {
   static cu::CUresult call(A... arguments) noexcept {
     const cu::CUresult result = driver_call<E>(arguments...);
     const cu::CUstream handle = copy::stream_in(arguments...);
-    if (result != cu::CUDA_SUCCESS || role() != Role::kHigh || capturing(handle, null_stream<E>())) return result;
-    if (Stream* stream = stream_of(handle, null_stream<E>())) high_tail(*stream);
+    const bool tails = tails_wanted.load(std::memory_order_relaxed) != 0;
+    if (result != cu::CUDA_SUCCESS || !tails || role() != Role::kHigh || capturing(handle, null_stream<E>())) return result;
+    if (Stream* stream = stream_of(handle, null_stream<E>()))
+      high_tail(*stream, {Submission::Kind::kCopy, 0, nullptr}, Tail::kYes);
     return result;
   }
 };

@@ -15,6 +15,7 @@
 
 #include "driver/abi.h"
 #include "gate/gate.h"
+#include "interposer/absent.h"
 #include "interposer/estimate.h"
 #include "interposer/occupancy.h"
 #include "interposer/form_trials.h"
@@ -66,7 +67,8 @@ struct BestEffortGpu {
   std::uint32_t slipped{0};     // looks since then that found it farther
   std::uint64_t trickled_at{0};
   std::uint64_t last_tick{0};
-  std::uint64_t looked_for_dead{0};
+  std::uint64_t looked_for_absent{0};
+  Heard heard;
   std::uint64_t trickle_from{0};
   bool trickling{false};
   std::uint64_t slice_since{0};  // this client's time slice on the GPU began about then

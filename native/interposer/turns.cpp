@@ -6,8 +6,11 @@
 #include "interposer/border.h"
 #include "interposer/clock.h"
 #include "interposer/gpu.h"
+<<<<<<< HEAD
 #include "interposer/liveness.h"
 #include "interposer/standstill.h"
+=======
+>>>>>>> 2d6d0b7 (interposer: best-effort work is no longer held for a stopped high client)
 
 namespace cotenant {
 namespace {
@@ -87,19 +90,6 @@ void take_turns(const Link& link, const Rules& rules, bool backlog, std::uint64_
   const bool stale = held > std::uint64_t{rules.turn_us} * 1000 + kStaleTurnNs;
   if ((gone || stale) && activity.turn.compare_exchange_strong(holder, link.slot, std::memory_order_seq_cst))
     activity.turnSince.store(now, std::memory_order_relaxed);
-}
-
-// Bits of high clients that were killed while busy, when no agent is there to clear them.
-void bury_the_dead(Region& region) noexcept {
-  const std::uint32_t active = region.activity.active.load(std::memory_order_seq_cst);
-  for (std::uint32_t i = 0; i < protocol::MAX_HIGH; ++i) {
-    if ((active & (1u << i)) == 0) continue;
-    const auto& slot = region.high[i];
-    const auto pid = static_cast<pid_t>(slot.pid.load(std::memory_order_relaxed));
-    // In another PID namespace nobody is visible: then only the agent may judge.
-    if (slot.state.load(std::memory_order_acquire) == 0 || !alive(pid, slot.startTime.load(std::memory_order_relaxed)))
-      region.activity.active.fetch_and(~(1u << i), std::memory_order_seq_cst);
-  }
 }
 
 void account(BestEffortGpu& own, protocol::BestEffortSlot& slot, Answer answer, bool backlog, std::uint64_t now) noexcept {
@@ -223,9 +213,9 @@ std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
   if (own.held_since) {
     seen.held_us = (now - own.held_since) / 1000;
     seen.trickled_us = (now - own.trickled_at) / 1000;
-    if (now - own.held_since > kCheckLivesNs && now - own.looked_for_dead > kCheckLivesNs) {
-      own.looked_for_dead = now;
-      bury_the_dead(region);
+    if (now - own.held_since > kCheckLivesNs && now - own.looked_for_absent > kCheckLivesNs) {
+      own.looked_for_absent = now;
+      let_go_of_absent(region, own.heard, now);
     }
   }
   const Answer answer = release(rules, seen);

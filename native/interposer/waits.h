@@ -63,7 +63,6 @@ struct EventRecord {
     const cu::CUresult result = driver_call<E>(event, handle, flags...);
     if (result != cu::CUDA_SUCCESS) return result;
     event_recorded(event, {stream, upto});
-    if (role() == Role::kHigh) high_tail(*stream);
     return result;
   }
 };
