@@ -29,6 +29,12 @@ bool is_host(cu::CUdeviceptr address) noexcept {
          type == cu::CU_MEMORYTYPE_HOST;
 }
 
+bool is_pageable(cu::CUdeviceptr address) noexcept {
+  unsigned type = 0;
+  return address != 0 && real().cuPointerGetAttribute &&
+         real().cuPointerGetAttribute(&type, cu::CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) == cu::CUDA_ERROR_INVALID_VALUE;
+}
+
 HostCopy::HostCopy(Stream& stream, bool legacy) noexcept : stream_(stream), since_(now_ns()) {
   others_.count = 0;
   if (legacy) high_snapshot(*stream.context, true, others_);

@@ -7,6 +7,7 @@
 #include "interposer/copies.h"
 #include "interposer/graph_memory.h"
 #include "interposer/quota.h"
+#include "interposer/waits.h"
 
 namespace cotenant {
 
@@ -65,14 +66,16 @@ struct Free {
   template <class Handle, class... More>
   static cu::CUresult call(Handle handle, More... more) noexcept {
     const auto forward = [&] { return driver_call<E>(handle, more...); };
-    const cu::CUresult result = kWaits ? held_up(forward) : forward();
+    cu::CUresult result{};
+    if constexpr (named<E>("MemFree_")) result = wait_to_free(handle, forward);
+    else result = kWaits ? held_up(forward) : forward();
     if (result == cu::CUDA_SUCCESS) quota_release(static_cast<std::uint64_t>(as_number(handle)));
     return result;
   }
 
  private:
   // The driver first waits for all that may still use it.
-  static constexpr bool kWaits = named<E>("MemFree_") || named<E>("ArrayDestroy");
+  static constexpr bool kWaits = named<E>("ArrayDestroy");
   static std::uint64_t as_number(std::uint64_t handle) noexcept { return handle; }
   static std::uint64_t as_number(const void* handle) noexcept { return reinterpret_cast<std::uintptr_t>(handle); }
 };

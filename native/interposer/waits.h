@@ -93,7 +93,8 @@ struct StreamJoin {
     high_begin(*stream, Work::kOrder);
     high_join(*stream, *mark.stream, mark.upto);
     const cu::CUresult result = forward();
-    high_settle(*stream);
+    if (result == cu::CUDA_SUCCESS) high_settle(*stream);
+    else high_withdraw(*stream);
     return result;
   }
 };
@@ -109,6 +110,17 @@ cu::CUresult wait_for_context(const Context* context, Call call) noexcept {
   if (role() == Role::kHigh) high_observe(snapshot, since);
   else best_effort_drained(*context);
   return result;
+}
+
+// Memory is freed: the driver first waits for all that the context has submitted, unless the memory is of a pool (seen on
+// an H100 with driver 580).
+template <class Call>
+cu::CUresult wait_to_free(cu::CUdeviceptr memory, Call call) noexcept {
+  if (role() != Role::kHigh) return call();
+  cu::CUmemoryPool pool = nullptr;
+  const bool known = real().cuPointerGetAttribute &&
+                     real().cuPointerGetAttribute(&pool, cu::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, memory) == cu::CUDA_SUCCESS;
+  return known && !pool ? wait_for_context(captures_open() ? nullptr : current_context(), call) : held_up(call);
 }
 
 template <Entry E>

@@ -25,6 +25,8 @@ testCases([
   "routing",
   "high",
   "waits",
+  "unseen",
+  "sharing",
   "announce",
   "besteffort",
   "diary",
