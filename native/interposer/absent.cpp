@@ -24,10 +24,10 @@ bool is_dead(const protocol::HighSlot& slot) noexcept {
 
 }  // namespace
 
-void let_go_of_absent(protocol::Region& region, Heard& heard, std::uint64_t now) noexcept {
+void let_go_of_absent(protocol::Region& region, Presence& presence, std::uint64_t now) noexcept {
   const std::uint32_t active = region.activity.active.load(std::memory_order_seq_cst);
   for (std::uint32_t i = 0; i < protocol::MAX_HIGH; ++i) {
-    auto& last = heard.of[i];
+    auto& last = presence.of[i];
     const auto& slot = region.high[i];
     const std::uint32_t beats = slot.beats.load(std::memory_order_relaxed);
     const bool still = last.since != 0 && beats == last.beats && beats != 0;

@@ -10,7 +10,7 @@
 namespace cotenant {
 
 // What was heard of each high client that holds: the beats of its helper thread, and since when they are the same.
-struct Heard {
+struct Presence {
   struct {
     std::uint32_t beats;
     std::uint64_t since;  // 0: nothing yet
@@ -18,6 +18,6 @@ struct Heard {
 };
 
 // The helper thread's, in a long pause, each quarter of a second.
-void let_go_of_absent(protocol::Region& region, Heard& heard, std::uint64_t now) noexcept;
+void let_go_of_absent(protocol::Region& region, Presence& presence, std::uint64_t now) noexcept;
 
 }  // namespace cotenant

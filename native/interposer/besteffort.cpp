@@ -298,7 +298,7 @@ void best_effort_after(const Admission& admission) noexcept {
 }
 
 Outstanding best_effort_outstanding(Gpu& gpu) noexcept {
-  Outstanding out{0, 0, 0};
+  Outstanding out{0, 0, 0, false};
   const Link* link = gpu.link.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
     Stream& stream = stream_at(i);
@@ -307,6 +307,7 @@ Outstanding best_effort_outstanding(Gpu& gpu) noexcept {
     const Lane& lane = stream.lane;
     if (lane.stands.load(std::memory_order_relaxed)) {
       out.standing_ns += unfinished_ns(lane);
+      out.stands = true;
       continue;
     }
     out.ns += unfinished_ns(lane);

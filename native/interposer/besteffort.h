@@ -68,7 +68,7 @@ struct BestEffortGpu {
   std::uint64_t trickled_at{0};
   std::uint64_t last_tick{0};
   std::uint64_t looked_for_absent{0};
-  Heard heard;
+  Presence presence;
   std::uint64_t trickle_from{0};
   bool trickling{false};
   std::uint64_t slice_since{0};  // this client's time slice on the GPU began about then
@@ -131,7 +131,8 @@ void best_effort_open_former(const Gpu& gpu) noexcept;
 struct Outstanding {
   std::uint64_t ns;
   std::uint64_t launches;
-  std::uint64_t standing_ns;  // of those that stand
+  std::uint64_t standing_ns;  // of those that stand,
+  bool stands;                // and whether there are any
 };
 [[nodiscard]] Outstanding best_effort_outstanding(Gpu& gpu) noexcept;
 

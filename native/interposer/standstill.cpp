@@ -5,6 +5,8 @@
 namespace cotenant {
 namespace {
 
+// While another best-effort client wants the GPU, a kernel of that one may be the reason, of whatever length.
+constexpr std::uint64_t kStillBesideOthersNs = 250'000'000;
 // Longer between two looks, and somebody was away: nobody knows what happened in between.
 constexpr std::uint64_t kLongestLookNs = 2'000'000;
 // A border is two entries: a word that is written, and a wait.
@@ -21,7 +23,7 @@ std::uint64_t first_chunk_ns(const Lane& lane) noexcept {
   return upto > finished ? upto - finished : 0;
 }
 
-bool look(Lane& lane, bool held, std::uint64_t since_ns) noexcept {
+bool look(Lane& lane, bool held, bool others, std::uint64_t since_ns) noexcept {
   const std::uint64_t at = lane.finished_launches.load(std::memory_order_relaxed) << 32 |
                            lane.passed.load(std::memory_order_relaxed);
   const bool stood = lane.stands.load(std::memory_order_relaxed);
@@ -34,7 +36,7 @@ bool look(Lane& lane, bool held, std::uint64_t since_ns) noexcept {
   if (held) return false;
   const std::uint64_t still = lane.still_ns.load(std::memory_order_relaxed) + std::min(since_ns, kLongestLookNs);
   lane.still_ns.store(still, std::memory_order_relaxed);
-  if (stood || still < kStillNs + 2 * first_chunk_ns(lane)) return false;
+  if (stood || still < (others ? kStillBesideOthersNs : kStillNs) + 2 * first_chunk_ns(lane)) return false;
   lane.stands.store(true, std::memory_order_relaxed);
   return true;
 }
@@ -54,7 +56,7 @@ void moves_again(Lane& lane) noexcept {
   lane.stands.store(false, std::memory_order_relaxed);
 }
 
-bool look_for_standstill(Gpu& gpu, bool held, std::uint64_t now) noexcept {
+bool look_for_standstill(Gpu& gpu, bool held, bool others, std::uint64_t now) noexcept {
   BestEffortGpu& own = gpu.best_effort;
   const std::uint64_t since = own.standstill_looked ? now - own.standstill_looked : 0;
   const bool was_held = own.standstill_held;
@@ -62,7 +64,7 @@ bool look_for_standstill(Gpu& gpu, bool held, std::uint64_t now) noexcept {
   own.standstill_held = held;
   bool changed = false;
   for (std::uint32_t i = 0; i < stream_count(); ++i)
-    if (stream_at(i).context->gpu == &gpu) changed = look(stream_at(i).lane, held || was_held, since) || changed;
+    if (stream_at(i).context->gpu == &gpu) changed = look(stream_at(i).lane, held || was_held, others, since) || changed;
   return changed;
 }
 

@@ -32,8 +32,8 @@ inline constexpr std::uint64_t kStillNs = 5'000'000;
 // The stream has been seen empty, or in motion.
 void moves_again(Lane& lane) noexcept;
 
-// The helper thread's look at all streams of a GPU. `held`: the hold was closed at the last look or is now. True: which
-// streams stand has changed.
-[[nodiscard]] bool look_for_standstill(Gpu& gpu, bool held, std::uint64_t now) noexcept;
+// The helper thread's look at all streams of a GPU. `held`: the GPU is kept from the streams now. `others`: another best-effort
+// client wants it, too. True: which streams stand has changed.
+[[nodiscard]] bool look_for_standstill(Gpu& gpu, bool held, bool others, std::uint64_t now) noexcept;
 
 }  // namespace cotenant

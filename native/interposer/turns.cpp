@@ -6,11 +6,7 @@
 #include "interposer/border.h"
 #include "interposer/clock.h"
 #include "interposer/gpu.h"
-<<<<<<< HEAD
-#include "interposer/liveness.h"
 #include "interposer/standstill.h"
-=======
->>>>>>> 2d6d0b7 (interposer: best-effort work is no longer held for a stopped high client)
 
 namespace cotenant {
 namespace {
@@ -181,11 +177,15 @@ std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
   BestEffortGpu& own = gpu.best_effort;
   auto& slot = link->best_effort();
   const Rules rules = read_rules(region.settings);
-  const bool was_held = link->hold().load(std::memory_order_seq_cst) != 0;
+  // While a request is active, a hold that is open for a trickle does not mean that the GPU could come here.
+  const bool was_held = link->hold().load(std::memory_order_seq_cst) != 0 ||
+                        region.activity.active.load(std::memory_order_seq_cst) != 0;
   Outstanding out = best_effort_outstanding(gpu);
-  if (look_for_standstill(gpu, was_held, now)) out = best_effort_outstanding(gpu);
+  const bool others = (region.activity.waiting.load(std::memory_order_relaxed) & ~link->bit()) != 0;
+  if (look_for_standstill(gpu, was_held, others, now)) out = best_effort_outstanding(gpu);
   const bool gated = rules.paused || (rules.protect && region.activity.registered.load(std::memory_order_relaxed));
   const bool backlog = gated && (out.launches > 0 || own.callers_waiting.load(std::memory_order_relaxed) > 0);
+  const bool pending = backlog || (gated && out.stands);  // a turn is of no use to what stands, the end of a pause may be
 
   const std::uint64_t submitted = slot.submittedNs.load(std::memory_order_relaxed);
   const std::uint64_t unfinished = out.ns + out.standing_ns;
@@ -205,7 +205,7 @@ std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
     own.pause_far = far;
     ++own.slipped;
   }
-  if (!backlog || (!held && !own.trickling)) own.held_since = 0;
+  if (!pending || (!held && !own.trickling)) own.held_since = 0;
   else if (own.held_since == 0 || own.slipped > kSlipping) {
     own.held_since = now;
     own.slipped = 0;
@@ -215,7 +215,7 @@ std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
     seen.trickled_us = (now - own.trickled_at) / 1000;
     if (now - own.held_since > kCheckLivesNs && now - own.looked_for_absent > kCheckLivesNs) {
       own.looked_for_absent = now;
-      let_go_of_absent(region, own.heard, now);
+      let_go_of_absent(region, own.presence, now);
     }
   }
   const Answer answer = release(rules, seen);
@@ -237,11 +237,11 @@ std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
     if (answer != Answer::kRun) close_word(gpu, *link, rules);
     return trickling_us;
   }
-  if (answer == Answer::kTrickle && backlog) trickle(gpu, *link, seen.held_us >= rules.trickle_after_us, now);
+  if (answer == Answer::kTrickle && pending) trickle(gpu, *link, seen.held_us >= rules.trickle_after_us, now);
   else if (answer == Answer::kRun && held) open_word(region, link->slot);
   else if (answer != Answer::kRun && answer != Answer::kTrickle && !held) close_word(gpu, *link, rules);
   if (own.trickling) return trickling_us;
-  if (!backlog) return out.standing_ns > 0 ? kBacklogUs : kIdleUs;
+  if (!backlog) return out.stands ? kBacklogUs : kIdleUs;
   if (answer == Answer::kHeldByHigh && beside)
     return std::min(kDelayedUs, std::max(kBesideUs, rules.beside_every_us / 2));
   if (answer == Answer::kHeldByHigh && rules.resume_delay_us > 0) return kDelayedUs;
