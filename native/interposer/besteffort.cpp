@@ -4,7 +4,6 @@
 
 #include "interposer/blas.h"
 #include "interposer/border.h"
-#include "interposer/capture.h"
 #include "interposer/chunk_log.h"
 #include "interposer/clock.h"
 #include "interposer/copies.h"
@@ -279,7 +278,7 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   if (chunk_log::is_on()) chunk_log::note_launch(stream, submission, expected_ns);
 
   // Where the GPU stands, each entry more is one less for the program.
-  if (!estimate || captures_open() || stood_still(lane)) return {&stream, -1};
+  if (!estimate || stood_still(lane)) return {&stream, -1};
   const auto& activity = region.activity;
   const std::uint64_t activations = activity.activations.load(std::memory_order_relaxed);
   const cu::CUcontext context = stream.context->handle.load(std::memory_order_relaxed);

@@ -4,43 +4,43 @@
 
 #include "interposer/clock.h"
 #include "interposer/entry.h"
+#include "interposer/process.h"
 
 namespace cotenant {
 namespace {
 
-constexpr std::uint64_t kSpinNs = 20'000;
-constexpr std::uint64_t kNeverLongerNs = 5'000'000'000;
-
+// Of streams that we keep books on, exactly; of others by the calls that begin and end them.
 std::atomic<int> open_captures{0};
-std::atomic<int> in_other_streams{0};
+std::atomic<int> unknown_captures{0};
+
+constexpr std::uint64_t kSpinNs = 20'000;
+constexpr std::uint64_t kNeverLongerNs = 5'000'000'000;  // a mark is one call of the driver, by a thread that may lose its CPU
+
+// A recorded process has no books on streams.
+Stream* known_stream(cu::CUstream handle, NullStream meaning) noexcept {
+  return role() == Role::kRecord ? nullptr : stream_of(handle, meaning);
+}
+
+void begin(Stream* stream) noexcept {
+  if (!stream) unknown_captures.fetch_add(1, std::memory_order_seq_cst);
+  else if (!stream->capture.origin.exchange(true, std::memory_order_seq_cst))
+    open_captures.fetch_add(1, std::memory_order_seq_cst);
+}
+
+void end(Stream* stream) noexcept {
+  if (stream) return capture_abandoned(*stream);
+  if (unknown_captures.fetch_sub(1, std::memory_order_relaxed) <= 0) unknown_captures.store(0, std::memory_order_relaxed);
+}
+
+void exchange_mode(cu::CUstreamCaptureMode& mode) noexcept {
+  if (real().cuThreadExchangeStreamCaptureMode) static_cast<void>(real().cuThreadExchangeStreamCaptureMode(&mode));
+}
 
 }  // namespace
 
-bool captures_open() noexcept { return open_captures.load(std::memory_order_relaxed) > 0; }
-void capture_begins() noexcept {
-  open_captures.fetch_add(1, std::memory_order_seq_cst);  // pairs with OtherStreams, which counts itself, then looks
-  const std::uint64_t started = now_ns();
-  while (in_other_streams.load(std::memory_order_seq_cst) != 0 && now_ns() - started < kNeverLongerNs)
-    spin_then_nap(started, kSpinNs);
+bool captures_open() noexcept {
+  return open_captures.load(std::memory_order_relaxed) > 0 || unknown_captures.load(std::memory_order_relaxed) > 0;
 }
-void capture_ended() noexcept {
-  if (open_captures.fetch_sub(1, std::memory_order_relaxed) <= 0) open_captures.store(0, std::memory_order_relaxed);
-}
-
-RelaxedCapture::RelaxedCapture() noexcept {
-  before_ = cu::CU_STREAM_CAPTURE_MODE_RELAXED;
-  const auto exchange = real().cuThreadExchangeStreamCaptureMode;
-  changed_ = exchange && exchange(&before_) == cu::CUDA_SUCCESS;
-}
-RelaxedCapture::~RelaxedCapture() {
-  if (changed_) real().cuThreadExchangeStreamCaptureMode(&before_);
-}
-
-OtherStreams::OtherStreams() noexcept {
-  in_other_streams.fetch_add(1, std::memory_order_seq_cst);
-  no_capture_ = open_captures.load(std::memory_order_seq_cst) <= 0;
-}
-OtherStreams::~OtherStreams() { in_other_streams.fetch_sub(1, std::memory_order_release); }
 
 bool capturing(cu::CUstream handle, NullStream meaning) noexcept {
   if (!captures_open()) return false;
@@ -48,6 +48,68 @@ bool capturing(cu::CUstream handle, NullStream meaning) noexcept {
   cu::CUstreamCaptureStatus status = cu::CU_STREAM_CAPTURE_STATUS_NONE;
   // An error is also a "keep out": the legacy stream while a blocking stream is captured, for one.
   return !ask || ask(handle, &status) != cu::CUDA_SUCCESS || status != cu::CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+BesideCaptures::BesideCaptures() noexcept : mode_(cu::CU_STREAM_CAPTURE_MODE_RELAXED) { exchange_mode(mode_); }
+BesideCaptures::~BesideCaptures() { exchange_mode(mode_); }
+
+// Who enters says so, then looks for marks on their way; who marks says so, then looks for who enters.
+EntersCapture::EntersCapture(Stream* stream) noexcept : stream_(stream) {
+  if (!stream_) return;
+  stream_->capture.entering.fetch_add(1, std::memory_order_seq_cst);
+  wait_for_marks(*stream_);
+}
+
+EntersCapture::~EntersCapture() {
+  if (stream_) stream_->capture.entering.fetch_sub(1, std::memory_order_release);
+}
+
+MarksAnother::MarksAnother(Stream& stream) noexcept : stream_(stream) {
+  stream_.capture.marking.fetch_add(1, std::memory_order_seq_cst);
+}
+
+MarksAnother::~MarksAnother() { stream_.capture.marking.fetch_sub(1, std::memory_order_release); }
+
+bool MarksAnother::allowed() const noexcept {
+  return !stream_.gone.load(std::memory_order_seq_cst) && stream_.capture.entering.load(std::memory_order_seq_cst) == 0 &&
+         !capturing(stream_.handle, NullStream::kLegacy);
+}
+
+void wait_for_marks(const Stream& stream) noexcept {
+  if (stream.capture.marking.load(std::memory_order_seq_cst) == 0) return;
+  const std::uint64_t started = now_ns();
+  while (stream.capture.marking.load(std::memory_order_acquire) != 0 && now_ns() - started < kNeverLongerNs)
+    spin_then_nap(started, kSpinNs);
+}
+
+BeginsCapture::BeginsCapture(cu::CUstream handle, NullStream meaning) noexcept
+    : handle_(handle),
+      meaning_(meaning),
+      stream_(known_stream(handle, meaning)),
+      counted_(!capturing(handle, meaning)),
+      enters_(stream_) {
+  if (counted_) begin(stream_);
+}
+
+BeginsCapture::~BeginsCapture() {
+  if (counted_ && !capturing(handle_, meaning_)) end(stream_);
+}
+
+EndsCapture::EndsCapture(cu::CUstream handle, NullStream meaning) noexcept
+    : handle_(handle), meaning_(meaning), was_capturing_(capturing(handle, meaning)) {}
+
+EndsCapture::~EndsCapture() {
+  if (was_capturing_ && !capturing(handle_, meaning_)) end(known_stream(handle_, meaning_));
+}
+
+void capture_abandoned(Stream& stream) noexcept {
+  if (stream.capture.origin.exchange(false, std::memory_order_seq_cst))
+    open_captures.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void forget_captures() noexcept {
+  open_captures.store(0, std::memory_order_relaxed);
+  unknown_captures.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace cotenant

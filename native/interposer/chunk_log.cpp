@@ -44,7 +44,8 @@ void note_name(cu::CUfunction function) noexcept {
     std::uint64_t known = named[at].load(std::memory_order_relaxed);
     if (known == key) return;
     if (known != 0) continue;
-    if (captures_open() || !named[at].compare_exchange_strong(known, key, std::memory_order_relaxed)) return;
+    if (!named[at].compare_exchange_strong(known, key, std::memory_order_relaxed)) return;
+    const BesideCaptures beside;
     char line[512];
     const char* name = named_function(function).name;
     const int length = std::snprintf(line, sizeof line, "%llx %.480s\n", static_cast<unsigned long long>(key), name ? name : "?");

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "interposer/capture.h"
 #include "interposer/chunk_log.h"
 #include "interposer/entry.h"
 #include "interposer/graph_made.h"
@@ -193,6 +194,7 @@ void forget_gpus() noexcept {
   }
   for (std::uint32_t i = 0; i < contexts_used.load(std::memory_order_relaxed); ++i) new (&contexts[i]) Context{};
   forget_streams();
+  forget_captures();
   forget_graphs();
   gpus_used.store(0, std::memory_order_relaxed);
   contexts_used.store(0, std::memory_order_relaxed);

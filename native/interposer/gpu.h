@@ -26,16 +26,23 @@ struct Gpu {
   BestEffortGpu best_effort;
 };
 
+// capture.cpp. What concerns captures of a stream.
+struct CaptureState {
+  std::atomic<bool> origin{false};          // one began in it, and neither has it ended nor the stream gone
+  std::atomic<std::uint32_t> entering{0};   // calls under way that may put the stream into a capture
+  std::atomic<std::uint32_t> marking{0};    // other threads' marks under way
+};
+
 // streams.cpp. One stream of one context. The two special handles and the NULL stream are streams too: `key` is the
 // driver's handle, or one of the special values with the thread it belongs to.
 struct Stream {
   std::atomic<std::uintptr_t> key{0};
   std::atomic<bool> gone{false};  // destroyed; the entry waits for another stream
-  std::atomic<std::uint32_t> visits{0};  // threads that do not own it and use its handle now
   Published<cu::CUstream> handle;  // what calls of ours are given
   Published<Context*> context;
   Published<bool> blocking;  // ordered with the legacy stream
   std::uint32_t index{0};
+  CaptureState capture;
   HighStream high;
   Lane lane;
 };

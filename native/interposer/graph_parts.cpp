@@ -163,7 +163,7 @@ void GraphParts::expect(std::uint32_t part) noexcept {
 }
 
 void GraphParts::divide_long(std::uint32_t target_us) noexcept {
-  if (changed_ || captures_open()) return;
+  if (changed_) return;
   const std::uint32_t before = count_;
   int left = kDividedAtOnce;
   for (std::uint32_t i = count_; left > 0 && i-- > 0;) {

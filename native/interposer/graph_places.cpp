@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "interposer/capture.h"
 #include "interposer/entry.h"
 #include "interposer/function.h"
+#include "interposer/gpu.h"
 #include "interposer/graph_nodes.h"
 
 namespace cotenant {
@@ -157,8 +157,7 @@ void GraphPlaces::choose(const Link& link, Rules rules) noexcept {
   Gpu& gpu = *current_context()->gpu;
   // What the program ran to warm up may not have been looked at yet.
   const auto& activity = link.region->activity;
-  if (!captures_open())
-    gpu.best_effort.estimates.collect(activity.activations.load(std::memory_order_relaxed),
+  gpu.best_effort.estimates.collect(activity.activations.load(std::memory_order_relaxed),
                                       activity.active.load(std::memory_order_relaxed) != 0,
                                       current_context()->handle.load(std::memory_order_relaxed));
   Estimating estimating(gpu, how_);

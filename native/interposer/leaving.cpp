@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "interposer/capture.h"
 #include "interposer/clock.h"
 #include "interposer/entry.h"
 #include "interposer/gpu.h"
@@ -46,6 +47,7 @@ void restore(int signal) noexcept {
 }
 
 bool drained() noexcept {
+  const BesideCaptures beside;
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
     Stream& stream = stream_at(i);
     if (stream.gone.load(std::memory_order_relaxed) || is_special(stream)) continue;  // special ones: below
@@ -56,6 +58,7 @@ bool drained() noexcept {
 
 // The special streams need their context to be current in the asking thread.
 bool legacy_drained() noexcept {
+  const BesideCaptures beside;
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
     Context* context = stream_at(i).context;
     if (context->legacy.load(std::memory_order_acquire) != &stream_at(i)) continue;

@@ -2,7 +2,6 @@
 
 #include "interposer/border.h"
 #include "interposer/capture.h"
-#include "interposer/clock.h"
 #include "interposer/entry.h"
 #include "interposer/gpu.h"
 
@@ -10,9 +9,6 @@ namespace cotenant {
 namespace {
 
 using namespace cu;
-
-constexpr std::uint64_t kSpinNs = 20'000;
-constexpr std::uint64_t kVisitNeverLongerNs = 5'000'000'000;
 
 // The GPU has passed this border.
 void passed(Lane& lane, std::uint32_t number) noexcept {
@@ -63,18 +59,6 @@ void read_events(Stream& stream) noexcept {
 
 }  // namespace
 
-Visit::Visit(Stream& stream) noexcept : stream_(stream) {
-  stream_.visits.fetch_add(1, std::memory_order_seq_cst);  // pairs with forget_stream(), which says "gone", then looks
-  there_ = !stream_.gone.load(std::memory_order_seq_cst);
-}
-Visit::~Visit() { stream_.visits.fetch_sub(1, std::memory_order_release); }
-
-void wait_for_visits(const Stream& stream) noexcept {
-  const std::uint64_t started = now_ns();
-  while (stream.visits.load(std::memory_order_seq_cst) != 0 && now_ns() - started < kVisitNeverLongerNs)
-    spin_then_nap(started, kSpinNs);
-}
-
 std::uint32_t next_mark(Stream& stream) noexcept {
   Lane& lane = stream.lane;
   const std::uint32_t number = lane.borders.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -104,7 +88,7 @@ bool put_event_mark(Stream& stream, std::uint32_t number) noexcept {
     marks.context = context;
     for (int i = 0; i < EventMarks::kEvents; ++i) marks.event[i] = nullptr, marks.number[i] = 0;
   }
-  const RelaxedCapture relaxed;
+  const BesideCaptures beside;
   bool put = false;
   for (int i = 0; i < EventMarks::kEvents && !put; ++i) {
     if (marks.number[i] != 0) continue;
@@ -121,14 +105,12 @@ bool put_event_mark(Stream& stream, std::uint32_t number) noexcept {
 }
 
 void mark_open_lanes(const Gpu& gpu, const Link& link) noexcept {
-  const OtherStreams others;
-  if (!others.may_be_used()) return;
   const CUcontext current = current_handle();
   for (std::uint32_t i = 0; current && i < stream_count(); ++i) {
     Stream& stream = stream_at(i);
     if (!stream.lane.open.load(std::memory_order_relaxed)) continue;
-    const Visit visit(stream);
-    if (visit.is_there() && reachable(stream, gpu, current)) put_mark(stream, link);
+    const MarksAnother marks(stream);
+    if (marks.allowed() && reachable(stream, gpu, current)) put_mark(stream, link);
   }
 }
 
@@ -147,7 +129,7 @@ void read_event_marks(const Gpu& gpu) noexcept {
     Stream& stream = stream_at(i);
     if (!stream.lane.events.out.load(std::memory_order_relaxed)) continue;
     if (!current && !(current = current_handle())) return;
-    const RelaxedCapture relaxed;
+    const BesideCaptures beside;
     if (reachable(stream, gpu, current)) read_events(stream);
   }
 }

@@ -23,22 +23,6 @@ struct EventMarks {
   std::uint32_t number[kEvents]{};  // 0: free
 };
 
-// A stream that belongs to another thread, for as long as we give its handle to the driver: its destroyer waits.
-class Visit {
- public:
-  explicit Visit(Stream& stream) noexcept;
-  ~Visit();
-  Visit(const Visit&) = delete;
-  Visit& operator=(const Visit&) = delete;
-  [[nodiscard]] bool is_there() const noexcept { return there_; }
-
- private:
-  Stream& stream_;
-  bool there_;
-};
-// After the stream was marked as gone: nobody of ours uses its handle any more.
-void wait_for_visits(const Stream& stream) noexcept;
-
 // Takes down what has been submitted to this stream by now under the next number, which it returns.
 [[nodiscard]] std::uint32_t next_mark(Stream& stream) noexcept;
 

@@ -57,7 +57,8 @@ Needs ask(const LaunchShape& shape, std::uint32_t sm_count) noexcept {
   constexpr Needs kNothing{0, KernelClass::kUnknown, 0};
   const auto& [gx, gy, gz, bx, by, bz, shared] = shape.of;
   int per_sm = 0;
-  if (!real().cuOccupancyMaxActiveBlocksPerMultiprocessor || captures_open()) return kNothing;
+  if (!real().cuOccupancyMaxActiveBlocksPerMultiprocessor) return kNothing;
+  const BesideCaptures beside;  // it may load the kernel's code
   if (real().cuOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, shape.function, static_cast<int>(bx * by * bz),
                                                          shared) != cu::CUDA_SUCCESS ||
       per_sm <= 0)

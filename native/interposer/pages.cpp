@@ -66,7 +66,7 @@ CUresult register_pages(ContextPages& pages) noexcept {
 bool try_to_map(Context& context, const Link& link) noexcept {
   if (!real().cuStreamBatchMemOp_v2 || !real().cuMemHostRegister_v2 || !real().cuMemHostGetDevicePointer_v2) return false;
   const Current current(context.handle.load(std::memory_order_relaxed));
-  const RelaxedCapture relaxed;
+  const BesideCaptures beside;
   ContextPages& pages = context.pages;
   if (!current.is() || (pages.mapped != &link && !map_anew(pages, link))) return false;
   const CUresult result = register_pages(pages);

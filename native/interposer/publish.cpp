@@ -42,7 +42,7 @@ void high_kernel(const Stream& stream, const Submission& submission) noexcept {
 }
 
 void high_graph(cu::CUgraphExec exec, cu::CUgraph graph) noexcept {
-  if (role() != Role::kHigh || !kernel_table() || captures_open()) return;
+  if (role() != Role::kHigh || !kernel_table()) return;
   GraphSum sum{{0, 0, 0}, 0, true};
   if (!visit_nodes(graph, add_kernel, &sum)) sum.whole = false;
   const auto* most = std::max_element(sum.ns_of, sum.ns_of + 3);

@@ -84,7 +84,7 @@ void note_device() noexcept {
 // Asks the driver about a kernel that has run, so that nothing is loaded on our account. Two threads may
 // ask at once: they are told the same.
 void describe(Kernel& kernel) noexcept {
-  Unseen unseen;
+  BesideCaptures beside;
   const auto& [gx, gy, gz, bx, by, bz, shared] = kernel.shape.of;
   const auto [function, name] = named_function(kernel.shape.function);
   const auto ask = [function = function](cu::CUfunction_attribute what) {
@@ -131,7 +131,7 @@ void returned() noexcept {
 
 Began begin(Kind kind, std::uint32_t index, Timed& timed, std::uint64_t at, cu::CUstream stream,
             std::uint32_t sighting) noexcept {
-  if (!is_timed(sighting) || captures_open()) return {at, kind, index, -1};
+  if (!is_timed(sighting)) return {at, kind, index, -1};
   return {at, kind, index, start_timer(timed, sighting == 0 ? Quality::kFirst : Quality::kIdle, stream)};
 }
 
@@ -258,7 +258,7 @@ void end(const Began& began, cu::CUstream stream, cu::CUresult result) noexcept 
     fresh = is_kernel ? !tape.kernels[began.index].name : !tape.graphs[began.index].described;
   }
   if (first) expect_end();
-  if (fresh && !captures_open()) {
+  if (fresh) {
     note_device();
     if (is_kernel) describe(tape.kernels[began.index]);
     else describe_kernels_of(tape.graphs[began.index]);
@@ -289,13 +289,13 @@ void waited(std::uint64_t at) noexcept {
     if (tape.steps_seen == 0) return;  // for nothing of its own
     append(Kind::kWait, 0, now - at, at);
   }
-  if (!captures_open()) collect_timers();
+  collect_timers();
   returned();
 }
 
 void instantiated(cu::CUgraphExec exec, cu::CUgraph graph) noexcept {
   if (closed.load(std::memory_order_relaxed)) return;
-  Unseen unseen;
+  BesideCaptures beside;
   Graph* into = nullptr;
   {
     Locked locked(lock);
@@ -315,7 +315,7 @@ void graph_ends(cu::CUgraphExec exec) noexcept {
 }
 
 void contexts_end() noexcept {
-  if (!captures_open()) collect_timers();
+  collect_timers();
   forget_timers();
 }
 
@@ -339,14 +339,6 @@ void in_child() noexcept {
   if (tape.steps_seen > 0) closed.store(true);
   forget_timers();  // their events are the parent's
   forget_end();
-}
-
-Unseen::Unseen() noexcept : mode_(cu::CU_STREAM_CAPTURE_MODE_RELAXED) {
-  if (real().cuThreadExchangeStreamCaptureMode) static_cast<void>(real().cuThreadExchangeStreamCaptureMode(&mode_));
-}
-
-Unseen::~Unseen() {
-  if (real().cuThreadExchangeStreamCaptureMode) static_cast<void>(real().cuThreadExchangeStreamCaptureMode(&mode_));
 }
 
 }  // namespace cotenant::record

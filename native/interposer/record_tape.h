@@ -142,16 +142,4 @@ void write_file(const Tape& tape) noexcept;
 // In a child of fork: what the parent recorded is the parent's to write.
 void in_child() noexcept;
 
-// While it lives, nothing the recorder asks of the driver disturbs a capture in another thread.
-class Unseen {
- public:
-  Unseen() noexcept;
-  ~Unseen();
-  Unseen(const Unseen&) = delete;
-  Unseen& operator=(const Unseen&) = delete;
-
- private:
-  cu::CUstreamCaptureMode mode_;
-};
-
 }  // namespace cotenant::record

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "interposer/capture.h"
 #include "interposer/entry.h"
 #include "interposer/record_tape.h"
 
@@ -52,7 +53,7 @@ int start_timer(Timed& timed, Quality quality, cu::CUstream stream) noexcept {
   if (!take(timer, Timer::kFree)) return -1;
   timer.of = &timed;
   timer.quality = quality;
-  Unseen unseen;
+  BesideCaptures beside;
   if (begins(timer, stream)) return index;
   leave(timer, Timer::kFree);
   return -1;
@@ -60,12 +61,12 @@ int start_timer(Timed& timed, Quality quality, cu::CUstream stream) noexcept {
 
 void stop_timer(int index, cu::CUstream stream) noexcept {
   Timer& timer = timers[index];
-  Unseen unseen;
+  BesideCaptures beside;
   leave(timer, real().cuEventRecord(timer.end, stream) == cu::CUDA_SUCCESS ? Timer::kRunning : Timer::kFree);
 }
 
 void collect_timers() noexcept {
-  Unseen unseen;
+  BesideCaptures beside;
   cu::CUcontext context = nullptr;
   if (real().cuCtxGetCurrent(&context) != cu::CUDA_SUCCESS || !context) return;
   int not_yet = 0;  // each question costs half a microsecond: a few at a time

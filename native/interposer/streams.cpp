@@ -3,6 +3,7 @@
 // still speaks of the old stream speaks of work long done.
 #include <new>
 
+#include "interposer/capture.h"
 #include "interposer/entry.h"
 #include "interposer/gpu.h"
 
@@ -176,7 +177,8 @@ namespace {
 
 void forget(Stream& stream) noexcept {
   stream.gone.store(true, std::memory_order_seq_cst);
-  wait_for_visits(stream);
+  wait_for_marks(stream);
+  capture_abandoned(stream);
   // Its tail can't be observed any more. Whoever destroys a stream has nearly always waited for it.
   high_observe(stream, stream.high.begun.load(std::memory_order_relaxed), kSinceUnknown);
   best_effort_drained(stream);

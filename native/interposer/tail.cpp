@@ -47,7 +47,7 @@ std::uint32_t* tail_page(Context& context) noexcept {
     context.tail_page.store(page, std::memory_order_relaxed);
   }
   cu::CUdeviceptr device = 0;
-  const RelaxedCapture relaxed;
+  const BesideCaptures beside;
   constexpr unsigned kFlags = cu::CU_MEMHOSTREGISTER_PORTABLE | cu::CU_MEMHOSTREGISTER_DEVICEMAP;
   const cu::CUresult result = page && real().cuMemHostRegister_v2
                                   ? real().cuMemHostRegister_v2(page, kWordsBytes, kFlags)

@@ -147,16 +147,13 @@ bool make(Wanted& wanted, char (&reason)[200]) noexcept {
   std::snprintf(reason, sizeof reason, "%s", answer.reason[0] ? answer.reason : "the agent does not answer");
   if (!answer.text) return false;
   wanted.variant.whole_warps = answer.whole_warps;
-  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-  const bool exchanged = real().cuThreadExchangeStreamCaptureMode &&
-                         real().cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
+  const BesideCaptures beside;
   const char* fault = "its context is gone";
   if (real().cuCtxPushCurrent_v2(wanted.context) == CUDA_SUCCESS) {
     fault = load(wanted, answer.text);
     CUcontext popped = nullptr;
     real().cuCtxPopCurrent_v2(&popped);
   }
-  if (exchanged) real().cuThreadExchangeStreamCaptureMode(&mode);
   std::free(answer.text);
   if (fault) std::snprintf(reason, sizeof reason, "%s", fault);
   return !fault;
@@ -187,7 +184,7 @@ void* run(void*) {
 std::atomic<std::uint32_t> variants_wanted{0};
 
 void want_variant(Context& context, CUfunction function) noexcept {
-  if (captures_open() || find(function)) return;
+  if (find(function)) return;
   Link* link = context.gpu->link.load(std::memory_order_acquire);
   if (!link || !link->attached) return;
   if (variants_wanted.load(std::memory_order_relaxed) >= kMost) return;
@@ -197,6 +194,7 @@ void want_variant(Context& context, CUfunction function) noexcept {
   const std::uint32_t place = variants_wanted.fetch_add(1);
   if (place >= kMost) return std::free(memory);
   auto* wanted = new (memory) Wanted;
+  const BesideCaptures beside;
   const auto [own, name] = named_function(function);
   wanted->function.store(function, std::memory_order_relaxed);
   wanted->context = context.handle.load(std::memory_order_relaxed);

@@ -85,6 +85,10 @@ template <Entry E>
 struct StreamJoin {
   static cu::CUresult call(cu::CUstream handle, cu::CUevent event, unsigned flags) noexcept {
     const auto forward = [&] { return driver_call<E>(handle, event, flags); };
+    if (role() == Role::kBestEffort && captures_open()) {  // the event may stand for a place in a capture
+      const EntersCapture enters(stream_of(handle, null_stream<E>()));
+      return forward();
+    }
     if (role() != Role::kHigh || capturing(handle, null_stream<E>())) return forward();
     const EventMark mark = event_mark(event);
     if (!mark.stream || !mark.stream->high.busy.load(std::memory_order_relaxed)) return forward();
@@ -126,21 +130,17 @@ cu::CUresult wait_to_free(cu::CUdeviceptr memory, Call call) noexcept {
 template <Entry E>
 struct CaptureBegin {
   template <class... A>
-  static cu::CUresult call(A... arguments) noexcept {
-    capture_begins();
-    const cu::CUresult result = driver_call<E>(arguments...);
-    if (result != cu::CUDA_SUCCESS) capture_ended();
-    return result;
+  static cu::CUresult call(cu::CUstream handle, A... arguments) noexcept {
+    const BeginsCapture begins(handle, null_stream<E>());
+    return driver_call<E>(handle, arguments...);
   }
 };
 
 template <Entry E>
 struct CaptureEnd {
   static cu::CUresult call(cu::CUstream stream, cu::CUgraph* graph) noexcept {
-    const bool was = capturing(stream, null_stream<E>());
-    const cu::CUresult result = driver_call<E>(stream, graph);
-    if (was) capture_ended();  // also when it was invalidated: the stream is out of capture now
-    return result;
+    const EndsCapture ends(stream, null_stream<E>());
+    return driver_call<E>(stream, graph);
   }
 };
 
@@ -200,8 +200,7 @@ BEHAVES(cuGreenCtxStreamCreate, PassOn)
 template <>
 struct Behaviour<Entry::cuCtxSynchronize> {
   static cu::CUresult call() noexcept {
-    return wait_for_context(captures_open() ? nullptr : current_context(),
-                            [] { return driver_call<Entry::cuCtxSynchronize>(); });
+    return wait_for_context(current_context(), [] { return driver_call<Entry::cuCtxSynchronize>(); });
   }
 };
 

@@ -37,6 +37,7 @@ testCases([
   "standstill",
   "memory",
   "batches",
+  "captures",
   "graphs",
   "graph_parts",
   "graph_threads",
