@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "interposer/capture.h"
 #include "interposer/entry.h"
 
 namespace cotenant {
@@ -75,10 +76,13 @@ void Estimates::forget(const LaunchShape& shape) noexcept {
 }
 
 void Estimates::forget(const Estimate* first, std::size_t count) noexcept {
+  const auto times_one = [&](const Timer& timer) {
+    const Estimate* of = timer.of.load(std::memory_order_relaxed);
+    return of >= first && of < first + count;
+  };
   for (auto& timer : timers_) {
-    if (timer.of < first || timer.of >= first + count) continue;
     // Taken: another thread looks at it, and is about to be done.
-    for (int state = Timer::kRunning; state != Timer::kFree && timer.of >= first && timer.of < first + count;) {
+    for (int state = Timer::kRunning; state != Timer::kFree && times_one(timer);) {
       state = Timer::kRunning;
       if (timer.state.compare_exchange_weak(state, Timer::kFree, std::memory_order_acq_rel)) break;
       if (state == Timer::kTaken) sched_yield();
@@ -101,10 +105,11 @@ int Estimates::start(Estimate& estimate, cu::CUstream stream, cu::CUcontext cont
   Timer& timer = timers_[first];
   int free = Timer::kFree;
   if (!timer.state.compare_exchange_strong(free, Timer::kTaken, std::memory_order_acquire)) return -1;
-  if (timer.context != context) {  // events belong to a context; an old one's are left to it
-    timer.context = context;
+  if (timer.context.load(std::memory_order_relaxed) != context) {  // events are a context's; an old one's are left to it
+    timer.context.store(context, std::memory_order_relaxed);
     timer.start = timer.end = nullptr;
   }
+  const BesideCaptures beside;
   const bool ready = (timer.start || real().cuEventCreate(&timer.start, 0) == cu::CUDA_SUCCESS) &&
                      (timer.end || real().cuEventCreate(&timer.end, 0) == cu::CUDA_SUCCESS) &&
                      real().cuEventRecord(timer.start, stream) == cu::CUDA_SUCCESS;
@@ -112,7 +117,7 @@ int Estimates::start(Estimate& estimate, cu::CUstream stream, cu::CUcontext cont
     timer.state.store(Timer::kFree, std::memory_order_release);
     return -1;
   }
-  timer.of = &estimate;
+  timer.of.store(&estimate, std::memory_order_relaxed);
   timer.also = also == &estimate ? nullptr : also;
   timer.named = named;
   timer.activations = activations;
@@ -121,16 +126,18 @@ int Estimates::start(Estimate& estimate, cu::CUstream stream, cu::CUcontext cont
 
 void Estimates::stop(int index, cu::CUstream stream) noexcept {
   Timer& timer = timers_[index];
-  const bool recorded = real().cuEventRecord(timer.end, stream) == cu::CUDA_SUCCESS;
+  const bool recorded = real().cuEventRecord(timer.end, stream) == cu::CUDA_SUCCESS &&
+                        timer.context.load(std::memory_order_relaxed);
   timer.state.store(recorded ? Timer::kRunning : Timer::kFree, std::memory_order_release);
 }
 
 void Estimates::context_ends(cu::CUcontext context) noexcept {
   for (auto& timer : timers_) {
-    if (timer.context != context) continue;
-    timer.context = nullptr;
-    timer.start = timer.end = nullptr;
-    timer.state.store(Timer::kFree, std::memory_order_release);
+    cu::CUcontext of = context;
+    int running = Timer::kRunning;
+    // Who has taken it finds out when he gives it back.
+    if (timer.context.compare_exchange_strong(of, nullptr, std::memory_order_relaxed))
+      timer.state.compare_exchange_strong(running, Timer::kFree, std::memory_order_acq_rel);
   }
 }
 
@@ -139,15 +146,21 @@ void Estimates::collect(std::uint64_t activations, bool active, cu::CUcontext co
   for (auto& timer : timers_) {
     int running = Timer::kRunning;
     if (not_yet >= 2) return;
-    if (timer.context != context || timer.state.load(std::memory_order_relaxed) != Timer::kRunning) continue;
+    const auto is_here = [&] { return timer.context.load(std::memory_order_relaxed) == context; };
+    if (!is_here() || timer.state.load(std::memory_order_relaxed) != Timer::kRunning) continue;
     if (!timer.state.compare_exchange_strong(running, Timer::kTaken, std::memory_order_acquire)) continue;
+    const BesideCaptures beside;
+    if (!is_here()) {  // it was used for another meanwhile
+      timer.state.store(Timer::kRunning, std::memory_order_release);
+      continue;
+    }
     if (real().cuEventQuery(timer.end) != cu::CUDA_SUCCESS) {
       timer.state.store(Timer::kRunning, std::memory_order_release);
       ++not_yet;
       continue;
     }
     float ms = 0;
-    Estimate& estimate = *timer.of;
+    Estimate& estimate = *timer.of.load(std::memory_order_relaxed);
     if (real().cuEventElapsedTime(&ms, timer.start, timer.end) == cu::CUDA_SUCCESS && ms >= 0 && ms < 4000) {
       const bool clean = !active && activations == timer.activations;
       const bool take = clean || estimate.dropped.load(std::memory_order_relaxed) >= kDropsBeforeDoubt;

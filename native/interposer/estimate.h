@@ -33,14 +33,14 @@ struct Estimate {
   }
 };
 
-// A pair of events around one launch.
+// A pair of events around one launch. Who took it has the plain fields for himself; anybody may look at the others.
 struct Timer {
   enum State : int { kFree, kTaken, kRunning };
   std::atomic<int> state{kFree};
+  std::atomic<cu::CUcontext> context{nullptr};  // whose the events are; null: they are void
+  std::atomic<Estimate*> of{nullptr};
   cu::CUevent start{nullptr};
   cu::CUevent end{nullptr};
-  cu::CUcontext context{nullptr};
-  Estimate* of{nullptr};
   Estimate* also{nullptr};  // what is known of the launch in general, where `of` is of one product
   Estimate* named{nullptr};  // the same by the kernel's name
   std::uint64_t activations{0};
