@@ -7,6 +7,7 @@
 #include "interposer/capture.h"
 #include "interposer/clock.h"
 #include "interposer/entry.h"
+#include "interposer/graph_copying.h"
 #include "interposer/graph_division.h"
 #include "interposer/process.h"
 
@@ -19,6 +20,7 @@ namespace {
 // Parts that may be divided at one launch: each keeps its caller for a fraction of a millisecond.
 constexpr int kDividedAtOnce = 8;
 constexpr std::uint32_t kEnoughSamples = 2;
+constexpr std::uint32_t kUpdatesToGiveUp = 4;
 
 }  // namespace
 
@@ -40,6 +42,7 @@ bool GraphParts::whole() const noexcept {
 
 GraphParts* GraphParts::make(const GraphPlaces& places, CUgraph graph, std::uint64_t instantiate_flags) noexcept {
   const std::uint64_t began = now_ns();
+  const BesideCaptures beside;
   Context* context = current_context();
   void* room = context ? std::malloc(sizeof(GraphParts)) : nullptr;
   if (!room) return nullptr;
@@ -97,6 +100,8 @@ void GraphParts::end(GraphParts* parts, bool context_ended) noexcept {
 }
 
 void GraphParts::destroy_parts() noexcept {
+  const BesideCaptures beside;
+  drop_next();
   for (std::uint32_t i = 0; i < count_; ++i) {
     if (part_[i].exec) real().cuGraphExecDestroy(part_[i].exec);
     if (part_[i].graph) real().cuGraphDestroy(part_[i].graph);
@@ -113,8 +118,33 @@ void GraphParts::leave_whole(const char* why) noexcept {
 }
 
 void GraphParts::update(CUgraph graph) noexcept {
-  changed_ = true;
   if (count_ == 0) return;
+  drop_next();
+  behind_ = true;
+  updates_in_turn_ = launches_ <= 1 ? updates_in_turn_ + 1 : 0;
+  launches_ = 0;
+  const Link* link = context_->gpu->link.load(std::memory_order_acquire);
+  const BesideCaptures beside;
+  if (link && best_effort_gated(*link)) follow(graph);
+  // A clone takes about as long as an update does. A program that makes one for each launch makes the next one soon.
+  else if (updates_in_turn_ <= kUpdatesToGiveUp && real().cuGraphClone(&next_, graph) != CUDA_SUCCESS) next_ = nullptr;
+}
+
+bool GraphParts::up_to_date() noexcept {
+  if (behind_ && next_) {
+    const BesideCaptures beside;
+    follow(next_);
+    drop_next();
+  }
+  return !behind_;
+}
+
+void GraphParts::drop_next() noexcept {
+  if (next_) real().cuGraphDestroy(next_);
+  next_ = nullptr;
+}
+
+void GraphParts::follow(CUgraph graph) noexcept {
   Room<std::uint32_t> begins(count_ + 1u);
   Room<CUgraphNode> nodes(nodes_);
   bool able = begins.holds(count_ + 1u) && nodes.holds(nodes_);
@@ -124,18 +154,35 @@ void GraphParts::update(CUgraph graph) noexcept {
     able = places.count() == count_ - 1 && places.graph().nodes() == nodes_;
     for (std::uint32_t place = 0; able && place < nodes_; ++place)
       nodes[place] = places.graph().node(places.order().node_at(place));
+    const bool copied = able && copy_nodes(nodes.at()) && update_each(nullptr);
+    changed_ = changed_ || !copied;
     GraphDivision division(begins.at(), count_);
-    able = able && division.divide(graph, nodes.at());
-    for (std::uint32_t i = 0; able && i < count_; ++i) {
-      CUgraphExecUpdateResultInfo info{};
-      CUgraphNode node = nullptr;
-      CUgraphExecUpdateResult why{};
-      able = (real().cuGraphExecUpdate_v2 ? real().cuGraphExecUpdate_v2(part_[i].exec, division.look_at(i), &info)
-                                          : real().cuGraphExecUpdate(part_[i].exec, division.look_at(i), &node, &why)) ==
-             CUDA_SUCCESS;
-    }
+    able = able && (copied || (division.divide(graph, nodes.at()) && update_each(&division)));
   }
+  behind_ = false;
   if (!able) leave_whole("the driver does not update a part of it");
+}
+
+// The driver took the update: the graph has the form of this one. So its nodes can be given to the parts' graphs, which is
+// a fraction of dividing it.
+bool GraphParts::copy_nodes(const CUgraphNode* nodes) noexcept {
+  bool all = true;
+  for (std::uint32_t place = 0; all && place < nodes_; ++place) all = copy_node(nodes[place], node_[place]);
+  return all;
+}
+
+// From the parts' own graphs, or those of a division.
+bool GraphParts::update_each(const GraphDivision* division) noexcept {
+  bool all = true;
+  for (std::uint32_t i = 0; all && i < count_; ++i) {
+    CUgraphExecUpdateResultInfo info{};
+    CUgraphNode node = nullptr;
+    CUgraphExecUpdateResult why{};
+    const CUgraph to = division ? division->look_at(i) : part_[i].graph;
+    all = (real().cuGraphExecUpdate_v2 ? real().cuGraphExecUpdate_v2(part_[i].exec, to, &info)
+                                       : real().cuGraphExecUpdate(part_[i].exec, to, &node, &why)) == CUDA_SUCCESS;
+  }
+  return all;
 }
 
 std::uint32_t GraphParts::end_of(std::uint32_t part) const noexcept {
@@ -164,6 +211,7 @@ void GraphParts::expect(std::uint32_t part) noexcept {
 
 void GraphParts::divide_long(std::uint32_t target_us) noexcept {
   if (changed_) return;
+  const BesideCaptures beside;
   const std::uint32_t before = count_;
   int left = kDividedAtOnce;
   for (std::uint32_t i = count_; left > 0 && i-- > 0;) {

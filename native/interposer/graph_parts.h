@@ -3,7 +3,9 @@
 //
 // Each part is made from a clone of the application's graph without the nodes of the others. The application's own
 // executable graph stays, whole: it answers for what is asked of it and runs where there is nobody to stop for. What is
-// changed in it is changed in the part that has the node; where that fails, it runs whole from then on.
+// changed in it is changed in the part that has the node; where that fails, it runs whole from then on. When it is
+// brought up to date with another graph, the parts follow at once or, while there is nobody to stop for, before they are
+// launched again.
 #pragma once
 
 #include "interposer/gpu.h"
@@ -11,6 +13,8 @@
 #include "interposer/stream_taken.h"
 
 namespace cotenant {
+
+class GraphDivision;
 
 class GraphParts {
  public:
@@ -22,11 +26,13 @@ class GraphParts {
   // 0: it runs whole.
   [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
 
-  // The application's executable graph was brought up to date with this one.
+  // The application's executable graph was brought up to date with this one. It may go at any time: what the parts are to
+  // follow later is a clone.
   void update(cu::CUgraph graph) noexcept;
   // Makes a change to the part that has this node. `call(exec, node)` is the driver call.
   template <class Call>
   void change(cu::CUgraphNode node, Call call) noexcept {
+    if (!up_to_date()) return;  // the next update says what the node does
     const Twin* twin = twin_of(node);
     if (count_ > 0 && (!twin || call(part_of(twin->place).exec, node_[twin->place]) != cu::CUDA_SUCCESS))
       leave_whole("the driver does not change a part of it");
@@ -66,6 +72,12 @@ class GraphParts {
   [[nodiscard]] bool replace(std::uint32_t part, const std::uint32_t* begins, std::uint32_t pieces) noexcept;
   void believe(std::uint32_t part, std::uint32_t us) noexcept;
   void leave_whole(const char* why) noexcept;
+  // Makes them what the last update said, where that is known.
+  [[nodiscard]] bool up_to_date() noexcept;
+  void follow(cu::CUgraph graph) noexcept;
+  [[nodiscard]] bool copy_nodes(const cu::CUgraphNode* nodes) noexcept;
+  [[nodiscard]] bool update_each(const GraphDivision* division) noexcept;
+  void drop_next() noexcept;
   void destroy_parts() noexcept;
 
   Context* context_;
@@ -79,6 +91,10 @@ class GraphParts {
   Room<cu::CUgraphNode> node_;  // by place, in its part's graph
   Room<Twin> twins_;  // in the order of `of`
   bool changed_{false};  // the parts' graphs are not what the parts are any more
+  bool behind_{false};   // the parts are not what the last update said
+  cu::CUgraph next_{nullptr};  // that is it; null: it was not kept
+  std::uint32_t updates_in_turn_{0};  // with no more than one launch between
+  std::uint32_t launches_{0};         // since the last update
   // Launches of one executable graph do not overlap, whatever their streams.
   cu::CUevent done_{nullptr};
   const Stream* last_{nullptr};  // where it was launched last

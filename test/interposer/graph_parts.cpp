@@ -103,6 +103,66 @@ void updates_reach_all_parts() {
   it.runs_to(21, "from another graph");
 }
 
+// Updates of a graph of 20 kernels, the last of which stores what it is told.
+struct Updated : InParts {
+  Updated() : InParts(20) {}
+
+  // The graph that it is brought up to date with goes at once.
+  void update(unsigned value) {
+    CUgraph same = recorded(client.program, stream, word, 20);
+    std::vector<CUgraphNode> nodes(20);
+    std::size_t count = nodes.size();
+    OK(cuda().cuGraphGetNodes(same, nodes.data(), &count));
+    Store store(nodes[19], word.device, value);
+    OK(cuda().cuGraphKernelNodeSetParams_v2(nodes[19], &store.of));
+    CUgraphExecUpdateResultInfo info{};
+    OK(cuda().cuGraphExecUpdate_v2(exec, same, &info));
+    OK(cuda().cuGraphDestroy(same));
+  }
+  template <class Call>
+  void with_nobody_to_stop_for(Call call) {
+    auto& registered = client.agent.region().activity.registered;
+    const std::uint32_t high = registered.exchange(0);
+    call();
+    registered = high;
+  }
+  // How often it can stop when it is launched now.
+  std::uint64_t stops(unsigned last, const char* when) {
+    const std::uint64_t before = client.slot().chunks.load();
+    runs_to(last, when);
+    return client.slot().chunks.load() - before;
+  }
+};
+
+void updates_with_nobody_to_stop_for() {
+  Updated it;
+  it.with_nobody_to_stop_for([&] {
+    it.update(55);
+    it.runs_to(55, "whole, as there is nobody to stop for");
+  });
+  expect(it.stops(55, "as the last update said") >= 10, "in parts, now that there is somebody");
+
+  it.with_nobody_to_stop_for([&] {
+    it.update(60);
+    Store store(it.node(18), it.word.device, 61);
+    OK(cuda().cuGraphExecKernelNodeSetParams_v2(it.exec, it.node(18), &store.of));
+    OK(cuda().cuGraphNodeSetEnabled(it.exec, it.node(19), 0));
+  });
+  expect(it.stops(61, "as the update and the changes after it said") >= 10, "and in parts");
+  OK(cuda().cuGraphNodeSetEnabled(it.exec, it.node(19), 1));
+
+  it.with_nobody_to_stop_for([&] {
+    for (unsigned i = 1; i <= 10; ++i) {
+      it.update(100 + i);
+      it.runs_to(100 + i, "as each update said");
+    }
+  });
+  it.runs_to(110, "as the last of many updates said");
+  it.update(200);
+  expect(it.stops(200, "as an update beside a high client says") >= 10, "in parts again");
+  expect(it.client.slot().wholeGraphs.load() == 0, "the parts were kept all the time");
+}
+
 // One part cannot follow: the application's own executable graph can.
 void a_change_that_no_part_can_follow() {
   InParts it(20);
@@ -256,6 +316,30 @@ void parts_that_prove_long_are_divided() {
   OK(cuda().cuGraphExecDestroy(it.exec));
 }
 
+// Their graphs are up to date as well as they are.
+void updated_parts_that_prove_long_are_divided() {
+  InParts it(2);
+  constexpr unsigned kKernels = 12;
+  const auto record = [&] {
+    CUgraph graph = nullptr;
+    OK(cuda().cuStreamBeginCapture_v2(it.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    for (unsigned i = 1; i <= kKernels; ++i) {
+      std::uint64_t ns = 300'000;
+      void* parameters[] = {&it.word.device, &i, &ns};
+      OK(cuda().cuLaunchKernel(it.client.program.store, 66, 1, 1, 32 * i, 1, 1, 0, it.stream, parameters, nullptr));
+    }
+    OK(cuda().cuStreamEndCapture(it.stream, &graph));
+    return graph;
+  };
+  CUgraphExecUpdateResultInfo info{};
+  OK(cuda().cuGraphInstantiateWithFlags(&it.exec, record(), 0));
+  OK(cuda().cuGraphExecUpdate_v2(it.exec, record(), &info));
+  const std::uint64_t places = it.places();
+  for (int i = 0; i < 40; ++i) it.runs_to(kKernels, "whatever its parts are");
+  expect(it.places() >= places + kKernels / 2, "its parts are divided when they were timed");
+  expect(it.client.slot().wholeGraphs.load() == 0, "and it is in parts");
+}
+
 void errors_are_the_applications_own() {
   InParts it(4);
   CUgraphExec exec = nullptr;
@@ -292,6 +376,7 @@ constexpr Case kCases[] = {
     {"branches are whole within parts", branches_are_whole_within_parts},
     {"changes reach the part that has the node", changes_reach_the_part_that_has_the_node},
     {"updates reach all parts", updates_reach_all_parts},
+    {"updates with nobody to stop for reach the parts before they run", updates_with_nobody_to_stop_for},
     {"a graph runs whole when a part cannot follow a change", a_change_that_no_part_can_follow},
     {"children and events in parts can be changed", children_and_events_can_be_changed},
     {"launches of one graph in parts do not overlap", launches_of_one_graph_do_not_overlap},
@@ -301,6 +386,7 @@ constexpr Case kCases[] = {
     {"a launch in parts returns though its stream waits", a_launch_returns_though_its_stream_waits},
     {"graphs that cannot be divided get gates", what_cannot_be_divided_gets_gates},
     {"parts that prove long are divided", parts_that_prove_long_are_divided},
+    {"parts that were updated and prove long are divided", updated_parts_that_prove_long_are_divided},
     {"what is wrong with a graph in parts is the driver's answer", errors_are_the_applications_own},
     {"ended contexts take graphs in parts along", ended_contexts_take_their_graphs_along},
 };
