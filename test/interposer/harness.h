@@ -152,8 +152,12 @@ class Agent {
 
  private:
   // A memory file of ours with the variant in it.
-  int answer_variant(int request_fd) {
+  int answer_variant(const cotenant::protocol::Hello& hello) {
     cotenant::protocol::VariantRequest request{};
+    // The client may be another process, and gone by now.
+    const std::string path = "/proc/" + std::to_string(hello.pid) + "/fd/" + std::to_string(hello.regionFd);
+    const int request_fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (request_fd < 0) return -1;
     if (pread(request_fd, &request, sizeof request, 0) != static_cast<ssize_t>(sizeof request)) fail("the request is short");
     asked_for.resize(request.nameBytes);
     asked_with.resize(request.imageBytes);
@@ -161,6 +165,7 @@ class Agent {
         pread(request_fd, asked_with.data(), asked_with.size(), static_cast<off_t>(sizeof request + asked_for.size())) !=
             static_cast<ssize_t>(asked_with.size()))
       fail("the request is cut off");
+    close(request_fd);
     if (variant.find("__cotenant_preempt") != std::string::npos) variant = formed(asked_with, variant);
     const int fd = memfd_create("variant", MFD_CLOEXEC);
     if (write(fd, variant.data(), variant.size()) != static_cast<ssize_t>(variant.size())) fail("memfd");
@@ -195,7 +200,7 @@ class Agent {
       welcome.regionFd = fd_;
       std::snprintf(welcome.reason, sizeof welcome.reason, "%s", reason);
       if (hello.kind == static_cast<std::uint32_t>(cotenant::protocol::HelloKind::kVariant)) {
-        welcome.regionFd = answer_variant(hello.regionFd);
+        welcome.regionFd = answer_variant(hello);
         if (variant.empty()) welcome.status = static_cast<std::uint32_t>(cotenant::protocol::WelcomeStatus::kRefused);
         if (send(client, &welcome, sizeof welcome, MSG_NOSIGNAL) < 0) close(client);
         continue;
