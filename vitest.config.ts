@@ -7,7 +7,7 @@ export default defineConfig({
     reporters: ["default", "./test/count-reporter.ts"],
     // Two cores: whole runs beside each other would measure each other.
     maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
   },
 });

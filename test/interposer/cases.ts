@@ -24,7 +24,7 @@ export function testCases(programs: readonly string[]): void {
     test.each(cases)("%s", (name) => {
       const result = spawnSync(path, [name], {
         encoding: "utf8",
-        timeout: 50_000,
+        timeout: 550_000,
         env: {
           ...env,
           LD_PRELOAD: `${build}/libcotenant.so`,

@@ -240,6 +240,7 @@ void host_function() {
 void streams_come_and_go() {
   High high;
   std::uint64_t requests = 0;
+  const auto& given_up = high.agent.region().high[0].timeouts;
   for (int round = 0; round < 6; ++round) {
     std::vector<CUstream> streams(900);
     // Some stay for a while, so that handles are not always the same ones.
@@ -250,15 +251,17 @@ void streams_come_and_go() {
       streams[i] = make_stream();
     }
     for (CUstream stream : streams) {
+      const std::uint64_t before = given_up.load();
       high.program.run_us(1, stream, 1);
-      high.busy("on every stream, however many there have been");
+      // A thread that the machine stops here for long is taken for one that observes nothing.
+      expect(high.active() || given_up.load() > before, "busy on every stream, however many there have been");
       OK(cuda().cuStreamSynchronize(stream));
       high.idle("after each");
       ++requests;
     }
     for (CUstream stream : streams) OK(cuda().cuStreamDestroy_v2(stream));
   }
-  expect(high.bursts() == requests, "every request was a burst");
+  expect(high.bursts() + given_up.load() == requests, "every request was a burst");
 }
 
 void contexts_come_and_go() {
@@ -308,7 +311,7 @@ void noise_in_memory() {
     const std::uint64_t before = now_ms();
     high.program.run_us(100, stream);
     OK(cuda().cuStreamSynchronize(stream));
-    expect(now_ms() - before < 5'000, "a request ends whatever shared memory holds");
+    expect(now_ms() - before < kHangMs, "a request ends whatever shared memory holds");
   }
 }
 
@@ -327,7 +330,7 @@ void agent_that_never_answers() {
   CUstream stream = make_stream();
   program.run_us(100, stream);
   OK(cuda().cuStreamSynchronize(stream));
-  expect(now_ms() - before < 8'000, "a high client starts though the agent hangs");
+  expect(now_ms() - before < kHangMs, "a high client starts though the agent hangs");
   unlink(path.c_str());
 }
 

@@ -28,7 +28,7 @@ async function client(program: string, words: string[], settings: Settings = {})
       COTENANT_SOFTGPU_DIR: directory,
       ...settings,
     },
-    timeout: 50_000,
+    timeout: 550_000,
   });
   return { directory, answer: JSON.parse(stdout) as Record<string, number | string> };
 }
