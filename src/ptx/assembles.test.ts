@@ -12,11 +12,6 @@ import { verify } from "./verify.ts";
 const files = corpora();
 const ptxas = hasPtxas();
 if (!ptxas) console.warn("SKIPPED: nothing is assembled, because ptxas is missing.");
-if (!files.some(({ corpus }) => corpus === "Triton"))
-  console.warn(
-    "SKIPPED: Triton's kernels are not read, because the data is not beside the repository.",
-  );
-
 test.each(files)("$corpus/$name prints as it was, and its names are in order", ({ text }) => {
   const module = parse(text);
   expect(print(module)).toBe(text);

@@ -76,11 +76,11 @@ export interface PtxFile {
 }
 
 /**
- * Every corpus that is there: our own kernels, those that Triton generated if the data is beside, and in the folder
+ * Every corpus that is there: our own kernels, those that Triton generated (COTENANT_DATA has more), and in the folder
  * COTENANT_CAPTURED what workloads/triton_kernels.py has captured.
  */
 export function corpora(): readonly PtxFile[] {
-  const { COTENANT_DATA: data = "../shared/data", COTENANT_CAPTURED: captured } = process.env;
+  const { COTENANT_DATA: data = "test/data", COTENANT_CAPTURED: captured } = process.env;
   return [
     ...folder("own, sm_80", "test/ptx/corpus/ptx/sm_80"),
     ...folder("own, sm_90", "test/ptx/corpus/ptx/sm_90"),

@@ -157,7 +157,7 @@ export class HandClock implements Clock {
 }
 
 /** Looks again until it holds; for what crosses processes and has no promise. */
-export async function eventually(holds: () => boolean, withinMs = 20_000): Promise<void> {
+export async function eventually(holds: () => boolean, withinMs = 300_000): Promise<void> {
   const until = Date.now() + withinMs;
   while (!holds()) {
     if (Date.now() > until) throw new Error(`not within ${withinMs} ms: ${holds}`);

@@ -1,6 +1,6 @@
 // The bench's measurement on a modelled GPU: what it must keep to, and a pair of Orion's jobs where they are
-// (COTENANT_DATA, else beside the repository).
-import { existsSync, readFileSync } from "node:fs";
+// (COTENANT_DATA, else test/data).
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Modelled, markdownTable, model, parseResult } from "#bench";
@@ -165,9 +165,9 @@ describe("profiles of another GPU", () => {
   });
 });
 
-const folder = join(process.env.COTENANT_DATA ?? "../shared/data", "orion", "model_kernels");
+const folder = join(process.env.COTENANT_DATA ?? "test/data", "orion", "model_kernels");
 
-test.skipIf(!existsSync(folder))("a pair of Orion's jobs on the modelled V100", () => {
+test("a pair of Orion's jobs on the modelled V100", () => {
   const profile = (name: string) => {
     const file = join(folder, `${name}.csv`);
     return importOrion(readFileSync(file, "utf8"), file, "eth-easl/orion@aded65d");

@@ -1,20 +1,19 @@
-// Orion's published profiles on the modelled V100, where they are: COTENANT_DATA, else beside the repository.
-import { existsSync } from "node:fs";
+// Orion's published profiles on the modelled V100: all of them in COTENANT_DATA, else those in test/data.
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { arrangementNamed, modelOf, planOf, runWindow } from "#gpu";
 import { readOrionFolder } from "#profile";
 import { arrivals, rate, serviceUs } from "./quantiles.ts";
 
-const folder = join(process.env.COTENANT_DATA ?? "../shared/data", "orion", "model_kernels");
-const profiles = existsSync(folder) ? readOrionFolder(folder, "eth-easl/orion@aded65d") : [];
+const folder = join(process.env.COTENANT_DATA ?? "test/data", "orion", "model_kernels");
+const profiles = readOrionFolder(folder, "eth-easl/orion@aded65d");
 const named = (name: string) => {
   const found = profiles.find((profile) => profile.name === name);
   if (!found) throw new Error(name);
   return found;
 };
 
-describe.skipIf(profiles.length === 0)("Orion's jobs on the modelled V100", () => {
+describe("Orion's jobs on the modelled V100", () => {
   test("take alone what their kernels and launches take, within 1 %", () => {
     for (const profile of profiles) {
       const { soloNs } = planOf(profile, modelOf("V100"), "kernels");

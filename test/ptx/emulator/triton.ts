@@ -1,19 +1,17 @@
-// Kernels that Triton made, from a folder that is not part of the repository, as cases. Their arguments are made
+// Kernels that Triton made, as cases: those in test/data, or more in COTENANT_DATA. Their arguments are made
 // up: every pointer gets a buffer of its own, every number is the same.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Func, type Module, parse } from "#ptx";
 import { DeviceMemory, launch } from "../../../src/ptx/emulator/index.ts";
 import { type Case, withVariants } from "./differential.ts";
 
-const folder = join(process.env.COTENANT_DATA ?? "../shared/data", "ptx-triton");
+const folder = join(process.env.COTENANT_DATA ?? "test/data", "ptx-triton");
 
 export const tritonFiles = (): readonly string[] =>
-  existsSync(folder)
-    ? readdirSync(folder)
-        .filter((name) => name.endsWith(".ptx"))
-        .sort()
-    : [];
+  readdirSync(folder)
+    .filter((name) => name.endsWith(".ptx"))
+    .sort();
 
 interface Guess {
   /** Of each buffer, but for that of the pointer at `large`, counted among the pointers. */
