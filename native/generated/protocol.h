@@ -21,6 +21,20 @@ inline constexpr std::uint32_t CROWDED_QUEUE = 900;
 inline constexpr std::uint32_t KERNEL_TABLE_MAGIC = 1263816515;
 inline constexpr std::uint32_t MESSAGE_MAGIC = 0x48544f43;
 
+// Variables in which launchers tell a process how many ranks its job has.
+inline constexpr const char* RANK_COUNTS[] = {
+    "WORLD_SIZE",
+    "LOCAL_WORLD_SIZE",
+    "OMPI_COMM_WORLD_SIZE",
+    "PMI_SIZE",
+    "MPI_LOCALNRANKS",
+    "I_MPI_INFO_NP",
+    "MV2_COMM_WORLD_SIZE",
+    "JSM_NAMESPACE_SIZE",
+    "HOROVOD_SIZE",
+    "SLURM_STEP_NUM_TASKS",
+};
+
 enum class Class : std::uint32_t {
   kNone = 0,
   kHigh = 1,

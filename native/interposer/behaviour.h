@@ -13,6 +13,7 @@
 #include "interposer/clock.h"
 #include "interposer/driver.h"
 #include "interposer/entry.h"
+#include "interposer/gang.h"
 #include "interposer/gpu.h"
 
 namespace cotenant {
@@ -65,8 +66,9 @@ cu::CUresult submit(cu::CUstream handle, NullStream meaning, Work work, Tail tai
   if (!stream) return call();
   if (role() == Role::kBestEffort) {
     if (product_call && note_product_launch(submission)) return cu::CUDA_SUCCESS;
+    if (const cu::CUresult refused = may_use(*stream->context->gpu); refused != cu::CUDA_SUCCESS) return refused;
     const Admission admission = best_effort_before(*stream, submission);
-    const cu::CUresult result = call();
+    const cu::CUresult result = ranks_seen.load(std::memory_order_relaxed) ? may_use(*stream->context->gpu) : call();
     best_effort_after(admission);
     return result;
   }

@@ -9,6 +9,7 @@
 #include "interposer/copies.h"
 #include "interposer/entry.h"
 #include "interposer/function.h"
+#include "interposer/gang.h"
 #include "interposer/gpu.h"
 #include "interposer/keeper.h"
 #include "interposer/standstill.h"
@@ -246,6 +247,9 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   if (stream.blocking && !stream.context->blocking_threads.load(std::memory_order_relaxed)) note_thread(*stream.context);
 
   Estimate* const general = submission.shape ? gpu.best_effort.estimates.find(*submission.shape) : submission.estimate;
+  if (general && submission.kind == Submission::Kind::kKernel && general->sightings.load(std::memory_order_relaxed) == 0 &&
+      !captures_open())
+    look_for_ranks(submission.shape->function);
   Estimate* const product = submission.shape ? product_estimate() : nullptr;
   Estimate* const estimate = product ? product : general;
   std::uint32_t learned = estimate ? estimate->expected_ns.load(std::memory_order_relaxed) : 0;

@@ -283,7 +283,7 @@ bool as_known(const Giving& plain, const Pinned* told, std::int64_t count) noexc
 }  // namespace
 
 int give_product(std::uint64_t key, const Division* ways, std::uint32_t count) noexcept {
-  Gpu* gpu = gpu_count() > 0 ? &gpu_at(0) : nullptr;
+  Gpu* gpu = gpu_at_work();
   const Link* link = gpu ? gpu->link.load(std::memory_order_acquire) : nullptr;
   const auto as_it_is = [&] { return ways[0].part(ways[0].call, 0, ways[0].product.count); };
   // A product inside another is a part of the library's own way to do it.

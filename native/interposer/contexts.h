@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interposer/behaviour.h"
+#include "interposer/gang.h"
 #include "interposer/quota.h"
 #include "interposer/unhooked.h"
 
@@ -10,7 +11,7 @@ namespace cotenant {
 // After the driver made or retained a context: attach, or undo it when the GPU is refused.
 template <class Make, class Undo>
 cu::CUresult with_context(cu::CUcontext* context, cu::CUdevice device, Make make, Undo undo) noexcept {
-  if (const cu::CUresult refused = may_use(device); refused != cu::CUDA_SUCCESS) return refused;
+  if (const cu::CUresult refused = may_start(); refused != cu::CUDA_SUCCESS) return refused;
   const cu::CUresult result = make();
   if (result != cu::CUDA_SUCCESS || !context || !*context) return result;
   const cu::CUresult refused = context_made(*context, device);

@@ -5,8 +5,7 @@
 namespace cotenant::copy {
 
 std::uint64_t piece_bytes() noexcept {
-  if (role() != Role::kBestEffort || gpu_count() == 0) return 0;
-  const Link* link = gpu_at(0).link.load(std::memory_order_acquire);
+  const Link* link = role() == Role::kBestEffort ? own_link() : nullptr;
   if (!link) return 0;
   const auto& settings = link->region->settings;
   const bool gated = settings.protect.load(std::memory_order_relaxed) != 0 &&

@@ -10,7 +10,7 @@
 namespace cotenant {
 namespace {
 
-// Tools that replay, patch or count kernels must see the program as it is.
+// Tools that replay, patch or count kernels must see a best-effort program as it is, without borders, gates and forms.
 constexpr const char* kTools[] = {
     "NV_COMPUTE_PROFILER_PERFWORKS_DIR",  // ncu
     "NV_NSIGHT_INJECTION_PORT_BASE",      // ncu, nsys
@@ -24,12 +24,28 @@ std::uint64_t number(const char* name) noexcept {
   return text ? std::strtoull(text, nullptr, 10) : 0;
 }
 
-bool steps_aside() noexcept {
+bool switched_off() noexcept {
   const char* off = std::getenv("COTENANT_OFF");
-  if (off && *off && std::strcmp(off, "0") != 0) return true;
+  return off && *off && std::strcmp(off, "0") != 0;
+}
+
+const char* tool_here() noexcept {
   for (const char* tool : kTools)
-    if (std::getenv(tool)) return true;
-  return false;
+    if (std::getenv(tool)) return tool;
+  return nullptr;
+}
+
+// The same as severalRanks() of src/protocol/ranks.ts.
+template <std::size_t N>
+void several_ranks(char (&into)[N]) noexcept {
+  for (const char* name : protocol::RANK_COUNTS) {
+    const char* text = std::getenv(name);
+    char* end = nullptr;
+    const long count = text ? std::strtol(text, &end, 10) : 0;
+    if (count <= 1 || *end != '\0') continue;
+    std::snprintf(into, N, "%s=%ld", name, count);
+    return;
+  }
 }
 
 protocol::Class wanted_class() noexcept {
@@ -54,8 +70,13 @@ void wanted_path(const char* variable, char (&into)[N]) noexcept {
 
 Environment read_environment() noexcept {
   Environment e{};
-  const bool aside = steps_aside();
-  e.client_class = aside ? protocol::Class::kNone : wanted_class();
+  const bool off = switched_off();
+  e.client_class = off ? protocol::Class::kNone : wanted_class();
+  e.tool = e.client_class == protocol::Class::kNone ? nullptr : tool_here();
+  // A high client's work is only looked at, which no tool minds.
+  const bool aside = off || (tool_here() && e.client_class != protocol::Class::kHigh);
+  if (aside) e.client_class = protocol::Class::kNone;
+  several_ranks(e.ranks);
   if (!aside && e.client_class == protocol::Class::kNone) wanted_path("COTENANT_RECORD", e.record);
   if (e.client_class == protocol::Class::kBestEffort) wanted_path("COTENANT_CHUNKS", e.chunks);
   const char* socket = std::getenv("COTENANT_SOCKET");

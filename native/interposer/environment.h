@@ -17,7 +17,9 @@ struct Environment {
   char kernels[4096];  // COTENANT_KERNELS: what a profile says of this client's kernels; empty: nothing
   char record[4096];  // COTENANT_RECORD: of a process without a class, the file to write its recording to
   char chunks[4096];  // COTENANT_CHUNKS: where a best-effort client keeps its diary (chunk_log.h); empty: nowhere
-  bool debug;  // COTENANT_DEBUG: say on stderr what was not replaced
+  char ranks[64];  // what a launcher says of several ranks, as NAME=VALUE; empty: nothing
+  const char* tool;  // a variable of a tool that looks at this program; null: none
+  bool debug;  // COTENANT_DEBUG: say on stderr what is decided
 };
 
 [[nodiscard]] Environment read_environment() noexcept;

@@ -8,6 +8,7 @@
 #include "interposer/capture.h"
 #include "interposer/chunk_log.h"
 #include "interposer/entry.h"
+#include "interposer/gang.h"
 #include "interposer/graph_made.h"
 #include "interposer/keeper.h"
 #include "interposer/kernel_table.h"
@@ -27,12 +28,6 @@ std::atomic<std::uint32_t> gpus_used{0};
 std::atomic<std::uint32_t> contexts_used{0};
 Spin growing;
 pthread_mutex_t attaching = PTHREAD_MUTEX_INITIALIZER;
-
-Gpu* gpu_of_device(CUdevice device) noexcept {
-  for (std::uint32_t i = 0; i < gpus_used.load(std::memory_order_acquire); ++i)
-    if (gpus[i].identity.ordinal == device) return &gpus[i];
-  return nullptr;
-}
 
 GpuIdentity identify(CUdevice device) noexcept {
   GpuIdentity identity{};
@@ -109,6 +104,12 @@ Context* add_context(CUcontext handle, Gpu& gpu) noexcept {
 
 }  // namespace
 
+Gpu* gpu_of_device(CUdevice device) noexcept {
+  for (std::uint32_t i = 0; i < gpus_used.load(std::memory_order_acquire); ++i)
+    if (gpus[i].identity.ordinal == device) return &gpus[i];
+  return nullptr;
+}
+
 Context* context_of(CUcontext handle) noexcept {
   for (std::uint32_t i = 0; i < contexts_used.load(std::memory_order_acquire); ++i)
     if (contexts[i].handle.load(std::memory_order_relaxed) == handle) return &contexts[i];
@@ -125,15 +126,6 @@ Context* current_context() noexcept {
   return context_of(handle);
 }
 
-CUresult may_use(CUdevice device) noexcept {
-  if (role() != Role::kBestEffort) return CUDA_SUCCESS;
-  const std::uint32_t used = gpus_used.load(std::memory_order_acquire);
-  if (used == 0 || gpu_of_device(device)) return CUDA_SUCCESS;
-  tell("a best-effort process on several GPUs is refused for now: one paused rank would leave the others spinning. "
-       "It already uses GPU %d; set CUDA_VISIBLE_DEVICES to one GPU.", gpus[0].identity.ordinal);
-  return CUDA_ERROR_NOT_PERMITTED;
-}
-
 CUresult context_made(CUcontext handle, CUdevice device) noexcept {
   // Saying hello takes a moment; two threads that make the first context together must not both do it,
   // and neither may go on as if nobody had to be asked.
@@ -141,14 +133,36 @@ CUresult context_made(CUcontext handle, CUdevice device) noexcept {
   Gpu* gpu = gpu_of_device(device);
   const bool first = !gpu;
   if (first) gpu = add_gpu(device);
+  const bool best_effort = role() == Role::kBestEffort;
   // A best-effort client that was refused asks again: without a slot it gets no context.
-  const bool ask = gpu && (first || (role() == Role::kBestEffort && !gpu->link.load(std::memory_order_relaxed)));
+  const bool ask = gpu && (best_effort ? gpu == &gpus[0] && !gpu->link.load(std::memory_order_relaxed) : first);
   const CUresult result = ask ? attach_gpu(*gpu) : CUDA_SUCCESS;
   pthread_mutex_unlock(&attaching);
   if (result != CUDA_SUCCESS || !gpu) return result;
   start_keeper();
   add_context(handle, *gpu);
+  if (first && !best_effort && gpu == &gpus[1])
+    tell("a high client on several GPUs is protected on each by itself: where a request needs them all, best-effort work "
+         "beside one of them makes it wait.");
   return CUDA_SUCCESS;
+}
+
+CUresult attach_own_gpu(Gpu& gpu) noexcept {
+  if (gpu.link.load(std::memory_order_acquire)) return CUDA_SUCCESS;
+  pthread_mutex_lock(&attaching);
+  const CUresult result = gpu.link.load(std::memory_order_relaxed) ? CUDA_SUCCESS : attach_gpu(gpu);
+  pthread_mutex_unlock(&attaching);
+  return result;
+}
+
+Gpu* gpu_at_work() noexcept {
+  Gpu* own = own_gpu.load(std::memory_order_acquire);
+  return own || gpu_count() == 0 ? own : &gpus[0];
+}
+
+const Link* own_link() noexcept {
+  const Gpu* gpu = gpu_at_work();
+  return gpu ? gpu->link.load(std::memory_order_acquire) : nullptr;
 }
 
 void context_ends(CUcontext handle) noexcept {
@@ -196,6 +210,7 @@ void forget_gpus() noexcept {
   forget_streams();
   forget_captures();
   forget_graphs();
+  forget_gang();
   gpus_used.store(0, std::memory_order_relaxed);
   contexts_used.store(0, std::memory_order_relaxed);
   growing.unlock();

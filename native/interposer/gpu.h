@@ -90,12 +90,16 @@ void forget_streams() noexcept;  // in a forked child
 [[nodiscard]] Context* context_of(cu::CUcontext handle) noexcept;  // null when not seen
 [[nodiscard]] Context* current_context() noexcept;
 
-// The driver made or retained `handle` on `device`: attach to that GPU's agent. A best-effort process's
-// second GPU is refused: the error to return, else CUDA_SUCCESS.
+// The driver made or retained `handle` on `device`: attach to that GPU's agent. A best-effort process attaches to the
+// first GPU it has a context on, and to the one it works on. The error to return, else CUDA_SUCCESS.
 [[nodiscard]] cu::CUresult context_made(cu::CUcontext handle, cu::CUdevice device) noexcept;
 
-// Asked before the driver is: may this process use this GPU?
-[[nodiscard]] cu::CUresult may_use(cu::CUdevice device) noexcept;
+// A best-effort process works on this one: attached before, or now.
+[[nodiscard]] cu::CUresult attach_own_gpu(Gpu& gpu) noexcept;
+// The GPU that a best-effort process works on, or will, and its link; null: none.
+[[nodiscard]] Gpu* gpu_at_work() noexcept;
+[[nodiscard]] const Link* own_link() noexcept;
+[[nodiscard]] Gpu* gpu_of_device(cu::CUdevice device) noexcept;  // null: it has had no context there
 
 // The driver is about to destroy this context; everything known of it and its streams is void.
 void context_ends(cu::CUcontext handle) noexcept;

@@ -2,6 +2,7 @@
 
 #include "interposer/capture.h"
 #include "interposer/entry.h"
+#include "interposer/gang.h"
 #include "interposer/graph_made.h"
 #include "interposer/process.h"
 
@@ -52,6 +53,7 @@ GraphLaunching::~GraphLaunching() {
 
 bool GraphLaunching::in_parts(Function launch, CUresult& result) noexcept {
   if (!parts_ || parts_->count_ == 0) return false;
+  if (result = may_use(*stream_->context->gpu); result != CUDA_SUCCESS) return true;
   ++parts_->launches_;
   const Link* link = stream_->context->gpu->link.load(std::memory_order_acquire);
   if (!link || !best_effort_gated(*link) || is_ordered_with_other_threads(*stream_)) return false;

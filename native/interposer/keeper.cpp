@@ -32,9 +32,12 @@ void nap_unless_called(std::uint32_t heard, std::uint32_t us) noexcept {
 
 // A best-effort client whose link changes: what is parked behind the old hold word must run.
 void adopt(Gpu& gpu, Link* fresh) noexcept {
-  if (role() == Role::kBestEffort) best_effort_enter(*fresh);
-  fresh->before = gpu.link.load(std::memory_order_relaxed);
-  if (fresh->before) fresh->before_pid = fresh->before->best_effort().pid.load(std::memory_order_relaxed);
+  Link* before = gpu.link.load(std::memory_order_relaxed);
+  if (role() == Role::kBestEffort) {
+    best_effort_enter(*fresh);
+    fresh->before = before;
+    if (before) fresh->before_pid = before->best_effort().pid.load(std::memory_order_relaxed);
+  }
   gpu.link.store(fresh, std::memory_order_release);
   if (role() == Role::kHigh) high_republish(gpu);
 }
@@ -49,6 +52,8 @@ void keep_link(Gpu& gpu) noexcept {
   if (gpu.knock.socket >= 0) return;
   const bool attached = link && link->attached;
   if (attached && !hung_up(*link)) return;
+  // A GPU that a best-effort process only looks at.
+  if (!link && role() == Role::kBestEffort && &gpu != gpu_at_work()) return;
   const std::uint64_t now = now_ns();
   if (!attached && now - gpu.knocked < kKnockEveryNs) return;
   gpu.knocked = now;

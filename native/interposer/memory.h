@@ -5,21 +5,28 @@
 
 #include "interposer/behaviour.h"
 #include "interposer/copies.h"
+#include "interposer/gang.h"
 #include "interposer/graph_memory.h"
 #include "interposer/quota.h"
 #include "interposer/waits.h"
 
 namespace cotenant {
 
-// `allocate` is the driver call, `charge` notes what it made.
+// `allocate` is the driver call, `charge` notes what it made. The GPU: null: the driver will say what is wrong.
 template <class Allocate, class Charge>
-cu::CUresult charged(std::uint64_t bytes, Allocate allocate, Charge charge) noexcept {
+cu::CUresult charged(Gpu* gpu, std::uint64_t bytes, Allocate allocate, Charge charge) noexcept {
   if (!quota_counts()) return allocate();
+  if (const cu::CUresult refused = gpu ? may_use(*gpu) : cu::CUDA_SUCCESS; refused != cu::CUDA_SUCCESS) return refused;
   if (!quota_reserve(bytes)) return cu::CUDA_ERROR_OUT_OF_MEMORY;
   const cu::CUresult result = allocate();
   if (result == cu::CUDA_SUCCESS) charge();
   else quota_unreserve(bytes);
   return result;
+}
+
+[[nodiscard]] inline Gpu* current_gpu() noexcept {
+  const Context* context = quota_counts() ? current_context() : nullptr;
+  return context ? context->gpu : nullptr;
 }
 
 // Memory, or an array, that ends with the current context.
@@ -36,7 +43,7 @@ template <Entry E>
 struct Allocate {
   template <class... More>
   static cu::CUresult call(cu::CUdeviceptr* pointer, std::size_t bytes, More... more) noexcept {
-    return charged(bytes, [&] { return driver_call<E>(pointer, bytes, more...); },
+    return charged(current_gpu(), bytes, [&] { return driver_call<E>(pointer, bytes, more...); },
                    [&] { charge_to_context(pointer, bytes); });
   }
 };
@@ -47,8 +54,10 @@ struct AllocateAsync {
   template <class... More>
   static cu::CUresult call(cu::CUdeviceptr* pointer, std::size_t bytes, More... more) noexcept {
     const auto forward = [&] { return driver_call<E>(pointer, bytes, more...); };
-    if (capturing(copy::stream_in(more...), null_stream<E>())) return forward();
-    return charged(bytes, forward, [&] { quota_charge(pointer ? *pointer : 0, bytes, nullptr); });
+    const cu::CUstream handle = copy::stream_in(more...);
+    if (capturing(handle, null_stream<E>())) return forward();
+    const Stream* stream = quota_counts() ? stream_of(handle, null_stream<E>()) : nullptr;
+    return charged(stream ? stream->context->gpu : nullptr, bytes, forward, [&] { quota_charge(pointer ? *pointer : 0, bytes, nullptr); });
   }
 };
 
@@ -101,7 +110,7 @@ struct Behaviour<Entry::cuMemAllocPitch_v2> {
                            unsigned element) noexcept {
     // Rows are padded to 512 bytes on every GPU so far.
     const std::uint64_t padded = (std::uint64_t{width} + 511) / 512 * 512;
-    return charged(padded * height,
+    return charged(current_gpu(), padded * height,
                    [&] { return driver_call<Entry::cuMemAllocPitch_v2>(pointer, pitch, width, height, element); },
                    [&] { charge_to_context(pointer, padded * height); });
   }
@@ -114,7 +123,7 @@ struct Behaviour<Entry::cuMemCreate> {
     const auto forward = [&] { return driver_call<Entry::cuMemCreate>(handle, bytes, properties, flags); };
     // Host memory is not the GPU's.
     if (!properties || properties->location.type != cu::CU_MEM_LOCATION_TYPE_DEVICE) return forward();
-    return charged(bytes, forward, [&] { quota_created(handle ? *handle : 0, bytes); });
+    return charged(gpu_of_device(properties->location.id), bytes, forward, [&] { quota_created(handle ? *handle : 0, bytes); });
   }
 };
 
@@ -173,7 +182,7 @@ struct MakeArray {
     const std::uint64_t base = array_bytes(d->Format, d->NumChannels, d->Width, d->Height, depth(d));
     // A whole chain of mipmaps is at most a third more than its base.
     const std::uint64_t bytes = sizeof...(levels) ? base + base / 3 : base;
-    return charged(bytes, forward, [&] { charge_to_context(array, bytes); });
+    return charged(current_gpu(), bytes, forward, [&] { charge_to_context(array, bytes); });
   }
 
  private:

@@ -34,8 +34,7 @@ std::uint64_t taken() noexcept { return used.load(std::memory_order_relaxed) + g
 void refund(std::uint64_t bytes) noexcept { used.fetch_sub(bytes, std::memory_order_relaxed); }
 
 protocol::BestEffortSlot* slot() noexcept {
-  if (gpu_count() == 0) return nullptr;
-  const Link* link = gpu_at(0).link.load(std::memory_order_acquire);
+  const Link* link = own_link();
   return link ? &link->best_effort() : nullptr;
 }
 

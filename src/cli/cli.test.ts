@@ -129,6 +129,24 @@ describe("without an agent", () => {
     expect(cotenant(argv, { COTENANT_OFF: "1" })).toEqual({ status: 0, stdout: ".\n", stderr: "" });
   });
 
+  test("one rank of several is refused as best-effort, and runs as a stranger on purpose", () => {
+    const argv = (...options: string[]) => [
+      ...["run", "--class", "best-effort", ...options, "--"],
+      ...["sh", "-c", "echo $LD_PRELOAD.$COTENANT_OFF"],
+    ];
+    const { status, stdout, stderr } = cotenant(argv(), { WORLD_SIZE: "8" });
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(stderr).toMatch(
+      /^cotenant: WORLD_SIZE=8 says that this is one rank of several: .+ --ungated.+\n$/,
+    );
+    expect(cotenant(argv("--ungated"), { WORLD_SIZE: "8" })).toEqual({
+      status: 0,
+      stdout: ".1\n",
+      stderr: "",
+    });
+    expect(cotenant(argv(), { WORLD_SIZE: "1" }).stderr).toMatch(/^cotenant: No agent is running/);
+  });
+
   test.each([["--help"], ["-h"], ["help"]])("%s lists the commands", async (word) => {
     const shown = vi.spyOn(console, "log").mockImplementation(() => {});
     expect(await dispatch([word])).toBe(0);

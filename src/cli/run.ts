@@ -5,10 +5,10 @@ import { basename } from "node:path";
 import { type AgentFile, mpsEnvironment, pathsIn, runningAgent } from "#agent";
 import { errors, usage } from "#core";
 import { type Objective, parseObjective } from "#policy";
-import type { ClientClass } from "#protocol";
+import { type ClientClass, severalRanks } from "#protocol";
 import { agentHere, ownRunDirectory } from "./client.ts";
 import { profileEnvironment } from "./client-profile.ts";
-import { type Args, bytes, choice, command, list, text } from "./command.ts";
+import { type Args, bytes, choice, command, flag, list, text } from "./command.ts";
 import { become } from "./exec.ts";
 import { interposer, ptxasStandIn, softGpuFolder } from "./package.ts";
 
@@ -32,6 +32,9 @@ const options = {
     "BYTES",
     undefined,
     "best-effort: GPU memory it may allocate, such as 20GiB; no limit if not given",
+  ),
+  ungated: flag(
+    "neither protected nor held back, though of this class: for jobs of several ranks, which can't be best-effort; status shows them as strangers",
   ),
 };
 
@@ -57,8 +60,11 @@ export const runCommand = command({
     const objective = objectiveEnvironment(parseObjective(args.slo));
     const directory = ownRunDirectory();
     // Switched off, nothing of ours may stand in the way, a missing agent neither.
-    const off = process.env.COTENANT_OFF === "1";
-    if (off && !runningAgent(directory)) return await become(program, rest, process.env);
+    const off = args.ungated || process.env.COTENANT_OFF === "1";
+    const ranks = severalRanks(process.env);
+    if (!off && args.class === "best-effort" && ranks) throw errors.severalRanks(ranks);
+    if (off && !runningAgent(directory))
+      return await become(program, rest, { ...process.env, COTENANT_OFF: "1" });
     const agent = agentHere(directory);
     const added = {
       ...objective,
@@ -87,8 +93,8 @@ function clientEnvironment(
   { directory, agent }: { readonly directory: string; readonly agent: AgentFile },
 ): Record<string, string> {
   return {
-    ...(process.env.COTENANT_OFF === "1"
-      ? {}
+    ...(args.ungated || process.env.COTENANT_OFF === "1"
+      ? { COTENANT_OFF: "1" }
       : { LD_PRELOAD: inFront(interposer(process.env), process.env.LD_PRELOAD) }),
     COTENANT_CLASS: kind,
     COTENANT_SOCKET: agent.socket,

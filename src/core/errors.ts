@@ -108,6 +108,13 @@ export const badRule = (text: string, wanted: string) => usage(`--set ${text}: n
 export const noAgent = (directory: string) =>
   new UserError("NO_AGENT", `No agent is running in ${directory}.`, 'Start one: "cotenant up".');
 
+export const severalRanks = (variable: string) =>
+  new UserError(
+    "SEVERAL_RANKS",
+    `${variable} says that this is one rank of several: held back each by itself, ranks would wait for each other, so such a job can't be best-effort.`,
+    "Run it with --ungated, as if Cotenant were not there; or unset the variable, if its processes do not wait for each other.",
+  );
+
 export const agentUnseen = (directory: string) =>
   new UserError(
     "AGENT_UNSEEN",

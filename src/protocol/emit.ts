@@ -12,6 +12,7 @@ import {
   welcomeStatus,
   whenActive,
 } from "./layout.ts";
+import { rankCounts } from "./ranks.ts";
 import { extent, type Field, type Struct } from "./struct.ts";
 
 const cppScalar = { u32: "std::uint32_t", i32: "std::int32_t", u64: "std::uint64_t" } as const;
@@ -85,6 +86,11 @@ namespace cotenant::protocol {
 
 ${named.join("\n")}
 inline constexpr std::uint32_t MESSAGE_MAGIC = 0x${messageMagic.toString(16)};
+
+// Variables in which launchers tell a process how many ranks its job has.
+inline constexpr const char* RANK_COUNTS[] = {
+${rankCounts.map((name) => `    "${name}",`).join("\n")}
+};
 
 ${emitEnum("Class", classes)}
 ${emitEnum("WhenActive", whenActive)}

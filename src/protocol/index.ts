@@ -24,4 +24,5 @@ export {
   welcomeStatus,
   whenActive,
 } from "./layout.ts";
+export { severalRanks } from "./ranks.ts";
 export { extent, type Struct, type View, view, type Words } from "./struct.ts";

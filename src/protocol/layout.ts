@@ -180,7 +180,9 @@ export const HighSlot = struct(
     aheadMaxNs: u64("the largest of these since the agent last cleared it"),
     tailWrites: u64("sequence words added because the application polls memory itself"),
     timeouts: u64("bursts ended by the last resort: nothing was observed"),
-    unhooked: u32("calls of the driver's functions that are not replaced though they may submit work"),
+    unhooked: u32(
+      "calls of the driver's functions that are not replaced though they may submit work",
+    ),
     reserved: u32(),
     histogram: u32s(constants.OCTAVES * constants.BUCKETS_PER_OCTAVE, "bursts by duration"),
     waits: u32s(
@@ -225,7 +227,9 @@ export const BestEffortSlot = struct(
     memoryUsed: u64("bytes"),
     memoryQuota: u64("bytes; 0: none"),
     memoryRefusals: u64("allocations refused over the quota"),
-    unhooked: u32("calls of the driver's functions that are not replaced though they may submit work"),
+    unhooked: u32(
+      "calls of the driver's functions that are not replaced though they may submit work",
+    ),
     reserved: u32(),
   },
   constants.PAGE,

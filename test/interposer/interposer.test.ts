@@ -32,6 +32,7 @@ testCases([
   "diary",
   "launch_path",
   "destroys",
+  "gangs",
   "lifecycle",
   "contexts",
   "standstill",

@@ -57,15 +57,6 @@ void agent_of_another_version_is_named() {
   expect(said.find("no agent answers") == std::string::npos, "and not called absent: " + said);
 }
 
-void second_gpu_is_refused() {
-  BestEffort client;
-  CUcontext other = nullptr;
-  expect(cuda().cuDevicePrimaryCtxRetain(&other, 1) == CUDA_ERROR_NOT_PERMITTED, "a second GPU is refused");
-  expect(cuda().cuCtxCreate_v2(&other, 0, 1) == CUDA_ERROR_NOT_PERMITTED, "by this way too");
-  CUcontext again = nullptr;
-  OK(cuda().cuDevicePrimaryCtxRetain(&again, 0));
-}
-
 void refused_by_the_agent() {
   Agent agent;
   agent.status = cotenant::protocol::WelcomeStatus::kFull;
@@ -237,7 +228,6 @@ void connection_is_made_again() {
 constexpr Case kCases[] = {
     {"without an agent work runs at a trickle", without_an_agent_it_crawls},
     {"an agent of another version is named, and work runs at a trickle", agent_of_another_version_is_named},
-    {"a second GPU is refused", second_gpu_is_refused},
     {"a client that finds no slot gets no GPU", refused_by_the_agent},
     {"noise in shared memory never stops a best-effort client", noise_in_memory},
     {"a signal without a handler ends the process after its work", leaves_on_a_signal},
