@@ -1,5 +1,5 @@
-// dlsym and dlvsym of the C library. We export both names ourselves, so they are looked up in the
-// dynamic symbol table of libc (libdl before glibc 2.34) by hand.
+// dlsym and its kin of the C library. We export these names ourselves, so they are looked up in the dynamic
+// symbol table of libc (libdl before glibc 2.34) by hand.
 #include <elf.h>
 #include <link.h>
 
@@ -66,18 +66,16 @@ void* find(const char* symbol) noexcept {
 
 }  // namespace
 
-Dlsym real_dlsym() noexcept {
-  static std::atomic<void*> known{nullptr};
-  void* found = known.load(std::memory_order_relaxed);
-  if (!found) known.store(found = find("dlsym"), std::memory_order_relaxed);
-  return reinterpret_cast<Dlsym>(found);
+void* real_loader(Loader which) noexcept {
+  static constexpr const char* kNames[] = {"dlsym", "dlvsym", "dlopen", "dlmopen"};
+  static std::atomic<void*> known[4]{};
+  auto& place = known[static_cast<int>(which)];
+  void* found = place.load(std::memory_order_relaxed);
+  if (!found) place.store(found = find(kNames[static_cast<int>(which)]), std::memory_order_relaxed);
+  return found;
 }
 
-Dlvsym real_dlvsym() noexcept {
-  static std::atomic<void*> known{nullptr};
-  void* found = known.load(std::memory_order_relaxed);
-  if (!found) known.store(found = find("dlvsym"), std::memory_order_relaxed);
-  return reinterpret_cast<Dlvsym>(found);
-}
+Dlsym real_dlsym() noexcept { return reinterpret_cast<Dlsym>(real_loader(Loader::kDlsym)); }
+Dlvsym real_dlvsym() noexcept { return reinterpret_cast<Dlvsym>(real_loader(Loader::kDlvsym)); }
 
 }  // namespace cotenant

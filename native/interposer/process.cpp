@@ -49,6 +49,12 @@ Role decide_role() noexcept {
 
 const Environment& environment() noexcept { return env; }
 
+void say_aside() noexcept {
+  static std::atomic<bool> said{false};
+  if (env.tool && env.client_class == protocol::Class::kNone && !said.exchange(true))
+    tell("%s is set: a tool looks at this program, so it runs as if Cotenant were not there, and is not held back.", env.tool);
+}
+
 void tell(const char* format, ...) noexcept {
   char line[512];
   int used = std::snprintf(line, sizeof line, "cotenant: ");

@@ -22,6 +22,9 @@ extern std::atomic<Role> decided_role;
 
 [[nodiscard]] const Environment& environment() noexcept;
 
+// Of a process that uses the driver though a tool made us step aside: said once.
+void say_aside() noexcept;
+
 // One line on stderr, never on stdout. For what a person must know: refusals, a missing agent.
 void tell(const char* format, ...) noexcept __attribute__((format(printf, 1, 2)));
 

@@ -24,8 +24,10 @@ namespace cu {
   extern "C" __attribute__((visibility("default"))) CUresult symbol params {      \
     if (!load_driver(nullptr)) return CUDA_ERROR_NOT_INITIALIZED;                 \
     if (!real().symbol) return CUDA_ERROR_NOT_FOUND;                              \
-    if (const Role now = role(); now <= Role::kRecord)                            \
+    if (const Role now = role(); now <= Role::kRecord) {                          \
+      if constexpr (Entry::symbol == Entry::cuInit) say_aside();                  \
       return now == Role::kNone ? real().symbol args : Recorded<Entry::symbol>::call args; \
+    }                                                                             \
     return Behaviour<Entry::symbol>::call args;                                   \
   }
 #define CALL(symbol, params, args)

@@ -24,23 +24,6 @@ void without_an_agent_it_crawls() {
   expect(took >= 30, "work without an agent runs at a trickle, not at full speed: " + std::to_string(took) + " ms");
 }
 
-// What is written to stderr meanwhile.
-template <class Do>
-std::string told(Do act) {
-  const int file = memfd_create("stderr", MFD_CLOEXEC);
-  const int kept = dup(2);
-  std::fflush(stderr);
-  dup2(file, 2);
-  act();
-  std::fflush(stderr);
-  dup2(kept, 2);
-  close(kept);
-  char text[1000] = "";
-  const ssize_t n = pread(file, text, sizeof text - 1, 0);
-  close(file);
-  return {text, n > 0 ? static_cast<std::size_t>(n) : 0};
-}
-
 void agent_of_another_version_is_named() {
   Agent agent;
   agent.version = cotenant::protocol::VERSION - 1;

@@ -170,6 +170,46 @@ void two_gpus_two_slots() {
   expect(agent.connections() == 2, "a high client on two GPUs attaches to both");
 }
 
+void a_high_client_under_a_tool() {
+  setenv("NV_NSIGHT_INJECTION_PORT_BASE", "49152", 1);
+  Agent agent;
+  agent.become("high");
+  Program program;
+  CUstream stream = make_stream();
+  program.run_us(100, stream);
+  OK(cuda().cuStreamSynchronize(stream));
+  expect(agent.region().high[0].bursts.load() == 1, "it is protected");
+}
+
+void a_best_effort_client_under_a_tool() {
+  setenv("CUDBG_APICLIENT_PID", "1", 1);
+  Agent agent;
+  agent.become("best-effort");
+  const std::string said = told([] { Program program; });
+  expect(said.find("CUDBG_APICLIENT_PID is set") != std::string::npos, "the tool's variable is named: " + said);
+  expect(said.find('\n') == said.size() - 1, "in one sentence");
+  expect(!ours(dlsym(cuda().library, "cuLaunchKernel")), "it gets the driver's own functions");
+  expect(agent.connections() == 0, "and no slot");
+}
+
+void libraries_past_us() {
+  Agent agent;
+  agent.become("best-effort");
+  const std::string first = told([] { expect(dlopen("libcuda.so.1", RTLD_NOW | RTLD_DEEPBIND) != nullptr, "it is loaded"); });
+  expect(first.find("libcuda.so.1 is loaded with RTLD_DEEPBIND") != std::string::npos, "it is said: " + first);
+  const std::string again = told([] { expect(dlmopen(LM_ID_NEWLM, "libc.so.6", RTLD_NOW) != nullptr, "it is loaded"); });
+  expect(again.empty(), "once: " + again);
+}
+
+void libraries_in_other_namespaces() {
+  Agent agent;
+  agent.become("high");
+  expect(told([] { expect(dlopen("libcuda.so.1", RTLD_NOW) != nullptr, "it is loaded"); }).empty(), "nothing is said");
+  const std::string said = told([] { expect(dlmopen(LM_ID_NEWLM, "libc.so.6", RTLD_NOW) != nullptr, "it is loaded"); });
+  expect(said.find("libc.so.6 is loaded into another namespace") != std::string::npos, "it is said: " + said);
+  expect(dlopen("libnothing.so.0", RTLD_NOW) == nullptr && dlerror() != nullptr, "a failure is the C library's");
+}
+
 // A function of the driver that we do not replace and that may submit work: its calls are counted.
 void unhooked_calls_are_counted() {
   Agent agent;
@@ -200,6 +240,10 @@ constexpr Case kCases[] = {
     {"a forked child dies of SIGTERM at once", forked_child_dies_of_a_signal},
     {"a child forked before CUDA attaches by itself", fork_before_cuda_attaches_by_itself},
     {"a high client on two GPUs has a slot on each", two_gpus_two_slots},
+    {"a high client is protected though a tool looks at it", a_high_client_under_a_tool},
+    {"a best-effort client under a tool steps aside and says so", a_best_effort_client_under_a_tool},
+    {"a library that is loaded past us is named once", libraries_past_us},
+    {"a library in another namespace is named", libraries_in_other_namespaces},
     {"calls of a function that is not replaced are counted", unhooked_calls_are_counted},
 };
 
