@@ -40,6 +40,11 @@ enum class Class : std::uint32_t {
   kHigh = 1,
   kBestEffort = 2,
 };
+enum class Caveat : std::uint32_t {
+  kRanks = 1,
+  kGpus = 2,
+  kPastUs = 4,
+};
 enum class WhenActive : std::uint32_t {
   kWait = 0,
   kAllowOpposite = 1,
@@ -216,7 +221,7 @@ struct alignas(4096) HighSlot {
   std::atomic<std::uint64_t> tailWrites;  // sequence words added because the application polls memory itself
   std::atomic<std::uint64_t> timeouts;  // bursts ended by the last resort: nothing was observed
   std::atomic<std::uint32_t> unhooked;  // calls of the driver's functions that are not replaced though they may submit work
-  std::atomic<std::uint32_t> reserved;
+  std::atomic<std::uint32_t> caveats;  // bits of Caveat: what of it is not protected, or not held back
   std::atomic<std::uint32_t> histogram[3328];  // bursts by duration
   std::atomic<std::uint32_t> waits[3328];  // the same bursts, by the time waited for the GPU in them
   std::atomic<std::uint64_t> sharedNs;  // time in bursts in which best-effort work was not held: see shareAfterUs
@@ -240,7 +245,7 @@ static_assert(offsetof(HighSlot, aheadMaxNs) == 120);
 static_assert(offsetof(HighSlot, tailWrites) == 128);
 static_assert(offsetof(HighSlot, timeouts) == 136);
 static_assert(offsetof(HighSlot, unhooked) == 144);
-static_assert(offsetof(HighSlot, reserved) == 148);
+static_assert(offsetof(HighSlot, caveats) == 148);
 static_assert(offsetof(HighSlot, histogram) == 152);
 static_assert(offsetof(HighSlot, waits) == 13464);
 static_assert(offsetof(HighSlot, sharedNs) == 26776);
@@ -277,7 +282,7 @@ struct alignas(4096) BestEffortSlot {
   std::atomic<std::uint64_t> memoryQuota;  // bytes; 0: none
   std::atomic<std::uint64_t> memoryRefusals;  // allocations refused over the quota
   std::atomic<std::uint32_t> unhooked;  // calls of the driver's functions that are not replaced though they may submit work
-  std::atomic<std::uint32_t> reserved;
+  std::atomic<std::uint32_t> caveats;  // bits of Caveat: what of it is not protected, or not held back
   unsigned char pad0[3840];
 };
 static_assert(sizeof(BestEffortSlot) == 4096);
@@ -309,7 +314,7 @@ static_assert(offsetof(BestEffortSlot, memoryUsed) == 224);
 static_assert(offsetof(BestEffortSlot, memoryQuota) == 232);
 static_assert(offsetof(BestEffortSlot, memoryRefusals) == 240);
 static_assert(offsetof(BestEffortSlot, unhooked) == 248);
-static_assert(offsetof(BestEffortSlot, reserved) == 252);
+static_assert(offsetof(BestEffortSlot, caveats) == 252);
 
 // All of it: one per GPU.
 struct alignas(4096) Region {

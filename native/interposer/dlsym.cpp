@@ -29,6 +29,7 @@ void* route(void* found, const char* name) noexcept {
 void say_past_us(const char* file, const char* how) noexcept {
   static std::atomic<bool> said{false};
   if (!file || role() < Role::kHigh || said.exchange(true)) return;
+  note_caveat(protocol::Caveat::kPastUs);
   tell("%s is loaded %s, past Cotenant: if it uses the GPU by itself, that is %s.", file, how,
        role() == Role::kHigh ? "not protected" : "not held back");
 }

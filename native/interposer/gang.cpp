@@ -28,10 +28,12 @@ std::atomic<Gpu*> own_gpu{nullptr};
 cu::CUresult may_start() noexcept {
   const char* ranks = environment().ranks;
   if (role() == Role::kBestEffort && ranks[0] != '\0') return refuse_ranks(ranks);
-  if (role() == Role::kHigh && ranks[0] != '\0' && !told_ranks.exchange(true))
+  if (role() == Role::kHigh && ranks[0] != '\0' && !told_ranks.exchange(true)) {
+    note_caveat(protocol::Caveat::kRanks);
     tell("%s: each rank is protected on its own GPU alone. Where requests need several ranks, best-effort work beside the "
          "others may still make this one wait.",
          ranks);
+  }
   return cu::CUDA_SUCCESS;
 }
 

@@ -141,9 +141,11 @@ CUresult context_made(CUcontext handle, CUdevice device) noexcept {
   if (result != CUDA_SUCCESS || !gpu) return result;
   start_keeper();
   add_context(handle, *gpu);
-  if (first && !best_effort && gpu == &gpus[1])
+  if (first && !best_effort && gpu == &gpus[1]) {
+    note_caveat(protocol::Caveat::kGpus);
     tell("a high client on several GPUs is protected on each by itself: where a request needs them all, best-effort work "
          "beside one of them makes it wait.");
+  }
   return CUDA_SUCCESS;
 }
 

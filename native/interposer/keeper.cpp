@@ -48,6 +48,8 @@ void keep_link(Gpu& gpu) noexcept {
   if (link) {
     auto& count = role() == Role::kHigh ? link->high().unhooked : link->best_effort().unhooked;
     count.store(unhooked_calls(), std::memory_order_relaxed);
+    auto& known = role() == Role::kHigh ? link->high().caveats : link->best_effort().caveats;
+    known.store(caveats(), std::memory_order_relaxed);
   }
   if (gpu.knock.socket >= 0) return;
   const bool attached = link && link->attached;

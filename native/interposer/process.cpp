@@ -19,6 +19,7 @@ namespace {
 
 Environment env;
 Spin deciding;
+std::atomic<std::uint32_t> noted{0};  // caveats
 
 // A child of fork has the parent's mappings and descriptors but is not the client: it lets go of all.
 void in_child() {
@@ -48,6 +49,12 @@ Role decide_role() noexcept {
 }
 
 const Environment& environment() noexcept { return env; }
+
+void note_caveat(protocol::Caveat caveat) noexcept {
+  noted.fetch_or(static_cast<std::uint32_t>(caveat), std::memory_order_relaxed);
+}
+
+std::uint32_t caveats() noexcept { return noted.load(std::memory_order_relaxed); }
 
 void say_aside() noexcept {
   static std::atomic<bool> said{false};

@@ -22,6 +22,10 @@ extern std::atomic<Role> decided_role;
 
 [[nodiscard]] const Environment& environment() noexcept;
 
+// What of this process is not protected, or not held back: for `cotenant status`.
+void note_caveat(protocol::Caveat caveat) noexcept;
+[[nodiscard]] std::uint32_t caveats() noexcept;
+
 // Of a process that uses the driver though a tool made us step aside: said once.
 void say_aside() noexcept;
 

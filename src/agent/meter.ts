@@ -13,6 +13,8 @@ export interface HighMeasure {
   readonly timeouts: number;
   readonly tailWrites: number;
   readonly unhooked: number;
+  /** Bits of `caveats`. */
+  readonly caveats: number;
   readonly busySeconds: number;
   /** Over the last window; undefined when no burst ended in it. */
   readonly burstP50Us: number | undefined;
@@ -86,6 +88,7 @@ export class HighMeter {
       timeouts: slot.timeouts,
       tailWrites: slot.tailWrites,
       unhooked: slot.unhooked,
+      caveats: slot.caveats,
       busySeconds: slot.busyNs / 1e9,
       burstP50Us: quantileOf("durations", 0.5),
       burstP99Us: quantileOf("durations", 0.99),
@@ -148,6 +151,8 @@ export interface BestEffortMeasure {
   /** Matrix products given to cuBLAS in parts. */
   readonly splitProducts: number;
   readonly unhooked: number;
+  /** Bits of `caveats`. */
+  readonly caveats: number;
   readonly memoryUsed: number;
   readonly memoryQuota: number;
   readonly memoryRefusals: number;
@@ -205,6 +210,7 @@ export class BestEffortMeter {
       graphGates: { places: slot.graphGates, wholeGraphs: slot.wholeGraphs },
       splitProducts: slot.splitProducts,
       unhooked: slot.unhooked,
+      caveats: slot.caveats,
       memoryUsed: slot.memoryUsed,
       memoryQuota: slot.memoryQuota,
       memoryRefusals: slot.memoryRefusals,

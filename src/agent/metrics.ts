@@ -31,7 +31,11 @@ const ofClient: Table<HighStatus | BestEffortStatus> = {
     "kernels and graphs submitted",
     (c) => ("graphs" in c ? c.launches + c.graphs : c.launches),
   ],
-  unhooked: ["calls", "of driver functions that are not gated though they may submit work", (c) => c.unhooked],
+  unhooked: [
+    "calls",
+    "of driver functions that are not gated though they may submit work",
+    (c) => c.unhooked,
+  ],
 };
 
 /** Shares and quantiles are of the last window. */

@@ -67,6 +67,24 @@ test.each([
   );
 });
 
+test("what of a client is not protected is said, and of others nothing", () => {
+  const [gpu] = exampleStatus.gpus;
+  const shown = (change: object) =>
+    describe({
+      ...exampleStatus,
+      gpus: gpu ? [{ ...gpu, high: gpu.high.map((client) => ({ ...client, ...change })) }] : [],
+    });
+  expect(shown({ caveats: 1 })).toContain("\n  serve (pid 42) is one rank of several: ");
+  expect(shown({ caveats: 2 })).toContain("\n  serve (pid 42) uses several GPUs: ");
+  expect(shown({ caveats: 4 })).toContain(
+    "\n  serve (pid 42) has loaded a library past Cotenant: ",
+  );
+  expect(shown({ unhooked: 7 })).toContain(
+    "\n  serve (pid 42) has made 7 calls that Cotenant does not know: ",
+  );
+  expect(shown({})).not.toContain("serve (pid 42)");
+});
+
 test("in 80 columns names are cut and sentences wrapped; every figure stays", () => {
   const name = "a service whose name takes all of the 47 letters";
   const [gpu] = exampleStatus.gpus;

@@ -1,4 +1,5 @@
 import type { BestEffortStatus, GpuStatus, HighStatus, Status, Stranger } from "#agent";
+import { caveats } from "#protocol";
 import { agentHere, askStatus } from "./client.ts";
 import { command, json } from "./command.ts";
 import { gibibytes, micros, percent, table, wrapped } from "./print.ts";
@@ -55,6 +56,7 @@ function describeClients(gpu: GpuStatus, mode: Status["agent"]["mode"], columns:
   ];
   const sentences = [
     ...high.flatMap(describeObjective),
+    ...[...high, ...bestEffort].flatMap(describeCaveats),
     ...(recommended ? [describeAdvice(recommended, mode)] : []),
     ...strangers.map(describeStranger),
   ].flatMap((sentence) => wrapped(sentence, within));
@@ -109,6 +111,21 @@ function describeObjective({ name, pid, sloP99Us, sloSlowdown, objective }: High
     ? `${inWords[objective.state]}, level ${objective.level}`
     : "this policy does not act on it";
   return [`objective of ${name} (pid ${pid}): ${wanted.join(" and ")}, ${found}`];
+}
+
+/** What Cotenant can't do for a client, though it holds a slot. */
+function describeCaveats(client: HighStatus | BestEffortStatus): string[] {
+  const without = client.class === "high" ? "protected" : "held back";
+  const said = [
+    client.caveats & caveats.ranks &&
+      "is one rank of several: each is protected on its own GPU alone",
+    client.caveats & caveats.gpus && "uses several GPUs: it is protected on each by itself",
+    client.caveats & caveats.pastUs &&
+      `has loaded a library past Cotenant: what that submits is not ${without}`,
+    client.unhooked > 0 &&
+      `has made ${client.unhooked} calls that Cotenant does not know: what they submit is not ${without}`,
+  ];
+  return said.flatMap((what) => (what ? [`${client.name} (pid ${client.pid}) ${what}`] : []));
 }
 
 const inWords = {

@@ -1,6 +1,7 @@
 // Writes the C++ header from the description. Shared structs get std::atomic scalars (another process
 // is on the other side); messages get plain ones. Every offset is pinned by a static_assert.
 import {
+  caveats,
   classes,
   constants,
   graphGates,
@@ -93,6 +94,7 @@ ${rankCounts.map((name) => `    "${name}",`).join("\n")}
 };
 
 ${emitEnum("Class", classes)}
+${emitEnum("Caveat", caveats)}
 ${emitEnum("WhenActive", whenActive)}
 ${emitEnum("Submission", submission)}
 ${emitEnum("GraphGates", graphGates)}

@@ -3,6 +3,7 @@ export { bucketCount, bucketMiddle, bucketOf, bucketStart, quantile } from "./hi
 export {
   BestEffortSlot,
   type ClientClass,
+  caveats,
   classes,
   constants,
   graphGates,

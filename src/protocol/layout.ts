@@ -57,6 +57,16 @@ export const graphGates = {
   parts: 2,
 } as const;
 
+/** Bits of a slot's `caveats`. */
+export const caveats = {
+  /** One rank of several, each protected on its own GPU alone. */
+  ranks: 1,
+  /** It uses several GPUs, and is protected on each by itself. */
+  gpus: 2,
+  /** It has loaded a library in a way that leads past the interposer. */
+  pastUs: 4,
+} as const;
+
 const cacheLine = 64;
 
 export const Header = struct(
@@ -183,7 +193,7 @@ export const HighSlot = struct(
     unhooked: u32(
       "calls of the driver's functions that are not replaced though they may submit work",
     ),
-    reserved: u32(),
+    caveats: u32("bits of Caveat: what of it is not protected, or not held back"),
     histogram: u32s(constants.OCTAVES * constants.BUCKETS_PER_OCTAVE, "bursts by duration"),
     waits: u32s(
       constants.OCTAVES * constants.BUCKETS_PER_OCTAVE,
@@ -230,7 +240,7 @@ export const BestEffortSlot = struct(
     unhooked: u32(
       "calls of the driver's functions that are not replaced though they may submit work",
     ),
-    reserved: u32(),
+    caveats: u32("bits of Caveat: what of it is not protected, or not held back"),
   },
   constants.PAGE,
 );

@@ -109,6 +109,7 @@ void high_rank() {
   OK(launch(kernel("spin", kKernels)));
   OK(cuda().cuCtxSynchronize());
   expect(client.agent.region().high[0].bursts.load() == 1, "a high rank is protected");
+  eventually([&] { return client.agent.region().high[0].caveats.load() == 1; }, "and the agent is told that it is a rank");
 }
 
 // NCCL's kernels are only launched where a communicator has several ranks.

@@ -168,6 +168,7 @@ void two_gpus_two_slots() {
   CUcontext other = nullptr;
   OK(cuda().cuDevicePrimaryCtxRetain(&other, 1));
   expect(agent.connections() == 2, "a high client on two GPUs attaches to both");
+  eventually([&] { return agent.region().high[0].caveats.load() == 2; }, "and the agent is told that it uses two");
 }
 
 void a_high_client_under_a_tool() {
@@ -199,6 +200,8 @@ void libraries_past_us() {
   expect(first.find("libcuda.so.1 is loaded with RTLD_DEEPBIND") != std::string::npos, "it is said: " + first);
   const std::string again = told([] { expect(dlmopen(LM_ID_NEWLM, "libc.so.6", RTLD_NOW) != nullptr, "it is loaded"); });
   expect(again.empty(), "once: " + again);
+  Program program;
+  eventually([&] { return agent.region().bestEffort[0].caveats.load() == 4; }, "the agent is told");
 }
 
 void libraries_in_other_namespaces() {
