@@ -25,6 +25,7 @@ describe("a high client", () => {
       burstP50Us: undefined,
       burstsPerS: 0,
       activeShare: 0,
+      sharedShare: 0,
       aheadMeanUs: undefined,
     });
   });
@@ -74,6 +75,15 @@ describe("a high client", () => {
     slot.busySince = SECOND;
     meter.sample(2 * SECOND);
     expect(meter.measure().activeShare).toBe(0.5);
+  });
+
+  test("that did not hold best-effort work for a part of its burst shared for that long", () => {
+    const slot = highSlot();
+    const meter = new HighMeter(slot);
+    meter.sample(0);
+    slot.sharedNs = SECOND / 2;
+    meter.sample(2 * SECOND);
+    expect(meter.measure().sharedShare).toBe(0.25);
   });
 
   test("is forgotten by the window after seventeen samples", () => {

@@ -25,6 +25,8 @@ export interface HighMeasure {
   readonly burstsPerS: number;
   /** Part of the window in which a burst ran. */
   readonly activeShare: number;
+  /** Part of the window in which one ran that did not hold best-effort work: no launch was seen to end for too long. */
+  readonly sharedShare: number;
   /** Launch-ahead found when a burst began: mean and largest over the window. */
   readonly aheadMeanUs: number | undefined;
   readonly aheadMaxUs: number;
@@ -35,6 +37,7 @@ interface HighSnapshot {
   readonly bursts: number;
   readonly launches: number;
   readonly activeNs: number;
+  readonly sharedNs: number;
   readonly aheadNs: number;
   readonly aheadMaxNs: number;
   readonly ended: Ended;
@@ -63,6 +66,7 @@ export class HighMeter {
       bursts,
       launches,
       activeNs: slot.busyNs + (busySince === 0 ? 0 : Math.max(0, now - busySince)),
+      sharedNs: slot.sharedNs,
       aheadNs: slot.aheadNs,
       aheadMaxNs: slot.aheadMaxNs,
       ended:
@@ -96,6 +100,7 @@ export class HighMeter {
       burstWaitP99Us: quantileOf("waits", 0.99),
       burstsPerS: seconds > 0 ? bursts / seconds : 0,
       activeShare: from && to ? share(to.activeNs - from.activeNs, seconds) : 0,
+      sharedShare: from && to ? share(to.sharedNs - from.sharedNs, seconds) : 0,
       aheadMeanUs:
         from && to && bursts > 0 ? (to.aheadNs - from.aheadNs) / bursts / 1e3 : undefined,
       aheadMaxUs: Math.max(0, ...this.#ring.map(({ aheadMaxNs }) => aheadMaxNs)) / 1e3,

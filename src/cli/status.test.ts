@@ -85,6 +85,14 @@ test("what of a client is not protected is said, and of others nothing", () => {
   expect(shown({})).not.toContain("serve (pid 42)");
 });
 
+test("a client that holds best-effort work half of the time only is named", () => {
+  const [gpu] = exampleStatus.gpus;
+  const high = gpu?.high.map((client) => ({ ...client, sharedShare: 0.4 })) ?? [];
+  expect(describe({ ...exampleStatus, gpus: gpu ? [{ ...gpu, high }] : [] })).toContain(
+    "\n  serve (pid 42) takes turns with best-effort work until a launch of its is seen to end\n",
+  );
+});
+
 test("in 80 columns names are cut and sentences wrapped; every figure stays", () => {
   const name = "a service whose name takes all of the 47 letters";
   const [gpu] = exampleStatus.gpus;

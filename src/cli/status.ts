@@ -55,6 +55,7 @@ function describeClients(gpu: GpuStatus, mode: Status["agent"]["mode"], columns:
     ...fitted([bestEffortHeader, ...bestEffort.map(bestEffortRow)], within),
   ];
   const sentences = [
+    ...high.flatMap(describeSharing),
     ...high.flatMap(describeObjective),
     ...[...high, ...bestEffort].flatMap(describeCaveats),
     ...(recommended ? [describeAdvice(recommended, mode)] : []),
@@ -100,6 +101,13 @@ const describeAdvice = (
   mode === now
     ? `mode ${mode} suits these clients: ${reason}`
     : `mode ${mode} would suit these clients better, at the next "cotenant up": ${reason}`;
+
+const describeSharing = ({ name, pid, sharedShare }: HighStatus): string[] =>
+  sharedShare > 0
+    ? [
+        `${name} (pid ${pid}) takes turns with best-effort work until a launch of its is seen to end`,
+      ]
+    : [];
 
 function describeObjective({ name, pid, sloP99Us, sloSlowdown, objective }: HighStatus): string[] {
   const wanted = [

@@ -25,6 +25,7 @@ const high: HighStatus = {
   burstWaitP99Us: 2900,
   burstsPerS: 25,
   activeShare: 0.05,
+  sharedShare: 0,
   aheadMeanUs: 60,
   aheadMaxUs: 190,
   burstP50SinceStartUs: 2000,

@@ -1,5 +1,4 @@
-// A high client that waits for somebody else: its burst, kernels that it never looks at, stays open until a
-// file appears.
+// Submits kernels and never looks at them until a file appears.
 import { existsSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { loadCuda } from "#load";

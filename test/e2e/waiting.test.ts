@@ -1,22 +1,34 @@
-// A high client may itself wait for a best-effort one; then holding that one for ever would be a deadlock.
+// A high client may itself wait for a best-effort one; then holding that one for ever would be a deadlock. It starts up,
+// or it waits for somebody else: where the rules let it hold best-effort work all the while, there is the trickle.
 import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
-import { cotenantItself, eventually, openBurst, startMachine } from "./machine.ts";
+import { blockedBurst, cotenantItself, eventually, startMachine } from "./machine.ts";
 
 /** As much as is needed to tell that GPU work of its went through. */
 const oneIteration =
   'load --arrivals closed --seconds 0.01 --warmup 0.01 --kernels 5 --kernel-us 50 && touch "$0"';
 
-test("a high client that waits for a best-effort one gets what it waits for, at a trickle", async () => {
-  const machine = await startMachine();
+/** A high client that looks at nothing until a file is there, and a best-effort one that makes it. */
+async function startPair(...rules: string[]) {
+  const machine = await startMachine({}, ...rules);
   const file = `${machine.directory}/done`;
-  const high = machine.run("high", openBurst(file));
+  const high = machine.run("high", blockedBurst(file));
   await high.said("waiting");
-  const { activity } = machine.region().memory;
-  await eventually("its burst is open", () => activity.active !== 0);
+  const { memory } = machine.region();
+  await eventually("its burst is open", () => memory.high[0]?.busySince !== 0);
+  const startBestEffort = () =>
+    machine.run("best-effort", ["sh", "-c", `${cotenantItself.join(" ")} ${oneIteration}`, file]);
+  return { machine, file, high, memory, startBestEffort };
+}
 
-  const program = ["sh", "-c", `${cotenantItself.join(" ")} ${oneIteration}`, file];
-  const bestEffort = machine.run("best-effort", program);
+test("a high client that waits for a best-effort one gets what it waits for, at a trickle", async () => {
+  const { machine, file, high, memory, startBestEffort } = await startPair(
+    "--set",
+    "shareAfterUs=0",
+  );
+  const { activity } = memory;
+  await eventually("it holds best-effort work", () => activity.active !== 0);
+  const bestEffort = startBestEffort();
   let trickles = 0;
   await eventually("the best-effort iteration is done", async () => {
     const [gpu] = (await machine.status()).gpus;
@@ -26,5 +38,18 @@ test("a high client that waits for a best-effort one gets what it waits for, at 
   });
   expect(trickles).toBeGreaterThan(0);
   expect(await bestEffort.ended).toMatchObject({ status: 0 });
+  expect(await high.ended).toMatchObject({ status: 0, stderr: "waiting\n" });
+});
+
+test("a high client of which no launch is seen to end takes turns with best-effort work", async () => {
+  const { machine, high, memory, startBestEffort } = await startPair();
+  for (let turn = 0; turn < 3; turn++) {
+    await eventually("best-effort work is let go", () => memory.activity.active === 0);
+    await eventually("and held", () => memory.activity.active !== 0);
+  }
+  const [gpu] = (await machine.status()).gpus;
+  expect(gpu?.high[0]?.bursts).toBe(0);
+  expect(gpu?.high[0]?.sharedShare).toBeGreaterThan(0);
+  expect(await startBestEffort().ended).toMatchObject({ status: 0 });
   expect(await high.ended).toMatchObject({ status: 0, stderr: "waiting\n" });
 });
