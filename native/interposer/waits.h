@@ -116,15 +116,18 @@ cu::CUresult wait_for_context(const Context* context, Call call) noexcept {
   return result;
 }
 
-// Memory is freed: the driver first waits for all that the context has submitted, unless the memory is of a pool (seen on
-// an H100 with driver 580).
+// Memory is freed: the driver first waits for all that the memory's context has submitted, unless the memory is of a pool
+// (seen on an H100 with driver 580).
 template <class Call>
 cu::CUresult wait_to_free(cu::CUdeviceptr memory, Call call) noexcept {
-  if (role() != Role::kHigh) return call();
+  const auto ask = real().cuPointerGetAttribute;
+  if (role() != Role::kHigh || !ask || captures_open()) return held_up(call);
   cu::CUmemoryPool pool = nullptr;
-  const bool known = real().cuPointerGetAttribute &&
-                     real().cuPointerGetAttribute(&pool, cu::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, memory) == cu::CUDA_SUCCESS;
-  return known && !pool ? wait_for_context(captures_open() ? nullptr : current_context(), call) : held_up(call);
+  cu::CUcontext owner = nullptr;
+  const bool waits = ask(&pool, cu::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, memory) == cu::CUDA_SUCCESS && !pool &&
+                     ask(&owner, cu::CU_POINTER_ATTRIBUTE_CONTEXT, memory) == cu::CUDA_SUCCESS;
+  const Context* context = waits ? context_of(owner) : nullptr;
+  return context ? wait_for_context(context, call) : held_up(call);
 }
 
 template <Entry E>
