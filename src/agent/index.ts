@@ -11,6 +11,7 @@ export {
   checkDirectory,
   claimDirectory,
   type GpuKind,
+  isAgentFileDamaged,
   isLocked,
   isRunning,
   type Mode,

@@ -6,6 +6,7 @@ import { startTimeOf } from "./processes.ts";
 import {
   type AgentFile,
   claimDirectory,
+  isAgentFileDamaged,
   isLocked,
   lockDirectory,
   pathsIn,
@@ -110,4 +111,27 @@ test("torn notes are no notes", () => {
   const directory = temporary();
   writeFileSync(pathsIn(directory).file, '{"pid": 12');
   expect(readAgentFile(directory)).toBe(undefined);
+});
+
+test.each([
+  "",
+  '{"pid": 1',
+  "null",
+  "[]",
+  '"x"',
+  "{}",
+  JSON.stringify({ ...agent, pid: "1" }),
+  JSON.stringify({ ...agent, startTime: undefined }),
+  JSON.stringify({ ...agent, port: 65_536 }),
+  JSON.stringify({ ...agent, token: "a\nb" }),
+  JSON.stringify({ ...agent, regions: 5 }),
+  JSON.stringify({ ...agent, regions: [{ uuid: "u", inode: 1, clients: [{}] }] }),
+])("an agent's file that is damaged names no agent: %s", (text) => {
+  const directory = temporary();
+  expect(isAgentFileDamaged(directory)).toBe(false);
+  writeFileSync(pathsIn(directory).file, text);
+  expect(runningAgent(directory)).toBeUndefined();
+  expect(isAgentFileDamaged(directory)).toBe(true);
+  writeAgentFile(directory, agent);
+  expect(isAgentFileDamaged(directory)).toBe(false);
 });

@@ -132,14 +132,52 @@ export function writeAgentFile(directory: string, agent: AgentFile): void {
   }
 }
 
-/** undefined when there is none, or none that can be read. */
+/** undefined when there is none, or none that is whole: what is missing in it would be taken for something else. */
 export function readAgentFile(directory: string): AgentFile | undefined {
   try {
-    return JSON.parse(readFileSync(pathsIn(directory).file, "utf8")) as AgentFile;
+    const found: unknown = JSON.parse(readFileSync(pathsIn(directory).file, "utf8"));
+    return isAgentFile(found) ? found : undefined;
   } catch {
     return undefined;
   }
 }
+
+function isAgentFile(found: unknown): found is AgentFile {
+  if (!isObject(found)) return false;
+  const { port, token, mode, gpu, regions } = found;
+  return (
+    isProcess(found) &&
+    typeof found.socket === "string" &&
+    typeof port === "number" &&
+    port > 0 &&
+    port < 65_536 &&
+    typeof token === "string" &&
+    /^[\w.-]+$/.test(token) &&
+    (mode === "isolated" || mode === "mps") &&
+    typeof found.policy === "string" &&
+    (gpu === "soft" || gpu === "nvidia") &&
+    typeof found.stopsKernels === "boolean" &&
+    Array.isArray(regions) &&
+    regions.every(isRegionRecord)
+  );
+}
+
+const isRegionRecord = (found: unknown): boolean =>
+  isObject(found) &&
+  typeof found.uuid === "string" &&
+  typeof found.inode === "number" &&
+  Array.isArray(found.clients) &&
+  found.clients.every((one: unknown) => isObject(one) && isProcess(one));
+
+const isProcess = ({ pid, startTime }: Readonly<Record<string, unknown>>): boolean =>
+  Number.isSafeInteger(pid) && Number(pid) > 0 && typeof startTime === "number";
+
+const isObject = (found: unknown): found is Readonly<Record<string, unknown>> =>
+  typeof found === "object" && found !== null;
+
+/** There is an agent file, but none that is whole. */
+export const isAgentFileDamaged = (directory: string): boolean =>
+  existsSync(pathsIn(directory).file) && readAgentFile(directory) === undefined;
 
 export const removeAgentFile = (directory: string): void =>
   rmSync(pathsIn(directory).file, { force: true });

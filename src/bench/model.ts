@@ -58,6 +58,10 @@ interface PairOptions extends ModelOptions, Changes {
   readonly graph: boolean;
 }
 
+/** Of virtual time, in seconds. A window is modelled event by event, and what is in it is kept until its end. */
+const LONGEST_WINDOW_S = 3600;
+const MOST_REQUESTS = 1_000_000;
+
 /** So many requests at least in the window that shows what the high job can serve. */
 const CALIBRATING_REQUESTS = 20;
 
@@ -125,7 +129,7 @@ function gpuFor(all: readonly Modelled[], asked: string | undefined) {
   const gpu = modelOf(name);
   const notes: string[] = [];
   for (const { profile } of all) {
-    planOf(profile, gpu, "kernels");
+    checkLength(profile.name, planOf(profile, gpu, "kernels").soloNs);
     if (checkGpu(profile, name).ok) continue;
     if (asked === undefined)
       throw usage(
@@ -135,6 +139,33 @@ function gpuFor(all: readonly Modelled[], asked: string | undefined) {
     notes.push(`${profile.name} with the kernel times of ${profile.gpu.name}`);
   }
   return { gpu, notes };
+}
+
+/** Of one request or iteration alone. */
+const SHORTEST_NS = 10_000;
+const LONGEST_NS = (LONGEST_WINDOW_S * 1e9) / CALIBRATING_REQUESTS;
+
+function checkLength(name: string, soloNs: number): void {
+  if (soloNs >= SHORTEST_NS && soloNs <= LONGEST_NS) return;
+  throw usage(
+    `The profile ${name} takes ${soloNs} ns alone: what is modelled takes from ${SHORTEST_NS / 1000} us to ${LONGEST_NS / 1e9} s.`,
+    "Check its durations and soloNs.",
+  );
+}
+
+function checkWindow({ arriving, learn }: Scenario, { seconds, serviceNs, ratePerS }: Pace): void {
+  const whole = seconds + learn;
+  if (!(whole <= LONGEST_WINDOW_S))
+    throw usage(
+      `A window of ${whole} s, learning included, is too long to model: at most ${LONGEST_WINDOW_S} s.`,
+      "Shorten --seconds, --learn, or the steps.",
+    );
+  const rate = ratePerS ?? 1e9 / serviceNs;
+  if (arriving.kind !== "closed" && !(rate * whole <= MOST_REQUESTS))
+    throw usage(
+      `A window of ${whole} s may have ${Math.ceil(rate * whole)} requests, too many to model: at most ${MOST_REQUESTS}.`,
+      "Shorten --seconds, --learn, or the steps, or give a lower --load.",
+    );
 }
 
 /** One side by itself is the arrangement with the other side left out. */
@@ -174,6 +205,7 @@ class ModelMeasurement {
   run(): Measured {
     const { rounds } = this.#scenario;
     const pace = paceOf(this.#scenario, this.#serviceNs());
+    checkWindow(this.#scenario, pace);
     if (pace.ratePerS !== undefined) this.#around.say(paceText(pace, this.#scenario));
     const done = Array.from({ length: rounds }, (_, i) => {
       const round = this.#round(i + 1, pace);

@@ -36,6 +36,8 @@ export function runToEnd(
 ): Promise<Ended> {
   const begun = performance.now();
   const passed = () => (performance.now() - begun) / 1000;
+  // Node takes no empty name.
+  if (program === "") throw errors.cannotExecute(program, why("ENOENT"));
   const child = spawn(program, args, { env, stdio: "inherit" });
   let [late, interrupted] = [false, false];
   const tell = (signal: NodeJS.Signals) => {

@@ -306,3 +306,76 @@ describe("with an agent", () => {
     });
   });
 });
+
+describe("what nobody foresaw is one sentence", () => {
+  /** A directory whose lock can't be opened, by nobody. */
+  function unusable(): string {
+    const directory = `${temporary()}/run`;
+    mkdirSync(`${directory}/agent.lock`, { recursive: true, mode: 0o700 });
+    return directory;
+  }
+
+  test("in the foreground", () => {
+    const directory = unusable();
+    const { status, stderr } = cotenant(["up", "--gpu", "soft", "--foreground"], {
+      COTENANT_DIR: directory,
+    });
+    expect(stderr).toBe(
+      `cotenant: open of ${directory}/agent.lock failed: illegal operation on a directory.\n`,
+    );
+    expect(status).toBe(1);
+  });
+
+  test("from an agent that was to go into the background", () => {
+    const directory = unusable();
+    const { status, stderr } = cotenant(["up", "--gpu", "soft"], { COTENANT_DIR: directory });
+    expect(stderr).toBe(
+      `cotenant: The agent did not start: open of ${directory}/agent.lock failed: illegal operation on a directory. Its log is ${directory}/agent.log.\n`,
+    );
+    expect(status).toBe(1);
+  });
+
+  test("and with COTENANT_DEBUG=1 the place where it was, too", () => {
+    const { stderr } = cotenant(["up", "--gpu", "soft", "--foreground"], {
+      COTENANT_DIR: unusable(),
+      COTENANT_DEBUG: "1",
+    });
+    expect(stderr).toMatch(/^cotenant: .*\n(?:.*\n)* +at /);
+  });
+});
+
+/** What a command that is refused says. */
+async function refusal(argv: readonly string[]): Promise<string> {
+  const fault = await dispatch(argv).catch((thrown: unknown) => thrown);
+  if (!(fault instanceof UserError)) throw fault;
+  return fault.message;
+}
+
+test("an agent whose file is damaged is said to run", async () => {
+  const directory = temporary();
+  chmodSync(directory, 0o700);
+  onTestFinished(lockDirectory(directory));
+  writeFileSync(`${directory}/agent.json`, '{"pid": 1');
+  vi.stubEnv("COTENANT_DIR", directory);
+  for (const argv of [["status"], ["down"], ["run", "--class", "high", "--", "true"]])
+    expect(await refusal(argv)).toBe(
+      `An agent runs, but its file ${directory}/agent.json is damaged: nobody can find the agent by it.`,
+    );
+});
+
+test.each([
+  {
+    argv: ["profile", "list", "/etc/passwd"],
+    says: "/etc/passwd can't be read: not a directory.",
+  },
+  {
+    argv: ["profile", "show", "/etc/"],
+    says: "/etc/ can't be read: illegal operation on a directory.",
+  },
+  { argv: ["profile", "--", ""], says: 'Cannot run "": there is no such command.' },
+])("$argv is refused in a sentence", async ({ argv, says }) => {
+  vi.spyOn(console, "error").mockImplementation(() => {});
+  onTestFinished(() => void vi.restoreAllMocks());
+  vi.stubEnv("COTENANT_PROFILES", temporary());
+  expect(await refusal(argv)).toBe(says);
+});

@@ -1,7 +1,15 @@
 // How a command talks to the agent.
 
 import { request } from "node:http";
-import { type AgentFile, checkDirectory, isLocked, runningAgent, type Status } from "#agent";
+import {
+  type AgentFile,
+  checkDirectory,
+  isAgentFileDamaged,
+  isLocked,
+  pathsIn,
+  runningAgent,
+  type Status,
+} from "#agent";
 import { errors, runDirectory } from "#core";
 
 const ANSWER_WITHIN_MS = 5000;
@@ -14,13 +22,21 @@ export const ownRunDirectory = (): string => runDirectory(process.env, ownUid())
 export function agentHere(directory = ownRunDirectory()): AgentFile {
   checkDirectory(directory, ownUid());
   const agent = runningAgent(directory);
-  if (!agent) throw isLocked(directory) ? errors.agentUnseen(directory) : errors.noAgent(directory);
-  return agent;
+  if (agent) return agent;
+  if (!isLocked(directory)) throw errors.noAgent(directory);
+  throw isAgentFileDamaged(directory)
+    ? errors.agentFileDamaged(pathsIn(directory).file)
+    : errors.agentUnseen(directory);
 }
 
 export async function askStatus(agent: AgentFile): Promise<Status> {
   // The agent of this directory is of this version: both come from one package.
-  return JSON.parse(await ask(agent, "GET", "/status")) as Status;
+  const answer = await ask(agent, "GET", "/status");
+  try {
+    return JSON.parse(answer) as Status;
+  } catch {
+    throw errors.agentSilent(agent.pid, `what port ${agent.port} says is no status`);
+  }
 }
 
 export const askToStop = (agent: AgentFile): Promise<string> => ask(agent, "POST", "/stop");

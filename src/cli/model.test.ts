@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parseResult } from "#bench";
-import { ProfileStore, parseProfile, type WorkloadProfile } from "#profile";
+import { formatProfile, ProfileStore, parseProfile, type WorkloadProfile } from "#profile";
 import { workload } from "../gpu/example.ts";
 import { person } from "./person.ts";
 
@@ -261,4 +261,32 @@ test("all that Orion published is imported at once", async () => {
   const pair = ["model", "bert_2_fwd+resnet50_32_fb1", "--profiles", out, "--requests", "20"];
   const table = await cotenant(...pair, "--rounds", "1", "--arrangement", "strict-mps");
   expect(table).toContain("modelled V100");
+});
+
+describe("what is too much to model is refused before it fills the memory", () => {
+  const high = write("high.json", formatProfile(workload("high", [{ us: 500 }])));
+  const pair = ["model", `${high}+${high}`, "--rounds", "1"];
+  const short = write(
+    "short.json",
+    formatProfile({ ...workload("short", [{ us: 500 }]), soloNs: 1 }),
+  );
+  const long = write("long.json", formatProfile(workload("long", [{ us: 1e15 }])));
+  test.each([
+    [
+      [...pair, "--seconds", "1e12", "--requests", "1e12"],
+      /^A window of \d+(\.\d+)?(e\+12)? s, .* too long to model: at most 3600 s\./,
+    ],
+    [
+      [...pair, "--seconds", "3000", "--requests", "1e12", "--load", "1"],
+      /^A window of .* s may have \d+ requests, too many to model: at most 1000000\./,
+    ],
+    [[...pair, "--arrivals", "steps:9999999s@0.1"], /too long to model: at most 3600 s\./],
+    [
+      ["model", `${short}+${high}`],
+      /^The profile short takes .* ns alone: .* from 10 us to 180 s\./,
+    ],
+    [["model", `${high}+${long}`], /^The profile long takes .* ns alone: .* from 10 us to 180 s\./],
+  ])("%j", async (argv, says) => {
+    expect(await refusal(...argv)).toMatch(says);
+  });
 });

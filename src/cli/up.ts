@@ -125,7 +125,7 @@ async function serving(child: ChildProcess, directory: string, log: string): Pro
   const until = performance.now() + STARTED_WITHIN_MS;
   while (runningAgent(directory)?.pid !== child.pid) {
     if (child.exitCode !== null || child.signalCode !== null)
-      throw errors.agentDidNotStart(lastLine(log), log);
+      throw errors.agentDidNotStart(lastWords(log) ?? `it ended by ${howEnded(child)}.`, log);
     if (performance.now() > until) {
       child.kill();
       throw errors.agentDidNotStart(`it is not ready after ${STARTED_WITHIN_MS / 1000} s.`, log);
@@ -158,9 +158,13 @@ async function report(asJson: boolean): Promise<number> {
   return 0;
 }
 
-function lastLine(path: string): string {
-  const all = readFileSync(path, "utf8").trim().split("\n");
+/** What it said for people to read. Of one that was killed, or crashed, there is none. */
+function lastWords(log: string): string | undefined {
+  const all = readFileSync(log, "utf8").split("\n");
   const lines = all.slice(all.findLastIndex((line) => line.endsWith(` ${STARTING}`)));
   const own = lines.findLast((line) => line.startsWith("cotenant: "));
-  return own?.slice("cotenant: ".length) ?? lines.at(-1) ?? "it said nothing";
+  return own?.slice("cotenant: ".length);
 }
+
+const howEnded = ({ exitCode, signalCode }: ChildProcess): string =>
+  signalCode ?? `status ${exitCode}`;

@@ -41,7 +41,7 @@ export function anyFault(fault: unknown): UserError {
   if (syscall !== undefined)
     return new UserError(
       "SYSTEM",
-      `${path === undefined ? `The system call ${syscall}` : `${syscall} of ${path}`} failed: ${whyOf(fault)}.`,
+      `${path === undefined ? `The system call ${syscall}` : `${syscall.split(" ")[0]} of ${path}`} failed: ${whyOf(fault)}.`,
       cures[code] ?? "",
     );
   const what = fault instanceof Error ? `${fault.name}: ${fault.message}` : String(fault);
@@ -120,6 +120,13 @@ export const agentUnseen = (directory: string) =>
     "AGENT_UNSEEN",
     `An agent holds ${directory}, but its process is not to be seen from here: it is just starting or ending, or runs in another PID namespace.`,
     "Containers that share a GPU through Cotenant must share their PID namespace.",
+  );
+
+export const agentFileDamaged = (path: string) =>
+  new UserError(
+    "AGENT_FILE_DAMAGED",
+    `An agent runs, but its file ${path} is damaged: nobody can find the agent by it.`,
+    "The next client that comes or goes makes it anew. Where that takes too long, end the agent's process and start another: its clients go on.",
   );
 
 export const agentRunning = (pid: number, directory: string) =>
