@@ -2,7 +2,14 @@
 // fills from its parameters and a device function from shared memory, where its kernel has left them.
 import { controlFlow } from "../control-flow.ts";
 import { calleeOf, instructionsOf, type Reach } from "../reach.ts";
-import { type Func, type Item, made, type Statement } from "../syntax.ts";
+import {
+  type Func,
+  type Instruction,
+  type Item,
+  made,
+  operation,
+  type Statement,
+} from "../syntax.ts";
 import type { Appended } from "./appended.ts";
 import { renamed, rewrite } from "./rewrite.ts";
 import { statements } from "./template.ts";
@@ -87,8 +94,22 @@ function copy(func: Func, names: ReadonlyMap<string, string>, words: string): Fu
 /** The body with our registers for the block's number and the copies of device functions called. */
 export function withNames(func: Func, names: ReadonlyMap<string, string>): readonly Statement[] {
   const all = withOurs(names);
-  return rewrite(func.body ?? [], (one) => renamed(one, all));
+  return rewrite(func.body ?? [], (one) => withOurNumbers(one, all));
 }
+
+/**
+ * The instruction with our registers in place of the special ones, and `names`. A special register can be moved into
+ * 16 bits, ours have 32 and must be converted.
+ */
+export function withOurNumbers(one: Instruction, names: ReadonlyMap<string, string>): Instruction {
+  const ours = renamed(one, names);
+  const [, from] = one.operands;
+  const narrow = one.operation.opcode === "mov" && one.operation.modifiers.some(is16Bits);
+  if (!narrow || from?.kind !== "name" || !registerOf.has(from.name)) return ours;
+  return { ...ours, ...made, operation: operation("cvt.u16.u32") };
+}
+
+const is16Bits = (modifier: string): boolean => /^[bus]16$/.test(modifier);
 
 /** What special registers for the block's number become, and `names`. */
 export const withOurs = (names: ReadonlyMap<string, string>): ReadonlyMap<string, string> =>

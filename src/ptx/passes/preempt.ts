@@ -34,8 +34,15 @@ import { hasOperation, type Reach } from "../reach.ts";
 import { sharedRoom } from "../room.ts";
 import { type Func, type Module, made, type Operation } from "../syntax.ts";
 import { appended } from "./appended.ts";
-import { blockNumbersIn, callees, registerOf, storesFor, withOurs } from "./block-number.ts";
-import { renamed, rewrite } from "./rewrite.ts";
+import {
+  blockNumbersIn,
+  callees,
+  registerOf,
+  storesFor,
+  withOurNumbers,
+  withOurs,
+} from "./block-number.ts";
+import { rewrite } from "./rewrite.ts";
 import { parameter, statements } from "./template.ts";
 import { isExit, leaveTo, unified } from "./unify-sync.ts";
 import { type Variants, withVariants } from "./variants.ts";
@@ -58,7 +65,7 @@ function variant(kernel: Func, plan: PreemptPlan, module: Module): Variants {
   const whole = barriers.unify ? unified(kernel, barriers.free) : kernel;
   const names = withOurs(others.names);
   const body = rewrite(whole.body ?? [], (one) =>
-    isExit(one) ? leaveTo(one, "$cotenant_done") : renamed(one, names),
+    isExit(one) ? leaveTo(one, "$cotenant_done") : withOurNumbers(one, names),
   );
   const reads = blockNumbersIn(kernel);
   const gridReads = [...reads].filter((one) => one.startsWith("%nctaid"));
