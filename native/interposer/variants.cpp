@@ -16,6 +16,7 @@
 #include "interposer/helper_thread.h"
 #include "interposer/link.h"
 #include "interposer/ptx_images.h"
+#include "ptxas/form_text.h"
 
 namespace cotenant {
 namespace {
@@ -111,8 +112,8 @@ const char* take_form(FormFunction& form, CUmodule module, const Wanted& wanted,
 // Those forms that the module has; null, or what is wrong with all of them. In the context of the kernel.
 const char* take_forms(Wanted& wanted, CUmodule module) noexcept {
   Variant& variant = wanted.variant;
-  const char* sliced = take_form(variant.slice, module, wanted, "__cotenant_slice");
-  const char* fault = take_form(variant.preempt, module, wanted, "__cotenant_preempt");
+  const char* sliced = take_form(variant.slice, module, wanted, form_text::kSlice);
+  const char* fault = take_form(variant.preempt, module, wanted, form_text::kPreempt);
   variant.most_shared = wanted.most_shared;
   if (fault) return sliced ? fault : nullptr;
   const std::size_t bytes = Variant::kControls * sizeof(VariantControl);
@@ -121,10 +122,22 @@ const char* take_forms(Wanted& wanted, CUmodule module) noexcept {
   return sliced ? "the GPU's memory is full" : nullptr;
 }
 
+// The text without one of the forms. The driver refuses a text as a whole, so this tells which form it means.
+bool load_without(CUmodule& module, const Wanted& wanted, const char* text, const char* suffix) noexcept {
+  char* const rest = strdup(text);
+  if (!rest) return false;
+  const bool loaded = form_text::take_out_all(rest, suffix) > 0 && real().cuModuleLoadData(&module, rest) == CUDA_SUCCESS;
+  std::free(rest);
+  if (loaded && environment().debug) tell("The driver refuses %s%s.", wanted.name, suffix);
+  return loaded;
+}
+
 // On the maker's thread.
 const char* load(Wanted& wanted, const char* text) noexcept {
   CUmodule module = nullptr;
-  if (real().cuModuleLoadData(&module, text) != CUDA_SUCCESS) return "the driver does not accept it";
+  if (real().cuModuleLoadData(&module, text) != CUDA_SUCCESS && !load_without(module, wanted, text, form_text::kSlice) &&
+      !load_without(module, wanted, text, form_text::kPreempt))
+    return "the driver does not accept it";
   const char* fault = take_forms(wanted, module);
   if (fault) real().cuModuleUnload(module);
   return fault;

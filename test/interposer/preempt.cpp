@@ -223,6 +223,23 @@ void a_bad_variant_is_no_harm() {
   expect(*it.word.host == 1 && it.client.slot().variants.load() == 0, "the kernel runs as it is");
 }
 
+// The software GPU refuses a module with a directive that it does not know.
+std::string refused(std::string form) { return form.replace(form.find("effect="), 7, "nonsense="); }
+
+void a_refused_form_costs_only_itself() {
+  Long it(kPtxHead + refused(kSlice) + kForm);
+  it.learn();
+  a_request_stops(it);
+}
+
+void a_refused_form_leaves_the_slices() {
+  Long it(kPtxHead + kSlice + refused(kForm));
+  it.learn();
+  expect(it.client.slot().preemptible.load() > 0, "they are launched");
+  it.run();
+  expect(*it.word.host == 1, "and do all of the kernel once");
+}
+
 void an_unloaded_module_takes_its_variants_along() {
   Long it;
   it.learn();
@@ -361,6 +378,8 @@ constexpr Case kCases[] = {
     {"what gains nothing runs as it is", what_runs_as_it_is},
     {"a refused variant is no harm", no_variant_is_no_harm},
     {"a variant that cannot be used is no harm", a_bad_variant_is_no_harm},
+    {"a form that the driver refuses costs only itself", a_refused_form_costs_only_itself},
+    {"slices are used where the driver refuses the other form", a_refused_form_leaves_the_slices},
     {"an unloaded module takes its variants along", an_unloaded_module_takes_its_variants_along},
     {"a variant that the program has itself is used", a_variant_in_the_programs_own_module},
     {"an ended context takes its variants along", an_ended_context_takes_its_variants_along},
