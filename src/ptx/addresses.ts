@@ -63,13 +63,14 @@ export function affine(operand: Operand | undefined, known: Definitions, depth =
   const made = known.get(operand.name);
   if (made === undefined || made.predicate !== undefined || depth > DEEPEST)
     return term(operand.name);
-  return madeBy(made, known, depth + 1) ?? term(operand.name);
+  return resultOf(made, known, depth + 1) ?? term(operand.name);
 }
 
-function madeBy(
+/** What an instruction makes; undefined for what is not looked into. */
+export function resultOf(
   { operation, operands }: Instruction,
   known: Definitions,
-  depth: number,
+  depth = 0,
 ): Affine | undefined {
   const { opcode, modifiers } = operation;
   const [, first, second, third] = operands;
@@ -106,7 +107,7 @@ function madeBy(
   return undefined;
 }
 
-function plus(a: Affine, b: Affine, sign: 1 | -1): Affine {
+export function plus(a: Affine, b: Affine, sign: 1 | -1): Affine {
   const terms = new Map(a.terms);
   for (const [name, factor] of b.terms) {
     const sum = (terms.get(name) ?? 0) + sign * factor;

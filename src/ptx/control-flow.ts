@@ -28,7 +28,7 @@ export interface Flow {
   readonly post: Map<boolean, Int32Array>;
 }
 
-interface FlowBlock {
+export interface FlowBlock {
   /** Instructions from `first` up to before `end`. */
   readonly first: number;
   readonly end: number;
@@ -261,8 +261,19 @@ function reachable(
   return [...seen];
 }
 
-/** Loops: sets of blocks that reach each other, each with every cycle through its blocks. */
-export function loops(flow: Flow): readonly (readonly number[])[] {
+/** The blocks that a thread may come to from the beginning without the ways that are left out. */
+export function reachableWithout(
+  { blocks }: Flow,
+  isLeftOut: (from: number, to: number) => boolean,
+): ReadonlySet<number> {
+  const found = new Set([0]);
+  for (const n of found)
+    for (const next of blocks[n]?.successors ?? []) if (!isLeftOut(n, next)) found.add(next);
+  return found;
+}
+
+/** Loops: sets of blocks that reach each other, each with every cycle through its blocks; only of those `within`. */
+export function loops(flow: Flow, within?: ReadonlySet<number>): readonly (readonly number[])[] {
   const found: number[][] = [];
   if (!flow.blocks.some(({ successors }, n) => successors.some((one) => one <= n))) return found;
   const count = flow.blocks.length;
@@ -279,7 +290,7 @@ export function loops(flow: Flow): readonly (readonly number[])[] {
     stacked[block] = 1;
     path.push([block, 0]);
   };
-  for (let root = 0; root < count; root += 1) {
+  for (const root of within ?? flow.blocks.keys()) {
     if (index[root] !== -1) continue;
     const path: [number, number][] = [];
     enter(root, path);
@@ -288,6 +299,7 @@ export function loops(flow: Flow): readonly (readonly number[])[] {
       const one = flow.blocks[block]?.successors[step];
       top[1] += 1;
       if (one !== undefined) {
+        if (within?.has(one) === false) continue;
         if (index[one] === -1) enter(one, path);
         else if (stacked[one]) low[block] = Math.min(low[block] ?? 0, index[one] ?? 0);
         continue;

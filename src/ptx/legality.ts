@@ -124,7 +124,7 @@ function everyVariant(
   refuse: Refuse,
 ): boolean {
   forbidden(kernel, reached, refuse);
-  const lookBack = waits(reached, refuse);
+  const lookBack = waits(reached, module, refuse);
   const room = parameterRoom(targetOf(module));
   if (!(parameterBytes(kernel.params) + 8 + bytes <= room))
     refuse("parameter-space", kernel, `its parameters leave less than ${bytes} of ${room} bytes`);

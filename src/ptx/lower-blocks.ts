@@ -6,29 +6,94 @@ import {
   affine,
   constantValue,
   type Definitions,
-  isSame,
+  plus,
 } from "./addresses.ts";
-import type { Flow } from "./control-flow.ts";
+import { relation, waysOf } from "./conditions.ts";
+import { type Flow, reachableWithout } from "./control-flow.ts";
+import { sourceOf, targetOf } from "./foreign.ts";
 import { writtenNames } from "./operation-facts.ts";
-import type { Instruction, Operand } from "./syntax.ts";
+import { mayMeet, type Places } from "./places.ts";
+import type { Instruction } from "./syntax.ts";
 
 /**
- * Is it the entry of a lower block? Either before the table's beginning by a constant: base + k * ctaid.x - c, or a
- * whole entry or more before one that the block itself writes. What is never negative may be subtracted, and a register that
- * only goes down counts as what it begins with.
+ * Is it the entry of a lower block: a whole entry or more before one that the block itself writes? Each other write to
+ * the table must be to the block's own entry or behind it, so that no block writes what a lower one reads. Where
+ * blocks have more numbers than %ctaid.x, those with the same one share an entry, and one of them may be a higher
+ * one. What is never negative may be subtracted, and a register that only goes down counts as what it begins with.
  */
-export function ofLowerBlock(place: Operand | undefined, flow: Flow, known: Definitions): boolean {
-  const exact = addressOf(place, known);
-  if (exact !== undefined && exact.constant < 0 && isPlain(exact) && stride(exact) > 0) return true;
+export function ofLowerBlock(
+  one: Instruction,
+  flow: Flow,
+  known: Definitions,
+  places: Places,
+): boolean {
+  if (flow.names.numberOf.has("%ctaid.y") || flow.names.numberOf.has("%ctaid.z")) return false;
+  const read = sourceOf(one);
+  const exact = addressOf(read, known);
   const most = exact && atMost(exact, flow, known);
   if (most === undefined || !(stride(most) > 0)) return false;
-  return flow.instructions.some((one) => {
-    if (one.operation.opcode !== "st") return false;
-    const own = addressOf(one.operands[0], known);
-    if (own === undefined) return false;
-    const before = own.constant - most.constant;
-    return before >= stride(most) && isSame({ ...own, constant: 0 }, { ...most, constant: 0 });
-  });
+  const table = places.of(one, read);
+  if (table.roots === undefined) return false;
+  let own = false;
+  for (const other of flow.instructions) {
+    const target = targetOf(other);
+    if (target === undefined || !mayMeet(places.of(other, target), table)) continue;
+    const address = addressOf(target, known);
+    const behind = address && distance(address, most, other, flow, known);
+    if (behind === undefined || behind < stride(most)) return false;
+    own = true;
+  }
+  return own;
+}
+
+/** Bytes from one address to the other, for whoever comes to `at`; undefined if they are not known. */
+function distance(
+  to: Affine,
+  from: Affine,
+  at: Instruction,
+  flow: Flow,
+  known: Definitions,
+): number | undefined {
+  const apart = plus(to, from, -1);
+  if (apart.terms.size === 0) return apart.constant;
+  const block = flow.blockOf[flow.instructions.indexOf(at)] ?? -1;
+  // The first block may know its number.
+  for (const { compare, ways } of equalities(flow, known)) {
+    const [, a, b] = compare.operands;
+    const zero = plus(affine(a, known), affine(b, known), -1);
+    const [[name, factor] = ["", 0]] = zero.terms;
+    const times = -(apart.terms.get(name) ?? 0) / factor;
+    const rest = plus(apart, scaled(zero, times), 1);
+    if (rest.terms.size > 0 || Number.isNaN(rest.constant)) continue;
+    if (
+      !reachableWithout(flow, (n, next) =>
+        ways.some((way) => way.from === n && way.to === next),
+      ).has(block)
+    )
+      return rest.constant;
+  }
+  return undefined;
+}
+
+const scaled = ({ constant, terms }: Affine, by: number): Affine => ({
+  constant: constant * by,
+  terms: new Map([...terms].map(([name, factor]) => [name, factor * by])),
+});
+
+interface Equality {
+  readonly compare: Instruction;
+  /** Who goes there has found both the same. */
+  readonly ways: readonly { readonly from: number; readonly to: number }[];
+}
+
+function equalities(flow: Flow, known: Definitions): readonly Equality[] {
+  return flow.blocks.flatMap((_, from) =>
+    waysOf(flow, from, known).flatMap(({ to, found }) =>
+      found
+        .filter((one) => relation(one) === "eq")
+        .map(({ compare }) => ({ compare, ways: [{ from, to }] })),
+    ),
+  );
 }
 
 /** Bytes from a block's entry to the next one's; NaN if there is anything else in the address that blocks differ in. */
@@ -40,10 +105,6 @@ function stride({ terms }: Affine): number {
   }
   return bytes;
 }
-
-/** Nothing but the block's number is multiplied: the rest is where the table begins. */
-const isPlain = ({ terms }: Affine) =>
-  [...terms].every(([name, factor]) => factor === 1 || name === "%ctaid.x");
 
 /** Never negative. */
 const isCount = (name: string) => /^%(tid\.[xyz]|laneid)$/.test(name);

@@ -23,7 +23,7 @@ export interface Names {
 export type Specials = ReadonlyMap<Instruction, readonly string[]>;
 
 export const NOBODY = -1;
-const SEVERAL = -2;
+export const SEVERAL = -2;
 
 export function gatherNames(instructions: readonly Instruction[]): Names {
   const gathered = new Gathered();

@@ -78,7 +78,7 @@ export function eachStatement(
 }
 
 /** The function's instructions whose operation `does` so; few functions have any. */
-export function instructionsThat(
+function instructionsThat(
   func: Func,
   does: (operation: Operation) => boolean,
 ): readonly Instruction[] {

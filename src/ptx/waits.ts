@@ -1,208 +1,197 @@
-// Does a block wait for others? A loop that goes round until memory changes waits for whoever changes it. A wait
-// for a lower block is kept alive by starting blocks in rising order; any other one may wait for a block that
-// has not been started, and is refused.
-import {
-  type Affine,
-  addressOf,
-  affine,
-  constantValue,
-  type Definitions,
-  definitions,
-  isSame,
-} from "./addresses.ts";
-import { controlFlow, type Flow, loops } from "./control-flow.ts";
+// Does a block wait for others? It can only where a thread goes round until memory changes: where what is read in a
+// loop decides whether the loop goes on, and other blocks may write it meanwhile. So each such read is refused, unless
+// the loop is shown to end without other blocks, or only to wait for one that is at work: one that has a lock, or a lower one.
+// Lower blocks are kept alive by starting blocks in rising order.
+import { addressOf, definitions, plus } from "./addresses.ts";
+import { type Flow, loops } from "./control-flow.ts";
+import { isFence, type Reading, readingOf, sourceOf, targetOf } from "./foreign.ts";
+import { decides } from "./influence.ts";
+import { inlined } from "./inlining.ts";
+import { isLock } from "./locks.ts";
 import { ofLowerBlock } from "./lower-blocks.ts";
+import { type Loop, nests } from "./nests.ts";
 import { readNames, writtenNames } from "./operation-facts.ts";
-import { calleeOf, instructionsThat, type Reach } from "./reach.ts";
+import { isBarrier } from "./parting.ts";
+import { mayMeet, type Place, type Places, places, spacesOf } from "./places.ts";
+import type { Reach } from "./reach.ts";
 import type { Refuse } from "./reasons.ts";
-import type { Func, Instruction, Operation } from "./syntax.ts";
+import { retries, takesOnce } from "./retries.ts";
+import { Rounds } from "./rounds.ts";
+import type { Instruction, Module } from "./syntax.ts";
+import { ticketTests } from "./tickets.ts";
 
 /** Refuses waits that could last for ever; true if there are others, for lower blocks. */
-export function waits(reached: Reach, refuse: Refuse): boolean {
-  const polling = new Set<string>();
-  for (const func of reached.functions) {
-    const reads = instructionsThat(func, readsOthers);
-    if (reads.length === 0) continue;
-    const known = definitions(controlFlow(func));
-    if (reads.some((one) => mayPoll(one, known))) polling.add(func.name);
+export function waits(reached: Reach, module: Module, refuse: Refuse): boolean {
+  const [kernel] = reached.functions;
+  const flow = inlined(reached);
+  if (flow === undefined) {
+    if (kernel !== undefined)
+      refuse("grid-wait", kernel, "it calls so much that whether it waits is not known");
+    return false;
   }
+  endless(flow, loops(flow), refuse);
+  const read = new Map<number, Reading>();
+  flow.instructions.forEach((one, i) => {
+    const reading = readingOf(one);
+    if (reading !== undefined) read.set(i, reading);
+  });
+  const blocks = new Set([...read.keys()].map((i) => flow.blockOf[i] ?? -1));
+  const found = nests(flow, blocks);
+  if (found.length === 0) return false;
+  const looking = new Looking(flow, places(flow, spacesOf(reached.functions, module)), read);
   let lookBack = false;
-  for (const func of reached.functions) if (waitsIn(func, polling, refuse)) lookBack = true;
-  return lookBack;
-}
-
-function waitsIn(func: Func, polling: ReadonlySet<string>, refuse: Refuse): boolean {
-  let lookBack = false;
-  const flow = controlFlow(func);
-  const known = definitions(flow);
-  for (const loop of loops(flow)) {
-    const inside = instructionsIn(flow, loop);
-    const plain = plainPolls(inside, () => {
-      const others = new Set(flow.blocks.keys());
-      for (const block of loop) others.delete(block);
-      return instructionsIn(flow, [...others]);
-    });
-    for (const one of inside) {
-      const callee = one.operation.opcode === "call" ? (calleeOf(one) ?? "") : "";
-      if (polling.has(callee))
+  for (const loop of found)
+    for (const one of looking.waitsIn(loop))
+      if (one === "lower") lookBack = true;
+      else
         refuse(
           "grid-wait",
           one,
-          `${callee} is called in a loop and reads what other blocks may write`,
+          `a loop goes round until ${one.operation.text} reads another value, which another block may have to write`,
         );
-      const polls = mayPoll(one, known) || plain.has(one) || takes(one, inside, known);
-      if (!polls || !decides(one, inside)) continue;
-      if (isLock(one, () => instructionsIn(flow, reachableFrom(flow, loop)), known)) continue;
-      if (ofLowerBlock(one.operands[1], flow, known)) {
-        lookBack = true;
-        continue;
-      }
-      refuse(
-        "grid-wait",
-        one,
-        `a loop goes round until ${one.operation.text} reads another value, which another block may have to write`,
-      );
-    }
-  }
   return lookBack;
 }
 
-/** In the order of the function. */
-const instructionsIn = ({ blocks, instructions }: Flow, some: readonly number[]) =>
-  [...some]
-    .sort((a, b) => a - b)
-    .flatMap((n) => instructions.slice(blocks[n]?.first, blocks[n]?.end));
-
-/** Memory that other blocks may write meanwhile. */
-const isForeign = ({ modifiers }: Operation) =>
-  !modifiers.some((one) => /^(shared|local|param|const)/.test(one) || one === "nc");
-
-const readsOthers = (one: Operation) =>
-  (one.opcode === "atom" || (one.opcode === "ld" && one.modifiers.some(isFresh))) && isForeign(one);
-
-const isFresh = (modifier: string) => /^(volatile|relaxed|acquire|mmio)$/.test(modifier);
-
-/**
- * Reads that are made for what other blocks write. An update is one if it may change nothing; one that does change
- * makes its own progress: a retry, a ticket.
- */
-function mayPoll(one: Instruction, known: Definitions): boolean {
-  if (!readsOthers(one.operation)) return false;
-  const { opcode, modifiers } = one.operation;
-  if (opcode === "ld") return true;
-  const [, , first, second] = one.operands;
-  if (modifiers.includes("exch")) return false;
-  const [value, other] = [constantValue(first, known), constantValue(second, known)];
-  if (modifiers.includes("cas"))
-    return value === other || JSON.stringify(first) === JSON.stringify(second);
-  // Sums and the like of a number that is not known may be of 0; the rest have other numbers that change nothing.
-  if (modifiers.includes("add")) return Number.isNaN(value) || value === 0;
-  // Up to 0 it writes 0 whatever was there.
-  if (modifiers.includes("inc")) return value === 0;
-  return !modifiers.includes("dec");
+/** Who has read too early, and keeps what was read, goes round for ever. */
+function endless(
+  { blocks, instructions }: Flow,
+  all: readonly (readonly number[])[],
+  refuse: Refuse,
+): void {
+  for (const loop of all) {
+    const inside = new Set(loop);
+    const goesOn = (n: number) =>
+      blocks[n]?.exits === true || blocks[n]?.successors.some((one) => !inside.has(one)) === true;
+    const first = instructions[blocks[Math.min(...loop)]?.first ?? -1];
+    if (first !== undefined && !loop.some(goesOn))
+      refuse(
+        "grid-wait",
+        first,
+        "a loop has no end, so who comes to it may depend on other blocks",
+      );
+  }
 }
 
-/**
- * An exchange at one place, or a compare-and-swap of one value there, goes on only when somebody has put something there:
- * it takes a lock, a token, or its turn. One whose place or value changes from round to round is a retry.
- */
-function takes(one: Instruction, inside: readonly Instruction[], known: Definitions): boolean {
-  const { opcode, modifiers } = one.operation;
-  const exchanges = modifiers.includes("exch");
-  if (opcode !== "atom" || !isForeign(one.operation)) return false;
-  if (!exchanges && !modifiers.includes("cas")) return false;
-  const changing = new Set(inside.flatMap(writtenNames));
-  const stays = (value: Affine | undefined) =>
-    value !== undefined && ![...value.terms.keys()].some((name) => changing.has(name));
-  const [, place, compared] = one.operands;
-  return stays(addressOf(place, known)) && (exchanges || stays(affine(compared, known)));
+class Looking {
+  readonly #flow: Flow;
+  readonly #places: Places;
+  readonly #read: ReadonlyMap<number, Reading>;
+  #written: readonly Place[] | undefined;
+
+  constructor(flow: Flow, where: Places, read: ReadonlyMap<number, Reading>) {
+    this.#flow = flow;
+    this.#places = where;
+    this.#read = read;
+  }
+
+  /** Reads that the loop waits for; "lower" for those of what lower blocks write. */
+  waitsIn(loop: Loop): readonly (Instruction | "lower")[] {
+    const all = this.#indices(loop).filter((i) => this.#read.has(i));
+    if (!this.#decide(loop, all)) return [];
+    const rounds = new Rounds(this.#flow, loop, definitions(this.#flow));
+    const some = all.filter((i) => this.#isForeign(i) && this.#seesOthers(i, rounds));
+    if (some.length === 0 || !this.#decide(loop, some) || retries(rounds)) return [];
+    return some.flatMap((i) => {
+      const one = this.#flow.instructions[i];
+      if (one === undefined || !this.#decide(loop, [i])) return [];
+      if (isScan(one, rounds) || takesOnce(i, rounds, this.#places)) return [];
+      if (isLock(i, rounds, this.#places)) return [];
+      const tests = ticketTests(i, rounds, this.#places);
+      if (tests.size > 0 && !this.#decide(loop, [i], tests)) return [];
+      return [ofLowerBlock(one, this.#flow, rounds.known, this.#places) ? "lower" : one];
+    });
+  }
+
+  #decide(loop: Loop, from: readonly number[], harmless?: ReadonlySet<number>): boolean {
+    const reads = { flow: this.#flow, places: this.#places, from: new Set(from) };
+    return decides(harmless === undefined ? reads : { ...reads, harmless }, loop);
+  }
+
+  #indices({ blocks }: Loop): readonly number[] {
+    return [...blocks]
+      .sort((a, b) => a - b)
+      .flatMap((n) => {
+        const { first = 0, end = 0 } = this.#flow.blocks[n] ?? {};
+        return Array.from({ length: end - first }, (_, i) => first + i);
+      });
+  }
+
+  #place(i: number): Place {
+    const one = this.#flow.instructions[i] as Instruction;
+    return this.#places.of(one, sourceOf(one));
+  }
+
+  #isForeign(i: number): boolean {
+    const { space } = this.#place(i);
+    return space === "global" || space === "any";
+  }
+
+  /** May a read that is made again find what another block has written meanwhile? */
+  #seesOthers(i: number, rounds: Rounds): boolean {
+    if (this.#read.get(i) === "fresh") return true;
+    const one = this.#flow.instructions[i] as Instruction;
+    const inside = this.#indices(rounds.loop).flatMap((at) => this.#flow.instructions[at] ?? []);
+    const isCounting = isCounted(rounds, writtenNames(one));
+    const goesOn = isCounting || handsOn(inside, rounds);
+    // A compiler that may would have moved a read of one place out of the loop.
+    if (!goesOn && isFixed(one, rounds)) return true;
+    const place = this.#place(i);
+    this.#written ??= this.#flow.instructions.flatMap((other) => {
+      const target = targetOf(other);
+      return target === undefined ? [] : [this.#places.of(other, target)];
+    });
+    if (!this.#written.some((other) => mayMeet(other, place))) return false;
+    if (inside.some(({ operation }) => isFence(operation))) return true;
+    return !goesOn || (!isCounting && inside.some(({ operation }) => isBarrier(operation)));
+  }
 }
 
-/** What is taken is a lock if whoever has it puts back what the others wait for: a holder is at work, so it will. */
-function isLock(
-  one: Instruction,
-  later: () => readonly Instruction[],
-  known: Definitions,
-): boolean {
-  const { opcode, modifiers } = one.operation;
-  const exchanges = modifiers.includes("exch");
-  if (opcode !== "atom" || !(exchanges || modifiers.includes("cas"))) return false;
-  const [, place, first] = one.operands;
-  const waited = constantValue(first, known);
-  if (Number.isNaN(waited)) return false;
-  const lock = addressOf(place, known);
-  return later().some((other) => {
-    const written = other === one ? undefined : writes(other);
-    if (written === undefined || !isSame(lock, addressOf(written.place, known))) return false;
-    const value = constantValue(written.value, known);
-    return exchanges ? !Number.isNaN(value) && value !== waited : value === waited;
+/** Is each round one of a number that what is read does not change? A bound that is itself read may be. */
+function isCounted(rounds: Rounds, besides: readonly string[] = []): boolean {
+  return rounds.leavings.some(({ compare }) => {
+    const [, a, b] = compare.operands;
+    const distance = plus(rounds.value(a), rounds.value(b), -1);
+    return rounds.movesOn(distance, (name) => besides.includes(name));
   });
 }
 
-/** Where memory gets which value. */
-function writes({ operation: { opcode, modifiers }, operands }: Instruction) {
-  if (opcode === "st") return { place: operands[0], value: operands[1] };
-  if (opcode !== "atom") return undefined;
-  if (modifiers.includes("exch")) return { place: operands[1], value: operands[2] };
-  return modifiers.includes("cas") ? { place: operands[1], value: operands[3] } : undefined;
+/** One look at each of so many places, which no round returns to. */
+function isScan(one: Instruction, rounds: Rounds): boolean {
+  if (!isCounted(rounds)) return false;
+  const address = addressOf(sourceOf(one), rounds.known);
+  if (address === undefined) return false;
+  if ([...address.terms.keys()].some((name) => rounds.moves(name))) return true;
+  // Places that a list names.
+  return [...address.terms.keys()].some((name) => {
+    const [made, ...others] = rounds.writers(name);
+    if (made === undefined || others.length > 0 || !/^ldu?$/.test(made.operation.opcode))
+      return false;
+    const from = addressOf(made.operands[1], rounds.known);
+    return [...(from?.terms.keys() ?? [])].some((inner) => rounds.moves(inner));
+  });
 }
 
-/** The blocks to which control may come from those, and they themselves. */
-function reachableFrom({ blocks }: Flow, from: readonly number[]): readonly number[] {
-  const found = new Set(from);
-  for (const n of found) for (const next of blocks[n]?.successors ?? []) found.add(next);
-  return [...found];
-}
+const isFixed = (one: Instruction, rounds: Rounds) => {
+  const address = addressOf(sourceOf(one), rounds.known);
+  return address === undefined || rounds.stays(address);
+};
 
-/**
- * Plain reads of one and the same place in each round of a loop that does not count its rounds: a compiler that may
- * would have moved them out.
- */
-function plainPolls(
-  inside: readonly Instruction[],
-  outside: () => readonly Instruction[],
-): ReadonlySet<Instruction> {
-  const reads = inside.filter(({ operation }) => isPlainRead(operation));
-  if (reads.length === 0) return new Set();
-  const changing = new Set(inside.flatMap(writtenNames));
-  const same = reads.filter((one) => !readNames(one).some((name) => changing.has(name)));
-  return new Set(same.length === 0 || countsRounds(inside, outside()) ? [] : same);
-}
-
-/** From memory that others may write. */
-const isPlainRead = (one: Operation) =>
-  (one.opcode === "ld" && isForeign(one)) || one.opcode === "ldu" || one.opcode === "suld";
-
-/** Does a branch of the loop depend on what `read` finds? */
-function decides(read: Instruction, inside: readonly Instruction[]): boolean {
-  // A parameter of a call, or memory: what comes of it is not followed.
-  const leaves = ({ operation: { opcode } }: Instruction) =>
-    /^(bra|brx|ret|exit|st|call)$/.test(opcode);
-  return reaches(writtenNames(read), inside, leaves);
-}
-
-/** Does a branch of the loop depend on what a round hands to the next? Then it goes round only so often. */
-function countsRounds(inside: readonly Instruction[], outside: readonly Instruction[]): boolean {
-  const before = new Set(outside.flatMap(writtenNames));
-  const handed = inside.flatMap(writtenNames).filter((name) => before.has(name));
-  return reaches(handed, inside, ({ operation: { opcode } }) => opcode === "bra");
-}
-
-/** Does an instruction that `ends` read what was made of `names`? */
-function reaches(
-  names: readonly string[],
-  inside: readonly Instruction[],
-  ends: (one: Instruction) => boolean,
-): boolean {
-  const tainted = new Set(names);
-  for (let grown = true; grown; ) {
+/** Does a branch of the loop depend on what a round hands to the next? */
+function handsOn(inside: readonly Instruction[], { flow, loop }: Rounds): boolean {
+  const before = new Set<string>();
+  flow.instructions.forEach((one, i) => {
+    if (!loop.blocks.has(flow.blockOf[i] ?? -1))
+      for (const name of writtenNames(one)) before.add(name);
+  });
+  const handed = new Set(inside.flatMap(writtenNames).filter((name) => before.has(name)));
+  for (let grown = handed.size > 0; grown; ) {
     grown = false;
     for (const one of inside) {
-      if (!readNames(one).some((name) => tainted.has(name))) continue;
-      if (ends(one)) return true;
+      if (!readNames(one).some((name) => handed.has(name))) continue;
+      if (one.operation.opcode === "bra") return true;
       for (const name of writtenNames(one)) {
-        if (tainted.has(name)) continue;
-        tainted.add(name);
+        if (handed.has(name)) continue;
+        handed.add(name);
         grown = true;
       }
     }
