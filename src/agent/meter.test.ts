@@ -126,7 +126,81 @@ describe("a high client", () => {
   });
 });
 
+describe("noise in a high client's counters", () => {
+  function measured() {
+    const slot = highSlot();
+    const meter = new HighMeter(slot);
+    const look = (at: number) => {
+      for (let i = 0; i < 10; i++) burst(slot, 2000, 50);
+      meter.sample(at * SECOND);
+    };
+    for (let at = 0; at < 3; at++) look(at);
+    return { slot, meter, look };
+  }
+
+  test("is not taken for bursts, and what was seen before it is forgotten", () => {
+    const { slot, meter, look } = measured();
+    slot.histogram.set(bucketOf(90_000_000), 500);
+    look(3);
+    expect(meter.ended()).toBeUndefined();
+    expect(meter.waited()).toBeUndefined();
+    expect(meter.launched()).toBeUndefined();
+    expect(meter.measure()).toMatchObject({
+      implausible: 1,
+      burstP99Us: undefined,
+      burstsPerS: 0,
+      activeShare: 0,
+    });
+  });
+
+  test("leaves what follows it believed, quantiles since the client attached included", () => {
+    const { slot, meter, look } = measured();
+    slot.histogram.set(bucketOf(90_000_000), 500);
+    look(3);
+    look(4);
+    expect(meter.ended()?.[bucketOf(2_000_000)]).toBe(10);
+    const { burstP99Us, implausible, burstsPerS } = meter.measure();
+    expect([implausible, burstsPerS]).toEqual([1, 10]);
+    expect(burstP99Us).toBeCloseTo(2000, -2);
+    expect(meter.quantileUs(0.99)).toBeCloseTo(2000, -2);
+  });
+
+  test("makes no share of the time larger than all of it, or less than none", () => {
+    const { slot, meter } = measured();
+    slot.busySince = 1;
+    meter.sample(4 * SECOND);
+    expect(meter.measure().activeShare).toBe(1);
+    slot.busySince = 0;
+    meter.sample(5 * SECOND);
+    expect(meter.measure().activeShare).toBeGreaterThanOrEqual(0);
+  });
+
+  test("is none where a burst lasted from one look to many later", () => {
+    const { slot, meter, look } = measured();
+    for (let at = 3; at < 60; at++) meter.sample(at * SECOND);
+    burst(slot, 57 * 1e6);
+    meter.sample(60 * SECOND);
+    look(61);
+    expect(meter.measure().implausible).toBe(0);
+    burst(slot, 30 * 1e6);
+    meter.sample(62 * SECOND);
+    expect(meter.measure().implausible).toBe(1);
+  });
+});
+
 describe("a best-effort client", () => {
+  test("whose counters were written over has lost no time and used none", () => {
+    const slot = view(BestEffortSlot, new ArrayBuffer(BestEffortSlot.size));
+    const meter = new BestEffortMeter(slot);
+    slot.finishedNs = 5 * SECOND;
+    slot.heldNs = 5 * SECOND;
+    meter.sample(0);
+    slot.finishedNs = 0;
+    slot.heldNs = 0;
+    meter.sample(SECOND);
+    expect(meter.measure()).toMatchObject({ gpuShare: 0, heldShare: 0 });
+  });
+
   test("ran when it finished something, or has something out", () => {
     const slot = view(BestEffortSlot, new ArrayBuffer(BestEffortSlot.size));
     const meter = new BestEffortMeter(slot);

@@ -2,6 +2,7 @@
 // of one client; a window is the newest snapshot less the oldest. A histogram is 13 KB, so the two of a high client
 // are copied only when it has ended a burst since.
 import { type BestEffortSlot, type HighSlot, quantile, type View } from "#protocol";
+import { type Counted, canBe, type Ended } from "./plausible.ts";
 
 /** Snapshots in a window: at four a second, four seconds. */
 const WINDOW = 16;
@@ -15,6 +16,8 @@ export interface HighMeasure {
   readonly unhooked: number;
   /** Bits of `caveats`. */
   readonly caveats: number;
+  /** Looks at which the counters said what cannot be: what came before them is forgotten. */
+  readonly implausible: number;
   readonly busySeconds: number;
   /** Over the last window; undefined when no burst ended in it. */
   readonly burstP50Us: number | undefined;
@@ -32,55 +35,69 @@ export interface HighMeasure {
   readonly aheadMaxUs: number;
 }
 
-interface HighSnapshot {
+interface HighSnapshot extends Counted {
   readonly at: number;
-  readonly bursts: number;
-  readonly launches: number;
   readonly activeNs: number;
   readonly sharedNs: number;
-  readonly aheadNs: number;
   readonly aheadMaxNs: number;
+  /** Since the client attached. */
   readonly ended: Ended;
-}
-
-/** Bursts since the client attached, by bucket. */
-interface Ended {
-  readonly durations: Uint32Array;
-  readonly waits: Uint32Array;
 }
 
 export class HighMeter {
   readonly #slot: View<typeof HighSlot>;
-  readonly #ring: HighSnapshot[] = [];
+  #ring: HighSnapshot[] = [];
+  /** When it was looked at before the look that last found bursts ended. */
+  #burstsSince: number | undefined;
+  /** What was counted before the counters were last found to say what cannot be. */
+  #void: Ended | undefined;
+  #implausible = 0;
 
   constructor(slot: View<typeof HighSlot>) {
     this.#slot = slot;
   }
 
   sample(now: number): void {
-    const slot = this.#slot;
     const last = this.#ring.at(-1);
-    const { bursts, launches, busySince } = slot;
-    push(this.#ring, {
+    const snapshot = this.#look(now, last);
+    if (last && !this.#follows(last, snapshot)) {
+      this.#implausible++;
+      this.#void = snapshot.ended;
+      this.#burstsSince = undefined;
+      this.#ring = [];
+    } else if (last && last.ended !== snapshot.ended) this.#burstsSince = last.at;
+    push(this.#ring, snapshot);
+    this.#slot.aheadMaxNs = 0;
+  }
+
+  #look(now: number, last: HighSnapshot | undefined): HighSnapshot {
+    const slot = this.#slot;
+    const { bursts, launches, busySince, busyNs, aheadNs, aheadMaxNs } = slot;
+    const ended = last?.bursts[0] === bursts ? last.ended : readEnded(slot);
+    return {
       at: now,
-      bursts,
+      bursts: [bursts, slot.bursts],
       launches,
-      activeNs: slot.busyNs + (busySince === 0 ? 0 : Math.max(0, now - busySince)),
+      busyNs,
+      activeNs: busyNs + (busySince === 0 ? 0 : Math.max(0, now - busySince)),
       sharedNs: slot.sharedNs,
-      aheadNs: slot.aheadNs,
-      aheadMaxNs: slot.aheadMaxNs,
-      ended:
-        last?.bursts === bursts
-          ? last.ended
-          : { durations: slot.histogram.copy(), waits: slot.waits.copy() },
-    });
-    slot.aheadMaxNs = 0;
+      aheadNs,
+      aheadMaxNs,
+      ended,
+    };
+  }
+
+  #follows(last: HighSnapshot, next: HighSnapshot): boolean {
+    const between = next.at - last.at;
+    const ns = next.at - Math.min(last.at, this.#burstsSince ?? Number.NEGATIVE_INFINITY);
+    const ended = next.ended === last.ended ? undefined : less(next.ended, last.ended);
+    return canBe(last, next, ended, { ns, between });
   }
 
   measure(): HighMeasure {
     const slot = this.#slot;
     const { from, to, seconds } = span(this.#ring);
-    const bursts = from && to ? to.bursts - from.bursts : 0;
+    const bursts = from && to ? to.bursts[0] - from.bursts[0] : 0;
     const quantileOf = (which: keyof Ended, q: number) =>
       from && to && bursts > 0
         ? known(quantile(difference(to.ended[which], from.ended[which]), q))
@@ -93,14 +110,15 @@ export class HighMeter {
       tailWrites: slot.tailWrites,
       unhooked: slot.unhooked,
       caveats: slot.caveats,
+      implausible: this.#implausible,
       busySeconds: slot.busyNs / 1e9,
       burstP50Us: quantileOf("durations", 0.5),
       burstP99Us: quantileOf("durations", 0.99),
       burstWaitP50Us: quantileOf("waits", 0.5),
       burstWaitP99Us: quantileOf("waits", 0.99),
       burstsPerS: seconds > 0 ? bursts / seconds : 0,
-      activeShare: from && to ? share(to.activeNs - from.activeNs, seconds) : 0,
-      sharedShare: from && to ? share(to.sharedNs - from.sharedNs, seconds) : 0,
+      activeShare: from && to ? part(to.activeNs - from.activeNs, seconds) : 0,
+      sharedShare: from && to ? part(to.sharedNs - from.sharedNs, seconds) : 0,
       aheadMeanUs:
         from && to && bursts > 0 ? (to.aheadNs - from.aheadNs) / bursts / 1e3 : undefined,
       aheadMaxUs: Math.max(0, ...this.#ring.map(({ aheadMaxNs }) => aheadMaxNs)) / 1e3,
@@ -132,7 +150,8 @@ export class HighMeter {
 
   /** Since the client attached. */
   quantileUs(q: number): number | undefined {
-    const durations = this.#ring.at(-1)?.ended.durations;
+    const ended = this.#ring.at(-1)?.ended;
+    const durations = ended && this.#void ? less(ended, this.#void).durations : ended?.durations;
     return durations && known(quantile(durations, q));
   }
 }
@@ -201,7 +220,7 @@ export class BestEffortMeter {
     const slot = this.#slot;
     const { from, to, seconds } = span(this.#ring);
     const part = (of: (typeof losses)[number] | "finishedNs") =>
-      from && to ? share(to[of] - from[of], seconds) : 0;
+      from && to ? Math.max(0, share(to[of] - from[of], seconds)) : 0;
     return {
       launches: slot.launches,
       graphs: slot.graphs,
@@ -245,9 +264,23 @@ function span<S extends { readonly at: number }>(ring: readonly S[]) {
   return { from, to, seconds: from && to ? (to.at - from.at) / 1e9 : 0 };
 }
 
+/** Of a whole, even where a counter was written over. */
+const part = (ns: number, seconds: number) => Math.min(1, Math.max(0, share(ns, seconds)));
+
 const share = (ns: number, seconds: number) => (seconds > 0 ? ns / 1e9 / seconds : 0);
 
 const known = (x: number) => (Number.isNaN(x) ? undefined : x);
+
+/** A burst is counted by how long it lasted first, then by how long it waited: so the other way round here. */
+function readEnded(slot: View<typeof HighSlot>): Ended {
+  const waits = slot.waits.copy();
+  return { waits, durations: slot.histogram.copy() };
+}
+
+const less = (to: Ended, from: Ended): Ended => ({
+  durations: difference(to.durations, from.durations),
+  waits: difference(to.waits, from.waits),
+});
 
 /** Counters are u32 and may have wrapped: so does the subtraction. */
 const difference = (to: Uint32Array, from: Uint32Array) => to.map((n, i) => n - (from[i] ?? 0));

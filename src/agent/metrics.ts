@@ -58,6 +58,7 @@ const ofHigh: Table<HighStatus> = {
   ahead_mean_seconds: ["seconds", "launch-ahead bursts met", (c) => seconds(c.aheadMeanUs)],
   ahead_max_seconds: ["seconds", "the largest launch-ahead met", (c) => seconds(c.aheadMaxUs)],
   timeouts_total: ["bursts", "bursts whose end nothing showed", (c) => c.timeouts],
+  implausible_looks_total: ["looks", "at counters that can't be true", (c) => c.implausible],
   objective_state: [
     "state",
     `the objective: ${objectiveStates.map((state, i) => `${i} ${state}`).join(", ")}`,

@@ -18,6 +18,9 @@ import type { GpuReading, Sensor } from "./sensor.ts";
 import type { BestEffortStatus, ClientStatus, GpuStatus, HighStatus } from "./status.ts";
 import { type Stranger, strangersOn } from "./strangers.ts";
 
+/** The driver's figure is about the last second, and the window about four. */
+const BEYOND_REQUESTS = 0.4;
+
 interface WatchOptions {
   readonly isolated: boolean;
   readonly policy: Policy;
@@ -75,9 +78,20 @@ export class Watch {
     const seen = {
       ...this.#observed(gpu),
       nowMs: now / 1e6,
-      company: gpu.clients.some((client) => this.#bestEffortMeter(gpu, client)?.ran()),
+      company: this.#company(gpu),
     };
     this.#memories.set(gpu, policy.remember(seen, this.#memories.get(gpu)));
+  }
+
+  /** That nothing of best-effort clients ran is believed unless the driver sees the GPU busy with more than requests. */
+  #company(gpu: ServedGpu): boolean | undefined {
+    const meters = gpu.clients.flatMap((client) => this.#bestEffortMeter(gpu, client) ?? []);
+    if (meters.some((meter) => meter.ran())) return true;
+    const { utilisation = 0 } = this.#readings.find(({ uuid }) => uuid === gpu.uuid) ?? {};
+    if (meters.length === 0 || utilisation <= BEYOND_REQUESTS) return false;
+    const shares = gpu.clients.map((client) => this.#highMeter(gpu, client)?.measure().activeShare);
+    const requests = shares.reduce<number>((sum, share = 0) => sum + share, 0);
+    return utilisation > requests + BEYOND_REQUESTS ? undefined : false;
   }
 
   #observed(gpu: ServedGpu) {

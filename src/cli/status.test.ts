@@ -28,6 +28,19 @@ test("a client of another agent is named with that agent, a GPU that can't be re
   );
 });
 
+test("counters that something writes over are named", () => {
+  const [gpu] = exampleStatus.gpus;
+  const shown = (implausible: number) => {
+    const high = gpu?.high.map((client) => ({ ...client, implausible })) ?? [];
+    return describe({ ...exampleStatus, gpus: gpu ? [{ ...gpu, high }] : [] });
+  };
+  expect(shown(0)).not.toContain("counters of");
+  expect(shown(1)).toContain(
+    "counters of serve (pid 42): 1 look at them showed what can't be true",
+  );
+  expect(shown(2)).toContain("2 looks at them");
+});
+
 test("a client that has not come back from a restart is marked", () => {
   const [gpu] = exampleStatus.gpus;
   const high = gpu?.high.map((client) => ({ ...client, connected: false })) ?? [];

@@ -58,6 +58,7 @@ function describeClients(gpu: GpuStatus, mode: Status["agent"]["mode"], columns:
     ...high.flatMap(describeSharing),
     ...high.flatMap(describeObjective),
     ...[...high, ...bestEffort].flatMap(describeCaveats),
+    ...high.filter(({ implausible }) => implausible > 0).map(describeDamage),
     ...(recommended ? [describeAdvice(recommended, mode)] : []),
     ...strangers.map(describeStranger),
   ].flatMap((sentence) => wrapped(sentence, within));
@@ -135,6 +136,8 @@ function describeCaveats(client: HighStatus | BestEffortStatus): string[] {
   ];
   return said.flatMap((what) => (what ? [`${client.name} (pid ${client.pid}) ${what}`] : []));
 }
+const describeDamage = ({ name, pid, implausible }: HighStatus): string =>
+  `counters of ${name} (pid ${pid}): ${implausible} ${implausible === 1 ? "look" : "looks"} at them showed what can't be true, so something writes over them; what they say is believed again after each`;
 
 const inWords = {
   learning: "learning",

@@ -100,7 +100,8 @@ const nothing: LadderMemory = {
 function looked({ nowMs, company, high }: Look, was: LadderMemory): LadderMemory {
   const seconds = Number.isNaN(was.nowMs) ? 0 : (nowMs - was.nowMs) / 1000;
   const alone = was.pausedUntilMs !== undefined || !company;
-  const how: Circumstance = was.settling ? "settling" : alone ? "alone" : "company";
+  const unknown = was.settling || (company === undefined && was.pausedUntilMs === undefined);
+  const how: Circumstance = unknown ? "settling" : alone ? "alone" : "company";
   const clients = high.map((client): [string, ClientMemory] => {
     const known = was.clients.get(client.id) ?? newClient(client);
     return [client.id, look(known, client, how, seconds)];

@@ -55,8 +55,8 @@ export interface Look extends Observed {
   readonly high: readonly LookedHigh[];
   /** Monotonic. */
   readonly nowMs: number;
-  /** Best-effort work ran since the last look. */
-  readonly company: boolean;
+  /** Best-effort work ran since the last look; undefined where what is known of that contradicts itself. */
+  readonly company: boolean | undefined;
 }
 
 /** Impossible: not met even without company. */

@@ -18,6 +18,7 @@ const high: HighStatus = {
   tailWrites: 0,
   unhooked: 0,
   caveats: 0,
+  implausible: 0,
   busySeconds: 0.25,
   burstP50Us: 2000,
   burstP99Us: 4000,

@@ -28,6 +28,7 @@ test("the table of metrics", () => {
     cotenant_ahead_mean_seconds seconds
     cotenant_ahead_max_seconds seconds
     cotenant_timeouts_total bursts
+    cotenant_implausible_looks_total looks
     cotenant_objective_state state
     cotenant_objective_level level
     cotenant_finished_seconds_total seconds
@@ -82,6 +83,7 @@ test("a status becomes Prometheus text, with what is unknown left out", async ()
     cotenant_ahead_mean_seconds{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.00006
     cotenant_ahead_max_seconds{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.00019
     cotenant_timeouts_total{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0
+    cotenant_implausible_looks_total{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0
     cotenant_finished_seconds_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 7
     cotenant_held_seconds_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 1.5
     cotenant_capped_seconds_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 0.5
