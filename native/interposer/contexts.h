@@ -3,6 +3,7 @@
 
 #include "interposer/behaviour.h"
 #include "interposer/gang.h"
+#include "interposer/graph_memory.h"
 #include "interposer/quota.h"
 #include "interposer/unhooked.h"
 
@@ -91,6 +92,7 @@ struct PrimaryEnd {
     if (result == cu::CUDA_SUCCESS && real().cuDevicePrimaryCtxGetState(device, &flags, &active) == cu::CUDA_SUCCESS &&
         active == 0) {
       quota_context_ended(primary_context(device));
+      if (quota_graphs() > 0) look_at_graph_memory(device);
       primary_ended(device);
     }
     return result;

@@ -152,6 +152,8 @@ void quota_graphs_hold(std::uint64_t bytes) noexcept {
   graphs.store(bytes, std::memory_order_relaxed);
 }
 
+std::uint64_t quota_graphs() noexcept { return graphs.load(std::memory_order_relaxed); }
+
 bool quota_fits_graph(std::uint64_t bytes) noexcept {
   const std::uint64_t quota = environment().memory_quota;
   if (quota == 0 || used.load(std::memory_order_relaxed) + bytes <= quota) return true;

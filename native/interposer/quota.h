@@ -33,6 +33,7 @@ void quota_handle_released(cu::CUmemGenericAllocationHandle handle) noexcept;
 
 // What the driver says that graphs' own allocations hold.
 void quota_graphs_hold(std::uint64_t bytes) noexcept;
+[[nodiscard]] std::uint64_t quota_graphs() noexcept;
 // Whether a graph whose nodes allocate `bytes` at the most fits beside all but the graphs.
 [[nodiscard]] bool quota_fits_graph(std::uint64_t bytes) noexcept;
 

@@ -80,7 +80,8 @@ bool Memory::release(CUdeviceptr pointer) {
 void Memory::release_all(const Context* context) {
   for (auto at = ranges_.begin(); at != ranges_.end();) {
     const auto next = std::next(at);
-    if (at->second.context == context && at->second.kind != Allocation::Kind::mapped) release(at->first);
+    const Allocation& range = at->second;
+    if (range.context == context && range.kind != Allocation::Kind::mapped && range.pool == nullptr) release(at->first);
     at = next;
   }
 }

@@ -50,7 +50,7 @@ class Memory {
   // Undoes allocate or register_host; false: no range begins there.
   bool release(CUdeviceptr pointer);
   void forget(CUdeviceptr pointer) { ranges_.erase(std::uintptr_t(pointer)); }
-  void release_all(const Context* context);  // what dies with its context
+  void release_all(const Context* context);  // what dies with its context: a pool's memory does not
 
   // The range that holds [pointer, pointer + bytes); null: none does.
   Allocation* find(CUdeviceptr pointer, std::size_t bytes = 1);

@@ -125,9 +125,10 @@ void context_destroyed() {
   CUcontext own = nullptr;
   CUdeviceptr kept = 0;
   CUdeviceptr ends = 0;
-  OK(cuda().cuMemAlloc_v2(&kept, 20 * kMiB));
+  OK(cuda().cuMemAlloc_v2(&kept, 12 * kMiB));
   OK(cuda().cuCtxCreate_v2(&own, 0, 0));
   OK(cuda().cuMemAlloc_v2(&ends, 40 * kMiB));
+  OK(cuda().cuMemAllocAsync(&kept, 8 * kMiB, nullptr));  // a pool's, which belongs to no context
   expect(cuda().cuMemAlloc_v2(&pointer, 20 * kMiB) == CUDA_ERROR_OUT_OF_MEMORY, "20 + 40 + 20 MiB do not fit into 64");
   OK(cuda().cuCtxDestroy_v2(own));
   OK(cuda().cuCtxSetCurrent(client.program.context));

@@ -69,6 +69,56 @@ CASE("pools") {
   report("{}");
 }
 
+CASE("pool-outlives-context") {
+  const Gpu gpu;
+  const std::size_t before = free_bytes();
+  CUcontext own = nullptr, primary = nullptr;
+  CUdeviceptr plain = 0, pooled = 0;
+  OK(cuCtxGetCurrent(&primary));
+  OK(cuCtxCreate_v2(&own, 0, 0));
+  OK(cuMemAlloc_v2(&plain, 4 * kMiB));
+  OK(cuMemAllocAsync(&pooled, 6 * kMiB, nullptr));
+  OK(cuCtxDestroy_v2(own));
+  OK(cuCtxSetCurrent(primary));
+  EXPECT(free_bytes() == before - 6 * kMiB, "the pool's memory is still there");
+  OK(cuMemFreeAsync(pooled, nullptr));
+  OK(cuCtxSynchronize());
+  EXPECT(free_bytes() == before, "and freed by whoever has a stream");
+  report("{}");
+}
+
+CASE("graph-memory") {
+  const Gpu gpu;
+  CUgraph graph = nullptr;
+  CUgraphNode made = nullptr, freed = nullptr;
+  CUDA_MEM_ALLOC_NODE_PARAMS wanted{}, told{};
+  wanted.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  wanted.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  wanted.bytesize = 4 * kMiB;
+  OK(cuGraphCreate(&graph, 0));
+  OK(cuGraphAddMemAllocNode(&made, graph, nullptr, 0, &wanted));
+  OK(cuGraphAddMemFreeNode(&freed, graph, &made, 1, wanted.dptr));
+  OK(cuGraphMemAllocNodeGetParams(made, &told));
+  EXPECT(told.dptr == wanted.dptr && told.bytesize == 4 * kMiB, "an allocation node tells what it allocates");
+  CUdeviceptr pointer = 0;
+  OK(cuGraphMemFreeNodeGetParams(freed, &pointer));
+  EXPECT(pointer == wanted.dptr, "and a node that frees tells what");
+  GIVES(CUDA_ERROR_INVALID_VALUE, cuGraphMemFreeNodeGetParams(made, &pointer));
+  CUgraphExec exec = nullptr;
+  OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+  OK(cuGraphLaunch(exec, nullptr));
+  OK(cuCtxSynchronize());
+  cuuint64_t reserved = 0;
+  OK(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &reserved));
+  EXPECT(reserved == 4 * kMiB, "the device's graphs hold it");
+  OK(cuGraphExecDestroy(exec));
+  OK(cuGraphDestroy(graph));
+  OK(cuDeviceGraphMemTrim(0));
+  OK(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &reserved));
+  EXPECT(reserved == 0, "and give it back");
+  report("{}");
+}
+
 CASE("virtual-memory") {
   const Gpu gpu;
   const std::size_t before = free_bytes();

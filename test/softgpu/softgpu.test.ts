@@ -89,6 +89,8 @@ const rows: [sentence: string, program: string, name: string, settings?: Setting
 
   ["free memory falls and rises with every kind of allocation", "memory", "accounting"],
   ["a pool keeps its limit", "memory", "pools"],
+  ["a pool's memory outlives the context it was allocated in", "memory", "pool-outlives-context"],
+  ["nodes allocate for their graph, and tell what", "memory", "graph-memory"],
   ["physical memory is counted from creation to its last mapping", "memory", "virtual-memory"],
   ["a pointer tells what it belongs to", "memory", "pointers"],
   ["contexts stack, and take their memory along", "memory", "contexts"],
