@@ -35,6 +35,7 @@ inline void set_strict_rules(Settings& rules) noexcept {
   rules.graphGates = 2;
   rules.splitProductsUs = 200;
   rules.renewUs = 0;
+  rules.shareAfterUs = 250000;
 }
 
 }  // namespace cotenant::protocol
