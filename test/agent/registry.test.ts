@@ -289,6 +289,17 @@ describe("reattaching", () => {
     );
   });
 
+  test("with other memory of the same GPU is refused, though the slot is its own", async () => {
+    const { path } = await registryAtDoor();
+    await attach(path, { gpu: gpuB });
+    const { welcome } = await attach(path, {
+      ...again,
+      gpu: gpuB,
+      regionFd: regionFile(gpuB, true),
+    });
+    expect(welcome).toMatchObject({ status: welcomeStatus.newRegion, slot: -1, regionFd: -1 });
+  });
+
   test("with the memory served and its own slot has it back", async () => {
     const { path } = await registryAtDoor();
     const client = await attach(path);
@@ -386,6 +397,16 @@ describe("healing", () => {
     expect(memory.bestEffort.filter(({ state }) => state !== 0)).toHaveLength(1);
     expect([...memory.holds.hold.copy()]).toEqual([0, 0, 0, 0, 0, 0, 0, 0]);
     expect(train.welcome.slot).toBe(0);
+  });
+
+  test("one bit of a slot that nobody has is cleared, and what it held is let go", async () => {
+    const { path, registry } = await registryAtDoor();
+    await attach(path, { pid: 1 });
+    const region = (await attach(path, { class: "best-effort", pid: 2 })).region();
+    region.setBits("active", 0b10);
+    region.memory.holds.hold.set(0, 1);
+    registry.heal();
+    expect([region.memory.activity.active, region.memory.holds.hold.get(0)]).toEqual([0, 0]);
   });
 
   test("a hold that nobody is there to lift is lifted on the second look at an idle GPU", async () => {
