@@ -10,9 +10,9 @@ namespace cotenant::form_text {
 inline constexpr const char* kPreempt = "__cotenant_preempt";
 inline constexpr const char* kSlice = "__cotenant_slice";
 
-// A function with the comments before it.
 struct Function {
-  char* begin;
+  char* begin;  // of the comments before it
+  char* word;   // its first
   char* end;
   const char* name;
   std::size_t name_size;
@@ -46,12 +46,13 @@ class Reader {
 
   // False: there is no other.
   bool next(Function& out) noexcept {
-    char* begin = nullptr;  // of a declaration's first word: a linkage, or the function's own
+    char* begin = nullptr;
+    char* first = nullptr;  // a linkage, or the function's own
     for (;;) {
       char* const blanks = at_;
       skip_blanks();
       if (*at_ == '\0') return false;
-      const char* const word = at_;
+      char* const word = at_;
       if (*at_ != '.') {
         skip_one();
         continue;
@@ -59,7 +60,7 @@ class Reader {
       const std::size_t size = word_size();
       at_ += size;
       const bool entry = is(word, size, ".entry");
-      if (!begin) begin = blanks;
+      if (!begin) begin = blanks, first = word;
       if (is(word, size, ".visible") || is(word, size, ".extern") || is(word, size, ".weak")) continue;
       if (!entry && !is(word, size, ".func")) {
         begin = nullptr;
@@ -69,6 +70,7 @@ class Reader {
       if (*at_ == '(') skip_one();  // what a device function returns
       skip_blanks();
       out.begin = begin;
+      out.word = first;
       out.entry = entry;
       out.name = at_;
       out.name_size = std::strcspn(at_, " \t\r\n(){};,");

@@ -1,11 +1,12 @@
 // ptxas for best-effort programs that compile kernels as they run (Triton, by TRITON_PTXAS_PATH): the machine code gets,
 // beside each kernel, the forms of it that can stop inside. The agent makes them; the real ptxas assembles them with
-// the caller's own options. Whatever goes wrong on the way, and within half a second, the real ptxas is run as it was
-// called. It is the one in COTENANT_PTXAS, else the one beside the libtriton.so that the caller has loaded, else in PATH.
+// the caller's own options. A form that it refuses is left out, and costs no other. Whatever else goes wrong on the way,
+// and within half a second, the real ptxas is run as it was called. It is the one in COTENANT_PTXAS, else the one beside the libtriton.so that the caller has loaded, else in PATH.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include <fcntl.h>
 #include <limits.h>
@@ -21,6 +22,8 @@
 
 #include "generated/protocol.h"
 #include "interposer/liveness.h"
+#include "ptxas/form_text.h"
+#include "ptxas/refused.h"
 
 extern char** environ;
 
@@ -34,7 +37,7 @@ using protocol::Welcome;
 constexpr int kAgentMs = 500;
 constexpr std::size_t kLongest = 8u << 20;  // the agent reads no larger ones
 // Programs keep machine code by what ptxas says of itself. Rises when the forms that the agent makes change.
-constexpr int kForms = 3;
+constexpr int kForms = 4;
 
 struct Text {
   char* at{nullptr};
@@ -83,10 +86,15 @@ bool find_real(char (&path)[PATH_MAX]) noexcept {
   return beside_triton(path) || in_path(path);
 }
 
-// Its exit status; -1: it could not be started, or was killed.
-int run(const char* program, char** words) noexcept {
+// Its exit status; -1: it could not be started, or was killed. What it says on stderr goes to `said`, if that is not -1.
+int run(const char* program, char** words, int said) noexcept {
+  posix_spawn_file_actions_t actions;
+  if (posix_spawn_file_actions_init(&actions) != 0) return -1;
   pid_t child = 0;
-  if (posix_spawn(&child, program, nullptr, nullptr, words, environ) != 0) return -1;
+  const bool started = (said < 0 || posix_spawn_file_actions_adddup2(&actions, said, 2) == 0) &&
+                       posix_spawn(&child, program, &actions, nullptr, words, environ) == 0;
+  posix_spawn_file_actions_destroy(&actions);
+  if (!started) return -1;
   int status = 0;
   while (waitpid(child, &status, 0) < 0)
     if (errno != EINTR) return -1;
@@ -98,12 +106,13 @@ Text read_all(int fd) noexcept {
   Text text;
   if (fd < 0 || fstat(fd, &info) != 0 || info.st_size <= 0 || static_cast<std::size_t>(info.st_size) > 4 * kLongest) return text;
   const auto size = static_cast<std::size_t>(info.st_size);
-  text.at = static_cast<char*>(std::malloc(size));
+  text.at = static_cast<char*>(std::malloc(size + 1));
   while (text.at && text.size < size) {
     const ssize_t n = pread(fd, text.at + text.size, size - text.size, static_cast<off_t>(text.size));
     if (n <= 0) return {};
     text.size += static_cast<std::size_t>(n);
   }
+  if (text.at) text.at[size] = '\0';
   return text;
 }
 
@@ -188,6 +197,49 @@ bool is_ptx(const char* word) noexcept {
   return word[0] != '-' && length > 4 && std::strcmp(word + length - 4, ".ptx") == 0;
 }
 
+// A word of the caller's that the real ptxas gets in its place.
+struct Instead {
+  char** word;
+  char* own;
+  Instead(char** at, char* other) noexcept : word(at), own(*at) { *word = other; }
+  ~Instead() { *word = own; }
+  Instead(const Instead&) = delete;
+  Instead& operator=(const Instead&) = delete;
+};
+
+// What becomes of one run.
+enum class Outcome { kDone, kRefused, kFailed };
+
+// The text in a file of ours, for the real ptxas. Of a run that is refused, `said` gets what ptxas says.
+Outcome assemble(const char* real, char** words, int which, const char* text, Text& said) noexcept {
+  const char* folder = std::getenv("TMPDIR");
+  char path[PATH_MAX];
+  if (std::snprintf(path, sizeof path, "%s/cotenant-XXXXXX.ptx", folder && *folder ? folder : "/tmp") >= PATH_MAX)
+    return Outcome::kFailed;
+  const int fd = mkstemps(path, 4);
+  const int errors = memfd_create("cotenant-ptxas", MFD_CLOEXEC);
+  int status = -1;
+  if (fd >= 0 && errors >= 0 && write_all(fd, text, std::strlen(text))) {
+    const Instead ours(&words[which], path);
+    status = run(real, words, errors);
+  }
+  said = read_all(errors);
+  if (status == 0 && said.at) static_cast<void>(write_all(2, said.at, said.size));
+  if (fd >= 0) close(fd), unlink(path);
+  if (errors >= 0) close(errors);
+  return status == 0 ? Outcome::kDone : status > 0 ? Outcome::kRefused : Outcome::kFailed;
+}
+
+bool has_forms(char* text) noexcept {
+  form_text::Reader reader(text);
+  for (form_text::Function one{}; reader.next(one);)
+    if (one.entry && form_text::suffix_of(one)) return true;
+  return false;
+}
+
+// Each run may find errors that those before hid.
+constexpr int kRuns = 4;
+
 // True: the machine code with the forms is where the caller wants it.
 bool assembled_with_forms(const char* real, int count, char** words) noexcept {
   int which = 0;
@@ -198,19 +250,21 @@ bool assembled_with_forms(const char* real, int count, char** words) noexcept {
   }
   const Text made = which ? with_forms(words[which]) : Text{};
   if (!made.at) return false;
-  const char* folder = std::getenv("TMPDIR");
-  char path[PATH_MAX];
-  if (std::snprintf(path, sizeof path, "%s/cotenant-XXXXXX.ptx", folder && *folder ? folder : "/tmp") >= PATH_MAX) return false;
-  const int fd = mkstemps(path, 4);
-  if (fd < 0) return false;
-  bool done = write_all(fd, made.at, made.size);
-  close(fd);
-  char* const own = words[which];
-  words[which] = path;
-  done = done && run(real, words) == 0;
-  words[which] = own;
-  unlink(path);
-  return done;
+  Text said;
+  for (int i = 0; i < kRuns && has_forms(made.at); ++i) {
+    const Outcome outcome = assemble(real, words, which, made.at, said);
+    if (outcome != Outcome::kRefused) return outcome == Outcome::kDone;
+    const Blame blame = said.at ? take_out_refused(made.at, said.at) : Blame::kUnknown;
+    if (blame == Blame::kProgram) return false;
+    if (blame == Blame::kUnknown) break;
+  }
+  // It does not say which: each kind without the other.
+  char* const other = strdup(made.at);
+  for (const auto& [text, suffix] : {std::pair{made.at, form_text::kSlice}, std::pair{other, form_text::kPreempt}})
+    if (text && form_text::take_out_all(text, suffix) > 0 && has_forms(text) &&
+        assemble(real, words, which, text, said) == Outcome::kDone)
+      return true;
+  return false;
 }
 
 }  // namespace
@@ -225,7 +279,7 @@ int main(int count, char** words) {
   }
   words[0] = real;
   if (count == 2 && std::strcmp(words[1], "--version") == 0) {
-    const int status = run(real, words);
+    const int status = run(real, words, -1);
     if (status == 0) std::printf("Cotenant forms %u.%d\n", protocol::VERSION, kForms);
     return status;
   }

@@ -1,5 +1,5 @@
 // What stands in for ptxas in best-effort programs (native/ptxas), with an agent and a ptxas that only copies.
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { chmodSync, closeSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
@@ -15,7 +15,7 @@ import { HandClock, temporaryDirectory } from "../agent/fakes.ts";
 
 const standIn = resolve("bin/cotenant-ptxas");
 
-/** Copies its input to what -o names; refuses text with REFUSED in the environment's words in it. */
+/** Copies its input to what -o names; refuses text that has REFUSED in it, and says where, or by which name, as SAYS has it. */
 const PTXAS = `#!/bin/sh
 [ "$1" = --version ] && { echo "ptxas of the test"; exit 0; }
 for one; do
@@ -23,7 +23,14 @@ for one; do
   case $one in *.ptx) in=$one ;; esac
   before=$one
 done
-[ -n "$REFUSED" ] && grep -q "$REFUSED" "$in" && { echo "refused" >&2; exit 3; }
+if [ -n "$REFUSED" ] && grep -q "$REFUSED" "$in"; then
+  case $SAYS in
+    name) echo "ptxas error   : Entry function '$REFUSED' uses too much shared data" >&2 ;;
+    line) grep -n "$REFUSED" "$in" | sed "s|^\\([0-9]*\\):.*|ptxas $in, line \\1; error   : refused|" >&2 ;;
+    *) echo "refused" >&2 ;;
+  esac
+  exit 3
+fi
 cp "$in" "$out"
 `;
 
@@ -36,14 +43,17 @@ const KERNEL = `.version 8.0
 interface Setting {
   readonly socket?: string;
   readonly refused?: string;
+  readonly says?: "name" | "line";
+  readonly ptxas?: string;
+  readonly kernels?: string;
   readonly words?: readonly string[];
 }
 
-async function run(folder: string, { socket, refused, words }: Setting) {
-  const ptxas = join(folder, "real-ptxas");
-  writeFileSync(ptxas, PTXAS);
-  chmodSync(ptxas, 0o755);
-  writeFileSync(join(folder, "k.ptx"), KERNEL);
+async function run(folder: string, setting: Setting) {
+  const { socket, refused, says, ptxas = join(folder, "real-ptxas"), words } = setting;
+  writeFileSync(join(folder, "real-ptxas"), PTXAS);
+  chmodSync(join(folder, "real-ptxas"), 0o755);
+  writeFileSync(join(folder, "k.ptx"), setting.kernels ?? KERNEL);
   const given = words ?? [
     "-v",
     "--gpu-name=sm_90",
@@ -58,25 +68,32 @@ async function run(folder: string, { socket, refused, words }: Setting) {
       COTENANT_PTXAS: ptxas,
       ...(socket === undefined ? {} : { COTENANT_SOCKET: socket }),
       ...(refused === undefined ? {} : { REFUSED: refused }),
+      ...(says === undefined ? {} : { SAYS: says }),
     },
   });
   return stdout;
 }
 
+/** The kernels that were assembled. */
+const entries = (folder: string) =>
+  [...made(folder).matchAll(/\.entry (\w+)/g)].map(([, name]) => name).sort();
+
 const made = (folder: string) => readFileSync(join(folder, "k.o"), "utf8");
 
 /** Makes forms in this process, at once: what starts a process could be late on a busy machine. */
-const formsHere: FormMaker = {
+const formsHere = (change = (ptx: string) => ptx): FormMaker => ({
   ask(path) {
     const made = makeForms(path, noForms);
     if ("reason" in made) throw new Error(made.reason);
     const { fd, wholeWarps } = made;
+    const changed = change(readFileSync(`/proc/self/fd/${fd}`, "utf8"));
+    writeFileSync(`/proc/self/fd/${fd}`, changed);
     const reply = { status: welcomeStatus.ok, slot: wholeWarps ? 1 : 0, regionFd: fd, reason: "" };
     return { answer: Promise.resolve({ reply, done: () => closeSync(fd) }), giveUp() {} };
   },
-};
+});
 
-async function agentIn(folder: string): Promise<string> {
+async function agentIn(folder: string, change?: (ptx: string) => string): Promise<string> {
   const socket = join(folder, "agent.sock");
   const clock = new HandClock();
   const registry = new Registry({
@@ -86,7 +103,7 @@ async function agentIn(folder: string): Promise<string> {
     prepare: () => {},
     knows: () => undefined,
   });
-  const door = await openDoor(socket, registry, clock, () => {}, formsHere);
+  const door = await openDoor(socket, registry, clock, () => {}, formsHere(change));
   onTestFinished(() => door.close());
   return socket;
 }
@@ -94,11 +111,64 @@ async function agentIn(folder: string): Promise<string> {
 test("the real ptxas gets the kernel and its forms that can stop inside", async () => {
   const folder = temporaryDirectory();
   await run(folder, { socket: await agentIn(folder) });
-  expect(
-    made(folder)
-      .match(/\.entry (\w+)/g)
-      ?.sort(),
-  ).toEqual([".entry k", ".entry k__cotenant_preempt", ".entry k__cotenant_slice"]);
+  expect(entries(folder)).toEqual(["k", "k__cotenant_preempt", "k__cotenant_slice"]);
+});
+
+describe("a form that the real ptxas refuses costs only itself", () => {
+  const kernels = `${KERNEL}
+// { a comment's brace, a 'quote' and a "string, which end nothing
+.func helper(.param .u64 out) { .reg .b32 %r1; mov.u32 %r1, %nctaid.x; ret; }
+.visible .entry second(.param .u64 out) .maxntid 64, 1, 1 { { call helper, (out); } ret; }
+`;
+  const all = [
+    ...["k", "k__cotenant_preempt", "k__cotenant_slice"],
+    ...["second", "second__cotenant_preempt", "second__cotenant_slice"],
+  ];
+  const sliced = (name: string) => name.endsWith("_slice");
+
+  test.each([
+    { refused: "entry second__cotenant_slice", says: "line", costs: ["second__cotenant_slice"] },
+    {
+      refused: "cotenant_flag;",
+      says: "line",
+      costs: ["k__cotenant_preempt", "second__cotenant_preempt"],
+    },
+    { refused: "k__cotenant_slice", says: "name", costs: ["k__cotenant_slice"] },
+    { refused: "func helper__cotenant_slice", says: "line", costs: all.filter(sliced) },
+    { refused: "__cotenant_slice", says: undefined, costs: all.filter(sliced) },
+  ] as const)("where it says $says of $refused", async ({ refused, says, costs }) => {
+    const folder = temporaryDirectory();
+    const socket = await agentIn(folder);
+    await run(folder, { socket, kernels, refused, ...(says && { says }) });
+    expect(entries(folder)).toEqual(all.filter((name) => !costs.some((one) => one === name)));
+  });
+
+  const real = spawnSync("ptxas", ["--version"]).status === 0;
+  if (!real && process.env.CI)
+    throw new Error("ptxas is missing: put the folder bin of $(scripts/cuda-tools) into PATH.");
+  if (!real) console.warn("SKIPPED: no form is shown to NVIDIA's ptxas, because it is missing.");
+
+  test.skipIf(!real).each([
+    { form: "k__cotenant_slice", wrong: "mov.u16 %nothing, 1;" },
+    {
+      form: "k__cotenant_preempt",
+      wrong: ".shared .b8 large[1000000]; .reg .b32 %l; mov.u32 %l, large; st.shared.u32 [%l], %l;",
+    },
+  ])("where NVIDIA's refuses $form", async ({ form, wrong }) => {
+    const folder = temporaryDirectory();
+    const damage = (ptx: string) => {
+      const body = ptx.indexOf("{", ptx.indexOf(`${form}(`)) + 1;
+      return `${ptx.slice(0, body)}\n${wrong}\n${ptx.slice(body)}`;
+    };
+    await run(folder, { socket: await agentIn(folder, damage), ptxas: "ptxas" });
+    const code = readFileSync(join(folder, "k.o"), "latin1");
+    const found = ["k__cotenant_preempt", "k__cotenant_slice"].filter((name) =>
+      code.includes(name),
+    );
+    expect(found).toEqual(
+      ["k__cotenant_preempt", "k__cotenant_slice"].filter((one) => one !== form),
+    );
+  });
 });
 
 describe("the real ptxas gets what the caller has written", () => {
