@@ -102,7 +102,7 @@ class HostCopy {
 
  private:
   // One to pinned memory takes 2 us (measured as above), one to pageable memory 250.
-  static constexpr std::uint64_t kNotHeldUpNs = 8'000;
+  static constexpr std::uint64_t kNotHeldUpNs = 5'000;
   Stream& stream_;
   std::uint64_t upto_;
   std::uint64_t since_;

@@ -1,7 +1,5 @@
 #include "interposer/high.h"
 
-#include <algorithm>
-
 #include "gate/histogram.h"
 #include "interposer/clock.h"
 #include "interposer/entry.h"
@@ -12,9 +10,11 @@ namespace {
 
 Gpu& gpu_of(const Stream& stream) noexcept { return *stream.context->gpu; }
 
-// A client that sees for itself what is done needs no words; one of which only words showed so many bursts polls.
-constexpr std::int32_t kSeesItself = 8;
-constexpr std::int32_t kPolls = 64;
+// A client that has looked at what is done so often, with so few bursts in between that only words ended, needs no words.
+constexpr std::uint32_t kLooks = 8;
+constexpr std::uint32_t kFew = 4;
+// One of which only words showed so many bursts in a row polls.
+constexpr std::uint32_t kPolls = 64;
 
 // These and what calls them under the lock of the GPU.
 void activate(Gpu& gpu) noexcept {
@@ -47,21 +47,23 @@ void publish_burst(const Gpu& gpu, const Link& link, End end, std::uint64_t last
   slot.bursts.fetch_add(1, std::memory_order_release);  // last: the agent looks for what is new when this has grown
 }
 
-// Whether words are needed, by who showed the end of a burst.
-void note_who_saw(HighGpu& own, End end) noexcept {
-  if (end == End::kSeen) ++own.seen_bursts;
+// The program was told that work is done, of a burst that may have been ended by a word before.
+[[gnu::cold]] void note_look(Gpu& gpu) noexcept {
+  HighGpu& own = gpu.high;
+  Locked lock(own.lock);
   if (!own.tails.load(std::memory_order_relaxed)) return;
-  if (end == End::kByWord) own.by_words = std::max(own.by_words, 0) + 1;
-  if (end == End::kSeen) own.by_words = std::min(own.by_words, 0) - 1;
-  if (own.by_words > -kSeesItself) return;
+  own.idle_words = own.by_words < kFew ? own.idle_words + 1 : 0;
   own.by_words = 0;
+  if (own.idle_words < kLooks) return;
+  own.idle_words = 0;
   own.tails.store(false, std::memory_order_relaxed);
   tails_wanted.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void deactivate(Gpu& gpu, End end, std::uint64_t now) noexcept {
   const std::uint64_t lasted = now - gpu.high.burst_start;
-  note_who_saw(gpu.high, end);
+  if (end == End::kSeen) ++gpu.high.seen_bursts;
+  if (end == End::kByWord) ++gpu.high.by_words;
   if (end == End::kSeen || end == End::kByWord) {
     // A slow peak: up at once, down by 1/64 a burst.
     auto& learned = gpu.high.learned_ns;
@@ -179,6 +181,7 @@ void protect_again(Gpu& gpu, std::uint64_t now) noexcept {
 }
 
 void observe(Stream& stream, std::uint64_t upto, std::uint64_t since, End end) noexcept {
+  if (end == End::kSeen && tails_wanted.load(std::memory_order_relaxed) != 0) note_look(gpu_of(stream));
   if (!stream.high.busy.load(std::memory_order_acquire)) return;
   Gpu& gpu = gpu_of(stream);
   Locked lock(gpu.high.lock);
@@ -254,6 +257,7 @@ void high_snapshot(const Context& context, bool blocking_only, Snapshot& into) n
 void high_observe(const Snapshot& snapshot, std::uint64_t since) noexcept {
   if (snapshot.count == 0) return;
   Gpu& gpu = gpu_of(*snapshot.of[0].stream);  // of one context, so of one GPU
+  if (tails_wanted.load(std::memory_order_relaxed) != 0) note_look(gpu);
   Locked lock(gpu.high.lock);
   if (gpu.high.busy_streams == 0) return;
   const std::uint64_t now = now_ns();

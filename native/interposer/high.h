@@ -90,7 +90,8 @@ struct HighGpu {
   std::uint64_t learned_ns{0};  // a typical long burst: decays towards what is seen
   std::uint32_t unobserved{0};  // bursts in a row that only the last resort ended
   Ending endings[8]{};
-  std::int32_t by_words{0};  // bursts in a row that only a word ended; below 0: that the program saw end
+  std::uint32_t by_words{0};    // while words are added: bursts that only one ended, since the program last looked,
+  std::uint32_t idle_words{0};  // and looks in a row before which there were few of them
   std::uint64_t seen_bursts{0};    // that the program saw end
   std::atomic<bool> tails{false};  // add sequence words behind this client's work
   std::uint64_t quiet_count{0};    // the helper thread's: submissions at its last look,

@@ -81,7 +81,7 @@ void refused_among_others() {
 }
 
 struct Copying : Serving {
-  static constexpr std::size_t kBytes = 4096;
+  static constexpr std::size_t kBytes = 1 << 20;
   CUdeviceptr memory = 0;
   Copying() { OK(cuda().cuMemAlloc_v2(&memory, kBytes)); }
 };
