@@ -65,7 +65,7 @@ struct BestEffortGpu {
   std::uint64_t held_since{0};
   std::uint64_t pause_far{0};   // how far the GPU had come at the last look in a pause, or after its last trickle
   std::uint32_t slipped{0};     // looks since then that found it farther
-  std::uint64_t trickled_at{0};
+  std::atomic<std::uint64_t> trickled_at{0};  // callers who are let through write it, too
   std::uint64_t last_tick{0};
   std::uint64_t looked_for_absent{0};
   Presence presence;

@@ -95,7 +95,7 @@ Context* add_context(CUcontext handle, Gpu& gpu) noexcept {
     if (contexts[i].ended.load(std::memory_order_relaxed)) context = &contexts[i];
   if (!context) return nullptr;
   if (context == &contexts[used] || context->ended.load(std::memory_order_relaxed)) context->primary.store(false, std::memory_order_relaxed);
-  context->gpu = &gpu;
+  if (context->gpu != &gpu) context->gpu = &gpu;  // the helper thread may be looking at streams of the ended one
   context->handle.store(handle, std::memory_order_release);
   context->ended.store(false, std::memory_order_release);
   if (context == &contexts[used]) contexts_used.store(used + 1, std::memory_order_release);
