@@ -7,3 +7,8 @@ $(BUILD)/gate/%.o: gate/%.cpp
 
 $(BUILD)/libcotenant-gate.so: $(GATE_OBJECTS) $(BUILD)/gate/exports.o
 	$(CXX) -shared $(CXXFLAGS) $^ -o $@
+
+# Node loads the library, in which AddressSanitizer's runtime can't be the first.
+ifeq ($(SANITIZE),address)
+$(BUILD)/gate/%.o $(BUILD)/libcotenant-gate.so: SANITIZER := -O1 -fsanitize=undefined -fno-sanitize-recover=undefined
+endif

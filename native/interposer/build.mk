@@ -7,6 +7,9 @@ $(BUILD)/interposer/%.o: interposer/%.cpp
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) -ftls-model=initial-exec -c $< -o $@
 
+# A sanitizer's runtime looks the C library up by dlsym before it can serve anybody.
+$(BUILD)/interposer/dlsym.o $(BUILD)/interposer/libc.o: SANITIZER :=
+
 $(BUILD)/libcotenant.so: $(INTERPOSER_OBJECTS)
 	$(CXX) -shared $(CXXFLAGS) -Wl,-z,defs -Wl,-z,now -static-libgcc $^ -o $@ -ldl
 

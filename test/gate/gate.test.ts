@@ -4,8 +4,9 @@ import koffi from "koffi";
 import { describe, expect, test } from "vitest";
 import { policyNamed } from "#policy";
 import { bucketCount, bucketOf, bucketStart, quantile, Settings, view } from "#protocol";
+import { native } from "../native.ts";
 
-const library = koffi.load("build/native/libcotenant-gate.so");
+const library = koffi.load(`${native}/libcotenant-gate.so`);
 const releaseOf = library.func("uint32_t cotenant_release(void*, uint64_t*)");
 const admitOf = library.func("uint32_t cotenant_admit(void*, uint64_t*, uint32_t*)");
 const spentAfterOf = library.func("uint64_t cotenant_spent_after(void*, uint64_t*, uint32_t*)");

@@ -75,13 +75,13 @@ struct BestEffort {
 
 // A pinned word that stored kernels write: how far the GPU has come, without asking the driver.
 struct Word {
-  volatile unsigned* host = nullptr;
+  std::atomic<unsigned>* host = nullptr;
   CUdeviceptr device = 0;
   Word() {
     void* memory = nullptr;
     OK(cuda().cuMemHostAlloc(&memory, 4096, CU_MEMHOSTALLOC_DEVICEMAP));
     OK(cuda().cuMemHostGetDevicePointer_v2(&device, memory, 0));
-    host = static_cast<volatile unsigned*>(memory);
+    host = static_cast<std::atomic<unsigned>*>(memory);
     *host = 0;
   }
 };

@@ -89,8 +89,18 @@ class Agent {
     std::snprintf(address.sun_path, sizeof address.sun_path, "%s", path_.c_str());
     if (bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 || listen(listener_, 8) != 0)
       fail("cannot listen");
-    std::thread([this] { serve(); }).detach();
+    std::thread([this] {
+      serve();
+      served_ = true;
+    }).detach();
   }
+  ~Agent() {
+    if (getpid() != pid_) return;  // a forked child has no such thread
+    end();
+    while (!served_) usleep(100);
+  }
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
 
   void become(const char* client_class, const char* memory = "0") const {
     setenv("COTENANT_CLASS", client_class, 1);
@@ -137,10 +147,10 @@ class Agent {
   int connections() const { return connections_.load(); }
 
   // What the welcome says; tests of refusals change it.
-  cotenant::protocol::WelcomeStatus status = cotenant::protocol::WelcomeStatus::kOk;
-  std::uint32_t version = cotenant::protocol::VERSION;
-  int slot = 0;
-  const char* reason = "";
+  std::atomic<cotenant::protocol::WelcomeStatus> status{cotenant::protocol::WelcomeStatus::kOk};
+  std::atomic<std::uint32_t> version{cotenant::protocol::VERSION};
+  std::atomic<int> slot{0};
+  std::atomic<const char*> reason{""};
   // What was asked last.
   std::atomic<cotenant::protocol::HelloKind> last_kind{};
   // What a client that asks for a form of a kernel that can stop inside is given; empty: it is refused.
@@ -194,11 +204,11 @@ class Agent {
       cotenant::protocol::Welcome welcome{};
       welcome.magic = cotenant::protocol::MESSAGE_MAGIC;
       welcome.version = version;
-      welcome.status = static_cast<std::uint32_t>(status);
+      welcome.status = static_cast<std::uint32_t>(status.load());
       welcome.slot = slot;
       welcome.agentPid = static_cast<std::uint32_t>(getpid());
       welcome.regionFd = fd_;
-      std::snprintf(welcome.reason, sizeof welcome.reason, "%s", reason);
+      std::snprintf(welcome.reason, sizeof welcome.reason, "%s", reason.load());
       if (hello.kind == static_cast<std::uint32_t>(cotenant::protocol::HelloKind::kVariant)) {
         welcome.regionFd = answer_variant(hello);
         if (variant.empty()) welcome.status = static_cast<std::uint32_t>(cotenant::protocol::WelcomeStatus::kRefused);
@@ -232,6 +242,8 @@ class Agent {
   std::atomic<bool> silent_{false};
   std::atomic<int> unanswered_{0};
   std::atomic<int> given_up_{0};
+  pid_t pid_ = getpid();
+  std::atomic<bool> served_{false};
 };
 
 // `spin(ns)` takes the time it is told, `store(pointer, value, ns)` writes then. The comments are for the software GPU,

@@ -104,7 +104,7 @@ void polled_word() {
   CUstream stream = make_stream();
   void* host = nullptr;
   OK(cuda().cuMemAllocHost_v2(&host, 4096));
-  auto* word = static_cast<volatile unsigned*>(host);
+  auto* word = static_cast<std::atomic<unsigned>*>(host);
   auto& slot = high.agent.region().high[0];
   CUgraph graph = nullptr;
   CUgraphExec instance = nullptr;
@@ -307,7 +307,7 @@ void noise_in_memory() {
   unsigned seed = 1;
   for (int round = 0; round < 50; ++round) {
     for (std::size_t i = 0; i < sizeof(Region); i += 1 + static_cast<unsigned>(rand_r(&seed)) % 64)
-      bytes[i] = static_cast<unsigned char>(rand_r(&seed));
+      __atomic_store_n(bytes + i, static_cast<unsigned char>(rand_r(&seed)), __ATOMIC_RELAXED);
     const std::uint64_t before = now_ms();
     high.program.run_us(100, stream);
     OK(cuda().cuStreamSynchronize(stream));

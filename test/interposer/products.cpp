@@ -50,7 +50,7 @@ struct Result {
     clear();
   }
   void clear() const { std::fill(host, host + bytes, static_cast<unsigned char>(0)); }
-  unsigned word(std::size_t offset) const { return *reinterpret_cast<volatile unsigned*>(host + offset); }
+  unsigned word(std::size_t offset) const { return __atomic_load_n(reinterpret_cast<volatile unsigned*>(host + offset), __ATOMIC_ACQUIRE); }
 };
 
 template <class Client>

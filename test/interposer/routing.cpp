@@ -78,7 +78,7 @@ void other_libraries_are_found_as_ever() {
   Agent agent;
   agent.become("high");
   static_cast<void>(cuda());
-  expect(owner(dlsym(RTLD_DEFAULT, "printf")).find("libc.so") != std::string::npos, "printf is the C library's");
+  expect(owner(dlsym(RTLD_DEFAULT, "labs")).find("libc.so") != std::string::npos, "labs is the C library's");
   expect(dlsym(RTLD_NEXT, "malloc") != nullptr, "RTLD_NEXT works through our dlsym");
   expect(dlvsym(RTLD_DEFAULT, "malloc", "GLIBC_2.2.5") != nullptr, "dlvsym works");
   expect(dlvsym(RTLD_DEFAULT, "malloc", "GLIBC_9.9.9") == nullptr, "and says no when it should");

@@ -117,7 +117,7 @@ void pinned_copies() {
   Copying high;
   Word pinned;
   high.program.run_us(40'000, high.stream);
-  OK(cuda().cuMemcpyDtoHAsync_v2(const_cast<unsigned*>(pinned.host), high.memory, 64, high.stream));
+  OK(cuda().cuMemcpyDtoHAsync_v2(static_cast<void*>(pinned.host), high.memory, 64, high.stream));
   high.busy("after a copy to pinned memory, which returns before it is complete");
   OK(cuda().cuStreamSynchronize(high.stream));
   high.idle("after the stream was synchronised");

@@ -2,11 +2,12 @@
 import { execFile, execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { environment, native } from "../native.ts";
 
-const library = resolve("build/native/softgpu");
+const library = join(native, "softgpu");
 const run = promisify(execFile);
 let scratch = "";
 
@@ -21,13 +22,8 @@ let directories = 0;
 // A device of its own for every case: nothing of one can be seen by another.
 async function client(program: string, words: string[], settings: Settings = {}) {
   const directory = join(scratch, `device-${++directories}`);
-  const { stdout } = await run(`build/native/tests/softgpu-${program}`, words, {
-    env: {
-      PATH: process.env.PATH,
-      LD_LIBRARY_PATH: library,
-      COTENANT_SOFTGPU_DIR: directory,
-      ...settings,
-    },
+  const { stdout } = await run(`${native}/tests/softgpu-${program}`, words, {
+    env: { ...environment(), COTENANT_SOFTGPU_DIR: directory, ...settings },
     timeout: 550_000,
   });
   return { directory, answer: JSON.parse(stdout) as Record<string, number | string> };
@@ -154,7 +150,7 @@ test("the table above has every case of every client", () => {
   const named = rows.map(([, program, name]) => `${program} ${name}`);
   const known = ["lookup", "streams", "words", "copies", "memory", "graphs", "sharing"].flatMap(
     (program) =>
-      execFileSync(`build/native/tests/softgpu-${program}`, { encoding: "utf8" })
+      execFileSync(`${native}/tests/softgpu-${program}`, { encoding: "utf8" })
         .trim()
         .split("\n")
         .filter((name) => !name.startsWith("child-") && name !== "devices")

@@ -63,8 +63,8 @@ enum Algorithm { kOther, kThis, kTwoKernels, kNone };
 static int product(std::int64_t m, std::int64_t n, std::int64_t batch, const void* a, const void* b, void* c, Algorithm chosen = kNone) {
   FakeBlas& fake = fake_blas;
   static Kernels kernels;
-  if (fake.calls < 4096) fake.call[fake.calls] = {n, batch, a, b, c};
-  ++fake.calls;
+  const int call = __atomic_fetch_add(&fake.calls, 1, __ATOMIC_RELAXED);
+  if (call < 4096) fake.call[call] = {n, batch, a, b, c};
   if (fake.status != 0) return fake.status;
   const auto rows = static_cast<unsigned>(divided_up(m, kTileRows));
   const auto columns = static_cast<unsigned>(divided_up(n, kTileColumns));
