@@ -247,7 +247,8 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   if (stream.blocking && !stream.context->blocking_threads.load(std::memory_order_relaxed)) note_thread(*stream.context);
 
   Estimate* const general = submission.shape ? gpu.best_effort.estimates.find(*submission.shape) : submission.estimate;
-  if (general && submission.kind == Submission::Kind::kKernel && general->sightings.load(std::memory_order_relaxed) == 0 &&
+  // At its second launch: the first is left alone, see loads().
+  if (general && submission.kind == Submission::Kind::kKernel && general->sightings.load(std::memory_order_relaxed) == 1 &&
       !captures_open())
     look_for_ranks(submission.shape->function);
   Estimate* const product = submission.shape ? product_estimate() : nullptr;

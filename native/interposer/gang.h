@@ -13,7 +13,7 @@ struct Gpu;
 // Asked before a best-effort process gets a context, said once of a high one: a launcher may have told it of other ranks.
 [[nodiscard]] cu::CUresult may_start() noexcept;
 
-// A kernel that is launched for the first time: the kernels of NCCL that move data to other ranks have names of their own.
+// A kernel that is new: those of NCCL that move data to other ranks have names of their own.
 void look_for_ranks(cu::CUfunction function) noexcept;
 extern std::atomic<bool> ranks_seen;
 
