@@ -84,18 +84,18 @@ export interface Machine {
 /** The command as the first words of another command line. */
 export const cotenantItself = [process.execPath, command] as const;
 
-const ownProgram =
-  (source: string) =>
-  (file: string): readonly string[] => [
-    process.execPath,
-    ...["--import", "tsx", fileURLToPath(new URL(source, import.meta.url)), file],
-  ];
-
 /** A program whose GPU work is never looked at until the file is there. */
-export const openBurst = ownProgram("./open-burst.ts");
+export const openBurst = (file: string): readonly string[] =>
+  ownProgram(fileURLToPath(new URL("./open-burst.ts", import.meta.url)), file);
 
 /** One whose GPU work does not end before. */
-export const blockedBurst = ownProgram("./blocked-burst.ts");
+export const blockedBurst = (file: string): readonly string[] =>
+  ownProgram(fileURLToPath(new URL("./blocked-burst.ts", import.meta.url)), file);
+
+const ownProgram = (source: string, file: string) => [
+  process.execPath,
+  ...["--import", "tsx", source, file],
+];
 
 /** A directory, no agent yet. `env` is everybody's. */
 export function emptyMachine(env: Env = {}): Machine {
