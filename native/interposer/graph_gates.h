@@ -18,7 +18,7 @@ class Gates {
 
   // At which of the places they stand: the driver may refuse some.
   [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
-  [[nodiscard]] const std::uint32_t* cuts() const noexcept { return &cuts_[0]; }
+  [[nodiscard]] const std::uint32_t* cuts() const noexcept { return cuts_.at(); }
   [[nodiscard]] bool includes(cu::CUgraphNode node) const noexcept;
   void take_out() noexcept;
 

@@ -27,7 +27,7 @@ class GraphPlaces {
   // It has some, or would have if kernels whose time is a guess took longer.
   [[nodiscard]] bool may_stop() const noexcept { return count_ > 0 || doubtful_; }
   [[nodiscard]] std::uint32_t cut(std::uint32_t i) const noexcept { return cuts_[i]; }
-  [[nodiscard]] const std::uint32_t* cuts() const noexcept { return &cuts_[0]; }
+  [[nodiscard]] const std::uint32_t* cuts() const noexcept { return cuts_.at(); }
   // What the node at a place is expected to take; whether that is a guess; whether the graph could be cut before it.
   struct Place {
     std::uint32_t us;

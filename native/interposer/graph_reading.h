@@ -17,7 +17,7 @@ class GraphReading {
   [[nodiscard]] std::uint32_t nodes() const noexcept { return whole_ ? static_cast<std::uint32_t>(nodes_count_) : 0; }
   [[nodiscard]] std::uint32_t edges() const noexcept { return whole_ ? static_cast<std::uint32_t>(edges_count_) : 0; }
   [[nodiscard]] cu::CUgraphNode node(std::uint32_t i) const noexcept { return nodes_[i]; }
-  [[nodiscard]] const GraphEdge* edge() const noexcept { return &edges_[0]; }
+  [[nodiscard]] const GraphEdge* edge() const noexcept { return edges_.at(); }
 
  private:
   struct Named {

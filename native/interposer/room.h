@@ -18,6 +18,7 @@ class Room {
 
   [[nodiscard]] bool holds(std::size_t count) const noexcept { return count_ >= count; }
   [[nodiscard]] T* at() noexcept { return at_; }
+  [[nodiscard]] const T* at() const noexcept { return at_; }
   [[nodiscard]] T& operator[](std::size_t i) noexcept { return at_[i]; }
   [[nodiscard]] const T& operator[](std::size_t i) const noexcept { return at_[i]; }
 
