@@ -2,7 +2,7 @@
 // loop decides whether the loop goes on, and other blocks may write it meanwhile. So each such read is refused, unless
 // the loop is shown to end without other blocks, or only to wait for one that is at work: one that has a lock, or a lower one.
 // Lower blocks are kept alive by starting blocks in rising order.
-import { addressOf, definitions, plus } from "./addresses.ts";
+import { addressOf, definitions, isSame, plus } from "./addresses.ts";
 import { type Flow, loops } from "./control-flow.ts";
 import { isFence, type Reading, readingOf, sourceOf, targetOf } from "./foreign.ts";
 import { decides } from "./influence.ts";
@@ -11,65 +11,78 @@ import { isLock } from "./locks.ts";
 import { ofLowerBlock } from "./lower-blocks.ts";
 import { type Loop, nests } from "./nests.ts";
 import { readNames, writtenNames } from "./operation-facts.ts";
-import { isBarrier } from "./parting.ts";
 import { mayMeet, type Place, type Places, places, spacesOf } from "./places.ts";
 import type { Reach } from "./reach.ts";
 import type { Refuse } from "./reasons.ts";
 import { retries, takesOnce } from "./retries.ts";
 import { Rounds } from "./rounds.ts";
-import type { Instruction, Module } from "./syntax.ts";
+import type { Func, Instruction, Item, Module, Spanned } from "./syntax.ts";
 import { ticketTests } from "./tickets.ts";
 
 /** Refuses waits that could last for ever; true if there are others, for lower blocks. */
 export function waits(reached: Reach, module: Module, refuse: Refuse): boolean {
   const [kernel] = reached.functions;
+  if (kernel === undefined) return false;
+  // Both variants ask. The kernel alone doesn't say what it calls.
+  const before = known.get(kernel);
+  const found = before?.items === module.items ? before : findWaits(kernel, reached, module);
+  known.set(kernel, found);
+  for (const { node, text } of found.refused) refuse("grid-wait", node, text);
+  return found.lookBack;
+}
+
+const known = new WeakMap<Func, Waits>();
+
+interface Waits {
+  readonly items: readonly Item[];
+  readonly refused: readonly { readonly node: Spanned; readonly text: string }[];
+  readonly lookBack: boolean;
+}
+
+function findWaits(kernel: Func, reached: Reach, module: Module): Waits {
+  const refused: { node: Spanned; text: string }[] = [];
+  const found = (lookBack: boolean): Waits => ({ items: module.items, refused, lookBack });
   const flow = inlined(reached);
   if (flow === undefined) {
-    if (kernel !== undefined)
-      refuse("grid-wait", kernel, "it calls so much that whether it waits is not known");
-    return false;
+    const text = "it calls so much that whether it waits is not known";
+    refused.push({ node: kernel, text });
+    return found(false);
   }
-  endless(flow, loops(flow), refuse);
+  for (const node of endless(flow)) {
+    const text = "a loop has no end, so who comes to it may depend on other blocks";
+    refused.push({ node, text });
+  }
   const read = new Map<number, Reading>();
   flow.instructions.forEach((one, i) => {
     const reading = readingOf(one);
     if (reading !== undefined) read.set(i, reading);
   });
   const blocks = new Set([...read.keys()].map((i) => flow.blockOf[i] ?? -1));
-  const found = nests(flow, blocks);
-  if (found.length === 0) return false;
+  const nested = nests(flow, blocks);
+  if (nested.length === 0) return found(false);
   const looking = new Looking(flow, places(flow, spacesOf(reached.functions, module)), read);
   let lookBack = false;
-  for (const loop of found)
-    for (const one of looking.waitsIn(loop))
+  for (const loop of nested)
+    for (const one of looking.waitsIn(loop)) {
       if (one === "lower") lookBack = true;
-      else
-        refuse(
-          "grid-wait",
-          one,
-          `a loop goes round until ${one.operation.text} reads another value, which another block may have to write`,
-        );
-  return lookBack;
+      else {
+        const text = `a loop goes round until ${one.operation.text} reads another value, which another block may have to write`;
+        refused.push({ node: one, text });
+      }
+    }
+  return found(lookBack);
 }
 
-/** Who has read too early, and keeps what was read, goes round for ever. */
-function endless(
-  { blocks, instructions }: Flow,
-  all: readonly (readonly number[])[],
-  refuse: Refuse,
-): void {
-  for (const loop of all) {
+/** The beginnings of loops that nothing leads out of: who has read too early, and keeps what was read, stays there. */
+function endless(flow: Flow): readonly Instruction[] {
+  const { blocks, instructions } = flow;
+  return loops(flow).flatMap((loop) => {
     const inside = new Set(loop);
     const goesOn = (n: number) =>
       blocks[n]?.exits === true || blocks[n]?.successors.some((one) => !inside.has(one)) === true;
     const first = instructions[blocks[Math.min(...loop)]?.first ?? -1];
-    if (first !== undefined && !loop.some(goesOn))
-      refuse(
-        "grid-wait",
-        first,
-        "a loop has no end, so who comes to it may depend on other blocks",
-      );
-  }
+    return first === undefined || loop.some(goesOn) ? [] : [first];
+  });
 }
 
 class Looking {
@@ -131,33 +144,46 @@ class Looking {
     if (this.#read.get(i) === "fresh") return true;
     const one = this.#flow.instructions[i] as Instruction;
     const inside = this.#indices(rounds.loop).flatMap((at) => this.#flow.instructions[at] ?? []);
-    const isCounting = isCounted(rounds, writtenNames(one));
-    const goesOn = isCounting || handsOn(inside, rounds);
+    const bounded = boundsOf(rounds, writtenNames(one));
+    const fixed = isFixed(one, rounds);
     // A compiler that may would have moved a read of one place out of the loop.
-    if (!goesOn && isFixed(one, rounds)) return true;
+    if (fixed && bounded.length === 0 && !handsOn(inside, rounds)) return true;
     const place = this.#place(i);
     this.#written ??= this.#flow.instructions.flatMap((other) => {
       const target = targetOf(other);
       return target === undefined ? [] : [this.#places.of(other, target)];
     });
     if (!this.#written.some((other) => mayMeet(other, place))) return false;
-    if (inside.some(({ operation }) => isFence(operation))) return true;
-    return !goesOn || (!isCounting && inside.some(({ operation }) => isBarrier(operation)));
+    if (bounded.length === 0 || inside.some(({ operation }) => isFence(operation))) return true;
+    if (!fixed || writesThere(one, inside, rounds)) return false;
+    // It may be the bound itself.
+    const bounds = new Set(bounded.map((other) => this.#flow.instructions.indexOf(other)));
+    return this.#decide(rounds.loop, [i], bounds);
   }
 }
 
-/** Is each round one of a number that what is read does not change? A bound that is itself read may be. */
-function isCounted(rounds: Rounds, besides: readonly string[] = []): boolean {
-  return rounds.leavings.some(({ compare }) => {
+/**
+ * Comparisons that make each round one of a number which what is read does not change. A bound that is itself read
+ * (`besides`) may be.
+ */
+const boundsOf = (rounds: Rounds, besides: readonly string[] = []): readonly Instruction[] =>
+  rounds.leavings.flatMap(({ compare }) => {
     const [, a, b] = compare.operands;
     const distance = plus(rounds.value(a), rounds.value(b), -1);
-    return rounds.movesOn(distance, (name) => besides.includes(name));
+    return rounds.movesOn(distance, (name) => besides.includes(name)) ? [compare] : [];
   });
-}
+
+/** Does the loop itself write what is read? Then it is the block's own. */
+const writesThere = (one: Instruction, inside: readonly Instruction[], { known }: Rounds) =>
+  inside.some(
+    (other) =>
+      other.operation.opcode === "st" &&
+      isSame(addressOf(targetOf(other), known), addressOf(sourceOf(one), known)),
+  );
 
 /** One look at each of so many places, which no round returns to. */
 function isScan(one: Instruction, rounds: Rounds): boolean {
-  if (!isCounted(rounds)) return false;
+  if (boundsOf(rounds).length === 0) return false;
   const address = addressOf(sourceOf(one), rounds.known);
   if (address === undefined) return false;
   if ([...address.terms.keys()].some((name) => rounds.moves(name))) return true;

@@ -1,0 +1,24 @@
+// As waiting.test.ts, with many more programs.
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { judged } from "./waiting.ts";
+import { waitingProgram, waitingSource } from "./waiting-programs.ts";
+
+const PROGRAMS = Number(process.env.COTENANT_PROGRAMS ?? 20_000);
+const SEED = Number(process.env.COTENANT_SEED ?? 1);
+
+test(`${PROGRAMS} kernels with and without waits for other blocks`, () => {
+  const count = { legal: 0, waiting: 0, "refused though one block at a time would do": 0 };
+  fc.assert(
+    fc.property(waitingProgram, (program) => {
+      const source = waitingSource(program);
+      const { wrong, slice, ends, alone } = judged(source);
+      if (wrong !== "") expect.fail(`${wrong}\n${source}`);
+      if (ends && slice) count.legal += 1;
+      if (ends && !alone) count.waiting += 1;
+      if (alone && !slice) count["refused though one block at a time would do"] += 1;
+    }),
+    { numRuns: PROGRAMS, seed: SEED },
+  );
+  console.log(JSON.stringify(count));
+});
