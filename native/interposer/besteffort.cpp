@@ -53,18 +53,6 @@ Needs needs_beside(const Submission& submission, std::uint32_t sm_count) noexcep
   return submission.kind == Kind::kCopy ? Needs{1, KernelClass::kUnknown, 0} : kUnknownNeeds;
 }
 
-// Raises a counter while a thread of the application is held by us.
-class Waiting {
- public:
-  explicit Waiting(BestEffortGpu& gpu) noexcept : gpu_(gpu) { gpu_.callers_waiting.fetch_add(1); }
-  ~Waiting() { gpu_.callers_waiting.fetch_sub(1); }
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
-
- private:
-  BestEffortGpu& gpu_;
-};
-
 [[gnu::cold]] void wait_while_frozen(BestEffortGpu& gpu) noexcept {
   const std::uint64_t started = now_ns();
   while (gpu.frozen.load(std::memory_order_relaxed) && now_ns() - started < kNeverLongerNs) nap_us(1000);

@@ -78,6 +78,19 @@ struct BestEffortGpu {
   bool standstill_held{false};
 };
 
+// While it lives, a thread of the application is held by us, or by the driver for work that we hold: a long pause then
+// trickles, whether or not that work is still on the books.
+class Waiting {
+ public:
+  explicit Waiting(BestEffortGpu& gpu) noexcept : gpu_(gpu) { gpu_.callers_waiting.fetch_add(1); }
+  ~Waiting() { gpu_.callers_waiting.fetch_sub(1); }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  BestEffortGpu& gpu_;
+};
+
 // Whether a copy crosses PCIe, and towards whom.
 enum class Bus { kNone, kIn, kOut };
 

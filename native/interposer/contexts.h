@@ -56,11 +56,20 @@ BEHAVES(cuCtxCreate_v2, ContextCreate)
 BEHAVES(cuCtxCreate_v3, ContextCreate)
 BEHAVES(cuCtxCreate_v4, ContextCreate)
 
+// The driver waits for what is parked in the context.
+template <class End>
+cu::CUresult end_context(cu::CUcontext handle, End end) noexcept {
+  const Context* context = context_of(handle);
+  if (!context) return end();
+  const Waiting waiting(context->gpu->best_effort);
+  context_ends(handle);
+  return end();
+}
+
 template <Entry E>
 struct ContextDestroy {
   static cu::CUresult call(cu::CUcontext context) noexcept {
-    context_ends(context);
-    const cu::CUresult result = driver_call<E>(context);
+    const cu::CUresult result = end_context(context, [&] { return driver_call<E>(context); });
     if (result == cu::CUDA_SUCCESS) quota_context_ended(context);
     return result;
   }
@@ -74,8 +83,8 @@ template <>
 struct Behaviour<Entry::cuGreenCtxDestroy> {
   static cu::CUresult call(cu::CUgreenCtx green) noexcept {
     cu::CUcontext context = nullptr;
-    if (real().cuCtxFromGreenCtx && real().cuCtxFromGreenCtx(&context, green) == cu::CUDA_SUCCESS) context_ends(context);
-    const cu::CUresult result = driver_call<Entry::cuGreenCtxDestroy>(green);
+    if (!real().cuCtxFromGreenCtx || real().cuCtxFromGreenCtx(&context, green) != cu::CUDA_SUCCESS) context = nullptr;
+    const cu::CUresult result = end_context(context, [&] { return driver_call<Entry::cuGreenCtxDestroy>(green); });
     // Its memory is the primary context's.
     if (const Context* known = result == cu::CUDA_SUCCESS ? context_of(context) : nullptr)
       quota_context_joins(context, primary_context(known->gpu->identity.ordinal));
