@@ -22,6 +22,8 @@ import {
 export interface Wishes {
   readonly threads: number;
   readonly wishes: readonly Wish[];
+  /** Contexts take turns. */
+  readonly isolated: boolean;
   /** Requests of the high client beside it. */
   readonly bursts: number;
   readonly burstUs: number;
@@ -282,6 +284,7 @@ export const anyProgram: fc.Arbitrary<Wishes> = fc.record({
     { weight: 1, arbitrary: fc.constant(3) },
   ),
   wishes: fc.array(wish, { minLength: 1, maxLength: 60, size: "max" }),
+  isolated: fc.boolean(),
   bursts: fc.nat(6),
   burstUs: fc.integer({ min: 50, max: 3000 }),
   gapUs: fc.integer({ min: 50, max: 3000 }),

@@ -1,6 +1,7 @@
 // Runs programs of program.ts, each in a process of its own, and says of each in one line of JSON what came of it.
 //
-//   programs native|high|best-effort      a program a request on stdin: `PROGRAM LINES BURSTS BURST_US GAP_US`, its lines
+//   programs native|high|best-effort      a program a request on stdin: `PROGRAM LINES ISOLATED BURSTS BURST_US GAP_US`, its
+//                                      lines
 //
 // This process is the agent, and the high client beside best-effort programs: BURSTS requests of BURST_US, GAP_US
 // apart, after which it goes away.
@@ -31,7 +32,7 @@ std::uint64_t now_ns() {
 struct Request {
   std::vector<Line> lines;
   unsigned threads = 1;
-  unsigned bursts = 0, burst_us = 0, gap_us = 0;
+  unsigned isolated = 1, bursts = 0, burst_us = 0, gap_us = 0;
 };
 
 bool read_request(Request& to) {
@@ -40,7 +41,7 @@ bool read_request(Request& to) {
   if (!std::getline(std::cin, text)) return false;
   std::string word;
   std::istringstream head(text);
-  head >> word >> count >> to.bursts >> to.burst_us >> to.gap_us;
+  head >> word >> count >> to.isolated >> to.bursts >> to.burst_us >> to.gap_us;
   if (word != "PROGRAM" || count > kLines) fail("not a program: " + text);
   for (unsigned number = 0; number < count; ++number) {
     Line line{};
@@ -149,10 +150,10 @@ class Neighbour {
 };
 
 // The line that a thread has been at for too long; -1: none.
-int stuck_line(const Results& results) {
+int stuck_line(const Results& results, std::uint64_t patience_ns) {
   for (const auto& thread : results.threads) {
     const std::uint64_t since = thread.since.load();
-    if (since != 0 && now_ns() > since + kStuckNs) return static_cast<int>(thread.line.load());
+    if (since != 0 && now_ns() > since + patience_ns) return static_cast<int>(thread.line.load());
   }
   return -1;
 }
@@ -166,18 +167,22 @@ struct Outcome {
 Outcome watch(pid_t child, const Results& results) {
   Outcome outcome;
   const std::uint64_t began = now_ns();
+  const std::uint64_t before = kept_waiting_ns(getpid());
   std::uint64_t ended_since = 0;
   for (unsigned round = 0;; ++round) {
     int status = 0;
-    if (round % 16 == 0) outcome.waited_ns = std::max(outcome.waited_ns, kept_waiting_ns(child));
+    // The agent is in this process.
+    if (round % 16 == 0)
+      outcome.waited_ns = std::max(outcome.waited_ns, kept_waiting_ns(child) + kept_waiting_ns(getpid()) - before);
+    const std::uint64_t patience = kStuckNs + outcome.waited_ns;
     if (waitpid(child, &status, WNOHANG) == child) {
       outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
       return outcome;
     }
-    outcome.stuck = stuck_line(results);
+    outcome.stuck = stuck_line(results, patience);
     if (results.ended.load() && ended_since == 0) ended_since = now_ns();
-    const bool leaves_late = ended_since != 0 && now_ns() > ended_since + kStuckNs;
-    if (outcome.stuck >= 0 || leaves_late || now_ns() > began + 10 * kStuckNs) {
+    const bool leaves_late = ended_since != 0 && now_ns() > ended_since + patience;
+    if (outcome.stuck >= 0 || leaves_late || now_ns() > began + 10 * patience) {
       if (outcome.stuck < 0) outcome.stuck = static_cast<int>(kLines);
       kill(child, SIGKILL);
       waitpid(child, &status, 0);
@@ -197,9 +202,9 @@ void reset(cotenant::protocol::Region& region) {
   cotenant::protocol::set_strict_rules(region.settings);
 }
 
-void print(const Request& request, const Results& results, const Outcome& outcome, std::uint64_t owed_ns) {
+void print(const Request& request, const Results& results, const Outcome& outcome, std::uint64_t owed_ns, int asked) {
   std::string text = "{\"status\":" + std::to_string(outcome.status) + ",\"stuck\":" + std::to_string(outcome.stuck) +
-                     ",\"owedUs\":" + std::to_string(owed_ns / 1000) +
+                     ",\"asked\":" + std::to_string(asked) + ",\"owedUs\":" + std::to_string(owed_ns / 1000) +
                      ",\"loadUs\":" + std::to_string(outcome.waited_ns / 1000);
   const auto list = [&](const char* name, std::size_t count, auto&& of) {
     text += std::string(",\"") + name + "\":[";
@@ -230,6 +235,8 @@ int run_all(const std::string& role) {
     std::memset(static_cast<void*>(results), 0, sizeof *results);
     for (auto& line : results->lines) line.code.store(kUntouched);
     reset(agent.region());
+    agent.region().settings.isolated = request.isolated;
+    const int asked = agent.connections();
     const pid_t child = fork();
     if (child == 0) {
       run_program(request, *results);
@@ -242,7 +249,7 @@ int run_all(const std::string& role) {
       outcome = watch(child, *results);
       owed_ns = role == "best-effort" ? neighbour.active_ns() : 0;
     }
-    print(request, *results, outcome, owed_ns);
+    print(request, *results, outcome, owed_ns, agent.connections() - asked);
   }
   return 0;
 }
