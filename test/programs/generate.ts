@@ -30,7 +30,8 @@ export interface Wishes {
   readonly gapUs: number;
 }
 
-const BYTES = [4096, 65_536, 266_240, 1 << 20, 4096, 65_536, 16_384, 5 << 20] as const;
+/** Copies of the largest are cut into pieces. */
+const BYTES = [4096, 65_536, 3 << 20, 266_240, 16_384, 3 << 20, 65_536, 3 << 20] as const;
 const FIRST_HOST = 128;
 
 function makeStream(program: Program, { thread, a, b, c }: Wish): void {
@@ -184,13 +185,19 @@ function makeContext(program: Program, { thread }: Wish): void {
   program.makeContext(thread, thread);
 }
 
-/** Its work may still be running: destroying it waits. */
+/** Its work may still be running; whether that is done, or lost with the context, is nothing that the program sees. */
 function endContext(program: Program, { thread, a, b }: Wish): void {
   const context = pick(
     program.contexts.filter(({ alive, owner }) => alive && owner === thread),
     a,
   );
   if (!context || isCapturing(program, thread)) return;
+  for (const stream of program.streams) {
+    if (stream.context !== context) continue;
+    if (program.host(thread).clock.knows({ lane: stream.lane, at: stream.seen })) continue;
+    if (stream.alive) program.sync(thread, stream);
+    else if (stream.last) program.syncEvent(thread, stream.last);
+  }
   program.letGo(thread);
   program.use(thread, context);
   program.line(thread, "end-context", context.index, 1 + (b % 2));

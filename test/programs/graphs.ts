@@ -256,6 +256,7 @@ export class Graphs {
       program.line(thread, "launch-graph", exec.index, stream.handle),
     );
     if (!put) return;
+    stream.seen = stream.at;
     program.gpuUs += exec.us;
     for (const word of exec.graph.gates) program.gate(thread, stream, word);
   }

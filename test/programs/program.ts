@@ -24,6 +24,8 @@ export interface Stream {
   /** While it is captured: what is captured into. */
   capture: Capture | undefined;
   at: number;
+  /** The last operation that the program sees by itself: a host function, or what writes memory of the host. */
+  seen: number;
   /** Operations since the host last knew that it was empty. */
   queued: number;
   alive: boolean;
@@ -157,6 +159,7 @@ export class Program {
       gates: new Set(),
       capture: undefined,
       at: 0,
+      seen: 0,
       queued: 0,
       alive: true,
       last: undefined,
@@ -242,6 +245,7 @@ export class Program {
     stream.at++;
     stream.queued++;
     const point = { lane: stream.lane, at: stream.at };
+    if (writes.some(({ context }) => !context)) stream.seen = stream.at;
     for (const { index } of reads) accesses.note(index, false, point);
     for (const { index } of writes) accesses.note(index, true, point);
     return true;

@@ -138,8 +138,12 @@ export function copy(program: Program, wish: Wish): void {
   if (!stream) return;
   const device = memoriesOf(program, thread, stream);
   const all = [...device, ...hostMemories(program, thread)];
-  const to = pick(all, b);
-  const from = to?.context ? pick(all, a + c) : pick(device, a + c);
+  const largest = all.filter(({ bytes }) => all.every((other) => other.bytes <= bytes));
+  const to = pick(c % 4 === 0 ? largest : all, b);
+  const others = to?.context ? all : device;
+  // As large as it: then large ones are copied whole.
+  const alike = others.filter((memory) => memory !== to && memory.bytes === to?.bytes);
+  const from = pick(c % 3 && alike.length ? alike : others, a + c);
   if (!to || !from || to === from) return;
   if (capturing && !(pinned(to) && pinned(from))) return;
   // A batch takes no pageable memory's place in the order for granted, and a capture takes no batch.
@@ -187,6 +191,7 @@ export function hostFunction(program: Program, wish: Wish, waits: boolean): void
       word ?? 256,
     ),
   );
+  if (put) stream.seen = stream.at;
   if (!put || word === undefined) return;
   if (stream.capture) stream.capture.gates.add(word);
   else program.gate(thread, stream, word);
@@ -215,7 +220,9 @@ export function letGo(program: Program, { thread, a, b, c }: Wish): void {
       !stream.capture &&
       stream.gates.size === 0,
   );
-  const stream = b % 2 ? pick(free, c) : undefined;
+  // The legacy stream and the blocking ones wait for each other without a word.
+  const implied = program.streams.some(({ blocking, gates }) => blocking && gates.size > 0);
+  const stream = b % 2 && !implied ? pick(free, c) : undefined;
   const hostFunctions = program.lines.some(
     (line) => line.startsWith(`${thread} host`) || line.startsWith(`${thread} callback`),
   );
