@@ -43,7 +43,7 @@ async function nothingLeftOf(machine: Machine, victim: Load, name: string): Prom
   await eventually(`${name} holds no slot`, async () => !(await machine.slotOf(victim)));
   const { agent, gpus } = await machine.status();
   expect(agent.pid).toBe(machine.agent().pid);
-  if (gpus.length === 0 || gpus[0]?.served === undefined) return; // killed before it came to the GPU
+  if (gpus.length === 0 || gpus[0]?.served === undefined) return; // it was never on the GPU, or the last there
   const { activity, holds } = machine.region().memory;
   const highBits = gpus[0].high.reduce((bits, { slot }) => bits | (1 << slot), 0);
   const bestEffortBits = gpus[0].bestEffort.reduce((bits, { slot }) => bits | (1 << slot), 0);
