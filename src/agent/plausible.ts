@@ -2,7 +2,7 @@
 // may write to: noise in them would be taken for bursts, and a policy would give away protection for it. What is checked is
 // what cannot be otherwise, against the agent's own clock: bursts of a client follow one another, each is in both histograms
 // and in the count, it waits no longer than it lasts, and nothing is ever taken back.
-import { bucketCount, bucketStart } from "#protocol";
+import { bucketStart } from "#protocol";
 
 export interface Counted {
   /** Before and after the histograms were read: bursts end meanwhile. */
@@ -61,17 +61,16 @@ function areTheSame(from: Counted, to: Counted, { durations, waits }: Ended, ns:
   );
 }
 
-/** In how much time so many bursts may have been. A bucket at an end of the histogram holds what is beyond it, too. */
+/** In how much time so many bursts may have been. The first bucket holds what is shorter, too. */
 function totals(counts: Uint32Array) {
   let [count, leastUs, mostUs, longestUs] = [0, 0, 0, 0];
   for (let bucket = 0; bucket < counts.length; bucket++) {
     const n = counts[bucket] ?? 0;
     if (n === 0) continue;
     const startUs = bucket === 0 ? 0 : bucketStart(bucket);
-    const isLast = bucket === bucketCount - 1;
     count += n;
     leastUs += n * startUs;
-    mostUs += isLast ? Number.POSITIVE_INFINITY : n * bucketStart(bucket + 1);
+    mostUs += n * bucketStart(bucket + 1);
     longestUs = startUs;
   }
   return { count, leastUs, mostUs, longestUs };

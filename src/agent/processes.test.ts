@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
 import { isAlive, nameOf, openFilesOf, printable, startTimeOf } from "./processes.ts";
 
@@ -11,15 +12,23 @@ test("a process lives under its own start time and no other: a pid may be given 
   expect(isAlive(NOBODY, began)).toBe(false);
 });
 
+test("when a process began is field 22 of its stat, whatever its name is", () => {
+  const stat = readFileSync("/proc/self/stat", "utf8");
+  expect(startTimeOf(process.pid)).toBe(Number(stat.replace(/^.*\) /s, "").split(" ")[19]));
+});
+
 test("a process that ended and was not waited for is gone", async () => {
-  // The shell starts `true` and becomes `sleep`, which waits for nobody.
-  const parent = spawn("sh", ["-c", "true & echo $!; exec sleep 60"]);
+  // The shell starts one and becomes another, which waits for nobody.
+  const parent = spawn("sh", ["-c", "sleep 60 & echo $!; exec sleep 60"]);
   onTestFinished(() => void parent.kill());
   const pid = await new Promise<number>((resolve) =>
     parent.stdout.once("data", (text: Buffer) => resolve(Number(text))),
   );
-  await expect.poll(() => startTimeOf(pid)).toBeUndefined();
-  expect(nameOf(pid)).toBe("sh");
+  await expect.poll(() => nameOf(parent.pid ?? 0), { timeout: 20_000 }).toBe("sleep");
+  expect(startTimeOf(pid)).toBeGreaterThan(0);
+  process.kill(pid, "SIGKILL");
+  await expect.poll(() => startTimeOf(pid), { timeout: 20_000 }).toBeUndefined();
+  expect(nameOf(pid)).toBe("sleep");
 });
 
 test("what would act on a terminal is shown as a question mark, and other scripts are left alone", () => {

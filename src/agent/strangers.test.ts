@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
-import { closeSync } from "node:fs";
+import { closeSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
 import type { Bytes } from "#core";
 import { createRegion } from "./region.ts";
@@ -39,6 +40,19 @@ test("a client of ours whose slot is gone, and one whose agent is gone, are plai
   expect(strangersOn(on(ours, orphan), new Set(), process.pid)).toMatchObject([
     { pid: ours, agentPid: undefined },
     { pid: orphan, agentPid: undefined },
+  ]);
+});
+
+test("the server of MPS, in which all its clients' work runs, is no stranger", () => {
+  const directory = mkdtempSync(`${tmpdir()}/cotenant-strangers-`);
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const path = `${directory}/nvidia-cuda-mps-server`;
+  symlinkSync("/bin/sleep", path);
+  const server = spawn(path, ["60"]);
+  onTestFinished(() => void server.kill());
+  const [pid = 0, other] = [server.pid, processOf(undefined)];
+  expect(strangersOn(on(pid, other), new Set(), 1).map((stranger) => stranger.pid)).toEqual([
+    other,
   ]);
 });
 
