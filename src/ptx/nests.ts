@@ -8,18 +8,28 @@ export interface Loop {
   readonly head: number;
 }
 
-/** Outer ones first; only those with one of the blocks `of`. */
-export function nests(flow: Flow, of: ReadonlySet<number>): readonly Loop[] {
+/** No program nests loops deeper than this. */
+const DEEPEST = 40;
+
+/** Outer ones first; only those with one of the blocks `of`. Undefined if they are nested too deep. */
+export function nests(flow: Flow, of: ReadonlySet<number>): readonly Loop[] | undefined {
   const all: Loop[] = [];
   const open = loops(flow).map((blocks) => new Set(blocks));
   const entered = open.length > 0 ? entries(flow) : [];
-  for (const blocks of open) {
+  const depths = open.map(() => 1);
+  for (const [i, blocks] of open.entries()) {
+    const depth = depths[i] ?? 1;
+    if (depth > DEEPEST) return undefined;
     if (![...blocks].some((one) => of.has(one))) continue;
     const head = headOf(flow, blocks, entered);
     all.push({ blocks, head });
     const rest = new Set(blocks);
     rest.delete(head);
-    if (rest.size > 0) for (const inner of loops(flow, rest)) open.push(new Set(inner));
+    if (rest.size > 0)
+      for (const inner of loops(flow, rest)) {
+        open.push(new Set(inner));
+        depths.push(depth + 1);
+      }
   }
   return all;
 }

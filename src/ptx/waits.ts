@@ -59,6 +59,11 @@ function findWaits(kernel: Func, reached: Reach, module: Module): Waits {
   });
   const blocks = new Set([...read.keys()].map((i) => flow.blockOf[i] ?? -1));
   const nested = nests(flow, blocks);
+  if (nested === undefined) {
+    const text = "its loops are nested so deep that whether it waits is not known";
+    refused.push({ node: kernel, text });
+    return found(false);
+  }
   if (nested.length === 0) return found(false);
   const looking = new Looking(flow, places(flow, spacesOf(reached.functions, module)), read);
   let lookBack = false;
