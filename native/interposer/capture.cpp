@@ -7,11 +7,10 @@
 #include "interposer/process.h"
 
 namespace cotenant {
-namespace {
 
-// Of streams that we keep books on, exactly; of others by the calls that begin and end them.
-std::atomic<int> open_captures{0};
-std::atomic<int> unknown_captures{0};
+OpenCaptures open_captures;
+
+namespace {
 
 constexpr std::uint64_t kSpinNs = 20'000;
 constexpr std::uint64_t kNeverLongerNs = 5'000'000'000;  // a mark is one call of the driver, by a thread that may lose its CPU
@@ -22,14 +21,14 @@ Stream* known_stream(cu::CUstream handle, NullStream meaning) noexcept {
 }
 
 void begin(Stream* stream) noexcept {
-  if (!stream) unknown_captures.fetch_add(1, std::memory_order_seq_cst);
+  if (!stream) open_captures.unknown.fetch_add(1, std::memory_order_seq_cst);
   else if (!stream->capture.origin.exchange(true, std::memory_order_seq_cst))
-    open_captures.fetch_add(1, std::memory_order_seq_cst);
+    open_captures.known.fetch_add(1, std::memory_order_seq_cst);
 }
 
 void end(Stream* stream) noexcept {
   if (stream) return capture_abandoned(*stream);
-  if (unknown_captures.fetch_sub(1, std::memory_order_relaxed) <= 0) unknown_captures.store(0, std::memory_order_relaxed);
+  if (open_captures.unknown.fetch_sub(1, std::memory_order_relaxed) <= 0) open_captures.unknown.store(0, std::memory_order_relaxed);
 }
 
 void exchange_mode(cu::CUstreamCaptureMode& mode) noexcept {
@@ -38,12 +37,7 @@ void exchange_mode(cu::CUstreamCaptureMode& mode) noexcept {
 
 }  // namespace
 
-bool captures_open() noexcept {
-  return open_captures.load(std::memory_order_relaxed) > 0 || unknown_captures.load(std::memory_order_relaxed) > 0;
-}
-
-bool capturing(cu::CUstream handle, NullStream meaning) noexcept {
-  if (!captures_open()) return false;
+bool in_capture(cu::CUstream handle, NullStream meaning) noexcept {
   const auto ask = meaning == NullStream::kPerThread ? real().cuStreamIsCapturing_ptsz : real().cuStreamIsCapturing;
   cu::CUstreamCaptureStatus status = cu::CU_STREAM_CAPTURE_STATUS_NONE;
   // An error is also a "keep out": the legacy stream while a blocking stream is captured, for one.
@@ -104,12 +98,12 @@ EndsCapture::~EndsCapture() {
 
 void capture_abandoned(Stream& stream) noexcept {
   if (stream.capture.origin.exchange(false, std::memory_order_seq_cst))
-    open_captures.fetch_sub(1, std::memory_order_seq_cst);
+    open_captures.known.fetch_sub(1, std::memory_order_seq_cst);
 }
 
 void forget_captures() noexcept {
-  open_captures.store(0, std::memory_order_relaxed);
-  unknown_captures.store(0, std::memory_order_relaxed);
+  open_captures.known.store(0, std::memory_order_relaxed);
+  open_captures.unknown.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace cotenant

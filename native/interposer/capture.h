@@ -2,13 +2,29 @@
 // While no capture is open in the process the question costs one load.
 #pragma once
 
+#include <atomic>
+
 #include "driver/abi.h"
 #include "interposer/gpu.h"
 
 namespace cotenant {
 
-// Whether a call on this stream would be captured, or would disturb a capture elsewhere.
-[[nodiscard]] bool capturing(cu::CUstream handle, NullStream meaning) noexcept;
+// Captures that are open in this process: of streams that we keep books on, exactly; of others by the calls that begin
+// and end them.
+struct OpenCaptures {
+  std::atomic<int> known{0};
+  std::atomic<int> unknown{0};
+};
+extern OpenCaptures open_captures;
+[[nodiscard]] inline bool captures_open() noexcept {
+  return open_captures.known.load(std::memory_order_relaxed) > 0 || open_captures.unknown.load(std::memory_order_relaxed) > 0;
+}
+
+// Whether a call on this stream would be captured, or would disturb a capture elsewhere. The second asks the driver.
+[[nodiscard, gnu::cold]] bool in_capture(cu::CUstream handle, NullStream meaning) noexcept;
+[[nodiscard]] inline bool capturing(cu::CUstream handle, NullStream meaning) noexcept {
+  return captures_open() && in_capture(handle, meaning);
+}
 
 // While a capture is open, other threads may not make calls that the driver holds for unsafe: allocate, register, load
 // code, query an event. A capture may begin at any time, so such calls of ours are made while one of these lives: then
@@ -86,7 +102,6 @@ class EndsCapture {
 // The stream is marked as gone: until other threads' marks in it are in the driver's hands.
 void wait_for_marks(const Stream& stream) noexcept;
 
-[[nodiscard]] bool captures_open() noexcept;
 // The stream goes. A capture that began in it can't be ended any more.
 void capture_abandoned(Stream& stream) noexcept;
 void forget_captures() noexcept;  // in a forked child

@@ -20,8 +20,9 @@ struct Behaviour : Copy<E> {
 
 namespace cu {
 
+// Flat: what wrappers share is small beside a call with all its arguments handed on, which costs 150 instructions a launch.
 #define HOOK(symbol, params, args)                                                \
-  extern "C" __attribute__((visibility("default"))) CUresult symbol params {      \
+  extern "C" __attribute__((visibility("default"), flatten)) CUresult symbol params { \
     if (!load_driver(nullptr)) return CUDA_ERROR_NOT_INITIALIZED;                 \
     if (!real().symbol) return CUDA_ERROR_NOT_FOUND;                              \
     if (const Role now = role(); now <= Role::kRecord) {                          \
