@@ -37,7 +37,7 @@ function noteAgent(directory: string, region: SharedRegion, isAlive: boolean): v
     startTime: isAlive ? startTime : startTime + 1,
     socket: pathsIn(directory).socket,
     port: 1,
-    token: "",
+    token: "none",
     mode: "isolated",
     policy: "strict",
     gpu: "soft",

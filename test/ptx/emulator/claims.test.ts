@@ -3,7 +3,13 @@
 import { expect, test } from "vitest";
 import { appended, DeviceMemory, launch, parse, preempt } from "#ptx";
 
-const kernel = (body: string) => `.version 8.0
+/** What makes the number of a block of a grid with rows. */
+const OF_ROWS = `
+  mov.u32 %r2, %ctaid.y;
+  mov.u32 %r3, %nctaid.x;
+  mad.lo.u32 %r1, %r2, %r3, %r1;`;
+
+const kernel = (body: string, rows: string) => `.version 8.0
 .target sm_90
 .address_size 64
 .visible .entry k(.param .u64 out)
@@ -13,9 +19,7 @@ const kernel = (body: string) => `.version 8.0
   .reg .b64 %rd<4>;
   ld.param.u64 %rd1, [out];
   mov.u32 %r1, %ctaid.x;
-  mov.u32 %r2, %ctaid.y;
-  mov.u32 %r3, %nctaid.x;
-  mad.lo.u32 %r1, %r2, %r3, %r1;
+  ${rows}
   mul.wide.u32 %rd2, %r1, 4;
   add.s64 %rd3, %rd1, %rd2;
   ${body}
@@ -32,12 +36,17 @@ again:
   @%p1 bra again;`;
 
 /** How often the counter was added to, and how often each block ran. */
-function claimsOf(body: string, [x, y]: readonly [number, number], workers: number) {
+function claimsOf(
+  body: string,
+  [x, y]: readonly [number, number],
+  workers: number,
+  rows = OF_ROWS,
+) {
   const memory = new DeviceMemory();
   const out = memory.upload(new Uint32Array(x * y));
   const control = memory.upload(new Uint32Array(2));
   let claims = 0;
-  launch(preempt(parse(kernel(body))), `k${appended.preempt.suffix}`, {
+  launch(preempt(parse(kernel(body, rows))), `k${appended.preempt.suffix}`, {
     grid: [1 + workers, 1, 1],
     block: [1, 1, 1],
     args: [out, control, 0, x, y, 1, 1],
@@ -83,21 +92,16 @@ test("short blocks among long ones are claimed one by one", () => {
 
 /** Each block waits for the one before it. */
 const CHAIN = `
-  .reg .b32 %block;
-  .reg .b64 %at<3>;
-  mov.u32 %block, %ctaid.x;
-  mul.wide.u32 %at1, %block, 4;
-  add.s64 %at2, %rd1, %at1;
 wait:
-  setp.eq.u32 %p1, %block, 0;
+  setp.eq.u32 %p1, %r1, 0;
   @%p1 bra go;
-  ld.acquire.gpu.global.u32 %r5, [%at2+-4];
+  ld.acquire.gpu.global.u32 %r5, [%rd3+-4];
   setp.eq.u32 %p2, %r5, 0;
   @%p2 bra wait;
 go:`;
 
 test("blocks that wait for each other are claimed one by one", () => {
-  const { claims, ran } = claimsOf(CHAIN, [20, 1], 2);
+  const { claims, ran } = claimsOf(CHAIN, [20, 1], 2, "");
   expect([...ran]).toEqual(new Array(20).fill(1));
   expect(claims).toBe(20 + 2);
 });
