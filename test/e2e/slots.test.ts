@@ -1,18 +1,24 @@
 // 8 places for best-effort clients, 32 for high ones: who comes too late hears so.
+import { spawn } from "node:child_process";
 import { readlinkSync } from "node:fs";
-import { expect, test } from "vitest";
+import { createInterface } from "node:readline";
+import { expect, onTestFinished, test } from "vitest";
 import { constants } from "#protocol";
-import { attach } from "../agent/fakes.ts";
 import { service, training } from "./faults.ts";
 import { cotenantItself, type Machine, startMachine } from "./machine.ts";
 
 const briefly = ["load", "--arrivals", "closed", "--seconds", "0.3", "--warmup", "0.1", "--json"];
 
-/** Takes places without a process each: connections that say hello and then do nothing. */
+/** Processes that say hello and then do nothing: a place is a process's, and the kernel says whose. */
 async function takePlaces(machine: Machine, kind: "high" | "best-effort", count: number) {
-  const gpu = machine.region().memory.header.gpuUuid.slice();
-  for (let i = 0; i < count; i++)
-    await attach(machine.agent().socket, { class: kind, gpu, pid: i + 1, startTime: 1 });
+  const gpu = Buffer.from(machine.region().memory.header.gpuUuid.slice()).toString("hex");
+  const args = [machine.agent().socket, kind, `${count}`, gpu];
+  const places = spawn("build/native/tests/places", args, { stdio: ["pipe", "pipe", "inherit"] });
+  onTestFinished(() => void places.stdin.destroy());
+  const said: string[] = [];
+  for await (const line of createInterface({ input: places.stdout }))
+    if (said.push(line) === count) break;
+  expect(said).toEqual(new Array(count).fill("taken"));
 }
 
 test("the 9th best-effort client is refused in a sentence and its CUDA call fails, the others go on", async () => {
