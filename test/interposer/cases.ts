@@ -16,6 +16,11 @@ const env = { ...environment(`${native}/libcotenant.so`), COTENANT_SOFTGPU: "dev
 /** Each case a test. */
 export function testCases(programs: readonly string[]): void {
   describe.each(programs)("%s", (program) => {
+    const never = unsuited(program);
+    if (never) {
+      test("its cases", ({ skip }) => skip(never));
+      return;
+    }
     const path = `${native}/tests/interposer-${program}`;
     const cases = execFileSync(path, { encoding: "utf8" }).trim().split("\n");
     test.for(cases)("%s", (name, { skip }) => {
