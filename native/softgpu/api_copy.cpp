@@ -1,4 +1,6 @@
 // Linear copies.
+#include <algorithm>
+
 #include "softgpu/copy.h"
 
 namespace cotenant::cu {
@@ -32,9 +34,21 @@ CUresult copy_any(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream 
   return submit_copy(call, stream, linear(std::uintptr_t(to), std::uintptr_t(from), bytes), waits);
 }
 
-CUresult batch(const CUdeviceptr* to, const CUdeviceptr* from, const size_t* sizes, size_t count, size_t* failed,
-               CUstream stream) {
-  if (to == nullptr || from == nullptr || sizes == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
+// When each copy's source is read must be said; the legacy stream takes no batches (an H200, driver 580).
+struct Attributes {
+  const CUmemcpyAttributes* of;
+  const size_t* indices;
+  size_t count;
+  [[nodiscard]] bool good() const {
+    return of != nullptr && indices != nullptr && count > 0 && indices[0] == 0 &&
+           std::all_of(of, of + count, [](const auto& one) { return one.srcAccessOrder != CU_MEMCPY_SRC_ACCESS_ORDER_INVALID; });
+  }
+};
+
+CUresult batch(const CUdeviceptr* to, const CUdeviceptr* from, const size_t* sizes, size_t count, Attributes attributes,
+               size_t* failed, CUstream stream) {
+  if (to == nullptr || from == nullptr || sizes == nullptr || count == 0 || !attributes.good() || stream == nullptr)
+    return CUDA_ERROR_INVALID_VALUE;
   for (std::size_t i = 0; i < count; ++i) {
     const CUresult error = copy_any(to[i], from[i], sizes[i], stream, Waits::never);
     if (error == CUDA_SUCCESS) continue;
@@ -81,14 +95,15 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size
   return copy(dstDevice, srcDevice, ByteCount, hStream, Waits::never);
 }
 
-CUresult cuMemcpyBatchAsync(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count, CUmemcpyAttributes*,
-                            size_t*, size_t, size_t* failIdx, CUstream hStream) {
-  return batch(dsts, srcs, sizes, count, failIdx, hStream);
+CUresult cuMemcpyBatchAsync(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count,
+                            CUmemcpyAttributes* attrs, size_t* attrsIdxs, size_t numAttrs, size_t* failIdx,
+                            CUstream hStream) {
+  return batch(dsts, srcs, sizes, count, {attrs, attrsIdxs, numAttrs}, failIdx, hStream);
 }
 
-CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count, CUmemcpyAttributes*,
-                               size_t*, size_t, CUstream hStream) {
-  return batch(dsts, srcs, sizes, count, nullptr, hStream);
+CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count,
+                               CUmemcpyAttributes* attrs, size_t* attrsIdxs, size_t numAttrs, CUstream hStream) {
+  return batch(dsts, srcs, sizes, count, {attrs, attrsIdxs, numAttrs}, nullptr, hStream);
 }
 
 // Migration is a hint, and everything is one memory here.

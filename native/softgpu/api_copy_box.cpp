@@ -1,4 +1,6 @@
 // Copies of pitched memory and of arrays.
+#include <algorithm>
+
 #include "softgpu/copy.h"
 
 namespace cotenant::cu {
@@ -77,7 +79,9 @@ std::size_t element_of(Driver& d, const CUDA_MEMCPY3D_BATCH_OP& op) {
 }
 
 CUresult batch(size_t count, const CUDA_MEMCPY3D_BATCH_OP* ops, size_t* failed, CUstream stream) {
-  if (ops == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
+  const auto unsaid = [](const auto& one) { return one.srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_INVALID; };
+  if (ops == nullptr || count == 0 || stream == nullptr || std::any_of(ops, ops + count, unsaid))
+    return CUDA_ERROR_INVALID_VALUE;
   for (std::size_t i = 0; i < count; ++i) {
     Call call;
     CUresult error = call.error == CUDA_ERROR_INVALID_CONTEXT ? CUDA_SUCCESS : call.error;

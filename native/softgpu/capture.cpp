@@ -109,12 +109,15 @@ CUresult end_capture(Driver& d, Stream& stream, Graph** out) {
   *out = nullptr;
   if (!stream.capture) return CUDA_ERROR_ILLEGAL_STATE;
   const std::shared_ptr<Capture> capture = stream.capture;
-  if (capture->origin != &stream) return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
-  if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != std::this_thread::get_id()) {
-    return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+  // What an H200 does (driver 580): a branch that is ended breaks the capture, another thread ends it and gets nothing.
+  if (capture->origin != &stream) {
+    capture->broken = true;
+    return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
   }
+  const bool others = capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != std::this_thread::get_id();
   CUresult result = CUDA_SUCCESS;
-  if (capture->broken) result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (others) result = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+  else if (capture->broken) result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   else if (!reaches(*capture)) result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
   capture->open = false;
   for (Stream* member : capture->streams) {

@@ -123,24 +123,16 @@ Context* make_context(Driver& d, unsigned device, unsigned flags, unsigned api_v
 
 namespace {
 
-// Nothing of this context moves unless somebody writes a word that it waits for.
-bool stuck(const Context& context) {
-  for (const auto& stream : context.streams) {
-    if (stream->queue.empty() || !stream->queue.front()->begun) continue;
-    const auto& units = stream->queue.front()->units;
-    const bool parked = std::any_of(units.begin(), units.end(),
-                                    [](const Unit& unit) { return unit.state == Unit::State::parked; });
-    if (!parked) return false;
-  }
-  return true;
+bool busy(const Context& context) {
+  return std::any_of(context.streams.begin(), context.streams.end(), [](const auto& stream) { return !stream->idle(); });
 }
 
 }  // namespace
 
-// Waits for what runs; what is parked on a word, or behind such, is abandoned: nobody might ever write that word.
+// Waits for all that was submitted, also for what is parked on a word that nobody may ever write, as an H200 does.
 void destroy_context(Call& call, Context* context) {
   Driver& d = call.d;
-  for (d.engine.pump(now()); context->alive && !stuck(*context); d.engine.pump(now())) {
+  for (d.engine.pump(now()); context->alive && busy(*context); d.engine.pump(now())) {
     call.lock.unlock();
     const timespec pause{0, long(100 * kMicro)};
     nanosleep(&pause, nullptr);

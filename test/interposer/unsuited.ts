@@ -2,16 +2,24 @@
 import { sanitizer } from "../native.ts";
 
 const slow = "it counts on launches that take microseconds; instrumented ones take tens of them";
+const past = "a sanitizer ends a program that loads a library past what is preloaded";
+const alias = "what orders it is a word that the GPU knows by another address";
 const replaces =
   "it replaces functions of the C library to see who calls them, as a sanitizer's runtime does";
 const reasons = {
   thread: {
     launch_path: replaces,
+    "a library that is loaded past us is named once": past,
+    "a batch waits while a request goes on": alias,
     "the launching thread runs ahead while the GPU is held": slow,
     "a long pause becomes a trickle": slow,
     "a whole that was disturbed is timed anew": slow,
   },
-  address: { launch_path: replaces },
+  address: {
+    launch_path: replaces,
+    "a library that is loaded past us is named once": past,
+    "the launching thread runs ahead while the GPU is held": slow,
+  },
 } as const satisfies Record<string, Record<string, string>>;
 
 /** Why this program or case does not run in this run; undefined: it does. */

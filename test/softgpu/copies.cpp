@@ -32,6 +32,9 @@ CASE("to-the-device") {
   const Api& cuda = api();
   const CUstream s = gpu.stream(CU_STREAM_DEFAULT);
   CUcontext context = gpu.context;
+  CUmemcpyAttributes in_order{};  // a batch must say when its sources are read
+  in_order.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+  std::size_t first = 0;
   const std::vector<std::pair<const char*, Step>> ways = {
       {"HtoD", [&](auto d, auto h, auto n) { return cuda.cuMemcpyHtoD_v2(d, h, n); }},
       {"HtoD_ptds", [&](auto d, auto h, auto n) { return cuda.cuMemcpyHtoD_v2_ptds(d, h, n); }},
@@ -43,11 +46,11 @@ CASE("to-the-device") {
       {"BatchAsync", [&](auto d, auto h, auto n) {
          CUdeviceptr from = address(h);
          std::size_t failed = 0;
-         return cuda.cuMemcpyBatchAsync(&d, &from, &n, 1, nullptr, nullptr, 0, &failed, s);
+         return cuda.cuMemcpyBatchAsync(&d, &from, &n, 1, &in_order, &first, 1, &failed, s);
        }},
       {"BatchAsync_v2", [&](auto d, auto h, auto n) {
          CUdeviceptr from = address(h);
-         return cuda.cuMemcpyBatchAsync_v2(&d, &from, &n, 1, nullptr, nullptr, 0, s);
+         return cuda.cuMemcpyBatchAsync_v2(&d, &from, &n, 1, &in_order, &first, 1, s);
        }},
       {"3DBatchAsync_v2", [&](auto d, auto h, auto n) {
          CUDA_MEMCPY3D_BATCH_OP op{};
@@ -55,6 +58,7 @@ CASE("to-the-device") {
          op.src.op.ptr.ptr = address(h);
          op.dst.op.ptr.ptr = d;
          op.extent = {n, 1, 1};
+         op.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
          return cuda.cuMemcpy3DBatchAsync_v2(1, &op, 0, s);
        }},
       {"staged, then HtoD and PeerAsync", [&](auto d, auto h, auto n) {

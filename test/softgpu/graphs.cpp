@@ -152,7 +152,7 @@ CASE("allowed-during-capture") {
     GIVES(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, cuStreamEndCapture(s, &none));
   });
   other.join();
-  OK(cuStreamEndCapture(s, &graph));
+  GIVES(CUDA_ERROR_ILLEGAL_STATE, cuStreamEndCapture(s, &graph));
   report("{}");
 }
 
@@ -172,8 +172,12 @@ CASE("unjoined") {
   OK(cuEventRecord(event, a));
   OK(cuStreamWaitEvent(b, event, 0));
   gpu.run(b, 10);
-  GIVES(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, cuStreamEndCapture(b, &graph));
   GIVES(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, cuStreamEndCapture(a, &graph));
+  OK(cuStreamBeginCapture_v2(a, CU_STREAM_CAPTURE_MODE_RELAXED));
+  OK(cuEventRecord(event, a));
+  OK(cuStreamWaitEvent(b, event, 0));
+  GIVES(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, cuStreamEndCapture(b, &graph));
+  GIVES(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(a, &graph));
   report("{}");
 }
 

@@ -70,7 +70,7 @@ const rows: [sentence: string, program: string, name: string, settings?: Setting
   ["words may live in registered host memory and nowhere unknown", "words", "registered-memory"],
   ["a held stream holds no other", "words", "held-stream-does-not-hold-others"],
   [
-    "a context with a stream parked for ever can be destroyed",
+    "the end of a context waits for a stream that is parked",
     "words",
     "destroying-a-parked-context",
   ],

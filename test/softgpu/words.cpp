@@ -1,4 +1,7 @@
 // Words that streams write and wait for: the marks and holds that the interposer lives on.
+#include <atomic>
+#include <thread>
+
 #include "client.h"
 
 CASE("write-follows-the-work-before-it") {
@@ -124,7 +127,7 @@ CASE("held-stream-does-not-hold-others") {
   report("{}");
 }
 
-// A context is destroyed, and a process exits, although a stream is parked for ever.
+// The end of a context waits for what is parked in it; a process exits although a stream is parked for ever.
 CASE("destroying-a-parked-context") {
   const Gpu gpu;
   CUcontext extra = nullptr;
@@ -133,7 +136,15 @@ CASE("destroying-a-parked-context") {
   OK(cuStreamCreate(&s, 0));
   const Word hold;
   OK(cuStreamWaitValue32_v2(s, hold.device, 1, CU_STREAM_WAIT_VALUE_EQ));
+  std::atomic<bool> released{false};
+  std::thread releases([&] {
+    usleep(100'000);
+    released = true;
+    hold.set(1);
+  });
   OK(cuCtxDestroy_v2(extra));
+  EXPECT(released, "the context has waited");
+  releases.join();
   GIVES(CUDA_ERROR_INVALID_HANDLE, cuStreamSynchronize(s));
   OK(cuCtxSetCurrent(gpu.context));
   const Word other;
