@@ -146,8 +146,8 @@ export function copy(program: Program, wish: Wish): void {
   const from = pick(c % 3 && alike.length ? alike : others, a + c);
   if (!to || !from || to === from) return;
   if (capturing && !(pinned(to) && pinned(from))) return;
-  // A batch takes no pageable memory's place in the order for granted, and a capture takes no batch.
-  const batch = how === 5 && (capturing || !pinned(to) || !pinned(from));
+  // A batch takes no pageable memory's place in the order for granted; neither a capture nor the legacy stream takes one.
+  const noBatch = how === 5 && (capturing || stream.legacy || !pinned(to) || !pinned(from));
   if (waits || !pinned(to) || !pinned(from)) program.letGo(thread);
   const bytes = Math.min(to.bytes, from.bytes);
   const at = (of: Memory) => (of.bytes > bytes && a % 2 ? ((of.bytes - bytes) >> 4) << 3 : 0);
@@ -156,7 +156,7 @@ export function copy(program: Program, wish: Wish): void {
       thread,
       "copy",
       stream.handle,
-      batch ? 0 : how,
+      noBatch ? 0 : how,
       to.index,
       at(to),
       from.index,
