@@ -8,8 +8,8 @@
 namespace cotenant {
 namespace {
 
-// An agent that accepts and does not answer keeps a helper thread, which beats every 10 ms, for up to 2 s.
-constexpr std::uint64_t kStillNs = 2'500'000'000;
+// A helper thread beats every 10 ms; on a crowded CPU it comes late.
+constexpr std::uint64_t kStillNs = 1'000'000'000;
 
 std::uint64_t longest_burst(const protocol::HighSlot& slot) noexcept {
   for (std::uint32_t bucket = kBuckets; bucket-- > 0;)
