@@ -25,6 +25,7 @@ export function environment(...preloaded: string[]): Record<string, string> {
 }
 
 const threadOptions = [
+  `suppressions=${resolve("test/thread.supp")}`,
   "atexit_sleep_ms=0",
   // A child of a process with threads goes on, as it would without the sanitizer.
   "die_after_fork=0",

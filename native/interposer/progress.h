@@ -20,7 +20,7 @@ class Progress {
   static constexpr std::uint32_t kRemembered = 100'000;
 
   void burst_begins(std::uint64_t now) noexcept {
-    if (now - at_ > kRestNs) before_ = 0;
+    if (since(now) > kRestNs) before_ = 0;
     at_ = now;
     active_ = true;
   }
@@ -44,14 +44,17 @@ class Progress {
     at_ = now;
   }
 
-  // Time in bursts since a launch was last seen to end.
-  [[nodiscard]] std::uint64_t unseen(std::uint64_t now) const noexcept { return before_ + (active_ ? now - at_ : 0); }
+  // Time in bursts since a launch was last seen to end. Whoever asks may have read the clock before another thread told of
+  // something newer.
+  [[nodiscard]] std::uint64_t unseen(std::uint64_t now) const noexcept { return before_ + (active_ ? since(now) : 0); }
   // How much of it is usual: `least`, or far more than the longest so far.
   [[nodiscard]] std::uint64_t limit(std::uint64_t least) const noexcept {
     return std::max(least, kFar * std::max(longest_, longest_before_));
   }
 
  private:
+  [[nodiscard]] std::uint64_t since(std::uint64_t now) const noexcept { return now > at_ ? now - at_ : 0; }
+
   std::uint64_t before_{0};  // in bursts before the one that runs
   std::uint64_t at_{0};      // since then in this one; or when the last one ended
   bool active_{false};

@@ -194,6 +194,9 @@ void sums() {
     progress.burst_ends(now);
     now += kMs;
   };
+  progress.burst_begins(now);
+  expect(progress.unseen(now - kMs) == 0, "a clock that was read before the burst began says nothing against it");
+  progress.burst_ends(now);
   expect(limit_ms() == 250, "what is usual at first");
   for (int i = 0; i < 30; ++i) burst(10, false);
   expect(progress.unseen(now) == 300 * kMs, "bursts without a launch add up, idle time between them does not");
