@@ -2,7 +2,7 @@
 import { sanitizer } from "../native.ts";
 
 const slow = "it counts on launches that take microseconds; instrumented ones take tens of them";
-const past = "a sanitizer ends a program that loads a library past what is preloaded";
+const past = "a sanitizer ends a program that loads a library with RTLD_DEEPBIND";
 const alias = "what orders it is a word that the GPU knows by another address";
 const replaces =
   "it replaces functions of the C library to see who calls them, as a sanitizer's runtime does";
