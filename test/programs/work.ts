@@ -164,7 +164,8 @@ export function copy(program: Program, wish: Wish): void {
       bytes,
     ),
   );
-  if (put && waits && !(to.context && from.context)) {
+  // A copy from pageable memory may return before earlier work of its stream has ended.
+  if (put && waits && !(to.context && from.context) && pinned(from)) {
     const { clock } = program.host(thread);
     clock.learn(stream.clock);
     clock.reach({ lane: stream.lane, at: stream.at });
