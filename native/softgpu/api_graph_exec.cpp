@@ -149,7 +149,7 @@ CUresult cuGraphExecDestroy(CUgraphExec hGraphExec) {
 CUresult cuGraphLaunch(CUgraphExec hGraph, CUstream hStream) {
   Call call;
   if (call.error == CUDA_ERROR_INVALID_CONTEXT) call.error = CUDA_SUCCESS;
-  const GraphExec* exec = known(call, hGraph);
+  GraphExec* exec = known(call, hGraph);
   Stream* stream = exec == nullptr ? nullptr : call.stream(hStream);
   if (stream == nullptr) return call.error;
   if (stream->capture) {
@@ -162,7 +162,8 @@ CUresult cuGraphLaunch(CUgraphExec hGraph, CUstream hStream) {
     enqueue(call.d, *stream, Work{});
     return CUDA_SUCCESS;
   }
-  enqueue_plan(call.d, *stream, exec->plan, "");
+  enqueue_plan(call.d, *stream, exec->plan, "", exec->last);
+  exec->last = stream->last();
   return CUDA_SUCCESS;
 }
 

@@ -198,9 +198,9 @@ void enqueue(Driver& d, Stream& stream, Work work, std::vector<Ticket> after) {
   d.engine.enqueue(stream, std::move(operation));
 }
 
-void enqueue_plan(Driver& d, Stream& stream, std::shared_ptr<const Plan> plan, const char* name) {
+void enqueue_plan(Driver& d, Stream& stream, std::shared_ptr<const Plan> plan, const char* name, Ticket after) {
   auto operation = std::make_unique<Operation>();
-  operation->after = implied(stream, {});
+  operation->after = implied(stream, {std::move(after)});
   for (unsigned i = 0; i < plan->steps.size(); ++i) {
     if (const auto* record = as<RecordWork>(plan->steps[i].work)) {
       auto mark = std::make_shared<Mark>();

@@ -100,7 +100,7 @@ CUresult submit(Driver& d, Stream& stream, Work work);
 CUresult submit_node(Driver& d, Stream& stream, CUgraphNodeType type, Work work);
 // Works with the order that the legacy stream imposes; never looks at captures.
 void enqueue(Driver& d, Stream& stream, Work work, std::vector<Ticket> after = {});
-void enqueue_plan(Driver& d, Stream& stream, std::shared_ptr<const Plan> plan, const char* name);
+void enqueue_plan(Driver& d, Stream& stream, std::shared_ptr<const Plan> plan, const char* name, Ticket after);
 
 Context* make_context(Driver& d, unsigned device, unsigned flags, unsigned api_version, CUresult& error);
 void destroy_context(Call& call, Context* context);

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "softgpu/work.h"
+#include "softgpu/stream.h"
 
 namespace cotenant::soft {
 
@@ -34,6 +34,7 @@ struct GraphExec {
   std::unordered_map<const Node*, unsigned> steps;  // of the graph it was made from
   Graph* shape = nullptr;  // a clone of that graph, for launches into a capture
   unsigned long long flags = 0;
+  Ticket last;  // its latest launch: the next one follows it, in whatever stream
 };
 
 // A graph in the making, from cuStreamBeginCapture to cuStreamEndCapture.

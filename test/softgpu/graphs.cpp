@@ -44,6 +44,26 @@ CASE("capture-does-not-run") {
   report("{}");
 }
 
+// "Each launch is ordered behind both any previous work in hStream and any previous launches of hGraphExec."
+CASE("launches-of-one-graph-follow-each-other") {
+  const Gpu gpu;
+  const CUstream a = gpu.stream(), b = gpu.stream();
+  const CUdeviceptr word = gpu.memory(4);
+  OK(cuMemsetD32_v2(word, 0, 1));
+  const CUgraph graph = captured(gpu, a, word, 1, 5);
+  CUgraphExec exec = nullptr;
+  OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+  gpu.run(a, 5000);
+  CUevent first = nullptr;
+  OK(cuEventCreate(&first, 0));
+  OK(cuGraphLaunch(exec, a));
+  OK(cuEventRecord(first, a));
+  OK(cuGraphLaunch(exec, b));
+  OK(cuStreamSynchronize(b));
+  EXPECT(api().cuEventQuery(first) == CUDA_SUCCESS, "a launch in another stream begins after the launch before it has ended");
+  report("{}");
+}
+
 CASE("fork-and-join") {
   const Gpu gpu;
   const CUstream a = gpu.stream(), b = gpu.stream();

@@ -92,6 +92,11 @@ const rows: [sentence: string, program: string, name: string, settings?: Setting
   ["contexts stack, and take their memory along", "memory", "contexts"],
 
   ["a capture records and does not run", "graphs", "capture-does-not-run"],
+  [
+    "launches of one graph in two streams follow each other",
+    "graphs",
+    "launches-of-one-graph-follow-each-other",
+  ],
   ["branches captured from two streams run together", "graphs", "fork-and-join"],
   ["a call that a capture cannot hold fails and breaks it", "graphs", "illegal-during-capture"],
   [
