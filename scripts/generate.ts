@@ -1,12 +1,14 @@
-// Writes what is generated: from src/protocol and src/policy into native/generated, and tables and a chart of results into
+// Writes what is generated: from src/protocol into native/generated, and tables and a chart of results into
 // documents; with --check, says whether what is there is what would be written, and fails if not.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { emitRules } from "#policy";
-import { emitFields, emitHeader } from "#protocol";
-import { sharingDocuments } from "../bench/sharing/documents.ts";
+import { emitFields, emitHeader, emitRules, ruleTable } from "#protocol";
+import { sharingDocuments, withTables } from "../bench/sharing/documents.ts";
+
+const POLICIES = "docs/policies.md";
 
 const outputs = {
   ...sharingDocuments(),
+  [POLICIES]: withTables(readFileSync(POLICIES, "utf8"), new Map([["rules", ruleTable()]])),
   "native/generated/protocol.h": emitHeader(),
   "native/generated/fields.def": emitFields(),
   "native/generated/rules.h": emitRules(),

@@ -22,7 +22,7 @@ export function sharingDocuments(): Readonly<Record<string, string>> {
 }
 
 /** What stands between `<!-- table NAME … -->` and `<!-- end -->` is replaced. */
-function withTables(text: string, tables: ReadonlyMap<string, readonly string[]>): string {
+export function withTables(text: string, tables: ReadonlyMap<string, readonly string[]>): string {
   return text.replace(
     /(<!-- table ([^:]+): [^>]*-->\n)[\s\S]*?(<!-- end -->)/g,
     (_, begin: string, name: string, end: string) => {

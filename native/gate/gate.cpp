@@ -3,14 +3,6 @@
 namespace cotenant {
 namespace {
 
-std::uint32_t load(const std::atomic<std::uint32_t>& word) noexcept {
-  return word.load(std::memory_order_relaxed);
-}
-
-std::uint32_t clamp(std::uint32_t value, std::uint32_t low, std::uint32_t high) noexcept {
-  return value < low ? low : value > high ? high : value;
-}
-
 bool opposite(KernelClass a, KernelClass b) noexcept {
   // "Unknown" waives the class test only (Orion, section 5: it is never the reason to refuse).
   return a == KernelClass::kUnknown || b == KernelClass::kUnknown || a != b;
@@ -66,38 +58,6 @@ bool resting(const Rules& rules, const Seen& seen) noexcept {
 }
 
 }  // namespace
-
-Rules read_rules(const protocol::Settings& s) noexcept {
-  Rules r{};
-  r.protect = load(s.protect) != 0;
-  r.isolated = load(s.isolated) != 0;
-  r.paused = load(s.paused) != 0;
-  r.when_active = static_cast<protocol::WhenActive>(clamp(load(s.whenActive), 0, 5));
-  r.sm_limit = load(s.smLimit);
-  r.max_kernel_us = load(s.maxKernelUs);
-  r.chunk_us = clamp(load(s.chunkUs), 20, 20'000);
-  r.chunk_launches = clamp(load(s.chunkLaunches), 1, 128);
-  r.active_ahead_us = clamp(load(s.activeAheadUs), 0, 20'000);
-  r.submit_us = clamp(load(s.submitUs), 100, 100'000);
-  // A driver queue holds 1,020 entries behind a wait (docs/measured-on-h200.md); borders take some of them.
-  r.submit_launches = clamp(load(s.submitLaunches), 1, 800);
-  r.kernels_out = load(s.kernelsOut);
-  r.resume_delay_us = clamp(load(s.resumeDelayUs), 0, 100'000);
-  r.turn_us = clamp(load(s.turnUs), 500, 1'000'000);
-  r.trickle_after_us = clamp(load(s.trickleAfterUs), 1'000, 1'000'000);
-  r.trickle_every_us = clamp(load(s.trickleEveryUs), 1'000, 1'000'000);
-  r.unknown_us = clamp(load(s.unknownUs), 1, 100'000);
-  r.submission = load(s.submission) == 1 ? protocol::Submission::kLaunch : protocol::Submission::kDeep;
-  r.sample_every = clamp(load(s.sampleEvery), 1, 1'000'000);
-  r.copy_piece_bytes = clamp(load(s.copyPieceBytes), 64 << 10, 1u << 30);
-  r.budget_us = load(s.budgetUs);
-  r.launch_every_ns = clamp(load(s.launchEveryNs), 0, 10'000'000);
-  r.beside_every_us = load(s.besideEveryUs);
-  r.preempt_us = load(s.preemptUs);
-  r.graph_gates = static_cast<protocol::GraphGates>(clamp(load(s.graphGates), 0, 2));
-  r.split_products_us = load(s.splitProductsUs);
-  return r;
-}
 
 Answer release(const Rules& rules, const Seen& seen) noexcept {
   if (rules.paused) return or_trickle(rules, seen, Answer::kPaused);

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "gate/rules.h"
+#include "generated/rules.h"
 
 namespace cotenant {
 

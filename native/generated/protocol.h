@@ -101,37 +101,37 @@ static_assert(offsetof(Header, reserved) == 28);
 static_assert(offsetof(Header, gpuUuid) == 32);
 static_assert(offsetof(Header, gpuName) == 48);
 
-// The gate's rule table. A policy fills it; every client reads it. Times in microseconds.
+// The gate's rule table: src/protocol/rules.ts describes each. A policy fills it; every client reads it.
 struct alignas(64) Settings {
-  std::atomic<std::uint32_t> protect;  // 0: policy off, nobody waits; 1: best-effort work is gated
-  std::atomic<std::uint32_t> isolated;  // 1: contexts take turns (no MPS), so only one best-effort client may be out
-  std::atomic<std::uint32_t> paused;  // 1: best-effort work stands still (down to the trickle) whatever else holds
-  std::atomic<std::uint32_t> whenActive;  // what best-effort work may do while a request is active: see whenActive
-  std::atomic<std::uint32_t> smLimit;  // allowOpposite, allowShort: a kernel must need fewer SMs than this
-  std::atomic<std::uint32_t> maxKernelUs;  // allowOpposite, allowShort: a kernel must be expected to end within this
-  std::atomic<std::uint32_t> chunkUs;  // launch-ahead while no request is active: released work is at most this
-  std::atomic<std::uint32_t> chunkLaunches;  // and at most this many launches
-  std::atomic<std::uint32_t> activeAheadUs;  // launch-ahead while a request is active and the kernel is allowed
-  std::atomic<std::uint32_t> submitUs;  // deep submission: work queued behind the hold word, at most
-  std::atomic<std::uint32_t> submitLaunches;  // and at most this many launches
-  std::atomic<std::uint32_t> kernelsOut;  // best-effort kernels out at most; 0: no limit
-  std::atomic<std::uint32_t> resumeDelayUs;  // stay held this long after the last request ended
-  std::atomic<std::uint32_t> turnUs;  // how long one best-effort client keeps the GPU when several want it
-  std::atomic<std::uint32_t> trickleAfterUs;  // a pause longer than this becomes a trickle
-  std::atomic<std::uint32_t> trickleEveryUs;  // the trickle: one chunk each
-  std::atomic<std::uint32_t> unknownUs;  // expected duration of a kernel never seen before
-  std::atomic<std::uint32_t> submission;  // see submission
-  std::atomic<std::uint32_t> sampleEvery;  // time one launch in so many, once a kernel is known
-  std::atomic<std::uint32_t> copyPieceBytes;  // linear best-effort copies are cut into pieces of this size
-  std::atomic<std::uint32_t> wantKernels;  // 1: high clients publish class, SM need and duration of their latest kernel
-  std::atomic<std::uint32_t> budgetUs;  // launch by launch, in place of launch-ahead: no more once over this, until all has ended; 0: off
-  std::atomic<std::uint32_t> launchEveryNs;  // launch by launch: launches are on average at least so far apart; 0: off
-  std::atomic<std::uint32_t> besideEveryUs;  // not isolated: one chunk each may pass while a request is active; 0: none
-  std::atomic<std::uint32_t> preemptUs;  // kernels expected to take longer run in a form that can stop inside, if their PTX is known; 0: none
-  std::atomic<std::uint32_t> graphGates;  // how graphs made from now on stop inside, where a chunk is full: see graphGates
-  std::atomic<std::uint32_t> splitProductsUs;  // matrix products expected to take longer are given to cuBLAS in parts of about this; 0: whole
-  std::atomic<std::uint32_t> renewUs;  // isolated: released work stands still for a moment so often, so that its time slice on the GPU begins anew; 0: never
-  std::atomic<std::uint32_t> shareAfterUs;  // a high client of which no launch was seen to end for so long, and for 4 times the longest such time before, shares the GPU by turns; 0: never
+  std::atomic<std::uint32_t> protect;
+  std::atomic<std::uint32_t> isolated;
+  std::atomic<std::uint32_t> paused;
+  std::atomic<std::uint32_t> whenActive;
+  std::atomic<std::uint32_t> smLimit;
+  std::atomic<std::uint32_t> maxKernelUs;
+  std::atomic<std::uint32_t> chunkUs;
+  std::atomic<std::uint32_t> chunkLaunches;
+  std::atomic<std::uint32_t> activeAheadUs;
+  std::atomic<std::uint32_t> submitUs;
+  std::atomic<std::uint32_t> submitLaunches;
+  std::atomic<std::uint32_t> kernelsOut;
+  std::atomic<std::uint32_t> resumeDelayUs;
+  std::atomic<std::uint32_t> turnUs;
+  std::atomic<std::uint32_t> trickleAfterUs;
+  std::atomic<std::uint32_t> trickleEveryUs;
+  std::atomic<std::uint32_t> unknownUs;
+  std::atomic<std::uint32_t> submission;
+  std::atomic<std::uint32_t> sampleEvery;
+  std::atomic<std::uint32_t> copyPieceBytes;
+  std::atomic<std::uint32_t> wantKernels;
+  std::atomic<std::uint32_t> budgetUs;
+  std::atomic<std::uint32_t> launchEveryNs;
+  std::atomic<std::uint32_t> besideEveryUs;
+  std::atomic<std::uint32_t> preemptUs;
+  std::atomic<std::uint32_t> graphGates;
+  std::atomic<std::uint32_t> splitProductsUs;
+  std::atomic<std::uint32_t> renewUs;
+  std::atomic<std::uint32_t> shareAfterUs;
   unsigned char pad0[12];
 };
 static_assert(sizeof(Settings) == 128);

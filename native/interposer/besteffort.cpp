@@ -31,8 +31,8 @@ constexpr std::uint32_t kCollectEvery = 32;
 // Anything to be careful about? Without a high client on this GPU best-effort work just runs.
 bool gated(const Region& region) noexcept {
   const auto& settings = region.settings;
-  if (settings.paused.load(std::memory_order_relaxed)) return true;
-  return settings.protect.load(std::memory_order_relaxed) != 0 &&
+  if (rule::paused(settings)) return true;
+  return rule::protect(settings) &&
          region.activity.registered.load(std::memory_order_relaxed) != 0;
 }
 
@@ -248,7 +248,7 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   const bool is_gated = gated(region);
   std::uint64_t expected_ns = estimate ? learned : submission.copy_ns;
   // More kernels than can be kept apart: one of the others is taken to fill a chunk by itself.
-  if (submission.shape && !estimate) expected_ns = std::uint64_t{settings.chunkUs.load(std::memory_order_relaxed)} * 1000;
+  if (submission.shape && !estimate) expected_ns = std::uint64_t{rule::chunk_us(settings)} * 1000;
   if (is_gated) {
     const Rules rules = read_rules(settings);
     if (!known) expected_ns = std::uint64_t{rules.unknown_us} * 1000;
@@ -277,7 +277,7 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   const cu::CUcontext context = stream.context->handle.load(std::memory_order_relaxed);
   if (!known || (product && product->samples.load(std::memory_order_relaxed) < 3) || launches % kCollectEvery == 0)
     gpu.best_effort.estimates.collect(activations, activity.active.load(std::memory_order_relaxed) != 0, context);
-  const std::uint32_t every = std::max(settings.sampleEvery.load(std::memory_order_relaxed), 1u);
+  const std::uint32_t every = rule::sample_every(settings);
   if (!Estimates::due(*estimate, every) || loads(gpu, submission, *estimate, product != nullptr)) return {&stream, -1};
   Estimate* const by_name = kernel_is_new(submission, *estimate) ? estimate_by_name(gpu, *submission.shape) : nullptr;
   return {&stream, gpu.best_effort.estimates.start(*estimate, stream.handle, context, activations, general, by_name)};

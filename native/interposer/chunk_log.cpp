@@ -90,7 +90,7 @@ class Watch {
     const std::uint64_t since = region.high[slot].busySince.load(std::memory_order_acquire);
     if (since == bursts_[slot]) return;
     const std::uint64_t at = now_ns();
-    const std::uint32_t chunk_ns = region.settings.chunkUs.load(std::memory_order_relaxed) * 1000;
+    const std::uint32_t chunk_ns = rule::chunk_us(region.settings) * 1000;
     const auto client = static_cast<std::uint16_t>(slot);
     // One may have ended and the next begun between two looks.
     if (bursts_[slot]) add({What::kBurst, client, 0, at, bursts_[slot], 0, chunk_ns, {}, {}, {}});

@@ -1,6 +1,6 @@
 #include "interposer/copies.h"
 
-#include "gate/rules.h"
+#include "generated/rules.h"
 
 namespace cotenant::copy {
 
@@ -8,9 +8,9 @@ std::uint64_t piece_bytes() noexcept {
   const Link* link = role() == Role::kBestEffort ? own_link() : nullptr;
   if (!link) return 0;
   const auto& settings = link->region->settings;
-  const bool gated = settings.protect.load(std::memory_order_relaxed) != 0 &&
+  const bool gated = rule::protect(settings) &&
                      link->region->activity.registered.load(std::memory_order_relaxed) != 0;
-  return gated ? read_rules(settings).copy_piece_bytes : 0;
+  return gated ? rule::copy_piece_bytes(settings) : 0;
 }
 
 bool high_copying(const protocol::Region& region, std::uint64_t now) noexcept {

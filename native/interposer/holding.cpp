@@ -12,13 +12,11 @@ namespace {
 using protocol::Region;
 
 constexpr std::uint64_t kSliceNs = 10'000'000;
-constexpr std::uint64_t kLeastNs = 20'000'000;  // whatever shared memory says
 
 // Best-effort work must stand still while a request is active, unless the rules allow finer things.
 bool holds_apply(const Region& region) noexcept {
   const auto& rules = region.settings;
-  return rules.protect.load(std::memory_order_relaxed) != 0 &&
-         rules.whenActive.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(protocol::WhenActive::kWait);
+  return rule::protect(rules) && rule::when_active(rules) == protocol::WhenActive::kWait;
 }
 
 void close_holds(Region& region) noexcept {
@@ -28,9 +26,9 @@ void close_holds(Region& region) noexcept {
 // Opens the words of those who may run now: whose turn it is, or all where contexts run side by side.
 void open_holds(Region& region) noexcept {
   const auto& rules = region.settings;
-  if (rules.paused.load(std::memory_order_relaxed) || rules.resumeDelayUs.load(std::memory_order_relaxed)) return;
+  if (rule::paused(rules) || rule::resume_delay_us(rules) > 0) return;
   const std::uint32_t turn = region.activity.turn.load(std::memory_order_relaxed);
-  const bool turns = rules.isolated.load(std::memory_order_relaxed) != 0;
+  const bool turns = rule::isolated(rules);
   for (std::uint32_t i = 0; i < protocol::MAX_BEST_EFFORT; ++i)
     if (!turns || i == turn) region.holds.hold[i].store(0, std::memory_order_seq_cst);
 }
@@ -58,8 +56,8 @@ void let_others_go(const Link& link, std::uint64_t now) noexcept {
 // no requests, and may go on for long without a look at what is done.
 std::uint64_t patience_ns(const Link& link) noexcept {
   const protocol::KernelTable* profile = kernel_table();
-  const std::uint64_t us = link.region->settings.shareAfterUs.load(std::memory_order_relaxed);
-  return us == 0 || (profile && profile->training) ? 0 : std::max(us * 1000, kLeastNs);
+  const std::uint64_t us = rule::share_after_us(link.region->settings);
+  return us == 0 || (profile && profile->training) ? 0 : us * 1000;
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ void add_kernel(void* to, cu::CUgraphNode node, cu::CUgraphNodeType type) noexce
 void high_kernel(const Stream& stream, const Submission& submission) noexcept {
   const Gpu& gpu = *stream.context->gpu;
   const Link* link = gpu.link.load(std::memory_order_acquire);
-  if (!link || link->region->settings.wantKernels.load(std::memory_order_relaxed) == 0) return;
+  if (!link || !rule::want_kernels(link->region->settings)) return;
   const bool graph = submission.kind == Submission::Kind::kGraph;
   const Needs needs = graph ? noted_needs(*submission.shape) : needs_of(*submission.shape, gpu.identity.sm_count);
   auto& activity = link->region->activity;

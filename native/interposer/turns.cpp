@@ -33,7 +33,6 @@ constexpr std::uint32_t kIdleUs = 10'000;
 constexpr std::uint64_t kSpinForBorderNs = 150'000;
 constexpr std::uint32_t kRenewingUs = 20;
 constexpr std::uint64_t kRenewalLimitNs = 2'000'000;
-constexpr std::uint32_t kLeastRenewUs = 200;
 constexpr std::uint64_t kStandNs = 8'000;
 
 std::uint32_t next_waiting(std::uint32_t waiting, std::uint32_t after) noexcept {
@@ -48,9 +47,8 @@ std::uint32_t next_waiting(std::uint32_t waiting, std::uint32_t after) noexcept 
 void open_word(Region& region, std::uint32_t slot) noexcept {
   region.holds.hold[slot].store(0, std::memory_order_seq_cst);
   const bool held = region.activity.active.load(std::memory_order_seq_cst) != 0 &&
-                    region.settings.protect.load(std::memory_order_relaxed) &&
-                    region.settings.whenActive.load(std::memory_order_relaxed) ==
-                        static_cast<std::uint32_t>(protocol::WhenActive::kWait);
+                    rule::protect(region.settings) &&
+                    rule::when_active(region.settings) == protocol::WhenActive::kWait;
   if (held) region.holds.hold[slot].store(1, std::memory_order_seq_cst);
 }
 
@@ -124,13 +122,11 @@ void trickle(Gpu& gpu, const Link& link, bool long_pause, std::uint64_t now) noe
 // that was not there before, so released work stands still for a moment at a border, long before its slice ends.
 // In how many microseconds that is due.
 std::uint32_t renewal_due_us(const BestEffortGpu& own, const Region& region, const Rules& rules, std::uint64_t now) noexcept {
-  // Nobody but us reads it: a launch need not.
-  const std::uint32_t every_us = region.settings.renewUs.load(std::memory_order_relaxed);
-  if (every_us == 0 || !rules.isolated || rules.submission != protocol::Submission::kDeep) return kBacklogUs;
+  if (rules.renew_us == 0 || !rules.isolated || rules.submission != protocol::Submission::kDeep) return kBacklogUs;
   const std::uint64_t idle_since = region.activity.idleSince.load(std::memory_order_relaxed);
   const std::uint64_t since = std::max(own.slice_since, believable(idle_since, now) ? idle_since : 0);
   const std::uint64_t passed_us = now > since ? (now - since) / 1000 : 0;
-  const std::uint64_t due_us = std::max(every_us, kLeastRenewUs);
+  const std::uint64_t due_us = rules.renew_us;
   return passed_us >= due_us ? 0 : static_cast<std::uint32_t>(std::min<std::uint64_t>(kBacklogUs, due_us - passed_us));
 }
 

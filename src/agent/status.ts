@@ -1,7 +1,7 @@
 // The one value behind `cotenant status`, `--json`, GET /status and the metrics.
 
-import type { ObjectiveState, Rules } from "#policy";
-import type { ClientClass } from "#protocol";
+import type { ObjectiveState } from "#policy";
+import type { ClientClass, Rules } from "#protocol";
 import type { BestEffortMeasure, HighMeasure } from "./meter.ts";
 import type { GpuReading } from "./sensor.ts";
 import type { AgentFile } from "./state.ts";

@@ -7,11 +7,10 @@ import {
   type Objective,
   type Overrides,
   type Policy,
-  type Rules,
   recommendMode,
   withOverrides,
 } from "#policy";
-import { Settings } from "#protocol";
+import { type Rules, ruleNames } from "#protocol";
 import type { Client, ServedGpu } from "./gpu.ts";
 import { BestEffortMeter, HighMeter } from "./meter.ts";
 import type { GpuReading, Sensor } from "./sensor.ts";
@@ -216,8 +215,6 @@ export class Watch {
     return slot && meterIn(this.#bestEffort, client, () => new BestEffortMeter(slot));
   }
 }
-
-const ruleNames = Object.keys(Settings.fields) as readonly (keyof Rules)[];
 
 function meterIn<M>(meters: WeakMap<Client, M>, client: Client, make: () => M): M {
   const meter = meters.get(client) ?? make();

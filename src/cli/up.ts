@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { claimDirectory, logLine, openNvml, pathsIn, runningAgent, startAgent } from "#agent";
 import { dateNow, errors, systemClock } from "#core";
 import { parseOverrides, policies, policyNamed } from "#policy";
-import { Settings } from "#protocol";
+import { ruleNames } from "#protocol";
 import { agentHere, askStatus, ownRunDirectory, ownUid } from "./client.ts";
 import { type Args, choice, command, flag, json, list, number } from "./command.ts";
 import { written } from "./files.ts";
@@ -34,7 +34,7 @@ const options = {
   ),
   set: list(
     "RULE=VALUE",
-    `fix one rule of the gate, whatever the policy says (docs/policies.md): ${Object.keys(Settings.fields).join(", ")}`,
+    `fix one rule of the gate, whatever the policy says (docs/policies.md): ${ruleNames.join(", ")}`,
   ),
   port: number(
     "N",

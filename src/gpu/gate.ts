@@ -3,8 +3,8 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import koffi from "koffi";
-import { policyNamed, type Rules } from "#policy";
-import { Settings, view } from "#protocol";
+import { policyNamed } from "#policy";
+import { type Rules, Settings, view } from "#protocol";
 import { noGate } from "./faults.ts";
 
 /** As in native/gate/gate.h; above them the other reasons to wait. */

@@ -1,6 +1,7 @@
 // Who takes part in a window: the clients of an arrangement, put on a machine.
-import { type Objective, type Rules, withOverrides } from "#policy";
+import { type Objective, withOverrides } from "#policy";
 import type { WorkloadProfile } from "#profile";
+import type { Rules } from "#protocol";
 import { Alternating, Barrier } from "./alternating.ts";
 import type { Arrangement } from "./arrangements.ts";
 import { BestEffort } from "./besteffort.ts";

@@ -5,7 +5,6 @@ import type { Board } from "./board.ts";
 
 /** Nothing to do for so long. */
 const LATER_US = 1000;
-const LEAST_RENEW_US = 200;
 const STAND_NS = 8e3;
 /** So long the GPU is waited for at most. */
 const LIMIT_NS = 2e6;
@@ -34,7 +33,7 @@ export class Renewal {
     const { renewUs, isolated, submission: how } = this.#board.gate.rules;
     if (renewUs === 0 || isolated === 0 || how !== submission.deep) return LATER_US;
     const since = Math.max(this.#sliceSinceNs, this.#board.idleSince);
-    const due = Math.max(renewUs, LEAST_RENEW_US) - (now - since) / 1000;
+    const due = renewUs - (now - since) / 1000;
     return Math.min(LATER_US, Math.max(0, due));
   }
 

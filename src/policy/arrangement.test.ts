@@ -7,8 +7,8 @@ test("every name that is listed is understood", () => {
 });
 
 test("the floor is strict, told of each request 1 ms ahead, in the mode and under the rules that are named", () => {
-  expect(parseArrangement("floor-mps:chunkUs=9")).toMatchObject({
-    sharing: { policy: { name: "strict" }, mode: "mps", rules: ["chunkUs=9"] },
+  expect(parseArrangement("floor-mps:chunkUs=90")).toMatchObject({
+    sharing: { policy: { name: "strict" }, mode: "mps", rules: ["chunkUs=90"] },
     announceUs: 1000,
   });
   expect(parseArrangement("strict-mps").announceUs).toBe(0);

@@ -4,7 +4,6 @@ export {
   parseArrangement,
   type Sharing,
 } from "./arrangement.ts";
-export { emitRules } from "./header.ts";
 export { parseObjective } from "./objective.ts";
 export { policies, policyNamed } from "./policies.ts";
 export {
@@ -17,7 +16,6 @@ export {
   objectiveStates,
   type Policy,
   parseOverrides,
-  type Rules,
   type SeenHigh,
   withOverrides,
 } from "./policy.ts";

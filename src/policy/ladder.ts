@@ -2,6 +2,7 @@
 // level at a time, each time the bursts at the level in force leave room, and left at once for `strict` when
 // they don't, or when the load rises. A level that broke an objective is not tried again for a time that
 // doubles (docs/decisions/0003).
+import { type Rules, rules } from "#protocol";
 import { holdsSoFar, holdsWithMargin, isBroken } from "./evidence.ts";
 import {
   type Ban,
@@ -22,7 +23,7 @@ import {
   startingAlone,
   withoutEvidence,
 } from "./memory.ts";
-import type { Look, LookedHigh, Observed, Policy, Rules } from "./policy.ts";
+import type { Look, LookedHigh, Observed, Policy } from "./policy.ts";
 import { addedUs, holdClearly, isHopeless, wouldHold } from "./room.ts";
 import { strict } from "./strict.ts";
 import { medianLimitsOf } from "./yardstick.ts";
@@ -46,8 +47,8 @@ const STRANGER_AFTER_MS = 60_000;
 const PAUSE_EVERY_MS = 600_000;
 /** Hundreds of bursts in a moment may all have met the same phase of a training. */
 const SEEN_MS = 2_000;
-/** The longest that the gate allows: what trickles through a pause is in the reference. */
-const PAUSE_TRICKLE_US = 1_000_000;
+/** What trickles through a pause is in the reference. */
+const PAUSE_TRICKLE_US = rules.trickleEveryUs.most;
 
 /** The rules, and what is remembered, of a policy that climbs. */
 export function climbing(rungs: Rungs): Required<Pick<Policy, "rules" | "remember">> {

@@ -1,11 +1,9 @@
 // The rule table of policies that decide launch by launch, as the systems do that they come from: no borders
 // and no hold words, each launch asks the gate when it is about to be made.
-import { submission } from "#protocol";
-import type { Observed, Rules } from "./policy.ts";
+import { type Rules, rules, submission } from "#protocol";
+import type { Observed } from "./policy.ts";
 import { strict } from "./strict.ts";
 
-/** As far as the gate lets a table go. */
-const MOST_AHEAD_US = 20_000;
 /** A mark behind so many launches: what has ended is known no sooner. */
 const MARK_EVERY = 4;
 
@@ -14,9 +12,9 @@ export const launchByLaunch = (seen: Observed, more: Partial<Rules>): Rules => (
   ...strict.rules(seen),
   submission: submission.launch,
   resumeDelayUs: 0,
-  chunkUs: MOST_AHEAD_US,
+  chunkUs: rules.chunkUs.most,
   chunkLaunches: MARK_EVERY,
-  activeAheadUs: MOST_AHEAD_US,
+  activeAheadUs: rules.activeAheadUs.most,
   preemptUs: 0,
   graphGates: 0,
   splitProductsUs: 0,

@@ -2,7 +2,7 @@
 // fewer SMs than SM_THRESHOLD; and with a request active or not, nothing is launched once the best-effort
 // kernels since the last pause come to more than DUR_THRESHOLD, until the last of them has ended. Several
 // best-effort clients have a budget each. Contexts that take turns can't run beside each other: there it waits.
-import { whenActive } from "#protocol";
+import { inRange, rules, whenActive } from "#protocol";
 import { launchByLaunch, requestUs, UNLIMITED } from "./launching.ts";
 import type { Policy } from "./policy.ts";
 import { search, type ThresholdMemory } from "./threshold.ts";
@@ -27,7 +27,7 @@ export const orion: Policy = {
       smLimit: memory?.smLimit ?? seen.smCount ?? 0,
       maxKernelUs: UNLIMITED,
       budgetUs: Math.min(budgetUs, UNLIMITED),
-      chunkUs: Math.min(budgetUs, UNLIMITED),
+      chunkUs: inRange(rules.chunkUs, budgetUs),
       wantKernels: 1,
     });
   },

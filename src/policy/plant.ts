@@ -1,7 +1,7 @@
 // A GPU as a policy with a ladder knows it, for tests: requests arrive at random, and a burst lasts as long as the
 // rules in force make it. Time is virtual, chance is seeded.
-import { bucketCount, bucketOf } from "#protocol";
-import type { Memory, Objective, ObjectiveState, Policy, Rules } from "./policy.ts";
+import { bucketCount, bucketOf, type Rules } from "#protocol";
+import type { Memory, Objective, ObjectiveState, Policy } from "./policy.ts";
 import { slo } from "./slo.ts";
 
 const LOOK_MS = 250;

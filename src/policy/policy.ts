@@ -4,10 +4,7 @@
 // whoever asks keeps that for it. One policy is in force at a time; what the person at the command line
 // set by hand goes over its rules last (`withOverrides`).
 import { errors } from "#core";
-import { graphGates, Settings, submission, whenActive } from "#protocol";
-
-/** The gate's rule table: every field of the shared Settings, documented there. */
-export type Rules = { readonly [K in keyof (typeof Settings)["fields"]]: number };
+import { accepted, parseRule, type RuleName, type Rules, ruleNames, rules } from "#protocol";
 
 export interface SeenHigh {
   readonly name: string;
@@ -94,36 +91,17 @@ export const withOverrides = (rules: Rules, overrides: Overrides): Rules => ({
   ...overrides,
 });
 
-/** Words that stand for a number in an override. */
-const words: Readonly<Record<string, Readonly<Record<string, number>>>> = {
-  whenActive,
-  submission,
-  graphGates,
-};
-
 /** Texts such as "chunkUs=100" or "submission=launch" → overrides; throws a UserError. */
 export function parseOverrides(texts: readonly string[]): Overrides {
-  const overrides: Record<string, number> = {};
-  for (const text of texts) {
-    const [name = "", ...rest] = text.split("=");
-    const known = Object.keys(Settings.fields);
-    if (!known.includes(name)) throw errors.unknownRule(name, known);
-    overrides[name] = ruleValue(text, rest.join("="), words[name]);
-  }
-  return overrides;
+  return Object.fromEntries(
+    texts.map((text) => {
+      const [name = "", ...rest] = text.split("=");
+      if (!isRule(name)) throw errors.unknownRule(name, ruleNames);
+      const value = parseRule(rules[name], rest.join("="));
+      if (value === undefined) throw errors.badRule(text, accepted(rules[name]));
+      return [name, value];
+    }),
+  );
 }
 
-/** Where numbers have names, only those that have one. */
-function ruleValue(
-  text: string,
-  given: string,
-  named: Readonly<Record<string, number>> | undefined,
-): number {
-  if (!named) {
-    if (/^\d+$/.test(given) && Number(given) < 2 ** 32) return Number(given);
-    throw errors.badRule(text, "a whole number below 2^32");
-  }
-  const found = Object.entries(named).find(([word, n]) => given === word || given === String(n));
-  if (found) return found[1];
-  throw errors.badRule(text, `one of ${Object.entries(named).flat().join(", ")}`);
-}
+const isRule = (name: string): name is RuleName => Object.hasOwn(rules, name);

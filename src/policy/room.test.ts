@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bucketCount, bucketOf, whenActive } from "#protocol";
-import type { Rules } from "./policy.ts";
+import { bucketCount, bucketOf, type Rules, whenActive } from "#protocol";
 import { addedUs, holdClearly, isHopeless, wouldHold } from "./room.ts";
 import { strict } from "./strict.ts";
 

@@ -2,9 +2,9 @@
 // chunks makes a burst longer by at most what they are longer: the bursts of the level in force tell what they would
 // be there, and a hundred of them tell as much as three hundred that are only known to hold where they are. And
 // best-effort work beside a request that leaves no gaps takes its time from it: that need not be tried to be known.
-import { bucketMiddle, whenActive } from "#protocol";
+import { bucketMiddle, type Rules, whenActive } from "#protocol";
 import { ALLOWED } from "./evidence.ts";
-import type { Rules, SeenHigh } from "./policy.ts";
+import type { SeenHigh } from "./policy.ts";
 import type { Bursts, Limits } from "./yardstick.ts";
 
 /** Fewer bursts say nothing of 1 % of them. */

@@ -1,21 +1,21 @@
 // Taking turns: while a request is active, best-effort work waits. Between requests it is submitted far
 // ahead and released in chunks; a chunk is what a newly arrived request may have to wait for, so it is
 // kept to a small part of the shortest usual burst.
-import { graphGates, submission, whenActive } from "#protocol";
-import type { Observed, Policy, Rules } from "./policy.ts";
+import { usualRules } from "#protocol";
+import type { Observed, Policy } from "./policy.ts";
 
 /** A chunk of this part of a burst adds at most this part to it. */
 const CHUNK_SHARE = 0.03;
 /** A time slice on the GPU, measured on an H200 (docs/measured-on-h200.md), and how often one begins anew. */
 const SLICE = { us: 2100, renewUs: 1200 } as const;
 /** Below 50 us the marks between chunks cost more than they save; above 400 us nothing is gained. */
-const CHUNK_US = { least: 50, unknown: 200, most: 400 } as const;
+const CHUNK_US = { least: 50, unknown: usualRules.chunkUs, most: 400 } as const;
 
 export const strict: Policy = {
   name: "strict",
   summary: "best-effort work waits while any request is active",
   rules: (seen) => ({
-    ...gated,
+    ...usualRules,
     isolated: seen.isolated ? 1 : 0,
     chunkUs: chunkUs(seen),
     renewUs: renewUs(seen),
@@ -37,41 +37,3 @@ function renewUs({ isolated, high }: Observed): number {
   const longest = Math.max(0, ...high.map(({ burstP50Us = 0 }) => burstP50Us));
   return isolated && longest > SLICE.us ? SLICE.renewUs : 0;
 }
-
-const gated: Rules = {
-  protect: 1,
-  isolated: 1,
-  paused: 0,
-  whenActive: whenActive.wait,
-  smLimit: 0,
-  maxKernelUs: 0,
-  chunkUs: CHUNK_US.unknown,
-  chunkLaunches: 16,
-  activeAheadUs: 0,
-  submitUs: 10_000,
-  submitLaunches: 700,
-  kernelsOut: 0,
-  // Requests that queue follow each other within tens of us: letting best-effort work in between would
-  // cost each of them a chunk and two switches of context, or a long kernel.
-  resumeDelayUs: 150,
-  turnUs: 5_000,
-  trickleAfterUs: 250_000,
-  trickleEveryUs: 10_000,
-  unknownUs: 5_000,
-  submission: submission.deep,
-  sampleEvery: 64,
-  copyPieceBytes: 2 * 2 ** 20,
-  wantKernels: 0,
-  budgetUs: 0,
-  launchEveryNs: 0,
-  besideEveryUs: 0,
-  // Shorter kernels gain nothing that a chunk would not give; measured in decision 0005.
-  preemptUs: 200,
-  // Beside nodes that wait, requests took twice as long in mode isolated, and no shorter under MPS (decision 0005).
-  graphGates: graphGates.parts,
-  // What parts of this length win and cost has been measured (decision 0006).
-  splitProductsUs: 200,
-  renewUs: 0,
-  // A start-up may hold the GPU for minutes; a request whose launches take longer than this is rare.
-  shareAfterUs: 250_000,
-};

@@ -4,16 +4,14 @@ import {
   caveats,
   classes,
   constants,
-  graphGates,
   helloKinds,
   messageMagic,
   messageStructs,
   sharedStructs,
-  submission,
   welcomeStatus,
-  whenActive,
 } from "./layout.ts";
 import { rankCounts } from "./ranks.ts";
+import { graphGates, submission, whenActive } from "./rules.ts";
 import { extent, type Field, type Struct } from "./struct.ts";
 
 const cppScalar = { u32: "std::uint32_t", i32: "std::int32_t", u64: "std::uint64_t" } as const;

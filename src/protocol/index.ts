@@ -1,4 +1,5 @@
 export { emitFields, emitHeader } from "./emit.ts";
+export { emitRules, ruleTable } from "./emit-rules.ts";
 export { bucketCount, bucketMiddle, bucketOf, bucketStart, quantile } from "./histogram.ts";
 export {
   BestEffortSlot,
@@ -6,7 +7,6 @@ export {
   caveats,
   classes,
   constants,
-  graphGates,
   Header,
   Hello,
   HighSlot,
@@ -19,11 +19,20 @@ export {
   Region,
   Settings,
   sharedStructs,
-  submission,
   VariantRequest,
   Welcome,
   welcomeStatus,
-  whenActive,
 } from "./layout.ts";
 export { severalRanks } from "./ranks.ts";
+export { accepted, inRange, parseRule } from "./rule.ts";
+export {
+  graphGates,
+  type RuleName,
+  type Rules,
+  ruleNames,
+  rules,
+  submission,
+  usualRules,
+  whenActive,
+} from "./rules.ts";
 export { extent, type Struct, type View, view, type Words } from "./struct.ts";

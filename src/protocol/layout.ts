@@ -4,7 +4,8 @@
 // Who writes what: the agent writes `header` and `settings`; a client writes its own slot; `activity`
 // and `holds` are written by every client with atomic operations. Nothing in here is trusted by a
 // reader: a client checks magic, version and size when it attaches, and bounds every wait itself.
-import { bytes, i32, many, one, struct, text, u32, u32s, u64 } from "./struct.ts";
+import { type RuleName, rules } from "./rules.ts";
+import { bytes, i32, many, one, type ScalarField, struct, text, u32, u32s, u64 } from "./struct.ts";
 
 export const constants = {
   /** "COTENANT" in ASCII, little-endian. */
@@ -31,32 +32,6 @@ export const constants = {
 export const classes = { none: 0, high: 1, "best-effort": 2 } as const;
 export type ClientClass = "high" | "best-effort";
 
-/** `settings.whenActive` */
-export const whenActive = {
-  wait: 0,
-  /** Kernels of the opposite class that need few SMs and end soon. */
-  allowOpposite: 1,
-  allow: 2,
-  /** Kernels that need few SMs and end soon, of any class. */
-  allowShort: 3,
-  /** Kernels that fit the SMs that the latest high kernel leaves, and end no later than it. */
-  allowFitting: 4,
-  /** The rest of an iteration that was begun before; no other is begun until it is done. */
-  finishIteration: 5,
-} as const;
-
-/** `settings.submission` */
-export const submission = { deep: 0, launch: 1 } as const;
-
-/** `settings.graphGates`: how graphs stop inside. */
-export const graphGates = {
-  none: 0,
-  /** At nodes in the graph that wait for the hold word. */
-  nodes: 1,
-  /** Between parts of it, launched one after the other. */
-  parts: 2,
-} as const;
-
 /** Bits of a slot's `caveats`. */
 export const caveats = {
   /** One rank of several, each protected on its own GPU alone. */
@@ -68,6 +43,11 @@ export const caveats = {
 } as const;
 
 const cacheLine = 64;
+
+const settings = () =>
+  Object.fromEntries(Object.keys(rules).map((name) => [name, u32()])) as Readonly<
+    Record<RuleName, ScalarField>
+  >;
 
 export const Header = struct(
   "Header",
@@ -88,50 +68,8 @@ export const Header = struct(
 
 export const Settings = struct(
   "Settings",
-  "The gate's rule table. A policy fills it; every client reads it. Times in microseconds.",
-  {
-    protect: u32("0: policy off, nobody waits; 1: best-effort work is gated"),
-    isolated: u32("1: contexts take turns (no MPS), so only one best-effort client may be out"),
-    paused: u32("1: best-effort work stands still (down to the trickle) whatever else holds"),
-    whenActive: u32("what best-effort work may do while a request is active: see whenActive"),
-    smLimit: u32("allowOpposite, allowShort: a kernel must need fewer SMs than this"),
-    maxKernelUs: u32("allowOpposite, allowShort: a kernel must be expected to end within this"),
-    chunkUs: u32("launch-ahead while no request is active: released work is at most this"),
-    chunkLaunches: u32("and at most this many launches"),
-    activeAheadUs: u32("launch-ahead while a request is active and the kernel is allowed"),
-    submitUs: u32("deep submission: work queued behind the hold word, at most"),
-    submitLaunches: u32("and at most this many launches"),
-    kernelsOut: u32("best-effort kernels out at most; 0: no limit"),
-    resumeDelayUs: u32("stay held this long after the last request ended"),
-    turnUs: u32("how long one best-effort client keeps the GPU when several want it"),
-    trickleAfterUs: u32("a pause longer than this becomes a trickle"),
-    trickleEveryUs: u32("the trickle: one chunk each"),
-    unknownUs: u32("expected duration of a kernel never seen before"),
-    submission: u32("see submission"),
-    sampleEvery: u32("time one launch in so many, once a kernel is known"),
-    copyPieceBytes: u32("linear best-effort copies are cut into pieces of this size"),
-    wantKernels: u32("1: high clients publish class, SM need and duration of their latest kernel"),
-    budgetUs: u32(
-      "launch by launch, in place of launch-ahead: no more once over this, until all has ended; 0: off",
-    ),
-    launchEveryNs: u32("launch by launch: launches are on average at least so far apart; 0: off"),
-    besideEveryUs: u32("not isolated: one chunk each may pass while a request is active; 0: none"),
-    preemptUs: u32(
-      "kernels expected to take longer run in a form that can stop inside, if their PTX is known; 0: none",
-    ),
-    graphGates: u32(
-      "how graphs made from now on stop inside, where a chunk is full: see graphGates",
-    ),
-    splitProductsUs: u32(
-      "matrix products expected to take longer are given to cuBLAS in parts of about this; 0: whole",
-    ),
-    renewUs: u32(
-      "isolated: released work stands still for a moment so often, so that its time slice on the GPU begins anew; 0: never",
-    ),
-    shareAfterUs: u32(
-      "a high client of which no launch was seen to end for so long, and for 4 times the longest such time before, shares the GPU by turns; 0: never",
-    ),
-  },
+  "The gate's rule table: src/protocol/rules.ts describes each. A policy fills it; every client reads it.",
+  settings(),
   cacheLine,
 );
 

@@ -1,0 +1,100 @@
+// Writes what is made from the description of the rules: the C++ header, and the table for people.
+import { accepted, type Rule, U32_MAX } from "./rule.ts";
+import { rules } from "./rules.ts";
+
+const all: readonly (readonly [string, Rule])[] = Object.entries(rules);
+
+const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const pascal = (name: string) => name.replace(/^./, (letter) => letter.toUpperCase());
+
+function cppType(name: string, { kind }: Rule): string {
+  return kind === "flag"
+    ? "bool"
+    : kind === "words"
+      ? `protocol::${pascal(name)}`
+      : "std::uint32_t";
+}
+
+/** An expression for the value `v`, which another process may have written, in the rule's range. */
+function inRange(name: string, rule: Rule): string {
+  switch (rule.kind) {
+    case "flag":
+      return "v != 0";
+    case "words":
+      return `static_cast<${cppType(name, rule)}>(v <= ${Math.max(...Object.values(rule.words))} ? v : 0)`;
+    case "limit": {
+      const { least, most, zero } = rule;
+      const below = least > 0 ? `v < ${least} ? ${least} : ` : "";
+      const value = `${below}${most < U32_MAX ? `v > ${most} ? ${most} : ` : ""}v`;
+      return zero !== undefined && least > 0 ? `v == 0 ? 0 : ${value}` : value;
+    }
+  }
+}
+
+const reader = ([name, rule]: readonly [string, Rule]): string => `// ${rule.doc}
+[[nodiscard]] inline ${cppType(name, rule)} ${snake(name)}(const protocol::Settings& settings) noexcept {
+  const std::uint32_t v = settings.${name}.load(std::memory_order_relaxed);
+  return ${inRange(name, rule)};
+}`;
+
+/** native/generated/rules.h, whole. */
+export function emitRules(): string {
+  return `// Generated from src/protocol/rules.ts by \`npm run update\`. Do not edit.
+#pragma once
+
+#include <cstdint>
+
+#include "generated/protocol.h"
+
+namespace cotenant {
+
+// A rule's value is read from shared memory by these functions alone. They force it into a range in which no wait can
+// be endless: shared memory is trusted no further.
+namespace rule {
+
+${all.map(reader).join("\n\n")}
+
+}  // namespace rule
+
+// All rules at one moment each. Times in microseconds where the name says so.
+struct Rules {
+${all.map(([name, rule]) => `  ${cppType(name, rule)} ${snake(name)};`).join("\n")}
+};
+
+[[nodiscard]] inline Rules read_rules(const protocol::Settings& settings) noexcept {
+  return Rules{
+${all.map(([name]) => `      rule::${snake(name)}(settings),`).join("\n")}
+  };
+}
+
+namespace protocol {
+
+// The rules of the policy \`strict\` in mode isolated, before any burst has been seen.
+inline void set_strict_rules(Settings& rules) noexcept {
+${all.map(([name, { usual }]) => `  rules.${name} = ${usual};`).join("\n")}
+}
+
+}  // namespace protocol
+
+}  // namespace cotenant
+`;
+}
+
+/** Lines of a Markdown table. */
+export function ruleTable(): readonly string[] {
+  const usual = (rule: Rule) =>
+    rule.kind === "words"
+      ? Object.entries(rule.words).find(([, value]) => value === rule.usual)?.[0]
+      : rule.usual.toLocaleString("en-US");
+  return [
+    "| rule | default | accepted | meaning |",
+    "| --- | --: | --- | --- |",
+    ...all.map(
+      ([name, rule]) =>
+        `| \`${name}\` | ${usual(rule)} | ${accepted(rule)} | ${rule.doc}${zeroOf(rule)} |`,
+    ),
+  ];
+}
+
+const zeroOf = (rule: Rule) =>
+  rule.kind === "limit" && rule.zero && rule.least === 0 ? `; 0: ${rule.zero}` : "";

@@ -1,0 +1,216 @@
+// The rules of the gate, each described once: name, unit, range, default, meaning. A policy fills the table, clients
+// read it in shared memory. What follows from this file: the struct Settings (layout.ts), the C++ reader that forces
+// each value into its range (emit-rules.ts), the options of `up --set`, the table in the guide to policies.
+import { flag, limit, words } from "./rule.ts";
+
+/** What best-effort work may do while a request is active. */
+export const whenActive = {
+  wait: 0,
+  /** Kernels of the opposite class that need few SMs and end soon. */
+  allowOpposite: 1,
+  allow: 2,
+  /** Kernels that need few SMs and end soon, of any class. */
+  allowShort: 3,
+  /** Kernels that fit the SMs that the latest high kernel leaves, and end no later than it. */
+  allowFitting: 4,
+  /** The rest of an iteration that was begun before; no other is begun until it is done. */
+  finishIteration: 5,
+} as const;
+
+export const submission = {
+  /** Far ahead, behind a hold word that the GPU waits for. */
+  deep: 0,
+  /** Launch by launch: the CPU waits at the gate. */
+  launch: 1,
+} as const;
+
+/** How best-effort graphs stop inside. */
+export const graphGates = {
+  none: 0,
+  /** At nodes in the graph that wait for the hold word. */
+  nodes: 1,
+  /** Between parts of it, launched one after the other. */
+  parts: 2,
+} as const;
+
+/**
+ * In the order of the shared struct. Defaults are those of the policy `strict` in mode isolated before any burst has
+ * been seen: an interposer that has no agent to ask, and the tests, take them too.
+ */
+export const rules = {
+  protect: flag(1, "best-effort work waits for high clients; 0: nobody waits"),
+  isolated: flag(
+    1,
+    "contexts take turns (no MPS), so only one best-effort client may run at a time",
+  ),
+  paused: flag(0, "best-effort work stands still whatever else holds, except for the trickle"),
+  whenActive: words(whenActive, "wait", "what best-effort work may do while a request is active"),
+  smLimit: limit({
+    unit: "SMs",
+    usual: 0,
+    doc: "`allowOpposite` and `allowShort`: a kernel must need fewer SMs than this",
+  }),
+  maxKernelUs: limit({
+    unit: "us",
+    usual: 0,
+    doc: "`allowOpposite` and `allowShort`: a kernel must be expected to take no longer",
+  }),
+  chunkUs: limit({
+    unit: "us",
+    least: 20,
+    most: 20_000,
+    usual: 200,
+    doc: "the length of a chunk: released best-effort work that a new request may find before it",
+  }),
+  chunkLaunches: limit({
+    unit: "launches",
+    least: 1,
+    most: 128,
+    usual: 16,
+    doc: "a chunk holds at most this many launches",
+  }),
+  activeAheadUs: limit({
+    unit: "us",
+    most: 20_000,
+    usual: 0,
+    doc: "released best-effort work at most, while a request is active and the kernel is allowed beside it",
+  }),
+  submitUs: limit({
+    unit: "us",
+    least: 100,
+    most: 100_000,
+    usual: 10_000,
+    doc: "deep submission: work queued behind the hold word at most",
+  }),
+  submitLaunches: limit({
+    unit: "launches",
+    least: 1,
+    // A driver queue holds 1,020 entries behind a wait, measured on an H200; borders take some of them.
+    most: 800,
+    usual: 700,
+    doc: "deep submission: launches queued behind the hold word at most",
+  }),
+  kernelsOut: limit({
+    unit: "kernels",
+    usual: 0,
+    doc: "launched best-effort kernels that have not ended, at most",
+    zero: "no limit",
+  }),
+  resumeDelayUs: limit({
+    unit: "us",
+    most: 100_000,
+    // Requests that queue follow each other within tens of us: letting best-effort work in between would
+    // cost each of them a chunk and two switches of context, or a long kernel.
+    usual: 150,
+    doc: "how long best-effort work stays held after the last request ended",
+  }),
+  turnUs: limit({
+    unit: "us",
+    least: 500,
+    most: 1_000_000,
+    usual: 5_000,
+    doc: "how long one best-effort client keeps the GPU when several want it",
+  }),
+  trickleAfterUs: limit({
+    unit: "us",
+    least: 1_000,
+    most: 1_000_000,
+    usual: 250_000,
+    doc: "a pause longer than this becomes a trickle",
+  }),
+  trickleEveryUs: limit({
+    unit: "us",
+    least: 1_000,
+    most: 1_000_000,
+    usual: 10_000,
+    doc: "the trickle: one chunk passes in each such time",
+  }),
+  unknownUs: limit({
+    unit: "us",
+    least: 1,
+    most: 100_000,
+    usual: 5_000,
+    doc: "the expected duration of a kernel that was never seen before",
+  }),
+  submission: words(submission, "deep", "how best-effort work is queued"),
+  sampleEvery: limit({
+    unit: "launches",
+    least: 1,
+    most: 1_000_000,
+    usual: 64,
+    doc: "once a kernel is known, one launch in so many is timed",
+  }),
+  copyPieceBytes: limit({
+    unit: "bytes",
+    least: 64 << 10,
+    most: 1 << 30,
+    usual: 2 << 20,
+    doc: "the size of the pieces into which best-effort copies are cut",
+  }),
+  wantKernels: flag(0, "high clients publish class, SMs and duration of their latest kernel"),
+  budgetUs: limit({
+    unit: "us",
+    usual: 0,
+    doc: "launch by launch: once launched work exceeds this, no more until all has ended; replaces `chunkUs`",
+    zero: "no budget",
+  }),
+  launchEveryNs: limit({
+    unit: "ns",
+    most: 10_000_000,
+    usual: 0,
+    doc: "launch by launch: the least average time between launches",
+    zero: "no limit",
+  }),
+  besideEveryUs: limit({
+    unit: "us",
+    usual: 0,
+    doc: "mode mps: one chunk in each such time may pass while a request is active",
+    zero: "none",
+  }),
+  preemptUs: limit({
+    unit: "us",
+    // Shorter kernels gain nothing that a chunk would not give; measured in decision 0005.
+    usual: 200,
+    doc: "kernels expected to take longer run in a form that can stop inside, if their PTX is known",
+    zero: "none",
+  }),
+  graphGates: words(
+    graphGates,
+    // Beside nodes that wait, requests took twice as long in mode isolated, and no shorter under MPS (decision 0005).
+    "parts",
+    "how best-effort graphs stop inside",
+  ),
+  splitProductsUs: limit({
+    unit: "us",
+    // What parts of this length win and cost has been measured (decision 0006).
+    usual: 200,
+    doc: "matrix products expected to take longer are given to cuBLAS in parts of about this length",
+    zero: "whole",
+  }),
+  renewUs: limit({
+    unit: "us",
+    least: 200,
+    usual: 0,
+    doc: "isolated: how often released work stands still for a moment, so that its time slice on the GPU begins anew",
+    zero: "never",
+  }),
+  shareAfterUs: limit({
+    unit: "us",
+    least: 20_000,
+    // A start-up may hold the GPU for minutes; a request whose launches take longer than this is rare.
+    usual: 250_000,
+    doc: "a high client of which no launch was seen to end for so long, and for 4 times the longest such time before, takes turns with best-effort work",
+    zero: "never",
+  }),
+} as const;
+
+/** A value for each rule, as it stands in shared memory. */
+export type Rules = { readonly [K in keyof typeof rules]: number };
+export type RuleName = keyof Rules;
+
+export const ruleNames = Object.keys(rules) as readonly RuleName[];
+
+/** Each rule's default. */
+export const usualRules = Object.fromEntries(
+  Object.entries(rules).map(([name, { usual }]) => [name, usual]),
+) as Rules;
