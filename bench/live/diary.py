@@ -1,4 +1,4 @@
-"""What a best-effort client wrote down (native/interposer/chunk_log.h), and of each burst what it found of that client."""
+"""What a best-effort client wrote down (native/interposer/best_effort/chunk_log.h), and of each burst what it found of that client."""
 
 import struct
 from bisect import bisect_right

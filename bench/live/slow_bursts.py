@@ -1,6 +1,6 @@
 """Why were the slowest bursts slow? slow_bursts.py NAME=DIARY[,DIARY]... [--share 0.03]: rows of JSON, a table on stderr.
 
-DIARY is what a best-effort client wrote under COTENANT_CHUNKS (native/interposer/chunk_log.h). For each burst of the high
+DIARY is what a best-effort client wrote under COTENANT_CHUNKS (native/interposer/best_effort/chunk_log.h). For each burst of the high
 client: when the hold word was stored, what the best-effort client had on the GPU then, how long that was going to take, when
 the GPU stopped at the next border, and how much longer than usual the burst took. Bursts that were announced found nothing
 under way; they are the floor.

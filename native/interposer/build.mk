@@ -1,4 +1,4 @@
-INTERPOSER_SOURCES := $(wildcard interposer/*.cpp)
+INTERPOSER_SOURCES := $(wildcard interposer/*/*.cpp)
 INTERPOSER_OBJECTS := $(INTERPOSER_SOURCES:%.cpp=$(BUILD)/%.o) $(BUILD)/gate/gate.o
 TARGETS += $(BUILD)/libcotenant.so
 
@@ -8,7 +8,7 @@ $(BUILD)/interposer/%.o: interposer/%.cpp
 	$(CXX) $(CXXFLAGS) -ftls-model=initial-exec -c $< -o $@
 
 # A sanitizer's runtime looks the C library up by dlsym before it can serve anybody.
-$(BUILD)/interposer/dlsym.o $(BUILD)/interposer/libc.o: SANITIZER :=
+$(BUILD)/interposer/exports/dlsym.o $(BUILD)/interposer/lookup/libc.o: SANITIZER :=
 
 $(BUILD)/libcotenant.so: $(INTERPOSER_OBJECTS)
 	$(CXX) -shared $(CXXFLAGS) -Wl,-z,defs -Wl,-z,now -static-libgcc $^ -o $@ -ldl

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "generated/protocol.h"
-#include "interposer/liveness.h"
+#include "interposer/base/liveness.h"
 #include "ptxas/form_text.h"
 #include "ptxas/refused.h"
 

@@ -53,7 +53,7 @@ export interface FormLimits {
   readonly idleSeconds: number;
 }
 
-/** A client waits for 60 seconds (native/interposer/link.cpp). */
+/** A client waits for 60 seconds (native/interposer/agent/link.cpp). */
 export const formLimits: FormLimits = {
   seconds: 10,
   mebibytes: 768,

@@ -1,6 +1,6 @@
 // A best-effort client: a closed loop that launches far ahead of the GPU, as an eager framework does, and, where
 // it is gated, what its interposer does: borders between chunks, room for so much queued work, or launch by
-// launch. After native/interposer/besteffort.cpp; how long a kernel will run counts as learned already.
+// launch. After native/interposer/best_effort/best_effort.cpp; how long a kernel will run counts as learned already.
 import { submission, whenActive } from "#protocol";
 import type { Board, HeldClient } from "./board.ts";
 import { PACED, RUN, type Seen, TRICKLE } from "./gate.ts";

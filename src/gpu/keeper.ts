@@ -1,5 +1,5 @@
 // The helper thread's part of a best-effort client, look by look: the end of a resume delay, turns among
-// several, the trickle in a long pause, time slices begun anew. After native/interposer/turns.cpp, without what repairs
+// several, the trickle in a long pause, time slices begun anew. After native/interposer/best_effort/turns.cpp, without what repairs
 // the traces of killed processes. Times in us where the gate's are, else ns.
 import { constants } from "#protocol";
 import type { BestEffort } from "./besteffort.ts";

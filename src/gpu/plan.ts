@@ -37,7 +37,7 @@ export const piecesOf = (bytes: number, pieceBytes: number): number =>
 
 /**
  * What the interposer takes a copy over PCIe for: deliberately slow, so that a chunk errs on the short side
- * (native/interposer/copies.h).
+ * (native/interposer/calls/copies.h).
  */
 export const expectedCopyNs = (bytes: number): number => 2000 + bytes / 20;
 

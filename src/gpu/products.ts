@@ -1,6 +1,6 @@
 // Long matrix products that a best-effort client asks for in parts (decision 0006), on the modelled GPU. Which kernels are
 // products of cuBLAS is told by their names, into how many parts they go by the arithmetic of
-// native/interposer/blas_parts.cpp, with tiles of the grid for the result's lines. What is not known from a profile: where
+// native/interposer/products/parts.cpp, with tiles of the grid for the result's lines. What is not known from a profile: where
 // a grid was rounded up it has more waves here than the library would say, and no part is given up for taking longer than
 // foreseen.
 import {

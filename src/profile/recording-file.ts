@@ -1,4 +1,4 @@
-// The interposer's recording as a file: what native/interposer/record_file.cpp writes, checked field by field.
+// The interposer's recording as a file: what native/interposer/record/file.cpp writes, checked field by field.
 import type { SaidOfGpu } from "./about.ts";
 import { badJson, badProfile } from "./faults.ts";
 import { Field } from "./fields.ts";

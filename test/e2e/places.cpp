@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "generated/protocol.h"
-#include "interposer/liveness.h"
+#include "interposer/base/liveness.h"
 
 using namespace cotenant;
 

@@ -1,6 +1,6 @@
 // What a best-effort client writes down for bench/live/slow_bursts.py.
 #include "fixture.h"
-#include "interposer/chunk_log.h"
+#include "interposer/best_effort/chunk_log.h"
 
 using namespace harness;
 using namespace cotenant::chunk_log;

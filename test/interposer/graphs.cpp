@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "gate/gate.cpp"
-#include "interposer/graph_cuts.cpp"
+#include "interposer/graphs/cuts.cpp"
 #include "recorded.h"
 
 using namespace harness;

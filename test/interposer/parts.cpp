@@ -1,6 +1,6 @@
 // How long products are divided: the arithmetic alone, on the products of GPT-2's last layer on an H200 (132 SMs).
-#include "interposer/backoff.h"
-#include "interposer/blas_parts.cpp"
+#include "interposer/base/backoff.h"
+#include "interposer/products/parts.cpp"
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 // Long kernels whose PTX is known: made so that they can stop inside, and then stopped by a request.
 #include "fixture.h"
-#include "interposer/form_trials.cpp"
+#include "interposer/kernels/form_trials.cpp"
 
 using namespace harness;
 

@@ -1,7 +1,7 @@
 // A high client that is busy for far longer than ever without getting anything done, or does not run at all: best-effort
 // work is not held for ever.
 #include "include/cotenant.h"
-#include "interposer/progress.h"
+#include "interposer/state/progress.h"
 
 #include <sys/wait.h>
 

@@ -1,6 +1,6 @@
 // How long a high client's bursts waited for the GPU, as far as the time is its own. What a test paused is known to
 // the nanosecond, so a pause that does not count shows by the rest of the burst, on a machine however slow.
-#include "interposer/waited.h"
+#include "interposer/state/waited.h"
 
 #include "fixture.h"
 #include "gate/histogram.h"

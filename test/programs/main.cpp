@@ -109,7 +109,7 @@ std::uint64_t kept_waiting_ns(pid_t pid) {
   return all;
 }
 
-// The high client beside a best-effort program, as native/interposer/high.cpp would have it.
+// The high client beside a best-effort program, as native/interposer/high/high.cpp would have it.
 class Neighbour {
  public:
   Neighbour(cotenant::protocol::Region& region, const Request& request) : region_(region) {

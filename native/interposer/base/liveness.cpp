@@ -1,0 +1,28 @@
+#include "interposer/base/liveness.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace cotenant {
+
+std::uint64_t start_time_of(pid_t pid) noexcept {
+  char path[32];
+  char text[1024];
+  std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(pid));
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  const ssize_t n = read(fd, text, sizeof text - 1);
+  close(fd);
+  if (n <= 0) return 0;
+  text[n] = '\0';
+  // The second field is the name in parentheses and may hold anything: count from its last ')'.
+  const char* at = std::strrchr(text, ')');
+  for (int field = 2; at && field < 22; ++field) at = std::strchr(at + 1, ' ');
+  return at ? std::strtoull(at + 1, nullptr, 10) : 0;
+}
+
+}  // namespace cotenant

@@ -1,0 +1,41 @@
+#include "interposer/best_effort/absent.h"
+
+#include <algorithm>
+
+#include "gate/histogram.h"
+#include "interposer/base/liveness.h"
+
+namespace cotenant {
+namespace {
+
+// A helper thread beats every 10 ms; on a crowded CPU it comes late.
+constexpr std::uint64_t kStillNs = 1'000'000'000;
+
+std::uint64_t longest_burst(const protocol::HighSlot& slot) noexcept {
+  for (std::uint32_t bucket = kBuckets; bucket-- > 0;)
+    if (slot.histogram[bucket].load(std::memory_order_relaxed) != 0) return top_of(bucket);
+  return 0;
+}
+
+bool is_dead(const protocol::HighSlot& slot) noexcept {
+  const auto pid = static_cast<pid_t>(slot.pid.load(std::memory_order_relaxed));
+  return slot.state.load(std::memory_order_acquire) == 0 || !alive(pid, slot.startTime.load(std::memory_order_relaxed));
+}
+
+}  // namespace
+
+void let_go_of_absent(protocol::Region& region, Presence& presence, std::uint64_t now) noexcept {
+  const std::uint32_t active = region.activity.active.load(std::memory_order_seq_cst);
+  for (std::uint32_t i = 0; i < protocol::MAX_HIGH; ++i) {
+    auto& last = presence.of[i];
+    const auto& slot = region.high[i];
+    const std::uint32_t beats = slot.beats.load(std::memory_order_relaxed);
+    const bool still = last.since != 0 && beats == last.beats && beats != 0;
+    if ((active & (1u << i)) == 0 || !still) last = {beats, now};
+    if ((active & (1u << i)) == 0) continue;
+    const bool stopped = now - last.since > std::max(kStillNs, longest_burst(slot));
+    if (stopped || is_dead(slot)) region.activity.active.fetch_and(~(1u << i), std::memory_order_seq_cst);
+  }
+}
+
+}  // namespace cotenant

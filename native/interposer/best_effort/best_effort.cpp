@@ -1,0 +1,349 @@
+#include "interposer/best_effort/best_effort.h"
+
+#include <algorithm>
+
+#include "interposer/products/product.h"
+#include "interposer/best_effort/border.h"
+#include "interposer/best_effort/chunk_log.h"
+#include "interposer/base/clock.h"
+#include "interposer/calls/copies.h"
+#include "interposer/lookup/entry.h"
+#include "interposer/kernels/function.h"
+#include "interposer/lifetime/gang.h"
+#include "interposer/state/gpu.h"
+#include "interposer/lifetime/keeper.h"
+#include "interposer/best_effort/standstill.h"
+#include "interposer/best_effort/stream_taken.h"
+#include "interposer/forms/variants.h"
+
+namespace cotenant {
+namespace {
+
+using protocol::Region;
+
+constexpr std::uint64_t kSpinNs = 20'000;
+// Waiting at the gate for work to end: that is soon, and the GPU stands idle until we notice.
+constexpr std::uint64_t kSpinForRoomNs = 400'000;
+constexpr std::uint64_t kNeverLongerNs = 5'000'000'000;  // no wait of ours outlasts this, but one for a stream that is taken
+constexpr std::uint32_t kLongNs = 300'000;
+constexpr std::uint32_t kCollectEvery = 32;
+
+// Anything to be careful about? Without a high client on this GPU best-effort work just runs.
+bool gated(const Region& region) noexcept {
+  const auto& settings = region.settings;
+  if (rule::paused(settings)) return true;
+  return rule::protect(settings) &&
+         region.activity.registered.load(std::memory_order_relaxed) != 0;
+}
+
+// Do the rules look at what a single kernel needs?
+bool needs_count(const Rules& rules) noexcept {
+  using protocol::WhenActive;
+  return rules.when_active == WhenActive::kAllowOpposite || rules.when_active == WhenActive::kAllowShort ||
+         rules.when_active == WhenActive::kAllowFitting;
+}
+
+constexpr Needs kUnknownNeeds{0, KernelClass::kUnknown, 0};
+
+// Of a graph nothing is known. Copies and fills have no class and leave the SMs to others (Orion, section 5.1.3, submits
+// them directly); that a copy waits for a copy is the gate's own rule.
+Needs needs_beside(const Submission& submission, std::uint32_t sm_count) noexcept {
+  using Kind = Submission::Kind;
+  if (submission.kind == Kind::kKernel) return needs_of(*submission.shape, sm_count);
+  return submission.kind == Kind::kCopy ? Needs{1, KernelClass::kUnknown, 0} : kUnknownNeeds;
+}
+
+[[gnu::cold]] void wait_while_frozen(BestEffortGpu& gpu) noexcept {
+  const std::uint64_t started = now_ns();
+  while (gpu.frozen.load(std::memory_order_relaxed) && now_ns() - started < kNeverLongerNs) nap_us(1000);
+}
+
+void say_waiting(Region& region, const Link& link) noexcept {
+  auto& waiting = region.activity.waiting;
+  if ((waiting.load(std::memory_order_relaxed) & link.bit()) == 0)
+    waiting.fetch_or(link.bit(), std::memory_order_relaxed);
+}
+
+// Deep submission: how much of a stream may be queued behind the hold word. Runs after the border was issued, so that all
+// that counts against the limit has a mark behind it.
+void wait_for_room(Gpu& gpu, Stream& stream, const Link& link, const Rules& rules) noexcept {
+  const Lane& lane = stream.lane;
+  const auto full = [&] {
+    read_mark(stream, link);
+    const std::uint64_t launches = lane.launches.load(std::memory_order_relaxed);
+    return launches - std::min(launches, lane.finished_launches.load(std::memory_order_relaxed)) >= rules.submit_launches ||
+           unfinished_ns(lane) >= std::uint64_t{rules.submit_us} * 1000;
+  };
+  if (!full() || stood_still(lane)) return;
+  Waiting waiting(gpu.best_effort);
+  const std::uint64_t started = now_ns();
+  while (full() && !stood_still(lane) && now_ns() - started < kNeverLongerNs) {
+    spin_then_nap(started, kSpinNs);
+    read_event_marks(gpu);
+  }
+  link.best_effort().cappedNs.fetch_add(now_ns() - started, std::memory_order_relaxed);
+}
+
+// Deep submission where holds let everything pass: a copy over PCIe takes place soon after it is submitted, and
+// not while one of a high client is in flight. What was queued before it is given as long as it may take.
+void wait_for_bus(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
+  Region& region = *link.region;
+  const std::uint64_t started = now_ns();
+  const auto soon = [&](std::uint64_t waited_us) {
+    return waited_us >= rules.submit_us || best_effort_outstanding(gpu).ns <= std::uint64_t{rules.chunk_us} * 1000;
+  };
+  for (std::uint64_t now = started; (now - started) / 1000 < rules.trickle_after_us; now = now_ns()) {
+    if (soon((now - started) / 1000) && !copy::high_copying(region, now)) return;
+    mark_open_lanes(gpu, link);
+    Waiting waiting(gpu.best_effort);
+    spin_then_nap(started, kSpinNs);
+  }
+  link.best_effort().trickles.fetch_add(1, std::memory_order_relaxed);
+}
+
+// What a policy's own limits go by, once a launch was let through.
+void spend(BestEffortGpu& own, const Rules& rules, const Seen& seen, const Item& item, std::uint64_t now) noexcept {
+  if (rules.budget_us > 0) own.spent_us.store(spent_after(rules, seen, item), std::memory_order_relaxed);
+  if (rules.launch_every_ns > 0)
+    own.due_ns.store(due_after(rules, own.due_ns.load(std::memory_order_relaxed), now), std::memory_order_relaxed);
+}
+
+// Launch-by-launch gating: asks the gate until it lets this item through. The time it takes is accounted by
+// the helper thread, which sees a caller waiting.
+void wait_for_gate(Gpu& gpu, const Link& link, const Item& item) noexcept {
+  Region& region = *link.region;
+  const std::uint64_t started = now_ns();
+  for (;;) {
+    const Rules rules = read_rules(region.settings);
+    const std::uint64_t now = now_ns();
+    Seen seen = best_effort_seen(gpu, link, now);
+    seen.high_copying = item.copy && copy::high_copying(region, now);
+    seen.held_us = (now - started) / 1000;
+    seen.trickled_us = std::max<std::uint64_t>(seen.held_us, 1);
+    if (rules.trickle_every_us > 0 && gpu.best_effort.trickled_at)
+      seen.trickled_us = (now - gpu.best_effort.trickled_at) / 1000;
+    const Answer answer = admit(rules, seen, item);
+    if (answer == Answer::kTrickle) {
+      gpu.best_effort.trickled_at = now;
+      // One that the policy lets pass beside a request is no emergency.
+      if (seen.held_us >= rules.trickle_after_us) link.best_effort().trickles.fetch_add(1, std::memory_order_relaxed);
+    }
+    if (answer == Answer::kRun || answer == Answer::kTrickle || now - started > kNeverLongerNs)
+      return spend(gpu.best_effort, rules, seen, item, now);
+    // What is out must have a mark behind it, or its end would never be seen.
+    mark_open_lanes(gpu, link);
+    read_event_marks(gpu);
+    Waiting waiting(gpu.best_effort);
+    const bool soon = answer == Answer::kAheadFull || answer == Answer::kPaced;
+    spin_then_nap(started, soon ? kSpinForRoomNs : kSpinNs);
+  }
+}
+
+// `ns` is what budgets go by, `typical_ns` what the statistics add up.
+void count(protocol::BestEffortSlot& slot, const Submission& submission, std::uint64_t ns, std::uint64_t typical_ns,
+           bool known) noexcept {
+  using Kind = Submission::Kind;
+  auto& counter = submission.kind == Kind::kKernel ? slot.launches
+                  : submission.kind == Kind::kCopy ? slot.copies
+                                                   : slot.graphs;
+  if (submission.kind != Kind::kGraphPart) counter.fetch_add(1, std::memory_order_relaxed);
+  slot.submittedNs.fetch_add(typical_ns, std::memory_order_relaxed);
+  if (!known) slot.unknownLaunches.fetch_add(1, std::memory_order_relaxed);
+  if (ns > kLongNs) slot.longKernels.fetch_add(1, std::memory_order_relaxed);
+  if (known && ns > slot.longestNs.load(std::memory_order_relaxed))
+    slot.longestNs.store(ns, std::memory_order_relaxed);
+}
+
+bool kernel_is_new(const Submission& submission, const Estimate& estimate) noexcept {
+  return submission.kind == Submission::Kind::kKernel && estimate.samples.load(std::memory_order_relaxed) < 3;
+}
+
+[[gnu::cold]] Estimate* estimate_by_name(Gpu& gpu, const LaunchShape& shape) noexcept {
+  const LaunchShape named = named_shape(shape);
+  return named.function ? gpu.best_effort.estimates.find(named) : nullptr;
+}
+
+// A kernel's first launch, in which the driver loads its code, is left as it is, and so is its first in each shape. Beside
+// the time of loading, events around it would show another: with them the driver apparently gave a training's stream another
+// of the work queues that processes under MPS have from one pool. While that one waited, the GPU read host memory without
+// end, and the high client lost time by it (docs/measured-policies.md, two trainings). Of a product, whose kernel may be
+// known, that is asked of the kernel.
+bool loads(Gpu& gpu, const Submission& submission, const Estimate& estimate, bool of_product) noexcept {
+  if (submission.kind != Submission::Kind::kKernel) return false;
+  return of_product ? gpu.best_effort.estimates.first_launch(submission.shape->function)
+                    : estimate.sightings.load(std::memory_order_relaxed) == 1;
+}
+
+void gate_submission(Gpu& gpu, Stream& stream, const Link& link, const Rules& rules, const Item& item) noexcept {
+  Lane& lane = stream.lane;
+  const Chunk chunk{lane.chunk_us.load(std::memory_order_relaxed), lane.chunk_launches.load(std::memory_order_relaxed)};
+  say_waiting(*link.region, link);
+  if (rules.submission == protocol::Submission::kDeep && keeper_runs()) {
+    if (item.copy && rules.when_active != protocol::WhenActive::kWait) wait_for_bus(gpu, link, rules);
+    if (lane.behind_wait.load(std::memory_order_relaxed) && !closes(rules, chunk, item)) return;
+    if (crowded(lane)) return;
+    if (put_border(stream, link)) return wait_for_room(gpu, stream, link, rules);
+  }
+  if (closes(rules, chunk, item)) put_mark(stream, link);
+  wait_for_gate(gpu, link, item);
+}
+
+void note_thread(Context& context) noexcept {
+  const void* first = nullptr;
+  const void* us = this_thread();
+  if (!context.blocking_thread.compare_exchange_strong(first, us, std::memory_order_relaxed) && first != us)
+    context.blocking_threads.store(true, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+bool believable(std::uint64_t moment, std::uint64_t now) noexcept { return moment < now + 1'000'000'000; }
+
+Seen best_effort_seen(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
+  const auto& activity = link.region->activity;
+  const std::uint32_t others = activity.waiting.load(std::memory_order_relaxed) & ~link.bit();
+  const std::uint64_t idle_since = activity.idleSince.load(std::memory_order_relaxed);
+  const std::uint32_t kernel = activity.highKernel.load(std::memory_order_relaxed);
+  const Outstanding out = best_effort_outstanding(gpu);
+  Seen seen{};
+  seen.high_registered = activity.registered.load(std::memory_order_relaxed) != 0;
+  seen.high_active = activity.active.load(std::memory_order_seq_cst) != 0;
+  seen.high_class = static_cast<KernelClass>(std::min(kernel >> 16, 2u));
+  const std::uint32_t high_sms = kernel & 0xffff;
+  if (high_sms != 0 && high_sms < gpu.identity.sm_count) seen.high_leaves_sms = gpu.identity.sm_count - high_sms;
+  seen.high_left_us = activity.highKernelUs.load(std::memory_order_relaxed);
+  seen.spent_us = gpu.best_effort.spent_us.load(std::memory_order_relaxed);
+  const std::uint64_t due = gpu.best_effort.due_ns.load(std::memory_order_relaxed);
+  seen.early_ns = due > now ? due - now : 0;
+  seen.idle_us = now > idle_since ? (now - idle_since) / 1000 : believable(idle_since, now) ? 0 : ~0u;
+  seen.my_turn = others == 0 || activity.turn.load(std::memory_order_relaxed) == link.slot;
+  seen.ahead_us = (out.ns + 999) / 1000;
+  seen.kernels_out = static_cast<std::uint32_t>(out.launches);
+  return seen;
+}
+
+bool best_effort_gated(const Link& link) noexcept { return gated(*link.region); }
+
+Admission best_effort_before(Stream& stream, const Submission& submission) noexcept {
+  Gpu& gpu = *stream.context->gpu;
+  Lane& lane = stream.lane;
+  set_out(lane);
+  const Link* link = gpu.link.load(std::memory_order_acquire);
+  if (!link) return {&stream, -1};
+  Region& region = *link->region;
+  if (gpu.best_effort.frozen.load(std::memory_order_relaxed)) wait_while_frozen(gpu.best_effort);
+  if (stream.blocking && !stream.context->blocking_threads.load(std::memory_order_relaxed)) note_thread(*stream.context);
+
+  Estimate* const general = submission.shape ? gpu.best_effort.estimates.find(*submission.shape) : submission.estimate;
+  // At its second launch: the first is left alone, see loads().
+  if (general && submission.kind == Submission::Kind::kKernel && general->sightings.load(std::memory_order_relaxed) == 1 &&
+      !captures_open())
+    look_for_ranks(submission.shape->function);
+  Estimate* const product = submission.shape ? product_estimate() : nullptr;
+  Estimate* const estimate = product ? product : general;
+  std::uint32_t learned = estimate ? estimate->expected_ns.load(std::memory_order_relaxed) : 0;
+  if (learned == 0 && general) learned = general->expected_ns.load(std::memory_order_relaxed);
+  const bool known = !estimate || learned > 0;
+  const auto& settings = region.settings;
+  const bool is_gated = gated(region);
+  std::uint64_t expected_ns = estimate ? learned : submission.copy_ns;
+  // More kernels than can be kept apart: one of the others is taken to fill a chunk by itself.
+  if (submission.shape && !estimate) expected_ns = std::uint64_t{rule::chunk_us(settings)} * 1000;
+  if (is_gated) {
+    const Rules rules = read_rules(settings);
+    if (!known) expected_ns = std::uint64_t{rules.unknown_us} * 1000;
+    if (rules.preempt_us > 0 && learned / 1000 > rules.preempt_us && submission.kind == Submission::Kind::kKernel)
+      want_variant(*stream.context, submission.shape->function);
+    const auto us = static_cast<std::uint32_t>(std::min<std::uint64_t>((expected_ns + 999) / 1000, 1u << 30));
+    const Needs needs = needs_count(rules) ? needs_beside(submission, gpu.identity.sm_count) : kUnknownNeeds;
+    gate_submission(gpu, stream, *link, rules,
+                    Item{us, known, needs.kernel_class, needs.sms, submission.bus != Bus::kNone});
+  } else {
+    lane.behind_wait.store(false, std::memory_order_relaxed);
+  }
+  const std::uint64_t typical = estimate ? estimate->typical_ns.load(std::memory_order_relaxed) : expected_ns;
+  count(link->best_effort(), submission, expected_ns, typical, known);
+  lane.submitted_ns.fetch_add(expected_ns, std::memory_order_relaxed);
+  const std::uint64_t launches = lane.launches.fetch_add(1, std::memory_order_relaxed);
+  lane.chunk_us.fetch_add(static_cast<std::uint32_t>((expected_ns + 999) / 1000), std::memory_order_relaxed);
+  lane.chunk_launches.fetch_add(1, std::memory_order_relaxed);
+  lane.open.store(true, std::memory_order_relaxed);
+  if (chunk_log::is_on()) chunk_log::note_launch(stream, submission, expected_ns);
+
+  // Where the GPU stands, each entry more is one less for the program.
+  if (!estimate || stood_still(lane)) return {&stream, -1};
+  const auto& activity = region.activity;
+  const std::uint64_t activations = activity.activations.load(std::memory_order_relaxed);
+  const cu::CUcontext context = stream.context->handle.load(std::memory_order_relaxed);
+  if (!known || (product && product->samples.load(std::memory_order_relaxed) < 3) || launches % kCollectEvery == 0)
+    gpu.best_effort.estimates.collect(activations, activity.active.load(std::memory_order_relaxed) != 0, context);
+  const std::uint32_t every = rule::sample_every(settings);
+  if (!Estimates::due(*estimate, every) || loads(gpu, submission, *estimate, product != nullptr)) return {&stream, -1};
+  Estimate* const by_name = kernel_is_new(submission, *estimate) ? estimate_by_name(gpu, *submission.shape) : nullptr;
+  return {&stream, gpu.best_effort.estimates.start(*estimate, stream.handle, context, activations, general, by_name)};
+}
+
+void best_effort_after(const Admission& admission) noexcept {
+  if (admission.timer >= 0)
+    admission.stream->context->gpu->best_effort.estimates.stop(admission.timer, admission.stream->handle);
+  admission.stream->lane.on_their_way.fetch_sub(1, std::memory_order_release);
+}
+
+Outstanding best_effort_outstanding(Gpu& gpu) noexcept {
+  Outstanding out{0, 0, 0, false};
+  const Link* link = gpu.link.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < stream_count(); ++i) {
+    Stream& stream = stream_at(i);
+    if (stream.context->gpu != &gpu) continue;
+    if (link) read_mark(stream, *link);
+    const Lane& lane = stream.lane;
+    if (lane.stands.load(std::memory_order_relaxed)) {
+      out.standing_ns += unfinished_ns(lane);
+      out.stands = true;
+      continue;
+    }
+    out.ns += unfinished_ns(lane);
+    const std::uint64_t done = lane.finished_launches.load(std::memory_order_relaxed);
+    const std::uint64_t launched = lane.launches.load(std::memory_order_relaxed);
+    if (launched > done) out.launches += launched - done;
+  }
+  return out;
+}
+
+void best_effort_drained(Stream& stream) noexcept {
+  Lane& lane = stream.lane;
+  lane.finished_ns.store(lane.submitted_ns.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  lane.finished_launches.store(lane.launches.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  lane.chunk_us.store(0, std::memory_order_relaxed);
+  lane.chunk_launches.store(0, std::memory_order_relaxed);
+  lane.open.store(false, std::memory_order_relaxed);
+  moves_again(lane);
+  if (chunk_log::is_on()) chunk_log::note(stream, chunk_log::What::kDrained, 0, 0);
+  // What comes next finds an empty stream: it must not start while a request is active.
+  lane.behind_wait.store(false, std::memory_order_relaxed);
+}
+
+void best_effort_drained(const Context& context) noexcept {
+  for (std::uint32_t i = 0; i < stream_count(); ++i)
+    if (stream_at(i).context == &context) best_effort_drained(stream_at(i));
+}
+
+void best_effort_enter(const Link& link) noexcept {
+  for (auto& word : link.region->marks[link.slot].done) word.store(0, std::memory_order_relaxed);
+  const bool active = link.region->activity.active.load(std::memory_order_seq_cst) != 0;
+  link.hold().store(active && gated(*link.region) ? 1 : 0, std::memory_order_seq_cst);
+}
+
+void best_effort_open(const Link& link) noexcept { link.hold().store(0, std::memory_order_seq_cst); }
+
+void best_effort_open_former(const Gpu& gpu) noexcept {
+  const Link* link = gpu.link.load(std::memory_order_acquire);
+  for (; link && link->before; link = link->before) {
+    const Link& former = *link->before;
+    // A slot that another process has by now is its own.
+    const bool ours = former.best_effort().pid.load(std::memory_order_relaxed) == link->before_pid;
+    if (ours && former.hold().load(std::memory_order_relaxed) != 0) best_effort_open(former);
+  }
+}
+
+}  // namespace cotenant

@@ -1,0 +1,67 @@
+#include "interposer/best_effort/border.h"
+
+#include "interposer/best_effort/chunk_log.h"
+#include "interposer/base/clock.h"
+#include "interposer/lookup/entry.h"
+
+namespace cotenant {
+namespace {
+
+using namespace cu;
+
+// A stream that refuses a border may be about to be destroyed, or its context is lost. Others are not concerned.
+constexpr std::uint64_t kRetryNs = 100'000'000;
+
+}  // namespace
+
+CUstreamBatchMemOpParams write_word(CUdeviceptr at, std::uint32_t value) noexcept {
+  CUstreamBatchMemOpParams operation{};
+  operation.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+  operation.writeValue.address = at;
+  operation.writeValue.value = value;
+  operation.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
+  return operation;
+}
+
+CUstreamBatchMemOpParams wait_for_release(const Context& context, const Link& link) noexcept {
+  CUstreamBatchMemOpParams operation{};
+  operation.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
+  operation.waitValue.address = hold_word(context, link);
+  operation.waitValue.value = 0;
+  operation.waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
+  return operation;
+}
+
+bool put_border(Stream& stream, const Link& link) noexcept {
+  Context& context = *stream.context;
+  Lane& lane = stream.lane;
+  const std::uint64_t retry_ns = lane.border_retry_ns.load(std::memory_order_relaxed);
+  if ((retry_ns != 0 && now_ns() < retry_ns) || !map_pages(context, link)) return false;
+  const std::uint32_t number = next_mark(stream);
+  const bool by_word = stream.index < kMarkWords;
+  // Without a mark the wait is still right: the stream stops there, and only how far it has come is not seen.
+  if (!by_word) put_event_mark(stream, number);
+  CUstreamBatchMemOpParams operations[] = {write_word(mark_word(context, by_word ? stream.index : 0), number),
+                                           wait_for_release(context, link)};
+  CUstreamBatchMemOpParams* from = by_word ? operations : operations + 1;
+  if (real().cuStreamBatchMemOp_v2(stream.handle, by_word ? 2 : 1, from, 0) != CUDA_SUCCESS) {
+    lane.border_retry_ns.store(now_ns() + kRetryNs, std::memory_order_relaxed);
+    return false;
+  }
+  if (retry_ns != 0) lane.border_retry_ns.store(0, std::memory_order_relaxed);
+  close_chunk(stream, link, true);
+  return true;
+}
+
+void close_chunk(Stream& stream, const Link& link, bool waits) noexcept {
+  Lane& lane = stream.lane;
+  if (chunk_log::is_on())
+    chunk_log::note(stream, chunk_log::What::kBorder, lane.borders.load(std::memory_order_relaxed), waits);
+  link.best_effort().chunks.fetch_add(1, std::memory_order_relaxed);
+  lane.chunk_us.store(0, std::memory_order_relaxed);
+  lane.chunk_launches.store(0, std::memory_order_relaxed);
+  lane.open.store(false, std::memory_order_relaxed);
+  lane.behind_wait.store(waits, std::memory_order_relaxed);
+}
+
+}  // namespace cotenant

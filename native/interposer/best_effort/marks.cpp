@@ -1,0 +1,145 @@
+#include "interposer/best_effort/marks.h"
+
+#include "interposer/best_effort/border.h"
+#include "interposer/state/capture.h"
+#include "interposer/lookup/entry.h"
+#include "interposer/state/gpu.h"
+
+namespace cotenant {
+namespace {
+
+using namespace cu;
+
+// The GPU has passed this border.
+void passed(Lane& lane, std::uint32_t number) noexcept {
+  lane.passed.store(number, std::memory_order_relaxed);
+  const std::uint64_t ns = lane.ring_ns[number % Lane::kRing].load(std::memory_order_relaxed);
+  const std::uint64_t launches = lane.ring_launches[number % Lane::kRing].load(std::memory_order_relaxed);
+  if (ns > lane.finished_ns.load(std::memory_order_relaxed)) lane.finished_ns.store(ns, std::memory_order_relaxed);
+  if (launches > lane.finished_launches.load(std::memory_order_relaxed))
+    lane.finished_launches.store(launches, std::memory_order_relaxed);
+}
+
+// Numbers grow and may wrap; a value that is not between the last seen and the last issued is a relic of an earlier
+// client of the slot.
+bool believable_mark(const Lane& lane, std::uint32_t number) noexcept {
+  const std::uint32_t before = lane.passed.load(std::memory_order_relaxed);
+  return number - before - 1 < lane.borders.load(std::memory_order_relaxed) - before;
+}
+
+CUcontext current_handle() noexcept {
+  CUcontext current = nullptr;
+  return real().cuCtxGetCurrent(&current) == CUDA_SUCCESS ? current : nullptr;
+}
+
+// The special handles mean the current context's and the calling thread's streams. Streams of other contexts are left
+// alone: their owner may end the context while we are in the driver.
+bool reachable(const Stream& stream, const Gpu& gpu, CUcontext current) noexcept {
+  const Context* context = stream.context;
+  return context->gpu == &gpu && context->handle.load(std::memory_order_relaxed) == current &&
+         (!is_special(stream) || own_special(stream));
+}
+
+void read_events(Stream& stream) noexcept {
+  EventMarks& marks = stream.lane.events;
+  if (!marks.out.load(std::memory_order_relaxed) || marks.busy.exchange(true, std::memory_order_acquire)) return;
+  bool out = false;
+  for (int i = 0; i < EventMarks::kEvents; ++i) {
+    if (marks.number[i] == 0) continue;
+    if (real().cuEventQuery(marks.event[i]) == CUDA_ERROR_NOT_READY) {
+      out = true;
+      continue;
+    }
+    if (believable_mark(stream.lane, marks.number[i])) passed(stream.lane, marks.number[i]);
+    marks.number[i] = 0;
+  }
+  marks.out.store(out, std::memory_order_relaxed);
+  marks.busy.store(false, std::memory_order_release);
+}
+
+}  // namespace
+
+std::uint32_t next_mark(Stream& stream) noexcept {
+  Lane& lane = stream.lane;
+  const std::uint32_t number = lane.borders.fetch_add(1, std::memory_order_relaxed) + 1;
+  lane.ring_ns[number % Lane::kRing].store(lane.submitted_ns.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  lane.ring_launches[number % Lane::kRing].store(lane.launches.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  return number;
+}
+
+bool put_mark(Stream& stream, const Link& link) noexcept {
+  Context& context = *stream.context;
+  if (stream.index >= kMarkWords || !map_pages(context, link)) {
+    const bool put = put_event_mark(stream, 0);
+    if (put) close_chunk(stream, link, false);
+    return put;
+  }
+  CUstreamBatchMemOpParams mark[] = {write_word(mark_word(context, stream.index), next_mark(stream))};
+  if (real().cuStreamBatchMemOp_v2(stream.handle, 1, mark, 0) != CUDA_SUCCESS) return false;
+  close_chunk(stream, link, false);
+  return true;
+}
+
+bool put_event_mark(Stream& stream, std::uint32_t number) noexcept {
+  EventMarks& marks = stream.lane.events;
+  if (marks.busy.exchange(true, std::memory_order_acquire)) return false;
+  const CUcontext context = stream.context->handle.load(std::memory_order_relaxed);
+  if (marks.context != context) {  // events belong to a context; an old one's are left to it
+    marks.context = context;
+    for (int i = 0; i < EventMarks::kEvents; ++i) marks.event[i] = nullptr, marks.number[i] = 0;
+  }
+  const BesideCaptures beside;
+  bool put = false;
+  for (int i = 0; i < EventMarks::kEvents && !put; ++i) {
+    if (marks.number[i] != 0) continue;
+    const bool made = marks.event[i] || real().cuEventCreate(&marks.event[i], CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS;
+    if (!made) break;
+    const std::uint32_t its_number = number ? number : next_mark(stream);
+    if (real().cuEventRecord(marks.event[i], stream.handle) != CUDA_SUCCESS) break;
+    marks.number[i] = its_number;
+    marks.out.store(true, std::memory_order_relaxed);
+    put = true;
+  }
+  marks.busy.store(false, std::memory_order_release);
+  return put;
+}
+
+void mark_open_lanes(const Gpu& gpu, const Link& link) noexcept {
+  const CUcontext current = current_handle();
+  for (std::uint32_t i = 0; current && i < stream_count(); ++i) {
+    Stream& stream = stream_at(i);
+    if (!stream.lane.open.load(std::memory_order_relaxed)) continue;
+    const MarksAnother marks(stream);
+    if (marks.allowed() && reachable(stream, gpu, current)) put_mark(stream, link);
+  }
+}
+
+void read_mark(Stream& stream, const Link& link) noexcept {
+  Lane& lane = stream.lane;
+  if (stream.index >= kMarkWords ||
+      lane.borders.load(std::memory_order_relaxed) == lane.passed.load(std::memory_order_relaxed))
+    return;
+  const std::uint32_t number = last_mark(link, stream.index);
+  if (believable_mark(lane, number)) passed(lane, number);
+}
+
+void read_event_marks(const Gpu& gpu) noexcept {
+  CUcontext current = nullptr;
+  for (std::uint32_t i = 0; i < stream_count(); ++i) {
+    Stream& stream = stream_at(i);
+    if (!stream.lane.events.out.load(std::memory_order_relaxed)) continue;
+    if (!current && !(current = current_handle())) return;
+    const BesideCaptures beside;
+    if (reachable(stream, gpu, current)) read_events(stream);
+  }
+}
+
+void event_marks_end(EventMarks& events) noexcept {
+  if (events.busy.exchange(true, std::memory_order_acquire)) return;  // whoever looks at them finds the context changed
+  events.context = nullptr;
+  for (int i = 0; i < EventMarks::kEvents; ++i) events.event[i] = nullptr, events.number[i] = 0;
+  events.out.store(false, std::memory_order_relaxed);
+  events.busy.store(false, std::memory_order_release);
+}
+
+}  // namespace cotenant

@@ -1,0 +1,290 @@
+#include "interposer/best_effort/preempt.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "interposer/best_effort/border.h"
+#include "interposer/state/capture.h"
+#include "interposer/base/clock.h"
+#include "interposer/lookup/entry.h"
+#include "interposer/kernels/function.h"
+
+namespace cotenant {
+namespace {
+
+using namespace cu;
+
+// Of a preemptible form the last launch does not stop, so a kernel can stop once less than it has launches: once for
+// each request within its time. One that is not needed takes some us.
+constexpr std::uint32_t kFewestLaunches = 3;
+constexpr std::uint32_t kMostLaunches = 8;
+constexpr std::uint32_t kNsForOneMore = 1'000'000;
+constexpr std::uint64_t kMostSlices = 64;
+constexpr std::uint32_t kMostParameters = 512;
+constexpr std::size_t kMostBytes = 4096;  // of parameters in one buffer
+// With less than half of the kernel's own blocks on an SM the variant costs more than it is worth.
+constexpr int kWorstOccupancy = 2;
+
+// What is passed in kernelParams, or in one buffer: as the application does it.
+class Arguments {
+ public:
+  // False: the application passes them in a way that is not understood.
+  [[nodiscard]] bool take(const KernelCall& kernel, const FormFunction& form) noexcept {
+    if (kernel.extra) return take_buffer(kernel.extra, form);
+    if (form.parameters > kMostParameters || (!kernel.parameters && form.parameters > 0)) return false;
+    std::copy(kernel.parameters, kernel.parameters + form.parameters, pointers_);
+    own_ = pointers_ + form.parameters;
+    return true;
+  }
+
+  template <class T>
+  void set(const FormFunction& form, int which, T& value) noexcept {
+    if (own_) own_[which] = &value;
+    else std::memcpy(buffer_ + form.offset[which], &value, sizeof value);
+  }
+
+  [[nodiscard]] void** parameters() noexcept { return own_ ? pointers_ : nullptr; }
+  [[nodiscard]] void** extra() noexcept { return own_ ? nullptr : extra_; }
+
+ private:
+  bool take_buffer(void** extra, const FormFunction& form) noexcept {
+    const void* from = nullptr;
+    std::size_t size = 0;
+    for (; extra[0] != reinterpret_cast<void*>(kLaunchParamEnd); extra += 2) {
+      if (extra[0] == reinterpret_cast<void*>(kLaunchParamBufferPointer)) from = extra[1];
+      else if (extra[0] == reinterpret_cast<void*>(kLaunchParamBufferSize)) size = *static_cast<const std::size_t*>(extra[1]);
+      else return false;
+    }
+    if (!from || form.bytes > kMostBytes) return false;
+    std::memcpy(buffer_, from, std::min(size, form.offset[0]));
+    bytes_ = form.bytes;
+    return true;
+  }
+
+  void* pointers_[kMostParameters + kFormParameters];
+  void** own_{nullptr};
+  std::size_t bytes_{0};
+  void* extra_[5] = {reinterpret_cast<void*>(kLaunchParamBufferPointer), buffer_,
+                     reinterpret_cast<void*>(kLaunchParamBufferSize), &bytes_, reinterpret_cast<void*>(kLaunchParamEnd)};
+  alignas(16) unsigned char buffer_[kMostBytes];
+};
+
+int blocks_on_an_sm(CUfunction function, const LaunchShape& shape) noexcept {
+  const auto& [gx, gy, gz, bx, by, bz, shared] = shape.of;
+  int blocks = 0;
+  const auto ask = real().cuOccupancyMaxActiveBlocksPerMultiprocessor;
+  return ask && ask(&blocks, function, static_cast<int>(bx * by * bz), shared) == CUDA_SUCCESS ? blocks : 0;
+}
+
+// Boxes of a grid, whole waves each, along the side whose number counts slowest.
+struct Slices {
+  int side;
+  unsigned step;
+  std::uint64_t count;
+};
+
+Slices slices_of(const LaunchShape& shape, std::uint64_t wave, std::uint64_t wanted) noexcept {
+  const unsigned* grid = shape.of;
+  const int side = grid[2] > 1 ? 2 : grid[1] > 1 ? 1 : 0;
+  std::uint64_t across = 1;
+  for (int i = 0; i < side; ++i) across *= grid[i];
+  const std::uint64_t blocks = across * grid[side];
+  const std::uint64_t waves = std::max<std::uint64_t>((blocks / wanted + wave - 1) / wave, 1);
+  const auto step = static_cast<unsigned>(std::clamp<std::uint64_t>(waves * wave / across, 1, grid[side]));
+  return {side, step, (std::uint64_t{grid[side]} + step - 1) / step};
+}
+
+// One launch, and the forms that it could have.
+struct Possible {
+  Tried tried[kForms];
+  unsigned workers;  // as many as fit
+  Slices slices;
+};
+
+// False: it is better left as it is. A grid that is on the GPU all at once ends with its longest block anyway.
+bool look(const Variant& variant, const LaunchShape& shape, std::uint64_t expected_ns, std::uint64_t target_ns,
+          std::uint32_t sms, Possible& into) noexcept {
+  const auto& [gx, gy, gz, bx, by, bz, shared] = shape.of;
+  const std::uint64_t blocks = std::uint64_t{gx} * gy * gz;
+  const int own = blocks_on_an_sm(shape.function, shape);
+  const std::uint64_t wave = std::uint64_t{sms} * static_cast<unsigned>(std::max(own, 0));
+  if (own <= 0 || blocks <= wave || blocks >= 1u << 31 || shared > static_cast<unsigned>(variant.most_shared)) return false;
+  into = {};
+  if (variant.preempt.function && !(variant.whole_warps && bx % 32 != 0)) {
+    const int fit = blocks_on_an_sm(variant.preempt.function, shape);
+    // One place is the sentinel's.
+    const std::uint64_t places = std::uint64_t{sms} * static_cast<unsigned>(std::max(fit, 0));
+    if (fit * kWorstOccupancy >= own && places > 2 && blocks >= places) {
+      into.workers = static_cast<unsigned>(places - 1);
+      into.tried[static_cast<int>(FormKind::kAllWorkers)].parts = blocks / into.workers;
+      into.tried[static_cast<int>(FormKind::kHalfWorkers)].parts = blocks / (into.workers / 2);
+    }
+  }
+  if (variant.slice.function) {
+    into.slices = slices_of(shape, wave, std::clamp<std::uint64_t>(expected_ns / target_ns + 1, 2, kMostSlices));
+    if (into.slices.count > 1) into.tried[static_cast<int>(FormKind::kSlices)].parts = into.slices.count;
+  }
+  return into.workers > 0 || into.slices.count > 1;
+}
+
+// A launch in some form, on its way into a stream.
+struct Way {
+  const KernelCall& kernel;
+  Stream& stream;
+  const Link& link;
+  LaunchFunction launch;
+  bool began{false};  // something of it was submitted, so that it can't be launched as it is any more
+
+  CUresult words(unsigned count, CUstreamBatchMemOpParams* words) const noexcept {
+    return real().cuStreamBatchMemOp_v2(stream.handle, count, words, 0);
+  }
+  CUresult blocks(const FormFunction& form, const unsigned (&grid)[3], Arguments& arguments) noexcept {
+    const auto& [gx, gy, gz, bx, by, bz, shared] = kernel.shape.of;
+    const CUresult result = launch(form.function, grid[0], grid[1], grid[2], bx, by, bz, shared, kernel.stream,
+                                   arguments.parameters(), arguments.extra());
+    began = began || result == CUDA_SUCCESS;
+    return result;
+  }
+};
+
+CUresult launch_workers(Way& way, Variant& variant, unsigned workers, std::uint32_t launches, Arguments& arguments) noexcept {
+  const FormFunction& form = variant.preempt;
+  const std::uint32_t place = variant.control.fetch_add(1, std::memory_order_relaxed) % Variant::kControls;
+  CUdeviceptr control = variant.controls + place * sizeof(VariantControl);
+  CUdeviceptr flag = hold_word(*way.stream.context, way.link);
+  unsigned grid[3];
+  std::uint32_t epoch = 0;
+  std::copy(way.kernel.shape.of, way.kernel.shape.of + 3, grid);
+  arguments.set(form, kControl, control);
+  for (int i = 0; i < 3; ++i) arguments.set(form, kGridX + i, grid[i]);
+  CUstreamBatchMemOpParams begin[] = {write_word(control, 0), write_word(control + sizeof(std::uint32_t), 0)};
+  CUstreamBatchMemOpParams again[] = {wait_for_release(*way.stream.context, way.link)};
+  CUresult result = CUDA_SUCCESS;
+  Lane& lane = way.stream.lane;
+  lane.stops_inside_ns.store(lane.submitted_ns.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  for (epoch = 1; result == CUDA_SUCCESS && epoch <= launches; ++epoch) {
+    if (epoch == launches) flag = 0;
+    arguments.set(form, kFlag, flag);
+    arguments.set(form, kEpoch, epoch);
+    result = epoch == 1 ? way.words(2, begin) : way.words(1, again);
+    if (result == CUDA_SUCCESS) result = way.blocks(form, {workers + 1, 1, 1}, arguments);
+  }
+  return result;
+}
+
+CUresult launch_slices(Way& way, const Variant& variant, const Slices& slices, Arguments& arguments) noexcept {
+  const FormFunction& form = variant.slice;
+  unsigned whole[3];
+  unsigned first[3] = {0, 0, 0};
+  unsigned box[3];
+  std::copy(way.kernel.shape.of, way.kernel.shape.of + 3, whole);
+  std::copy(whole, whole + 3, box);
+  for (int i = 0; i < 3; ++i) arguments.set(form, kSliceGridX + i, whole[i]);
+  CUstreamBatchMemOpParams next[] = {write_word(gate_word(*way.stream.context), 0),
+                                     wait_for_release(*way.stream.context, way.link)};
+  CUresult result = CUDA_SUCCESS;
+  for (unsigned& at = first[slices.side]; result == CUDA_SUCCESS && at < whole[slices.side]; at += slices.step) {
+    box[slices.side] = std::min(slices.step, whole[slices.side] - at);
+    for (int i = 0; i < 3; ++i) arguments.set(form, kFirstX + i, first[i]);
+    next[0].writeValue.value = at;
+    if (at > 0) result = way.words(2, next);
+    if (result == CUDA_SUCCESS) result = way.blocks(form, box, arguments);
+  }
+  return result;
+}
+
+void say_choice(const char* name, const Possible& possible, FormKind chosen) noexcept {
+  constexpr const char* kNames[kForms] = {"all workers", "half of them", "slices", "as it is"};
+  const auto us = [&](int i) { return static_cast<unsigned long long>(possible.tried[i].ns / 1000); };
+  tell("%s: as it is %llu us; with %u workers %llu us, half of them %llu us; in %llu slices %llu us: %s.",
+       name ? name : "a kernel", us(3), possible.workers, us(0), us(1),
+       static_cast<unsigned long long>(possible.slices.count), us(2), kNames[static_cast<int>(chosen)]);
+}
+
+// Times what is launched while it lives, if it is to be.
+class Timed {
+ public:
+  Timed(Estimate& estimate, std::uint32_t every, Stream& stream, const Link& link) noexcept
+      : estimates_(stream.context->gpu->best_effort.estimates), stream_(stream) {
+    const auto& activity = link.region->activity;
+    const std::uint64_t activations = activity.activations.load(std::memory_order_relaxed);
+    const CUcontext context = stream.context->handle.load(std::memory_order_relaxed);
+    if (every == 1) estimates_.collect(activations, activity.active.load(std::memory_order_relaxed) != 0, context);
+    if (Estimates::due(estimate, every))
+      timer_ = estimates_.start(estimate, stream.handle, context, activations, nullptr, nullptr);
+  }
+  ~Timed() {
+    if (timer_ >= 0) estimates_.stop(timer_, stream_.handle);
+  }
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+
+ private:
+  Estimates& estimates_;
+  Stream& stream_;
+  int timer_{-1};
+};
+
+}  // namespace
+
+FormTrial* FormTrials::find(const LaunchShape& shape) noexcept {
+  const std::uint64_t key = shape.key();
+  auto at = static_cast<std::uint32_t>((key * 0x9e3779b97f4a7c15ull) >> 48) & (kMost - 1);
+  for (std::uint32_t i = 0; i < kMost; ++i, at = (at + 1) & (kMost - 1)) {
+    std::uint64_t known = all_[at].key.load(std::memory_order_acquire);
+    if (known == key) return &all_[at];
+    if (known == 0 && all_[at].key.compare_exchange_strong(known, key, std::memory_order_acq_rel)) return &all_[at];
+    if (known == key) return &all_[at];
+  }
+  return nullptr;
+}
+
+bool launch_stoppable(const KernelCall& kernel, NullStream meaning, LaunchFunction launch, CUresult& result) noexcept {
+  Variant* variant = variant_of(kernel.shape.function);
+  if (!variant) return false;
+  Stream* stream = stream_of(kernel.stream, meaning);
+  const Link* link = stream ? stream->context->gpu->link.load(std::memory_order_acquire) : nullptr;
+  // Only behind a border: what it waits for is what the kernel stops for.
+  if (!link || !stream->lane.behind_wait.load(std::memory_order_relaxed)) return false;
+  Gpu& gpu = *stream->context->gpu;
+  const Rules rules = read_rules(link->region->settings);
+  // Kernels of less are not touched, so no other could stop sooner than that matters.
+  const std::uint64_t target_ns = std::uint64_t{std::max({rules.chunk_us, rules.preempt_us, 1u})} * 1000;
+  const std::uint64_t usual_ns = gpu.best_effort.estimates.expected_ns(kernel.shape);
+  // A trial is of this form: the kernel's handle may come back as another's, the form's place does not.
+  LaunchShape tried_as = kernel.shape;
+  tried_as.function = reinterpret_cast<CUfunction>(variant);
+  FormTrial* trial = gpu.best_effort.trials.find(tried_as);
+  Possible possible;
+  if (!trial || !look(*variant, kernel.shape, usual_ns, target_ns, gpu.identity.sm_count, possible)) return false;
+  bool trying = false;
+  const FormKind chosen = next_form(*trial, possible.tried, target_ns, usual_ns, now_ns(), trying);
+  const int index = static_cast<int>(chosen);
+  if (!trying && trial->chosen.exchange(index + 1, std::memory_order_relaxed) != index + 1 && environment().debug)
+    say_choice(named_function(kernel.shape.function).name, possible, chosen);
+  if (chosen == FormKind::kAsItIs && !trying) return false;
+
+  const bool sliced = chosen == FormKind::kSlices;
+  Arguments arguments;
+  if (chosen != FormKind::kAsItIs && !arguments.take(kernel, sliced ? variant->slice : variant->preempt)) return false;
+  const Timed timed(trial->of[index], trying ? 1 : rules.sample_every, *stream, *link);
+  if (chosen == FormKind::kAsItIs) {
+    const auto& [gx, gy, gz, bx, by, bz, shared] = kernel.shape.of;
+    result = launch(kernel.shape.function, gx, gy, gz, bx, by, bz, shared, kernel.stream, kernel.parameters, kernel.extra);
+    return true;
+  }
+  Way way{kernel, *stream, *link, launch};
+  const unsigned workers = chosen == FormKind::kAllWorkers ? possible.workers : possible.workers / 2;
+  const auto launches = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(kFewestLaunches + usual_ns / kNsForOneMore, kMostLaunches));
+  result = sliced ? launch_slices(way, *variant, possible.slices, arguments)
+                  : launch_workers(way, *variant, workers, launches, arguments);
+  if (result != CUDA_SUCCESS) {
+    give_up_variant(kernel.shape.function);
+    return way.began;
+  }
+  link->best_effort().preemptible.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace cotenant

@@ -1,0 +1,71 @@
+#include "interposer/best_effort/standstill.h"
+
+#include <algorithm>
+
+namespace cotenant {
+namespace {
+
+// While another best-effort client wants the GPU, a kernel of that one may be the reason, of whatever length.
+constexpr std::uint64_t kStillBesideOthersNs = 250'000'000;
+// Longer between two looks, and somebody was away: nobody knows what happened in between.
+constexpr std::uint64_t kLongestLookNs = 2'000'000;
+// A border is two entries: a word that is written, and a wait.
+constexpr std::uint64_t kEntriesOfABorder = 2;
+constexpr std::uint64_t kEntriesWithBorders = 700;
+
+// What the GPU has under way there takes about so long.
+std::uint64_t first_chunk_ns(const Lane& lane) noexcept {
+  const std::uint32_t passed = lane.passed.load(std::memory_order_relaxed);
+  const std::uint64_t finished = lane.finished_ns.load(std::memory_order_relaxed);
+  const std::uint64_t upto = passed == lane.borders.load(std::memory_order_relaxed)
+                                 ? lane.submitted_ns.load(std::memory_order_relaxed)
+                                 : lane.ring_ns[(passed + 1) % Lane::kRing].load(std::memory_order_relaxed);
+  return upto > finished ? upto - finished : 0;
+}
+
+bool look(Lane& lane, bool held, bool others, std::uint64_t since_ns) noexcept {
+  const std::uint64_t at = lane.finished_launches.load(std::memory_order_relaxed) << 32 |
+                           lane.passed.load(std::memory_order_relaxed);
+  const bool stood = lane.stands.load(std::memory_order_relaxed);
+  const bool empty = lane.finished_launches.load(std::memory_order_relaxed) >= lane.launches.load(std::memory_order_relaxed);
+  if (empty || at != lane.still_at) {
+    lane.still_at = at;
+    if (stood || lane.still_ns.load(std::memory_order_relaxed) != 0) moves_again(lane);
+    return stood;
+  }
+  if (held) return false;
+  const std::uint64_t still = lane.still_ns.load(std::memory_order_relaxed) + std::min(since_ns, kLongestLookNs);
+  lane.still_ns.store(still, std::memory_order_relaxed);
+  if (stood || still < (others ? kStillBesideOthersNs : kStillNs) + 2 * first_chunk_ns(lane)) return false;
+  lane.stands.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace
+
+bool crowded(const Lane& lane) noexcept {
+  if (!stood_still(lane)) return false;
+  const std::uint64_t launches = lane.launches.load(std::memory_order_relaxed);
+  const std::uint64_t out = launches - std::min(launches, lane.finished_launches.load(std::memory_order_relaxed));
+  const std::uint64_t borders = lane.borders.load(std::memory_order_relaxed) - lane.passed.load(std::memory_order_relaxed);
+  return out + kEntriesOfABorder * borders >= kEntriesWithBorders || borders >= Lane::kRing / 2;
+}
+
+void moves_again(Lane& lane) noexcept {
+  lane.still_ns.store(0, std::memory_order_relaxed);
+  lane.stands.store(false, std::memory_order_relaxed);
+}
+
+bool look_for_standstill(Gpu& gpu, bool held, bool others, std::uint64_t now) noexcept {
+  BestEffortGpu& own = gpu.best_effort;
+  const std::uint64_t since = own.standstill_looked ? now - own.standstill_looked : 0;
+  const bool was_held = own.standstill_held;
+  own.standstill_looked = now;
+  own.standstill_held = held;
+  bool changed = false;
+  for (std::uint32_t i = 0; i < stream_count(); ++i)
+    if (stream_at(i).context->gpu == &gpu) changed = look(stream_at(i).lane, held || was_held, others, since) || changed;
+  return changed;
+}
+
+}  // namespace cotenant

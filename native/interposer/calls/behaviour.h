@@ -1,0 +1,90 @@
+// What a wrapper does around the driver's function: Behaviour<E>::call takes the driver's arguments and
+// returns what the application gets. Each family of entry points has one template; which family an entry
+// belongs to, and how, is read off its name at compile time, because the driver's names are regular:
+// Async or not, HtoD / DtoH / DtoD, _ptsz and _ptds for the per-thread default stream. An entry without
+// a behaviour does not compile.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "interposer/products/product.h"
+#include "interposer/state/capture.h"
+#include "interposer/base/clock.h"
+#include "interposer/lookup/driver.h"
+#include "interposer/lookup/entry.h"
+#include "interposer/lifetime/gang.h"
+#include "interposer/state/gpu.h"
+
+namespace cotenant {
+
+template <Entry E>
+struct Behaviour;
+
+// Puts an entry into its family.
+#define BEHAVES(symbol, family) \
+  template <>                   \
+  struct Behaviour<Entry::symbol> : family<Entry::symbol> {};
+
+template <Entry E>
+constexpr bool named(std::string_view part) noexcept {
+  return Traits<E>::name.find(part) != std::string_view::npos;
+}
+
+template <Entry E>
+constexpr NullStream null_stream() noexcept {
+  // A constant of its own: as a plain return value it was searched for on every launch, 130 instructions.
+  constexpr bool kPerThread = named<E>("_ptsz") || named<E>("_ptds");
+  return kPerThread ? NullStream::kPerThread : NullStream::kLegacy;
+}
+
+// The driver's function itself.
+template <Entry E, class... A>
+cu::CUresult driver_call(A... arguments) noexcept {
+  return Traits<E>::driver()(arguments...);
+}
+
+// A call that may return only when the GPU has done what is before it, though nobody can tell how much that is: what
+// it takes counts as waited.
+template <class Call>
+cu::CUresult held_up(Call call) noexcept {
+  if (role() != Role::kHigh) return call();
+  const std::uint64_t since = now_ns();
+  const cu::CUresult result = call();
+  for (std::uint32_t i = 0; i < gpu_count(); ++i) high_held_up(gpu_at(i), since);
+  return result;
+}
+
+enum class HoldsUp { kNo, kYes };  // the driver may keep the caller until work before it is done
+
+// Submits work to a stream: `call` is the driver call. The one place where both classes meet.
+template <class Call>
+cu::CUresult submit(cu::CUstream handle, NullStream meaning, Work work, Tail tail, const Submission& submission,
+                    Call call, HoldsUp holds_up = HoldsUp::kNo) noexcept {
+  if (capturing(handle, meaning)) return call();
+  Stream* stream = stream_of(handle, meaning);
+  if (!stream) return call();
+  if (role() == Role::kBestEffort) {
+    if (product_call && note_product_launch(submission)) return cu::CUDA_SUCCESS;
+    if (const cu::CUresult refused = may_use(*stream->context->gpu); refused != cu::CUDA_SUCCESS) return refused;
+    const Admission admission = best_effort_before(*stream, submission);
+    const cu::CUresult result = ranks_seen.load(std::memory_order_relaxed) ? may_use(*stream->context->gpu) : call();
+    best_effort_after(admission);
+    return result;
+  }
+  high_begin(*stream, work);
+  if (submission.kind != Submission::Kind::kCopy) high_kernel(*stream, submission);
+  else if (submission.bus != Bus::kNone) high_copies(*stream, submission);
+  const std::uint64_t since = holds_up == HoldsUp::kYes ? now_ns() : kDidNotWait;
+  const cu::CUresult result = call();
+  if (result != cu::CUDA_SUCCESS) {
+    high_withdraw(*stream);
+    return result;
+  }
+  high_settle(*stream);
+  if (holds_up == HoldsUp::kYes) high_held_up(*stream->context->gpu, since);
+  if (tails_wanted.load(std::memory_order_relaxed) != 0) high_tail(*stream, submission, tail);
+  return result;
+}
+
+}  // namespace cotenant

@@ -1,0 +1,235 @@
+// Copies and fills: how many bytes, in which direction, and whether the call itself shows completion.
+#pragma once
+
+#include <algorithm>
+#include <type_traits>
+
+#include "interposer/calls/behaviour.h"
+
+namespace cotenant {
+
+// Expected time on the copy engine or in memory. Deliberately slow figures: PCIe 4/5 reaches 25 to 50
+// GB/s from pinned memory, an H200's memory 4.3 TB/s (read plus write); a budget errs on the long side.
+[[nodiscard]] constexpr std::uint64_t copy_ns(std::uint64_t bytes, bool over_pcie) noexcept {
+  return over_pcie ? 2'000 + bytes / 20 : 1'500 + bytes / 1'000;
+}
+
+namespace copy {
+
+// How many bytes the arguments speak of. Structs tell; else the sizes among the arguments are multiplied
+// (width x height), leaving out pitches, which come before them.
+inline std::uint64_t bytes_in(const cu::CUDA_MEMCPY2D* p) noexcept { return p ? std::uint64_t{p->WidthInBytes} * p->Height : 0; }
+inline std::uint64_t bytes_in(const cu::CUDA_MEMCPY3D* p) noexcept {
+  return p ? std::uint64_t{p->WidthInBytes} * p->Height * p->Depth : 0;
+}
+inline std::uint64_t bytes_in(const cu::CUDA_MEMCPY3D_PEER* p) noexcept {
+  return p ? std::uint64_t{p->WidthInBytes} * p->Height * p->Depth : 0;
+}
+
+inline bool from_host(const cu::CUDA_MEMCPY2D* p) noexcept { return p && p->srcMemoryType == cu::CU_MEMORYTYPE_HOST; }
+inline bool from_host(const cu::CUDA_MEMCPY3D* p) noexcept { return p && p->srcMemoryType == cu::CU_MEMORYTYPE_HOST; }
+inline bool from_host(const cu::CUDA_MEMCPY3D_PEER* p) noexcept { return p && p->srcMemoryType == cu::CU_MEMORYTYPE_HOST; }
+
+inline bool to_host(const cu::CUDA_MEMCPY2D* p) noexcept { return p && p->dstMemoryType == cu::CU_MEMORYTYPE_HOST; }
+inline bool to_host(const cu::CUDA_MEMCPY3D* p) noexcept { return p && p->dstMemoryType == cu::CU_MEMORYTYPE_HOST; }
+inline bool to_host(const cu::CUDA_MEMCPY3D_PEER* p) noexcept { return p && p->dstMemoryType == cu::CU_MEMORYTYPE_HOST; }
+
+// The stream among the arguments of an asynchronous form: always the last.
+template <class... A>
+cu::CUstream stream_in(A... arguments) noexcept {
+  cu::CUstream found = nullptr;
+  [[maybe_unused]] const auto look = [&](auto argument) {
+    if constexpr (std::is_same_v<decltype(argument), cu::CUstream>) found = argument;
+  };
+  (look(arguments), ...);
+  return found;
+}
+
+// The last size among the arguments, and the one before it.
+struct Sizes {
+  std::uint64_t last;
+  std::uint64_t before;
+};
+template <class... A>
+Sizes sizes_in(A... arguments) noexcept {
+  Sizes sizes{0, 0};
+  [[maybe_unused]] const auto look = [&](auto argument) {
+    if constexpr (std::is_same_v<decltype(argument), std::size_t>) sizes = {argument, sizes.last};
+  };
+  (look(arguments), ...);
+  return sizes;
+}
+
+// A struct-described copy passes one pointer first.
+template <class First, class... A>
+constexpr bool described() noexcept {
+  return std::is_same_v<First, const cu::CUDA_MEMCPY2D*> || std::is_same_v<First, const cu::CUDA_MEMCPY3D*> ||
+         std::is_same_v<First, const cu::CUDA_MEMCPY3D_PEER*>;
+}
+
+inline cu::CUdeviceptr advance(cu::CUdeviceptr at, std::uint64_t by) noexcept { return at + by; }
+inline void* advance(void* at, std::uint64_t by) noexcept { return static_cast<char*>(at) + by; }
+inline const void* advance(const void* at, std::uint64_t by) noexcept { return static_cast<const char*>(at) + by; }
+
+// Largest piece a best-effort copy may be made in now; 0: whole.
+[[nodiscard]] std::uint64_t piece_bytes() noexcept;
+
+// A best-effort copy over PCIe waits while one of an active high client is in flight there.
+[[nodiscard]] bool high_copying(const protocol::Region& region, std::uint64_t now) noexcept;
+
+// Whether `address` is the host's: what cuMemcpy, which names no direction, copies to.
+[[nodiscard]] bool is_host(cu::CUdeviceptr address) noexcept;
+
+// Whether a copy to `address` is complete when the call returns, whatever the call's name: the host's memory, which the
+// driver has not been told of (CUDA's driver API, "API synchronization behavior"; on an H100 with driver 580 it is so
+// from 4 bytes on).
+[[nodiscard]] bool is_pageable(cu::CUdeviceptr address) noexcept;
+
+// Where a copy that a struct describes goes on the host.
+template <class Described>
+cu::CUdeviceptr host_target(const Described* p) noexcept {
+  return to_host(p) ? reinterpret_cast<std::uintptr_t>(p->dstHost) : 0;
+}
+
+// A copy to the host, by a high client, that is complete when the call returns: completes its stream, and on the legacy
+// stream the blocking ones as well.
+class HostCopy {
+ public:
+  HostCopy(Stream& stream, bool legacy) noexcept;
+  void completed() noexcept;
+  // The call took so long that it may have waited for the GPU. Only then is it worth a question what memory it is.
+  [[nodiscard]] bool held_up() const noexcept { return now_ns() - since_ > kNotHeldUpNs; }
+
+ private:
+  // One to pinned memory takes 2 us (measured as above), one to pageable memory 250.
+  static constexpr std::uint64_t kNotHeldUpNs = 5'000;
+  Stream& stream_;
+  std::uint64_t upto_;
+  std::uint64_t since_;
+  Snapshot others_;
+};
+
+}  // namespace copy
+
+template <Entry E>
+struct Copy {
+  static constexpr bool kAsync = named<E>("Async");
+  static constexpr bool kFill = named<E>("Memset");
+  static constexpr bool kToHost = named<E>("DtoH") || named<E>("AtoH");
+  static constexpr bool kFromHost = named<E>("HtoD") || named<E>("HtoA");
+  // To and from pageable memory the driver copies by way of its own, which may have to wait for the GPU, whatever the
+  // name says. What memory it is, nobody is asked.
+  static constexpr HoldsUp kHoldsUp = kFill || named<E>("DtoD") || named<E>("DtoA") || named<E>("AtoD") || named<E>("AtoA")
+                                          ? HoldsUp::kNo
+                                          : HoldsUp::kYes;
+  // Destination, source, bytes: what can be cut into pieces.
+  static constexpr bool kLinear = !kFill && (named<E>("HtoD") || named<E>("DtoH") || named<E>("DtoD") ||
+                                             Traits<E>::name.substr(0, 9) == "cuMemcpy_" || Traits<E>::name == "cuMemcpy" ||
+                                             Traits<E>::name.substr(0, 13) == "cuMemcpyAsync");
+
+  template <class... A>
+  static cu::CUresult call(A... arguments) noexcept {
+    if constexpr (kLinear) return pieces(arguments...);
+    else return whole(arguments...);
+  }
+
+  template <class First, class... A>
+  static std::uint64_t bytes(First first, A... rest) noexcept {
+    if constexpr (copy::described<First>()) {
+      return copy::bytes_in(first);
+    } else {
+      const copy::Sizes sizes = copy::sizes_in(first, rest...);
+      constexpr std::uint64_t kUnit = named<E>("D16") ? 2 : named<E>("D32") ? 4 : 1;
+      constexpr bool kRows = named<E>("MemsetD2D");
+      return (kRows ? sizes.last * sizes.before : sizes.last) * kUnit;
+    }
+  }
+
+  template <class First>
+  static bool ends_on_host(First first) noexcept {
+    if constexpr (kToHost) return true;
+    else if constexpr (kFromHost) return false;
+    else if constexpr (copy::described<First>()) return copy::to_host(first);
+    else if constexpr (kLinear && !named<E>("DtoD")) return copy::is_host(first);
+    else return false;
+  }
+
+ private:
+  template <class To, class From, class... Stream>
+  static cu::CUresult pieces(To to, From from, std::size_t bytes, Stream... stream) noexcept {
+    const std::uint64_t piece = copy::piece_bytes();
+    if (piece == 0 || bytes <= piece || capturing(copy::stream_in(stream...), null_stream<E>()))
+      return whole(to, from, bytes, stream...);
+    for (std::uint64_t at = 0; at < bytes; at += piece) {
+      const std::size_t now = std::min<std::uint64_t>(piece, bytes - at);
+      const cu::CUresult result = whole(copy::advance(to, at), copy::advance(from, at), now, stream...);
+      if (result != cu::CUDA_SUCCESS) return result;
+    }
+    return cu::CUDA_SUCCESS;
+  }
+
+  // Copies that name no direction are asked about in best-effort clients only: a high one pays for no question.
+  template <class First, class... A>
+  static Bus bus(First first, [[maybe_unused]] A... rest) noexcept {
+    if constexpr (kToHost) return Bus::kOut;
+    else if constexpr (kFromHost) return Bus::kIn;
+    else if constexpr (copy::described<First>())
+      return copy::to_host(first) == copy::from_host(first) ? Bus::kNone : copy::to_host(first) ? Bus::kOut : Bus::kIn;
+    else if constexpr (kLinear && !named<E>("DtoD")) return role() == Role::kBestEffort ? asked(first, rest...) : Bus::kNone;
+    else return Bus::kNone;
+  }
+  template <class... A>
+  static Bus asked(cu::CUdeviceptr to, cu::CUdeviceptr from, A...) noexcept {
+    const bool out = copy::is_host(to);
+    return out == copy::is_host(from) ? Bus::kNone : out ? Bus::kOut : Bus::kIn;
+  }
+
+  template <class First, class... A>
+  static cu::CUresult whole(First first, A... rest) noexcept {
+    const auto forward = [&] { return driver_call<E>(first, rest...); };
+    const cu::CUstream handle = kAsync ? copy::stream_in(first, rest...) : nullptr;
+    constexpr NullStream kMeaning = null_stream<E>();
+    const Bus over = bus(first, rest...);
+    const Submission submission{Submission::Kind::kCopy, copy_ns(bytes(first, rest...), over != Bus::kNone), nullptr, over};
+    constexpr Tail kTail = kAsync && kToHost ? Tail::kYes : Tail::kNo;
+    if constexpr (!kAsync && !kFill) {
+      if (role() == Role::kHigh && ends_on_host(first) && !capturing(handle, kMeaning)) {
+        if (Stream* stream = stream_of(handle, kMeaning)) {
+          high_begin(*stream, Work::kCopy);
+          high_copies(*stream, {Submission::Kind::kCopy, submission.copy_ns, nullptr, Bus::kOut});
+          copy::HostCopy finished(*stream, kMeaning == NullStream::kLegacy);
+          const cu::CUresult result = forward();
+          if (result != cu::CUDA_SUCCESS) {
+            high_withdraw(*stream);
+            return result;
+          }
+          high_settle(*stream);
+          high_copied(*stream);
+          finished.completed();
+          return result;
+        }
+      }
+    }
+    const auto submitted = [&] { return submit(handle, kMeaning, Work::kCopy, kTail, submission, forward, kHoldsUp); };
+    if constexpr (kAsync && kHoldsUp == HoldsUp::kYes && !kFromHost) {
+      Stream* stream = role() == Role::kHigh && !capturing(handle, kMeaning) ? stream_of(handle, kMeaning) : nullptr;
+      if (stream) {
+        copy::HostCopy finished(*stream, stream->context->legacy.load(std::memory_order_acquire) == stream);
+        const cu::CUresult result = submitted();
+        if (result == cu::CUDA_SUCCESS && finished.held_up() && copy::is_pageable(target(first))) finished.completed();
+        return result;
+      }
+    }
+    return submitted();
+  }
+
+  static cu::CUdeviceptr target(cu::CUdeviceptr to) noexcept { return to; }
+  static cu::CUdeviceptr target(void* to) noexcept { return reinterpret_cast<std::uintptr_t>(to); }
+  template <class First>
+  static cu::CUdeviceptr target(First first) noexcept {
+    if constexpr (copy::described<First>()) return copy::host_target(first);
+    else return 0;  // an array
+  }
+};
+
+}  // namespace cotenant

@@ -1,0 +1,161 @@
+// Kernels, graphs and host functions.
+#pragma once
+
+#include "interposer/calls/behaviour.h"
+#include "interposer/quota/graph_memory.h"
+#include "interposer/graphs/parts.h"
+#include "interposer/best_effort/preempt.h"
+
+namespace cotenant {
+
+// A graph is one item, whatever is in it: a shape of its own that no kernel has.
+[[nodiscard]] inline LaunchShape graph_shape(cu::CUgraphExec graph) noexcept {
+  return {reinterpret_cast<cu::CUfunction>(graph), {0, 0, 0, 0, 0, 0, ~0u}};
+}
+
+// Host functions that tell us their stream got this far, then do what the application wants.
+struct HostCall;
+[[nodiscard]] HostCall* wrap_host_function(cu::CUstream stream, NullStream meaning, cu::CUhostFn function, void* data) noexcept;
+[[nodiscard]] HostCall* wrap_callback(cu::CUstream stream, NullStream meaning, cu::CUstreamCallback callback, void* data) noexcept;
+void run_host_function(void* wrapped);
+void run_callback(cu::CUstream stream, cu::CUresult status, void* wrapped);
+void unwrap(HostCall* wrapped) noexcept;
+
+inline Submission kernel(const LaunchShape& shape) noexcept { return {Submission::Kind::kKernel, 0, &shape}; }
+
+// A best-effort kernel that has proved long runs in a form that can stop inside, if there is one. A cooperative launch
+// (which has no `extra`) needs all its blocks at once.
+template <Entry E>
+bool stoppable(const LaunchShape& shape, cu::CUstream stream, cu::CUresult& result, void** parameters, void** extra) noexcept {
+  if (variants_wanted.load(std::memory_order_relaxed) == 0) return false;
+  constexpr bool kPerThread = null_stream<E>() == NullStream::kPerThread;
+  const auto launch = kPerThread ? real().cuLaunchKernel_ptsz : real().cuLaunchKernel;
+  return launch_stoppable({shape, stream, parameters, extra}, null_stream<E>(), launch, result);
+}
+template <Entry E>
+bool stoppable(const LaunchShape&, cu::CUstream, cu::CUresult&, void**) noexcept {
+  return false;
+}
+
+template <Entry E>
+struct KernelLaunch {
+  template <class... More>
+  static cu::CUresult call(cu::CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                           unsigned shared, cu::CUstream stream, More... more) noexcept {
+    const LaunchShape shape{f, {gx, gy, gz, bx, by, bz, shared}};
+    return submit(stream, null_stream<E>(), Work::kLaunch, Tail::kNo, kernel(shape), [&] {
+      cu::CUresult result{};
+      if (stoppable<E>(shape, stream, result, more...)) return result;
+      return driver_call<E>(f, gx, gy, gz, bx, by, bz, shared, stream, more...);
+    });
+  }
+};
+
+template <Entry E>
+struct ConfiguredLaunch {
+  static cu::CUresult call(const cu::CUlaunchConfig* c, cu::CUfunction f, void** parameters, void** extra) noexcept {
+    const auto forward = [&] { return driver_call<E>(c, f, parameters, extra); };
+    if (!c) return forward();
+    const LaunchShape shape{
+        f, {c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY, c->blockDimZ, c->sharedMemBytes}};
+    return submit(c->hStream, null_stream<E>(), Work::kLaunch, Tail::kNo, kernel(shape), [&] {
+      cu::CUresult result{};
+      // What attributes ask for, a variant may not give.
+      if (c->numAttrs == 0 && stoppable<E>(shape, c->hStream, result, parameters, extra)) return result;
+      return forward();
+    });
+  }
+};
+
+template <Entry E>
+struct GraphLaunch {
+  static cu::CUresult call(cu::CUgraphExec graph, cu::CUstream stream) noexcept {
+    if (role() != Role::kBestEffort) return whole(graph, stream);
+    GraphLaunching launching(graph, stream, null_stream<E>());
+    cu::CUresult result{};
+    if (!launching.in_parts(Traits<E>::driver(), result)) result = whole(graph, stream);
+    graph_memory_launched(graph);
+    return result;
+  }
+
+ private:
+  static cu::CUresult whole(cu::CUgraphExec graph, cu::CUstream stream) noexcept {
+    const LaunchShape shape = graph_shape(graph);
+    return submit(stream, null_stream<E>(), Work::kLaunch, Tail::kYes, {Submission::Kind::kGraph, 0, &shape},
+                  [&] { return driver_call<E>(graph, stream); });
+  }
+};
+
+template <Entry E>
+struct HostFunction {
+  static cu::CUresult call(cu::CUstream stream, cu::CUhostFn function, void* data) noexcept {
+    HostCall* wrapped = wrap_host_function(stream, null_stream<E>(), function, data);
+    if (!wrapped) return driver_call<E>(stream, function, data);
+    const cu::CUresult result = driver_call<E>(stream, &run_host_function, static_cast<void*>(wrapped));
+    if (result != cu::CUDA_SUCCESS) unwrap(wrapped);
+    return result;
+  }
+};
+
+template <Entry E>
+struct Callback {
+  static cu::CUresult call(cu::CUstream stream, cu::CUstreamCallback callback, void* data, unsigned flags) noexcept {
+    HostCall* wrapped = wrap_callback(stream, null_stream<E>(), callback, data);
+    if (!wrapped) return driver_call<E>(stream, callback, data, flags);
+    const cu::CUresult result = driver_call<E>(stream, &run_callback, static_cast<void*>(wrapped), flags);
+    if (result != cu::CUDA_SUCCESS) unwrap(wrapped);
+    return result;
+  }
+};
+
+// The first releases' launches: shape set beforehand, legacy stream unless given.
+template <Entry E>
+struct OldLaunch {
+  template <class... More>
+  static cu::CUresult call(cu::CUfunction f, More... more) noexcept {
+    return on(nullptr, f, more...);
+  }
+
+ private:
+  static cu::CUresult on(std::nullptr_t, cu::CUfunction f) noexcept { return at(nullptr, f); }
+  static cu::CUresult on(std::nullptr_t, cu::CUfunction f, int w, int h) noexcept { return at(nullptr, f, w, h); }
+  static cu::CUresult on(std::nullptr_t, cu::CUfunction f, int w, int h, cu::CUstream stream) noexcept {
+    return at(stream, f, w, h, stream);
+  }
+  template <class... A>
+  static cu::CUresult at(cu::CUstream stream, cu::CUfunction f, A... more) noexcept {
+    const LaunchShape shape{f, {0, 0, 0, 0, 0, 0, 0}};
+    return submit(stream, NullStream::kLegacy, Work::kLaunch, Tail::kNo, kernel(shape),
+                  [&] { return driver_call<E>(f, more...); });
+  }
+};
+
+BEHAVES(cuLaunchKernel, KernelLaunch)
+BEHAVES(cuLaunchKernel_ptsz, KernelLaunch)
+BEHAVES(cuLaunchCooperativeKernel, KernelLaunch)
+BEHAVES(cuLaunchCooperativeKernel_ptsz, KernelLaunch)
+BEHAVES(cuLaunchKernelEx, ConfiguredLaunch)
+BEHAVES(cuLaunchKernelEx_ptsz, ConfiguredLaunch)
+BEHAVES(cuGraphLaunch, GraphLaunch)
+BEHAVES(cuGraphLaunch_ptsz, GraphLaunch)
+BEHAVES(cuLaunchHostFunc, HostFunction)
+BEHAVES(cuLaunchHostFunc_ptsz, HostFunction)
+BEHAVES(cuStreamAddCallback, Callback)
+BEHAVES(cuStreamAddCallback_ptsz, Callback)
+BEHAVES(cuLaunch, OldLaunch)
+BEHAVES(cuLaunchGrid, OldLaunch)
+BEHAVES(cuLaunchGridAsync, OldLaunch)
+
+// One kernel on several GPUs. Best-effort processes have only one; a high one is marked busy on the first.
+template <>
+struct Behaviour<Entry::cuLaunchCooperativeKernelMultiDevice> {
+  static cu::CUresult call(cu::CUDA_LAUNCH_PARAMS* list, unsigned count, unsigned flags) noexcept {
+    constexpr Entry kEntry = Entry::cuLaunchCooperativeKernelMultiDevice;
+    const auto forward = [&] { return driver_call<kEntry>(list, count, flags); };
+    if (!list || count == 0) return forward();
+    const LaunchShape shape{list[0].function, {0, 0, 0, 0, 0, 0, 1}};
+    return submit(list[0].hStream, NullStream::kLegacy, Work::kLaunch, Tail::kNo, kernel(shape), forward);
+  }
+};
+
+}  // namespace cotenant

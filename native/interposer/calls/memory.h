@@ -1,0 +1,222 @@
+// Allocation: the quota of a best-effort client, whatever family it allocates by.
+#pragma once
+
+#include <type_traits>
+
+#include "interposer/calls/behaviour.h"
+#include "interposer/calls/copies.h"
+#include "interposer/lifetime/gang.h"
+#include "interposer/quota/graph_memory.h"
+#include "interposer/quota/quota.h"
+#include "interposer/calls/waits.h"
+
+namespace cotenant {
+
+// `allocate` is the driver call, `charge` notes what it made. The GPU: null: the driver will say what is wrong.
+template <class Allocate, class Charge>
+cu::CUresult charged(Gpu* gpu, std::uint64_t bytes, Allocate allocate, Charge charge) noexcept {
+  if (!quota_counts()) return allocate();
+  if (const cu::CUresult refused = gpu ? may_use(*gpu) : cu::CUDA_SUCCESS; refused != cu::CUDA_SUCCESS) return refused;
+  if (!quota_reserve(bytes)) return cu::CUDA_ERROR_OUT_OF_MEMORY;
+  const cu::CUresult result = allocate();
+  if (result == cu::CUDA_SUCCESS) charge();
+  else quota_unreserve(bytes);
+  return result;
+}
+
+[[nodiscard]] inline Gpu* current_gpu() noexcept {
+  const Context* context = quota_counts() ? current_context() : nullptr;
+  return context ? context->gpu : nullptr;
+}
+
+// Memory, or an array, that ends with the current context.
+template <class Made>
+void charge_to_context(const Made* made, std::uint64_t bytes) noexcept {
+  cu::CUcontext context = nullptr;
+  static_cast<void>(real().cuCtxGetCurrent(&context));
+  if constexpr (std::is_pointer_v<Made>) quota_charge(made ? reinterpret_cast<std::uintptr_t>(*made) : 0, bytes, context);
+  else quota_charge(made ? *made : 0, bytes, context);
+}
+
+// Pointer out, size second: cuMemAlloc, managed.
+template <Entry E>
+struct Allocate {
+  template <class... More>
+  static cu::CUresult call(cu::CUdeviceptr* pointer, std::size_t bytes, More... more) noexcept {
+    return charged(current_gpu(), bytes, [&] { return driver_call<E>(pointer, bytes, more...); },
+                   [&] { charge_to_context(pointer, bytes); });
+  }
+};
+
+// Stream-ordered, from a pool, which belongs to no context. What is allocated in a capture is the graph's.
+template <Entry E>
+struct AllocateAsync {
+  template <class... More>
+  static cu::CUresult call(cu::CUdeviceptr* pointer, std::size_t bytes, More... more) noexcept {
+    const auto forward = [&] { return driver_call<E>(pointer, bytes, more...); };
+    const cu::CUstream handle = copy::stream_in(more...);
+    if (capturing(handle, null_stream<E>())) return forward();
+    const Stream* stream = quota_counts() ? stream_of(handle, null_stream<E>()) : nullptr;
+    return charged(stream ? stream->context->gpu : nullptr, bytes, forward, [&] { quota_charge(pointer ? *pointer : 0, bytes, nullptr); });
+  }
+};
+
+template <Entry E>
+struct FreeAsync {
+  static cu::CUresult call(cu::CUdeviceptr pointer, cu::CUstream stream) noexcept {
+    const cu::CUresult result = driver_call<E>(pointer, stream);
+    if (result == cu::CUDA_SUCCESS && !capturing(stream, null_stream<E>())) quota_release(pointer);
+    return result;
+  }
+};
+
+template <Entry E>
+struct Free {
+  template <class Handle, class... More>
+  static cu::CUresult call(Handle handle, More... more) noexcept {
+    const auto forward = [&] { return driver_call<E>(handle, more...); };
+    cu::CUresult result{};
+    if constexpr (named<E>("MemFree_")) result = wait_to_free(handle, forward);
+    else result = kWaits ? held_up(forward) : forward();
+    if (result == cu::CUDA_SUCCESS) quota_release(static_cast<std::uint64_t>(as_number(handle)));
+    return result;
+  }
+
+ private:
+  // The driver first waits for all that may still use it.
+  static constexpr bool kWaits = named<E>("ArrayDestroy");
+  static std::uint64_t as_number(std::uint64_t handle) noexcept { return handle; }
+  static std::uint64_t as_number(const void* handle) noexcept { return reinterpret_cast<std::uintptr_t>(handle); }
+};
+
+BEHAVES(cuMemAlloc_v2, Allocate)
+BEHAVES(cuMemAllocManaged, Allocate)
+BEHAVES(cuMemAllocAsync, AllocateAsync)
+BEHAVES(cuMemAllocAsync_ptsz, AllocateAsync)
+BEHAVES(cuMemAllocFromPoolAsync, AllocateAsync)
+BEHAVES(cuMemAllocFromPoolAsync_ptsz, AllocateAsync)
+BEHAVES(cuMemFree_v2, Free)
+BEHAVES(cuMemFreeAsync, FreeAsync)
+BEHAVES(cuMemFreeAsync_ptsz, FreeAsync)
+BEHAVES(cuArrayDestroy, Free)
+BEHAVES(cuMipmappedArrayDestroy, Free)
+
+[[nodiscard]] std::uint64_t array_bytes(unsigned format, unsigned channels, std::uint64_t width, std::uint64_t height,
+                                        std::uint64_t depth) noexcept;
+
+template <>
+struct Behaviour<Entry::cuMemAllocPitch_v2> {
+  static cu::CUresult call(cu::CUdeviceptr* pointer, std::size_t* pitch, std::size_t width, std::size_t height,
+                           unsigned element) noexcept {
+    // Rows are padded to 512 bytes on every GPU so far.
+    const std::uint64_t padded = (std::uint64_t{width} + 511) / 512 * 512;
+    return charged(current_gpu(), padded * height,
+                   [&] { return driver_call<Entry::cuMemAllocPitch_v2>(pointer, pitch, width, height, element); },
+                   [&] { charge_to_context(pointer, padded * height); });
+  }
+};
+
+template <>
+struct Behaviour<Entry::cuMemCreate> {
+  static cu::CUresult call(cu::CUmemGenericAllocationHandle* handle, std::size_t bytes,
+                           const cu::CUmemAllocationProp* properties, unsigned long long flags) noexcept {
+    const auto forward = [&] { return driver_call<Entry::cuMemCreate>(handle, bytes, properties, flags); };
+    // Host memory is not the GPU's.
+    if (!properties || properties->location.type != cu::CU_MEM_LOCATION_TYPE_DEVICE) return forward();
+    return charged(gpu_of_device(properties->location.id), bytes, forward, [&] { quota_created(handle ? *handle : 0, bytes); });
+  }
+};
+
+template <>
+struct Behaviour<Entry::cuMemRelease> {
+  static cu::CUresult call(cu::CUmemGenericAllocationHandle handle) noexcept {
+    const cu::CUresult result = driver_call<Entry::cuMemRelease>(handle);
+    if (result == cu::CUDA_SUCCESS) quota_handle_released(handle);
+    return result;
+  }
+};
+
+template <>
+struct Behaviour<Entry::cuMemRetainAllocationHandle> {
+  static cu::CUresult call(cu::CUmemGenericAllocationHandle* handle, void* address) noexcept {
+    const cu::CUresult result = driver_call<Entry::cuMemRetainAllocationHandle>(handle, address);
+    if (result == cu::CUDA_SUCCESS && handle) quota_retained(*handle, reinterpret_cast<std::uintptr_t>(address));
+    return result;
+  }
+};
+
+template <>
+struct Behaviour<Entry::cuMemMap> {
+  static cu::CUresult call(cu::CUdeviceptr address, std::size_t bytes, std::size_t offset,
+                           cu::CUmemGenericAllocationHandle handle, unsigned long long flags) noexcept {
+    const cu::CUresult result = driver_call<Entry::cuMemMap>(address, bytes, offset, handle, flags);
+    if (result == cu::CUDA_SUCCESS) quota_mapped(address, handle);
+    return result;
+  }
+};
+
+template <>
+struct Behaviour<Entry::cuMemUnmap> {
+  static cu::CUresult call(cu::CUdeviceptr address, std::size_t bytes) noexcept {
+    const cu::CUresult result = driver_call<Entry::cuMemUnmap>(address, bytes);
+    if (result == cu::CUDA_SUCCESS) quota_unmapped(address, bytes);
+    return result;
+  }
+};
+
+template <>
+struct Behaviour<Entry::cuDeviceGraphMemTrim> {
+  static cu::CUresult call(cu::CUdevice device) noexcept {
+    const cu::CUresult result = driver_call<Entry::cuDeviceGraphMemTrim>(device);
+    if (result == cu::CUDA_SUCCESS && quota_counts()) look_at_graph_memory(device);
+    return result;
+  }
+};
+
+template <Entry E>
+struct MakeArray {
+  template <class Array, class Descriptor, class... Levels>
+  static cu::CUresult call(Array* array, const Descriptor* d, Levels... levels) noexcept {
+    const auto forward = [&] { return driver_call<E>(array, d, levels...); };
+    if (!d) return forward();
+    const std::uint64_t base = array_bytes(d->Format, d->NumChannels, d->Width, d->Height, depth(d));
+    // A whole chain of mipmaps is at most a third more than its base.
+    const std::uint64_t bytes = sizeof...(levels) ? base + base / 3 : base;
+    return charged(current_gpu(), bytes, forward, [&] { charge_to_context(array, bytes); });
+  }
+
+ private:
+  static std::uint64_t depth(const cu::CUDA_ARRAY_DESCRIPTOR*) noexcept { return 0; }
+  static std::uint64_t depth(const cu::CUDA_ARRAY3D_DESCRIPTOR* d) noexcept { return d->Depth; }
+};
+
+BEHAVES(cuArrayCreate_v2, MakeArray)
+BEHAVES(cuArray3DCreate_v2, MakeArray)
+BEHAVES(cuMipmappedArrayCreate, MakeArray)
+
+template <>
+struct Behaviour<Entry::cuMemGetInfo_v2> {
+  static cu::CUresult call(std::size_t* free_bytes, std::size_t* total_bytes) noexcept {
+    const cu::CUresult result = driver_call<Entry::cuMemGetInfo_v2>(free_bytes, total_bytes);
+    std::uint64_t left = free_bytes ? *free_bytes : ~0ull;
+    std::uint64_t total = total_bytes ? *total_bytes : ~0ull;
+    if (result == cu::CUDA_SUCCESS && quota_view(left, total)) {
+      if (free_bytes) *free_bytes = left;
+      if (total_bytes) *total_bytes = total;
+    }
+    return result;
+  }
+};
+
+template <>
+struct Behaviour<Entry::cuDeviceTotalMem_v2> {
+  static cu::CUresult call(std::size_t* bytes, cu::CUdevice device) noexcept {
+    const cu::CUresult result = driver_call<Entry::cuDeviceTotalMem_v2>(bytes, device);
+    std::uint64_t left = ~0ull;
+    std::uint64_t total = bytes ? *bytes : ~0ull;
+    if (result == cu::CUDA_SUCCESS && bytes && quota_view(left, total)) *bytes = total;
+    return result;
+  }
+};
+
+}  // namespace cotenant

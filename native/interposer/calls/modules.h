@@ -1,0 +1,58 @@
+// Code that comes in and goes. A best-effort client's PTX is kept for the kernels that prove long.
+#pragma once
+
+#include "interposer/calls/behaviour.h"
+#include "interposer/forms/ptx_images.h"
+#include "interposer/forms/variants.h"
+
+namespace cotenant {
+
+template <Entry E>
+struct ModuleLoad {
+  template <class... More>
+  static cu::CUresult call(cu::CUmodule* module, const void* image, More... more) noexcept {
+    const cu::CUresult result = driver_call<E>(module, image, more...);
+    if (result == cu::CUDA_SUCCESS && role() == Role::kBestEffort) image_loaded(*module, false, image);
+    return result;
+  }
+};
+
+template <Entry E>
+struct LibraryLoad {
+  template <class... More>
+  static cu::CUresult call(cu::CUlibrary* library, const void* image, More... more) noexcept {
+    const cu::CUresult result = driver_call<E>(library, image, more...);
+    if (result == cu::CUDA_SUCCESS && role() == Role::kBestEffort) image_loaded(*library, true, image);
+    return result;
+  }
+};
+
+// Functions know the module that their library has in the current context, not the library.
+inline void forget_module_of(cu::CUmodule) noexcept {}
+inline void forget_module_of(cu::CUlibrary library) noexcept {
+  cu::CUmodule module = nullptr;
+  const bool asks = variants_wanted.load(std::memory_order_relaxed) > 0 && real().cuLibraryGetModule;
+  if (asks && real().cuLibraryGetModule(&module, library) == cu::CUDA_SUCCESS) forget_variants_of(module);
+}
+
+template <Entry E>
+struct Unload {
+  template <class Owner>
+  static cu::CUresult call(Owner owner) noexcept {
+    if (role() == Role::kBestEffort) {
+      forget_variants_of(owner);
+      forget_module_of(owner);
+      image_unloaded(owner);
+    }
+    return driver_call<E>(owner);
+  }
+};
+
+BEHAVES(cuModuleLoadData, ModuleLoad)
+BEHAVES(cuModuleLoadDataEx, ModuleLoad)
+BEHAVES(cuModuleLoadFatBinary, ModuleLoad)
+BEHAVES(cuModuleUnload, Unload)
+BEHAVES(cuLibraryLoadData, LibraryLoad)
+BEHAVES(cuLibraryUnload, Unload)
+
+}  // namespace cotenant

@@ -1,0 +1,217 @@
+// Calls that show completion, calls that order streams, and stream capture.
+#pragma once
+
+#include "interposer/calls/behaviour.h"
+#include "interposer/state/events.h"
+#include "interposer/calls/launches.h"
+
+namespace cotenant {
+
+// Whether a call asks and returns at once, as its name says; the others return when the work is done.
+template <Entry E>
+constexpr bool asks() noexcept {
+  return named<E>("Query");
+}
+
+// The driver's answer about work of `stream`, and since when the calling thread waited for it.
+struct Answered {
+  cu::CUresult result;
+  std::uint64_t since;
+};
+template <Entry E, class Handle>
+Answered answered(Handle handle, Stream* stream) noexcept {
+  const bool high = stream && role() == Role::kHigh;
+  if constexpr (asks<E>()) {
+    const cu::CUresult result = driver_call<E>(handle);
+    if (high && result == cu::CUDA_ERROR_NOT_READY) high_asked(*stream);
+    return {result, high ? high_asked_since(*stream) : kDidNotWait};
+  } else {
+    const std::uint64_t since = high ? high_blocked_since(*stream) : kDidNotWait;
+    return {driver_call<E>(handle), since};
+  }
+}
+
+// Synchronise and query alike: on success everything submitted before the call began is complete.
+template <Entry E>
+struct StreamWait {
+  static cu::CUresult call(cu::CUstream handle) noexcept {
+    if (capturing(handle, null_stream<E>())) return driver_call<E>(handle);
+    Stream* stream = stream_of(handle, null_stream<E>());
+    if (!stream) return driver_call<E>(handle);
+    const std::uint64_t upto = stream->high.settled.load(std::memory_order_acquire);
+    const std::uint64_t launches = stream->lane.launches.load(std::memory_order_relaxed);
+    const auto [result, since] = answered<E>(handle, stream);
+    if (result != cu::CUDA_SUCCESS) return result;
+    if (role() == Role::kHigh) high_observe(*stream, upto, since);
+    else if (stream->lane.launches.load(std::memory_order_relaxed) == launches) best_effort_drained(*stream);
+    return result;
+  }
+};
+
+template <Entry E>
+struct EventRecord {
+  template <class... Flags>
+  static cu::CUresult call(cu::CUevent event, cu::CUstream handle, Flags... flags) noexcept {
+    if (capturing(handle, null_stream<E>())) {
+      event_destroyed(event);  // it stands for a place in a graph now
+      return driver_call<E>(event, handle, flags...);
+    }
+    Stream* stream = stream_of(handle, null_stream<E>());
+    if (!stream) return driver_call<E>(event, handle, flags...);
+    const std::uint64_t upto = role() == Role::kHigh ? stream->high.settled.load(std::memory_order_acquire)
+                                                     : stream->lane.launches.load(std::memory_order_relaxed);
+    const cu::CUresult result = driver_call<E>(event, handle, flags...);
+    if (result != cu::CUDA_SUCCESS) return result;
+    event_recorded(event, {stream, upto});
+    return result;
+  }
+};
+
+template <Entry E>
+struct EventWait {
+  static cu::CUresult call(cu::CUevent event) noexcept {
+    const EventMark mark = event_mark(event);
+    if (!mark.stream && !asks<E>()) return held_up([&] { return driver_call<E>(event); });
+    const auto [result, since] = answered<E>(event, mark.stream);
+    if (result != cu::CUDA_SUCCESS || !mark.stream) return result;
+    if (role() == Role::kHigh) high_observe(*mark.stream, mark.upto, since);
+    else if (mark.stream->lane.launches.load(std::memory_order_relaxed) == mark.upto) best_effort_drained(*mark.stream);
+    return result;
+  }
+};
+
+// A stream that waits for another's event: when it is seen complete, so is the other up to the event.
+template <Entry E>
+struct StreamJoin {
+  static cu::CUresult call(cu::CUstream handle, cu::CUevent event, unsigned flags) noexcept {
+    const auto forward = [&] { return driver_call<E>(handle, event, flags); };
+    if (role() == Role::kBestEffort && captures_open()) {  // the event may stand for a place in a capture
+      const EntersCapture enters(stream_of(handle, null_stream<E>()));
+      return forward();
+    }
+    if (role() != Role::kHigh || capturing(handle, null_stream<E>())) return forward();
+    const EventMark mark = event_mark(event);
+    if (!mark.stream || !mark.stream->high.busy.load(std::memory_order_relaxed)) return forward();
+    Stream* stream = stream_of(handle, null_stream<E>());
+    if (!stream || stream == mark.stream) return forward();
+    high_begin(*stream, Work::kOrder);
+    high_join(*stream, *mark.stream, mark.upto);
+    const cu::CUresult result = forward();
+    if (result == cu::CUDA_SUCCESS) high_settle(*stream);
+    else high_withdraw(*stream);
+    return result;
+  }
+};
+
+template <class Call>
+cu::CUresult wait_for_context(const Context* context, Call call) noexcept {
+  if (!context) return call();
+  Snapshot snapshot{};
+  if (role() == Role::kHigh) high_snapshot(*context, false, snapshot);
+  const std::uint64_t since = snapshot.count > 0 ? now_ns() : kDidNotWait;
+  const cu::CUresult result = call();
+  if (result != cu::CUDA_SUCCESS) return result;
+  if (role() == Role::kHigh) high_observe(snapshot, since);
+  else best_effort_drained(*context);
+  return result;
+}
+
+// Memory is freed: the driver first waits for all that the memory's context has submitted, unless the memory is of a pool
+// (seen on an H100 with driver 580).
+template <class Call>
+cu::CUresult wait_to_free(cu::CUdeviceptr memory, Call call) noexcept {
+  const auto ask = real().cuPointerGetAttribute;
+  if (role() != Role::kHigh || !ask || captures_open()) return held_up(call);
+  cu::CUmemoryPool pool = nullptr;
+  cu::CUcontext owner = nullptr;
+  const bool waits = ask(&pool, cu::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, memory) == cu::CUDA_SUCCESS && !pool &&
+                     ask(&owner, cu::CU_POINTER_ATTRIBUTE_CONTEXT, memory) == cu::CUDA_SUCCESS;
+  const Context* context = waits ? context_of(owner) : nullptr;
+  return context ? wait_for_context(context, call) : held_up(call);
+}
+
+template <Entry E>
+struct CaptureBegin {
+  template <class... A>
+  static cu::CUresult call(cu::CUstream handle, A... arguments) noexcept {
+    const BeginsCapture begins(handle, null_stream<E>());
+    return driver_call<E>(handle, arguments...);
+  }
+};
+
+template <Entry E>
+struct CaptureEnd {
+  static cu::CUresult call(cu::CUstream stream, cu::CUgraph* graph) noexcept {
+    const EndsCapture ends(stream, null_stream<E>());
+    return driver_call<E>(stream, graph);
+  }
+};
+
+template <Entry E>
+struct EventDestroy {
+  static cu::CUresult call(cu::CUevent event) noexcept {
+    event_destroyed(event);
+    return driver_call<E>(event);
+  }
+};
+
+template <Entry E>
+struct StreamDestroy {
+  static cu::CUresult call(cu::CUstream stream) noexcept {
+    forget_stream(stream);  // before the driver can hand the same handle out again
+    return driver_call<E>(stream);
+  }
+};
+
+// Made streams are looked at when they are first used.
+template <Entry E>
+struct PassOn {
+  template <class... A>
+  static cu::CUresult call(A... arguments) noexcept {
+    return driver_call<E>(arguments...);
+  }
+};
+
+BEHAVES(cuStreamSynchronize, StreamWait)
+BEHAVES(cuStreamSynchronize_ptsz, StreamWait)
+BEHAVES(cuStreamQuery, StreamWait)
+BEHAVES(cuStreamQuery_ptsz, StreamWait)
+BEHAVES(cuEventSynchronize, EventWait)
+BEHAVES(cuEventQuery, EventWait)
+BEHAVES(cuEventRecord, EventRecord)
+BEHAVES(cuEventRecord_ptsz, EventRecord)
+BEHAVES(cuEventRecordWithFlags, EventRecord)
+BEHAVES(cuEventRecordWithFlags_ptsz, EventRecord)
+BEHAVES(cuStreamWaitEvent, StreamJoin)
+BEHAVES(cuStreamWaitEvent_ptsz, StreamJoin)
+BEHAVES(cuStreamBeginCapture, CaptureBegin)
+BEHAVES(cuStreamBeginCapture_ptsz, CaptureBegin)
+BEHAVES(cuStreamBeginCapture_v2, CaptureBegin)
+BEHAVES(cuStreamBeginCapture_v2_ptsz, CaptureBegin)
+BEHAVES(cuStreamBeginCaptureToGraph, CaptureBegin)
+BEHAVES(cuStreamBeginCaptureToGraph_ptsz, CaptureBegin)
+BEHAVES(cuStreamEndCapture, CaptureEnd)
+BEHAVES(cuStreamEndCapture_ptsz, CaptureEnd)
+BEHAVES(cuEventDestroy, EventDestroy)
+BEHAVES(cuEventDestroy_v2, EventDestroy)
+BEHAVES(cuStreamDestroy, StreamDestroy)
+BEHAVES(cuStreamDestroy_v2, StreamDestroy)
+BEHAVES(cuStreamCreate, PassOn)
+BEHAVES(cuStreamCreateWithPriority, PassOn)
+BEHAVES(cuGreenCtxStreamCreate, PassOn)
+
+template <>
+struct Behaviour<Entry::cuCtxSynchronize> {
+  static cu::CUresult call() noexcept {
+    return wait_for_context(current_context(), [] { return driver_call<Entry::cuCtxSynchronize>(); });
+  }
+};
+
+template <>
+struct Behaviour<Entry::cuCtxSynchronize_v2> {
+  static cu::CUresult call(cu::CUcontext context) noexcept {
+    return wait_for_context(context_of(context), [&] { return driver_call<Entry::cuCtxSynchronize_v2>(context); });
+  }
+};
+
+}  // namespace cotenant

@@ -1,0 +1,42 @@
+// The one function that a program may call by itself (include/cotenant.h): a request is about to arrive.
+#include "include/cotenant.h"
+
+#include <algorithm>
+
+#include "interposer/base/clock.h"
+#include "interposer/lookup/entry.h"
+#include "interposer/state/gpu.h"
+#include "interposer/lifetime/keeper.h"
+
+namespace cotenant {
+namespace {
+
+constexpr std::uint32_t kLongestUs = 100'000;  // a promise that is not kept holds nobody for longer
+
+// Null: not known. Unlike current_context() it never attaches, which may take a while.
+Gpu* current_gpu() noexcept {
+  cu::CUcontext handle = nullptr;
+  if (!real().cuCtxGetCurrent || real().cuCtxGetCurrent(&handle) != cu::CUDA_SUCCESS || !handle) return nullptr;
+  const Context* context = context_of(handle);
+  return context ? context->gpu : nullptr;
+}
+
+void announce(std::uint32_t us) noexcept {
+  const std::uint64_t until = now_ns() + std::uint64_t{std::min(us, kLongestUs)} * 1000;
+  bool news = false;
+  if (Gpu* gpu = current_gpu()) news = high_announce(*gpu, until);
+  else
+    for (std::uint32_t i = 0; i < gpu_count(); ++i) news = high_announce(gpu_at(i), until) || news;
+  if (news) call_keeper();
+}
+
+}  // namespace
+}  // namespace cotenant
+
+// The role as it was decided, if it was: a process that never asked for the driver stays as it is. Without
+// the helper thread nobody would be there to end an announcement.
+extern "C" void cotenant_announce(unsigned int microseconds) {
+  using namespace cotenant;
+  if (decided_role.load(std::memory_order_relaxed) != Role::kHigh) return;
+  if (microseconds > 0 && gpu_count() > 0 && keeper_runs()) announce(microseconds);
+}

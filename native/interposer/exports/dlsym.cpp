@@ -1,0 +1,105 @@
+// Our dlsym and dlvsym. A name of the driver is answered with our wrapper; every other call must reach
+// the C library as if we were not there, the return address included (RTLD_NEXT is resolved by it), so
+// the forwarding is a jump, written in assembly. Our dlopen and dlmopen only look at what is loaded in a way
+// that leads past us.
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "interposer/products/product.h"
+#include "interposer/lookup/driver.h"
+#include "interposer/process/process.h"
+#include "interposer/lookup/unhooked.h"
+
+namespace cotenant {
+namespace {
+
+// What the application's dlsym(handle, name) must return, or null to forward the call.
+void* route(void* found, const char* name) noexcept {
+  if (std::strncmp(name, "cublas", 6) == 0) return role() == Role::kBestEffort ? blas_wrapper(name, found) : nullptr;
+  if (found && role() == Role::kNone && environment().tool && load_driver(found) && of_driver(found)) say_aside();
+  if (!found || role() == Role::kNone || !load_driver(found)) return nullptr;
+  if (void* wrapper = wrapper_of(found)) return wrapper;
+  // The driver's names go on with a capital; those of its sisters (cublas, cudnn, cufft) do not.
+  return name[2] >= 'A' && name[2] <= 'Z' ? unless_counted(name, found) : nullptr;
+}
+
+// What such a library asks for, the C library answers: its dlsym is not ours, nor is the driver's function it is linked with.
+void say_past_us(const char* file, const char* how) noexcept {
+  static std::atomic<bool> said{false};
+  if (!file || role() < Role::kHigh || said.exchange(true)) return;
+  note_caveat(protocol::Caveat::kPastUs);
+  tell("%s is loaded %s, past Cotenant: if it uses the GPU by itself, that is %s.", file, how,
+       role() == Role::kHigh ? "not protected" : "not held back");
+}
+
+bool is_driver_name(const char* name) noexcept { return name && name[0] == 'c' && name[1] == 'u'; }
+
+}  // namespace
+
+extern "C" __attribute__((visibility("hidden"))) void* cotenant_route_dlsym(void* handle, const char* name) {
+  // RTLD_NEXT (-1) depends on the caller: the C library must see it itself.
+  if (!is_driver_name(name) || handle == reinterpret_cast<void*>(-1l)) return nullptr;
+  const Dlsym find = real_dlsym();
+  return find ? route(find(handle, name), name) : nullptr;
+}
+
+extern "C" __attribute__((visibility("hidden"))) void* cotenant_route_dlvsym(void* handle, const char* name,
+                                                                            const char* version) {
+  if (!is_driver_name(name) || handle == reinterpret_cast<void*>(-1l)) return nullptr;
+  const Dlvsym find = real_dlvsym();
+  return find ? route(find(handle, name, version), name) : nullptr;
+}
+
+extern "C" __attribute__((visibility("hidden"))) void* cotenant_route_dlopen(const char* file, int mode) {
+  if ((mode & RTLD_DEEPBIND) != 0) say_past_us(file, "with RTLD_DEEPBIND");
+  return nullptr;
+}
+
+extern "C" __attribute__((visibility("hidden"))) void* cotenant_route_dlmopen(Lmid_t space, const char* file, int) {
+  if (space != LM_ID_BASE) say_past_us(file, "into another namespace");
+  return nullptr;
+}
+
+#define REAL(name, which)                                                            \
+  extern "C" __attribute__((visibility("hidden"))) void* cotenant_real_##name() {    \
+    return real_loader(Loader::which);                                               \
+  }
+REAL(dlsym, kDlsym)
+REAL(dlvsym, kDlvsym)
+REAL(dlopen, kDlopen)
+REAL(dlmopen, kDlmopen)
+
+}  // namespace cotenant
+
+#ifndef __x86_64__
+#error "dlsym forwarding is written for x86-64 only"
+#endif
+
+// Each: keep the three arguments, ask route; a non-null answer is returned, else restore the arguments
+// and jump to the C library's function, which then sees the original caller's return address.
+#define FORWARD(name)                    \
+  asm(".text\n"                          \
+      ".globl " #name "\n"               \
+      ".type " #name ", @function\n" #name ":\n" \
+      "  push %rdi\n"                    \
+      "  push %rsi\n"                    \
+      "  push %rdx\n"                    \
+      "  call cotenant_route_" #name "\n" \
+      "  test %rax, %rax\n"              \
+      "  jnz 1f\n"                       \
+      "  call cotenant_real_" #name "\n" \
+      "  pop %rdx\n"                     \
+      "  pop %rsi\n"                     \
+      "  pop %rdi\n"                     \
+      "  jmp *%rax\n"                    \
+      "1:\n"                             \
+      "  add $24, %rsp\n"                \
+      "  ret\n"                          \
+      ".size " #name ", . - " #name "\n");
+
+FORWARD(dlsym)
+FORWARD(dlvsym)
+FORWARD(dlopen)
+FORWARD(dlmopen)

@@ -1,0 +1,260 @@
+#include "interposer/forms/variants.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "interposer/state/capture.h"
+#include "interposer/lookup/entry.h"
+#include "interposer/kernels/function.h"
+#include "interposer/state/gpu.h"
+#include "interposer/base/helper_thread.h"
+#include "interposer/agent/link.h"
+#include "interposer/forms/ptx_images.h"
+#include "ptxas/form_text.h"
+
+namespace cotenant {
+namespace {
+
+using namespace cu;
+
+constexpr std::size_t kLongestName = 1000;
+// The driver compiles on it.
+constexpr std::size_t kMakersStack = 8u << 20;
+
+// One long kernel. Never freed: a launch may hold the pointer.
+struct Wanted {
+  enum State : int { kAsked, kNone, kReady, kForgotten };
+  std::atomic<CUfunction> function{nullptr};
+  std::atomic<int> state{kAsked};
+  Variant variant{};
+  // What the maker needs, so that it need not touch the function, which may go.
+  PtxImage* image{nullptr};
+  const void* owner{nullptr};
+  CUcontext context{nullptr};
+  GpuIdentity gpu{};
+  Link* link{nullptr};
+  int most_shared{0};
+  int carveout{-1};
+  char name[kLongestName + 1]{};
+};
+
+constexpr std::uint32_t kMost = 256;
+std::atomic<Wanted*> all[kMost];
+std::atomic<bool> maker_runs{false};
+std::atomic<std::uint32_t> calls{0};  // a futex
+
+Wanted* find(CUfunction function) noexcept {
+  const std::uint32_t n = variants_wanted.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < n && i < kMost; ++i) {
+    Wanted* one = all[i].load(std::memory_order_acquire);
+    if (one && one->function.load(std::memory_order_relaxed) == function &&
+        one->state.load(std::memory_order_relaxed) != Wanted::kForgotten)
+      return one;
+  }
+  return nullptr;
+}
+
+template <class Which>
+void forget_where(Which which) noexcept {
+  const std::uint32_t n = variants_wanted.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < n && i < kMost; ++i) {
+    Wanted* one = all[i].load(std::memory_order_acquire);
+    if (one && which(*one)) one->state.store(Wanted::kForgotten, std::memory_order_release);
+  }
+}
+
+// The parameters as the driver lays them out; false: it is not a form of a kernel with so many.
+bool read_parameters(FormFunction& form) noexcept {
+  if (!real().cuFuncGetParamInfo) return false;
+  std::size_t offset = 0;
+  std::size_t size = 0;
+  std::uint32_t n = 0;
+  std::size_t last[kFormParameters] = {};
+  while (real().cuFuncGetParamInfo(form.function, n, &offset, &size) == CUDA_SUCCESS) {
+    for (int i = 1; i < kFormParameters; ++i) last[i - 1] = last[i];
+    last[kFormParameters - 1] = offset;
+    form.bytes = offset + size;
+    ++n;
+  }
+  if (n < kFormParameters) return false;
+  form.parameters = n - kFormParameters;
+  std::memcpy(form.offset, last, sizeof last);
+  return true;
+}
+
+// Null, or what is wrong with it.
+const char* take_form(FormFunction& form, CUmodule module, const Wanted& wanted, const char* suffix) noexcept {
+  char name[sizeof wanted.name + 32];
+  std::snprintf(name, sizeof name, "%s%s", wanted.name, suffix);
+  form.function = nullptr;
+  if (real().cuModuleGetFunction(&form.function, module, name) != CUDA_SUCCESS) {
+    form.function = nullptr;
+    return "the agent's answer does not have it";
+  }
+  const char* fault = read_parameters(form) ? nullptr : "the driver does not tell its parameters";
+  const auto set = real().cuFuncSetAttribute;
+  if (!fault && set) {
+    if (wanted.carveout >= 0)
+      static_cast<void>(set(form.function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, wanted.carveout));
+    if (set(form.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, wanted.most_shared) != CUDA_SUCCESS)
+      fault = "it needs more shared memory";
+  }
+  if (fault) form.function = nullptr;
+  return fault;
+}
+
+// Those forms that the module has; null, or what is wrong with all of them. In the context of the kernel.
+const char* take_forms(Wanted& wanted, CUmodule module) noexcept {
+  Variant& variant = wanted.variant;
+  const char* sliced = take_form(variant.slice, module, wanted, form_text::kSlice);
+  const char* fault = take_form(variant.preempt, module, wanted, form_text::kPreempt);
+  variant.most_shared = wanted.most_shared;
+  if (fault) return sliced ? fault : nullptr;
+  const std::size_t bytes = Variant::kControls * sizeof(VariantControl);
+  if (real().cuMemAlloc_v2(&variant.controls, bytes) == CUDA_SUCCESS) return nullptr;
+  variant.preempt.function = nullptr;
+  return sliced ? "the GPU's memory is full" : nullptr;
+}
+
+// The text without one of the forms. The driver refuses a text as a whole, so this tells which form it means.
+bool load_without(CUmodule& module, const Wanted& wanted, const char* text, const char* suffix) noexcept {
+  char* const rest = strdup(text);
+  if (!rest) return false;
+  const bool loaded = form_text::take_out_all(rest, suffix) > 0 && real().cuModuleLoadData(&module, rest) == CUDA_SUCCESS;
+  std::free(rest);
+  if (loaded && environment().debug) tell("The driver refuses %s%s.", wanted.name, suffix);
+  return loaded;
+}
+
+// On the maker's thread.
+const char* load(Wanted& wanted, const char* text) noexcept {
+  CUmodule module = nullptr;
+  if (real().cuModuleLoadData(&module, text) != CUDA_SUCCESS && !load_without(module, wanted, text, form_text::kSlice) &&
+      !load_without(module, wanted, text, form_text::kPreempt))
+    return "the driver does not accept it";
+  const char* fault = take_forms(wanted, module);
+  if (fault) real().cuModuleUnload(module);
+  return fault;
+}
+
+// The program's own module may have the form already: whoever assembled it put it there (bin/cotenant-ptxas). Whether it
+// is right for parts of warps only is not to be seen any more.
+bool is_built_in(Wanted& wanted, CUfunction own) noexcept {
+  CUmodule module = nullptr;
+  if (!own || !real().cuFuncGetModule || real().cuFuncGetModule(&module, own) != CUDA_SUCCESS) return false;
+  if (take_forms(wanted, module)) return false;
+  wanted.owner = module;
+  wanted.variant.whole_warps = true;
+  return true;
+}
+
+// False: `reason` says why not.
+bool make(Wanted& wanted, char (&reason)[200]) noexcept {
+  VariantAnswer answer = ask_for_variant(wanted.gpu, wanted.name, wanted.image->bytes, wanted.image->size);
+  std::snprintf(reason, sizeof reason, "%s", answer.reason[0] ? answer.reason : "the agent does not answer");
+  if (!answer.text) return false;
+  wanted.variant.whole_warps = answer.whole_warps;
+  const BesideCaptures beside;
+  const char* fault = "its context is gone";
+  if (real().cuCtxPushCurrent_v2(wanted.context) == CUDA_SUCCESS) {
+    fault = load(wanted, answer.text);
+    CUcontext popped = nullptr;
+    real().cuCtxPopCurrent_v2(&popped);
+  }
+  std::free(answer.text);
+  if (fault) std::snprintf(reason, sizeof reason, "%s", fault);
+  return !fault;
+}
+
+void* run(void*) {
+  for (std::uint32_t next = 0;;) {
+    const std::uint32_t heard = calls.load(std::memory_order_acquire);
+    for (; next < variants_wanted.load(std::memory_order_acquire) && next < kMost; ++next) {
+      Wanted* wanted = all[next].load(std::memory_order_acquire);
+      if (!wanted) break;  // being put there
+      if (!wanted->image) continue;
+      char reason[200];
+      const bool made = make(*wanted, reason);
+      give_back(wanted->image);
+      if (!made && environment().debug) tell("%s cannot stop inside: %s", wanted->name, reason);
+      int asked = Wanted::kAsked;  // unless it was forgotten meanwhile
+      const int now = made ? Wanted::kReady : Wanted::kNone;
+      if (wanted->state.compare_exchange_strong(asked, now, std::memory_order_acq_rel) && made)
+        wanted->link->best_effort().variants.fetch_add(1, std::memory_order_relaxed);
+    }
+    syscall(SYS_futex, &calls, FUTEX_WAIT_PRIVATE, heard, nullptr, nullptr, 0);
+  }
+}
+
+}  // namespace
+
+std::atomic<std::uint32_t> variants_wanted{0};
+
+void want_variant(Context& context, CUfunction function) noexcept {
+  if (find(function)) return;
+  Link* link = context.gpu->link.load(std::memory_order_acquire);
+  if (!link || !link->attached) return;
+  if (variants_wanted.load(std::memory_order_relaxed) >= kMost) return;
+  // Allocated on a launch, but once for a long kernel. Before its place is taken: the maker waits for who has one.
+  void* memory = std::malloc(sizeof(Wanted));
+  if (!memory) return;
+  const std::uint32_t place = variants_wanted.fetch_add(1);
+  if (place >= kMost) return std::free(memory);
+  auto* wanted = new (memory) Wanted;
+  const BesideCaptures beside;
+  const auto [own, name] = named_function(function);
+  wanted->function.store(function, std::memory_order_relaxed);
+  wanted->context = context.handle.load(std::memory_order_relaxed);
+  wanted->gpu = context.gpu->identity;
+  wanted->link = link;
+  wanted->state.store(Wanted::kNone, std::memory_order_relaxed);
+  if (name && std::strlen(name) <= kLongestName) {
+    std::strcpy(wanted->name, name);
+    real().cuFuncGetAttribute(&wanted->most_shared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, own);
+    real().cuFuncGetAttribute(&wanted->carveout, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, own);
+    if (is_built_in(*wanted, own)) {
+      wanted->state.store(Wanted::kReady, std::memory_order_relaxed);
+      link->best_effort().variants.fetch_add(1, std::memory_order_relaxed);
+    } else if ((wanted->image = take_image_of(function))) {
+      wanted->owner = wanted->image->owner;
+      wanted->state.store(Wanted::kAsked, std::memory_order_relaxed);
+    } else if (environment().debug) {
+      tell("%s cannot stop inside: it came as machine code.", name);
+    }
+  }
+  all[place].store(wanted, std::memory_order_release);
+  if (!maker_runs.exchange(true) && !start_helper_thread(run, kMakersStack)) maker_runs.store(false);
+  calls.fetch_add(1, std::memory_order_release);
+  syscall(SYS_futex, &calls, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+Variant* variant_of(CUfunction function) noexcept {
+  Wanted* wanted = find(function);
+  return wanted && wanted->state.load(std::memory_order_acquire) == Wanted::kReady ? &wanted->variant : nullptr;
+}
+
+void give_up_variant(CUfunction function) noexcept {
+  if (Wanted* wanted = find(function)) wanted->state.store(Wanted::kNone, std::memory_order_release);
+}
+
+void forget_variants_of(const void* owner) noexcept {
+  forget_where([owner](const Wanted& one) { return one.owner == owner; });
+}
+
+void forget_variants_in(CUcontext context) noexcept {
+  forget_where([context](const Wanted& one) { return one.context == context; });
+}
+
+void forget_variants() noexcept {
+  variants_wanted.store(0);
+  for (auto& one : all) one.store(nullptr);
+  maker_runs.store(false);
+}
+
+}  // namespace cotenant

@@ -1,0 +1,89 @@
+// Where a graph may stop inside: pure, no driver.
+//
+// A cut divides the nodes, in a topological order, into those before and those after. Only cuts that add no order of
+// their own are taken: all that begins after one waits for all that ends before it already. A recorded stream is a
+// chain, where every place is such a cut; parallel branches have them where they part and meet.
+#pragma once
+
+#include <cstdint>
+
+#include "gate/gate.h"
+#include "interposer/base/room.h"
+
+namespace cotenant {
+
+struct GraphEdge {
+  std::uint32_t from;
+  std::uint32_t to;
+  bool overlaps;  // programmatic launch: the nodes run into each other on purpose, nothing may come between
+};
+
+// The edges by the node that they leave (kOut) or enter (kIn).
+class Adjacency {
+ public:
+  enum class Side { kOut, kIn };
+  Adjacency(std::uint32_t nodes, const GraphEdge* edge, std::uint32_t edges, Side side) noexcept;
+
+  [[nodiscard]] bool whole() const noexcept { return whole_; }
+  [[nodiscard]] std::uint32_t degree(std::uint32_t node) const noexcept { return begin_[node + 1] - begin_[node]; }
+
+  template <class Each>
+  void each(std::uint32_t node, Each&& look) const noexcept {
+    for (std::uint32_t i = begin_[node]; i < begin_[node + 1]; ++i) look(edge_[index_[i]]);
+  }
+
+ private:
+  const GraphEdge* edge_;
+  Room<std::uint32_t> begin_;
+  Room<std::uint32_t> index_;  // those of node n are index[begin[n] .. begin[n + 1])
+  bool whole_{false};
+};
+
+// Nodes are numbers below `nodes`; edges are distinct and stay where they are as long as this lives.
+class OrderedGraph {
+ public:
+  OrderedGraph(std::uint32_t nodes, const GraphEdge* edge, std::uint32_t edges) noexcept;
+
+  // False: there is a cycle, or no memory, and nothing else may be asked.
+  [[nodiscard]] bool whole() const noexcept { return whole_; }
+
+  // Chooses cuts so that a chunk between two of them is as full as the rules allow, or as the next cut does, and takes
+  // `least_us` at least.
+  // `items` says what each node is expected to take. A cut is the number of nodes before it, and means the same
+  // in every graph whose nodes and edges come in the same order. `cuts` has room for all nodes; how many were chosen.
+  [[nodiscard]] std::uint32_t choose(const Item* items, const Rules& rules, std::uint32_t least_us,
+                                     std::uint32_t* cuts) const noexcept;
+
+  // Which places could be cut, by place; false: no memory.
+  [[nodiscard]] bool find_free(bool* into) const noexcept;
+
+  [[nodiscard]] std::uint32_t node_at(std::uint32_t place) const noexcept { return order_[place]; }
+
+  // Of a chosen cut: the nodes that end what is before, and those that begin what is after.
+  template <class Each>
+  void each_end(std::uint32_t cut, Each&& take) const noexcept {
+    in_.each(order_[cut], [&](const GraphEdge& e) {
+      if (ends_before(e.from, cut)) take(e.from);
+    });
+  }
+  template <class Each>
+  void each_beginning(std::uint32_t cut, Each&& take) const noexcept {
+    out_.each(order_[cut - 1], [&](const GraphEdge& e) {
+      if (begins_after(e.to, cut)) take(e.to);
+    });
+  }
+
+ private:
+  [[nodiscard]] bool put_in_order(const GraphEdge* edge, std::uint32_t edges) noexcept;
+  [[nodiscard]] bool ends_before(std::uint32_t node, std::uint32_t cut) const noexcept;
+  [[nodiscard]] bool begins_after(std::uint32_t node, std::uint32_t cut) const noexcept;
+
+  std::uint32_t nodes_;
+  Adjacency out_;
+  Adjacency in_;
+  Room<std::uint32_t> order_;
+  Room<std::uint32_t> place_;  // of each node in the order
+  bool whole_{false};
+};
+
+}  // namespace cotenant

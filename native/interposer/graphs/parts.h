@@ -1,0 +1,125 @@
+// A graph in parts: one executable graph for what is between two places to stop, launched one after the other into the
+// application's stream, with the borders between them that any other launches get.
+//
+// Each part is made from a clone of the application's graph without the nodes of the others. The application's own
+// executable graph stays, whole: it answers for what is asked of it and runs where there is nobody to stop for. What is
+// changed in it is changed in the part that has the node; where that fails, it runs whole from then on. When it is
+// brought up to date with another graph, the parts follow at once or, while there is nobody to stop for, before they are
+// launched again.
+#pragma once
+
+#include "interposer/state/gpu.h"
+#include "interposer/graphs/places.h"
+#include "interposer/best_effort/stream_taken.h"
+
+namespace cotenant {
+
+class GraphDivision;
+
+class GraphParts {
+ public:
+  // Null: it can't be divided. Made in the current context.
+  [[nodiscard]] static GraphParts* make(const GraphPlaces& places, cu::CUgraph graph, std::uint64_t instantiate_flags) noexcept;
+  // In the driver, too, unless the context has ended, and they with it.
+  static void end(GraphParts* parts, bool context_ended) noexcept;
+
+  // 0: it runs whole.
+  [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
+
+  // The application's executable graph was brought up to date with this one. It may go at any time: what the parts are to
+  // follow later is a clone.
+  void update(cu::CUgraph graph) noexcept;
+  // Makes a change to the part that has this node. `call(exec, node)` is the driver call.
+  template <class Call>
+  void change(cu::CUgraphNode node, Call call) noexcept {
+    if (!up_to_date()) return;  // the next update says what the node does
+    const Twin* twin = twin_of(node);
+    if (count_ > 0 && (!twin || call(part_of(twin->place).exec, node_[twin->place]) != cu::CUDA_SUCCESS))
+      leave_whole("the driver does not change a part of it");
+    changed_ = true;
+  }
+  // For each part; that some call fails is no matter.
+  template <class Call>
+  void each(Call call) const noexcept {
+    for (std::uint32_t i = 0; i < count_; ++i) static_cast<void>(call(part_[i].exec));
+  }
+
+ private:
+  friend class GraphLaunching;
+  struct Part {
+    cu::CUgraph graph;
+    cu::CUgraphExec exec;
+    std::uint32_t begin;  // its first place
+    Estimate* estimate;
+    bool settled;  // it can't be divided any further
+  };
+  struct Twin {
+    cu::CUgraphNode of;  // in the application's graph
+    std::uint32_t place;
+  };
+
+  GraphParts(const GraphPlaces& places, Context& context, std::uint64_t flags) noexcept;
+  [[nodiscard]] bool whole() const noexcept;
+  [[nodiscard]] bool make_parts(const GraphPlaces& places, cu::CUgraph graph) noexcept;
+  [[nodiscard]] cu::CUgraphExec instantiate(cu::CUgraph graph) const noexcept;
+  [[nodiscard]] std::uint32_t end_of(std::uint32_t part) const noexcept;
+  [[nodiscard]] const Part& part_of(std::uint32_t place) const noexcept;
+  [[nodiscard]] const Twin* twin_of(cu::CUgraphNode node) const noexcept;
+  void expect(std::uint32_t part) noexcept;
+  // Divides parts that turned out to take much longer than `target_us`: their kernels never ran by themselves.
+  void divide_long(std::uint32_t target_us) noexcept;
+  [[nodiscard]] bool divide(std::uint32_t part, std::uint32_t us, std::uint32_t target_us) noexcept;
+  [[nodiscard]] bool replace(std::uint32_t part, const std::uint32_t* begins, std::uint32_t pieces) noexcept;
+  void believe(std::uint32_t part, std::uint32_t us) noexcept;
+  void leave_whole(const char* why) noexcept;
+  // Makes them what the last update said, where that is known.
+  [[nodiscard]] bool up_to_date() noexcept;
+  void follow(cu::CUgraph graph) noexcept;
+  [[nodiscard]] bool copy_nodes(const cu::CUgraphNode* nodes) noexcept;
+  [[nodiscard]] bool update_each(const GraphDivision* division) noexcept;
+  void drop_next() noexcept;
+  void destroy_parts() noexcept;
+
+  Context* context_;
+  std::uint64_t flags_;
+  std::uint32_t nodes_;
+  std::uint32_t most_;  // parts
+  std::uint32_t count_{0};
+  Room<Part> part_;
+  Room<Estimate> estimates_;
+  Room<GraphPlaces::Place> places_;
+  Room<cu::CUgraphNode> node_;  // by place, in its part's graph
+  Room<Twin> twins_;  // in the order of `of`
+  bool changed_{false};  // the parts' graphs are not what the parts are any more
+  bool behind_{false};   // the parts are not what the last update said
+  cu::CUgraph next_{nullptr};  // that is it; null: it was not kept
+  std::uint32_t updates_in_turn_{0};  // with no more than one launch between
+  std::uint32_t launches_{0};         // since the last update
+  // Launches of one executable graph do not overlap, whatever their streams.
+  cu::CUevent done_{nullptr};
+  const Stream* last_{nullptr};  // where it was launched last
+};
+
+// One launch of an executable graph that may have parts; of any other it does nothing.
+class GraphLaunching {
+ public:
+  using Function = cu::CUresult (*)(cu::CUgraphExec, cu::CUstream);
+
+  GraphLaunching(cu::CUgraphExec exec, cu::CUstream stream, NullStream meaning) noexcept;
+  ~GraphLaunching();
+  GraphLaunching(const GraphLaunching&) = delete;
+  GraphLaunching& operator=(const GraphLaunching&) = delete;
+
+  // False: nothing was launched, and it is to be launched whole.
+  [[nodiscard]] bool in_parts(Function launch, cu::CUresult& result) noexcept;
+
+ private:
+  [[nodiscard]] static GraphParts* parts_of(cu::CUgraphExec exec, cu::CUstream stream, NullStream meaning) noexcept;
+
+  cu::CUstream handle_;
+  GraphParts* parts_;
+  Stream* stream_;
+  StreamTaken taken_;
+};
+
+}  // namespace cotenant

@@ -1,0 +1,55 @@
+// The places at which one graph may stop inside, chosen by what its nodes are expected to take.
+#pragma once
+
+#include "gate/gate.h"
+#include "interposer/graphs/reading.h"
+
+namespace cotenant {
+
+struct Link;
+
+// A stop takes up to 10 us of an H200 (docs/decisions/0005): so far apart they cost some 4 %, however many nodes are between.
+inline constexpr std::uint32_t kLeastBetweenStopsUs = 200;
+// As parts they must all fit into the driver's queue, which holds 1,020 entries behind a wait.
+inline constexpr std::uint32_t kMostStops = 500;
+
+class GraphPlaces {
+ public:
+  // Chooses them by the rules. None where those forbid it; none, counted and said, where the graph can't stop: one that
+  // allocates, is launched by a device or changed by it, or has no place to stop (see graphs/cuts.h).
+  GraphPlaces(cu::CUgraph graph, std::uint64_t instantiate_flags) noexcept;
+  // The same places in another graph of the same form.
+  GraphPlaces(cu::CUgraph graph, const std::uint32_t* cuts, std::uint32_t count) noexcept;
+
+  [[nodiscard]] protocol::GraphGates how() const noexcept { return how_; }
+  // 0: no place, or the graph can't be read.
+  [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
+  // It has some, or would have if kernels whose time is a guess took longer.
+  [[nodiscard]] bool may_stop() const noexcept { return count_ > 0 || doubtful_; }
+  [[nodiscard]] std::uint32_t cut(std::uint32_t i) const noexcept { return cuts_[i]; }
+  [[nodiscard]] const std::uint32_t* cuts() const noexcept { return cuts_.at(); }
+  // What the node at a place is expected to take; whether that is a guess; whether the graph could be cut before it.
+  struct Place {
+    std::uint32_t us;
+    bool guessed;
+    bool free;
+  };
+  [[nodiscard]] const Place& at(std::uint32_t place) const noexcept { return at_[place]; }
+  [[nodiscard]] const GraphReading& graph() const noexcept { return reading_; }
+  [[nodiscard]] const OrderedGraph& order() const noexcept { return ordered_; }
+
+ private:
+  GraphPlaces(cu::CUgraph graph, const Rules& rules, const Link* link, std::uint64_t instantiate_flags) noexcept;
+  void choose(const Link& link, Rules rules) noexcept;
+  [[nodiscard]] bool find_free() noexcept;
+
+  protocol::GraphGates how_{protocol::GraphGates::kNone};
+  GraphReading reading_;
+  OrderedGraph ordered_;
+  Room<std::uint32_t> cuts_;
+  Room<Place> at_;
+  std::uint32_t count_{0};
+  bool doubtful_{false};
+};
+
+}  // namespace cotenant

@@ -1,0 +1,41 @@
+// The nodes and edges of a graph, named by numbers: nodes in the order in which the driver tells them.
+#pragma once
+
+#include "driver/abi.h"
+#include "interposer/graphs/cuts.h"
+#include "interposer/base/room.h"
+
+namespace cotenant {
+
+class GraphReading {
+ public:
+  // Of no graph (null) there is nothing to read.
+  explicit GraphReading(cu::CUgraph graph) noexcept;
+
+  // False for a node or two, or nodes that do not hang together.
+  [[nodiscard]] bool whole() const noexcept { return whole_; }
+  [[nodiscard]] std::uint32_t nodes() const noexcept { return whole_ ? static_cast<std::uint32_t>(nodes_count_) : 0; }
+  [[nodiscard]] std::uint32_t edges() const noexcept { return whole_ ? static_cast<std::uint32_t>(edges_count_) : 0; }
+  [[nodiscard]] cu::CUgraphNode node(std::uint32_t i) const noexcept { return nodes_[i]; }
+  [[nodiscard]] const GraphEdge* edge() const noexcept { return edges_.at(); }
+
+ private:
+  struct Named {
+    cu::CUgraphNode handle;
+    std::uint32_t index;
+  };
+
+  [[nodiscard]] std::size_t count_nodes(cu::CUgraph graph) noexcept;
+  [[nodiscard]] std::size_t count_edges(cu::CUgraph graph) noexcept;
+  [[nodiscard]] bool read_edges(cu::CUgraph graph) noexcept;
+  [[nodiscard]] bool find(cu::CUgraphNode handle, std::uint32_t& index) noexcept;
+
+  std::size_t nodes_count_{0};
+  std::size_t edges_count_{0};
+  Room<cu::CUgraphNode> nodes_;
+  Room<Named> by_handle_;
+  Room<GraphEdge> edges_;
+  bool whole_{false};
+};
+
+}  // namespace cotenant

@@ -1,0 +1,280 @@
+#include "interposer/high/high.h"
+
+#include "gate/histogram.h"
+#include "interposer/base/clock.h"
+#include "interposer/lookup/entry.h"
+#include "interposer/state/gpu.h"
+
+namespace cotenant {
+namespace {
+
+Gpu& gpu_of(const Stream& stream) noexcept { return *stream.context->gpu; }
+
+// A client that has looked at what is done so often, with so few bursts in between that only words ended, needs no words.
+constexpr std::uint32_t kLooks = 8;
+constexpr std::uint32_t kFew = 4;
+// One of which only words showed so many bursts in a row polls.
+constexpr std::uint32_t kPolls = 64;
+
+// These and what calls them under the lock of the GPU.
+void activate(Gpu& gpu) noexcept {
+  const std::uint64_t now = now_ns();
+  HighGpu& own = gpu.high;
+  own.burst_start = now;
+  own.waited.burst_begins(now);
+  own.crowded = false;
+  own.worked = false;
+  own.announced_until = 0;  // this is what was announced
+  own.progress.burst_begins(now);
+  if (own.progress.unseen(now) == 0) own.holding.sharing = false;
+  const Link* link = gpu.link.load(std::memory_order_acquire);
+  if (!link) return;
+  update_hold(gpu, *link, now);
+  link->high().busySince.store(now, std::memory_order_relaxed);
+  if (own.holding.held) note_launch_ahead(*link);
+}
+
+void publish_burst(const Gpu& gpu, const Link& link, End end, std::uint64_t lasted) noexcept {
+  auto& slot = link.high();
+  slot.busySince.store(0, std::memory_order_relaxed);
+  slot.copyUntil.store(0, std::memory_order_relaxed);
+  slot.busyNs.fetch_add(lasted, std::memory_order_relaxed);
+  if (end == End::kGivenUp) slot.timeouts.fetch_add(1, std::memory_order_relaxed);
+  if (end == End::kGivenUp || end == End::kRefused) return;
+  const std::uint64_t waited = gpu.high.crowded ? lasted : gpu.high.waited.ns();
+  slot.histogram[bucket_of(lasted)].fetch_add(1, std::memory_order_relaxed);
+  slot.waits[bucket_of(waited)].fetch_add(1, std::memory_order_relaxed);
+  slot.bursts.fetch_add(1, std::memory_order_release);  // last: the agent looks for what is new when this has grown
+}
+
+// The program was told that work is done, of a burst that may have been ended by a word before.
+[[gnu::cold]] void note_look(Gpu& gpu) noexcept {
+  HighGpu& own = gpu.high;
+  Locked lock(own.lock);
+  if (!own.tails.load(std::memory_order_relaxed)) return;
+  own.idle_words = own.by_words < kFew ? own.idle_words + 1 : 0;
+  own.by_words = 0;
+  if (own.idle_words < kLooks) return;
+  own.idle_words = 0;
+  own.tails.store(false, std::memory_order_relaxed);
+  tails_wanted.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void deactivate(Gpu& gpu, End end, std::uint64_t now) noexcept {
+  const std::uint64_t lasted = now - gpu.high.burst_start;
+  if (end == End::kSeen) ++gpu.high.seen_bursts;
+  if (end == End::kByWord) ++gpu.high.by_words;
+  if (end == End::kSeen || end == End::kByWord) {
+    // A slow peak: up at once, down by 1/64 a burst.
+    auto& learned = gpu.high.learned_ns;
+    learned = lasted > learned ? lasted : learned - (learned - lasted) / 64;
+    gpu.high.unobserved = 0;
+  }
+  gpu.high.progress.burst_ends(now);
+  // Where the next one is announced there is no gap before it.
+  if (gpu.high.announced_until <= now) gpu.high.announced_until = 0;
+  const Link* link = gpu.link.load(std::memory_order_acquire);
+  if (!link) return;
+  publish_burst(gpu, *link, end, lasted);
+  update_hold(gpu, *link, now);
+}
+
+void mark_busy(Stream& stream) noexcept {
+  Gpu& gpu = gpu_of(stream);
+  Locked lock(gpu.high.lock);
+  if (stream.high.busy.load(std::memory_order_relaxed)) return;
+  stream.high.busy.store(true, std::memory_order_seq_cst);
+  if (gpu.high.busy_streams++ == 0) activate(gpu);
+}
+
+// A request is done, or a part of it: what is still out is protected. Of a word that counts where the client is known
+// to poll: one that starts up without a look at what is done gets words, too.
+void launch_ended(Gpu& gpu, End end, std::uint64_t now) noexcept {
+  const bool counts = end == End::kSeen || (end == End::kByWord && gpu.high.by_words >= kPolls);
+  if (!counts) return;
+  gpu.high.progress.launch_ended(now);
+  gpu.high.holding.sharing = false;
+}
+
+void end_if_done(Gpu& gpu, Stream& stream, End end, std::uint64_t now) noexcept {
+  HighStream& own = stream.high;
+  if (!own.busy.load(std::memory_order_relaxed) || own.done != own.begun.load(std::memory_order_seq_cst)) return;
+  own.busy.store(false, std::memory_order_seq_cst);
+  // A launch that began meanwhile either sees the flag down and takes the lock, or is seen here.
+  if (own.done != own.begun.load(std::memory_order_seq_cst)) {
+    own.busy.store(true, std::memory_order_seq_cst);
+    return;
+  }
+  if (--gpu.high.busy_streams == 0) deactivate(gpu, end, now);
+}
+
+// Follows the joins, too.
+void raise(Gpu& gpu, Stream& stream, std::uint64_t upto, End end, std::uint64_t now) noexcept {
+  HighStream& own = stream.high;
+  if (own.begun.load(std::memory_order_relaxed) - own.done > protocol::CROWDED_QUEUE) gpu.high.crowded = true;
+  if (upto > own.done) {
+    // Only the latest launch is known. If it is not among what is done, another is taken to be.
+    if (own.launched.load(std::memory_order_relaxed) > own.done) launch_ended(gpu, end, now);
+    own.done = upto;
+    gpu.high.worked = true;
+  }
+  const std::uint64_t copying_out = own.copying_out.load(std::memory_order_relaxed);
+  if (copying_out != 0 && own.done >= copying_out) high_copied(stream);
+  for (Join& join : own.joins) {
+    if (!join.other || join.at > own.done) continue;
+    const Join due = join;
+    join.other = nullptr;  // before following it: joins may form a ring
+    raise(gpu, *due.other, due.upto, end, now);
+  }
+  end_if_done(gpu, stream, end, now);
+}
+
+// The legacy stream and the blocking ones wait for each other's earlier work.
+void join_legacy(Stream& stream) noexcept {
+  Context& context = *stream.context;
+  Stream* legacy = context.legacy.load(std::memory_order_acquire);
+  if (!legacy) return;
+  if (legacy != &stream) {
+    high_join(stream, *legacy, legacy->high.settled.load(std::memory_order_acquire));
+    return;
+  }
+  if (context.blocking_streams.load(std::memory_order_relaxed) < 2) return;
+  for (std::uint32_t i = 0; i < stream_count(); ++i) {
+    Stream& other = stream_at(i);
+    if (other.blocking && other.context == &context)
+      high_join(stream, other, other.high.settled.load(std::memory_order_acquire));
+  }
+}
+
+}  // namespace
+
+void high_begin(Stream& stream, Work work) noexcept {
+  HighStream& own = stream.high;
+  const std::uint64_t begun = own.begun.fetch_add(1, std::memory_order_seq_cst) + 1;
+  if (work == Work::kLaunch) own.launched.store(begun, std::memory_order_relaxed);
+  if (!own.busy.load(std::memory_order_seq_cst)) mark_busy(stream);
+  if (const Link* link = gpu_of(stream).link.load(std::memory_order_acquire)) {
+    if (work == Work::kLaunch) link->high().launches.fetch_add(1, std::memory_order_relaxed);
+    if (work == Work::kCopy) link->high().copies.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (stream.blocking) join_legacy(stream);
+}
+
+void high_settle(Stream& stream) noexcept { stream.high.settled.fetch_add(1, std::memory_order_release); }
+
+void high_withdraw(Stream& stream) noexcept {
+  Gpu& gpu = gpu_of(stream);
+  HighStream& own = stream.high;
+  Locked lock(gpu.high.lock);
+  const std::uint64_t begun = own.begun.fetch_sub(1, std::memory_order_seq_cst) - 1;
+  if (own.done > begun) own.done = begun;  // it was given up meanwhile
+  if (own.copying_out.load(std::memory_order_relaxed) > begun) high_copied(stream);
+  end_if_done(gpu, stream, gpu.high.worked ? End::kSeen : End::kRefused, now_ns());
+}
+
+namespace {
+
+// A client that shared the GPU, and of which a launch was seen to end, holds again for what is still out.
+void protect_again(Gpu& gpu, std::uint64_t now) noexcept {
+  if (gpu.high.busy_streams == 0 || gpu.high.holding.held) return;
+  if (const Link* link = gpu.link.load(std::memory_order_acquire)) update_hold(gpu, *link, now);
+}
+
+void observe(Stream& stream, std::uint64_t upto, std::uint64_t since, End end) noexcept {
+  if (end == End::kSeen && tails_wanted.load(std::memory_order_relaxed) != 0) note_look(gpu_of(stream));
+  if (!stream.high.busy.load(std::memory_order_acquire)) return;
+  Gpu& gpu = gpu_of(stream);
+  Locked lock(gpu.high.lock);
+  const std::uint64_t now = now_ns();
+  gpu.high.waited.add(since, now);
+  raise(gpu, stream, upto, end, now);
+  protect_again(gpu, now);
+}
+
+}  // namespace
+
+void high_observe(Stream& stream, std::uint64_t upto, std::uint64_t since) noexcept {
+  observe(stream, upto, since, End::kSeen);
+}
+
+void high_observe_unseen(Stream& stream, std::uint64_t upto, std::uint64_t since, End end) noexcept {
+  const bool more = stream.high.begun.load(std::memory_order_acquire) != upto;
+  observe(stream, upto, more ? kDidNotWait : since, end);
+}
+
+void high_asked(Stream& stream) noexcept {
+  HighStream& own = stream.high;
+  const std::uint64_t begun = own.begun.load(std::memory_order_relaxed);
+  if (own.asked.begun.load(std::memory_order_relaxed) == begun) return;
+  own.asked.at_ns.store(now_ns(), std::memory_order_relaxed);
+  own.asked.begun.store(begun, std::memory_order_release);
+}
+
+std::uint64_t high_asked_since(const Stream& stream) noexcept {
+  const HighStream& own = stream.high;
+  const bool asked = own.asked.begun.load(std::memory_order_acquire) == own.begun.load(std::memory_order_relaxed);
+  return asked ? own.asked.at_ns.load(std::memory_order_relaxed) : kDidNotWait;
+}
+
+std::uint64_t high_blocked_since(const Stream& stream) noexcept {
+  if (!stream.high.busy.load(std::memory_order_relaxed)) return kDidNotWait;
+  const std::uint64_t asked = high_asked_since(stream);
+  return asked == kDidNotWait ? now_ns() : asked;
+}
+
+void high_held_up(Gpu& gpu, std::uint64_t since) noexcept {
+  Locked lock(gpu.high.lock);
+  if (gpu.high.busy_streams > 0) gpu.high.waited.add(since, now_ns());
+}
+
+void high_join(Stream& stream, Stream& other, std::uint64_t upto) noexcept {
+  if (&stream == &other || !other.high.busy.load(std::memory_order_relaxed)) return;
+  Gpu& gpu = gpu_of(stream);
+  if (&gpu != &gpu_of(other)) return;  // another lock; its own observations must do
+  const std::uint64_t at = stream.high.begun.load(std::memory_order_relaxed);
+  Locked lock(gpu.high.lock);
+  Join* chosen = &stream.high.joins[0];
+  for (Join& join : stream.high.joins) {
+    if (join.other == &other) {  // `other` is not idle before the later count anyway
+      join = {&other, at, upto};
+      return;
+    }
+    if (chosen->other && (!join.other || join.at < chosen->at)) chosen = &join;
+  }
+  *chosen = {&other, at, upto};
+}
+
+void high_snapshot(const Context& context, bool blocking_only, Snapshot& into) noexcept {
+  into.count = 0;
+  for (std::uint32_t i = 0; i < stream_count() && into.count < Snapshot::kMost; ++i) {
+    Stream& stream = stream_at(i);
+    if (stream.context != &context || (blocking_only && !stream.blocking)) continue;
+    if (!stream.high.busy.load(std::memory_order_acquire)) continue;
+    into.of[into.count++] = {&stream, stream.high.settled.load(std::memory_order_acquire)};
+  }
+}
+
+void high_observe(const Snapshot& snapshot, std::uint64_t since) noexcept {
+  if (snapshot.count == 0) return;
+  Gpu& gpu = gpu_of(*snapshot.of[0].stream);  // of one context, so of one GPU
+  if (tails_wanted.load(std::memory_order_relaxed) != 0) note_look(gpu);
+  Locked lock(gpu.high.lock);
+  if (gpu.high.busy_streams == 0) return;
+  const std::uint64_t now = now_ns();
+  gpu.high.waited.add(since, now);
+  for (int i = 0; i < snapshot.count; ++i) raise(gpu, *snapshot.of[i].stream, snapshot.of[i].upto, End::kSeen, now);
+  protect_again(gpu, now);
+}
+
+void high_give_up(Gpu& gpu) noexcept {
+  Locked lock(gpu.high.lock);
+  const std::uint64_t now = now_ns();
+  for (std::uint32_t i = 0; i < stream_count(); ++i) {
+    Stream& stream = stream_at(i);
+    if (stream.context->gpu == &gpu && stream.high.busy.load(std::memory_order_relaxed))
+      raise(gpu, stream, stream.high.begun.load(std::memory_order_relaxed), End::kGivenUp, now);
+  }
+  ++gpu.high.unobserved;
+}
+
+}  // namespace cotenant

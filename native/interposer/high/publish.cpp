@@ -1,0 +1,75 @@
+// What a high client says of its work besides when it is busy: needs of its kernels and graphs, where a policy
+// asks for them, and its copies over PCIe.
+#include <algorithm>
+
+#include "interposer/base/clock.h"
+#include "interposer/lookup/entry.h"
+#include "interposer/kernels/graph_nodes.h"
+#include "interposer/kernels/kernel_table.h"
+#include "interposer/calls/launches.h"
+
+namespace cotenant {
+namespace {
+
+// What is found of a graph's kernels in the profile.
+struct GraphSum {
+  std::uint64_t ns_of[3];  // by class
+  std::uint32_t sms;
+  bool whole;
+};
+
+void add_kernel(void* to, cu::CUgraphNode node, cu::CUgraphNodeType type) noexcept {
+  if (type != cu::CU_GRAPH_NODE_TYPE_KERNEL) return;
+  auto& sum = *static_cast<GraphSum*>(to);
+  LaunchShape shape{};
+  const protocol::KernelEntry* entry = launch_of(node, shape) ? profiled(shape) : nullptr;
+  if (!entry) return void(sum.whole = false);
+  sum.ns_of[static_cast<int>(class_of(*entry))] += entry->durationNs;
+  sum.sms = std::max(sum.sms, entry->sms);
+}
+
+}  // namespace
+
+void high_kernel(const Stream& stream, const Submission& submission) noexcept {
+  const Gpu& gpu = *stream.context->gpu;
+  const Link* link = gpu.link.load(std::memory_order_acquire);
+  if (!link || !rule::want_kernels(link->region->settings)) return;
+  const bool graph = submission.kind == Submission::Kind::kGraph;
+  const Needs needs = graph ? noted_needs(*submission.shape) : needs_of(*submission.shape, gpu.identity.sm_count);
+  auto& activity = link->region->activity;
+  activity.highKernel.store(static_cast<std::uint32_t>(needs.kernel_class) << 16 | needs.sms, std::memory_order_relaxed);
+  activity.highKernelUs.store(needs.duration_us, std::memory_order_relaxed);
+}
+
+void high_graph(cu::CUgraphExec exec, cu::CUgraph graph) noexcept {
+  if (role() != Role::kHigh || !kernel_table()) return;
+  GraphSum sum{{0, 0, 0}, 0, true};
+  if (!visit_nodes(graph, add_kernel, &sum)) sum.whole = false;
+  const auto* most = std::max_element(sum.ns_of, sum.ns_of + 3);
+  const std::uint64_t us = (sum.ns_of[0] + sum.ns_of[1] + sum.ns_of[2] + 999) / 1000;
+  // A graph of which not all is known may be wider, and longer, than what is known of it.
+  const Needs needs{sum.whole ? sum.sms : 0, static_cast<KernelClass>(most - sum.ns_of),
+                    sum.whole ? static_cast<std::uint32_t>(std::min<std::uint64_t>(us, Needs::kLongestUs)) : 0};
+  note_needs(graph_shape(exec), needs);
+}
+
+void high_copies(Stream& stream, const Submission& submission) noexcept {
+  const Link* link = stream.context->gpu->link.load(std::memory_order_acquire);
+  if (!link) return;
+  auto& until = link->high().copyUntil;
+  if (submission.bus == Bus::kOut) {
+    stream.high.copying_out.store(stream.high.begun.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    until.store(~std::uint64_t{0}, std::memory_order_relaxed);
+    return;
+  }
+  const std::uint64_t ends = now_ns() + submission.copy_ns;
+  if (ends > until.load(std::memory_order_relaxed)) until.store(ends, std::memory_order_relaxed);
+}
+
+void high_copied(Stream& stream) noexcept {
+  stream.high.copying_out.store(0, std::memory_order_relaxed);
+  if (const Link* link = stream.context->gpu->link.load(std::memory_order_acquire))
+    link->high().copyUntil.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace cotenant

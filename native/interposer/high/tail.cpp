@@ -1,0 +1,180 @@
+// Completions that nobody shows us. An application may poll a pinned word that its own work writes;
+// no driver call is made when it sees it. A client that submits much, and never looks at what is done, or of which the
+// last resort ended a few bursts, is taken for such a one. Its work is then followed by sequence words that the helper
+// thread reads: behind graph launches and copies to the host, and behind such work as it has a few times fallen
+// silent after.
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include "interposer/state/capture.h"
+#include "interposer/base/clock.h"
+#include "interposer/lookup/entry.h"
+#include "interposer/state/gpu.h"
+
+namespace cotenant {
+
+std::atomic<int> tails_wanted{0};
+
+namespace {
+
+constexpr std::uint64_t kTailEveryNs = 200'000;        // at most one word in flight a stream per 200 us
+constexpr std::uint64_t kSilenceNs = 50'000'000;       // never give up before 50 ms,
+constexpr std::uint64_t kFirstSilenceNs = 1'000'000'000;  // or 1 s while no burst has been seen,
+constexpr std::uint64_t kSilenceFactor = 10;           // or 10 times the longest recent burst
+constexpr std::uint32_t kUnobservedToTail = 2;
+constexpr std::uint64_t kUnseenNs = 1'000'000'000;  // without a look at what is done, and so many submissions since
+constexpr std::uint64_t kUnseenSubmissions = 16;
+constexpr std::uint64_t kPauseNs = 1'000'000;  // the application polls, or waits for something else
+constexpr std::uint32_t kEnds = 3;             // times that it did so after work of a kind
+constexpr std::uint32_t kTailLookUs = 500;
+constexpr std::uint32_t kQuietLookUs = 10'000;
+constexpr std::uint64_t kRecentlyNs = 100'000'000;
+constexpr cu::CUdeviceptr kRefusedPage = 1;
+constexpr std::size_t kWordsBytes = kStreams * sizeof(std::uint32_t);  // whole pages
+
+// The words of a context, registered at first use; null: not now, or this driver refuses. The memory is ours, so that
+// whoever reads a word of a context that has just ended reads memory that is there.
+std::uint32_t* tail_page(Context& context) noexcept {
+  const cu::CUdeviceptr known = context.tail_device.load(std::memory_order_acquire);
+  if (known != 0) return known == kRefusedPage ? nullptr : context.tail_page.load(std::memory_order_relaxed);
+  static std::atomic<bool> busy{false};  // one at a time; whoever comes meanwhile does without
+  if (busy.exchange(true, std::memory_order_acquire)) return nullptr;
+  std::uint32_t* page = context.tail_page.load(std::memory_order_relaxed);
+  if (!page) {
+    void* at = mmap(nullptr, kWordsBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    page = at == MAP_FAILED ? nullptr : static_cast<std::uint32_t*>(at);
+    context.tail_page.store(page, std::memory_order_relaxed);
+  }
+  cu::CUdeviceptr device = 0;
+  const BesideCaptures beside;
+  constexpr unsigned kFlags = cu::CU_MEMHOSTREGISTER_PORTABLE | cu::CU_MEMHOSTREGISTER_DEVICEMAP;
+  const cu::CUresult result = page && real().cuMemHostRegister_v2
+                                  ? real().cuMemHostRegister_v2(page, kWordsBytes, kFlags)
+                                  : cu::CUDA_ERROR_NOT_SUPPORTED;
+  const bool registered = result == cu::CUDA_SUCCESS || result == cu::CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+  const bool able = registered && real().cuMemHostGetDevicePointer_v2(&device, page, 0) == cu::CUDA_SUCCESS;
+  context.tail_device.store(able ? device : kRefusedPage, std::memory_order_release);
+  busy.store(false, std::memory_order_release);
+  return able ? page : nullptr;
+}
+
+std::uint32_t read_word(const std::uint32_t* word) noexcept { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+
+void want_tails(HighGpu& own) noexcept {
+  if (!own.tails.exchange(true, std::memory_order_relaxed)) tails_wanted.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::uint64_t kind_of(const Submission& submission) noexcept {
+  return submission.shape ? submission.shape->key() : 1 + static_cast<std::uint64_t>(submission.bus);
+}
+
+bool ends_requests(const HighGpu& own, std::uint64_t kind) noexcept {
+  return std::any_of(std::begin(own.endings), std::end(own.endings),
+                     [=](const Ending& each) { return each.kind == kind && each.times >= kEnds; });
+}
+
+// Under the lock. The application has been silent for a while, and behind its latest work there is no word.
+void note_silence(HighGpu& own, HighStream& stream, std::uint64_t now) noexcept {
+  TailWord& tail = stream.tail;
+  const std::uint64_t begun = stream.begun.load(std::memory_order_relaxed);
+  if (tail.latest == 0 || tail.counted == begun || tail.upto >= begun || now - tail.latest_ns < kPauseNs) return;
+  tail.counted = begun;
+  Ending* chosen = &own.endings[0];
+  for (Ending& each : own.endings) {
+    if (each.kind == tail.latest) return void(++each.times);
+    if (each.times < chosen->times) chosen = &each;
+  }
+  *chosen = {tail.latest, 1};
+}
+
+void read_tail(Gpu& gpu, Stream& stream, std::uint64_t now) noexcept {
+  const auto* page = stream.context->tail_page.load(std::memory_order_acquire);
+  if (!page) return;
+  TailWord tail;
+  {
+    Locked lock(gpu.high.lock);
+    tail = stream.high.tail;
+    note_silence(gpu.high, stream.high, now);
+  }
+  if (tail.number != 0 && read_word(page + stream.index) == tail.number)
+    high_observe_unseen(stream, tail.upto, tail.at_ns, End::kByWord);
+}
+
+// A client that submits much and does not look at what is done.
+void look_for_polling(Gpu& gpu, std::uint64_t submitted, std::uint64_t now) noexcept {
+  HighGpu& own = gpu.high;
+  Locked lock(own.lock);
+  const bool unseen = own.progress.unseen(now) > own.progress.limit(kUnseenNs);
+  if (!unseen || own.seen_bursts != own.quiet_seen) own.seen_count = submitted;
+  own.quiet_seen = own.seen_bursts;
+  if (submitted - own.seen_count >= kUnseenSubmissions) want_tails(own);
+}
+
+}  // namespace
+
+void high_tail(Stream& stream, const Submission& submission, Tail may_end) noexcept {
+  Gpu& gpu = *stream.context->gpu;
+  if (!gpu.high.tails.load(std::memory_order_relaxed) || !real().cuStreamWriteValue32_v2) return;
+  const std::uint32_t* page = tail_page(*stream.context);
+  if (!page) return;
+  const std::uint64_t now = now_ns();
+  std::uint32_t number = 0;
+  {
+    Locked lock(gpu.high.lock);
+    TailWord& tail = stream.high.tail;
+    tail.latest = kind_of(submission);
+    tail.latest_ns = now;
+    if (!ends_requests(gpu.high, tail.latest)) {
+      const bool in_flight = read_word(page + stream.index) != tail.number;
+      if (may_end == Tail::kNo || (in_flight && now - tail.at_ns < kTailEveryNs)) return;
+    }
+    number = ++tail.number;
+    tail.upto = stream.high.settled.load(std::memory_order_acquire);
+    tail.at_ns = now;
+  }
+  const cu::CUdeviceptr word = stream.context->tail_device.load(std::memory_order_relaxed) + 4ull * stream.index;
+  if (real().cuStreamWriteValue32_v2(stream.handle, word, number, 0) != cu::CUDA_SUCCESS) return;
+  if (const Link* link = gpu.link.load(std::memory_order_acquire))
+    link->high().tailWrites.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::uint32_t high_tick(Gpu& gpu, std::uint64_t now) noexcept {
+  HighGpu& own = gpu.high;
+  if (const Link* link = gpu.link.load(std::memory_order_acquire))
+    link->high().beats.fetch_add(1, std::memory_order_relaxed);
+  std::uint64_t submitted = 0;
+  bool busy = false;
+  for (std::uint32_t i = 0; i < stream_count(); ++i) {
+    Stream& stream = stream_at(i);
+    if (stream.context->gpu != &gpu) continue;
+    submitted += stream.high.begun.load(std::memory_order_relaxed);
+    if (!stream.high.busy.load(std::memory_order_relaxed)) continue;
+    read_tail(gpu, stream, now);
+    busy = busy || stream.high.busy.load(std::memory_order_relaxed);
+  }
+  if (busy || submitted != own.quiet_count) own.latest_ns = now;
+  if (!busy || submitted != own.quiet_count) {
+    own.quiet_count = submitted;
+    own.quiet_since = now;
+  }
+  std::uint64_t learned = 0;
+  {
+    Locked lock(own.lock);
+    learned = own.learned_ns;
+  }
+  const std::uint64_t patience = learned == 0 ? kFirstSilenceNs
+                                 : learned * kSilenceFactor > kSilenceNs ? learned * kSilenceFactor
+                                                                         : kSilenceNs;
+  if (busy && now - own.quiet_since > patience) {
+    high_give_up(gpu);
+    own.quiet_since = now;
+    if (own.unobserved >= kUnobservedToTail) want_tails(own);
+  }
+  look_for_polling(gpu, submitted, now);
+  high_share(gpu, now);
+  const bool look = own.tails.load(std::memory_order_relaxed) && now - own.latest_ns < kRecentlyNs;
+  return std::min(look ? kTailLookUs : kQuietLookUs, high_expire(gpu, now));
+}
+
+}  // namespace cotenant

@@ -1,0 +1,177 @@
+#include "interposer/kernels/estimate.h"
+
+#include <sched.h>
+
+#include <algorithm>
+
+#include "interposer/state/capture.h"
+#include "interposer/lookup/entry.h"
+
+namespace cotenant {
+namespace {
+
+constexpr std::uint32_t kAlwaysTimed = 3;
+constexpr std::uint32_t kDropsBeforeDoubt = 16;
+constexpr std::uint32_t kSoon = 4;  // sightings
+constexpr std::uint32_t kSeldom = 100'000;  // under rules that ask for samples no oftener nothing goes by durations
+
+// Budgets go by a high quantile (about p95): the largest of eight, less one outlier once there are enough.
+void add_sample(Estimate& estimate, std::uint32_t ns) noexcept {
+  const std::uint32_t count = estimate.samples.load(std::memory_order_relaxed);
+  estimate.recent_ns[count % Estimate::kSamples].store(ns, std::memory_order_relaxed);
+  estimate.samples.store(count + 1, std::memory_order_relaxed);
+  std::uint32_t sorted[Estimate::kSamples];
+  const std::uint32_t have = std::min(count + 1, Estimate::kSamples);
+  for (std::uint32_t i = 0; i < have; ++i) sorted[i] = estimate.recent_ns[i].load(std::memory_order_relaxed);
+  std::sort(sorted, sorted + have);
+  const std::uint32_t high = have >= 4 ? sorted[have - 2] : sorted[have - 1];
+  estimate.typical_ns.store(sorted[have / 2], std::memory_order_relaxed);
+  estimate.expected_ns.store(std::max(high, 1u), std::memory_order_relaxed);
+}
+
+}  // namespace
+
+Estimate* Estimates::find(const LaunchShape& shape) noexcept {
+  if (Estimate* exact = entry(shape.key(), kExact)) return exact;
+  return entry(LaunchShape{shape.function, {}}.key(), kMost);
+}
+
+Estimate* Estimates::entry(std::uint64_t key, std::uint32_t most) noexcept {
+  auto at = static_cast<std::uint32_t>((key * 0x9e3779b97f4a7c15ull) >> 48) & (kEntries - 1);
+  for (;; at = (at + 1) & (kEntries - 1)) {
+    Estimate& place = entries_[at];
+    std::uint64_t known = place.key.load(std::memory_order_acquire);
+    if (known == key) return &place;
+    if (known != 0) continue;
+    if (used_.load(std::memory_order_relaxed) >= most) return nullptr;
+    if (place.key.compare_exchange_strong(known, key, std::memory_order_acq_rel)) {
+      used_.fetch_add(1, std::memory_order_relaxed);
+      return &place;
+    }
+    if (known == key) return &place;
+  }
+}
+
+bool Estimates::first_launch(cu::CUfunction function) noexcept {
+  Estimate* kernel = entry(LaunchShape{function, {}}.key(), kMost);
+  return kernel && !kernel->launched.exchange(true, std::memory_order_relaxed);
+}
+
+std::uint32_t Estimates::expected_ns(const LaunchShape& shape) noexcept {
+  const Estimate* estimate = entry(shape.key(), 0);
+  return estimate ? estimate->expected_ns.load(std::memory_order_relaxed) : 0;
+}
+
+std::uint32_t Estimates::shortest_ns(const LaunchShape& shape) noexcept {
+  const Estimate* estimate = entry(shape.key(), 0);
+  return estimate ? estimate->shortest_ns() : 0;
+}
+
+void Estimates::forget(const LaunchShape& shape) noexcept {
+  Estimate* estimate = entry(shape.key(), 0);
+  if (!estimate) return;
+  estimate->sightings.store(0, std::memory_order_relaxed);
+  estimate->samples.store(0, std::memory_order_relaxed);
+  estimate->expected_ns.store(0, std::memory_order_relaxed);
+}
+
+void Estimates::forget(const Estimate* first, std::size_t count) noexcept {
+  const auto times_one = [&](const Timer& timer) {
+    const Estimate* of = timer.of.load(std::memory_order_relaxed);
+    return of >= first && of < first + count;
+  };
+  for (auto& timer : timers_) {
+    // Taken: another thread looks at it, and is about to be done.
+    for (int state = Timer::kRunning; state != Timer::kFree && times_one(timer);) {
+      state = Timer::kRunning;
+      if (timer.state.compare_exchange_weak(state, Timer::kFree, std::memory_order_acq_rel)) break;
+      if (state == Timer::kTaken) sched_yield();
+    }
+  }
+}
+
+bool Estimates::due(Estimate& estimate, std::uint32_t every) noexcept {
+  const std::uint32_t sighting = estimate.sightings.fetch_add(1, std::memory_order_relaxed);
+  const bool few = estimate.samples.load(std::memory_order_relaxed) < kAlwaysTimed;
+  // A sample that some request spoiled is taken again: beside many requests a long kernel hardly ever gets a clean one,
+  // and what its shape took before, with other data, would be believed for a thousand launches.
+  const bool again = few || estimate.dropped.load(std::memory_order_relaxed) > 0;
+  return sighting % every == 0 || (few && sighting < kAlwaysTimed) || (again && every < kSeldom && sighting % kSoon == 0);
+}
+
+int Estimates::start(Estimate& estimate, cu::CUstream stream, cu::CUcontext context, std::uint64_t activations,
+                     Estimate* also, Estimate* named) noexcept {
+  const auto first = static_cast<int>(next_.fetch_add(1, std::memory_order_relaxed) % kTimers);
+  Timer& timer = timers_[first];
+  int free = Timer::kFree;
+  if (!timer.state.compare_exchange_strong(free, Timer::kTaken, std::memory_order_acquire)) return -1;
+  if (timer.context.load(std::memory_order_relaxed) != context) {  // events are a context's; an old one's are left to it
+    timer.context.store(context, std::memory_order_relaxed);
+    timer.start = timer.end = nullptr;
+  }
+  const BesideCaptures beside;
+  const bool ready = (timer.start || real().cuEventCreate(&timer.start, 0) == cu::CUDA_SUCCESS) &&
+                     (timer.end || real().cuEventCreate(&timer.end, 0) == cu::CUDA_SUCCESS) &&
+                     real().cuEventRecord(timer.start, stream) == cu::CUDA_SUCCESS;
+  if (!ready) {
+    timer.state.store(Timer::kFree, std::memory_order_release);
+    return -1;
+  }
+  timer.of.store(&estimate, std::memory_order_relaxed);
+  timer.also = also == &estimate ? nullptr : also;
+  timer.named = named;
+  timer.activations = activations;
+  return first;
+}
+
+void Estimates::stop(int index, cu::CUstream stream) noexcept {
+  Timer& timer = timers_[index];
+  const bool recorded = real().cuEventRecord(timer.end, stream) == cu::CUDA_SUCCESS &&
+                        timer.context.load(std::memory_order_relaxed);
+  timer.state.store(recorded ? Timer::kRunning : Timer::kFree, std::memory_order_release);
+}
+
+void Estimates::context_ends(cu::CUcontext context) noexcept {
+  for (auto& timer : timers_) {
+    cu::CUcontext of = context;
+    int running = Timer::kRunning;
+    // Who has taken it finds out when he gives it back.
+    if (timer.context.compare_exchange_strong(of, nullptr, std::memory_order_relaxed))
+      timer.state.compare_exchange_strong(running, Timer::kFree, std::memory_order_acq_rel);
+  }
+}
+
+void Estimates::collect(std::uint64_t activations, bool active, cu::CUcontext context) noexcept {
+  int not_yet = 0;  // each question to the driver costs half a microsecond: a few at a time
+  for (auto& timer : timers_) {
+    int running = Timer::kRunning;
+    if (not_yet >= 2) return;
+    const auto is_here = [&] { return timer.context.load(std::memory_order_relaxed) == context; };
+    if (!is_here() || timer.state.load(std::memory_order_relaxed) != Timer::kRunning) continue;
+    if (!timer.state.compare_exchange_strong(running, Timer::kTaken, std::memory_order_acquire)) continue;
+    const BesideCaptures beside;
+    if (!is_here()) {  // it was used for another meanwhile
+      timer.state.store(Timer::kRunning, std::memory_order_release);
+      continue;
+    }
+    if (real().cuEventQuery(timer.end) != cu::CUDA_SUCCESS) {
+      timer.state.store(Timer::kRunning, std::memory_order_release);
+      ++not_yet;
+      continue;
+    }
+    float ms = 0;
+    Estimate& estimate = *timer.of.load(std::memory_order_relaxed);
+    if (real().cuEventElapsedTime(&ms, timer.start, timer.end) == cu::CUDA_SUCCESS && ms >= 0 && ms < 4000) {
+      const bool clean = !active && activations == timer.activations;
+      const bool take = clean || estimate.dropped.load(std::memory_order_relaxed) >= kDropsBeforeDoubt;
+      if (take) add_sample(estimate, static_cast<std::uint32_t>(ms * 1e6f));
+      for (Estimate* other : {timer.also, timer.named})
+        if (take && other) add_sample(*other, static_cast<std::uint32_t>(ms * 1e6f));
+      if (take) estimate.dropped.store(0, std::memory_order_relaxed);
+      else estimate.dropped.fetch_add(1, std::memory_order_relaxed);
+    }
+    timer.state.store(Timer::kFree, std::memory_order_release);
+  }
+}
+
+}  // namespace cotenant

@@ -1,0 +1,52 @@
+// Which form a long kernel runs in, in each shape in which it is launched (Tally, section 4.3: the transparent profiler).
+// The first launches try each, and the kernel as it is; then the fastest wins of those that stop soon enough, as long as
+// it does not cost too much.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "interposer/kernels/estimate.h"
+
+namespace cotenant {
+
+// Persistent workers, as many as fit on the GPU at once, or half as many; one slice after the other; as it is.
+enum class FormKind : int { kAllWorkers, kHalfWorkers, kSlices, kAsItIs };
+inline constexpr int kForms = 4;
+
+struct Tried {
+  std::uint64_t ns;     // of a launch of the kernel by itself; 0: not measured
+  std::uint64_t parts;  // it stops after 1/parts of that (formulas: blocks / workers, or slices); 0: there is no such form
+};
+
+// Pure. `target_ns`: how soon one should stop.
+[[nodiscard]] FormKind choose_form(const Tried (&tried)[kForms], std::uint64_t target_ns) noexcept;
+
+// One kernel in one shape.
+struct FormTrial {
+  std::atomic<std::uint64_t> key{0};
+  std::atomic<std::uint32_t> launches{0};
+  std::atomic<std::uint32_t> began{0};  // with which of them this trial did
+  std::atomic<int> chosen{0};           // after the trial, the last time: 1 + the form; 0: the trial goes on
+  std::atomic<std::uint32_t> repeats{0};
+  std::atomic<std::uint64_t> again_ns{0};  // when the next repeat is due; 0: the trial goes on
+  Estimate of[kForms];
+};
+
+class FormTrials {
+ public:
+  // Null: more than can be kept apart.
+  [[nodiscard]] FormTrial* find(const LaunchShape& shape) noexcept;
+
+ private:
+  static constexpr std::uint32_t kMost = 256;  // a power of two
+  FormTrial all_[kMost];
+};
+
+// What the next launch is to be; `trying`: its time is to be taken. `usual_ns`: what launches take now, in whatever form;
+// 0: unknown. When that is another matter than at the trial, there is another trial; and from time to time each form is timed
+// once more, for all of a trial may have been disturbed.
+[[nodiscard]] FormKind next_form(FormTrial& trial, Tried (&tried)[kForms], std::uint64_t target_ns, std::uint64_t usual_ns,
+                                 std::uint64_t now_ns, bool& trying) noexcept;
+
+}  // namespace cotenant

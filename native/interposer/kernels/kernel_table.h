@@ -1,0 +1,27 @@
+// What a profile says of this program's kernels: the file that `cotenant run --profile` names in
+// COTENANT_KERNELS, mapped once, when the first GPU is seen. Looking in it asks the driver for a name: callers
+// keep the answer by shape.
+#pragma once
+
+#include <cstdint>
+
+#include "gate/gate.h"
+#include "generated/protocol.h"
+#include "interposer/kernels/occupancy.h"
+
+namespace cotenant {
+
+// Maps the file if it is whole and of this GPU; says on stderr why not.
+void open_kernel_table(const char* gpu_name) noexcept;
+
+// Null: there is none.
+[[nodiscard]] const protocol::KernelTable* kernel_table() noexcept;
+
+// The kernel of this name and shape; null: not profiled, or no table.
+[[nodiscard]] const protocol::KernelEntry* profiled(const LaunchShape& shape) noexcept;
+
+[[nodiscard]] inline KernelClass class_of(const protocol::KernelEntry& entry) noexcept {
+  return entry.class_ <= 2 ? static_cast<KernelClass>(entry.class_) : KernelClass::kUnknown;
+}
+
+}  // namespace cotenant

@@ -1,0 +1,66 @@
+#include "interposer/lifetime/gang.h"
+
+#include <cstring>
+
+#include "interposer/kernels/function.h"
+#include "interposer/state/gpu.h"
+#include "interposer/process/process.h"
+
+namespace cotenant {
+namespace {
+
+std::atomic<bool> told_ranks{false};
+std::atomic<bool> told_gpus{false};
+
+cu::CUresult refuse_ranks(const char* sign) noexcept {
+  if (!told_ranks.exchange(true))
+    tell("%s: this is one rank of several. Held back each by itself, ranks would wait for each other, so such a job can't be "
+         "best-effort. Start it with `cotenant run --ungated`.",
+         sign);
+  return cu::CUDA_ERROR_NOT_PERMITTED;
+}
+
+}  // namespace
+
+std::atomic<bool> ranks_seen{false};
+std::atomic<Gpu*> own_gpu{nullptr};
+
+cu::CUresult may_start() noexcept {
+  const char* ranks = environment().ranks;
+  if (role() == Role::kBestEffort && ranks[0] != '\0') return refuse_ranks(ranks);
+  if (role() == Role::kHigh && ranks[0] != '\0' && !told_ranks.exchange(true)) {
+    note_caveat(protocol::Caveat::kRanks);
+    tell("%s: each rank is protected on its own GPU alone. Where requests need several ranks, best-effort work beside the "
+         "others may still make this one wait.",
+         ranks);
+  }
+  return cu::CUDA_SUCCESS;
+}
+
+void look_for_ranks(cu::CUfunction function) noexcept {
+  const char* name = named_function(function).name;
+  if (name && (std::strstr(name, "ncclDevKernel") || std::strstr(name, "ncclKernel_")))
+    ranks_seen.store(true, std::memory_order_relaxed);
+}
+
+cu::CUresult choose_gpu(Gpu& gpu) noexcept {
+  if (ranks_seen.load(std::memory_order_relaxed)) return refuse_ranks("NCCL moves data to other ranks");
+  Gpu* none = nullptr;
+  if (own_gpu.compare_exchange_strong(none, &gpu, std::memory_order_acq_rel) || none == &gpu) {
+    const cu::CUresult result = attach_own_gpu(gpu);
+    if (result != cu::CUDA_SUCCESS) own_gpu.store(nullptr, std::memory_order_release);  // without a slot it asks again
+    return result;
+  }
+  if (!told_gpus.exchange(true))
+    tell("a best-effort process on several GPUs is refused: what is held back on one of them the others would wait for. It "
+         "already works on GPU %d; set CUDA_VISIBLE_DEVICES to one GPU, or start it with `cotenant run --ungated`.",
+         none->identity.ordinal);
+  return cu::CUDA_ERROR_NOT_PERMITTED;
+}
+
+void forget_gang() noexcept {
+  own_gpu.store(nullptr, std::memory_order_relaxed);
+  ranks_seen.store(false, std::memory_order_relaxed);
+}
+
+}  // namespace cotenant

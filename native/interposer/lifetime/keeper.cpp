@@ -1,0 +1,117 @@
+#include "interposer/lifetime/keeper.h"
+
+#include <linux/futex.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "interposer/base/clock.h"
+#include "interposer/state/gpu.h"
+#include "interposer/base/helper_thread.h"
+#include "interposer/lifetime/leaving.h"
+#include "interposer/lookup/unhooked.h"
+
+namespace cotenant {
+namespace {
+
+constexpr std::uint32_t kLatestUs = 10'000;
+constexpr std::uint64_t kLinkEveryNs = 200'000'000;
+constexpr std::uint64_t kKnockEveryNs = 1'000'000'000;  // where no agent has ever answered, or none had a slot
+
+std::atomic<bool> started{false};
+std::atomic<std::uint32_t> calls{0};  // a futex: raised by who wants the nap to end
+
+// Not at all if there was a call since `heard` was read.
+void nap_unless_called(std::uint32_t heard, std::uint32_t us) noexcept {
+  const timespec t{0, static_cast<long>(us) * 1000};
+  syscall(SYS_futex, &calls, FUTEX_WAIT_PRIVATE, heard, &t, nullptr, 0);
+}
+
+// A best-effort client whose link changes: what is parked behind the old hold word must run.
+void adopt(Gpu& gpu, Link* fresh) noexcept {
+  Link* before = gpu.link.load(std::memory_order_relaxed);
+  if (role() == Role::kBestEffort) {
+    best_effort_enter(*fresh);
+    fresh->before = before;
+    if (before) fresh->before_pid = before->best_effort().pid.load(std::memory_order_relaxed);
+  }
+  gpu.link.store(fresh, std::memory_order_release);
+  if (role() == Role::kHigh) high_republish(gpu);
+}
+
+// Nothing here waits for the agent: one that accepts and never answers would keep holds from being opened.
+void keep_link(Gpu& gpu) noexcept {
+  Link* link = gpu.link.load(std::memory_order_acquire);
+  if (link) {
+    auto& count = role() == Role::kHigh ? link->high().unhooked : link->best_effort().unhooked;
+    count.store(unhooked_calls(), std::memory_order_relaxed);
+    auto& known = role() == Role::kHigh ? link->high().caveats : link->best_effort().caveats;
+    known.store(caveats(), std::memory_order_relaxed);
+  }
+  if (gpu.knock.socket >= 0) return;
+  const bool attached = link && link->attached;
+  if (attached && !hung_up(*link)) return;
+  // A GPU that a best-effort process only looks at.
+  if (!link && role() == Role::kBestEffort && &gpu != gpu_at_work()) return;
+  const std::uint64_t now = now_ns();
+  if (!attached && now - gpu.knocked < kKnockEveryNs) return;
+  gpu.knocked = now;
+  (void)knock_for(gpu.knock, gpu.identity, attached ? link : nullptr);  // tried again in a while
+}
+
+void hear_agent(Gpu& gpu) noexcept {
+  if (gpu.knock.socket < 0 || hear(gpu.knock) != Heard::kWelcome) return;
+  if (gpu.knock.kind == protocol::HelloKind::kReattach) {
+    Link* link = gpu.link.load(std::memory_order_acquire);
+    if (!reattached_by(gpu.knock, *link)) (void)knock_for(gpu.knock, gpu.identity, nullptr);
+    return;
+  }
+  const Attachment fresh = attached_by(gpu.knock);
+  if (fresh.outcome == AttachOutcome::kAttached) adopt(gpu, fresh.link);
+}
+
+void* run(void*) {
+  prctl(PR_SET_TIMERSLACK, 1'000ul);  // ns: the kernel's 50 us would double the shortest naps
+  std::uint64_t links_seen = now_ns();
+  for (;;) {
+    std::uint32_t nap = kLatestUs;
+    const std::uint32_t heard = calls.load(std::memory_order_acquire);  // pairs with call_keeper
+    const std::uint64_t now = now_ns();
+    const bool links_due = now - links_seen >= kLinkEveryNs;
+    if (links_due) links_seen = now;
+    if (links_due) name_unhooked();
+    for (std::uint32_t i = 0; i < gpu_count(); ++i) {
+      Gpu& gpu = gpu_at(i);
+      nap = std::min(nap, role() == Role::kHigh ? high_tick(gpu, now) : best_effort_tick(gpu, now));
+      if (role() == Role::kBestEffort) best_effort_open_former(gpu);
+      hear_agent(gpu);
+      if (links_due) keep_link(gpu);
+    }
+    if (const int signal = leaving_signal()) leave(signal);
+    nap_unless_called(heard, nap);
+  }
+}
+
+}  // namespace
+
+void start_keeper() noexcept {
+  if (started.exchange(true)) return;
+  if (start_helper_thread(run)) watch_for_leaving();
+  else started.store(false);
+}
+
+void call_keeper() noexcept {
+  calls.fetch_add(1, std::memory_order_release);
+  syscall(SYS_futex, &calls, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+bool keeper_runs() noexcept { return started.load(std::memory_order_relaxed); }
+
+void forget_keeper() noexcept {
+  if (started.exchange(false)) stop_watching();
+}
+
+}  // namespace cotenant

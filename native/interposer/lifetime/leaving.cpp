@@ -1,0 +1,114 @@
+#include "interposer/lifetime/leaving.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "interposer/state/capture.h"
+#include "interposer/base/clock.h"
+#include "interposer/lookup/entry.h"
+#include "interposer/state/gpu.h"
+
+namespace cotenant {
+namespace {
+
+constexpr std::uint64_t kDrainNs = 2'000'000'000;
+
+std::atomic<int> noted{0};
+
+void note(int signal) { noted.store(signal, std::memory_order_relaxed); }
+
+// The kernel keeps a signal from the first process of a PID namespace, a container's, where the program has no handler
+// for it: there it must stay without effect.
+bool first_of_its_namespace() noexcept { return getpid() == 1; }
+
+void watch(int signal) noexcept {
+  struct sigaction now {};
+  if (sigaction(signal, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) || now.sa_handler != SIG_DFL) return;
+  struct sigaction ours {};
+  ours.sa_handler = note;
+  ours.sa_flags = SA_RESTART;
+  sigaction(signal, &ours, nullptr);
+}
+
+// Still ours? The application may have set its own handler since: then the signal was its affair.
+bool still_watching(int signal) noexcept {
+  struct sigaction now {};
+  return sigaction(signal, nullptr, &now) == 0 && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == note;
+}
+
+void restore(int signal) noexcept {
+  if (!still_watching(signal)) return;
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  sigaction(signal, &standard, nullptr);
+}
+
+bool drained() noexcept {
+  const BesideCaptures beside;
+  for (std::uint32_t i = 0; i < stream_count(); ++i) {
+    Stream& stream = stream_at(i);
+    if (stream.gone.load(std::memory_order_relaxed) || is_special(stream)) continue;  // special ones: below
+    if (real().cuStreamQuery(stream.handle) == cu::CUDA_ERROR_NOT_READY) return false;
+  }
+  return true;
+}
+
+// The special streams need their context to be current in the asking thread.
+bool legacy_drained() noexcept {
+  const BesideCaptures beside;
+  for (std::uint32_t i = 0; i < stream_count(); ++i) {
+    Context* context = stream_at(i).context;
+    if (context->legacy.load(std::memory_order_acquire) != &stream_at(i)) continue;
+    cu::CUcontext popped = nullptr;
+    if (real().cuCtxPushCurrent_v2(context->handle.load()) != cu::CUDA_SUCCESS) continue;
+    const bool busy = real().cuStreamQuery(cu::stream_legacy()) == cu::CUDA_ERROR_NOT_READY;
+    if (real().cuCtxPopCurrent_v2(&popped) != cu::CUDA_SUCCESS || busy) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void watch_for_leaving() noexcept {
+  if (first_of_its_namespace()) return;
+  watch(SIGTERM);
+  watch(SIGINT);
+}
+
+void stop_watching() noexcept {
+  for (const int signal : {SIGTERM, SIGINT}) restore(signal);
+  noted.store(0, std::memory_order_relaxed);
+}
+
+int leaving_signal() noexcept { return noted.load(std::memory_order_relaxed); }
+
+void leave(int signal) noexcept {
+  if (!still_watching(signal)) {
+    noted.store(0, std::memory_order_relaxed);
+    return;
+  }
+  for (std::uint32_t i = 0; i < gpu_count(); ++i) gpu_at(i).best_effort.frozen.store(true);
+  const std::uint64_t until = now_ns() + kDrainNs;
+  while (now_ns() < until && !(drained() && legacy_drained())) {
+    for (std::uint32_t i = 0; i < gpu_count(); ++i) {
+      const auto tick = role() == Role::kHigh ? high_tick : best_effort_tick;
+      static_cast<void>(tick(gpu_at(i), now_ns()));
+    }
+    nap_us(1000);
+  }
+  restore(signal);
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+  kill(getpid(), signal);
+  // Still here: a debugger keeps the signal. The program goes on as it would without us.
+  pthread_sigmask(SIG_BLOCK, &only, nullptr);
+  noted.store(0, std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < gpu_count(); ++i) gpu_at(i).best_effort.frozen.store(false);
+}
+
+}  // namespace cotenant

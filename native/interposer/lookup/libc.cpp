@@ -1,0 +1,84 @@
+// dlsym and its kin of the C library. We export these names ourselves, so they are looked up in the dynamic
+// symbol table of libc (libdl before glibc 2.34) by hand.
+#include <elf.h>
+#include <link.h>
+
+#include <atomic>
+#include <cstddef>
+
+#include "interposer/lookup/driver.h"
+
+namespace cotenant {
+namespace {
+
+// By hand: a sanitizer's runtime asks for the very functions that compare strings.
+bool begins_with(const char* text, const char* part, bool whole) noexcept {
+  for (; *part; ++text, ++part)
+    if (*text != *part) return false;
+  return !whole || !*text;
+}
+
+bool is_c_library(const char* path) noexcept {
+  constexpr const char* kNames[] = {"/libc.so", "/libc-", "/libdl"};
+  for (; *path; ++path)
+    for (const char* name : kNames)
+      if (begins_with(path, name, false)) return true;
+  return false;
+}
+
+std::size_t count_symbols(const Elf32_Word* gnu_hash) noexcept {
+  const Elf32_Word buckets = gnu_hash[0];
+  const Elf32_Word first = gnu_hash[1];
+  const Elf32_Word bloom_words = gnu_hash[2];
+  const auto* bucket = gnu_hash + 4 + bloom_words * (sizeof(ElfW(Addr)) / sizeof(Elf32_Word));
+  const auto* chain = bucket + buckets;
+  Elf32_Word last = 0;
+  for (Elf32_Word i = 0; i < buckets; ++i) last = bucket[i] > last ? bucket[i] : last;
+  if (last < first) return first;
+  while ((chain[last - first] & 1) == 0) ++last;
+  return last + 1;
+}
+
+void* find_in(const link_map& object, const char* symbol) noexcept {
+  const ElfW(Sym)* symbols = nullptr;
+  const char* strings = nullptr;
+  const Elf32_Word* gnu_hash = nullptr;
+  for (const ElfW(Dyn)* dynamic = object.l_ld; dynamic->d_tag != DT_NULL; ++dynamic) {
+    const auto at = dynamic->d_un.d_ptr;  // glibc has relocated these
+    if (dynamic->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym)*>(at);
+    if (dynamic->d_tag == DT_STRTAB) strings = reinterpret_cast<const char*>(at);
+    if (dynamic->d_tag == DT_GNU_HASH) gnu_hash = reinterpret_cast<const Elf32_Word*>(at);
+  }
+  if (!symbols || !strings || !gnu_hash) return nullptr;
+  const std::size_t count = count_symbols(gnu_hash);
+  for (std::size_t i = 0; i < count; ++i)
+    if (symbols[i].st_shndx != SHN_UNDEF && begins_with(strings + symbols[i].st_name, symbol, true))
+      return reinterpret_cast<void*>(object.l_addr + symbols[i].st_value);
+  return nullptr;
+}
+
+// Objects are appended, and those that the program began with never go: without the loader's lock the way to the C
+// library is safe.
+void* find(const char* symbol) noexcept {
+  for (const link_map* object = _r_debug.r_map; object; object = object->l_next) {
+    if (!is_c_library(object->l_name)) continue;
+    if (void* found = find_in(*object, symbol)) return found;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void* real_loader(Loader which) noexcept {
+  static constexpr const char* kNames[] = {"dlsym", "dlvsym", "dlopen", "dlmopen"};
+  static std::atomic<void*> known[4]{};
+  auto& place = known[static_cast<int>(which)];
+  void* found = place.load(std::memory_order_relaxed);
+  if (!found) place.store(found = find(kNames[static_cast<int>(which)]), std::memory_order_relaxed);
+  return found;
+}
+
+Dlsym real_dlsym() noexcept { return reinterpret_cast<Dlsym>(real_loader(Loader::kDlsym)); }
+Dlvsym real_dlvsym() noexcept { return reinterpret_cast<Dlvsym>(real_loader(Loader::kDlvsym)); }
+
+}  // namespace cotenant

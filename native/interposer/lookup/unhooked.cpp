@@ -1,0 +1,87 @@
+#include "interposer/lookup/unhooked.h"
+
+#include <atomic>
+#include <cstdio>
+
+#include "interposer/lookup/driver.h"
+#include "interposer/process/process.h"
+#include "interposer/base/spin.h"
+
+namespace {
+
+// As many as a new release may bring. More are handed out as the driver's own.
+#define COTENANT_COUNTING 256
+
+}  // namespace
+
+extern "C" {
+// Jump i counts in calls[i], then goes to targets[i].
+__attribute__((visibility("hidden"))) std::uint64_t cotenant_counting_calls[COTENANT_COUNTING];
+__attribute__((visibility("hidden"))) void* cotenant_counting_targets[COTENANT_COUNTING];
+__attribute__((visibility("hidden"))) extern char cotenant_counting_jumps[];
+}
+
+#define COTENANT_TEXT(number) #number
+#define COTENANT_NUMBER(number) COTENANT_TEXT(number)
+asm(".text\n"
+    ".balign 32\n"
+    ".globl cotenant_counting_jumps\n"
+    ".hidden cotenant_counting_jumps\n"
+    "cotenant_counting_jumps:\n"
+    ".set cotenant_counting, 0\n"
+    ".rept " COTENANT_NUMBER(COTENANT_COUNTING) "\n"
+    "  .balign 32\n"
+    "  lock incq cotenant_counting_calls + 8 * cotenant_counting(%rip)\n"
+    "  jmp *cotenant_counting_targets + 8 * cotenant_counting(%rip)\n"
+    "  .set cotenant_counting, cotenant_counting + 1\n"
+    ".endr\n");
+
+namespace cotenant {
+namespace {
+
+constexpr std::uint32_t kCounting = COTENANT_COUNTING;
+constexpr std::size_t kJumpBytes = 32;
+
+struct Named {
+  char name[64];
+  bool told;
+};
+Named names[kCounting];
+std::atomic<std::uint32_t> used{0};
+Spin adding;
+
+std::uint64_t calls_of(std::uint32_t i) noexcept { return __atomic_load_n(&cotenant_counting_calls[i], __ATOMIC_RELAXED); }
+
+void* jump(std::uint32_t i) noexcept { return cotenant_counting_jumps + i * kJumpBytes; }
+
+}  // namespace
+
+void* unless_counted(const char* name, void* function) noexcept {
+  if (!function || known_to_pass(function) || !of_driver(function)) return function;
+  Locked lock(adding);
+  const std::uint32_t count = used.load(std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < count; ++i)
+    if (cotenant_counting_targets[i] == function) return jump(i);
+  if (count == kCounting) return function;
+  std::snprintf(names[count].name, sizeof names[count].name, "%s", name);
+  cotenant_counting_targets[count] = function;
+  used.store(count + 1, std::memory_order_release);
+  return jump(count);
+}
+
+std::uint32_t unhooked_calls() noexcept {
+  std::uint64_t sum = 0;
+  for (std::uint32_t i = 0; i < used.load(std::memory_order_acquire); ++i) sum += calls_of(i);
+  return static_cast<std::uint32_t>(sum);
+}
+
+void name_unhooked() noexcept {
+  for (std::uint32_t i = 0; i < used.load(std::memory_order_acquire); ++i) {
+    if (names[i].told || calls_of(i) == 0) continue;
+    names[i].told = true;
+    tell("%s is not known to this version of Cotenant: what it submits is %s. Use a version that knows it.", names[i].name,
+         role() == Role::kHigh ? "not seen as part of a request" : "not held back for requests");
+  }
+}
+
+}  // namespace cotenant

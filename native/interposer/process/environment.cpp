@@ -1,0 +1,95 @@
+#include "interposer/process/environment.h"
+
+#include <errno.h>  // program_invocation_short_name
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace cotenant {
+namespace {
+
+// Tools that replay, patch or count kernels must see a best-effort program as it is, without borders, gates and forms.
+constexpr const char* kTools[] = {
+    "NV_COMPUTE_PROFILER_PERFWORKS_DIR",  // ncu
+    "NV_NSIGHT_INJECTION_PORT_BASE",      // ncu, nsys
+    "NV_TPS_LAUNCH_UUID",                 // Nsight tools
+    "NV_SANITIZER_INJECTION_PORT_BASE",   // compute-sanitizer
+    "CUDBG_APICLIENT_PID",                // cuda-gdb
+};
+
+std::uint64_t number(const char* name) noexcept {
+  const char* text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : 0;
+}
+
+bool switched_off() noexcept {
+  const char* off = std::getenv("COTENANT_OFF");
+  return off && *off && std::strcmp(off, "0") != 0;
+}
+
+const char* tool_here() noexcept {
+  for (const char* tool : kTools)
+    if (std::getenv(tool)) return tool;
+  return nullptr;
+}
+
+// The same as severalRanks() of src/protocol/ranks.ts.
+template <std::size_t N>
+void several_ranks(char (&into)[N]) noexcept {
+  for (const char* name : protocol::RANK_COUNTS) {
+    const char* text = std::getenv(name);
+    char* end = nullptr;
+    const long count = text ? std::strtol(text, &end, 10) : 0;
+    if (count <= 1 || *end != '\0') continue;
+    std::snprintf(into, N, "%s=%ld", name, count);
+    return;
+  }
+}
+
+protocol::Class wanted_class() noexcept {
+  const char* text = std::getenv("COTENANT_CLASS");
+  if (text && std::strcmp(text, "high") == 0) return protocol::Class::kHigh;
+  if (text && std::strcmp(text, "best-effort") == 0) return protocol::Class::kBestEffort;
+  return protocol::Class::kNone;
+}
+
+// The path as it is meant here and now: the program may go to another directory before it ends.
+template <std::size_t N>
+void wanted_path(const char* variable, char (&into)[N]) noexcept {
+  const char* path = std::getenv(variable);
+  char here[N];
+  if (!path || !*path) return;
+  const bool whole = *path == '/' || !getcwd(here, sizeof here);
+  const int length = whole ? std::snprintf(into, N, "%s", path) : std::snprintf(into, N, "%s/%s", here, path);
+  if (length < 0 || static_cast<std::size_t>(length) >= N) into[0] = '\0';
+}
+
+}  // namespace
+
+Environment read_environment() noexcept {
+  Environment e{};
+  const bool off = switched_off();
+  e.client_class = off ? protocol::Class::kNone : wanted_class();
+  e.tool = e.client_class == protocol::Class::kNone ? nullptr : tool_here();
+  // A high client's work is only looked at, which no tool minds.
+  const bool aside = off || (tool_here() && e.client_class != protocol::Class::kHigh);
+  if (aside) e.client_class = protocol::Class::kNone;
+  several_ranks(e.ranks);
+  if (!aside && e.client_class == protocol::Class::kNone) wanted_path("COTENANT_RECORD", e.record);
+  if (e.client_class == protocol::Class::kBestEffort) wanted_path("COTENANT_CHUNKS", e.chunks);
+  const char* socket = std::getenv("COTENANT_SOCKET");
+  const char* name = std::getenv("COTENANT_NAME");
+  if (socket) std::snprintf(e.socket, sizeof e.socket, "%s", socket);
+  std::snprintf(e.name, sizeof e.name, "%s", name ? name : program_invocation_short_name);
+  const char* kernels = std::getenv("COTENANT_KERNELS");
+  if (kernels) std::snprintf(e.kernels, sizeof e.kernels, "%s", kernels);
+  e.memory_quota = number("COTENANT_MEMORY");
+  e.slo_p99_us = static_cast<std::uint32_t>(number("COTENANT_SLO_P99_US"));
+  e.slo_slowdown_permille = static_cast<std::uint32_t>(number("COTENANT_SLO_SLOWDOWN"));
+  e.debug = std::getenv("COTENANT_DEBUG") != nullptr;
+  return e;
+}
+
+}  // namespace cotenant

@@ -1,0 +1,326 @@
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+#include "interposer/base/backoff.h"
+#include "interposer/products/asking.h"
+#include "interposer/products/parts.h"
+#include "interposer/state/capture.h"
+#include "interposer/base/clock.h"
+#include "interposer/lookup/entry.h"
+#include "interposer/kernels/function.h"
+#include "interposer/state/gpu.h"
+#include "interposer/process/process.h"
+
+namespace cotenant {
+
+__constinit thread_local ProductCall* product_call = nullptr;
+
+bool note_product_launch(const Submission& submission) noexcept {
+  ProductCall& call = *product_call;
+  if (submission.kind == Submission::Kind::kCopy && submission.bus == Bus::kNone) {
+    ++call.copies;
+  } else if (submission.kind == Submission::Kind::kKernel && submission.shape && call.launches < ProductCall::kMost) {
+    call.launched[call.launches++] = *submission.shape;
+  } else {
+    call.other = true;
+    ++call.launches;
+  }
+  return call.asking;
+}
+
+namespace {
+
+constexpr std::uint32_t kSamples = 2;      // before a product is believed to be long
+constexpr std::uint32_t kPartSamples = 5;  // before its parts are judged: of several calls, for what disturbs one is soon over
+constexpr std::uint32_t kLastSamples = 3;  // there is one a call
+constexpr std::uint32_t kMostParts = 64;
+constexpr std::uint32_t kLooks = 24;  // at divisions, each of which asks the library twice
+constexpr std::int64_t kWhole = -1;
+constexpr std::uint64_t kOverheadNs = 4'000;  // what timing one launch adds to it
+constexpr std::uint64_t kTooMuchPercent = 8;  // more than expected
+
+// Has the whole's algorithm been looked for in cublasLt?
+enum Search : int { kNotYet, kSearching, kDone };
+
+// The whole's algorithm, and what it launches. Never changed, never freed: a call may hold the pointer.
+struct Pinned {
+  LtAlgorithm algorithm;
+  Launched launched;
+};
+
+// What is known of dividing a product in one way.
+struct Side {
+  std::atomic<std::int64_t> count{0};  // lines of a part; 0: not decided; kWhole
+  std::atomic<std::uint32_t> target_us{0};  // for which that was decided
+  std::atomic<std::uint32_t> least_us{0};  // shorter parts cost too much
+  std::atomic<std::uint32_t> expected_percent{100};  // all parts, of the whole
+  std::atomic<std::uint32_t> refusals{0};  // how often it was left whole, or its parts made longer
+  std::atomic<std::uint64_t> again_ns{0};  // when that is forgotten; 0: there is nothing to forget
+  std::atomic<int> search{kNotYet};
+  std::atomic<const Pinned*> pinned{nullptr};  // null: not found
+  Estimate part;
+  Estimate last;
+};
+
+// What is known of one product.
+struct Known {
+  std::atomic<std::uint64_t> key{0};
+  Estimate whole;
+  Side sides[kWays];
+};
+
+constexpr std::size_t kProducts = 512;  // a power of two
+__constinit Known products[kProducts];
+
+Known* known_of(std::uint64_t key) noexcept {
+  auto at = static_cast<std::size_t>((key * 0x9e3779b97f4a7c15ull) >> 55);
+  for (std::size_t i = 0; i < kProducts / 2; ++i, at = (at + 1) % kProducts) {
+    std::uint64_t known = products[at].key.load(std::memory_order_acquire);
+    if (known == key) return &products[at];
+    if (known != 0) continue;
+    if (products[at].key.compare_exchange_strong(known, key, std::memory_order_acq_rel) || known == key)
+      return &products[at];
+  }
+  return nullptr;
+}
+
+// Looks for the algorithm with which cublasLt launches what the library launches for the whole. False: another thread does.
+bool find_algorithm(Side& side, const Giving& giving, const PinnedProduct& pinned, const Launched& whole) noexcept {
+  int search = kNotYet;
+  if (!side.search.compare_exchange_strong(search, kSearching, std::memory_order_acq_rel)) return search == kDone;
+  LtAlgorithm all[PinnedProduct::kAlgorithms];
+  const int count = pinned.algorithms(all);
+  const Pinned* found = nullptr;
+  for (int i = 0; i < count && !found; ++i) {
+    Giving with = giving;
+    with.pin(all[i], all[i].workspace ? kNoMemory : 0);
+    Launched launched{};
+    if (!with.ask(0, giving.product.count, launched) || !same_launches(whole, launched)) continue;
+    void* memory = std::malloc(sizeof(Pinned));
+    if (memory) found = new (memory) Pinned{all[i], whole};
+  }
+  side.pinned.store(found, std::memory_order_release);
+  side.search.store(kDone, std::memory_order_release);
+  return true;
+}
+
+// Tiles of the result in so many lines.
+std::uint64_t tiles_in(const Product& product, Tile tile, std::int64_t lines) noexcept {
+  const auto fit = [](std::int64_t length, std::uint32_t side) { return static_cast<std::uint64_t>((length + side - 1) / side); };
+  if (product.lines == Lines::kMatrices) return fit(product.across, tile.a * tile.b) * static_cast<std::uint64_t>(lines);
+  const bool rows = product.lines == Lines::kRows;
+  return fit(product.across, rows ? tile.b : tile.a) * fit(lines, rows ? tile.a : tile.b);
+}
+
+// What was found out about a product, for whoever asks with COTENANT_DEBUG.
+void say(const Product& product, std::uint64_t us, const char* kernel, std::uint64_t waves, const Parts& parts, const char* whole) noexcept {
+  if (!environment().debug) return;
+  constexpr const char* kNames[] = {"columns", "rows", "matrices"};
+  const char* what = kNames[static_cast<int>(product.lines)];
+  char how[200];
+  if (whole) std::snprintf(how, sizeof how, "whole: %s", whole);
+  else std::snprintf(how, sizeof how, "in parts of %ld %s, %lu waves each, %lu instead of %lu together", parts.count, what,
+                     parts.waves, parts.all_waves, waves);
+  tell("product of %ld %s x %ld, depth %ld, %lu us, %.150s: %s", product.count, what, product.across, product.depth, us,
+       kernel ? kernel : "?", how);
+}
+
+// The lines of a part, or kWhole; 0: not to be said now.
+std::int64_t divide(Side& side, const Giving& plain, const PinnedProduct* pinned, std::uint32_t sms, std::uint64_t us,
+                    std::uint64_t target_us) noexcept {
+  const Product& product = plain.product;
+  const std::uint64_t least_us = side.least_us.load(std::memory_order_relaxed);
+  Launched whole{}, one{}, rest{};
+  if (sms == 0 || !plain.ask(0, product.count, whole)) {
+    say(product, us, nullptr, 0, {}, "the library does not say what it would launch");
+    return kWhole;
+  }
+  Giving giving = plain;
+  if (pinned && !find_algorithm(side, plain, *pinned, whole)) return 0;
+  const Pinned* const told = pinned ? side.pinned.load(std::memory_order_acquire) : nullptr;
+  if (told) giving.pin(told->algorithm, told->algorithm.workspace ? kNoMemory : 0);
+  const char* const name = named_function(whole.of[0].function).name;
+  const Tile tile = tile_in(name);
+  bool same = false;
+  Parts best{0, 0, 0};
+  std::uint64_t waves = 0;
+  auto pieces = static_cast<std::uint32_t>(std::min<std::uint64_t>(2 * us / target_us + 1, kMostParts));
+  std::int64_t count = 0;
+  for (std::uint32_t looks = 0; looks < kLooks; ++looks) {
+    count = next_count(product.count, product.step, pieces, count);
+    if (count == 0) break;
+    const std::int64_t full = product.count / count;
+    const std::int64_t left = product.count % count;
+    if (!giving.ask(0, count, one) || !same_sums(whole, one, product, count)) continue;
+    if (left > 0 && (!giving.ask(full * count, left, rest) || !same_sums(whole, rest, product, left))) continue;
+    same = true;
+    // A grid that is the same for less works through its tiles in a loop.
+    const bool loops = blocks_in(one) == blocks_in(whole);
+    if (loops && tile.a == 0) continue;
+    const auto waves_in = [&](const Launched& launched, std::int64_t lines) {
+      const std::uint64_t tiles = tile.a == 0 ? 0 : tiles_in(product, tile, lines);
+      if (loops) return waves_of(tiles, sms);
+      // Grids are rounded up so that neighbours share data; the blocks too many end at once.
+      const bool rounded = tiles > 0 && product.lines != Lines::kMatrices;
+      const std::uint64_t blocks = blocks_in(launched);
+      return waves_of(rounded ? std::min(blocks, tiles * divisions_in(launched)) : blocks, sms);
+    };
+    waves = waves_in(whole, product.count);
+    const std::uint64_t each = waves_in(one, count);
+    const Parts parts{count, each, static_cast<std::uint64_t>(full) * each + (left > 0 ? waves_in(rest, left) : 0)};
+    if (each * us < least_us * waves || !affordable(parts, waves, us, target_us)) continue;
+    if (better(parts, best, waves, us, target_us)) best = parts;
+  }
+  // Little is won by parts that are nearly as long as the whole.
+  const bool worth = best.count > 0 && best.waves * 4 <= waves * 3;
+  char why[120];
+  std::snprintf(why, sizeof why, "%s (%u kernels, %u fills, %s)", same ? "its waves can't be divided" : "parts would get other kernels",
+                whole.launches, whole.copies, told ? "algorithm known" : "algorithm not found");
+  say(product, us, name, waves, best, worth ? nullptr : why);
+  if (worth) side.expected_percent.store(static_cast<std::uint32_t>(best.all_waves * 100 / waves), std::memory_order_relaxed);
+  return worth ? best.count : kWhole;
+}
+
+void forget(Estimate& estimate, std::uint32_t expected_ns) noexcept {
+  estimate.sightings.store(0, std::memory_order_relaxed);
+  estimate.samples.store(0, std::memory_order_relaxed);
+  estimate.typical_ns.store(expected_ns, std::memory_order_relaxed);
+  estimate.expected_ns.store(expected_ns, std::memory_order_relaxed);
+}
+
+// In ns, once there are so many samples; 0: there are not. Another context on the GPU meanwhile, or a CPU that was late, makes
+// a sample longer; nothing makes one shorter.
+std::uint64_t shortest(const Estimate& estimate, std::uint32_t samples) noexcept {
+  return estimate.samples.load(std::memory_order_relaxed) >= samples ? estimate.shortest_ns() : 0;
+}
+
+// What was decided against parts may have been bad luck, or have been right for then: it is not for ever.
+void refused(Side& side) noexcept {
+  side.again_ns.store(now_ns() + holds_for_ns(side.refusals.fetch_add(1, std::memory_order_relaxed)), std::memory_order_relaxed);
+}
+
+void begin_again(Side& side) noexcept {
+  int search = kDone;
+  side.search.compare_exchange_strong(search, kNotYet, std::memory_order_relaxed);
+  side.again_ns.store(0, std::memory_order_relaxed);
+  side.least_us.store(0, std::memory_order_relaxed);
+  side.count.store(0, std::memory_order_relaxed);
+}
+
+// Parts that take clearly longer together than the whole did are made longer. A whole that took half as long again as its parts
+// was timed while others had the GPU: it is timed anew.
+void judge(Known& known, Side& side, std::int64_t lines, std::int64_t count) noexcept {
+  const auto full = static_cast<std::uint64_t>(lines / count);
+  const bool rest = lines % count > 0;
+  const std::uint64_t part = shortest(side.part, kPartSamples);
+  const std::uint64_t last = rest ? shortest(side.last, kLastSamples) : 0;
+  if (part == 0 || (rest && last == 0)) return;
+  const std::uint64_t together = full * part + last;
+  const std::uint64_t whole = shortest(known.whole, kSamples);
+  const std::uint64_t percent = side.expected_percent.load(std::memory_order_relaxed) + kTooMuchPercent;
+  const bool too_long = together > whole * percent / 100 + (full + 1) * kOverheadNs;
+  const bool mistimed = together * 3 < whole * 2;
+  if (!too_long && !mistimed) return;
+  if (environment().debug)
+    tell("parts of %ld of %ld take %lu us together, the whole took %lu us: %s.", count, lines, together / 1000, whole / 1000,
+         too_long ? "they are made longer" : "it is timed anew");
+  side.count.store(0, std::memory_order_relaxed);
+  if (mistimed) return forget(known.whole, 0);
+  side.least_us.store(static_cast<std::uint32_t>(part * 3 / 2000), std::memory_order_relaxed);
+  refused(side);
+}
+
+// How many lines a part has now; kWhole: not in parts in this way; 0: not to be said now.
+std::int64_t part_lines(Side& side, const Division& way, std::uint32_t sms, std::uint64_t us, std::uint32_t target_us) noexcept {
+  const std::uint64_t again_ns = side.again_ns.load(std::memory_order_relaxed);
+  if (side.target_us.exchange(target_us, std::memory_order_relaxed) != target_us || (again_ns != 0 && now_ns() >= again_ns))
+    begin_again(side);
+  std::int64_t count = side.count.load(std::memory_order_relaxed);
+  if (count != 0) return count;
+  const Product& product = way.product;
+  count = divide(side, Giving(way), way.pinned, sms, us, target_us);
+  if (count == 0) return 0;
+  if (count != kWhole) {
+    const auto share = [&](std::int64_t lines) {
+      return static_cast<std::uint32_t>(us * 1000 * static_cast<std::uint64_t>(lines) / static_cast<std::uint64_t>(product.count)) + 1;
+    };
+    forget(side.part, share(count));
+    forget(side.last, share(product.count % count));
+  } else {
+    refused(side);
+  }
+  side.count.store(count, std::memory_order_relaxed);
+  return count;
+}
+
+// The first of the ways in which the product can be divided, and how many lines a part has; kWays: none.
+std::uint32_t choose_way(Known& known, const Division* ways, std::uint32_t count, std::uint32_t sms, std::uint32_t target_us,
+                         std::int64_t& lines) noexcept {
+  const std::uint64_t us = shortest(known.whole, kSamples) / 1000;
+  if (us * 4 <= std::uint64_t{target_us} * 5) return kWays;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    lines = part_lines(known.sides[i], ways[i], sms, us, target_us);
+    if (lines == 0) return kWays;
+    if (lines != kWhole && lines < ways[i].product.count) return i;
+  }
+  return kWays;
+}
+
+// Would the library launch now what it did when the product was divided? The handle, its mode and its workspace may be
+// others. With an algorithm the parts follow from the whole; else the library chooses for them, too.
+bool as_known(const Giving& plain, const Pinned* told, std::int64_t count) noexcept {
+  const Product& product = plain.product;
+  const std::int64_t left = product.count % count;
+  Launched whole{}, part{};
+  if (!plain.ask(0, product.count, whole)) return false;
+  if (told) return same_launches(told->launched, whole);
+  return plain.ask(0, count, part) && same_sums(whole, part, product, count) &&
+         (left == 0 || (plain.ask(product.count - left, left, part) && same_sums(whole, part, product, left)));
+}
+
+}  // namespace
+
+int give_product(std::uint64_t key, const Division* ways, std::uint32_t count) noexcept {
+  Gpu* gpu = gpu_at_work();
+  const Link* link = gpu ? gpu->link.load(std::memory_order_acquire) : nullptr;
+  const auto as_it_is = [&] { return ways[0].part(ways[0].call, 0, ways[0].product.count); };
+  // A product inside another is a part of the library's own way to do it.
+  if (!link || product_call || captures_open()) return as_it_is();
+  const Rules rules = read_rules(link->region->settings);
+  Known* known = rules.split_products_us > 0 ? known_of(key) : nullptr;
+  if (!known) return as_it_is();
+  const auto whole = [&] { return Giving(ways[0]).run(0, ways[0].product.count, &known->whole); };
+  const bool gated = rules.paused || (rules.protect && link->region->activity.registered.load(std::memory_order_relaxed) != 0);
+  std::int64_t lines = kWhole;
+  const std::uint32_t chosen =
+      gated ? choose_way(*known, ways, count, gpu->identity.sm_count, rules.split_products_us, lines) : kWays;
+  if (chosen == kWays) return whole();
+
+  const Division& way = ways[chosen];
+  Side& side = known->sides[chosen];
+  Giving giving(way);
+  const Pinned* const told = way.pinned ? side.pinned.load(std::memory_order_acquire) : nullptr;
+  if (!as_known(giving, told, lines)) {
+    if (side.again_ns.load(std::memory_order_relaxed) == 0) refused(side);
+    return whole();
+  }
+  const auto in_parts = [&] {
+    for (std::int64_t first = 0; first < way.product.count; first += lines) {
+      const std::int64_t some = std::min(lines, way.product.count - first);
+      const int status = giving.run(first, some, some == lines ? &side.part : &side.last);
+      if (status != 0) return status;
+    }
+    link->best_effort().splitProducts.fetch_add(1, std::memory_order_relaxed);
+    judge(*known, side, way.product.count, lines);
+    return 0;
+  };
+  if (!told) return in_parts();
+  const Workspace workspace(*way.pinned, told->algorithm);
+  if (!workspace.ready()) return whole();
+  giving.pin(told->algorithm, workspace.at());
+  return in_parts();
+}
+
+}  // namespace cotenant

@@ -1,0 +1,181 @@
+#include "interposer/quota/quota.h"
+
+#include <pthread.h>
+
+#include <atomic>
+
+#include "interposer/state/gpu.h"
+#include "interposer/quota/book.h"
+
+namespace cotenant {
+namespace {
+
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+QuotaBook book;
+std::atomic<std::uint64_t> used{0};    // but for graphs' own
+std::atomic<std::uint64_t> graphs{0};  // what those hold
+
+class Booking {
+ public:
+  Booking() noexcept { pthread_mutex_lock(&mutex); }
+  ~Booking() {
+    pthread_mutex_unlock(&mutex);
+    publish();
+  }
+  Booking(const Booking&) = delete;
+  Booking& operator=(const Booking&) = delete;
+
+ private:
+  static void publish() noexcept;
+};
+
+std::uint64_t taken() noexcept { return used.load(std::memory_order_relaxed) + graphs.load(std::memory_order_relaxed); }
+
+void refund(std::uint64_t bytes) noexcept { used.fetch_sub(bytes, std::memory_order_relaxed); }
+
+protocol::BestEffortSlot* slot() noexcept {
+  const Link* link = own_link();
+  return link ? &link->best_effort() : nullptr;
+}
+
+void Booking::publish() noexcept {
+  if (auto* own = slot()) {
+    own->memoryUsed.store(taken(), std::memory_order_relaxed);
+    own->memoryQuota.store(environment().memory_quota, std::memory_order_relaxed);
+  }
+}
+
+// Nobody holds a handle of it or has it mapped any more.
+void free_unless_held(std::uint64_t physical, std::uint64_t bytes) noexcept {
+  const auto holds = [&](const Charge& each) { return each.what != Charged::kMemory && each.of == physical; };
+  if (!book.any(holds)) refund(bytes);
+}
+
+}  // namespace
+
+bool quota_counts() noexcept { return role() == Role::kBestEffort; }
+
+bool quota_reserve(std::uint64_t bytes) noexcept {
+  const std::uint64_t quota = environment().memory_quota;
+  const std::uint64_t before = used.fetch_add(bytes, std::memory_order_relaxed) + graphs.load(std::memory_order_relaxed);
+  if (quota == 0 || (before + bytes <= quota && before + bytes >= before)) return true;
+  refund(bytes);
+  if (auto* own = slot()) own->memoryRefusals.fetch_add(1, std::memory_order_relaxed);
+  return false;
+}
+
+void quota_unreserve(std::uint64_t bytes) noexcept { refund(bytes); }
+
+void quota_charge(std::uint64_t handle, std::uint64_t bytes, cu::CUcontext context) noexcept {
+  const Booking booking;
+  book.add({Charged::kMemory, 0, handle, bytes, reinterpret_cast<std::uintptr_t>(context)});
+}
+
+void quota_release(std::uint64_t handle) noexcept {
+  if (!quota_counts() || handle == 0) return;
+  const Booking booking;
+  refund(book.take(Charged::kMemory, handle).bytes);
+}
+
+void quota_context_ended(cu::CUcontext context) noexcept {
+  if (!quota_counts() || !context) return;
+  const Booking booking;
+  const auto gone = [&](const Charge& each) {
+    return each.what == Charged::kMemory && each.of == reinterpret_cast<std::uintptr_t>(context);
+  };
+  while (const Charge* each = book.any(gone)) refund(book.take(Charged::kMemory, each->key).bytes);
+}
+
+void quota_context_joins(cu::CUcontext green, cu::CUcontext context) noexcept {
+  if (!quota_counts() || green == context) return;
+  const Booking booking;
+  const auto made_in = [&](const Charge& each) {
+    return each.what == Charged::kMemory && each.of == reinterpret_cast<std::uintptr_t>(green);
+  };
+  while (Charge* each = book.any(made_in)) each->of = reinterpret_cast<std::uintptr_t>(context);
+}
+
+void quota_created(cu::CUmemGenericAllocationHandle handle, std::uint64_t bytes) noexcept {
+  const Booking booking;
+  book.add({Charged::kHandle, 1, handle, bytes, book.new_physical()});
+}
+
+void quota_mapped(cu::CUdeviceptr address, cu::CUmemGenericAllocationHandle handle) noexcept {
+  if (!quota_counts()) return;
+  const Booking booking;
+  // A handle that is not known is of memory that another process made.
+  if (const Charge* physical = book.find(Charged::kHandle, handle))
+    book.add({Charged::kMapping, 0, address, physical->bytes, physical->of});
+}
+
+void quota_unmapped(cu::CUdeviceptr address, std::uint64_t bytes) noexcept {
+  if (!quota_counts()) return;
+  const Booking booking;
+  const auto inside = [&](const Charge& each) {
+    return each.what == Charged::kMapping && each.key >= address && each.key - address < bytes;
+  };
+  while (const Charge* each = book.any(inside)) {
+    const Charge mapping = book.take(Charged::kMapping, each->key);
+    free_unless_held(mapping.of, mapping.bytes);
+  }
+}
+
+void quota_retained(cu::CUmemGenericAllocationHandle handle, cu::CUdeviceptr address) noexcept {
+  if (!quota_counts()) return;
+  const Booking booking;
+  if (Charge* known = book.find(Charged::kHandle, handle)) {
+    ++known->references;
+    return;
+  }
+  // The mapping that begins last before the address.
+  const Charge* mapping = nullptr;
+  static_cast<void>(book.any([&](const Charge& each) {
+    if (each.what == Charged::kMapping && each.key <= address && address - each.key < each.bytes) mapping = &each;
+    return mapping != nullptr;
+  }));
+  if (!mapping) return;
+  const Charge physical = *mapping;
+  book.add({Charged::kHandle, 1, handle, physical.bytes, physical.of});
+}
+
+void quota_handle_released(cu::CUmemGenericAllocationHandle handle) noexcept {
+  if (!quota_counts()) return;
+  const Booking booking;
+  Charge* known = book.find(Charged::kHandle, handle);
+  if (!known || --known->references > 0) return;
+  const Charge physical = book.take(Charged::kHandle, handle);
+  free_unless_held(physical.of, physical.bytes);
+}
+
+void quota_graphs_hold(std::uint64_t bytes) noexcept {
+  const Booking booking;
+  graphs.store(bytes, std::memory_order_relaxed);
+}
+
+std::uint64_t quota_graphs() noexcept { return graphs.load(std::memory_order_relaxed); }
+
+bool quota_fits_graph(std::uint64_t bytes) noexcept {
+  const std::uint64_t quota = environment().memory_quota;
+  if (quota == 0 || used.load(std::memory_order_relaxed) + bytes <= quota) return true;
+  if (auto* own = slot()) own->memoryRefusals.fetch_add(1, std::memory_order_relaxed);
+  return false;
+}
+
+void quota_forget() noexcept {
+  pthread_mutex_init(&mutex, nullptr);
+  book.forget();
+  used.store(0, std::memory_order_relaxed);
+  graphs.store(0, std::memory_order_relaxed);
+}
+
+bool quota_view(std::uint64_t& free_bytes, std::uint64_t& total_bytes) noexcept {
+  const std::uint64_t quota = environment().memory_quota;
+  if (!quota_counts() || quota == 0) return false;
+  const std::uint64_t now = taken();
+  const std::uint64_t left = now < quota ? quota - now : 0;
+  if (total_bytes > quota) total_bytes = quota;
+  if (free_bytes > left) free_bytes = left;
+  return true;
+}
+
+}  // namespace cotenant

@@ -1,0 +1,109 @@
+#include "interposer/state/capture.h"
+
+#include <atomic>
+
+#include "interposer/base/clock.h"
+#include "interposer/lookup/entry.h"
+#include "interposer/process/process.h"
+
+namespace cotenant {
+
+OpenCaptures open_captures;
+
+namespace {
+
+constexpr std::uint64_t kSpinNs = 20'000;
+constexpr std::uint64_t kNeverLongerNs = 5'000'000'000;  // a mark is one call of the driver, by a thread that may lose its CPU
+
+// A recorded process has no books on streams.
+Stream* known_stream(cu::CUstream handle, NullStream meaning) noexcept {
+  return role() == Role::kRecord ? nullptr : stream_of(handle, meaning);
+}
+
+void begin(Stream* stream) noexcept {
+  if (!stream) open_captures.unknown.fetch_add(1, std::memory_order_seq_cst);
+  else if (!stream->capture.origin.exchange(true, std::memory_order_seq_cst))
+    open_captures.known.fetch_add(1, std::memory_order_seq_cst);
+}
+
+void end(Stream* stream) noexcept {
+  if (stream) return capture_abandoned(*stream);
+  if (open_captures.unknown.fetch_sub(1, std::memory_order_relaxed) <= 0) open_captures.unknown.store(0, std::memory_order_relaxed);
+}
+
+void exchange_mode(cu::CUstreamCaptureMode& mode) noexcept {
+  if (real().cuThreadExchangeStreamCaptureMode) static_cast<void>(real().cuThreadExchangeStreamCaptureMode(&mode));
+}
+
+}  // namespace
+
+bool in_capture(cu::CUstream handle, NullStream meaning) noexcept {
+  const auto ask = meaning == NullStream::kPerThread ? real().cuStreamIsCapturing_ptsz : real().cuStreamIsCapturing;
+  cu::CUstreamCaptureStatus status = cu::CU_STREAM_CAPTURE_STATUS_NONE;
+  // An error is also a "keep out": the legacy stream while a blocking stream is captured, for one.
+  return !ask || ask(handle, &status) != cu::CUDA_SUCCESS || status != cu::CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+BesideCaptures::BesideCaptures() noexcept : mode_(cu::CU_STREAM_CAPTURE_MODE_RELAXED) { exchange_mode(mode_); }
+BesideCaptures::~BesideCaptures() { exchange_mode(mode_); }
+
+// Who enters says so, then looks for marks on their way; who marks says so, then looks for who enters.
+EntersCapture::EntersCapture(Stream* stream) noexcept : stream_(stream) {
+  if (!stream_) return;
+  stream_->capture.entering.fetch_add(1, std::memory_order_seq_cst);
+  wait_for_marks(*stream_);
+}
+
+EntersCapture::~EntersCapture() {
+  if (stream_) stream_->capture.entering.fetch_sub(1, std::memory_order_release);
+}
+
+MarksAnother::MarksAnother(Stream& stream) noexcept : stream_(stream) {
+  stream_.capture.marking.fetch_add(1, std::memory_order_seq_cst);
+}
+
+MarksAnother::~MarksAnother() { stream_.capture.marking.fetch_sub(1, std::memory_order_release); }
+
+bool MarksAnother::allowed() const noexcept {
+  return !stream_.gone.load(std::memory_order_seq_cst) && stream_.capture.entering.load(std::memory_order_seq_cst) == 0 &&
+         !capturing(stream_.handle, NullStream::kLegacy);
+}
+
+void wait_for_marks(const Stream& stream) noexcept {
+  if (stream.capture.marking.load(std::memory_order_seq_cst) == 0) return;
+  const std::uint64_t started = now_ns();
+  while (stream.capture.marking.load(std::memory_order_acquire) != 0 && now_ns() - started < kNeverLongerNs)
+    spin_then_nap(started, kSpinNs);
+}
+
+BeginsCapture::BeginsCapture(cu::CUstream handle, NullStream meaning) noexcept
+    : handle_(handle),
+      meaning_(meaning),
+      stream_(known_stream(handle, meaning)),
+      counted_(!capturing(handle, meaning)),
+      enters_(stream_) {
+  if (counted_) begin(stream_);
+}
+
+BeginsCapture::~BeginsCapture() {
+  if (counted_ && !capturing(handle_, meaning_)) end(stream_);
+}
+
+EndsCapture::EndsCapture(cu::CUstream handle, NullStream meaning) noexcept
+    : handle_(handle), meaning_(meaning), was_capturing_(capturing(handle, meaning)) {}
+
+EndsCapture::~EndsCapture() {
+  if (was_capturing_ && !capturing(handle_, meaning_)) end(known_stream(handle_, meaning_));
+}
+
+void capture_abandoned(Stream& stream) noexcept {
+  if (stream.capture.origin.exchange(false, std::memory_order_seq_cst))
+    open_captures.known.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void forget_captures() noexcept {
+  open_captures.known.store(0, std::memory_order_relaxed);
+  open_captures.unknown.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace cotenant

@@ -1,0 +1,62 @@
+#include "interposer/state/events.h"
+
+#include "interposer/base/spin.h"
+
+namespace cotenant {
+namespace {
+
+// A few sets of a few places each: an event that falls out of its set is merely unknown, and its
+// completion is then shown by something else.
+constexpr std::uint32_t kSets = 1024;
+constexpr int kWays = 8;
+
+struct Set {
+  Spin lock;
+  std::uint32_t next{0};
+  struct {
+    cu::CUevent event;
+    EventMark mark;
+  } of[kWays]{};
+};
+
+Set sets[kSets];
+
+Set& set_of(cu::CUevent event) noexcept {
+  const auto mixed = reinterpret_cast<std::uintptr_t>(event) * 0x9e3779b97f4a7c15ull;
+  return sets[mixed >> 54];
+}
+
+}  // namespace
+
+void event_recorded(cu::CUevent event, EventMark mark) noexcept {
+  Set& set = set_of(event);
+  Locked lock(set.lock);
+  for (auto& place : set.of)
+    if (place.event == event) {
+      place.mark = mark;
+      return;
+    }
+  for (auto& place : set.of)
+    if (!place.event) {
+      place = {event, mark};
+      return;
+    }
+  set.of[set.next++ % kWays] = {event, mark};
+}
+
+EventMark event_mark(cu::CUevent event) noexcept {
+  Set& set = set_of(event);
+  Locked lock(set.lock);
+  for (const auto& place : set.of)
+    if (place.event == event) return place.mark;
+  return {nullptr, 0};
+}
+
+void event_destroyed(cu::CUevent event) noexcept {
+  Set& set = set_of(event);
+  Locked lock(set.lock);
+  for (auto& place : set.of)
+    if (place.event == event) place = {nullptr, {nullptr, 0}};
+}
+
+}  // namespace cotenant

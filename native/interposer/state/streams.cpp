@@ -1,0 +1,214 @@
+// The streams of this process, found by the driver's handle without a lock. An entry outlives its stream
+// and may serve a later one: its counts then go on from where they were, so that an event or a join that
+// still speaks of the old stream speaks of work long done.
+#include <new>
+
+#include "interposer/state/capture.h"
+#include "interposer/lookup/entry.h"
+#include "interposer/state/gpu.h"
+
+namespace cotenant {
+namespace {
+
+using namespace cu;
+
+// Open addressing, twice: while readers walk one table the other can be made anew. A power of two.
+constexpr std::uint32_t kTable = 4 * kStreams;
+constexpr std::uint32_t kCrowded = kTable / 4 * 3;
+using Table = std::atomic<Stream*>[kTable];
+
+// Handles 0 to 2 have a meaning; per-thread streams are told apart by the address of a thread's own byte.
+constexpr std::uintptr_t kLegacyKey = 1;
+thread_local char own_thread;
+
+// Megabytes, of which a process must touch only what it uses: no code may run to make them.
+__constinit Stream streams[kStreams];
+Table tables[2];
+std::atomic<std::uint32_t> current_table{0};
+std::uint32_t crowding{0};  // places taken in the current table, by streams here or gone
+std::atomic<std::uint32_t> streams_used{0};
+Spin growing;
+
+thread_local Stream* latest = nullptr;
+thread_local std::uintptr_t latest_key = 0;
+thread_local CUcontext latest_context = nullptr;
+
+Table& table() noexcept { return tables[current_table.load(std::memory_order_acquire)]; }
+
+// Real handles are unique in the process: they hash and compare without their context.
+const Context* hashed_context(const Stream& stream) noexcept { return is_special(stream) ? stream.context.get() : nullptr; }
+
+std::uint32_t place_of(std::uintptr_t key, const Context* context) noexcept {
+  const std::uint64_t mixed = (key ^ reinterpret_cast<std::uintptr_t>(context)) * 0x9e3779b97f4a7c15ull;
+  return static_cast<std::uint32_t>(mixed >> 40) & (kTable - 1);
+}
+
+Stream* look_up(std::uintptr_t key, const Context* context, bool gone) noexcept {
+  Table& in = table();
+  for (std::uint32_t at = place_of(key, context), tries = 0; tries < kTable; at = (at + 1) & (kTable - 1), ++tries) {
+    Stream* found = in[at].load(std::memory_order_acquire);
+    if (!found) return nullptr;
+    if (found->key.load(std::memory_order_relaxed) == key && (!context || found->context == context) &&
+        found->gone.load(std::memory_order_acquire) == gone)
+      return found;
+  }
+  return nullptr;
+}
+
+void put(Table& into, Stream& stream) noexcept {
+  std::uint32_t at = place_of(stream.key.load(std::memory_order_relaxed), hashed_context(stream));
+  while (into[at].load(std::memory_order_relaxed)) at = (at + 1) & (kTable - 1);
+  into[at].store(&stream, std::memory_order_release);
+  ++crowding;
+}
+
+// The other table, with only those that are still here, takes over.
+void rebuild() noexcept {
+  const std::uint32_t next = 1 - current_table.load(std::memory_order_relaxed);
+  for (auto& place : tables[next]) place.store(nullptr, std::memory_order_relaxed);
+  crowding = 0;
+  for (std::uint32_t i = 0; i < streams_used.load(std::memory_order_relaxed); ++i)
+    if (!streams[i].gone.load(std::memory_order_relaxed)) put(tables[next], streams[i]);
+  current_table.store(next, std::memory_order_release);
+}
+
+[[gnu::cold]] void tell_too_many() noexcept {
+  static std::atomic<bool> told{false};
+  if (!told.exchange(true))
+    tell("this process uses more than %u streams at once: work in the others is %s. Use fewer streams.", kStreams,
+         role() == Role::kHigh ? "not protected" : "not held back");
+}
+
+// An entry that no stream uses: a new one, or one whose stream has gone. Null when all are in use.
+Stream* vacant() noexcept {
+  const std::uint32_t used = streams_used.load(std::memory_order_relaxed);
+  if (used < kStreams) {
+    streams[used].index = used;
+    return &streams[used];
+  }
+  for (Stream& stream : streams)
+    if (stream.gone.load(std::memory_order_relaxed)) return &stream;
+  return nullptr;
+}
+
+Stream* add(std::uintptr_t key, CUstream handle, Context& context, bool special, bool blocking) noexcept {
+  const Context* hashed = special ? &context : nullptr;
+  Locked lock(growing);
+  if (Stream* found = look_up(key, hashed, false)) return found;
+  // Drivers like to hand the same handle out again: its old entry is in the right place already.
+  Stream* stream = look_up(key, hashed, true);
+  const bool placed = stream != nullptr;
+  if (!placed && (crowding >= kCrowded || streams_used.load(std::memory_order_relaxed) == kStreams)) rebuild();
+  if (!placed) stream = vacant();
+  if (!stream) {
+    tell_too_many();
+    return nullptr;
+  }
+  stream->handle = handle;
+  stream->context = &context;
+  stream->blocking = blocking;
+  stream->key.store(key, std::memory_order_relaxed);
+  stream->gone.store(false, std::memory_order_release);
+  if (blocking) context.blocking_streams.fetch_add(1, std::memory_order_relaxed);
+  if (stream->index == streams_used.load(std::memory_order_relaxed))
+    streams_used.store(stream->index + 1, std::memory_order_release);
+  if (!placed) put(table(), *stream);
+  return stream;
+}
+
+Stream* special_stream(std::uintptr_t key, CUstream handle) noexcept {
+  CUcontext current = nullptr;
+  if (real().cuCtxGetCurrent(&current) != CUDA_SUCCESS || !current) return nullptr;
+  if (latest && latest_key == key && latest_context == current && !latest->gone.load(std::memory_order_acquire))
+    return latest;
+  Context* context = current_context();
+  if (!context) return nullptr;
+  Stream* found = look_up(key, context, false);
+  if (!found) found = add(key, handle, *context, true, true);
+  if (found && key == kLegacyKey) context->legacy.store(found, std::memory_order_release);
+  latest = found;
+  latest_key = key;
+  latest_context = current;
+  return found;
+}
+
+Stream* real_stream(CUstream handle) noexcept {
+  const auto key = reinterpret_cast<std::uintptr_t>(handle);
+  if (latest && latest_key == key && latest->key.load(std::memory_order_relaxed) == key &&
+      !latest->gone.load(std::memory_order_acquire))
+    return latest;
+  Stream* found = look_up(key, nullptr, false);
+  if (!found) {
+    CUcontext owner = nullptr;
+    unsigned flags = 0;
+    if (real().cuStreamGetCtx(handle, &owner) != CUDA_SUCCESS) return nullptr;
+    Context* context = context_of(owner);
+    if (!context) context = current_context();
+    if (!context || real().cuStreamGetFlags(handle, &flags) != CUDA_SUCCESS) return nullptr;
+    found = add(key, handle, *context, false, (flags & CU_STREAM_NON_BLOCKING) == 0);
+  }
+  latest = found;
+  latest_key = key;
+  latest_context = nullptr;
+  return found;
+}
+
+}  // namespace
+
+Stream* stream_of(CUstream handle, NullStream meaning) noexcept {
+  const auto value = reinterpret_cast<std::uintptr_t>(handle);
+  if (value > 2) return real_stream(handle);
+  const bool per_thread = value == 2 || (value == 0 && meaning == NullStream::kPerThread);
+  return per_thread ? special_stream(reinterpret_cast<std::uintptr_t>(&own_thread), stream_per_thread())
+                    : special_stream(kLegacyKey, stream_legacy());
+}
+
+bool is_special(const Stream& stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream.handle.get()) <= 2; }
+
+bool own_special(const Stream& stream) noexcept {
+  const std::uintptr_t key = stream.key.load(std::memory_order_relaxed);
+  return key == kLegacyKey || key == reinterpret_cast<std::uintptr_t>(&own_thread);
+}
+
+std::uint32_t stream_count() noexcept { return streams_used.load(std::memory_order_acquire); }
+Stream& stream_at(std::uint32_t index) noexcept { return streams[index]; }
+
+namespace {
+
+void forget(Stream& stream) noexcept {
+  stream.gone.store(true, std::memory_order_seq_cst);
+  wait_for_marks(stream);
+  capture_abandoned(stream);
+  // Its tail can't be observed any more. Whoever destroys a stream has nearly always waited for it.
+  high_observe(stream, stream.high.begun.load(std::memory_order_relaxed), kSinceUnknown);
+  best_effort_drained(stream);
+  if (stream.blocking) stream.context->blocking_streams.fetch_sub(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void forget_stream(CUstream handle) noexcept {
+  const auto key = reinterpret_cast<std::uintptr_t>(handle);
+  if (Stream* found = key > 2 ? look_up(key, nullptr, false) : nullptr) forget(*found);
+}
+
+void forget_streams_of(const Context& context) noexcept {
+  for (std::uint32_t i = 0; i < stream_count(); ++i) {
+    Stream& stream = streams[i];
+    if (stream.context != &context) continue;
+    if (!stream.gone.load(std::memory_order_acquire)) forget(stream);
+    event_marks_end(stream.lane.events);
+  }
+}
+
+void forget_streams() noexcept {
+  for (std::uint32_t i = 0; i < streams_used.load(std::memory_order_relaxed); ++i) new (&streams[i]) Stream{};
+  for (auto& each : tables)
+    for (auto& place : each) place.store(nullptr, std::memory_order_relaxed);
+  crowding = 0;
+  streams_used.store(0, std::memory_order_relaxed);
+  latest = nullptr;
+  growing.unlock();
+}
+
+}  // namespace cotenant
