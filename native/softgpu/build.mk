@@ -2,7 +2,7 @@
 # native/Makefile, which sets BUILD and CXXFLAGS, builds TARGETS and TESTS, and reads the dependencies (-MMD).
 
 SOFTGPU_LIBRARY := $(BUILD)/softgpu/libcuda.so.1
-SOFTGPU_OBJECTS := $(patsubst softgpu/%.cpp,$(BUILD)/softgpu/objects/%.o,$(wildcard softgpu/*.cpp))
+SOFTGPU_OBJECTS := $(patsubst softgpu/%.cpp,$(BUILD)/softgpu/objects/%.o,$(wildcard softgpu/*/*.cpp))
 SOFTGPU_CLIENTS := $(patsubst ../test/softgpu/%.cpp,$(BUILD)/tests/softgpu-%,$(wildcard ../test/softgpu/*.cpp))
 
 # Bsymbolic: calls from one entry point to another stay inside, even where a preloaded library has the same names.

@@ -1,4 +1,4 @@
-// The reader against a file written by hand at the offsets of native/softgpu/device.h.
+// The reader against a file written by hand at the offsets of native/softgpu/device/device.h.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";

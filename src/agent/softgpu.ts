@@ -1,5 +1,5 @@
 // The software GPU's stand-in for NVML: reads the file that its processes share. The layout is that of
-// native/softgpu/device.h; a file of another layout, or from before a reboot, is not believed.
+// native/softgpu/device/device.h; a file of another layout, or from before a reboot, is not believed.
 import { readFileSync } from "node:fs";
 import type { Bytes } from "#core";
 import { isAlive } from "./processes.ts";

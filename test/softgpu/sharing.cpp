@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 
 #include "child.h"
-#include "softgpu/device.h"
+#include "softgpu/device/device.h"
 
 namespace {
 

@@ -182,7 +182,7 @@ test("what is exported without being implemented is exactly what unsupported.def
     encoding: "utf8",
   });
   const stubs = [...symbols.matchAll(/ W (cu[A-Z]\w*)/g)].map((match) => match[1] ?? "");
-  const listed = readFileSync("native/softgpu/unsupported.def", "utf8");
+  const listed = readFileSync("native/softgpu/entry/unsupported.def", "utf8");
   const names = [...listed.matchAll(/^UNSUPPORTED\((\w+)\)/gm)].map((match) => match[1]);
   expect(stubs.filter((name) => !/_pt[sd][sz]$/.test(name)).sort()).toEqual(names.sort());
 });

@@ -1,0 +1,79 @@
+// Starting up, finding entry points, words for errors.
+#include <pthread.h>
+
+#include <cstring>
+
+#include "softgpu/driver/driver.h"
+#include "softgpu/entry/symbols.h"
+
+namespace cotenant::cu {
+
+using namespace soft;
+
+CUresult cuInit(unsigned int Flags) {
+  if (Flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  Call call(Call::Needs::nothing);
+  if (call.error != CUDA_SUCCESS) return call.error;
+  if (call.d.exiting) return CUDA_ERROR_DEINITIALIZED;
+  if (call.d.initialised) return CUDA_SUCCESS;
+  call.d.settings = read_settings();
+  if (!call.d.region.join(call.d.settings)) return CUDA_ERROR_NO_DEVICE;
+  pthread_atfork(nullptr, nullptr, [] { driver().forked = true; });
+  call.d.initialised = true;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVersion, cuuint64_t flags,
+                             CUdriverProcAddressQueryResult* symbolStatus) {
+  if (symbol == nullptr || pfn == nullptr || flags > 3 || cudaVersion > kCudaVersion) return CUDA_ERROR_INVALID_VALUE;
+  *pfn = nullptr;
+  const Found found = find_form(symbol, cudaVersion, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0, pfn);
+  if (symbolStatus != nullptr) {
+    *symbolStatus = found == Found::yes       ? CU_GET_PROC_ADDRESS_SUCCESS
+                    : found == Found::too_old ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                                              : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  }
+  return found == Found::yes ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuGetProcAddress(const char* symbol, void** pfn, int cudaVersion, cuuint64_t flags) {
+  return cuGetProcAddress_v2(symbol, pfn, cudaVersion, flags, nullptr);
+}
+
+CUresult cuDriverGetVersion(int* driverVersion) {
+  if (driverVersion == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *driverVersion = kCudaVersion;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorName(CUresult error, const char** pStr) {
+  if (pStr == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  switch (error) {
+#define RESULT(name, value, words) case name: *pStr = #name; return CUDA_SUCCESS;
+#include "driver/results.def"
+#undef RESULT
+  }
+  *pStr = nullptr;
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGetErrorString(CUresult error, const char** pStr) {
+  if (pStr == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  switch (error) {
+#define RESULT(name, value, words) case name: *pStr = words; return CUDA_SUCCESS;
+#include "driver/results.def"
+#undef RESULT
+  }
+  *pStr = nullptr;
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGetExportTable(const void** ppExportTable, const CUuuid*) {
+  if (ppExportTable != nullptr) *ppExportTable = nullptr;
+  return CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuProfilerStart() { return CUDA_SUCCESS; }
+CUresult cuProfilerStop() { return CUDA_SUCCESS; }
+
+}  // namespace cotenant::cu

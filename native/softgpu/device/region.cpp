@@ -1,0 +1,267 @@
+// The shared file on disk, and who is alive. A process is dead when no process has its pid, when the one that has
+// it was started at another time, or when it is a zombie.
+#include "softgpu/device/region.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace cotenant::soft {
+namespace {
+
+// Field 22 of /proc/pid/stat; 0: no such process, or only its corpse.
+std::uint64_t start_time(std::uint32_t pid) {
+  char text[1024];
+  std::snprintf(text, sizeof text, "/proc/%u/stat", pid);
+  const int file = open(text, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  const ssize_t length = read(file, text, sizeof text - 1);
+  close(file);
+  if (length <= 0) return 0;
+  text[length] = 0;
+  const char* at = std::strrchr(text, ')');  // the name may contain anything, spaces and parentheses too
+  if (at == nullptr || at[1] == 0) return 0;
+  at += 2;
+  if (*at == 'Z' || *at == 'X') return 0;
+  for (int field = 3; field < 22; ++field) {
+    at = std::strchr(at, ' ');
+    if (at == nullptr) return 0;
+    ++at;
+  }
+  return std::strtoull(at, nullptr, 10);
+}
+
+void read_boot_id(char (&out)[40]) {
+  std::memset(out, 0, sizeof out);
+  const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  if (read(file, out, sizeof out - 1) < 0) out[0] = 0;
+  close(file);
+}
+
+int open_file(const std::string& directory) {
+  if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return -1;
+  struct stat info;
+  if (lstat(directory.c_str(), &info) != 0) return -1;
+  // Somebody else's directory, or one that others may write to, could feed us anything.
+  if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 022) != 0) {
+    errno = EPERM;
+    return -1;
+  }
+  const int low = open((directory + "/devices").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (low < 0) return -1;
+  // Out of the way of programs that close or redirect low descriptors by number.
+  const int high = fcntl(low, F_DUPFD_CLOEXEC, 400);
+  if (high < 0) return low;
+  close(low);
+  return high;
+}
+
+bool set_lock(int file, short type, int command) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_len = 1;
+  return fcntl(file, command, &lock) == 0;
+}
+
+}  // namespace
+
+Region::Lock::Lock(Region& region) : file_(region.file_) {
+  const Nanos deadline = now() + kLockPatience;
+  while (!set_lock(file_, F_WRLCK, F_SETLK) && (errno == EAGAIN || errno == EACCES || errno == EINTR) &&
+         now() < deadline) {
+    const timespec pause{0, long(20 * kMicro)};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+Region::Lock::~Lock() { set_lock(file_, F_UNLCK, F_SETLK); }
+
+bool Region::join(const Settings& settings) {
+  file_ = open_file(settings.directory);
+  if (file_ < 0) return false;
+  const Lock lock(*this);
+  struct stat info;
+  if (fstat(file_, &info) != 0) return false;
+  if (std::uint64_t(info.st_size) != sizeof(Shared)) {
+    if (ftruncate(file_, 0) != 0 || ftruncate(file_, sizeof(Shared)) != 0) return false;
+  }
+  void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+  if (memory == MAP_FAILED) return false;
+  shared_ = static_cast<Shared*>(memory);
+  configure(settings);
+  for (self_ = 0; self_ < kMaxProcesses; ++self_) {
+    Process& process = shared_->processes[self_];
+    if (process.pid.load() != 0) continue;
+    process.doorbell = 0;
+    for (auto& bytes : process.memory) bytes = 0;
+    process.start_time = start_time(std::uint32_t(getpid()));
+    process.pid = std::uint32_t(getpid());  // last: from here on the entry counts
+    return true;
+  }
+  errno = EUSERS;
+  munmap(memory, sizeof(Shared));
+  shared_ = nullptr;
+  return false;
+}
+
+// The first to come says what the devices are; whoever joins later gets the same ones.
+void Region::configure(const Settings& settings) {
+  char boot[40];
+  read_boot_id(boot);
+  if (shared_->magic != kMagic || shared_->layout != kLayout || shared_->size != sizeof(Shared) ||
+      std::memcmp(shared_->boot_id, boot, sizeof boot) != 0) {
+    std::memset(static_cast<void*>(shared_), 0, sizeof(Shared));
+  }
+  reap_locked();
+  for (const Process& process : shared_->processes) {
+    if (process.pid.load() != 0) return;
+  }
+  std::memset(static_cast<void*>(shared_), 0, sizeof(Shared));
+  std::memcpy(shared_->boot_id, boot, sizeof boot);
+  for (unsigned i = 0; i < settings.devices; ++i) {
+    DeviceState& device = shared_->device[i];
+    device.memory_total = settings.memory;
+    device.sms = settings.sms;
+    device.compute_capability = settings.compute_capability;
+    const unsigned char uuid[16] = {0xc0, 0x7e, 0x4a, 0x17, 0x50, 0xf7, 0x46, 0x90, 0x80, 0x00, 0x00, 0x00, 0x00, 0x00,
+                                    0x00, 0x00};
+    std::memcpy(device.uuid, uuid, sizeof uuid);
+    device.uuid[15] = static_cast<unsigned char>(i);
+  }
+  shared_->devices = settings.devices;
+  shared_->size = sizeof(Shared);
+  shared_->layout = kLayout;
+  shared_->magic = kMagic;
+}
+
+void Region::leave() {
+  if (shared_ == nullptr) return;
+  const Lock lock(*this);
+  for (unsigned device = 0; device < kMaxDevices; ++device) {
+    for (unsigned slot = 0; slot < kMaxContexts; ++slot) {
+      if (context(device, slot).process.load() == self_ + 1) release_context(device, slot);
+    }
+  }
+  for (auto& bytes : self().memory) bytes = 0;
+  self().pid = 0;
+}
+
+bool Region::alive(const Process& process) const {
+  const std::uint32_t pid = process.pid.load();
+  if (pid == 0) return false;
+  if (&process == &shared_->processes[self_] && pid == std::uint32_t(getpid())) return true;
+  return start_time(pid) == process.start_time.load();
+}
+
+bool Region::owner_alive(unsigned device, unsigned slot) {
+  const std::uint32_t owner = context(device, slot).process.load();
+  return owner != 0 && owner <= kMaxProcesses && alive(shared_->processes[owner - 1]);
+}
+
+void Region::reap() {
+  const Lock lock(*this);
+  reap_locked();
+}
+
+void Region::reap_locked() {
+  for (unsigned i = 0; i < kMaxProcesses; ++i) {
+    Process& process = shared_->processes[i];
+    if (process.pid.load() == 0 || alive(process)) continue;
+    for (unsigned device = 0; device < kMaxDevices; ++device) {
+      for (unsigned slot = 0; slot < kMaxContexts; ++slot) {
+        if (context(device, slot).process.load() == i + 1) release_context(device, slot);
+      }
+    }
+    for (auto& bytes : process.memory) bytes = 0;
+    process.pid = 0;
+  }
+}
+
+bool Region::charge(unsigned device, std::uint64_t bytes) {
+  const Lock lock(*this);
+  const std::uint64_t total = this->device(device).memory_total.load();
+  for (bool reaped = false;; reaped = true) {
+    std::uint64_t sum = 0;
+    for (const Process& process : shared_->processes) {
+      if (process.pid.load() != 0) sum += process.memory[device].load();
+    }
+    if (sum <= total && bytes <= total - sum) break;
+    if (reaped) return false;
+    reap_locked();
+  }
+  self().memory[device] += bytes;
+  return true;
+}
+
+void Region::discharge(unsigned device, std::uint64_t bytes) { self().memory[device] -= bytes; }
+
+std::uint64_t Region::used(unsigned device) {
+  const Lock lock(*this);
+  reap_locked();
+  std::uint64_t sum = 0;
+  for (const Process& process : shared_->processes) {
+    if (process.pid.load() != 0) sum += process.memory[device].load();
+  }
+  return sum;
+}
+
+int Region::claim_context(unsigned device) {
+  const Lock lock(*this);
+  reap_locked();
+  for (unsigned slot = 0; slot < kMaxContexts; ++slot) {
+    ContextSlot& entry = context(device, slot);
+    if (entry.process.load() != 0) continue;
+    entry.sms_held = 0;
+    entry.sms_wanted = 0;
+    entry.runnable_since = 0;
+    entry.busy_ns = 0;
+    entry.sm_ns = 0;
+    entry.process = self_ + 1;
+    return int(slot);
+  }
+  return -1;
+}
+
+void Region::release_context(unsigned device, unsigned slot) {
+  ContextSlot& entry = context(device, slot);
+  entry.runnable_since = 0;
+  entry.sms_wanted = 0;
+  entry.sms_held = 0;
+  DeviceState& state = this->device(device);
+  std::uint64_t turn = state.turn.load();
+  if ((turn & 0xff) == slot + 1) {
+    state.freed_at = now();
+    state.turn.compare_exchange_strong(turn, 0);
+  }
+  entry.process = 0;
+  // Whoever waits for this turn, or for these SMs, looks again.
+  for (unsigned other = 0; other < kMaxContexts; ++other) {
+    if (context(device, other).runnable_since.load() != 0 || context(device, other).sms_wanted.load() != 0) {
+      ring_owner(device, other);
+    }
+  }
+}
+
+void Region::ring(unsigned process_index) {
+  std::atomic<std::uint32_t>& bell = shared_->processes[process_index].doorbell;
+  bell.fetch_add(1);  // seq_cst: pairs with the engine's read of the bell before it sleeps
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&bell), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+void Region::ring_owner(unsigned device, unsigned slot) {
+  const std::uint32_t owner = context(device, slot).process.load();
+  if (owner != 0 && owner <= kMaxProcesses) ring(owner - 1);
+}
+
+}  // namespace cotenant::soft

@@ -1,0 +1,59 @@
+#pragma once
+// This process's part in the shared file: joining, leaving, its memory and contexts, and noticing the dead.
+// Every method may be called by any thread that holds the driver's mutex; none waits longer than kLockPatience.
+#include "softgpu/device/device.h"
+#include "softgpu/device/settings.h"
+
+namespace cotenant::soft {
+
+class Region {
+ public:
+  bool join(const Settings& settings);  // false: errno says why
+  void leave();
+  [[nodiscard]] bool joined() const { return shared_ != nullptr; }
+
+  Shared& shared() { return *shared_; }
+  DeviceState& device(unsigned index) { return shared_->device[index]; }
+  Process& self() { return shared_->processes[self_]; }
+
+  // Charges this process, or refuses because all live processes together would exceed the device.
+  bool charge(unsigned device, std::uint64_t bytes);
+  void discharge(unsigned device, std::uint64_t bytes);
+  std::uint64_t used(unsigned device);  // by all live processes
+
+  // -1: none is free.
+  int claim_context(unsigned device);
+  void release_context(unsigned device, unsigned slot);
+  ContextSlot& context(unsigned device, unsigned slot) { return shared_->device[device].contexts[slot]; }
+
+  bool owner_alive(unsigned device, unsigned slot);
+  void reap();  // frees what dead processes left
+  void ring(unsigned process_index);
+  void ring_owner(unsigned device, unsigned slot);
+
+  // The lock between processes. Bounded: after kLockPatience the caller goes on without it, so that a stopped
+  // process cannot stop the others; the worst that follows is a wrong sum of memory.
+  class Lock {
+   public:
+    explicit Lock(Region& region);
+    ~Lock();
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+
+   private:
+    int file_;
+  };
+
+ private:
+  static constexpr Nanos kLockPatience = 100 * kMilli;
+
+  void reap_locked();
+  void configure(const Settings& settings);
+  [[nodiscard]] bool alive(const Process& process) const;
+
+  Shared* shared_ = nullptr;
+  int file_ = -1;
+  unsigned self_ = 0;
+};
+
+}  // namespace cotenant::soft

@@ -1,0 +1,26 @@
+#pragma once
+// Everything the environment says, read once at cuInit.
+#include <string>
+
+#include "softgpu/device/clock.h"
+
+namespace cotenant::soft {
+
+struct Settings {
+  unsigned devices = 1;
+  unsigned sms = 132;
+  unsigned compute_capability = 90;  // 10 * major + minor
+  std::uint64_t memory = std::uint64_t{16} << 30;
+  std::string directory;  // of the shared file
+  std::string trace;      // file; empty: none
+  bool refuses_edges = false;  // cuGraphAddDependencies fails: a driver may have its reasons
+  unsigned refused_registers = 0;  // so many calls of cuMemHostRegister fail
+  bool refuses_clones = false;  // cuGraphClone fails
+  bool mps = false;       // contexts of different processes run at the same instant
+  unsigned thread_percentage = 100;  // of the SMs, for this process; mode mps
+  int client_priority = 0;           // 0 normal, 1 below; mode mps
+};
+
+Settings read_settings();
+
+}  // namespace cotenant::soft

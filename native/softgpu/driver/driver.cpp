@@ -1,0 +1,219 @@
+// The one Driver, the guard of every call, and the making and unmaking of contexts and streams.
+#include "softgpu/driver/driver.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#include <algorithm>
+#include <set>
+
+namespace cotenant::soft {
+
+Driver& driver() {
+  static Driver* one = new Driver;
+  return *one;
+}
+
+Memory& memory() { return driver().memory; }
+
+ThreadState& thread_state() {
+  static thread_local ThreadState state;
+  return state;
+}
+
+const char* intern(const std::string& text) {
+  static auto* texts = new std::set<std::string>;
+  return texts->insert(text).first->c_str();
+}
+
+namespace {
+
+// Frees this process's share of the devices at once, instead of when somebody notices that it is gone. A thread
+// that died holding the mutex must not keep the process from exiting, so patience is bounded.
+__attribute__((destructor)) void leave() {
+  Driver& d = driver();
+  if (!d.initialised || d.forked) return;
+  const Nanos deadline = now() + 100 * kMilli;
+  while (!d.mutex.try_lock()) {
+    if (now() > deadline) return;
+    const timespec pause{0, long(100 * kMicro)};
+    nanosleep(&pause, nullptr);
+  }
+  d.exiting = true;
+  d.engine.trace().flush();
+  d.region.leave();
+  d.mutex.unlock();
+}
+
+}  // namespace
+
+Call::Call(Needs needs) : d(driver()) {
+  if (d.forked) {  // before the mutex: another thread of the parent may have held it
+    error = CUDA_ERROR_NOT_INITIALIZED;
+    return;
+  }
+  lock = std::unique_lock<std::mutex>(d.mutex);
+  if (needs == Needs::nothing) return;
+  if (d.exiting) error = CUDA_ERROR_DEINITIALIZED;
+  else if (!d.initialised) error = CUDA_ERROR_NOT_INITIALIZED;
+  else if (thread_state().in_callback) error = CUDA_ERROR_NOT_PERMITTED;
+  if (error != CUDA_SUCCESS) return;
+  const auto& stack = thread_state().stack;
+  if (!stack.empty()) context = stack.back();
+  if (needs != Needs::context) return;
+  if (context == nullptr) error = CUDA_ERROR_INVALID_CONTEXT;
+  else if (!context->alive) error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+Stream* Call::stream(CUstream handle) {
+  const bool per_thread = handle == stream_per_thread() || (handle == nullptr && thread_state().per_thread_stream);
+  if (handle == nullptr || handle == stream_legacy() || per_thread) {
+    if (context == nullptr) {
+      error = CUDA_ERROR_INVALID_CONTEXT;
+      return nullptr;
+    }
+    Context& root = *context->root;
+    if (!per_thread) return root.legacy.get();
+    std::shared_ptr<Stream>& own = root.per_thread[std::this_thread::get_id()];
+    if (!own) own = make_stream(d, root, CU_STREAM_DEFAULT, 0);
+    return own.get();
+  }
+  const auto found = d.streams.find(handle);
+  if (found == d.streams.end()) {
+    error = CUDA_ERROR_INVALID_HANDLE;
+    return nullptr;
+  }
+  return found->second.get();
+}
+
+std::shared_ptr<Stream> make_stream(Driver& d, Context& context, unsigned flags, int priority) {
+  auto made = std::make_shared<Stream>();
+  made->context = &context;
+  made->handle = reinterpret_cast<CUstream>(made.get());
+  made->id = ++d.ids;
+  made->flags = flags;
+  made->priority = std::clamp(priority, -5, 0);
+  made->blocking = (flags & CU_STREAM_NON_BLOCKING) == 0;
+  context.root->streams.push_back(made);
+  return made;
+}
+
+Context* make_context(Driver& d, unsigned device, unsigned flags, unsigned api_version, CUresult& error) {
+  const int slot = d.region.claim_context(device);
+  if (slot < 0) {
+    error = CUDA_ERROR_OUT_OF_MEMORY;
+    return nullptr;
+  }
+  auto* context = new Context;
+  context->device = device;
+  context->slot = unsigned(slot);
+  context->flags = flags;
+  context->api_version = api_version;
+  context->id = ++d.ids;
+  const unsigned percentage = d.settings.thread_percentage;
+  if (percentage < 100) context->sm_limit = (d.region.device(device).sms.load() * percentage + 99) / 100;
+  context->legacy = make_stream(d, *context, CU_STREAM_DEFAULT, 0);
+  context->legacy->legacy = true;
+  context->legacy->handle = nullptr;
+  d.contexts.insert(context);
+  d.engine.add(context);
+  d.engine.start(d.settings);
+  return context;
+}
+
+namespace {
+
+bool busy(const Context& context) {
+  return std::any_of(context.streams.begin(), context.streams.end(), [](const auto& stream) { return !stream->idle(); });
+}
+
+}  // namespace
+
+// Waits for all that was submitted, also for what is parked on a word that nobody may ever write, as an H200 does.
+void destroy_context(Call& call, Context* context) {
+  Driver& d = call.d;
+  for (d.engine.pump(now()); context->alive && busy(*context); d.engine.pump(now())) {
+    call.lock.unlock();
+    const timespec pause{0, long(100 * kMicro)};
+    nanosleep(&pause, nullptr);
+    call.lock.lock();
+  }
+  if (!context->alive) return;  // somebody else was faster
+  context->alive = false;
+  d.engine.remove(context);
+  d.memory.release_all(context);
+  for (auto at = d.streams.begin(); at != d.streams.end();) {
+    at = at->second->context->root == context ? d.streams.erase(at) : std::next(at);
+  }
+  std::vector<Module*> modules;
+  for (const auto& [module, owned] : d.modules) {
+    if (module->context == context) modules.push_back(module);
+  }
+  for (Module* module : modules) unload_module(module);
+  for (const auto& [green, owned] : d.greens) {
+    if (green->context->root == context) green->context->alive = false;
+  }
+  context->streams.clear();
+  context->per_thread.clear();
+}
+
+std::vector<Ticket> everything(Context& root) {
+  std::vector<Ticket> tickets;
+  for (const auto& stream : root.streams) {
+    if (!stream->idle()) tickets.push_back(stream->last());
+  }
+  return tickets;
+}
+
+std::vector<Ticket> everything(Stream& stream) {
+  std::vector<Ticket> tickets{stream.last()};
+  if (!stream.legacy) return tickets;
+  for (const auto& other : stream.context->streams) {
+    if (other->blocking && !other->idle()) tickets.push_back(other->last());
+  }
+  return tickets;
+}
+
+namespace {
+
+// The legacy stream's work follows all blocking streams', and theirs follows its.
+std::vector<Ticket> implied(Stream& stream, std::vector<Ticket> after) {
+  Context& root = *stream.context->root;
+  if (stream.legacy) {
+    for (const auto& other : root.streams) {
+      if (other.get() != &stream && other->blocking && !other->idle()) after.push_back(other->last());
+    }
+  } else if (stream.blocking && !root.legacy->idle()) {
+    after.push_back(root.legacy->last());
+  }
+  return after;
+}
+
+}  // namespace
+
+void enqueue(Driver& d, Stream& stream, Work work, std::vector<Ticket> after) {
+  auto operation = std::make_unique<Operation>();
+  operation->work = std::move(work);
+  operation->after = implied(stream, std::move(after));
+  d.engine.enqueue(stream, std::move(operation));
+}
+
+void enqueue_plan(Driver& d, Stream& stream, std::shared_ptr<const Plan> plan, const char* name, Ticket after) {
+  auto operation = std::make_unique<Operation>();
+  operation->after = implied(stream, {std::move(after)});
+  for (unsigned i = 0; i < plan->steps.size(); ++i) {
+    if (const auto* record = as<RecordWork>(plan->steps[i].work)) {
+      auto mark = std::make_shared<Mark>();
+      if (d.events.count(object<Event>(record->event)) != 0) object<Event>(record->event)->mark = mark;
+      operation->marks.emplace_back(i, std::move(mark));
+    } else if (const auto* await = as<AwaitWork>(plan->steps[i].work)) {
+      if (d.events.count(object<Event>(await->event)) != 0) operation->marks.emplace_back(i,
+          object<Event>(await->event)->mark);
+    }
+  }
+  operation->plan = std::move(plan);
+  operation->name = name;
+  d.engine.enqueue(stream, std::move(operation));
+}
+
+}  // namespace cotenant::soft
