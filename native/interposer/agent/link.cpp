@@ -12,8 +12,8 @@
 #include <new>
 
 #include "generated/rules.h"
-#include "interposer/kernels/kernel_table.h"
 #include "interposer/base/liveness.h"
+#include "interposer/kernels/kernel_table.h"
 
 namespace cotenant {
 namespace {

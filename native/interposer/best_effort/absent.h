@@ -6,16 +6,9 @@
 #include <cstdint>
 
 #include "generated/protocol.h"
+#include "interposer/state/best_effort_state.h"
 
 namespace cotenant {
-
-// What was heard of each high client that holds: the beats of its helper thread, and since when they are the same.
-struct Presence {
-  struct {
-    std::uint32_t beats;
-    std::uint64_t since;  // 0: nothing yet
-  } of[protocol::MAX_HIGH];
-};
 
 // The helper thread's, in a long pause, each quarter of a second.
 void let_go_of_absent(protocol::Region& region, Presence& presence, std::uint64_t now) noexcept;

@@ -2,19 +2,23 @@
 
 #include <algorithm>
 
-#include "interposer/products/product.h"
+#include "interposer/base/clock.h"
 #include "interposer/best_effort/border.h"
 #include "interposer/best_effort/chunk_log.h"
-#include "interposer/base/clock.h"
-#include "interposer/calls/copies.h"
-#include "interposer/lookup/entry.h"
-#include "interposer/kernels/function.h"
-#include "interposer/lifetime/gang.h"
-#include "interposer/state/gpu.h"
-#include "interposer/lifetime/keeper.h"
+#include "interposer/best_effort/hold_word.h"
+#include "interposer/best_effort/marks.h"
+#include "interposer/best_effort/outstanding.h"
 #include "interposer/best_effort/standstill.h"
 #include "interposer/best_effort/stream_taken.h"
 #include "interposer/forms/variants.h"
+#include "interposer/kernels/function.h"
+#include "interposer/kernels/occupancy.h"
+#include "interposer/kernels/ranks.h"
+#include "interposer/lookup/entry.h"
+#include "interposer/process/keeper_state.h"
+#include "interposer/products/call.h"
+#include "interposer/state/capture.h"
+#include "interposer/state/gpu.h"
 
 namespace cotenant {
 namespace {
@@ -27,14 +31,6 @@ constexpr std::uint64_t kSpinForRoomNs = 400'000;
 constexpr std::uint64_t kNeverLongerNs = 5'000'000'000;  // no wait of ours outlasts this, but one for a stream that is taken
 constexpr std::uint32_t kLongNs = 300'000;
 constexpr std::uint32_t kCollectEvery = 32;
-
-// Anything to be careful about? Without a high client on this GPU best-effort work just runs.
-bool gated(const Region& region) noexcept {
-  const auto& settings = region.settings;
-  if (rule::paused(settings)) return true;
-  return rule::protect(settings) &&
-         region.activity.registered.load(std::memory_order_relaxed) != 0;
-}
 
 // Do the rules look at what a single kernel needs?
 bool needs_count(const Rules& rules) noexcept {
@@ -84,6 +80,14 @@ void wait_for_room(Gpu& gpu, Stream& stream, const Link& link, const Rules& rule
   link.best_effort().cappedNs.fetch_add(now_ns() - started, std::memory_order_relaxed);
 }
 
+// Is a copy over PCIe of an active high client in flight?
+bool high_copying(const Region& region, std::uint64_t now) noexcept {
+  const std::uint32_t active = region.activity.active.load(std::memory_order_seq_cst);
+  for (std::uint32_t i = 0; i < protocol::MAX_HIGH; ++i)
+    if ((active & (1u << i)) != 0 && region.high[i].copyUntil.load(std::memory_order_relaxed) > now) return true;
+  return false;
+}
+
 // Deep submission where holds let everything pass: a copy over PCIe takes place soon after it is submitted, and
 // not while one of a high client is in flight. What was queued before it is given as long as it may take.
 void wait_for_bus(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
@@ -93,7 +97,7 @@ void wait_for_bus(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
     return waited_us >= rules.submit_us || best_effort_outstanding(gpu).ns <= std::uint64_t{rules.chunk_us} * 1000;
   };
   for (std::uint64_t now = started; (now - started) / 1000 < rules.trickle_after_us; now = now_ns()) {
-    if (soon((now - started) / 1000) && !copy::high_copying(region, now)) return;
+    if (soon((now - started) / 1000) && !high_copying(region, now)) return;
     mark_open_lanes(gpu, link);
     Waiting waiting(gpu.best_effort);
     spin_then_nap(started, kSpinNs);
@@ -117,7 +121,7 @@ void wait_for_gate(Gpu& gpu, const Link& link, const Item& item) noexcept {
     const Rules rules = read_rules(region.settings);
     const std::uint64_t now = now_ns();
     Seen seen = best_effort_seen(gpu, link, now);
-    seen.high_copying = item.copy && copy::high_copying(region, now);
+    seen.high_copying = item.copy && high_copying(region, now);
     seen.held_us = (now - started) / 1000;
     seen.trickled_us = std::max<std::uint64_t>(seen.held_us, 1);
     if (rules.trickle_every_us > 0 && gpu.best_effort.trickled_at)
@@ -197,33 +201,6 @@ void note_thread(Context& context) noexcept {
 
 }  // namespace
 
-bool believable(std::uint64_t moment, std::uint64_t now) noexcept { return moment < now + 1'000'000'000; }
-
-Seen best_effort_seen(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
-  const auto& activity = link.region->activity;
-  const std::uint32_t others = activity.waiting.load(std::memory_order_relaxed) & ~link.bit();
-  const std::uint64_t idle_since = activity.idleSince.load(std::memory_order_relaxed);
-  const std::uint32_t kernel = activity.highKernel.load(std::memory_order_relaxed);
-  const Outstanding out = best_effort_outstanding(gpu);
-  Seen seen{};
-  seen.high_registered = activity.registered.load(std::memory_order_relaxed) != 0;
-  seen.high_active = activity.active.load(std::memory_order_seq_cst) != 0;
-  seen.high_class = static_cast<KernelClass>(std::min(kernel >> 16, 2u));
-  const std::uint32_t high_sms = kernel & 0xffff;
-  if (high_sms != 0 && high_sms < gpu.identity.sm_count) seen.high_leaves_sms = gpu.identity.sm_count - high_sms;
-  seen.high_left_us = activity.highKernelUs.load(std::memory_order_relaxed);
-  seen.spent_us = gpu.best_effort.spent_us.load(std::memory_order_relaxed);
-  const std::uint64_t due = gpu.best_effort.due_ns.load(std::memory_order_relaxed);
-  seen.early_ns = due > now ? due - now : 0;
-  seen.idle_us = now > idle_since ? (now - idle_since) / 1000 : believable(idle_since, now) ? 0 : ~0u;
-  seen.my_turn = others == 0 || activity.turn.load(std::memory_order_relaxed) == link.slot;
-  seen.ahead_us = (out.ns + 999) / 1000;
-  seen.kernels_out = static_cast<std::uint32_t>(out.launches);
-  return seen;
-}
-
-bool best_effort_gated(const Link& link) noexcept { return gated(*link.region); }
-
 Admission best_effort_before(Stream& stream, const Submission& submission) noexcept {
   Gpu& gpu = *stream.context->gpu;
   Lane& lane = stream.lane;
@@ -245,7 +222,7 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   if (learned == 0 && general) learned = general->expected_ns.load(std::memory_order_relaxed);
   const bool known = !estimate || learned > 0;
   const auto& settings = region.settings;
-  const bool is_gated = gated(region);
+  const bool is_gated = best_effort_gated(*link);
   std::uint64_t expected_ns = estimate ? learned : submission.copy_ns;
   // More kernels than can be kept apart: one of the others is taken to fill a chunk by itself.
   if (submission.shape && !estimate) expected_ns = std::uint64_t{rule::chunk_us(settings)} * 1000;
@@ -287,63 +264,6 @@ void best_effort_after(const Admission& admission) noexcept {
   if (admission.timer >= 0)
     admission.stream->context->gpu->best_effort.estimates.stop(admission.timer, admission.stream->handle);
   admission.stream->lane.on_their_way.fetch_sub(1, std::memory_order_release);
-}
-
-Outstanding best_effort_outstanding(Gpu& gpu) noexcept {
-  Outstanding out{0, 0, 0, false};
-  const Link* link = gpu.link.load(std::memory_order_acquire);
-  for (std::uint32_t i = 0; i < stream_count(); ++i) {
-    Stream& stream = stream_at(i);
-    if (stream.context->gpu != &gpu) continue;
-    if (link) read_mark(stream, *link);
-    const Lane& lane = stream.lane;
-    if (lane.stands.load(std::memory_order_relaxed)) {
-      out.standing_ns += unfinished_ns(lane);
-      out.stands = true;
-      continue;
-    }
-    out.ns += unfinished_ns(lane);
-    const std::uint64_t done = lane.finished_launches.load(std::memory_order_relaxed);
-    const std::uint64_t launched = lane.launches.load(std::memory_order_relaxed);
-    if (launched > done) out.launches += launched - done;
-  }
-  return out;
-}
-
-void best_effort_drained(Stream& stream) noexcept {
-  Lane& lane = stream.lane;
-  lane.finished_ns.store(lane.submitted_ns.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  lane.finished_launches.store(lane.launches.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  lane.chunk_us.store(0, std::memory_order_relaxed);
-  lane.chunk_launches.store(0, std::memory_order_relaxed);
-  lane.open.store(false, std::memory_order_relaxed);
-  moves_again(lane);
-  if (chunk_log::is_on()) chunk_log::note(stream, chunk_log::What::kDrained, 0, 0);
-  // What comes next finds an empty stream: it must not start while a request is active.
-  lane.behind_wait.store(false, std::memory_order_relaxed);
-}
-
-void best_effort_drained(const Context& context) noexcept {
-  for (std::uint32_t i = 0; i < stream_count(); ++i)
-    if (stream_at(i).context == &context) best_effort_drained(stream_at(i));
-}
-
-void best_effort_enter(const Link& link) noexcept {
-  for (auto& word : link.region->marks[link.slot].done) word.store(0, std::memory_order_relaxed);
-  const bool active = link.region->activity.active.load(std::memory_order_seq_cst) != 0;
-  link.hold().store(active && gated(*link.region) ? 1 : 0, std::memory_order_seq_cst);
-}
-
-void best_effort_open(const Link& link) noexcept { link.hold().store(0, std::memory_order_seq_cst); }
-
-void best_effort_open_former(const Gpu& gpu) noexcept {
-  const Link* link = gpu.link.load(std::memory_order_acquire);
-  for (; link && link->before; link = link->before) {
-    const Link& former = *link->before;
-    // A slot that another process has by now is its own.
-    const bool ours = former.best_effort().pid.load(std::memory_order_relaxed) == link->before_pid;
-    if (ours && former.hold().load(std::memory_order_relaxed) != 0) best_effort_open(former);
-  }
 }
 
 }  // namespace cotenant

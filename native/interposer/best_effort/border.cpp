@@ -1,7 +1,7 @@
 #include "interposer/best_effort/border.h"
 
-#include "interposer/best_effort/chunk_log.h"
 #include "interposer/base/clock.h"
+#include "interposer/best_effort/chunk_log.h"
 #include "interposer/lookup/entry.h"
 
 namespace cotenant {

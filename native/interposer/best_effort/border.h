@@ -1,8 +1,8 @@
 // Borders: what divides a stream's work into chunks. A border is a mark, and a wait for the client's hold word.
 #pragma once
 
-#include "interposer/state/gpu.h"
 #include "interposer/best_effort/marks.h"
+#include "interposer/state/gpu.h"
 #include "interposer/state/pages.h"
 
 namespace cotenant {

@@ -8,11 +8,11 @@
 #include <cstdio>
 #include <cstring>
 
-#include "interposer/state/capture.h"
 #include "interposer/base/clock.h"
-#include "interposer/kernels/function.h"
 #include "interposer/base/helper_thread.h"
+#include "interposer/kernels/function.h"
 #include "interposer/process/process.h"
+#include "interposer/state/capture.h"
 
 namespace cotenant::chunk_log {
 namespace {

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "interposer/state/gpu.h"
+#include "interposer/state/submission.h"
 
 namespace cotenant::chunk_log {
 

@@ -1,8 +1,8 @@
 #include "interposer/best_effort/marks.h"
 
 #include "interposer/best_effort/border.h"
-#include "interposer/state/capture.h"
 #include "interposer/lookup/entry.h"
+#include "interposer/state/capture.h"
 #include "interposer/state/gpu.h"
 
 namespace cotenant {

@@ -2,26 +2,15 @@
 // that the driver does not register, more streams than a page has words) an event stands for the number.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
-#include "driver/abi.h"
+#include "interposer/state/best_effort_state.h"
 
 namespace cotenant {
 
 struct Gpu;
 struct Link;
 struct Stream;
-
-// The events of one stream. Two: one is asked for while the other is on its way.
-struct EventMarks {
-  static constexpr int kEvents = 2;
-  std::atomic<bool> busy{false};  // a thread looks at them; whoever comes meanwhile does without
-  std::atomic<bool> out{false};   // one of them has not been seen complete
-  cu::CUcontext context{nullptr};
-  cu::CUevent event[kEvents]{};
-  std::uint32_t number[kEvents]{};  // 0: free
-};
 
 // Takes down what has been submitted to this stream by now under the next number, which it returns.
 [[nodiscard]] std::uint32_t next_mark(Stream& stream) noexcept;

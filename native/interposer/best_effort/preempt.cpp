@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "interposer/best_effort/border.h"
-#include "interposer/state/capture.h"
+#include "gate/gate.h"
 #include "interposer/base/clock.h"
-#include "interposer/lookup/entry.h"
+#include "interposer/best_effort/border.h"
 #include "interposer/kernels/function.h"
+#include "interposer/lookup/entry.h"
 
 namespace cotenant {
 namespace {

@@ -3,8 +3,9 @@
 // stopped, when it is let; the last one does not stop. What was not needed ends as soon as it begins.
 #pragma once
 
-#include "interposer/calls/behaviour.h"
 #include "interposer/forms/variants.h"
+#include "interposer/lookup/entry.h"
+#include "interposer/state/streams.h"
 
 namespace cotenant {
 

@@ -1,12 +1,13 @@
-// The helper thread's part of a best-effort client. The fast path is elsewhere (high clients store the
-// hold words themselves); here is what must happen though nobody else does it: turns among best-effort
-// clients, the trickle in a long pause, and holds left wrong by somebody who was killed in between.
+#include "interposer/best_effort/turns.h"
+
 #include <algorithm>
 
-#include "interposer/best_effort/border.h"
 #include "interposer/base/clock.h"
-#include "interposer/state/gpu.h"
+#include "interposer/best_effort/absent.h"
+#include "interposer/best_effort/hold_word.h"
+#include "interposer/best_effort/outstanding.h"
 #include "interposer/best_effort/standstill.h"
+#include "interposer/state/gpu.h"
 
 namespace cotenant {
 namespace {

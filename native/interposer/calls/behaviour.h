@@ -8,12 +8,19 @@
 #include <cstdint>
 #include <string_view>
 
-#include "interposer/products/product.h"
-#include "interposer/state/capture.h"
 #include "interposer/base/clock.h"
+#include "interposer/best_effort/best_effort.h"
+#include "interposer/best_effort/outstanding.h"
+#include "interposer/high/high.h"
+#include "interposer/high/publish.h"
+#include "interposer/high/tail.h"
+#include "interposer/lifetime/attaching.h"
+#include "interposer/lifetime/gang.h"
 #include "interposer/lookup/driver.h"
 #include "interposer/lookup/entry.h"
-#include "interposer/lifetime/gang.h"
+#include "interposer/process/process.h"
+#include "interposer/products/call.h"
+#include "interposer/state/capture.h"
 #include "interposer/state/gpu.h"
 
 namespace cotenant {

@@ -2,10 +2,11 @@
 #pragma once
 
 #include "interposer/calls/behaviour.h"
+#include "interposer/calls/ending.h"
 #include "interposer/lifetime/gang.h"
+#include "interposer/lookup/unhooked.h"
 #include "interposer/quota/graph_memory.h"
 #include "interposer/quota/quota.h"
-#include "interposer/lookup/unhooked.h"
 
 namespace cotenant {
 

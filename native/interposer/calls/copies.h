@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "interposer/calls/behaviour.h"
+#include "interposer/lookup/copy_arguments.h"
 
 namespace cotenant {
 
@@ -16,74 +17,12 @@ namespace cotenant {
 
 namespace copy {
 
-// How many bytes the arguments speak of. Structs tell; else the sizes among the arguments are multiplied
-// (width x height), leaving out pitches, which come before them.
-inline std::uint64_t bytes_in(const cu::CUDA_MEMCPY2D* p) noexcept { return p ? std::uint64_t{p->WidthInBytes} * p->Height : 0; }
-inline std::uint64_t bytes_in(const cu::CUDA_MEMCPY3D* p) noexcept {
-  return p ? std::uint64_t{p->WidthInBytes} * p->Height * p->Depth : 0;
-}
-inline std::uint64_t bytes_in(const cu::CUDA_MEMCPY3D_PEER* p) noexcept {
-  return p ? std::uint64_t{p->WidthInBytes} * p->Height * p->Depth : 0;
-}
-
-inline bool from_host(const cu::CUDA_MEMCPY2D* p) noexcept { return p && p->srcMemoryType == cu::CU_MEMORYTYPE_HOST; }
-inline bool from_host(const cu::CUDA_MEMCPY3D* p) noexcept { return p && p->srcMemoryType == cu::CU_MEMORYTYPE_HOST; }
-inline bool from_host(const cu::CUDA_MEMCPY3D_PEER* p) noexcept { return p && p->srcMemoryType == cu::CU_MEMORYTYPE_HOST; }
-
-inline bool to_host(const cu::CUDA_MEMCPY2D* p) noexcept { return p && p->dstMemoryType == cu::CU_MEMORYTYPE_HOST; }
-inline bool to_host(const cu::CUDA_MEMCPY3D* p) noexcept { return p && p->dstMemoryType == cu::CU_MEMORYTYPE_HOST; }
-inline bool to_host(const cu::CUDA_MEMCPY3D_PEER* p) noexcept { return p && p->dstMemoryType == cu::CU_MEMORYTYPE_HOST; }
-
-// The stream among the arguments of an asynchronous form: always the last.
-template <class... A>
-cu::CUstream stream_in(A... arguments) noexcept {
-  cu::CUstream found = nullptr;
-  [[maybe_unused]] const auto look = [&](auto argument) {
-    if constexpr (std::is_same_v<decltype(argument), cu::CUstream>) found = argument;
-  };
-  (look(arguments), ...);
-  return found;
-}
-
-// The last size among the arguments, and the one before it.
-struct Sizes {
-  std::uint64_t last;
-  std::uint64_t before;
-};
-template <class... A>
-Sizes sizes_in(A... arguments) noexcept {
-  Sizes sizes{0, 0};
-  [[maybe_unused]] const auto look = [&](auto argument) {
-    if constexpr (std::is_same_v<decltype(argument), std::size_t>) sizes = {argument, sizes.last};
-  };
-  (look(arguments), ...);
-  return sizes;
-}
-
-// A struct-described copy passes one pointer first.
-template <class First, class... A>
-constexpr bool described() noexcept {
-  return std::is_same_v<First, const cu::CUDA_MEMCPY2D*> || std::is_same_v<First, const cu::CUDA_MEMCPY3D*> ||
-         std::is_same_v<First, const cu::CUDA_MEMCPY3D_PEER*>;
-}
-
 inline cu::CUdeviceptr advance(cu::CUdeviceptr at, std::uint64_t by) noexcept { return at + by; }
 inline void* advance(void* at, std::uint64_t by) noexcept { return static_cast<char*>(at) + by; }
 inline const void* advance(const void* at, std::uint64_t by) noexcept { return static_cast<const char*>(at) + by; }
 
 // Largest piece a best-effort copy may be made in now; 0: whole.
 [[nodiscard]] std::uint64_t piece_bytes() noexcept;
-
-// A best-effort copy over PCIe waits while one of an active high client is in flight there.
-[[nodiscard]] bool high_copying(const protocol::Region& region, std::uint64_t now) noexcept;
-
-// Whether `address` is the host's: what cuMemcpy, which names no direction, copies to.
-[[nodiscard]] bool is_host(cu::CUdeviceptr address) noexcept;
-
-// Whether a copy to `address` is complete when the call returns, whatever the call's name: the host's memory, which the
-// driver has not been told of (CUDA's driver API, "API synchronization behavior"; on an H100 with driver 580 it is so
-// from 4 bytes on).
-[[nodiscard]] bool is_pageable(cu::CUdeviceptr address) noexcept;
 
 // Where a copy that a struct describes goes on the host.
 template <class Described>

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "interposer/calls/behaviour.h"
+#include "interposer/calls/launches.h"
 #include "interposer/graphs/gates.h"
 #include "interposer/graphs/made.h"
 #include "interposer/quota/graph_memory.h"
-#include "interposer/calls/launches.h"
 #include "interposer/quota/quota.h"
 
 namespace cotenant {

@@ -1,17 +1,12 @@
 // Kernels, graphs and host functions.
 #pragma once
 
-#include "interposer/calls/behaviour.h"
-#include "interposer/quota/graph_memory.h"
-#include "interposer/graphs/parts.h"
 #include "interposer/best_effort/preempt.h"
+#include "interposer/calls/behaviour.h"
+#include "interposer/graphs/launching.h"
+#include "interposer/quota/graph_memory.h"
 
 namespace cotenant {
-
-// A graph is one item, whatever is in it: a shape of its own that no kernel has.
-[[nodiscard]] inline LaunchShape graph_shape(cu::CUgraphExec graph) noexcept {
-  return {reinterpret_cast<cu::CUfunction>(graph), {0, 0, 0, 0, 0, 0, ~0u}};
-}
 
 // Host functions that tell us their stream got this far, then do what the application wants.
 struct HostCall;

@@ -5,10 +5,10 @@
 
 #include "interposer/calls/behaviour.h"
 #include "interposer/calls/copies.h"
+#include "interposer/calls/waits.h"
 #include "interposer/lifetime/gang.h"
 #include "interposer/quota/graph_memory.h"
 #include "interposer/quota/quota.h"
-#include "interposer/calls/waits.h"
 
 namespace cotenant {
 

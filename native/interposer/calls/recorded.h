@@ -6,8 +6,8 @@
 #include "interposer/calls/contexts.h"
 #include "interposer/calls/copies.h"
 #include "interposer/calls/launches.h"
-#include "interposer/record/tape.h"
 #include "interposer/calls/waits.h"
+#include "interposer/record/tape.h"
 
 namespace cotenant {
 

@@ -2,8 +2,9 @@
 #pragma once
 
 #include "interposer/calls/behaviour.h"
-#include "interposer/state/events.h"
+#include "interposer/calls/ending.h"
 #include "interposer/calls/launches.h"
+#include "interposer/state/events.h"
 
 namespace cotenant {
 

@@ -4,9 +4,11 @@
 #include <algorithm>
 
 #include "interposer/base/clock.h"
+#include "interposer/high/holding.h"
 #include "interposer/lookup/entry.h"
+#include "interposer/process/keeper_state.h"
+#include "interposer/process/process.h"
 #include "interposer/state/gpu.h"
-#include "interposer/lifetime/keeper.h"
 
 namespace cotenant {
 namespace {

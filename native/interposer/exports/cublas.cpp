@@ -2,9 +2,9 @@
 // own; handles and enumerations are passed on as they come.
 #include <initializer_list>
 
+#include "interposer/process/process.h"
 #include "interposer/products/parts.h"
 #include "interposer/products/pinned.h"
-#include "interposer/process/process.h"
 
 namespace cotenant {
 namespace {

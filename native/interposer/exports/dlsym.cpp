@@ -7,10 +7,11 @@
 #include <atomic>
 #include <cstring>
 
-#include "interposer/products/product.h"
 #include "interposer/lookup/driver.h"
-#include "interposer/process/process.h"
+#include "interposer/lookup/libc.h"
 #include "interposer/lookup/unhooked.h"
+#include "interposer/process/process.h"
+#include "interposer/products/library.h"
 
 namespace cotenant {
 namespace {

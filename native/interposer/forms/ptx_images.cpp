@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "interposer/lookup/entry.h"
 #include "interposer/base/spin.h"
+#include "interposer/lookup/entry.h"
 
 namespace cotenant {
 namespace {

@@ -9,13 +9,13 @@
 #include <cstring>
 #include <new>
 
-#include "interposer/state/capture.h"
-#include "interposer/lookup/entry.h"
-#include "interposer/kernels/function.h"
-#include "interposer/state/gpu.h"
-#include "interposer/base/helper_thread.h"
 #include "interposer/agent/link.h"
+#include "interposer/base/helper_thread.h"
 #include "interposer/forms/ptx_images.h"
+#include "interposer/kernels/function.h"
+#include "interposer/lookup/entry.h"
+#include "interposer/state/capture.h"
+#include "interposer/state/gpu.h"
 #include "ptxas/form_text.h"
 
 namespace cotenant {

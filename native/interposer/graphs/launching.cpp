@@ -1,10 +1,14 @@
+#include "interposer/graphs/launching.h"
+
 #include <algorithm>
 
-#include "interposer/state/capture.h"
-#include "interposer/lookup/entry.h"
-#include "interposer/lifetime/gang.h"
+#include "interposer/best_effort/best_effort.h"
+#include "interposer/best_effort/hold_word.h"
 #include "interposer/graphs/made.h"
+#include "interposer/lifetime/gang.h"
+#include "interposer/lookup/entry.h"
 #include "interposer/process/process.h"
+#include "interposer/state/capture.h"
 
 namespace cotenant {
 

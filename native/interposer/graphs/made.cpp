@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "interposer/base/spin.h"
+#include "interposer/lifetime/attaching.h"
 
 namespace cotenant {
 namespace {

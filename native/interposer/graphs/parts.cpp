@@ -4,12 +4,14 @@
 #include <cstdlib>
 #include <new>
 
-#include "interposer/state/capture.h"
 #include "interposer/base/clock.h"
-#include "interposer/lookup/entry.h"
+#include "interposer/best_effort/hold_word.h"
 #include "interposer/graphs/copying.h"
 #include "interposer/graphs/division.h"
+#include "interposer/lifetime/attaching.h"
+#include "interposer/lookup/entry.h"
 #include "interposer/process/process.h"
+#include "interposer/state/capture.h"
 
 namespace cotenant {
 

@@ -8,9 +8,9 @@
 // launched again.
 #pragma once
 
-#include "interposer/state/gpu.h"
-#include "interposer/graphs/places.h"
 #include "interposer/best_effort/stream_taken.h"
+#include "interposer/graphs/places.h"
+#include "interposer/state/gpu.h"
 
 namespace cotenant {
 
@@ -98,28 +98,6 @@ class GraphParts {
   // Launches of one executable graph do not overlap, whatever their streams.
   cu::CUevent done_{nullptr};
   const Stream* last_{nullptr};  // where it was launched last
-};
-
-// One launch of an executable graph that may have parts; of any other it does nothing.
-class GraphLaunching {
- public:
-  using Function = cu::CUresult (*)(cu::CUgraphExec, cu::CUstream);
-
-  GraphLaunching(cu::CUgraphExec exec, cu::CUstream stream, NullStream meaning) noexcept;
-  ~GraphLaunching();
-  GraphLaunching(const GraphLaunching&) = delete;
-  GraphLaunching& operator=(const GraphLaunching&) = delete;
-
-  // False: nothing was launched, and it is to be launched whole.
-  [[nodiscard]] bool in_parts(Function launch, cu::CUresult& result) noexcept;
-
- private:
-  [[nodiscard]] static GraphParts* parts_of(cu::CUgraphExec exec, cu::CUstream stream, NullStream meaning) noexcept;
-
-  cu::CUstream handle_;
-  GraphParts* parts_;
-  Stream* stream_;
-  StreamTaken taken_;
 };
 
 }  // namespace cotenant

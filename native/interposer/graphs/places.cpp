@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
-#include "interposer/lookup/entry.h"
 #include "interposer/kernels/function.h"
-#include "interposer/state/gpu.h"
 #include "interposer/kernels/graph_nodes.h"
+#include "interposer/lifetime/attaching.h"
+#include "interposer/lookup/entry.h"
+#include "interposer/state/gpu.h"
 
 namespace cotenant {
 namespace {

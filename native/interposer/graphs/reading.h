@@ -2,8 +2,8 @@
 #pragma once
 
 #include "driver/abi.h"
-#include "interposer/graphs/cuts.h"
 #include "interposer/base/room.h"
+#include "interposer/graphs/cuts.h"
 
 namespace cotenant {
 

@@ -2,6 +2,9 @@
 
 #include "gate/histogram.h"
 #include "interposer/base/clock.h"
+#include "interposer/high/holding.h"
+#include "interposer/high/publish.h"
+#include "interposer/high/tail.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/state/gpu.h"
 

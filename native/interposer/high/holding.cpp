@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "interposer/base/clock.h"
-#include "interposer/state/gpu.h"
 #include "interposer/kernels/kernel_table.h"
+#include "interposer/state/gpu.h"
 
 namespace cotenant {
 namespace {

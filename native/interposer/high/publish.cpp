@@ -1,12 +1,14 @@
-// What a high client says of its work besides when it is busy: needs of its kernels and graphs, where a policy
-// asks for them, and its copies over PCIe.
+#include "interposer/high/publish.h"
+
 #include <algorithm>
 
 #include "interposer/base/clock.h"
-#include "interposer/lookup/entry.h"
 #include "interposer/kernels/graph_nodes.h"
 #include "interposer/kernels/kernel_table.h"
-#include "interposer/calls/launches.h"
+#include "interposer/kernels/occupancy.h"
+#include "interposer/lookup/entry.h"
+#include "interposer/process/process.h"
+#include "interposer/state/gpu.h"
 
 namespace cotenant {
 namespace {

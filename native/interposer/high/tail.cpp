@@ -1,15 +1,15 @@
-// Completions that nobody shows us. An application may poll a pinned word that its own work writes;
-// no driver call is made when it sees it. A client that submits much, and never looks at what is done, or of which the
-// last resort ended a few bursts, is taken for such a one. Its work is then followed by sequence words that the helper
-// thread reads: behind graph launches and copies to the host, and behind such work as it has a few times fallen
-// silent after.
+#include "interposer/high/tail.h"
+
 #include <sys/mman.h>
 
 #include <algorithm>
 
-#include "interposer/state/capture.h"
 #include "interposer/base/clock.h"
+#include "interposer/high/high.h"
+#include "interposer/high/holding.h"
 #include "interposer/lookup/entry.h"
+#include "interposer/process/process.h"
+#include "interposer/state/capture.h"
 #include "interposer/state/gpu.h"
 
 namespace cotenant {

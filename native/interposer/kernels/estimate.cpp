@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "interposer/state/capture.h"
+#include "interposer/lookup/beside_captures.h"
 #include "interposer/lookup/entry.h"
 
 namespace cotenant {

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "driver/abi.h"
-#include "interposer/kernels/occupancy.h"
+#include "interposer/kernels/launch_shape.h"
 
 namespace cotenant {
 

@@ -19,13 +19,4 @@ NamedFunction named_function(cu::CUfunction handle) noexcept {
   return {function, name};
 }
 
-LaunchShape named_shape(const LaunchShape& shape) noexcept {
-  LaunchShape named = shape;
-  std::uint64_t hash = 0xcbf29ce484222325ull;  // FNV-1a
-  const char* name = named_function(shape.function).name;
-  for (const char* at = name; at && *at; ++at) hash = (hash ^ static_cast<unsigned char>(*at)) * 0x100000001b3ull;
-  named.function = name ? reinterpret_cast<cu::CUfunction>(hash | 1) : nullptr;  // handles are even
-  return named;
-}
-
 }  // namespace cotenant

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "driver/abi.h"
-#include "interposer/kernels/occupancy.h"
 
 namespace cotenant {
 
@@ -14,9 +13,5 @@ struct NamedFunction {
 
 // Asks the driver: not while a stream is captured, unless it is shielded from that.
 [[nodiscard]] NamedFunction named_function(cu::CUfunction handle) noexcept;
-
-// The same launch under the kernel's name: a kernel has several handles, and the one that a graph's node tells need not
-// be the one that the program launches. Without a name its function is null. Asks the driver.
-[[nodiscard]] LaunchShape named_shape(const LaunchShape& shape) noexcept;
 
 }  // namespace cotenant

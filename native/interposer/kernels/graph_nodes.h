@@ -2,7 +2,7 @@
 #pragma once
 
 #include "driver/abi.h"
-#include "interposer/kernels/occupancy.h"
+#include "interposer/kernels/launch_shape.h"
 
 namespace cotenant {
 

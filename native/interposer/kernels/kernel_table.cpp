@@ -9,8 +9,8 @@
 #include <atomic>
 #include <cstring>
 
-#include "interposer/process/environment.h"
 #include "interposer/kernels/function.h"
+#include "interposer/process/environment.h"
 #include "interposer/process/process.h"
 
 namespace cotenant {

@@ -7,7 +7,7 @@
 
 #include "gate/gate.h"
 #include "generated/protocol.h"
-#include "interposer/kernels/occupancy.h"
+#include "interposer/kernels/launch_shape.h"
 
 namespace cotenant {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <atomic>
 
-#include "interposer/state/capture.h"
-#include "interposer/lookup/entry.h"
 #include "interposer/kernels/kernel_table.h"
+#include "interposer/lookup/beside_captures.h"
+#include "interposer/lookup/entry.h"
 
 namespace cotenant {
 namespace {
@@ -72,12 +72,6 @@ Needs ask(const LaunchShape& shape, std::uint32_t sm_count) noexcept {
 }
 
 }  // namespace
-
-std::uint64_t LaunchShape::key() const noexcept {
-  auto key = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(function));
-  for (const unsigned part : of) key = (key ^ part) * 0x9e3779b97f4a7c15ull + (key >> 29);
-  return key ? key : 1;
-}
 
 Needs needs_of(const LaunchShape& shape, std::uint32_t sm_count) noexcept {
   const std::uint64_t key = shape.key();

@@ -5,19 +5,10 @@
 
 #include <cstdint>
 
-#include "driver/abi.h"
 #include "gate/gate.h"
+#include "interposer/kernels/launch_shape.h"
 
 namespace cotenant {
-
-// A kernel and the shape it is launched in: grid x y z, block x y z, dynamic shared memory in bytes.
-struct LaunchShape {
-  cu::CUfunction function;
-  unsigned of[7];
-
-  // Both as one number, never 0: what durations and needs are kept by.
-  [[nodiscard]] std::uint64_t key() const noexcept;
-};
 
 struct Needs {
   std::uint32_t sms;  // 1 to the GPU's SM count; 0 when it cannot be known

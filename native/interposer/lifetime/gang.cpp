@@ -1,10 +1,8 @@
 #include "interposer/lifetime/gang.h"
 
-#include <cstring>
-
-#include "interposer/kernels/function.h"
-#include "interposer/state/gpu.h"
+#include "interposer/lifetime/attaching.h"
 #include "interposer/process/process.h"
+#include "interposer/state/gpu.h"
 
 namespace cotenant {
 namespace {
@@ -22,9 +20,6 @@ cu::CUresult refuse_ranks(const char* sign) noexcept {
 
 }  // namespace
 
-std::atomic<bool> ranks_seen{false};
-std::atomic<Gpu*> own_gpu{nullptr};
-
 cu::CUresult may_start() noexcept {
   const char* ranks = environment().ranks;
   if (role() == Role::kBestEffort && ranks[0] != '\0') return refuse_ranks(ranks);
@@ -35,12 +30,6 @@ cu::CUresult may_start() noexcept {
          ranks);
   }
   return cu::CUDA_SUCCESS;
-}
-
-void look_for_ranks(cu::CUfunction function) noexcept {
-  const char* name = named_function(function).name;
-  if (name && (std::strstr(name, "ncclDevKernel") || std::strstr(name, "ncclKernel_")))
-    ranks_seen.store(true, std::memory_order_relaxed);
 }
 
 cu::CUresult choose_gpu(Gpu& gpu) noexcept {

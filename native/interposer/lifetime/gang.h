@@ -2,24 +2,16 @@
 // for. A best-effort one is refused; a high one is told what is protected.
 #pragma once
 
-#include <atomic>
-
-#include "driver/abi.h"
+#include "interposer/kernels/ranks.h"
+#include "interposer/state/gpu.h"
 
 namespace cotenant {
-
-struct Gpu;
 
 // Asked before a best-effort process gets a context, said once of a high one: a launcher may have told it of other ranks.
 [[nodiscard]] cu::CUresult may_start() noexcept;
 
-// A kernel that is new: those of NCCL that move data to other ranks have names of their own.
-void look_for_ranks(cu::CUfunction function) noexcept;
-extern std::atomic<bool> ranks_seen;
-
 // A best-effort process has one GPU, the first that it allocates memory or submits work on. To look at others is no use
 // of them. The error to return, else CUDA_SUCCESS.
-extern std::atomic<Gpu*> own_gpu;
 [[nodiscard]] cu::CUresult choose_gpu(Gpu& gpu) noexcept;
 [[nodiscard]] inline cu::CUresult may_use(Gpu& gpu) noexcept {
   return own_gpu.load(std::memory_order_acquire) == &gpu && !ranks_seen.load(std::memory_order_relaxed) ? cu::CUDA_SUCCESS

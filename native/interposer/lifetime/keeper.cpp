@@ -1,18 +1,21 @@
 #include "interposer/lifetime/keeper.h"
 
-#include <linux/futex.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 
+#include "interposer/agent/knock.h"
+#include "interposer/agent/link.h"
 #include "interposer/base/clock.h"
-#include "interposer/state/gpu.h"
 #include "interposer/base/helper_thread.h"
+#include "interposer/best_effort/hold_word.h"
+#include "interposer/best_effort/turns.h"
+#include "interposer/high/holding.h"
+#include "interposer/high/tail.h"
 #include "interposer/lifetime/leaving.h"
 #include "interposer/lookup/unhooked.h"
+#include "interposer/process/keeper_state.h"
+#include "interposer/state/gpu.h"
 
 namespace cotenant {
 namespace {
@@ -20,15 +23,6 @@ namespace {
 constexpr std::uint32_t kLatestUs = 10'000;
 constexpr std::uint64_t kLinkEveryNs = 200'000'000;
 constexpr std::uint64_t kKnockEveryNs = 1'000'000'000;  // where no agent has ever answered, or none had a slot
-
-std::atomic<bool> started{false};
-std::atomic<std::uint32_t> calls{0};  // a futex: raised by who wants the nap to end
-
-// Not at all if there was a call since `heard` was read.
-void nap_unless_called(std::uint32_t heard, std::uint32_t us) noexcept {
-  const timespec t{0, static_cast<long>(us) * 1000};
-  syscall(SYS_futex, &calls, FUTEX_WAIT_PRIVATE, heard, &t, nullptr, 0);
-}
 
 // A best-effort client whose link changes: what is parked behind the old hold word must run.
 void adopt(Gpu& gpu, Link* fresh) noexcept {
@@ -78,7 +72,7 @@ void* run(void*) {
   std::uint64_t links_seen = now_ns();
   for (;;) {
     std::uint32_t nap = kLatestUs;
-    const std::uint32_t heard = calls.load(std::memory_order_acquire);  // pairs with call_keeper
+    const std::uint32_t heard = keeper_calls();
     const std::uint64_t now = now_ns();
     const bool links_due = now - links_seen >= kLinkEveryNs;
     if (links_due) links_seen = now;
@@ -98,20 +92,13 @@ void* run(void*) {
 }  // namespace
 
 void start_keeper() noexcept {
-  if (started.exchange(true)) return;
+  if (set_keeper_runs(true)) return;
   if (start_helper_thread(run)) watch_for_leaving();
-  else started.store(false);
+  else set_keeper_runs(false);
 }
-
-void call_keeper() noexcept {
-  calls.fetch_add(1, std::memory_order_release);
-  syscall(SYS_futex, &calls, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-}
-
-bool keeper_runs() noexcept { return started.load(std::memory_order_relaxed); }
 
 void forget_keeper() noexcept {
-  if (started.exchange(false)) stop_watching();
+  if (set_keeper_runs(false)) stop_watching();
 }
 
 }  // namespace cotenant

@@ -8,12 +8,6 @@ namespace cotenant {
 
 void start_keeper() noexcept;  // once; later calls do nothing
 
-// Ends its nap: there is something to be done sooner than it knew.
-void call_keeper() noexcept;
-
-// Without it nothing may be parked behind a hold word: somebody must be there to open it.
-[[nodiscard]] bool keeper_runs() noexcept;
-
 void forget_keeper() noexcept;  // in a forked child: the thread is not there
 
 }  // namespace cotenant

@@ -6,8 +6,10 @@
 
 #include <atomic>
 
-#include "interposer/state/capture.h"
 #include "interposer/base/clock.h"
+#include "interposer/best_effort/turns.h"
+#include "interposer/high/tail.h"
+#include "interposer/lookup/beside_captures.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/state/gpu.h"
 

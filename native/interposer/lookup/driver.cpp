@@ -1,4 +1,5 @@
 #include "interposer/lookup/driver.h"
+#include "interposer/lookup/libc.h"
 
 #include <dlfcn.h>
 
@@ -6,8 +7,8 @@
 #include <atomic>
 #include <cstring>
 
-#include "interposer/lookup/entry.h"
 #include "interposer/base/spin.h"
+#include "interposer/lookup/entry.h"
 
 namespace cotenant {
 

@@ -4,15 +4,6 @@
 
 namespace cotenant {
 
-using Dlsym = void* (*)(void* handle, const char* name);
-using Dlvsym = void* (*)(void* handle, const char* name, const char* version);
-
-// The C library's own functions, found in its symbol table: asking for them by name would find ours.
-[[nodiscard]] Dlsym real_dlsym() noexcept;
-[[nodiscard]] Dlvsym real_dlvsym() noexcept;
-enum class Loader { kDlsym, kDlvsym, kDlopen, kDlmopen };
-[[nodiscard]] void* real_loader(Loader which) noexcept;
-
 // Fills the table of real(), once. `hint` is any pointer into libcuda, or null: then libcuda must be
 // loaded already. False when there is no driver in this process.
 [[nodiscard]] bool load_driver(void* hint) noexcept;

@@ -1,12 +1,10 @@
-// dlsym and its kin of the C library. We export these names ourselves, so they are looked up in the dynamic
-// symbol table of libc (libdl before glibc 2.34) by hand.
+#include "interposer/lookup/libc.h"
+
 #include <elf.h>
 #include <link.h>
 
 #include <atomic>
 #include <cstddef>
-
-#include "interposer/lookup/driver.h"
 
 namespace cotenant {
 namespace {

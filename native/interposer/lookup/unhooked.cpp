@@ -3,9 +3,9 @@
 #include <atomic>
 #include <cstdio>
 
+#include "interposer/base/spin.h"
 #include "interposer/lookup/driver.h"
 #include "interposer/process/process.h"
-#include "interposer/base/spin.h"
 
 namespace {
 

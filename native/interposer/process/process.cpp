@@ -1,18 +1,12 @@
 #include "interposer/process/process.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
 #include <cstdarg>
 #include <cstdio>
 
-#include "interposer/best_effort/chunk_log.h"
-#include "interposer/state/gpu.h"
-#include "interposer/quota/graph_memory.h"
-#include "interposer/quota/quota.h"
-#include "interposer/record/tape.h"
 #include "interposer/base/spin.h"
-#include "interposer/forms/variants.h"
+#include "interposer/calls/forks.h"
 
 namespace cotenant {
 namespace {
@@ -20,15 +14,6 @@ namespace {
 Environment env;
 Spin deciding;
 std::atomic<std::uint32_t> noted{0};  // caveats
-
-// A child of fork has the parent's mappings and descriptors but is not the client: it lets go of all.
-void in_child() {
-  chunk_log::forget();
-  forget_gpus();
-  forget_variants();
-  quota_forget();
-  forget_graph_memory();
-}
 
 }  // namespace
 
@@ -43,7 +28,7 @@ Role decide_role() noexcept {
           : env.client_class == protocol::Class::kBestEffort ? Role::kBestEffort
           : env.record[0] != '\0'                            ? Role::kRecord
                                                              : Role::kNone;
-  if (known != Role::kNone) pthread_atfork(nullptr, nullptr, known == Role::kRecord ? record::in_child : in_child);
+  if (known != Role::kNone) expect_forks(known);
   decided_role.store(known, std::memory_order_release);
   return known;
 }

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "interposer/products/product.h"
 #include "interposer/products/pinned.h"
+#include "interposer/products/product.h"
 
 namespace cotenant {
 

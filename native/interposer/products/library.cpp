@@ -1,14 +1,15 @@
-// Where cuBLAS's own functions are. A process may hold two versions of the library: each caller gets the one that it is
-// linked with, and who looks a function up gets the wrapper of the first library only.
+#include "interposer/products/library.h"
+
 #include <dlfcn.h>
 #include <link.h>
 
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 
-#include "interposer/products/product.h"
 #include "interposer/lookup/driver.h"
+#include "interposer/lookup/libc.h"
 
 namespace cotenant {
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "interposer/products/library.h"
 #include "interposer/products/product.h"
 
 namespace cotenant {

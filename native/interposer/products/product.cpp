@@ -1,34 +1,22 @@
+#include "interposer/products/product.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
 
+#include "gate/gate.h"
 #include "interposer/base/backoff.h"
+#include "interposer/base/clock.h"
+#include "interposer/kernels/function.h"
+#include "interposer/lookup/entry.h"
+#include "interposer/process/process.h"
 #include "interposer/products/asking.h"
 #include "interposer/products/parts.h"
 #include "interposer/state/capture.h"
-#include "interposer/base/clock.h"
-#include "interposer/lookup/entry.h"
-#include "interposer/kernels/function.h"
 #include "interposer/state/gpu.h"
-#include "interposer/process/process.h"
 
 namespace cotenant {
-
-__constinit thread_local ProductCall* product_call = nullptr;
-
-bool note_product_launch(const Submission& submission) noexcept {
-  ProductCall& call = *product_call;
-  if (submission.kind == Submission::Kind::kCopy && submission.bus == Bus::kNone) {
-    ++call.copies;
-  } else if (submission.kind == Submission::Kind::kKernel && submission.shape && call.launches < ProductCall::kMost) {
-    call.launched[call.launches++] = *submission.shape;
-  } else {
-    call.other = true;
-    ++call.launches;
-  }
-  return call.asking;
-}
 
 namespace {
 

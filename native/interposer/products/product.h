@@ -10,29 +10,9 @@
 
 #include <cstdint>
 
-#include "interposer/best_effort/best_effort.h"
+#include "interposer/products/call.h"
 
 namespace cotenant {
-
-// What the library submits during one call of it on this thread.
-struct ProductCall {
-  static constexpr std::uint32_t kMost = 4;
-  bool asking;  // noted, and withheld
-  std::uint32_t launches{0};
-  std::uint32_t copies{0};  // and fills, of semaphores for one
-  bool other{false};        // something else
-  LaunchShape launched[kMost]{};
-  Estimate* estimate{nullptr};  // of this product: kernels that loop over a fixed grid look the same for every size
-};
-extern __constinit thread_local ProductCall* product_call;
-
-// Notes what is submitted. True: it is only asked for and must not be submitted.
-[[nodiscard]] bool note_product_launch(const Submission& submission) noexcept;
-
-// In a product's call, its own estimate, which is of the first kernel: what follows only adds up.
-[[nodiscard]] inline Estimate* product_estimate() noexcept {
-  return product_call && product_call->launches == 1 ? product_call->estimate : nullptr;
-}
 
 // What of the result is divided.
 enum class Lines { kColumns, kRows, kMatrices };
@@ -67,22 +47,5 @@ inline constexpr std::uint32_t kWays = 2;
 // Gives the product to the library, whole or in parts: what the library returns. Best-effort clients only. `key` tells apart all
 // that may make the library choose or take longer; the best of the `count` ways comes first.
 [[nodiscard]] int give_product(std::uint64_t key, const Division* ways, std::uint32_t count) noexcept;
-
-// products/library.cpp. What is wrapped.
-enum class Blas : unsigned {
-#define BLAS(symbol) symbol,
-#include "interposer/products/entries.def"
-#undef BLAS
-  kCount
-};
-
-// The library's own function, as the object that `caller` points into would find it. Null: there is none.
-[[nodiscard]] void* blas_function(Blas which, void* caller) noexcept;
-
-// Another function of the library that `found` is in.
-[[nodiscard]] void* blas_sibling(void* found, const char* name) noexcept;
-
-// What a program that looks for `name` gets instead of `found`; null: `found` itself.
-[[nodiscard]] void* blas_wrapper(const char* name, void* found) noexcept;
 
 }  // namespace cotenant

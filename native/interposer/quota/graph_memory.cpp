@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <atomic>
 
-#include "interposer/lookup/entry.h"
-#include "interposer/quota/quota.h"
 #include "interposer/base/room.h"
 #include "interposer/base/spin.h"
+#include "interposer/lookup/entry.h"
+#include "interposer/quota/quota.h"
 
 namespace cotenant {
 namespace {

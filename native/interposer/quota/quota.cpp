@@ -4,8 +4,8 @@
 
 #include <atomic>
 
-#include "interposer/state/gpu.h"
 #include "interposer/quota/book.h"
+#include "interposer/state/gpu.h"
 
 namespace cotenant {
 namespace {

@@ -1,4 +1,5 @@
-// The recording as a file: one JSON document, written whole under another name and renamed.
+#include "interposer/record/file.h"
+
 #include <errno.h>  // also program_invocation_short_name
 #include <fcntl.h>
 #include <signal.h>
@@ -16,7 +17,6 @@
 #include "interposer/base/helper_thread.h"
 #include "interposer/lifetime/leaving.h"
 #include "interposer/process/process.h"
-#include "interposer/record/tape.h"
 
 namespace cotenant::record {
 namespace {

@@ -5,13 +5,15 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "interposer/state/capture.h"
 #include "interposer/base/clock.h"
-#include "interposer/calls/copies.h"
-#include "interposer/lookup/entry.h"
+#include "interposer/base/spin.h"
 #include "interposer/kernels/function.h"
 #include "interposer/kernels/graph_nodes.h"
-#include "interposer/base/spin.h"
+#include "interposer/lookup/beside_captures.h"
+#include "interposer/lookup/copy_arguments.h"
+#include "interposer/lookup/entry.h"
+#include "interposer/record/file.h"
+#include "interposer/record/timing.h"
 
 namespace cotenant::record {
 namespace {

@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "driver/abi.h"
-#include "interposer/kernels/occupancy.h"
+#include "interposer/kernels/launch_shape.h"
 
 namespace cotenant::record {
 
@@ -121,20 +121,7 @@ void graph_ends(cu::CUgraphExec exec) noexcept;
 // Events of a context that is about to go are void.
 void contexts_end() noexcept;
 
-// record/timing.cpp. The timer's index, or -1.
-[[nodiscard]] int start_timer(Timed& timed, Quality quality, cu::CUstream stream) noexcept;
-void stop_timer(int timer, cu::CUstream stream) noexcept;
-void collect_timers() noexcept;
-void forget_timers() noexcept;
 void add_sample(Timed& timed, Quality quality, std::uint32_t ns) noexcept;
-
-// record/file.cpp. At the first step: from now on the file is written when the process exits, or is told to by SIGTERM
-// or SIGINT where it has no handler of its own.
-void expect_end() noexcept;
-void forget_end() noexcept;  // in a forked child
-// Asks the driver nothing, which may be gone, and waits for no lock, allocates nothing: whoever exits in a signal's
-// handler may have interrupted the driver or malloc.
-void write_file(const Tape& tape) noexcept;
 
 // Stops recording, once: null if that was done before, in this process or its parent, or nothing was recorded.
 [[nodiscard]] const Tape* close_tape() noexcept;

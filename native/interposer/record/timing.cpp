@@ -1,10 +1,10 @@
-// Pairs of events around some launches.
+#include "interposer/record/timing.h"
+
 #include <algorithm>
 #include <atomic>
 
-#include "interposer/state/capture.h"
+#include "interposer/lookup/beside_captures.h"
 #include "interposer/lookup/entry.h"
-#include "interposer/record/tape.h"
 
 namespace cotenant::record {
 namespace {

@@ -31,10 +31,6 @@ void end(Stream* stream) noexcept {
   if (open_captures.unknown.fetch_sub(1, std::memory_order_relaxed) <= 0) open_captures.unknown.store(0, std::memory_order_relaxed);
 }
 
-void exchange_mode(cu::CUstreamCaptureMode& mode) noexcept {
-  if (real().cuThreadExchangeStreamCaptureMode) static_cast<void>(real().cuThreadExchangeStreamCaptureMode(&mode));
-}
-
 }  // namespace
 
 bool in_capture(cu::CUstream handle, NullStream meaning) noexcept {
@@ -43,9 +39,6 @@ bool in_capture(cu::CUstream handle, NullStream meaning) noexcept {
   // An error is also a "keep out": the legacy stream while a blocking stream is captured, for one.
   return !ask || ask(handle, &status) != cu::CUDA_SUCCESS || status != cu::CU_STREAM_CAPTURE_STATUS_NONE;
 }
-
-BesideCaptures::BesideCaptures() noexcept : mode_(cu::CU_STREAM_CAPTURE_MODE_RELAXED) { exchange_mode(mode_); }
-BesideCaptures::~BesideCaptures() { exchange_mode(mode_); }
 
 // Who enters says so, then looks for marks on their way; who marks says so, then looks for who enters.
 EntersCapture::EntersCapture(Stream* stream) noexcept : stream_(stream) {

@@ -5,7 +5,8 @@
 #include <atomic>
 
 #include "driver/abi.h"
-#include "interposer/state/gpu.h"
+#include "interposer/lookup/beside_captures.h"
+#include "interposer/state/streams.h"
 
 namespace cotenant {
 
@@ -25,20 +26,6 @@ extern OpenCaptures open_captures;
 [[nodiscard]] inline bool capturing(cu::CUstream handle, NullStream meaning) noexcept {
   return captures_open() && in_capture(handle, meaning);
 }
-
-// While a capture is open, other threads may not make calls that the driver holds for unsafe: allocate, register, load
-// code, query an event. A capture may begin at any time, so such calls of ours are made while one of these lives: then
-// the driver lets this thread make them, and no capture breaks.
-class BesideCaptures {
- public:
-  BesideCaptures() noexcept;
-  ~BesideCaptures();
-  BesideCaptures(const BesideCaptures&) = delete;
-  BesideCaptures& operator=(const BesideCaptures&) = delete;
-
- private:
-  cu::CUstreamCaptureMode mode_;
-};
 
 // Lives during a call of the application that may put `stream` (null: unknown) into a capture. Another thread's mark in
 // it is in the driver's hands by then, or is left out.

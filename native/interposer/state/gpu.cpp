@@ -1,18 +1,10 @@
 #include "interposer/state/gpu.h"
 
-#include <pthread.h>
-
 #include <cstring>
 #include <new>
 
-#include "interposer/state/capture.h"
-#include "interposer/best_effort/chunk_log.h"
+#include "interposer/base/spin.h"
 #include "interposer/lookup/entry.h"
-#include "interposer/lifetime/gang.h"
-#include "interposer/graphs/made.h"
-#include "interposer/lifetime/keeper.h"
-#include "interposer/kernels/kernel_table.h"
-#include "interposer/forms/variants.h"
 
 namespace cotenant {
 namespace {
@@ -27,7 +19,6 @@ __constinit Context contexts[kContexts];
 std::atomic<std::uint32_t> gpus_used{0};
 std::atomic<std::uint32_t> contexts_used{0};
 Spin growing;
-pthread_mutex_t attaching = PTHREAD_MUTEX_INITIALIZER;
 
 GpuIdentity identify(CUdevice device) noexcept {
   GpuIdentity identity{};
@@ -42,40 +33,10 @@ GpuIdentity identify(CUdevice device) noexcept {
   return identity;
 }
 
-void tell_no_agent(const char* reason) noexcept {
-  const bool high = role() == Role::kHigh;
-  if (*reason)
-    tell("the agent at \"%s\" is of no use (%s): %s. Restart it with `cotenant down` and `cotenant up`.", environment().socket, reason,
-         high ? "this high client runs unprotected" : "best-effort work runs at a trickle");
-  else
-    tell("no agent answers at \"%s\": %s. Start one with `cotenant up`.", environment().socket,
-         high ? "this high client runs unprotected" : "best-effort work runs at a trickle until one does");
-}
+}  // namespace
 
-// Attaches a GPU seen for the first time. A best-effort client without an agent gets a private region in
-// which it crawls; a high client without one simply runs.
-CUresult attach_gpu(Gpu& gpu) noexcept {
-  open_kernel_table(gpu.identity.name);
-  const Attachment attachment = attach(gpu.identity);
-  switch (attachment.outcome) {
-    case AttachOutcome::kAttached:
-      if (role() == Role::kBestEffort) best_effort_enter(*attachment.link);
-      gpu.link.store(attachment.link, std::memory_order_release);
-      chunk_log::start(gpu);
-      return CUDA_SUCCESS;
-    case AttachOutcome::kRefused:
-      tell("the agent refuses this %s client: %s", role() == Role::kHigh ? "high" : "best-effort", attachment.reason);
-      return role() == Role::kHigh ? CUDA_SUCCESS : CUDA_ERROR_NOT_PERMITTED;
-    case AttachOutcome::kNoAgent:
-      tell_no_agent(attachment.reason);
-      if (role() == Role::kHigh) return CUDA_SUCCESS;
-      gpu.link.store(private_link(), std::memory_order_release);
-      return CUDA_SUCCESS;
-  }
-  return CUDA_SUCCESS;
-}
+std::atomic<Gpu*> own_gpu{nullptr};
 
-// Null when there are more GPUs than we keep books on; such a one is left alone.
 Gpu* add_gpu(CUdevice device) noexcept {
   const std::uint32_t index = gpus_used.load(std::memory_order_relaxed);
   if (index == kGpus) return nullptr;
@@ -102,8 +63,6 @@ Context* add_context(CUcontext handle, Gpu& gpu) noexcept {
   return context;
 }
 
-}  // namespace
-
 Gpu* gpu_of_device(CUdevice device) noexcept {
   for (std::uint32_t i = 0; i < gpus_used.load(std::memory_order_acquire); ++i)
     if (gpus[i].identity.ordinal == device) return &gpus[i];
@@ -116,47 +75,6 @@ Context* context_of(CUcontext handle) noexcept {
   return nullptr;
 }
 
-Context* current_context() noexcept {
-  CUcontext handle = nullptr;
-  if (!real().cuCtxGetCurrent || real().cuCtxGetCurrent(&handle) != CUDA_SUCCESS || !handle) return nullptr;
-  if (Context* known = context_of(handle)) return known;
-  CUdevice device = 0;
-  if (real().cuCtxGetDevice(&device) != CUDA_SUCCESS) return nullptr;
-  if (context_made(handle, device) != CUDA_SUCCESS) return nullptr;
-  return context_of(handle);
-}
-
-CUresult context_made(CUcontext handle, CUdevice device) noexcept {
-  // Saying hello takes a moment; two threads that make the first context together must not both do it,
-  // and neither may go on as if nobody had to be asked.
-  pthread_mutex_lock(&attaching);
-  Gpu* gpu = gpu_of_device(device);
-  const bool first = !gpu;
-  if (first) gpu = add_gpu(device);
-  const bool best_effort = role() == Role::kBestEffort;
-  // A best-effort client that was refused asks again: without a slot it gets no context.
-  const bool ask = gpu && (best_effort ? gpu == &gpus[0] && !gpu->link.load(std::memory_order_relaxed) : first);
-  const CUresult result = ask ? attach_gpu(*gpu) : CUDA_SUCCESS;
-  pthread_mutex_unlock(&attaching);
-  if (result != CUDA_SUCCESS || !gpu) return result;
-  start_keeper();
-  add_context(handle, *gpu);
-  if (first && !best_effort && gpu == &gpus[1]) {
-    note_caveat(protocol::Caveat::kGpus);
-    tell("a high client on several GPUs is protected on each by itself: where a request needs them all, best-effort work "
-         "beside one of them makes it wait.");
-  }
-  return CUDA_SUCCESS;
-}
-
-CUresult attach_own_gpu(Gpu& gpu) noexcept {
-  if (gpu.link.load(std::memory_order_acquire)) return CUDA_SUCCESS;
-  pthread_mutex_lock(&attaching);
-  const CUresult result = gpu.link.load(std::memory_order_relaxed) ? CUDA_SUCCESS : attach_gpu(gpu);
-  pthread_mutex_unlock(&attaching);
-  return result;
-}
-
 Gpu* gpu_at_work() noexcept {
   Gpu* own = own_gpu.load(std::memory_order_acquire);
   return own || gpu_count() == 0 ? own : &gpus[0];
@@ -165,21 +83,6 @@ Gpu* gpu_at_work() noexcept {
 const Link* own_link() noexcept {
   const Gpu* gpu = gpu_at_work();
   return gpu ? gpu->link.load(std::memory_order_acquire) : nullptr;
-}
-
-void context_ends(CUcontext handle) noexcept {
-  Context* context = context_of(handle);
-  if (!context) return;
-  if (const Link* link = context->gpu->link.load(std::memory_order_acquire); link && role() == Role::kBestEffort)
-    best_effort_open(*link);  // destroying waits for what is parked
-  forget_streams_of(*context);
-  forget_variants_in(handle);
-  forget_graphs_in(*context);
-  context->gpu->best_effort.estimates.context_ends(handle);
-  pages_end(context->pages);
-  context->legacy.store(nullptr, std::memory_order_release);
-  context->tail_device.store(0, std::memory_order_release);
-  context->ended.store(true, std::memory_order_release);
 }
 
 void primary_retained(CUcontext handle) noexcept {
@@ -194,10 +97,6 @@ CUcontext primary_context(CUdevice device) noexcept {
   return nullptr;
 }
 
-void primary_ended(CUdevice device) noexcept {
-  if (const CUcontext primary = primary_context(device)) context_ends(primary);
-}
-
 std::uint32_t gpu_count() noexcept { return gpus_used.load(std::memory_order_acquire); }
 Gpu& gpu_at(std::uint32_t index) noexcept { return gpus[index]; }
 
@@ -209,15 +108,9 @@ void forget_gpus() noexcept {
     new (&gpus[i]) Gpu{};
   }
   for (std::uint32_t i = 0; i < contexts_used.load(std::memory_order_relaxed); ++i) new (&contexts[i]) Context{};
-  forget_streams();
-  forget_captures();
-  forget_graphs();
-  forget_gang();
   gpus_used.store(0, std::memory_order_relaxed);
   contexts_used.store(0, std::memory_order_relaxed);
   growing.unlock();
-  pthread_mutex_init(&attaching, nullptr);  // a thread of the parent may have held it
-  forget_keeper();
 }
 
 }  // namespace cotenant

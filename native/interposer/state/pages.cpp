@@ -2,9 +2,9 @@
 
 #include <sys/mman.h>
 
-#include "interposer/state/capture.h"
 #include "interposer/base/clock.h"
 #include "interposer/lookup/entry.h"
+#include "interposer/state/capture.h"
 #include "interposer/state/gpu.h"
 
 namespace cotenant {

@@ -1,10 +1,11 @@
-// The streams of this process, found by the driver's handle without a lock. An entry outlives its stream
-// and may serve a later one: its counts then go on from where they were, so that an event or a join that
-// still speaks of the old stream speaks of work long done.
+#include "interposer/state/streams.h"
+
 #include <new>
 
-#include "interposer/state/capture.h"
+#include "interposer/base/spin.h"
+#include "interposer/lifetime/attaching.h"
 #include "interposer/lookup/entry.h"
+#include "interposer/process/process.h"
 #include "interposer/state/gpu.h"
 
 namespace cotenant {
@@ -173,32 +174,9 @@ bool own_special(const Stream& stream) noexcept {
 std::uint32_t stream_count() noexcept { return streams_used.load(std::memory_order_acquire); }
 Stream& stream_at(std::uint32_t index) noexcept { return streams[index]; }
 
-namespace {
-
-void forget(Stream& stream) noexcept {
-  stream.gone.store(true, std::memory_order_seq_cst);
-  wait_for_marks(stream);
-  capture_abandoned(stream);
-  // Its tail can't be observed any more. Whoever destroys a stream has nearly always waited for it.
-  high_observe(stream, stream.high.begun.load(std::memory_order_relaxed), kSinceUnknown);
-  best_effort_drained(stream);
-  if (stream.blocking) stream.context->blocking_streams.fetch_sub(1, std::memory_order_relaxed);
-}
-
-}  // namespace
-
-void forget_stream(CUstream handle) noexcept {
+Stream* known_stream(CUstream handle) noexcept {
   const auto key = reinterpret_cast<std::uintptr_t>(handle);
-  if (Stream* found = key > 2 ? look_up(key, nullptr, false) : nullptr) forget(*found);
-}
-
-void forget_streams_of(const Context& context) noexcept {
-  for (std::uint32_t i = 0; i < stream_count(); ++i) {
-    Stream& stream = streams[i];
-    if (stream.context != &context) continue;
-    if (!stream.gone.load(std::memory_order_acquire)) forget(stream);
-    event_marks_end(stream.lane.events);
-  }
+  return key > 2 ? look_up(key, nullptr, false) : nullptr;
 }
 
 void forget_streams() noexcept {

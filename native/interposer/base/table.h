@@ -1,0 +1,64 @@
+// Open addressing: a search looks at one place after the other from its key's home on, until it finds the key or a free
+// place.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "interposer/base/hash.h"
+
+namespace cotenant {
+
+// Calls look(i) for the places of a table of `size` places (a power of two) in the order of the search for `key`, until it
+// returns true. False: it never did.
+template <class Look>
+bool probe(std::uint64_t key, std::size_t size, Look&& look) noexcept {
+  for (std::size_t i = 0, at = home_of(key, size); i < size; ++i, at = (at + 1) & (size - 1))
+    if (look(at)) return true;
+  return false;
+}
+
+// A lock-free table of fixed size, from which nothing is ever removed. A Place begins with `std::atomic<std::uint64_t> key{0}`
+// and is constructed free; 0 is no key.
+template <class Place, std::size_t kSize>
+class Table {
+  static_assert((kSize & (kSize - 1)) == 0, "a power of two");
+
+ public:
+  struct Found {
+    Place* place;  // null: the table is full
+    bool added;    // by this call
+  };
+
+  // Null: the key is not there.
+  [[nodiscard]] Place* find(std::uint64_t key) noexcept { return find_or_add(key, 0).place; }
+
+  // Adds the key if it is not there and fewer than `most` are. What the thread that added it wrote into the place later is
+  // not necessarily there yet.
+  [[nodiscard]] Found find_or_add(std::uint64_t key, std::size_t most = kSize) noexcept {
+    Found found{nullptr, false};
+    probe(key, kSize, [&](std::size_t at) {
+      Place& place = places_[at];
+      std::uint64_t known = place.key.load(std::memory_order_acquire);
+      if (known == 0) {
+        if (used_.load(std::memory_order_relaxed) >= most) return true;
+        if (place.key.compare_exchange_strong(known, key, std::memory_order_acq_rel)) {
+          used_.fetch_add(1, std::memory_order_relaxed);
+          found.added = true;
+          known = key;
+        }
+      }
+      if (known != key) return false;
+      found.place = &place;
+      return true;
+    });
+    return found;
+  }
+
+ private:
+  Place places_[kSize];
+  std::atomic<std::size_t> used_{0};
+};
+
+}  // namespace cotenant

@@ -1,0 +1,76 @@
+#include "interposer/best_effort/outstanding.h"
+
+#include <algorithm>
+
+#include "interposer/best_effort/chunk_log.h"
+#include "interposer/best_effort/marks.h"
+#include "interposer/best_effort/standstill.h"
+#include "interposer/state/gpu.h"
+
+namespace cotenant {
+
+bool believable(std::uint64_t moment, std::uint64_t now) noexcept { return moment < now + 1'000'000'000; }
+
+Seen best_effort_seen(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
+  const auto& activity = link.region->activity;
+  const std::uint32_t others = activity.waiting.load(std::memory_order_relaxed) & ~link.bit();
+  const std::uint64_t idle_since = activity.idleSince.load(std::memory_order_relaxed);
+  const std::uint32_t kernel = activity.highKernel.load(std::memory_order_relaxed);
+  const Outstanding out = best_effort_outstanding(gpu);
+  Seen seen{};
+  seen.high_registered = activity.registered.load(std::memory_order_relaxed) != 0;
+  seen.high_active = activity.active.load(std::memory_order_seq_cst) != 0;
+  seen.high_class = static_cast<KernelClass>(std::min(kernel >> 16, 2u));
+  const std::uint32_t high_sms = kernel & 0xffff;
+  if (high_sms != 0 && high_sms < gpu.identity.sm_count) seen.high_leaves_sms = gpu.identity.sm_count - high_sms;
+  seen.high_left_us = activity.highKernelUs.load(std::memory_order_relaxed);
+  seen.spent_us = gpu.best_effort.spent_us.load(std::memory_order_relaxed);
+  const std::uint64_t due = gpu.best_effort.due_ns.load(std::memory_order_relaxed);
+  seen.early_ns = due > now ? due - now : 0;
+  seen.idle_us = now > idle_since ? (now - idle_since) / 1000 : believable(idle_since, now) ? 0 : ~0u;
+  seen.my_turn = others == 0 || activity.turn.load(std::memory_order_relaxed) == link.slot;
+  seen.ahead_us = (out.ns + 999) / 1000;
+  seen.kernels_out = static_cast<std::uint32_t>(out.launches);
+  return seen;
+}
+
+Outstanding best_effort_outstanding(Gpu& gpu) noexcept {
+  Outstanding out{0, 0, 0, false};
+  const Link* link = gpu.link.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < stream_count(); ++i) {
+    Stream& stream = stream_at(i);
+    if (stream.context->gpu != &gpu) continue;
+    if (link) read_mark(stream, *link);
+    const Lane& lane = stream.lane;
+    if (lane.stands.load(std::memory_order_relaxed)) {
+      out.standing_ns += unfinished_ns(lane);
+      out.stands = true;
+      continue;
+    }
+    out.ns += unfinished_ns(lane);
+    const std::uint64_t done = lane.finished_launches.load(std::memory_order_relaxed);
+    const std::uint64_t launched = lane.launches.load(std::memory_order_relaxed);
+    if (launched > done) out.launches += launched - done;
+  }
+  return out;
+}
+
+void best_effort_drained(Stream& stream) noexcept {
+  Lane& lane = stream.lane;
+  lane.finished_ns.store(lane.submitted_ns.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  lane.finished_launches.store(lane.launches.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  lane.chunk_us.store(0, std::memory_order_relaxed);
+  lane.chunk_launches.store(0, std::memory_order_relaxed);
+  lane.open.store(false, std::memory_order_relaxed);
+  moves_again(lane);
+  if (chunk_log::is_on()) chunk_log::note(stream, chunk_log::What::kDrained, 0, 0);
+  // What comes next finds an empty stream: it must not start while a request is active.
+  lane.behind_wait.store(false, std::memory_order_relaxed);
+}
+
+void best_effort_drained(const Context& context) noexcept {
+  for (std::uint32_t i = 0; i < stream_count(); ++i)
+    if (stream_at(i).context == &context) best_effort_drained(stream_at(i));
+}
+
+}  // namespace cotenant

@@ -1,0 +1,66 @@
+#include "interposer/calls/ending.h"
+
+#include "interposer/best_effort/hold_word.h"
+#include "interposer/best_effort/marks.h"
+#include "interposer/best_effort/outstanding.h"
+#include "interposer/forms/variants.h"
+#include "interposer/graphs/made.h"
+#include "interposer/high/high.h"
+#include "interposer/process/process.h"
+#include "interposer/state/capture.h"
+#include "interposer/state/gpu.h"
+
+namespace cotenant {
+namespace {
+
+using namespace cu;
+
+void forget(Stream& stream) noexcept {
+  stream.gone.store(true, std::memory_order_seq_cst);
+  wait_for_marks(stream);
+  capture_abandoned(stream);
+  // Its tail can't be observed any more. Whoever destroys a stream has nearly always waited for it.
+  high_observe(stream, stream.high.begun.load(std::memory_order_relaxed), kSinceUnknown);
+  best_effort_drained(stream);
+  if (stream.blocking) stream.context->blocking_streams.fetch_sub(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void forget_stream(CUstream handle) noexcept {
+  if (Stream* found = known_stream(handle)) forget(*found);
+}
+
+namespace {
+
+void forget_streams_of(const Context& context) noexcept {
+  for (std::uint32_t i = 0; i < stream_count(); ++i) {
+    Stream& stream = stream_at(i);
+    if (stream.context != &context) continue;
+    if (!stream.gone.load(std::memory_order_acquire)) forget(stream);
+    event_marks_end(stream.lane.events);
+  }
+}
+
+}  // namespace
+
+void context_ends(CUcontext handle) noexcept {
+  Context* context = context_of(handle);
+  if (!context) return;
+  if (const Link* link = context->gpu->link.load(std::memory_order_acquire); link && role() == Role::kBestEffort)
+    best_effort_open(*link);  // destroying waits for what is parked
+  forget_streams_of(*context);
+  forget_variants_in(handle);
+  forget_graphs_in(*context);
+  context->gpu->best_effort.estimates.context_ends(handle);
+  pages_end(context->pages);
+  context->legacy.store(nullptr, std::memory_order_release);
+  context->tail_device.store(0, std::memory_order_release);
+  context->ended.store(true, std::memory_order_release);
+}
+
+void primary_ended(CUdevice device) noexcept {
+  if (const CUcontext primary = primary_context(device)) context_ends(primary);
+}
+
+}  // namespace cotenant

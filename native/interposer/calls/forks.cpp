@@ -1,0 +1,40 @@
+#include "interposer/calls/forks.h"
+
+#include <pthread.h>
+
+#include "interposer/best_effort/chunk_log.h"
+#include "interposer/forms/variants.h"
+#include "interposer/graphs/made.h"
+#include "interposer/lifetime/attaching.h"
+#include "interposer/lifetime/gang.h"
+#include "interposer/lifetime/keeper.h"
+#include "interposer/quota/graph_memory.h"
+#include "interposer/quota/quota.h"
+#include "interposer/record/tape.h"
+#include "interposer/state/capture.h"
+#include "interposer/state/gpu.h"
+
+namespace cotenant {
+namespace {
+
+void in_child() {
+  chunk_log::forget();
+  forget_gpus();
+  forget_streams();
+  forget_captures();
+  forget_graphs();
+  forget_gang();
+  forget_attaching();
+  forget_keeper();
+  forget_variants();
+  quota_forget();
+  forget_graph_memory();
+}
+
+}  // namespace
+
+void expect_forks(Role role) noexcept {
+  pthread_atfork(nullptr, nullptr, role == Role::kRecord ? record::in_child : in_child);
+}
+
+}  // namespace cotenant

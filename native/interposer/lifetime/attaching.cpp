@@ -1,0 +1,98 @@
+#include "interposer/lifetime/attaching.h"
+
+#include <pthread.h>
+
+#include "interposer/agent/link.h"
+#include "interposer/best_effort/chunk_log.h"
+#include "interposer/best_effort/hold_word.h"
+#include "interposer/kernels/kernel_table.h"
+#include "interposer/lifetime/keeper.h"
+#include "interposer/lookup/entry.h"
+#include "interposer/process/process.h"
+
+namespace cotenant {
+namespace {
+
+using namespace cu;
+
+pthread_mutex_t attaching = PTHREAD_MUTEX_INITIALIZER;
+
+void tell_no_agent(const char* reason) noexcept {
+  const bool high = role() == Role::kHigh;
+  if (*reason)
+    tell("the agent at \"%s\" is of no use (%s): %s. Restart it with `cotenant down` and `cotenant up`.", environment().socket, reason,
+         high ? "this high client runs unprotected" : "best-effort work runs at a trickle");
+  else
+    tell("no agent answers at \"%s\": %s. Start one with `cotenant up`.", environment().socket,
+         high ? "this high client runs unprotected" : "best-effort work runs at a trickle until one does");
+}
+
+// Attaches a GPU seen for the first time. A best-effort client without an agent gets a private region in
+// which it crawls; a high client without one simply runs.
+CUresult attach_gpu(Gpu& gpu) noexcept {
+  open_kernel_table(gpu.identity.name);
+  const Attachment attachment = attach(gpu.identity);
+  switch (attachment.outcome) {
+    case AttachOutcome::kAttached:
+      if (role() == Role::kBestEffort) best_effort_enter(*attachment.link);
+      gpu.link.store(attachment.link, std::memory_order_release);
+      chunk_log::start(gpu);
+      return CUDA_SUCCESS;
+    case AttachOutcome::kRefused:
+      tell("the agent refuses this %s client: %s", role() == Role::kHigh ? "high" : "best-effort", attachment.reason);
+      return role() == Role::kHigh ? CUDA_SUCCESS : CUDA_ERROR_NOT_PERMITTED;
+    case AttachOutcome::kNoAgent:
+      tell_no_agent(attachment.reason);
+      if (role() == Role::kHigh) return CUDA_SUCCESS;
+      gpu.link.store(private_link(), std::memory_order_release);
+      return CUDA_SUCCESS;
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+Context* current_context() noexcept {
+  CUcontext handle = nullptr;
+  if (!real().cuCtxGetCurrent || real().cuCtxGetCurrent(&handle) != CUDA_SUCCESS || !handle) return nullptr;
+  if (Context* known = context_of(handle)) return known;
+  CUdevice device = 0;
+  if (real().cuCtxGetDevice(&device) != CUDA_SUCCESS) return nullptr;
+  if (context_made(handle, device) != CUDA_SUCCESS) return nullptr;
+  return context_of(handle);
+}
+
+CUresult context_made(CUcontext handle, CUdevice device) noexcept {
+  // Saying hello takes a moment; two threads that make the first context together must not both do it,
+  // and neither may go on as if nobody had to be asked.
+  pthread_mutex_lock(&attaching);
+  Gpu* gpu = gpu_of_device(device);
+  const bool first = !gpu;
+  if (first) gpu = add_gpu(device);
+  const bool best_effort = role() == Role::kBestEffort;
+  // A best-effort client that was refused asks again: without a slot it gets no context.
+  const bool ask = gpu && (best_effort ? gpu == &gpu_at(0) && !gpu->link.load(std::memory_order_relaxed) : first);
+  const CUresult result = ask ? attach_gpu(*gpu) : CUDA_SUCCESS;
+  pthread_mutex_unlock(&attaching);
+  if (result != CUDA_SUCCESS || !gpu) return result;
+  start_keeper();
+  add_context(handle, *gpu);
+  if (first && !best_effort && gpu == &gpu_at(1)) {
+    note_caveat(protocol::Caveat::kGpus);
+    tell("a high client on several GPUs is protected on each by itself: where a request needs them all, best-effort work "
+         "beside one of them makes it wait.");
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult attach_own_gpu(Gpu& gpu) noexcept {
+  if (gpu.link.load(std::memory_order_acquire)) return CUDA_SUCCESS;
+  pthread_mutex_lock(&attaching);
+  const CUresult result = gpu.link.load(std::memory_order_relaxed) ? CUDA_SUCCESS : attach_gpu(gpu);
+  pthread_mutex_unlock(&attaching);
+  return result;
+}
+
+void forget_attaching() noexcept { pthread_mutex_init(&attaching, nullptr); }  // a thread of the parent may have held it
+
+}  // namespace cotenant

@@ -1,0 +1,24 @@
+// Where cuBLAS's own functions are. A process may hold two versions of the library: each caller gets the one that it is
+// linked with, and who looks a function up gets the wrapper of the first library only.
+#pragma once
+
+namespace cotenant {
+
+// The functions that are wrapped.
+enum class Blas : unsigned {
+#define BLAS(symbol) symbol,
+#include "interposer/products/entries.def"
+#undef BLAS
+  kCount
+};
+
+// The library's own function, as the object that `caller` points into would find it. Null: there is none.
+[[nodiscard]] void* blas_function(Blas which, void* caller) noexcept;
+
+// Another function of the library that `found` is in.
+[[nodiscard]] void* blas_sibling(void* found, const char* name) noexcept;
+
+// What a program that looks for `name` gets instead of `found`; null: `found` itself.
+[[nodiscard]] void* blas_wrapper(const char* name, void* found) noexcept;
+
+}  // namespace cotenant

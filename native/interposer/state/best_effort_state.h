@@ -1,0 +1,96 @@
+// What is kept of a best-effort client: of each stream, how much was submitted and how much of that the GPU has done; of
+// the GPU, what was learned of kernels, and where the helper thread stands with holds.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "driver/abi.h"
+#include "generated/protocol.h"
+#include "interposer/kernels/estimate.h"
+#include "interposer/kernels/form_trials.h"
+
+namespace cotenant {
+
+// The events of one stream. Two: one is asked for while the other is on its way.
+struct EventMarks {
+  static constexpr int kEvents = 2;
+  std::atomic<bool> busy{false};  // a thread looks at them; whoever comes meanwhile does without
+  std::atomic<bool> out{false};   // one of them has not been seen complete
+  cu::CUcontext context{nullptr};
+  cu::CUevent event[kEvents]{};
+  std::uint32_t number[kEvents]{};  // 0: free
+};
+
+// What one stream has submitted. Numbers only grow; `ring` tells what had been submitted at each border.
+struct Lane {
+  static constexpr std::uint32_t kRing = 512;
+  std::atomic<std::uint64_t> submitted_ns{0};  // expected GPU time
+  std::atomic<std::uint64_t> launches{0};
+  std::atomic<std::uint64_t> finished_ns{0};
+  std::atomic<std::uint64_t> finished_launches{0};
+  std::atomic<std::uint32_t> chunk_us{0};  // since the last border
+  std::atomic<std::uint32_t> chunk_launches{0};
+  std::atomic<std::uint32_t> borders{0};  // issued; the number of the last one
+  std::atomic<std::uint32_t> passed{0};   // the last one known to have been reached
+  std::atomic<bool> open{false};          // there is work behind the last border
+  std::atomic<bool> behind_wait{false};  // the stream stops at a border before what comes next runs
+  std::atomic<const void*> taken{nullptr};  // by a thread that puts in what nothing may come between
+  std::atomic<std::uint32_t> on_their_way{0};  // launches from a look at `taken` until the driver's call returns
+  std::atomic<std::uint64_t> stops_inside_ns{0};  // what was submitted up to the last launch that stops where no mark tells
+  std::atomic<std::uint64_t> border_retry_ns{0};  // the driver refused one here: not again before
+  std::atomic<std::uint64_t> still_ns{0};  // how long the GPU has made no progress here while it was free to
+  std::atomic<bool> stands{false};  // so long that it must be waiting for the program: what is here is not counted
+  std::uint64_t still_at{0};        // the helper thread's: how far it had come at the last look
+  EventMarks events;
+  std::atomic<std::uint64_t> ring_ns[kRing]{};
+  std::atomic<std::uint64_t> ring_launches[kRing]{};
+};
+
+// What was heard of each high client that holds: the beats of its helper thread, and since when they are the same.
+struct Presence {
+  struct {
+    std::uint32_t beats;
+    std::uint64_t since;  // 0: nothing yet
+  } of[protocol::MAX_HIGH];
+};
+
+struct BestEffortGpu {
+  Estimates estimates;
+  FormTrials trials;
+  std::atomic<std::uint32_t> callers_waiting{0};
+  std::atomic<bool> frozen{false};  // leaving: nothing more is submitted
+  // Launch by launch, where a policy limits them.
+  std::atomic<std::uint64_t> spent_us{0};  // of the budget
+  std::atomic<std::uint64_t> due_ns{0};    // when the next launch is
+  // The helper thread's.
+  std::uint64_t held_since{0};
+  std::uint64_t pause_far{0};   // how far the GPU had come at the last look in a pause, or after its last trickle
+  std::uint32_t slipped{0};     // looks since then that found it farther
+  std::atomic<std::uint64_t> trickled_at{0};  // callers who are let through write it, too
+  std::uint64_t last_tick{0};
+  std::uint64_t looked_for_absent{0};
+  Presence presence;
+  std::uint64_t trickle_from{0};
+  bool trickling{false};
+  std::uint64_t slice_since{0};  // this client's time slice on the GPU began about then
+  std::uint64_t renew_from{0};   // how far the GPU had come when the hold was closed to renew it
+  bool renewing{false};
+  std::uint64_t standstill_looked{0};
+  bool standstill_held{false};
+};
+
+// While it lives, a thread of the application is held by us, or by the driver for work that we hold: a long pause then
+// trickles, whether or not that work is still on the books.
+class Waiting {
+ public:
+  explicit Waiting(BestEffortGpu& gpu) noexcept : gpu_(gpu) { gpu_.callers_waiting.fetch_add(1); }
+  ~Waiting() { gpu_.callers_waiting.fetch_sub(1); }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  BestEffortGpu& gpu_;
+};
+
+}  // namespace cotenant
