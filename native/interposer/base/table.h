@@ -19,8 +19,8 @@ bool probe(std::uint64_t key, std::size_t size, Look&& look) noexcept {
   return false;
 }
 
-// A lock-free table of fixed size, from which nothing is ever removed. A Place begins with `std::atomic<std::uint64_t> key{0}`
-// and is constructed free; 0 is no key.
+// A lock-free table of fixed size, from which nothing is removed. A Place has a member `std::atomic<std::uint64_t> key`, which
+// is 0 while the place is free; 0 is no key.
 template <class Place, std::size_t kSize>
 class Table {
   static_assert((kSize & (kSize - 1)) == 0, "a power of two");

@@ -10,6 +10,7 @@
 
 #include "interposer/base/clock.h"
 #include "interposer/base/helper_thread.h"
+#include "interposer/base/table.h"
 #include "interposer/kernels/function.h"
 #include "interposer/process/process.h"
 #include "interposer/state/capture.h"
@@ -22,7 +23,10 @@ constexpr std::uint32_t kFunctions = 1 << 13;  // whose names are kept; a power 
 constexpr std::uint64_t kBlindNs = 10'000;
 constexpr std::uint32_t kWatched = 64;       // streams
 
-std::atomic<std::uint64_t> named[kFunctions];
+struct Function {
+  std::atomic<std::uint64_t> key{0};
+};
+__constinit Table<Function, kFunctions> named;
 int names = -1;
 
 Record* next() noexcept {
@@ -39,19 +43,12 @@ void add(const Record& record) noexcept {
 
 void note_name(cu::CUfunction function) noexcept {
   const auto key = reinterpret_cast<std::uint64_t>(function);
-  auto at = static_cast<std::uint32_t>((key * 0x9e3779b97f4a7c15ull) >> 48) & (kFunctions - 1);
-  for (std::uint32_t i = 0; i < kFunctions; ++i, at = (at + 1) & (kFunctions - 1)) {
-    std::uint64_t known = named[at].load(std::memory_order_relaxed);
-    if (known == key) return;
-    if (known != 0) continue;
-    if (!named[at].compare_exchange_strong(known, key, std::memory_order_relaxed)) return;
-    const BesideCaptures beside;
-    char line[512];
-    const char* name = named_function(function).name;
-    const int length = std::snprintf(line, sizeof line, "%llx %.480s\n", static_cast<unsigned long long>(key), name ? name : "?");
-    if (length > 0 && write(names, line, static_cast<std::size_t>(length)) < 0) return;  // it stays without a name
-    return;
-  }
+  if (!named.find_or_add(key).added) return;
+  const BesideCaptures beside;
+  char line[512];
+  const char* name = named_function(function).name;
+  const int length = std::snprintf(line, sizeof line, "%llx %.480s\n", static_cast<unsigned long long>(key), name ? name : "?");
+  if (length > 0 && write(names, line, static_cast<std::size_t>(length)) < 0) return;  // it stays without a name
 }
 
 // What changed in shared memory since the last look.

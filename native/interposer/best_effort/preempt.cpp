@@ -227,18 +227,6 @@ class Timed {
 
 }  // namespace
 
-FormTrial* FormTrials::find(const LaunchShape& shape) noexcept {
-  const std::uint64_t key = shape.key();
-  auto at = static_cast<std::uint32_t>((key * 0x9e3779b97f4a7c15ull) >> 48) & (kMost - 1);
-  for (std::uint32_t i = 0; i < kMost; ++i, at = (at + 1) & (kMost - 1)) {
-    std::uint64_t known = all_[at].key.load(std::memory_order_acquire);
-    if (known == key) return &all_[at];
-    if (known == 0 && all_[at].key.compare_exchange_strong(known, key, std::memory_order_acq_rel)) return &all_[at];
-    if (known == key) return &all_[at];
-  }
-  return nullptr;
-}
-
 bool launch_stoppable(const KernelCall& kernel, NullStream meaning, LaunchFunction launch, CUresult& result) noexcept {
   Variant* variant = variant_of(kernel.shape.function);
   if (!variant) return false;

@@ -2,6 +2,7 @@
 // own; handles and enumerations are passed on as they come.
 #include <initializer_list>
 
+#include "interposer/base/hash.h"
 #include "interposer/process/process.h"
 #include "interposer/products/parts.h"
 #include "interposer/products/pinned.h"
@@ -20,11 +21,8 @@ const void* moved(const void* at, std::int64_t bytes) noexcept { return static_c
 void* moved(void* at, std::int64_t bytes) noexcept { return static_cast<char*>(at) + bytes; }
 
 std::uint64_t mixed(std::initializer_list<std::int64_t> values) noexcept {
-  std::uint64_t hash = 0xcbf29ce484222325ull;
-  for (const std::int64_t value : values) {
-    hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15ull;
-    hash ^= hash >> 29;
-  }
+  std::uint64_t hash = 0;
+  for (const std::int64_t value : values) hash = folded(hash, static_cast<std::uint64_t>(value));
   return hash | 1;
 }
 

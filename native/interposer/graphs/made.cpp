@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "interposer/base/hash.h"
 #include "interposer/base/spin.h"
 #include "interposer/lifetime/attaching.h"
 
@@ -19,7 +20,7 @@ Spin lock;
 Kept* rows[kRows];
 
 Kept** row_of(cu::CUgraphExec exec) noexcept {
-  return &rows[(reinterpret_cast<std::uintptr_t>(exec) * 0x9e3779b97f4a7c15ull) >> 56];
+  return &rows[home_of(reinterpret_cast<std::uintptr_t>(exec), kRows)];
 }
 
 void discard(Kept* entry, bool context_ended) noexcept {

@@ -32,43 +32,31 @@ void add_sample(Estimate& estimate, std::uint32_t ns) noexcept {
 }  // namespace
 
 Estimate* Estimates::find(const LaunchShape& shape) noexcept {
-  if (Estimate* exact = entry(shape.key(), kExact)) return exact;
-  return entry(LaunchShape{shape.function, {}}.key(), kMost);
+  if (Estimate* exact = entries_.find_or_add(shape.key(), kExact).place) return exact;
+  return of_any_shape(shape.function);
 }
 
-Estimate* Estimates::entry(std::uint64_t key, std::uint32_t most) noexcept {
-  auto at = static_cast<std::uint32_t>((key * 0x9e3779b97f4a7c15ull) >> 48) & (kEntries - 1);
-  for (;; at = (at + 1) & (kEntries - 1)) {
-    Estimate& place = entries_[at];
-    std::uint64_t known = place.key.load(std::memory_order_acquire);
-    if (known == key) return &place;
-    if (known != 0) continue;
-    if (used_.load(std::memory_order_relaxed) >= most) return nullptr;
-    if (place.key.compare_exchange_strong(known, key, std::memory_order_acq_rel)) {
-      used_.fetch_add(1, std::memory_order_relaxed);
-      return &place;
-    }
-    if (known == key) return &place;
-  }
+Estimate* Estimates::of_any_shape(cu::CUfunction function) noexcept {
+  return entries_.find_or_add(LaunchShape{function, {}}.key(), kMost).place;
 }
 
 bool Estimates::first_launch(cu::CUfunction function) noexcept {
-  Estimate* kernel = entry(LaunchShape{function, {}}.key(), kMost);
+  Estimate* kernel = of_any_shape(function);
   return kernel && !kernel->launched.exchange(true, std::memory_order_relaxed);
 }
 
 std::uint32_t Estimates::expected_ns(const LaunchShape& shape) noexcept {
-  const Estimate* estimate = entry(shape.key(), 0);
+  const Estimate* estimate = entries_.find(shape.key());
   return estimate ? estimate->expected_ns.load(std::memory_order_relaxed) : 0;
 }
 
 std::uint32_t Estimates::shortest_ns(const LaunchShape& shape) noexcept {
-  const Estimate* estimate = entry(shape.key(), 0);
+  const Estimate* estimate = entries_.find(shape.key());
   return estimate ? estimate->shortest_ns() : 0;
 }
 
 void Estimates::forget(const LaunchShape& shape) noexcept {
-  Estimate* estimate = entry(shape.key(), 0);
+  Estimate* estimate = entries_.find(shape.key());
   if (!estimate) return;
   estimate->sightings.store(0, std::memory_order_relaxed);
   estimate->samples.store(0, std::memory_order_relaxed);

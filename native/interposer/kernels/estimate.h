@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "driver/abi.h"
+#include "interposer/base/table.h"
 #include "interposer/kernels/launch_shape.h"
 
 namespace cotenant {
@@ -83,16 +84,14 @@ class Estimates {
   void collect(std::uint64_t activations, bool active, cu::CUcontext context) noexcept;
 
  private:
-  // The entry of a key, made if no more than `most` are taken; null otherwise.
-  [[nodiscard]] Estimate* entry(std::uint64_t key, std::uint32_t most) noexcept;
+  [[nodiscard]] Estimate* of_any_shape(cu::CUfunction function) noexcept;
 
   static constexpr std::uint32_t kEntries = 8192;  // a power of two
   static constexpr std::uint32_t kExact = kEntries / 2;
   static constexpr std::uint32_t kMost = kEntries / 8 * 7;
   static constexpr int kTimers = 32;
-  Estimate entries_[kEntries];
+  Table<Estimate, kEntries> entries_;
   Timer timers_[kTimers];
-  std::atomic<std::uint32_t> used_{0};
   std::atomic<std::uint32_t> next_{0};
 };
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "interposer/base/table.h"
 #include "interposer/kernels/estimate.h"
 
 namespace cotenant {
@@ -36,11 +37,11 @@ struct FormTrial {
 class FormTrials {
  public:
   // Null: more than can be kept apart.
-  [[nodiscard]] FormTrial* find(const LaunchShape& shape) noexcept;
+  [[nodiscard]] FormTrial* find(const LaunchShape& shape) noexcept { return all_.find_or_add(shape.key()).place; }
 
  private:
   static constexpr std::uint32_t kMost = 256;  // a power of two
-  FormTrial all_[kMost];
+  Table<FormTrial, kMost> all_;
 };
 
 // What the next launch is to be; `trying`: its time is to be taken. `usual_ns`: what launches take now, in whatever form;

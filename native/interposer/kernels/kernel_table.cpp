@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "interposer/base/hash.h"
 #include "interposer/kernels/function.h"
 #include "interposer/process/environment.h"
 #include "interposer/process/process.h"
@@ -42,8 +43,8 @@ const KernelTable* map_file(const char* path) noexcept {
 
 // As in src/cli/kernel-table.ts.
 std::uint64_t key_of(const char* name, const unsigned (&shape)[7]) noexcept {
-  std::uint64_t hash = 0xcbf29ce484222325ull;
-  const auto add = [&](unsigned byte) { hash = (hash ^ (byte & 0xff)) * 0x100000001b3ull; };
+  std::uint64_t hash = kFnvBasis;
+  const auto add = [&](unsigned byte) { hash = fnv1a(hash, static_cast<unsigned char>(byte & 0xff)); };
   for (; *name; ++name) add(static_cast<unsigned char>(*name));
   for (int i = 0; i < 6; ++i)
     for (unsigned shift = 0; shift < 32; shift += 8) add(shape[i] >> shift);

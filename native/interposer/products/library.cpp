@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "interposer/base/table.h"
 #include "interposer/lookup/driver.h"
 #include "interposer/lookup/libc.h"
 
@@ -40,13 +41,13 @@ void* own(std::size_t which) noexcept {
 // What programs that look functions up have been given the wrapper of.
 std::atomic<void*> looked_up[kBlas];
 
-// Call sites seen, each with what it calls; found by hashing, never removed.
+// Call sites seen, each with what it calls.
 struct Site {
   std::atomic<std::uint64_t> key{0};
   std::atomic<void*> function{nullptr};
 };
 constexpr std::size_t kSites = 1024;
-__constinit Site sites[kSites];
+__constinit Table<Site, kSites> sites;
 
 void* in_library(const char* path, std::size_t which) noexcept {
   void* handle = path ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
@@ -92,21 +93,12 @@ void* find(std::size_t which, void* caller) noexcept {
 void* blas_function(Blas entry, void* caller) noexcept {
   const auto which = static_cast<std::size_t>(entry);
   const std::uint64_t key = (reinterpret_cast<std::uint64_t>(caller) << 8 | which) + 1;
-  for (std::size_t i = 0, at = (key * 0x9e3779b97f4a7c15ull) >> 54; i < kSites; ++i, at = (at + 1) % kSites) {
-    Site& site = sites[at];
-    std::uint64_t known = site.key.load(std::memory_order_acquire);
-    if (known == key) {
-      if (void* function = site.function.load(std::memory_order_acquire)) return function;
-      break;
-    }
-    if (known != 0) continue;
-    void* function = find(which, caller);
-    if (!function) return nullptr;
-    if (site.key.compare_exchange_strong(known, key, std::memory_order_acq_rel))
-      site.function.store(function, std::memory_order_release);
-    return function;
-  }
-  return find(which, caller);
+  Site* known = sites.find(key);
+  if (void* function = known ? known->function.load(std::memory_order_acquire) : nullptr) return function;
+  void* function = find(which, caller);
+  if (!function || known) return function;
+  if (const auto [site, added] = sites.find_or_add(key); added) site->function.store(function, std::memory_order_release);
+  return function;
 }
 
 void* blas_sibling(void* found, const char* name) noexcept {

@@ -8,6 +8,7 @@
 #include "gate/gate.h"
 #include "interposer/base/backoff.h"
 #include "interposer/base/clock.h"
+#include "interposer/base/table.h"
 #include "interposer/kernels/function.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/process/process.h"
@@ -60,19 +61,7 @@ struct Known {
 };
 
 constexpr std::size_t kProducts = 512;  // a power of two
-__constinit Known products[kProducts];
-
-Known* known_of(std::uint64_t key) noexcept {
-  auto at = static_cast<std::size_t>((key * 0x9e3779b97f4a7c15ull) >> 55);
-  for (std::size_t i = 0; i < kProducts / 2; ++i, at = (at + 1) % kProducts) {
-    std::uint64_t known = products[at].key.load(std::memory_order_acquire);
-    if (known == key) return &products[at];
-    if (known != 0) continue;
-    if (products[at].key.compare_exchange_strong(known, key, std::memory_order_acq_rel) || known == key)
-      return &products[at];
-  }
-  return nullptr;
-}
+__constinit Table<Known, kProducts> products;
 
 // Looks for the algorithm with which cublasLt launches what the library launches for the whole. False: another thread does.
 bool find_algorithm(Side& side, const Giving& giving, const PinnedProduct& pinned, const Launched& whole) noexcept {
@@ -277,7 +266,7 @@ int give_product(std::uint64_t key, const Division* ways, std::uint32_t count) n
   // A product inside another is a part of the library's own way to do it.
   if (!link || product_call || captures_open()) return as_it_is();
   const Rules rules = read_rules(link->region->settings);
-  Known* known = rules.split_products_us > 0 ? known_of(key) : nullptr;
+  Known* known = rules.split_products_us > 0 ? products.find_or_add(key).place : nullptr;
   if (!known) return as_it_is();
   const auto whole = [&] { return Giving(ways[0]).run(0, ways[0].product.count, &known->whole); };
   const bool gated = rules.paused || (rules.protect && link->region->activity.registered.load(std::memory_order_relaxed) != 0);

@@ -2,28 +2,31 @@
 
 #include <cstdlib>
 
+#include "interposer/base/table.h"
+
 namespace cotenant {
 namespace {
 
-// Where the search for a key begins, in a table whose size is a power of two.
-std::size_t first_place(Charged what, std::uint64_t key, std::size_t size) noexcept {
-  const std::uint64_t mixed = (key + static_cast<std::uint64_t>(what)) * 0x9e3779b97f4a7c15ull;
-  return static_cast<std::size_t>(mixed >> 20) & (size - 1);
-}
+std::uint64_t hash_key(Charged what, std::uint64_t key) noexcept { return key + static_cast<std::uint64_t>(what); }
 
+// At most half of the places are taken.
 void insert(Charge* into, std::size_t size, const Charge& charge) noexcept {
-  std::size_t at = first_place(charge.what, charge.key, size);
-  while (into[at].what != Charged::kNothing) at = (at + 1) & (size - 1);
-  into[at] = charge;
+  probe(hash_key(charge.what, charge.key), size, [&](std::size_t at) {
+    if (into[at].what != Charged::kNothing) return false;
+    into[at] = charge;
+    return true;
+  });
 }
 
 }  // namespace
 
 std::size_t QuotaBook::place_of(Charged what, std::uint64_t key) const noexcept {
-  std::size_t at = first_place(what, key, capacity_);
-  while (charges_[at].what != Charged::kNothing && (charges_[at].what != what || charges_[at].key != key))
-    at = (at + 1) & (capacity_ - 1);
-  return at;
+  std::size_t place = 0;
+  probe(hash_key(what, key), capacity_, [&](std::size_t at) {
+    place = at;
+    return charges_[at].what == Charged::kNothing || (charges_[at].what == what && charges_[at].key == key);
+  });
+  return place;
 }
 
 bool QuotaBook::grow() noexcept {

@@ -7,6 +7,7 @@
 
 #include "interposer/base/clock.h"
 #include "interposer/base/spin.h"
+#include "interposer/base/table.h"
 #include "interposer/kernels/function.h"
 #include "interposer/kernels/graph_nodes.h"
 #include "interposer/lookup/beside_captures.h"
@@ -35,15 +36,19 @@ bool is_timed(std::uint32_t sighting) noexcept {
 
 // Under `lock`; null when there are too many.
 Kernel* kernel_of(const LaunchShape& shape) noexcept {
-  auto at = static_cast<std::uint32_t>(shape.key() >> 40) & (kPlaces - 1);
-  for (;; at = (at + 1) & (kPlaces - 1)) {
-    if (places[at] == 0) break;
+  Kernel* known = nullptr;
+  std::size_t free = 0;
+  probe(shape.key(), kPlaces, [&](std::size_t at) {
+    free = at;
+    if (places[at] == 0) return true;
     Kernel& kernel = tape.kernels[places[at] - 1];
-    if (kernel.shape.function == shape.function && std::equal(shape.of, shape.of + 7, kernel.shape.of)) return &kernel;
-  }
-  if (tape.kernels_used == Tape::kKernels) return nullptr;
+    if (kernel.shape.function != shape.function || !std::equal(shape.of, shape.of + 7, kernel.shape.of)) return false;
+    known = &kernel;
+    return true;
+  });
+  if (known || tape.kernels_used == Tape::kKernels) return known;
   Kernel& fresh = tape.kernels[tape.kernels_used++];
-  places[at] = tape.kernels_used;
+  places[free] = tape.kernels_used;
   fresh.shape = shape;
   fresh.registers = fresh.static_shared = fresh.blocks_per_sm = kUnknown;
   return &fresh;

@@ -1,5 +1,6 @@
 #include "interposer/state/events.h"
 
+#include "interposer/base/hash.h"
 #include "interposer/base/spin.h"
 
 namespace cotenant {
@@ -22,8 +23,7 @@ struct Set {
 Set sets[kSets];
 
 Set& set_of(cu::CUevent event) noexcept {
-  const auto mixed = reinterpret_cast<std::uintptr_t>(event) * 0x9e3779b97f4a7c15ull;
-  return sets[mixed >> 54];
+  return sets[home_of(reinterpret_cast<std::uintptr_t>(event), kSets)];
 }
 
 }  // namespace

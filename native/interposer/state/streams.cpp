@@ -3,6 +3,7 @@
 #include <new>
 
 #include "interposer/base/spin.h"
+#include "interposer/base/table.h"
 #include "interposer/lifetime/attaching.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/process/process.h"
@@ -16,7 +17,7 @@ using namespace cu;
 // Open addressing, twice: while readers walk one table the other can be made anew. A power of two.
 constexpr std::uint32_t kTable = 4 * kStreams;
 constexpr std::uint32_t kCrowded = kTable / 4 * 3;
-using Table = std::atomic<Stream*>[kTable];
+using Places = std::atomic<Stream*>[kTable];
 
 // Handles 0 to 2 have a meaning; per-thread streams are told apart by the address of a thread's own byte.
 constexpr std::uintptr_t kLegacyKey = 1;
@@ -24,7 +25,7 @@ thread_local char own_thread;
 
 // Megabytes, of which a process must touch only what it uses: no code may run to make them.
 __constinit Stream streams[kStreams];
-Table tables[2];
+Places tables[2];
 std::atomic<std::uint32_t> current_table{0};
 std::uint32_t crowding{0};  // places taken in the current table, by streams here or gone
 std::atomic<std::uint32_t> streams_used{0};
@@ -34,32 +35,36 @@ thread_local Stream* latest = nullptr;
 thread_local std::uintptr_t latest_key = 0;
 thread_local CUcontext latest_context = nullptr;
 
-Table& table() noexcept { return tables[current_table.load(std::memory_order_acquire)]; }
+Places& table() noexcept { return tables[current_table.load(std::memory_order_acquire)]; }
 
 // Real handles are unique in the process: they hash and compare without their context.
 const Context* hashed_context(const Stream& stream) noexcept { return is_special(stream) ? stream.context.get() : nullptr; }
 
-std::uint32_t place_of(std::uintptr_t key, const Context* context) noexcept {
-  const std::uint64_t mixed = (key ^ reinterpret_cast<std::uintptr_t>(context)) * 0x9e3779b97f4a7c15ull;
-  return static_cast<std::uint32_t>(mixed >> 40) & (kTable - 1);
+std::uint64_t hash_key(std::uintptr_t key, const Context* context) noexcept {
+  return key ^ reinterpret_cast<std::uintptr_t>(context);
 }
 
 Stream* look_up(std::uintptr_t key, const Context* context, bool gone) noexcept {
-  Table& in = table();
-  for (std::uint32_t at = place_of(key, context), tries = 0; tries < kTable; at = (at + 1) & (kTable - 1), ++tries) {
+  Places& in = table();
+  Stream* match = nullptr;
+  probe(hash_key(key, context), kTable, [&](std::size_t at) {
     Stream* found = in[at].load(std::memory_order_acquire);
-    if (!found) return nullptr;
-    if (found->key.load(std::memory_order_relaxed) == key && (!context || found->context == context) &&
-        found->gone.load(std::memory_order_acquire) == gone)
-      return found;
-  }
-  return nullptr;
+    if (!found) return true;
+    if (found->key.load(std::memory_order_relaxed) != key || (context && found->context != context) ||
+        found->gone.load(std::memory_order_acquire) != gone)
+      return false;
+    match = found;
+    return true;
+  });
+  return match;
 }
 
-void put(Table& into, Stream& stream) noexcept {
-  std::uint32_t at = place_of(stream.key.load(std::memory_order_relaxed), hashed_context(stream));
-  while (into[at].load(std::memory_order_relaxed)) at = (at + 1) & (kTable - 1);
-  into[at].store(&stream, std::memory_order_release);
+void put(Places& into, Stream& stream) noexcept {
+  probe(hash_key(stream.key.load(std::memory_order_relaxed), hashed_context(stream)), kTable, [&](std::size_t at) {
+    if (into[at].load(std::memory_order_relaxed)) return false;
+    into[at].store(&stream, std::memory_order_release);
+    return true;
+  });
   ++crowding;
 }
 
