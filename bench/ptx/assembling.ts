@@ -2,7 +2,7 @@
 // and what it costs in registers and occupancy stands in ptxas's own report.
 import { occupancy } from "#profile";
 import { appended, legality, parse, preempt, print, printPlain, slice, unifySync } from "#ptx";
-import { assemble, corpora, type PtxFile, sameCode } from "../../src/ptx/ptxas.ts";
+import { assemble, corpora, type PtxFile, sameCode } from "../../test/ptx/ptxas.ts";
 
 /** Threads of a block where the kernel does not say. */
 const BLOCK = 256;

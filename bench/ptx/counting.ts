@@ -1,6 +1,6 @@
 // How many kernels have which variant, and why the others have none.
 import { legality, parse, reasonCodes } from "#ptx";
-import { corpora } from "../../src/ptx/ptxas.ts";
+import { corpora } from "../../test/ptx/ptxas.ts";
 
 export function count() {
   const reports = corpora().flatMap(({ corpus, text }) =>

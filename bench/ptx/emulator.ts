@@ -3,7 +3,8 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus, release } from "node:os";
-import { launch, parse } from "#ptx";
+import { launch } from "#emulator";
+import { parse } from "#ptx";
 import { prepare } from "../../test/ptx/corpus/inputs.ts";
 import { launches } from "../../test/ptx/corpus/launches.ts";
 

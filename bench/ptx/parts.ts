@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
-import { corpora } from "../../src/ptx/ptxas.ts";
+import { corpora } from "../../test/ptx/ptxas.ts";
 import { median, ROUNDS, together } from "./speed.ts";
 
 const PARTS = [1, 2, 4];

@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { cpus, release } from "node:os";
 import { table } from "../../src/cli/print.ts";
-import { hasPtxas } from "../../src/ptx/ptxas.ts";
+import { hasPtxas } from "../../test/ptx/ptxas.ts";
 import { assembleAll } from "./assembling.ts";
 import { count } from "./counting.ts";
 import { oneFile, speed } from "./speed.ts";
@@ -43,7 +43,9 @@ if (out) {
   const result = {
     date: new Date().toISOString(),
     commit: said("git", "rev-parse", "HEAD"),
-    uncommitted: said("git", "status", "--porcelain", "src/ptx", "bench/ptx", "test/ptx") !== "",
+    uncommitted:
+      said("git", "status", "--porcelain", "src/ptx", "src/emulator", "bench/ptx", "test/ptx") !==
+      "",
     command: `nice npx tsx bench/ptx/run.ts ${out}`,
     machine: {
       cpu: cpus()[0]?.model.trim() ?? "",

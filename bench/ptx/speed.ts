@@ -2,7 +2,7 @@
 // garbage beside the one that works.
 import { execFileSync } from "node:child_process";
 import { legality, parse, preempt, print, slice } from "#ptx";
-import { corpora } from "../../src/ptx/ptxas.ts";
+import { corpora } from "../../test/ptx/ptxas.ts";
 
 export const ROUNDS = 5;
 const MB = 1e6;

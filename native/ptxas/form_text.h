@@ -1,4 +1,4 @@
-// The forms that the agent puts into a module (src/ptx/passes), in the module's text: found by their names, and taken
+// The forms that the agent puts into a module (src/ptx/variants), in the module's text: found by their names, and taken
 // out where whoever assembles the module refuses them, so that one form costs no other.
 #pragma once
 

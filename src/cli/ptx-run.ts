@@ -1,6 +1,7 @@
 // A kernel on the emulator: arguments from the command line, memory shown afterwards.
 import { usage } from "#core";
-import { type Argument, DeviceMemory, type Extent, launch, type Module } from "#ptx";
+import { type Argument, DeviceMemory, type Extent, launch } from "#emulator";
+import type { Module } from "#ptx";
 
 export interface RunOptions {
   readonly kernel: string | undefined;

@@ -1,7 +1,7 @@
 // Makes the plan for the GPU runner from our own corpus and from Triton's kernels, with the same inputs as the
 // emulator's tests: npx tsx bench/ptx/h200/corpus.ts FOLDER
 import { basename } from "node:path";
-import { launch as run } from "#ptx";
+import { launch as run } from "#emulator";
 import { prepare } from "../../../test/ptx/corpus/inputs.ts";
 import type { Argument, Launch } from "../../../test/ptx/corpus/launches.ts";
 import { launchesFor, plainModule } from "../../../test/ptx/emulator/corpus.ts";

@@ -2,14 +2,15 @@
 // CASES.json.gz writes kernels, buffers and results; emulated.py beside it compares them there.
 import { writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
-import { launch, print } from "#ptx";
+import { launch } from "#emulator";
+import { print } from "#ptx";
 import { contents, prepare } from "../../../test/ptx/corpus/inputs.ts";
-import { boxes } from "../../../test/ptx/emulator/box-cases.ts";
 import { capturedCase, capturedNames } from "../../../test/ptx/emulator/captured.ts";
 import { launchesFor, plainModule } from "../../../test/ptx/emulator/corpus.ts";
-import type { HostMap } from "../../../test/ptx/emulator/hopper-case.ts";
-import { warpProducts } from "../../../test/ptx/emulator/mma-cases.ts";
-import { products } from "../../../test/ptx/emulator/wgmma-cases.ts";
+import { boxes } from "../../../test/ptx/emulator/instructions/box-cases.ts";
+import type { HostMap } from "../../../test/ptx/emulator/instructions/hopper-case.ts";
+import { warpProducts } from "../../../test/ptx/emulator/instructions/mma-cases.ts";
+import { products } from "../../../test/ptx/emulator/instructions/wgmma-cases.ts";
 
 type Argument =
   | { readonly kind: "buffer"; readonly bytes: string; readonly expected?: string }

@@ -2,9 +2,17 @@
 // has it and all its legal variants. One word a line says what follows; buffers are bytes in one file beside.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type KernelReport, legality, type Module, preempt, print, type Reason, slice } from "#ptx";
-import { blockNumbersIn } from "../../../src/ptx/passes/block-number.ts";
-import { reach } from "../../../src/ptx/reach.ts";
+import {
+  blockNumbersIn,
+  type KernelReport,
+  legality,
+  type Module,
+  preempt,
+  print,
+  type Reason,
+  reach,
+  slice,
+} from "#ptx";
 
 export type Extent = readonly [number, number, number];
 

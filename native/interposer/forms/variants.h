@@ -12,7 +12,7 @@ namespace cotenant {
 
 struct Context;
 
-// Whoever makes forms appends these to a kernel's parameters (src/ptx/passes/appended.ts says what they mean).
+// Whoever makes forms appends these to a kernel's parameters (src/ptx/variants/appended.ts says what they mean).
 inline constexpr int kFormParameters = 6;
 enum PreemptParameter { kControl, kFlag, kGridX, kGridY, kGridZ, kEpoch };
 enum SliceParameter { kFirstX, kFirstY, kFirstZ, kSliceGridX, kSliceGridY, kSliceGridZ };
@@ -24,7 +24,7 @@ struct FormFunction {
   std::size_t bytes;  // of all parameters
 };
 
-// Words of the GPU's memory for each launch, 0 when it begins: how many blocks are claimed (src/ptx/passes/preempt.ts).
+// Words of the GPU's memory for each launch, 0 when it begins: how many blocks are claimed (src/ptx/variants/preempt.ts).
 struct alignas(8) VariantControl {
   std::uint32_t claimed[2];
 };

@@ -1,7 +1,6 @@
 // A launch's arguments in device memory, and what is there afterwards.
 
-import { decode, encode } from "../../../src/ptx/emulator/halves.ts";
-import { DeviceMemory, type Argument as Value } from "../../../src/ptx/emulator/index.ts";
+import { DeviceMemory, decode, encode, type Argument as Value } from "#emulator";
 import type { Argument, Buffer, Element, Launch } from "./launches.ts";
 
 type Numbers = ArrayLike<number | bigint>;

@@ -1,9 +1,7 @@
 // Triton's products and attention, which use Hopper's warp groups and tensor copies: do they compute what they should,
 // and do their variants leave the same memory?
 import { expect, test } from "vitest";
-import { decode, encode } from "../../../src/ptx/emulator/halves.ts";
-import { launch } from "../../../src/ptx/emulator/index.ts";
-import { matrixElements } from "../../../src/ptx/emulator/matrix-elements.ts";
+import { byteFloat, decode, encode, launch } from "#emulator";
 import { type CapturedCase, capturedCase, capturedNames } from "./captured.ts";
 import { compare } from "./differential.ts";
 
@@ -25,7 +23,7 @@ function numbers(type: string | undefined, bytes: Uint8Array): Float64Array {
     case "float32":
       return Float64Array.from(new Float32Array(buffer));
     default:
-      return Float64Array.from(bytes, (byte) => matrixElements.e4m3?.number(byte) ?? Number.NaN);
+      return Float64Array.from(bytes, (byte) => byteFloat(byte, "e4m3"));
   }
 }
 

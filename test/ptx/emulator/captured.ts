@@ -3,9 +3,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { type Argument, DeviceMemory, type Extent, encode } from "#emulator";
 import { type Func, type Module, parse } from "#ptx";
-import { encode } from "../../../src/ptx/emulator/halves.ts";
-import { type Argument, DeviceMemory, type Extent } from "../../../src/ptx/emulator/index.ts";
 import { type Case, withVariants } from "./differential.ts";
 
 /** What workloads/triton_kernels.py writes beside each kernel's PTX. */
@@ -32,13 +31,14 @@ export interface CapturedCase extends Case {
 const folder =
   process.env.COTENANT_CAPTURED ?? fileURLToPath(new URL("../corpus/triton", import.meta.url));
 
-export const capturedNames = (): readonly string[] =>
-  existsSync(folder)
-    ? readdirSync(folder)
-        .filter((file) => file.endsWith(".json"))
-        .map((file) => basename(file, ".json"))
-        .sort()
-    : [];
+/** By the kernel's name: where its files are, without their extension. */
+const paths: ReadonlyMap<string, string> = new Map(
+  (existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: "utf8" }) : [])
+    .filter((file) => file.endsWith(".json"))
+    .map((file) => [basename(file, ".json"), join(folder, file.slice(0, -".json".length))]),
+);
+
+export const capturedNames = (): readonly string[] => [...paths.keys()].sort();
 
 interface Small {
   readonly grid: Extent;
@@ -126,12 +126,13 @@ function filled(type: string, count: number, index: number, scale: number): Arra
 
 /** The kernel with small arguments; undefined for one whose arguments are not known how to make small. */
 export function capturedCase(name: string): CapturedCase | undefined {
-  const captured = JSON.parse(readFileSync(join(folder, `${name}.json`), "utf8")) as Captured;
+  const path = paths.get(name) ?? join(folder, name);
+  const captured = JSON.parse(readFileSync(`${path}.json`, "utf8")) as Captured;
   const { kernel, args, scratch } = captured;
   const reduced = small(captured);
   if (reduced === undefined) return undefined;
   const { grid, scalars, sizes } = reduced;
-  const plain = parse(readFileSync(join(folder, `${name}.ptx`), "latin1"));
+  const plain = parse(readFileSync(`${path}.ptx`, "latin1"));
   const func = plain.items.find(
     (item): item is Func => item.kind === "function" && item.name === kernel,
   );

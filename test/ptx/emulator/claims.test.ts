@@ -1,7 +1,8 @@
 // Blocks that are over sooner than a claim are claimed a few at a time, and all of them run once.
 
 import { expect, test } from "vitest";
-import { appended, DeviceMemory, launch, parse, preempt } from "#ptx";
+import { DeviceMemory, launch } from "#emulator";
+import { appended, parse, preempt } from "#ptx";
 
 /** What makes the number of a block of a grid with rows. */
 const OF_ROWS = `

@@ -2,13 +2,8 @@
 // engine, an mbarrier or a warp group would not take ends the launch.
 import { describe, expect, test } from "vitest";
 import { UserError } from "#core";
+import { DeviceMemory, encodeTensorMap, launch, type TensorMap } from "#emulator";
 import { parse, printPlain } from "#ptx";
-import {
-  DeviceMemory,
-  encodeTensorMap,
-  launch,
-  type TensorMap,
-} from "../../../src/ptx/emulator/index.ts";
 import { compare, withVariants } from "./differential.ts";
 
 const SEEDS = [0, 1, 2, 3, 4, 5, 6, 7];

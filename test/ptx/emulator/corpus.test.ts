@@ -2,8 +2,8 @@
 
 import { expect, test } from "vitest";
 import { UserError } from "#core";
-import { launch } from "../../../src/ptx/emulator/index.ts";
-import { kernels as kernelsIn } from "../../../src/ptx/legality.ts";
+import { launch } from "#emulator";
+import { kernels as kernelsIn } from "#ptx";
 import { contents, prepare, unpacked } from "../corpus/inputs.ts";
 import { type Launch, launches } from "../corpus/launches.ts";
 import { type Arch, launchesFor, plainModule } from "./corpus.ts";

@@ -1,11 +1,7 @@
 // Original and variants of a kernel on the same inputs: memory must be the same, bit for bit.
+
+import { type Argument, type DeviceMemory, type Extent, launch } from "#emulator";
 import { appended, type Module, preempt, slice, unifySync } from "#ptx";
-import {
-  type Argument,
-  type DeviceMemory,
-  type Extent,
-  launch,
-} from "../../../src/ptx/emulator/index.ts";
 
 /** A launch that can be made again and again, each time on fresh memory. */
 export interface Case {

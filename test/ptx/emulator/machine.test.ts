@@ -3,8 +3,8 @@
 
 import { describe, expect, test } from "vitest";
 import { UserError } from "#core";
+import { DeviceMemory, type Extent, launch } from "#emulator";
 import { parse } from "#ptx";
-import { DeviceMemory, type Extent, launch } from "../../../src/ptx/emulator/index.ts";
 
 const kernel = (body: string, before = "") =>
   parse(`.version 8.7

@@ -1,8 +1,8 @@
 // Random kernels whose meaning does not depend on timing: barriers and shuffles only where all threads of a
 // block come, early exits and loops of different lengths everywhere.
 import fc from "fast-check";
+import { DeviceMemory } from "#emulator";
 import { parse } from "#ptx";
-import { DeviceMemory } from "../../../src/ptx/emulator/index.ts";
 import { type Case, withVariants } from "./differential.ts";
 
 const REGISTERS = 6;

@@ -2,8 +2,8 @@
 // up: every pointer gets a buffer of its own, every number is the same.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { DeviceMemory, launch } from "#emulator";
 import { type Func, type Module, parse } from "#ptx";
-import { DeviceMemory, launch } from "../../../src/ptx/emulator/index.ts";
 import { type Case, withVariants } from "./differential.ts";
 
 const folder = join(process.env.COTENANT_DATA ?? "test/data", "ptx-triton");

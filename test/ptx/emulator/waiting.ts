@@ -1,6 +1,7 @@
 // Is a kernel that the legality check lets pass right when blocks run one after the other, and in its variants?
+
+import { DeviceMemory, launch } from "#emulator";
 import { legality, parse, preempt, slice } from "#ptx";
-import { DeviceMemory, launch } from "../../../src/ptx/emulator/index.ts";
 import { compare } from "./differential.ts";
 import { BLOCKS, WORDS } from "./waiting-programs.ts";
 

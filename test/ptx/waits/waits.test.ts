@@ -3,8 +3,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { UserError } from "#core";
+import { DeviceMemory, launch } from "#emulator";
 import { legality, parse } from "#ptx";
-import { DeviceMemory, launch } from "../../../src/ptx/emulator/index.ts";
 
 const WORDS = 64;
 const BLOCKS = 4;

@@ -1,0 +1,109 @@
+// cp.async.bulk and cp.reduce.async.bulk: copies of the copy engine, here of plain bytes.
+
+import { Fault } from "../../machine/errors.ts";
+import type { Segment } from "../../machine/memory.ts";
+import type { Warp } from "../../machine/warp.ts";
+import { bytesOf } from "../../numbers/types.ts";
+import type { Meaning, Site } from "../site.ts";
+import { readCell, type Update, updateOf, writeCell } from "./atomics.ts";
+import { complete, mbarrierAddress } from "./mbarriers.ts";
+import { bracketed, type Locate, locate } from "./moves.ts";
+
+/** Bytes that sizes and addresses are multiples of. */
+const PIECE = 16;
+
+/** Which way a copy goes; a block is a cluster of its own. */
+export type Way = "loads" | "stores";
+
+/** From the two spaces behind "bulk", and ".tensor.2d" where there is one. */
+export function wayOf(site: Site): Way {
+  const { modifiers } = site.instruction.operation;
+  const [to = "", from = ""] = modifiers.filter((one) => /^(global|shared)/.test(one));
+  if (/^shared::(cluster|cta)$/.test(to) && from === "global") return "loads";
+  if (to === "global" && from === "shared::cta") return "stores";
+  return site.fail("a copy from there to here");
+}
+
+/** What the rest of the operation may say; masks, several blocks and other layouts are not emulated. */
+export function onlyKnown(site: Site): void {
+  const known =
+    /^(reduce|async|bulk|tensor|[1-5]d|global|shared::\w+|tile|mbarrier::complete_tx::bytes|bulk_group|L2::cache_hint|add|min|max|inc|dec|and|or|xor|noftz|[usbf]+\d+)$/;
+  const other = site.instruction.operation.modifiers.find((one) => !known.test(one));
+  if (other !== undefined) site.fail(`.${other}`);
+}
+
+/** `[to], [from], bytes`, and into shared memory an mbarrier that counts them. */
+export function bulkCopy(site: Site): Meaning {
+  onlyKnown(site);
+  const way = wayOf(site);
+  const place = (index: number, shared: boolean, what: string) =>
+    locate(site.address(bracketed(site, index), shared ? "shared" : "global"), PIECE, what);
+  const to = place(0, way === "loads", "a copy's store");
+  const from = place(1, way === "stores", "a copy's load");
+  const size = site.read(site.operand(2), "u32");
+  const bar = way === "loads" ? mbarrierAddress(site, 3) : undefined;
+  const type = site.has("reduce") ? site.type() : undefined;
+  const update = type === undefined ? undefined : updateOf(site, type);
+  const each = type === undefined ? 1 : bytesOf(type);
+  return (w, lanes, n) => {
+    for (let k = 0; k < n; k++) {
+      const l = lanes[k] as number;
+      const bytes = w.u32[size + l] as number;
+      if (bytes % PIECE !== 0)
+        throw new Fault("PTX_MISALIGNED", `a copy of ${bytes} bytes is no multiple of 16`, l);
+      if (bytes === 0) continue;
+      const [at, target] = whole(w, l, to, bytes);
+      const [start, source] = whole(w, l, from, bytes);
+      startBulk(site, w, l, bar, bytes, () => {
+        if (update === undefined) target.u8.set(source.u8.subarray(start, start + bytes), at);
+        else
+          for (let i = 0; i < bytes; i += each)
+            reduce(target, at + i, source, start + i, each, update);
+      });
+    }
+  };
+}
+
+/** One element is added to (or whatever it is) what is there. */
+export function reduce(
+  target: Segment,
+  at: number,
+  source: Segment,
+  from: number,
+  bytes: number,
+  update: Update,
+): void {
+  const old = readCell(target, at, bytes);
+  writeCell(target, at, bytes, update(old, readCell(source, from, bytes), 0n));
+}
+
+/** Where a copy of `bytes` bytes begins, and in what; all of it must be there. */
+function whole(w: Warp, l: number, find: Locate, bytes: number): [number, Segment] {
+  const at = find(w, l);
+  const { memory, sharedBytes } = w.block.running;
+  const end = w.segment === w.block.shared ? sharedBytes : memory.end;
+  if (at + bytes > end)
+    throw new Fault("PTX_OUT_OF_BOUNDS", `a copy of ${bytes} bytes is out of bounds`, l);
+  return [at, w.segment];
+}
+
+/** Starts what moves `bytes` bytes: for the mbarrier, or in the thread's open group. */
+export function startBulk(
+  site: Site,
+  w: Warp,
+  lane: number,
+  bar: Locate | undefined,
+  bytes: number,
+  move: () => void,
+): void {
+  const { underWay } = w.block;
+  if (bar === undefined) {
+    underWay.start("bulk copies", w, lane, site.pc, move);
+    return;
+  }
+  const at = bar(w, lane);
+  underWay.start("copies on mbarriers", w, lane, site.pc, () => {
+    move();
+    complete(w, lane, at, bytes);
+  });
+}

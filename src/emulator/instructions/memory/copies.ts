@@ -1,0 +1,68 @@
+// cp: asynchronous copies between global and shared memory. When they are done is `async-copies.ts`'s to say.
+
+import type { Kind } from "../../machine/async-copies.ts";
+import type { Compile, Meaning, Site } from "../site.ts";
+import { bulkCopy } from "./bulk-copies.ts";
+import { arriveForCopies } from "./mbarriers.ts";
+import { bracketed, locate } from "./moves.ts";
+import { tensorCopy } from "./tensor-copies.ts";
+
+const cp: Compile = (site) => {
+  const { modifiers } = site.instruction.operation;
+  if (modifiers.includes("bulk")) {
+    if (modifiers.includes("prefetch")) return () => undefined;
+    if (modifiers.includes("tensor")) return tensorCopy(site);
+    return groups(site, "bulk copies") ?? bulkCopy(site);
+  }
+  if (modifiers[0] !== "async") return site.fail("this copy");
+  if (modifiers[1] === "mbarrier") return arriveForCopies(site);
+  return groups(site, "copies") ?? smallCopy(site);
+};
+
+/** commit_group, wait_group N and wait_all; undefined for what is none of them. */
+function groups(site: Site, kind: Kind): Meaning | undefined {
+  if (site.has("commit_group"))
+    return (w, lanes, n) => {
+      for (let k = 0; k < n; k++) w.block.underWay.commit(kind, w.threadOf(lanes[k] as number));
+    };
+  const all = site.has("wait_all");
+  if (!all && !site.has("wait_group")) return undefined;
+  const left = all ? undefined : site.read(site.operand(0), "u32");
+  return (w, lanes, n) => {
+    for (let k = 0; k < n; k++) {
+      const l = lanes[k] as number;
+      const owner = w.threadOf(l);
+      if (all) w.block.underWay.commit(kind, owner);
+      w.block.underWay.wait(kind, owner, left === undefined ? 0 : (w.u32[left + l] as number));
+    }
+  };
+}
+
+/** cp.async: a source shorter than the destination is filled up with zeros. */
+function smallCopy(site: Site): Meaning {
+  const size = site.operand(2);
+  const bytes = size.kind === "immediate" ? Number(size.text) : Number.NaN;
+  if (!(bytes === 4 || bytes === 8 || bytes === 16)) return site.fail("this size");
+  const to = locate(site.address(bracketed(site, 0), "shared"), bytes, "a copy's store");
+  const from = locate(site.address(bracketed(site, 1), "global"), bytes, "a copy's load");
+  const extra = site.operands[3];
+  const hint = site.has("L2::cache_hint");
+  const more = extra !== undefined && !(hint && site.operands.length === 4);
+  const source = more ? site.read(extra, "u32") : undefined;
+  return (w, lanes, n) => {
+    for (let k = 0; k < n; k++) {
+      const l = lanes[k] as number;
+      const count = source === undefined ? bytes : Math.min(w.u32[source + l] as number, bytes);
+      const at = to(w, l);
+      const shared = w.segment;
+      const start = count === 0 ? 0 : from(w, l);
+      const global = w.segment;
+      w.block.underWay.start("copies", w, l, site.pc, () => {
+        shared.u8.fill(0, at, at + bytes);
+        if (count > 0) shared.u8.set(global.u8.subarray(start, start + count), at);
+      });
+    }
+  };
+}
+
+export const copies: Readonly<Record<string, Compile>> = { cp };

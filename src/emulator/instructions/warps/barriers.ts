@@ -1,0 +1,68 @@
+// Barriers of a block; and what asks for other blocks, other launches or registers, which are not counted here.
+
+import { REGROUP } from "../../machine/warp.ts";
+import type { Compile } from "../site.ts";
+import { together } from "./collectives.ts";
+
+/** bar and barrier; .aligned is what `bar` means. */
+const bar: Compile = (site) => {
+  if (site.has("warp")) return together(site.read(site.operand(0), "b32"), () => undefined);
+  if (site.has("cluster")) return site.fail("barriers of a cluster");
+  const aligned = site.instruction.operation.opcode === "bar" || site.has("aligned");
+  const stays = !site.has("arrive");
+  const red = site.has("red");
+  const kind = site.one(["popc", "and", "or"]);
+  const rest = red ? site.operands.slice(1) : site.operands;
+  const id = site.read(rest[0] ?? site.fail("its number is missing"), "u32");
+  const counted = red ? rest.length === 3 : rest.length === 2;
+  const count = counted && rest[1] !== undefined ? site.read(rest[1], "u32") : undefined;
+  const source = rest.at(-1);
+  const reduction =
+    red && kind !== undefined && source !== undefined
+      ? {
+          kind,
+          source: site.read(source, "pred"),
+          result: site.write(site.operand(0), kind === "popc" ? "u32" : "pred"),
+        }
+      : undefined;
+  if (reduction !== undefined) site.reduces(reduction);
+  return {
+    control: (w) => {
+      const { block, lanes, n } = w;
+      const ids = new Set<number>();
+      for (let k = 0; k < n; k++) {
+        const l = lanes[k] as number;
+        const number = w.u32[id + l] as number;
+        const expected = count === undefined ? 0 : (w.u32[count + l] as number);
+        block.arrive(w, l, number, expected, stays, aligned, reduction);
+        ids.add(number);
+      }
+      for (const number of ids) block.release(number);
+      return REGROUP;
+    },
+  };
+};
+
+const nanosleep: Compile = () => ({
+  control: (w) => {
+    w.yields = true;
+    return w.pc + 1;
+  },
+});
+
+/** What only hardware or other blocks can answer. */
+const refused =
+  (why: string): Compile =>
+  (site) =>
+    site.fail(why);
+
+export const barriers: Readonly<Record<string, Compile>> = {
+  bar,
+  barrier: bar,
+  nanosleep,
+  griddepcontrol: refused("launches that depend on each other"),
+  mapa: refused("clusters"),
+  getctarank: refused("clusters"),
+  setmaxnreg: () => together(undefined, () => undefined),
+  tcgen05: refused("tensor memory"),
+};

@@ -1,0 +1,126 @@
+// What an address is made of: constants times values that the analysis does not look into.
+
+import type { Instruction, Operand } from "../syntax/syntax.ts";
+import type { Flow } from "./control-flow.ts";
+
+/** `constant` plus each term's value times its factor. Terms are special registers, symbols and registers. */
+export interface Affine {
+  readonly constant: number;
+  readonly terms: ReadonlyMap<string, number>;
+}
+
+/** How long a chain of definitions is followed. */
+const DEEPEST = 64;
+
+/** Definitions by register; undefined for one with none or several. */
+export interface Definitions {
+  get(register: string): Instruction | undefined;
+}
+
+export const definitions = ({ instructions, names }: Flow): Definitions => ({
+  get: (register) => {
+    const number = names.numberOf.get(register);
+    // Negative for nobody and for several.
+    return number === undefined ? undefined : instructions[names.writer[number] ?? -1];
+  },
+});
+
+/** The address that a memory operand means. */
+export function addressOf(operand: Operand | undefined, known: Definitions): Affine | undefined {
+  if (operand?.kind !== "memory") return undefined;
+  const base = affine(operand.base, known);
+  return plus(base, constant(offsetOf(operand.offset)), 1);
+}
+
+/** What a number, or a register that only ever holds one number, is; NaN for anything else. */
+export function constantValue(operand: Operand | undefined, known: Definitions): number {
+  if (operand?.kind === "immediate") return Number(operand.text);
+  const value = affine(operand, known);
+  return value.terms.size === 0 ? value.constant : Number.NaN;
+}
+
+/** All bits of 32: the mask of a whole warp. */
+export const isFullMask = (value: number) => !Number.isNaN(value) && (value | 0) === -1;
+
+/** Are both known, and the same? */
+export function isSame(a: Affine | undefined, b: Affine | undefined): boolean {
+  if (a === undefined || b === undefined || a.constant !== b.constant) return false;
+  if (a.terms.size !== b.terms.size) return false;
+  return [...a.terms].every(([name, factor]) => name !== "?" && b.terms.get(name) === factor);
+}
+
+/** "+16", "+-16", "" as a number. */
+const offsetOf = (text: string) => (text === "" ? 0 : Number(text.replace("+-", "-")));
+
+const constant = (value: number): Affine => ({ constant: value, terms: new Map() });
+const term = (name: string): Affine => ({ constant: 0, terms: new Map([[name, 1]]) });
+
+/** What a name, number or sum stands for. */
+export function affine(operand: Operand | undefined, known: Definitions, depth = 0): Affine {
+  if (operand?.kind === "immediate") return constant(Number(operand.text));
+  if (operand?.kind === "sum")
+    return plus(term(operand.name), constant(offsetOf(operand.offset)), 1);
+  if (operand?.kind !== "name") return term("?");
+  const made = known.get(operand.name);
+  if (made === undefined || made.predicate !== undefined || depth > DEEPEST)
+    return term(operand.name);
+  return resultOf(made, known, depth + 1) ?? term(operand.name);
+}
+
+/** What an instruction makes; undefined for what is not looked into. */
+export function resultOf(
+  { operation, operands }: Instruction,
+  known: Definitions,
+  depth = 0,
+): Affine | undefined {
+  const { opcode, modifiers } = operation;
+  const [, first, second, third] = operands;
+  const of = (operand: Operand | undefined) => affine(operand, known, depth);
+  switch (opcode) {
+    case "mov":
+    case "cvta":
+      return of(first);
+    case "cvt":
+      return modifiers[0]?.endsWith("64") ? of(first) : undefined;
+    case "ld": {
+      if (modifiers[0] !== "param" || first?.kind !== "memory" || first.base.kind !== "name")
+        return undefined;
+      return term(`${first.base.name}${first.offset}`);
+    }
+    case "add":
+      return plus(of(first), of(second), 1);
+    case "sub":
+      return plus(of(first), of(second), -1);
+    case "not":
+      return plus(constant(-1), of(first), -1);
+    case "mul":
+      return modifiers[0] === "hi" ? undefined : times(of(first), of(second));
+    case "mad": {
+      if (modifiers[0] === "hi") return undefined;
+      const product = times(of(first), of(second));
+      return product && plus(product, of(third), 1);
+    }
+    case "shl": {
+      const by = of(second);
+      return by.terms.size === 0 ? times(of(first), constant(2 ** by.constant)) : undefined;
+    }
+  }
+  return undefined;
+}
+
+export function plus(a: Affine, b: Affine, sign: 1 | -1): Affine {
+  const terms = new Map(a.terms);
+  for (const [name, factor] of b.terms) {
+    const sum = (terms.get(name) ?? 0) + sign * factor;
+    if (sum === 0) terms.delete(name);
+    else terms.set(name, sum);
+  }
+  return { constant: a.constant + sign * b.constant, terms };
+}
+
+function times(a: Affine, b: Affine): Affine | undefined {
+  const [scale, rest] = a.terms.size === 0 ? [a.constant, b] : [b.constant, a];
+  if (a.terms.size > 0 && b.terms.size > 0) return undefined;
+  const terms = new Map([...rest.terms].map(([name, factor]) => [name, factor * scale]));
+  return { constant: rest.constant * scale, terms };
+}

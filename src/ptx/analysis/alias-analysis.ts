@@ -1,0 +1,230 @@
+// Which memory an instruction may read or write: what its address is made of, through all that a register may hold.
+// A pointer is told from a number that is added to it by what made it: nobody multiplies a pointer, so what has been
+// scaled is none. Memory is told apart by the parameter of the kernel that leads to it, or by its name.
+
+import { writesFirst } from "../syntax/operation-facts.ts";
+import { moduleScope } from "../syntax/scopes.ts";
+import type { Func, Instruction, Memory, Module, Operand } from "../syntax/syntax.ts";
+import { addressOf, type Definitions, definitions } from "./addresses.ts";
+import { controlFlow, type Flow } from "./control-flow.ts";
+
+export interface Place {
+  readonly space: "global" | "shared" | "local" | "constant" | "any";
+  /** What may lead there: parameters and variables; undefined: anything. */
+  readonly roots: ReadonlySet<string> | undefined;
+  /** Bytes behind the only root; undefined: anywhere. */
+  readonly offset: number | undefined;
+  readonly bytes: number;
+}
+
+export interface Places {
+  /** Where the memory operand of an instruction leads. */
+  of(one: Instruction, operand: Operand | undefined): Place;
+}
+
+/** The space of a variable by its name; undefined for what is none. */
+export type SpaceOf = (name: string) => string | undefined;
+
+/** The space of variables by their names; those of several functions with one name have one of theirs. */
+export function spacesOf(functions: readonly Func[], module: Module): SpaceOf {
+  const { variables } = moduleScope(module);
+  const own = new Map<string, string>();
+  for (const func of functions)
+    for (const one of controlFlow(func).others)
+      if (one.kind === "variable" && one.space !== "reg" && one.space !== "param")
+        for (const { name } of one.names) own.set(name, one.space);
+  // A name that has been put in elsewhere ends with the number of its copy.
+  return (name) => {
+    const plain = name.split("@", 1)[0] ?? name;
+    return own.get(plain) ?? variables.get(plain)?.variable.space;
+  };
+}
+
+const ANYTHING = "?";
+const none: ReadonlySet<string> = new Set();
+
+export function places(flow: Flow, spaceOf: SpaceOf): Places {
+  const known = definitions(flow);
+  const roots = rootsOf(flow, known, spaceOf);
+  return {
+    of(one, operand) {
+      if (operand?.kind !== "memory") return anywhere;
+      const found = operand.base.kind === "name" ? roots(operand.base.name) : none;
+      const space = spaceOfAccess(one, operand, found, spaceOf);
+      const clear = found.size > 0 && !found.has(ANYTHING);
+      const bytes = bytesOf(one);
+      if (!clear) return { space, roots: undefined, offset: undefined, bytes };
+      const exact = addressOf(operand, known);
+      const [[root, factor] = ["", 0]] = exact?.terms ?? [];
+      const isExact =
+        exact?.terms.size === 1 && factor === 1 && (found.has(root) || found.has(PARAMETER + root));
+      return { space, roots: found, offset: isExact ? exact?.constant : undefined, bytes };
+    },
+  };
+}
+
+const anywhere: Place = { space: "any", roots: undefined, offset: undefined, bytes: 16 };
+
+/** May both be the same memory? Parameters lead to memory of their own: a kernel that is handed one twice is not seen. */
+export function mayMeet(a: Place, b: Place): boolean {
+  if (a.space === "constant" || b.space === "constant") return false;
+  if (a.space !== b.space && a.space !== "any" && b.space !== "any") return false;
+  if (a.roots === undefined || b.roots === undefined) return true;
+  const other = b.roots;
+  if (![...a.roots].some((one) => other.has(one))) return false;
+  if (a.offset === undefined || b.offset === undefined) return true;
+  return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+}
+
+function spaceOfAccess(
+  { operation: { opcode, modifiers }, operands }: Instruction,
+  operand: Operand,
+  roots: ReadonlySet<string>,
+  spaceOf: SpaceOf,
+): Place["space"] {
+  const named = modifiers.filter((one) => /^(global|shared)/.test(one));
+  // A copy has two, that of where it goes first.
+  if (opcode === "cp" && operand !== operands[0]) named.shift();
+  for (const one of opcode === "cp" ? named : modifiers) {
+    if (one === "param" || one === "const" || one === "nc") return "constant";
+    if (one === "local" || one === "global") return one;
+    if (one.startsWith("shared")) return "shared";
+  }
+  const spaces = new Set([...roots].map((one) => spaceOf(one) ?? "global"));
+  const [only] = spaces;
+  if (spaces.size !== 1 || roots.has(ANYTHING)) return "any";
+  return only === "shared" || only === "local" || only === "global" ? only : "any";
+}
+
+/** Bytes that an access is wide, at most. */
+function bytesOf({ operation: { modifiers } }: Instruction): number {
+  const bits = Number(/\d+$/.exec(modifiers[modifiers.length - 1] ?? "")?.[0] ?? 128);
+  const vector = Number(modifiers.find((one) => /^v[248]$/.test(one))?.slice(1) ?? 1);
+  return Math.max(1, (bits / 8) * vector);
+}
+
+/** What may lead to where a register points, or to what has this name. */
+function rootsOf(
+  flow: Flow,
+  known: Definitions,
+  spaceOf: SpaceOf,
+): (name: string) => ReadonlySet<string> {
+  const found = new Map<string, Set<string>>();
+  const held = new Map<string, Set<string>>();
+  const copies: Copy[] = [];
+  for (const one of flow.instructions) copies.push(...copiesOf(one, known));
+  const rootsIn = (name: string): ReadonlySet<string> => {
+    if (name === ANYTHING || name.startsWith(PARAMETER)) return new Set([name]);
+    const own = found.get(name);
+    if (own !== undefined) return own;
+    return spaceOf(name) === undefined ? none : new Set([name]);
+  };
+  for (let grown = true; grown; ) {
+    grown = false;
+    for (const { to, from, through } of copies) {
+      let more = rootsIn(from);
+      if (through === "load") {
+        const all = new Set<string>();
+        const isLocal = more.size > 0 && [...more].every((root) => spaceOf(root) === "local");
+        for (const root of isLocal ? [...more, ANYTHING] : [])
+          for (const one of held.get(root) ?? none) all.add(one);
+        more = isLocal ? all : new Set([ANYTHING]);
+      }
+      const targets = through === "store" ? [...rootsIn(to)] : [to];
+      for (const target of targets) {
+        const table = through === "store" ? held : found;
+        const set = table.get(target) ?? new Set();
+        const before = set.size;
+        for (const one of more) set.add(one);
+        if (set.size === before) continue;
+        table.set(target, set);
+        grown = true;
+      }
+    }
+  }
+  return rootsIn;
+}
+
+const PARAMETER = "parameter ";
+
+/**
+ * A way for a pointer from one name to another: as it is, into the memory that `to` points to, or out of
+ * it; what is seen of memory is the stack, which nobody else writes.
+ */
+interface Copy {
+  readonly to: string;
+  readonly from: string;
+  readonly through: "register" | "store" | "load";
+}
+
+/** Operations whose result may be a pointer if one of these operands is. */
+const handsOn: Readonly<Record<string, readonly number[]>> = {
+  mov: [1],
+  cvta: [1],
+  cvt: [1],
+  add: [1, 2],
+  sub: [1],
+  mad: [3],
+  selp: [1, 2],
+  min: [1, 2],
+  max: [1, 2],
+  and: [1, 2],
+  or: [1, 2],
+  xor: [1, 2],
+  lop3: [1, 2, 3],
+  shfl: [1],
+  prmt: [1, 2],
+  slct: [1, 2],
+};
+
+function copiesOf(one: Instruction, known: Definitions): readonly Copy[] {
+  const { operation, operands } = one;
+  const { opcode, modifiers } = operation;
+  if (opcode === "st" && isWide(modifiers) && operands[0]?.kind === "memory")
+    return pairs(baseNames(operands[0]), namesIn(operands[1]), "store");
+  if (!writesFirst(one)) return [];
+  const to = namesIn(operands[0]);
+  if (opcode === "ld") {
+    if (!isWide(modifiers) || operands[1]?.kind !== "memory") return [];
+    const given = parameterName(one, operands[1], known);
+    if (given !== undefined) return pairs(to, [given], "register");
+    return pairs(to, baseNames(operands[1]), "load");
+  }
+  const from = handsOn[opcode];
+  if (from !== undefined)
+    return pairs(
+      to,
+      from.flatMap((i) => namesIn(operands[i])),
+      "register",
+    );
+  // A result of memory's.
+  return opcode === "atom" && isWide(modifiers) ? pairs(to, [ANYTHING], "register") : [];
+}
+
+/** Addresses have 64 bits. */
+const isWide = (modifiers: readonly string[]) =>
+  /(64|128)$/.test(modifiers[modifiers.length - 1] ?? "");
+
+function parameterName(
+  { operation }: Instruction,
+  place: Memory,
+  known: Definitions,
+): string | undefined {
+  if (operation.modifiers[0] !== "param") return undefined;
+  const [[root, factor] = ["", 0]] = addressOf(place, known)?.terms ?? [];
+  return factor === 1 ? `${PARAMETER}${root}${place.offset}` : ANYTHING;
+}
+
+const pairs = (
+  to: readonly string[],
+  from: readonly string[],
+  through: Copy["through"],
+): readonly Copy[] => to.flatMap((one) => from.map((other) => ({ to: one, from: other, through })));
+
+const baseNames = ({ base }: Memory) => (base.kind === "name" ? [base.name] : []);
+
+function namesIn(operand: Operand | undefined): readonly string[] {
+  if (operand?.kind === "name" || operand?.kind === "sum") return [operand.name];
+  if (operand?.kind === "vector") return operand.elements.flatMap(namesIn);
+  return operand?.kind === "pair" ? namesIn(operand.first) : [];
+}

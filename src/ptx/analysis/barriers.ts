@@ -1,0 +1,167 @@
+// Threads that part ways: may those that are done wait while the others go on? In a persistent kernel a thread
+// that has left its block early is parked until the rest are done. Two things can go wrong. A barrier without a
+// count waits for all threads that have not left, so a parked one must come to it too: then the kernel's
+// barriers are unified. And a warp's operation waits for all lanes it names that have not left: a parked lane
+// never comes, so such a kernel is refused.
+
+import type { Func, Instruction, Operand, Operation } from "../syntax/syntax.ts";
+import { constantValue, type Definitions, definitions, isFullMask } from "./addresses.ts";
+import { calleeOf, hasOperation, type Reach } from "./call-graph.ts";
+import { decidedBy, postDominators } from "./control-flow.ts";
+import type { Refuse } from "./reasons.ts";
+import { type Sameness, type Uniformity, uniformity } from "./uniformity.ts";
+
+/** Barriers that a block has (PTX ISA 9.0, 9.7.13). */
+const BARRIERS = 16;
+
+export interface Barriers {
+  /** A barrier that the kernel does not use, for the variant's own. */
+  readonly free: number;
+  /** Parked threads must take part in the kernel's barriers. */
+  readonly unify: boolean;
+}
+
+/** With `wholeWarps` as `uniformity` has it. */
+export function barriers(
+  kernel: Func,
+  reached: Reach,
+  wholeWarps: boolean,
+  refuse: Refuse,
+): Barriers {
+  const meeting = meetingCallees(reached);
+  const meets = hasOperation(kernel, (one) => isBarrier(one) || isCollective(one));
+  // Who parts where is asked for what meets, and most kernels have nothing that does.
+  if (!meets && meeting.size === 0) return { free: 0, unify: false };
+  const found = uniformity(kernel, wholeWarps);
+  const used = blockBarriers(found, refuse);
+  parkedLanes(found, meeting, refuse);
+  return used;
+}
+
+function blockBarriers(found: Uniformity, refuse: Refuse): Barriers {
+  const { flow } = found;
+  const all = flow.instructions.flatMap((one, i) => (isBarrier(one.operation) ? [{ one, i }] : []));
+  const [first] = all;
+  if (first === undefined) return { free: 0, unify: false };
+  const apart = partedInstructions(found, (how) => how !== "block" && how !== "aligned");
+  const unify = all.some(({ one, i }) => !hasCount(one) && apart(i));
+  const counted = new Set<number>();
+  const whole = new Set<number>();
+  for (const { one } of all) {
+    const id = barrierId(one);
+    if (id === undefined)
+      refuse("barrier-ids", one, `which barrier ${one.operation.text} means is not known`);
+    else if (hasCount(one)) counted.add(id);
+    else whole.add(id);
+    if (one.operation.modifiers.includes("arrive"))
+      refuse("barrier-arrive", one, `${one.operation.text} may be left over when a block ends`);
+    if (unify && !hasCount(one) && one.operation.modifiers.includes("red"))
+      refuse("parked-barrier", one, `${one.operation.text} is reached by a part of the threads`);
+  }
+  const shared = all.find(({ one }) => hasCount(one) && whole.has(barrierId(one) ?? -1));
+  if (unify && shared !== undefined)
+    refuse("parked-barrier", shared.one, "a barrier is used with a count and without one");
+  let free = 0;
+  while (counted.has(free) || whole.has(free)) free += 1;
+  if (free < BARRIERS) return { free, unify };
+  refuse("barrier-ids", first.one, `all ${BARRIERS} barriers are in use`);
+  return { free: 0, unify };
+}
+
+/** Instructions that a part of the threads may come to while others leave or go elsewhere. */
+function partedInstructions(
+  found: Uniformity,
+  counts: (how: Sameness) => boolean,
+): (instruction: number) => boolean {
+  const { flow, parting } = found;
+  const post = postDominators(flow, true);
+  const apart = new Set<number>();
+  flow.blocks.forEach((block, n) => {
+    const ways = block.successors.length + (block.exits ? 1 : 0);
+    if (ways < 2 || !counts(parting[n] ?? "varying")) return;
+    for (const one of decidedBy(flow, post, n)) apart.add(one);
+  });
+  return (i) => {
+    const predicate = flow.instructions[i]?.predicate;
+    if (predicate !== undefined && counts(found.of(predicate.register))) return true;
+    return apart.has(flow.blockOf[i] ?? -1);
+  };
+}
+
+/** Device functions with operations of a whole warp. */
+const meetingCallees = ({ functions: [, ...callees] }: Reach): ReadonlySet<string> =>
+  new Set(callees.filter((one) => hasOperation(one, isCollective)).map(({ name }) => name));
+
+function parkedLanes(found: Uniformity, meeting: ReadonlySet<string>, refuse: Refuse): void {
+  const { flow } = found;
+  const apart = partedInstructions(found, (how) => how === "varying" || how === "lanes");
+  const known = definitions(flow);
+  flow.instructions.forEach((one, i) => {
+    if (!apart(i)) return;
+    const { text, opcode } = one.operation;
+    const callee = opcode === "call" ? (calleeOf(one) ?? "") : "";
+    if (meeting.has(callee))
+      refuse(
+        "parked-lanes",
+        one,
+        `${callee} has operations of the whole warp and not all lanes may call it`,
+      );
+    if (!isCollective(one.operation)) return;
+    const mask = maskOf(one);
+    const active = mask?.kind === "name" && known.get(mask.name)?.operation.opcode === "activemask";
+    if (active || partial(found, i, mask, known)) return;
+    refuse("parked-lanes", one, `${text} names lanes that may have left`);
+  });
+}
+
+/** Operations that lanes of a warp do together. */
+function isCollective({ opcode, modifiers }: Operation): boolean {
+  if (opcode === "bar") return modifiers[0] === "warp";
+  return modifiers.includes("sync") && opcode !== "barrier";
+}
+
+/** The lanes it names; undefined: all. */
+function maskOf({ operation, operands }: Instruction): Operand | undefined {
+  if (operation.opcode === "bar") return operands[0];
+  return /^(shfl|vote|match|redux|elect)$/.test(operation.opcode)
+    ? operands[operands.length - 1]
+    : undefined;
+}
+
+/** A number that leaves lanes out was chosen by who knows which come here, unless those that don't just leave. */
+function partial(
+  found: Uniformity,
+  i: number,
+  mask: Operand | undefined,
+  known: Definitions,
+): boolean {
+  const { flow } = found;
+  const value = constantValue(mask, known);
+  if (Number.isNaN(value) || isFullMask(value)) return false;
+  const post = postDominators(flow, true);
+  return found.parting.every((how, n) => {
+    if (how !== "varying" && how !== "lanes") return true;
+    const meets = post[n] ?? flow.blocks.length;
+    const meeting = flow.blocks[meets];
+    const onlyLeaves = meeting === undefined || (meeting.exits && meeting.end - meeting.first <= 1);
+    return !onlyLeaves || !decidedBy(flow, post, n).includes(flow.blockOf[i] ?? -1);
+  });
+}
+
+/** A barrier of the block, not of a warp or cluster. */
+export function isBarrier({ opcode, modifiers }: Operation): boolean {
+  if (opcode === "bar") return modifiers[0] !== "warp";
+  return opcode === "barrier" && modifiers[0] !== "cluster";
+}
+
+/** Its operands are [result,] id [, count] [, value to reduce]. */
+export function hasCount(one: Instruction): boolean {
+  const reduces = one.operation.modifiers.includes("red");
+  return one.operands.length > (reduces ? 3 : 1);
+}
+
+function barrierId(one: Instruction): number | undefined {
+  const id = one.operands[one.operation.modifiers.includes("red") ? 1 : 0];
+  if (id?.kind !== "immediate") return undefined;
+  return Number(id.text);
+}

@@ -1,0 +1,99 @@
+// The functions that a kernel may come to run, and the calls whose target is not known.
+
+import { moduleScope } from "../syntax/scopes.ts";
+import type { Func, Instruction, Module, Operation, Statement } from "../syntax/syntax.ts";
+import { controlFlow } from "./control-flow.ts";
+
+export interface Reach {
+  /** Functions with a body, in the order in which they are met; the kernel is first. */
+  readonly functions: readonly Func[];
+  /** Calls of functions that have no body here, by name. */
+  readonly outside: readonly { readonly call: Instruction; readonly callee: string }[];
+  /** Calls through a register. */
+  readonly indirect: readonly Instruction[];
+}
+
+export function reach(kernel: Func, module: Module): Reach {
+  const scope = moduleScope(module);
+  const functions = [kernel];
+  const outside: { call: Instruction; callee: string }[] = [];
+  const indirect: Instruction[] = [];
+  for (const func of functions) {
+    for (const call of callsIn(func)) {
+      const callee = calleeOf(call);
+      const found = callee === undefined ? undefined : scope.functions.get(callee);
+      if (callee === undefined || callee.startsWith("%")) indirect.push(call);
+      else if (found?.body === undefined) outside.push({ call, callee });
+      else if (!functions.includes(found)) functions.push(found);
+    }
+  }
+  return { functions, outside, indirect };
+}
+
+/** A call by which a function may come back to itself. */
+export function recursiveCall({ functions }: Reach): Instruction | undefined {
+  const byName = new Map(functions.map((one) => [one.name, one]));
+  const reaches = (from: Func, to: Func) => {
+    const seen = new Set<Func>();
+    const open = [from];
+    for (let func = open.pop(); func !== undefined; func = open.pop()) {
+      if (func === to) return true;
+      if (seen.has(func)) continue;
+      seen.add(func);
+      for (const call of callsIn(func)) {
+        const callee = byName.get(calleeOf(call) ?? "");
+        if (callee !== undefined) open.push(callee);
+      }
+    }
+    return false;
+  };
+  for (const func of functions)
+    for (const call of callsIn(func)) {
+      const callee = byName.get(calleeOf(call) ?? "");
+      if (callee !== undefined && reaches(callee, func)) return call;
+    }
+  return undefined;
+}
+
+const isCall = ({ opcode }: Operation) => opcode === "call";
+const callsIn = (func: Func) => instructionsThat(func, isCall);
+
+/** The name behind the list of what is returned. */
+export function calleeOf({ operands }: Instruction): string | undefined {
+  const callee = operands[0]?.kind === "list" ? operands[1] : operands[0];
+  return callee?.kind === "name" ? callee.name : undefined;
+}
+
+export const instructionsOf = (func: Func): readonly Instruction[] =>
+  controlFlow(func).instructions;
+
+/** Statements in order, those of inner scopes too. */
+export function eachStatement(
+  body: readonly Statement[],
+  visit: (statement: Statement) => void,
+): void {
+  for (const one of body) {
+    visit(one);
+    if (one.kind === "block") eachStatement(one.body, visit);
+  }
+}
+
+/** The function's instructions whose operation `does` so; few functions have any. */
+function instructionsThat(
+  func: Func,
+  does: (operation: Operation) => boolean,
+): readonly Instruction[] {
+  return hasOperation(func, does)
+    ? instructionsOf(func).filter(({ operation }) => does(operation))
+    : [];
+}
+
+/** Much is told by the few operations that a function is made of. */
+export function hasOperation(func: Func, does: (operation: Operation) => boolean): boolean {
+  for (const one of controlFlow(func).operations) if (does(one)) return true;
+  return false;
+}
+
+/** Does an instruction of these functions name it? */
+export const isNamedIn = (functions: readonly Func[], name: string): boolean =>
+  functions.some((func) => controlFlow(func).names.numberOf.has(name));

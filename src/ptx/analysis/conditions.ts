@@ -1,0 +1,112 @@
+// What a branch has compared: its predicate, taken apart into comparisons each of which is enough for one of its ways.
+
+import type { Instruction, Operand } from "../syntax/syntax.ts";
+import { constantValue, type Definitions } from "./addresses.ts";
+import type { Flow } from "./control-flow.ts";
+
+/** A comparison that has come out as `when`. */
+export interface Condition {
+  readonly compare: Instruction;
+  readonly when: boolean;
+}
+
+/** How many steps a predicate is followed back. */
+const DEEPEST = 12;
+
+/** Conditions of which each alone makes `register` `when`. */
+export function sufficient(
+  register: string,
+  when: boolean,
+  known: Definitions,
+  depth = 0,
+): readonly Condition[] {
+  const made = known.get(register);
+  if (made === undefined || made.predicate !== undefined || depth > DEEPEST) return [];
+  const { opcode, modifiers } = made.operation;
+  const [, first, second, third] = made.operands;
+  const follow = (operand: Operand | undefined, how: boolean) => {
+    if (operand?.kind === "not") return sufficient(operand.operand.name, !how, known, depth + 1);
+    return operand?.kind === "name" ? sufficient(operand.name, how, known, depth + 1) : [];
+  };
+  switch (opcode) {
+    case "mov":
+      return follow(first, when);
+    case "not":
+      return follow(first, !when);
+    case "and":
+      return when ? [] : [...follow(first, when), ...follow(second, when)];
+    case "or":
+      return when ? [...follow(first, when), ...follow(second, when)] : [];
+  }
+  if (opcode !== "setp" || made.operands[0]?.kind !== "name") return [];
+  const joined = modifiers.find((one) => /^(and|or|xor)$/.test(one));
+  if (joined === "xor" || (joined !== undefined && (joined === "or") !== when)) return [];
+  const other = joined === undefined ? [] : follow(third, when);
+  const flag = flagBehind(first, known);
+  const asked = constantValue(second, known);
+  const how = relation({ compare: made, when });
+  if (flag === undefined || (asked !== 0 && asked !== 1) || (how !== "eq" && how !== "ne"))
+    return [{ compare: made, when }, ...other];
+  return [...sufficient(flag, (how === "eq") === (asked === 1), known, depth + 1), ...other];
+}
+
+export interface Way {
+  readonly to: number;
+  /** What whoever goes there has found. */
+  readonly found: readonly Condition[];
+}
+
+/** The ways on from a block whose end is a branch by a predicate. */
+export function waysOf(
+  { blocks, instructions }: Flow,
+  n: number,
+  known: Definitions,
+): readonly Way[] {
+  const { end = 0, successors = [] } = blocks[n] ?? {};
+  const [to, next] = successors;
+  const { operation, predicate } = instructions[end - 1] ?? {};
+  if (operation?.opcode !== "bra" || predicate === undefined) return [];
+  if (to === undefined || next === undefined) return [];
+  const { register, negated } = predicate;
+  // Of what would have been enough for the other way, nothing has come out so.
+  const not = (when: boolean) =>
+    sufficient(register, when, known).map((one) => ({ ...one, when: !one.when }));
+  return [
+    { to, found: not(negated) },
+    { to: next, found: not(!negated) },
+  ];
+}
+
+/** The predicate of which a register holds 1 or 0. */
+function flagBehind(
+  operand: Operand | undefined,
+  known: Definitions,
+  depth = 0,
+): string | undefined {
+  const made = operand?.kind === "name" ? known.get(operand.name) : undefined;
+  if (made === undefined || made.predicate !== undefined || depth > DEEPEST) return undefined;
+  const [, first, second, third] = made.operands;
+  const { opcode } = made.operation;
+  if (opcode === "mov" || opcode === "cvt" || opcode === "prmt")
+    return flagBehind(first, known, depth + 1);
+  if (opcode === "and" && constantValue(second, known) % 2 !== 0)
+    return flagBehind(first, known, depth + 1);
+  const isFlag = constantValue(first, known) === 1 && constantValue(second, known) === 0;
+  return opcode === "selp" && isFlag && third?.kind === "name" ? third.name : undefined;
+}
+
+/** What has been found of its operands: "lt" that is not is "ge". */
+export function relation({ compare, when }: Condition): string {
+  const how = compare.operation.modifiers[0] ?? "";
+  if (when) return how;
+  const pair = opposites.find((both) => both.includes(how));
+  return pair?.find((one) => one !== how) ?? "";
+}
+
+const opposites = [
+  ["lt", "ge"],
+  ["le", "gt"],
+  ["lo", "hs"],
+  ["ls", "hi"],
+  ["eq", "ne"],
+];

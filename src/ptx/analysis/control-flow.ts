@@ -1,0 +1,318 @@
+// A function's instructions in order, cut into blocks at labels, branches and exits, and what follows from the
+// graph of them: which block every path must come to, and which blocks a branch decides about.
+import { gatherNames, type Names } from "../syntax/names.ts";
+import { findLabel, type LabelScope, labelScope } from "../syntax/scopes.ts";
+import type {
+  Func,
+  Instruction,
+  Label,
+  Operation,
+  Statement,
+  Variable,
+  Verbatim,
+} from "../syntax/syntax.ts";
+
+export interface Flow {
+  readonly instructions: readonly Instruction[];
+  /** What instructions do, each once, in the order in which it is met first. */
+  readonly operations: ReadonlySet<Operation>;
+  /** Variables and what is kept as text, in order, those of inner scopes too. */
+  readonly others: readonly (Variable | Verbatim)[];
+  readonly names: Names;
+  readonly blocks: readonly FlowBlock[];
+  /** The block of each instruction. */
+  readonly blockOf: Int32Array;
+  /** Branches whose label nobody knows, as indices; a flow with any is not to be trusted. */
+  readonly lost: readonly number[];
+  /** Post-dominators with leavers, and without. */
+  readonly post: Map<boolean, Int32Array>;
+}
+
+export interface FlowBlock {
+  /** Instructions from `first` up to before `end`. */
+  readonly first: number;
+  readonly end: number;
+  readonly successors: readonly number[];
+  /** Threads may leave the function at its end: `ret`, `exit`, or the end of the body. */
+  readonly exits: boolean;
+}
+
+/** Several analyses ask for the same function's, so it is kept. */
+export const controlFlow = (func: Func): Flow => func.flow.of(func.body, flowOf);
+
+function flowOf(body: readonly Statement[] = []): Flow {
+  const flat: Flat = { instructions: [], others: [], branches: new Map(), starts: new Map() };
+  flatten(body, undefined, flat);
+  return cut(flat);
+}
+
+interface Flat {
+  readonly instructions: Instruction[];
+  readonly others: (Variable | Verbatim)[];
+  /** What an instruction may branch to; by its index, for those that do. */
+  readonly branches: Map<number, readonly (Label | undefined)[]>;
+  /** The instruction behind a label. */
+  readonly starts: Map<Label, number>;
+}
+
+function flatten(body: readonly Statement[], outer: LabelScope | undefined, flat: Flat): void {
+  const scope = labelScope(body, outer);
+  for (const one of body) {
+    if (one.kind === "instruction") {
+      const branch = targets(one, body, scope);
+      if (branch !== undefined) flat.branches.set(flat.instructions.length, branch);
+      flat.instructions.push(one);
+    } else if (one.kind === "label") flat.starts.set(one, flat.instructions.length);
+    else if (one.kind === "block") flatten(one.body, scope, flat);
+    else flat.others.push(one);
+  }
+}
+
+/** Labels that a branch may go to; undefined for what is no branch. */
+function targets(
+  { operation, operands }: Instruction,
+  body: readonly Statement[],
+  scope: LabelScope,
+): readonly (Label | undefined)[] | undefined {
+  if (operation.opcode === "bra")
+    return [operands[0]?.kind === "name" ? findLabel(scope, operands[0].name) : undefined];
+  if (operation.opcode !== "brx") return undefined;
+  const list = operands[1]?.kind === "name" ? operands[1].name : "";
+  const at = body.findIndex((one) => one.kind === "label" && one.name === list);
+  const table = body[at + 1];
+  if (at < 0 || table?.kind !== "verbatim" || table.word !== ".branchtargets") return [undefined];
+  return branchTargets(table.text).map((name) => findLabel(scope, name));
+}
+
+/** The names in ".branchtargets A, B;". */
+export const branchTargets = (text: string): readonly string[] =>
+  text
+    .slice(".branchtargets".length)
+    .replace(";", "")
+    .split(",")
+    .map((name) => name.trim());
+
+function cut({ instructions, others, branches, starts }: Flat): Flow {
+  const count = instructions.length;
+  const begins = new Uint8Array(count + 1);
+  begins[0] = 1;
+  for (const start of starts.values()) begins[start] = 1;
+  for (const i of branches.keys()) begins[i + 1] = 1;
+  instructions.forEach((one, i) => {
+    if (leaves.has(one.operation.opcode)) begins[i + 1] = 1;
+  });
+  const firsts: number[] = [];
+  const blockOf = new Int32Array(count);
+  for (let i = 0; i < count; i += 1) {
+    if (begins[i]) firsts.push(i);
+    blockOf[i] = firsts.length - 1;
+  }
+  const lost: number[] = [];
+  const blocks = firsts.map((first, n): FlowBlock => {
+    const end = firsts[n + 1] ?? count;
+    const last = instructions[end - 1];
+    const branch = branches.get(end - 1);
+    const successors: number[] = [];
+    let exits = false;
+    const goTo = (start: number) => {
+      const block = blockOf[start];
+      if (block === undefined) exits = true;
+      else if (!successors.includes(block)) successors.push(block);
+    };
+    for (const label of branch ?? none) {
+      const start = label === undefined ? undefined : starts.get(label);
+      if (start === undefined) lost.push(end - 1);
+      else goTo(start);
+    }
+    const opcode = last?.operation.opcode ?? "";
+    if (opcode === "ret" || opcode === "exit") exits = true;
+    const always = branch !== undefined || leaves.has(opcode);
+    if (!always || last?.predicate !== undefined) goTo(end);
+    return { first, end, successors, exits };
+  });
+  const operations = new Set(instructions.map(({ operation }) => operation));
+  const names = gatherNames(instructions);
+  return { instructions, operations, others, names, blocks, blockOf, lost, post: new Map() };
+}
+
+const none: readonly undefined[] = [];
+
+/** `trap` stops the whole grid, so nothing follows it and nobody waits for its thread. */
+const leaves: ReadonlySet<string> = new Set(["ret", "exit", "trap"]);
+
+/**
+ * For each block the next one that every path to an exit comes to; `blocks.length` stands for the exit. With
+ * `leavers` false, threads that leave are not asked: only paths that come back together count. Blocks from
+ * which nothing leads on (an endless loop, a trap) get the exit.
+ */
+export function postDominators(flow: Flow, leavers: boolean): Int32Array {
+  const known = flow.post.get(leavers) ?? findPostDominators(flow, leavers);
+  flow.post.set(leavers, known);
+  return known;
+}
+
+function findPostDominators(flow: Flow, leavers: boolean): Int32Array {
+  const exit = flow.blocks.length;
+  const next = flow.blocks.map(({ successors, exits }) =>
+    exits ? [...successors, exit] : successors,
+  );
+  if (!leavers) bypassExits(flow, next, exit);
+  const order = towardsExit(next, exit);
+  const rank = new Int32Array(exit + 1).fill(-1);
+  order.forEach((block, i) => {
+    rank[block] = i;
+  });
+  const found = new Int32Array(exit + 1).fill(-1);
+  found[exit] = exit;
+  for (let changed = true; changed; ) {
+    changed = false;
+    for (const block of order) {
+      if (block === exit) continue;
+      let meet = -1;
+      for (const one of next[block] ?? []) {
+        if (found[one] === -1) continue;
+        meet = meet === -1 ? one : meeting(found, rank, meet, one);
+      }
+      if (meet !== -1 && found[block] !== meet) {
+        found[block] = meet;
+        changed = true;
+      }
+    }
+  }
+  return found.map((one) => (one === -1 ? exit : one));
+}
+
+/**
+ * Takes away the edges to blocks that do nothing but leave, where those who stay come to an exit without passing
+ * the same branch again: the last exit of a loop stays.
+ */
+function bypassExits(flow: Flow, next: (readonly number[])[], exit: number): void {
+  const onlyLeaves = flow.blocks.map(
+    ({ first, end, successors, exits }) =>
+      exits &&
+      successors.length === 0 &&
+      end - first <= 1 &&
+      flow.instructions[first]?.predicate === undefined,
+  );
+  flow.blocks.forEach(({ exits, successors }, block) => {
+    const others = successors.filter((one) => !onlyLeaves[one]);
+    if (others.length === 0 || (!exits && others.length === successors.length)) return;
+    const ahead = reachable(flow, others, block);
+    if (ahead.some((one) => flow.blocks[one]?.exits)) next[block] = others;
+    else if (exits) next[block] = [...successors, exit];
+  });
+}
+
+/** Blocks that reach the exit, nearest first in the reverse graph's reverse post-order. */
+function towardsExit(next: readonly (readonly number[])[], exit: number): number[] {
+  const before: number[][] = Array.from({ length: exit + 1 }, () => []);
+  next.forEach((all, block) => {
+    for (const one of all) before[one]?.push(block);
+  });
+  const seen = new Uint8Array(exit + 1);
+  const post: number[] = [];
+  const stack: [number, number][] = [[exit, 0]];
+  seen[exit] = 1;
+  while (stack.length > 0) {
+    const top = stack[stack.length - 1];
+    if (top === undefined) break;
+    const one = before[top[0]]?.[top[1]];
+    top[1] += 1;
+    if (one === undefined) {
+      post.push(top[0]);
+      stack.pop();
+    } else if (!seen[one]) {
+      seen[one] = 1;
+      stack.push([one, 0]);
+    }
+  }
+  return post.reverse();
+}
+
+function meeting(found: Int32Array, rank: Int32Array, a: number, b: number): number {
+  let one = a;
+  let other = b;
+  while (one !== other) {
+    while ((rank[one] ?? 0) > (rank[other] ?? 0)) one = found[one] ?? one;
+    while ((rank[other] ?? 0) > (rank[one] ?? 0)) other = found[other] ?? other;
+  }
+  return one;
+}
+
+/** The blocks that threads may be in between the branch at the end of `block` and where all meet again. */
+export function decidedBy(flow: Flow, post: Int32Array, block: number): readonly number[] {
+  const meet = post[block] ?? flow.blocks.length;
+  return reachable(flow, flow.blocks[block]?.successors ?? [], meet);
+}
+
+/** Blocks on a path from `from`, these included, that does not pass `without`. */
+function reachable(
+  flow: Flow,
+  from: readonly number[],
+  without = flow.blocks.length,
+): readonly number[] {
+  const seen = new Set<number>();
+  const open = [...from];
+  for (let one = open.pop(); one !== undefined; one = open.pop()) {
+    if (one === without || seen.has(one)) continue;
+    seen.add(one);
+    open.push(...(flow.blocks[one]?.successors ?? []));
+  }
+  return [...seen];
+}
+
+/** The blocks that a thread may come to from the beginning without the ways that are left out. */
+export function reachableWithout(
+  { blocks }: Flow,
+  isLeftOut: (from: number, to: number) => boolean,
+): ReadonlySet<number> {
+  const found = new Set([0]);
+  for (const n of found)
+    for (const next of blocks[n]?.successors ?? []) if (!isLeftOut(n, next)) found.add(next);
+  return found;
+}
+
+/** Loops: sets of blocks that reach each other, each with every cycle through its blocks; only of those `within`. */
+export function loops(flow: Flow, within?: ReadonlySet<number>): readonly (readonly number[])[] {
+  const found: number[][] = [];
+  if (!flow.blocks.some(({ successors }, n) => successors.some((one) => one <= n))) return found;
+  const count = flow.blocks.length;
+  const index = new Int32Array(count).fill(-1);
+  const low = new Int32Array(count);
+  const stacked = new Uint8Array(count);
+  const stack: number[] = [];
+  let next = 0;
+  const enter = (block: number, path: [number, number][]) => {
+    index[block] = next;
+    low[block] = next;
+    next += 1;
+    stack.push(block);
+    stacked[block] = 1;
+    path.push([block, 0]);
+  };
+  for (const root of within ?? flow.blocks.keys()) {
+    if (index[root] !== -1) continue;
+    const path: [number, number][] = [];
+    enter(root, path);
+    for (let top = path[path.length - 1]; top !== undefined; top = path[path.length - 1]) {
+      const [block, step] = top;
+      const one = flow.blocks[block]?.successors[step];
+      top[1] += 1;
+      if (one !== undefined) {
+        if (within?.has(one) === false) continue;
+        if (index[one] === -1) enter(one, path);
+        else if (stacked[one]) low[block] = Math.min(low[block] ?? 0, index[one] ?? 0);
+        continue;
+      }
+      path.pop();
+      const above = path[path.length - 1]?.[0];
+      if (above !== undefined) low[above] = Math.min(low[above] ?? 0, low[block] ?? 0);
+      if (low[block] !== index[block]) continue;
+      const members = stack.splice(stack.indexOf(block));
+      for (const one of members) stacked[one] = 0;
+      const cyclic = members.length > 1 || flow.blocks[block]?.successors.includes(block);
+      if (cyclic) found.push(members);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,95 @@
+// A register that holds one thing here and another there, made two. Hand-written PTX, and scopes with a register of
+// the same name in each, use one again and again; where what it holds is only of use within one block, each such use gets a
+// name of its own, so that an analysis which asks for the register's only writer finds one.
+
+import { gatherNames, SEVERAL } from "../syntax/names.ts";
+import { baseName, readsResult, writesFirst } from "../syntax/operation-facts.ts";
+import type { Instruction, Operand } from "../syntax/syntax.ts";
+import type { Flow } from "./control-flow.ts";
+
+/** The flow with such registers apart; itself if there are none. */
+export function apart(flow: Flow): Flow {
+  const passing = passingWithin(flow);
+  if (passing.size === 0) return flow;
+  const versions = new Map<string, number>();
+  const named = (name: string) => {
+    const base = baseName(name);
+    const version = versions.get(base);
+    return version === undefined ? name : `${base}#${version}${name.slice(base.length)}`;
+  };
+  const instructions = flow.instructions.map((one, i): Instruction => {
+    const { names } = flow;
+    const from = names.at[2 * i] ?? 0;
+    const touched = names.numbers.slice(from, names.at[2 * i + 2]);
+    if (!touched.some((number) => passing.has(number))) return one;
+    const predicate = one.predicate && {
+      ...one.predicate,
+      register: named(one.predicate.register),
+    };
+    const writes = writesFirst(one);
+    const rest = one.operands.slice(writes ? 1 : 0).map((operand) => withNames(operand, named));
+    if (predicate === undefined)
+      for (const number of names.numbers.slice(from, names.at[2 * i + 1]))
+        if (passing.has(number)) {
+          const name = names.texts[number] ?? "";
+          versions.set(name, (versions.get(name) ?? 0) + 1);
+        }
+    const first = one.operands[0];
+    const operands = writes && first !== undefined ? [withNames(first, named), ...rest] : rest;
+    return { ...one, predicate, operands };
+  });
+  return { ...flow, instructions, names: gatherNames(instructions) };
+}
+
+/** Registers with several writers that no block reads before it has written them, by number. */
+function passingWithin({ instructions, blocks, names }: Flow): ReadonlySet<number> {
+  const found = new Set<number>();
+  names.writer.forEach((writer, number) => {
+    if (writer === SEVERAL) found.add(number);
+  });
+  for (const { first, end } of found.size === 0 ? [] : blocks) {
+    const written = new Set<number>();
+    for (let i = first; i < end; i += 1) {
+      const one = instructions[i];
+      const reads = names.at[2 * i + 1] ?? 0;
+      const lasts = one?.predicate !== undefined || (one && readsResult(one.operation));
+      for (let k = lasts ? (names.at[2 * i] ?? 0) : reads; k < (names.at[2 * i + 2] ?? 0); k += 1)
+        if (!written.has(names.numbers[k] ?? 0)) found.delete(names.numbers[k] ?? 0);
+      for (let k = names.at[2 * i] ?? 0; k < reads; k += 1) written.add(names.numbers[k] ?? 0);
+    }
+  }
+  return found;
+}
+
+/** The operand with other names. */
+export function withNames(operand: Operand, become: (name: string) => string): Operand {
+  switch (operand.kind) {
+    case "name":
+      return { kind: "name", name: become(operand.name) };
+    case "sum":
+      return { ...operand, name: become(operand.name) };
+    case "memory":
+      return {
+        ...operand,
+        base:
+          operand.base.kind === "name"
+            ? { kind: "name", name: become(operand.base.name) }
+            : operand.base,
+        rest: operand.rest.map((one) => withNames(one, become)),
+      };
+    case "vector":
+    case "list":
+      return { ...operand, elements: operand.elements.map((one) => withNames(one, become)) };
+    case "pair":
+      return {
+        ...operand,
+        first: withNames(operand.first, become),
+        second: withNames(operand.second, become),
+      };
+    case "not":
+      return { ...operand, operand: { kind: "name", name: become(operand.operand.name) } };
+    case "immediate":
+    case "raw":
+      return operand;
+  }
+}

@@ -1,0 +1,56 @@
+// How many bytes a kernel's parameters and its static shared memory take.
+
+import { isShared, moduleScope } from "../syntax/scopes.ts";
+import type { Module, Variable } from "../syntax/syntax.ts";
+import { isNamedIn, type Reach } from "./call-graph.ts";
+import { controlFlow } from "./control-flow.ts";
+
+/** Bytes of a type; 8 for what is a handle. */
+function typeBytes(type: string): number {
+  if (type === "pred") return 1;
+  const bits = /(\d+)(x\d)?$/.exec(type);
+  const lanes = Number(bits?.[2]?.slice(1) ?? 1);
+  return bits === null ? 8 : (Number(bits[1]) / 8) * lanes;
+}
+
+function variableBytes({ type, vector, names }: Variable): number {
+  const element = typeBytes(type) * vector;
+  let bytes = 0;
+  for (const { dims } of names)
+    bytes += dims.reduce((all, dim) => all * (dim === "" ? 0 : Number(dim)), element);
+  return bytes;
+}
+
+const up = (bytes: number, align: number) => Math.ceil(bytes / align) * align;
+
+const alignment = (variable: Variable) =>
+  variable.align ?? typeBytes(variable.type) * variable.vector;
+
+/** Where the parameters of an entry end. */
+export function parameterBytes(params: readonly Variable[]): number {
+  let at = 0;
+  for (const one of params) at = up(at, alignment(one)) + variableBytes(one);
+  return at;
+}
+
+export interface SharedRoom {
+  /** Static bytes, each variable padded to its alignment. */
+  readonly bytes: number;
+  /** The array whose size the launch gives, if there is one. */
+  readonly dynamic: Variable | undefined;
+}
+
+/** Shared memory of a kernel and the functions it reaches; NaN bytes where a size is an expression. */
+export function sharedRoom(reached: Reach, module: Module): SharedRoom {
+  let bytes = 0;
+  let dynamic: Variable | undefined;
+  const count = (one: Variable) => {
+    if (one.linkage === ".extern" && one.names.some(({ dims }) => dims.includes(""))) dynamic = one;
+    else bytes = up(bytes, alignment(one)) + variableBytes(one);
+  };
+  for (const one of moduleScope(module).shared)
+    if (one.names.some(({ name }) => isNamedIn(reached.functions, name))) count(one);
+  for (const func of reached.functions)
+    for (const one of controlFlow(func).others) if (isShared(one)) count(one);
+  return { bytes, dynamic };
+}

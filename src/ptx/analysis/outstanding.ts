@@ -1,0 +1,254 @@
+// What is still under way when a block ends: copies, wgmma, and mbarriers that nobody invalidated. A block's
+// resources die with it; in a persistent kernel the next block inherits them. Where the variant can end them
+// itself, it is told what to add; where not, the kernel is refused.
+
+import type { Instruction, Operation, Predicate } from "../syntax/syntax.ts";
+import {
+  type Affine,
+  addressOf,
+  affine,
+  constantValue,
+  type Definitions,
+  definitions,
+  isSame,
+} from "./addresses.ts";
+import { type Flow, postDominators } from "./control-flow.ts";
+import type { Refuse } from "./reasons.ts";
+
+/** Groups of asynchronous work; each is first open, then committed, then waited for. */
+const groups = ["copies", "bulk copies", "wgmma"] as const;
+type Group = (typeof groups)[number];
+
+const open = (group: Group) => 1 << (2 * groups.indexOf(group));
+const committed = (group: Group) => 2 << (2 * groups.indexOf(group));
+
+/** PTX to add at the end of a block. */
+export interface Ending {
+  /** For each thread, when it is done with the block. */
+  readonly each: string;
+  /** For one thread, when all are. */
+  readonly once: string;
+}
+
+const waits: Readonly<Partial<Record<Group, string>>> = {
+  copies: "cp.async.wait_all;",
+  "bulk copies": "cp.async.bulk.wait_group 0;",
+};
+
+export function outstanding(flow: Flow, refuse: Refuse): Ending {
+  if (![...flow.operations].some(goesOn)) return { each: "", once: "" };
+  const barriers = liveBarriers(flow, refuse);
+  untracked(flow, barriers.ended, refuse);
+  const atEnd = pendingAtExit(flow);
+  const each: string[] = [];
+  for (const group of groups) {
+    if ((atEnd & (open(group) | committed(group))) === 0) continue;
+    const wait = waits[group];
+    const first = flow.instructions.find((one) => opens(one) === group);
+    if (wait !== undefined) each.push(wait);
+    else if (first !== undefined)
+      refuse(
+        "async-outstanding",
+        first,
+        `${first.operation.text} may be under way at an exit: no wait for all ${group} on each path there`,
+      );
+  }
+  // What this block wrote to shared memory is there before a copy of the next one comes.
+  if (flow.instructions.some(isBulk)) each.push("fence.proxy.async.shared::cta;");
+  return { each: each.join(" "), once: barriers.added.join(" ") };
+}
+
+/** May what it begins be under way when a block ends? */
+const goesOn = ({ opcode, modifiers }: Operation) =>
+  opcode === "cp" || opcode === "wgmma" || opcode === "mbarrier" || modifiers.includes("async");
+
+const isBulk = ({ operation }: Instruction) =>
+  operation.opcode === "cp" && operation.modifiers.includes("bulk");
+
+/**
+ * Work that completes on an mbarrier. That all of it was waited for is known only where the program itself ends the
+ * life of each mbarrier: a copy that completed on one after that would be an error in the original, too.
+ */
+function untracked(flow: Flow, ended: boolean, refuse: Refuse): void {
+  for (const one of flow.instructions) {
+    const { opcode, modifiers, text } = one.operation;
+    const asynchronous = modifiers.includes("async");
+    const bulk = modifiers.includes("bulk") && !modifiers.includes("prefetch");
+    const loads = opcode === "cp" && bulk && modifiers.some((m) => m.startsWith("mbarrier"));
+    if ((loads && !ended) || (asynchronous && (opcode === "st" || opcode === "red")))
+      refuse("async-outstanding", one, `${text} completes on an mbarrier`);
+  }
+}
+
+function opens({ operation }: Instruction): Group | undefined {
+  const { opcode, modifiers } = operation;
+  if (opcode === "wgmma") return modifiers[0] === "mma_async" ? "wgmma" : undefined;
+  if (opcode !== "cp") return undefined;
+  if (modifiers.includes("bulk"))
+    return modifiers.includes("bulk_group") ? "bulk copies" : undefined;
+  return modifiers[0] === "async" && (modifiers[1] === "ca" || modifiers[1] === "cg")
+    ? "copies"
+    : undefined;
+}
+
+function commits({ operation }: Instruction): Group | undefined {
+  const { opcode, modifiers } = operation;
+  if (!modifiers.includes("commit_group")) return undefined;
+  if (opcode === "wgmma") return "wgmma";
+  return modifiers.includes("bulk") ? "bulk copies" : "copies";
+}
+
+/** What is pending after an instruction. */
+function after(pending: number, one: Instruction): number {
+  const opened = opens(one);
+  if (opened !== undefined) return pending | open(opened);
+  const { opcode, modifiers } = one.operation;
+  if (opcode !== "cp" && opcode !== "wgmma") return pending;
+  const done = commits(one);
+  if (done !== undefined) {
+    if ((pending & open(done)) === 0) return pending;
+    // Under a predicate both may be: open and committed.
+    const rest = one.predicate === undefined ? pending & ~open(done) : pending;
+    return rest | committed(done);
+  }
+  if (one.predicate !== undefined) return pending;
+  if (opcode === "cp" && modifiers.includes("wait_all"))
+    return pending & ~(open("copies") | committed("copies"));
+  const all = one.operands[0];
+  if (!modifiers.includes("wait_group") || all?.kind !== "immediate" || Number(all.text) !== 0)
+    return pending;
+  if (opcode === "wgmma") return pending & ~committed("wgmma");
+  return pending & ~committed(modifiers.includes("bulk") ? "bulk copies" : "copies");
+}
+
+function pendingAtExit(flow: Flow): number {
+  const before = new Int32Array(flow.blocks.length).fill(-1);
+  let atExit = 0;
+  const work = flow.blocks.length > 0 ? [0] : [];
+  if (flow.blocks.length > 0) before[0] = 0;
+  for (let n = work.pop(); n !== undefined; n = work.pop()) {
+    const block = flow.blocks[n];
+    if (block === undefined) continue;
+    let pending = before[n] ?? 0;
+    for (let i = block.first; i < block.end; i += 1) {
+      const one = flow.instructions[i];
+      if (one !== undefined) pending = after(pending, one);
+    }
+    if (block.exits) atExit |= pending;
+    for (const next of block.successors) {
+      const old = before[next] ?? -1;
+      const merged = old === -1 ? pending : old | pending;
+      if (merged === old) continue;
+      before[next] = merged;
+      work.push(next);
+    }
+  }
+  return atExit;
+}
+
+/**
+ * Each mbarrier.init needs an inval of the same address, by the same threads, that every path comes to. Where
+ * there is none at all, and every block makes the mbarrier at an address known by name, the variant adds it.
+ */
+function liveBarriers(flow: Flow, refuse: Refuse): LiveBarriers {
+  const inits = mbarriers(flow, "init");
+  if (inits.length === 0) return { added: [], ended: false };
+  let ended = true;
+  const known = definitions(flow);
+  const post = postDominators(flow, true);
+  const invals = mbarriers(flow, "inval").map((i) => site(flow, known, i));
+  const copiesArrive = flow.instructions.some(
+    ({ operation }) => operation.opcode === "cp" && operation.modifiers.includes("mbarrier"),
+  );
+  const added = new Set<string>();
+  for (const i of inits) {
+    const init = site(flow, known, i);
+    const ends = invals.some(
+      (inval) =>
+        isSame(init.address, inval.address) &&
+        (inval.guard === undefined || sameGuard(init.guard, inval.guard, known)) &&
+        dominates(post, inval.block, init.block),
+    );
+    const one = flow.instructions[i];
+    if (ends || one === undefined) continue;
+    ended = false;
+    const place = namedPlace(init.address);
+    const always = dominates(post, init.block, 0) && byThreadZero(init.guard, known);
+    if (place !== undefined && invals.length === 0 && !copiesArrive && always)
+      added.add(`mbarrier.inval.shared.b64 [${place}];`);
+    else refuse("mbarrier-live", one, "no mbarrier.inval of the same address is sure to follow");
+  }
+  return { added: [...added], ended };
+}
+
+interface LiveBarriers {
+  /** PTX for one thread. */
+  readonly added: readonly string[];
+  /** The program itself ends each of them. */
+  readonly ended: boolean;
+}
+
+/** No guard, or one that lets pass the threads whose %tid.x is 0, which every block has. */
+function byThreadZero(guard: Predicate | undefined, known: Definitions): boolean {
+  if (guard === undefined) return true;
+  const test = known.get(guard.register);
+  if (test?.operation.opcode !== "setp" || test.predicate !== undefined) return false;
+  const [, left, right] = test.operands;
+  const how = test.operation.modifiers[0];
+  const first = left && affine(left, known);
+  const isX = first?.constant === 0 && first.terms.size === 1 && first.terms.get("%tid.x") === 1;
+  return isX && constantValue(right, known) === 0 && how === (guard.negated ? "ne" : "eq");
+}
+
+/** "name+8" of an address in shared memory. */
+function namedPlace(address: Affine | undefined): string | undefined {
+  if (address === undefined || address.terms.size !== 1 || !(address.constant >= 0))
+    return undefined;
+  const [[name, factor] = ["", 0]] = address.terms;
+  return factor === 1 && /^[A-Za-z_$]/.test(name) ? `${name}+${address.constant}` : undefined;
+}
+
+const mbarriers = (flow: Flow, what: string): number[] =>
+  flow.instructions.flatMap((one, i) =>
+    one.operation.opcode === "mbarrier" && one.operation.modifiers[0] === what ? [i] : [],
+  );
+
+interface Site {
+  readonly address: Affine | undefined;
+  /** Where it is decided who runs it, and by what. */
+  readonly block: number;
+  readonly guard: Predicate | undefined;
+}
+
+function site(flow: Flow, known: Definitions, index: number): Site {
+  const one = flow.instructions[index];
+  const address = addressOf(one?.operands[0], known);
+  const block = flow.blockOf[index] ?? 0;
+  if (one?.predicate !== undefined) return { address, block, guard: one.predicate };
+  const entries = flow.blocks.flatMap(({ successors }, n) =>
+    successors.includes(block) ? [n] : [],
+  );
+  const [only] = entries;
+  const branch =
+    only === undefined ? undefined : flow.instructions[(flow.blocks[only]?.end ?? 0) - 1];
+  if (entries.length !== 1 || only === undefined || branch?.predicate === undefined)
+    return { address, block, guard: undefined };
+  const taken = only + 1 !== block;
+  const { register, negated } = branch.predicate;
+  return { address, block: only, guard: { register, negated: taken ? negated : !negated } };
+}
+
+const sameGuard = (a: Predicate | undefined, b: Predicate, known: Definitions) =>
+  a !== undefined &&
+  a.register === b.register &&
+  a.negated === b.negated &&
+  known.get(a.register) !== undefined;
+
+function dominates(post: Int32Array, later: number, block: number): boolean {
+  for (let at = block; ; ) {
+    if (at === later) return true;
+    const next = post[at] ?? at;
+    if (next === at || next >= post.length - 1) return false;
+    at = next;
+  }
+}

@@ -1,0 +1,377 @@
+// Which registers hold the same value in all threads of a block or of a warp, as far as it can be shown. Where
+// it can't, a register varies; so does what is written where threads have parted.
+
+import { type Names, NOBODY } from "../syntax/names.ts";
+import { addNames, baseName, registerName, writesFirst } from "../syntax/operation-facts.ts";
+import { isSpecial } from "../syntax/special-registers.ts";
+import type { Func, Instruction, Operand } from "../syntax/syntax.ts";
+import { constantValue, type Definitions, definitions, isFullMask } from "./addresses.ts";
+import { controlFlow, decidedBy, type Flow, postDominators } from "./control-flow.ts";
+
+/**
+ * From the narrowest to the widest:
+ * - aligned: the same in the block, and a multiple of the warp size;
+ * - block: the same in the block;
+ * - warp: the same in each warp;
+ * - lanes: the lane in its low five bits, and the same in each warp above them;
+ * - varying.
+ */
+export type Sameness = "aligned" | "block" | "warp" | "lanes" | "varying";
+
+const WARP = 32;
+
+function join(a: Sameness, b: Sameness): Sameness {
+  if (a === b) return a;
+  if (a === "varying" || b === "varying" || a === "lanes" || b === "lanes") return "varying";
+  return a === "warp" || b === "warp" ? "warp" : "block";
+}
+
+export interface Uniformity {
+  readonly flow: Flow;
+  /** By the index of the block: who parts at its end, "block" if nobody does. */
+  readonly parting: readonly Sameness[];
+  of(register: string): Sameness;
+}
+
+/**
+ * With `wholeWarps`, the block's x size is taken to be a multiple of 32, so that a warp is 32 neighbours in x.
+ * Threads that have left don't count: what the rest of a block holds is the same if the rest agree.
+ */
+export function uniformity(func: Func, wholeWarps: boolean): Uniformity {
+  const flow = controlFlow(func);
+  const { names, instructions, blocks } = flow;
+  const facts: Facts = {
+    names,
+    values: names.texts.map((_, number) => initially(number, names, wholeWarps)),
+    readers: readersOf(names, instructions.length),
+    known: definitions(flow),
+    stale: new Uint8Array(instructions.length).fill(1),
+    params: new Set(func.entry ? func.params.flatMap((one) => one.names.map((n) => n.name)) : []),
+  };
+  const post = postDominators(flow, false);
+  const parting: Sameness[] = blocks.map(() => "block");
+  const control: Sameness[] = blocks.map(() => "block");
+  for (let changed = true; changed; ) {
+    changed = settle(flow, control, facts);
+    blocks.forEach((block, n) => {
+      const how = partingAt(flow, block.end - 1, facts);
+      if (join(parting[n] ?? "varying", how) === parting[n]) return;
+      parting[n] = how;
+      changed = true;
+      for (const one of decidedBy(flow, post, n)) {
+        const where = join(control[one] ?? "varying", how);
+        if (where === control[one]) continue;
+        control[one] = where;
+        facts.stale.fill(1, blocks[one]?.first, blocks[one]?.end);
+      }
+    });
+  }
+  return { flow, parting, of: (register) => known(register, facts) ?? "varying" };
+}
+
+interface Facts {
+  readonly names: Names;
+  /** What is known so far, by the number of the name; undefined: nothing yet. */
+  readonly values: (Sameness | undefined)[];
+  readonly readers: Readers;
+  readonly known: Definitions;
+  /** 1 for instructions of which something that they read has changed since they were looked at. */
+  readonly stale: Uint8Array;
+  /** Of a kernel; what a device function gets is not known. */
+  readonly params: ReadonlySet<string>;
+}
+
+/** A register that is read and never written holds anything; addresses and labels are the same everywhere. */
+function initially(number: number, names: Names, wholeWarps: boolean): Sameness | undefined {
+  const name = names.texts[number] ?? "";
+  if (isSpecial(baseName(name))) return special(name, wholeWarps);
+  if (names.writer[number] !== NOBODY) return undefined;
+  return name.startsWith("%") ? "varying" : "block";
+}
+
+/** Instructions that read a name: those of number n from `at[n]` up to before `at[n + 1]`. */
+interface Readers {
+  readonly instructions: Int32Array;
+  readonly at: Int32Array;
+}
+
+function readersOf({ texts, numbers, at }: Names, count: number): Readers {
+  // Counted first, then filled from the back.
+  const ends = new Int32Array(texts.length + 1);
+  const eachRead = (visit: (number: number, instruction: number) => void) => {
+    for (let i = 0; i < count; i += 1)
+      for (let k = at[2 * i + 1] ?? 0; k < (at[2 * i + 2] ?? 0); k += 1) visit(numbers[k] ?? 0, i);
+  };
+  eachRead((number) => {
+    ends[number] = (ends[number] ?? 0) + 1;
+  });
+  for (let n = 1; n < ends.length; n += 1) ends[n] = (ends[n] ?? 0) + (ends[n - 1] ?? 0);
+  const instructions = new Int32Array(ends[texts.length] ?? 0);
+  eachRead((number, i) => {
+    const place = (ends[number] ?? 0) - 1;
+    ends[number] = place;
+    instructions[place] = i;
+  });
+  return { instructions, at: ends };
+}
+
+/** Looks at stale instructions, in order and again, until none is left; says whether any register changed. */
+function settle(flow: Flow, control: readonly Sameness[], facts: Facts): boolean {
+  const { names, values, readers, stale } = facts;
+  let any = false;
+  for (let i = stale.indexOf(1); i >= 0; i = next(stale, i)) {
+    stale[i] = 0;
+    const instruction = flow.instructions[i];
+    const from = names.at[2 * i] ?? 0;
+    const end = names.at[2 * i + 1] ?? 0;
+    if (instruction === undefined || from === end) continue;
+    const where = control[flow.blockOf[i] ?? 0] ?? "varying";
+    const value = guarded(instruction, where, facts);
+    if (value === undefined) continue;
+    for (let k = from; k < end; k += 1) {
+      const number = names.numbers[k] ?? 0;
+      const before = values[number];
+      const after = before === undefined ? value : join(before, value);
+      if (after === before) continue;
+      values[number] = after;
+      any = true;
+      for (let r = readers.at[number] ?? 0; r < (readers.at[number + 1] ?? 0); r += 1)
+        stale[readers.instructions[r] ?? 0] = 1;
+    }
+  }
+  return any;
+}
+
+/** The stale one behind `i`, or the first of all. */
+function next(stale: Uint8Array, i: number): number {
+  const behind = stale.indexOf(1, i + 1);
+  return behind >= 0 ? behind : stale.indexOf(1);
+}
+
+/** What an instruction leaves in what it writes, by who comes to it and by its predicate. */
+function guarded(instruction: Instruction, where: Sameness, facts: Facts): Sameness | undefined {
+  const value = result(instruction, facts);
+  if (value === undefined) return undefined;
+  const reached = where === "block" ? value : join(value, where);
+  const { predicate } = instruction;
+  if (predicate === undefined) return reached;
+  const guard = known(predicate.register, facts);
+  if (guard === undefined) return undefined;
+  return join(reached, guard === "lanes" ? "varying" : guard);
+}
+
+function partingAt(flow: Flow, last: number, facts: Facts): Sameness {
+  const instruction = flow.instructions[last];
+  if (instruction === undefined) return "block";
+  const names: string[] = [];
+  if (instruction.predicate !== undefined) names.push(instruction.predicate.register);
+  const index = instruction.operands[0];
+  if (instruction.operation.opcode === "brx" && index !== undefined) addNames(index, names);
+  let how: Sameness = "block";
+  for (const name of names) how = join(how, known(name, facts) ?? "block");
+  return how === "aligned" ? "block" : how;
+}
+
+/** What is known so far; undefined: nothing yet. */
+function known(name: string, { names, values }: Facts): Sameness | undefined {
+  const number = names.numberOf.get(name) ?? names.numberOf.get(registerName(name));
+  return number === undefined ? undefined : values[number];
+}
+
+const sameInBlock: ReadonlySet<string> = new Set([
+  "%ctaid",
+  "%nctaid",
+  "%ntid",
+  "%nwarpid",
+  "%smid",
+  "%nsmid",
+  "%gridid",
+  "%clusterid",
+  "%nclusterid",
+  "%cluster_ctaid",
+  "%cluster_nctaid",
+  "%cluster_ctarank",
+  "%cluster_nctarank",
+  "%is_explicit_cluster",
+  "%total_smem_size",
+  "%aggr_smem_size",
+  "%dynamic_smem_size",
+]);
+
+function special(name: string, wholeWarps: boolean): Sameness {
+  if (name === "%ntid.x" && wholeWarps) return "aligned";
+  if (name === "%tid.x" && wholeWarps) return "lanes";
+  if ((name === "%tid.y" || name === "%tid.z") && wholeWarps) return "warp";
+  if (sameInBlock.has(baseName(name)) || name.startsWith("%envreg")) return "block";
+  return "varying";
+}
+
+function value(operand: Operand | undefined, facts: Facts): Sameness | undefined {
+  if (operand === undefined) return "varying";
+  if (operand.kind === "immediate") return Number(operand.text) % WARP === 0 ? "aligned" : "block";
+  if (operand.kind === "name") return known(operand.name, facts);
+  let all: Sameness = "block";
+  const names: string[] = [];
+  addNames(operand, names);
+  for (const name of names) {
+    const one = known(name, facts);
+    if (one === undefined) return undefined;
+    all = join(all, one);
+  }
+  return all;
+}
+
+/**
+ * Operations whose result follows from their operands alone. Not among them: what reads memory or a carry, and
+ * what the lanes of a warp do together, each with a part of its own.
+ */
+const pure: ReadonlySet<string> = new Set(
+  `abs add and bfe bfi bfind bmsk brev clz cnot copysign cos createpolicy cvt cvta div dp2a dp4a ex2 fma fns
+  isspacep lg2 lop3 mad mad24 max min mov mul mul24 neg not or popc prmt rcp rem rsqrt sad selp set setp shf
+  shl shr sin slct sqrt sub szext tanh testp xor`
+    .trim()
+    .split(/\s+/),
+);
+
+/** What an instruction computes; undefined while what it reads is not known yet. */
+function result(instruction: Instruction, facts: Facts): Sameness | undefined {
+  const { operation, operands } = instruction;
+  const { opcode, modifiers } = operation;
+  switch (opcode) {
+    case "ld":
+      return load(instruction, facts);
+    case "bar":
+    case "barrier":
+      return "block";
+    case "vote":
+    case "redux":
+      return modifiers[0] === "sync" && isConstant(operands[operands.length - 1], isFullMask, facts)
+        ? "warp"
+        : "varying";
+    case "shfl":
+      return shuffle(instruction, facts);
+  }
+  if (!pure.has(opcode)) return "varying";
+  const sources: Sameness[] = [];
+  for (let i = writesFirst(instruction) ? 1 : 0; i < operands.length; i += 1) {
+    const source = value(operands[i], facts);
+    if (source === undefined) return undefined;
+    sources.push(source);
+  }
+  const [a = "varying", b = "varying", c = "varying"] = sources;
+  return arithmetic(instruction, facts, a, b, c) ?? plain(sources);
+}
+
+/** The same operation on the same values; alignment and lane order are lost. */
+function plain(sources: readonly Sameness[]): Sameness {
+  let all: Sameness = "block";
+  for (const one of sources) all = join(all, one === "aligned" ? "block" : one);
+  return all === "lanes" ? "varying" : all;
+}
+
+function load({ operation, operands }: Instruction, facts: Facts): Sameness | undefined {
+  const address = operands[1];
+  if (address?.kind !== "memory") return "varying";
+  const at = value(address, facts);
+  if (at === undefined) return undefined;
+  const where = operation.modifiers;
+  const constant =
+    where.includes("const") ||
+    (where.includes("global") && where.includes("nc")) ||
+    (where[0] === "param" && address.base.kind === "name" && facts.params.has(address.base.name));
+  return constant ? plain([at]) : "varying";
+}
+
+/** A broadcast of one lane to a whole warp. */
+function shuffle({ operation, operands }: Instruction, facts: Facts): Sameness | undefined {
+  const [, , lane, clamp, mask] = operands;
+  const whole =
+    operation.modifiers[0] === "sync" &&
+    operation.modifiers[1] === "idx" &&
+    isConstant(clamp, (value) => value === WARP - 1, facts) &&
+    isConstant(mask, isFullMask, facts);
+  if (!whole) return "varying";
+  const from = value(lane, facts);
+  if (from === undefined) return undefined;
+  return from === "lanes" || from === "varying" ? "varying" : "warp";
+}
+
+const isConstant = (
+  operand: Operand | undefined,
+  wanted: (value: number) => boolean,
+  { known }: Facts,
+) => wanted(constantValue(operand, known));
+
+const integers: ReadonlySet<string> = new Set(["b32", "u32", "s32", "b64", "u64", "s64"]);
+
+/** Operations that keep alignment or the order of lanes; undefined: nothing special. */
+function arithmetic(
+  { operation, operands }: Instruction,
+  { known }: Facts,
+  a: Sameness,
+  b: Sameness,
+  c: Sameness,
+): Sameness | undefined {
+  const { opcode, modifiers } = operation;
+  if (!integers.has(modifiers[modifiers.length - 1] ?? "")) return undefined;
+  const second = operands[2];
+  switch (opcode) {
+    case "mov":
+    case "cvt":
+      return wideEnough(modifiers) ? a : undefined;
+    case "add":
+    case "or":
+      return sum(a, b);
+    case "mul":
+      return modifiers[0] === "hi" ? undefined : product(a, b);
+    case "mad": {
+      if (modifiers[0] === "hi") return undefined;
+      const times = product(a, b);
+      return times === undefined ? undefined : sum(times, c);
+    }
+    case "shl":
+      return (a === "block" || a === "aligned") && constantValue(second, known) >= 5
+        ? "aligned"
+        : undefined;
+    case "shr":
+    case "bfe":
+      return a === "lanes" && constantValue(second, known) >= 5 ? "warp" : undefined;
+    case "and":
+      return a === "lanes" ? masked(constantValue(second, known)) : undefined;
+    case "div":
+      return a === "lanes" && areWholeWarps(constantValue(second, known)) ? "warp" : undefined;
+    case "setp":
+      return a === "lanes"
+        ? compared(modifiers[0] ?? "", constantValue(second, known), b)
+        : undefined;
+  }
+  return undefined;
+}
+
+/** Lanes with a mask that leaves none of their five bits, or all of them. */
+function masked(mask: number): Sameness | undefined {
+  if (mask % WARP === 0) return "warp";
+  return (mask & (WARP - 1)) === WARP - 1 ? "lanes" : undefined;
+}
+
+const areWholeWarps = (threads: number) => threads > 0 && threads % WARP === 0;
+
+const wideEnough = (modifiers: readonly string[]) => modifiers.every((one) => integers.has(one));
+
+function sum(a: Sameness, b: Sameness): Sameness | undefined {
+  if (a === "aligned") return b === "aligned" || b === "lanes" ? b : undefined;
+  return b === "aligned" && a === "lanes" ? "lanes" : undefined;
+}
+
+const product = (a: Sameness, b: Sameness): Sameness | undefined => {
+  const both = (a === "aligned" || a === "block") && (b === "aligned" || b === "block");
+  return both && (a === "aligned" || b === "aligned") ? "aligned" : undefined;
+};
+
+/** `tid < 64` and `tid > 63` part between warps: the lane's number against `bound`, which is `b` in sameness. */
+function compared(how: string, bound: number, b: Sameness): Sameness | undefined {
+  const below = how === "lt" || how === "ge" || how === "lo" || how === "hs";
+  const upTo = how === "le" || how === "gt" || how === "ls" || how === "hi";
+  if (below && b === "aligned") return "warp";
+  return upTo && (bound + 1) % WARP === 0 ? "warp" : undefined;
+}

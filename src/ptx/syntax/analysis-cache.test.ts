@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { controlFlow } from "../analysis/control-flow.ts";
+import { parse } from "./parse.ts";
+import { moduleScope } from "./scopes.ts";
+import { targetOf } from "./target.ts";
+
+const module = parse(`.version 8.1
+.target sm_90
+.visible .entry k() { .reg .b32 %r<3>; mov.u32 %r1, %tid.x; ret; }
+`);
+
+test("what was found of a function is not found of a copy with another body, nor the other way round", () => {
+  const func = module.items.find((one) => one.kind === "function");
+  if (func === undefined) throw new Error("no function");
+  const flow = controlFlow(func);
+  expect(controlFlow(func)).toBe(flow);
+  const shorter = { ...func, body: func.body?.slice(-1) };
+  expect(controlFlow(shorter).instructions.map(({ operation }) => operation.text)).toEqual(["ret"]);
+  expect(controlFlow(func).instructions).toHaveLength(2);
+  expect(controlFlow({ ...func, name: "other" }).names.texts).toEqual(["%r1", "%tid.x"]);
+});
+
+test("what was found of a module is not found of one with other items", () => {
+  expect(moduleScope(module).functions.has("k")).toBe(true);
+  expect(targetOf(module)).toEqual({ name: "sm_90", sm: 90, version: 801 });
+  const none = { ...module, items: [] };
+  expect(moduleScope(none).functions.size).toBe(0);
+  expect(targetOf(none).name).toBe("");
+  expect(moduleScope(module).functions.has("k")).toBe(true);
+});

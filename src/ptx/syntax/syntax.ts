@@ -1,0 +1,223 @@
+// The syntax tree of PTX. A tree is immutable: a pass makes new nodes and shares those that it leaves as they
+// are. Text that carries meaning (immediates, initialisers, names) is kept exactly as written; what the parser
+// does not understand is a `Verbatim` piece. Blanks and comments stay in the source, where the printer finds
+// them by the spans of the nodes around.
+import type { Flow } from "../analysis/control-flow.ts";
+import type { Findings } from "./analysis-cache.ts";
+import type { ModuleScope } from "./scopes.ts";
+import type { Target } from "./target.ts";
+
+/**
+ * Where a node stands in the source it was parsed from, as offsets. A node with a span is as its source has
+ * it, and is printed so; whoever makes or changes one gives it `made`. Of a block or function the span speaks
+ * for its head and its braces, not for the statements inside.
+ */
+export interface Spanned {
+  readonly at: number;
+  readonly end: number;
+}
+
+/** The span of what a pass made or changed. */
+export const made: Spanned = { at: -1, end: -1 };
+
+/** One PTX file: its directives, variables and functions in order. */
+export interface Module {
+  /** What was parsed; spans point into it. */
+  readonly source: string;
+  readonly items: readonly Item[];
+  readonly scope: Findings<readonly Item[], ModuleScope>;
+  readonly target: Findings<readonly Item[], Target>;
+}
+
+export type Item = Func | Variable | Verbatim;
+
+/** A kernel (`.entry`) or a device function (`.func`); without a body it is a declaration. */
+export interface Func extends Spanned {
+  readonly kind: "function";
+  readonly entry: boolean;
+  readonly linkage: Linkage;
+  /** `.attribute(...)` as written, or "". */
+  readonly attributes: string;
+  /** Return parameters; empty for an entry. */
+  readonly returns: readonly Variable[];
+  readonly name: string;
+  /** Each has exactly one declarator. */
+  readonly params: readonly Variable[];
+  /** `.maxntid 128, 1, 1`, `.noreturn`, `.pragma "..."`: between the parameters and the body. */
+  readonly directives: readonly Directive[];
+  /** Offset behind the opening brace; only of use with a span. */
+  readonly bodyAt: number;
+  readonly body: readonly Statement[] | undefined;
+  /** The body that was read. While it is the body, with a span all of the function is as its source has it. */
+  readonly bodyRead: readonly Statement[] | undefined;
+  readonly flow: Findings<readonly Statement[] | undefined, Flow>;
+}
+
+/** "" is the module's own. */
+export type Linkage = "" | ".visible" | ".extern" | ".weak" | ".common";
+
+export interface Directive {
+  /** With its dot. */
+  readonly name: string;
+  /** What follows the name, as written: "128, 1, 1". */
+  readonly text: string;
+}
+
+export type Statement = Instruction | Label | Variable | Block | Verbatim;
+
+/** `{ ... }`: a scope of its own for names. */
+export interface Block extends Spanned {
+  readonly kind: "block";
+  readonly body: readonly Statement[];
+}
+
+export interface Label extends Spanned {
+  readonly kind: "label";
+  readonly name: string;
+}
+
+/**
+ * Registers, parameters and memory: `.shared .align 16 .b8 tile[1024], other;`. `space` is without its dot
+ * ("reg", "param", "global", "shared", "local", "const", "tex", ...), and so is `type` ("b32", "pred").
+ */
+export interface Variable extends Spanned {
+  readonly kind: "variable";
+  readonly linkage: Linkage;
+  readonly space: string;
+  /** `.attribute(.managed)` as written, or "". */
+  readonly attributes: string;
+  /** Bytes; undefined: as the type asks. */
+  readonly align: number | undefined;
+  /** Elements of `.v2`, `.v4`, `.v8`; 1 for a scalar. */
+  readonly vector: 1 | 2 | 4 | 8;
+  readonly type: string;
+  /** What follows the type, as written: `.ptr .global .align 16`; "" mostly. */
+  readonly qualifiers: string;
+  readonly names: readonly Declarator[];
+}
+
+export interface Declarator {
+  readonly name: string;
+  /** `%r<10>` declares %r0 to %r9; undefined declares `name` itself. */
+  readonly count: number | undefined;
+  /** As written; "" for `[]`. */
+  readonly dims: readonly string[];
+  /** What follows `=`, as written. */
+  readonly init: string | undefined;
+}
+
+/**
+ * A directive that is kept as it was read, with its terminator: `.loc 1 2 3`, `.pragma "nounroll";`, debug
+ * sections, prototypes. `word` is the directive's name with its dot; "" marks a piece that is not understood.
+ */
+export interface Verbatim extends Spanned {
+  readonly kind: "verbatim";
+  readonly word: string;
+  readonly text: string;
+}
+
+/** `@!%p1 ld.global.v2.u32 {%r1, %r2}, [%rd1+8];` */
+export interface Instruction extends Spanned {
+  readonly kind: "instruction";
+  readonly predicate: Predicate | undefined;
+  readonly operation: Operation;
+  readonly operands: readonly Operand[];
+}
+
+export interface Predicate {
+  readonly register: string;
+  readonly negated: boolean;
+}
+
+/** What is done, shared by all instructions that do the same: compare by identity or by `text`. */
+export interface Operation {
+  /** "ld.global.v2.u32" */
+  readonly text: string;
+  /** "ld" */
+  readonly opcode: string;
+  /** ["global", "v2", "u32"]; `::` stays inside its part: "L2::cache_hint". */
+  readonly modifiers: readonly string[];
+}
+
+export type Operand = Name | Immediate | Sum | Memory | Vector | List | Pair | Not | Raw;
+
+/**
+ * A register, variable, label or function, with its component if it has one: "%r1", "%tid.x", "%v.y",
+ * "smem", "$L__BB0_2", "_".
+ */
+export interface Name {
+  readonly kind: "name";
+  readonly name: string;
+}
+
+/** A number exactly as written, with its sign: "-1", "0x10", "0f3F800000", "7U". */
+export interface Immediate {
+  readonly kind: "immediate";
+  readonly text: string;
+}
+
+/** A name's address plus a constant, outside brackets: `mov.u64 %rd1, table+8;`. */
+export interface Sum {
+  readonly kind: "sum";
+  readonly name: string;
+  /** As written with its sign: "+8", "+-8", "-8". */
+  readonly offset: string;
+}
+
+/**
+ * `[%rd1+16]`, `[smem]`, `[64]`; `rest` holds what follows a comma inside the brackets: the sampler and the
+ * coordinates of a texture or tensor.
+ */
+export interface Memory {
+  readonly kind: "memory";
+  readonly base: Name | Immediate;
+  /** As written with its sign, "" for none: "+16", "+-16". */
+  readonly offset: string;
+  readonly rest: readonly Operand[];
+}
+
+/** `{%r1, %r2}` */
+export interface Vector {
+  readonly kind: "vector";
+  readonly elements: readonly Operand[];
+}
+
+/** `(param0, param1)` of a call. */
+export interface List {
+  readonly kind: "list";
+  readonly elements: readonly Operand[];
+}
+
+/** `%p1|%p2` of setp, shfl and their like. */
+export interface Pair {
+  readonly kind: "pair";
+  readonly first: Operand;
+  readonly second: Operand;
+}
+
+/** `!%p1` as an operand. */
+export interface Not {
+  readonly kind: "not";
+  readonly operand: Name;
+}
+
+/** A constant expression, as written: `(1<<4)|3`. */
+export interface Raw {
+  readonly kind: "raw";
+  readonly text: string;
+}
+
+const operations = new Map<string, Operation>();
+/** Hostile input must not make the table grow for ever. */
+const OPERATIONS_KEPT = 20_000;
+
+/** The operation of a text like "ld.global.u32". */
+export function operation(text: string): Operation {
+  const known = operations.get(text);
+  if (known !== undefined) return known;
+  const [opcode = "", ...modifiers] = text.split(".");
+  const made: Operation = { text, opcode, modifiers };
+  if (operations.size >= OPERATIONS_KEPT) operations.clear();
+  operations.set(text, made);
+  return made;
+}

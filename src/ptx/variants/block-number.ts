@@ -1,0 +1,124 @@
+// Which of %ctaid and %nctaid a function reads, and what takes their place: registers of ours, which a kernel
+// fills from its parameters and a device function from shared memory, where its kernel has left them.
+
+import { calleeOf, instructionsOf, type Reach } from "../analysis/call-graph.ts";
+import { controlFlow } from "../analysis/control-flow.ts";
+import {
+  type Func,
+  type Instruction,
+  type Item,
+  made,
+  operation,
+  type Statement,
+} from "../syntax/syntax.ts";
+import type { Appended } from "./appended.ts";
+import { renamed, rewrite } from "./rewrite.ts";
+import { statements } from "./template.ts";
+
+// In the shared words: ctaid.x, .y, .z, a word that is not read, nctaid.x, .y, .z. What the preemptible variant keeps
+// there besides, preempt.ts says.
+
+interface Place {
+  readonly special: string;
+  readonly register: string;
+  /** In the shared words, bytes. */
+  readonly offset: number;
+}
+
+const places: readonly Place[] = ["ctaid", "nctaid"].flatMap((what, i) =>
+  ["x", "y", "z"].map((axis, j) => ({
+    special: `%${what}.${axis}`,
+    register: `%cotenant_${what}_${axis}`,
+    offset: 16 * i + 4 * j,
+  })),
+);
+
+export const registerOf: ReadonlyMap<string, string> = new Map(
+  places.map(({ special, register }) => [special, register]),
+);
+
+/** The ones of %ctaid.x to %nctaid.z that the function itself reads, in the order in which it does. */
+export function blockNumbersIn(func: Func): ReadonlySet<string> {
+  const { numberOf } = controlFlow(func).names;
+  const read = places.flatMap(({ special }) => {
+    const number = numberOf.get(special);
+    return number === undefined ? [] : [{ special, number }];
+  });
+  return new Set(read.sort((a, b) => a.number - b.number).map(({ special }) => special));
+}
+
+/** What the device functions behind a kernel become, and how the kernel's calls change. */
+export interface Callees {
+  readonly items: readonly Item[];
+  readonly names: ReadonlyMap<string, string>;
+  /** What they read together. */
+  readonly reads: ReadonlySet<string>;
+}
+
+/** Copies of those device functions that read the block's number or call one that does. */
+export function callees({ functions }: Reach, { suffix, words }: Appended): Callees {
+  const [, ...others] = functions;
+  const changed = new Set(others.filter((one) => blockNumbersIn(one).size > 0));
+  for (let grown = true; grown; ) {
+    grown = false;
+    for (const one of others) {
+      if (changed.has(one)) continue;
+      const called = instructionsOf(one).map(calleeOf);
+      if (![...changed].some(({ name }) => called.includes(name))) continue;
+      changed.add(one);
+      grown = true;
+    }
+  }
+  const names = new Map([...changed].map(({ name }) => [name, name + suffix]));
+  const copies = [...changed].map((one) => copy(one, names, words));
+  const declarations = copies.map((one): Func => ({ ...one, body: undefined }));
+  const reads = new Set([...changed].flatMap((one) => [...blockNumbersIn(one)]));
+  return { items: [...declarations, ...copies], names, reads };
+}
+
+function copy(func: Func, names: ReadonlyMap<string, string>, words: string): Func {
+  const reads = blockNumbersIn(func);
+  const loads = places
+    .filter(({ special }) => reads.has(special))
+    .map(
+      ({ register, offset }) =>
+        `.reg .b32 ${register}; ld.shared.u32 ${register}, [${words}+${offset}];`,
+    );
+  return {
+    ...func,
+    ...made,
+    name: names.get(func.name) ?? func.name,
+    body: [...statements(loads.join("\n")), ...withNames(func, names)],
+  };
+}
+
+/** The body with our registers for the block's number and the copies of device functions called. */
+export function withNames(func: Func, names: ReadonlyMap<string, string>): readonly Statement[] {
+  const all = withOurs(names);
+  return rewrite(func.body ?? [], (one) => withOurNumbers(one, all));
+}
+
+/**
+ * The instruction with our registers in place of the special ones, and `names`. A special register can be moved into
+ * 16 bits, ours have 32 and must be converted.
+ */
+export function withOurNumbers(one: Instruction, names: ReadonlyMap<string, string>): Instruction {
+  const ours = renamed(one, names);
+  const [, from] = one.operands;
+  const narrow = one.operation.opcode === "mov" && one.operation.modifiers.some(is16Bits);
+  if (!narrow || from?.kind !== "name" || !registerOf.has(from.name)) return ours;
+  return { ...ours, ...made, operation: operation("cvt.u16.u32") };
+}
+
+const is16Bits = (modifier: string): boolean => /^[bus]16$/.test(modifier);
+
+/** What special registers for the block's number become, and `names`. */
+export const withOurs = (names: ReadonlyMap<string, string>): ReadonlyMap<string, string> =>
+  names.size === 0 ? registerOf : new Map([...registerOf, ...names]);
+
+/** Stores of what device functions will read, from our registers. */
+export const storesFor = (reads: ReadonlySet<string>, words: string): string =>
+  places
+    .filter(({ special }) => reads.has(special))
+    .map(({ register, offset }) => `st.shared.u32 [${words}+${offset}], ${register};`)
+    .join("\n");

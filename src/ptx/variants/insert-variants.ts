@@ -1,0 +1,47 @@
+// Variants take their place in the module: each behind its kernel, what they share before the first function.
+import type { Func, Item, Module } from "../syntax/syntax.ts";
+import { sharedWords, sharedWordsIn } from "./template.ts";
+
+export interface Variants {
+  readonly kernel: Func;
+  /** In the order in which they are to stand. */
+  readonly items: readonly Item[];
+  /** Shared memory that they want in the module; of equal names the largest is taken, aligned to its size. */
+  readonly shared: readonly { readonly name: string; readonly bytes: number }[];
+}
+
+export function withVariants(module: Module, all: readonly Variants[]): Module {
+  const sizes = new Map<string, number>();
+  for (const { shared } of all)
+    for (const { name, bytes } of shared) sizes.set(name, Math.max(sizes.get(name) ?? 0, bytes));
+  const before = module.items.map((item) => grown(item, sizes));
+  const words = [...sizes].map(([name, bytes]) => sharedWords(name, bytes, bytes));
+  const behind = new Map(all.map(({ kernel, items }) => [kernel, items]));
+  const items: Item[] = [];
+  const first = module.items.findIndex((one) => one.kind === "function");
+  const have = new Set(module.items.flatMap((one) => (one.kind === "function" ? [key(one)] : [])));
+  before.forEach((item, i) => {
+    if (i === first) items.push(...words);
+    items.push(item);
+    const made = (item.kind === "function" && behind.get(item)) || [];
+    for (const one of made) {
+      // Two kernels may call the same device function: one copy, one declaration of it.
+      if (one.kind === "function" && have.has(key(one))) continue;
+      if (one.kind === "function") have.add(key(one));
+      items.push(one);
+    }
+  });
+  return { ...module, items };
+}
+
+/** Words that an earlier pass has left serve this one too, made larger where more is wanted now. */
+function grown(item: Item, sizes: Map<string, number>): Item {
+  const words = item.kind === "variable" ? sharedWordsIn(item) : undefined;
+  const wanted = words && sizes.get(words.name);
+  if (words === undefined || wanted === undefined) return item;
+  sizes.delete(words.name);
+  if (wanted <= words.bytes && wanted <= words.align) return item;
+  return sharedWords(words.name, Math.max(wanted, words.bytes), Math.max(wanted, words.align));
+}
+
+const key = ({ name, body }: Func) => `${name} ${body === undefined}`;

@@ -1,0 +1,210 @@
+// Which variants of a kernel are legal, and why others are not. Refuse rather than risk: what can't be shown to
+// be right is refused, with the line that stands in the way.
+
+import { type Barriers, barriers } from "../analysis/barriers.ts";
+import { hasOperation, type Reach, reach } from "../analysis/call-graph.ts";
+import { controlFlow } from "../analysis/control-flow.ts";
+import { parameterBytes, sharedRoom } from "../analysis/memory-sizes.ts";
+import { type Ending, outstanding } from "../analysis/outstanding.ts";
+import { collect, type Reason, type Refuse } from "../analysis/reasons.ts";
+import { placeOf } from "../syntax/errors.ts";
+import { moduleScope } from "../syntax/scopes.ts";
+import type { Func, Module } from "../syntax/syntax.ts";
+import { type Target, targetOf } from "../syntax/target.ts";
+import { waits } from "../waits/waits.ts";
+import { type Appended, appended, isVariant } from "./appended.ts";
+import { blockNumbersIn } from "./block-number.ts";
+import { fixedShared, forbidden, forbiddenWhenPersistent } from "./forbidden.ts";
+import { sharedWordsIn } from "./template.ts";
+
+export interface Verdict {
+  readonly legal: boolean;
+  /** Why not; empty for a legal one. */
+  readonly reasons: readonly Reason[];
+  /** Static shared memory that the variant takes in addition. */
+  readonly sharedBytes: number;
+}
+
+export interface Preemptible extends Verdict {
+  /**
+   * The variant is right only for blocks whose x size is a multiple of 32: what was shown of warps rests on a
+   * warp being 32 neighbours in x. The launcher must look.
+   */
+  readonly wholeWarps: boolean;
+  /** Its barriers are unified, because threads may leave before others have come to one. */
+  readonly unified: boolean;
+}
+
+export interface KernelReport {
+  readonly kernel: string;
+  readonly line: number;
+  readonly slice: Verdict;
+  readonly preempt: Preemptible;
+}
+
+/** A report for each kernel that has a body, in the order of the file. */
+export function legality(module: Module): readonly KernelReport[] {
+  return kernels(module).map((kernel) => {
+    const { line } = placeOf(module.source, kernel.at);
+    const { verdict } = preemptPlan(kernel, module);
+    return {
+      kernel: kernel.name,
+      line,
+      slice: slicePlan(kernel, module).verdict,
+      preempt: verdict,
+    };
+  });
+}
+
+/** Kernels with a body that are no variants. */
+export const kernels = (module: Module): readonly Func[] =>
+  module.items.filter(
+    (one): one is Func =>
+      one.kind === "function" && one.entry && one.body !== undefined && !isVariant(one.name),
+  );
+
+export interface SlicePlan {
+  readonly verdict: Verdict;
+  readonly reached: Reach;
+}
+
+export function slicePlan(kernel: Func, module: Module): SlicePlan {
+  const reached = reach(kernel, module);
+  const { refuse, reasons } = collect(module);
+  everyVariant(kernel, reached, module, appended.slice, refuse);
+  // Device functions find the block's number in shared memory.
+  const [, ...others] = reached.functions;
+  const sharedBytes = others.some((one) => blockNumbersIn(one).size > 0)
+    ? roomForWords(kernel, reached, module, appended.slice, refuse)
+    : 0;
+  return { verdict: { legal: reasons.length === 0, reasons, sharedBytes }, reached };
+}
+
+export interface PreemptPlan {
+  readonly verdict: Preemptible;
+  readonly reached: Reach;
+  readonly barriers: Barriers;
+  readonly ending: Ending;
+  /** Blocks wait for lower ones. */
+  readonly lookBack: boolean;
+}
+
+/** `variant` is what will be added: unified kernels answer to the same reasons, under their own name. */
+export function preemptPlan(
+  kernel: Func,
+  module: Module,
+  variant: Appended = appended.preempt,
+): PreemptPlan {
+  const reached = reach(kernel, module);
+  const { refuse, reasons } = collect(module);
+  const lookBack = everyVariant(kernel, reached, module, variant, refuse);
+  const target = targetOf(module);
+  // ld.relaxed, barrier.sync for parted warps, nanosleep.
+  if (target.sm < 70 || target.version < 603)
+    refuse("old-target", kernel, `${target.name} is older than sm_70 or PTX 6.3`);
+  forbiddenWhenPersistent(reached, refuse);
+  const sharedBytes = roomForWords(kernel, reached, module, variant, refuse);
+  const { wholeWarps, used } = parting(kernel, reached, module, reasons);
+  const flow = controlFlow(kernel);
+  const ending = outstanding(flow, refuse);
+  for (const i of flow.lost) {
+    const one = flow.instructions[i];
+    if (one !== undefined) refuse("not-understood", one, "where this branch goes is not known");
+  }
+  const legal = reasons.length === 0;
+  const verdict = { legal, reasons, wholeWarps, unified: used.unify, sharedBytes };
+  return { verdict, reached, barriers: used, ending, lookBack };
+}
+
+function everyVariant(
+  kernel: Func,
+  reached: Reach,
+  module: Module,
+  { bytes, suffix, words }: Appended,
+  refuse: Refuse,
+): boolean {
+  forbidden(kernel, reached, refuse);
+  const lookBack = waits(reached, module, refuse);
+  const room = parameterRoom(targetOf(module));
+  if (!(parameterBytes(kernel.params) + 8 + bytes <= room))
+    refuse("parameter-space", kernel, `its parameters leave less than ${bytes} of ${room} bytes`);
+  const scope = moduleScope(module);
+  for (const { name } of reached.functions)
+    if (scope.functions.has(name + suffix))
+      refuse("name-taken", kernel, `there is a ${name + suffix} already`);
+  const taken = scope.variables.get(words);
+  if (scope.functions.has(words) || (taken && sharedWordsIn(taken.variable) === undefined))
+    refuse("name-taken", kernel, `there is a ${words} already, and it is another one`);
+  return lookBack;
+}
+
+/** What threads that part mean for the variant, first without and then with blocks of whole warps. */
+function parting(kernel: Func, reached: Reach, module: Module, reasons: Reason[]) {
+  const given = kernel.directives.find(({ name }) => name === ".reqntid");
+  const known = given !== undefined && Number.parseInt(given.text, 10) % 32 === 0;
+  const first = collect(module);
+  const used = barriers(kernel, reached, known, first.refuse);
+  if (!known && first.reasons.some(({ code }) => code === "parked-lanes")) {
+    const better = collect(module);
+    const then = barriers(kernel, reached, true, better.refuse);
+    if (better.reasons.length < first.reasons.length) {
+      reasons.push(...better.reasons);
+      return { wholeWarps: true, used: then };
+    }
+  }
+  reasons.push(...first.reasons);
+  return { wholeWarps: false, used };
+}
+
+/** PTX ISA 9.0, 5.1.6.1: 4,096 bytes, and 32,764 since 8.1 on sm_70. */
+const parameterRoom = ({ sm, version }: Target) => (sm >= 70 && version >= 801 ? 32_764 : 4_096);
+
+/** PTX ISA: a module with more static shared memory does not load. */
+const STATIC_SHARED = 49_152;
+/** wgmma and bulk copies want tiles at multiples of this; behind our words the dynamic memory must be there too. */
+const TILE_ALIGNMENT = 1024;
+
+/** Bytes of static shared memory for the block's number; what was there moves. */
+function roomForWords(
+  kernel: Func,
+  reached: Reach,
+  module: Module,
+  { words, wordsBytes }: Appended,
+  refuse: Refuse,
+): number {
+  fixedShared(reached, refuse);
+  const { bytes } = sharedRoom(reached, module);
+  const aligned = wantAlignment(module) ? TILE_ALIGNMENT : wordsBytes;
+  const more = Math.max(aligned, wordsBefore(module, words));
+  if (!(bytes + more <= STATIC_SHARED))
+    refuse(
+      "shared-memory",
+      kernel,
+      `${bytes} bytes of static shared memory leave no ${more} of ${STATIC_SHARED}`,
+    );
+  return more;
+}
+
+/** All kernels of a module share the words, so the one that wants most decides for all. */
+function wantAlignment(module: Module): boolean {
+  const known = wanted.get(module);
+  if (known !== undefined) return known;
+  const some = kernels(module).some((kernel) => {
+    const reached = reach(kernel, module);
+    return reached.functions.some(wantsTiles) && sharedRoom(reached, module).dynamic !== undefined;
+  });
+  wanted.set(module, some);
+  return some;
+}
+
+const wanted = new WeakMap<Module, boolean>();
+
+/** An earlier run of the pass may have left larger ones. */
+function wordsBefore(module: Module, name: string): number {
+  const before = moduleScope(module).variables.get(name);
+  return (before && sharedWordsIn(before.variable)?.bytes) ?? 0;
+}
+
+/** Does it use tiles of shared memory whose place is swizzled into their layout? */
+const wantsTiles = (func: Func) =>
+  hasOperation(func, ({ opcode, modifiers }) => opcode === "wgmma" || modifiers.includes("bulk"));

@@ -1,0 +1,74 @@
+// Changing what stands in a body: instructions by a function, names by a table.
+import { type Instruction, made, type Operand, type Statement } from "../syntax/syntax.ts";
+
+/** Each instruction becomes what `change` makes of it; itself if it is left as it is. */
+export function rewrite(
+  body: readonly Statement[],
+  change: (instruction: Instruction) => Instruction,
+): readonly Statement[] {
+  return body.map((one) => {
+    if (one.kind === "instruction") return change(one);
+    if (one.kind === "block") return { ...one, body: rewrite(one.body, change) };
+    return one;
+  });
+}
+
+/** The instruction with other names in its operands; itself if it has none of them. */
+export function renamed(instruction: Instruction, names: ReadonlyMap<string, string>): Instruction {
+  const operands = renamedAll(instruction.operands, names);
+  return operands === instruction.operands ? instruction : { ...instruction, ...made, operands };
+}
+
+/** The list itself if nothing in it changes. */
+function renamedAll(
+  operands: readonly Operand[],
+  names: ReadonlyMap<string, string>,
+): readonly Operand[] {
+  let changed: Operand[] | undefined;
+  for (let i = 0; i < operands.length; i += 1) {
+    const one = operands[i];
+    if (one === undefined) continue;
+    const other = renamedOperand(one, names);
+    if (other === one) continue;
+    changed ??= [...operands];
+    changed[i] = other;
+  }
+  return changed ?? operands;
+}
+
+function renamedOperand(operand: Operand, names: ReadonlyMap<string, string>): Operand {
+  switch (operand.kind) {
+    case "name": {
+      const other = names.get(operand.name);
+      return other === undefined ? operand : { kind: "name", name: other };
+    }
+    case "memory": {
+      const base = renamedOperand(operand.base, names);
+      const rest = renamedAll(operand.rest, names);
+      const same = base === operand.base && rest === operand.rest;
+      return same || (base.kind !== "name" && base.kind !== "immediate")
+        ? operand
+        : { ...operand, base, rest };
+    }
+    case "vector":
+    case "list": {
+      const elements = renamedAll(operand.elements, names);
+      return elements === operand.elements ? operand : { ...operand, elements };
+    }
+    case "pair": {
+      const first = renamedOperand(operand.first, names);
+      const second = renamedOperand(operand.second, names);
+      return first === operand.first && second === operand.second
+        ? operand
+        : { kind: "pair", first, second };
+    }
+    case "sum": {
+      const other = names.get(operand.name);
+      return other === undefined ? operand : { ...operand, name: other };
+    }
+    case "not":
+    case "immediate":
+    case "raw":
+      return operand;
+  }
+}

@@ -1,0 +1,143 @@
+// May what is read in a loop decide whether the loop goes on? What is read is followed through registers, memory, and
+// branches, which decide what is done up to where their ways meet again.
+
+import { mayMeet, type Place, type Places } from "../analysis/alias-analysis.ts";
+import { decidedBy, type Flow, postDominators } from "../analysis/control-flow.ts";
+import type { Loop } from "../analysis/loop-nests.ts";
+import { isCopy, isLoad, sourceOf, targetOf } from "../analysis/memory-accesses.ts";
+import type { Instruction } from "../syntax/syntax.ts";
+
+export interface Reads {
+  readonly flow: Flow;
+  readonly places: Places;
+  /** The reads, as indices. */
+  readonly from: ReadonlySet<number>;
+  /** Instructions whose results are known to do no harm. */
+  readonly harmless?: ReadonlySet<number>;
+}
+
+/** Do the reads decide when the loop is left? */
+export function decides(reads: Reads, loop: Loop): boolean {
+  const inside = new Following(reads, loop.blocks, loop.blocks);
+  if (inside.decidesAbout(loop)) return true;
+  // Other threads of the block may make something else of what is put where they see it.
+  const { instructions, blocks } = reads.flow;
+  const isCopied = (i: number) => isCopy((instructions[i] as Instruction).operation);
+  const seen = [...inside.places].filter(({ space }) => space !== "local");
+  if (seen.length === 0 || [...reads.from].every(isCopied)) return false;
+  const later = { ...reads, from: new Set<number>() };
+  return new Following(later, new Set(blocks.keys()), loop.blocks, seen).decidesAbout(loop);
+}
+
+class Following {
+  readonly #reads: Reads;
+  readonly #within: ReadonlySet<number>;
+  readonly #loop: ReadonlySet<number>;
+  readonly #names: Uint8Array;
+  readonly #controlled: Uint8Array;
+  readonly #places = new Map<string, Place>();
+  readonly #met: Uint8Array;
+  #grown = true;
+
+  constructor(
+    reads: Reads,
+    within: ReadonlySet<number>,
+    loop: ReadonlySet<number>,
+    seen: readonly Place[] = [],
+  ) {
+    for (const place of seen) this.#see(place);
+    this.#reads = reads;
+    this.#within = within;
+    this.#loop = loop;
+    this.#names = new Uint8Array(reads.flow.names.texts.length);
+    this.#controlled = new Uint8Array(reads.flow.blocks.length);
+    this.#met = new Uint8Array(reads.flow.instructions.length);
+    const blocks = [...within].sort((a, b) => a - b);
+    while (this.#grown) {
+      this.#grown = false;
+      for (const block of blocks) this.#follow(block);
+    }
+  }
+
+  /** Memory that holds what was made of the reads. */
+  get places(): Iterable<Place> {
+    return this.#places.values();
+  }
+
+  #see(place: Place): void {
+    this.#places.set(`${place.space} ${[...(place.roots ?? "?")]} ${place.offset}`, place);
+  }
+
+  decidesAbout({ blocks }: Loop): boolean {
+    for (const n of blocks) {
+      const block = this.#reads.flow.blocks[n];
+      if (block === undefined || block.successors.length + (block.exits ? 1 : 0) < 2) continue;
+      const leaves =
+        block.exits || block.successors.some((one) => !blocks.has(one) && !this.#ends(one));
+      if (leaves && (this.#controlled[n] || this.#readsMet(block.end - 1))) return true;
+    }
+    return false;
+  }
+
+  /** Does nothing but stop the grid with an error follow? */
+  #ends(n: number): boolean {
+    const block = this.#reads.flow.blocks[n];
+    return block !== undefined && !block.exits && block.successors.length === 0;
+  }
+
+  #follow(n: number): void {
+    const { flow, from, harmless } = this.#reads;
+    const { first = 0, end = 0, successors = [], exits = false } = flow.blocks[n] ?? {};
+    for (let i = first; i < end; i += 1) {
+      if (this.#met[i] || harmless?.has(i)) continue;
+      if (from.has(i) || this.#controlled[n] || this.#readsMet(i) || this.#loadsMet(i))
+        this.#meet(i);
+    }
+    if (successors.length + (exits ? 1 : 0) < 2) return;
+    if (!this.#readsMet(end - 1)) return;
+    for (const one of this.#decided(n)) {
+      if (this.#controlled[one] || !this.#within.has(one)) continue;
+      this.#controlled[one] = 1;
+      this.#grown = true;
+    }
+  }
+
+  /** Outside of the loop, when a thread comes somewhere may depend on it, too. */
+  #decided(n: number): readonly number[] {
+    const { flow } = this.#reads;
+    if (this.#loop.has(n)) return decidedBy(flow, postDominators(flow, true), n);
+    return decidedBy(flow, new Int32Array(0), n);
+  }
+
+  #readsMet(i: number): boolean {
+    const { at, numbers } = this.#reads.flow.names;
+    for (let k = at[2 * i + 1] ?? 0; k < (at[2 * i + 2] ?? 0); k += 1)
+      if (this.#names[numbers[k] ?? 0]) return true;
+    return false;
+  }
+
+  #loadsMet(i: number): boolean {
+    if (this.#places.size === 0) return false;
+    const { flow, places } = this.#reads;
+    const one = flow.instructions[i];
+    if (one === undefined || !isLoad(one.operation)) return false;
+    const source = sourceOf(one);
+    const place = places.of(one, source?.kind === "memory" ? source : undefined);
+    for (const other of this.#places.values()) if (mayMeet(place, other)) return true;
+    return false;
+  }
+
+  #meet(i: number): void {
+    this.#met[i] = 1;
+    this.#grown = true;
+    const { flow, places } = this.#reads;
+    const { at, numbers } = flow.names;
+    for (let k = at[2 * i] ?? 0; k < (at[2 * i + 1] ?? 0); k += 1) this.#names[numbers[k] ?? 0] = 1;
+    const one = flow.instructions[i];
+    const target = one && targetOf(one);
+    if (one === undefined || target === undefined) return;
+    // What an update finds is its result; what it leaves is found by reads of their own.
+    if (this.#reads.from.has(i) && !isCopy(one.operation)) return;
+    this.#see(places.of(one, target));
+  }
+}

@@ -1,0 +1,127 @@
+// What a loop does in each of its rounds, whatever it reads: registers that move on, and what it takes to leave.
+import { type Affine, affine, type Definitions, plus, resultOf } from "../analysis/addresses.ts";
+import { type Condition, sufficient } from "../analysis/conditions.ts";
+import type { Flow } from "../analysis/control-flow.ts";
+import { inEachRound, type Loop } from "../analysis/loop-nests.ts";
+import { writtenNames } from "../syntax/operation-facts.ts";
+import type { Instruction, Operand } from "../syntax/syntax.ts";
+
+/** A condition with which the loop is left at the end of `block`. */
+export interface Leaving extends Condition {
+  readonly block: number;
+}
+
+export class Rounds {
+  readonly flow: Flow;
+  readonly loop: Loop;
+  readonly known: Definitions;
+  /** The loop's instructions that write a register. */
+  readonly #writers = new Map<string, number[]>();
+  readonly #each = new Map<number, boolean>();
+  readonly #moves = new Map<string, boolean>();
+  #ways: readonly Leaving[] | undefined;
+  #leavings: readonly Leaving[] | undefined;
+
+  constructor(flow: Flow, loop: Loop, known: Definitions) {
+    this.flow = flow;
+    this.loop = loop;
+    this.known = known;
+    for (const block of loop.blocks) {
+      const { first = 0, end = 0 } = flow.blocks[block] ?? {};
+      for (let i = first; i < end; i += 1) {
+        const one = flow.instructions[i];
+        for (const name of one === undefined ? [] : writtenNames(one)) {
+          const known = this.#writers.get(name);
+          if (known === undefined) this.#writers.set(name, [i]);
+          else known.push(i);
+        }
+      }
+    }
+  }
+
+  /** Those that write a register in the loop. */
+  writers(name: string): readonly Instruction[] {
+    return (this.#writers.get(name) ?? []).flatMap((i) => this.flow.instructions[i] ?? []);
+  }
+
+  /** Is it reached in each round? */
+  inEach(block: number): boolean {
+    const known = this.#each.get(block);
+    if (known !== undefined) return known;
+    const found = this.loop.blocks.has(block) && inEachRound(this.flow, this.loop, block);
+    this.#each.set(block, found);
+    return found;
+  }
+
+  /** The same in all rounds of one run of the loop. */
+  stays(value: Affine): boolean {
+    return [...value.terms.keys()].every((name) => name !== "?" && !this.#writers.has(name));
+  }
+
+  /** A register to which each round adds the same, whatever it reads. */
+  moves(name: string): boolean {
+    const known = this.#moves.get(name);
+    if (known !== undefined) return known;
+    const found = this.#step(name);
+    this.#moves.set(name, found);
+    return found;
+  }
+
+  #step(name: string): boolean {
+    const [index, ...others] = this.#writers.get(name) ?? [];
+    const one = index === undefined ? undefined : this.flow.instructions[index];
+    if (index === undefined || one === undefined || others.length > 0) return false;
+    if (one.predicate !== undefined || !this.inEach(this.flow.blockOf[index] ?? -1)) return false;
+    const after = resultOf(one, this.known);
+    if (after?.terms.get(name) !== 1) return false;
+    const step = plus(after, { constant: 0, terms: new Map([[name, 1]]) }, -1);
+    return (step.constant !== 0 || step.terms.size > 0) && this.stays(step);
+  }
+
+  /** Does the value have a part that moves on, and else nothing that changes? */
+  movesOn(value: Affine, besides: (name: string) => boolean = () => false): boolean {
+    let moves = false;
+    for (const name of value.terms.keys()) {
+      if (this.moves(name)) moves = true;
+      else if (name === "?" || (this.#writers.has(name) && !besides(name))) return false;
+    }
+    return moves;
+  }
+
+  value(operand: Operand | undefined): Affine {
+    return affine(operand, this.known);
+  }
+
+  /** Comparisons that end the loop by themselves, each of them looked at in each round. */
+  get leavings(): readonly Leaving[] {
+    this.#leavings ??= this.ways.filter(({ block }) => this.inEach(block));
+    return this.#leavings;
+  }
+
+  /** Comparisons that end the loop by themselves where they are looked at. */
+  get ways(): readonly Leaving[] {
+    this.#ways ??= [...this.loop.blocks].flatMap((block) => {
+      const last = this.flow.instructions[(this.flow.blocks[block]?.end ?? 0) - 1];
+      const when = this.#leavesWhen(block, last);
+      if (when === undefined || last?.predicate === undefined) return [];
+      return sufficient(last.predicate.register, when, this.known).map((one) => ({
+        ...one,
+        block,
+      }));
+    });
+    return this.#ways;
+  }
+
+  /** The value of the branch's predicate with which the loop is left. */
+  #leavesWhen(block: number, last: Instruction | undefined): boolean | undefined {
+    const { successors = [], exits = false } = this.flow.blocks[block] ?? {};
+    if (last?.predicate === undefined) return undefined;
+    const { negated } = last.predicate;
+    const [first, second] = successors;
+    const out = (one: number | undefined) => one !== undefined && !this.loop.blocks.has(one);
+    if (exits) return /^(ret|exit)$/.test(last.operation.opcode) ? !negated : undefined;
+    if (last.operation.opcode !== "bra" || second === undefined) return undefined;
+    if (out(first)) return !negated;
+    return out(second) ? negated : undefined;
+  }
+}

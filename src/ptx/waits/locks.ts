@@ -1,0 +1,104 @@
+// Locks between blocks. Who waits for one waits for whoever has it, and that is a block that runs: it comes to where
+// the lock is given back. A token that somebody puts there who has not taken it first is no lock: that may be a block
+// that has not been started.
+import {
+  type Affine,
+  addressOf,
+  affine,
+  constantValue,
+  type Definitions,
+  isSame,
+} from "../analysis/addresses.ts";
+import { mayMeet, type Places } from "../analysis/alias-analysis.ts";
+import { type Condition, relation, waysOf } from "../analysis/conditions.ts";
+import { type Flow, reachableWithout } from "../analysis/control-flow.ts";
+import { targetOf } from "../analysis/memory-accesses.ts";
+import type { Instruction, Operand } from "../syntax/syntax.ts";
+import type { Rounds } from "./induction.ts";
+
+/** Does the update take a lock that only those give back who have taken it? */
+export function isLock(index: number, { flow, known, loop }: Rounds, places: Places): boolean {
+  const one = flow.instructions[index];
+  if (one?.operation.opcode !== "atom") return false;
+  const exchanges = one.operation.modifiers.includes("exch");
+  if (!exchanges && !one.operation.modifiers.includes("cas")) return false;
+  const [, place, first] = one.operands;
+  const waited = constantValue(first, known);
+  const lock = addressOf(place, known);
+  if (Number.isNaN(waited) || lock === undefined) return false;
+  const own = places.of(one, place);
+  if (own.roots === undefined) return false;
+  const withoutTaking = reachableWithout(flow, (from, to) =>
+    waysOf(flow, from, known).some(
+      (way) => way.to === to && way.found.some((test) => hasTaken(test, one, known)),
+    ),
+  );
+  const later = reachableFrom(flow, loop.blocks);
+  let given = false;
+  for (let i = 0; i < flow.instructions.length; i += 1) {
+    const other = flow.instructions[i] as Instruction;
+    const target = i === index ? undefined : targetOf(other);
+    if (target === undefined || !mayMeet(places.of(other, target), own)) continue;
+    const address = addressOf(target, known);
+    if (isBeside(address, lock)) continue;
+    const value = constantValue(writtenBy(other), known);
+    // An exchange waits for anything but what it puts there itself.
+    const gives = exchanges ? value !== waited : value === waited;
+    if (!Number.isNaN(value) && !gives) continue;
+    const block = flow.blockOf[i] ?? -1;
+    if (Number.isNaN(value) || !isSame(lock, address) || withoutTaking.has(block)) return false;
+    if (later.has(block)) given = true;
+  }
+  return given;
+}
+
+/** Another word of the same entry. */
+const isBeside = (address: Affine | undefined, lock: Affine) =>
+  address !== undefined &&
+  Math.abs(address.constant - lock.constant) >= 4 &&
+  isSame({ ...address, constant: 0 }, { ...lock, constant: 0 });
+
+/** What memory gets; undefined if that follows from what was there. */
+function writtenBy({
+  operation: { opcode, modifiers },
+  operands,
+}: Instruction): Operand | undefined {
+  if (opcode === "st") return operands[1];
+  if (opcode !== "atom") return undefined;
+  if (modifiers.includes("exch")) return operands[2];
+  return modifiers.includes("cas") ? operands[3] : undefined;
+}
+
+/** Has who finds this just taken the lock, as `one` does? */
+function hasTaken(test: Condition, one: Instruction, known: Definitions): boolean {
+  const [, a, b] = test.compare.operands;
+  const taking = a?.kind === "name" ? known.get(origin(a.name, known)) : undefined;
+  if (taking === undefined || !takesAs(taking, one, known)) return false;
+  const asked = constantValue(b, known);
+  const own = constantValue(one.operands[2], known);
+  if (Number.isNaN(asked)) return false;
+  const isOwn = asked >>> 0 === own >>> 0;
+  if (!one.operation.modifiers.includes("exch")) return isOwn && relation(test) === "eq";
+  // An exchange has it if it finds something else than it puts there.
+  return relation(test) === (isOwn ? "ne" : "eq");
+}
+
+/** The register that is handed on by moves. */
+function origin(name: string, known: Definitions): string {
+  const [[root, factor] = [name, 1], ...more] = affine({ kind: "name", name }, known).terms;
+  return factor === 1 && more.length === 0 ? root : name;
+}
+
+/** Does it take the same lock in the same way? */
+const takesAs = (one: Instruction, other: Instruction, known: Definitions) =>
+  one === other ||
+  (one.operation === other.operation &&
+    isSame(addressOf(one.operands[1], known), addressOf(other.operands[1], known)) &&
+    constantValue(one.operands[2], known) === constantValue(other.operands[2], known));
+
+/** The blocks to which control may come from those, and they themselves. */
+function reachableFrom({ blocks }: Flow, from: ReadonlySet<number>): ReadonlySet<number> {
+  const found = new Set(from);
+  for (const n of found) for (const next of blocks[n]?.successors ?? []) found.add(next);
+  return found;
+}

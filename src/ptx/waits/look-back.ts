@@ -1,0 +1,149 @@
+// Does a block look at what lower blocks have written? It does where an address is at most that of an entry before its own,
+// in a table with an entry for each block, in the order of %ctaid.x.
+import {
+  type Affine,
+  addressOf,
+  affine,
+  constantValue,
+  type Definitions,
+  plus,
+} from "../analysis/addresses.ts";
+import { mayMeet, type Places } from "../analysis/alias-analysis.ts";
+import { relation, waysOf } from "../analysis/conditions.ts";
+import { type Flow, reachableWithout } from "../analysis/control-flow.ts";
+import { sourceOf, targetOf } from "../analysis/memory-accesses.ts";
+import { writtenNames } from "../syntax/operation-facts.ts";
+import type { Instruction } from "../syntax/syntax.ts";
+
+/**
+ * Is it the entry of a lower block: a whole entry or more before one that the block itself writes? Each other write to
+ * the table must be to the block's own entry or behind it, so that no block writes what a lower one reads. Where
+ * blocks have more numbers than %ctaid.x, those with the same one share an entry, and one of them may be a higher
+ * one. What is never negative may be subtracted, and a register that only goes down counts as what it begins with.
+ */
+export function ofLowerBlock(
+  one: Instruction,
+  flow: Flow,
+  known: Definitions,
+  places: Places,
+): boolean {
+  if (flow.names.numberOf.has("%ctaid.y") || flow.names.numberOf.has("%ctaid.z")) return false;
+  const read = sourceOf(one);
+  const exact = addressOf(read, known);
+  const most = exact && atMost(exact, flow, known);
+  if (most === undefined || !(stride(most) > 0)) return false;
+  const table = places.of(one, read);
+  if (table.roots === undefined) return false;
+  let own = false;
+  for (const other of flow.instructions) {
+    const target = targetOf(other);
+    if (target === undefined || !mayMeet(places.of(other, target), table)) continue;
+    const address = addressOf(target, known);
+    const behind = address && distance(address, most, other, flow, known);
+    if (behind === undefined || behind < stride(most)) return false;
+    own = true;
+  }
+  return own;
+}
+
+/** Bytes from one address to the other, for whoever comes to `at`; undefined if they are not known. */
+function distance(
+  to: Affine,
+  from: Affine,
+  at: Instruction,
+  flow: Flow,
+  known: Definitions,
+): number | undefined {
+  const apart = plus(to, from, -1);
+  if (apart.terms.size === 0) return apart.constant;
+  const block = flow.blockOf[flow.instructions.indexOf(at)] ?? -1;
+  // The first block may know its number.
+  for (const { compare, ways } of equalities(flow, known)) {
+    const [, a, b] = compare.operands;
+    const zero = plus(affine(a, known), affine(b, known), -1);
+    const [[name, factor] = ["", 0]] = zero.terms;
+    const times = -(apart.terms.get(name) ?? 0) / factor;
+    const rest = plus(apart, scaled(zero, times), 1);
+    if (rest.terms.size > 0 || Number.isNaN(rest.constant)) continue;
+    if (
+      !reachableWithout(flow, (n, next) =>
+        ways.some((way) => way.from === n && way.to === next),
+      ).has(block)
+    )
+      return rest.constant;
+  }
+  return undefined;
+}
+
+const scaled = ({ constant, terms }: Affine, by: number): Affine => ({
+  constant: constant * by,
+  terms: new Map([...terms].map(([name, factor]) => [name, factor * by])),
+});
+
+interface Equality {
+  readonly compare: Instruction;
+  /** Who goes there has found both the same. */
+  readonly ways: readonly { readonly from: number; readonly to: number }[];
+}
+
+function equalities(flow: Flow, known: Definitions): readonly Equality[] {
+  return flow.blocks.flatMap((_, from) =>
+    waysOf(flow, from, known).flatMap(({ to, found }) =>
+      found
+        .filter((one) => relation(one) === "eq")
+        .map(({ compare }) => ({ compare, ways: [{ from, to }] })),
+    ),
+  );
+}
+
+/** Bytes from a block's entry to the next one's; NaN if there is anything else in the address that blocks differ in. */
+function stride({ terms }: Affine): number {
+  let bytes = Number.NaN;
+  for (const [name, factor] of terms) {
+    if (name === "%ctaid.x") bytes = factor;
+    else if (name.startsWith("%") || name === "?") return Number.NaN;
+  }
+  return bytes;
+}
+
+/** Never negative. */
+const isCount = (name: string) => /^%(tid\.[xyz]|laneid)$/.test(name);
+
+/** What the address is at most; undefined if that is not known. */
+function atMost(exact: Affine, flow: Flow, known: Definitions): Affine | undefined {
+  const terms = new Map<string, number>();
+  let constant = exact.constant;
+  const add = (name: string, factor: number) => terms.set(name, (terms.get(name) ?? 0) + factor);
+  for (const [name, factor] of exact.terms) {
+    const from = name.startsWith("%") ? beginning(name, flow, known) : undefined;
+    if (from === undefined) {
+      add(name, factor);
+      continue;
+    }
+    if (!(factor > 0)) return undefined;
+    constant += factor * from.constant;
+    for (const [inner, times] of from.terms) add(inner, factor * times);
+  }
+  for (const [name, factor] of terms)
+    if (factor === 0 || (factor < 0 && isCount(name))) terms.delete(name);
+  return { constant, terms };
+}
+
+/** With what a register begins that is made once and then only reduced by constants. */
+function beginning(register: string, flow: Flow, known: Definitions): Affine | undefined {
+  const writers = flow.instructions.filter((one) => writtenNames(one).includes(register));
+  const [first, ...more] = writers.filter((one) => !reduces(one, register, known));
+  if (writers.length < 2 || first === undefined || more.length > 0) return undefined;
+  // As if it were the register's only definition.
+  const alone: Definitions = { get: (name) => (name === register ? first : known.get(name)) };
+  const begins = affine({ kind: "name", name: register }, alone);
+  return begins.terms.has(register) ? undefined : begins;
+}
+
+function reduces(one: Instruction, register: string, known: Definitions): boolean {
+  const [, left, right] = one.operands;
+  if (left?.kind !== "name" || left.name !== register) return false;
+  const by = constantValue(right, known);
+  const { opcode } = one.operation;
+  return (opcode === "add" && by < 0) || (opcode === "sub" && by > 0);
+}

@@ -1,0 +1,158 @@
+// Loops that draw numbers: an addition to a counter in each round, until the number is beyond a bound. The loop's own
+// additions bring it there.
+import { type Affine, addressOf, constantValue, isSame } from "../analysis/addresses.ts";
+import { mayMeet, type Places } from "../analysis/alias-analysis.ts";
+import { relation } from "../analysis/conditions.ts";
+import { decidedBy, postDominators } from "../analysis/control-flow.ts";
+import { isLoad, targetOf } from "../analysis/memory-accesses.ts";
+import type { Instruction, Operand } from "../syntax/syntax.ts";
+import type { Rounds } from "./induction.ts";
+
+/** The comparisons that end the loop by what the update has drawn, as indices; none if it is no ticket. */
+export function ticketTests(index: number, rounds: Rounds, places: Places): ReadonlySet<number> {
+  const { flow } = rounds;
+  const one = flow.instructions[index];
+  const rises = one === undefined ? 0 : direction(one, rounds);
+  if (one === undefined || rises === 0) return new Set();
+  if (!isDrawnInEach(index, rounds) || isChangedElsewhere(index, rounds, places)) return new Set();
+  const beyond = rises > 0 ? /^(ge|gt|hs|hi)$/ : /^(le|lt|ls|lo)$/;
+  const before = rises > 0 ? /^(le|lt|ls|lo)$/ : /^(ge|gt|hs|hi)$/;
+  const tests = new Set<number>();
+  for (const leaving of rounds.leavings) {
+    const [, a, b] = leaving.compare.operands;
+    const how = relation(leaving);
+    const isTest =
+      (beyond.test(how) && isDrawn(a, one, rounds, places) && rounds.stays(rounds.value(b))) ||
+      (before.test(how) && isDrawn(b, one, rounds, places) && rounds.stays(rounds.value(a)));
+    if (isTest) tests.add(flow.instructions.indexOf(leaving.compare));
+  }
+  return tests;
+}
+
+/** 1 if each update makes the counter larger, -1 if smaller, 0 if that is not known. */
+function direction({ operation, operands }: Instruction, rounds: Rounds): number {
+  const { opcode, modifiers } = operation;
+  if (opcode !== "atom" || !/^[us](32|64)$/.test(modifiers[modifiers.length - 1] ?? "")) return 0;
+  const added = constantValue(operands[2], rounds.known);
+  if (modifiers.includes("inc")) return added >>> 0 === 0xffff_ffff ? 1 : 0;
+  if (!modifiers.includes("add")) return 0;
+  if (!Number.isNaN(added)) return Math.sign(modifiers.includes("u64") ? added : added | 0);
+  const { constant, terms } = rounds.value(operands[2]);
+  const sizes = [...terms].every(
+    ([name, factor]) => factor > 0 && /^%n(tid|ctaid)\.[xyz]$/.test(name),
+  );
+  return sizes && constant >= 0 ? 1 : 0;
+}
+
+/** Does some thread draw in each round? What decides who does is the same in all rounds. */
+function isDrawnInEach(index: number, rounds: Rounds): boolean {
+  const { flow, loop } = rounds;
+  const one = flow.instructions[index];
+  const block = flow.blockOf[index] ?? -1;
+  if (one?.predicate !== undefined && !isSettled(one.predicate.register, rounds)) return false;
+  if (rounds.inEach(block)) return true;
+  const post = postDominators(flow, true);
+  for (const n of loop.blocks) {
+    const { successors = [], end = 0 } = flow.blocks[n] ?? {};
+    if (successors.length < 2 || successors.some((to) => !loop.blocks.has(to))) continue;
+    if (!decidedBy(flow, post, n).includes(block)) continue;
+    const branch = flow.instructions[end - 1];
+    if (branch?.predicate === undefined || !isSettled(branch.predicate.register, rounds))
+      return false;
+  }
+  return true;
+}
+
+/** The same in all rounds. */
+function isSettled(register: string, rounds: Rounds, depth = 0): boolean {
+  const writers = rounds.writers(register);
+  if (writers.length === 0) return true;
+  const [made] = writers;
+  if (made === undefined || writers.length > 1 || depth > 4 || made.predicate !== undefined)
+    return false;
+  if (made.operation.opcode === "elect") return true;
+  if (!/^(setp|not|and|or|mov)$/.test(made.operation.opcode)) return false;
+  return made.operands
+    .slice(1)
+    .every(
+      (operand) =>
+        rounds.stays(rounds.value(operand)) ||
+        (operand.kind === "name" && isSettled(operand.name, rounds, depth + 1)),
+    );
+}
+
+/** Does the loop change the counter in another way, too? */
+function isChangedElsewhere(index: number, { flow, loop }: Rounds, places: Places): boolean {
+  const one = flow.instructions[index] as Instruction;
+  const counter = places.of(one, targetOf(one));
+  for (const n of loop.blocks) {
+    const { first = 0, end = 0 } = flow.blocks[n] ?? {};
+    for (let i = first; i < end; i += 1) {
+      const other = flow.instructions[i];
+      const target = i === index || other === undefined ? undefined : targetOf(other);
+      if (other === undefined || target === undefined) continue;
+      const place = places.of(other, target);
+      // Beside an update of the counter a store that is not atomic would be a race.
+      if (place.roots === undefined && other.operation.opcode === "st") continue;
+      if (mayMeet(counter, place)) return true;
+    }
+  }
+  return false;
+}
+
+/** Is it what the update has drawn, perhaps handed on by one thread to others, plus what stays the same? */
+function isDrawn(
+  operand: Operand | undefined,
+  update: Instruction,
+  rounds: Rounds,
+  places: Places,
+  depth = 0,
+): boolean {
+  const result = update.operands[0];
+  const value: Affine = rounds.value(operand);
+  const changing = [...value.terms].filter(([name]) => rounds.writers(name).length > 0);
+  const [[name, factor] = ["", 0]] = changing;
+  if (changing.length !== 1 || factor <= 0 || depth > 6) return false;
+  if (result?.kind === "name" && result.name === name) return true;
+  const writers = rounds.writers(name);
+  return writers.length > 0 && writers.every((one) => handsOn(one, update, rounds, places, depth));
+}
+
+function handsOn(
+  one: Instruction,
+  update: Instruction,
+  rounds: Rounds,
+  places: Places,
+  depth: number,
+): boolean {
+  const { opcode } = one.operation;
+  const [, from] = one.operands;
+  if (one === update) return true;
+  if (opcode === "mov" || opcode === "cvt" || opcode === "shfl")
+    return isDrawn(from, update, rounds, places, depth + 1);
+  if (opcode !== "ld" || from?.kind !== "memory") return false;
+  const place = places.of(one, from);
+  if (place.space !== "shared" || place.offset === undefined) return false;
+  const at = addressOf(from, rounds.known);
+  let stored = false;
+  for (const other of rounds.flow.instructions) {
+    const target = targetOf(other);
+    if (target === undefined || !mayMeet(places.of(other, target), place)) continue;
+    const same = other.operation.opcode === "st" && isSame(addressOf(target, rounds.known), at);
+    if (!same || !isLoadOfSameWidth(other, one)) return false;
+    const value = rounds.value(other.operands[1]);
+    // Before the loop, or behind it, something else may be kept there.
+    const inside = rounds.loop.blocks.has(
+      rounds.flow.blockOf[rounds.flow.instructions.indexOf(other)] ?? -1,
+    );
+    if (!inside) continue;
+    if (value.terms.size === 0 || !isDrawn(other.operands[1], update, rounds, places, depth + 1))
+      return false;
+    stored = true;
+  }
+  return stored;
+}
+
+const isLoadOfSameWidth = (store: Instruction, load: Instruction) =>
+  isLoad(load.operation) &&
+  store.operation.modifiers.at(-1)?.slice(1) === load.operation.modifiers.at(-1)?.slice(1);

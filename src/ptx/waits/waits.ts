@@ -1,0 +1,237 @@
+// Does a block wait for others? It can only where a thread goes round until memory changes: where what is read in a
+// loop decides whether the loop goes on, and other blocks may write it meanwhile. So each such read is refused, unless
+// the loop is shown to end without other blocks, or only to wait for one that is at work: one that has a lock, or a lower one.
+// Lower blocks are kept alive by starting blocks in rising order.
+import { addressOf, definitions, isSame, plus } from "../analysis/addresses.ts";
+import { mayMeet, type Place, type Places, places, spacesOf } from "../analysis/alias-analysis.ts";
+import type { Reach } from "../analysis/call-graph.ts";
+import { type Flow, loops } from "../analysis/control-flow.ts";
+import { inlined } from "../analysis/inlining.ts";
+import { type Loop, nests } from "../analysis/loop-nests.ts";
+import {
+  isFence,
+  type Reading,
+  readingOf,
+  sourceOf,
+  targetOf,
+} from "../analysis/memory-accesses.ts";
+import type { Refuse } from "../analysis/reasons.ts";
+import { readNames, writtenNames } from "../syntax/operation-facts.ts";
+import type { Func, Instruction, Item, Module, Spanned } from "../syntax/syntax.ts";
+import { decides } from "./dependence.ts";
+import { Rounds } from "./induction.ts";
+import { isLock } from "./locks.ts";
+import { ofLowerBlock } from "./look-back.ts";
+import { retries, takesOnce } from "./retries.ts";
+import { ticketTests } from "./tickets.ts";
+
+/** Refuses waits that could last for ever; true if there are others, for lower blocks. */
+export function waits(reached: Reach, module: Module, refuse: Refuse): boolean {
+  const [kernel] = reached.functions;
+  if (kernel === undefined) return false;
+  // Both variants ask. The kernel alone doesn't say what it calls.
+  const before = known.get(kernel);
+  const found = before?.items === module.items ? before : findWaits(kernel, reached, module);
+  known.set(kernel, found);
+  for (const { node, text } of found.refused) refuse("grid-wait", node, text);
+  return found.lookBack;
+}
+
+const known = new WeakMap<Func, Waits>();
+
+interface Waits {
+  readonly items: readonly Item[];
+  readonly refused: readonly { readonly node: Spanned; readonly text: string }[];
+  readonly lookBack: boolean;
+}
+
+function findWaits(kernel: Func, reached: Reach, module: Module): Waits {
+  const refused: { node: Spanned; text: string }[] = [];
+  const found = (lookBack: boolean): Waits => ({ items: module.items, refused, lookBack });
+  const flow = inlined(reached);
+  if (flow === undefined) {
+    const text = "it calls so much that whether it waits is not known";
+    refused.push({ node: kernel, text });
+    return found(false);
+  }
+  for (const node of endless(flow)) {
+    const text = "a loop has no end, so who comes to it may depend on other blocks";
+    refused.push({ node, text });
+  }
+  const read = new Map<number, Reading>();
+  flow.instructions.forEach((one, i) => {
+    const reading = readingOf(one);
+    if (reading !== undefined) read.set(i, reading);
+  });
+  const blocks = new Set([...read.keys()].map((i) => flow.blockOf[i] ?? -1));
+  const nested = nests(flow, blocks);
+  if (nested === undefined) {
+    const text = "its loops are nested so deep that whether it waits is not known";
+    refused.push({ node: kernel, text });
+    return found(false);
+  }
+  if (nested.length === 0) return found(false);
+  const looking = new Looking(flow, places(flow, spacesOf(reached.functions, module)), read);
+  let lookBack = false;
+  for (const loop of nested)
+    for (const one of looking.waitsIn(loop)) {
+      if (one === "lower") lookBack = true;
+      else {
+        const text = `a loop goes round until ${one.operation.text} reads another value, which another block may have to write`;
+        refused.push({ node: one, text });
+      }
+    }
+  return found(lookBack);
+}
+
+/** The beginnings of loops that nothing leads out of: who has read too early, and keeps what was read, stays there. */
+function endless(flow: Flow): readonly Instruction[] {
+  const { blocks, instructions } = flow;
+  return loops(flow).flatMap((loop) => {
+    const inside = new Set(loop);
+    const goesOn = (n: number) =>
+      blocks[n]?.exits === true || blocks[n]?.successors.some((one) => !inside.has(one)) === true;
+    const first = instructions[blocks[Math.min(...loop)]?.first ?? -1];
+    return first === undefined || loop.some(goesOn) ? [] : [first];
+  });
+}
+
+class Looking {
+  readonly #flow: Flow;
+  readonly #places: Places;
+  readonly #read: ReadonlyMap<number, Reading>;
+  #written: readonly Place[] | undefined;
+
+  constructor(flow: Flow, where: Places, read: ReadonlyMap<number, Reading>) {
+    this.#flow = flow;
+    this.#places = where;
+    this.#read = read;
+  }
+
+  /** Reads that the loop waits for; "lower" for those of what lower blocks write. */
+  waitsIn(loop: Loop): readonly (Instruction | "lower")[] {
+    const all = this.#indices(loop).filter((i) => this.#read.has(i));
+    if (!this.#decide(loop, all)) return [];
+    const rounds = new Rounds(this.#flow, loop, definitions(this.#flow));
+    const some = all.filter((i) => this.#isForeign(i) && this.#seesOthers(i, rounds));
+    if (some.length === 0 || !this.#decide(loop, some) || retries(rounds)) return [];
+    return some.flatMap((i) => {
+      const one = this.#flow.instructions[i];
+      if (one === undefined || !this.#decide(loop, [i])) return [];
+      if (isScan(one, rounds) || takesOnce(i, rounds, this.#places)) return [];
+      if (isLock(i, rounds, this.#places)) return [];
+      const tests = ticketTests(i, rounds, this.#places);
+      if (tests.size > 0 && !this.#decide(loop, [i], tests)) return [];
+      return [ofLowerBlock(one, this.#flow, rounds.known, this.#places) ? "lower" : one];
+    });
+  }
+
+  #decide(loop: Loop, from: readonly number[], harmless?: ReadonlySet<number>): boolean {
+    const reads = { flow: this.#flow, places: this.#places, from: new Set(from) };
+    return decides(harmless === undefined ? reads : { ...reads, harmless }, loop);
+  }
+
+  #indices({ blocks }: Loop): readonly number[] {
+    return [...blocks]
+      .sort((a, b) => a - b)
+      .flatMap((n) => {
+        const { first = 0, end = 0 } = this.#flow.blocks[n] ?? {};
+        return Array.from({ length: end - first }, (_, i) => first + i);
+      });
+  }
+
+  #place(i: number): Place {
+    const one = this.#flow.instructions[i] as Instruction;
+    return this.#places.of(one, sourceOf(one));
+  }
+
+  #isForeign(i: number): boolean {
+    const { space } = this.#place(i);
+    return space === "global" || space === "any";
+  }
+
+  /** May a read that is made again find what another block has written meanwhile? */
+  #seesOthers(i: number, rounds: Rounds): boolean {
+    if (this.#read.get(i) === "fresh") return true;
+    const one = this.#flow.instructions[i] as Instruction;
+    const inside = this.#indices(rounds.loop).flatMap((at) => this.#flow.instructions[at] ?? []);
+    const bounded = boundsOf(rounds, writtenNames(one));
+    const fixed = isFixed(one, rounds);
+    // A compiler that may would have moved a read of one place out of the loop.
+    if (fixed && bounded.length === 0 && !handsOn(inside, rounds)) return true;
+    const place = this.#place(i);
+    this.#written ??= this.#flow.instructions.flatMap((other) => {
+      const target = targetOf(other);
+      return target === undefined ? [] : [this.#places.of(other, target)];
+    });
+    if (!this.#written.some((other) => mayMeet(other, place))) return false;
+    if (bounded.length === 0 || inside.some(({ operation }) => isFence(operation))) return true;
+    if (!fixed || writesThere(one, inside, rounds)) return false;
+    // It may be the bound itself.
+    const bounds = new Set(bounded.map((other) => this.#flow.instructions.indexOf(other)));
+    return this.#decide(rounds.loop, [i], bounds);
+  }
+}
+
+/**
+ * Comparisons that make each round one of a number which what is read does not change. A bound that is itself read
+ * (`besides`) may be.
+ */
+const boundsOf = (rounds: Rounds, besides: readonly string[] = []): readonly Instruction[] =>
+  rounds.leavings.flatMap(({ compare }) => {
+    const [, a, b] = compare.operands;
+    const distance = plus(rounds.value(a), rounds.value(b), -1);
+    return rounds.movesOn(distance, (name) => besides.includes(name)) ? [compare] : [];
+  });
+
+/** Does the loop itself write what is read? Then it is the block's own. */
+const writesThere = (one: Instruction, inside: readonly Instruction[], { known }: Rounds) =>
+  inside.some(
+    (other) =>
+      other.operation.opcode === "st" &&
+      isSame(addressOf(targetOf(other), known), addressOf(sourceOf(one), known)),
+  );
+
+/** One look at each of so many places, which no round returns to. */
+function isScan(one: Instruction, rounds: Rounds): boolean {
+  if (boundsOf(rounds).length === 0) return false;
+  const address = addressOf(sourceOf(one), rounds.known);
+  if (address === undefined) return false;
+  if ([...address.terms.keys()].some((name) => rounds.moves(name))) return true;
+  // Places that a list names.
+  return [...address.terms.keys()].some((name) => {
+    const [made, ...others] = rounds.writers(name);
+    if (made === undefined || others.length > 0 || !/^ldu?$/.test(made.operation.opcode))
+      return false;
+    const from = addressOf(made.operands[1], rounds.known);
+    return [...(from?.terms.keys() ?? [])].some((inner) => rounds.moves(inner));
+  });
+}
+
+const isFixed = (one: Instruction, rounds: Rounds) => {
+  const address = addressOf(sourceOf(one), rounds.known);
+  return address === undefined || rounds.stays(address);
+};
+
+/** Does a branch of the loop depend on what a round hands to the next? */
+function handsOn(inside: readonly Instruction[], { flow, loop }: Rounds): boolean {
+  const before = new Set<string>();
+  flow.instructions.forEach((one, i) => {
+    if (!loop.blocks.has(flow.blockOf[i] ?? -1))
+      for (const name of writtenNames(one)) before.add(name);
+  });
+  const handed = new Set(inside.flatMap(writtenNames).filter((name) => before.has(name)));
+  for (let grown = handed.size > 0; grown; ) {
+    grown = false;
+    for (const one of inside) {
+      if (!readNames(one).some((name) => handed.has(name))) continue;
+      if (one.operation.opcode === "bra") return true;
+      for (const name of writtenNames(one)) {
+        if (handed.has(name)) continue;
+        handed.add(name);
+        grown = true;
+      }
+    }
+  }
+  return false;
+}
