@@ -6,12 +6,11 @@ import { loadVariables } from "./loading.ts";
 import { Block, type Running } from "./machine/block.ts";
 import { badLaunch, deadlock, tooLong } from "./machine/errors.ts";
 import { type DeviceMemory, segmentOf } from "./machine/memory.ts";
-import { LANES, Warp } from "./machine/warp.ts";
-import { packParameters } from "./parameters.ts";
+import { Warp } from "./machine/warp.ts";
+import { LANES } from "./machine/warp-state.ts";
+import { type Argument, packParameters } from "./parameters.ts";
 
 export type Extent = readonly [x: number, y: number, z: number];
-/** A number for a scalar or an address, bytes for whatever else the parameter is. */
-export type Argument = number | bigint | Uint8Array;
 
 export interface LaunchOptions {
   /** Blocks, and threads a block. */
@@ -92,7 +91,7 @@ export function launch(module: Module, kernel: string, options: LaunchOptions): 
   };
   const addresses = loadVariables(module, program, memory);
   const total = grid[0] * grid[1] * grid[2];
-  const flying: Block[] = [];
+  const flying: InFlight[] = [];
   let started = 0;
   let threadInstructions = 0;
 
@@ -102,7 +101,7 @@ export function launch(module: Module, kernel: string, options: LaunchOptions): 
     let moved = false;
     const order = chance === undefined ? flying : shuffled(flying, chance);
     for (const one of order) {
-      one.underWay.some();
+      one.block.underWay.some();
       const warps = chance === undefined ? one.warps : shuffled(one.warps, chance);
       for (const warp of warps) {
         if (!warp.ready) continue;
@@ -115,9 +114,9 @@ export function launch(module: Module, kernel: string, options: LaunchOptions): 
         if (running.clock > limit) throw tooLong(kernel, limit, whereIs(program, warp));
       }
     }
-    if (!moved) throw deadlock(kernel, flying.flatMap((one) => one.waiting()).slice(0, 4));
+    if (!moved) throw deadlock(kernel, flying.flatMap((one) => one.block.waiting()).slice(0, 4));
     for (let i = flying.length - 1; i >= 0; i--) {
-      const one = flying[i];
+      const one = flying[i]?.block;
       if (one?.done !== true) continue;
       one.underWay.end();
       flying.splice(i, 1);
@@ -151,12 +150,18 @@ const whereIs = (program: Program, warp: Warp): string => {
   return `${place.func}, line ${place.line}: ${place.text}`;
 };
 
+/** A block that has started, with its warps. */
+interface InFlight {
+  readonly block: Block;
+  readonly warps: readonly Warp[];
+}
+
 function startBlock(
   program: Program,
   running: Running,
   addresses: ReadonlyMap<number, bigint>,
   number: number,
-): Block {
+): InFlight {
   const [gx, gy] = running.grid;
   const index = [number % gx, Math.floor(number / gx) % gy, Math.floor(number / gx / gy)] as const;
   const shared = segmentOf(running.sharedBytes);
@@ -164,16 +169,17 @@ function startBlock(
   const block = new Block(program, running, index, shared);
   const [bx, by, bz] = running.block;
   const threads = bx * by * bz;
-  const warps = Math.ceil(threads / LANES);
-  block.warps = Array.from({ length: warps }, (_, i) => {
-    const warp = new Warp(block, i, threads - i * LANES, program.template);
+  const count = Math.ceil(threads / LANES);
+  const warps = Array.from({ length: count }, (_, i) => {
+    const warp = new Warp(program, block, i, threads - i * LANES);
     if (program.frameBytes > 0) warp.ensureLocal(program.frameBytes, 0);
     for (const { slot, bits } of [...addresses].map(([at, value]) => ({ slot: at, bits: value })))
       warp.u64.fill(bits, slot / 2, slot / 2 + LANES);
-    fillSpecials(program, warp, warps);
+    fillSpecials(program, warp, count);
     return warp;
   });
-  return block;
+  block.warps = warps;
+  return { block, warps };
 }
 
 const axes = "xyz";

@@ -1,9 +1,11 @@
 // Arguments as the kernel's parameters lie in memory.
 
 import type { Program } from "./compile/program.ts";
-import type { Argument } from "./launch.ts";
 import { badLaunch } from "./machine/errors.ts";
 import { type Segment, segmentOf } from "./machine/memory.ts";
+
+/** A number for a scalar or an address, bytes for whatever else the parameter is. */
+export type Argument = number | bigint | Uint8Array;
 
 /** A number becomes what the parameter's type says; an untyped one (.b32, .b64) holds whole numbers. */
 export function packParameters(

@@ -20,33 +20,22 @@ import type { Routine } from "../instructions/site.ts";
 import { meaningOf } from "../instructions/table.ts";
 import type { Reduction } from "../machine/block.ts";
 import { Fault, noKernel, type Place, placed } from "../machine/errors.ts";
-import { type Control, LANES, type Step, type Warp } from "../machine/warp.ts";
+import type { Code, Control, Step, Warp } from "../machine/warp.ts";
+import { LANES } from "../machine/warp-state.ts";
 import type { Building, Compiled, FilledBySpecial, FilledByVariable } from "./compilation.ts";
 import { guardMeaning } from "./guards.ts";
 import { markRecursion } from "./recursion.ts";
 import { makeSite } from "./site-builder.ts";
 import { makeSlots } from "./slots.ts";
 
-export interface Program {
+export interface Program extends Code {
   readonly kernel: Func;
-  readonly entry: number;
-  readonly steps: readonly (Step | undefined)[];
-  readonly controls: readonly (Control | undefined)[];
-  /** What lanes that have met execute. */
-  readonly meetings: readonly (Step | undefined)[];
-  readonly reductions: readonly (Reduction | undefined)[];
-  /** For each instruction the next control at or after it. */
-  readonly ends: Int32Array;
-  /** Register words with the constants in them. */
-  readonly template: ArrayBuffer;
   readonly addresses: readonly FilledByVariable[];
   readonly specials: readonly FilledBySpecial[];
   readonly params: Placement;
   readonly shared: Placement;
   /** Bytes of the kernel's own frame. */
   readonly frameBytes: number;
-  placeOf(pc: number): Place;
-  located(fault: unknown, pc: number, warp: Warp): unknown;
 }
 
 export function compile(module: Module, kernelName: string): Program {

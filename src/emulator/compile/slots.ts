@@ -1,7 +1,7 @@
 // The register words of a warp: who has which slot, and what stands in them before the first instruction.
 import type { Declaration } from "#ptx";
 import type { Filled, Slot } from "../instructions/site.ts";
-import { LANES } from "../machine/warp.ts";
+import { LANES } from "../machine/warp-state.ts";
 import { wordsOf } from "../numbers/types.ts";
 
 /** Words that no instruction has written: neither 0 nor a usual value, so that reading one shows. */

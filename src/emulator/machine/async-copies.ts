@@ -2,10 +2,15 @@
 // are done later, in any order, at the latest where they are waited for, so that what is read or overwritten too
 // early shows.
 import { Fault } from "./errors.ts";
-import type { Warp } from "./warp.ts";
 
 /** Each kind has groups of its own; copies on mbarriers are in none. */
 export type Kind = "copies" | "bulk copies" | "copies on mbarriers";
+
+/** The warp that starts a copy. */
+interface Starter {
+  threadOf(lane: number): number;
+  located(error: unknown, pc: number): unknown;
+}
 
 interface Copy {
   readonly kind: Kind;
@@ -13,7 +18,7 @@ interface Copy {
   readonly owner: number;
   /** Counts from 1 for each kind and owner; 0: not committed yet. */
   group: number;
-  readonly warp: Warp;
+  readonly warp: Starter;
   readonly pc: number;
   readonly run: () => void;
 }
@@ -32,7 +37,7 @@ export class UnderWay {
   }
 
   /** A copy that a lane starts by the instruction at `pc`. */
-  start(kind: Kind, warp: Warp, lane: number, pc: number, run: () => void): void {
+  start(kind: Kind, warp: Starter, lane: number, pc: number, run: () => void): void {
     if (this.#chance === undefined) run();
     else this.#copies.push({ kind, owner: warp.threadOf(lane), group: 0, warp, pc, run });
   }
@@ -67,10 +72,9 @@ export class UnderWay {
   end(): void {
     const late = this.#copies.find(({ kind }) => kind === "copies on mbarriers");
     if (late !== undefined)
-      throw late.warp.program.located(
+      throw late.warp.located(
         new Fault("PTX_BAD_BARRIER", "the block ends while this copy is under way", 0),
         late.pc,
-        late.warp,
       );
     this.#finish(() => true);
   }
@@ -84,7 +88,7 @@ export class UnderWay {
       try {
         run();
       } catch (fault) {
-        throw warp.program.located(fault, pc, warp);
+        throw warp.located(fault, pc);
       }
     }
   }

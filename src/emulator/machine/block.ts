@@ -1,10 +1,16 @@
 // One block: its warps, its shared memory, its 16 barriers.
-
-import type { Program } from "../compile/program.ts";
+import { popcount } from "../numbers/popcount.ts";
 import { UnderWay } from "./async-copies.ts";
-import { Fault } from "./errors.ts";
+import { Fault, type Place } from "./errors.ts";
 import type { DeviceMemory, Segment } from "./memory.ts";
-import { EXITED, LANES, RUNS, WAITS_AT_BARRIER, WAITS_FOR_LANES, type Warp } from "./warp.ts";
+import {
+  EXITED,
+  LANES,
+  RUNS,
+  WAITS_AT_BARRIER,
+  WAITS_FOR_LANES,
+  type WarpState,
+} from "./warp-state.ts";
 
 const BARRIERS = 16;
 const ALL = 0xffffffff;
@@ -38,6 +44,13 @@ export interface Reduction {
   readonly result: number;
 }
 
+/** What a block needs of a compiled kernel. */
+export interface BlockCode {
+  /** By instruction: the reduction of a barrier. */
+  readonly reductions: readonly (Reduction | undefined)[];
+  placeOf(pc: number): Place;
+}
+
 interface Barrier {
   /** Threads it waits for; 0: all that are left. */
   expected: number;
@@ -50,23 +63,23 @@ interface Barrier {
 }
 
 export class Block {
-  readonly program: Program;
+  readonly code: BlockCode;
   readonly running: Running;
   readonly index: readonly [number, number, number];
   readonly shared: Segment;
-  warps: readonly Warp[] = [];
+  warps: readonly WarpState[] = [];
   /** Addresses of live mbarrier objects: has anything been done with them? */
   readonly mbarriers = new Map<number, boolean>();
   readonly underWay: UnderWay;
   readonly #barriers: (Barrier | undefined)[] = new Array(BARRIERS);
 
   constructor(
-    program: Program,
+    code: BlockCode,
     running: Running,
     index: readonly [number, number, number],
     shared: Segment,
   ) {
-    this.program = program;
+    this.code = code;
     this.running = running;
     this.index = index;
     this.shared = shared;
@@ -94,7 +107,7 @@ export class Block {
    * arrives. `aligned`: all lanes of a warp execute the same instruction.
    */
   arrive(
-    warp: Warp,
+    warp: WarpState,
     lane: number,
     id: number,
     expected: number,
@@ -172,7 +185,7 @@ export class Block {
       for (let lane = 0; lane < LANES; lane++) {
         if (warp.states[lane] !== WAITS_AT_BARRIER || warp.waits[lane] !== id) continue;
         const pc = warp.pcs[lane] as number;
-        const own = this.program.reductions[pc];
+        const own = this.code.reductions[pc];
         if (own !== undefined) warp.i32[own.result + lane] = value;
         warp.states[lane] = RUNS;
         warp.pcs[lane] = pc + 1;
@@ -206,7 +219,7 @@ export class Block {
       for (let lane = 0; lane < LANES; lane++) {
         const state = warp.states[lane];
         if (state === EXITED || state === RUNS) continue;
-        const place = this.program.placeOf(warp.pcs[lane] as number);
+        const place = this.code.placeOf(warp.pcs[lane] as number);
         const what =
           state === WAITS_FOR_LANES
             ? `lanes of mask 0x${(warp.waits[lane] as number).toString(16)}`
@@ -219,9 +232,3 @@ export class Block {
 }
 
 const threads = (n: number): string => (n === 1 ? "1 thread waits" : `${n} threads wait`);
-
-export function popcount(x: number): number {
-  let v = x - ((x >>> 1) & 0x55555555);
-  v = (v & 0x33333333) + ((v >>> 2) & 0x33333333);
-  return (((v + (v >>> 4)) & 0x0f0f0f0f) * 0x01010101) >>> 24;
-}

@@ -2,14 +2,10 @@
 // the same instruction run as one group, and of several groups the one that is deepest in calls, then the one
 // furthest back, goes first, so that lanes meet again where their ways join. Instructions that lanes execute
 // together wait for each other lane by lane, as on GPUs since Volta.
-
-import type { Program } from "../compile/program.ts";
-import type { Block } from "./block.ts";
+import type { Block, BlockCode } from "./block.ts";
 import { Fault } from "./errors.ts";
-import { type Segment, segmentOf } from "./memory.ts";
-
-export const LANES = 32;
-const ALL = 0xffffffff;
+import type { Segment } from "./memory.ts";
+import { EXITED, LANES, RUNS, WAITS_FOR_LANES, WarpState } from "./warp-state.ts";
 
 /** What an instruction does to the lanes lanes[0..n), each on its own. */
 export type Step = (warp: Warp, lanes: Uint8Array, n: number) => void;
@@ -21,17 +17,8 @@ export type Step = (warp: Warp, lanes: Uint8Array, n: number) => void;
 export type Control = (warp: Warp) => number;
 export const REGROUP = -1;
 
-export const RUNS = 0;
-export const EXITED = 1;
-/** For the other lanes of a mask. */
-export const WAITS_FOR_LANES = 2;
-export const WAITS_AT_BARRIER = 3;
-
 /** Instructions for which one group may keep others of its warp waiting: a lane may spin for another's store. */
 const PATIENCE = 2_000;
-const LOCAL_BYTES = 512;
-/** Per lane; CUDA's default stack is 1 KiB, its limit 512 KiB. */
-const LOCAL_LIMIT = 1 << 19;
 
 /** Where a call goes back to, and what it keeps. */
 export interface Return {
@@ -41,41 +28,30 @@ export interface Return {
   readonly finish: (warp: Warp, lane: number, frame: number) => void;
 }
 
-export class Warp {
+/** What a warp needs of a compiled kernel. */
+export interface Code extends BlockCode {
+  /** The kernel's first instruction. */
+  readonly entry: number;
+  readonly steps: readonly (Step | undefined)[];
+  readonly controls: readonly (Control | undefined)[];
+  /** What lanes that have met execute. */
+  readonly meetings: readonly (Step | undefined)[];
+  /** For each instruction the next control at or after it. */
+  readonly ends: Int32Array;
+  /** Register words with the constants in them. */
+  readonly template: ArrayBuffer;
+  /** An error with the instruction and the thread that it happened in. */
+  located(error: unknown, pc: number, warp: Warp): unknown;
+}
+
+export class Warp extends WarpState {
   readonly block: Block;
-  readonly index: number;
-  readonly program: Program;
-  readonly i32: Int32Array;
-  readonly u32: Uint32Array;
-  readonly f32: Float32Array;
-  readonly f64: Float64Array;
-  readonly s64: BigInt64Array;
-  readonly u64: BigUint64Array;
-
-  /** The current group. */
-  readonly lanes = new Uint8Array(LANES);
-  n = 0;
-  mask = 0;
-  pc = 0;
-
-  readonly pcs = new Int32Array(LANES);
-  readonly states = new Uint8Array(LANES).fill(EXITED);
-  /** The mask of a lane that waits for lanes, the number of the barrier of one that waits there. */
-  readonly waits = new Uint32Array(LANES);
-  /** Where the lane's frame begins in its local memory. */
-  readonly frames = new Int32Array(LANES);
+  readonly code: Code;
   readonly stacks: Return[][] = Array.from({ length: LANES }, () => []);
-  local: Segment = segmentOf(0);
-  localBytes = 0;
-  /** Lanes that have not exited. */
-  alive = 0;
   /** Which bytes the address just resolved is in. */
   segment: Segment;
   /** Ends the warp's turn: it only spins. */
   yields = false;
-  /** Instructions executed, by warps and by threads. */
-  executed = 0;
-  threadExecuted = 0;
 
   readonly #guarded = new Uint8Array(LANES);
   readonly #lastRun = new Float64Array(LANES);
@@ -84,41 +60,16 @@ export class Warp {
   #since = 0;
   #limit = 0;
 
-  constructor(block: Block, index: number, threads: number, template: ArrayBuffer) {
+  constructor(code: Code, block: Block, index: number, threads: number) {
+    super(index, threads, code.entry, code.template);
     this.block = block;
-    this.index = index;
-    this.program = block.program;
-    const registers = template.slice(0);
-    this.i32 = new Int32Array(registers);
-    this.u32 = new Uint32Array(registers);
-    this.f32 = new Float32Array(registers);
-    this.f64 = new Float64Array(registers);
-    this.s64 = new BigInt64Array(registers);
-    this.u64 = new BigUint64Array(registers);
+    this.code = code;
     this.segment = block.shared;
-    this.alive = threads >= LANES ? ALL : 2 ** threads - 1;
-    this.states.fill(RUNS, 0, Math.min(threads, LANES));
-    this.pcs.fill(block.program.entry);
-  }
-
-  /** The number of a lane's thread in its block. */
-  threadOf(lane: number): number {
-    return this.index * LANES + lane;
-  }
-
-  get done(): boolean {
-    return this.alive === 0;
-  }
-
-  /** Can any lane go on? */
-  get ready(): boolean {
-    for (let l = 0; l < LANES; l++) if (this.states[l] === RUNS) return true;
-    return false;
   }
 
   /** Runs about `budget` instructions, fewer when no lane can go on. */
   run(budget: number): void {
-    const { steps, controls, ends } = this.program;
+    const { steps, controls, ends } = this.code;
     const { lanes } = this;
     let left = budget;
     this.yields = false;
@@ -146,11 +97,16 @@ export class Warp {
           if (passed || left <= 0) break;
         }
       } catch (fault) {
-        throw this.program.located(fault, pc, this);
+        throw this.located(fault, pc);
       }
       if (pc !== REGROUP) for (let k = 0; k < this.n; k++) this.pcs[lanes[k] as number] = pc;
       if (this.yields) return;
     }
+  }
+
+  /** An error with the instruction that it happened in. */
+  located(error: unknown, pc: number): unknown {
+    return this.code.located(error, pc, this);
   }
 
   /** The lanes of `lanes` whose guard holds, in a buffer that the next call overwrites; their number in `n`. */
@@ -244,7 +200,7 @@ export class Warp {
       this.waits[lane] = mask;
     }
     if (same && (first & this.alive) >>> 0 === this.mask) {
-      (this.program.meetings[pc] as Step)(this, lanes, n);
+      (this.code.meetings[pc] as Step)(this, lanes, n);
       return pc + 1;
     }
     for (let k = 0; k < n; k++) {
@@ -274,7 +230,7 @@ export class Warp {
       }
       if (!complete) continue;
       const pc = this.pcs[l] as number;
-      (this.program.meetings[pc] as Step)(this, group, n);
+      (this.code.meetings[pc] as Step)(this, group, n);
       for (let k = 0; k < n; k++) {
         const lane = group[k] as number;
         this.states[lane] = RUNS;
@@ -289,22 +245,6 @@ export class Warp {
     this.alive = (this.alive & ~this.mask) >>> 0;
     this.#release();
     this.block.laneExited();
-  }
-
-  /** Local memory of every lane reaches at least up to `bytes`. */
-  ensureLocal(bytes: number, lane: number): void {
-    if (bytes <= this.localBytes) return;
-    if (bytes > LOCAL_LIMIT)
-      throw new Fault("PTX_STACK_OVERFLOW", `the stack is longer than ${LOCAL_LIMIT} bytes`, lane);
-    let size = Math.max(this.localBytes, LOCAL_BYTES);
-    while (size < bytes) size *= 2;
-    const grown = segmentOf(size * LANES);
-    for (let l = 0; l < LANES; l++) {
-      const from = l * this.localBytes;
-      grown.u8.set(this.local.u8.subarray(from, from + this.localBytes), l * size);
-    }
-    this.local = grown;
-    this.localBytes = size;
   }
 }
 

@@ -37,8 +37,8 @@ export interface FlowBlock {
   readonly exits: boolean;
 }
 
-/** Several analyses ask for the same function's, so it is kept. */
-export const controlFlow = (func: Func): Flow => func.flow.of(func.body, flowOf);
+/** A function's flow, kept because several analyses ask for it. */
+export const controlFlow = (func: Func): Flow => func.analyses.of(func.body, flowOf);
 
 function flowOf(body: readonly Statement[] = []): Flow {
   const flat: Flat = { instructions: [], others: [], branches: new Map(), starts: new Map() };

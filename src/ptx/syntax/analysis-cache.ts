@@ -1,17 +1,19 @@
-// What an analysis has found of a part of a tree, kept in the tree. Trees are immutable, so it stays true; a pass
-// that copies a node with another part copies this too, and so it says which part it is about. It is no WeakMap:
-// that would hold its values, and so whole trees, until V8's next full collection.
+// Results of analyses, kept in the tree that they describe. Trees are immutable, so a result stays valid. A pass that
+// copies a node and replaces a part of it copies the cache too; the cache therefore remembers which part its results
+// belong to. A WeakMap would keep the results, and through them whole trees, alive until V8's next full collection.
 
-export class Findings<Part, Finding> {
+export class AnalysisCache<Part> {
   #part: Part | undefined;
-  #finding: Finding | undefined;
+  #results: Map<(part: Part) => unknown, unknown> | undefined;
 
-  /** What `find` finds of the part, found once. */
-  of(part: Part, find: (part: Part) => Finding): Finding {
-    if (this.#finding !== undefined && this.#part === part) return this.#finding;
-    const finding = find(part);
+  /** The result of `analyse` on the part; each analysis runs once. */
+  of<Result>(part: Part, analyse: (part: Part) => Result): Result {
+    if (this.#part !== part || this.#results === undefined) this.#results = new Map();
     this.#part = part;
-    this.#finding = finding;
-    return finding;
+    const known = this.#results.get(analyse);
+    if (known !== undefined) return known as Result;
+    const result = analyse(part);
+    this.#results.set(analyse, result);
+    return result;
   }
 }

@@ -1,6 +1,6 @@
 // PTX text to its tree. What stands at a module's level is read here, a function's statements in body.ts.
 
-import { Findings } from "./analysis-cache.ts";
+import { AnalysisCache } from "./analysis-cache.ts";
 import { body, line, section } from "./body.ts";
 import {
   type Cursor,
@@ -37,7 +37,7 @@ export function parse(source: string, only?: string): Module {
   for (;;) {
     const c = skip(cursor);
     const at = cursor.at;
-    if (Number.isNaN(c)) return { source, items, scope: new Findings(), target: new Findings() };
+    if (Number.isNaN(c)) return { source, items, analyses: new AnalysisCache() };
     if (c === code.dot) items.push(item(cursor, at, only));
     else if (c === code.at) items.push(line(cursor, at));
     else if (c === code.semicolon) cursor.at += 1;
@@ -105,7 +105,7 @@ function func(
     bodyAt,
     body: statements,
     bodyRead: statements,
-    flow: new Findings(),
+    analyses: new AnalysisCache(),
   };
 }
 

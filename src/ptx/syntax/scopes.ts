@@ -23,9 +23,14 @@ export interface Scope extends LabelScope {
 /** `twice` hears of each name that is declared a second time in one scope, with where. */
 export type Twice = (name: string, at: number) => void;
 
-/** The module's scope; analyses ask for it again and again. */
+/** The module's scope, kept because analyses ask for it often. */
 export const moduleScope = (module: Module): ModuleScope =>
-  module.scope.of(module.items, (items) => ({ ...scopeOf(items), shared: items.filter(isShared) }));
+  module.analyses.of(module.items, moduleScopeOf);
+
+const moduleScopeOf = (items: readonly Item[]): ModuleScope => ({
+  ...scopeOf(items),
+  shared: items.filter(isShared),
+});
 
 export interface ModuleScope extends Scope {
   /** Its shared memory, in order. */

@@ -2,10 +2,7 @@
 // are. Text that carries meaning (immediates, initialisers, names) is kept exactly as written; what the parser
 // does not understand is a `Verbatim` piece. Blanks and comments stay in the source, where the printer finds
 // them by the spans of the nodes around.
-import type { Flow } from "../analysis/control-flow.ts";
-import type { Findings } from "./analysis-cache.ts";
-import type { ModuleScope } from "./scopes.ts";
-import type { Target } from "./target.ts";
+import type { AnalysisCache } from "./analysis-cache.ts";
 
 /**
  * Where a node stands in the source it was parsed from, as offsets. A node with a span is as its source has
@@ -25,8 +22,7 @@ export interface Module {
   /** What was parsed; spans point into it. */
   readonly source: string;
   readonly items: readonly Item[];
-  readonly scope: Findings<readonly Item[], ModuleScope>;
-  readonly target: Findings<readonly Item[], Target>;
+  readonly analyses: AnalysisCache<readonly Item[]>;
 }
 
 export type Item = Func | Variable | Verbatim;
@@ -50,7 +46,7 @@ export interface Func extends Spanned {
   readonly body: readonly Statement[] | undefined;
   /** The body that was read. While it is the body, with a span all of the function is as its source has it. */
   readonly bodyRead: readonly Statement[] | undefined;
-  readonly flow: Findings<readonly Statement[] | undefined, Flow>;
+  readonly analyses: AnalysisCache<readonly Statement[] | undefined>;
 }
 
 /** "" is the module's own. */

@@ -10,7 +10,7 @@ export interface Target {
   readonly version: number;
 }
 
-export const targetOf = (module: Module): Target => module.target.of(module.items, findTarget);
+export const targetOf = (module: Module): Target => module.analyses.of(module.items, findTarget);
 
 function findTarget(items: readonly Item[]): Target {
   let name = "";

@@ -1,5 +1,5 @@
 // Logic, shifts and bit fields.
-import { popcount } from "../../machine/block.ts";
+import { popcount } from "../../numbers/popcount.ts";
 import { bitsOf, isSigned } from "../../numbers/types.ts";
 import type { Compile } from "../site.ts";
 import { type Two, three, value } from "./integer-operands.ts";

@@ -13,8 +13,8 @@ import {
 } from "../../numbers/rounding.ts";
 import { bitsOf, isFloat, isSigned, isType } from "../../numbers/types.ts";
 import type { Compile, Site, Slot } from "../site.ts";
+import { convertBytes } from "./convert-fp8.ts";
 import { flush, saturate } from "./floats.ts";
-import { convertBytes } from "./fp8.ts";
 
 type Whole = (x: number) => number;
 

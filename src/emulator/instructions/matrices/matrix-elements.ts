@@ -1,8 +1,8 @@
 // Elements of matrices that tensor cores multiply: from their bits to numbers.
 
 import type { Segment } from "../../machine/memory.ts";
+import { byteFloat } from "../../numbers/fp8.ts";
 import { decode } from "../../numbers/halves.ts";
-import { byteFloat } from "../arithmetic/fp8.ts";
 
 export interface Element {
   readonly bytes: 1 | 2 | 4;

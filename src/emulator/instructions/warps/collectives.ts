@@ -1,6 +1,7 @@
 // What the lanes of a warp do together: shuffles, votes, matches, reductions.
-import { popcount } from "../../machine/block.ts";
+
 import type { Step } from "../../machine/warp.ts";
+import { popcount } from "../../numbers/popcount.ts";
 import { isSigned, wordsOf } from "../../numbers/types.ts";
 import type { Compile, Meaning } from "../site.ts";
 

@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
-import { controlFlow } from "../analysis/control-flow.ts";
-import { parse } from "./parse.ts";
-import { moduleScope } from "./scopes.ts";
-import { targetOf } from "./target.ts";
+import { controlFlow } from "./control-flow.ts";
+import { parse } from "../syntax/parse.ts";
+import { moduleScope } from "../syntax/scopes.ts";
+import { targetOf } from "../syntax/target.ts";
 
 const module = parse(`.version 8.1
 .target sm_90
 .visible .entry k() { .reg .b32 %r<3>; mov.u32 %r1, %tid.x; ret; }
 `);
 
-test("what was found of a function is not found of a copy with another body, nor the other way round", () => {
+test("a copy of a function with another body has results of its own", () => {
   const func = module.items.find((one) => one.kind === "function");
   if (func === undefined) throw new Error("no function");
   const flow = controlFlow(func);
@@ -20,11 +20,18 @@ test("what was found of a function is not found of a copy with another body, nor
   expect(controlFlow({ ...func, name: "other" }).names.texts).toEqual(["%r1", "%tid.x"]);
 });
 
-test("what was found of a module is not found of one with other items", () => {
+test("a copy of a module with other items has results of its own", () => {
   expect(moduleScope(module).functions.has("k")).toBe(true);
   expect(targetOf(module)).toEqual({ name: "sm_90", sm: 90, version: 801 });
   const none = { ...module, items: [] };
   expect(moduleScope(none).functions.size).toBe(0);
   expect(targetOf(none).name).toBe("");
   expect(moduleScope(module).functions.has("k")).toBe(true);
+});
+
+test("two analyses of one module run once each", () => {
+  const scope = moduleScope(module);
+  const target = targetOf(module);
+  expect(moduleScope(module)).toBe(scope);
+  expect(targetOf(module)).toBe(target);
 });
