@@ -38,8 +38,36 @@ const faults = {
     text: 'import { there } from "./cycle-there.ts";\n\nexport const here = () => there();\n',
     rule: "lint/suspicious/noImportCycles",
   },
+  "files that import each other's types": {
+    path: "src/core/types.ts",
+    text: 'import type { There } from "./types-there.ts";\n\nexport interface Here {\n  readonly there: There;\n}\n',
+    rule: "lint/suspicious/noImportCycles",
+  },
+  "files that import each other through a door": {
+    path: "src/policy/door.ts",
+    text: 'import { around } from "#policy";\n\nexport const here = () => around();\n',
+    rule: "lint/suspicious/noImportCycles",
+  },
   "core that imports the protocol": imports("src/core/up.ts", "#protocol"),
   "the protocol that imports a policy": imports("src/protocol/up.ts", "#policy"),
+  "PTX that imports the emulator": imports("src/ptx/syntax/up.ts", "#emulator"),
+  "the emulator's machine that imports an instruction": imports(
+    "src/emulator/machine/up.ts",
+    "../instructions/table.ts",
+  ),
+  "the emulator that imports the agent": imports("src/emulator/up.ts", "#agent"),
+  "the syntax of PTX that imports an analysis": imports(
+    "src/ptx/syntax/analysis.ts",
+    "../analysis/control-flow.ts",
+  ),
+  "an analysis of PTX that imports a variant": imports(
+    "src/ptx/analysis/variant.ts",
+    "../variants/slice.ts",
+  ),
+  "the analysis of waits that imports a variant": imports(
+    "src/ptx/waits/variant.ts",
+    "../variants/slice.ts",
+  ),
   "a policy that imports the agent": imports("src/policy/up.ts", "#agent"),
   "the agent that imports the synthetic client": imports("src/agent/up.ts", "#load"),
   "the synthetic client that imports the agent": imports("src/load/up.ts", "#agent"),
@@ -54,6 +82,10 @@ const innocent = {
   "src/core/work.ts": "export const work = async () => 1;\n",
   "src/core/cycle-there.ts":
     'import { here } from "./cycle.ts";\n\nexport const there = () => here();\n',
+  "src/core/types-there.ts":
+    'import type { Here } from "./types.ts";\n\nexport interface There {\n  readonly here: Here;\n}\n',
+  "src/policy/index.ts":
+    'import { here } from "./door.ts";\n\nexport const around = () => here();\n',
 };
 
 interface Report {

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { controlFlow } from "./control-flow.ts";
 import { parse } from "../syntax/parse.ts";
 import { moduleScope } from "../syntax/scopes.ts";
 import { targetOf } from "../syntax/target.ts";
+import { controlFlow } from "./control-flow.ts";
 
 const module = parse(`.version 8.1
 .target sm_90

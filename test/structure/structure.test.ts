@@ -1,0 +1,68 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { dataFolders, stillCrowded, stillWithoutDoor } from "./exceptions.ts";
+import { crowdedFolders, importsPastDoors, type Offence } from "./structure.ts";
+
+const tracked = execFileSync("git", ["ls-files"], { encoding: "utf8" }).trimEnd().split("\n");
+const sources = tracked.filter((path) => /^(src|bench|test|scripts)\/.*\.ts$/.test(path));
+
+const crowded = crowdedFolders(tracked).filter(({ room }) => !dataFolders.includes(room));
+const past = importsPastDoors(sources, (path) => readFileSync(path, "utf8"));
+
+const unexpected = (offences: readonly Offence[], exceptions: readonly string[]) =>
+  offences.filter(({ room }) => !exceptions.includes(room)).map(({ text }) => text);
+
+const unneeded = (offences: readonly Offence[], exceptions: readonly string[]) =>
+  exceptions.filter((room) => !offences.some((one) => one.room === room));
+
+test("no folder has more than 25 files", () => {
+  expect(unexpected(crowded, stillCrowded)).toEqual([]);
+});
+
+test("no file is imported past the door of its room", () => {
+  expect(unexpected(past, stillWithoutDoor)).toEqual([]);
+});
+
+test("no exception is listed that nothing needs any more", () => {
+  expect(unneeded(crowded, stillCrowded)).toEqual([]);
+  expect(unneeded(past, stillWithoutDoor)).toEqual([]);
+});
+
+test("a folder is crowded by its 26th file, not by those of its subfolders", () => {
+  const files = Array.from({ length: 25 }, (_, i) => `src/core/${i}.ts`);
+  expect(crowdedFolders([...files, "src/core/more/26.ts"])).toEqual([]);
+  expect(crowdedFolders([...files, "src/core/26.ts"])).toEqual([
+    { room: "src/core", text: "src/core has 26 files, 25 are allowed" },
+  ]);
+});
+
+test.each([
+  'import { a } from "../ptx/syntax/parse.ts";',
+  'import type { A } from "../ptx/syntax/parse.ts";',
+  'export { a } from "../ptx/syntax/parse.ts";',
+  'import "../ptx/syntax/parse.ts";',
+  'const a = await import("../ptx/syntax/parse.ts");',
+  'import {\n  a,\n  b,\n} from "../ptx/syntax/parse.ts";',
+])("%j in another room goes past the door", (text) => {
+  expect(importsPastDoors(["src/core/a.ts"], () => text)).toEqual([
+    {
+      room: "src/ptx",
+      text: "src/core/a.ts imports src/ptx/syntax/parse.ts past the door #ptx",
+    },
+  ]);
+});
+
+test("a test that imports a file of a room goes past its door, too", () => {
+  const text = 'import { a } from "../src/core/clock.ts";';
+  expect(importsPastDoors(["test/a.ts"], () => text).map(({ room }) => room)).toEqual(["src/core"]);
+});
+
+test.each([
+  ["src/ptx/variants/slice.ts", 'import { parse } from "../syntax/parse.ts";'],
+  ["src/core/a.ts", 'import { parse } from "#ptx";'],
+  ["src/core/a.ts", 'import { parse } from "../ptx/index.ts";'],
+  ["test/ptx/a.ts", 'import { b } from "../emulator/b.ts";'],
+])("in %s, %j is no import past a door", (path, text) => {
+  expect(importsPastDoors([path], () => text)).toEqual([]);
+});
