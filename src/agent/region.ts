@@ -2,9 +2,10 @@
 // shrink it under a client's feet (reading past the end of a mapped file is SIGBUS). Clients open
 // /proc/<agent>/fd/<fd> and keep their own descriptor, through which a later agent gets it back.
 // docs/decisions/0001-where-shared-memory-lives.md says why.
-import { closeSync, fstatSync, ftruncateSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, ftruncateSync, readSync } from "node:fs";
 import { constants, Header, Region, type View, view } from "#protocol";
 import { createMemoryFile, mapShared, SIZE_SEALS, sealSize, sealsOf } from "./libc.ts";
+import { openMemoryFile } from "./memory-file.ts";
 
 /** How the memory file shows up in /proc/PID/fd. */
 export const REGION_LINK = "/memfd:cotenant";
@@ -95,12 +96,8 @@ export function createRegion(gpu: GpuIdentity, agentPid: number): SharedRegion {
  * it is gone or is not that GPU's region, of this version and with its size sealed.
  */
 export function openRegion(path: string, uuid: string, agentPid: number): SharedRegion | undefined {
-  let fd: number;
-  try {
-    fd = openSync(path, "r+");
-  } catch {
-    return undefined;
-  }
+  const fd = openMemoryFile(path, "write");
+  if (fd === undefined) return undefined;
   if (!isRegion(fd, uuid)) {
     closeSync(fd);
     return undefined;

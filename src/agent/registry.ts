@@ -1,6 +1,5 @@
 // Who is attached, on which GPU: answers each client's Hello, takes slots back, and after a restart
 // finds the regions of the last agent again. It knows nothing of sockets (socket.ts) and keeps no time.
-import { statSync } from "node:fs";
 import {
   type ClientClass,
   classes,
@@ -12,6 +11,7 @@ import {
 } from "#protocol";
 import { type Applicant, type Client, ServedGpu } from "./gpu.ts";
 import type { Log } from "./log.ts";
+import { inodeOfMemoryFile } from "./memory-file.ts";
 import { isAlive, openFilesOf, printable } from "./processes.ts";
 import { createRegion, formatUuid, openRegion, REGION_LINK, type SharedRegion } from "./region.ts";
 
@@ -68,7 +68,9 @@ export class Registry {
   adopt(records: readonly RegionRecord[]): void {
     for (const { uuid, inode, clients } of records)
       for (const { pid } of clients) {
-        const path = openFilesOf(pid, REGION_LINK).find((file) => inodeOf(file) === inode);
+        const path = openFilesOf(pid, REGION_LINK).find(
+          (file) => inodeOfMemoryFile(file) === inode,
+        );
         const region = path && openRegion(path, uuid, this.#around.agentPid);
         if (!region) continue;
         this.#serveAdopted(region);
@@ -156,7 +158,7 @@ export class Registry {
   #reattach(hello: View<typeof Hello>, gpu: ServedGpu, applicant: Applicant): Reply {
     const { slot, regionFd, pid } = hello;
     const holder = gpu.at(applicant.class, slot);
-    const sameRegion = inodeOf(`/proc/${pid}/fd/${regionFd}`) === gpu.region.inode;
+    const sameRegion = inodeOfMemoryFile(`/proc/${pid}/fd/${regionFd}`) === gpu.region.inode;
     if (!sameRegion || !holder || !isSame(holder, applicant)) {
       const reason = "That is not the region served here any more: attach again.";
       return { status: welcomeStatus.newRegion, slot: -1, regionFd: -1, reason };
@@ -270,11 +272,3 @@ const naming = (gpu: ServedGpu, client: Client) => ({
   slot: client.slot,
   gpu: gpu.uuid,
 });
-
-function inodeOf(path: string): number | undefined {
-  try {
-    return statSync(path).ino;
-  } catch {
-    return undefined;
-  }
-}

@@ -1,7 +1,8 @@
 // Processes on a GPU that hold no slot here. Some are clients of another agent, of another run directory: then neither agent
 // knows of the other's requests, and what either promises is void.
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, readSync } from "node:fs";
 import { Header, view } from "#protocol";
+import { openMemoryFile } from "./memory-file.ts";
 import { nameOf, openFilesOf, startTimeOf } from "./processes.ts";
 import { REGION_LINK } from "./region.ts";
 import type { GpuReading } from "./sensor.ts";
@@ -40,17 +41,14 @@ const agentsOf = (pid: number): readonly number[] =>
     .filter(isThere);
 
 function agentServing(path: string): number | undefined {
-  const bytes = new ArrayBuffer(Header.size);
+  const fd = openMemoryFile(path, "read");
+  if (fd === undefined) return undefined;
   try {
-    const fd = openSync(path, "r");
-    try {
-      const whole = readSync(fd, new Uint8Array(bytes), 0, Header.size, 0) === Header.size;
-      return whole ? view(Header, bytes).agentPid : undefined;
-    } finally {
-      closeSync(fd);
-    }
-  } catch {
-    return undefined; // closed since, or not ours to open
+    const bytes = new ArrayBuffer(Header.size);
+    const whole = readSync(fd, new Uint8Array(bytes), 0, Header.size, 0) === Header.size;
+    return whole ? view(Header, bytes).agentPid : undefined;
+  } finally {
+    closeSync(fd);
   }
 }
 

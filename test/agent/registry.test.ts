@@ -1,4 +1,8 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { closeSync, ftruncateSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ms } from "#core";
@@ -276,6 +280,21 @@ describe("reattaching", () => {
     second.name = "x\u001b]0;y";
     await attach(path, { ...again, gpu: gpuB, regionFd });
     expect(registry.gpus[0]?.clients.map(({ name }) => name)).toEqual(["fake", "x?]0;y"]);
+  });
+
+  test("memory that is under a lease is not waited for", async () => {
+    const { path, registry } = await registryAtDoor();
+    const program = fileURLToPath(new URL("./lease-holder.ts", import.meta.url));
+    const child = spawn(process.execPath, ["--import", "tsx", program], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const [line] = await once(createInterface(child.stdout), "line");
+    const { pid = 0 } = child;
+    const { fd } = JSON.parse(line);
+    const { welcome } = await attach(path, { ...again, pid, gpu: gpuB, regionFd: fd });
+    expect(welcome.status).toBe(welcomeStatus.newRegion);
+    expect(registry.gpus).toEqual([]);
   });
 
   test("with the slot of another process is refused", async () => {
