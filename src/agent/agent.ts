@@ -5,13 +5,11 @@ import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
 import { type Clock, ms } from "#core";
 import { type Overrides, type Policy, withOverrides } from "#policy";
-import { FormQueue, noFormMaker, type Program } from "./form-queue.ts";
+import { FormQueue, noFormMaker, type Program } from "./forms/index.ts";
 import { serveHttp } from "./http.ts";
 import type { Log } from "./log.ts";
-import { type Mps, startMps, startSoftMps } from "./mps.ts";
-import { openNvml } from "./nvml.ts";
+import { type Mps, openNvml, startMps, startSoftMps } from "./nvidia/index.ts";
 import type { Identify } from "./peer.ts";
-import { startTimeOf } from "./processes.ts";
 import { Registry } from "./registry.ts";
 import { openDoor } from "./socket.ts";
 import { openSoftGpus } from "./softgpu.ts";
@@ -27,6 +25,7 @@ import {
   writeAgentFile,
 } from "./state.ts";
 import type { Status } from "./status.ts";
+import { startTimeOf } from "./system/index.ts";
 import { Watch } from "./watch.ts";
 
 const POLICY_PERIOD = ms(250);

@@ -2,8 +2,8 @@
 // is the truth about slots; the memory is written to agree with it (`heal`), because any client can
 // scribble over it. Whatever a dead client left behind is taken away here (`release`).
 import { type ClientClass, constants, Region, type View } from "#protocol";
-import { isAlive, printable } from "./processes.ts";
 import { formatUuid, type GpuIdentity, type SharedRegion } from "./region.ts";
+import { isAlive, printable } from "./system/index.ts";
 
 export interface Client {
   readonly class: ClientClass;

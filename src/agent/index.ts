@@ -1,9 +1,16 @@
 export { type Agent, type AgentOptions, startAgent } from "./agent.ts";
-export { serveForms } from "./form-process.ts";
-export { type Gpm, type GpmSample, openGpm } from "./gpm.ts";
+export { serveForms } from "./forms/index.ts";
 export { logLine } from "./log.ts";
-export { mpsEnvironment, startMps, startSoftMps } from "./mps.ts";
-export { driverVersion, openNvml } from "./nvml.ts";
+export {
+  driverVersion,
+  type Gpm,
+  type GpmSample,
+  mpsEnvironment,
+  openGpm,
+  openNvml,
+  startMps,
+  startSoftMps,
+} from "./nvidia/index.ts";
 export type { Sensor } from "./sensor.ts";
 export { openSoftGpus, SOFT_GPU_NAME } from "./softgpu.ts";
 export {

@@ -4,8 +4,14 @@
 // docs/decisions/0001-where-shared-memory-lives.md says why.
 import { closeSync, fstatSync, ftruncateSync, readSync } from "node:fs";
 import { constants, Header, Region, type View, view } from "#protocol";
-import { createMemoryFile, mapShared, SIZE_SEALS, sealSize, sealsOf } from "./libc.ts";
-import { openMemoryFile } from "./memory-file.ts";
+import {
+  createMemoryFile,
+  mapShared,
+  openMemoryFile,
+  SIZE_SEALS,
+  sealSize,
+  sealsOf,
+} from "./system/index.ts";
 
 /** How the memory file shows up in /proc/PID/fd. */
 export const REGION_LINK = "/memfd:cotenant";

@@ -11,9 +11,8 @@ import {
 } from "#protocol";
 import { type Applicant, type Client, ServedGpu } from "./gpu.ts";
 import type { Log } from "./log.ts";
-import { inodeOfMemoryFile } from "./memory-file.ts";
-import { isAlive, openFilesOf, printable } from "./processes.ts";
 import { createRegion, formatUuid, openRegion, REGION_LINK, type SharedRegion } from "./region.ts";
+import { inodeOfMemoryFile, isAlive, openFilesOf, printable } from "./system/index.ts";
 
 /** What becomes of a Hello: the fields of the Welcome, and whom to release when the client hangs up. */
 export interface Reply {

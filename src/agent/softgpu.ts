@@ -2,9 +2,9 @@
 // native/softgpu/device/device.h; a file of another layout, or from before a reboot, is not believed.
 import { readFileSync } from "node:fs";
 import type { Bytes } from "#core";
-import { isAlive } from "./processes.ts";
 import { formatUuid } from "./region.ts";
 import type { GpuReading, Sensor } from "./sensor.ts";
+import { isAlive } from "./system/index.ts";
 
 /** As the driver of the software GPU says it. */
 export const SOFT_GPU_NAME = "Cotenant Software GPU";

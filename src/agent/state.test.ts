@@ -2,7 +2,6 @@ import { spawn } from "node:child_process";
 import { chmodSync, lstatSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
-import { startTimeOf } from "./processes.ts";
 import {
   type AgentFile,
   claimDirectory,
@@ -14,6 +13,7 @@ import {
   runningAgent,
   writeAgentFile,
 } from "./state.ts";
+import { startTimeOf } from "./system/index.ts";
 
 const uid = process.getuid?.() ?? 0;
 

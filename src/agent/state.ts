@@ -13,9 +13,8 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { errors } from "#core";
-import { tryLock } from "./libc.ts";
-import { isAlive } from "./processes.ts";
 import type { RegionRecord } from "./registry.ts";
+import { isAlive, tryLock } from "./system/index.ts";
 
 export type Mode = "isolated" | "mps";
 export type GpuKind = "nvidia" | "soft";

@@ -2,10 +2,9 @@
 // knows of the other's requests, and what either promises is void.
 import { closeSync, readSync } from "node:fs";
 import { Header, view } from "#protocol";
-import { openMemoryFile } from "./memory-file.ts";
-import { nameOf, openFilesOf, startTimeOf } from "./processes.ts";
 import { REGION_LINK } from "./region.ts";
 import type { GpuReading } from "./sensor.ts";
+import { nameOf, openFilesOf, openMemoryFile, startTimeOf } from "./system/index.ts";
 
 export interface Stranger {
   readonly pid: number;

@@ -1,4 +1,4 @@
-// The agent's own: the process that makes forms (src/agent/form-process.ts).
+// The agent's own: the process that makes forms (src/agent/forms/process.ts).
 import { serveForms } from "#agent";
 import { usage } from "#core";
 import { command } from "./command.ts";

@@ -16,8 +16,8 @@ import {
   view,
   Welcome,
 } from "#protocol";
-import { startTimeOf } from "../../src/agent/processes.ts";
 import { SharedRegion } from "../../src/agent/region.ts";
+import { startTimeOf } from "../../src/agent/system/index.ts";
 
 const gpuA = Uint8Array.from({ length: 16 }, (_, i) => 0xa0 + i);
 export const gpuB = Uint8Array.from({ length: 16 }, (_, i) => 0xb0 + i);

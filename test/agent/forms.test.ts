@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "#core";
 import { VariantRequest, view, welcomeStatus } from "#protocol";
-import { type FormLimits, FormQueue, formLimits } from "../../src/agent/form-queue.ts";
+import { type FormLimits, FormQueue, formLimits } from "../../src/agent/forms/queue.ts";
 import { Registry } from "../../src/agent/registry.ts";
 import { openDoor } from "../../src/agent/socket.ts";
 import { attach, eventually, temporaryDirectory } from "./fakes.ts";

@@ -2,8 +2,8 @@
 // process gives the lease up, which it never does. Says the descriptor as a JSON line on stdout.
 import { closeSync, constants, openSync } from "node:fs";
 import koffi from "koffi";
-import { startTimeOf } from "../../src/agent/processes.ts";
 import { createRegion } from "../../src/agent/region.ts";
+import { startTimeOf } from "../../src/agent/system/index.ts";
 import { gpuB } from "./fakes.ts";
 
 const F_SETLEASE = 1024;

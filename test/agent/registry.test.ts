@@ -7,12 +7,11 @@ import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ms } from "#core";
 import { constants, Hello, Region, welcomeStatus } from "#protocol";
-import { createMemoryFile, sealSize } from "../../src/agent/libc.ts";
 import type { Identify } from "../../src/agent/peer.ts";
-import { startTimeOf } from "../../src/agent/processes.ts";
 import { SharedRegion } from "../../src/agent/region.ts";
 import { Registry } from "../../src/agent/registry.ts";
 import { openDoor } from "../../src/agent/socket.ts";
+import { createMemoryFile, sealSize, startTimeOf } from "../../src/agent/system/index.ts";
 import {
   attach,
   eventually,

@@ -3,9 +3,9 @@ import { expect, onTestFinished, test } from "vitest";
 import { type Bytes, ms } from "#core";
 import { type Policy, policyNamed } from "#policy";
 import { type Applicant, ServedGpu } from "../../src/agent/gpu.ts";
-import { startTimeOf } from "../../src/agent/processes.ts";
 import { createRegion } from "../../src/agent/region.ts";
 import type { GpuReading } from "../../src/agent/sensor.ts";
+import { startTimeOf } from "../../src/agent/system/index.ts";
 import { Watch } from "../../src/agent/watch.ts";
 import { HandClock } from "./fakes.ts";
 

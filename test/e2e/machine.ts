@@ -22,8 +22,8 @@ import {
   type Status,
 } from "#agent";
 import type { ClientClass } from "#protocol";
-import { openFilesOf } from "../../src/agent/processes.ts";
 import { REGION_LINK, SharedRegion } from "../../src/agent/region.ts";
+import { openFilesOf } from "../../src/agent/system/index.ts";
 import type { Result } from "../../src/load/plan.ts";
 
 const command = fileURLToPath(new URL("../../bin/cotenant", import.meta.url));

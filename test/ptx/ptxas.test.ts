@@ -6,11 +6,11 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { welcomeStatus } from "#protocol";
-import type { FormMaker } from "../../src/agent/form-queue.ts";
-import { noForms } from "../../src/agent/forms.ts";
+import type { FormMaker } from "../../src/agent/forms/queue.ts";
+import { noForms } from "../../src/agent/forms/store.ts";
+import { makeForms } from "../../src/agent/forms/variants.ts";
 import { Registry } from "../../src/agent/registry.ts";
 import { openDoor } from "../../src/agent/socket.ts";
-import { makeForms } from "../../src/agent/variants.ts";
 import { HandClock, temporaryDirectory } from "../agent/fakes.ts";
 
 const standIn = resolve("bin/cotenant-ptxas");

@@ -2,7 +2,7 @@
 // microseconds a value (an H200, driver 580).
 import koffi from "koffi";
 import { type Bytes, errors } from "#core";
-import type { GpuReading, Sensor } from "./sensor.ts";
+import type { GpuReading, Sensor } from "../sensor.ts";
 
 export const OK = 0;
 const LIBRARY = "libnvidia-ml.so.1";

@@ -10,7 +10,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { type Form, noForms, openForms } from "./forms.ts";
+import { type Form, noForms, openForms } from "./store.ts";
 
 const root = mkdtempSync(join(tmpdir(), "cotenant-forms-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

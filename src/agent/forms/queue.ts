@@ -6,9 +6,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { type Clock, errors, ms } from "#core";
 import { welcomeStatus } from "#protocol";
-import type { Answer, Asked } from "./form-process.ts";
-import type { Log } from "./log.ts";
-import { type Reply, refusal } from "./registry.ts";
+import type { Log } from "../log.ts";
+import { type Reply, refusal } from "../registry.ts";
+import type { Answer, Asked } from "./process.ts";
 import type { Made } from "./variants.ts";
 
 /** How to start a program. */

@@ -1,7 +1,7 @@
 // The process that makes forms: does one request after the other, and ends with the agent that started it.
 import { closeSync } from "node:fs";
-import { openForms } from "./forms.ts";
-import { endWithParent } from "./libc.ts";
+import { endWithParent } from "../system/index.ts";
+import { openForms } from "./store.ts";
 import { type Made, makeForms } from "./variants.ts";
 
 /** What the agent says: the file of a request, or which of the descriptors in the answers it has opened. */

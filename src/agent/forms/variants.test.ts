@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { VariantRequest, view } from "#protocol";
-import { noForms } from "./forms.ts";
+import { noForms } from "./store.ts";
 import { makeForms } from "./variants.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "cotenant-variants-"));

@@ -11,8 +11,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
+import { startTimeOf } from "../system/index.ts";
 import { startMps, startSoftMps } from "./mps.ts";
-import { startTimeOf } from "./processes.ts";
 
 const fakeControl = `#!/bin/sh
 pid_file="$CUDA_MPS_PIPE_DIRECTORY/daemon.pid"

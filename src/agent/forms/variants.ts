@@ -15,8 +15,8 @@ import {
   ptxOf,
   slice,
 } from "#ptx";
-import type { Form, Forms } from "./forms.ts";
-import { createMemoryFile } from "./libc.ts";
+import { createMemoryFile } from "../system/index.ts";
+import type { Form, Forms } from "./store.ts";
 
 /** A client keeps no larger images. */
 const LONGEST_REQUEST = 8 * 2 ** 20 + 4096;

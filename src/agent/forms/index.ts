@@ -1,0 +1,2 @@
+export { serveForms } from "./process.ts";
+export { type FormMaker, FormQueue, noFormMaker, type Program } from "./queue.ts";

@@ -1,0 +1,3 @@
+export { type Gpm, type GpmSample, openGpm } from "./gpm.ts";
+export { type Mps, mpsEnvironment, startMps, startSoftMps } from "./mps.ts";
+export { driverVersion, openNvml } from "./nvml.ts";
