@@ -136,6 +136,23 @@ test("a request that takes more memory than allowed is refused with the limit, a
   expect(await reasonOf(forms.ask(request(SHORT), 1))).toBe("");
 });
 
+test("a request that took more than allowed is not tried again, by whatever process, and others are", async () => {
+  const forms = queue({ mebibytes: 48 });
+  const path = request(LARGE);
+  expect(await reasonOf(forms.ask(path, 1))).toContain("48 MiB: that is the limit.");
+  for (const client of [1, 2])
+    expect(await reasonOf(forms.ask(path, client))).toBe(
+      "Making the forms took more than 48 MiB: that is the limit, and it is not tried again while this agent runs.",
+    );
+  const [same, ...others] = makers();
+  expect(others).toEqual([]);
+  expect(await reasonOf(forms.ask(request(LARGE.replace("1;", "2;")), 1))).toBe(
+    "Making the forms took more than 48 MiB: that is the limit.",
+  );
+  expect(await reasonOf(forms.ask(path, 1))).toContain("not tried again");
+  expect(makers()).not.toContain(same);
+});
+
 test("a request that finds no process free in time is refused", async () => {
   const forms = queue({ processes: 1, waitSeconds: 1 });
   await stuck(forms);

@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { welcomeStatus } from "#protocol";
-import type { FormMaker } from "../../src/agent/forms/queue.ts";
+import type { FormMaker } from "../../src/agent/forms/maker.ts";
 import { noForms } from "../../src/agent/forms/store.ts";
 import { makeForms } from "../../src/agent/forms/variants.ts";
 import { Registry } from "../../src/agent/registry.ts";

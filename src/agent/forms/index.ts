@@ -1,2 +1,4 @@
+export { type FormMaker, noFormMaker } from "./maker.ts";
 export { serveForms } from "./process.ts";
-export { type FormMaker, FormQueue, noFormMaker, type Program } from "./queue.ts";
+export { FormQueue } from "./queue.ts";
+export type { Program } from "./worker.ts";

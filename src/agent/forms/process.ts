@@ -1,23 +1,47 @@
 // The process that makes forms: does one request after the other, and ends with the agent that started it.
 import { closeSync } from "node:fs";
 import { endWithParent } from "../system/index.ts";
-import { openForms } from "./store.ts";
+import { keyOf, Refusals } from "./refusals.ts";
+import { type Forms, openForms } from "./store.ts";
 import { type Made, makeForms } from "./variants.ts";
 
-/** What the agent says: the file of a request, or which of the descriptors in the answers it has opened. */
-export type Asked = { readonly path: string } | { readonly close: number };
+/** What the agent says. */
+export type Asked =
+  /** The file of a request. */
+  | { readonly path: string }
+  /** One of the descriptors in the answers, which the agent has opened. */
+  | { readonly close: number }
+  /** A request that is to be refused from now on. */
+  | { readonly refuse: string; readonly reason: string };
 
-export type Answer = "ready" | Made;
+export type Answer =
+  | "ready"
+  /** The request in work: the agent remembers it where it has to end this process. */
+  | { readonly begun: string }
+  | Made;
 
 /** Resolves when the agent is gone. `directory`: where forms are kept. */
 export function serveForms(directory: string): Promise<void> {
   endWithParent();
-  const forms = openForms(directory);
-  const answer = (made: Answer) => void process.send?.(made);
+  const tell = (answer: Answer) => void process.send?.(answer);
+  const refusals = new Refusals();
+  const kept = openForms(directory);
+  const forms: Forms = {
+    of(kernel, image, make) {
+      const key = keyOf(kernel, image);
+      const reason = refusals.of(key);
+      if (reason !== undefined) return { reason };
+      return kept.of(kernel, image, () => {
+        tell({ begun: key });
+        return make();
+      });
+    },
+  };
   process.on("message", (asked: Asked) => {
     if ("close" in asked) closeSync(asked.close);
-    else answer(makeForms(asked.path, forms));
+    else if ("refuse" in asked) refusals.add(asked.refuse, asked.reason);
+    else tell(makeForms(asked.path, forms));
   });
-  answer("ready");
+  tell("ready");
   return new Promise((resolve) => process.on("disconnect", () => resolve()));
 }

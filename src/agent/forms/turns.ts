@@ -1,0 +1,53 @@
+// Requests that wait until a process is free to work on them. Clients take turns, so that one with many requests keeps no
+// other client waiting.
+import type { FormReply } from "./maker.ts";
+
+export interface Waiting {
+  readonly path: string;
+  readonly client: number;
+  settle(answer: FormReply): void;
+}
+
+export class Turns {
+  /** By client; the client whose turn it is comes first. */
+  readonly #waiting = new Map<number, readonly Waiting[]>();
+
+  get length(): number {
+    return [...this.#waiting.values()].reduce((sum, { length }) => sum + length, 0);
+  }
+
+  lengthOf(client: number): number {
+    return this.#waiting.get(client)?.length ?? 0;
+  }
+
+  add(request: Waiting): void {
+    this.#waiting.set(request.client, [...(this.#waiting.get(request.client) ?? []), request]);
+  }
+
+  /** The request whose turn it is, of a client that is not among `busy`. */
+  next(busy: ReadonlySet<number | undefined>): Waiting | undefined {
+    return [...this.#waiting].find(([client]) => !busy.has(client))?.[1][0];
+  }
+
+  /** It is in work now: the other clients' turns come before the next one of its client. */
+  take(request: Waiting): void {
+    const [, ...rest] = this.#waiting.get(request.client) ?? [];
+    this.#waiting.delete(request.client);
+    if (rest.length > 0) this.#waiting.set(request.client, rest);
+  }
+
+  /** False where it does not wait any more. */
+  remove(request: Waiting): boolean {
+    const own = this.#waiting.get(request.client) ?? [];
+    const others = own.filter((one) => one !== request);
+    if (others.length > 0) this.#waiting.set(request.client, others);
+    else this.#waiting.delete(request.client);
+    return others.length < own.length;
+  }
+
+  removeAll(): readonly Waiting[] {
+    const all = [...this.#waiting.values()].flat();
+    this.#waiting.clear();
+    return all;
+  }
+}
