@@ -63,7 +63,7 @@ export const holdsSoFar = ({ bursts, above }: Evidence): boolean =>
 
 /** So few were above that the share is below 1 %: there is room. */
 export const holdsWithMargin = ({ bursts, above }: Evidence): boolean =>
-  bursts >= ENOUGH && chanceOfAtMost(above, ALLOWED * bursts) <= SURE;
+  chanceOfAtMost(above, ALLOWED * bursts) <= SURE;
 
 /** Poisson, which the binomial is here; normal, which Poisson is of so many. */
 function chanceOfAtMost(most: number, expected: number): number {
