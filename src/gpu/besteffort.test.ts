@@ -7,7 +7,7 @@ import { Board } from "./board.ts";
 import { h200, type KernelShape, plan, workload } from "./example.ts";
 import { openGate } from "./gate.ts";
 import { Machine } from "./machine.ts";
-import { planOf } from "./plan.ts";
+import { planOf } from "./planning.ts";
 
 const HIGH = 1;
 const gate = openGate();

@@ -1,7 +1,8 @@
 // Small makers, for the tests of this folder.
 import { gpuNamed, type KernelProfile, type Step, type WorkloadProfile } from "#profile";
 import type { Machine } from "./machine.ts";
-import { type Plan, planOf } from "./plan.ts";
+import type { Plan } from "./plan.ts";
+import { planOf } from "./planning.ts";
 import { type GpuModel, modelOf } from "./presets.ts";
 import type { Owner, Stream } from "./stream.ts";
 

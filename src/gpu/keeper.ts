@@ -2,7 +2,6 @@
 // several, the trickle in a long pause, time slices begun anew. After native/interposer/best_effort/turns.cpp, without what repairs
 // the traces of killed processes. Times in us where the gate's are, else ns.
 import { constants } from "#protocol";
-import type { BestEffort } from "./besteffort.ts";
 import type { Board } from "./board.ts";
 import { HELD_BY_HIGH, newSeen, RUN, type Seen, TRICKLE } from "./gate.ts";
 import type { Renewal } from "./renewal.ts";
@@ -20,10 +19,23 @@ const SLIPPING = 2;
 /** A trickle ends by itself after this. */
 const TRICKLE_NS = 5e6;
 
+/** A best-effort client, as far as its helper thread sees and changes it. */
+export interface GatedClient {
+  readonly slot: number;
+  readonly now: number;
+  readonly outstandingUs: number;
+  readonly outstandingLaunches: number;
+  /** Borders and marks that the GPU has come to. */
+  readonly passed: number;
+  trickles: number;
+  trickledAt: number;
+  standUntil(time: number): void;
+}
+
 export class Keeper {
   readonly seen: Seen = newSeen();
   readonly #board: Board;
-  readonly #client: BestEffort;
+  readonly #client: GatedClient;
   readonly #renewal: Renewal;
   #heldSince = Number.NaN;
   /** Borders passed when it began, and at the end of the last trickle. */
@@ -31,7 +43,7 @@ export class Keeper {
   #trickling = false;
   #trickleFrom = 0;
 
-  constructor(board: Board, client: BestEffort, renewal: Renewal) {
+  constructor(board: Board, client: GatedClient, renewal: Renewal) {
     this.#board = board;
     this.#client = client;
     this.#renewal = renewal;

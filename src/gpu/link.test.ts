@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { h200, quiet, workload } from "./example.ts";
 import { Machine } from "./machine.ts";
-import { planOf } from "./plan.ts";
+import { planOf } from "./planning.ts";
 import { END } from "./stream.ts";
 
 const gpu = {

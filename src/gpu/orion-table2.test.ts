@@ -10,7 +10,8 @@
 import { describe, expect, test } from "vitest";
 import type { WorkloadProfile } from "#profile";
 import { Machine } from "./machine.ts";
-import { type Plan, planOf } from "./plan.ts";
+import type { Plan } from "./plan.ts";
+import { planOf } from "./planning.ts";
 import { modelOf } from "./presets.ts";
 import type { Owner, Stream } from "./stream.ts";
 

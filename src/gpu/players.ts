@@ -10,7 +10,8 @@ import { noPasses, notTwoTrainings } from "./faults.ts";
 import { type Gate, openDoor, openGate } from "./gate.ts";
 import { HighClient, type Request } from "./high.ts";
 import type { Machine } from "./machine.ts";
-import { type Plan, planOf, type Submission } from "./plan.ts";
+import type { Plan, Submission } from "./plan.ts";
+import { planOf } from "./planning.ts";
 import { Policing } from "./policing.ts";
 import { partitionSms, percentSms } from "./presets.ts";
 

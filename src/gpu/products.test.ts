@@ -6,7 +6,7 @@ import { Board } from "./board.ts";
 import { h200, workload } from "./example.ts";
 import { openGate } from "./gate.ts";
 import { Machine } from "./machine.ts";
-import { planOf } from "./plan.ts";
+import { planOf } from "./planning.ts";
 import { isProduct, partsOfProduct } from "./products.ts";
 
 const SMS = 132;

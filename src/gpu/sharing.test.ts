@@ -5,7 +5,8 @@ import { describe, expect, test } from "vitest";
 import type { KernelProfile } from "#profile";
 import { h200, quiet, workload } from "./example.ts";
 import { Machine } from "./machine.ts";
-import { type Plan, planOf } from "./plan.ts";
+import type { Plan } from "./plan.ts";
+import { planOf } from "./planning.ts";
 
 type Shape = readonly [blocks: number, threads: number, sharedKiB: number];
 const whole = (blocks: number): Shape => [blocks, 1024, 200];

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { h200, workload } from "./example.ts";
-import { planOf } from "./plan.ts";
+import { planOf } from "./planning.ts";
 import { modelOf } from "./presets.ts";
 
 const kernels = fc.array(
