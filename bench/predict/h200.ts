@@ -19,7 +19,7 @@ import {
   sharedMetrics,
 } from "#predict";
 import { kaceNames, readProfileFile } from "#profile";
-import { collected } from "../../src/cli/predict-collect.ts";
+import { collected } from "../../src/bench/colocations.ts";
 import { accounted } from "../../src/predict/account.ts";
 import { choose } from "../../src/predict/evaluate.ts";
 import { predictedScore } from "../../src/predict/scores.ts";

@@ -1,20 +1,20 @@
 // The table of commands. To add one: a file beside this one, a line here.
-import { benchCommand } from "./bench.ts";
-import { clusterCommand } from "./cluster.ts";
+import { benchCommand } from "./commands/bench.ts";
+import { clusterCommand } from "./commands/cluster.ts";
 import type { Command } from "./command.ts";
-import { demoCommand } from "./demo.ts";
-import { downCommand } from "./down.ts";
-import { loadCommand } from "./load.ts";
-import { makeFormsCommand } from "./make-forms.ts";
-import { modelCommand } from "./model.ts";
-import { predictCommand } from "./predict.ts";
-import { profileCommand } from "./profile.ts";
-import { ptxCommand } from "./ptx.ts";
-import { runCommand } from "./run.ts";
-import { socCommand } from "./soc.ts";
-import { statusCommand } from "./status.ts";
-import { topCommand } from "./top.ts";
-import { upCommand } from "./up.ts";
+import { demoCommand } from "./commands/demo.ts";
+import { downCommand } from "./commands/down.ts";
+import { loadCommand } from "./commands/load.ts";
+import { makeFormsCommand } from "./commands/make-forms.ts";
+import { modelCommand } from "./commands/model.ts";
+import { predictCommand } from "./commands/predict/predict.ts";
+import { profileCommand } from "./commands/profile/profile.ts";
+import { ptxCommand } from "./commands/ptx/ptx.ts";
+import { runCommand } from "./commands/run.ts";
+import { socCommand } from "./commands/soc/soc.ts";
+import { statusCommand } from "./commands/status.ts";
+import { topCommand } from "./commands/top.ts";
+import { upCommand } from "./commands/up.ts";
 
 export const commands: readonly Command[] = [
   upCommand,

@@ -3,7 +3,7 @@
 // foresaw it or not, and COTENANT_DEBUG=1 adds where it was.
 import { errors, UserError } from "#core";
 import { dispatch } from "./dispatch.ts";
-import { checkPrinted } from "./print.ts";
+import { checkPrinted } from "../core/print.ts";
 
 process.on("uncaughtException", (fault) => {
   say(fault);

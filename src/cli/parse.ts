@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { errors, UserError } from "#core";
 import type { Command, Option } from "./command.ts";
-import { wrapped } from "./print.ts";
+import { wrapped } from "../core/print.ts";
 
 /** Throws a UserError of exit status 2 for whatever the options table does not allow. */
 export function parse(command: Command, argv: readonly string[]): Record<string, unknown> {

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { errors } from "#core";
 import type { ClientClass } from "#protocol";
-import { itself } from "./package.ts";
+import { itself } from "../../core/package.ts";
 
 /** Calibrating takes its time, above all in company. */
 const SERVING_WITHIN_MS = 60_000;

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { afterAll, afterEach, beforeEach, expect, vi } from "vitest";
 import { UserError } from "#core";
-import { dispatch } from "./dispatch.ts";
+import { dispatch } from "../../src/cli/dispatch.ts";
 
 export interface Person {
   readonly folder: string;

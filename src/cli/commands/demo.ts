@@ -7,11 +7,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type GpuKind, openNvml, startAgent } from "#agent";
 import { systemClock, UserError } from "#core";
 import { policyNamed } from "#policy";
-import { ownUid } from "./client.ts";
-import { command, json, number } from "./command.ts";
-import { type Load, marksBetween, type Request, startLoad } from "./demo-load.ts";
-import { temporaryFolder } from "./files.ts";
-import { micros, percent, table } from "./print.ts";
+import { ownUid } from "../../client/ask.ts";
+import { command, json, number } from "../command.ts";
+import { type Load, marksBetween, type Request, startLoad } from "../../bench/demo/load.ts";
+import { temporaryFolder } from "../../core/files.ts";
+import { micros, percent, table } from "../../core/print.ts";
 
 /** 100 requests of 2 ms a second: a GPU that is busy a fifth of the time, like many. */
 const highLoad = [

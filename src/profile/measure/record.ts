@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { UserError } from "#core";
 import { type Ended, runToEnd } from "./child.ts";
-import { interposer } from "./package.ts";
+import { interposer } from "../../core/package.ts";
 
 /** Leaves the recording in `file`; a UserError when the command used no GPU. */
 export async function record(

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { exampleStatus } from "../../test/agent/example.ts";
+import { exampleStatus } from "../../../test/agent/example.ts";
 import { describe } from "./status.ts";
 
 test("a status for people: each GPU, who is on it, and who has no slot", () => {

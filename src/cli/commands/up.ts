@@ -5,10 +5,10 @@ import { claimDirectory, logLine, openNvml, pathsIn, runningAgent, startAgent } 
 import { dateNow, errors, systemClock } from "#core";
 import { parseOverrides, policies, policyNamed } from "#policy";
 import { ruleNames } from "#protocol";
-import { agentHere, askStatus, ownRunDirectory, ownUid } from "./client.ts";
-import { type Args, choice, command, flag, json, list, number } from "./command.ts";
-import { written } from "./files.ts";
-import { itself } from "./package.ts";
+import { agentHere, askStatus, ownRunDirectory, ownUid } from "../../client/ask.ts";
+import { type Args, choice, command, flag, json, list, number } from "../command.ts";
+import { written } from "../../core/files.ts";
+import { itself } from "../../core/package.ts";
 import { describeGpu } from "./status.ts";
 
 const STARTED_WITHIN_MS = 15_000;

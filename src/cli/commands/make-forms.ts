@@ -1,7 +1,7 @@
 // The agent's own: the process that makes forms (src/agent/forms/process.ts).
 import { serveForms } from "#agent";
 import { usage } from "#core";
-import { command } from "./command.ts";
+import { command } from "../command.ts";
 
 export const makeFormsCommand = command({
   name: "make-forms",

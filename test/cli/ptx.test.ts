@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test, vi } from "vitest";
 import { UserError } from "#core";
-import { dispatch } from "./dispatch.ts";
+import { dispatch } from "../../src/cli/dispatch.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "ptx-"));
 afterAll(() => rmSync(folder, { recursive: true }));

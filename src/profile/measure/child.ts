@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { errors } from "#core";
-import { why } from "./exec.ts";
+import { why } from "../../client/become.ts";
 
 /** Who does not end when told to is killed. */
 const PATIENCE_MS = 30_000;

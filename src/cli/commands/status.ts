@@ -1,8 +1,8 @@
 import type { BestEffortStatus, GpuStatus, HighStatus, Status, Stranger } from "#agent";
 import { caveats } from "#protocol";
-import { agentHere, askStatus } from "./client.ts";
-import { command, json } from "./command.ts";
-import { gibibytes, micros, percent, table, wrapped } from "./print.ts";
+import { agentHere, askStatus } from "../../client/ask.ts";
+import { command, json } from "../command.ts";
+import { gibibytes, micros, percent, table, wrapped } from "../../core/print.ts";
 
 export const statusCommand = command({
   name: "status",

@@ -20,9 +20,9 @@ import {
   timeline,
   transitions,
 } from "#soc";
-import { type Args, choice, command, flag, json, list, number, text } from "./command.ts";
-import { checkWritable, readGiven, writeGiven } from "./files.ts";
-import { percent, table } from "./print.ts";
+import { type Args, choice, command, flag, json, list, number, text } from "../../command.ts";
+import { checkWritable, readGiven, writeGiven } from "../../../core/files.ts";
+import { percent, table } from "../../../core/print.ts";
 
 const options = {
   objective: choice(

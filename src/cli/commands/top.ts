@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { agentHere, askStatus } from "./client.ts";
-import { command, number } from "./command.ts";
+import { agentHere, askStatus } from "../../client/ask.ts";
+import { command, number } from "../command.ts";
 import { describe } from "./status.ts";
 
 const ALTERNATE_SCREEN = "\x1b[?1049h\x1b[?25l";

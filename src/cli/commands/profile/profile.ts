@@ -13,10 +13,10 @@ import {
   readProfileFile,
   type WorkloadProfile,
 } from "#profile";
-import { type Args, choice, command, duration, flag, json, number, text } from "./command.ts";
-import { readGiven, written } from "./files.ts";
-import { measure } from "./measure.ts";
-import { micros, percent, table } from "./print.ts";
+import { type Args, choice, command, duration, flag, json, number, text } from "../../command.ts";
+import { readGiven, written } from "../../../core/files.ts";
+import { measure } from "../../../profile/measure/measure.ts";
+import { micros, percent, table } from "../../../core/print.ts";
 
 const options = {
   name: text(

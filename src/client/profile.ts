@@ -10,8 +10,8 @@ import {
   readProfileFile,
   type WorkloadProfile,
 } from "#profile";
-import { askStatus } from "./client.ts";
-import { isFile, written } from "./files.ts";
+import { askStatus } from "./ask.ts";
+import { isFile, written } from "../core/files.ts";
 import { writeKernelTable } from "./kernel-table.ts";
 
 /** Throws a UserError when there is no such profile, or it is of another GPU than the agent's. */

@@ -18,10 +18,10 @@ import {
   type WorkloadProfile,
   withUtilisation,
 } from "#profile";
-import { written } from "./files.ts";
+import { written } from "../../core/files.ts";
 import { findNcu, hasLaunches, METRICS, sampleWithNcu } from "./ncu.ts";
 import { record } from "./record.ts";
-import { watchSystem } from "./system.ts";
+import { watchSystem } from "../../agent/system-watch.ts";
 
 /** The run under ncu is told to end after so many times the first run's length, and a start's worth more. */
 const SAMPLING_FACTOR = 3;

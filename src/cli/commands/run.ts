@@ -6,11 +6,11 @@ import { type AgentFile, mpsEnvironment, pathsIn, runningAgent } from "#agent";
 import { errors, usage } from "#core";
 import { type Objective, parseObjective } from "#policy";
 import { type ClientClass, severalRanks } from "#protocol";
-import { agentHere, ownRunDirectory } from "./client.ts";
-import { profileEnvironment } from "./client-profile.ts";
-import { type Args, bytes, choice, command, flag, list, text } from "./command.ts";
-import { become } from "./exec.ts";
-import { interposer, ptxasStandIn, softGpuFolder } from "./package.ts";
+import { agentHere, ownRunDirectory } from "../../client/ask.ts";
+import { profileEnvironment } from "../../client/profile.ts";
+import { type Args, bytes, choice, command, flag, list, text } from "../command.ts";
+import { become } from "../../client/become.ts";
+import { interposer, ptxasStandIn, softGpuFolder } from "../../core/package.ts";
 
 const options = {
   class: choice(

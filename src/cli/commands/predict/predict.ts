@@ -36,10 +36,10 @@ import {
   type Workload,
 } from "#predict";
 import { ProfileStore, readProfileFile, type WorkloadProfile } from "#profile";
-import { type Args, choice, command, json, list, number, text } from "./command.ts";
-import { checkWritable, isFile, readGiven, writeGiven } from "./files.ts";
-import { collected } from "./predict-collect.ts";
-import { percent, table } from "./print.ts";
+import { type Args, choice, command, json, list, number, text } from "../../command.ts";
+import { checkWritable, isFile, readGiven, writeGiven } from "../../../core/files.ts";
+import { collected } from "../../../bench/colocations.ts";
+import { percent, table } from "../../../core/print.ts";
 
 const whole = { min: 1, whole: true };
 

@@ -13,9 +13,9 @@ import {
   simulate,
 } from "#cluster";
 import { errors, usage } from "#core";
-import { type Args, command, json, list, number, text } from "./command.ts";
-import { checkWritable, readGiven, writeGiven } from "./files.ts";
-import { table } from "./print.ts";
+import { type Args, command, json, list, number, text } from "../command.ts";
+import { checkWritable, readGiven, writeGiven } from "../../core/files.ts";
+import { table } from "../../core/print.ts";
 
 const options = {
   scheduler: list(

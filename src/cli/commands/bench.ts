@@ -16,10 +16,10 @@ import {
 } from "#bench";
 import { errors, usage } from "#core";
 import { arrangementHelp, arrangementNames } from "#policy";
-import { ownUid } from "./client.ts";
-import { type Args, command, flag, json, list, number, text } from "./command.ts";
-import { checkWritable, readGiven, temporaryFolder, writeGiven } from "./files.ts";
-import { interposer, itself, packageRoot, softGpuFolder } from "./package.ts";
+import { ownUid } from "../../client/ask.ts";
+import { type Args, command, flag, json, list, number, text } from "../command.ts";
+import { checkWritable, readGiven, temporaryFolder, writeGiven } from "../../core/files.ts";
+import { interposer, itself, packageRoot, softGpuFolder } from "../../core/package.ts";
 
 const more = { min: 1, whole: true };
 

@@ -16,8 +16,8 @@ import { tmpdir } from "node:os";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { UserError } from "#core";
 import { policies } from "#policy";
-import { lockDirectory } from "../agent/state.ts";
-import { dispatch } from "./dispatch.ts";
+import { lockDirectory } from "../../src/agent/state.ts";
+import { dispatch } from "../../src/cli/dispatch.ts";
 
 afterEach(() => void vi.unstubAllEnvs());
 

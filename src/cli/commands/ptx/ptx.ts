@@ -14,10 +14,10 @@ import {
   targetOf,
   verify,
 } from "#ptx";
-import { type Args, command, json, list, number, text } from "./command.ts";
-import { writeGiven } from "./files.ts";
-import { table } from "./print.ts";
-import { emulate, type Ran } from "./ptx-run.ts";
+import { type Args, command, json, list, number, text } from "../../command.ts";
+import { writeGiven } from "../../../core/files.ts";
+import { table } from "../../../core/print.ts";
+import { emulate, type Ran } from "./emulate.ts";
 
 /** 227 KiB, of sm_90: no GPU gives a block more. */
 const MOST_SHARED = 227 * 1024;

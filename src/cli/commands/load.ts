@@ -14,9 +14,9 @@ import {
   shapes,
   type Work,
 } from "#load";
-import { type Args, bytes, choice, command, flag, json, number, text } from "./command.ts";
-import { checkWritable, writeGiven } from "./files.ts";
-import { controlFiles } from "./load-control.ts";
+import { type Args, bytes, choice, command, flag, json, number, text } from "../command.ts";
+import { checkWritable, writeGiven } from "../../core/files.ts";
+import { controlFiles } from "../../load/control-files.ts";
 
 const none = 0 as Bytes;
 const count = { min: 1, whole: true };
