@@ -12,7 +12,7 @@ import {
   type SeveralProblem,
   shareOut,
   totalWeight,
-} from "../../src/place/index.ts";
+} from "#place";
 
 const [out] = process.argv.slice(2);
 

@@ -6,8 +6,8 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
-import { table } from "../../src/core/print.ts";
-import { columns, type Figures, readClusterScenario, simulate } from "../../src/cluster/index.ts";
+import { columns, type Figures, readClusterScenario, simulate } from "#cluster";
+import { table } from "#core";
 
 /** Compared with each other by more than the spread over seeds; the others are seen on one seed. */
 const COMPARED = ["muxflow", "muxflow-calm", "cotenant", "cotenant-several"];

@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus, release } from "node:os";
-import { table } from "../../src/core/print.ts";
+import { table } from "#core";
 import { countInstructions, hasValgrind } from "./instructions.ts";
 import { agentWithTwoClients, bystanderMemory, interposerMemory, launchNs } from "./processes.ts";
 

@@ -3,7 +3,7 @@
 // launch; and the levels beside requests with recorded jobs (docs/decisions/0004). `npx tsx bench/model/beside.ts`
 import { arrangementNamed, modelOf, planOf, runWindow } from "#gpu";
 import { readProfileFile } from "#profile";
-import { h200, type KernelShape, workload } from "../../src/gpu/example.ts";
+import { h200, type KernelShape, workload } from "../../test/gpu/example.ts";
 import { poisson } from "./jobs.ts";
 import { figuresOf, save } from "./windows.ts";
 

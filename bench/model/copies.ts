@@ -2,7 +2,7 @@
 // `cotenant` give there, what pieces of other sizes would, and how long it takes to learn. `npx tsx bench/model/copies.ts`
 import { type Arrangement, arrangementNamed, modelOf, planOf, runWindow } from "#gpu";
 import type { WorkloadProfile } from "#profile";
-import { workload } from "../../src/gpu/example.ts";
+import { workload } from "../../test/gpu/example.ts";
 import { poisson } from "./jobs.ts";
 import { figuresOf, save } from "./windows.ts";
 

@@ -3,26 +3,25 @@
 // all pairs of one workload left out at a time.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type BenchResult, parseResult } from "#bench";
+import { type BenchResult, collected, parseResult } from "#bench";
 import {
+  accounted,
   accuracyOf,
   type Colocation,
+  choose,
   type Features,
   type LearnerName,
   learners,
   type MetricName,
   meanOf,
   type Predictor,
+  predictedScore,
   profileFeatures,
   readTable,
   regret,
   sharedMetrics,
 } from "#predict";
 import { kaceNames, readProfileFile } from "#profile";
-import { collected } from "../../src/bench/colocations.ts";
-import { accounted } from "../../src/predict/account.ts";
-import { choose } from "../../src/predict/evaluate.ts";
-import { predictedScore } from "../../src/predict/scores.ts";
 import { trainingOf } from "./contestants.ts";
 import { isConsistent, kacePairs } from "./kace.ts";
 

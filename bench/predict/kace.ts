@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Colocation, Features, MetricName } from "#predict";
-import { csvRows } from "../../src/profile/csv.ts";
+import { csvRows } from "#profile";
 
 export const dataFolder = process.env.COTENANT_DATA ?? "../shared/data";
 const folder = join(dataFolder, "kace");

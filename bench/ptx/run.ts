@@ -4,7 +4,7 @@
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { cpus, release } from "node:os";
-import { table } from "../../src/core/print.ts";
+import { table } from "#core";
 import { hasPtxas } from "../../test/ptx/ptxas.ts";
 import { assembleAll } from "./assembling.ts";
 import { count } from "./counting.ts";

@@ -1,4 +1,5 @@
 export { type Agent, type AgentOptions, startAgent } from "./agent.ts";
+export { startInBackground } from "./background.ts";
 export { serveForms } from "./forms/index.ts";
 export { logLine } from "./log.ts";
 export {
@@ -21,9 +22,11 @@ export {
   isAgentFileDamaged,
   isLocked,
   isRunning,
+  lockDirectory,
   type Mode,
   pathsIn,
   runningAgent,
 } from "./state.ts";
 export type { BestEffortStatus, GpuStatus, HighStatus, Status } from "./status.ts";
 export type { Stranger } from "./strangers.ts";
+export { watchSystem } from "./system-watch.ts";

@@ -1,8 +1,11 @@
 // What the GPU itself shows while a command runs: NVML's utilisation, memory, clock and power, and GPM's counters
 // where the GPU has them. On the software GPU its memory and utilisation.
-import { type Gpm, openGpm, openNvml, openSoftGpus, type Sensor, SOFT_GPU_NAME } from "#agent";
 import { UserError } from "#core";
-import type { SystemMetrics } from "#profile";
+import type { SystemMetrics, SystemWatch } from "#profile";
+import { type Gpm, openGpm } from "./gpm.ts";
+import { openNvml } from "./nvml.ts";
+import type { Sensor } from "./sensor.ts";
+import { openSoftGpus, SOFT_GPU_NAME } from "./softgpu.ts";
 
 const READ_EVERY_MS = 100;
 
@@ -11,17 +14,6 @@ interface Reading extends SystemMetrics {
   readonly atNs: number;
   /** Of everybody on the GPU. */
   readonly memoryUsed: number | undefined;
-}
-
-export interface SystemWatch {
-  /** The GPU's name; undefined where none can be read, and `why` says why. */
-  readonly gpu: string | undefined;
-  readonly why: string;
-  /** Processes that were on the GPU before. */
-  readonly others: number;
-  stop(): void;
-  /** Means over the readings within a stretch of time; memory is the most over what was used before. */
-  between(fromNs: number, toNs: number): SystemMetrics;
 }
 
 /** Watches the first GPU that CUDA_VISIBLE_DEVICES leaves, from now on. */

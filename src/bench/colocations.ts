@@ -6,8 +6,8 @@
 //     kept over all = a x kept beside requests + (1 - a) x 1.
 // Nobody runs faster beside others than alone: what comes out above 1 is noise (trainings that wait for their CPU vary
 // by a tenth) and counts as 1.
-import type { BenchResult } from "#bench";
 import { usage } from "#core";
+import type { BenchResult } from "./result.ts";
 
 /** With less of it, what the training kept beside requests is lost in noise. */
 const LEAST_ACTIVE = 0.15;

@@ -1,7 +1,8 @@
-// The table of commands. To add one: a file beside this one, a line here.
+// The table of commands. To add one: a file in commands/, a line here.
+
+import type { Command } from "./command.ts";
 import { benchCommand } from "./commands/bench.ts";
 import { clusterCommand } from "./commands/cluster.ts";
-import type { Command } from "./command.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { downCommand } from "./commands/down.ts";
 import { loadCommand } from "./commands/load.ts";

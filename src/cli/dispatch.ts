@@ -1,6 +1,5 @@
-import { errors } from "#core";
+import { errors, packageVersion } from "#core";
 import { commands } from "./commands.ts";
-import { packageVersion } from "../core/package.ts";
 import { help, overview, parse, separated } from "./parse.ts";
 
 /** Finds the command and runs it with its options; resolves to the exit status. */

@@ -3,7 +3,6 @@
 // foresaw it or not, and COTENANT_DEBUG=1 adds where it was.
 import { errors, UserError } from "#core";
 import { dispatch } from "./dispatch.ts";
-import { checkPrinted } from "../core/print.ts";
 
 process.on("uncaughtException", (fault) => {
   say(fault);
@@ -26,4 +25,13 @@ function say(fault: unknown): 1 | 2 {
   if (!foreseen && process.env.COTENANT_DEBUG === "1" && fault instanceof Error)
     console.error(fault.stack);
   return exitStatus;
+}
+
+/**
+ * Throws a UserError when what was printed got lost: Node's console does not say so. That a reader has seen
+ * enough (`| head`) is none.
+ */
+function checkPrinted({ errored }: Pick<NodeJS.WriteStream, "errored">): void {
+  const fault: NodeJS.ErrnoException | null = errored;
+  if (fault && fault.code !== "EPIPE") throw errors.cannotPrint(fault.message);
 }

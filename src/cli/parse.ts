@@ -1,8 +1,7 @@
 // Command line → a command's arguments, and a command's options table → its help.
 import { parseArgs } from "node:util";
-import { errors, UserError } from "#core";
+import { errors, UserError, wrapped } from "#core";
 import type { Command, Option } from "./command.ts";
-import { wrapped } from "../core/print.ts";
 
 /** Throws a UserError of exit status 2 for whatever the options table does not allow. */
 export function parse(command: Command, argv: readonly string[]): Record<string, unknown> {

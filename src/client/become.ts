@@ -26,7 +26,7 @@ export async function become(
   for (const fd of [0, 1, 2]) libc.fcntl(fd, F_SETFD, "int", 0);
   const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   libc.execvpe(program, [program, ...args, null], [...settings, null]);
-  throw errors.cannotExecute(program, why(getSystemErrorName(-koffi.errno())));
+  throw errors.cannotExecute(program, getSystemErrorName(-koffi.errno()));
 }
 
 function loadLibc() {
@@ -48,20 +48,10 @@ function beside(program: string, args: readonly string[], env: NodeJS.ProcessEnv
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const)
       process.on(signal, () => child.kill(signal));
     child.on("error", (fault: NodeJS.ErrnoException) =>
-      reject(errors.cannotExecute(program, why(fault.code ?? fault.message))),
+      reject(errors.cannotExecute(program, fault.code ?? fault.message)),
     );
     child.on("exit", (status, signal) =>
       resolve(status ?? 128 + (signal ? constants.signals[signal] : 0)),
     );
   });
 }
-
-const reasons: Readonly<Record<string, string>> = {
-  ENOENT: "there is no such command",
-  EACCES: "it may not be executed",
-  ENOEXEC: "it is not a program",
-  E2BIG: "its arguments and environment are too long",
-};
-
-/** In words, from the code of a failed exec or spawn. */
-export const why = (code: string): string => reasons[code] ?? code;

@@ -2,7 +2,7 @@
 // interposer as a table of kernels.
 import { writeSync } from "node:fs";
 import { type AgentFile, pathsIn, SOFT_GPU_NAME } from "#agent";
-import { errors } from "#core";
+import { errors, isFile, written } from "#core";
 import {
   checkGpu,
   ProfileStore,
@@ -11,7 +11,6 @@ import {
   type WorkloadProfile,
 } from "#profile";
 import { askStatus } from "./ask.ts";
-import { isFile, written } from "../core/files.ts";
 import { writeKernelTable } from "./kernel-table.ts";
 
 /** Throws a UserError when there is no such profile, or it is of another GPU than the agent's. */

@@ -172,8 +172,16 @@ export const cannotPreload = (path: string) =>
 export const notBuilt = (path: string) =>
   new UserError("NOT_BUILT", `${path} is not there.`, 'Build it: "npm run native".');
 
-export const cannotExecute = (command: string, why: string) =>
-  new UserError("CANNOT_EXECUTE", `Cannot run "${command}": ${why}.`);
+const whyNotExecuted: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such command",
+  EACCES: "it may not be executed",
+  ENOEXEC: "it is not a program",
+  E2BIG: "its arguments and environment are too long",
+};
+
+/** `code`: of the failed exec or spawn, such as ENOENT. */
+export const cannotExecute = (command: string, code: string) =>
+  new UserError("CANNOT_EXECUTE", `Cannot run "${command}": ${whyNotExecuted[code] ?? code}.`);
 
 export const mpsFailed = (why: string) =>
   new UserError("MPS_FAILED", `NVIDIA MPS could not be started: ${why}.`);

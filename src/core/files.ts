@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { errors, usage } from "#core";
+import { cannotWrite, usage } from "./errors.ts";
 
 /** `what`: for the sentence that says so when it can't be read, such as "result". */
 export function readGiven(path: string, what: string): string {
@@ -45,7 +45,7 @@ export function written<T>(path: string, write: () => T): T {
     return write();
   } catch (fault) {
     if (!(fault instanceof Error && "syscall" in fault)) throw fault;
-    throw errors.cannotWrite(path, fault.message.replace(/, \w+ '.*$/s, ""));
+    throw cannotWrite(path, fault.message.replace(/, \w+ '.*$/s, ""));
   }
 }
 

@@ -1,5 +1,15 @@
 export { type Clock, dateNow, systemClock } from "./clock.ts";
 export * as errors from "./errors.ts";
 export { UserError, usage } from "./errors.ts";
+export { checkWritable, isFile, readGiven, temporaryFolder, writeGiven, written } from "./files.ts";
+export {
+  interposer,
+  itself,
+  packageRoot,
+  packageVersion,
+  ptxasStandIn,
+  softGpuFolder,
+} from "./package.ts";
 export { runDirectory } from "./paths.ts";
+export { gibibytes, micros, percent, table, wrapped } from "./print.ts";
 export { type Bytes, type Micros, ms, parseBytes, parseDuration, us } from "./units.ts";

@@ -1,8 +1,8 @@
-// Where the parts of this package are, whether it runs from src/cli/ or as dist/cotenant.js.
+// Where the parts of this package are, whether it runs from src/ or as dist/cotenant.js.
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { errors } from "#core";
+import { cannotPreload, notBuilt } from "./errors.ts";
 
 export function packageRoot(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
@@ -23,7 +23,7 @@ export function interposer(env: NodeJS.ProcessEnv): string {
     resolve(env.COTENANT_LIB ?? join(packageRoot(), "build/native/libcotenant.so")),
   );
   // The loader goes on without what it can't find: the client would run as if there were no Cotenant.
-  if (/[\s:]/.test(path)) throw errors.cannotPreload(path);
+  if (/[\s:]/.test(path)) throw cannotPreload(path);
   return path;
 }
 
@@ -44,6 +44,6 @@ export const itself = (): { readonly command: string; readonly args: readonly st
 });
 
 function built(path: string): string {
-  if (!existsSync(path)) throw errors.notBuilt(path);
+  if (!existsSync(path)) throw notBuilt(path);
   return path;
 }

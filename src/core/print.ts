@@ -1,5 +1,4 @@
 // Numbers, tables and text for people.
-import { errors } from "#core";
 
 export const percent = (share: number): string =>
   `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
@@ -38,12 +37,3 @@ export const wrapped = (text: string, width: number): string[] =>
     }
     return lines;
   });
-
-/**
- * Throws a UserError when what was printed got lost: Node's console does not say so. That a reader has seen
- * enough (`| head`) is none.
- */
-export function checkPrinted({ errored }: Pick<NodeJS.WriteStream, "errored">): void {
-  const fault: NodeJS.ErrnoException | null = errored;
-  if (fault && fault.code !== "EPIPE") throw errors.cannotPrint(fault.message);
-}

@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { policyNamed } from "#policy";
+import { h200, type KernelShape, plan, workload } from "../../test/gpu/example.ts";
 import { BestEffort } from "./besteffort.ts";
 import { Board } from "./board.ts";
-import { h200, type KernelShape, plan, workload } from "./example.ts";
 import { openGate } from "./gate.ts";
 import { Machine } from "./machine.ts";
 import { planOf } from "./planning.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { h200, plan } from "../../test/gpu/example.ts";
 import { Crowding } from "./crowding.ts";
-import { h200, plan } from "./example.ts";
 import { modelOf, percentSms } from "./presets.ts";
 
 const SMS = 132;

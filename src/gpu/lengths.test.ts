@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { workload } from "./example.ts";
+import { workload } from "../../test/gpu/example.ts";
 import { apart } from "./lengths.ts";
 
 const varying = (p95: number, launches: number) => {

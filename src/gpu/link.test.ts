@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { h200, quiet, workload } from "./example.ts";
+import { h200, quiet, workload } from "../../test/gpu/example.ts";
 import { Machine } from "./machine.ts";
 import { planOf } from "./planning.ts";
 import { END } from "./stream.ts";

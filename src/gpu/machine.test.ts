@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { h200, type KernelShape, plan, quiet, submit } from "./example.ts";
+import { h200, type KernelShape, plan, quiet, submit } from "../../test/gpu/example.ts";
 import { Machine } from "./machine.ts";
 import type { Stream } from "./stream.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { h200, workload } from "./example.ts";
+import { h200, workload } from "../../test/gpu/example.ts";
 import { planOf } from "./planning.ts";
 import { modelOf } from "./presets.ts";
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { policyNamed } from "#policy";
 import type { Dim3, KernelProfile } from "#profile";
+import { h200, workload } from "../../test/gpu/example.ts";
 import { BestEffort } from "./besteffort.ts";
 import { Board } from "./board.ts";
-import { h200, workload } from "./example.ts";
 import { openGate } from "./gate.ts";
 import { Machine } from "./machine.ts";
 import { planOf } from "./planning.ts";

@@ -1,9 +1,9 @@
 // Time slices that are begun anew (docs/decisions/0007): what the GPU makes of work that stands still, and what requests gain.
 import { expect, test } from "vitest";
 import { policyNamed } from "#policy";
+import { h200, plan, quiet, submit } from "../../test/gpu/example.ts";
 import { BestEffort } from "./besteffort.ts";
 import { Board } from "./board.ts";
-import { h200, plan, quiet, submit } from "./example.ts";
 import { openGate } from "./gate.ts";
 import { HighClient } from "./high.ts";
 import { Machine } from "./machine.ts";

@@ -3,7 +3,7 @@
 // mechanisms are what the pairs were made for.
 import { describe, expect, test } from "vitest";
 import type { KernelProfile } from "#profile";
-import { h200, quiet, workload } from "./example.ts";
+import { h200, quiet, workload } from "../../test/gpu/example.ts";
 import { Machine } from "./machine.ts";
 import type { Plan } from "./plan.ts";
 import { planOf } from "./planning.ts";

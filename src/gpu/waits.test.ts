@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { type LookedHigh, policyNamed } from "#policy";
 import { quantile } from "#protocol";
+import { h200, type KernelShape, workload } from "../../test/gpu/example.ts";
 import { gatedBy } from "./arrangements.ts";
-import { h200, type KernelShape, workload } from "./example.ts";
 import type { Submission } from "./plan.ts";
 import { runWindow } from "./run.ts";
 

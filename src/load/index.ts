@@ -7,8 +7,11 @@ export {
   scheduled,
 } from "./arrivals.ts";
 export type { ControlFiles, Part, Phase } from "./control.ts";
+export { controlFiles } from "./control-files.ts";
 export { driverHere, loadCuda } from "./cuda.ts";
+export { formatMarks, parseMarks } from "./marks.ts";
 export { awaits, type Plan, type Result, type Served, shapes, type Work } from "./plan.ts";
 export { type Random, seeded } from "./random.ts";
 export { type Run, runJob, runLoad } from "./run.ts";
+export { surroundings } from "./surroundings.ts";
 export { type Schedule, type Trace, traceSchedule } from "./trace.ts";

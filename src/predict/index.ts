@@ -1,3 +1,4 @@
+export { accounted } from "./account.ts";
 export { autoregressiveFeatures } from "./autoregressive.ts";
 export { type Colocation, type Side, sharedMetrics } from "./colocations.ts";
 export {
@@ -40,4 +41,5 @@ export {
   type Score,
   worthOf,
 } from "./scores.ts";
+export { judged, type SplitFigures } from "./splits.ts";
 export { type Measured, readTable } from "./table.ts";

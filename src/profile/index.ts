@@ -1,4 +1,5 @@
 export type { About } from "./about.ts";
+export { csvRows } from "./csv.ts";
 export { formatProfile, parseProfile } from "./document.ts";
 export {
   type Featured,
@@ -12,6 +13,7 @@ export {
 } from "./features.ts";
 export { type GpuDescription, gpuNamed, gpus, ridgePoint } from "./gpus.ts";
 export { kernelLookup, type LaunchedKernel } from "./lookup.ts";
+export { type Measured, measure, type SystemWatch } from "./measure/measure.ts";
 export { unsampled, withUtilisation } from "./merge.ts";
 export { importNcu, type NcuAbout } from "./ncu.ts";
 export {
@@ -39,6 +41,7 @@ export {
   readProfileFile,
   type Stored,
 } from "./store.ts";
+export { launchesOf, summaryOf } from "./summary.ts";
 export { importTorch } from "./torch.ts";
 export type {
   CopyDirection,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Modelled, markdownTable, model, parseResult } from "#bench";
 import { importOrion, type WorkloadProfile } from "#profile";
-import { type KernelShape, workload } from "../../src/gpu/example.ts";
+import { type KernelShape, workload } from "../gpu/example.ts";
 
 const of = (count: number, shape: KernelShape) => Array.from({ length: count }, () => shape);
 /** Times vary, so that a seed shows. */

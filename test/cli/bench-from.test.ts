@@ -1,7 +1,7 @@
 // Tables made again from committed results.
 import { basename } from "node:path";
 import { expect, test } from "vitest";
-import { packageRoot } from "../../src/core/package.ts";
+import { packageRoot } from "#core";
 import { person } from "./person.ts";
 
 const { cotenant, refusal } = person("bench");

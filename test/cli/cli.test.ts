@@ -14,10 +14,10 @@ import {
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { lockDirectory } from "#agent";
+import { dispatch } from "#cli";
 import { UserError } from "#core";
 import { policies } from "#policy";
-import { lockDirectory } from "../../src/agent/state.ts";
-import { dispatch } from "../../src/cli/dispatch.ts";
 
 afterEach(() => void vi.unstubAllEnvs());
 

@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parseResult } from "#bench";
 import { formatProfile, ProfileStore, parseProfile, type WorkloadProfile } from "#profile";
-import { workload } from "../../src/gpu/example.ts";
+import { workload } from "../gpu/example.ts";
 import { person } from "./person.ts";
 
 const { folder, write, cotenant, refusal } = person("model");

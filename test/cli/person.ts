@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { afterAll, afterEach, beforeEach, expect, vi } from "vitest";
+import { dispatch } from "#cli";
 import { UserError } from "#core";
-import { dispatch } from "../../src/cli/dispatch.ts";
 
 export interface Person {
   readonly folder: string;

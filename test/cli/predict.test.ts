@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { ProfileStore } from "#profile";
-import { workload } from "../../src/gpu/example.ts";
+import { workload } from "../gpu/example.ts";
 import { person } from "./person.ts";
 
 const { folder, write, cotenant, refusal, noted } = person("predict");

@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test, vi } from "vitest";
+import { dispatch } from "#cli";
 import { UserError } from "#core";
-import { dispatch } from "../../src/cli/dispatch.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "ptx-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -3,7 +3,7 @@
 // latencies that follow from them. Limits are wide where the page itself says that a sample is small.
 import { describe, expect, test } from "vitest";
 import { arrangementNamed, runWindow } from "#gpu";
-import { h200, type KernelShape, workload } from "../../src/gpu/example.ts";
+import { h200, type KernelShape, workload } from "./example.ts";
 import { arrivals, rate, serviceUs } from "./quantiles.ts";
 
 const gpu = h200();

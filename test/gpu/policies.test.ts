@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { arrangementNamed, runWindow, type WindowPlan } from "#gpu";
 import type { Mark, WorkloadProfile } from "#profile";
-import { h200, type KernelShape, workload } from "../../src/gpu/example.ts";
+import { h200, type KernelShape, workload } from "./example.ts";
 import { arrivals, rate, serviceUs } from "./quantiles.ts";
 
 const gpu = h200();

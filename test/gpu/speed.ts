@@ -1,6 +1,6 @@
 // How fast the model is: kernels and events a second of this machine, by arrangement. `npx tsx test/gpu/speed.ts`
 import { arrangementNamed, runWindow } from "#gpu";
-import { type KernelShape, workload } from "../../src/gpu/example.ts";
+import { type KernelShape, workload } from "./example.ts";
 import { arrivals } from "./quantiles.ts";
 
 const kernels = (count: number, of: (i: number) => KernelShape) =>

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { arrangementNamed, gatedBy, runWindow, type WindowPlan } from "#gpu";
 import { policies, policyNamed } from "#policy";
-import { h200, type KernelShape, workload } from "../../src/gpu/example.ts";
+import { h200, type KernelShape, workload } from "./example.ts";
 import { arrivals, rate, serviceUs } from "./quantiles.ts";
 
 const gpu = h200();

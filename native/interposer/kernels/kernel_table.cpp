@@ -41,7 +41,7 @@ const KernelTable* map_file(const char* path) noexcept {
   return nullptr;
 }
 
-// As in src/cli/kernel-table.ts.
+// As in src/client/kernel-table.ts.
 std::uint64_t key_of(const char* name, const unsigned (&shape)[7]) noexcept {
   std::uint64_t hash = kFnvBasis;
   const auto add = [&](unsigned byte) { hash = fnv1a(hash, static_cast<unsigned char>(byte & 0xff)); };

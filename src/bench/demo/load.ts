@@ -3,9 +3,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { errors } from "#core";
+import { errors, itself } from "#core";
+import { parseMarks, type Served } from "#load";
 import type { ClientClass } from "#protocol";
-import { itself } from "../../core/package.ts";
 
 /** Calibrating takes its time, above all in company. */
 const SERVING_WITHIN_MS = 60_000;
@@ -13,18 +13,11 @@ const STOPPED_WITHIN_MS = 20_000;
 /** More than any demo needs: it is ended by a signal. */
 const SECONDS = "3600";
 
-/** Monotonic ns. */
-export interface Request {
-  readonly arrival: number;
-  readonly start: number;
-  readonly done: number;
-}
-
 export interface Load {
   /** Resolves when it serves requests; rejects when it ended before. */
   readonly serving: Promise<void>;
   /** Ends it in order. */
-  stop(): Promise<readonly Request[]>;
+  stop(): Promise<readonly Served[]>;
   /** Ends it at once; nothing happens when it has ended already. */
   kill(): void;
 }
@@ -84,14 +77,6 @@ function serving(
   });
 }
 
-function parseMarks(text: string): readonly Request[] {
-  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
-  return lines.map((line) => {
-    const [arrival = 0, start = 0, done = 0] = line.split(" ").map(Number);
-    return { arrival, start, done };
-  });
-}
-
 /** Those that were done within a stretch of time. */
-export const marksBetween = (requests: readonly Request[], from: number, to: number) =>
+export const marksBetween = (requests: readonly Served[], from: number, to: number) =>
   requests.filter(({ done }) => done >= from && done < to);

@@ -14,12 +14,21 @@ import {
   parseResult,
   readScenario,
 } from "#bench";
-import { errors, usage } from "#core";
+import { ownUid } from "#client";
+import {
+  checkWritable,
+  errors,
+  interposer,
+  itself,
+  packageRoot,
+  readGiven,
+  softGpuFolder,
+  temporaryFolder,
+  usage,
+  writeGiven,
+} from "#core";
 import { arrangementHelp, arrangementNames } from "#policy";
-import { ownUid } from "../../client/ask.ts";
 import { type Args, command, flag, json, list, number, text } from "../command.ts";
-import { checkWritable, readGiven, temporaryFolder, writeGiven } from "../../core/files.ts";
-import { interposer, itself, packageRoot, softGpuFolder } from "../../core/package.ts";
 
 const more = { min: 1, whole: true };
 

@@ -12,10 +12,8 @@ import {
   schedulers,
   simulate,
 } from "#cluster";
-import { errors, usage } from "#core";
+import { checkWritable, errors, readGiven, table, usage, writeGiven } from "#core";
 import { type Args, command, json, list, number, text } from "../command.ts";
-import { checkWritable, readGiven, writeGiven } from "../../core/files.ts";
-import { table } from "../../core/print.ts";
 
 const options = {
   scheduler: list(

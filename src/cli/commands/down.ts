@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { isRunning } from "#agent";
+import { agentHere, askToStop } from "#client";
 import { errors } from "#core";
-import { agentHere, askToStop } from "../../client/ask.ts";
 import { command, json } from "../command.ts";
 
 const STOPPED_WITHIN_MS = 15_000;

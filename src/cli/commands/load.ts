@@ -1,22 +1,20 @@
-import { readFileSync } from "node:fs";
-import { setTimeout as after } from "node:timers/promises";
-import { type Bytes, UserError, usage } from "#core";
+import { type Bytes, checkWritable, usage, writeGiven } from "#core";
 import {
   announcer,
   awaits,
+  controlFiles,
   driverHere,
-  loadCuda,
+  formatMarks,
   type Plan,
   parseArrivals,
   type Run,
   runJob,
   runLoad,
   shapes,
+  surroundings,
   type Work,
 } from "#load";
 import { type Args, bytes, choice, command, flag, json, number, text } from "../command.ts";
-import { checkWritable, writeGiven } from "../../core/files.ts";
-import { controlFiles } from "../../load/control-files.ts";
 
 const none = 0 as Bytes;
 const count = { min: 1, whole: true };
@@ -63,6 +61,8 @@ const options = {
 
 type Given = Args<typeof options>;
 
+const say = (line: string) => console.error(`load: ${line}`);
+
 export const loadCommand = command({
   name: "load",
   summary: "a synthetic client: open-loop requests or a closed loop, no PyTorch needed",
@@ -86,9 +86,9 @@ export const loadCommand = command({
 /** On its own. */
 async function runAlone(plan: Plan, args: Given): Promise<number> {
   const origin = process.hrtime.bigint();
-  const run = await runLoad(plan, surroundings(origin));
+  const run = await runLoad(plan, surroundings(origin, say));
   console.log(args.json ? JSON.stringify(run.result) : report(run));
-  if (args.marks !== undefined) writeGiven(args.marks, marks(run, origin));
+  if (args.marks !== undefined) writeGiven(args.marks, formatMarks(run.served, origin));
   return run.result.intact ? 0 : 1;
 }
 
@@ -100,23 +100,8 @@ interface Job {
 /** In a bench, whose jobs share the machine's clock as it is. */
 async function takePart(work: Work, { directory, name }: Job): Promise<number> {
   const files = controlFiles(directory);
-  await runJob(work, surroundings(0n), { name, files, announcer });
+  await runJob(work, surroundings(0n, say), { name, files, announcer });
   return 0;
-}
-
-function surroundings(origin: bigint) {
-  const stop = new AbortController();
-  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stop.abort());
-  return {
-    cuda: loadCuda(),
-    clock: {
-      now: () => Number(process.hrtime.bigint() - origin),
-      sleep: (ms: number) => after(ms, undefined, { signal: stop.signal }).catch(() => undefined),
-    },
-    stop: stop.signal,
-    readText,
-    say: (line: string) => console.error(`load: ${line}`),
-  };
 }
 
 async function checkDriver(): Promise<number> {
@@ -178,20 +163,6 @@ function workOf(args: Given): Work {
     copyIn: args["copy-in"],
     copyOut: args["copy-out"],
   };
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    throw new UserError("NO_SUCH_FILE", `The arrivals file ${path} can't be read.`);
-  }
-}
-
-function marks({ served }: Run, origin: bigint): string {
-  const at = (ns: number) => origin + BigInt(Math.round(ns));
-  const lines = served.map((r) => `${at(r.arrival)} ${at(r.start)} ${at(r.done)}`);
-  return `# arrival start done, monotonic ns\n${lines.join("\n")}\n`;
 }
 
 function report({ result }: Run): string {

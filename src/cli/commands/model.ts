@@ -9,13 +9,11 @@ import {
   modelScenario,
   readScenario,
 } from "#bench";
-import { errors, usage } from "#core";
+import { checkWritable, errors, isFile, packageRoot, readGiven, usage, writeGiven } from "#core";
 import { modelledGpus, modelOf } from "#gpu";
 import { arrangementHelp } from "#policy";
 import { checkGpu, ProfileStore, readProfileFile } from "#profile";
 import { type Args, choice, command, flag, json, list, number, text } from "../command.ts";
-import { checkWritable, isFile, readGiven, writeGiven } from "../../core/files.ts";
-import { packageRoot } from "../../core/package.ts";
 
 const more = { min: 1, whole: true };
 const SEEDS = { min: 0, max: 1_000_000, whole: true };

@@ -1,16 +1,19 @@
 // Runs a command as a client of the agent: sets its environment and becomes it, so that no process of
 // ours stays in between.
-import { mkdirSync } from "node:fs";
 import { basename } from "node:path";
-import { type AgentFile, mpsEnvironment, pathsIn, runningAgent } from "#agent";
+import { runningAgent } from "#agent";
+import {
+  agentHere,
+  become,
+  clientEnvironment,
+  objectiveEnvironment,
+  ownRunDirectory,
+  profileEnvironment,
+} from "#client";
 import { errors, usage } from "#core";
-import { type Objective, parseObjective } from "#policy";
+import { parseObjective } from "#policy";
 import { type ClientClass, severalRanks } from "#protocol";
-import { agentHere, ownRunDirectory } from "../../client/ask.ts";
-import { profileEnvironment } from "../../client/profile.ts";
 import { type Args, bytes, choice, command, flag, list, text } from "../command.ts";
-import { become } from "../../client/become.ts";
-import { interposer, ptxasStandIn, softGpuFolder } from "../../core/package.ts";
 
 const options = {
   class: choice(
@@ -68,7 +71,10 @@ export const runCommand = command({
     const agent = agentHere(directory);
     const added = {
       ...objective,
-      ...clientEnvironment(args, args.class, basename(program), { directory, agent }),
+      ...clientEnvironment(
+        { kind: args.class, name: args.name ?? basename(program), memory: args.memory, off },
+        { directory, agent },
+      ),
       ...(args.profile === undefined
         ? {}
         : await profileEnvironment(args.profile, agent, directory)),
@@ -85,60 +91,3 @@ function checkClass({ slo, memory }: Args<typeof options>, kind: ClientClass): v
     throw usage("--memory is for --class best-effort: a high client may allocate what there is.");
   if (memory === 0) throw usage("--memory 0: a client needs some.", "Leave it out for no limit.");
 }
-
-function clientEnvironment(
-  args: Args<typeof options>,
-  kind: ClientClass,
-  program: string,
-  { directory, agent }: { readonly directory: string; readonly agent: AgentFile },
-): Record<string, string> {
-  return {
-    ...(args.ungated || process.env.COTENANT_OFF === "1"
-      ? { COTENANT_OFF: "1" }
-      : { LD_PRELOAD: inFront(interposer(process.env), process.env.LD_PRELOAD) }),
-    COTENANT_CLASS: kind,
-    COTENANT_SOCKET: agent.socket,
-    COTENANT_NAME: args.name ?? program,
-    ...(args.memory === undefined ? {} : { COTENANT_MEMORY: String(args.memory) }),
-    ...(kind === "best-effort" && agent.stopsKernels ? compilerEnvironment(process.env) : {}),
-    ...(agent.gpu === "soft" ? softGpuEnvironment(directory) : {}),
-    ...(agent.mode === "mps" ? mpsClientEnvironment(directory, kind) : {}),
-  };
-}
-
-/** Triton's kernels get forms that stop inside as they are assembled; a ptxas that the user has named is kept. */
-function compilerEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
-  const standIn = ptxasStandIn();
-  const given = env.TRITON_PTXAS_PATH;
-  if (standIn === undefined || basename(given ?? "") === basename(standIn)) return {};
-  return { TRITON_PTXAS_PATH: standIn, ...(given ? { COTENANT_PTXAS: given } : {}) };
-}
-
-function objectiveEnvironment({ p99Us, slowdown }: Objective): Record<string, string> {
-  return {
-    ...(p99Us === undefined ? {} : { COTENANT_SLO_P99_US: String(Math.round(p99Us)) }),
-    ...(slowdown === undefined
-      ? {}
-      : { COTENANT_SLO_SLOWDOWN: String(Math.round(slowdown * 1000)) }),
-  };
-}
-
-/** Of several agents that are to share one software GPU, COTENANT_SOFTGPU_DIR says where it is. */
-function softGpuEnvironment(directory: string): Record<string, string> {
-  const softGpu = process.env.COTENANT_SOFTGPU_DIR ?? pathsIn(directory).softGpu;
-  mkdirSync(softGpu, { recursive: true, mode: 0o700 });
-  return {
-    LD_LIBRARY_PATH: inFront(softGpuFolder(), process.env.LD_LIBRARY_PATH),
-    COTENANT_SOFTGPU_DIR: softGpu,
-  };
-}
-
-function mpsClientEnvironment(directory: string, kind: ClientClass): Record<string, string> {
-  const { mpsPipes, mpsLogs } = pathsIn(directory);
-  return {
-    ...mpsEnvironment({ pipes: mpsPipes, logs: mpsLogs }),
-    CUDA_MPS_CLIENT_PRIORITY: kind === "high" ? "0" : "1",
-  };
-}
-
-const inFront = (path: string, rest: string | undefined) => (rest ? `${path}:${rest}` : path);

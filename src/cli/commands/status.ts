@@ -1,8 +1,8 @@
 import type { BestEffortStatus, GpuStatus, HighStatus, Status, Stranger } from "#agent";
+import { agentHere, askStatus } from "#client";
+import { gibibytes, micros, percent, table, wrapped } from "#core";
 import { caveats } from "#protocol";
-import { agentHere, askStatus } from "../../client/ask.ts";
 import { command, json } from "../command.ts";
-import { gibibytes, micros, percent, table, wrapped } from "../../core/print.ts";
 
 export const statusCommand = command({
   name: "status",

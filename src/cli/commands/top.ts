@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { agentHere, askStatus } from "../../client/ask.ts";
+import { agentHere, askStatus } from "#client";
 import { command, number } from "../command.ts";
 import { describe } from "./status.ts";
 

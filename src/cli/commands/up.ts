@@ -1,20 +1,18 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, openSync, readFileSync, renameSync, statSync, writeSync } from "node:fs";
-import { setTimeout as pause } from "node:timers/promises";
-import { claimDirectory, logLine, openNvml, pathsIn, runningAgent, startAgent } from "#agent";
-import { dateNow, errors, systemClock } from "#core";
+import {
+  claimDirectory,
+  logLine,
+  openNvml,
+  pathsIn,
+  runningAgent,
+  startAgent,
+  startInBackground,
+} from "#agent";
+import { agentHere, askStatus, ownRunDirectory, ownUid } from "#client";
+import { dateNow, errors, itself, systemClock } from "#core";
 import { parseOverrides, policies, policyNamed } from "#policy";
 import { ruleNames } from "#protocol";
-import { agentHere, askStatus, ownRunDirectory, ownUid } from "../../client/ask.ts";
 import { type Args, choice, command, flag, json, list, number } from "../command.ts";
-import { written } from "../../core/files.ts";
-import { itself } from "../../core/package.ts";
 import { describeGpu } from "./status.ts";
-
-const STARTED_WITHIN_MS = 15_000;
-/** A longer log is put aside at the next start, in place of the one put aside before. */
-const LOG_KEPT = 4 * 2 ** 20;
-const STARTING = "starting";
 
 const options = {
   gpu: choice(
@@ -65,7 +63,7 @@ export const upCommand = command({
     if (running) throw errors.agentRunning(running.pid, directory);
     if (args.foreground) return await stay(directory, args);
     if (args.gpu === "auto") openNvml();
-    await startBehind(directory, args);
+    await startInBackground(directory, ["up", "--foreground", ...repeated(args)]);
     return await report(args.json);
   },
 });
@@ -95,45 +93,6 @@ async function stay(directory: string, args: Args<typeof options>): Promise<numb
   return 0;
 }
 
-/** Starts the agent as a process of its own, and waits until it serves. */
-async function startBehind(directory: string, args: Args<typeof options>): Promise<void> {
-  const { log } = pathsIn(directory);
-  const { command: node, args: program } = itself();
-  const output = openLog(log);
-  const child = spawn(node, [...program, "up", "--foreground", ...repeated(args)], {
-    detached: true,
-    stdio: ["ignore", output, output],
-  });
-  closeSync(output);
-  await serving(child, directory, log);
-  child.unref();
-}
-
-/**
- * What the agent before wrote stays: why it ended may stand there. On a full disk an agent could neither leave its notes nor say so: what is true of its log is true of them. */
-function openLog(path: string): number {
-  return written(path, () => {
-    if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > LOG_KEPT)
-      renameSync(path, `${path}.1`);
-    const log = openSync(path, "a", 0o600);
-    writeSync(log, `${dateNow()} ${STARTING}\n`);
-    return log;
-  });
-}
-
-async function serving(child: ChildProcess, directory: string, log: string): Promise<void> {
-  const until = performance.now() + STARTED_WITHIN_MS;
-  while (runningAgent(directory)?.pid !== child.pid) {
-    if (child.exitCode !== null || child.signalCode !== null)
-      throw errors.agentDidNotStart(lastWords(log) ?? `it ended by ${howEnded(child)}.`, log);
-    if (performance.now() > until) {
-      child.kill();
-      throw errors.agentDidNotStart(`it is not ready after ${STARTED_WITHIN_MS / 1000} s.`, log);
-    }
-    await pause(20);
-  }
-}
-
 /** The options again, for the process that stays. */
 const repeated = ({ gpu, mode, policy, set, port }: Args<typeof options>): string[] => [
   ...["--gpu", gpu, "--mode", mode, "--policy", policy, "--port", String(port)],
@@ -157,14 +116,3 @@ async function report(asJson: boolean): Promise<number> {
   console.log("Next: cotenant run --class high -- COMMAND…");
   return 0;
 }
-
-/** What it said for people to read. Of one that was killed, or crashed, there is none. */
-function lastWords(log: string): string | undefined {
-  const all = readFileSync(log, "utf8").split("\n");
-  const lines = all.slice(all.findLastIndex((line) => line.endsWith(` ${STARTING}`)));
-  const own = lines.findLast((line) => line.startsWith("cotenant: "));
-  return own?.slice("cotenant: ".length);
-}
-
-const howEnded = ({ exitCode, signalCode }: ChildProcess): string =>
-  signalCode ?? `status ${exitCode}`;

@@ -3,7 +3,6 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { errors } from "#core";
-import { why } from "../../client/become.ts";
 
 /** Who does not end when told to is killed. */
 const PATIENCE_MS = 30_000;
@@ -37,7 +36,7 @@ export function runToEnd(
   const begun = performance.now();
   const passed = () => (performance.now() - begun) / 1000;
   // Node takes no empty name.
-  if (program === "") throw errors.cannotExecute(program, why("ENOENT"));
+  if (program === "") throw errors.cannotExecute(program, "ENOENT");
   const child = spawn(program, args, { env, stdio: "inherit" });
   let [late, interrupted] = [false, false];
   const tell = (signal: NodeJS.Signals) => {
@@ -71,7 +70,7 @@ export function runToEnd(
   return new Promise((resolve, reject) => {
     child.on("error", (fault: NodeJS.ErrnoException) => {
       settle();
-      reject(errors.cannotExecute(program, why(fault.code ?? fault.message)));
+      reject(errors.cannotExecute(program, fault.code ?? fault.message));
     });
     child.on("exit", (status, signal) => {
       settle();

@@ -1,27 +1,18 @@
 // What `cotenant profile -- COMMAND` does: runs the command twice. First with the interposer, which notes
-// launches, shapes, durations and their order, while the GPU itself is watched (system.ts); then under Nsight
+// launches, shapes, durations and their order, while the GPU itself is watched; then under Nsight
 // Compute (ncu.ts), which tells how busy each distinct kernel keeps the GPU. What is done is kept beside the
 // profiles until everything is had, so that the same command goes on where it was stopped.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { UserError } from "#core";
-import {
-  importNcu,
-  importRecorded,
-  ONE_PASS_CAPABILITY,
-  onePassRuns,
-  ProfileStore,
-  type RecordingAbout,
-  type SystemMetrics,
-  unsampled,
-  type WorkloadKind,
-  type WorkloadProfile,
-  withUtilisation,
-} from "#profile";
-import { written } from "../../core/files.ts";
+import { UserError, written } from "#core";
+import { unsampled, withUtilisation } from "../merge.ts";
+import { importNcu } from "../ncu.ts";
+import { ONE_PASS_CAPABILITY, onePassRuns } from "../one-pass.ts";
+import { importRecorded, type RecordingAbout } from "../recording.ts";
+import { ProfileStore } from "../store.ts";
+import type { SystemMetrics, WorkloadKind, WorkloadProfile } from "../types.ts";
 import { findNcu, hasLaunches, METRICS, sampleWithNcu } from "./ncu.ts";
 import { record } from "./record.ts";
-import { watchSystem } from "../../agent/system-watch.ts";
 
 /** The run under ncu is told to end after so many times the first run's length, and a start's worth more. */
 const SAMPLING_FACTOR = 3;
@@ -43,6 +34,20 @@ export interface Wanted {
   /** Begins anew, whatever was kept. */
   readonly fresh: boolean;
   readonly say: (text: string) => void;
+  /** Watches the GPU from now on. */
+  readonly watchSystem: (env: NodeJS.ProcessEnv) => SystemWatch;
+}
+
+/** What the GPU itself shows while a command runs. */
+export interface SystemWatch {
+  /** The GPU's name; undefined where none can be read, and `why` says why. */
+  readonly gpu: string | undefined;
+  readonly why: string;
+  /** Processes that were on the GPU before. */
+  readonly others: number;
+  stop(): void;
+  /** Means over the readings within a stretch of time; memory is the most over what was used before. */
+  between(fromNs: number, toNs: number): SystemMetrics;
 }
 
 export interface Measured {
@@ -96,7 +101,7 @@ async function firstRun(parts: Parts, wanted: Wanted): Promise<Recorded> {
 
 async function recordInto(parts: Parts, wanted: Wanted): Promise<Recorded> {
   const { command, seconds, say } = wanted;
-  const watch = watchSystem(process.env);
+  const watch = wanted.watchSystem(process.env);
   say(
     `1 of ${wanted.sample ? 2 : 1}: recording until ${command[0]} ends, the GPU watched beside it`,
   );

@@ -1,8 +1,7 @@
 // Runs a command with the interposer noting what it launches, as nobody's client: nothing is held back.
 import { existsSync } from "node:fs";
-import { UserError } from "#core";
+import { interposer, UserError } from "#core";
 import { type Ended, runToEnd } from "./child.ts";
-import { interposer } from "../../core/package.ts";
 
 /** Leaves the recording in `file`; a UserError when the command used no GPU. */
 export async function record(

@@ -1,10 +1,7 @@
-// Small makers, for the tests of this folder.
+// Synthetic jobs for tests of the modelled GPU.
+
+import { type GpuModel, modelOf, type Plan, planOf } from "#gpu";
 import { gpuNamed, type KernelProfile, type Step, type WorkloadProfile } from "#profile";
-import type { Machine } from "./machine.ts";
-import type { Plan } from "./plan.ts";
-import { planOf } from "./planning.ts";
-import { type GpuModel, modelOf } from "./presets.ts";
-import type { Owner, Stream } from "./stream.ts";
 
 export interface KernelShape {
   readonly us: number;
@@ -77,14 +74,24 @@ export const plan = (shapes: readonly KernelShape[]): Plan =>
     "kernels",
   );
 
-/** Puts the whole plan into the stream; logs when each of its kernels begins. */
-export function submit(stream: Stream, machine: Machine, times = 1): void {
+interface Queue {
+  readonly plan: { readonly length: number };
+  push(step: number, at: number): void;
+}
+
+/** Puts the whole plan into the stream. */
+export function submit<Stream extends Queue>(
+  stream: Stream,
+  machine: { readonly now: number; kick(stream: Stream): void },
+  times = 1,
+): void {
   for (let i = 0; i < times; i++)
     for (let step = 0; step < stream.plan.length; step++) stream.push(step, machine.now);
   machine.kick(stream);
 }
 
-export const quiet: Owner = {
+/** Owns a stream and does nothing. */
+export const quiet = {
   reached() {},
   released: () => true,
   ended() {},

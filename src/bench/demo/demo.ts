@@ -1,0 +1,173 @@
+// A latency-critical client alone, beside an ungated best-effort client, and beside a gated one, with an agent of its own
+// in a directory of its own. Whatever happens, nothing is left behind.
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { type GpuKind, startAgent } from "#agent";
+import { systemClock, temporaryFolder } from "#core";
+import { policyNamed } from "#policy";
+import { quantile } from "../stats.ts";
+import { type Load, marksBetween, startLoad } from "./load.ts";
+
+/** 100 requests of 2 ms a second: a GPU that is busy a fifth of the time, like many. */
+const highLoad = [
+  "--kernels",
+  "20",
+  "--kernel-us",
+  "100",
+  "--arrivals",
+  "poisson",
+  "--rate",
+  "100",
+];
+/** Always another iteration to run: what a training job is. */
+const bestEffortLoad = [
+  "--kernels",
+  "40",
+  "--kernel-us",
+  "150",
+  "--arrivals",
+  "closed",
+  "--depth",
+  "2",
+];
+
+/** Both are serving; the first moments of company don't count. */
+const SETTLE_MS = 300;
+
+const arrangements = [
+  { name: "high alone", policy: "strict", high: true, bestEffort: false },
+  { name: "best-effort alone", policy: "strict", high: false, bestEffort: true },
+  { name: "together, no gate", policy: "off", high: true, bestEffort: true },
+  { name: "together, gated", policy: "strict", high: true, bestEffort: true },
+] as const;
+
+type Arrangement = (typeof arrangements)[number];
+
+interface Outcome {
+  readonly arrangement: string;
+  readonly policy: string;
+  readonly requests: number;
+  /** Arrival to done: what a user feels. */
+  readonly requestUs: Quantiles | undefined;
+  /** Begin of submission to done: what sharing does. */
+  readonly serviceUs: Quantiles | undefined;
+  readonly iterationsPerS: number | undefined;
+}
+
+interface Quantiles {
+  readonly p50: number;
+  readonly p99: number;
+}
+
+export interface DemoOptions {
+  readonly gpu: GpuKind;
+  readonly seconds: number;
+  readonly uid: number;
+  readonly progress: (arrangement: string, index: number, of: number) => void;
+}
+
+export type Demonstrated = ReturnType<typeof withRatios>;
+
+/** Each arrangement in turn. An interruption ends this process, without anything left behind. */
+export async function demonstrate(options: DemoOptions): Promise<Demonstrated> {
+  const directory = temporaryFolder("demo");
+  const loads = new Set<Load>();
+  const tidyUp = () => {
+    for (const load of loads) load.kill();
+    rmSync(directory, { recursive: true, force: true });
+  };
+  process.once("exit", tidyUp);
+  for (const [signal, status] of [
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+    ["SIGHUP", 129],
+  ] as const)
+    process.once(signal, () => process.exit(status));
+  const outcomes: Outcome[] = [];
+  for (const [index, arrangement] of arrangements.entries()) {
+    options.progress(arrangement.name, index, arrangements.length);
+    const place = { ...options, directory: join(directory, String(index)), loads };
+    outcomes.push(await measure(arrangement, place));
+  }
+  tidyUp();
+  return withRatios(outcomes);
+}
+
+interface Place extends DemoOptions {
+  readonly directory: string;
+  readonly loads: Set<Load>;
+}
+
+async function measure(
+  arrangement: Arrangement,
+  { directory, gpu, seconds, uid, loads }: Place,
+): Promise<Outcome> {
+  const agent = await startAgent({
+    directory,
+    uid,
+    gpu,
+    mode: "isolated",
+    policy: policyNamed(arrangement.policy),
+    overrides: {},
+    port: 0,
+    env: process.env,
+    clock: systemClock,
+    log: () => {},
+  });
+  const start = async (kind: "high" | "best-effort", shape: readonly string[]) => {
+    const load = startLoad(kind, shape, directory);
+    loads.add(load);
+    await load.serving;
+    return load;
+  };
+  try {
+    // The high one first: it finds out how long its kernels last while it is alone.
+    const high = arrangement.high ? await start("high", highLoad) : undefined;
+    const bestEffort = arrangement.bestEffort
+      ? await start("best-effort", bestEffortLoad)
+      : undefined;
+    await pause(SETTLE_MS);
+    const from = systemClock.now();
+    await pause(seconds * 1000);
+    const to = systemClock.now();
+    const requests = high && marksBetween(await high.stop(), from, to);
+    const iterations = bestEffort && marksBetween(await bestEffort.stop(), from, to);
+    return {
+      arrangement: arrangement.name,
+      policy: arrangement.policy,
+      requests: requests?.length ?? 0,
+      requestUs: requests && quantiles(requests.map(({ arrival, done }) => done - arrival)),
+      serviceUs: requests && quantiles(requests.map(({ start, done }) => done - start)),
+      iterationsPerS: iterations && iterations.length / ((to - from) / 1e9),
+    };
+  } finally {
+    for (const load of loads) load.kill();
+    loads.clear();
+    await agent.stop("the arrangement is over");
+  }
+}
+
+/** In us. */
+function quantiles(ns: readonly number[]): Quantiles {
+  const at = (q: number) => (ns.length === 0 ? 0 : quantile(ns, q) / 1000);
+  return { p50: at(0.5), p99: at(0.99) };
+}
+
+/** Beside each outcome, its ratios to the same client alone. */
+const withRatios = (outcomes: readonly Outcome[]) => {
+  const [highAlone, bestEffortAlone] = outcomes;
+  return outcomes.map((outcome) => ({
+    ...outcome,
+    slowdown: {
+      requestP50: ratio(outcome.requestUs?.p50, highAlone?.requestUs?.p50),
+      requestP99: ratio(outcome.requestUs?.p99, highAlone?.requestUs?.p99),
+      serviceP50: ratio(outcome.serviceUs?.p50, highAlone?.serviceUs?.p50),
+      serviceP99: ratio(outcome.serviceUs?.p99, highAlone?.serviceUs?.p99),
+    },
+    retained: ratio(outcome.iterationsPerS, bestEffortAlone?.iterationsPerS),
+  }));
+};
+
+const ratio = (value: number | undefined, to: number | undefined) =>
+  value === undefined || !to ? undefined : value / to;

@@ -1,0 +1,73 @@
+// The variables that make a program a client: the interposer and what it is told.
+import { mkdirSync } from "node:fs";
+import { basename } from "node:path";
+import { type AgentFile, mpsEnvironment, pathsIn } from "#agent";
+import { interposer, ptxasStandIn, softGpuFolder } from "#core";
+import type { Objective } from "#policy";
+import type { ClientClass } from "#protocol";
+
+/** What a program is run as. */
+export interface ClientOptions {
+  readonly kind: ClientClass;
+  readonly name: string;
+  /** GPU memory it may allocate; undefined: no limit. */
+  readonly memory: number | undefined;
+  /** Neither protected nor held back. */
+  readonly off: boolean;
+}
+
+/** The variables that make a program a client of the agent that runs in `directory`. */
+export function clientEnvironment(
+  { kind, name, memory, off }: ClientOptions,
+  { directory, agent }: { readonly directory: string; readonly agent: AgentFile },
+): Record<string, string> {
+  return {
+    ...(off
+      ? { COTENANT_OFF: "1" }
+      : { LD_PRELOAD: inFront(interposer(process.env), process.env.LD_PRELOAD) }),
+    COTENANT_CLASS: kind,
+    COTENANT_SOCKET: agent.socket,
+    COTENANT_NAME: name,
+    ...(memory === undefined ? {} : { COTENANT_MEMORY: String(memory) }),
+    ...(kind === "best-effort" && agent.stopsKernels ? compilerEnvironment(process.env) : {}),
+    ...(agent.gpu === "soft" ? softGpuEnvironment(directory) : {}),
+    ...(agent.mode === "mps" ? mpsClientEnvironment(directory, kind) : {}),
+  };
+}
+
+/** Triton's kernels get forms that stop inside as they are assembled; a ptxas that the user has named is kept. */
+function compilerEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
+  const standIn = ptxasStandIn();
+  const given = env.TRITON_PTXAS_PATH;
+  if (standIn === undefined || basename(given ?? "") === basename(standIn)) return {};
+  return { TRITON_PTXAS_PATH: standIn, ...(given ? { COTENANT_PTXAS: given } : {}) };
+}
+
+export function objectiveEnvironment({ p99Us, slowdown }: Objective): Record<string, string> {
+  return {
+    ...(p99Us === undefined ? {} : { COTENANT_SLO_P99_US: String(Math.round(p99Us)) }),
+    ...(slowdown === undefined
+      ? {}
+      : { COTENANT_SLO_SLOWDOWN: String(Math.round(slowdown * 1000)) }),
+  };
+}
+
+/** Of several agents that are to share one software GPU, COTENANT_SOFTGPU_DIR says where it is. */
+function softGpuEnvironment(directory: string): Record<string, string> {
+  const softGpu = process.env.COTENANT_SOFTGPU_DIR ?? pathsIn(directory).softGpu;
+  mkdirSync(softGpu, { recursive: true, mode: 0o700 });
+  return {
+    LD_LIBRARY_PATH: inFront(softGpuFolder(), process.env.LD_LIBRARY_PATH),
+    COTENANT_SOFTGPU_DIR: softGpu,
+  };
+}
+
+function mpsClientEnvironment(directory: string, kind: ClientClass): Record<string, string> {
+  const { mpsPipes, mpsLogs } = pathsIn(directory);
+  return {
+    ...mpsEnvironment({ pipes: mpsPipes, logs: mpsLogs }),
+    CUDA_MPS_CLIENT_PRIORITY: kind === "high" ? "0" : "1",
+  };
+}
+
+const inFront = (path: string, rest: string | undefined) => (rest ? `${path}:${rest}` : path);

@@ -1,0 +1,4 @@
+export { agentHere, askStatus, askToStop, ownRunDirectory, ownUid } from "./ask.ts";
+export { become } from "./become.ts";
+export { clientEnvironment, objectiveEnvironment } from "./environment.ts";
+export { profileEnvironment } from "./profile.ts";

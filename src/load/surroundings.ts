@@ -1,0 +1,30 @@
+// What the synthetic client runs in: the driver, the clock, signals and files.
+import { readFileSync } from "node:fs";
+import { setTimeout as after } from "node:timers/promises";
+import { UserError } from "#core";
+import { loadCuda } from "./cuda.ts";
+import type { Surroundings } from "./prepare.ts";
+
+/** Of this process: it stops on a signal. Times are since `origin`. */
+export function surroundings(origin: bigint, say: (line: string) => void): Surroundings {
+  const stop = new AbortController();
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stop.abort());
+  return {
+    cuda: loadCuda(),
+    clock: {
+      now: () => Number(process.hrtime.bigint() - origin),
+      sleep: (ms: number) => after(ms, undefined, { signal: stop.signal }).catch(() => undefined),
+    },
+    stop: stop.signal,
+    readText,
+    say,
+  };
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    throw new UserError("NO_SUCH_FILE", `The arrivals file ${path} can't be read.`);
+  }
+}

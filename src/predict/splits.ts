@@ -1,0 +1,85 @@
+// Learners and rules judged by random splits: trained on a part of the colocations, asked about the others.
+import type { Colocation } from "./colocations.ts";
+import { accuracyOf, choose, fitOf, meanOf, ofOracle, regret } from "./evaluate.ts";
+import type { LearnerName, Training } from "./learners.ts";
+import type { Features, MetricName } from "./metrics.ts";
+import { openModel, train } from "./model.ts";
+import { seeded, shuffled } from "./random.ts";
+import { type Goal, listScore, popularity, predictedScore, rules, type Score } from "./scores.ts";
+
+export interface Judging {
+  readonly learners: readonly LearnerName[];
+  readonly metrics: readonly MetricName[];
+  readonly goal: Goal;
+  /** How many. */
+  readonly splits: number;
+  /** Colocations to train on. */
+  readonly size: number;
+  /** Of the first split. */
+  readonly training: Training;
+  readonly source: string;
+  readonly nameOf: (features: Features) => string;
+  /** Called after each split with how many are done. */
+  readonly progress: (done: number) => void;
+}
+
+/** Over held-out rows; those that only choose have no fit. */
+export interface SplitFigures {
+  readonly ofOracle: number;
+  readonly regret: number;
+  readonly r2?: number;
+  readonly rmse?: number;
+  readonly error?: number;
+  readonly covered?: number;
+}
+
+/** Means over the splits, by learner or rule. */
+export function judged(
+  colocations: readonly Colocation[],
+  { learners, metrics, goal, splits, size, training, source, nameOf, progress }: Judging,
+): readonly (SplitFigures & { readonly name: string })[] {
+  const found = new Map<string, SplitFigures[]>();
+  for (let split = 0; split < splits; split++) {
+    const seed = training.seed + split;
+    const mixed = shuffled(colocations, seeded(seed));
+    const [learned, held] = [mixed.slice(0, size), mixed.slice(size)];
+    const note = (name: string, figures: SplitFigures) =>
+      found.set(name, [...(found.get(name) ?? []), figures]);
+    for (const name of learners) {
+      const provenance = { source, date: "", command: "" };
+      const model = train(name, learned, metrics, { ...training, seed }, provenance, nameOf);
+      const predictor = openModel(model);
+      const score = predictedScore(predictor, goal);
+      const { error, covered } = accuracyOf(held, predictor);
+      note(name, { ...chosenBy(held, score, goal), ...fitOf(held, score, goal), error, covered });
+    }
+    note("list of partners", chosenBy(held, listScore(popularity(learned, goal)), goal));
+    for (const [name, score] of Object.entries(rules))
+      if (
+        held.every(({ sides }) =>
+          sides.every(({ features }) => features[NEEDED[name] ?? "smBusy"] !== undefined),
+        )
+      )
+        note(name, chosenBy(held, score, goal));
+    progress(split + 1);
+  }
+  return [...found].map(([name, all]) => ({ name, ...meanFigures(all) }));
+}
+
+/** What each rule looks at. */
+const NEEDED: Readonly<Record<string, MetricName>> = {
+  memcap: "memoryGB",
+  "sm%": "smBusy",
+  "mem%": "memoryBusy",
+};
+
+function chosenBy(held: readonly Colocation[], score: Score, goal: Goal): SplitFigures {
+  const choices = choose(held, score, goal);
+  return { ofOracle: ofOracle(choices), regret: regret(choices) };
+}
+
+function meanFigures(all: readonly SplitFigures[]): SplitFigures {
+  const keys = Object.keys(all[0] ?? {}) as (keyof SplitFigures)[];
+  const means = keys.map((key) => [key, meanOf(all.map((one) => one[key] ?? Number.NaN))]);
+  return Object.fromEntries(means);
+}
