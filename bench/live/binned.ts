@@ -1,5 +1,5 @@
 // Latency and throughput over time, in bins, from the times that `cotenant bench --raw` keeps.
-import { quantile, rate } from "../../src/bench/stats.ts";
+import { quantile, rate } from "#bench";
 
 /** Of one arrangement's window; ns since it began. */
 export interface RawWindow {

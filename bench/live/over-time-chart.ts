@@ -1,6 +1,5 @@
 // Latency and best-effort throughput over time as one SVG: a line for each arrangement, a band for each step of load.
-import { GREY, INK, SMALL, text } from "../../src/bench/report/ink.ts";
-import { element, type Svg, short, words } from "../../src/bench/report/svg.ts";
+import { element, GREY, INK, SMALL, type Svg, short, text, words } from "#bench";
 import type { Bin } from "./binned.ts";
 
 export interface OverTime {

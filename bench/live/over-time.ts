@@ -3,7 +3,7 @@
 //   npx tsx bench/live/over-time.ts RESULT.json RAW.json OUT.json OUT.svg
 // OUT.json has the bins with the provenance of RESULT.json. Of several rounds the first is shown: arrivals differ.
 import { readFileSync, writeFileSync } from "node:fs";
-import { parseResult } from "../../src/bench/report/index.ts";
+import { parseResult } from "#bench";
 import { binned, iterationsPerS, type RawWindow } from "./binned.ts";
 import { type OverTime, overTimeChart } from "./over-time-chart.ts";
 

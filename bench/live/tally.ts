@@ -1,9 +1,7 @@
 // The tables of docs/tally.md from the results that they are about: `npx tsx bench/live/tally.ts`.
 import { readdirSync, readFileSync } from "node:fs";
-import { parseResult } from "../../src/bench/report/index.ts";
-import { stepsTables } from "../../src/bench/report/steps.ts";
-import { percent, times } from "../../src/bench/report/words.ts";
-import type { BenchResult, Cell } from "../../src/bench/result.ts";
+import type { BenchResult, Cell } from "#bench";
+import { parseResult, percent, stepsTables, times } from "#bench";
 
 const folder = new URL("../results/", import.meta.url);
 

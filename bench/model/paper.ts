@@ -3,8 +3,9 @@
 //
 // Kernels take what the profiles say, scaled to Table 4's iterations a second where that is given; a request
 // takes the sum of its kernels, because the paper prints no latency of a dedicated GPU.
+
+import { rate } from "#bench";
 import { arrangementNamed, modelOf, planOf, runWindow, type WindowPlan } from "#gpu";
-import { rate } from "../../src/bench/stats.ts";
 import {
   apollo,
   hasProfiles,

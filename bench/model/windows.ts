@@ -2,9 +2,8 @@
 // from.
 import { writeFileSync } from "node:fs";
 import { basename } from "node:path";
+import { commitOf, rate } from "#bench";
 import type { ModelWindow } from "#gpu";
-import { commitOf } from "../../src/bench/machine.ts";
-import { rate } from "../../src/bench/stats.ts";
 
 export interface Figures {
   readonly requests: number;

@@ -7,11 +7,11 @@
 // nothing was fitted at all. One that learns has as long for it as it had in the measured call.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { BenchResult, Cell, Ratio } from "#bench";
+import { parseResult } from "#bench";
 import { arrangementNamed, runWindow } from "#gpu";
 import { parseObjective } from "#policy";
 import { ProfileStore, readProfileFile, type WorkloadProfile } from "#profile";
-import { parseResult } from "../../src/bench/report/index.ts";
-import type { BenchResult, Cell, Ratio } from "../../src/bench/result.ts";
 import { poisson } from "./jobs.ts";
 import { figuresOf, median, save } from "./windows.ts";
 

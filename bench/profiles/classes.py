@@ -43,7 +43,7 @@ SHARE = 0.98
 
 DURATION = "gpu__time_duration.sum"
 # Lines of sets of metrics.
-SETS = json.loads((ROOT / "src/profile/one-pass.json").read_text())["lines"]
+SETS = json.loads((ROOT / "src/profile/measure/one-pass.json").read_text())["lines"]
 ALWAYS = [
     DURATION,
     "launch__registers_per_thread",

@@ -1,6 +1,6 @@
 // The documents that show the nine pairs, with their tables and the chart as the results have them.
 import { readFileSync } from "node:fs";
-import { chart } from "../../src/bench/report/index.ts";
+import { chart } from "#bench";
 import { readPairs } from "./pairs.ts";
 import { everyRun, overview, toTheFloor } from "./tables.ts";
 

@@ -1,9 +1,8 @@
 // Which results the figures of the nine pairs come from. A new measurement gets a line here, and `npm run update`
 // brings the tables and the chart of README.md and docs/measured-sharing.md up to date.
 import { readFileSync } from "node:fs";
-import { parseResult } from "../../src/bench/report/index.ts";
-import { merge, type Pair } from "../../src/bench/report/rows.ts";
-import type { BenchResult } from "../../src/bench/result.ts";
+import type { BenchResult } from "#bench";
+import { merge, type Pair, parseResult } from "#bench";
 
 interface Measured {
   readonly service: string;

@@ -1,7 +1,7 @@
 // The tables of the nine pairs, as README.md and docs/measured-sharing.md show them.
-import { table } from "../../src/bench/report/pipes.ts";
-import type { Merged, Row } from "../../src/bench/report/rows.ts";
-import { millis, percent, times, whole } from "../../src/bench/report/words.ts";
+
+import type { Merged, Row } from "#bench";
+import { millis, percent, table, times, whole } from "#bench";
 import type { MeasuredPair } from "./pairs.ts";
 
 const NONE = "–";

@@ -2,14 +2,7 @@
 // Predictions are made here again, from the problems in the raw files.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import {
-  makespanMs,
-  type Plan,
-  type Problem,
-  parseProblem,
-  rivals,
-  timeline,
-} from "../../src/soc/index.ts";
+import { makespanMs, type Plan, type Problem, parseProblem, rivals, timeline } from "#soc";
 
 interface RawPlan {
   readonly makespanMs: number;

@@ -4,8 +4,8 @@
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
-import { exampleProblem } from "../../src/soc/example.ts";
-import { makespanMs, OPTIMALITY_GAP, prove, solve } from "../../src/soc/index.ts";
+import { makespanMs, OPTIMALITY_GAP, prove, solve } from "#soc";
+import { exampleProblem } from "../../test/soc/example.ts";
 
 const [, , out] = process.argv;
 const cpuS = () => (process.cpuUsage().user + process.cpuUsage().system) / 1e6;
@@ -36,7 +36,8 @@ if (out !== undefined) {
     date: new Date().toISOString(),
     commit: execFileSync("git", ["rev-parse", "HEAD"], { encoding: "utf8" }).trim(),
     uncommitted:
-      execFileSync("git", ["status", "--porcelain", "src/soc"], { encoding: "utf8" }) !== "",
+      execFileSync("git", ["status", "--porcelain", "src/offline/soc"], { encoding: "utf8" }) !==
+      "",
     command: `npx tsx bench/soc/z3.ts ${out}`,
     machine: {
       cpu: cpus()[0]?.model,

@@ -1,7 +1,9 @@
 export { type Agent, type AgentOptions, startAgent } from "./agent.ts";
 export { startInBackground } from "./background.ts";
-export { serveForms } from "./forms/index.ts";
+export { type FormLimits, FormQueue, formLimits, serveForms } from "./forms/index.ts";
+export { type Applicant, ServedGpu } from "./gpu.ts";
 export { logLine } from "./log.ts";
+export { metrics, renderMetrics } from "./metrics.ts";
 export {
   driverVersion,
   type Gpm,
@@ -12,7 +14,11 @@ export {
   startMps,
   startSoftMps,
 } from "./nvidia/index.ts";
-export type { Sensor } from "./sensor.ts";
+export type { Identify } from "./peer.ts";
+export { createRegion, formatUuid, REGION_LINK, SharedRegion } from "./region.ts";
+export { Registry } from "./registry.ts";
+export type { GpuReading, Sensor } from "./sensor.ts";
+export { openDoor } from "./socket.ts";
 export { openSoftGpus, SOFT_GPU_NAME } from "./softgpu.ts";
 export {
   type AgentFile,
@@ -26,7 +32,10 @@ export {
   type Mode,
   pathsIn,
   runningAgent,
+  writeAgentFile,
 } from "./state.ts";
 export type { BestEffortStatus, GpuStatus, HighStatus, Status } from "./status.ts";
 export type { Stranger } from "./strangers.ts";
+export { createMemoryFile, openFilesOf, sealSize, startTimeOf } from "./system/index.ts";
 export { watchSystem } from "./system-watch.ts";
+export { Watch } from "./watch.ts";

@@ -2,8 +2,7 @@
 // where the GPU has them. On the software GPU its memory and utilisation.
 import { UserError } from "#core";
 import type { SystemMetrics, SystemWatch } from "#profile";
-import { type Gpm, openGpm } from "./gpm.ts";
-import { openNvml } from "./nvml.ts";
+import { type Gpm, openGpm, openNvml } from "./nvidia/index.ts";
 import type { Sensor } from "./sensor.ts";
 import { openSoftGpus, SOFT_GPU_NAME } from "./softgpu.ts";
 

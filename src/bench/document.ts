@@ -3,8 +3,8 @@ import { alone, solo } from "./arrangements.ts";
 import { loadOf } from "./arriving.ts";
 import { rolesIn } from "./cast.ts";
 import { cellsOf } from "./figures.ts";
+import type { Measured } from "./processes/run.ts";
 import type { BenchResult, JobFacts } from "./result.ts";
-import type { Measured } from "./run.ts";
 import type { Job, Scenario } from "./scenario.ts";
 
 /** Of what, by whom and when. */

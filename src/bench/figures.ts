@@ -1,7 +1,9 @@
 // From the times of requests and iterations to the cells of a result.
 
 import { type Arrangement, alone, solo } from "./arrangements.ts";
-import { meanOf } from "./gpu-watch.ts";
+import { meanOf } from "./processes/gpu-watch.ts";
+import type { Measured, Round } from "./processes/run.ts";
+import type { Request, Window } from "./processes/window.ts";
 import type {
   BestEffortFigures,
   Cell,
@@ -10,10 +12,8 @@ import type {
   Ratio,
   StepFigures,
 } from "./result.ts";
-import type { Measured, Round } from "./run.ts";
 import type { Arriving, Scenario } from "./scenario.ts";
 import { mean, meanRatio, type Pair, quantile, rate, slowdowns } from "./stats.ts";
-import type { Request, Window } from "./window.ts";
 
 export const cellsOf = (measured: Measured, scenario: Scenario): Cell[] =>
   scenario.arrangements.map((arrangement) => cellOf(arrangement, measured, scenario));

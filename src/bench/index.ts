@@ -1,7 +1,15 @@
-export { bench, type Outcome } from "./bench.ts";
 export { collected } from "./colocations.ts";
 export { type Demonstrated, demonstrate } from "./demo/demo.ts";
+export { commitOf } from "./machine.ts";
 export { type Modelled, model, modelScenario } from "./model.ts";
+export { bench, type Outcome } from "./processes/bench.ts";
 export { chart, latest, markdownMatrix, markdownTable, parseResult } from "./report/index.ts";
-export type { BenchResult } from "./result.ts";
+export { GREY, INK, SMALL, text } from "./report/ink.ts";
+export { table } from "./report/pipes.ts";
+export { type Merged, merge, type Pair, type Row } from "./report/rows.ts";
+export { stepsTables } from "./report/steps.ts";
+export { element, type Svg, short, words } from "./report/svg.ts";
+export { millis, percent, times, whole } from "./report/words.ts";
+export type { BenchResult, Cell, Ratio } from "./result.ts";
 export { jobNames, readScenario } from "./scenario.ts";
+export { quantile, rate } from "./stats.ts";

@@ -21,11 +21,11 @@ import { rolesIn } from "./cast.ts";
 import { resultOf } from "./document.ts";
 import { commitOf } from "./machine.ts";
 import { ALONE_S, CALIBRATION_S, learns, type Pace, paceOf, paceText } from "./pace.ts";
+import type { Measured } from "./processes/run.ts";
+import { SETTLE_S, type Window } from "./processes/window.ts";
 import type { BenchResult } from "./result.ts";
-import type { Measured } from "./run.ts";
 import { type Changes, type Job, type Scenario, scenarioOf } from "./scenario.ts";
 import { quantile } from "./stats.ts";
-import { SETTLE_S, type Window } from "./window.ts";
 
 /** A profile, and the file it was read from. */
 export interface Modelled {

@@ -2,8 +2,8 @@
 import { policies } from "#policy";
 import type { Arrangement } from "./arrangements.ts";
 import { loadOf } from "./arriving.ts";
+import { SETTLE_S } from "./processes/window.ts";
 import type { Scenario } from "./scenario.ts";
-import { SETTLE_S } from "./window.ts";
 
 /** The high job alone, in a closed loop, to see what it can serve. */
 export const CALIBRATION_S = 1.5;

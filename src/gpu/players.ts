@@ -2,16 +2,16 @@
 import { type Objective, withOverrides } from "#policy";
 import type { WorkloadProfile } from "#profile";
 import type { Rules } from "#protocol";
-import { Alternating, Barrier } from "./alternating.ts";
 import type { Arrangement } from "./arrangements.ts";
-import { BestEffort } from "./besteffort.ts";
-import { Board } from "./board.ts";
+import { Alternating, Barrier } from "./clients/alternating.ts";
+import { BestEffort } from "./clients/besteffort.ts";
+import { Board } from "./clients/board.ts";
+import { HighClient, type Request } from "./clients/high.ts";
 import { noPasses, notTwoTrainings } from "./faults.ts";
 import { type Gate, openDoor, openGate } from "./gate.ts";
-import { HighClient, type Request } from "./high.ts";
-import type { Machine } from "./machine.ts";
+import { planOf } from "./jobs/planning.ts";
+import type { Machine } from "./machine/machine.ts";
 import type { Plan, Submission } from "./plan.ts";
-import { planOf } from "./planning.ts";
 import { Policing } from "./policing.ts";
 import { partitionSms, percentSms } from "./presets.ts";
 

@@ -9,11 +9,11 @@ import {
   withOverrides,
 } from "#policy";
 import { bucketCount, bucketOf } from "#protocol";
+import type { HighClient } from "./clients/high.ts";
 import type { Gate } from "./gate.ts";
-import type { HighClient } from "./high.ts";
-import type { Actor, Machine } from "./machine.ts";
+import type { Actor, Machine } from "./machine/machine.ts";
+import type { Stream } from "./machine/stream.ts";
 import type { Plan } from "./plan.ts";
-import type { Stream } from "./stream.ts";
 
 const EVERY_NS = 250e6;
 /** Bursts count for so long, as in the agent's meter. */

@@ -2,10 +2,10 @@
 // in the shape that a measured window has.
 import { constants } from "#protocol";
 import type { Arrangement } from "./arrangements.ts";
+import type { Request } from "./clients/high.ts";
 import { noJob, tooManyBestEffort } from "./faults.ts";
 import type { Gate } from "./gate.ts";
-import type { Request } from "./high.ts";
-import { Machine } from "./machine.ts";
+import { Machine } from "./machine/machine.ts";
 import { type BestEffortJob, type HighJob, playersOn } from "./players.ts";
 import { type GpuModel, modelOf, type Slices } from "./presets.ts";
 

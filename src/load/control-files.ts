@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { UserError } from "#core";
-import type { ControlFiles } from "#load";
+import type { ControlFiles } from "./control.ts";
 
 /** Throws a UserError when the directory is not there, or is gone: then so is the bench. */
 export function controlFiles(directory: string): ControlFiles {

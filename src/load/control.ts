@@ -2,7 +2,7 @@
 // do until the next phase, and answers with NAME.ready and NAME.ID.json. Times are CLOCK_MONOTONIC in
 // ns, the one clock that all processes of a machine share. A double holds them exactly for the
 // first 104 days after boot, and to 2 ns after that, which is less than what it takes to read the clock.
-import { parseArrivalFile } from "./arrivals.ts";
+import { parseArrivalFile } from "./arrivals/arrivals.ts";
 import type { Served } from "./plan.ts";
 import { type Clock, closedLoop, openLoop, type Server, type Stop } from "./serve.ts";
 

@@ -5,13 +5,15 @@ export {
   arrivalTimes,
   parseArrivals,
   scheduled,
-} from "./arrivals.ts";
+} from "./arrivals/arrivals.ts";
+export { type Schedule, type Trace, traceSchedule } from "./arrivals/trace.ts";
 export type { ControlFiles, Part, Phase } from "./control.ts";
 export { controlFiles } from "./control-files.ts";
-export { driverHere, loadCuda } from "./cuda.ts";
+export { driverHere, loadCuda, memoryAt } from "./cuda.ts";
+export { deviceMemory, launch, openGpu, parameters, pinnedMemory, stateWords } from "./gpu.ts";
 export { formatMarks, parseMarks } from "./marks.ts";
 export { awaits, type Plan, type Result, type Served, shapes, type Work } from "./plan.ts";
 export { type Random, seeded } from "./random.ts";
 export { type Run, runJob, runLoad } from "./run.ts";
+export { makeStream } from "./slot.ts";
 export { surroundings } from "./surroundings.ts";
-export { type Schedule, type Trace, traceSchedule } from "./trace.ts";

@@ -1,6 +1,6 @@
 // What a run of the synthetic client is to do, and what it reports.
 import type { Bytes } from "#core";
-import type { Arrivals } from "./arrivals.ts";
+import type { Arrivals } from "./arrivals/arrivals.ts";
 import type { KernelName } from "./kernels.ts";
 
 export const shapes = ["compute", "memory", "mixed"] as const;

@@ -1,6 +1,6 @@
 // The two ways of being a client: a run of its own, or a job that a bench keeps alive and leads.
 import { UserError } from "#core";
-import { scheduled } from "./arrivals.ts";
+import { scheduled } from "./arrivals/arrivals.ts";
 import { type Company, followPhases, ready } from "./control.ts";
 import type { Plan, Result, Served, Work } from "./plan.ts";
 import { prepare, type Surroundings } from "./prepare.ts";

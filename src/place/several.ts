@@ -20,7 +20,7 @@ export function placeSeveral(problem: SeveralProblem): number[][] {
   return companies;
 }
 
-/** Without moves and exchanges: as a cluster of thousands does it, by kinds (src/cluster/schedulers/several.ts). */
+/** Without moves and exchanges: as a cluster of thousands does it, by kinds (src/offline/cluster/schedulers/several.ts). */
 export function placeInLayers(problem: SeveralProblem): number[][] {
   const companies: number[][] = Array.from({ length: problem.seats }, () => []);
   if (problem.seats > 0) fill(problem, companies);

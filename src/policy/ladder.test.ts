@@ -28,10 +28,13 @@ class Watched {
   memory: Memory | undefined;
   nowMs = 0;
 
-  constructor(
-    readonly policy = slo,
-    readonly isolated = true,
-  ) {}
+  readonly policy: typeof slo;
+  readonly isolated: boolean;
+
+  constructor(policy = slo, isolated = true) {
+    this.policy = policy;
+    this.isolated = isolated;
+  }
 
   get level(): number {
     return this.memory?.level ?? 0;

@@ -1,15 +1,16 @@
 // The learner that the training rows themselves speak for: each quick one is judged by what it says of rows that it
 // was not given, and the one that errs least learns from all. So nobody's experience with other tables decides.
-import { boosting } from "./boosting.ts";
+
 import type { Colocation } from "./colocations.ts";
 import { accuracyOf } from "./evaluate.ts";
-import { customaryForest } from "./forest.ts";
-import { linear, ridge } from "./linear.ts";
+import { type OursState, openOurs, trainOurs } from "./gaussian/learner.ts";
 import type { MetricName } from "./metrics.ts";
-import { type OursState, openOurs, trainOurs } from "./ours.ts";
 import type { Predictor } from "./predictor.ts";
 import { folds, seeded } from "./random.ts";
-import type { Regressor } from "./regressor.ts";
+import { boosting } from "./regress/boosting.ts";
+import { customaryForest } from "./regress/forest.ts";
+import { linear, ridge } from "./regress/linear.ts";
+import type { Regressor } from "./regress/regressor.ts";
 import { openSides, type SidesState, trainSides } from "./sides.ts";
 
 interface Candidate {

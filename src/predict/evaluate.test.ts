@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { Colocation } from "./colocations.ts";
 import { accuracyOf, bestOf, choose, fitOf, ofOracle, regret } from "./evaluate.ts";
-import { linear } from "./linear.ts";
 import type { Features } from "./metrics.ts";
 import { seeded } from "./random.ts";
+import { linear } from "./regress/linear.ts";
 import { listScore, popularity, predictedScore, regressedScore, rules, worthOf } from "./scores.ts";
 
 const a: Features = { soloThroughput: 10, memoryGB: 1, smBusy: 90, memoryBusy: 5 };

@@ -1,4 +1,3 @@
-export { accounted } from "./account.ts";
 export { autoregressiveFeatures } from "./autoregressive.ts";
 export { type Colocation, type Side, sharedMetrics } from "./colocations.ts";
 export {
@@ -12,6 +11,7 @@ export {
   regret,
   targetsOf,
 } from "./evaluate.ts";
+export { accounted } from "./gaussian/account.ts";
 export {
   type LearnerName,
   learnerNames,

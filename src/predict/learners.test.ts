@@ -1,7 +1,7 @@
 // What every learner must do, whatever it learns and however.
 import { describe, expect, test } from "vitest";
+import { exampleMetrics, examplePairs, exampleWorkloads } from "../../test/predict/example.ts";
 import { accuracyOf, meanOf } from "./evaluate.ts";
-import { exampleMetrics, examplePairs, exampleWorkloads } from "./example.ts";
 import { type LearnerName, learnerNames } from "./learners.ts";
 import { formatModel, openModel, parseModel, train } from "./model.ts";
 import { seeded, shuffled } from "./random.ts";

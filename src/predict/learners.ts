@@ -2,15 +2,15 @@
 // themselves.
 import { type ChosenState, openChosen, trainChosen } from "./chosen.ts";
 import type { Colocation } from "./colocations.ts";
-import { forest } from "./forest.ts";
-import { linear, ridge } from "./linear.ts";
+import { type OursState, openOurs, trainOurs } from "./gaussian/learner.ts";
 import type { MetricName } from "./metrics.ts";
-import { kaceNetwork, muxflowMlp, network } from "./network.ts";
-import { type OursState, openOurs, trainOurs } from "./ours.ts";
 import type { Predictor } from "./predictor.ts";
 import { seeded } from "./random.ts";
-import type { Regressor } from "./regressor.ts";
-import { search } from "./search.ts";
+import { forest } from "./regress/forest.ts";
+import { linear, ridge } from "./regress/linear.ts";
+import { kaceNetwork, muxflowMlp, network } from "./regress/network.ts";
+import type { Regressor } from "./regress/regressor.ts";
+import { search } from "./regress/search.ts";
 import { openSides, type SidesState, trainSides } from "./sides.ts";
 
 export interface Training {

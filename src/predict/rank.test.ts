@@ -1,7 +1,12 @@
 import { expect, test } from "vitest";
 import type { WorkloadProfile } from "#profile";
+import {
+  exampleMetrics,
+  examplePairs,
+  exampleWorkloads,
+  truth,
+} from "../../test/predict/example.ts";
 import { autoregressiveFeatures } from "./autoregressive.ts";
-import { exampleMetrics, examplePairs, exampleWorkloads, truth } from "./example.ts";
 import { learners } from "./learners.ts";
 import { profileFeatures } from "./metrics.ts";
 import { rank } from "./rank.ts";

@@ -4,7 +4,7 @@ import { pairRow } from "./encode.ts";
 import type { Features, MetricName } from "./metrics.ts";
 import type { Predictor } from "./predictor.ts";
 import type { Random } from "./random.ts";
-import type { Regressor } from "./regressor.ts";
+import type { Regressor } from "./regress/regressor.ts";
 import { companyOf } from "./sides.ts";
 import { standardised, standardOf } from "./standard.ts";
 

@@ -7,7 +7,7 @@ import { familiarity } from "./familiar.ts";
 import type { Features, MetricName } from "./metrics.ts";
 import { INTERVAL, type Predictor, type SmShares } from "./predictor.ts";
 import { type Random, shuffled } from "./random.ts";
-import type { Regressor } from "./regressor.ts";
+import type { Regressor } from "./regress/regressor.ts";
 import { type Standard, standardised, standardOf } from "./standard.ts";
 
 export interface SidesState {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { exampleMetrics, examplePairs, exampleWorkloads } from "./example.ts";
+import { exampleMetrics, examplePairs, exampleWorkloads } from "../../test/predict/example.ts";
 import { formatModel, parseModel, train } from "./model.ts";
 import { readTable } from "./table.ts";
 

@@ -1,5 +1,3 @@
-export type { About } from "./about.ts";
-export { csvRows } from "./csv.ts";
 export { formatProfile, parseProfile } from "./document.ts";
 export {
   type Featured,
@@ -12,10 +10,15 @@ export {
   muxflowInput,
 } from "./features.ts";
 export { type GpuDescription, gpuNamed, gpus, ridgePoint } from "./gpus.ts";
+export type { About } from "./importers/about.ts";
+export { csvRows } from "./importers/csv.ts";
+export { unsampled, withUtilisation } from "./importers/merge.ts";
+export { importNcu, type NcuAbout } from "./importers/ncu.ts";
+export { importOrion, readOrionFolder } from "./importers/orion.ts";
+export { importTorch } from "./importers/torch.ts";
 export { kernelLookup, type LaunchedKernel } from "./lookup.ts";
 export { type Measured, measure, type SystemWatch } from "./measure/measure.ts";
-export { unsampled, withUtilisation } from "./merge.ts";
-export { importNcu, type NcuAbout } from "./ncu.ts";
+export { ONE_PASS_CAPABILITY, onePassRuns } from "./measure/one-pass.ts";
 export {
   type LaunchNeeds,
   type Occupancy,
@@ -25,14 +28,12 @@ export {
   smsNeeded,
   volume,
 } from "./occupancy.ts";
-export { ONE_PASS_CAPABILITY, onePassRuns } from "./one-pass.ts";
-export { importOrion, readOrionFolder } from "./orion.ts";
 export {
   importRecorded,
   importRecording,
   type Recorded,
   type RecordingAbout,
-} from "./recording.ts";
+} from "./recording/recording.ts";
 export {
   checkGpu,
   type Fit,
@@ -42,7 +43,6 @@ export {
   type Stored,
 } from "./store.ts";
 export { launchesOf, summaryOf } from "./summary.ts";
-export { importTorch } from "./torch.ts";
 export type {
   CopyDirection,
   Dim3,
@@ -55,3 +55,4 @@ export type {
   WorkloadKind,
   WorkloadProfile,
 } from "./types.ts";
+export { copyDirections, kernelClasses, marks, workloadKinds } from "./types.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { example } from "./example.ts";
+import { example } from "../../test/profile/example.ts";
 import { kernelLookup } from "./lookup.ts";
 import type { Dim3, KernelProfile } from "./types.ts";
 

@@ -4,6 +4,7 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { SharedRegion, startTimeOf } from "#agent";
 import type { Clock, Micros } from "#core";
 import {
   type ClientClass,
@@ -16,8 +17,6 @@ import {
   view,
   Welcome,
 } from "#protocol";
-import { SharedRegion } from "../../src/agent/region.ts";
-import { startTimeOf } from "../../src/agent/system/index.ts";
 
 const gpuA = Uint8Array.from({ length: 16 }, (_, i) => 0xa0 + i);
 export const gpuB = Uint8Array.from({ length: 16 }, (_, i) => 0xb0 + i);

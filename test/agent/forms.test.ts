@@ -3,11 +3,9 @@ import { execFileSync } from "node:child_process";
 import { closeSync, constants, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
+import { type FormLimits, FormQueue, formLimits, openDoor, Registry } from "#agent";
 import { systemClock } from "#core";
 import { VariantRequest, view, welcomeStatus } from "#protocol";
-import { type FormLimits, FormQueue, formLimits } from "../../src/agent/forms/queue.ts";
-import { Registry } from "../../src/agent/registry.ts";
-import { openDoor } from "../../src/agent/socket.ts";
 import { attach, eventually, temporaryDirectory } from "./fakes.ts";
 
 const cotenant = fileURLToPath(new URL("../../bin/cotenant", import.meta.url));

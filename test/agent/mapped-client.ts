@@ -3,9 +3,9 @@
 // as JSON lines on stdout.
 import { openSync } from "node:fs";
 import { connect } from "node:net";
+import { SharedRegion } from "#agent";
 import type { ClientClass } from "#protocol";
 import { view, Welcome, welcomeStatus } from "#protocol";
-import { SharedRegion } from "../../src/agent/region.ts";
 import { type HelloFields, helloBytes } from "./fakes.ts";
 
 const [socketPath = "", kind = "high"] = process.argv.slice(2);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { metrics, renderMetrics } from "../../src/agent/metrics.ts";
+import { metrics, renderMetrics } from "#agent";
 import { exampleStatus } from "./example.ts";
 
 test("the table of metrics", () => {

@@ -2,9 +2,9 @@
 import { expect, onTestFinished, test } from "vitest";
 import { pathsIn, startAgent } from "#agent";
 import { ms } from "#core";
+import { seeded } from "#load";
 import { policyNamed } from "#policy";
 import { bucketCount, bucketOf } from "#protocol";
-import { seeded } from "../../src/load/random.ts";
 import { attach, HandClock, temporaryDirectory } from "./fakes.ts";
 
 const LOOKS_PER_S = 4;

@@ -5,13 +5,10 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
+import type { Identify } from "#agent";
+import { createMemoryFile, openDoor, Registry, SharedRegion, sealSize, startTimeOf } from "#agent";
 import { ms } from "#core";
 import { constants, Hello, Region, welcomeStatus } from "#protocol";
-import type { Identify } from "../../src/agent/peer.ts";
-import { SharedRegion } from "../../src/agent/region.ts";
-import { Registry } from "../../src/agent/registry.ts";
-import { openDoor } from "../../src/agent/socket.ts";
-import { createMemoryFile, sealSize, startTimeOf } from "../../src/agent/system/index.ts";
 import {
   attach,
   eventually,

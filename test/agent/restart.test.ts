@@ -4,11 +4,10 @@ import { ftruncateSync, openSync, rmSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { pathsIn, runningAgent, startAgent } from "#agent";
+import { pathsIn, runningAgent, SharedRegion, startAgent } from "#agent";
 import { systemClock } from "#core";
 import { policyNamed } from "#policy";
 import { welcomeStatus } from "#protocol";
-import { SharedRegion } from "../../src/agent/region.ts";
 import { attach, eventually, temporaryDirectory } from "./fakes.ts";
 
 function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcess {

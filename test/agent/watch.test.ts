@@ -1,12 +1,9 @@
 // What a policy is told of company, and what a status says of a GPU: a sensor of our own beside real shared memory.
 import { expect, onTestFinished, test } from "vitest";
+import type { GpuReading } from "#agent";
+import { type Applicant, createRegion, ServedGpu, startTimeOf, Watch } from "#agent";
 import { type Bytes, ms } from "#core";
 import { type Policy, policyNamed } from "#policy";
-import { type Applicant, ServedGpu } from "../../src/agent/gpu.ts";
-import { createRegion } from "../../src/agent/region.ts";
-import type { GpuReading } from "../../src/agent/sensor.ts";
-import { startTimeOf } from "../../src/agent/system/index.ts";
-import { Watch } from "../../src/agent/watch.ts";
 import { HandClock } from "./fakes.ts";
 
 const identity = { uuid: new Uint8Array(16), name: "as the client says", smCount: 4 };

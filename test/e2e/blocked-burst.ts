@@ -3,17 +3,17 @@
 import { existsSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import koffi from "koffi";
-import { loadCuda } from "#load";
-import { memoryAt } from "../../src/load/cuda.ts";
 import {
   deviceMemory,
   launch,
+  loadCuda,
+  makeStream,
+  memoryAt,
   openGpu,
   parameters,
   pinnedMemory,
   stateWords,
-} from "../../src/load/gpu.ts";
-import { makeStream } from "../../src/load/slot.ts";
+} from "#load";
 
 const waitValue = koffi
   .load("libcuda.so.1")

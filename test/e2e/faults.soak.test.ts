@@ -4,7 +4,7 @@
 import { readdirSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { type Random, seeded } from "../../src/load/random.ts";
+import { type Random, seeded } from "#load";
 import {
   busyService,
   freezeAgent,

@@ -1,7 +1,7 @@
 // One process dies or hangs; the others must not notice more than they have to.
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { seeded } from "../../src/load/random.ts";
+import { seeded } from "#load";
 import {
   busyService,
   freezeAgent,

@@ -3,8 +3,8 @@
 import { writeSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "vitest";
+import type { Random } from "#load";
 import { type ClientClass, Region } from "#protocol";
-import type { Random } from "../../src/load/random.ts";
 import { eventually, type Load, type Machine } from "./machine.ts";
 
 const forEver = ["--warmup", "0.1", "--seconds", "3600"];

@@ -18,13 +18,14 @@ import {
   type AgentFile,
   type BestEffortStatus,
   type HighStatus,
+  openFilesOf,
+  REGION_LINK,
   runningAgent,
+  SharedRegion,
   type Status,
 } from "#agent";
+import type { Result } from "#load";
 import type { ClientClass } from "#protocol";
-import { REGION_LINK, SharedRegion } from "../../src/agent/region.ts";
-import { openFilesOf } from "../../src/agent/system/index.ts";
-import type { Result } from "../../src/load/plan.ts";
 
 const command = fileURLToPath(new URL("../../bin/cotenant", import.meta.url));
 

@@ -3,12 +3,17 @@ import { ftruncateSync } from "node:fs";
 import { createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { pathsIn } from "#agent";
+import {
+  createMemoryFile,
+  formatUuid,
+  pathsIn,
+  SharedRegion,
+  sealSize,
+  startTimeOf,
+  writeAgentFile,
+} from "#agent";
+import { seeded } from "#load";
 import { constants, messageMagic, Region, view, Welcome } from "#protocol";
-import { formatUuid, SharedRegion } from "../../src/agent/region.ts";
-import { writeAgentFile } from "../../src/agent/state.ts";
-import { createMemoryFile, sealSize, startTimeOf } from "../../src/agent/system/index.ts";
-import { seeded } from "../../src/load/random.ts";
 import { service, training, writeNoise } from "./faults.ts";
 import { cotenantItself, emptyMachine, eventually, startMachine } from "./machine.ts";
 

@@ -1,9 +1,7 @@
 // Submits kernels and never looks at them until a file appears.
 import { existsSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { loadCuda } from "#load";
-import { deviceMemory, launch, openGpu, parameters, stateWords } from "../../src/load/gpu.ts";
-import { makeStream } from "../../src/load/slot.ts";
+import { deviceMemory, launch, loadCuda, makeStream, openGpu, parameters, stateWords } from "#load";
 
 const [file = ""] = process.argv.slice(2);
 const cuda = loadCuda();

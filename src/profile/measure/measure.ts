@@ -5,13 +5,13 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { UserError, written } from "#core";
-import { unsampled, withUtilisation } from "../merge.ts";
-import { importNcu } from "../ncu.ts";
-import { ONE_PASS_CAPABILITY, onePassRuns } from "../one-pass.ts";
-import { importRecorded, type RecordingAbout } from "../recording.ts";
+import { unsampled, withUtilisation } from "../importers/merge.ts";
+import { importNcu } from "../importers/ncu.ts";
+import { importRecorded, type RecordingAbout } from "../recording/recording.ts";
 import { ProfileStore } from "../store.ts";
 import type { SystemMetrics, WorkloadKind, WorkloadProfile } from "../types.ts";
 import { findNcu, hasLaunches, METRICS, sampleWithNcu } from "./ncu.ts";
+import { ONE_PASS_CAPABILITY, onePassRuns } from "./one-pass.ts";
 import { record } from "./record.ts";
 
 /** The run under ncu is told to end after so many times the first run's length, and a start's worth more. */

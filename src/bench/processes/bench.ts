@@ -1,0 +1,184 @@
+// One measurement from end to end: checks, places, processes, windows, figures; and nothing left behind.
+import { driverVersion, type GpuKind, openGpm, openNvml } from "#agent";
+import { dateNow, errors, UserError, usage } from "#core";
+import { alone, solo } from "../arrangements.ts";
+import { arrivalText } from "../arriving.ts";
+import { type ProcessPlan, waves } from "../cast.ts";
+import { resultOf } from "../document.ts";
+import { commitOf, machineOf } from "../machine.ts";
+import type { BenchResult } from "../result.ts";
+import type { Job, Scenario } from "../scenario.ts";
+import { checkJob } from "./check.ts";
+import { type GpuWatch, gpuWatch, noGpuWatch } from "./gpu-watch.ts";
+import { Places } from "./places.ts";
+import { JobFailed } from "./process.ts";
+import { type Measured, Measurement } from "./run.ts";
+
+export interface BenchOptions {
+  /** Empty; for control files, logs and run directories. */
+  readonly directory: string;
+  readonly gpu: GpuKind;
+  /** In the driver's order. */
+  readonly gpuIndex: number;
+  readonly stop: AbortSignal;
+  readonly uid: number;
+  /** Words that start this program. */
+  readonly cotenant: readonly string[];
+  /** Folder of the PyTorch clients. */
+  readonly workloads: string;
+  softGpuFolder(): string;
+  /** Whose commit is noted. */
+  readonly codeFolder: string;
+  readonly commit: string | undefined;
+  readonly note: string;
+  readonly command: string;
+  say(line: string): void;
+}
+
+/** GPU memory left to contexts and to allocators that keep more than was said. */
+const MEMORY_MARGIN = 3 * 2 ** 30;
+
+export interface Outcome {
+  readonly result: BenchResult;
+  /** Every time that the figures come from. */
+  readonly raw: unknown;
+  /** Every round of every cell was measured. */
+  readonly complete: boolean;
+}
+
+/** Throws a UserError before anything has started, or when even the jobs alone could not be measured. */
+export async function bench(scenario: Scenario, options: BenchOptions): Promise<Outcome> {
+  const date = dateNow();
+  const board = boardOf(options);
+  const memory = board.memoryFree - MEMORY_MARGIN;
+  if (!waves(scenario, [solo, alone], memory)) throw tooLarge(scenario.name, memory);
+  checkStreams(scenario);
+  arrivalText(scenario.arriving, 1e6, 1, 0);
+  const places = new Places({ ...options, uuid: board.uuid });
+  const command = (job: Job) => filledIn(job.run, options);
+  const native = await places.open(solo.place);
+  for (const job of new Set([scenario.high, ...scenario.bestEffort]))
+    await checkJob(job.name, command(job), places.environment(native, {}), options.directory);
+
+  const measurement = new Measurement(scenario, {
+    ...options,
+    places,
+    watch: board.watch,
+    memory,
+    command: (plan) => commandOf(plan, options),
+  });
+  const abandon = () => void measurement.end(true);
+  options.stop.addEventListener("abort", abandon);
+  let measured: Measured;
+  try {
+    measured = await measurement.run();
+  } catch (fault) {
+    if (options.stop.aborted) throw new UserError("STOPPED", "The measurement was stopped.");
+    if (fault instanceof JobFailed) throw new UserError("JOB_FAILED", fault.message);
+    throw fault;
+  } finally {
+    options.stop.removeEventListener("abort", abandon);
+    await measurement.end();
+    await places.close();
+  }
+  return {
+    result: resultOf(scenario, measured, {
+      date,
+      machine: machineOf(board.name, board.driver),
+      commit: options.commit ?? commitOf(options.codeFolder),
+      command: options.command,
+      note: options.note,
+    }),
+    raw: rawOf(measured),
+    complete: measured.cutShort === undefined && measured.failures.size === 0,
+  };
+}
+
+const tooLarge = (name: string, memory: number) =>
+  new UserError(
+    "GPU_TOO_SMALL",
+    `${name}: its jobs do not fit side by side, twice, into the ${Math.floor(memory / 2 ** 30)} GiB of GPU memory that are free.`,
+    'Smaller jobs would, or less "memory" in their description if they need less.',
+  );
+
+interface Board {
+  readonly name: string;
+  readonly driver: string;
+  /** Undefined where there is only one. */
+  readonly uuid: string | undefined;
+  readonly memoryFree: number;
+  readonly watch: GpuWatch;
+}
+
+function boardOf({ gpu, gpuIndex }: BenchOptions): Board {
+  if (gpu === "soft")
+    return {
+      name: "Cotenant Software GPU",
+      driver: "software",
+      uuid: undefined,
+      memoryFree: Number.POSITIVE_INFINITY,
+      watch: noGpuWatch,
+    };
+  const sensor = openNvml();
+  const all = sensor.read();
+  const reading = all[gpuIndex];
+  if (!reading) throw errors.noGpu(`there is no GPU ${gpuIndex}`);
+  const { memoryTotal, memoryUsed } = reading;
+  if (memoryTotal === undefined || memoryUsed === undefined)
+    throw errors.noGpu(`of GPU ${gpuIndex} the NVIDIA driver says "${reading.fault}"`);
+  return {
+    name: reading.name,
+    driver: driverVersion() ?? "",
+    uuid: all.length > 1 ? reading.uuid : undefined,
+    memoryFree: memoryTotal - memoryUsed,
+    watch: gpuWatch(sensor, openGpm({ index: gpuIndex }), gpuIndex),
+  };
+}
+
+const filledIn = (words: readonly string[], options: BenchOptions): string[] =>
+  words.flatMap((word) =>
+    word === "{cotenant}"
+      ? [...options.cotenant]
+      : [word.replaceAll("{workloads}", options.workloads)],
+  );
+
+function commandOf({ high, bestEffort }: ProcessPlan, options: BenchOptions): string[] {
+  const words = (job: Job | undefined) => filledIn(job?.run ?? [], options);
+  if (!high || !bestEffort) return words(high ?? bestEffort);
+  const [python = "", , ...serve] = words(high);
+  const [, , ...train] = words(bestEffort);
+  return [
+    ...[python, `${options.workloads}/streams.py`],
+    ...["--high", serve.join(" "), "--best-effort", train.join(" ")],
+  ];
+}
+
+/** Only PyTorch clients can be put into one process. */
+function checkStreams({ name, arrangements, high, bestEffort }: Scenario): void {
+  if (!arrangements.some(({ place }) => place.kind === "streams")) return;
+  const runs = (job: Job | undefined, script: string) =>
+    job?.run[1] === `{workloads}/${script}` && job.run[0]?.startsWith("python");
+  if (bestEffort.length === 1 && runs(high, "serve.py") && runs(bestEffort[0], "train.py")) return;
+  throw usage(
+    `${name}: "streams" puts serve.py and one train.py into one process; these jobs are others.`,
+  );
+}
+
+/** Every time, in ns since its window began. */
+const rawOf = ({ rounds }: Measured) =>
+  rounds.map((round) =>
+    Object.fromEntries(
+      [...round].map(([name, { startNs, endNs, requests, doneNs, gpu }]) => [
+        name,
+        {
+          seconds: (endNs - startNs) / 1e9,
+          arrivalNs: requests.map(({ arrivalNs }) => arrivalNs - startNs),
+          latencyNs: requests.map(({ latencyNs }) => latencyNs),
+          serviceNs: requests.map(({ serviceNs }) => serviceNs),
+          waitedNs: requests.flatMap(({ waitedNs }) => waitedNs ?? []),
+          doneNs: doneNs.map((job) => job.map((done) => done - startNs)),
+          gpu,
+        },
+      ]),
+    ),
+  );

@@ -1,0 +1,42 @@
+// What the GPU does during a window: activity from the hardware's counters (NVML GPM), clock and power
+// from a reading now and then.
+import type { Gpm, Sensor } from "#agent";
+import type { GpuFigures } from "../result.ts";
+import { mean } from "../stats.ts";
+
+const READ_EVERY_MS = 100;
+
+export interface GpuWatch {
+  /** Undefined where there is nothing to be read, as on the software GPU. */
+  begin(): { end(): GpuFigures } | undefined;
+}
+
+export const noGpuWatch: GpuWatch = { begin: () => undefined };
+
+/** `index`: of the GPU in the sensor's order. */
+export const gpuWatch = (sensor: Sensor, gpm: Gpm, index: number): GpuWatch => ({
+  begin() {
+    const first = gpm.sample();
+    const clocks: number[] = [];
+    const powers: number[] = [];
+    const timer = setInterval(() => {
+      const reading = sensor.read()[index];
+      if (reading?.smClockMHz !== undefined) clocks.push(reading.smClockMHz);
+      if (reading?.powerW !== undefined) powers.push(reading.powerW);
+    }, READ_EVERY_MS);
+    return {
+      end() {
+        clearInterval(timer);
+        const { smActivity, dramActivity, pcieInMiBs } = gpm.between(first, gpm.sample());
+        const [smClockMHz, powerW] = [meanOf(clocks), meanOf(powers)];
+        return { smActivity, dramActivity, pcieInMiBs, smClockMHz, powerW };
+      },
+    };
+  },
+});
+
+/** Of what was read; undefined where nothing was. */
+export const meanOf = (values: readonly (number | undefined)[]): number | undefined => {
+  const read = values.filter((value) => value !== undefined);
+  return read.length === 0 ? undefined : mean(read);
+};

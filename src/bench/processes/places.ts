@@ -1,0 +1,142 @@
+// Where processes live: plainly on the GPU, under an MPS daemon, or under an agent of ours. A place is
+// opened when the first process needs it and closed at the end; all of them leave the GPU's settings
+// alone.
+import { mkdirSync } from "node:fs";
+import {
+  type Agent,
+  type GpuKind,
+  type Mode,
+  mpsEnvironment,
+  startAgent,
+  startMps,
+  startSoftMps,
+} from "#agent";
+import { systemClock } from "#core";
+import { parseOverrides, policyNamed } from "#policy";
+import type { ClientClass } from "#protocol";
+import { type Place, placeKey } from "../arrangements.ts";
+
+export interface PlaceOptions {
+  /** For run directories, daemons' pipes, software GPUs. */
+  readonly directory: string;
+  readonly gpu: GpuKind;
+  /** "GPU-…" to use, of several. */
+  readonly uuid: string | undefined;
+  /** Words that start this program. */
+  readonly cotenant: readonly string[];
+  readonly softGpuFolder: () => string;
+  readonly uid: number;
+}
+
+/** What a job asks of an agent, as after the options of `cotenant run`. */
+interface Asks {
+  readonly slo: readonly string[];
+  readonly profile: string | undefined;
+}
+
+interface OpenPlace {
+  /** Before the command of a job. */
+  prefix(kind: ClientClass, job: string, asks: Asks): readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  close(): Promise<void>;
+}
+
+export class Places {
+  readonly #options: PlaceOptions;
+  readonly #open = new Map<string, OpenPlace>();
+  readonly #base: Readonly<Record<string, string | undefined>>;
+
+  constructor(options: PlaceOptions) {
+    this.#options = options;
+    const { gpu, uuid, softGpuFolder } = options;
+    const { LD_LIBRARY_PATH: libraries } = process.env;
+    this.#base = {
+      ...process.env,
+      ...(uuid === undefined ? {} : { CUDA_VISIBLE_DEVICES: uuid }),
+      ...(gpu === "soft"
+        ? { LD_LIBRARY_PATH: [softGpuFolder(), libraries].filter(Boolean).join(":") }
+        : {}),
+    };
+  }
+
+  /** Throws a UserError when the place can't be opened. */
+  async open(place: Place): Promise<OpenPlace> {
+    const key = placeKey(place);
+    const opened = this.#open.get(key) ?? (await this.#start(place, key));
+    this.#open.set(key, opened);
+    return opened;
+  }
+
+  /** Of a process in it. */
+  environment(place: OpenPlace, added: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+    return { ...this.#base, ...place.env, ...added };
+  }
+
+  async close(): Promise<void> {
+    for (const place of this.#open.values()) await place.close();
+    this.#open.clear();
+  }
+
+  /** Two software GPUs: one is either under MPS, as all its processes are, or not. */
+  #softGpu(mode: Mode): Record<string, string> {
+    if (this.#options.gpu !== "soft") return {};
+    const directory = `${this.#options.directory}/softgpu-${mode}`;
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    return { COTENANT_SOFTGPU_DIR: directory };
+  }
+
+  #start(place: Place, key: string): Promise<OpenPlace> | OpenPlace {
+    switch (place.kind) {
+      case "native":
+      case "streams":
+        return { prefix: () => [], env: this.#softGpu("isolated"), close: async () => {} };
+      case "mps":
+        return this.#startMps();
+      case "cotenant":
+        return this.#startAgent(place, key);
+    }
+  }
+
+  async #startMps(): Promise<OpenPlace> {
+    const { directory, gpu } = this.#options;
+    const folders = { pipes: `${directory}/mps`, logs: `${directory}/mps-log` };
+    const daemon =
+      gpu === "soft" ? startSoftMps(folders) : await startMps(folders, this.#base, () => {});
+    return {
+      prefix: () => [],
+      env: { ...mpsEnvironment(folders), ...this.#softGpu("mps") },
+      close: () => daemon.stop(),
+    };
+  }
+
+  async #startAgent(
+    { policy, mode, rules }: Extract<Place, { kind: "cotenant" }>,
+    key: string,
+  ): Promise<OpenPlace> {
+    const { gpu, uid, cotenant } = this.#options;
+    const directory = `${this.#options.directory}/${key.replace(/[^A-Za-z0-9-]/g, "-")}`;
+    mkdirSync(directory, { mode: 0o700 });
+    const agent: Agent = await startAgent({
+      directory,
+      uid,
+      gpu,
+      mode,
+      policy: policyNamed(policy),
+      overrides: parseOverrides(rules),
+      port: 0,
+      env: { ...this.#base, ...this.#softGpu(mode) },
+      clock: systemClock,
+      log: () => {},
+    });
+    return {
+      prefix: (kind, job, { slo, profile }) => [
+        ...[...cotenant, "run", "--class", kind, "--name", job],
+        ...slo.flatMap((one) => ["--slo", one]),
+        ...(profile === undefined ? [] : ["--profile", profile]),
+        "--",
+      ],
+      env: { COTENANT_DIR: directory, ...this.#softGpu(mode) },
+      close: () => agent.stop("the measurement is over"),
+    };
+  }
+}

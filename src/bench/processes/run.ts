@@ -1,0 +1,266 @@
+// A measurement, from the scenario to the times of every request and iteration. Processes are started
+// once per wave and led through rounds of short windows: in each round every arrangement has its window,
+// solo and alone too, with the same arrivals, so that what drifts (clock, temperature, neighbours)
+// drifts for all alike. Odd rounds run backwards.
+import { writeFileSync } from "node:fs";
+import { type Arrangement, alone, solo } from "../arrangements.ts";
+import { arrivalText } from "../arriving.ts";
+import { type ProcessPlan, processesOf, rolesIn, waves } from "../cast.ts";
+import { ALONE_S, CALIBRATION_S, type Pace, paceOf, paceText, warmUpOf } from "../pace.ts";
+import type { Scenario } from "../scenario.ts";
+import { quantile } from "../stats.ts";
+import { Control } from "./control.ts";
+import type { GpuWatch } from "./gpu-watch.ts";
+import type { Places } from "./places.ts";
+import { JobFailed, JobProcess } from "./process.ts";
+import { type Member, runWindow, SETTLE_S, type Window } from "./window.ts";
+
+const READY_WITHIN_S = 300;
+
+export interface Surroundings {
+  /** For control files and logs. */
+  readonly directory: string;
+  readonly places: Places;
+  readonly watch: GpuWatch;
+  /** Bytes of GPU memory that may be taken. */
+  readonly memory: number;
+  /** Ends it early; the rounds that are complete stand. */
+  readonly stop: AbortSignal;
+  /** The command of a process, with `{workloads}` and the like filled in. */
+  command(plan: ProcessPlan): readonly string[];
+  say(line: string): void;
+}
+
+/** A round's window of each arrangement that has one. */
+export type Round = ReadonlyMap<string, Window>;
+
+export interface Measured {
+  readonly ratePerS: number | undefined;
+  /** Of the high job alone, its median in ns; what loads are parts of. */
+  readonly serviceNs: number;
+  readonly windowSeconds: number;
+  readonly rounds: readonly Round[];
+  /** Why an arrangement has no figures. */
+  readonly failures: ReadonlyMap<string, string>;
+  /** Why there are fewer rounds than were asked for. */
+  readonly cutShort: string | undefined;
+  readonly facts: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+}
+
+const always = [solo, alone];
+
+export class Measurement {
+  readonly #scenario: Scenario;
+  readonly #around: Surroundings;
+  readonly #control: Control;
+  readonly #processes = new Map<string, JobProcess>();
+  readonly #facts = new Map<string, Readonly<Record<string, unknown>>>();
+  readonly #failures = new Map<string, string>();
+  readonly #rounds: Round[] = [];
+  #pace: Pace | undefined;
+
+  constructor(scenario: Scenario, around: Surroundings) {
+    this.#scenario = scenario;
+    this.#around = around;
+    this.#control = new Control(around.directory);
+  }
+
+  /** Throws JobFailed when the native jobs die before the first round is over. */
+  async run(): Promise<Measured> {
+    const scenario = this.#scenario;
+    for (const { place } of scenario.arrangements) await this.#around.places.open(place);
+    const planned = waves(scenario, always, this.#around.memory) ?? [];
+    let cutShort: string | undefined;
+    try {
+      for (const [index, wave] of planned.entries()) {
+        const title = planned.length > 1 ? `wave ${index + 1} of ${planned.length}, ` : "";
+        this.#around.say(
+          `${title}starting ${[...always, ...wave].map(({ name }) => name).join(", ")}`,
+        );
+        await this.#wave(wave, title);
+        await this.#leave(planned[index + 1] ?? []);
+      }
+    } catch (fault) {
+      // Without the native jobs there is nothing to compare with; what was measured before stands.
+      if (!(fault instanceof JobFailed) || this.#rounds.length === 0) throw fault;
+      cutShort = this.#around.stop.aborted ? "stopped by a signal" : fault.message;
+      for (const { name } of scenario.arrangements)
+        if (!this.#rounds.some((round) => round.has(name)) && !this.#failures.has(name))
+          this.#failures.set(name, cutShort);
+    }
+    const pace = this.#pace;
+    if (!pace) throw new Error("nothing was measured");
+    return {
+      ratePerS: pace.ratePerS,
+      serviceNs: pace.serviceNs,
+      windowSeconds: pace.seconds - SETTLE_S,
+      rounds: this.#rounds,
+      failures: this.#failures,
+      cutShort,
+      facts: this.#facts,
+    };
+  }
+
+  async #wave(wave: readonly Arrangement[], title: string): Promise<void> {
+    const arrangements = [...always, ...wave];
+    await this.#start(arrangements);
+    this.#pace ??= await this.#findPace();
+    for (let round = 0; round <= this.#scenario.rounds; round++) {
+      const seen = await this.#round(arrangements, round, this.#pace);
+      if (round === 0) continue;
+      this.#rounds.push(seen);
+      this.#around.say(`${title}round ${round} of ${this.#scenario.rounds} done`);
+    }
+  }
+
+  /** Ends every process, at once where `abruptly`. */
+  async end(abruptly = false): Promise<void> {
+    if (abruptly) for (const process of this.#processes.values()) process.kill();
+    this.#control.quit();
+    await Promise.all([...this.#processes.values()].map((process) => process.end()));
+    this.#processes.clear();
+  }
+
+  async #start(arrangements: readonly Arrangement[]): Promise<void> {
+    const wanted = new Map(
+      arrangements
+        .flatMap((one) => processesOf(one, this.#scenario))
+        .filter(({ name }) => !this.#processes.has(name))
+        .map((plan) => [plan.name, plan]),
+    );
+    this.#control.idle();
+    for (const plan of wanted.values()) {
+      const process = await this.#launch(plan);
+      this.#processes.set(plan.name, process);
+      if (plan.high?.startsAlone || plan.bestEffort?.startsAlone)
+        await this.#readyOrEnded(process, plan.name);
+    }
+    for (const arrangement of arrangements) await this.#ready(arrangement);
+  }
+
+  async #launch(plan: ProcessPlan): Promise<JobProcess> {
+    const { places, command, directory } = this.#around;
+    const place = await places.open(plan.arrangement.place);
+    const kind = plan.high ? "high" : "best-effort";
+    const asks = {
+      slo: plan.high ? this.#scenario.slo : [],
+      profile: (plan.high ?? plan.bestEffort)?.profile,
+    };
+    const prefix = place.prefix(kind, plan.name, asks);
+    const line = [...prefix, ...command(plan), "--control", directory];
+    const { high, bestEffort } = rolesIn(plan.arrangement, this.#scenario);
+    const streams = plan.high !== undefined && plan.bestEffort !== undefined;
+    const jobs = streams ? [high, ...bestEffort].flatMap((one) => one?.name ?? []) : [plan.name];
+    this.#control.forget(jobs);
+    const names = streams
+      ? ["--high-name", jobs[0] ?? "", "--best-effort-name", jobs[1] ?? ""]
+      : ["--name", plan.name];
+    const env = places.environment(place, plan.high ? {} : plan.arrangement.bestEffortEnv);
+    return new JobProcess(plan.name, [...line, ...names], env, directory);
+  }
+
+  /** One that ends instead is noticed by the arrangements that need it. */
+  async #readyOrEnded(process: JobProcess, name: string): Promise<void> {
+    const look = () => this.#control.readiness(name);
+    await process.until(look, READY_WITHIN_S, "ready").catch((fault: unknown) => {
+      if (!(fault instanceof JobFailed)) throw fault;
+    });
+  }
+
+  async #ready(arrangement: Arrangement): Promise<void> {
+    const { high, bestEffort } = rolesIn(arrangement, this.#scenario);
+    for (const { process, name } of [...(high ? [high] : []), ...bestEffort]) {
+      const look = () => this.#control.readiness(name);
+      try {
+        const found = await this.#process(process).until(look, READY_WITHIN_S, "ready");
+        this.#facts.set(name, found);
+      } catch (fault) {
+        this.#fail(arrangement, fault);
+        return;
+      }
+    }
+  }
+
+  /** How fast requests shall arrive, from what the high job alone can serve. */
+  async #findPace(): Promise<Pace> {
+    const plan = { arrivals: undefined, announceUs: 0, seconds: CALIBRATION_S };
+    const cast = { ...this.#cast(solo), bestEffort: [] };
+    const window = await runWindow({ ...plan, cast }, this.#control, this.#around.watch);
+    const serviceNs = quantile(
+      window.requests.map((request) => request.serviceNs),
+      0.5,
+    );
+    const pace = paceOf(this.#scenario, serviceNs);
+    if (pace.ratePerS !== undefined) this.#around.say(paceText(pace, this.#scenario));
+    return pace;
+  }
+
+  /** One window of each arrangement that has not failed. */
+  async #round(arrangements: readonly Arrangement[], round: number, pace: Pace): Promise<Round> {
+    const seen = new Map<string, Window>();
+    for (const arrangement of round % 2 === 0 ? arrangements : [...arrangements].reverse()) {
+      if (this.#around.stop.aborted) throw new JobFailed("stopped");
+      if (this.#failures.has(arrangement.name)) continue;
+      const seconds = round === 0 ? warmUpOf(arrangement, this.#scenario, pace) : pace.seconds;
+      const arrivals = arrivalText(this.#scenario.arriving, pace.serviceNs, seconds, round);
+      const file = arrivals === undefined ? undefined : `${this.#around.directory}/arrivals`;
+      if (file !== undefined) writeFileSync(file, arrivals ?? "");
+      const own = arrangement.high ? seconds : Math.min(seconds, ALONE_S);
+      try {
+        const window = await runWindow(
+          {
+            cast: this.#cast(arrangement),
+            arrivals: arrangement.high ? file : undefined,
+            announceUs: arrangement.announceUs,
+            seconds: own,
+          },
+          this.#control,
+          this.#around.watch,
+        );
+        seen.set(arrangement.name, window);
+      } catch (fault) {
+        this.#fail(arrangement, fault);
+      }
+    }
+    return seen;
+  }
+
+  #cast(arrangement: Arrangement) {
+    const { high, bestEffort } = rolesIn(arrangement, this.#scenario);
+    const member = ({ process, name }: { process: string; name: string }): Member => ({
+      process: this.#process(process),
+      name,
+    });
+    return { high: high && member(high), bestEffort: bestEffort.map(member) };
+  }
+
+  #process(name: string): JobProcess {
+    const found = this.#processes.get(name);
+    if (!found) throw new Error(`process ${name} was not started`);
+    return found;
+  }
+
+  /** The cell has failed; the others stand, unless it was one of the native jobs alone. */
+  #fail(arrangement: Arrangement, fault: unknown): void {
+    if (!(fault instanceof JobFailed)) throw fault;
+    if (always.includes(arrangement) || this.#around.stop.aborted) throw fault;
+    this.#around.say(`${arrangement.name} failed: ${fault.message}`);
+    this.#failures.set(arrangement.name, fault.message);
+    this.#control.idle();
+  }
+
+  /** Ends the processes that the next wave does not need: its memory is counted without them. */
+  async #leave(next: readonly Arrangement[]): Promise<void> {
+    const needed = new Set(
+      [...always, ...next].flatMap((one) =>
+        processesOf(one, this.#scenario).map(({ name }) => name),
+      ),
+    );
+    const leaving = [...this.#processes].filter(([name]) => !needed.has(name));
+    for (const [name, process] of leaving) {
+      process.kill("SIGTERM");
+      this.#processes.delete(name);
+    }
+    await Promise.all(leaving.map(([, process]) => process.end()));
+  }
+}

@@ -1,0 +1,112 @@
+// One window: some processes of an arrangement work for some seconds, and what they report of that time
+// is kept, the first moments left out.
+import { setTimeout as pause } from "node:timers/promises";
+import type { Part } from "#load";
+import type { GpuFigures } from "../result.ts";
+import type { Answer, Control } from "./control.ts";
+import type { GpuWatch } from "./gpu-watch.ts";
+import type { JobProcess } from "./process.ts";
+
+/** A job's part in windows: its process, and the name the process answers to for it. */
+export interface Member {
+  readonly process: JobProcess;
+  readonly name: string;
+}
+
+interface Cast {
+  readonly high: Member | undefined;
+  readonly bestEffort: readonly Member[];
+}
+
+export interface WindowPlan {
+  readonly cast: Cast;
+  /** Of the high job; without it, a closed loop. */
+  readonly arrivals: string | undefined;
+  readonly announceUs: number;
+  readonly seconds: number;
+}
+
+/** Times of one request in ns. */
+export interface Request {
+  readonly arrivalNs: number;
+  readonly latencyNs: number;
+  readonly serviceNs: number;
+  /** From everything submitted to done, where the service tells. */
+  readonly waitedNs?: number | undefined;
+}
+
+export interface Window {
+  readonly startNs: number;
+  readonly endNs: number;
+  /** Where the settling ended; what lies before counts for nothing. */
+  readonly settledNs: number;
+  readonly requests: readonly Request[];
+  /** When iterations were done, by best-effort job. */
+  readonly doneNs: readonly (readonly number[])[];
+  readonly gpu: GpuFigures | undefined;
+}
+
+/** Best-effort work is in full swing when requests begin. */
+const LEAD_S = 0.6;
+export const SETTLE_S = 0.4;
+/** What answering may take, beyond some times the window. */
+const PATIENCE_S = 60;
+
+const now = () => Number(process.hrtime.bigint());
+
+/** Throws JobFailed when one of the cast dies or stays silent. */
+export async function runWindow(
+  plan: WindowPlan,
+  control: Control,
+  watch: GpuWatch,
+): Promise<Window> {
+  const { high, bestEffort } = plan.cast;
+  const startNs = Math.round(now() + LEAD_S * 1e9);
+  const endNs = Math.round(startNs + plan.seconds * 1e9);
+  const settledNs = Math.round(startNs + Math.min(SETTLE_S, plan.seconds / 3) * 1e9);
+  const part: Part = {
+    ...(plan.arrivals === undefined ? {} : { arrivals: plan.arrivals }),
+    ...(plan.announceUs === 0 ? {} : { announce_us: plan.announceUs }),
+  };
+  const members = [...(high ? [high] : []), ...bestEffort];
+  const parts = members.map(({ name }) => [name, name === high?.name ? part : {}] as const);
+  const id = control.begin(Object.fromEntries(parts), startNs, plan.seconds);
+  const answerOf = ({ process, name }: Member) =>
+    process.until(() => control.answer(name, id), PATIENCE_S + 3 * plan.seconds, "done");
+
+  await pause((settledNs - now()) / 1e6);
+  const seen = watch.begin();
+  await pause((endNs - now()) / 1e6);
+  const gpu = seen?.end();
+  // An open loop that can't keep up serves what has arrived, beside best-effort work, to the last.
+  let requests: readonly Request[] = [];
+  if (high && plan.arrivals !== undefined) requests = opened(await answerOf(high));
+  control.idle();
+  if (high && plan.arrivals === undefined) requests = closed(await answerOf(high));
+  const doneNs: (readonly number[])[] = [];
+  for (const member of bestEffort) doneNs.push((await answerOf(member)).done_ns ?? []);
+  const counts = ({ arrivalNs }: Request) => arrivalNs >= settledNs && arrivalNs < endNs;
+  return { startNs, endNs, settledNs, requests: requests.filter(counts), doneNs, gpu };
+}
+
+function opened({
+  arrival_ns = [],
+  latency_ns = [],
+  service_ns = [],
+  waited_ns = [],
+}: Answer): Request[] {
+  return arrival_ns.map((arrivalNs, i) => ({
+    arrivalNs,
+    latencyNs: latency_ns[i] ?? Number.NaN,
+    serviceNs: service_ns[i] ?? Number.NaN,
+    waitedNs: waited_ns[i],
+  }));
+}
+
+/** A closed loop's request lasts from one completion to the next. */
+function closed({ done_ns = [] }: Answer): Request[] {
+  return done_ns.slice(1).map((done, i) => {
+    const from = done_ns[i] ?? done;
+    return { arrivalNs: from, latencyNs: done - from, serviceNs: done - from };
+  });
+}

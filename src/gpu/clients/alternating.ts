@@ -1,0 +1,95 @@
+// Two trainings that take turns by passes, as Tick-Tock has them: the forward pass of one runs beside the
+// backward pass (and the update) of the other, and at the end of each pass both wait for whoever is slower.
+
+import type { Machine } from "../machine/machine.ts";
+import { END, type Owner, type Stream } from "../machine/stream.ts";
+import type { Plan } from "../plan.ts";
+import type { Request } from "./high.ts";
+
+/** Whoever comes waits until all have come. */
+export class Barrier {
+  readonly #clients: Alternating[] = [];
+  #arrived = 0;
+
+  join(client: Alternating): void {
+    this.#clients.push(client);
+  }
+
+  arrive(): void {
+    this.#arrived++;
+    if (this.#arrived < this.#clients.length) return;
+    this.open();
+  }
+
+  open(): void {
+    this.#arrived = 0;
+    for (const client of this.#clients) client.begin();
+  }
+}
+
+export class Alternating implements Owner {
+  readonly stream: Stream;
+  /** An iteration each, with all that it waited for. */
+  readonly requests: Request[] = [];
+  readonly doneNs: number[] = [];
+  readonly #machine: Machine;
+  readonly #barrier: Barrier;
+  readonly #plan: Plan;
+  readonly #backwardAt: number;
+  #late: boolean;
+  #step = 0;
+  #begunNs = 0;
+
+  /** `backwardAt`: the step its backward pass begins with. `late`: it begins with the other's second pass. */
+  constructor(
+    machine: Machine,
+    barrier: Barrier,
+    plan: Plan,
+    options: { readonly priority: number; readonly backwardAt: number; readonly late: boolean },
+  ) {
+    this.#machine = machine;
+    this.#barrier = barrier;
+    this.#plan = plan;
+    this.#backwardAt = options.backwardAt;
+    this.#late = options.late;
+    this.stream = machine.addStream(machine.contexts.add(), plan, this, options);
+    barrier.join(this);
+  }
+
+  /** The next pass. */
+  begin(): void {
+    if (this.#late) {
+      this.#late = false;
+      this.#barrier.arrive();
+      return;
+    }
+    const { now } = this.#machine;
+    if (this.#step === 0) this.#begunNs = now;
+    const until = this.#step < this.#backwardAt ? this.#backwardAt : this.#plan.length;
+    let cpu = now;
+    for (; this.#step < until; this.#step++) {
+      cpu += this.#plan.cpuNs[this.#step] ?? 0;
+      this.stream.push(this.#step, cpu);
+    }
+    this.stream.push(END, cpu);
+    this.#machine.kick(this.stream);
+  }
+
+  ended(): void {
+    if (this.#step === this.#plan.length) {
+      const { now } = this.#machine;
+      const ns = now - this.#begunNs;
+      this.requests.push({ arrivalNs: this.#begunNs, latencyNs: ns, serviceNs: ns });
+      this.doneNs.push(now);
+      this.#step = 0;
+    }
+    this.#barrier.arrive();
+  }
+
+  reached(): void {}
+  released(): boolean {
+    return true;
+  }
+  refill(): void {}
+  began(): void {}
+}

@@ -1,0 +1,127 @@
+// What the clients of the modelled GPU share, as the region of src/protocol/layout.ts has it: who is active,
+// whose turn it is, the hold words, and the rule table. Times in ns of virtual time.
+import { constants, whenActive } from "#protocol";
+import type { Gate, Seen } from "../gate.ts";
+
+export interface HeldClient {
+  /** Its hold word was opened. */
+  opened(): void;
+  /** Another high kernel runs: who was refused beside the one before may ask again. */
+  otherKernel(): void;
+}
+
+/** Known as far as the CPU can tell. */
+export interface Crossing {
+  readonly fromNs: number;
+  readonly untilNs: number;
+}
+
+export class Board {
+  readonly gate: Gate;
+  /** A bit per high client. */
+  active = 0;
+  registered = 0;
+  idleSince = Number.NEGATIVE_INFINITY;
+  // Of the latest high kernel.
+  #highClass = 0;
+  #highLeavesSms = 0;
+  #highEndsNs = 0;
+  /** Of the request of each high client: when its copies count as crossing the link. */
+  readonly #copies = new Map<number, readonly Crossing[]>();
+  /** A bit per best-effort client that has work. */
+  waiting = 0;
+  turn = 0;
+  turnSince = 0;
+  readonly clients: HeldClient[] = [];
+  readonly #holds = new Uint8Array(constants.MAX_BEST_EFFORT);
+
+  constructor(gate: Gate) {
+    this.gate = gate;
+  }
+
+  /** Anything for best-effort work to be careful about? */
+  get gated(): boolean {
+    const { paused, protect } = this.gate.rules;
+    return paused !== 0 || (protect !== 0 && this.registered !== 0);
+  }
+
+  held(slot: number): boolean {
+    return this.#holds[slot] !== 0;
+  }
+
+  close(slot: number): void {
+    this.#holds[slot] = 1;
+  }
+
+  /** Not while a request is active that best-effort work must wait for. */
+  open(slot: number): void {
+    if ((this.active !== 0 && this.#holdsApply) || this.#holds[slot] === 0) return;
+    this.#holds[slot] = 0;
+    this.clients[slot]?.opened();
+  }
+
+  /** One chunk may pass, whoever is active. */
+  letTrickle(slot: number): void {
+    if (this.#holds[slot] === 0) return;
+    this.#holds[slot] = 0;
+    this.clients[slot]?.opened();
+  }
+
+  /** A burst begins, or one is announced. */
+  busy(bit: number): void {
+    this.active |= bit;
+    if (this.#holdsApply) this.#holds.fill(1);
+  }
+
+  /** The last burst of this client has ended. */
+  idle(bit: number, now: number): void {
+    this.active &= ~bit;
+    if (this.active !== 0) return;
+    this.idleSince = now;
+    const { paused, resumeDelayUs, isolated } = this.gate.rules;
+    if (paused === 0 && resumeDelayUs === 0)
+      for (let slot = 0; slot < this.clients.length; slot++)
+        if (isolated === 0 || slot === this.turn) this.open(slot);
+  }
+
+  /** A request of this client begins, with these copies; they are forgotten when it is no longer active. */
+  copies(bit: number, crossings: readonly Crossing[]): void {
+    this.#copies.set(bit, crossings);
+  }
+
+  /** A copy of an active high client crosses the link. */
+  highCopying(now: number): boolean {
+    for (const [bit, crossings] of this.#copies)
+      if ((this.active & bit) !== 0)
+        for (const { fromNs, untilNs } of crossings)
+          if (now >= fromNs && now < untilNs) return true;
+    return false;
+  }
+
+  /** A high kernel began: its class, the SMs that it leaves, and when it is expected to end. */
+  highKernel(kernelClass: number, leavesSms: number, endsNs: number): void {
+    this.#highClass = kernelClass;
+    this.#highLeavesSms = leavesSms;
+    this.#highEndsNs = endsNs;
+    for (const client of this.clients) client.otherKernel();
+  }
+
+  /** Fills in all but what is the client's own; `heldUs` and `trickledUs` are the caller's. */
+  look(slot: number, seen: Seen, now: number): void {
+    seen.highRegistered = this.registered !== 0;
+    seen.highActive = this.active !== 0;
+    seen.highClass = this.#highClass;
+    seen.highLeavesSms = this.#highLeavesSms;
+    seen.highLeftUs = Math.max(0, Math.floor((this.#highEndsNs - now) / 1000));
+    seen.idleUs = Math.floor((now - this.idleSince) / 1000);
+    seen.myTurn = this.turn === slot || (this.waiting & ~(1 << slot)) === 0;
+    seen.highCopying = false;
+    seen.heldUs = 0;
+    seen.trickledUs = 0;
+  }
+
+  get #holdsApply(): boolean {
+    const { protect, whenActive: rule } = this.gate.rules;
+    return protect !== 0 && rule === whenActive.wait;
+  }
+}

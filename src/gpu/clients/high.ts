@@ -1,0 +1,153 @@
+// A high client: requests in an open loop, one at a time, each the whole sequence of its profile; without
+// arrivals a closed loop. It never waits for anything of ours: it says when it is busy, and stores the hold words.
+import { constants } from "#protocol";
+import type { Actor, Machine } from "../machine/machine.ts";
+import { type Context, END, type Owner, type Stream } from "../machine/stream.ts";
+import { COPY_IN, expectedCopyNs, KERNEL, type Plan } from "../plan.ts";
+import type { Board, Crossing } from "./board.ts";
+
+const ARRIVE = 0;
+const ANNOUNCE = 1;
+
+/** Times of one request in ns. */
+export interface Request {
+  readonly arrivalNs: number;
+  readonly latencyNs: number;
+  readonly serviceNs: number;
+}
+
+/** In ns. */
+interface Burst {
+  readonly endNs: number;
+  readonly lastedNs: number;
+  /** From the last launch on: the CPU had nothing else to do. */
+  readonly waitedNs: number;
+}
+
+export interface HighOptions {
+  readonly bit: number;
+  readonly priority: number;
+  readonly smLimit?: number;
+  /** Rising; undefined: a closed loop. */
+  readonly arrivalsNs: readonly number[] | undefined;
+  readonly announceNs: number;
+}
+
+export class HighClient implements Owner, Actor {
+  readonly stream: Stream;
+  readonly requests: Request[] = [];
+  readonly bursts: Burst[] = [];
+  readonly #machine: Machine;
+  readonly #board: Board;
+  readonly #plan: Plan;
+  readonly #options: HighOptions;
+  readonly #actor: number;
+  #arrived = 0;
+  #begun = 0;
+  #announced = 0;
+  #serving = false;
+  #servedFrom = 0;
+  #launchedAt = 0;
+  #stopped = false;
+
+  constructor(machine: Machine, board: Board, context: Context, plan: Plan, options: HighOptions) {
+    this.#machine = machine;
+    this.#board = board;
+    this.#plan = plan;
+    this.#options = options;
+    this.stream = machine.addStream(context, plan, this, options);
+    this.#actor = machine.addActor(this);
+    board.registered |= options.bit;
+  }
+
+  start(): void {
+    if (!this.#options.arrivalsNs) this.#begin();
+    else {
+      this.#await(this.#arrived, 0, ARRIVE);
+      if (this.#options.announceNs > 0) this.#await(0, this.#options.announceNs, ANNOUNCE);
+    }
+  }
+
+  /** A closed loop begins nothing more. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** Everything that has arrived is served. */
+  get idle(): boolean {
+    const { arrivalsNs } = this.#options;
+    return !this.#serving && (!arrivalsNs || this.#begun === arrivalsNs.length);
+  }
+
+  wake(what: number): void {
+    if (what === ARRIVE) {
+      this.#await(++this.#arrived, 0, ARRIVE);
+      if (!this.#serving) this.#begin();
+    } else {
+      this.#await(++this.#announced, this.#options.announceNs, ANNOUNCE);
+      this.#board.busy(this.#options.bit);
+    }
+  }
+
+  began(stream: Stream, step: number): void {
+    const { plan } = stream;
+    const { now, gpu } = this.#machine;
+    const leaves = Math.max(0, gpu.description.sms - Math.ceil(plan.units[step] ?? 0));
+    this.#board.highKernel(plan.kernelClass[step] ?? 0, leaves, now + (plan.durationNs[step] ?? 0));
+  }
+
+  ended(): void {
+    const { now } = this.#machine;
+    const serviceNs = now - this.#servedFrom;
+    const arrivalNs = this.#options.arrivalsNs?.[this.#begun - 1] ?? this.#servedFrom;
+    this.requests.push({ arrivalNs, latencyNs: now - arrivalNs, serviceNs });
+    this.bursts.push({ endNs: now, lastedNs: serviceNs, waitedNs: now - this.#launchedAt });
+    this.#serving = false;
+    // The next one is about to arrive: no gap before it.
+    if (this.#announced <= this.#begun) this.#board.idle(this.#options.bit, now);
+    const { arrivalsNs } = this.#options;
+    if (arrivalsNs ? this.#begun < this.#arrived : !this.#stopped) this.#begin();
+  }
+
+  reached(): void {}
+  released(): boolean {
+    return true;
+  }
+  refill(): void {}
+
+  #await(index: number, before: number, what: number): void {
+    const arrival = this.#options.arrivalsNs?.[index];
+    const machine = this.#machine;
+    if (arrival !== undefined)
+      machine.at(Math.max(machine.now, arrival - before), this.#actor, what);
+  }
+
+  #begin(): void {
+    const { now } = this.#machine;
+    this.#begun++;
+    this.#serving = true;
+    this.#servedFrom = now;
+    this.#board.busy(this.#options.bit);
+    const { length, cpuNs, kind, bytes } = this.#plan;
+    const crossings: Crossing[] = [];
+    let cpu = now;
+    for (let step = 0; step < length; step++) {
+      cpu += cpuNs[step] ?? 0;
+      this.stream.push(step, cpu);
+      if (kind[step] !== KERNEL)
+        crossings.push(crossing(cpu, kind[step] === COPY_IN, bytes[step] ?? 0));
+    }
+    this.#board.copies(this.#options.bit, crossings);
+    this.stream.push(END, cpu);
+    this.#launchedAt = launchesOf(this.#plan) > constants.CROWDED_QUEUE ? now : cpu;
+    this.#machine.kick(this.stream);
+  }
+}
+
+const launchesOf = ({ submission, length }: Plan): number => (submission === "graph" ? 1 : length);
+
+/** One towards the host comes after kernels of unknown length, so it counts until the request is over. */
+const crossing = (launchedNs: number, isIn: boolean, bytes: number): Crossing => ({
+  fromNs: launchedNs,
+  untilNs: isIn ? launchedNs + expectedCopyNs(bytes) : Number.POSITIVE_INFINITY,
+});

@@ -1,0 +1,46 @@
+// Power and the SM clock. Power grows with what the SMs and DRAM do and with the clock; where it would pass
+// the limit at the highest clock, the clock comes down to where it does not, slowly.
+import type { PowerModel } from "../presets.ts";
+
+/** The clock that a steady load settles at. `compute` and `dram`: parts of their peaks; `scale`: of the preset's watts. */
+export function steadyMHz(
+  { maxMHz, minMHz, idleW, limitW, fullW, dramPart, exponent }: PowerModel,
+  compute: number,
+  dram: number,
+  scale = 1,
+): number {
+  const wanted = scale * fullW * (compute + dramPart * dram);
+  if (wanted <= limitW - idleW) return maxMHz;
+  return Math.max(minMHz, maxMHz * ((limitW - idleW) / wanted) ** (1 / exponent));
+}
+
+export class SmClock {
+  readonly model: PowerModel;
+  mhz: number;
+  watts: number;
+  /** Over all ticks. */
+  readonly sums = { ticks: 0, mhz: 0, watts: 0 };
+  /** Low-passed load. */
+  #compute = 0;
+  #dram = 0;
+
+  constructor(model: PowerModel) {
+    this.model = model;
+    this.mhz = model.maxMHz;
+    this.watts = model.idleW;
+  }
+
+  /** `compute` and `dram`: means since the last tick, `passedNs` ago. */
+  tick(compute: number, dram: number, passedNs: number): void {
+    const { timeConstantNs, idleW, fullW, dramPart, maxMHz, exponent } = this.model;
+    const weight = 1 - Math.exp(-passedNs / timeConstantNs);
+    this.#compute += weight * (compute - this.#compute);
+    this.#dram += weight * (dram - this.#dram);
+    this.mhz = steadyMHz(this.model, this.#compute, this.#dram);
+    const load = this.#compute + dramPart * this.#dram;
+    this.watts = idleW + fullW * load * (this.mhz / maxMHz) ** exponent;
+    this.sums.ticks++;
+    this.sums.mhz += this.mhz;
+    this.sums.watts += this.watts;
+  }
+}

@@ -1,0 +1,196 @@
+// One client's stream on the modelled GPU: what is queued, in order, and what of it goes on. At most one thing
+// of a stream is on the GPU at a time. Flat and reused: nothing is allocated for a kernel.
+import { SM_RESOURCES } from "#profile";
+import type { Plan } from "../plan.ts";
+import { RESOURCES } from "./contention.ts";
+
+/** Queue entries: a step of the plan (0 and up), or one of these. */
+export const BORDER = -1;
+export const MARK = -2;
+/** A request or iteration ends here. */
+export const END = -3;
+
+export const IDLE = 0;
+/** Until a moment: the launch has not been made yet, or the GPU idles before a kernel. */
+export const TIMED = 1;
+/** For SMs. */
+export const WAITING = 2;
+export const RUNNING = 3;
+export const COPYING = 4;
+/** At a border, by the client's hold word. */
+export const PARKED = 5;
+/** Its context has been told to let others run first. */
+export const FENCED = 6;
+/** The GPU performs a border or mark. */
+export const MARKING = 7;
+
+/** Whoever fills the stream. */
+export interface Owner {
+  /** The GPU has come to a border or mark. */
+  reached(stream: Stream): void;
+  /** May it go past this border? */
+  released(): boolean;
+  /** A request or iteration has ended. */
+  ended(stream: Stream): void;
+  /** The queue has run below `stream.low`. */
+  refill(stream: Stream): void;
+  /** A kernel began on the GPU. */
+  began(stream: Stream, step: number): void;
+}
+
+/** Whose kernels may run at the same time; see contexts.ts. */
+export interface Context {
+  readonly id: number;
+  /** Streams of it that are waiting for SMs or running. */
+  work: number;
+  readonly streams: Stream[];
+}
+
+export class Stream {
+  readonly id: number;
+  readonly context: Context;
+  readonly plan: Plan;
+  readonly owner: Owner;
+  /** A larger one gets SMs first. */
+  readonly priority: number;
+  /** SMs it may hold at once: thread percentage, green context. */
+  readonly smLimit: number;
+  /** Asks for more when fewer entries than this are left. */
+  low = 0;
+  /** Each entry of a copy is an equal piece of it, of at most this size. */
+  pieceBytes = Number.POSITIVE_INFINITY;
+
+  state = IDLE;
+  /** Kernels in the queue, the running one included. */
+  kernels = 0;
+  /** Kernels from this entry on must wait for the context's next turn. */
+  fence = Number.POSITIVE_INFINITY;
+  launched = 0;
+  finished = 0;
+  /** The idle time before the entry at the head has passed. */
+  rested = false;
+  /** A kernel came before the entry at the head: between them others may take the SMs. */
+  yields = false;
+
+  // The kernel at the head, while waiting or running. A unit is the blocks that one SM holds at once.
+  /** When it began to wait, in order: who waits longer goes first among equals. */
+  order = 0;
+  /** When it got its first SMs, in order. */
+  began = 0;
+  units = 0;
+  /** Units that run. Their blocks are on as many SMs as there are blocks, and may leave room on each. */
+  sms = 0;
+  perSm = 1;
+  /** What one block takes of an SM: see the plan. */
+  readonly blockParts = new Float64Array(SM_RESOURCES);
+  /** Its blocks that end make room for a higher priority. */
+  leaves = false;
+  /** Wave after wave of all its SMs together, until SMs come or go. */
+  aligned = true;
+  /** In waves; done at `waves`. */
+  progress = 0;
+  waves = 0;
+  /** Waves that it still takes at least, from the last change of its SMs on. */
+  least = 0;
+  /** Waves a ns. */
+  rate = 0;
+  /** Of one wave, undisturbed. */
+  waveNs = 1;
+  /** Units a wave, alone on the whole GPU: what `need` of the plan was measured at. */
+  soloUnits = 1;
+  /** Of its first wave, alone on the whole GPU: see crowding.ts. */
+  soloCrowding = 1;
+  /** Its waves take so much of the first's time on average, alone: the last is not full. */
+  even = 1;
+  /** SMs given up to it so far, while it waits for them. */
+  gained = 0;
+  slowdown = 1;
+  readonly need = new Float64Array(RESOURCES);
+
+  #codes = new Int32Array(64);
+  #readyAt = new Float64Array(64);
+  head = 0;
+  tail = 0;
+
+  constructor(
+    id: number,
+    context: Context,
+    plan: Plan,
+    owner: Owner,
+    options: { priority: number; smLimit: number },
+  ) {
+    this.id = id;
+    this.context = context;
+    this.plan = plan;
+    this.owner = owner;
+    this.priority = options.priority;
+    this.smLimit = options.smLimit;
+  }
+
+  get length(): number {
+    return this.tail - this.head;
+  }
+
+  /** Indices are in range by construction, here and below. */
+  get code(): number {
+    return this.#codes[this.head & (this.#codes.length - 1)] as number;
+  }
+
+  get readyAt(): number {
+    return this.#readyAt[this.head & (this.#codes.length - 1)] as number;
+  }
+
+  /** `readyAt`: when the CPU has made the call. */
+  push(code: number, readyAt: number): void {
+    if (this.tail - this.head === this.#codes.length) this.#grow();
+    const at = this.tail++ & (this.#codes.length - 1);
+    this.#codes[at] = code;
+    this.#readyAt[at] = readyAt;
+    if (code >= 0 && this.plan.kind[code] === 0) this.kernels++;
+  }
+
+  pop(): void {
+    this.head++;
+    this.rested = false;
+  }
+
+  /** SM-units whose blocks have not begun. */
+  get pending(): number {
+    const begun = this.aligned ? Math.floor(this.progress + 1e-9) + 1 : this.progress + 1;
+    const left = this.units - this.sms * begun;
+    return left > 1e-6 ? left : 0;
+  }
+
+  /**
+   * Goes on with so many SMs, from what is left, its blocks now out of step. It takes no less than it would have
+   * taken in step: being disturbed makes no kernel pack better than alone.
+   */
+  continueOn(sms: number): void {
+    const least = Math.max(0, this.least - this.progress);
+    this.units = Math.max(0, this.units - this.sms * this.progress);
+    this.progress = 0;
+    this.aligned = false;
+    this.least = sms > this.sms ? Math.min(least, Math.ceil(this.units / sms - 1e-9)) : least;
+    this.begin(sms);
+  }
+
+  /** What is left of it, on so many SMs. One that had to leave them all gets them one after another, as it left. */
+  begin(sms: number): void {
+    this.sms = sms;
+    const waves = sms > 0 ? this.units / sms : 0;
+    if (this.aligned) this.least = Math.ceil(waves - 1e-9);
+    this.waves = sms > 0 ? Math.max(waves, this.least) : 0;
+  }
+
+  #grow(): void {
+    const size = 2 * this.#codes.length;
+    const codes = new Int32Array(size);
+    const readyAt = new Float64Array(size);
+    for (let i = this.head; i < this.tail; i++) {
+      codes[i & (size - 1)] = this.#codes[i & (this.#codes.length - 1)] as number;
+      readyAt[i & (size - 1)] = this.#readyAt[i & (this.#codes.length - 1)] as number;
+    }
+    this.#codes = codes;
+    this.#readyAt = readyAt;
+  }
+}

@@ -1,0 +1,161 @@
+// When requests arrive, fixed before the first one starts: a pure function of the shape, the rate and the
+// seed. Times are ns from the start, sorted, all before the end. A request that can't start on time queues;
+// it never shifts the ones after it, or a slow GPU would lower its own load.
+import { usage } from "#core";
+import { exponential, type Random } from "../random.ts";
+import { parseTrace, type Schedule, type Trace, traceSchedule } from "./trace.ts";
+
+export type Arrivals =
+  | { readonly kind: "poisson" | "uniform" | "bursty"; readonly rate: number }
+  | { readonly kind: "steps"; readonly steps: readonly Step[] }
+  | { readonly kind: "file"; readonly path: string }
+  | { readonly kind: "trace"; readonly trace: Trace }
+  | { readonly kind: "closed" };
+
+interface Step {
+  readonly seconds: number;
+  /** Requests per second. */
+  readonly rate: number;
+}
+
+/**
+ * Bursty is a two-state Markov-modulated Poisson process: bursts at 3 times the rate for 200 ms on
+ * average, quiet at half the rate for 800 ms on average, both exponential. 0.2·3 + 0.8·0.5 = 1, so the
+ * mean is the rate asked for.
+ */
+const bursts = {
+  burst: { factor: 3, meanSeconds: 0.2 },
+  quiet: { factor: 0.5, meanSeconds: 0.8 },
+} as const;
+
+const nsPerSecond = 1e9;
+
+/** `poisson`, `steps:10s@20,10s@2x`, `file:PATH` …, as on the command line. */
+export function parseArrivals(text: string, rate: number | undefined): Arrivals {
+  const [kind, ...rest] = text.split(":");
+  const detail = rest.join(":");
+  switch (kind) {
+    case "closed":
+      return { kind };
+    case "poisson":
+    case "uniform":
+    case "bursty":
+      if (rate === undefined || !(rate > 0))
+        throw usage(`--arrivals ${kind} needs a rate.`, "Add --rate REQUESTS_PER_SECOND.");
+      return { kind, rate };
+    case "file":
+      if (!detail) throw usage("--arrivals file: lacks a path.", "Write file:PATH.");
+      return { kind, path: detail };
+    case "steps":
+      return { kind, steps: detail.split(",").map((step) => parseStep(step, rate)) };
+    case "trace":
+      if (rate !== undefined && !(rate > 0))
+        throw usage("--rate must be more than 0 to scale a trace.");
+      return { kind, trace: parseTrace(detail, rate) };
+    default:
+      throw usage(
+        `"${text}" is no kind of arrivals.`,
+        "Known: poisson, uniform, bursty, closed, file:PATH, steps:10s@20,10s@2x, trace:PATH?column=t_ms&unit=ms.",
+      );
+  }
+}
+
+/** `10s@20` is 20 a second, `10s@2x` twice the rate that all the steps share. */
+function parseStep(text: string, base: number | undefined): Step {
+  const match = /^(\d+(?:\.\d+)?)s@(\d+(?:\.\d+)?)(x?)$/.exec(text.trim());
+  if (!match) throw usage(`"${text}" is not a step such as 10s@20 or 10s@2x.`);
+  const [, seconds, rate, times] = match;
+  if (times === "x" && base === undefined)
+    throw usage(`The step "${text}" needs a rate to multiply.`, "Add --rate REQUESTS_PER_SECOND.");
+  return { seconds: Number(seconds), rate: Number(rate) * (times === "x" ? (base ?? 0) : 1) };
+}
+
+/** One offset in ns a line; lines beginning with # are comments. */
+export function parseArrivalFile(text: string, path: string): number[] {
+  const lines = text.split("\n").filter((line) => line.trim() !== "" && !line.startsWith("#"));
+  return lines
+    .map((line) => {
+      if (!/^\d+$/.test(line.trim()))
+        throw usage(`"${line.trim()}" in ${path} is not a whole number of ns.`);
+      return Number(line);
+    })
+    .sort((a, b) => a - b);
+}
+
+type Generated = Exclude<Arrivals, { kind: "file" | "trace" | "closed" }>;
+
+/** The arrivals of any open loop. A file and a trace know themselves how long they last, as steps do. */
+export function scheduled(
+  arrivals: Exclude<Arrivals, { kind: "closed" }>,
+  seconds: number,
+  random: Random,
+  readText: (path: string) => string,
+): Schedule {
+  switch (arrivals.kind) {
+    case "file": {
+      const offsets = parseArrivalFile(readText(arrivals.path), arrivals.path);
+      return { offsets, seconds: (offsets.at(-1) ?? 0) / nsPerSecond };
+    }
+    case "trace":
+      return traceSchedule(readText(arrivals.trace.path), arrivals.trace);
+    default:
+      return {
+        offsets: arrivalTimes(arrivals, seconds, random),
+        seconds: arrivalSeconds(arrivals, seconds),
+      };
+  }
+}
+
+/** How long the generated arrivals last. */
+export const arrivalSeconds = (arrivals: Generated, seconds: number): number =>
+  arrivals.kind === "steps" ? sum(arrivals.steps.map((step) => step.seconds)) : seconds;
+
+export function arrivalTimes(arrivals: Generated, seconds: number, random: Random): number[] {
+  switch (arrivals.kind) {
+    case "poisson":
+      return poisson([{ seconds, rate: arrivals.rate }], random);
+    case "steps":
+      return poisson(arrivals.steps, random);
+    case "bursty":
+      return poisson(burstySteps(arrivals.rate, seconds, random), random);
+    case "uniform":
+      return uniform(arrivals.rate, seconds);
+  }
+}
+
+/** Poisson at a rate that changes in steps; memoryless, so each step starts afresh. */
+function poisson(steps: Iterable<Step>, random: Random): number[] {
+  const times: number[] = [];
+  let start = 0;
+  for (const { seconds, rate } of steps) {
+    const end = start + seconds;
+    if (rate > 0)
+      for (let t = start + exponential(random, rate); t < end; t += exponential(random, rate))
+        times.push(Math.floor(t * nsPerSecond));
+    start = end;
+  }
+  return times;
+}
+
+function* burstySteps(rate: number, seconds: number, random: Random): Generator<Step> {
+  const { burst, quiet } = bursts;
+  const share = burst.meanSeconds / (burst.meanSeconds + quiet.meanSeconds);
+  let state: (typeof bursts)[keyof typeof bursts] = random() < share ? burst : quiet;
+  for (let left = seconds; left > 0; ) {
+    const stay = Math.min(left, exponential(random, 1 / state.meanSeconds));
+    yield { seconds: stay, rate: rate * state.factor };
+    left -= stay;
+    state = state === burst ? quiet : burst;
+  }
+}
+
+/** Every 1/rate, the first after half of that. */
+function uniform(rate: number, seconds: number): number[] {
+  const count = Math.floor(seconds * rate + 0.5);
+  const times = Array.from({ length: count }, (_, i) =>
+    Math.floor(((i + 0.5) / rate) * nsPerSecond),
+  );
+  return times.filter((t) => t < seconds * nsPerSecond);
+}
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, n) => total + n, 0);

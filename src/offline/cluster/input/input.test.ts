@@ -1,0 +1,326 @@
+import { readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { schedulerNamed } from "../schedulers/index.ts";
+import { simulate } from "../simulate.ts";
+import { exampleScenario } from "./example.ts";
+import { isMeasured, readKace } from "./kace.ts";
+import { readClusterScenario } from "./scenario.ts";
+import { traceFormats } from "./traces.ts";
+
+const none = (path: string): string => {
+  throw new Error(`nobody should read ${path}`);
+};
+
+// Rows as the publishers write them; values are ours.
+const philly = "timestamp,duration,num_gpus,gpu_time,cluster\n";
+const gavel = "LM (batch size 10)\tcmd\t--steps\t1\t8165\t12.0\t2\n";
+const alibaba =
+  "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n";
+const muri = "job_id,num_gpu,submit_time,iterations,model_name,batch_size,duration,interval\n";
+const tiresias = "job_id,num_gpu,submit_time,iterations,model_name,duration,interval\n";
+
+describe("traces", () => {
+  test.each([
+    [
+      "philly",
+      `${philly}2017-10-09 07:01:55,66.0,1,66.0,aa\n2017-10-09 07:02:55,10,4,40,bb\n`,
+      "bb",
+      { submitted: Date.UTC(2017, 9, 9, 7, 2, 55) / 1000, seconds: 10, gpus: 4 },
+    ],
+    ["gavel", gavel, undefined, { submitted: 12, gpus: 2, model: "LM (batch size 10)" }],
+    [
+      "alibaba",
+      `${alibaba}a,1,1,0,0,,BE,Running,0,9,1\nb,1,1,1,1000,,LS,Running,0,9,1\nc,1,1,2,1000,,BE,Running,5,65,10\nd,1,1,1,500,,BE,Pending,5,65,\n`,
+      undefined,
+      { name: "c", submitted: 5, seconds: 55, gpus: 2 },
+    ],
+    [
+      "muri",
+      `${muri}7,8,1534000,3,vgg16,16,281000,1\n`,
+      undefined,
+      { name: "job-7", submitted: 1534, seconds: 281, gpus: 8, model: "vgg16" },
+    ],
+    [
+      "tiresias",
+      `${tiresias}0,1,30,606,vgg19,164,30\n`,
+      undefined,
+      { submitted: 30, seconds: 164, gpus: 1 },
+    ],
+  ])("%s is read in seconds", (format, content, cluster, job) => {
+    const jobs = traceFormats[format]?.(content, "f", cluster);
+    expect(jobs).toHaveLength(1);
+    expect(jobs?.[0]).toMatchObject(job);
+  });
+
+  test.each([
+    [
+      "philly",
+      `${philly}2017-10-09 07:01:55,-5,1,66.0,aa\n`,
+      /f\.csv, line 2: duration is "-5", not a number of at least 0/,
+    ],
+    [
+      "philly",
+      `${philly}2017-10-09 07:01:55,5,1,5,aa\n2017-10-09 07:01:55,,1,66.0,aa\n`,
+      /line 3: duration is empty/,
+    ],
+    ["philly", `${philly}2017-10-09 07:01:55,NaN,1,66.0,aa\n`, /duration is "NaN"/],
+    ["philly", `${philly}yesterday,5,1,5,aa\n`, /line 2: timestamp is "yesterday"/],
+    [
+      "philly",
+      `${philly}2017-10-09 07:01:55,5,1.5,5,aa\n`,
+      /num_gpus is "1.5", not a whole number/,
+    ],
+    ["philly", "time,duration\n1,2\n", /f\.csv has no column timestamp/],
+    ["philly", philly, /f\.csv holds no rows/],
+    [
+      "gavel",
+      gavel.replace("LM (batch size 10)", "LSTM"),
+      /line 1: job type is "LSTM", not one of/,
+    ],
+    ["gavel", gavel.replace("12.0", "-1"), /line 1: arrival is "-1"/],
+    [
+      "alibaba",
+      `${alibaba}c,1,1,1,1000,,BE,Running,5,3,10\n`,
+      /line 2: deletion_time is "3", not a time after scheduled_time 10/,
+    ],
+    ["alibaba", `${alibaba}c,1,1,1,1000,,LS,Running,5,30,10\n`, /no best-effort pod in it/],
+    ["muri", `${muri}7,0,1,3,vgg16,16,281000,1\n`, /line 2: num_gpu is "0"/],
+    ["tiresias", `${tiresias}0,1,Infinity,606,vgg19,164,30\n`, /submit_time is "Infinity"/],
+  ])("%s: %j is refused by row", (format, content, message) => {
+    expect(() => traceFormats[format]?.(content, "f.csv")).toThrow(message);
+  });
+});
+
+describe("scenarios", () => {
+  const read = (json: unknown, file: (path: string) => string = none) =>
+    readClusterScenario(json, "day.json", file);
+  const change = (more: Readonly<Record<string, unknown>>) => ({ ...exampleScenario, ...more });
+
+  test("the example needs no file, and each seed is a day of its own", () => {
+    const scenario = read(exampleScenario);
+    expect(scenario.plan(1).jobs).toHaveLength(1500);
+    expect(scenario.plan(1).jobs).toEqual(scenario.plan(1).jobs);
+    expect(scenario.plan(1).jobs).not.toEqual(scenario.plan(2).jobs);
+  });
+
+  const [service] = exampleScenario.services;
+  test.each([
+    ["no object", [], /day\.json: this is no object/],
+    ["an unknown key", change({ hour: 3 }), /"hour" is unknown here/],
+    ["a negative time", change({ hours: -1 }), /hours: -1 is given, not a number from/],
+    ["no GPU", change({ gpus: [] }), /gpus: \[\] is given, not a list with something in it/],
+    [
+      "a GPU without memory",
+      change({ gpus: [{ type: "T4", count: 2 }] }),
+      /gpus\[0\]\.memoryGB: missing/,
+    ],
+    [
+      "more services than GPUs",
+      change({ gpus: [{ type: "T4", count: 2, memoryGB: 16 }] }),
+      /want 200 GPUs and there are 2/,
+    ],
+    [
+      "an unknown model",
+      change({ services: [{ ...service, workload: "gpt" }] }),
+      /services\[0\]: there is no profile of "gpt"/,
+    ],
+    [
+      "a job of an unknown model",
+      change({ jobs: { workloads: ["gpt"], count: 3 } }),
+      /no profile of "gpt"/,
+    ],
+    [
+      "a load above what is served",
+      change({ services: [{ ...service, load: { low: 0, high: 2 } }] }),
+      /load\.high: 2 is given/,
+    ],
+    [
+      "an upside-down load",
+      change({ services: [{ ...service, load: { low: 0.5, high: 0.1 } }] }),
+      /"high" is less than "low"/,
+    ],
+    ["no jobs", change({ jobs: { workloads: ["vgg-train"] } }), /neither a "trace" nor a "count"/],
+    [
+      "an unknown format",
+      change({ jobs: { workloads: ["vgg-train"], trace: { format: "slurm", file: "x" } } }),
+      /no format "slurm"/,
+    ],
+    ["an unknown scheduler", change({ schedulers: ["best"] }), /No scheduler is called "best"/],
+    ["a learner that is none", change({ forecast: "oracle" }), /no learner is called "oracle"/],
+    [
+      "more than all jobs with priorities",
+      change({
+        jobs: {
+          ...exampleScenario.jobs,
+          priorities: [
+            { priority: 1, part: 0.7 },
+            { priority: 2, part: 0.4 },
+          ],
+        },
+      }),
+      /"priorities" add up to more than 1/,
+    ],
+    [
+      "a priority below 0",
+      change({ jobs: { ...exampleScenario.jobs, priorities: [{ priority: -1, part: 0.7 }] } }),
+      /priorities\[0\].*priority/,
+    ],
+    ["an interval between steps", change({ stepSeconds: 420 }), /must be whole steps of 420 s/],
+    ["an end before the horizon", change({ atMostHours: 2 }), /"atMostHours" is less than "hours"/],
+  ])("%s is said with its place", (_, json, message) => {
+    expect(() => read(json)).toThrow(message);
+  });
+
+  test("priorities fall on as large a part of the jobs as the scenario says", () => {
+    const priorities = [{ priority: 3, part: 0.2 }];
+    const { jobs } = read(change({ jobs: { ...exampleScenario.jobs, priorities } })).plan(1);
+    const high = jobs.filter(({ priority }) => priority === 3).length;
+    expect(high / jobs.length).toBeGreaterThan(0.15);
+    expect(high / jobs.length).toBeLessThan(0.25);
+    expect(jobs.filter(({ priority }) => priority === 0).length).toBe(jobs.length - high);
+  });
+
+  const muriJobs = (more = {}) =>
+    change({
+      jobs: { workloads: ["vgg-train"], trace: { format: "muri", file: "x.csv", ...more } },
+    });
+  const rows = `${muri}7,4,0,3,vgg16,16,281000,1\n8,1,5000,3,bert,16,1000,1\n`;
+
+  test("factors of models stretch a trace's durations", () => {
+    const plan = read(muriJobs({ factors: { vgg16: 2 } }), () => rows).plan(1);
+    expect(plan.jobs.map(({ seconds }) => seconds)).toEqual([562, 1]);
+  });
+
+  test.each([
+    [
+      "a job on four GPUs, where each gets one",
+      muriJobs(),
+      "muxflow",
+      /job-7 needs 4 GPUs, and muxflow puts a job on one GPU/,
+    ],
+    [
+      "more GPUs than there are",
+      { ...muriJobs(), services: undefined, gpus: [{ type: "T4", count: 2, memoryGB: 16 }] },
+      "srtf",
+      /job-7 can never run: it needs 4 GPUs and the cluster has 2/,
+    ],
+    [
+      "too little memory for best-effort jobs",
+      change({ memoryQuota: 0.1 }),
+      "cotenant",
+      /can never run: .* 2\.4 GB are free/,
+    ],
+  ])("%s is refused before anything runs", (_, json, scheduler, message) => {
+    const plan = read(json, () => rows).plan(1);
+    expect(() => simulate(plan, schedulerNamed(scheduler))).toThrow(message);
+  });
+});
+
+describe("KACE's tables", () => {
+  const shares = Array.from({ length: 10 }, (_, i) => 10 * (i + 1));
+  const line = (name: string, speeds: readonly number[]) => `${name},${speeds.join(",")}\n`;
+  const solo = `workload,${shares.join(",")}\n${line("a-inf", shares)}${line(
+    "b-train",
+    shares.map((s) => Math.min(s, 80) / 8),
+  )}`;
+  const split = shares.map((s) => (s === 100 ? '"(LS100, BE100)"' : `"(LS${s}, BE${100 - s})"`));
+  const cells = shares.map((s) =>
+    s === 100 ? '"(80.0, 5.0)"' : s === 50 ? "None" : `"(${s}, ${(100 - s) / 10})"`,
+  );
+  const pairs = `workload1,workload2,${split.join(",")}\na-inf,b-train,${cells.join(",")}\n`;
+  const labels =
+    "Type,Exclusive100,sm%,mem%,memcap,Exclusive50\na-inf,100,50,10,2,50\nb-train,10,90,30,9,6\nunmeasured-train,1,1,1,1,1\n";
+
+  test("give workloads and what pairs do to each other", () => {
+    const measured = readKace({ solo, pairs, labels });
+    expect(measured.workloads.map(({ name, role }) => [name, role])).toEqual([
+      ["a-inf", "online"],
+      ["b-train", "offline"],
+    ]);
+    const [online, offline] = measured.workloads;
+    if (!online || !offline) throw new Error("two workloads");
+    expect(isMeasured(measured, online, offline)).toBe(true);
+    expect(isMeasured(measured, online, online)).toBe(false);
+    // Unrestricted, as measured: 80 of 100 and 5 of 10.
+    expect(measured.truth.together(online, offline, 1)).toEqual({ online: 0.8, offline: 0.5 });
+    // At 40 %: the online side loses 0.4 of what it loses unrestricted; the other 0.4 of its half of the split's 0.4.
+    const part = measured.truth.together(online, offline, 0.4);
+    expect(part.online).toBeCloseTo(1 - 0.2 * 0.4);
+    expect(part.offline).toBeCloseTo(0.4 * (1 - 0.5 * 0.4));
+  });
+
+  test.each([
+    [
+      "a cell that is no pair",
+      pairs.replace('"(80.0, 5.0)"', '"(80.0; 5.0)"'),
+      labels,
+      /merged….csv, line 2: \(LS100, BE100\) can't be read/,
+    ],
+    [
+      "a negative throughput",
+      pairs.replace("(80.0,", "(-1,"),
+      labels,
+      /line 2: \(LS100, BE100\) can't be read/,
+    ],
+    [
+      "a metric that is no number",
+      pairs,
+      labels.replace("90", "NaN"),
+      /labels.csv, line 3: sm% is "NaN"/,
+    ],
+  ])("%s is named", (_, badPairs, badLabels, message) => {
+    expect(() => readKace({ solo, pairs: badPairs, labels: badLabels })).toThrow(message);
+  });
+});
+
+/** KACE's tables, which have no licence, with numbers of ours: of each pair, each keeps half of its speed. */
+const madeUpKace: Readonly<Record<string, string>> = (() => {
+  const tenths = Array.from({ length: 10 }, (_, i) => 10 * (i + 1));
+  const online = ["vit-base-patch16-224", "bert-base-cased", "resnet-50"].map(
+    (name) => `${name}_batch8-inf`,
+  );
+  const offline = [
+    ...["bert-base-cased_batch2", "vit_h_14_batch2"],
+    ...["mobilenet_batch8", "mobilenet_batch16", "resnet"],
+  ].map((name) => `${name}-train`);
+  const all = [...online, ...offline];
+  const splits = tenths.map((tenth) =>
+    tenth === 100 ? '"(LS100, BE100)"' : `"(LS${tenth}, BE${100 - tenth})"`,
+  );
+  const halves = tenths.map(() => '"(5, 5)"').join();
+  return {
+    "baseline_steps_stage2.csv": [
+      `workload,${tenths}`,
+      ...all.map((name) => `${name},${tenths.map((tenth) => tenth / 10)}`),
+    ].join("\n"),
+    "baseline_labels.csv": [
+      "Type,Exclusive100,sm%,mem%,memcap,Exclusive50",
+      ...all.map((name) => `${name},10,50,20,4,5`),
+    ].join("\n"),
+    "one_None_merged0505_0617_0520_0520_share_steps_stage2.csv": [
+      `workload1,workload2,${splits}`,
+      ...online.flatMap((one) => offline.map((other) => `${one},${other},${halves}`)),
+    ].join("\n"),
+  };
+})();
+
+describe("the scenarios", () => {
+  const all = process.env.COTENANT_DATA;
+  const scenarios = join(import.meta.dirname, "../../bench/cluster/scenarios");
+  const read = (path: string): string =>
+    (all ? undefined : madeUpKace[basename(path)]) ??
+    readFileSync(join(all ?? "test/data", path.replace("data:", "")), "utf8");
+  const names = [
+    ...["muxflow-a", "muxflow-b", "muxflow-c", "muxflow-d", "muri-testbed", "size"],
+    ...["busy", "short", "short-filled"],
+  ];
+  test.each(names)("%s can be read, and its pairs are all measured", (name) => {
+    const json: unknown = JSON.parse(readFileSync(join(scenarios, `${name}.json`), "utf8"));
+    const { services, jobs, truth } = readClusterScenario(json, name, read).plan(1);
+    expect(jobs).not.toEqual([]);
+    for (const { workload } of services)
+      for (const one of new Set(jobs.map((job) => job.workload)))
+        expect(truth.together(workload, one, 0.7).offline).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,230 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { calendar } from "./calendar.ts";
+import { chance } from "./chance.ts";
+import { CAMPAIGN_SAMPLES, campaign, learn, offlineCampaign } from "./foresight.ts";
+import { syntheticTruth, syntheticWorkloads } from "./input/synthetic.ts";
+import { addServed, backlogAfter, noLatencies, quantile } from "./latency.ts";
+import { loadCurve } from "./load.ts";
+import { newMonitor, watch } from "./monitor.ts";
+import { expectedResponse, meanResponse, queueTable } from "./queue.ts";
+import { type Mechanism, share, type Tenant } from "./sharing.ts";
+import { perturbed } from "./truth.ts";
+import { aloneAt, smNeed, type Workload } from "./workload.ts";
+
+const online = syntheticWorkloads.filter(({ role }) => role === "online");
+const offline = syntheticWorkloads.filter(({ role }) => role === "offline");
+const [service] = online as [Workload];
+const [training] = offline as [Workload];
+
+describe("the calendar", () => {
+  test("gives events back by time, then priority, then as they came", () => {
+    const entry = fc.record({
+      time: fc.integer({ min: 0, max: 5 }),
+      priority: fc.integer({ min: 0, max: 2 }),
+    });
+    fc.assert(
+      fc.property(fc.array(entry, { maxLength: 60 }), (entries) => {
+        const events = calendar<number>();
+        entries.forEach(({ time, priority }, i) => {
+          events.add(time, priority, i);
+        });
+        const taken = entries.map(() => events.take());
+        const sorted = entries
+          .map((one, i) => ({ ...one, i }))
+          .sort((a, b) => a.time - b.time || a.priority - b.priority || a.i - b.i);
+        expect(taken).toEqual(sorted.map(({ i }) => i));
+        expect(events.take()).toBeUndefined();
+      }),
+    );
+  });
+
+  test.each([[-1], [Number.NaN]])("an event at %d s is refused", (time) => {
+    expect(() => calendar().add(time, 0, "e")).toThrow(RangeError);
+  });
+});
+
+describe("the queue of requests", () => {
+  test.each([
+    { cv: 0, load: 0.5 },
+    { cv: 0.5, load: 0.3 },
+    { cv: 0.5, load: 0.8 },
+    { cv: 1, load: 0.6 },
+  ])("at load $load and cv $cv waits as Pollaczek and Khinchine say", ({ cv, load }) => {
+    const table = queueTable(cv);
+    expect(meanResponse(table, load) / expectedResponse(load, cv)).toBeCloseTo(1, 1);
+  });
+
+  test("p99 comes from the queue: it grows faster than the slowdown that makes it", () => {
+    const table = queueTable(0.3);
+    const p99 = (slowdown: number) => {
+      const latencies = noLatencies();
+      addServed(latencies, table, {
+        requests: 1000,
+        service: 0.01 * slowdown,
+        load: 0.6 * slowdown,
+        backlog: 0,
+      });
+      return quantile(latencies, 0.99) ?? 0;
+    };
+    expect(p99(1)).toBeGreaterThan(0.01 * 2);
+    expect(p99(1.2) / p99(1)).toBeGreaterThan(1.4);
+  });
+
+  test("an overloaded GPU builds a backlog, up to a full queue, and turns requests away", () => {
+    expect(backlogAfter(0, 0.5, 60)).toBe(0);
+    expect(backlogAfter(0, 1.01, 10)).toBeCloseTo(0.5);
+    const full = backlogAfter(0, 1.2, 3600);
+    const latencies = noLatencies();
+    addServed(latencies, queueTable(0), {
+      requests: 100,
+      service: 0.01,
+      load: 1.2,
+      backlog: full,
+    });
+    expect(latencies.turnedAway).toBeCloseTo(20);
+    expect(quantile(latencies, 0.5)).toBeGreaterThan(full);
+  });
+
+  test("without requests there is no latency", () => {
+    expect(quantile(noLatencies(), 0.99)).toBeUndefined();
+  });
+});
+
+test("a service is busiest at its peak hour and alike from day to day", () => {
+  const load = { low: 0.1, high: 0.5, peakHour: 20, burstsPerDay: 0, spread: 0 };
+  const curve = loadCurve(load, { from: -86_400, to: 86_400, step: 300 }, chance(1, "load"));
+  const at = (hour: number) => curve[Math.round((hour * 3600) / 300)] ?? 0;
+  expect(at(20) / 0.5).toBeCloseTo(1, 0);
+  expect(at(8)).toBeLessThan(0.15);
+  expect(Math.abs(at(44) / at(20) - 1)).toBeLessThan(0.3);
+  expect(curve.every((one) => one > 0)).toBe(true);
+});
+
+describe("SysMonitor", () => {
+  test("evicts once over the limit, and stays away longer each time", () => {
+    const monitor = newMonitor();
+    expect(watch(monitor, 0, 1)).toBe(false);
+    expect(watch(monitor, 60, 1.25)).toBe(false);
+    expect(monitor.health).toBe("unhealthy");
+    expect(watch(monitor, 120, 1.4)).toBe(true);
+    expect(watch(monitor, 180, 1.4)).toBe(false);
+    watch(monitor, 200, 0.5);
+    expect(monitor.health).toBe("overlimit");
+    watch(monitor, 240, 0.5);
+    expect(monitor.health).toBe("unhealthy");
+    watch(monitor, 241, 0.5);
+    expect(monitor.health).toBe("healthy");
+    expect(watch(monitor, 300, 1.4)).toBe(true);
+    expect(monitor.until).toBe(300 + 60 * 4);
+  });
+});
+
+describe("sharing a GPU", () => {
+  const tenants = (part: number, working = true): Tenant[] => [
+    { workload: training, share: part, working, luck: 1 },
+  ];
+
+  test("bounds hold whatever shares it", () => {
+    const cases = fc.record({
+      host: fc.constantFrom(undefined, ...online),
+      load: fc.double({ min: 0, max: 1.2, noNaN: true }),
+      jobs: fc.array(
+        fc.record({
+          workload: fc.constantFrom(...offline),
+          share: fc.double({ min: 0.1, max: 1, noNaN: true }),
+          working: fc.boolean(),
+          luck: fc.double({ min: 0.9, max: 1.1, noNaN: true }),
+        }),
+        { maxLength: 3 },
+      ),
+      mechanism: fc.constantFrom<Mechanism>("space", "time", "priority-time"),
+    });
+    fc.assert(
+      fc.property(cases, ({ host, load, jobs, mechanism }) => {
+        const found = share(host, load, jobs, mechanism, syntheticTruth);
+        expect(found.slowdown).toBeGreaterThanOrEqual(1);
+        for (const one of [...found.retained, found.busy, found.activity, found.onlineActivity]) {
+          expect(one).toBeGreaterThanOrEqual(0);
+          expect(one).toBeLessThanOrEqual(1);
+        }
+        jobs.forEach(({ working }, i) => {
+          if (!working) expect(found.retained[i]).toBe(0);
+        });
+      }),
+    );
+  });
+
+  test("alone on a GPU a job runs at full speed, and a service at its own", () => {
+    expect(share(undefined, 0, tenants(1), "space", syntheticTruth).retained).toEqual([1]);
+    expect(share(service, 0.4, [], "space", syntheticTruth).slowdown).toBe(1);
+    expect(share(service, 0.4, tenants(1, false), "time", syntheticTruth).slowdown).toBe(1);
+  });
+
+  test("priority costs requests less than equal turns, and jobs more", () => {
+    const [equal, first] = (["time", "priority-time"] as const).map((mechanism) =>
+      share(service, 0.4, tenants(1), mechanism, syntheticTruth),
+    );
+    expect(first?.slowdown).toBeLessThan(equal?.slowdown ?? 0);
+    expect(first?.retained[0]).toBeLessThan(equal?.retained[0] ?? 0);
+  });
+
+  test("a busier service leaves a job less", () => {
+    const retained = [0, 0.3, 0.6].map(
+      (load) => share(service, load, tenants(0.9), "space", syntheticTruth).retained[0] ?? 0,
+    );
+    expect(retained).toEqual([...retained].sort((a, b) => b - a));
+  });
+});
+
+test("speeds by share lie between the measured ones", () => {
+  const one = { ...training, byShare: [0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.96, 0.99, 1] };
+  expect(aloneAt(one, 0)).toBe(0);
+  expect(aloneAt(one, 0.05)).toBeCloseTo(0.1);
+  expect(aloneAt(one, 0.25)).toBeCloseTo(0.45);
+  expect(aloneAt(one, 1)).toBe(1);
+  expect(smNeed(one)).toBeCloseTo(0.8);
+});
+
+describe("forecasts of pairs", () => {
+  const pairs = online.flatMap((a) => offline.map((b) => [a, b] as const));
+  const shares = [0.2, 0.4, 0.6, 0.8, 1];
+
+  test("are learned from noisy samples, for pairs that were profiled", () => {
+    const truth = perturbed(syntheticTruth, chance(5, "pairs"), 0.1);
+    const foresight = learn(campaign(truth, pairs, chance(5, "campaign")));
+    let missed = 0;
+    for (const [a, b] of pairs)
+      for (const part of shares) {
+        const exact = truth.together(a, b, part);
+        missed += Math.abs(foresight.offline(a, b, part) - exact.offline);
+        missed += Math.abs(foresight.online(a, b, part) - exact.online);
+      }
+    expect(missed / (2 * pairs.length * shares.length)).toBeLessThan(0.05);
+  });
+
+  test("of jobs among themselves, too", () => {
+    const companies = offline.flatMap((a) => offline.map((b) => [a, b] as const));
+    const { beside } = learn([], "ours", offlineCampaign(syntheticTruth, companies, chance(2, "")));
+    const misses = companies.map(([a, b]) =>
+      Math.abs(beside(a, b, 0.5) - syntheticTruth.beside(a, b, 0.5)),
+    );
+    expect(misses.reduce((sum, one) => sum + one, 0) / misses.length).toBeLessThan(0.05);
+  });
+
+  test("without any sample they foresee no loss", () => {
+    const foresight = learn(campaign(syntheticTruth, [], chance(1, "campaign"), CAMPAIGN_SAMPLES));
+    expect(foresight.online(service, training, 0.5)).toBe(1);
+    expect(foresight.beside(training, training, 0.5)).toBe(1);
+    expect(foresight.offline(service, training, 0.5)).toBe(aloneAt(training, 0.5));
+  });
+
+  test("the truth of a run is not that of another, and the same within one", () => {
+    const of = (seed: number) => perturbed(syntheticTruth, chance(seed, "pairs"), 0.1);
+    const one = of(1);
+    expect(one.together(service, training, 0.8)).toEqual(one.together(service, training, 0.8));
+    expect(one.together(service, training, 0.8)).not.toEqual(
+      of(2).together(service, training, 0.8),
+    );
+  });
+});

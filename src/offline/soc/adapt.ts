@@ -1,0 +1,63 @@
+// D-HaX-CoNN: planning while the networks run in a loop. A loop begins with the best plan known at that moment;
+// the solver goes on beside it, and what it finds is applied at the next boundary. When the set of networks
+// changes, the loop under way ends as it began, and the next one starts with a naive plan of the new set.
+
+import type { Problem } from "./problem/types.ts";
+import { improve, type Solution } from "./solve.ts";
+import { makespanMs } from "./timeline.ts";
+
+export interface Phase {
+  /** From when on this set runs, ms; the first is 0. */
+  readonly fromMs: number;
+  readonly problem: Problem;
+}
+
+export interface Loop {
+  readonly phase: number;
+  readonly startMs: number;
+  readonly latencyMs: number;
+  readonly optimal: boolean;
+}
+
+export interface Adapting {
+  /** How long the solver's next slice takes beside the networks, ms: a clock's answer, or a model's. */
+  readonly sliceMs: (work: () => void) => number;
+  /** What a loop's latency is multiplied by while the solver runs beside it. */
+  readonly beside: number;
+}
+
+/** Loops until `untilMs`, of virtual time. */
+export function adapt(
+  phases: readonly Phase[],
+  untilMs: number,
+  { sliceMs, beside }: Adapting,
+): Loop[] {
+  const loops: Loop[] = [];
+  let now = 0;
+  for (const [index, { fromMs, problem }] of phases.entries()) {
+    now = Math.max(now, fromMs);
+    const until = Math.min(untilMs, phases[index + 1]?.fromMs ?? untilMs);
+    const steps = improve(problem);
+    let best: Solution | undefined;
+    let solved = now;
+    let done = false;
+    const advance = () => {
+      solved += sliceMs(() => {
+        const { value, done: ended } = steps.next();
+        best = value ?? best;
+        done = ended ?? false;
+      });
+    };
+    // The first plan is waited for; everything after it comes while loops run.
+    while (!best && !done) advance();
+    now = Math.max(now, solved);
+    while (now < until && best) {
+      const running: Solution = best;
+      const latencyMs = makespanMs(running.timeline) * (done ? 1 : beside);
+      loops.push({ phase: index, startMs: now, latencyMs, optimal: running.optimal });
+      now += latencyMs;
+      while (!done && solved < now) advance();
+    }
+  }
+  return loops;
+}

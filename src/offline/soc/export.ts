@@ -1,0 +1,43 @@
+// A plan by names, for what carries it out: who runs where, who goes first, and when that was foreseen.
+import { cost, energyMj, transitions } from "./objective.ts";
+import type { Problem, Span } from "./problem/types.ts";
+import type { Solution } from "./solve.ts";
+import { makespanMs } from "./timeline.ts";
+
+export function planDocument(problem: Problem, { plan, timeline, gap, optimal, nodes }: Solution) {
+  const networkName = (n: number) => problem.networks[n]?.name ?? "";
+  const acceleratorName = (a: number) => problem.accelerators[a]?.name ?? "";
+  const groupOf = ({ network, group }: Span) =>
+    problem.networks[network]?.groups[group]?.name ?? "";
+  return {
+    version: 1,
+    objective: problem.objective,
+    optimal,
+    gap,
+    nodes,
+    makespanMs: makespanMs(timeline),
+    throughputPerS: -1000 * cost("throughput", timeline.endMs),
+    energyMj: energyMj(problem, plan),
+    networks: problem.networks.map(({ name, groups }, n) => ({
+      name,
+      endMs: timeline.endMs[n],
+      transitions: transitions(plan.assignment[n] ?? []),
+      groups: groups.map((group, i) => ({
+        name: group.name,
+        accelerator: acceleratorName(plan.assignment[n]?.[i] ?? -1),
+      })),
+    })),
+    priority: Object.fromEntries(
+      problem.accelerators.map(({ name }, a) => [name, (plan.priority[a] ?? []).map(networkName)]),
+    ),
+    timeline: timeline.spans.map((span) => ({
+      network: networkName(span.network),
+      group: groupOf(span),
+      accelerator: acceleratorName(span.accelerator),
+      readyMs: span.readyMs,
+      startMs: span.startMs,
+      endMs: span.endMs,
+      contention: span.pieces.filter(({ slowdown }) => slowdown > 1),
+    })),
+  };
+}

@@ -1,0 +1,63 @@
+// The problem as flat arrays, for the search: a group is one number through all networks, and a group on an
+// accelerator is `group * accelerators + accelerator`.
+
+import type { Problem } from "./problem/types.ts";
+import { tailMs } from "./timeline.ts";
+
+export interface Flat {
+  readonly problem: Problem;
+  readonly networks: number;
+  readonly accelerators: number;
+  /** Per network its first group; one more entry for the end. */
+  readonly first: readonly number[];
+  /** Per group on an accelerator. */
+  readonly timeMs: Float64Array;
+  readonly tailMs: Float64Array;
+  readonly demand: Float64Array;
+  readonly outMs: Float64Array;
+  readonly inMs: Float64Array;
+  readonly energyMj: Float64Array;
+  /** Per group: earlier groups that it reads. */
+  readonly inputs: readonly (readonly number[])[];
+  /** Per network: transitions that it may make, never more than it has neighbours. */
+  readonly transitions: readonly number[];
+  /** together[n * networks + m]: neither waits for the other's end, so their groups can meet. */
+  readonly together: Uint8Array;
+}
+
+export function flatten(problem: Problem): Flat {
+  const { networks, accelerators } = problem;
+  const all = networks.flatMap(({ groups }) => groups);
+  const first = [0];
+  for (const { groups } of networks) first.push((first.at(-1) ?? 0) + groups.length);
+  const each = (value: (group: (typeof all)[number], accelerator: number) => number) =>
+    Float64Array.from(all.flatMap((group) => accelerators.map((_, a) => value(group, a))));
+  return {
+    problem,
+    networks: networks.length,
+    accelerators: accelerators.length,
+    first,
+    timeMs: each(({ timeMs }, a) => timeMs[a] ?? Infinity),
+    tailMs: each(({ timeMs }, a) => tailMs(problem, a, timeMs[a] ?? 0)),
+    demand: each(({ demand }, a) => demand[a] ?? 0),
+    outMs: each(({ outMs }, a) => outMs[a] ?? 0),
+    inMs: each(({ inMs }, a) => inMs[a] ?? 0),
+    energyMj: each(({ energyMj }, a) => energyMj[a] ?? 0),
+    inputs: networks.flatMap(({ groups }, n) =>
+      groups.map(({ inputs }) => inputs.map((input) => (first[n] ?? 0) + input)),
+    ),
+    transitions: networks.map(({ groups }) => Math.min(problem.maxTransitions, groups.length - 1)),
+    together: meetings(problem),
+  };
+}
+
+function meetings({ networks }: Problem): Uint8Array {
+  const count = networks.length;
+  const waitsFor = (n: number, m: number): boolean =>
+    (networks[n]?.after ?? []).some((before) => before === m || waitsFor(before, m));
+  return Uint8Array.from({ length: count * count }, (_, at) => {
+    const n = Math.floor(at / count);
+    const m = at % count;
+    return n !== m && !waitsFor(n, m) && !waitsFor(m, n) ? 1 : 0;
+  });
+}

@@ -1,0 +1,17 @@
+export { type Adapting, adapt, type Loop, type Phase } from "./adapt.ts";
+export { planDocument } from "./export.ts";
+export { permutations } from "./naive.ts";
+export { cost, feasible, transitions } from "./objective.ts";
+export { groupLayers, type LayerGroup, type Unsupported } from "./onnx/grouping.ts";
+export { readOnnx } from "./onnx/model.ts";
+export { picture } from "./picture.ts";
+export { parseProblem } from "./problem/document.ts";
+export { shareOfLimit } from "./problem/slowdown.ts";
+export type { Group, Network, Plan, Problem, Timeline } from "./problem/types.ts";
+export { seeded } from "./random.ts";
+export { replay } from "./replay.ts";
+export { blind, type Rival, rivals } from "./rivals.ts";
+export { OPTIMALITY_GAP } from "./search.ts";
+export { type Solution, solve } from "./solve.ts";
+export { makespanMs, timeline } from "./timeline.ts";
+export { type Proof, prove } from "./z3/prove.ts";

@@ -1,0 +1,57 @@
+// Plans that need no search: every network as a whole on one accelerator, in every order of priority. The first
+// plans that a solver has, and the baselines that it must never be worse than.
+import { feasible } from "./objective.ts";
+import type { Plan, Problem } from "./problem/types.ts";
+
+/** Beyond so many, combinations are left out: with ten networks there would be billions. */
+const MOST = 512;
+
+/** Groups that `accelerator` can't run go where they take least, as runtimes let them fall back. */
+const whole = ({ networks }: Problem, network: number, accelerator: number): number[] =>
+  (networks[network]?.groups ?? []).map(({ timeMs }) =>
+    Number.isFinite(timeMs[accelerator]) ? accelerator : timeMs.indexOf(Math.min(...timeMs)),
+  );
+
+/** Assignments of whole networks, most of them; those with all on one accelerator are always there. */
+function wholeAssignments(problem: Problem): number[][][] {
+  const accelerators = problem.accelerators.map((_, a) => a);
+  const each = problem.networks.map((_, n) => accelerators.map((a) => whole(problem, n, a)));
+  const uniform = accelerators.map((a) => each.map((options) => options[a] ?? []));
+  let mixed: number[][][] = [[]];
+  for (const options of each) {
+    mixed = mixed.flatMap((one) => options.map((option) => [...one, option]));
+    mixed = mixed.slice(0, MOST);
+  }
+  return [...uniform, ...mixed];
+}
+
+/** Orders of priority, the same on every accelerator: all of up to four networks, else rotations. */
+export function orders(networks: number): number[][] {
+  if (networks > 4)
+    return Array.from({ length: networks }, (_, by) =>
+      Array.from({ length: networks }, (_, n) => (n + by) % networks),
+    );
+  return permutations(networks);
+}
+
+export function permutations(count: number): number[][] {
+  if (count === 0) return [[]];
+  return permutations(count - 1).flatMap((one) =>
+    Array.from({ length: count }, (_, at) => one.toSpliced(at, 0, count - 1)),
+  );
+}
+
+export const withOrder = (
+  { accelerators }: Problem,
+  assignment: readonly (readonly number[])[],
+  order: readonly number[],
+): Plan => ({ assignment, priority: accelerators.map(() => order) });
+
+/** Those that keep the limits. */
+export const naivePlans = (problem: Problem): Plan[] =>
+  wholeAssignments(problem)
+    .flatMap((assignment) =>
+      orders(problem.networks.length).map((order) => withOrder(problem, assignment, order)),
+    )
+    .filter((plan) => feasible(problem, plan))
+    .slice(0, MOST);

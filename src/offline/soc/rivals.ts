@@ -1,0 +1,167 @@
+// What else one could do, in the same table. The others' mappings are made by their own rules and, as none of them
+// knows contention, their own idea of the latency; what they then take is our timeline. Each gets the order of
+// priority that is best by its own idea.
+import { naivePlans, orders, withOrder } from "./naive.ts";
+import { cost } from "./objective.ts";
+import { noSlowdown } from "./problem/slowdown.ts";
+import type { Plan, Problem, Timeline } from "./problem/types.ts";
+import { makespanMs, timeline, transitionMs } from "./timeline.ts";
+
+export interface Rival {
+  readonly name: string;
+  readonly plan: Plan;
+  /** As the rival sees it. */
+  readonly predictedMs: number;
+  readonly timeline: Timeline;
+}
+
+/** The same without contention, and without transition costs where `costs` is false. */
+export const blind = (problem: Problem, costs: boolean): Problem => ({
+  ...problem,
+  accelerators: problem.accelerators.map((one) => ({ ...one, slowdown: noSlowdown })),
+  networks: costs
+    ? problem.networks
+    : problem.networks.map((network) => ({
+        ...network,
+        groups: network.groups.map((group) => ({
+          ...group,
+          outMs: group.outMs.map(() => 0),
+          inMs: group.inMs.map(() => 0),
+        })),
+      })),
+});
+
+/** Whole networks: all on one accelerator, and each on one, not all on the same. */
+export function baselines(problem: Problem): Rival[] {
+  const plans = naivePlans(problem);
+  const used = ({ assignment }: Plan) => new Set(assignment.flat());
+  const single = problem.accelerators.map(({ name }, a) => ({
+    name: `${name} only`,
+    plans: plans.filter((plan) => [...used(plan)].every((one) => one === a)),
+  }));
+  const fixed = {
+    name: problem.accelerators.map(({ name }) => name).join(" & "),
+    plans: plans.filter((plan) => used(plan).size > 1),
+  };
+  return [...single, fixed].flatMap(({ name, plans }) => {
+    const best = bestOf(problem, plans);
+    return best ? [rival(problem, problem, name, best)] : [];
+  });
+}
+
+/** Mensa, Herald and H2H; see docs/soc.md for what is taken from each. */
+export const rivals = (problem: Problem): Rival[] => [
+  ...baselines(problem),
+  made(problem, blind(problem, true), "Mensa", greedy(problem)),
+  made(problem, blind(problem, false), "Herald", listed(blind(problem, false))),
+  made(
+    problem,
+    blind(problem, true),
+    "H2H",
+    remapped(blind(problem, true), listed(blind(problem, true))),
+  ),
+];
+
+function made(problem: Problem, seen: Problem, name: string, assignment: number[][]): Rival {
+  const plans = orders(problem.networks.length).map((order) =>
+    withOrder(problem, assignment, order),
+  );
+  return rival(problem, seen, name, bestOf(seen, plans) ?? withOrder(problem, assignment, []));
+}
+
+const rival = (problem: Problem, seen: Problem, name: string, plan: Plan): Rival => ({
+  name,
+  plan,
+  predictedMs: makespanMs(timeline(seen, plan)),
+  timeline: timeline(problem, plan),
+});
+
+function bestOf(problem: Problem, plans: readonly Plan[]): Plan | undefined {
+  const costs = plans.map((plan) => cost(problem.objective, timeline(problem, plan).endMs));
+  return plans[costs.indexOf(Math.min(...costs))];
+}
+
+/** Mensa: one network at a time, each group where it ends soonest, the move to it included. */
+function greedy(problem: Problem): number[][] {
+  return problem.networks.map(({ groups }, n) => {
+    const on: number[] = [];
+    for (const [i, { timeMs }] of groups.entries()) {
+      const ends = timeMs.map((time, a) => time + transitionMs(problem, [...on, a], n, i));
+      on.push(ends.indexOf(Math.min(...ends)));
+    }
+    return on;
+  });
+}
+
+/**
+ * Herald: all networks together; the one that is ready first has its next group put where it ends soonest, given
+ * what is there already. `seen` is without transition costs.
+ */
+function listed(seen: Problem): number[][] {
+  const on = seen.networks.map((): number[] => []);
+  const ready = seen.networks.map(() => 0);
+  const free = seen.accelerators.map(() => 0);
+  const begins = (n: number) =>
+    (seen.networks[n]?.after ?? []).reduce((latest, m) => Math.max(latest, ready[m] ?? 0), 0);
+  const open = (n: number) => (on[n]?.length ?? 0) < (seen.networks[n]?.groups.length ?? 0);
+  for (;;) {
+    const waiting = seen.networks
+      .map((_, n) => n)
+      .filter((n) => open(n) && !(seen.networks[n]?.after ?? []).some(open));
+    const [first, ...others] = waiting;
+    if (first === undefined) return on;
+    const at = (n: number) => Math.max(ready[n] ?? 0, begins(n));
+    const n = others.reduce((soonest, other) => (at(other) < at(soonest) ? other : soonest), first);
+    const mapped = on[n] ?? [];
+    const i = mapped.length;
+    const ends = (seen.networks[n]?.groups[i]?.timeMs ?? []).map(
+      (time, a) => Math.max(free[a] ?? 0, at(n) + transitionMs(seen, [...mapped, a], n, i)) + time,
+    );
+    const chosen = ends.indexOf(Math.min(...ends));
+    mapped.push(chosen);
+    ready[n] = ends[chosen] ?? 0;
+    free[chosen] = ready[n] ?? 0;
+  }
+}
+
+/** H2H: from such a list, runs of groups go to where their neighbours are while that helps. */
+function remapped(seen: Problem, start: number[][]): number[][] {
+  let on = start;
+  const [order = []] = orders(seen.networks.length);
+  const value = (assignment: number[][]) =>
+    cost(seen.objective, timeline(seen, withOrder(seen, assignment, order)).endMs);
+  let best = value(on);
+  for (let better = true; better; ) {
+    better = false;
+    for (const candidate of joined(seen, on)) {
+      const found = value(candidate);
+      if (found < best) {
+        best = found;
+        on = candidate;
+        better = true;
+        break;
+      }
+    }
+  }
+  return on;
+}
+
+/** Every run of groups on one accelerator, put onto that of the run before or after it. */
+function joined(seen: Problem, on: number[][]): number[][][] {
+  return on.flatMap((mapped, n) => {
+    const starts = mapped.flatMap((a, i) => (i === 0 || a !== mapped[i - 1] ? [i] : []));
+    return starts.flatMap((from, run) => {
+      const to = starts[run + 1] ?? mapped.length;
+      const neighbours = new Set(
+        [mapped[from - 1], mapped[to]].filter((a) => a !== undefined && a !== mapped[from]),
+      );
+      return [...neighbours].flatMap((a) => {
+        const changed = mapped.map((one, i) => (i >= from && i < to && a !== undefined ? a : one));
+        const runs = changed.every((one, i) =>
+          Number.isFinite(seen.networks[n]?.groups[i]?.timeMs[one]),
+        );
+        return runs ? [on.map((one, m) => (m === n ? changed : one))] : [];
+      });
+    });
+  });
+}

@@ -1,0 +1,115 @@
+// Branch and bound over plans. A timeline is built from time 0 on; wherever a network's next group needs an
+// accelerator, or it is open which of two waiting networks goes first, the search branches. It goes deep first,
+// the smaller bound first, so what it holds in memory is one path and its siblings.
+import { type Bounds, bounds } from "./bounds.ts";
+import { flatten } from "./flat.ts";
+import type { Plan, Problem } from "./problem/types.ts";
+import { type Decision, type State, walk } from "./walk.ts";
+
+/** Relative: a plan is optimal if no other is better by more than this. What solvers of integer programs use. */
+export const OPTIMALITY_GAP = 1e-4;
+
+export interface Search {
+  readonly bounds: Bounds;
+  /** The best plan so far; undefined before the first. */
+  readonly plan: Plan | undefined;
+  readonly cost: number;
+  /** No plan costs less. */
+  readonly bound: number;
+  readonly done: boolean;
+  /** States that were looked at. */
+  readonly nodes: number;
+  /** Goes on for about this many nodes. */
+  run(nodes: number): void;
+  /** A plan known from elsewhere, and its cost. */
+  offer(plan: Plan, cost: number): void;
+}
+
+interface Open {
+  readonly state: State;
+  readonly decision: Decision;
+}
+
+export function search(problem: Problem): Search {
+  const flat = flatten(problem);
+  const toCome = bounds(flat);
+  const along = walk(flat, toCome);
+  const spare: State[] = [];
+  const stack: Open[] = [];
+  let plan: Plan | undefined;
+  let best = Infinity;
+  let nodes = 0;
+  const root = along.start();
+  const limit = () => best - OPTIMALITY_GAP * Math.abs(best === Infinity ? 0 : best);
+
+  /** Runs on to the next decision; keeps what is still worth it, in `into`. */
+  function goOn(state: State, into: Open[]) {
+    nodes++;
+    const outcome = along.run(state, limit());
+    if (typeof outcome === "object") into.push({ state, decision: outcome });
+    else {
+      if (outcome === "done") {
+        best = state.bound;
+        plan = planOf(state);
+      }
+      spare.push(state);
+    }
+  }
+
+  function planOf(state: State): Plan {
+    const assignment = problem.networks.map((_, n) => [
+      ...state.assigned.subarray(flat.first[n] ?? 0, flat.first[n + 1] ?? 0),
+    ]);
+    return { assignment, priority: along.priority(state) };
+  }
+
+  function branch({ state, decision }: Open) {
+    const found: Open[] = [];
+    for (const option of decision.options) {
+      const child = spare.pop() ?? along.start();
+      along.copy(state, child);
+      if (decision.kind === "assign") along.assign(child, decision.network, option);
+      else along.putFirst(child, decision.accelerator, option);
+      goOn(child, found);
+    }
+    found.sort((a, b) => b.state.bound - a.state.bound);
+    stack.push(...found);
+    spare.push(state);
+  }
+
+  goOn(root, stack);
+  const least = () => stack.reduce((low, { state }) => Math.min(low, state.bound), limit());
+  return {
+    bounds: toCome,
+    get plan() {
+      return plan;
+    },
+    get cost() {
+      return best;
+    },
+    get bound() {
+      return least();
+    },
+    get done() {
+      return stack.length === 0;
+    },
+    get nodes() {
+      return nodes;
+    },
+    offer(offered, cost) {
+      if (cost < best) {
+        best = cost;
+        plan = offered;
+      }
+    },
+    run(count) {
+      const until = nodes + count;
+      while (nodes < until) {
+        const open = stack.pop();
+        if (!open) return;
+        if (open.state.bound < limit()) branch(open);
+        else spare.push(open.state);
+      }
+    },
+  };
+}

@@ -1,0 +1,110 @@
+// The solver as a whole: naive plans at once, better ones by climbing, then branch and bound until nothing is
+// left or time is up. It is any-time: whenever it is stopped it has a plan and says how far that may be from the
+// best.
+import type { Bounds } from "./bounds.ts";
+import { climb } from "./climb.ts";
+import { noPlan } from "./faults.ts";
+import { naivePlans } from "./naive.ts";
+import { cost, gap } from "./objective.ts";
+import type { Plan, Problem, Timeline } from "./problem/types.ts";
+import { seeded } from "./random.ts";
+import { OPTIMALITY_GAP, search } from "./search.ts";
+import { timeline } from "./timeline.ts";
+
+export interface Solution {
+  readonly plan: Plan;
+  readonly timeline: Timeline;
+  /** See `cost`. */
+  readonly cost: number;
+  /** No plan is better by a larger part of this one's cost. At most `OPTIMALITY_GAP`: it is optimal. */
+  readonly gap: number;
+  readonly optimal: boolean;
+  readonly nodes: number;
+}
+
+/** Small enough to stop within a few milliseconds, large enough that asking the clock costs nothing. */
+const NODES_A_SLICE = 2_000;
+const CLIMBS_A_SLICE = 100;
+/** Tries per group that climbing gets before the search. */
+const CLIMBS = 40;
+
+/**
+ * Yields after every slice of work the best plan so far, undefined while there is none. Ends with the proof.
+ * Throws a UserError if no plan keeps the limits.
+ */
+export function* improve(problem: Problem): Generator<Solution | undefined, Solution> {
+  const tree = search(problem);
+  checkFeasible(problem, tree.bounds);
+  const solution = (): Solution | undefined => {
+    if (!tree.plan) return undefined;
+    const distance = gap(tree.cost, tree.bound);
+    return {
+      plan: tree.plan,
+      timeline: timeline(problem, tree.plan),
+      cost: tree.cost,
+      gap: tree.done ? Math.min(distance, OPTIMALITY_GAP) : distance,
+      optimal: tree.done || distance <= OPTIMALITY_GAP,
+      nodes: tree.nodes,
+    };
+  };
+  for (const plan of naivePlans(problem))
+    tree.offer(plan, cost(problem.objective, timeline(problem, plan).endMs));
+  if (tree.plan) {
+    yield solution();
+    const groups = problem.networks.reduce((sum, one) => sum + one.groups.length, 0);
+    const climbing = climb(problem, tree.plan, seeded(1));
+    for (let tries = 0; tries < CLIMBS * groups; tries++) {
+      const better = climbing.next().value;
+      if (better) tree.offer(better.plan, better.cost);
+      if (tries % CLIMBS_A_SLICE === 0) yield solution();
+    }
+  }
+  while (!tree.done) {
+    tree.run(NODES_A_SLICE);
+    yield solution();
+  }
+  const last = solution();
+  if (!last)
+    throw noPlan("No plan keeps the limits.", "Allow more transitions or a larger energy budget.");
+  return last;
+}
+
+/** A sentence for what can be told before any search. */
+function checkFeasible(problem: Problem, { way, energy, levels }: Bounds) {
+  const stride = (problem.accelerators.length + 1) * levels;
+  let first = 0;
+  let least = 0;
+  for (const { name, groups } of problem.networks) {
+    const at = first * stride + levels - 1;
+    if (way.table[at] === Infinity)
+      throw noPlan(
+        `Network "${name}" can't be run with ${problem.maxTransitions} transitions: its groups need more accelerators in turn.`,
+        "Allow more transitions.",
+      );
+    least += energy.table[at] ?? 0;
+    first += groups.length;
+  }
+  if (least > problem.energyBudgetMj)
+    throw noPlan(
+      `The networks need ${least.toPrecision(4)} mJ at least, more than the budget of ${problem.energyBudgetMj} mJ.`,
+      "Give a larger energy budget, or allow more transitions.",
+    );
+}
+
+/** `clock`: milliseconds. Out of time or memory, the best plan so far. `onSlice` sees it after every slice. */
+export function solve(
+  problem: Problem,
+  clock: () => number,
+  limitMs = Infinity,
+  onSlice: (best: Solution, elapsedMs: number) => void = () => {},
+): Solution {
+  const began = clock();
+  const steps = improve(problem);
+  for (;;) {
+    const { done, value } = steps.next();
+    const elapsed = clock() - began;
+    if (value) onSlice(value, elapsed);
+    if (done) return value;
+    if (value && elapsed >= limitMs) return value;
+  }
+}

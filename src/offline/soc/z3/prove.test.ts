@@ -1,0 +1,134 @@
+import { expect, test } from "vitest";
+import { exampleProblem } from "../../../../test/soc/example.ts";
+import { permutations } from "../naive.ts";
+import type { Plan, Problem } from "../problem/types.ts";
+import { seeded } from "../random.ts";
+import { OPTIMALITY_GAP } from "../search.ts";
+import { solve } from "../solve.ts";
+import { makespanMs, timeline } from "../timeline.ts";
+import { exact, relaxed } from "./formulate.ts";
+import { prove } from "./prove.ts";
+import { openZ3 } from "./worker.ts";
+
+const clock = () => performance.now();
+
+test("Z3, by itself, finds what the search finds, and nothing better", async () => {
+  const problem = exampleProblem({ networks: 2, groups: 2, maxTransitions: 4, seed: 3, limit: 70 });
+  const ours = makespanMs(solve(problem, () => 0).timeline);
+  const proof = await prove(problem, clock, Infinity);
+  expect(proof.optimal).toBe(true);
+  expect(Math.abs((proof.makespanMs ?? 0) - ours)).toBeLessThan(2 * OPTIMALITY_GAP * ours);
+  if (!proof.plan) throw new Error("a makespan has a plan");
+  // Z3's own plan, by our timeline: the two agree on what follows from a plan.
+  expect(makespanMs(timeline(problem, proof.plan))).toBeCloseTo(proof.makespanMs ?? 0, 5);
+}, 600_000);
+
+test("given a claim, Z3 finds a plan as good, or says that there is none", async () => {
+  const problem = exampleProblem({ networks: 2, groups: 3, maxTransitions: 2, seed: 2, limit: 80 });
+  const ours = makespanMs(solve(problem, () => 0).timeline);
+  const found = await prove(problem, clock, Infinity, ours * (1 + OPTIMALITY_GAP));
+  expect(found.optimal).toBe(true);
+  expect(found.makespanMs).toBeCloseTo(ours, 5);
+  const beyond = await prove(problem, clock, Infinity, ours * (1 - 2 * OPTIMALITY_GAP));
+  expect(beyond).toEqual({ makespanMs: undefined, plan: undefined, optimal: true });
+}, 600_000);
+
+test("what is true of every plan is true of ours, and an assignment's makespan is the timeline's", async () => {
+  const problem = mixed();
+  const z3 = await openZ3(Infinity);
+  try {
+    await z3.ask(relaxed(problem), Infinity);
+    for (const [i, plan] of plansOf(problem).entries()) {
+      const ms = makespanMs(timeline(problem, plan));
+      const judge = async (bound: string) =>
+        (
+          await z3.ask(
+            `(push)${exact(problem, plan.assignment)}${prefer(plan)}(assert (${bound}))(check-sat)(pop)`,
+            Infinity,
+          )
+        )?.trim();
+      expect(await judge(`< makespan ${(ms + 1e-6).toFixed(9)}`), `plan ${i}`).toBe("sat");
+      expect(await judge(`< makespan ${(ms - 1e-6).toFixed(9)}`), `plan ${i}`).toBe("unsat");
+    }
+  } finally {
+    await z3.close();
+  }
+}, 600_000);
+
+/** Three networks of 3, 2 and 1 groups, one after another's end, a join, and costs both ways. */
+function mixed(): Problem {
+  const problem = exampleProblem({ networks: 3, groups: 3, maxTransitions: 4, seed: 5, limit: 70 });
+  return {
+    ...problem,
+    networks: problem.networks.map((network, n) => ({
+      ...network,
+      after: n === 2 ? [0] : [],
+      groups: network.groups.slice(0, 3 - n).map((group, i) => ({
+        ...group,
+        inMs: [0.02, 0.03],
+        inputs: i === 2 ? [0, 1] : group.inputs,
+      })),
+    })),
+  };
+}
+
+function plansOf(problem: Problem): Plan[] {
+  const chance = seeded(11);
+  const coin = () => (chance() < 0.5 ? 0 : 1);
+  const orders = permutations(3);
+  const order = () => orders[Math.floor(6 * chance())] ?? [];
+  return Array.from({ length: 3 }, () => ({
+    assignment: problem.networks.map(({ groups }) => groups.map(coin)),
+    priority: [order(), order()],
+  }));
+}
+
+/** Asserts the plan's order of priority. */
+function prefer({ priority }: Plan): string {
+  return priority
+    .flatMap((order, a) =>
+      order.flatMap((n, i) =>
+        order
+          .slice(i + 1)
+          .map((m) => (n < m ? `(assert p${a}_${n}_${m})` : `(assert (not p${a}_${m}_${n}))`)),
+      ),
+    )
+    .join("");
+}
+
+test("what Z3 reads is what it was sent, however long; what it can't read is no answer", async () => {
+  const z3 = await openZ3(Infinity);
+  try {
+    const names = Array.from({ length: 500 }, (_, i) => `a_rather_long_name_for_a_number_${i}`);
+    for (const name of names)
+      expect(await z3.ask(`(declare-const ${name} Int)(assert (> ${name} 0))`, Infinity)).toBe("");
+    expect(await z3.ask(`(assert (< (+ ${names.join(" ")}) 501))(check-sat)`, Infinity)).toBe(
+      "sat\n",
+    );
+    expect(await z3.ask(`(assert (> ${names[7]} 1))(check-sat)`, Infinity)).toBe("unsat\n");
+    await expect(z3.ask("(assert (< nobody 1))(check-sat)", Infinity)).rejects.toThrow("nobody");
+  } finally {
+    await z3.close();
+  }
+}, 600_000);
+
+test("out of time is no proof", async () => {
+  const problem = exampleProblem({ networks: 2, groups: 3, maxTransitions: 2, seed: 3, limit: 80 });
+  expect(await prove(problem, clock, 0)).toEqual({
+    makespanMs: undefined,
+    plan: undefined,
+    optimal: false,
+  });
+});
+
+test.each([
+  ["objective is not latency", { objective: "throughput" as const }],
+  ["allows overlap", { overlapMs: 0.1 }],
+  ["other than two accelerators", { accelerators: [] }],
+])("what Z3 is not asked about is said: %s", (why, change) => {
+  const problem = {
+    ...exampleProblem({ networks: 2, groups: 2, maxTransitions: 4, seed: 1 }),
+    ...change,
+  };
+  expect(() => relaxed(problem)).toThrow(why);
+});

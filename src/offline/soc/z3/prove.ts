@@ -1,0 +1,112 @@
+// Asks Z3 for better and better makespans until there is none: a proof that owes nothing to our search.
+import { proofFailed } from "../faults.ts";
+import type { Plan, Problem } from "../problem/types.ts";
+import { OPTIMALITY_GAP } from "../search.ts";
+import { assignmentNames, exact, otherThan, priorityNames, relaxed } from "./formulate.ts";
+import { openZ3, type Session } from "./worker.ts";
+
+export interface Proof {
+  /** Of the best plan that Z3 found; undefined if it found none, or none below what it was given. */
+  readonly makespanMs: number | undefined;
+  readonly plan: Plan | undefined;
+  /** Z3 says that there is nothing better by more than OPTIMALITY_GAP. */
+  readonly optimal: boolean;
+}
+
+/**
+ * `below`: only plans with a smaller makespan are looked for; Infinity for Z3 by itself. A little above a claimed
+ * optimum, Z3 finds a plan as good by itself and proves that there is no better one, and much sooner. Out of time,
+ * what it has.
+ * `clock`: milliseconds. Throws a UserError for a problem that Z3 isn't asked about, or if Z3 fails or can't be loaded.
+ */
+export async function prove(
+  problem: Problem,
+  clock: () => number,
+  limitMs: number,
+  below = Infinity,
+): Promise<Proof> {
+  const text = relaxed(problem);
+  const until = clock() + limitMs;
+  let session: Session | undefined;
+  try {
+    session = await openZ3(limitMs);
+    return await descend(session, problem, text, below, () => Math.max(0, until - clock()));
+  } catch (fault) {
+    throw proofFailed(fault instanceof Error ? fault.message : String(fault));
+  } finally {
+    await session?.close();
+  }
+}
+
+/** Of two of Z3's ways to do linear arithmetic, the one that is faster here. */
+const OPTIONS = "(set-option :pp.decimal true)(set-option :smt.arith.solver 2)";
+
+/**
+ * Z3 names an assignment that could be better as far as the relaxed problem knows, and then judges exactly that one:
+ * a better plan of it lowers the bound, and if there is none, it is another's turn. Proven when none is left to name.
+ */
+async function descend(
+  session: Session,
+  problem: Problem,
+  text: string,
+  below: number,
+  leftMs: () => number,
+): Promise<Proof> {
+  let best: Proof = { makespanMs: undefined, plan: undefined, optimal: false };
+  const ask = (what: string) => session.ask(what, leftMs());
+  const bound = (ms: number) => ask(`(assert (< makespan ${ms.toFixed(9)}))`);
+  await ask(`${OPTIONS}\n${text}`);
+  if (below < Infinity) await bound(below);
+  for (;;) {
+    const could = (await ask("(check-sat)"))?.trim();
+    if (could === "unsat") return { ...best, optimal: true };
+    if (could !== "sat") return best;
+    const assignment = await readAssignment(session, problem);
+    await ask(`(push)\n${exact(problem, assignment)}`);
+    const can = (await ask("(check-sat)"))?.trim();
+    if (can !== "sat" && can !== "unsat") return best;
+    if (can === "sat") best = await readProof(session, problem, assignment);
+    await ask("(pop)");
+    if (can === "sat") await bound((best.makespanMs ?? 0) * (1 - OPTIMALITY_GAP));
+    else await ask(otherThan(problem, assignment));
+  }
+}
+
+/** Without a limit: Z3 has the model already. */
+const values = async (session: Session, terms: readonly string[]) =>
+  (await session.ask(`(get-value (${terms.join(" ")}))`, Infinity)) ?? "";
+
+async function truths(session: Session, terms: readonly string[]): Promise<boolean[]> {
+  const said = await values(session, terms);
+  return [...said.matchAll(/ (true|false)\)/g)].map(([, one]) => one === "true");
+}
+
+async function readAssignment(session: Session, problem: Problem): Promise<number[][]> {
+  const assignment: number[][] = [];
+  for (const names of assignmentNames(problem))
+    assignment.push((await truths(session, names)).map((second) => (second ? 1 : 0)));
+  return assignment;
+}
+
+async function readProof(
+  session: Session,
+  problem: Problem,
+  assignment: readonly (readonly number[])[],
+): Promise<Proof> {
+  const ends = problem.networks.map(({ groups }, n) => `e${n}_${groups.length - 1}`);
+  const times = await values(session, ends);
+  const priority: number[][] = [];
+  for (const rows of priorityNames(problem)) {
+    const ahead: number[] = [];
+    for (const row of rows) {
+      const terms = row.filter((one) => one !== undefined);
+      ahead.push(terms.length === 0 ? 0 : (await truths(session, terms)).filter(Boolean).length);
+    }
+    priority.push(ahead.map((_, n) => n).sort((n, m) => (ahead[m] ?? 0) - (ahead[n] ?? 0)));
+  }
+  return { makespanMs: largest(times), plan: { assignment, priority }, optimal: false };
+}
+
+/** Of values as Z3 writes them: `(e0_5 3.5)`, or with a ? behind the digits where there are more. */
+const largest = (said: string): number =>
+  Math.max(0, ...[...said.matchAll(/\(e\d+_\d+ ([\d.]+)\??\)/g)].map(([, value]) => Number(value)));

@@ -1,0 +1,32 @@
+// One interface for everything that learns a number from a row of numbers. Rows come in standard units.
+import type { Random } from "../random.ts";
+
+/** `State` is plain JSON, so that a model is a file. */
+export interface Regressor<State> {
+  learn(x: readonly Float64Array[], y: Float64Array, random: Random): State;
+  open(state: State): (row: Float64Array) => number;
+}
+
+export const meanOf = (values: Float64Array): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** Mean squared error of what was learned, on rows that it did not see. */
+export function crossValidated<State>(
+  { learn, open }: Regressor<State>,
+  x: readonly Float64Array[],
+  y: Float64Array,
+  parts: readonly (readonly number[])[],
+  random: Random,
+): number {
+  let sum = 0;
+  for (const part of parts) {
+    const out = new Set(part);
+    const kept = [...y.keys()].filter((i) => !out.has(i));
+    const predict = open(learn(pick(x, kept), Float64Array.from(pick(y, kept)), random));
+    for (const i of part) sum += (predict(x[i] as Float64Array) - (y[i] as number)) ** 2;
+  }
+  return sum / y.length;
+}
+
+const pick = <T>(values: ArrayLike<T>, rows: readonly number[]): T[] =>
+  rows.map((i) => values[i] as T);

@@ -1,0 +1,53 @@
+// A search over models within a time limit, as KACE uses H2O's AutoML (section 5.1): forests, boosting and networks
+// are tried until the time is over, and the one with the least cross-validated error is trained on all rows.
+
+import { folds } from "../random.ts";
+import { boosting } from "./boosting.ts";
+import { customaryForest } from "./forest.ts";
+import { linear, ridge } from "./linear.ts";
+import { kaceNetwork, muxflowMlp, network } from "./network.ts";
+import { crossValidated, type Regressor } from "./regressor.ts";
+
+/** In the order in which they are tried: quick ones first. The first is always tried. */
+const contestants: Readonly<Record<string, Regressor<unknown>>> = {
+  linear: linear as Regressor<unknown>,
+  ridge: ridge as Regressor<unknown>,
+  "boosting of stumps": boosting(1, 200, 0.1) as Regressor<unknown>,
+  boosting: boosting(3, 100, 0.1) as Regressor<unknown>,
+  "deep boosting": boosting(5, 60, 0.1) as Regressor<unknown>,
+  forest: customaryForest as Regressor<unknown>,
+  "network 32": network({ ...kaceNetwork, hidden: [32] }) as Regressor<unknown>,
+  "network 64 x 32": network({ ...kaceNetwork, hidden: [64, 32] }) as Regressor<unknown>,
+  "network 128 x 64 x 32": network(kaceNetwork) as Regressor<unknown>,
+  "network 64 x 64 x 64 x 64": network(muxflowMlp) as Regressor<unknown>,
+};
+const FOLDS = 5;
+
+export interface SearchState {
+  readonly winner: string;
+  readonly model: unknown;
+}
+
+/** The only model whose training depends on how fast the machine is. `now`: ms. */
+export const search = (limitMs: number, now: () => number): Regressor<SearchState> => ({
+  learn(x, y, random) {
+    const end = now() + limitMs;
+    const parts = folds([...y.keys()], Math.min(FOLDS, y.length), random);
+    let best = {
+      winner: "linear",
+      error: Number.POSITIVE_INFINITY,
+      regressor: linear as Regressor<unknown>,
+    };
+    for (const [winner, regressor] of Object.entries(contestants)) {
+      if (now() >= end && best.error < Number.POSITIVE_INFINITY) break;
+      const error = crossValidated(regressor, x, y, parts, random);
+      if (error < best.error) best = { winner, error, regressor };
+    }
+    return { winner: best.winner, model: best.regressor.learn(x, y, random) };
+  },
+  open: ({ winner, model }) => {
+    const regressor = contestants[winner];
+    if (!regressor) throw new RangeError(`no contestant is called ${winner}`);
+    return regressor.open(model);
+  },
+});

@@ -1,0 +1,200 @@
+// Nsight Compute's CSV, `ncu --csv --page raw` (a row per launch, a second header row with units) or
+// `--page details` and `--metrics …` (a row per metric of a launch). Rows are in launch order.
+//
+// What it measures is one kernel by itself: Nsight Compute serialises launches, runs each several times,
+// flushes the caches before each run and holds the clock at its base, unless told not to
+// (`--cache-control none --clock-control none`). So durations are longer than in the job itself, and their
+// sum is no request's latency: `soloNs` comes from elsewhere. CPU time between launches, copies and marks
+// are not in the file.
+
+import { badProfile } from "../faults.ts";
+import type { WorkloadProfile } from "../types.ts";
+import { type About, gpuOf } from "./about.ts";
+import { distinct, type Launch } from "./distinct.ts";
+import { type LaunchRow, readLaunches } from "./ncu-rows.ts";
+
+export interface NcuAbout extends About {
+  /** Requests or iterations recorded, one by default; the last of them is the sequence. */
+  readonly iterations?: number;
+}
+
+/**
+ * Throws a UserError that names file, line and column of what cannot be used. Several texts are runs of one program that
+ * looked at the same kernels with other metrics.
+ */
+export function importNcu(text: string | readonly string[], about: NcuAbout): WorkloadProfile {
+  const runs = [text].flat().map((one) => readLaunches(one, about.file));
+  const launches = runs.length > 1 ? together(runs) : (runs[0] ?? []);
+  const [first] = launches;
+  if (!first) throw badProfile(about.file, "", "it holds no launch.");
+  const { gpu, ridge } = gpuOf(about, {
+    ...(first.says("CC") !== undefined && { computeCapability: first.text("CC") }),
+    ...(first.says(DEVICE_NAME) !== undefined && { name: first.text(DEVICE_NAME) }),
+    ...(first.says(DEVICE_SMS) !== undefined && { sms: first.number([DEVICE_SMS], "count") ?? 0 }),
+  });
+  const { kernels, of } = distinct(launches.map(launchOf), {
+    computeCapability: gpu.computeCapability,
+    ...(ridge !== undefined && { ridge }),
+  });
+  const { iterations = 1, name, kind, source, soloNs } = about;
+  if (launches.length % iterations !== 0)
+    throw badProfile(
+      about.file,
+      "",
+      `its ${launches.length} launches are not ${iterations} equal iterations.`,
+    );
+  const sequence = of.slice(-launches.length / iterations).map((kernel) => ({ kernel }));
+  return { version: 1, name, kind, gpu, source, soloNs, kernels, sequence };
+}
+
+/** A launch for each kernel and shape, with all that is said of it. */
+function together(runs: readonly (readonly LaunchRow[])[]): readonly LaunchRow[] {
+  const found = new Map<string, LaunchRow>();
+  for (const row of runs.flat()) {
+    const key = `${gridOf(row)} ${blockOf(row)} ${row.text("Kernel Name")}`;
+    found.set(key, found.get(key)?.and(row) ?? row);
+  }
+  return [...found.values()];
+}
+
+const gridOf = (row: LaunchRow) => row.shape("Grid Size", "launch__grid_dim");
+const blockOf = (row: LaunchRow) => row.shape("Block Size", "launch__block_dim");
+
+const DEVICE_NAME = "device__attribute_display_name";
+const DEVICE_SMS = "device__attribute_multiprocessor_count";
+
+/** Names of one figure: in page raw, then in page details of recent and of older versions. */
+const metrics = {
+  duration: ["gpu__time_duration.sum", "Duration"],
+  registers: ["launch__registers_per_thread", "Registers Per Thread"],
+  staticShared: ["launch__shared_mem_per_block_static", "Static Shared Memory Per Block"],
+  dynamicShared: ["launch__shared_mem_per_block_dynamic", "Dynamic Shared Memory Per Block"],
+  sm: [
+    "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+    "Compute (SM) Throughput",
+    "Compute (SM) [%]",
+    "SM [%]",
+  ],
+  memory: [
+    "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
+    "Memory Throughput",
+    "Memory [%]",
+  ],
+  dram: [
+    "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+    "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+    "DRAM Throughput",
+  ],
+  l2Hit: ["lts__t_sector_hit_rate.pct", "L2 Hit Rate"],
+} as const;
+
+/**
+ * Throughputs are the largest of their parts. Where the parts were looked at instead, which take fewer passes, the
+ * largest of those is taken, and errs on the small side if some are missing.
+ */
+const parts = {
+  sm: /^(sm|idc)__(?!throughput).*\.avg\.pct_of_peak_sustained_elapsed$/,
+  memory: /^(l1tex|lts|dram|fbpa)__.*\.avg\.pct_of_peak_sustained_elapsed$/,
+} as const;
+
+const pipes = {
+  fma: /^sm__pipe_fma(heavy)?_cycles_active\.avg\.pct/,
+  tensor: /^sm__pipe_tensor_.*cycles_active\.avg\.pct/,
+} as const;
+
+function launchOf(row: LaunchRow): Launch {
+  const grid = gridOf(row);
+  const block = blockOf(row);
+  const durationNs = row.number(metrics.duration, "ns");
+  if (durationNs === undefined) throw row.lacks("its duration (gpu__time_duration.sum)");
+  return {
+    identity: {
+      name: row.text("Kernel Name"),
+      grid,
+      block,
+      ...figure("registers", row.number(metrics.registers, "count")),
+      ...figure("staticSharedBytes", row.number(metrics.staticShared, "bytes")),
+      ...figure("dynamicSharedBytes", row.number(metrics.dynamicShared, "bytes")),
+    },
+    durationNs,
+    used: {
+      ...figure("sm", row.number(metrics.sm, "ratio") ?? smOf(row)),
+      ...figure("memory", row.number(metrics.memory, "ratio") ?? memoryOf(row)),
+      ...figure("dram", row.number(metrics.dram, "ratio")),
+      ...figure("l2Hit", row.number(metrics.l2Hit, "ratio")),
+    },
+    ...figure("flops", flopsOf(row, durationNs)),
+    ...figure("bytes", bytesOf(row)),
+    ...(isBelowRidge(row) && { class: "memory" }),
+  };
+}
+
+/** Without its tensor cores and its other pipes nothing is known of a kernel. */
+function smOf(row: LaunchRow): number | undefined {
+  const known =
+    row.largest(pipes.tensor, "ratio") !== undefined &&
+    row.largest(pipes.fma, "ratio") !== undefined;
+  return known ? row.largest(parts.sm, "ratio") : undefined;
+}
+
+function memoryOf(row: LaunchRow): number | undefined {
+  const parted = row.largest(parts.memory, "ratio");
+  const dram = row.number(metrics.dram, "ratio");
+  return parted === undefined ? dram : Math.max(parted, dram ?? 0);
+}
+
+/** What uses less of the DRAM than this is short of nothing. */
+const SOME = 0.01;
+
+/**
+ * Where operations were not counted but pipes and DRAM were seen: the pipe that floating-point operations go through is
+ * busier than they alone make it, so a kernel that uses less of it than of the DRAM's bandwidth is left of the
+ * roofline's ridge. What its tensor cores do would not be in it.
+ */
+function isBelowRidge(row: LaunchRow): boolean {
+  const fma = row.largest(pipes.fma, "ratio");
+  const tensor = row.largest(pipes.tensor, "ratio");
+  const dram = row.number(metrics.dram, "ratio");
+  return fma !== undefined && dram !== undefined && tensor === 0 && dram >= SOME && fma < dram;
+}
+
+const figure = <Key extends string>(key: Key, value: number | undefined) =>
+  (value === undefined ? {} : { [key]: value }) as { readonly [K in Key]?: number };
+
+/**
+ * The fp32 operations of Nsight Compute's roofline, in total or per cycle. A kernel whose work is on the
+ * tensor cores has none to speak of, so that its roofline in fp32 would say "memory" of a matrix
+ * multiplication: undefined there, which leaves it to the utilisations.
+ */
+function flopsOf(row: LaunchRow, durationNs: number): number | undefined {
+  if (tensorPipe.some((metric) => (row.number([metric], "any") ?? 0) > 0)) return undefined;
+  const perSecond = row.number(["smsp__cycles_elapsed.avg.per_second"], "hz");
+  const cycles = perSecond === undefined ? undefined : (perSecond * durationNs) / 1e9;
+  const count = (op: string) => {
+    const total = row.number([`${op}.sum`], "any");
+    const perCycle = row.number([`${op}.sum.per_cycle_elapsed`], "any");
+    return (
+      total ?? (perCycle === undefined || cycles === undefined ? undefined : perCycle * cycles)
+    );
+  };
+  const adds = count("smsp__sass_thread_inst_executed_op_fadd_pred_on");
+  const multiplies = count("smsp__sass_thread_inst_executed_op_fmul_pred_on");
+  const fmas = count("smsp__sass_thread_inst_executed_op_ffma_pred_on");
+  if (adds === undefined || multiplies === undefined || fmas === undefined) return undefined;
+  return adds + multiplies + 2 * fmas;
+}
+
+const tensorPipe = [
+  "sm__inst_executed_pipe_tensor.sum",
+  "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
+  "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
+  "sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active",
+];
+
+function bytesOf(row: LaunchRow): number | undefined {
+  const both = row.number(["dram__bytes.sum"], "bytes");
+  if (both !== undefined) return both;
+  const read = row.number(["dram__bytes_read.sum"], "bytes");
+  const written = row.number(["dram__bytes_write.sum"], "bytes");
+  return read === undefined || written === undefined ? undefined : read + written;
+}

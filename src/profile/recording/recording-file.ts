@@ -1,0 +1,178 @@
+// The interposer's recording as a file: what native/interposer/record/file.cpp writes, checked field by field.
+
+import { badJson, badProfile } from "../faults.ts";
+import { Field } from "../fields.ts";
+import type { SaidOfGpu } from "../importers/about.ts";
+import { parseJson } from "../json.ts";
+import { type CopyDirection, copyDirections, type Dim3, type KernelProfile } from "../types.ts";
+
+const VERSION = 1;
+
+export type RecordedKernel = Pick<
+  KernelProfile,
+  "name" | "grid" | "block" | "registers" | "staticSharedBytes" | "dynamicSharedBytes"
+> & {
+  readonly blocksPerSm?: number;
+  /** Those in graphs are not counted. */
+  readonly launches: number;
+  readonly samples: number;
+  readonly durationNs?: KernelProfile["durationNs"];
+};
+
+export type Item =
+  | { readonly kernel: number }
+  | { readonly copy: CopyDirection; readonly bytes: number };
+
+export interface RecordedGraph {
+  readonly launches: number;
+  readonly durationNs?: KernelProfile["durationNs"];
+  /** Left out where it could not be looked into. */
+  readonly steps?: readonly Item[];
+}
+
+export interface Happened {
+  readonly does: Item | { readonly graph: number } | { readonly waitNs: number };
+  /** Since the first step. */
+  readonly atNs: number;
+  /** CPU time since the step before it returned. */
+  readonly gapNs: number;
+}
+
+export interface Recording {
+  readonly gpu: SaidOfGpu;
+  /** Monotonic: when the first step was. */
+  readonly beganNs: number | undefined;
+  readonly kernels: readonly RecordedKernel[];
+  readonly graphs: readonly RecordedGraph[];
+  readonly steps: readonly Happened[];
+}
+
+/** Throws a UserError that names file and field of what cannot be used. */
+export function readRecording(text: string, file: string): Recording {
+  const parsed = parseJson(text);
+  if (!parsed.ok) throw badJson(file, parsed);
+  const whole = new Field(file, "", parsed.value, parsed.lineOf);
+  if (whole.at("kind").value !== "recording")
+    throw badProfile(file, "", "it is no recording of the interposer.");
+  const version = whole.at("version");
+  if (version.value !== VERSION)
+    throw version.bad(
+      `is ${version.missing ? "missing" : version.brief}; this Cotenant reads ${VERSION}.`,
+    );
+  whole.only(wholeFields);
+  if (whole.at("severalGpus").value === true)
+    throw badProfile(
+      file,
+      "severalGpus",
+      "the program used more than one GPU; a profile is of one.",
+    );
+  const kernels = whole.at("kernels").list().map(readKernel);
+  const graphs = whole
+    .at("graphs")
+    .list()
+    .map((graph) => readGraph(graph, kernels.length));
+  const steps = whole
+    .at("steps")
+    .list()
+    .map((step) => readStep(step, kernels.length, graphs.length));
+  const began = whole.at("beganNs");
+  const beganNs = began.missing ? undefined : began.number();
+  return { gpu: readGpu(whole.at("gpu")), beganNs, kernels, graphs, steps };
+}
+
+const wholeFields = [
+  "version",
+  "kind",
+  "program",
+  "gpu",
+  "severalGpus",
+  "beganNs",
+  "stepsSeen",
+  "launchesLost",
+  "kernels",
+  "graphs",
+  "steps",
+];
+
+/** Empty where the driver did not say. */
+function readGpu(gpu: Field): SaidOfGpu {
+  gpu.only(["name", "computeCapability", "sms"]);
+  if (gpu.at("name").missing) return {};
+  return {
+    name: gpu.at("name").text(),
+    computeCapability: gpu.at("computeCapability").text(),
+    sms: gpu.at("sms").whole(1),
+  };
+}
+
+const timedFields = ["launches", "samples", "timed", "durationNs"];
+
+function readKernel(kernel: Field): RecordedKernel {
+  kernel.only([
+    ...["name", "grid", "block", "registers", "staticSharedBytes", "dynamicSharedBytes"],
+    ...["blocksPerSm", ...timedFields],
+  ]);
+  return {
+    name: kernel.at("name").text(),
+    grid: readDim3(kernel.at("grid")),
+    block: readDim3(kernel.at("block")),
+    ...optional(kernel, "registers", 0),
+    ...optional(kernel, "staticSharedBytes", 0),
+    ...optional(kernel, "dynamicSharedBytes", 0),
+    ...optional(kernel, "blocksPerSm", 1),
+    launches: kernel.at("launches").whole(0),
+    samples: kernel.at("samples").whole(0),
+    ...readDuration(kernel),
+  };
+}
+
+function readGraph(graph: Field, kernels: number): RecordedGraph {
+  graph.only(["steps", ...timedFields]);
+  const steps = graph.at("steps");
+  const inside = steps.missing ? {} : { steps: steps.list().map((one) => readItem(one, kernels)) };
+  return { launches: graph.at("launches").whole(0), ...inside, ...readDuration(graph) };
+}
+
+function readStep(step: Field, kernels: number, graphs: number): Happened {
+  step.only(["kernel", "graph", "copy", "bytes", "waitNs", "atNs", "gapNs"]);
+  const times = { atNs: step.at("atNs").number(), gapNs: step.at("gapNs").number() };
+  if (!step.at("waitNs").missing) return { does: { waitNs: step.at("waitNs").number() }, ...times };
+  if (!step.at("graph").missing)
+    return { does: { graph: index(step.at("graph"), graphs, "graphs") }, ...times };
+  return { does: readItem(step, kernels), ...times };
+}
+
+function readItem(item: Field, kernels: number): Item {
+  if (!item.at("kernel").missing) return { kernel: index(item.at("kernel"), kernels, "kernels") };
+  if (item.at("copy").missing) throw item.bad("is no kernel, graph, copy or wait.");
+  return { copy: item.at("copy").one(copyDirections), bytes: item.at("bytes").whole(0) };
+}
+
+function index(field: Field, count: number, of: string): number {
+  const value = field.whole(0);
+  if (value < count) return value;
+  throw field.bad(`is ${value}, but there are only ${count} ${of}.`);
+}
+
+function readDuration(timed: Field): { readonly durationNs?: KernelProfile["durationNs"] } {
+  const duration = timed.at("durationNs");
+  if (duration.missing) return {};
+  const [p50, p95] = [duration.at("p50").number(), duration.at("p95").number()];
+  if (p95 < p50) throw duration.at("p95").bad(`is ${p95}, less than p50 (${p50}).`);
+  return { durationNs: { p50, p95 } };
+}
+
+function readDim3(field: Field): Dim3 {
+  const [x, y, z, ...more] = field.list();
+  if (!x || !y || !z || more.length > 0) throw field.bad("is not three sizes.");
+  return [x.whole(1), y.whole(1), z.whole(1)];
+}
+
+function optional<Name extends string>(
+  from: Field,
+  name: Name,
+  least: number,
+): { readonly [K in Name]?: number } {
+  const field = from.at(name);
+  return field.missing ? {} : ({ [name]: field.whole(least) } as { readonly [K in Name]?: number });
+}

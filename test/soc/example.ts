@@ -1,0 +1,51 @@
+// Made-up problems for tests and for measuring the solver: times and demands in the range of the layer groups
+// of GoogleNet on a Xavier (HaX-CoNN, Table 2).
+
+import type { Group, Problem } from "#soc";
+import { seeded, shareOfLimit } from "#soc";
+
+export interface Shape {
+  readonly networks: number;
+  readonly groups: number;
+  readonly maxTransitions: number;
+  readonly seed: number;
+  readonly objective?: Problem["objective"];
+  /** Of the memory, in the unit of demands, which are 20 to 80. */
+  readonly limit?: number;
+}
+
+export function exampleProblem(shape: Shape): Problem {
+  const chance = seeded(shape.seed * 7_919);
+  for (let i = 0; i < 8; i++) chance();
+  const from = (low: number, high: number) => low + (high - low) * chance();
+  const group = (i: number): Group => {
+    const timeMs = from(0.1, 0.6);
+    const ratio = from(1.4, 2.1);
+    const demand = from(40, 80);
+    return {
+      name: `${i}`,
+      timeMs: [timeMs, timeMs * ratio],
+      demand: [demand, demand / ratio],
+      outMs: [from(0.01, 0.07), from(0.03, 0.13)],
+      inMs: [0, 0],
+      energyMj: [from(8, 12) * timeMs, from(3, 5) * timeMs],
+      inputs: i === 0 ? [] : [i - 1],
+    };
+  };
+  const slowdown = shareOfLimit(shape.limit ?? 100);
+  return {
+    accelerators: [
+      { name: "gpu", slowdown },
+      { name: "dla", slowdown },
+    ],
+    networks: Array.from({ length: shape.networks }, (_, n) => ({
+      name: `net-${n}`,
+      after: [],
+      groups: Array.from({ length: shape.groups }, (_, i) => group(i)),
+    })),
+    objective: shape.objective ?? "latency",
+    maxTransitions: shape.maxTransitions,
+    overlapMs: 0,
+    energyBudgetMj: Infinity,
+  };
+}
