@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { emitFields, emitHeader, emitRules, ruleTable } from "#protocol";
 import { sharingDocuments, withTables } from "../bench/sharing/documents.ts";
 
-const POLICIES = "docs/policies.md";
+const POLICIES = "docs/guide/policies.md";
 
 const outputs = {
   ...sharingDocuments(),

@@ -1,4 +1,4 @@
-// The tables of docs/tally.md from the results that they are about: `npx tsx bench/live/tally.ts`.
+// The tables of docs/results/stopping-inside.md from the results that they are about: `npx tsx bench/live/tally.ts`.
 import { readdirSync, readFileSync } from "node:fs";
 import type { BenchResult, Cell } from "#bench";
 import { parseResult, percent, stepsTables, times } from "#bench";

@@ -10,7 +10,7 @@ const PROFILES = "bench/profiles/h200";
 const LOAD = 0.2;
 const SECONDS = 15;
 const STEP_NS = 500;
-/** From the decision to launch until the kernel runs (docs/measured-on-h200.md). */
+/** From the decision to launch until the kernel runs (docs/results/hardware.md). */
 const LAUNCH_NS = 5000;
 /** A graph runs so much longer than alone: what MPS and a neighbour's traces in the caches cost. */
 const LONGER = [0, 0.02, 0.05, 0.1] as const;

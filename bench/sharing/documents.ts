@@ -15,9 +15,9 @@ export function sharingDocuments(): Readonly<Record<string, string>> {
   const filled = (path: string) => [path, withTables(readFileSync(path, "utf8"), tables)] as const;
   return {
     ...Object.fromEntries(
-      ["README.md", "docs/measured-sharing.md", "docs/measured-sharing-more.md"].map(filled),
+      ["README.md", "docs/results/nine-pairs.md", "docs/results/nine-pairs-more.md"].map(filled),
     ),
-    "docs/slowdown.svg": chart(pairs.flatMap(({ counted }) => counted)),
+    "docs/results/slowdown.svg": chart(pairs.flatMap(({ counted }) => counted)),
   };
 }
 

@@ -1,5 +1,5 @@
 // Which results the figures of the nine pairs come from. A new measurement gets a line here, and `npm run update`
-// brings the tables and the chart of README.md and docs/measured-sharing.md up to date.
+// brings the tables and the chart of README.md and docs/results/nine-pairs.md up to date.
 import { readFileSync } from "node:fs";
 import type { BenchResult } from "#bench";
 import { merge, type Pair, parseResult } from "#bench";

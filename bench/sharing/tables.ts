@@ -1,4 +1,4 @@
-// The tables of the nine pairs, as README.md and docs/measured-sharing.md show them.
+// The tables of the nine pairs, as README.md and docs/results/nine-pairs.md show them.
 
 import type { Merged, Row } from "#bench";
 import { millis, percent, table, times, whole } from "#bench";

@@ -1,4 +1,4 @@
-// From what workloads/partitions/run.py measured to the figures of docs/soc.md: `npx tsx bench/soc/h200.ts RAW.json… OUT.json`.
+// From what workloads/partitions/run.py measured to the figures of docs/results/layer-mapping.md: `npx tsx bench/soc/h200.ts RAW.json… OUT.json`.
 // Predictions are made here again, from the problems in the raw files.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";

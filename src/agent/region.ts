@@ -1,7 +1,7 @@
 // The memory that the agent and the clients of one GPU share: a sealed memory file, so that nobody can
 // shrink it under a client's feet (reading past the end of a mapped file is SIGBUS). Clients open
 // /proc/<agent>/fd/<fd> and keep their own descriptor, through which a later agent gets it back.
-// docs/decisions/0001-where-shared-memory-lives.md says why.
+// docs/design/decisions/0001-where-shared-memory-lives.md says why.
 import { closeSync, fstatSync, ftruncateSync, readSync } from "node:fs";
 import { constants, Header, Region, type View, view } from "#protocol";
 import {

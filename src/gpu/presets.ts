@@ -1,7 +1,7 @@
 // The GPUs that can be modelled: what #profile says of them, and how they behave when shared. Where nothing
 // was measured for a GPU, it gets the H200's figure, which is then a guess.
 //
-// Sources. [H] docs/measured-on-h200.md, one H200, driver 580. [M] the H200 measured before: 1,980 MHz nearly
+// Sources. [H] docs/results/hardware.md, one H200, driver 580. [M] the H200 measured before: 1,980 MHz nearly
 // idle, 1,470 to 1,560 MHz at 690 W under a bf16 matrix load. [D] NVIDIA's driver: default time slice
 // 1,024 us. [B] bandwidth that a copy on the device reaches of the data sheet's: V100-16GB 790 of 900 GB/s
 // (paranumal.com, "Rough-n-Ready Roofline: NVIDIA V100 edition", 2018), H200 4.3 of 4.8 TB/s; H100 taken like the
@@ -78,7 +78,7 @@ export interface PowerModel {
   readonly timeConstantNs: number;
 }
 
-/** [H] and docs/decisions/0007. Waits of 0.15 to 2.3 ms; 140 us a drained switch; two busy contexts lose 9.8 %, or 26 % with two kernels queued. */
+/** [H] and docs/design/decisions/0007. Waits of 0.15 to 2.3 ms; 140 us a drained switch; two busy contexts lose 9.8 %, or 26 % with two kernels queued. */
 const measuredSlices: Slices = {
   sliceNs: 2.1e6,
   standNs: 8e3,

@@ -2,7 +2,7 @@
 // Where a high client has an objective (run --slo), a ladder is climbed as far as its bursts allow: longer
 // chunks first, which cost little, and in mode mps then chunks beside requests. Those fill the gaps of a
 // request that is bound by launching; one that keeps the GPU busy pays for them, and then they are not given
-// for long. What they cost through cache, clock and power it waits for, too (docs/decisions/0004).
+// for long. What they cost through cache, clock and power it waits for, too (docs/design/decisions/0004).
 import type { Rules } from "#protocol";
 import { climbing, type Ladder } from "./ladder.ts";
 import type { Policy } from "./policy.ts";

@@ -1,7 +1,7 @@
 // Climbing to an objective. Above `strict` stands a ladder of more generous rule tables. It is climbed a
 // level at a time, each time the bursts at the level in force leave room, and left at once for `strict` when
 // they don't, or when the load rises. A level that broke an objective is not tried again for a time that
-// doubles (docs/decisions/0003).
+// doubles (docs/design/decisions/0003).
 import { type Rules, rules } from "#protocol";
 import { holdsSoFar, holdsWithMargin, isBroken } from "./evidence.ts";
 import {

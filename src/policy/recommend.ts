@@ -1,5 +1,5 @@
 // Which mode would suit the high clients that were seen, for the next start: the mode is fixed when processes
-// begin. From what was measured on an H200 (docs/measured-sharing.md): taking turns costs a request a change of
+// begin. From what was measured on an H200 (docs/results/nine-pairs.md): taking turns costs a request a change of
 // contexts; under MPS every one of its kernels costs more, and only there can best-effort work use the gaps
 // of a request that is bound by launching.
 import type { Observed, SeenHigh } from "./policy.ts";
@@ -12,7 +12,7 @@ export interface Recommendation {
   readonly reason: string;
 }
 
-/** A change of contexts (docs/measured-on-h200.md), and what MPS cost the requests measured there. */
+/** A change of contexts (docs/results/hardware.md), and what MPS cost the requests measured there. */
 const SWITCH_US = 140;
 const MPS_COST = 0.09;
 /** With less of its time in kernels a request leaves gaps worth having. */

@@ -6,7 +6,7 @@ import type { Observed, Policy } from "./policy.ts";
 
 /** A chunk of this part of a burst adds at most this part to it. */
 const CHUNK_SHARE = 0.03;
-/** A time slice on the GPU, measured on an H200 (docs/measured-on-h200.md), and how often one begins anew. */
+/** A time slice on the GPU, measured on an H200 (docs/results/hardware.md), and how often one begins anew. */
 const SLICE = { us: 2100, renewUs: 1200 } as const;
 /** Below 50 us the marks between chunks cost more than they save; above 400 us nothing is gained. */
 const CHUNK_US = { least: 50, unknown: usualRules.chunkUs, most: 400 } as const;
@@ -31,7 +31,7 @@ function chunkUs({ high }: Observed): number {
 
 /**
  * Where contexts take turns. A request longer than a slice is put off when its own ends, so none of best-effort work should end
- * in the middle of a kernel; a shorter one has the GPU to its end once it is let in (docs/decisions/0007).
+ * in the middle of a kernel; a shorter one has the GPU to its end once it is let in (docs/design/decisions/0007).
  */
 function renewUs({ isolated, high }: Observed): number {
   const longest = Math.max(0, ...high.map(({ burstP50Us = 0 }) => burstP50Us));

@@ -1,6 +1,6 @@
 // A service that launches kernel by kernel, against the made-up plant: what it does on its CPU drifts by a quarter and has
 // a heavy tail, and it waits for the GPU for a thousandth of that. Its figures are those of ResNet50 eager on an H200, alone and
-// beside three trainings that nothing held back (docs/decisions/0003).
+// beside three trainings that nothing held back (docs/design/decisions/0003).
 import { describe, expect, test } from "vitest";
 import { cotenant } from "./cotenant.ts";
 import {

@@ -1,7 +1,7 @@
 // What bursts are judged by, in one place. A time (`p99=10ms`) is about the burst whole, whatever takes it. A
 // `slowdown` is about what company costs, and that is the time for which a burst waits for the GPU: the rest of it is
 // the program's own and drifts by a quarter within a minute in one that launches kernel by kernel, with company or
-// without (docs/decisions/0003). Of a burst that keeps the GPU busy nearly all is waiting, and all is taken for it
+// without (docs/design/decisions/0003). Of a burst that keeps the GPU busy nearly all is waiting, and all is taken for it
 // where nobody reports waits.
 import { bucketMiddle, quantile } from "#protocol";
 import type { LookedHigh, Objective } from "./policy.ts";

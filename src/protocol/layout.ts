@@ -21,7 +21,7 @@ export const constants = {
   OCTAVES: 26,
   /**
    * Of a stream's submissions, as far as is known not done: with more of them its queue in the driver, which holds 1,020
-   * (docs/measured-on-h200.md), may have been full. Then launching itself waits for the GPU, and the burst counts as waited
+   * (docs/results/hardware.md), may have been full. Then launching itself waits for the GPU, and the burst counts as waited
    * throughout. Work that is not counted takes places, too: sequence words, what a library launches unseen.
    */
   CROWDED_QUEUE: 900,

@@ -1,4 +1,4 @@
-// The modelled H200 against the real one: the experiments of docs/measured-on-h200.md, rebuilt. The model's
+// The modelled H200 against the real one: the experiments of docs/results/hardware.md, rebuilt. The model's
 // constants for slices, switches, borders and resuming come from that page too; what is compared here are the
 // latencies that follow from them. Limits are wide where the page itself says that a sample is small.
 import { describe, expect, test } from "vitest";

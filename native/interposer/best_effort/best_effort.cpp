@@ -170,7 +170,7 @@ bool kernel_is_new(const Submission& submission, const Estimate& estimate) noexc
 // A kernel's first launch, in which the driver loads its code, is left as it is, and so is its first in each shape. Beside
 // the time of loading, events around it would show another: with them the driver apparently gave a training's stream another
 // of the work queues that processes under MPS have from one pool. While that one waited, the GPU read host memory without
-// end, and the high client lost time by it (docs/measured-policies.md, two trainings). Of a product, whose kernel may be
+// end, and the high client lost time by it (docs/results/policies.md, two trainings). Of a product, whose kernel may be
 // known, that is asked of the kernel.
 bool loads(Gpu& gpu, const Submission& submission, const Estimate& estimate, bool of_product) noexcept {
   if (submission.kind != Submission::Kind::kKernel) return false;

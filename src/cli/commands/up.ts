@@ -32,7 +32,7 @@ const options = {
   ),
   set: list(
     "RULE=VALUE",
-    `fix one rule of the gate, whatever the policy says (docs/policies.md): ${ruleNames.join(", ")}`,
+    `fix one rule of the gate, whatever the policy says (docs/guide/policies.md): ${ruleNames.join(", ")}`,
   ),
   port: number(
     "N",

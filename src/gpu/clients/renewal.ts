@@ -1,5 +1,5 @@
 // When released best-effort work stands still for a moment, so that the GPU's time slice begins anew, long before it ends
-// (docs/decisions/0007). After native/interposer/best_effort/turns.cpp. Rules are in us, times of the clock in ns.
+// (docs/design/decisions/0007). After native/interposer/best_effort/turns.cpp. Rules are in us, times of the clock in ns.
 import { submission } from "#protocol";
 import type { Board } from "./board.ts";
 

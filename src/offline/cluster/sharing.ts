@@ -11,7 +11,7 @@ import { aloneAt, smNeed, type Workload } from "./workload.ts";
 export type Mechanism = "space" | "time" | "priority-time";
 
 /**
- * A switch between processes takes 140 us, a slice is about 2 ms (docs/measured-on-h200.md): of the time that both
+ * A switch between processes takes 140 us, a slice is about 2 ms (docs/results/hardware.md): of the time that both
  * sides want the GPU, this part is lost.
  */
 const SWITCH_LOSS = 0.07;

@@ -19,7 +19,7 @@ import type {
 
 /**
  * How much longer requests may take on average, queueing included. MuxFlow allows 20 %; of 10, 15 and 20 % this was
- * the largest at which they were slowed no more than by MuxFlow, on seed 1 of two scenarios (docs/cluster.md).
+ * the largest at which they were slowed no more than by MuxFlow, on seed 1 of two scenarios (docs/results/cluster.md).
  */
 export const ACCEPTABLE = 1.15;
 /** Jobs are told apart by how long they ran in powers of two from here, seconds. */
