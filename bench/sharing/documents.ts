@@ -2,12 +2,13 @@
 import { readFileSync } from "node:fs";
 import { chart } from "#bench";
 import { readPairs } from "./pairs.ts";
-import { everyRun, overview, toTheFloor } from "./tables.ts";
+import { everyRun, landing, overview, toTheFloor } from "./tables.ts";
 
 /** Path from the repository's root → what it should hold. */
 export function sharingDocuments(): Readonly<Record<string, string>> {
   const pairs = readPairs();
   const tables = new Map([
+    ["landing", landing(pairs)],
     ["pairs", overview(pairs)],
     ["to the floor", toTheFloor(pairs)],
     ["every run", everyRun(pairs)],

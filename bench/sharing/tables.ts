@@ -1,4 +1,4 @@
-// The tables of the nine pairs, as README.md and docs/results/nine-pairs.md show them.
+// The tables of the nine pairs, as README.md and docs/results show them.
 
 import type { Merged, Row } from "#bench";
 import { millis, percent, table, times, whole } from "#bench";
@@ -19,21 +19,47 @@ const plain = (ratio: number): string => times(ratio).slice(0, -1);
 const interval = ({ value, low, high }: Merged): string =>
   `${plain(value)} [${plain(low)}, ${plain(high)}]`;
 
-/** p99 slowdown, arrival to done / best-effort throughput kept. */
+/** p99 slowdown, arrival to done / retained best-effort throughput. */
 const cell = (row: Row | undefined): string =>
   row
     ? `${show(row.latency.p99, ({ value }) => times(value))} / ${show(row.kept, ({ value }) => percent(value))}`
     : NONE;
 
-export function overview(pairs: readonly MeasuredPair[]): string[] {
-  const shown = [
+export const overview = (pairs: readonly MeasuredPair[]): string[] =>
+  cells(pairs, [
     ["time slicing", "time-slicing"],
     ["MPS", "mps"],
     ["MPS + priority", "mps-priority"],
     ["strict, isolated", "strict-isolated"],
     ["strict, mps", "strict-mps"],
     ["floor", "floor"],
-  ] as const;
+  ]);
+
+/** For a reader who does not know the policies' names yet: one easy pair, the worst graph pair, one that MPS wins. */
+export function landing(pairs: readonly MeasuredPair[]): string[] {
+  const chosen = [
+    ["BERT-large", "BERT-large fp32"],
+    ["ResNet50", "GPT-2-large"],
+    ["ResNet50, eager", "ResNet50"],
+  ];
+  return cells(
+    chosen.flatMap(([service, training]) =>
+      pairs.filter((pair) => pair.service === service && pair.training === training),
+    ),
+    [
+      ["time slicing", "time-slicing"],
+      ["MPS with priority", "mps-priority"],
+      ["Cotenant, isolated", "strict-isolated"],
+      ["Cotenant, mps", "strict-mps"],
+    ],
+  );
+}
+
+/** A row per pair, a column per [title, arrangement]. */
+function cells(
+  pairs: readonly MeasuredPair[],
+  shown: readonly (readonly [string, string])[],
+): string[] {
   return table(
     ["service", "training", "alone, p99", ...shown.map(([title]) => title)],
     ["left", "left", ...right(shown.length + 1)],
@@ -138,7 +164,7 @@ export function toTheFloor(pairs: readonly MeasuredPair[]): string[] {
     `${mode}: burst p50`,
     "burst p99",
     "p99 [95 %]",
-    "kept, of possible",
+    "retained, of turn bound",
   ];
   return table(
     ["", ...side("isolated"), ...side("mps")],

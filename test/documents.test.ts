@@ -1,0 +1,60 @@
+// Documents: every link leads somewhere, and every page under docs can be reached from its folder's index.
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { expect, test } from "vitest";
+
+const pages = execFileSync(
+  "git",
+  ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
+  { encoding: "utf8" },
+)
+  .split("\n")
+  .filter((path) => path !== "" && existsSync(path));
+
+const withoutCode = (text: string): string =>
+  text.replace(/^```[\s\S]*?^```/gm, "").replace(/`[^`\n]*`/g, (code) => "x".repeat(code.length));
+
+/** Targets of [text](target) and ![text](target). */
+const linksOf = (page: string): string[] =>
+  [...withoutCode(readFileSync(page, "utf8")).matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, target = ""]) => target)
+    .filter((target) => !/^[a-z]+:/.test(target));
+
+/** As GitHub makes them of headings. */
+function anchorsOf(page: string): Set<string> {
+  const text = readFileSync(page, "utf8").replace(/^```[\s\S]*?^```/gm, "");
+  const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
+    heading
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+  return new Set(headings);
+}
+
+const targetOf = (page: string, link: string): string =>
+  normalize(join(dirname(page), link.split("#")[0] ?? ""));
+
+const broken = (page: string): string[] =>
+  linksOf(page).filter((link) => {
+    const [path = "", anchor] = link.split("#");
+    const target = path === "" ? page : targetOf(page, link);
+    if (!existsSync(target)) return true;
+    return anchor !== undefined && target.endsWith(".md") && !anchorsOf(target).has(anchor);
+  });
+
+test.each(pages)("the links of %s lead to a file and a heading", (page) => {
+  expect(broken(page)).toEqual([]);
+});
+
+test.each(["guide", "results", "design"])(
+  "the index of docs/%s names each of its pages",
+  (part) => {
+    const index = `docs/${part}/README.md`;
+    const named = new Set(linksOf(index).map((link) => targetOf(index, link)));
+    const own = pages.filter((page) => page.startsWith(`docs/${part}/`) && page !== index);
+    expect(own.filter((page) => !named.has(page))).toEqual([]);
+  },
+);
