@@ -1,7 +1,7 @@
 // Cotenant's scheduler beside MuxFlow's and others on simulated days, and the simulator beside a real testbed:
 // `npx tsx bench/cluster/run.ts OUT.json all|SCHEDULER,… SCENARIO…`, scenarios by name from bench/cluster/scenarios, with
 // `:LEARNER` behind it for another learner of forecasts. The data they read are no part of the repository: COTENANT_DATA
-// says where they are (docs/results/cluster.md says from where).
+// says where they are (docs/guide/cluster.md says from where).
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";

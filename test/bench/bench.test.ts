@@ -57,7 +57,7 @@ function roughly(value: number | undefined, wanted: number): void {
 }
 
 describe.concurrent("the bench", () => {
-  test("finds the slowdown and the throughput kept of a pair made to slow down", async () => {
+  test("finds the slowdown and the throughput retained of a pair made to slow down", async () => {
     const path = scenario("slow", "serve --us 10000 --slower 2", "train --us 25000 --slower 2");
     const { stdout } = await cotenant(
       ...[path, "--out", out("slow"), "--raw", `${directory}/slow.raw.json`],

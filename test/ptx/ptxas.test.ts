@@ -15,7 +15,10 @@ import { HandClock, temporaryDirectory } from "../agent/fakes.ts";
 
 const standIn = resolve("bin/cotenant-ptxas");
 
-/** Copies its input to what -o names; refuses text that has REFUSED in it, and says where, or by which name, as SAYS has it. */
+/**
+ * Copies its input to what -o names; refuses text that has REFUSED in it, and says where, or by which name, as SAYS has
+ * it.
+ */
 const PTXAS = `#!/bin/sh
 [ "$1" = --version ] && { echo "ptxas of the test"; exit 0; }
 for one; do

@@ -1,5 +1,5 @@
-// Where the rules of structure.ts don't hold yet. Remove a line when its room is mended. The last override in biome.json is
-// one of these, too: in src/gpu, files may still import each other's types in a circle.
+// Where the rules of structure.ts don't hold yet. Remove a line when its room is mended. The last override in
+// biome.json is one of these, too: in src/gpu, files may still import each other's types in a circle.
 
 /** Folders of data: each file is one of a kind, and is found by its name or date. */
 export const dataFolders: readonly string[] = ["bench/results"];

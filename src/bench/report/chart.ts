@@ -58,7 +58,7 @@ export function chart(results: readonly BenchResult[], figure: ChartFigure = "p9
       "font-size": 12,
       fill: INK,
     },
-    element("title", { id: "title" }, words(`${figures[figure].axis} against throughput kept`)),
+    element("title", { id: "title" }, words(`${figures[figure].axis} against retained throughput`)),
     element("desc", { id: "desc" }, words(describe(panels))),
     element("defs", {}, betterCorner()),
     element("rect", {

@@ -165,7 +165,7 @@ function provenance({ results, gpu, arrivals }: Pair): string {
 
 const shortCommit = (commit: string): string => commit.replace(/^([0-9a-f]{7})[0-9a-f]+/, "$1");
 
-/** Pairs down, arrangements across, p99 slowdown / best-effort throughput kept in each cell. */
+/** Pairs down, arrangements across, p99 slowdown / best-effort throughput retained in each cell. */
 export function markdownMatrix(results: readonly BenchResult[]): string {
   const pairs = merge(results);
   if (pairs.length === 0) return "No results.\n";

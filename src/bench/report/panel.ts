@@ -183,7 +183,7 @@ export function xAxis({ frame, x }: Axes): readonly Svg[] {
         fill: GREY,
       }),
     ),
-    text(frame.width / 2, frame.height + 36, "best-effort throughput kept", {
+    text(frame.width / 2, frame.height + 36, "best-effort throughput retained", {
       "text-anchor": "middle",
       fill: GREY,
     }),

@@ -9,7 +9,7 @@ export function stepsTables({ date, cells }: BenchResult): string[] {
   const [first] = stepped;
   if (!first?.steps) return [];
   return [
-    `Step by step (${escapeMarkdown(date.slice(0, 10))}): p99 slowdown / best-effort throughput kept in the step's second half, and after how long it was within 10 % of that.`,
+    `Step by step (${escapeMarkdown(date.slice(0, 10))}): p99 slowdown / best-effort throughput retained in the step's second half, and after how long it was within 10 % of that.`,
     "",
     ...table(
       ["arrangement", ...first.steps.map(stepTitle)],

@@ -63,7 +63,7 @@ const options = {
   gpu: text("auto|soft|INDEX", "auto", "auto: the first NVIDIA GPU; soft: the software GPU"),
   out: text("FILE", undefined, "write the result here; NAME-DATE.json if not given"),
   raw: text("FILE", undefined, "write the time of every request and iteration here"),
-  chart: text("FILE", undefined, "write an SVG: slowdown against throughput kept"),
+  chart: text("FILE", undefined, "write an SVG: slowdown against retained throughput"),
   matrix: flag("print one line a pair instead of one table a pair"),
   from: flag("don't measure: the arguments are result files"),
   latest: flag("with --from: of each arrangement only what was measured on its last day"),

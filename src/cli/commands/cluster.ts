@@ -110,14 +110,14 @@ function readNamed(path: string, scenario: string, { data }: Given): string {
   if (folder === undefined)
     throw usage(
       `${scenario} reads ${rest}, which is no part of this package.`,
-      "Say where it is with --data DIR, or COTENANT_DATA; docs/results/cluster.md says where it comes from.",
+      "Say where it is with --data DIR, or COTENANT_DATA; docs/guide/cluster.md says where it comes from.",
     );
   try {
     return readFileSync(join(folder, rest), "utf8");
   } catch {
     throw usage(
       `${scenario} reads ${rest}, and ${folder} has no such file.`,
-      "docs/results/cluster.md says where it comes from.",
+      "docs/guide/cluster.md says where it comes from.",
     );
   }
 }

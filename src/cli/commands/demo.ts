@@ -60,6 +60,6 @@ function report(outcomes: Demonstrated): string {
     ),
     "",
     "request: arrival to completion; service: begin of submission to completion.",
-    "Ratios are to the same client alone. best-effort: throughput kept.",
+    "Ratios are to the same client alone. best-effort: retained throughput.",
   ].join("\n");
 }

@@ -61,7 +61,7 @@ const options = {
   ),
   seed: number("N", 0, "of arrivals and of how kernels' times vary", SEEDS),
   out: text("FILE", undefined, "write the result here, as the bench does"),
-  chart: text("FILE", undefined, "write an SVG: slowdown against throughput kept"),
+  chart: text("FILE", undefined, "write an SVG: slowdown against retained throughput"),
   json,
 };
 

@@ -49,7 +49,7 @@ export function baselines(problem: Problem): Rival[] {
   });
 }
 
-/** Mensa, Herald and H2H; see docs/results/layer-mapping.md for what is taken from each. */
+/** Mensa, Herald and H2H; see docs/guide/layer-mapping.md for what is taken from each. */
 export const rivals = (problem: Problem): Rival[] => [
   ...baselines(problem),
   made(problem, blind(problem, true), "Mensa", greedy(problem)),

@@ -3,7 +3,7 @@
 // Under MPS a kernel that comes finds SMs full of its neighbour's blocks. Blocks are not preempted, so it waits for
 // some of them to end; a request of many short kernels waits so for each of them. On an H200 that wait was the same
 // for a kernel of ResNet-50 as for one of BERT, and in proportion to how long the neighbour's blocks are
-// (docs/results/prediction.md). A job that waits for its CPU part of the time (kernelShare below 1) hides so much of it. And
+// (docs/design/prediction.md). A job that waits for its CPU part of the time (kernelShare below 1) hides so much of it. And
 // what the company's kernels fill of the SMs, while it is at work, is not there for the target.
 import type { Features, MetricName } from "../metrics.ts";
 

@@ -65,7 +65,9 @@ export function places(flow: Flow, spaceOf: SpaceOf): Places {
 
 const anywhere: Place = { space: "any", roots: undefined, offset: undefined, bytes: 16 };
 
-/** May both be the same memory? Parameters lead to memory of their own: a kernel that is handed one twice is not seen. */
+/**
+ * May both be the same memory? Parameters lead to memory of their own: a kernel that is handed one twice is not seen.
+ */
 export function mayMeet(a: Place, b: Place): boolean {
   if (a.space === "constant" || b.space === "constant") return false;
   if (a.space !== b.space && a.space !== "any" && b.space !== "any") return false;

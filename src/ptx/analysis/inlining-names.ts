@@ -14,7 +14,10 @@ import type { Flow } from "./control-flow.ts";
 import { withNames } from "./live-ranges.ts";
 
 const MOVE: Operation = operation("mov.b64");
-/** From something to a part of it, or the other way round: what the value is isn't followed, only that it comes from there. */
+/**
+ * From something to a part of it, or the other way round: what the value is isn't followed, only that it comes from
+ * there.
+ */
 const PART: Operation = operation("prmt.b32");
 
 export const nameOf = (name: string): Operand => ({ kind: "name", name });

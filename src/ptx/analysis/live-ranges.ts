@@ -1,5 +1,5 @@
-// A register that holds one thing here and another there, made two. Hand-written PTX, and scopes with a register of
-// the same name in each, use one again and again; where what it holds is only of use within one block, each such use gets a
+// A register that holds one thing here and another there, made two. Hand-written PTX, and scopes with a register of the
+// same name in each, use one again and again; where what it holds is only of use within one block, each such use gets a
 // name of its own, so that an analysis which asks for the register's only writer finds one.
 
 import { gatherNames, SEVERAL } from "../syntax/names.ts";

@@ -28,8 +28,8 @@ import type {
 } from "./syntax.ts";
 
 /**
- * The module in `source`; a `PtxError` says where it is not PTX. With `only`, no other kernel than that one has a body: theirs
- * are passed over unread, which is several times as fast.
+ * The module in `source`; a `PtxError` says where it is not PTX. With `only`, no other kernel than that one has a body:
+ * theirs are passed over unread, which is several times as fast.
  */
 export function parse(source: string, only?: string): Module {
   const cursor: Cursor = { text: source, at: 0 };

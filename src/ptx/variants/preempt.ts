@@ -21,11 +21,12 @@
 // let a worker run one block more after a stop.)
 //
 // All workers add to one word, and a GPU makes one such addition in about 0.9 ns, where it starts a block in 0.6. So
-// where blocks are short a claim takes a few: see sizeOfClaim. Where it takes one, a stop costs the rest of a block; where
-// it takes more, they are short ones, unless the first long blocks follow on many short ones.
+// where blocks are short a claim takes a few: see sizeOfClaim. Where it takes one, a stop costs the rest of a block;
+// where it takes more, they are short ones, unless the first long blocks follow on many short ones.
 //
-// Who waits for a lower block waits for one that somebody has: claims are in rising order and a worker runs its own in that
-// order, so whoever has the lowest block that is not done is at it. Blocks that others wait for are claimed one by one.
+// Who waits for a lower block waits for one that somebody has: claims are in rising order and a worker runs its own in
+// that order, so whoever has the lowest block that is not done is at it. Blocks that others wait for are claimed one by
+// one.
 //
 // Little is kept in registers while a block runs: how many blocks are left, and those of the numbers that are read.
 
@@ -71,7 +72,8 @@ function variant(kernel: Func, plan: PreemptPlan, module: Module): Variants {
   const reads = blockNumbersIn(kernel);
   const gridReads = [...reads].filter((one) => one.startsWith("%nctaid"));
   const flat = ![...reads, ...others.reads].some((one) => /^%ctaid\.[yz]$/.test(one));
-  // Device functions find the number of one block in the words, and a block that others wait for must not stand in line.
+  // Device functions find the number of one block in the words, and a block that others wait for must not stand in
+  // line.
   const batches = others.reads.size === 0 && !plan.lookBack;
   const persistent: Func = {
     ...kernel,
@@ -290,10 +292,10 @@ const taken = `
 `;
 
 /**
- * A stop waits for all of a claim: (size - 1) blocks longer. How long they may be is told by the longest that this worker has
- * had lately: where blocks differ, a short one says nothing of the next. Twice as many if that stays below AHEAD then, half as
- * many where it is far above, or where more than half of a worker's share of the blocks left would be claimed: so workers end
- * together.
+ * A stop waits for all of a claim: (size - 1) blocks longer. How long they may be is told by the longest that this
+ * worker has had lately: where blocks differ, a short one says nothing of the next. Twice as many if that stays below
+ * AHEAD then, half as many where it is far above, or where more than half of a worker's share of the blocks left would
+ * be claimed: so workers end together.
  */
 const sizeOfClaim = `
   ld.shared.v4.u32 {%cotenant_b, %cotenant_c, %cotenant_size, %cotenant_claim}, [${words}+${KEPT}];
@@ -368,9 +370,10 @@ function gridFor(reads: ReadonlySet<string>): string {
 }
 
 /**
- * What the block leaves under way ends here; then the next one. Each warp is brought together first: ptxas keeps in registers of
- * the whole warp what it takes to be the same in all lanes, and thread 0's claim would change them under lanes that are still at
- * work. It must be here: where lanes come apart to the head of a loop, ptxas (13.0) leaves out a bar.warp.sync that stands there.
+ * What the block leaves under way ends here; then the next one. Each warp is brought together first: ptxas keeps in
+ * registers of the whole warp what it takes to be the same in all lanes, and thread 0's claim would change them under
+ * lanes that are still at work. It must be here: where lanes come apart to the head of a loop, ptxas (13.0) leaves out
+ * a bar.warp.sync that stands there.
  */
 const done = (barrier: number, { each, once }: Ending) => `
 $cotenant_done:

@@ -1,5 +1,5 @@
-// Does a block look at what lower blocks have written? It does where an address is at most that of an entry before its own,
-// in a table with an entry for each block, in the order of %ctaid.x.
+// Does a block look at what lower blocks have written? It does where an address is at most that of an entry before its
+// own, in a table with an entry for each block, in the order of %ctaid.x.
 import {
   type Affine,
   addressOf,

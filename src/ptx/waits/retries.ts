@@ -76,9 +76,9 @@ function isFreshFrom(
 }
 
 /**
- * Slots that are taken once: each update of this memory in the kernel is a compare-and-swap of one and the same value, which
- * marks what is free. A slot that is not free stays as it is, so nobody waits for it; one that is free is taken, and
- * the loop left.
+ * Slots that are taken once: each update of this memory in the kernel is a compare-and-swap of one and the same value,
+ * which marks what is free. A slot that is not free stays as it is, so nobody waits for it; one that is free is taken,
+ * and the loop left.
  */
 export function takesOnce(index: number, rounds: Rounds, places: Places): boolean {
   const { flow, loop, known } = rounds;

@@ -1,7 +1,7 @@
 // Does a block wait for others? It can only where a thread goes round until memory changes: where what is read in a
 // loop decides whether the loop goes on, and other blocks may write it meanwhile. So each such read is refused, unless
-// the loop is shown to end without other blocks, or only to wait for one that is at work: one that has a lock, or a lower one.
-// Lower blocks are kept alive by starting blocks in rising order.
+// the loop is shown to end without other blocks, or only to wait for one that is at work: one that has a lock, or a
+// lower one. Lower blocks are kept alive by starting blocks in rising order.
 import { addressOf, definitions, isSame, plus } from "../analysis/addresses.ts";
 import { mayMeet, type Place, type Places, places, spacesOf } from "../analysis/alias-analysis.ts";
 import type { Reach } from "../analysis/call-graph.ts";

@@ -1,5 +1,5 @@
-// Random kernels with and without waits for other blocks: what the legality check lets pass comes to the same end one block
-// after the other.
+// Random kernels with and without waits for other blocks: what the legality check lets pass comes to the same end one
+// block after the other.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { judged } from "./waiting.ts";

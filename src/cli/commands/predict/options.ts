@@ -5,7 +5,7 @@ const whole = { min: 1, whole: true };
 
 export const options = {
   arrangement: text("NAME", "mps", "collect: the bench's arrangement whose cells are taken"),
-  data: text("FILE", undefined, "train, evaluate: measured colocations (docs/results/prediction.md)"),
+  data: text("FILE", undefined, "train, evaluate: measured colocations (docs/guide/prediction.md)"),
   profiles: text("DIR", undefined, "the folder in which profiles given by name are"),
   learner: choice(
     learnerNames,

@@ -24,7 +24,7 @@ export const options = {
     "several runs under Nsight Compute, of one pass each: faster for jobs with gigabytes of memory, which it saves " +
       "before each kernel that takes more passes",
   ),
-  fresh: flag("measure anew what an earlier, unfinished run has kept"),
+  fresh: flag("start over: measure again what an unfinished run has left"),
   from: choice(
     ["ncu", "torch", "orion"],
     undefined,

@@ -26,7 +26,7 @@ export const socCommand = command({
   positional: {
     name: "plan FILE | compare FILE | groups MODEL",
     doc:
-      "FILE describes accelerators and networks (docs/results/layer-mapping.md); compare sets the plan beside what else one could do; " +
+      "FILE describes accelerators and networks (docs/guide/layer-mapping.md); compare sets the plan beside what else one could do; " +
       "groups cuts an ONNX model into groups of layers and says why there",
     atLeast: 1,
   },

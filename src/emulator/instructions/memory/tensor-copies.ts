@@ -14,8 +14,8 @@ import { mapAddress, type ReadMap, readMap } from "./tensor-maps.ts";
 /** A box in shared memory begins at a multiple of this. */
 const BOX_ALIGNMENT = 128;
 /**
- * And in a row of the tensor at one of this. Elsewhere, and where a store begins before its tensor (a load may), an H200
- * ends with an illegal instruction.
+ * And in a row of the tensor at one of this. Elsewhere, and where a store begins before its tensor (a load may), an
+ * H200 ends with an illegal instruction.
  */
 const ROW_ALIGNMENT = 16;
 

@@ -16,7 +16,7 @@ import type { JobView, Order, Scheduler, SchedulerKind, SeatView, View } from ".
 const MOST = 3;
 /**
  * What joining must add, in GPUs' worth of work: with less, an error of the forecast makes it a loss (chosen on seed 1
- * of two scenarios, docs/results/cluster.md).
+ * of two scenarios, docs/design/cluster.md).
  */
 const LEAST_GAIN = 0.25;
 /** What somebody may lose of his speed to company of lower priority. */

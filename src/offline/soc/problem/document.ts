@@ -1,4 +1,4 @@
-// The file that describes what is to be planned; docs/results/layer-mapping.md explains it field by field. Everything that is wrong
+// The file that describes what is to be planned; docs/guide/layer-mapping.md explains it field by field. Everything that is wrong
 // with one is said with the file, the network and the group.
 
 import { badProblem } from "../faults.ts";
