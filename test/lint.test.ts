@@ -6,12 +6,6 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-const imports = (path: string, from: string) => ({
-  path,
-  text: `import * as other from "${from}";\n\nconsole.log(other);\n`,
-  rule: "lint/style/noRestrictedImports",
-});
-
 const faults = {
   "a promise nobody waits for": {
     path: "src/core/floating.ts",
@@ -48,34 +42,6 @@ const faults = {
     text: 'import { around } from "#policy";\n\nexport const here = () => around();\n',
     rule: "lint/suspicious/noImportCycles",
   },
-  "core that imports the protocol": imports("src/core/up.ts", "#protocol"),
-  "the protocol that imports a policy": imports("src/protocol/up.ts", "#policy"),
-  "PTX that imports the emulator": imports("src/ptx/syntax/up.ts", "#emulator"),
-  "the emulator's machine that imports an instruction": imports(
-    "src/emulator/machine/up.ts",
-    "../instructions/table.ts",
-  ),
-  "the emulator that imports the agent": imports("src/emulator/up.ts", "#agent"),
-  "the syntax of PTX that imports an analysis": imports(
-    "src/ptx/syntax/analysis.ts",
-    "../analysis/control-flow.ts",
-  ),
-  "an analysis of PTX that imports a variant": imports(
-    "src/ptx/analysis/variant.ts",
-    "../variants/slice.ts",
-  ),
-  "the analysis of waits that imports a variant": imports(
-    "src/ptx/waits/variant.ts",
-    "../variants/slice.ts",
-  ),
-  "a policy that imports the agent": imports("src/policy/up.ts", "#agent"),
-  "the agent that imports the synthetic client": imports("src/agent/up.ts", "#load"),
-  "the synthetic client that imports the agent": imports("src/load/up.ts", "#agent"),
-  "a profile that imports the agent": imports("src/profile/up.ts", "#agent"),
-  "a measurement that goes past a folder's door": imports("src/bench/past.ts", "../agent/agent.ts"),
-  "a policy that goes past a folder's door": imports("src/policy/past.ts", "../core/clock.ts"),
-  "the agent that goes past a folder's door": imports("src/agent/past.ts", "../load/run.ts"),
-  "a command that goes past a folder's door": imports("src/cli/past.ts", "../agent/agent.ts"),
 };
 
 const innocent = {

@@ -2,7 +2,12 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { dataFolders, stillCrowded, stillWithoutDoor } from "./exceptions.ts";
-import { crowdedFolders, importsPastDoors, type Offence } from "./structure.ts";
+import {
+  crowdedFolders,
+  importsAgainstTheOrder,
+  importsPastDoors,
+  type Offence,
+} from "./structure.ts";
 
 const tracked = execFileSync("git", ["ls-files"], { encoding: "utf8" }).trimEnd().split("\n");
 const sources = tracked.filter((path) => /^(src|bench|test|scripts)\/.*\.ts$/.test(path));
@@ -22,6 +27,31 @@ test("no folder has more than 25 files", () => {
 
 test("no file is imported past the door of its room", () => {
   expect(unexpected(past, stillWithoutDoor)).toEqual([]);
+});
+
+test("every import between rooms, and between parts of a room, points the way that rooms.ts says", () => {
+  expect(importsAgainstTheOrder(sources, (path) => readFileSync(path, "utf8"))).toEqual([]);
+});
+
+test.each([
+  ["src/core/a.ts", 'import { b } from "#ptx";'],
+  ["src/offline/soc/a.ts", 'import type { B } from "#cluster";'],
+  ["src/ptx/analysis/a.ts", 'import { b } from "../waits/b.ts";'],
+  ["src/ptx/syntax/a.ts", 'export { b } from "../index.ts";'],
+  ["src/emulator/instructions/arithmetic/a.ts", 'import { b } from "../../compile/b.ts";'],
+])("in %s, %j points the wrong way", (path, text) => {
+  expect(importsAgainstTheOrder([path], () => text)).toHaveLength(1);
+});
+
+test.each([
+  ["src/agent/a.ts", 'import { b } from "#ptx";'],
+  ["src/agent/a.test.ts", 'import { b } from "#gpu";'],
+  ["src/offline/cluster/a.ts", 'import { b } from "#place";'],
+  ["src/ptx/waits/a.ts", 'import { b } from "../analysis/b.ts";'],
+  ["src/ptx/index.ts", 'import { b } from "./variants/b.ts";'],
+  ["src/cli/a.ts", 'import { b } from "#soc";'],
+])("in %s, %j points the right way", (path, text) => {
+  expect(importsAgainstTheOrder([path], () => text)).toEqual([]);
 });
 
 test("no exception is listed that nothing needs any more", () => {

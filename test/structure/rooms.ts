@@ -1,0 +1,29 @@
+// Which room may import which, so that imports point one way. A room is a folder of src, or a part of one.
+
+/** A room → the rooms it may import, by their doors; a part of a room → the other parts it may import. */
+export const rooms: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  protocol: ["core"],
+  policy: ["core", "protocol"],
+  profile: ["core"],
+  ptx: ["core"],
+  emulator: ["core", "ptx"],
+  gpu: ["core", "protocol", "policy", "profile"],
+  predict: ["core", "profile"],
+  place: ["core", "profile", "predict"],
+  "offline/cluster": ["core", "profile", "predict", "place"],
+  "offline/soc": ["core", "profile"],
+  agent: ["core", "protocol", "policy", "profile", "ptx"],
+  client: ["core", "protocol", "policy", "profile", "agent"],
+  load: ["core", "protocol"],
+  bench: ["core", "protocol", "policy", "profile", "ptx", "gpu", "agent", "client", "load"],
+};
+
+export const parts: Readonly<Record<string, readonly string[]>> = {
+  "ptx/syntax": [],
+  "ptx/analysis": ["ptx/syntax"],
+  "ptx/waits": ["ptx/syntax", "ptx/analysis"],
+  "emulator/numbers": [],
+  "emulator/machine": ["emulator/numbers"],
+  "emulator/instructions": ["emulator/numbers", "emulator/machine"],
+};
