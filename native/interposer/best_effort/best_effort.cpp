@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "generated/rules.h"
 #include "interposer/base/clock.h"
 #include "interposer/best_effort/border.h"
 #include "interposer/best_effort/chunk_log.h"

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "generated/rules.h"
 #include "interposer/base/clock.h"
 #include "interposer/base/helper_thread.h"
 #include "interposer/base/table.h"

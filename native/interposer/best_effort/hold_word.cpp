@@ -1,5 +1,6 @@
 #include "interposer/best_effort/hold_word.h"
 
+#include "generated/rules.h"
 #include "interposer/state/gpu.h"
 
 namespace cotenant {
@@ -7,8 +8,8 @@ namespace cotenant {
 bool best_effort_gated(const Link& link) noexcept {
   const protocol::Region& region = *link.region;
   const auto& settings = region.settings;
-  if (settings.paused.load(std::memory_order_relaxed)) return true;
-  return settings.protect.load(std::memory_order_relaxed) != 0 &&
+  if (rule::paused(settings)) return true;
+  return rule::protect(settings) &&
          region.activity.registered.load(std::memory_order_relaxed) != 0;
 }
 

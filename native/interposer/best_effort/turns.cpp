@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "generated/rules.h"
 #include "interposer/base/clock.h"
 #include "interposer/best_effort/absent.h"
 #include "interposer/best_effort/hold_word.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "generated/rules.h"
 #include "interposer/best_effort/best_effort.h"
 #include "interposer/best_effort/hold_word.h"
 #include "interposer/graphs/made.h"

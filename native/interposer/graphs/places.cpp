@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "generated/rules.h"
 #include "interposer/kernels/function.h"
 #include "interposer/kernels/graph_nodes.h"
 #include "interposer/lifetime/attaching.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "generated/rules.h"
 #include "interposer/base/clock.h"
 #include "interposer/kernels/kernel_table.h"
 #include "interposer/state/gpu.h"

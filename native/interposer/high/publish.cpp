@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "generated/rules.h"
 #include "interposer/base/clock.h"
 #include "interposer/kernels/graph_nodes.h"
 #include "interposer/kernels/kernel_table.h"
