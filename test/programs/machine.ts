@@ -47,7 +47,7 @@ class Server {
     const started = spawn(`${build}/tests/programs/run`, [this.#role], {
       env: {
         PATH: process.env.PATH ?? "",
-        LD_LIBRARY_PATH: `${build}/softgpu`,
+        ...(process.env.COTENANT_REAL_DRIVER ? {} : { LD_LIBRARY_PATH: `${build}/softgpu` }),
         COTENANT_SOFTGPU_DIR: this.#directory,
         ...(this.#role === "native" ? {} : { LD_PRELOAD: `${build}/libcotenant.so` }),
       },

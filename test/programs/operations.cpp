@@ -39,19 +39,28 @@ CUgraphExec execs[kObjects];
 HostCall calls[kLines];
 Results* results = nullptr;
 
-// The effects are the software GPU's. fma does not commute, so it shows the order.
-const char* const kText = R"(.version 7.8
-.target sm_70
-.address_size 64
-//! soft ns=p3 effect=fma(p0, p1, p2)
-.visible .entry fma(.param .u64 at, .param .u64 n, .param .u32 value, .param .u64 ns) { ret; }
-//! soft ns=p3 effect=fma(p0, p1, p2)
-.visible .entry fma_too(.param .u64 at, .param .u64 n, .param .u32 value, .param .u64 ns) { ret; }
-//! soft ns=p3 effect=fill(p0, p1, p2)
-.visible .entry fill(.param .u64 at, .param .u64 n, .param .u32 value, .param .u64 ns) { ret; }
-//! soft ns=p3 effect=add(p0, p2)
-.visible .entry add(.param .u64 at, .param .u64 n, .param .u32 value, .param .u64 ns) { ret; }
-)";
+// Each thread takes every so-many-th word, then its block lasts for `ns`. On the software GPU the line above a kernel says
+// what it does, on a real one its code. fma does not commute, so it shows the order.
+#define PARAMETERS "(.param .u64 at, .param .u64 n, .param .u32 value, .param .u64 ns)"
+#define BEGIN                                                                                              \
+  " {\n.reg .pred %p; .reg .b32 %r<8>; .reg .b64 %d<8>; .reg .f32 %f<4>;\n"                                            \
+  "mov.u64 %d7, %globaltimer; ld.param.u64 %d0, [at]; cvta.to.global.u64 %d0, %d0;\n"                                  \
+  "ld.param.u64 %d1, [n]; ld.param.u32 %r0, [value]; ld.param.u64 %d2, [ns];\n"                                        \
+  "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x; mov.u32 %r4, %nctaid.x;\n"                        \
+  "mad.lo.u32 %r5, %r1, %r2, %r3; mul.lo.u32 %r6, %r4, %r2; cvt.u64.u32 %d3, %r5; cvt.u64.u32 %d4, %r6;\n"             \
+  "NEXT: setp.ge.u64 %p, %d3, %d1; @%p bra SPIN; shl.b64 %d5, %d3, 2; add.u64 %d5, %d0, %d5;\n"
+#define END                                                                                                             \
+  "add.u64 %d3, %d3, %d4; bra NEXT;\n"                                                                                 \
+  "SPIN: mov.u64 %d6, %globaltimer; sub.u64 %d6, %d6, %d7; setp.lt.u64 %p, %d6, %d2; @%p bra SPIN;\nret; }\n"
+#define FMA BEGIN "ld.global.f32 %f0, [%d5]; mov.b32 %f1, %r0; fma.rn.f32 %f0, %f0, %f1, 0f3F800000; st.global.f32 [%d5], %f0;\n" END
+const char* const kText =
+    ".version 7.8\n.target sm_70\n.address_size 64\n"
+    "//! soft ns=p3 effect=fma(p0, p1, p2)\n.visible .entry fma" PARAMETERS FMA
+    "//! soft ns=p3 effect=fma(p0, p1, p2)\n.visible .entry fma_too" PARAMETERS FMA
+    "//! soft ns=p3 effect=fill(p0, p1, p2)\n.visible .entry fill" PARAMETERS BEGIN "st.global.u32 [%d5], %r0;\n" END
+    // One word, by the first thread.
+    "//! soft ns=p3 effect=add(p0, p2)\n.visible .entry add" PARAMETERS BEGIN
+    "setp.ne.u64 %p, %d3, 0; @%p bra SPIN; red.global.add.u32 [%d5], %r0; bra SPIN;\n" END;
 const char* const kNames[] = {"fma", "fma_too", "fill", "add"};
 
 void called(void* data) {
