@@ -1,6 +1,5 @@
 // The arrivals of a round, the same for every window of the round.
-import { readFileSync } from "node:fs";
-import { usage } from "#core";
+import { errors, readInput } from "#core";
 import { arrivalTimes, seeded, traceSchedule } from "#load";
 import type { Arriving } from "./scenario.ts";
 
@@ -68,8 +67,8 @@ function stretch(
 /** Also said before anything starts, by asking for the arrivals once. */
 function readTrace(path: string): string {
   try {
-    return readFileSync(path, "utf8");
-  } catch {
-    throw usage(`The trace ${path} can't be read.`);
+    return readInput(path).toString();
+  } catch (fault) {
+    throw errors.inputNotRead("trace", path, fault);
   }
 }

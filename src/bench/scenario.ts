@@ -1,9 +1,9 @@
 // What to measure: two or more jobs, when requests arrive, and the arrangements to compare. Written as a
 // JSON file, or as HIGH+BEST-EFFORT with names from the catalogue. Everything that can be wrong with it
 // is said before anything starts.
-import { readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { type Bytes, parseBytes, usage } from "#core";
+import { type Bytes, errors, parseBytes, readInput, usage } from "#core";
 import { type Arrivals, parseArrivals } from "#load";
 import { parseObjective } from "#policy";
 import { ProfileStore } from "#profile";
@@ -90,8 +90,9 @@ function readCatalogue(path: string): ReadonlyMap<string, Job> {
 function readJson(path: string): unknown {
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
-  } catch {
+    text = readInput(path).toString();
+  } catch (fault) {
+    if (existsSync(path)) throw errors.inputNotRead("scenario", path, fault);
     throw usage(
       `There is no scenario ${path}.`,
       "Give a JSON file, the name of one under bench/scenarios, or HIGH+BEST-EFFORT from bench/jobs.json.",

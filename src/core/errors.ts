@@ -159,6 +159,10 @@ export const cannotWrite = (path: string, why: string) =>
 export const cannotRead = (path: string, fault: unknown) =>
   new UserError("CANNOT_READ", `${path} can't be read: ${whyOf(fault)}.`);
 
+/** `what`: for what it was given, such as "result". */
+export const inputNotRead = (what: string, path: string, fault: unknown) =>
+  usage(`The ${what} ${path} can't be read: ${whyOf(fault)}.`);
+
 export const cannotPrint = (why: string) =>
   new UserError("CANNOT_PRINT", `What was printed could not be written: ${why}.`);
 

@@ -3,7 +3,6 @@ import {
   accessSync,
   constants,
   mkdtempSync,
-  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -13,14 +12,15 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { cannotWrite, usage } from "./errors.ts";
+import { cannotWrite, inputNotRead, usage } from "./errors.ts";
+import { readInput } from "./input.ts";
 
 /** `what`: for the sentence that says so when it can't be read, such as "result". */
 export function readGiven(path: string, what: string): string {
   try {
-    return readFileSync(path, "utf8");
-  } catch {
-    throw usage(`The ${what} ${path} can't be read.`);
+    return readInput(path).toString();
+  } catch (fault) {
+    throw inputNotRead(what, path, fault);
   }
 }
 

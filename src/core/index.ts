@@ -10,6 +10,7 @@ export {
   ptxasStandIn,
   softGpuFolder,
 } from "./package.ts";
+export { readInput } from "./input.ts";
 export { runDirectory } from "./paths.ts";
 export { gibibytes, micros, percent, table, wrapped } from "./print.ts";
 export { type Bytes, type Micros, ms, parseBytes, parseDuration, us } from "./units.ts";

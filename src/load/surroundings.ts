@@ -1,7 +1,6 @@
 // What the synthetic client runs in: the driver, the clock, signals and files.
-import { readFileSync } from "node:fs";
 import { setTimeout as after } from "node:timers/promises";
-import { UserError } from "#core";
+import { errors, readInput } from "#core";
 import { loadCuda } from "./cuda.ts";
 import type { Surroundings } from "./prepare.ts";
 
@@ -23,8 +22,8 @@ export function surroundings(origin: bigint, say: (line: string) => void): Surro
 
 function readText(path: string): string {
   try {
-    return readFileSync(path, "utf8");
-  } catch {
-    throw new UserError("NO_SUCH_FILE", `The arrivals file ${path} can't be read.`);
+    return readInput(path).toString();
+  } catch (fault) {
+    throw errors.inputNotRead("arrivals file", path, fault);
   }
 }

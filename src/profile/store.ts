@@ -1,10 +1,10 @@
 // Profiles in a folder, one file for a workload on a GPU: `bert@NVIDIA+H200.json`. Files that people name, as
 // `bert.json`, count as well; name and GPU stand inside. A file is written whole under another name and renamed,
 // so that a reader sees the old profile or the new one.
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { errors } from "#core";
+import { errors, readInput } from "#core";
 import { formatProfile, parseProfile } from "./document.ts";
 import { badProfile, noProfile } from "./faults.ts";
 import { gpuNamed } from "./gpus.ts";
@@ -80,7 +80,7 @@ export class ProfileStore {
 export function readProfileFile(path: string): WorkloadProfile {
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = readInput(path).toString();
   } catch (fault) {
     const { code } = fault as NodeJS.ErrnoException;
     if (code === "ENOENT") throw noProfile(`profile ${path}`);
@@ -104,7 +104,7 @@ export function checkGpu(profile: WorkloadProfile, gpuName: string): Fit {
 /** What a file says of itself; undefined where it is no profile. */
 function said(path: string): Stored | undefined {
   try {
-    const { name, gpu, kernels } = JSON.parse(readFileSync(path, "utf8"));
+    const { name, gpu, kernels } = JSON.parse(readInput(path).toString());
     const is = typeof name === "string" && typeof gpu?.name === "string" && Array.isArray(kernels);
     return is ? { name, gpu: gpu.name, path } : undefined;
   } catch {

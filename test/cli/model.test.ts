@@ -106,8 +106,8 @@ describe("profile", () => {
       "--name is for one file.",
     ],
     [
-      ["profile", "import", "/nonexistent", "--from", "orion", "--out", folder],
-      "The file /nonexistent can't be read.",
+      ["profile", "import", "/nowhere", "--from", "orion", "--out", folder],
+      "The file /nowhere can't be read: no such file or directory.",
     ],
     [[...importing, "--from", "orion", "--out", orion], "small_4_fwd.csv can't be written: "],
   ])("%j is refused in a sentence", async (argv, says) => {

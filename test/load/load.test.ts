@@ -145,7 +145,11 @@ test.each([
   },
   { args: ["--arrivals", "closed", "--sms", "999"], says: "--sms 999 is more than", status: 2 },
   { args: ["--rate", "5", "--depth", "2"], says: "--depth is for --arrivals closed", status: 2 },
-  { args: ["--arrivals", "file:/nowhere"], says: "/nowhere can't be read.", status: 1 },
+  {
+    args: ["--arrivals", "file:/nowhere"],
+    says: "/nowhere can't be read: no such file or directory.",
+    status: 2,
+  },
   {
     args: ["--arrivals", "closed", "--memory", "900GiB"],
     says: "cuMemAlloc_v2 failed: CUDA_ERROR_OUT_OF_MEMORY.",

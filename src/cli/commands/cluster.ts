@@ -1,5 +1,4 @@
 // A cluster in simulation: the same day under each scheduler, as a table, JSON and a page with charts.
-import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import {
   columns,
@@ -12,7 +11,7 @@ import {
   schedulers,
   simulate,
 } from "#cluster";
-import { checkWritable, errors, readGiven, table, usage, writeGiven } from "#core";
+import { checkWritable, errors, readGiven, readInput, table, usage, writeGiven } from "#core";
 import { type Args, command, json, list, number, text } from "../command.ts";
 
 const options = {
@@ -113,7 +112,7 @@ function readNamed(path: string, scenario: string, { data }: Given): string {
       "Say where it is with --data DIR, or COTENANT_DATA; docs/guide/cluster.md says where it comes from.",
     );
   try {
-    return readFileSync(join(folder, rest), "utf8");
+    return readInput(join(folder, rest)).toString();
   } catch {
     throw usage(
       `${scenario} reads ${rest}, and ${folder} has no such file.`,

@@ -5,8 +5,9 @@
 //
 // The grid is not in the file. A profile gets one that needs the SMs the file says: a block for each, of
 // which none shares an SM. Durations are exact, one each row, and serialised: their sum is no latency.
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
+import { readInput } from "#core";
 import { badProfile } from "../faults.ts";
 import type { KernelClass, KernelProfile, Step, WorkloadProfile } from "../types.ts";
 import { csvRows } from "./csv.ts";
@@ -24,7 +25,7 @@ export const readOrionFolder = (folder: string, source: string): readonly Worklo
     .filter((file) => /_(fwd|fb1)(_new)?(\.csv)?$/.test(file))
     .sort()
     .map((file) => join(folder, file))
-    .map((file) => importOrion(readFileSync(file, "utf8"), file, source));
+    .map((file) => importOrion(readInput(file).toString(), file, source));
 
 /** `model_kernels/resnet50_4_fwd` is an inference, …_fb1 a training. */
 export function importOrion(text: string, file: string, source: string): WorkloadProfile {

@@ -1,7 +1,6 @@
 // PTX looked at, transformed and run without a GPU.
-import { readFileSync } from "node:fs";
-import { errors, usage } from "#core";
-import { type Module, PtxError, parse, targetOf } from "#ptx";
+import { errors, readInput, usage } from "#core";
+import { LONGEST_TEXT, type Module, PtxError, parse, targetOf } from "#ptx";
 import { command } from "../../command.ts";
 import { check } from "./check.ts";
 import { options, type PtxArgs } from "./options.ts";
@@ -45,9 +44,9 @@ const verbs = new Map<string, (module: Module, file: string, args: PtxArgs) => n
 function moduleIn(file: string): Module {
   let source: string;
   try {
-    source = readFileSync(file, "latin1");
-  } catch {
-    throw usage(`The PTX file ${file} can't be read.`);
+    source = readInput(file, LONGEST_TEXT).toString("latin1");
+  } catch (fault) {
+    throw errors.inputNotRead("PTX file", file, fault);
   }
   const module = parsed(source, file);
   if (targetOf(module).version === 0) throw usage(`${file} is not PTX: it says no .version.`);

@@ -1,6 +1,5 @@
 // `cotenant soc groups`: an ONNX model cut into groups of layers.
-import { readFileSync } from "node:fs";
-import { table, usage } from "#core";
+import { errors, readInput, table, usage } from "#core";
 import { groupLayers, readOnnx } from "#soc";
 import type { Given } from "./options.ts";
 
@@ -40,8 +39,8 @@ function cannot(given: string): [string, ReadonlySet<string>] {
 
 function readBytes(path: string, what: string): Uint8Array {
   try {
-    return readFileSync(path);
-  } catch {
-    throw usage(`The ${what} ${path} can't be read.`);
+    return readInput(path);
+  } catch (fault) {
+    throw errors.inputNotRead(what, path, fault);
   }
 }

@@ -1,0 +1,43 @@
+// Files that a user names to be read. What has no end, or may never begin, is refused: it would only show as a command
+// that does nothing.
+import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync } from "node:fs";
+import { isatty } from "node:tty";
+
+/** Somewhat less than the longest string that Node can hold. */
+const MOST_BYTES = 511 * 2 ** 20;
+const CHUNK_BYTES = 2 ** 16;
+
+/** The bytes of a file, or of a pipe or terminal such as /dev/stdin until its end. Throws an Error that says why not. */
+export function readInput(path: string, mostBytes = MOST_BYTES): Buffer {
+  const fd = openInput(path);
+  try {
+    const chunks: Buffer[] = [];
+    const { size } = fstatSync(fd);
+    let bytes = 0;
+    for (;;) {
+      if (Math.max(bytes, size) > mostBytes)
+        throw new Error(`it is longer than ${mostBytes / 2 ** 20} MiB`);
+      const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+      const read = readSync(fd, chunk);
+      if (read === 0) return Buffer.concat(chunks, bytes);
+      bytes += read;
+      chunks.push(chunk.subarray(0, read));
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function openInput(path: string): number {
+  const { O_RDONLY, O_NOCTTY, O_NONBLOCK } = constants;
+  // O_NONBLOCK: a named pipe to which nobody writes would never be open.
+  const fd = openSync(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+  const kind = fstatSync(fd);
+  if (kind.isFile() || kind.isDirectory()) return fd; // reading a folder fails with a reason of its own
+  const hasEnd = kind.isFIFO()
+    ? readlinkSync(`/proc/self/fd/${fd}`).startsWith("pipe:")
+    : isatty(fd);
+  closeSync(fd);
+  if (hasEnd) return openSync(path, O_RDONLY | O_NOCTTY);
+  throw new Error(kind.isFIFO() ? "it is a named pipe, no file" : "it is a device, no file");
+}
