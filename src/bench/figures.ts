@@ -38,11 +38,13 @@ function cellOf(arrangement: Arrangement, measured: Measured, scenario: Scenario
   const bestEffort = arrangement.bestEffort
     ? bestEffortFigures(trios, scenario, arrangement.high ? high : undefined)
     : undefined;
+  const rules = trios.at(-1)?.window.rules;
   const gpu = gpuFigures(trios.map(({ window }) => window));
   const steps = stepsOf(arrangement, trios, scenario.arriving, measured.serviceNs);
   return {
     arrangement: name,
     status: "ok",
+    ...(rules ? { rules } : {}),
     ...(high ? { high } : {}),
     ...(bestEffort ? { bestEffort } : {}),
     ...(gpu ? { gpu } : {}),

@@ -52,6 +52,8 @@ export interface Cell {
   readonly status: "ok" | "failed";
   /** Of a failed cell: what happened, with the last lines of the job that died. */
   readonly reason?: string;
+  /** Those of the agent at the end of the last window, by name; undefined without an agent, and in results of old. */
+  readonly rules?: Readonly<Record<string, number>>;
   /** Undefined where the high job did not take part ("alone"), or its cell failed. */
   readonly high?: HighFigures;
   /** Undefined where no best-effort job took part ("solo"), or its cell failed. */

@@ -56,6 +56,8 @@ export interface Players {
   /** When iterations were done, by best-effort job. */
   readonly doneNs: readonly (readonly number[])[];
   readonly level: number | undefined;
+  /** In force now; undefined without a gate. */
+  readonly rules: Rules | undefined;
 }
 
 export const playersOn = (machine: Machine, cast: Cast): Players =>
@@ -109,6 +111,9 @@ function sharing(
     doneNs: trainings.map(({ doneNs }) => doneNs),
     get level() {
       return policing?.level;
+    },
+    get rules() {
+      return arrangement.gated && door.rules;
     },
   };
 }
@@ -164,6 +169,7 @@ function alternating(machine: Machine, cast: Cast): Players {
     requests: first?.requests ?? [],
     doneNs: [second?.doneNs ?? []],
     level: undefined,
+    rules: undefined,
   };
 }
 

@@ -1,5 +1,6 @@
 // One window on the modelled GPU: an arrangement of jobs for some seconds of virtual time, and what came of it,
 // in the shape that a measured window has.
+import type { Rules } from "#policy";
 import { constants } from "#protocol";
 import type { Arrangement } from "./arrangements.ts";
 import type { Request } from "./clients/high.ts";
@@ -50,6 +51,8 @@ export interface ModelWindow {
   readonly switches: number;
   /** In the end, of a policy that learns. */
   readonly level: number | undefined;
+  /** In force when the window ended; undefined without a gate. */
+  readonly rules: Rules | undefined;
 }
 
 /** Best-effort work is in full swing when requests begin. */
@@ -100,6 +103,7 @@ export function runWindow(plan: WindowPlan): ModelWindow {
   const before = reading(machine);
   machine.run(endNs);
   const after = reading(machine);
+  const { rules } = players;
   // What has arrived is served, beside best-effort work, to the last, and each job ends what it was at: else nobody
   // could tell how far it was.
   players.stop();
@@ -118,6 +122,7 @@ export function runWindow(plan: WindowPlan): ModelWindow {
     kernels: machine.streams.reduce((sum, { finished }) => sum + finished, 0),
     switches: machine.contexts.switches,
     level: players.level,
+    rules,
   };
 }
 

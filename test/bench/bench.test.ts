@@ -142,6 +142,10 @@ describe.concurrent("the bench", () => {
     );
     const result = read("synthetic");
     expect(result.cells.map(({ status }) => status)).toEqual(Array(6).fill("ok"));
+    const isolated = (name: string) => cell(result, name).rules?.isolated;
+    expect(["floor", "strict-isolated", "strict-mps"].map(isolated)).toEqual([1, 1, 0]);
+    for (const name of ["solo", "alone", "time-slicing"])
+      expect(cell(result, name)).not.toHaveProperty("rules");
     const kept = cell(result, "strict-isolated").bestEffort?.retained.value;
     expect(kept).toBeGreaterThan(0);
     expect(kept).toBeLessThanOrEqual(1.1);

@@ -145,6 +145,20 @@ describe("model", () => {
     expect(readFileSync(svg, "utf8")).toMatch(/^<svg/);
   });
 
+  test("the result says which rules were in force, those set by hand among them", async () => {
+    const out = `${folder}/rules.json`;
+    const ruled = ["--arrangement", "strict-isolated:chunkUs=123", "--arrangement", "time-slicing"];
+    await cotenant("model", high, bestEffort, ...short, ...ruled, "--out", out);
+    const { cells } = parseResult(readFileSync(out, "utf8"), out);
+    const rulesIn = (name: string) => cells.find(({ arrangement }) => arrangement === name)?.rules;
+    expect(rulesIn("strict-isolated:chunkUs=123")).toEqual({
+      ...rulesIn("strict-isolated"),
+      chunkUs: 123,
+    });
+    expect(rulesIn("strict-isolated")?.chunkUs).not.toBe(123);
+    for (const name of ["solo", "alone", "time-slicing"]) expect(rulesIn(name)).toBeUndefined();
+  });
+
   test("files and names, with + or blanks between, mean the same; so does the bench's --from", async () => {
     const out = `${folder}/again.json`;
     const table = (...given: string[]) => cotenant("model", ...given, ...short);
@@ -283,9 +297,12 @@ describe("what is too much to model is refused before it fills the memory", () =
     [[...pair, "--arrivals", "steps:9999999s@0.1"], /too long to model: at most 3600 s\./],
     [
       ["model", `${short}+${high}`],
-      /^The profile short takes .* ns alone: .* from 10 us to 180 s\./,
+      /^The profile short takes [\d.e+]{1,7} ns alone: .* from 10 us to 180 s\./,
     ],
-    [["model", `${high}+${long}`], /^The profile long takes .* ns alone: .* from 10 us to 180 s\./],
+    [
+      ["model", `${high}+${long}`],
+      /^The profile long takes [\d.e+]{1,7} ns alone: .* from 10 us to 180 s\./,
+    ],
   ])("%j", async (argv, says) => {
     expect(await refusal(...argv)).toMatch(says);
   });

@@ -12,7 +12,7 @@ import {
   startSoftMps,
 } from "#agent";
 import { systemClock } from "#core";
-import { parseOverrides, policyNamed } from "#policy";
+import { parseOverrides, policyNamed, type Rules } from "#policy";
 import type { ClientClass } from "#protocol";
 import { type Place, placeKey } from "../arrangements.ts";
 
@@ -38,8 +38,13 @@ interface OpenPlace {
   /** Before the command of a job. */
   prefix(kind: ClientClass, job: string, asks: Asks): readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** What the agent has in force now; undefined without one, and before it has a client. */
+  rules(): Rules | undefined;
   close(): Promise<void>;
 }
+
+/** A place without an agent. */
+const unruled: Pick<OpenPlace, "prefix" | "rules"> = { prefix: () => [], rules: () => undefined };
 
 export class Places {
   readonly #options: PlaceOptions;
@@ -89,7 +94,7 @@ export class Places {
     switch (place.kind) {
       case "native":
       case "streams":
-        return { prefix: () => [], env: this.#softGpu("isolated"), close: async () => {} };
+        return { ...unruled, env: this.#softGpu("isolated"), close: async () => {} };
       case "mps":
         return this.#startMps();
       case "cotenant":
@@ -103,7 +108,7 @@ export class Places {
     const daemon =
       gpu === "soft" ? startSoftMps(folders) : await startMps(folders, this.#base, () => {});
     return {
-      prefix: () => [],
+      ...unruled,
       env: { ...mpsEnvironment(folders), ...this.#softGpu("mps") },
       close: () => daemon.stop(),
     };
@@ -136,6 +141,7 @@ export class Places {
         "--",
       ],
       env: { COTENANT_DIR: directory, ...this.#softGpu(mode) },
+      rules: () => agent.status().gpus.find(({ served }) => served)?.served?.rules,
       close: () => agent.stop("the measurement is over"),
     };
   }

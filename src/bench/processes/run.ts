@@ -207,12 +207,14 @@ export class Measurement {
       if (file !== undefined) writeFileSync(file, arrivals ?? "");
       const own = arrangement.high ? seconds : Math.min(seconds, ALONE_S);
       try {
+        const place = await this.#around.places.open(arrangement.place);
         const window = await runWindow(
           {
             cast: this.#cast(arrangement),
             arrivals: arrangement.high ? file : undefined,
             announceUs: arrangement.announceUs,
             seconds: own,
+            rules: () => place.rules(),
           },
           this.#control,
           this.#around.watch,

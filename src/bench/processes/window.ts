@@ -2,6 +2,7 @@
 // is kept, the first moments left out.
 import { setTimeout as pause } from "node:timers/promises";
 import type { Part } from "#load";
+import type { Rules } from "#protocol";
 import type { GpuFigures } from "../result.ts";
 import type { Answer, Control } from "./control.ts";
 import type { GpuWatch } from "./gpu-watch.ts";
@@ -24,6 +25,8 @@ export interface WindowPlan {
   readonly arrivals: string | undefined;
   readonly announceUs: number;
   readonly seconds: number;
+  /** Those of the agent, now; undefined without one. */
+  rules?(): Rules | undefined;
 }
 
 /** Times of one request in ns. */
@@ -44,6 +47,8 @@ export interface Window {
   /** When iterations were done, by best-effort job. */
   readonly doneNs: readonly (readonly number[])[];
   readonly gpu: GpuFigures | undefined;
+  /** In force when it ended; undefined without an agent. */
+  readonly rules?: Rules | undefined;
 }
 
 /** Best-effort work is in full swing when requests begin. */
@@ -78,6 +83,7 @@ export async function runWindow(
   const seen = watch.begin();
   await pause((endNs - now()) / 1e6);
   const gpu = seen?.end();
+  const rules = plan.rules?.();
   // An open loop that can't keep up serves what has arrived, beside best-effort work, to the last.
   let requests: readonly Request[] = [];
   if (high && plan.arrivals !== undefined) requests = opened(await answerOf(high));
@@ -86,7 +92,7 @@ export async function runWindow(
   const doneNs: (readonly number[])[] = [];
   for (const member of bestEffort) doneNs.push((await answerOf(member)).done_ns ?? []);
   const counts = ({ arrivalNs }: Request) => arrivalNs >= settledNs && arrivalNs < endNs;
-  return { startNs, endNs, settledNs, requests: requests.filter(counts), doneNs, gpu };
+  return { startNs, endNs, settledNs, requests: requests.filter(counts), doneNs, gpu, rules };
 }
 
 function opened({

@@ -153,10 +153,16 @@ const step = object<StepFigures>({
   settledMs: maybe(number),
 });
 
+const numbers: Reader<Readonly<Record<string, number>>> = (value, at) =>
+  Object.fromEntries(
+    Object.entries(facts(value, at)).map(([key, one]) => [key, number(one, `${at}.${key}`)]),
+  );
+
 const cell = object<Cell>({
   arrangement: string,
   status: oneOf("ok", "failed"),
   reason: maybe(string),
+  rules: maybe(numbers),
   high: maybe(high),
   bestEffort: maybe(bestEffort),
   gpu: maybe(gpu),
