@@ -1,6 +1,6 @@
 // One window on the modelled GPU: an arrangement of jobs for some seconds of virtual time, and what came of it,
 // in the shape that a measured window has.
-import type { Rules } from "#policy";
+import type { Rules } from "#protocol";
 import { constants } from "#protocol";
 import type { Arrangement } from "./arrangements.ts";
 import type { Request } from "./clients/high.ts";

@@ -1,6 +1,6 @@
 // Which room may import which, so that imports point one way. A room is a folder of src, or a part of one.
 
-/** A room → the rooms it may import, by their doors; a part of a room → the other parts it may import. */
+/** A room → the rooms it may import, by their doors; the first that holds a file counts; a part of a room → the other parts it may import. */
 export const rooms: Readonly<Record<string, readonly string[]>> = {
   core: [],
   protocol: ["core"],
@@ -13,7 +13,9 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   place: ["core", "profile", "predict"],
   "offline/cluster": ["core", "profile", "predict", "place"],
   "offline/soc": ["core", "profile"],
-  agent: ["core", "protocol", "policy", "profile", "ptx"],
+  // PTX is compiled in processes of their own, never on the thread that serves all clients.
+  "agent/forms": ["core", "protocol", "policy", "profile", "ptx"],
+  agent: ["core", "protocol", "policy", "profile"],
   client: ["core", "protocol", "policy", "profile", "agent"],
   load: ["core", "protocol"],
   bench: ["core", "protocol", "policy", "profile", "ptx", "gpu", "agent", "client", "load"],

@@ -35,6 +35,7 @@ test("every import between rooms, and between parts of a room, points the way th
 
 test.each([
   ["src/core/a.ts", 'import { b } from "#ptx";'],
+  ["src/agent/a.ts", 'import { b } from "#ptx";'],
   ["src/offline/soc/a.ts", 'import type { B } from "#cluster";'],
   ["src/ptx/analysis/a.ts", 'import { b } from "../waits/b.ts";'],
   ["src/ptx/syntax/a.ts", 'export { b } from "../index.ts";'],
@@ -44,7 +45,7 @@ test.each([
 });
 
 test.each([
-  ["src/agent/a.ts", 'import { b } from "#ptx";'],
+  ["src/agent/forms/a.ts", 'import { b } from "#ptx";'],
   ["src/agent/a.test.ts", 'import { b } from "#gpu";'],
   ["src/offline/cluster/a.ts", 'import { b } from "#place";'],
   ["src/ptx/waits/a.ts", 'import { b } from "../analysis/b.ts";'],

@@ -12,7 +12,8 @@ import {
   startSoftMps,
 } from "#agent";
 import { systemClock } from "#core";
-import { parseOverrides, policyNamed, type Rules } from "#policy";
+import { parseOverrides, policyNamed } from "#policy";
+import type { Rules } from "#protocol";
 import type { ClientClass } from "#protocol";
 import { type Place, placeKey } from "../arrangements.ts";
 
