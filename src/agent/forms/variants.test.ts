@@ -167,3 +167,11 @@ test("a fat binary whose PTX is longer than the limit is refused, with the limit
     reason: expect.stringMatching("larger than 64 MiB."),
   });
 });
+
+test("a request that is longer than allowed is refused without being read", () => {
+  const path = request("plain", text(kernels));
+  truncateSync(path, 8 * 2 ** 20 + 4096 + 1);
+  refusalOf(path).toEqual({
+    reason: "The request can't be met: it has 8392705 bytes, more than the 8392704 that may be.",
+  });
+});
