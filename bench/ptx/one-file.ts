@@ -2,7 +2,7 @@
 // bench/ptx/one-file.ts slice|preempt|form prints its seconds, by the clock and of CPU time of all threads. "form" makes
 // what a client asks the agent for: the forms of one kernel, the middle one of the file.
 import { readFileSync } from "node:fs";
-import { alone, parse, preempt, print, slice } from "#ptx";
+import { extractKernel, parse, preempt, print, slice } from "#ptx";
 
 const text = readFileSync(0, "latin1");
 const names = [...text.matchAll(/^\.visible \.entry (\w+)/gm)].map(([, name]) => name ?? "");
@@ -23,7 +23,7 @@ const { user, system } = process.cpuUsage(before);
 console.log(JSON.stringify({ clock, cpu: (user + system) / 1e6 }));
 
 function formOf(kernel: string): string {
-  const own = alone(parse(text, kernel), kernel);
+  const own = extractKernel(parse(text, kernel), kernel);
   if ("reason" in own) throw new Error(own.reason);
   return print(slice(preempt(own)));
 }

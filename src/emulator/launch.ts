@@ -75,7 +75,7 @@ export function launch(module: Module, kernel: string, options: LaunchOptions): 
   const { align } = program.shared;
   const sharedBytes =
     dynamicShared > 0 ? Math.ceil(staticShared / align) * align + dynamicShared : staticShared;
-  const chance = options.seed ? chanceOf(options.seed) : undefined;
+  const random = options.seed ? randomOf(options.seed) : undefined;
   const running: Running = {
     grid,
     block,
@@ -86,7 +86,7 @@ export function launch(module: Module, kernel: string, options: LaunchOptions): 
     dynamicShared,
     printed: [],
     onAtomic: options.onAtomic,
-    chance,
+    random,
     clock: 0,
   };
   const addresses = loadVariables(module, program, memory);
@@ -99,16 +99,16 @@ export function launch(module: Module, kernel: string, options: LaunchOptions): 
     while (started < total && flying.length < resident)
       flying.push(startBlock(program, running, addresses, started++));
     let moved = false;
-    const order = chance === undefined ? flying : shuffled(flying, chance);
+    const order = random === undefined ? flying : shuffled(flying, random);
     for (const one of order) {
-      one.block.underWay.some();
-      const warps = chance === undefined ? one.warps : shuffled(one.warps, chance);
+      one.block.asyncCopies.some();
+      const warps = random === undefined ? one.warps : shuffled(one.warps, random);
       for (const warp of warps) {
         if (!warp.ready) continue;
         moved = true;
         const before = warp.executed;
         const threadsBefore = warp.threadExecuted;
-        warp.run(chance === undefined ? TURN : 1 + Math.floor(chance() * 2 * TURN));
+        warp.run(random === undefined ? TURN : 1 + Math.floor(random() * 2 * TURN));
         running.clock += warp.executed - before;
         threadInstructions += warp.threadExecuted - threadsBefore;
         if (running.clock > limit) throw tooLong(kernel, limit, whereIs(program, warp));
@@ -118,7 +118,7 @@ export function launch(module: Module, kernel: string, options: LaunchOptions): 
     for (let i = flying.length - 1; i >= 0; i--) {
       const one = flying[i]?.block;
       if (one?.done !== true) continue;
-      one.underWay.end();
+      one.asyncCopies.end();
       flying.splice(i, 1);
     }
   }
@@ -146,7 +146,7 @@ function check(kernel: string, grid: Extent, block: Extent): void {
 
 const whereIs = (program: Program, warp: Warp): string => {
   const lane = warp.states.indexOf(0);
-  const place = program.placeOf(warp.pcs[Math.max(lane, 0)] as number);
+  const place = program.locationOf(warp.pcs[Math.max(lane, 0)] as number);
   return `${place.func}, line ${place.line}: ${place.text}`;
 };
 
@@ -257,7 +257,7 @@ function fillSpecials(program: Program, warp: Warp, warps: number): void {
 }
 
 /** Numbers in [0, 1) that follow from the seed (mulberry32). */
-function chanceOf(seed: number): () => number {
+function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -268,10 +268,10 @@ function chanceOf(seed: number): () => number {
   };
 }
 
-function shuffled<T>(all: readonly T[], chance: () => number): T[] {
+function shuffled<T>(all: readonly T[], random: () => number): T[] {
   const made = [...all];
   for (let i = made.length - 1; i > 0; i--) {
-    const j = Math.floor(chance() * (i + 1));
+    const j = Math.floor(random() * (i + 1));
     [made[i], made[j]] = [made[j] as T, made[i] as T];
   }
   return made;

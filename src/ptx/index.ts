@@ -1,4 +1,4 @@
-export { reach } from "./analysis/call-graph.ts";
+export { callGraph } from "./analysis/call-graph.ts";
 export { branchTargets } from "./analysis/control-flow.ts";
 export { type Reason, reasonCodes } from "./analysis/reasons.ts";
 export { isFatBinary, LONGEST_TEXT, ptxOf } from "./fatbin.ts";
@@ -21,7 +21,7 @@ export { targetOf } from "./syntax/target.ts";
 export { type Problem, verify } from "./syntax/verify.ts";
 export { appended } from "./variants/appended.ts";
 export { blockNumbersIn } from "./variants/block-number.ts";
-export { alone } from "./variants/extract-kernel.ts";
+export { extractKernel } from "./variants/extract-kernel.ts";
 export {
   type KernelReport,
   kernels,

@@ -4,13 +4,13 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   blockNumbersIn,
+  callGraph,
   type KernelReport,
   legality,
   type Module,
   preempt,
   print,
   type Reason,
-  reach,
   slice,
 } from "#ptx";
 
@@ -172,6 +172,8 @@ function axesOf(module: Module, kernel: string): string {
     (item) => item.kind === "function" && item.entry && item.name === kernel,
   );
   if (func?.kind !== "function") return "z";
-  const read = new Set(reach(func, module).functions.flatMap((one) => [...blockNumbersIn(one)]));
+  const read = new Set(
+    callGraph(func, module).functions.flatMap((one) => [...blockNumbersIn(one)]),
+  );
   return ["z", "y", "x"].find((axis) => !read.has(`%ctaid.${axis}`)) ?? "z";
 }

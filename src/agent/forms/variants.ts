@@ -5,7 +5,7 @@ import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from "
 import { errors, UserError } from "#core";
 import { VariantRequest, view } from "#protocol";
 import {
-  alone,
+  extractKernel,
   isFatBinary,
   LONGEST_TEXT,
   legality,
@@ -63,7 +63,7 @@ function formOf(kernel: string, image: Uint8Array): Form {
  * program's module is left out first, other kernels without being read, so that neither time nor shared memory goes into them.
  */
 function stoppable(text: string, kernel: string): Form {
-  const own = alone(parse(text, kernel), kernel);
+  const own = extractKernel(parse(text, kernel), kernel);
   if ("reason" in own) return own;
   const report = legality(own).find((one) => one.kernel === kernel);
   const [why] = report?.preempt.reasons ?? [];

@@ -3,7 +3,7 @@ import type { Func, Instruction, Label, Module, Scope } from "#ptx";
 import type { Placement } from "../instructions/layout.ts";
 import type { Filled, Routine } from "../instructions/site.ts";
 import type { Reduction } from "../machine/block.ts";
-import type { Place } from "../machine/errors.ts";
+import type { Location } from "../machine/errors.ts";
 import type { Slots } from "./slots.ts";
 
 /** A slot for the address of a variable in global or constant memory, which a launch decides. */
@@ -24,7 +24,7 @@ export interface Compiled {
   readonly routine: Routine;
 }
 
-export interface Building {
+export interface Compilation {
   readonly module: Module;
   readonly kernel: Func;
   readonly slots: Slots;
@@ -41,5 +41,5 @@ export interface Building {
   routine(func: Func): Routine;
   /** The routine of a function that has been met. */
   known(func: Func): Routine | undefined;
-  placeOf(one: Compiled): Place;
+  locationOf(one: Compiled): Location;
 }

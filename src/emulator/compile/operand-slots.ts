@@ -13,18 +13,18 @@ import { functionAddress } from "../instructions/layout.ts";
 import type { Address, Site, Slot } from "../instructions/site.ts";
 import { PARAM_WINDOW, WORD } from "../machine/memory.ts";
 import { immediateBits, isType, parseInteger, wordsOf } from "../numbers/types.ts";
-import type { Building, Compiled } from "./compilation.ts";
+import type { Compilation, Compiled } from "./compilation.ts";
 
 type OperandSlots = Pick<Site, "read" | "write" | "bits" | "address">;
 
 export function operandSlots(
-  building: Building,
+  compilation: Compilation,
   { scope, routine }: Compiled,
   { before, after, fail }: Pick<Site, "before" | "after" | "fail">,
 ): OperandSlots {
-  const { module, slots, shared, params, addresses, specials } = building;
+  const { module, slots, shared, params, addresses, specials } = compilation;
   const kernelParam = ({ variable }: Declaration): boolean =>
-    building.kernel.params.includes(variable);
+    compilation.kernel.params.includes(variable);
 
   function registerSlot(name: string): { slot: Slot; type: string } | undefined {
     const component = /\.([xyzwrgba])$/.exec(name);
@@ -43,7 +43,7 @@ export function operandSlots(
     if (declaration === undefined) {
       const func = findFunction(scope, name);
       if (func === undefined) return fail(`nothing is called ${name}`);
-      building.routine(func);
+      compilation.routine(func);
       const bits = functionAddress(module, func);
       return { slot: slots.constant(bits, 2), space: "function" };
     }

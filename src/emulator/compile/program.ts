@@ -19,10 +19,10 @@ import { type Placement, placeVariables } from "../instructions/layout.ts";
 import type { Routine } from "../instructions/site.ts";
 import { meaningOf } from "../instructions/table.ts";
 import type { Reduction } from "../machine/block.ts";
-import { Fault, noKernel, type Place, placed } from "../machine/errors.ts";
+import { atLocation, KernelError, type Location, noKernel } from "../machine/errors.ts";
 import type { Code, Control, Step, Warp } from "../machine/warp.ts";
 import { LANES } from "../machine/warp-state.ts";
-import type { Building, Compiled, FilledBySpecial, FilledByVariable } from "./compilation.ts";
+import type { Compilation, Compiled, FilledBySpecial, FilledByVariable } from "./compilation.ts";
 import { guardMeaning } from "./guards.ts";
 import { markRecursion } from "./recursion.ts";
 import { makeSite } from "./site-builder.ts";
@@ -92,7 +92,7 @@ export function compile(module: Module, kernelName: string): Program {
     }
   }
 
-  function place({ instruction, routine }: Compiled): Place {
+  function place({ instruction, routine }: Compiled): Location {
     const { source } = module;
     const own = instruction.at >= 0;
     const line = own ? source.slice(0, instruction.at).split("\n").length : 0;
@@ -118,7 +118,7 @@ export function compile(module: Module, kernelName: string): Program {
   }
 
   const params = placeVariables(kernel.params);
-  const building: Building = {
+  const compilation: Compilation = {
     module,
     kernel,
     slots,
@@ -131,7 +131,7 @@ export function compile(module: Module, kernelName: string): Program {
     reductions,
     routine: addRoutineLater,
     known: (func) => routineOf.get(func),
-    placeOf: place,
+    locationOf: place,
   };
 
   queue.push(addRoutine(kernel));
@@ -147,7 +147,7 @@ export function compile(module: Module, kernelName: string): Program {
       const one = code[pc] as Compiled;
       const first: Step[] = [];
       const last: Step[] = [];
-      const site = makeSite(building, pc, one, first, last);
+      const site = makeSite(compilation, pc, one, first, last);
       const meaning = guardMeaning(meaningOf(site), site, first, last);
       if (typeof meaning === "function") steps[pc] = meaning;
       else {
@@ -164,7 +164,7 @@ export function compile(module: Module, kernelName: string): Program {
     ends[pc] = end;
   }
 
-  const placeOf = (pc: number): Place => place(code[pc] as Compiled);
+  const locationOf = (pc: number): Location => place(code[pc] as Compiled);
   return {
     kernel,
     entry: (routineOf.get(kernel) as Routine).entry,
@@ -179,11 +179,11 @@ export function compile(module: Module, kernelName: string): Program {
     params,
     shared,
     frameBytes: (routineOf.get(kernel) as Routine).frame.bytes,
-    placeOf,
-    located(fault, pc, warp) {
-      if (!(fault instanceof Fault)) return fault;
-      const lane = fault.lane ?? (warp.lanes[0] as number);
-      return placed(fault, placeOf(pc), threadName(warp, lane));
+    locationOf,
+    located(error, pc, warp) {
+      if (!(error instanceof KernelError)) return error;
+      const lane = error.lane ?? (warp.lanes[0] as number);
+      return atLocation(error, locationOf(pc), threadName(warp, lane));
     },
   };
 }

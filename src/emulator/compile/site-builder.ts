@@ -5,24 +5,24 @@ import type { Site } from "../instructions/site.ts";
 import { notEmulated } from "../machine/errors.ts";
 import type { Step } from "../machine/warp.ts";
 import { isType } from "../numbers/types.ts";
-import type { Building, Compiled } from "./compilation.ts";
+import type { Compilation, Compiled } from "./compilation.ts";
 import { operandSlots } from "./operand-slots.ts";
 
 /** Steps that have to run before and after the instruction are added to `first` and `last`. */
 export function makeSite(
-  building: Building,
+  compilation: Compilation,
   pc: number,
   one: Compiled,
   first: Step[],
   last: Step[],
 ): Site {
-  const { module, slots } = building;
+  const { module, slots } = compilation;
   const { instruction, scope, routine } = one;
   const { modifiers } = instruction.operation;
   const before = (step: Step) => void first.push(step);
   const after = (step: Step) => void last.push(step);
   const fail = (why: string): never => {
-    throw notEmulated(building.placeOf(one), why);
+    throw notEmulated(compilation.locationOf(one), why);
   };
 
   return {
@@ -36,7 +36,7 @@ export function makeSite(
       return this.types[index] ?? fail("its type is missing");
     },
     operand: (index) => instruction.operands[index] ?? fail(`operand ${index + 1} is missing`),
-    ...operandSlots(building, one, { before, after, fail }),
+    ...operandSlots(compilation, one, { before, after, fail }),
     temporary: slots.claim,
     before,
     after,
@@ -45,26 +45,26 @@ export function makeSite(
     routine,
     routineAt(low) {
       const func = module.items[low / 16 - 1];
-      return func?.kind === "function" ? building.known(func) : undefined;
+      return func?.kind === "function" ? compilation.known(func) : undefined;
     },
     everyFunction() {
       for (const item of module.items)
         if (item.kind === "function" && !item.entry && item.body !== undefined)
-          building.routine(item);
+          compilation.routine(item);
     },
     target(name) {
       const label = findLabel(scope, name);
-      const at = label === undefined ? undefined : building.targets.get(label);
+      const at = label === undefined ? undefined : compilation.targets.get(label);
       return at ?? fail(`there is no label ${name}`);
     },
     targetsIn(name) {
       const label = findLabel(scope, name);
-      const list = label && building.lists.get(label);
+      const list = label && compilation.lists.get(label);
       return (list ?? fail(`${name} is no list of targets`)).map((one) => this.target(one));
     },
     callee(name) {
       const func = findFunction(scope, name);
-      return func?.body === undefined ? undefined : building.routine(func);
+      return func?.body === undefined ? undefined : compilation.routine(func);
     },
     frameOffset(name) {
       const declaration = findVariable(scope, name);
@@ -75,7 +75,7 @@ export function makeSite(
       };
     },
     reduces: (reduction) => {
-      building.reductions[pc] = reduction;
+      compilation.reductions[pc] = reduction;
     },
   };
 }

@@ -15,7 +15,7 @@ import { tensorMaps } from "./memory/tensor-maps.ts";
 import { textures } from "./memory/textures.ts";
 import type { Compile, Meaning, Site } from "./site.ts";
 import { barriers } from "./warps/barriers.ts";
-import { lanesTogether } from "./warps/collectives.ts";
+import { collectives } from "./warps/collectives.ts";
 import { control } from "./warps/control.ts";
 
 const families: Readonly<Record<string, Compile>> = {
@@ -24,7 +24,7 @@ const families: Readonly<Record<string, Compile>> = {
   ...comparisons,
   ...conversions,
   ...atomics,
-  ...lanesTogether,
+  ...collectives,
   ...barriers,
   ...mbarriers,
   ...copies,

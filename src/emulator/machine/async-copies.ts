@@ -1,7 +1,7 @@
 // Copies that go on beside the threads. In rising order of warps (seed 0) they are done at once. With a seed they
 // are done later, in any order, at the latest where they are waited for, so that what is read or overwritten too
 // early shows.
-import { Fault } from "./errors.ts";
+import { KernelError } from "./errors.ts";
 
 /** Each kind has groups of its own; copies on mbarriers are in none. */
 export type Kind = "copies" | "bulk copies" | "copies on mbarriers";
@@ -26,25 +26,25 @@ interface Copy {
 /** Of the copies that there are, so many are done each time that a block has its turn. */
 const SHARE = 0.25;
 
-export class UnderWay {
-  readonly #chance: (() => number) | undefined;
+export class AsyncCopies {
+  readonly #random: (() => number) | undefined;
   #copies: Copy[] = [];
   /** Groups committed so far, by kind and owner. */
   readonly #groups = new Map<string, number>();
 
-  constructor(chance: (() => number) | undefined) {
-    this.#chance = chance;
+  constructor(random: (() => number) | undefined) {
+    this.#random = random;
   }
 
   /** A copy that a lane starts by the instruction at `pc`. */
   start(kind: Kind, warp: Starter, lane: number, pc: number, run: () => void): void {
-    if (this.#chance === undefined) run();
+    if (this.#random === undefined) run();
     else this.#copies.push({ kind, owner: warp.threadOf(lane), group: 0, warp, pc, run });
   }
 
   /** What the owner has started becomes its next group. */
   commit(kind: Kind, owner: number): void {
-    if (this.#chance === undefined) return;
+    if (this.#random === undefined) return;
     const key = `${kind}/${owner}`;
     const group = (this.#groups.get(key) ?? 0) + 1;
     this.#groups.set(key, group);
@@ -63,9 +63,9 @@ export class UnderWay {
 
   /** Some of them. */
   some(): void {
-    const chance = this.#chance;
-    if (this.#copies.length === 0 || chance === undefined) return;
-    this.#finish(() => chance() < SHARE);
+    const random = this.#random;
+    if (this.#copies.length === 0 || random === undefined) return;
+    this.#finish(() => random() < SHARE);
   }
 
   /** The block has ended: nothing may still write to its shared memory on behalf of an mbarrier. */
@@ -73,7 +73,7 @@ export class UnderWay {
     const late = this.#copies.find(({ kind }) => kind === "copies on mbarriers");
     if (late !== undefined)
       throw late.warp.located(
-        new Fault("PTX_BAD_BARRIER", "the block ends while this copy is under way", 0),
+        new KernelError("PTX_BAD_BARRIER", "the block ends while this copy is under way", 0),
         late.pc,
       );
     this.#finish(() => true);
@@ -87,8 +87,8 @@ export class UnderWay {
     for (const { run, pc, warp } of now) {
       try {
         run();
-      } catch (fault) {
-        throw warp.located(fault, pc);
+      } catch (error) {
+        throw warp.located(error, pc);
       }
     }
   }

@@ -1,7 +1,7 @@
 // One block: its warps, its shared memory, its 16 barriers.
 import { popcount } from "../numbers/popcount.ts";
-import { UnderWay } from "./async-copies.ts";
-import { Fault, type Place } from "./errors.ts";
+import { AsyncCopies } from "./async-copies.ts";
+import { KernelError, type Location } from "./errors.ts";
 import type { DeviceMemory, Segment } from "./memory.ts";
 import {
   EXITED,
@@ -31,7 +31,7 @@ export interface Running extends Grid {
   readonly printed: string[];
   readonly onAtomic: ((address: number) => void) | undefined;
   /** Numbers in [0, 1) that follow from the seed; without one there are none. */
-  readonly chance: (() => number) | undefined;
+  readonly random: (() => number) | undefined;
   /** Instructions of all warps so far: what clocks show. */
   clock: number;
 }
@@ -48,7 +48,7 @@ export interface Reduction {
 export interface BlockCode {
   /** By instruction: the reduction of a barrier. */
   readonly reductions: readonly (Reduction | undefined)[];
-  placeOf(pc: number): Place;
+  locationOf(pc: number): Location;
 }
 
 interface Barrier {
@@ -70,7 +70,7 @@ export class Block {
   warps: readonly WarpState[] = [];
   /** Addresses of live mbarrier objects: has anything been done with them? */
   readonly mbarriers = new Map<number, boolean>();
-  readonly underWay: UnderWay;
+  readonly asyncCopies: AsyncCopies;
   readonly #barriers: (Barrier | undefined)[] = new Array(BARRIERS);
 
   constructor(
@@ -83,13 +83,13 @@ export class Block {
     this.running = running;
     this.index = index;
     this.shared = shared;
-    this.underWay = new UnderWay(running.chance);
+    this.asyncCopies = new AsyncCopies(running.random);
   }
 
   #barrier(id: number): Barrier {
     const known = this.#barriers[id];
     if (known !== undefined) return known;
-    if (!(id < BARRIERS)) throw new Fault("PTX_BAD_BARRIER", `there is no barrier ${id}`);
+    if (!(id < BARRIERS)) throw new KernelError("PTX_BAD_BARRIER", `there is no barrier ${id}`);
     const made: Barrier = {
       expected: 0,
       arrived: new Uint32Array(this.warps.length),
@@ -117,9 +117,13 @@ export class Block {
   ): void {
     const barrier = this.#barrier(id);
     if (expected % LANES !== 0)
-      throw new Fault("PTX_BAD_BARRIER", `${expected} threads are no whole number of warps`, lane);
+      throw new KernelError(
+        "PTX_BAD_BARRIER",
+        `${expected} threads are no whole number of warps`,
+        lane,
+      );
     if (barrier.arrived.some((some) => some !== 0) && barrier.expected !== expected)
-      throw new Fault(
+      throw new KernelError(
         "PTX_BAD_BARRIER",
         `barrier ${id} waits for ${barrier.expected || "all"} threads, not for ${expected || "all"}`,
         lane,
@@ -128,9 +132,9 @@ export class Block {
     const bit = 1 << lane;
     const arrived = barrier.arrived[warp.index] as number;
     if ((arrived & bit) !== 0)
-      throw new Fault("PTX_BAD_BARRIER", `it arrives twice at barrier ${id}`, lane);
+      throw new KernelError("PTX_BAD_BARRIER", `it arrives twice at barrier ${id}`, lane);
     if (aligned && arrived !== 0 && barrier.at[warp.index] !== warp.pc)
-      throw new Fault(
+      throw new KernelError(
         "PTX_BAD_BARRIER",
         `lanes of one warp are at different instructions for barrier ${id}`,
         lane,
@@ -163,7 +167,7 @@ export class Block {
     if (arrived === 0) return;
     if (barrier.expected === 0 ? missing : arrived < barrier.expected) return;
     if (barrier.expected !== 0 && arrived > barrier.expected)
-      throw new Fault(
+      throw new KernelError(
         "PTX_BAD_BARRIER",
         `${arrived} threads come to barrier ${id} for ${barrier.expected}`,
       );
@@ -200,8 +204,8 @@ export class Block {
 
   /** Now and then true with a seed: a group that is not first in line goes on. */
   strays(): boolean {
-    const { chance } = this.running;
-    return chance !== undefined && chance() < STRAYS;
+    const { random } = this.running;
+    return random !== undefined && random() < STRAYS;
   }
 
   get done(): boolean {
@@ -219,7 +223,7 @@ export class Block {
       for (let lane = 0; lane < LANES; lane++) {
         const state = warp.states[lane];
         if (state === EXITED || state === RUNS) continue;
-        const place = this.code.placeOf(warp.pcs[lane] as number);
+        const place = this.code.locationOf(warp.pcs[lane] as number);
         const what =
           state === WAITS_FOR_LANES
             ? `lanes of mask 0x${(warp.waits[lane] as number).toString(16)}`

@@ -3,7 +3,7 @@
 import { UserError } from "#core";
 
 /** Thrown inside an instruction; `lane` is undefined where it speaks for the whole warp. */
-export class Fault extends Error {
+export class KernelError extends Error {
   readonly code: string;
   readonly lane: number | undefined;
 
@@ -15,32 +15,36 @@ export class Fault extends Error {
 }
 
 export const outOfBounds = (what: string, address: string, size: number, lane: number) =>
-  new Fault("PTX_OUT_OF_BOUNDS", `${what} of ${size} bytes at ${address} is out of bounds`, lane);
+  new KernelError(
+    "PTX_OUT_OF_BOUNDS",
+    `${what} of ${size} bytes at ${address} is out of bounds`,
+    lane,
+  );
 
 export const misaligned = (what: string, address: string, size: number, lane: number) =>
-  new Fault(
+  new KernelError(
     "PTX_MISALIGNED",
     `${what} of ${size} bytes at ${address} is not aligned to ${size}`,
     lane,
   );
 
-export const trapped = (lane: number) => new Fault("PTX_TRAP", "trap", lane);
+export const trapped = (lane: number) => new KernelError("PTX_TRAP", "trap", lane);
 
 /** Where an instruction stands: `line` counts from 1. */
-export interface Place {
+export interface Location {
   readonly func: string;
   readonly line: number;
   readonly text: string;
 }
 
-export const placed = (fault: Fault, place: Place, thread: string) =>
+export const atLocation = (error: KernelError, place: Location, thread: string) =>
   new UserError(
-    fault.code,
-    `${place.func}, line ${place.line}: ${fault.message} (${thread}): ${place.text}`,
+    error.code,
+    `${place.func}, line ${place.line}: ${error.message} (${thread}): ${place.text}`,
   );
 
 /** The instruction is valid PTX, perhaps; the emulator has no meaning for it. */
-export const notEmulated = (place: Place, why: string) =>
+export const notEmulated = (place: Location, why: string) =>
   new UserError(
     "PTX_NOT_EMULATED",
     `${place.func}, line ${place.line}: not emulated: ${place.text} (${why})`,

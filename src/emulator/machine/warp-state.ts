@@ -1,5 +1,5 @@
 // The state of one warp: its registers, and where each of its lanes is.
-import { Fault } from "./errors.ts";
+import { KernelError } from "./errors.ts";
 import { type Segment, segmentOf } from "./memory.ts";
 
 export const LANES = 32;
@@ -80,7 +80,11 @@ export class WarpState {
   ensureLocal(bytes: number, lane: number): void {
     if (bytes <= this.localBytes) return;
     if (bytes > LOCAL_LIMIT)
-      throw new Fault("PTX_STACK_OVERFLOW", `the stack is longer than ${LOCAL_LIMIT} bytes`, lane);
+      throw new KernelError(
+        "PTX_STACK_OVERFLOW",
+        `the stack is longer than ${LOCAL_LIMIT} bytes`,
+        lane,
+      );
     let size = Math.max(this.localBytes, LOCAL_BYTES);
     while (size < bytes) size *= 2;
     const grown = segmentOf(size * LANES);

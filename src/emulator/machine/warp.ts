@@ -3,7 +3,7 @@
 // furthest back, goes first, so that lanes meet again where their ways join. Instructions that lanes execute
 // together wait for each other lane by lane, as on GPUs since Volta.
 import type { Block, BlockCode } from "./block.ts";
-import { Fault } from "./errors.ts";
+import { KernelError } from "./errors.ts";
 import type { Segment } from "./memory.ts";
 import { EXITED, LANES, RUNS, WAITS_FOR_LANES, WarpState } from "./warp-state.ts";
 
@@ -96,8 +96,8 @@ export class Warp extends WarpState {
           pc = next;
           if (passed || left <= 0) break;
         }
-      } catch (fault) {
-        throw this.located(fault, pc);
+      } catch (error) {
+        throw this.located(error, pc);
       }
       if (pc !== REGROUP) for (let k = 0; k < this.n; k++) this.pcs[lanes[k] as number] = pc;
       if (this.yields) return;
@@ -191,7 +191,7 @@ export class Warp extends WarpState {
       const lane = lanes[k] as number;
       const mask = maskOf(lane) >>> 0;
       if (((mask >>> lane) & 1) === 0)
-        throw new Fault(
+        throw new KernelError(
           "PTX_BAD_MASK",
           `the mask 0x${mask.toString(16)} leaves out the lane`,
           lane,

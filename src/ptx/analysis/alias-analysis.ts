@@ -8,7 +8,7 @@ import type { Func, Instruction, Memory, Module, Operand } from "../syntax/synta
 import { addressOf, type Definitions, definitions } from "./addresses.ts";
 import { controlFlow, type Flow } from "./control-flow.ts";
 
-export interface Place {
+export interface MemoryLocation {
   readonly space: "global" | "shared" | "local" | "constant" | "any";
   /** What may lead there: parameters and variables; undefined: anything. */
   readonly roots: ReadonlySet<string> | undefined;
@@ -17,9 +17,9 @@ export interface Place {
   readonly bytes: number;
 }
 
-export interface Places {
+export interface MemoryLocations {
   /** Where the memory operand of an instruction leads. */
-  of(one: Instruction, operand: Operand | undefined): Place;
+  of(one: Instruction, operand: Operand | undefined): MemoryLocation;
 }
 
 /** The space of a variable by its name; undefined for what is none. */
@@ -43,7 +43,7 @@ export function spacesOf(functions: readonly Func[], module: Module): SpaceOf {
 const ANYTHING = "?";
 const none: ReadonlySet<string> = new Set();
 
-export function places(flow: Flow, spaceOf: SpaceOf): Places {
+export function locations(flow: Flow, spaceOf: SpaceOf): MemoryLocations {
   const known = definitions(flow);
   const roots = rootsOf(flow, known, spaceOf);
   return {
@@ -63,12 +63,10 @@ export function places(flow: Flow, spaceOf: SpaceOf): Places {
   };
 }
 
-const anywhere: Place = { space: "any", roots: undefined, offset: undefined, bytes: 16 };
+const anywhere: MemoryLocation = { space: "any", roots: undefined, offset: undefined, bytes: 16 };
 
-/**
- * May both be the same memory? Parameters lead to memory of their own: a kernel that is handed one twice is not seen.
- */
-export function mayMeet(a: Place, b: Place): boolean {
+/** May both be the same memory? Parameters lead to memory of their own: a kernel that is handed one twice is not seen. */
+export function mayAlias(a: MemoryLocation, b: MemoryLocation): boolean {
   if (a.space === "constant" || b.space === "constant") return false;
   if (a.space !== b.space && a.space !== "any" && b.space !== "any") return false;
   if (a.roots === undefined || b.roots === undefined) return true;
@@ -83,7 +81,7 @@ function spaceOfAccess(
   operand: Operand,
   roots: ReadonlySet<string>,
   spaceOf: SpaceOf,
-): Place["space"] {
+): MemoryLocation["space"] {
   const named = modifiers.filter((one) => /^(global|shared)/.test(one));
   // A copy has two, that of where it goes first.
   if (opcode === "cp" && operand !== operands[0]) named.shift();
@@ -209,12 +207,12 @@ const isWide = (modifiers: readonly string[]) =>
 
 function parameterName(
   { operation }: Instruction,
-  place: Memory,
+  location: Memory,
   known: Definitions,
 ): string | undefined {
   if (operation.modifiers[0] !== "param") return undefined;
-  const [[root, factor] = ["", 0]] = addressOf(place, known)?.terms ?? [];
-  return factor === 1 ? `${PARAMETER}${root}${place.offset}` : ANYTHING;
+  const [[root, factor] = ["", 0]] = addressOf(location, known)?.terms ?? [];
+  return factor === 1 ? `${PARAMETER}${root}${location.offset}` : ANYTHING;
 }
 
 const pairs = (

@@ -6,7 +6,7 @@
 
 import type { Func, Instruction, Operand, Operation } from "../syntax/syntax.ts";
 import { constantValue, type Definitions, definitions, isFullMask } from "./addresses.ts";
-import { calleeOf, hasOperation, type Reach } from "./call-graph.ts";
+import { type CallGraph, calleeOf, hasOperation } from "./call-graph.ts";
 import { decidedBy, postDominators } from "./control-flow.ts";
 import type { Refuse } from "./reasons.ts";
 import { type Sameness, type Uniformity, uniformity } from "./uniformity.ts";
@@ -24,11 +24,11 @@ export interface Barriers {
 /** With `wholeWarps` as `uniformity` has it. */
 export function barriers(
   kernel: Func,
-  reached: Reach,
+  graph: CallGraph,
   wholeWarps: boolean,
   refuse: Refuse,
 ): Barriers {
-  const meeting = meetingCallees(reached);
+  const meeting = meetingCallees(graph);
   const meets = hasOperation(kernel, (one) => isBarrier(one) || isCollective(one));
   // Who parts where is asked for what meets, and most kernels have nothing that does.
   if (!meets && meeting.size === 0) return { free: 0, unify: false };
@@ -89,7 +89,7 @@ function partedInstructions(
 }
 
 /** Device functions with operations of a whole warp. */
-const meetingCallees = ({ functions: [, ...callees] }: Reach): ReadonlySet<string> =>
+const meetingCallees = ({ functions: [, ...callees] }: CallGraph): ReadonlySet<string> =>
   new Set(callees.filter((one) => hasOperation(one, isCollective)).map(({ name }) => name));
 
 function parkedLanes(found: Uniformity, meeting: ReadonlySet<string>, refuse: Refuse): void {

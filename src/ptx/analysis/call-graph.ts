@@ -4,7 +4,7 @@ import { moduleScope } from "../syntax/scopes.ts";
 import type { Func, Instruction, Module, Operation, Statement } from "../syntax/syntax.ts";
 import { controlFlow } from "./control-flow.ts";
 
-export interface Reach {
+export interface CallGraph {
   /** Functions with a body, in the order in which they are met; the kernel is first. */
   readonly functions: readonly Func[];
   /** Calls of functions that have no body here, by name. */
@@ -13,7 +13,7 @@ export interface Reach {
   readonly indirect: readonly Instruction[];
 }
 
-export function reach(kernel: Func, module: Module): Reach {
+export function callGraph(kernel: Func, module: Module): CallGraph {
   const scope = moduleScope(module);
   const functions = [kernel];
   const outside: { call: Instruction; callee: string }[] = [];
@@ -31,7 +31,7 @@ export function reach(kernel: Func, module: Module): Reach {
 }
 
 /** A call by which a function may come back to itself. */
-export function recursiveCall({ functions }: Reach): Instruction | undefined {
+export function recursiveCall({ functions }: CallGraph): Instruction | undefined {
   const byName = new Map(functions.map((one) => [one.name, one]));
   const reaches = (from: Func, to: Func) => {
     const seen = new Set<Func>();

@@ -5,21 +5,23 @@
 
 import { gatherNames } from "../syntax/names.ts";
 import type { Func, Instruction } from "../syntax/syntax.ts";
-import { calleeOf, type Reach } from "./call-graph.ts";
+import { type CallGraph, calleeOf } from "./call-graph.ts";
 import { controlFlow, type Flow, type FlowBlock } from "./control-flow.ts";
 import { move, nameOf, Renaming } from "./inlining-names.ts";
-import { apart } from "./live-ranges.ts";
+import { splitLiveRanges } from "./live-ranges.ts";
 
 /** More instructions than this are not looked through. */
 const LARGEST = 200_000;
 
 /** Undefined if it would be too large. */
-export function inlined({ functions }: Reach): Flow | undefined {
+export function inlined({ functions }: CallGraph): Flow | undefined {
   const [kernel, ...others] = functions;
   if (kernel === undefined) return undefined;
-  if (others.length === 0) return apart(controlFlow(kernel));
+  if (others.length === 0) return splitLiveRanges(controlFlow(kernel));
   const building = new Building(others);
-  return building.put(kernel, new Map(), []) === undefined ? undefined : apart(building.flow());
+  return building.put(kernel, new Map(), []) === undefined
+    ? undefined
+    : splitLiveRanges(building.flow());
 }
 
 /** A function where it has been put in. */

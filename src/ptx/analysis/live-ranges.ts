@@ -8,7 +8,7 @@ import type { Instruction, Operand } from "../syntax/syntax.ts";
 import type { Flow } from "./control-flow.ts";
 
 /** The flow with such registers apart; itself if there are none. */
-export function apart(flow: Flow): Flow {
+export function splitLiveRanges(flow: Flow): Flow {
   const passing = passingWithin(flow);
   if (passing.size === 0) return flow;
   const versions = new Map<string, number>();

@@ -12,7 +12,7 @@ export interface Loop {
 const DEEPEST = 40;
 
 /** Outer ones first; only those with one of the blocks `of`. Undefined if they are nested too deep. */
-export function nests(flow: Flow, of: ReadonlySet<number>): readonly Loop[] | undefined {
+export function loopNests(flow: Flow, of: ReadonlySet<number>): readonly Loop[] | undefined {
   const all: Loop[] = [];
   const open = loops(flow).map((blocks) => new Set(blocks));
   const entered = open.length > 0 ? entries(flow) : [];

@@ -35,14 +35,14 @@ export function readingOf(one: Instruction): Reading | undefined {
 }
 
 /** Where it reads from; undefined if no operand says. */
-export function sourceOf({ operation, operands }: Instruction): Operand | undefined {
+export function operandRead({ operation, operands }: Instruction): Operand | undefined {
   if (operation.opcode === "suld" || operation.opcode === "call") return undefined;
   if (operation.opcode === "wmma") return operands[1];
   return operands[1];
 }
 
 /** Where an instruction writes to memory; undefined for one that does not. */
-export function targetOf({ operation, operands }: Instruction): Operand | undefined {
+export function operandWritten({ operation, operands }: Instruction): Operand | undefined {
   const { opcode, modifiers } = operation;
   if (opcode === "st" || opcode === "red" || opcode === "stmatrix" || opcode === "cp")
     return opcode === "cp" && !isCopy(operation) ? undefined : operands[0];

@@ -2,7 +2,7 @@
 
 import { isShared, moduleScope } from "../syntax/scopes.ts";
 import type { Module, Variable } from "../syntax/syntax.ts";
-import { isNamedIn, type Reach } from "./call-graph.ts";
+import { type CallGraph, isNamedIn } from "./call-graph.ts";
 import { controlFlow } from "./control-flow.ts";
 
 /** Bytes of a type; 8 for what is a handle. */
@@ -33,7 +33,7 @@ export function parameterBytes(params: readonly Variable[]): number {
   return at;
 }
 
-export interface SharedRoom {
+export interface SharedMemory {
   /** Static bytes, each variable padded to its alignment. */
   readonly bytes: number;
   /** The array whose size the launch gives, if there is one. */
@@ -41,7 +41,7 @@ export interface SharedRoom {
 }
 
 /** Shared memory of a kernel and the functions it reaches; NaN bytes where a size is an expression. */
-export function sharedRoom(reached: Reach, module: Module): SharedRoom {
+export function sharedMemory(graph: CallGraph, module: Module): SharedMemory {
   let bytes = 0;
   let dynamic: Variable | undefined;
   const count = (one: Variable) => {
@@ -49,8 +49,8 @@ export function sharedRoom(reached: Reach, module: Module): SharedRoom {
     else bytes = up(bytes, alignment(one)) + variableBytes(one);
   };
   for (const one of moduleScope(module).shared)
-    if (one.names.some(({ name }) => isNamedIn(reached.functions, name))) count(one);
-  for (const func of reached.functions)
+    if (one.names.some(({ name }) => isNamedIn(graph.functions, name))) count(one);
+  for (const func of graph.functions)
     for (const one of controlFlow(func).others) if (isShared(one)) count(one);
   return { bytes, dynamic };
 }

@@ -1,6 +1,6 @@
 // Why a variant of a kernel is refused. A reason has a code, to count by, and a sentence that names what
 // stands in the way; it points at the line.
-import { type Place, placeOf } from "../syntax/errors.ts";
+import { type Position, positionOf } from "../syntax/errors.ts";
 import type { Module, Spanned } from "../syntax/syntax.ts";
 
 /** What each code stands for. */
@@ -41,7 +41,7 @@ export const reasonCodes = {
 
 type ReasonCode = keyof typeof reasonCodes;
 
-export interface Reason extends Place {
+export interface Reason extends Position {
   readonly code: ReasonCode;
   /** A sentence without its full stop, the culprit by name. */
   readonly text: string;
@@ -56,7 +56,7 @@ export function collect(module: Module): { readonly refuse: Refuse; readonly rea
   const refuse: Refuse = (code, node, text) => {
     if (said.has(`${code} ${text}`)) return;
     said.add(`${code} ${text}`);
-    reasons.push({ ...placeOf(module.source, node.at), code, text });
+    reasons.push({ ...positionOf(module.source, node.at), code, text });
   };
   return { refuse, reasons };
 }

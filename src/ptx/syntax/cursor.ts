@@ -1,7 +1,7 @@
 // Reading PTX character by character. There is no token list: the parser moves a cursor over the text and takes
 // out what the tree keeps, one object for all that are the same, which is what makes it fast.
 import { PtxError } from "./errors.ts";
-import { Recent } from "./intern-cache.ts";
+import { InternCache } from "./intern-cache.ts";
 import { type Name, type Operation, operation } from "./syntax.ts";
 
 export interface Cursor {
@@ -59,9 +59,9 @@ const is = (c: number, bits: number) => ((kinds[c | 0] ?? 0) & bits) !== 0;
 export const startsName = (c: number) => is(c, START);
 export const isDigit = (c: number) => is(c, DIGIT);
 
-const words = new Recent<string>((word) => word);
-const names = new Recent<Name>((name) => ({ kind: "name", name }));
-const operations = new Recent<Operation>(operation);
+const words = new InternCache<string>((word) => word);
+const names = new InternCache<Name>((name) => ({ kind: "name", name }));
+const operations = new InternCache<Operation>(operation);
 
 /** The next character's code, NaN at the end. */
 export const peek = (cursor: Cursor) => cursor.text.charCodeAt(cursor.at);

@@ -2,13 +2,13 @@
 import { UserError } from "#core";
 
 /** Columns count characters from 1, as editors do. */
-export interface Place {
+export interface Position {
   readonly line: number;
   readonly column: number;
 }
 
 /** Where an offset is. What a pass made has no place of its own: it gets the file's first. */
-export function placeOf(source: string, at: number): Place {
+export function positionOf(source: string, at: number): Position {
   const starts = source === lastSource ? lastStarts : lineStarts(source);
   lastSource = source;
   lastStarts = starts;
@@ -51,7 +51,7 @@ export class PtxError extends UserError {
   readonly column: number;
 
   constructor(source: string, at: number, wanted: string) {
-    const { line, column } = placeOf(source, at);
+    const { line, column } = positionOf(source, at);
     super("BAD_PTX", `Line ${line}, column ${column}: ${wanted} at ${excerpt(source, at)}.`);
     this.name = "PtxError";
     this.line = line;

@@ -10,7 +10,7 @@ const LONGEST = 256;
 /** V8 copies a piece of a text up to this length; a longer one is a view, which would keep the whole text alive. */
 const COPIED = 12;
 
-export class Recent<T> {
+export class InternCache<T> {
   readonly #make: (word: string) => T;
   readonly #words: string[] = new Array(PLACES).fill("");
   readonly #made: (T | undefined)[] = new Array(PLACES).fill(undefined);

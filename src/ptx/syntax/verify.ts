@@ -1,6 +1,6 @@
 // What ptxas would refuse for its names, found before it is asked: undeclared and doubly declared names,
 // predicates that are none, branches to nowhere, calls of nobody.
-import { type Place, placeOf } from "./errors.ts";
+import { type Position, positionOf } from "./errors.ts";
 import { addNames, baseName, writtenNames } from "./operation-facts.ts";
 import {
   blockScope,
@@ -14,7 +14,7 @@ import {
 import { isSpecial } from "./special-registers.ts";
 import type { Instruction, Module, Operand, Statement } from "./syntax.ts";
 
-export interface Problem extends Place {
+export interface Problem extends Position {
   readonly text: string;
 }
 
@@ -22,7 +22,7 @@ export interface Problem extends Place {
 export function verify(module: Module): readonly Problem[] {
   const problems: Problem[] = [];
   const say: Say = (at, text) => {
-    problems.push({ ...placeOf(module.source, at), text });
+    problems.push({ ...positionOf(module.source, at), text });
   };
   const twice = (name: string, at: number) => say(at, `${name} is declared twice`);
   const outer = scopeOf(module.items, twice);

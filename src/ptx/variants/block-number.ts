@@ -1,7 +1,7 @@
 // Which of %ctaid and %nctaid a function reads, and what takes their place: registers of ours, which a kernel
 // fills from its parameters and a device function from shared memory, where its kernel has left them.
 
-import { calleeOf, instructionsOf, type Reach } from "../analysis/call-graph.ts";
+import { type CallGraph, calleeOf, instructionsOf } from "../analysis/call-graph.ts";
 import { controlFlow } from "../analysis/control-flow.ts";
 import {
   type Func,
@@ -56,7 +56,7 @@ export interface Callees {
 }
 
 /** Copies of those device functions that read the block's number or call one that does. */
-export function callees({ functions }: Reach, { suffix, words }: Appended): Callees {
+export function callees({ functions }: CallGraph, { suffix, words }: Appended): Callees {
   const [, ...others] = functions;
   const changed = new Set(others.filter((one) => blockNumbersIn(one).size > 0));
   for (let grown = true; grown; ) {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "../syntax/parse.ts";
 import { print } from "../syntax/print.ts";
 import { verify } from "../syntax/verify.ts";
-import { alone } from "./extract-kernel.ts";
+import { extractKernel } from "./extract-kernel.ts";
 import { preempt } from "./preempt.ts";
 
 const source = `
@@ -47,7 +47,7 @@ $L__info:
 `;
 
 const printed = (kernel: string): string => {
-  const made = alone(parse(source, kernel), kernel);
+  const made = extractKernel(parse(source, kernel), kernel);
   if ("reason" in made) throw new Error(made.reason);
   return print(made);
 };
@@ -72,7 +72,7 @@ describe("a kernel alone", () => {
   });
 
   test("of a variant has the functions of the variant", () => {
-    const made = alone(preempt(parse(source)), "tiled__cotenant_preempt");
+    const made = extractKernel(preempt(parse(source)), "tiled__cotenant_preempt");
     if ("reason" in made) throw new Error(made.reason);
     const text = print(made);
     expect(text.match(/\.entry/g)).toHaveLength(1);
@@ -80,7 +80,7 @@ describe("a kernel alone", () => {
   });
 
   test("is the same whether or not other kernels were read", () => {
-    const made = alone(parse(source), "tiled");
+    const made = extractKernel(parse(source), "tiled");
     if ("reason" in made) throw new Error(made.reason);
     expect(print(made)).toBe(printed("tiled"));
   });
@@ -90,6 +90,6 @@ describe("a kernel alone", () => {
     { kernel: "missing", reason: "the module has no kernel missing" },
     { kernel: "helper", reason: "the module has no kernel helper" },
   ])("$kernel is refused", ({ kernel, reason }) => {
-    expect(alone(parse(source), kernel)).toEqual({ reason });
+    expect(extractKernel(parse(source), kernel)).toEqual({ reason });
   });
 });

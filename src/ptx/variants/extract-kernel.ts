@@ -1,9 +1,9 @@
 // One kernel of a module with what it needs of the rest: a module of its own, to be loaded beside the original.
-import { isNamedIn, reach } from "../analysis/call-graph.ts";
+import { callGraph, isNamedIn } from "../analysis/call-graph.ts";
 import { moduleScope } from "../syntax/scopes.ts";
 import { type Func, type Item, type Module, made, type Statement } from "../syntax/syntax.ts";
 
-export interface NotAlone {
+export interface NotExtracted {
   /** A sentence without its full stop, the culprit by name. */
   readonly reason: string;
 }
@@ -15,12 +15,12 @@ const HEAD = new Set([".version", ".target", ".address_size"]);
  * The module with `kernel` as its only kernel, without debugging information. A kernel that uses variables of the
  * module outside of shared memory can't stand alone: another module would have its own of them, with other contents.
  */
-export function alone(module: Module, kernel: string): Module | NotAlone {
+export function extractKernel(module: Module, kernel: string): Module | NotExtracted {
   const scope = moduleScope(module);
   const entry = scope.functions.get(kernel);
   if (!entry?.entry || entry.body === undefined)
     return { reason: `the module has no kernel ${kernel}` };
-  const { functions, outside } = reach(entry, module);
+  const { functions, outside } = callGraph(entry, module);
   for (const [name, { variable }] of scope.variables)
     if (variable.space !== "shared" && isNamedIn(functions, name))
       return { reason: `it uses ${name}, which is the module's own` };

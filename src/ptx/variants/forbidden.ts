@@ -1,11 +1,11 @@
 // What no variant, or no preemptible one, may contain, found instruction by instruction.
 
 import {
+  type CallGraph,
   calleeOf,
   eachStatement,
   hasOperation,
   instructionsOf,
-  type Reach,
   recursiveCall,
 } from "../analysis/call-graph.ts";
 import { controlFlow } from "../analysis/control-flow.ts";
@@ -48,17 +48,17 @@ const runtime: ReadonlySet<string> = new Set([
 ]);
 
 /** Refuses what neither variant may contain. */
-export function forbidden(kernel: Func, reached: Reach, refuse: Refuse): void {
+export function forbidden(kernel: Func, graph: CallGraph, refuse: Refuse): void {
   for (const one of kernel.directives) clusterDirective(kernel, one.name, one.text, refuse);
-  for (const func of reached.functions) {
+  for (const func of graph.functions) {
     const { specials } = controlFlow(func).names;
     // Reasons come in the order of the file.
     if (isUnusual(func)) eachStatement(func.body ?? [], (one) => statement(one, specials, refuse));
     else for (const one of controlFlow(func).others) statement(one, specials, refuse);
   }
-  for (const call of reached.indirect)
+  for (const call of graph.indirect)
     refuse("indirect-call", call, "a function is called through a register");
-  for (const { call, callee } of reached.outside) {
+  for (const { call, callee } of graph.outside) {
     if (runtime.has(callee)) continue;
     if (/^(__)?cuda/.test(callee))
       refuse("dynamic-parallelism", call, `${callee} is called, so kernels start kernels here`);
@@ -67,8 +67,8 @@ export function forbidden(kernel: Func, reached: Reach, refuse: Refuse): void {
 }
 
 /** Refuses what one thread may not do for several blocks in turn. */
-export function forbiddenWhenPersistent(reached: Reach, refuse: Refuse): void {
-  reached.functions.forEach((func, i) => {
+export function forbiddenWhenPersistent(graph: CallGraph, refuse: Refuse): void {
+  graph.functions.forEach((func, i) => {
     if (i === 0 && !readsUnusual(func) && !hasOperation(func, isForOneBlock)) return;
     const { specials } = controlFlow(func).names;
     for (const one of instructionsOf(func)) {
@@ -76,7 +76,7 @@ export function forbiddenWhenPersistent(reached: Reach, refuse: Refuse): void {
       if (i > 0) inCallee(one, func.name, refuse);
     }
   });
-  const again = recursiveCall(reached);
+  const again = recursiveCall(graph);
   if (again !== undefined)
     refuse("recursion", again, `${calleeOf(again)} may come back to itself from here`);
 }
@@ -175,8 +175,8 @@ function persistent(one: Instruction, specials: readonly string[], refuse: Refus
 }
 
 /** Refuses what knows where shared memory lies, or how much there is: a variant may add to it. */
-export function fixedShared(reached: Reach, refuse: Refuse): void {
-  for (const func of reached.functions) {
+export function fixedShared(graph: CallGraph, refuse: Refuse): void {
+  for (const func of graph.functions) {
     if (!readsUnusual(func) && !hasOperation(func, isOfShared)) continue;
     const { specials } = controlFlow(func).names;
     for (const one of instructionsOf(func)) {

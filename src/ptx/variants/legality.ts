@@ -2,12 +2,12 @@
 // be right is refused, with the line that stands in the way.
 
 import { type Barriers, barriers } from "../analysis/barriers.ts";
-import { hasOperation, type Reach, reach } from "../analysis/call-graph.ts";
+import { type CallGraph, callGraph, hasOperation } from "../analysis/call-graph.ts";
 import { controlFlow } from "../analysis/control-flow.ts";
-import { parameterBytes, sharedRoom } from "../analysis/memory-sizes.ts";
+import { parameterBytes, sharedMemory } from "../analysis/memory-sizes.ts";
 import { type Ending, outstanding } from "../analysis/outstanding.ts";
 import { collect, type Reason, type Refuse } from "../analysis/reasons.ts";
-import { placeOf } from "../syntax/errors.ts";
+import { positionOf } from "../syntax/errors.ts";
 import { moduleScope } from "../syntax/scopes.ts";
 import type { Func, Module } from "../syntax/syntax.ts";
 import { type Target, targetOf } from "../syntax/target.ts";
@@ -45,7 +45,7 @@ export interface KernelReport {
 /** A report for each kernel that has a body, in the order of the file. */
 export function legality(module: Module): readonly KernelReport[] {
   return kernels(module).map((kernel) => {
-    const { line } = placeOf(module.source, kernel.at);
+    const { line } = positionOf(module.source, kernel.at);
     const { verdict } = preemptPlan(kernel, module);
     return {
       kernel: kernel.name,
@@ -65,24 +65,24 @@ export const kernels = (module: Module): readonly Func[] =>
 
 export interface SlicePlan {
   readonly verdict: Verdict;
-  readonly reached: Reach;
+  readonly graph: CallGraph;
 }
 
 export function slicePlan(kernel: Func, module: Module): SlicePlan {
-  const reached = reach(kernel, module);
+  const graph = callGraph(kernel, module);
   const { refuse, reasons } = collect(module);
-  everyVariant(kernel, reached, module, appended.slice, refuse);
+  everyVariant(kernel, graph, module, appended.slice, refuse);
   // Device functions find the block's number in shared memory.
-  const [, ...others] = reached.functions;
+  const [, ...others] = graph.functions;
   const sharedBytes = others.some((one) => blockNumbersIn(one).size > 0)
-    ? roomForWords(kernel, reached, module, appended.slice, refuse)
+    ? bytesForWords(kernel, graph, module, appended.slice, refuse)
     : 0;
-  return { verdict: { legal: reasons.length === 0, reasons, sharedBytes }, reached };
+  return { verdict: { legal: reasons.length === 0, reasons, sharedBytes }, graph };
 }
 
 export interface PreemptPlan {
   readonly verdict: Preemptible;
-  readonly reached: Reach;
+  readonly graph: CallGraph;
   readonly barriers: Barriers;
   readonly ending: Ending;
   /** Blocks wait for lower ones. */
@@ -95,16 +95,16 @@ export function preemptPlan(
   module: Module,
   variant: Appended = appended.preempt,
 ): PreemptPlan {
-  const reached = reach(kernel, module);
+  const graph = callGraph(kernel, module);
   const { refuse, reasons } = collect(module);
-  const lookBack = everyVariant(kernel, reached, module, variant, refuse);
+  const lookBack = everyVariant(kernel, graph, module, variant, refuse);
   const target = targetOf(module);
   // ld.relaxed, barrier.sync for parted warps, nanosleep.
   if (target.sm < 70 || target.version < 603)
     refuse("old-target", kernel, `${target.name} is older than sm_70 or PTX 6.3`);
-  forbiddenWhenPersistent(reached, refuse);
-  const sharedBytes = roomForWords(kernel, reached, module, variant, refuse);
-  const { wholeWarps, used } = parting(kernel, reached, module, reasons);
+  forbiddenWhenPersistent(graph, refuse);
+  const sharedBytes = bytesForWords(kernel, graph, module, variant, refuse);
+  const { wholeWarps, used } = parting(kernel, graph, module, reasons);
   const flow = controlFlow(kernel);
   const ending = outstanding(flow, refuse);
   for (const i of flow.lost) {
@@ -113,23 +113,23 @@ export function preemptPlan(
   }
   const legal = reasons.length === 0;
   const verdict = { legal, reasons, wholeWarps, unified: used.unify, sharedBytes };
-  return { verdict, reached, barriers: used, ending, lookBack };
+  return { verdict, graph, barriers: used, ending, lookBack };
 }
 
 function everyVariant(
   kernel: Func,
-  reached: Reach,
+  graph: CallGraph,
   module: Module,
   { bytes, suffix, words }: Appended,
   refuse: Refuse,
 ): boolean {
-  forbidden(kernel, reached, refuse);
-  const lookBack = waits(reached, module, refuse);
+  forbidden(kernel, graph, refuse);
+  const lookBack = waits(graph, module, refuse);
   const room = parameterRoom(targetOf(module));
   if (!(parameterBytes(kernel.params) + 8 + bytes <= room))
     refuse("parameter-space", kernel, `its parameters leave less than ${bytes} of ${room} bytes`);
   const scope = moduleScope(module);
-  for (const { name } of reached.functions)
+  for (const { name } of graph.functions)
     if (scope.functions.has(name + suffix))
       refuse("name-taken", kernel, `there is a ${name + suffix} already`);
   const taken = scope.variables.get(words);
@@ -139,14 +139,14 @@ function everyVariant(
 }
 
 /** What threads that part mean for the variant, first without and then with blocks of whole warps. */
-function parting(kernel: Func, reached: Reach, module: Module, reasons: Reason[]) {
+function parting(kernel: Func, graph: CallGraph, module: Module, reasons: Reason[]) {
   const given = kernel.directives.find(({ name }) => name === ".reqntid");
   const known = given !== undefined && Number.parseInt(given.text, 10) % 32 === 0;
   const first = collect(module);
-  const used = barriers(kernel, reached, known, first.refuse);
+  const used = barriers(kernel, graph, known, first.refuse);
   if (!known && first.reasons.some(({ code }) => code === "parked-lanes")) {
     const better = collect(module);
-    const then = barriers(kernel, reached, true, better.refuse);
+    const then = barriers(kernel, graph, true, better.refuse);
     if (better.reasons.length < first.reasons.length) {
       reasons.push(...better.reasons);
       return { wholeWarps: true, used: then };
@@ -165,15 +165,15 @@ const STATIC_SHARED = 49_152;
 const TILE_ALIGNMENT = 1024;
 
 /** Bytes of static shared memory for the block's number; what was there moves. */
-function roomForWords(
+function bytesForWords(
   kernel: Func,
-  reached: Reach,
+  graph: CallGraph,
   module: Module,
   { words, wordsBytes }: Appended,
   refuse: Refuse,
 ): number {
-  fixedShared(reached, refuse);
-  const { bytes } = sharedRoom(reached, module);
+  fixedShared(graph, refuse);
+  const { bytes } = sharedMemory(graph, module);
   const aligned = wantAlignment(module) ? TILE_ALIGNMENT : wordsBytes;
   const more = Math.max(aligned, wordsBefore(module, words));
   if (!(bytes + more <= STATIC_SHARED))
@@ -190,8 +190,8 @@ function wantAlignment(module: Module): boolean {
   const known = wanted.get(module);
   if (known !== undefined) return known;
   const some = kernels(module).some((kernel) => {
-    const reached = reach(kernel, module);
-    return reached.functions.some(wantsTiles) && sharedRoom(reached, module).dynamic !== undefined;
+    const graph = callGraph(kernel, module);
+    return graph.functions.some(wantsTiles) && sharedMemory(graph, module).dynamic !== undefined;
   });
   wanted.set(module, some);
   return some;

@@ -30,8 +30,8 @@
 //
 // Little is kept in registers while a block runs: how many blocks are left, and those of the numbers that are read.
 
-import { hasOperation, type Reach } from "../analysis/call-graph.ts";
-import { sharedRoom } from "../analysis/memory-sizes.ts";
+import { type CallGraph, hasOperation } from "../analysis/call-graph.ts";
+import { sharedMemory } from "../analysis/memory-sizes.ts";
 import type { Ending } from "../analysis/outstanding.ts";
 import { type Func, type Module, made, type Operation } from "../syntax/syntax.ts";
 import { appended } from "./appended.ts";
@@ -61,9 +61,9 @@ export function preempt(module: Module): Module {
 }
 
 function variant(kernel: Func, plan: PreemptPlan, module: Module): Variants {
-  const { reached, barriers, ending, verdict } = plan;
+  const { graph, barriers, ending, verdict } = plan;
   const { suffix, params } = appended.preempt;
-  const others = callees(reached, appended.preempt);
+  const others = callees(graph, appended.preempt);
   const whole = barriers.unify ? unified(kernel, barriers.free) : kernel;
   const names = withOurs(others.names);
   const body = rewrite(whole.body ?? [], (one) =>
@@ -87,7 +87,7 @@ function variant(kernel: Func, plan: PreemptPlan, module: Module): Variants {
         watch,
         begin(batches),
         ...claim(barriers.free, { batches, flat, calleeReads: others.reads }),
-        ...(batches ? step(sharesBlocks(reached, module) ? barriers.free : undefined, flat) : []),
+        ...(batches ? step(sharesBlocks(graph, module) ? barriers.free : undefined, flat) : []),
         "$cotenant_body:",
         grid(gridReads),
       ),
@@ -351,14 +351,14 @@ const upwards = `
 `;
 
 /** Do threads of a block share memory, or wait for each other? */
-function sharesBlocks(reached: Reach, module: Module): boolean {
-  const { bytes, dynamic } = sharedRoom(reached, module);
+function sharesBlocks(graph: CallGraph, module: Module): boolean {
+  const { bytes, dynamic } = sharedMemory(graph, module);
   const waits = ({ opcode, modifiers }: Operation) =>
     opcode === "barrier" || opcode === "mbarrier" || (opcode === "bar" && modifiers[0] !== "warp");
   return (
     bytes !== 0 ||
     dynamic !== undefined ||
-    reached.functions.some((func) => hasOperation(func, waits))
+    graph.functions.some((func) => hasOperation(func, waits))
   );
 }
 

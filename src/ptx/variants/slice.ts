@@ -10,7 +10,7 @@
 //
 // Boxes must be launched in rising order on one stream, if blocks wait for lower ones.
 
-import type { Reach } from "../analysis/call-graph.ts";
+import type { CallGraph } from "../analysis/call-graph.ts";
 import { type Func, type Item, type Module, made } from "../syntax/syntax.ts";
 import { appended } from "./appended.ts";
 import { blockNumbersIn, callees, registerOf, storesFor, withNames } from "./block-number.ts";
@@ -23,15 +23,15 @@ export function slice(module: Module): Module {
   return withVariants(
     module,
     kernels(module).flatMap((kernel) => {
-      const { verdict, reached } = slicePlan(kernel, module);
-      return verdict.legal ? [variant(kernel, reached, verdict.sharedBytes)] : [];
+      const { verdict, graph } = slicePlan(kernel, module);
+      return verdict.legal ? [variant(kernel, graph, verdict.sharedBytes)] : [];
     }),
   );
 }
 
-function variant(kernel: Func, reached: Reach, bytes: number): Variants {
+function variant(kernel: Func, graph: CallGraph, bytes: number): Variants {
   const { suffix, params, words } = appended.slice;
-  const others = callees(reached, appended.slice);
+  const others = callees(graph, appended.slice);
   const reads = new Set([...blockNumbersIn(kernel), ...others.reads]);
   const sliced: Func = {
     ...kernel,

@@ -1,15 +1,15 @@
 // May what is read in a loop decide whether the loop goes on? What is read is followed through registers, memory, and
 // branches, which decide what is done up to where their ways meet again.
 
-import { mayMeet, type Place, type Places } from "../analysis/alias-analysis.ts";
+import { type MemoryLocation, type MemoryLocations, mayAlias } from "../analysis/alias-analysis.ts";
 import { decidedBy, type Flow, postDominators } from "../analysis/control-flow.ts";
 import type { Loop } from "../analysis/loop-nests.ts";
-import { isCopy, isLoad, sourceOf, targetOf } from "../analysis/memory-accesses.ts";
+import { isCopy, isLoad, operandRead, operandWritten } from "../analysis/memory-accesses.ts";
 import type { Instruction } from "../syntax/syntax.ts";
 
 export interface Reads {
   readonly flow: Flow;
-  readonly places: Places;
+  readonly locations: MemoryLocations;
   /** The reads, as indices. */
   readonly from: ReadonlySet<number>;
   /** Instructions whose results are known to do no harm. */
@@ -23,7 +23,7 @@ export function decides(reads: Reads, loop: Loop): boolean {
   // Other threads of the block may make something else of what is put where they see it.
   const { instructions, blocks } = reads.flow;
   const isCopied = (i: number) => isCopy((instructions[i] as Instruction).operation);
-  const seen = [...inside.places].filter(({ space }) => space !== "local");
+  const seen = [...inside.locations].filter(({ space }) => space !== "local");
   if (seen.length === 0 || [...reads.from].every(isCopied)) return false;
   const later = { ...reads, from: new Set<number>() };
   return new Following(later, new Set(blocks.keys()), loop.blocks, seen).decidesAbout(loop);
@@ -35,7 +35,7 @@ class Following {
   readonly #loop: ReadonlySet<number>;
   readonly #names: Uint8Array;
   readonly #controlled: Uint8Array;
-  readonly #places = new Map<string, Place>();
+  readonly #locations = new Map<string, MemoryLocation>();
   readonly #met: Uint8Array;
   #grown = true;
 
@@ -43,9 +43,9 @@ class Following {
     reads: Reads,
     within: ReadonlySet<number>,
     loop: ReadonlySet<number>,
-    seen: readonly Place[] = [],
+    seen: readonly MemoryLocation[] = [],
   ) {
-    for (const place of seen) this.#see(place);
+    for (const location of seen) this.#see(location);
     this.#reads = reads;
     this.#within = within;
     this.#loop = loop;
@@ -60,12 +60,15 @@ class Following {
   }
 
   /** Memory that holds what was made of the reads. */
-  get places(): Iterable<Place> {
-    return this.#places.values();
+  get locations(): Iterable<MemoryLocation> {
+    return this.#locations.values();
   }
 
-  #see(place: Place): void {
-    this.#places.set(`${place.space} ${[...(place.roots ?? "?")]} ${place.offset}`, place);
+  #see(location: MemoryLocation): void {
+    this.#locations.set(
+      `${location.space} ${[...(location.roots ?? "?")]} ${location.offset}`,
+      location,
+    );
   }
 
   decidesAbout({ blocks }: Loop): boolean {
@@ -117,27 +120,27 @@ class Following {
   }
 
   #loadsMet(i: number): boolean {
-    if (this.#places.size === 0) return false;
-    const { flow, places } = this.#reads;
+    if (this.#locations.size === 0) return false;
+    const { flow, locations } = this.#reads;
     const one = flow.instructions[i];
     if (one === undefined || !isLoad(one.operation)) return false;
-    const source = sourceOf(one);
-    const place = places.of(one, source?.kind === "memory" ? source : undefined);
-    for (const other of this.#places.values()) if (mayMeet(place, other)) return true;
+    const source = operandRead(one);
+    const location = locations.of(one, source?.kind === "memory" ? source : undefined);
+    for (const other of this.#locations.values()) if (mayAlias(location, other)) return true;
     return false;
   }
 
   #meet(i: number): void {
     this.#met[i] = 1;
     this.#grown = true;
-    const { flow, places } = this.#reads;
+    const { flow, locations } = this.#reads;
     const { at, numbers } = flow.names;
     for (let k = at[2 * i] ?? 0; k < (at[2 * i + 1] ?? 0); k += 1) this.#names[numbers[k] ?? 0] = 1;
     const one = flow.instructions[i];
-    const target = one && targetOf(one);
+    const target = one && operandWritten(one);
     if (one === undefined || target === undefined) return;
     // What an update finds is its result; what it leaves is found by reads of their own.
     if (this.#reads.from.has(i) && !isCopy(one.operation)) return;
-    this.#see(places.of(one, target));
+    this.#see(locations.of(one, target));
   }
 }

@@ -11,7 +11,7 @@ export interface Leaving extends Condition {
   readonly block: number;
 }
 
-export class Rounds {
+export class Iterations {
   readonly flow: Flow;
   readonly loop: Loop;
   readonly known: Definitions;

@@ -9,24 +9,28 @@ import {
   type Definitions,
   isSame,
 } from "../analysis/addresses.ts";
-import { mayMeet, type Places } from "../analysis/alias-analysis.ts";
+import { type MemoryLocations, mayAlias } from "../analysis/alias-analysis.ts";
 import { type Condition, relation, waysOf } from "../analysis/conditions.ts";
 import { type Flow, reachableWithout } from "../analysis/control-flow.ts";
-import { targetOf } from "../analysis/memory-accesses.ts";
+import { operandWritten } from "../analysis/memory-accesses.ts";
 import type { Instruction, Operand } from "../syntax/syntax.ts";
-import type { Rounds } from "./induction.ts";
+import type { Iterations } from "./induction.ts";
 
 /** Does the update take a lock that only those give back who have taken it? */
-export function isLock(index: number, { flow, known, loop }: Rounds, places: Places): boolean {
+export function isLock(
+  index: number,
+  { flow, known, loop }: Iterations,
+  locations: MemoryLocations,
+): boolean {
   const one = flow.instructions[index];
   if (one?.operation.opcode !== "atom") return false;
   const exchanges = one.operation.modifiers.includes("exch");
   if (!exchanges && !one.operation.modifiers.includes("cas")) return false;
-  const [, place, first] = one.operands;
+  const [, location, first] = one.operands;
   const waited = constantValue(first, known);
-  const lock = addressOf(place, known);
+  const lock = addressOf(location, known);
   if (Number.isNaN(waited) || lock === undefined) return false;
-  const own = places.of(one, place);
+  const own = locations.of(one, location);
   if (own.roots === undefined) return false;
   const withoutTaking = reachableWithout(flow, (from, to) =>
     waysOf(flow, from, known).some(
@@ -37,8 +41,8 @@ export function isLock(index: number, { flow, known, loop }: Rounds, places: Pla
   let given = false;
   for (let i = 0; i < flow.instructions.length; i += 1) {
     const other = flow.instructions[i] as Instruction;
-    const target = i === index ? undefined : targetOf(other);
-    if (target === undefined || !mayMeet(places.of(other, target), own)) continue;
+    const target = i === index ? undefined : operandWritten(other);
+    if (target === undefined || !mayAlias(locations.of(other, target), own)) continue;
     const address = addressOf(target, known);
     if (isBeside(address, lock)) continue;
     const value = constantValue(writtenBy(other), known);

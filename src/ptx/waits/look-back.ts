@@ -8,10 +8,10 @@ import {
   type Definitions,
   plus,
 } from "../analysis/addresses.ts";
-import { mayMeet, type Places } from "../analysis/alias-analysis.ts";
+import { type MemoryLocations, mayAlias } from "../analysis/alias-analysis.ts";
 import { relation, waysOf } from "../analysis/conditions.ts";
 import { type Flow, reachableWithout } from "../analysis/control-flow.ts";
-import { sourceOf, targetOf } from "../analysis/memory-accesses.ts";
+import { operandRead, operandWritten } from "../analysis/memory-accesses.ts";
 import { writtenNames } from "../syntax/operation-facts.ts";
 import type { Instruction } from "../syntax/syntax.ts";
 
@@ -21,23 +21,23 @@ import type { Instruction } from "../syntax/syntax.ts";
  * blocks have more numbers than %ctaid.x, those with the same one share an entry, and one of them may be a higher
  * one. What is never negative may be subtracted, and a register that only goes down counts as what it begins with.
  */
-export function ofLowerBlock(
+export function isLookBack(
   one: Instruction,
   flow: Flow,
   known: Definitions,
-  places: Places,
+  locations: MemoryLocations,
 ): boolean {
   if (flow.names.numberOf.has("%ctaid.y") || flow.names.numberOf.has("%ctaid.z")) return false;
-  const read = sourceOf(one);
+  const read = operandRead(one);
   const exact = addressOf(read, known);
   const most = exact && atMost(exact, flow, known);
   if (most === undefined || !(stride(most) > 0)) return false;
-  const table = places.of(one, read);
+  const table = locations.of(one, read);
   if (table.roots === undefined) return false;
   let own = false;
   for (const other of flow.instructions) {
-    const target = targetOf(other);
-    if (target === undefined || !mayMeet(places.of(other, target), table)) continue;
+    const target = operandWritten(other);
+    if (target === undefined || !mayAlias(locations.of(other, target), table)) continue;
     const address = addressOf(target, known);
     const behind = address && distance(address, most, other, flow, known);
     if (behind === undefined || behind < stride(most)) return false;

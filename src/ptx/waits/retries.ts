@@ -1,16 +1,16 @@
 // Loops that end by what they do themselves, whatever other blocks do or leave undone.
 import { addressOf, constantValue, isSame } from "../analysis/addresses.ts";
-import { mayMeet, type Places } from "../analysis/alias-analysis.ts";
+import { type MemoryLocations, mayAlias } from "../analysis/alias-analysis.ts";
 import { relation } from "../analysis/conditions.ts";
 import { leadsTo } from "../analysis/loop-nests.ts";
-import { targetOf } from "../analysis/memory-accesses.ts";
+import { operandWritten } from "../analysis/memory-accesses.ts";
 import type { Instruction, Operand } from "../syntax/syntax.ts";
-import type { Leaving, Rounds } from "./induction.ts";
+import type { Iterations, Leaving } from "./induction.ts";
 
 const isUpdate = (one: Instruction | undefined, how: string): one is Instruction =>
   one?.operation.opcode === "atom" && one.operation.modifiers.includes(how);
 
-const updates = ({ flow, loop }: Rounds, how: string): readonly number[] =>
+const updates = ({ flow, loop }: Iterations, how: string): readonly number[] =>
   [...loop.blocks].flatMap((n) => {
     const { first = 0, end = 0 } = flow.blocks[n] ?? {};
     const found: number[] = [];
@@ -18,20 +18,21 @@ const updates = ({ flow, loop }: Rounds, how: string): readonly number[] =>
     return found;
   });
 
-const isName = (operand: Operand | undefined, rounds: Rounds, other: Operand | undefined) =>
-  isSame(rounds.value(operand), rounds.value(other));
+const isName = (operand: Operand | undefined, iterations: Iterations, other: Operand | undefined) =>
+  isSame(iterations.value(operand), iterations.value(other));
 
 /**
  * A compare-and-swap of what was read last, in each round, until it succeeds. It fails only where another thread's
  * has succeeded meanwhile.
  */
-export function retries(rounds: Rounds): boolean {
-  return updates(rounds, "cas").some((i) => {
-    const one = rounds.flow.instructions[i] as Instruction;
-    if (one.predicate !== undefined || !rounds.inEach(rounds.flow.blockOf[i] ?? -1)) return false;
+export function retries(iterations: Iterations): boolean {
+  return updates(iterations, "cas").some((i) => {
+    const one = iterations.flow.instructions[i] as Instruction;
+    if (one.predicate !== undefined || !iterations.inEach(iterations.flow.blockOf[i] ?? -1))
+      return false;
     const [result, , compared] = one.operands;
-    if (!isFreshFrom(compared, one, rounds)) return false;
-    return rounds.leavings.some((leaving) => endsOn(leaving, result, compared, rounds));
+    if (!isFreshFrom(compared, one, iterations)) return false;
+    return iterations.leavings.some((leaving) => endsOn(leaving, result, compared, iterations));
   });
 }
 
@@ -40,13 +41,13 @@ function endsOn(
   leaving: Leaving,
   result: Operand | undefined,
   compared: Operand | undefined,
-  rounds: Rounds,
+  iterations: Iterations,
 ): boolean {
   if (relation(leaving) !== "eq") return false;
   const [, a, b] = leaving.compare.operands;
   return (
-    (isName(a, rounds, result) && isName(b, rounds, compared)) ||
-    (isName(b, rounds, result) && isName(a, rounds, compared))
+    (isName(a, iterations, result) && isName(b, iterations, compared)) ||
+    (isName(b, iterations, result) && isName(a, iterations, compared))
   );
 }
 
@@ -54,23 +55,23 @@ function endsOn(
 function isFreshFrom(
   compared: Operand | undefined,
   update: Instruction,
-  rounds: Rounds,
+  iterations: Iterations,
   depth = 0,
 ): boolean {
-  const value = rounds.value(compared);
+  const value = iterations.value(compared);
   const [[name, factor] = ["", 0]] = value.terms;
   if (value.constant !== 0 || value.terms.size !== 1 || factor !== 1 || depth > 4) return false;
-  const [result, place] = update.operands;
-  const writers = rounds.writers(name);
+  const [result, location] = update.operands;
+  const writers = iterations.writers(name);
   return (
     writers.length > 0 &&
     writers.every((one) => {
       if (one === update) return true;
       const [, from] = one.operands;
       if (one.operation.opcode === "ld")
-        return isSame(addressOf(from, rounds.known), addressOf(place, rounds.known));
+        return isSame(addressOf(from, iterations.known), addressOf(location, iterations.known));
       if (one.operation.opcode !== "mov") return false;
-      return isName(from, rounds, result) || isFreshFrom(from, update, rounds, depth + 1);
+      return isName(from, iterations, result) || isFreshFrom(from, update, iterations, depth + 1);
     })
   );
 }
@@ -80,29 +81,35 @@ function isFreshFrom(
  * which marks what is free. A slot that is not free stays as it is, so nobody waits for it; one that is free is taken,
  * and the loop left.
  */
-export function takesOnce(index: number, rounds: Rounds, places: Places): boolean {
-  const { flow, loop, known } = rounds;
+export function takesOnce(
+  index: number,
+  iterations: Iterations,
+  locations: MemoryLocations,
+): boolean {
+  const { flow, loop, known } = iterations;
   const one = flow.instructions[index];
   if (!isUpdate(one, "cas")) return false;
   const [result, , free] = one.operands;
-  const mark = rounds.value(free);
+  const mark = iterations.value(free);
   if ([...mark.terms.keys()].some((name) => name.startsWith("%") || name === "?")) return false;
-  const own = places.of(one, targetOf(one));
+  const own = locations.of(one, operandWritten(one));
   const all = flow.instructions.every((other) => {
-    const target = targetOf(other);
-    if (target === undefined || !mayMeet(places.of(other, target), own)) return true;
-    return isUpdate(other, "cas") && isSame(rounds.value(other.operands[2]), mark);
+    const target = operandWritten(other);
+    if (target === undefined || !mayAlias(locations.of(other, target), own)) return true;
+    return isUpdate(other, "cas") && isSame(iterations.value(other.operands[2]), mark);
   });
   if (!all || own.roots === undefined) return false;
   const block = flow.blockOf[index] ?? -1;
   const isMark = (operand: Operand | undefined) =>
-    isSame(rounds.value(operand), mark) ||
+    isSame(iterations.value(operand), mark) ||
     constantValue(operand, known) >>> 0 === constantValue(free, known) >>> 0;
-  return rounds.ways.some((leaving) => {
+  return iterations.ways.some((leaving) => {
     const [, a, b] = leaving.compare.operands;
     if (relation(leaving) !== "eq") return false;
     if (leaving.block !== block && leadsTo(flow, loop.blocks, block, loop.head, leaving.block))
       return false;
-    return (isName(a, rounds, result) && isMark(b)) || (isName(b, rounds, result) && isMark(a));
+    return (
+      (isName(a, iterations, result) && isMark(b)) || (isName(b, iterations, result) && isMark(a))
+    );
   });
 }

@@ -1,43 +1,52 @@
 // Loops that draw numbers: an addition to a counter in each round, until the number is beyond a bound. The loop's own
 // additions bring it there.
 import { type Affine, addressOf, constantValue, isSame } from "../analysis/addresses.ts";
-import { mayMeet, type Places } from "../analysis/alias-analysis.ts";
+import { type MemoryLocations, mayAlias } from "../analysis/alias-analysis.ts";
 import { relation } from "../analysis/conditions.ts";
 import { decidedBy, postDominators } from "../analysis/control-flow.ts";
-import { isLoad, targetOf } from "../analysis/memory-accesses.ts";
+import { isLoad, operandWritten } from "../analysis/memory-accesses.ts";
 import type { Instruction, Operand } from "../syntax/syntax.ts";
-import type { Rounds } from "./induction.ts";
+import type { Iterations } from "./induction.ts";
 
 /** The comparisons that end the loop by what the update has drawn, as indices; none if it is no ticket. */
-export function ticketTests(index: number, rounds: Rounds, places: Places): ReadonlySet<number> {
-  const { flow } = rounds;
+export function ticketTests(
+  index: number,
+  iterations: Iterations,
+  locations: MemoryLocations,
+): ReadonlySet<number> {
+  const { flow } = iterations;
   const one = flow.instructions[index];
-  const rises = one === undefined ? 0 : direction(one, rounds);
+  const rises = one === undefined ? 0 : direction(one, iterations);
   if (one === undefined || rises === 0) return new Set();
-  if (!isDrawnInEach(index, rounds) || isChangedElsewhere(index, rounds, places)) return new Set();
+  if (!isDrawnInEach(index, iterations) || isChangedElsewhere(index, iterations, locations))
+    return new Set();
   const beyond = rises > 0 ? /^(ge|gt|hs|hi)$/ : /^(le|lt|ls|lo)$/;
   const before = rises > 0 ? /^(le|lt|ls|lo)$/ : /^(ge|gt|hs|hi)$/;
   const tests = new Set<number>();
-  for (const leaving of rounds.leavings) {
+  for (const leaving of iterations.leavings) {
     const [, a, b] = leaving.compare.operands;
     const how = relation(leaving);
     const isTest =
-      (beyond.test(how) && isDrawn(a, one, rounds, places) && rounds.stays(rounds.value(b))) ||
-      (before.test(how) && isDrawn(b, one, rounds, places) && rounds.stays(rounds.value(a)));
+      (beyond.test(how) &&
+        isDrawn(a, one, iterations, locations) &&
+        iterations.stays(iterations.value(b))) ||
+      (before.test(how) &&
+        isDrawn(b, one, iterations, locations) &&
+        iterations.stays(iterations.value(a)));
     if (isTest) tests.add(flow.instructions.indexOf(leaving.compare));
   }
   return tests;
 }
 
 /** 1 if each update makes the counter larger, -1 if smaller, 0 if that is not known. */
-function direction({ operation, operands }: Instruction, rounds: Rounds): number {
+function direction({ operation, operands }: Instruction, iterations: Iterations): number {
   const { opcode, modifiers } = operation;
   if (opcode !== "atom" || !/^[us](32|64)$/.test(modifiers[modifiers.length - 1] ?? "")) return 0;
-  const added = constantValue(operands[2], rounds.known);
+  const added = constantValue(operands[2], iterations.known);
   if (modifiers.includes("inc")) return added >>> 0 === 0xffff_ffff ? 1 : 0;
   if (!modifiers.includes("add")) return 0;
   if (!Number.isNaN(added)) return Math.sign(modifiers.includes("u64") ? added : added | 0);
-  const { constant, terms } = rounds.value(operands[2]);
+  const { constant, terms } = iterations.value(operands[2]);
   const sizes = [...terms].every(
     ([name, factor]) => factor > 0 && /^%n(tid|ctaid)\.[xyz]$/.test(name),
   );
@@ -45,27 +54,27 @@ function direction({ operation, operands }: Instruction, rounds: Rounds): number
 }
 
 /** Does some thread draw in each round? What decides who does is the same in all rounds. */
-function isDrawnInEach(index: number, rounds: Rounds): boolean {
-  const { flow, loop } = rounds;
+function isDrawnInEach(index: number, iterations: Iterations): boolean {
+  const { flow, loop } = iterations;
   const one = flow.instructions[index];
   const block = flow.blockOf[index] ?? -1;
-  if (one?.predicate !== undefined && !isSettled(one.predicate.register, rounds)) return false;
-  if (rounds.inEach(block)) return true;
+  if (one?.predicate !== undefined && !isSettled(one.predicate.register, iterations)) return false;
+  if (iterations.inEach(block)) return true;
   const post = postDominators(flow, true);
   for (const n of loop.blocks) {
     const { successors = [], end = 0 } = flow.blocks[n] ?? {};
     if (successors.length < 2 || successors.some((to) => !loop.blocks.has(to))) continue;
     if (!decidedBy(flow, post, n).includes(block)) continue;
     const branch = flow.instructions[end - 1];
-    if (branch?.predicate === undefined || !isSettled(branch.predicate.register, rounds))
+    if (branch?.predicate === undefined || !isSettled(branch.predicate.register, iterations))
       return false;
   }
   return true;
 }
 
 /** The same in all rounds. */
-function isSettled(register: string, rounds: Rounds, depth = 0): boolean {
-  const writers = rounds.writers(register);
+function isSettled(register: string, iterations: Iterations, depth = 0): boolean {
+  const writers = iterations.writers(register);
   if (writers.length === 0) return true;
   const [made] = writers;
   if (made === undefined || writers.length > 1 || depth > 4 || made.predicate !== undefined)
@@ -76,25 +85,29 @@ function isSettled(register: string, rounds: Rounds, depth = 0): boolean {
     .slice(1)
     .every(
       (operand) =>
-        rounds.stays(rounds.value(operand)) ||
-        (operand.kind === "name" && isSettled(operand.name, rounds, depth + 1)),
+        iterations.stays(iterations.value(operand)) ||
+        (operand.kind === "name" && isSettled(operand.name, iterations, depth + 1)),
     );
 }
 
 /** Does the loop change the counter in another way, too? */
-function isChangedElsewhere(index: number, { flow, loop }: Rounds, places: Places): boolean {
+function isChangedElsewhere(
+  index: number,
+  { flow, loop }: Iterations,
+  locations: MemoryLocations,
+): boolean {
   const one = flow.instructions[index] as Instruction;
-  const counter = places.of(one, targetOf(one));
+  const counter = locations.of(one, operandWritten(one));
   for (const n of loop.blocks) {
     const { first = 0, end = 0 } = flow.blocks[n] ?? {};
     for (let i = first; i < end; i += 1) {
       const other = flow.instructions[i];
-      const target = i === index || other === undefined ? undefined : targetOf(other);
+      const target = i === index || other === undefined ? undefined : operandWritten(other);
       if (other === undefined || target === undefined) continue;
-      const place = places.of(other, target);
+      const location = locations.of(other, target);
       // Beside an update of the counter a store that is not atomic would be a race.
-      if (place.roots === undefined && other.operation.opcode === "st") continue;
-      if (mayMeet(counter, place)) return true;
+      if (location.roots === undefined && other.operation.opcode === "st") continue;
+      if (mayAlias(counter, location)) return true;
     }
   }
   return false;
@@ -104,49 +117,54 @@ function isChangedElsewhere(index: number, { flow, loop }: Rounds, places: Place
 function isDrawn(
   operand: Operand | undefined,
   update: Instruction,
-  rounds: Rounds,
-  places: Places,
+  iterations: Iterations,
+  locations: MemoryLocations,
   depth = 0,
 ): boolean {
   const result = update.operands[0];
-  const value: Affine = rounds.value(operand);
-  const changing = [...value.terms].filter(([name]) => rounds.writers(name).length > 0);
+  const value: Affine = iterations.value(operand);
+  const changing = [...value.terms].filter(([name]) => iterations.writers(name).length > 0);
   const [[name, factor] = ["", 0]] = changing;
   if (changing.length !== 1 || factor <= 0 || depth > 6) return false;
   if (result?.kind === "name" && result.name === name) return true;
-  const writers = rounds.writers(name);
-  return writers.length > 0 && writers.every((one) => handsOn(one, update, rounds, places, depth));
+  const writers = iterations.writers(name);
+  return (
+    writers.length > 0 && writers.every((one) => handsOn(one, update, iterations, locations, depth))
+  );
 }
 
 function handsOn(
   one: Instruction,
   update: Instruction,
-  rounds: Rounds,
-  places: Places,
+  iterations: Iterations,
+  locations: MemoryLocations,
   depth: number,
 ): boolean {
   const { opcode } = one.operation;
   const [, from] = one.operands;
   if (one === update) return true;
   if (opcode === "mov" || opcode === "cvt" || opcode === "shfl")
-    return isDrawn(from, update, rounds, places, depth + 1);
+    return isDrawn(from, update, iterations, locations, depth + 1);
   if (opcode !== "ld" || from?.kind !== "memory") return false;
-  const place = places.of(one, from);
-  if (place.space !== "shared" || place.offset === undefined) return false;
-  const at = addressOf(from, rounds.known);
+  const location = locations.of(one, from);
+  if (location.space !== "shared" || location.offset === undefined) return false;
+  const at = addressOf(from, iterations.known);
   let stored = false;
-  for (const other of rounds.flow.instructions) {
-    const target = targetOf(other);
-    if (target === undefined || !mayMeet(places.of(other, target), place)) continue;
-    const same = other.operation.opcode === "st" && isSame(addressOf(target, rounds.known), at);
+  for (const other of iterations.flow.instructions) {
+    const target = operandWritten(other);
+    if (target === undefined || !mayAlias(locations.of(other, target), location)) continue;
+    const same = other.operation.opcode === "st" && isSame(addressOf(target, iterations.known), at);
     if (!same || !isLoadOfSameWidth(other, one)) return false;
-    const value = rounds.value(other.operands[1]);
+    const value = iterations.value(other.operands[1]);
     // Before the loop, or behind it, something else may be kept there.
-    const inside = rounds.loop.blocks.has(
-      rounds.flow.blockOf[rounds.flow.instructions.indexOf(other)] ?? -1,
+    const inside = iterations.loop.blocks.has(
+      iterations.flow.blockOf[iterations.flow.instructions.indexOf(other)] ?? -1,
     );
     if (!inside) continue;
-    if (value.terms.size === 0 || !isDrawn(other.operands[1], update, rounds, places, depth + 1))
+    if (
+      value.terms.size === 0 ||
+      !isDrawn(other.operands[1], update, iterations, locations, depth + 1)
+    )
       return false;
     stored = true;
   }

@@ -3,35 +3,41 @@
 // the loop is shown to end without other blocks, or only to wait for one that is at work: one that has a lock, or a
 // lower one. Lower blocks are kept alive by starting blocks in rising order.
 import { addressOf, definitions, isSame, plus } from "../analysis/addresses.ts";
-import { mayMeet, type Place, type Places, places, spacesOf } from "../analysis/alias-analysis.ts";
-import type { Reach } from "../analysis/call-graph.ts";
+import {
+  locations,
+  type MemoryLocation,
+  type MemoryLocations,
+  mayAlias,
+  spacesOf,
+} from "../analysis/alias-analysis.ts";
+import type { CallGraph } from "../analysis/call-graph.ts";
 import { type Flow, loops } from "../analysis/control-flow.ts";
 import { inlined } from "../analysis/inlining.ts";
-import { type Loop, nests } from "../analysis/loop-nests.ts";
+import { type Loop, loopNests } from "../analysis/loop-nests.ts";
 import {
   isFence,
+  operandRead,
+  operandWritten,
   type Reading,
   readingOf,
-  sourceOf,
-  targetOf,
 } from "../analysis/memory-accesses.ts";
 import type { Refuse } from "../analysis/reasons.ts";
 import { readNames, writtenNames } from "../syntax/operation-facts.ts";
 import type { Func, Instruction, Item, Module, Spanned } from "../syntax/syntax.ts";
 import { decides } from "./dependence.ts";
-import { Rounds } from "./induction.ts";
+import { Iterations } from "./induction.ts";
 import { isLock } from "./locks.ts";
-import { ofLowerBlock } from "./look-back.ts";
+import { isLookBack } from "./look-back.ts";
 import { retries, takesOnce } from "./retries.ts";
 import { ticketTests } from "./tickets.ts";
 
 /** Refuses waits that could last for ever; true if there are others, for lower blocks. */
-export function waits(reached: Reach, module: Module, refuse: Refuse): boolean {
-  const [kernel] = reached.functions;
+export function waits(graph: CallGraph, module: Module, refuse: Refuse): boolean {
+  const [kernel] = graph.functions;
   if (kernel === undefined) return false;
   // Both variants ask. The kernel alone doesn't say what it calls.
   const before = known.get(kernel);
-  const found = before?.items === module.items ? before : findWaits(kernel, reached, module);
+  const found = before?.items === module.items ? before : findWaits(kernel, graph, module);
   known.set(kernel, found);
   for (const { node, text } of found.refused) refuse("grid-wait", node, text);
   return found.lookBack;
@@ -45,10 +51,10 @@ interface Waits {
   readonly lookBack: boolean;
 }
 
-function findWaits(kernel: Func, reached: Reach, module: Module): Waits {
+function findWaits(kernel: Func, graph: CallGraph, module: Module): Waits {
   const refused: { node: Spanned; text: string }[] = [];
   const found = (lookBack: boolean): Waits => ({ items: module.items, refused, lookBack });
-  const flow = inlined(reached);
+  const flow = inlined(graph);
   if (flow === undefined) {
     const text = "it calls so much that whether it waits is not known";
     refused.push({ node: kernel, text });
@@ -64,14 +70,14 @@ function findWaits(kernel: Func, reached: Reach, module: Module): Waits {
     if (reading !== undefined) read.set(i, reading);
   });
   const blocks = new Set([...read.keys()].map((i) => flow.blockOf[i] ?? -1));
-  const nested = nests(flow, blocks);
+  const nested = loopNests(flow, blocks);
   if (nested === undefined) {
     const text = "its loops are nested so deep that whether it waits is not known";
     refused.push({ node: kernel, text });
     return found(false);
   }
   if (nested.length === 0) return found(false);
-  const looking = new Looking(flow, places(flow, spacesOf(reached.functions, module)), read);
+  const looking = new Looking(flow, locations(flow, spacesOf(graph.functions, module)), read);
   let lookBack = false;
   for (const loop of nested)
     for (const one of looking.waitsIn(loop)) {
@@ -98,13 +104,13 @@ function endless(flow: Flow): readonly Instruction[] {
 
 class Looking {
   readonly #flow: Flow;
-  readonly #places: Places;
+  readonly #locations: MemoryLocations;
   readonly #read: ReadonlyMap<number, Reading>;
-  #written: readonly Place[] | undefined;
+  #written: readonly MemoryLocation[] | undefined;
 
-  constructor(flow: Flow, where: Places, read: ReadonlyMap<number, Reading>) {
+  constructor(flow: Flow, where: MemoryLocations, read: ReadonlyMap<number, Reading>) {
     this.#flow = flow;
-    this.#places = where;
+    this.#locations = where;
     this.#read = read;
   }
 
@@ -112,22 +118,22 @@ class Looking {
   waitsIn(loop: Loop): readonly (Instruction | "lower")[] {
     const all = this.#indices(loop).filter((i) => this.#read.has(i));
     if (!this.#decide(loop, all)) return [];
-    const rounds = new Rounds(this.#flow, loop, definitions(this.#flow));
-    const some = all.filter((i) => this.#isForeign(i) && this.#seesOthers(i, rounds));
-    if (some.length === 0 || !this.#decide(loop, some) || retries(rounds)) return [];
+    const iterations = new Iterations(this.#flow, loop, definitions(this.#flow));
+    const some = all.filter((i) => this.#isForeign(i) && this.#seesOthers(i, iterations));
+    if (some.length === 0 || !this.#decide(loop, some) || retries(iterations)) return [];
     return some.flatMap((i) => {
       const one = this.#flow.instructions[i];
       if (one === undefined || !this.#decide(loop, [i])) return [];
-      if (isScan(one, rounds) || takesOnce(i, rounds, this.#places)) return [];
-      if (isLock(i, rounds, this.#places)) return [];
-      const tests = ticketTests(i, rounds, this.#places);
+      if (isScan(one, iterations) || takesOnce(i, iterations, this.#locations)) return [];
+      if (isLock(i, iterations, this.#locations)) return [];
+      const tests = ticketTests(i, iterations, this.#locations);
       if (tests.size > 0 && !this.#decide(loop, [i], tests)) return [];
-      return [ofLowerBlock(one, this.#flow, rounds.known, this.#places) ? "lower" : one];
+      return [isLookBack(one, this.#flow, iterations.known, this.#locations) ? "lower" : one];
     });
   }
 
   #decide(loop: Loop, from: readonly number[], harmless?: ReadonlySet<number>): boolean {
-    const reads = { flow: this.#flow, places: this.#places, from: new Set(from) };
+    const reads = { flow: this.#flow, locations: this.#locations, from: new Set(from) };
     return decides(harmless === undefined ? reads : { ...reads, harmless }, loop);
   }
 
@@ -140,36 +146,38 @@ class Looking {
       });
   }
 
-  #place(i: number): Place {
+  #location(i: number): MemoryLocation {
     const one = this.#flow.instructions[i] as Instruction;
-    return this.#places.of(one, sourceOf(one));
+    return this.#locations.of(one, operandRead(one));
   }
 
   #isForeign(i: number): boolean {
-    const { space } = this.#place(i);
+    const { space } = this.#location(i);
     return space === "global" || space === "any";
   }
 
   /** May a read that is made again find what another block has written meanwhile? */
-  #seesOthers(i: number, rounds: Rounds): boolean {
+  #seesOthers(i: number, iterations: Iterations): boolean {
     if (this.#read.get(i) === "fresh") return true;
     const one = this.#flow.instructions[i] as Instruction;
-    const inside = this.#indices(rounds.loop).flatMap((at) => this.#flow.instructions[at] ?? []);
-    const bounded = boundsOf(rounds, writtenNames(one));
-    const fixed = isFixed(one, rounds);
+    const inside = this.#indices(iterations.loop).flatMap(
+      (at) => this.#flow.instructions[at] ?? [],
+    );
+    const bounded = boundsOf(iterations, writtenNames(one));
+    const fixed = isFixed(one, iterations);
     // A compiler that may would have moved a read of one place out of the loop.
-    if (fixed && bounded.length === 0 && !handsOn(inside, rounds)) return true;
-    const place = this.#place(i);
+    if (fixed && bounded.length === 0 && !handsOn(inside, iterations)) return true;
+    const location = this.#location(i);
     this.#written ??= this.#flow.instructions.flatMap((other) => {
-      const target = targetOf(other);
-      return target === undefined ? [] : [this.#places.of(other, target)];
+      const target = operandWritten(other);
+      return target === undefined ? [] : [this.#locations.of(other, target)];
     });
-    if (!this.#written.some((other) => mayMeet(other, place))) return false;
+    if (!this.#written.some((other) => mayAlias(other, location))) return false;
     if (bounded.length === 0 || inside.some(({ operation }) => isFence(operation))) return true;
-    if (!fixed || writesThere(one, inside, rounds)) return false;
+    if (!fixed || writesThere(one, inside, iterations)) return false;
     // It may be the bound itself.
     const bounds = new Set(bounded.map((other) => this.#flow.instructions.indexOf(other)));
-    return this.#decide(rounds.loop, [i], bounds);
+    return this.#decide(iterations.loop, [i], bounds);
   }
 }
 
@@ -177,44 +185,47 @@ class Looking {
  * Comparisons that make each round one of a number which what is read does not change. A bound that is itself read
  * (`besides`) may be.
  */
-const boundsOf = (rounds: Rounds, besides: readonly string[] = []): readonly Instruction[] =>
-  rounds.leavings.flatMap(({ compare }) => {
+const boundsOf = (
+  iterations: Iterations,
+  besides: readonly string[] = [],
+): readonly Instruction[] =>
+  iterations.leavings.flatMap(({ compare }) => {
     const [, a, b] = compare.operands;
-    const distance = plus(rounds.value(a), rounds.value(b), -1);
-    return rounds.movesOn(distance, (name) => besides.includes(name)) ? [compare] : [];
+    const distance = plus(iterations.value(a), iterations.value(b), -1);
+    return iterations.movesOn(distance, (name) => besides.includes(name)) ? [compare] : [];
   });
 
 /** Does the loop itself write what is read? Then it is the block's own. */
-const writesThere = (one: Instruction, inside: readonly Instruction[], { known }: Rounds) =>
+const writesThere = (one: Instruction, inside: readonly Instruction[], { known }: Iterations) =>
   inside.some(
     (other) =>
       other.operation.opcode === "st" &&
-      isSame(addressOf(targetOf(other), known), addressOf(sourceOf(one), known)),
+      isSame(addressOf(operandWritten(other), known), addressOf(operandRead(one), known)),
   );
 
 /** One look at each of so many places, which no round returns to. */
-function isScan(one: Instruction, rounds: Rounds): boolean {
-  if (boundsOf(rounds).length === 0) return false;
-  const address = addressOf(sourceOf(one), rounds.known);
+function isScan(one: Instruction, iterations: Iterations): boolean {
+  if (boundsOf(iterations).length === 0) return false;
+  const address = addressOf(operandRead(one), iterations.known);
   if (address === undefined) return false;
-  if ([...address.terms.keys()].some((name) => rounds.moves(name))) return true;
+  if ([...address.terms.keys()].some((name) => iterations.moves(name))) return true;
   // Places that a list names.
   return [...address.terms.keys()].some((name) => {
-    const [made, ...others] = rounds.writers(name);
+    const [made, ...others] = iterations.writers(name);
     if (made === undefined || others.length > 0 || !/^ldu?$/.test(made.operation.opcode))
       return false;
-    const from = addressOf(made.operands[1], rounds.known);
-    return [...(from?.terms.keys() ?? [])].some((inner) => rounds.moves(inner));
+    const from = addressOf(made.operands[1], iterations.known);
+    return [...(from?.terms.keys() ?? [])].some((inner) => iterations.moves(inner));
   });
 }
 
-const isFixed = (one: Instruction, rounds: Rounds) => {
-  const address = addressOf(sourceOf(one), rounds.known);
-  return address === undefined || rounds.stays(address);
+const isFixed = (one: Instruction, iterations: Iterations) => {
+  const address = addressOf(operandRead(one), iterations.known);
+  return address === undefined || iterations.stays(address);
 };
 
 /** Does a branch of the loop depend on what a round hands to the next? */
-function handsOn(inside: readonly Instruction[], { flow, loop }: Rounds): boolean {
+function handsOn(inside: readonly Instruction[], { flow, loop }: Iterations): boolean {
   const before = new Set<string>();
   flow.instructions.forEach((one, i) => {
     if (!loop.blocks.has(flow.blockOf[i] ?? -1))

@@ -1,9 +1,9 @@
 // Matrix fragments: ldmatrix, stmatrix and mma.sync. Sums are formed in double precision and rounded once to
 // the accumulator's type; the hardware's order and width of accumulation are its own, so its last bits differ.
-import { Fault } from "../../machine/errors.ts";
+import { KernelError } from "../../machine/errors.ts";
 import { bracketed, locate, pieces, spaceOf } from "../memory/moves.ts";
 import type { Compile, Meaning, Slot } from "../site.ts";
-import { together } from "../warps/collectives.ts";
+import { collective } from "../warps/collectives.ts";
 import { fragmentOfA, fragmentOfB, sumsOf } from "./fragments.ts";
 import { matrixElements } from "./matrix-elements.ts";
 
@@ -12,7 +12,8 @@ const ROWS = 16;
 const COLUMNS = 8;
 
 export function whole(n: number, lanes: Uint8Array): void {
-  if (n !== 32) throw new Fault("PTX_BAD_MASK", "not all lanes of the warp take part", lanes[0]);
+  if (n !== 32)
+    throw new KernelError("PTX_BAD_MASK", "not all lanes of the warp take part", lanes[0]);
 }
 
 /** Eight rows of 16 bytes each, whose addresses lanes 8 i to 8 i + 7 give for matrix i. */
@@ -28,7 +29,7 @@ const matrixMove =
       "a matrix row",
     );
     const transposed = site.has("trans");
-    return together(undefined, (w, lanes, n) => {
+    return collective(undefined, (w, lanes, n) => {
       whole(n, lanes);
       const rows = Array.from({ length: 8 * slots.length }, (_, lane) => find(w, lane));
       for (let i = 0; i < slots.length; i++) {
@@ -82,7 +83,7 @@ const mma: Compile = (site): Meaning => {
   const atA = fragmentOfA(a);
   const atB = fragmentOfB(b);
   const result = new Float64Array(ROWS * COLUMNS);
-  return together(undefined, (w, lanes, n) => {
+  return collective(undefined, (w, lanes, n) => {
     whole(n, lanes);
     for (let row = 0; row < ROWS; row++)
       for (let column = 0; column < COLUMNS; column++) {

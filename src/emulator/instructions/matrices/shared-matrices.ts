@@ -2,7 +2,7 @@
 // shared memory layout"). They consist of pieces of 16 bytes. A matrix is "K-major" if a piece holds neighbours along
 // K, the dimension that a product sums over, else "MN-major".
 import type { Block } from "../../machine/block.ts";
-import { Fault, outOfBounds } from "../../machine/errors.ts";
+import { KernelError, outOfBounds } from "../../machine/errors.ts";
 import { type Swizzle, swizzled } from "../memory/swizzle.ts";
 import type { Element } from "./matrix-elements.ts";
 
@@ -23,7 +23,7 @@ const swizzles: readonly Swizzle[] = [0, 128, 64, 32];
 /** From its two words. Bits 0 to 13, 16 to 29 and 32 to 45 hold addresses and distances in units of 16 bytes. */
 function described(low: number, high: number): Descriptor {
   if (((high >>> 17) & 7) !== 0)
-    throw new Fault("PTX_NOT_EMULATED", "a matrix descriptor with a base offset");
+    throw new KernelError("PTX_NOT_EMULATED", "a matrix descriptor with a base offset");
   return {
     start: (low & 0x3fff) * PIECE,
     leading: ((low >>> 16) & 0x3fff) * PIECE,
@@ -33,13 +33,13 @@ function described(low: number, high: number): Descriptor {
 }
 
 /** Bytes from the matrix' start to the element `along` M or N and `k`, before the swizzle. */
-type Place = (along: number, k: number) => number;
+type Location = (along: number, k: number) => number;
 
 /**
  * Groups of 8 rows are `stride` apart. Within one, rows follow each other: by pieces, where the next
  * piece along K is `leading` away, or by whole rows of the swizzle.
  */
-function alongK({ leading, stride, swizzle }: Descriptor, bytes: number): Place {
+function alongK({ leading, stride, swizzle }: Descriptor, bytes: number): Location {
   const row = swizzle === 0 ? PIECE : swizzle;
   const next = swizzle === 0 ? leading : PIECE;
   return (along, k) => {
@@ -52,7 +52,7 @@ function alongK({ leading, stride, swizzle }: Descriptor, bytes: number): Place 
  * Along M or N a row of the swizzle (without one: a piece), then `leading` to the next one (without one: `stride`);
  * along K 8 rows, then `stride` to the next 8 (without one: `leading`).
  */
-function alongMN({ leading, stride, swizzle }: Descriptor, bytes: number): Place {
+function alongMN({ leading, stride, swizzle }: Descriptor, bytes: number): Location {
   const row = swizzle === 0 ? PIECE : swizzle;
   const [across, down] = swizzle === 0 ? [stride, leading] : [leading, stride];
   return (along, k) => {
@@ -65,7 +65,7 @@ function alongMN({ leading, stride, swizzle }: Descriptor, bytes: number): Place
 interface SharedMatrix {
   readonly element: Element;
   readonly descriptor: Descriptor;
-  readonly place: Place;
+  readonly place: Location;
 }
 
 /** The matrix that a descriptor of two words describes. */

@@ -1,11 +1,11 @@
 // wgmma: products of matrices by four warps together, of which each makes 16 rows of 64. Sums are formed in double
 // precision and rounded once, as those of mma.sync are. They are made at once: ptxas lets a program use its registers
 // before it waits, by waiting for it.
-import { Fault } from "../../machine/errors.ts";
+import { KernelError } from "../../machine/errors.ts";
 import type { Warp } from "../../machine/warp.ts";
 import { pieces } from "../memory/moves.ts";
 import type { Compile, Meaning, Site } from "../site.ts";
-import { together } from "../warps/collectives.ts";
+import { collective } from "../warps/collectives.ts";
 import { fragmentOfA, sumsOf } from "./fragments.ts";
 import { whole } from "./matrices.ts";
 import { type Element, matrixElements } from "./matrix-elements.ts";
@@ -32,10 +32,10 @@ const wgmma: Compile = (site) => {
 
 /** What all lanes of each warp of a whole group do. */
 const inGroup = (act: (w: Warp) => void): Meaning =>
-  together(undefined, (w, lanes, n) => {
+  collective(undefined, (w, lanes, n) => {
     whole(n, lanes);
     if ((w.index | (GROUP - 1)) >= w.block.warps.length)
-      throw new Fault("PTX_BAD_MASK", "the warp is in no whole group of four", lanes[0]);
+      throw new KernelError("PTX_BAD_MASK", "the warp is in no whole group of four", lanes[0]);
     act(w);
   });
 

@@ -1,6 +1,6 @@
 // cp.async.bulk and cp.reduce.async.bulk: copies of the copy engine, here of plain bytes.
 
-import { Fault } from "../../machine/errors.ts";
+import { KernelError } from "../../machine/errors.ts";
 import type { Segment } from "../../machine/memory.ts";
 import type { Warp } from "../../machine/warp.ts";
 import { bytesOf } from "../../numbers/types.ts";
@@ -50,7 +50,7 @@ export function bulkCopy(site: Site): Meaning {
       const l = lanes[k] as number;
       const bytes = w.u32[size + l] as number;
       if (bytes % PIECE !== 0)
-        throw new Fault("PTX_MISALIGNED", `a copy of ${bytes} bytes is no multiple of 16`, l);
+        throw new KernelError("PTX_MISALIGNED", `a copy of ${bytes} bytes is no multiple of 16`, l);
       if (bytes === 0) continue;
       const [at, target] = whole(w, l, to, bytes);
       const [start, source] = whole(w, l, from, bytes);
@@ -83,7 +83,7 @@ function whole(w: Warp, l: number, find: Locate, bytes: number): [number, Segmen
   const { memory, sharedBytes } = w.block.running;
   const end = w.segment === w.block.shared ? sharedBytes : memory.end;
   if (at + bytes > end)
-    throw new Fault("PTX_OUT_OF_BOUNDS", `a copy of ${bytes} bytes is out of bounds`, l);
+    throw new KernelError("PTX_OUT_OF_BOUNDS", `a copy of ${bytes} bytes is out of bounds`, l);
   return [at, w.segment];
 }
 
@@ -96,13 +96,13 @@ export function startBulk(
   bytes: number,
   move: () => void,
 ): void {
-  const { underWay } = w.block;
+  const { asyncCopies } = w.block;
   if (bar === undefined) {
-    underWay.start("bulk copies", w, lane, site.pc, move);
+    asyncCopies.start("bulk copies", w, lane, site.pc, move);
     return;
   }
   const at = bar(w, lane);
-  underWay.start("copies on mbarriers", w, lane, site.pc, () => {
+  asyncCopies.start("copies on mbarriers", w, lane, site.pc, () => {
     move();
     complete(w, lane, at, bytes);
   });

@@ -23,7 +23,7 @@ const cp: Compile = (site) => {
 function groups(site: Site, kind: Kind): Meaning | undefined {
   if (site.has("commit_group"))
     return (w, lanes, n) => {
-      for (let k = 0; k < n; k++) w.block.underWay.commit(kind, w.threadOf(lanes[k] as number));
+      for (let k = 0; k < n; k++) w.block.asyncCopies.commit(kind, w.threadOf(lanes[k] as number));
     };
   const all = site.has("wait_all");
   if (!all && !site.has("wait_group")) return undefined;
@@ -32,8 +32,8 @@ function groups(site: Site, kind: Kind): Meaning | undefined {
     for (let k = 0; k < n; k++) {
       const l = lanes[k] as number;
       const owner = w.threadOf(l);
-      if (all) w.block.underWay.commit(kind, owner);
-      w.block.underWay.wait(kind, owner, left === undefined ? 0 : (w.u32[left + l] as number));
+      if (all) w.block.asyncCopies.commit(kind, owner);
+      w.block.asyncCopies.wait(kind, owner, left === undefined ? 0 : (w.u32[left + l] as number));
     }
   };
 }
@@ -57,7 +57,7 @@ function smallCopy(site: Site): Meaning {
       const shared = w.segment;
       const start = count === 0 ? 0 : from(w, l);
       const global = w.segment;
-      w.block.underWay.start("copies", w, l, site.pc, () => {
+      w.block.asyncCopies.start("copies", w, l, site.pc, () => {
         shared.u8.fill(0, at, at + bytes);
         if (count > 0) shared.u8.set(global.u8.subarray(start, start + count), at);
       });

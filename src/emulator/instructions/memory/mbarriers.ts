@@ -1,5 +1,5 @@
 // mbarrier objects: arrivals and announced bytes that a phase waits for.
-import { Fault } from "../../machine/errors.ts";
+import { KernelError } from "../../machine/errors.ts";
 import type { Warp } from "../../machine/warp.ts";
 import type { Compile, Meaning, Site } from "../site.ts";
 import { bracketed, type Locate, locate } from "./moves.ts";
@@ -36,7 +36,7 @@ function settle(bar: Mbarrier): void {
 /** The live object at the shared address `at`. */
 function live(w: Warp, lane: number, at: number): bigint {
   if (!w.block.mbarriers.has(at))
-    throw new Fault("PTX_BAD_BARRIER", `no mbarrier is live at 0x${at.toString(16)}`, lane);
+    throw new KernelError("PTX_BAD_BARRIER", `no mbarrier is live at 0x${at.toString(16)}`, lane);
   return w.block.shared.u64[at >> 3] as bigint;
 }
 
@@ -127,7 +127,7 @@ function init(site: Site): Meaning {
       const at = find(w, l);
       const { mbarriers } = w.block;
       if (mbarriers.get(at) === true)
-        throw new Fault(
+        throw new KernelError(
           "PTX_BAD_BARRIER",
           `the mbarrier at 0x${at.toString(16)} is live: it must be made invalid first`,
           l,
@@ -156,7 +156,7 @@ function arrive(site: Site, drops: boolean): Meaning {
         const count = expects ? 1 : (value ?? 1);
         if (expects) bar.bytes += value ?? 0;
         if (count > bar.pending)
-          throw new Fault("PTX_BAD_BARRIER", "more arrivals than the mbarrier waits for", l);
+          throw new KernelError("PTX_BAD_BARRIER", "more arrivals than the mbarrier waits for", l);
         bar.pending -= count;
         if (drops) bar.expected -= count;
       });
@@ -196,8 +196,8 @@ export function arriveForCopies(site: Site): Meaning {
     for (let k = 0; k < n; k++) {
       const l = lanes[k] as number;
       const owner = w.threadOf(l);
-      w.block.underWay.commit("copies", owner);
-      w.block.underWay.wait("copies", owner, 0);
+      w.block.asyncCopies.commit("copies", owner);
+      w.block.asyncCopies.wait("copies", owner, 0);
       if (counts)
         change(w, l, find(w, l), (bar) => {
           bar.pending -= 1;

@@ -1,6 +1,6 @@
 // cp.async.bulk.tensor and cp.reduce.async.bulk.tensor: boxes of a tensor to shared memory and back.
 
-import { Fault, misaligned } from "../../machine/errors.ts";
+import { KernelError, misaligned } from "../../machine/errors.ts";
 import { HEAP_WINDOW, WORD } from "../../machine/memory.ts";
 import type { Warp } from "../../machine/warp.ts";
 import type { Meaning, Site } from "../site.ts";
@@ -40,7 +40,7 @@ export function tensorCopy(site: Site): Meaning {
       const start = findMap(w, l);
       const map = readMap(w.segment, start, l);
       if (map.sizes.length !== dimensions)
-        throw new Fault("PTX_BAD_TENSOR", `its map has ${map.sizes.length} dimensions`, l);
+        throw new KernelError("PTX_BAD_TENSOR", `its map has ${map.sizes.length} dimensions`, l);
       const copy: Copy = {
         map,
         corner: corner.map((slot) => w.i32[slot + l] as number),
@@ -52,15 +52,23 @@ export function tensorCopy(site: Site): Meaning {
       const bytes = copy.sides.reduce((all, side) => all * side, map.bytes);
       const inRow = (copy.corner[0] as number) * map.bytes;
       if (inRow % ROW_ALIGNMENT !== 0)
-        throw new Fault("PTX_MISALIGNED", `its box begins ${inRow} bytes into rows, not at 16`, l);
+        throw new KernelError(
+          "PTX_MISALIGNED",
+          `its box begins ${inRow} bytes into rows, not at 16`,
+          l,
+        );
       if (way === "stores" && copy.corner.some((one) => one < 0)) {
         const corner = copy.corner.join(", ");
-        throw new Fault("PTX_OUT_OF_BOUNDS", `a box for ${corner} begins before its tensor`, l);
+        throw new KernelError(
+          "PTX_OUT_OF_BOUNDS",
+          `a box for ${corner} begins before its tensor`,
+          l,
+        );
       }
       if (copy.at % BOX_ALIGNMENT !== 0)
         throw misaligned("a box", `0x${copy.at.toString(16)} in shared memory`, BOX_ALIGNMENT, l);
       if (copy.at + bytes > w.block.running.sharedBytes)
-        throw new Fault("PTX_OUT_OF_BOUNDS", `a box of ${bytes} bytes is out of bounds`, l);
+        throw new KernelError("PTX_OUT_OF_BOUNDS", `a box of ${bytes} bytes is out of bounds`, l);
       startBulk(site, w, l, bar, bytes, () => move(w, l, copy));
     }
   };

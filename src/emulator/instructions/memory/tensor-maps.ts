@@ -1,11 +1,11 @@
 // Tensor maps: what a tensor in global memory looks like, and the box of it that one copy moves. On a GPU their
 // 128 bytes are opaque; here they are laid out as said below. A map that is all 0, which kernels begin with
 // when they make one themselves, becomes whole by `tensormap.replace`.
-import { Fault } from "../../machine/errors.ts";
+import { KernelError } from "../../machine/errors.ts";
 import type { Segment } from "../../machine/memory.ts";
 import type { Step } from "../../machine/warp.ts";
 import type { Compile, Site } from "../site.ts";
-import { together } from "../warps/collectives.ts";
+import { collective } from "../warps/collectives.ts";
 import { bracketed, type Locate, locate } from "./moves.ts";
 import type { Swizzle } from "./swizzle.ts";
 
@@ -84,7 +84,7 @@ export function encodeTensorMap(map: TensorMap): Uint8Array {
 export type ReadMap = Required<TensorMap> & { readonly bytes: number };
 
 const wrong = (lane: number, why: string) =>
-  new Fault("PTX_BAD_TENSOR", `its tensor map ${why}`, lane);
+  new KernelError("PTX_BAD_TENSOR", `its tensor map ${why}`, lane);
 
 /** The map at an offset; faults where a copy engine would refuse it. */
 export function readMap(segment: Segment, start: number, lane: number): ReadMap {
@@ -184,7 +184,7 @@ const tensormap: Compile = (site) => {
   if (what !== "cp_fenceproxy") return site.fail("this operation on a tensor map");
   const to = mapAddress(site, 0, "global");
   const from = mapAddress(site, 1, "shared");
-  return together(undefined, (w, lanes) => {
+  return collective(undefined, (w, lanes) => {
     const lane = lanes[0] as number;
     const source = from(w, lane);
     const map = w.segment.u8.slice(source, source + MAP_BYTES);

@@ -1,6 +1,6 @@
 // Texture reads of one f32 channel, of the nearest texel, coordinates clamped to the image; the other channels
 // of a texel are 0, 0, 1.
-import { Fault } from "../../machine/errors.ts";
+import { KernelError } from "../../machine/errors.ts";
 import type { Compile } from "../site.ts";
 import { bracketed, pieces } from "./moves.ts";
 
@@ -23,7 +23,7 @@ const tex: Compile = (site) => {
       const number = w.i32[handle + 2 * l] as number;
       const texture = w.block.running.memory.textures.get(number);
       if (texture === undefined)
-        throw new Fault("PTX_OUT_OF_BOUNDS", `there is no texture object ${number}`, l);
+        throw new KernelError("PTX_OUT_OF_BOUNDS", `there is no texture object ${number}`, l);
       const inside = (at: number, size: number) => Math.max(0, Math.min(size - 1, Math.floor(at)));
       const column = inside(view[x + l] as number, texture.width);
       const row =

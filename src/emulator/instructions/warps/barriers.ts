@@ -2,11 +2,11 @@
 
 import { REGROUP } from "../../machine/warp.ts";
 import type { Compile } from "../site.ts";
-import { together } from "./collectives.ts";
+import { collective } from "./collectives.ts";
 
 /** bar and barrier; .aligned is what `bar` means. */
 const bar: Compile = (site) => {
-  if (site.has("warp")) return together(site.read(site.operand(0), "b32"), () => undefined);
+  if (site.has("warp")) return collective(site.read(site.operand(0), "b32"), () => undefined);
   if (site.has("cluster")) return site.fail("barriers of a cluster");
   const aligned = site.instruction.operation.opcode === "bar" || site.has("aligned");
   const stays = !site.has("arrive");
@@ -63,6 +63,6 @@ export const barriers: Readonly<Record<string, Compile>> = {
   griddepcontrol: refused("launches that depend on each other"),
   mapa: refused("clusters"),
   getctarank: refused("clusters"),
-  setmaxnreg: () => together(undefined, () => undefined),
+  setmaxnreg: () => collective(undefined, () => undefined),
   tcgen05: refused("tensor memory"),
 };

@@ -6,7 +6,7 @@ import { isSigned, wordsOf } from "../../numbers/types.ts";
 import type { Compile, Meaning } from "../site.ts";
 
 /** Lanes wait for those of the mask in the operand, then act together. */
-export function together(mask: number | undefined, act: Step): Meaning {
+export function collective(mask: number | undefined, act: Step): Meaning {
   return {
     control: (warp) =>
       warp.meet(mask === undefined ? () => 0xffffffff : (lane) => warp.u32[mask + lane] as number),
@@ -25,7 +25,7 @@ const shfl: Compile = (site) => {
   const a = site.read(site.operand(1), "b32");
   const b = site.read(site.operand(2), "b32");
   const c = site.read(site.operand(3), "b32");
-  return together(site.read(site.operand(4), "b32"), (w, lanes, n) => {
+  return collective(site.read(site.operand(4), "b32"), (w, lanes, n) => {
     for (let k = 0; k < n; k++) {
       const l = lanes[k] as number;
       before[l] = w.i32[a + l] as number;
@@ -67,7 +67,7 @@ const vote: Compile = (site) => {
   if (!site.has("sync")) return site.fail("votes without a mask");
   const d = site.write(site.operand(0), kind === "ballot" ? "b32" : "pred");
   const a = site.read(site.operand(1), "pred");
-  return together(site.read(site.operand(2), "b32"), (w, lanes, n) => {
+  return collective(site.read(site.operand(2), "b32"), (w, lanes, n) => {
     let ballot = 0;
     for (let k = 0; k < n; k++) {
       const l = lanes[k] as number;
@@ -90,7 +90,7 @@ const match: Compile = (site) => {
   const d = site.write(to.kind === "pair" ? to.first : to, "b32");
   const p = to.kind === "pair" ? site.write(to.second, "pred") : undefined;
   const a = site.read(site.operand(1), type);
-  return together(site.read(site.operand(2), "b32"), (w, lanes, n) => {
+  return collective(site.read(site.operand(2), "b32"), (w, lanes, n) => {
     const same = (l: number, o: number): boolean => {
       for (let i = 0; i < words; i++)
         if (w.i32[a + l * words + i] !== w.i32[a + o * words + i]) return false;
@@ -129,7 +129,7 @@ const redux: Compile = (site) => {
   if (of === undefined) return site.fail("its operation is missing");
   const d = site.write(site.operand(0), type);
   const a = site.read(site.operand(1), type);
-  return together(site.read(site.operand(2), "b32"), (w, lanes, n) => {
+  return collective(site.read(site.operand(2), "b32"), (w, lanes, n) => {
     let value = w.i32[a + (lanes[0] as number)] as number;
     for (let k = 1; k < n; k++) value = of(value, w.i32[a + (lanes[k] as number)] as number);
     for (let k = 0; k < n; k++) w.i32[d + (lanes[k] as number)] = value;
@@ -142,7 +142,7 @@ const elect: Compile = (site) => {
   if (to.kind !== "pair") return site.fail("one destination");
   const d = site.write(to.first, "b32");
   const p = site.write(to.second, "pred");
-  return together(site.read(site.operand(1), "b32"), (w, lanes, n) => {
+  return collective(site.read(site.operand(1), "b32"), (w, lanes, n) => {
     const leader = Math.min(...lanes.subarray(0, n));
     for (let k = 0; k < n; k++) {
       const l = lanes[k] as number;
@@ -162,7 +162,7 @@ const activemask: Compile = (site) => {
   };
 };
 
-export const lanesTogether: Readonly<Record<string, Compile>> = {
+export const collectives: Readonly<Record<string, Compile>> = {
   shfl,
   vote,
   match,

@@ -1,6 +1,6 @@
 // Branches, calls, returns, ends.
 import type { Operand } from "#ptx";
-import { Fault, trapped } from "../../machine/errors.ts";
+import { KernelError, trapped } from "../../machine/errors.ts";
 import { FUNCTION_WINDOW } from "../../machine/memory.ts";
 import { REGROUP, type Return, type Warp } from "../../machine/warp.ts";
 import { byteSize } from "../layout.ts";
@@ -27,7 +27,7 @@ const brx: Compile = (site) => {
         const l = lanes[k] as number;
         const to = targets[w.u32[index + l] as number];
         if (to === undefined)
-          throw new Fault("PTX_BAD_BRANCH", "its number is not in the list of targets", l);
+          throw new KernelError("PTX_BAD_BRANCH", "its number is not in the list of targets", l);
         w.pcs[l] = to;
       }
       return REGROUP;
@@ -92,7 +92,7 @@ const call: Compile = (site) => {
       (w, l) => {
         const routine = site.routineAt(w.u32[target + 2 * l] as number);
         if (routine === undefined || w.u32[target + 2 * l + 1] !== FUNCTION_WINDOW)
-          throw new Fault("PTX_BAD_CALL", "the address called is no function", l);
+          throw new KernelError("PTX_BAD_CALL", "the address called is no function", l);
         return routine;
       },
       results,
@@ -117,7 +117,7 @@ const call: Compile = (site) => {
     };
   if (callee.name === "__assertfail")
     return (_w, lanes) => {
-      throw new Fault("PTX_TRAP", "an assertion failed", lanes[0]);
+      throw new KernelError("PTX_TRAP", "an assertion failed", lanes[0]);
     };
   return site.fail(`the function ${callee.name} has no body here`);
 };
@@ -150,7 +150,7 @@ function callOf(
         const l = lanes[k] as number;
         const callee = find(w, l);
         if (callee.func.params.some(({ space }) => space !== "param"))
-          throw new Fault("PTX_NOT_EMULATED", "parameters in registers", l);
+          throw new KernelError("PTX_NOT_EMULATED", "parameters in registers", l);
         const own = w.frames[l] as number;
         // Frames are aligned as the widest access is.
         const frame = own + Math.ceil(caller.frame.bytes / 16) * 16;
