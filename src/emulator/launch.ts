@@ -1,4 +1,4 @@
-// A launch: blocks start in rising order, a few at a time, and take turns warp by warp. Everything follows from
+// Launches a kernel. Blocks start in rising order, a few at a time, and their warps take turns. A run depends only on
 // the arguments and the seed.
 import type { Module } from "#ptx";
 import { compile, type Program } from "./compile/program.ts";
@@ -20,11 +20,11 @@ export interface LaunchOptions {
   readonly dynamicShared?: number;
   readonly args: readonly Argument[];
   readonly memory: DeviceMemory;
-  /** 0: warps take turns in order. Others: in an order of the seed's, with turns of other lengths. */
+  /** 0: warps take turns in order. Others: in a random order, with turns of random lengths. */
   readonly seed?: number;
-  /** Blocks in flight. */
+  /** The number of blocks in flight. */
   readonly resident?: number;
-  /** Instructions of all warps together, after which a kernel is taken to run for ever. */
+  /** Instructions of all warps after which a kernel is assumed to run for ever. */
   readonly limit?: number;
   /** Called after each atomic access to global memory, with its address. */
   readonly onAtomic?: (address: number) => void;
@@ -43,7 +43,7 @@ const LIMIT = 50_000_000;
 /** Instructions a warp runs before the next has its turn. */
 const TURN = 256;
 const MAX_THREADS = 1024;
-/** Shared memory that no thread has written: a block must not rely on what it finds there. */
+/** The value of bytes in shared memory that no thread has written. */
 const UNWRITTEN = 0xa5;
 
 const programs = new WeakMap<Module, Map<string, Program>>();
@@ -256,7 +256,7 @@ function fillSpecials(program: Program, warp: Warp, warps: number): void {
   }
 }
 
-/** Numbers in [0, 1) that follow from the seed (mulberry32). */
+/** Random numbers in [0, 1) from the seed (mulberry32). */
 function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

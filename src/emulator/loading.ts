@@ -1,4 +1,5 @@
-// The module's variables in device memory: placed and initialised when a module first meets a memory, and kept.
+// Places the module's variables in device memory and initialises them, at the first launch of a module with this
+// memory.
 
 import { type Declarator, findFunction, findVariable, type Module, moduleScope } from "#ptx";
 import type { Program } from "./compile/program.ts";
@@ -9,7 +10,7 @@ import { bitsOf, bytesOf, immediateBits } from "./numbers/types.ts";
 
 const loaded = new WeakMap<DeviceMemory, WeakMap<Module, Map<Declarator, number>>>();
 
-/** The address that each of the program's address slots holds. */
+/** The addresses for the program's address slots, by slot. */
 export function loadVariables(
   module: Module,
   program: Program,

@@ -1,4 +1,4 @@
-// Arguments as the kernel's parameters lie in memory.
+// Packs arguments into the kernel's parameter memory.
 
 import type { Program } from "./compile/program.ts";
 import { badLaunch } from "./machine/errors.ts";
@@ -7,7 +7,7 @@ import { type Segment, segmentOf } from "./machine/memory.ts";
 /** A number for a scalar or an address, bytes for whatever else the parameter is. */
 export type Argument = number | bigint | Uint8Array;
 
-/** A number becomes what the parameter's type says; an untyped one (.b32, .b64) holds whole numbers. */
+/** Converts each number to the parameter's type; an untyped parameter (.b32, .b64) takes integers. */
 export function packParameters(
   program: Program,
   kernel: string,

@@ -1,4 +1,4 @@
-// A program while it is compiled: what the sites of its instructions share.
+// The state of the compilation of a program, shared by the sites of its instructions.
 import type { Func, Instruction, Label, Module, Scope } from "#ptx";
 import type { Placement } from "../instructions/layout.ts";
 import type { Filled, Routine } from "../instructions/site.ts";
@@ -6,7 +6,7 @@ import type { Reduction } from "../machine/block.ts";
 import type { Location } from "../machine/errors.ts";
 import type { Slots } from "./slots.ts";
 
-/** A slot for the address of a variable in global or constant memory, which a launch decides. */
+/** A slot for the address of a variable in global or constant memory, which is known at launch. */
 export interface FilledByVariable extends Filled {
   readonly variable: string;
   readonly offset: number;
@@ -17,7 +17,7 @@ export interface FilledBySpecial extends Filled {
   readonly name: string;
 }
 
-/** An instruction with where it stands. */
+/** An instruction with its scope and function. */
 export interface Compiled {
   readonly instruction: Instruction;
   readonly scope: Scope;
@@ -30,16 +30,16 @@ export interface Compilation {
   readonly slots: Slots;
   readonly shared: Placement;
   readonly params: Placement;
-  /** The instruction behind a label. */
+  /** The index of the instruction behind a label. */
   readonly targets: ReadonlyMap<Label, number>;
-  /** What stands in the list of targets behind a label. */
+  /** The names in the `.branchtargets` behind a label. */
   readonly lists: ReadonlyMap<Label, readonly string[]>;
   readonly addresses: FilledByVariable[];
   readonly specials: Map<string, FilledBySpecial>;
   readonly reductions: (Reduction | undefined)[];
-  /** The function's routine; its instructions follow, if it is met for the first time. */
+  /** The compiled function; on the first call it is queued for compilation. */
   routine(func: Func): Routine;
-  /** The routine of a function that has been met. */
+  /** The compiled function, if `routine` was called for it. */
   known(func: Func): Routine | undefined;
   locationOf(one: Compiled): Location;
 }

@@ -1,8 +1,8 @@
-// An instruction's meaning together with its guard and with what has to run before and after it.
+// Combines an instruction with its predicate and with the steps before and after it.
 import type { Meaning, Site } from "../instructions/site.ts";
 import type { Control, Step } from "../machine/warp.ts";
 
-/** An instruction with its guard and with what has to run before and after it, as one. */
+/** The instruction, its predicate, and the steps before and after it as one. */
 export function guardMeaning(
   meaning: Meaning,
   site: Site,

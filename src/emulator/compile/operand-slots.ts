@@ -1,5 +1,5 @@
-// Operands become slots: registers, constants, addresses of variables, special registers. What is wider or
-// narrower than the operation wants goes through a slot of its own, before or after the instruction.
+// Gives operands their slots: registers, constants, addresses of variables, special registers. A value that is wider or
+// narrower than the operation needs is converted in a slot of its own, before or after the instruction.
 
 import {
   type Declaration,
@@ -37,7 +37,7 @@ export function operandSlots(
     return { slot: slots.register(declaration, name), type };
   }
 
-  /** The slot that holds the address of a variable or function; in its own space, not generic. */
+  /** The slot of the address of a variable or function, in its own space (not generic). */
   function addressOf(name: string, offset: number): { slot: Slot; space: string } {
     const declaration = findVariable(scope, name);
     if (declaration === undefined) {

@@ -53,7 +53,7 @@ export function compile(module: Module, kernelName: string): Program {
   const addresses: FilledByVariable[] = [];
   const specials = new Map<string, FilledBySpecial>();
 
-  // All of them first: memory of open length begins behind them.
+  // All of them first: arrays of open length begin behind them.
   for (const item of module.items) {
     if (item.kind === "variable" && item.space === "shared") shared.add(item);
     if (item.kind === "function" && (item === kernel || !item.entry))
@@ -141,7 +141,7 @@ export function compile(module: Module, kernelName: string): Program {
     routine.entry = code.length;
     routine.slots = slots.collect();
     flatten(func.body, functionScope(func, outer), routine);
-    // Behind the last instruction, a function returns.
+    // A function returns after its last instruction.
     code.push({ instruction: finalReturn, scope: outer, routine });
     for (let pc = routine.entry; pc < code.length; pc++) {
       const one = code[pc] as Compiled;

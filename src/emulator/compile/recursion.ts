@@ -1,10 +1,10 @@
-// Functions that come back to themselves: their registers have to be kept at a call.
+// Marks recursive functions, whose registers have to be saved at a call.
 
 import { type Func, findFunction, type Scope } from "#ptx";
 import type { Routine } from "../instructions/site.ts";
 import type { Compiled } from "./compilation.ts";
 
-/** Who can come back to itself by calls; an indirect call may reach any function whose address is taken. */
+/** An indirect call may reach any function whose address is taken. */
 export function markRecursion(
   routines: readonly Routine[],
   code: readonly Compiled[],

@@ -1,4 +1,4 @@
-// The site of one instruction, made from the program that is being compiled.
+// Makes the site of one instruction.
 import { findFunction, findLabel, findVariable } from "#ptx";
 import { byteSize } from "../instructions/layout.ts";
 import type { Site } from "../instructions/site.ts";

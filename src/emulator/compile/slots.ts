@@ -1,26 +1,26 @@
-// The register words of a warp: who has which slot, and what stands in them before the first instruction.
+// Allocates slots in the register words of a warp, and gives them their initial values.
 import type { Declaration } from "#ptx";
 import type { Filled, Slot } from "../instructions/site.ts";
 import { LANES } from "../machine/warp-state.ts";
 import { wordsOf } from "../numbers/types.ts";
 
-/** Words that no instruction has written: neither 0 nor a usual value, so that reading one shows. */
+/** The value of words that no instruction has written: an unusual value, so that reading one shows. */
 const UNWRITTEN = 0x5eed5eed;
 
 export interface Slots {
-  /** A slot of its own. */
+  /** A new slot. */
   claim(words: number): Slot;
-  /** The slot that holds these bits. */
+  /** The slot of a constant with these bits. */
   constant(bits: bigint, words: number): Slot;
   /** The slot of a declared register; `name` tells the members of a family apart. */
   register(declaration: Declaration, name: string): Slot;
-  /** What is claimed from now on, up to the next call: a list that grows. */
+  /** A list to which slots are added that are claimed from now on, until the next call. */
   collect(): readonly Filled[];
-  /** Register words with the constants in them. */
+  /** The registers' initial words, with constants. */
   template(): ArrayBuffer;
-  /** Nobody reads it. */
+  /** A slot that is never read. */
   readonly trash: Slot;
-  /** Carry flag of add.cc and its like, one word a lane. */
+  /** The slot of the carry flag (add.cc and others), one word for each lane. */
   readonly carry: Slot;
 }
 

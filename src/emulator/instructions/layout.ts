@@ -1,10 +1,10 @@
-// Where variables lie: offsets by alignment, in the order of their declarations.
+// The layout of variables: offsets by alignment, in the order of declaration.
 import type { Declaration, Declarator, Func, Module, Variable } from "#ptx";
 import { FUNCTION_WINDOW } from "../machine/memory.ts";
 import { bytesOf, parseInteger } from "../numbers/types.ts";
 
 export interface Placement {
-  /** What the placed variables take, and the largest alignment among them. */
+  /** The total size, and the largest alignment. */
   readonly bytes: number;
   readonly align: number;
   readonly placed: readonly Placed[];
@@ -71,6 +71,9 @@ export function placeVariables(variables: readonly Variable[]): Placement {
   return placement;
 }
 
-/** No memory is there; the lower word is 16 times the function's number among the module's items, from 1. */
+/**
+ * There is no memory at these addresses. The lower word is 16 times the function's number among the module's items,
+ * from 1.
+ */
 export const functionAddress = (module: Module, func: Func): bigint =>
   (BigInt(FUNCTION_WINDOW) << 32n) + BigInt(16 * (module.items.indexOf(func) + 1));

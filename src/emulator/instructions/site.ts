@@ -1,6 +1,6 @@
-// One instruction while it is compiled: its operands become slots. A slot is where a value begins in a warp's
-// register words; lane l of a value of w words is at slot + l * w. Immediates, addresses of variables and most
-// special registers are slots too, filled before the block starts, so that every operand is read the same way.
+// The compilation of one instruction. Its operands become slots. A slot is the index of a value in a warp's register
+// words; lane l of a value of w words is at slot + l * w. Immediates, addresses of variables and most special registers
+// have slots too, which are filled before the block starts, so that all operands are read in the same way.
 import type { Func, Instruction, Memory, Operand } from "#ptx";
 import type { Reduction } from "../machine/block.ts";
 import type { Control, Step } from "../machine/warp.ts";
@@ -8,12 +8,12 @@ import type { Placement } from "./layout.ts";
 
 export type Slot = number;
 
-/** An instruction's meaning: a step, or what decides where lanes go on. */
+/** A compiled instruction: a step, or a control instruction with the step of its warp-wide operation. */
 export type Meaning = Step | { readonly control: Control; readonly meeting?: Step };
 
 export type Compile = (site: Site) => Meaning;
 
-/** Where an address operand points: register words plus a constant. */
+/** A compiled address operand: a slot plus a constant. */
 export interface Address {
   readonly space: string;
   readonly slot: Slot;
@@ -21,21 +21,21 @@ export interface Address {
   readonly offset: number;
 }
 
-/** A slot and its words a lane. */
+/** A slot and the number of words for each lane. */
 export interface Filled {
   readonly slot: Slot;
   readonly words: number;
 }
 
-/** A function's place in the program. */
+/** A compiled function. `entry` is its first instruction. */
 export interface Routine {
   readonly func: Func;
   entry: number;
   /** Offsets in the frame of parameters, results and local variables. */
   readonly frame: Placement;
-  /** Its registers. */
+  /** The slots of its registers. */
   slots: readonly Filled[];
-  /** Does it call itself, through whatever others? */
+  /** Does it call itself, directly or through other functions? */
   recursive: boolean;
 }
 
@@ -47,29 +47,29 @@ export interface Site {
   has(modifier: string): boolean;
   /** The first of `choices` among the modifiers. */
   one<T extends string>(choices: readonly T[]): T | undefined;
-  /** The type at `index` among the types; says so when there is none. */
+  /** The type at `index` among the types; fails if there is none. */
   type(index?: number): string;
   operand(index: number): Operand;
-  /** A source of the type. */
+  /** The slot of a source operand. */
   read(operand: Operand, type: string): Slot;
-  /** A destination of the type; a sink gets a slot that nobody reads. */
+  /** The slot of a destination operand; for the sink "_" one that is never read. */
   write(operand: Operand, type: string): Slot;
-  /** Bits of the register that an operand names; of an immediate those of `type`. */
+  /** The size in bits of a register operand; of an immediate that of `type`. */
   bits(operand: Operand, type: string): number;
   /** An address in the space; "" is generic. */
   address(operand: Memory, space: string): Address;
-  /** A slot of its own. */
+  /** A new slot. */
   temporary(words: number): Slot;
   /** Runs before (or after) the instruction, for the same lanes. */
   before(step: Step): void;
   after(step: Step): void;
-  /** The instruction's number, where it stands in the program. */
+  /** The index of the instruction in the program. */
   readonly pc: number;
-  /** Carry flag of add.cc and its like, one word a lane. */
+  /** The slot of the carry flag (add.cc and others), one word for each lane. */
   readonly carry: Slot;
-  /** The function that the instruction is in. */
+  /** The function that contains the instruction. */
   readonly routine: Routine;
-  /** The instruction behind a label. */
+  /** The index of the instruction behind a label. */
   target(label: string): number;
   /** The instructions behind the labels of a `.branchtargets`. */
   targetsIn(list: string): readonly number[];
@@ -77,11 +77,11 @@ export interface Site {
   callee(name: string): Routine | undefined;
   /** The function whose address has this lower word. */
   routineAt(low: number): Routine | undefined;
-  /** Any function may be called: all belong to the program. */
+  /** Adds all functions to the program, because an indirect call may reach any. */
   everyFunction(): void;
-  /** Where a parameter or local variable of the function lies in its frame. */
+  /** The offset of a parameter or local variable in the function's frame. */
   frameOffset(name: string): { readonly offset: number; readonly bytes: number };
   reduces(reduction: Reduction): void;
-  /** Stops the compilation: the reason ends up in the message. */
+  /** Ends the compilation with an error; its message contains the reason. */
   fail(why: string): never;
 }

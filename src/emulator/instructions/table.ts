@@ -1,4 +1,4 @@
-// From an operation to its meaning: which family knows it.
+// Finds the family of instructions that compiles an operation.
 
 import { bitwise } from "./arithmetic/bitwise.ts";
 import { comparisons } from "./arithmetic/compare.ts";

@@ -1,9 +1,8 @@
-// Copies that go on beside the threads. In rising order of warps (seed 0) they are done at once. With a seed they
-// are done later, in any order, at the latest where they are waited for, so that what is read or overwritten too
-// early shows.
+// Asynchronous copies. Without a seed they are done at once. With a seed they are done later, in any order, at the
+// latest when they are waited for, so that a missing wait shows.
 import { KernelError } from "./errors.ts";
 
-/** Each kind has groups of its own; copies on mbarriers are in none. */
+/** Each kind has groups of its own; copies that complete on mbarriers belong to no group. */
 export type Kind = "copies" | "bulk copies" | "copies on mbarriers";
 
 /** The warp that starts a copy. */
@@ -14,16 +13,16 @@ interface Starter {
 
 interface Copy {
   readonly kind: Kind;
-  /** The thread that waits for it, counted in its block. */
+  /** The number in the block of the thread that started it. */
   readonly owner: number;
-  /** Counts from 1 for each kind and owner; 0: not committed yet. */
+  /** The number of its group, from 1 for each kind and owner; 0: not committed yet. */
   group: number;
   readonly warp: Starter;
   readonly pc: number;
   readonly run: () => void;
 }
 
-/** Of the copies that there are, so many are done each time that a block has its turn. */
+/** The share of the outstanding copies that is done at each turn of the block. */
 const SHARE = 0.25;
 
 export class AsyncCopies {
@@ -36,13 +35,13 @@ export class AsyncCopies {
     this.#random = random;
   }
 
-  /** A copy that a lane starts by the instruction at `pc`. */
+  /** Starts a copy for a lane that executes the instruction at `pc`. */
   start(kind: Kind, warp: Starter, lane: number, pc: number, run: () => void): void {
     if (this.#random === undefined) run();
     else this.#copies.push({ kind, owner: warp.threadOf(lane), group: 0, warp, pc, run });
   }
 
-  /** What the owner has started becomes its next group. */
+  /** Makes the owner's open copies its next group. */
   commit(kind: Kind, owner: number): void {
     if (this.#random === undefined) return;
     const key = `${kind}/${owner}`;
@@ -52,7 +51,7 @@ export class AsyncCopies {
       if (copy.kind === kind && copy.owner === owner && copy.group === 0) copy.group = group;
   }
 
-  /** Until only the last `left` groups of the owner may be under way. */
+  /** Finishes all but the last `left` groups of the owner. */
   wait(kind: Kind, owner: number, left: number): void {
     if (this.#copies.length === 0) return;
     const last = (this.#groups.get(`${kind}/${owner}`) ?? 0) - left;
@@ -61,14 +60,17 @@ export class AsyncCopies {
     );
   }
 
-  /** Some of them. */
+  /** Finishes some copies, chosen at random. */
   some(): void {
     const random = this.#random;
     if (this.#copies.length === 0 || random === undefined) return;
     this.#finish(() => random() < SHARE);
   }
 
-  /** The block has ended: nothing may still write to its shared memory on behalf of an mbarrier. */
+  /**
+   * The block ends. An outstanding copy that completes on an mbarrier is an error: it writes to the block's shared
+   * memory.
+   */
   end(): void {
     const late = this.#copies.find(({ kind }) => kind === "copies on mbarriers");
     if (late !== undefined)

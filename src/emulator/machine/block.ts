@@ -1,4 +1,4 @@
-// One block: its warps, its shared memory, its 16 barriers.
+// One block: its warps, its shared memory and its 16 barriers.
 import { popcount } from "../numbers/popcount.ts";
 import { AsyncCopies } from "./async-copies.ts";
 import { KernelError, type Location } from "./errors.ts";
@@ -30,13 +30,13 @@ export interface Running extends Grid {
   readonly dynamicShared: number;
   readonly printed: string[];
   readonly onAtomic: ((address: number) => void) | undefined;
-  /** Numbers in [0, 1) that follow from the seed; without one there are none. */
+  /** Random numbers in [0, 1) from the seed; undefined without a seed. */
   readonly random: (() => number) | undefined;
-  /** Instructions of all warps so far: what clocks show. */
+  /** Instructions of all warps so far: the value of %clock. */
   clock: number;
 }
 
-/** What lanes bring to a barrier and get from it. */
+/** The reduction of a barrier (`bar.red`). */
 export interface Reduction {
   readonly kind: "popc" | "and" | "or";
   /** Slots of the predicate and of the result. */
@@ -44,18 +44,18 @@ export interface Reduction {
   readonly result: number;
 }
 
-/** What a block needs of a compiled kernel. */
+/** The compiled kernel, as far as a block needs it. */
 export interface BlockCode {
-  /** By instruction: the reduction of a barrier. */
+  /** The reduction of each instruction that is a barrier with one. */
   readonly reductions: readonly (Reduction | undefined)[];
   locationOf(pc: number): Location;
 }
 
 interface Barrier {
-  /** Threads it waits for; 0: all that are left. */
+  /** Threads that it waits for; 0: all that have not exited. */
   expected: number;
   readonly arrived: Uint32Array;
-  /** Where a warp's lanes arrived, for barriers that they must execute together. */
+  /** The instruction at which each warp's lanes arrived, to check aligned barriers. */
   readonly at: Int32Array;
   reduction: Reduction | undefined;
   votes: number;
@@ -68,7 +68,7 @@ export class Block {
   readonly index: readonly [number, number, number];
   readonly shared: Segment;
   warps: readonly WarpState[] = [];
-  /** Addresses of live mbarrier objects: has anything been done with them? */
+  /** By the address of each live mbarrier object: has it been used? */
   readonly mbarriers = new Map<number, boolean>();
   readonly asyncCopies: AsyncCopies;
   readonly #barriers: (Barrier | undefined)[] = new Array(BARRIERS);
@@ -103,8 +103,8 @@ export class Block {
   }
 
   /**
-   * A lane arrives at barrier `id` for `expected` threads (0: all that are left) and stays, unless it only
-   * arrives. `aligned`: all lanes of a warp execute the same instruction.
+   * A lane arrives at barrier `id`, which is for `expected` threads (0: all that have not exited). It waits there if
+   * `stays`. `aligned`: all lanes of a warp must execute the same instruction.
    */
   arrive(
     warp: WarpState,
@@ -151,7 +151,7 @@ export class Block {
     warp.waits[lane] = id;
   }
 
-  /** Lets those go on for whom all have come. */
+  /** Opens the barrier if all threads have arrived. */
   release(id: number): void {
     const barrier = this.#barriers[id];
     if (barrier === undefined) return;
@@ -197,12 +197,12 @@ export class Block {
     }
   }
 
-  /** Those that have exited are waited for no longer. */
+  /** A lane has exited: opens barriers that only waited for it. */
   laneExited(): void {
     for (let id = 0; id < BARRIERS; id++) this.release(id);
   }
 
-  /** Now and then true with a seed: a group that is not first in line goes on. */
+  /** With a seed, sometimes true: then another group than the next in order runs. */
   strays(): boolean {
     const { random } = this.running;
     return random !== undefined && random() < STRAYS;
@@ -216,7 +216,7 @@ export class Block {
     return this.warps.some((warp) => warp.ready);
   }
 
-  /** What each group of lanes waits for, in words. */
+  /** For messages: what each group of lanes waits for. */
   waiting(): readonly string[] {
     const lines = new Map<string, number>();
     for (const warp of this.warps)

@@ -1,8 +1,8 @@
-// What the emulator says. `Fault` is what goes wrong inside an instruction; the warp that ran it adds the
-// place and turns it into a sentence for people.
+// The emulator's errors. A `KernelError` is thrown inside an instruction; the warp that executes it adds the location
+// and makes a UserError of it.
 import { UserError } from "#core";
 
-/** Thrown inside an instruction; `lane` is undefined where it speaks for the whole warp. */
+/** Thrown inside an instruction; `lane` is undefined if the error concerns the whole warp. */
 export class KernelError extends Error {
   readonly code: string;
   readonly lane: number | undefined;
@@ -30,7 +30,7 @@ export const misaligned = (what: string, address: string, size: number, lane: nu
 
 export const trapped = (lane: number) => new KernelError("PTX_TRAP", "trap", lane);
 
-/** Where an instruction stands: `line` counts from 1. */
+/** The location of an instruction; `line` counts from 1. */
 export interface Location {
   readonly func: string;
   readonly line: number;
@@ -43,7 +43,7 @@ export const atLocation = (error: KernelError, place: Location, thread: string) 
     `${place.func}, line ${place.line}: ${error.message} (${thread}): ${place.text}`,
   );
 
-/** The instruction is valid PTX, perhaps; the emulator has no meaning for it. */
+/** The instruction may be valid PTX, but the emulator does not implement it. */
 export const notEmulated = (place: Location, why: string) =>
   new UserError(
     "PTX_NOT_EMULATED",

@@ -1,8 +1,8 @@
-// Device memory: one heap with the allocations in it, found by address. Addresses are numbers below 2^53. The
-// upper word of an address says which space it is in, so that a generic address needs one comparison.
+// Device memory: a heap with allocations. Addresses are numbers below 2^53. The upper word of an address tells its
+// state space, so that resolving a generic address takes one comparison.
 import { outOfBounds } from "./errors.ts";
 
-/** Upper words of generic addresses. A null pointer, and small numbers near it, are in no space. */
+/** The upper words of generic addresses, by state space. Addresses near the null pointer are in no space. */
 export const SHARED_WINDOW = 1;
 export const LOCAL_WINDOW = 2;
 export const PARAM_WINDOW = 3;
@@ -11,11 +11,11 @@ export const HEAP_WINDOW = 16;
 
 export const WORD = 2 ** 32;
 const HEAP_BASE = HEAP_WINDOW * WORD;
-/** What cudaMalloc aligns to; behind each allocation at least as much stays unused, so that overruns show. */
+/** The alignment of cudaMalloc. At least as much memory behind each allocation stays unused, so that overruns show. */
 const ALIGNMENT = 256;
 const FIRST_HEAP_BYTES = 1 << 16;
 
-/** Bytes with every view that an access needs. */
+/** Bytes, and a view for each kind of access. */
 export class Segment {
   u8: Uint8Array;
   i8: Int8Array;

@@ -5,10 +5,10 @@ import { type Segment, segmentOf } from "./memory.ts";
 export const LANES = 32;
 const ALL = 0xffffffff;
 
-/** What a lane does. */
+/** States of a lane. */
 export const RUNS = 0;
 export const EXITED = 1;
-/** For the other lanes of a mask. */
+/** It waits for the other lanes of a mask, in a warp-wide operation. */
 export const WAITS_FOR_LANES = 2;
 export const WAITS_AT_BARRIER = 3;
 
@@ -18,7 +18,7 @@ const LOCAL_LIMIT = 1 << 19;
 
 export class WarpState {
   readonly index: number;
-  /** The warp's register words, as numbers of each kind. */
+  /** Views of the warp's registers, which are one buffer. */
   readonly i32: Int32Array;
   readonly u32: Uint32Array;
   readonly f32: Float32Array;
@@ -26,7 +26,7 @@ export class WarpState {
   readonly s64: BigInt64Array;
   readonly u64: BigUint64Array;
 
-  /** The current group. */
+  /** The lanes of the current group: those that execute the instruction at `pc` together. */
   readonly lanes = new Uint8Array(LANES);
   n = 0;
   mask = 0;
@@ -34,19 +34,19 @@ export class WarpState {
 
   readonly pcs = new Int32Array(LANES);
   readonly states = new Uint8Array(LANES).fill(EXITED);
-  /** The mask of a lane that waits for lanes, the number of the barrier of one that waits there. */
+  /** For a lane that waits for lanes, their mask; for one that waits at a barrier, its number. */
   readonly waits = new Uint32Array(LANES);
-  /** Where the lane's frame begins in its local memory. */
+  /** The offset of each lane's stack frame in its local memory. */
   readonly frames = new Int32Array(LANES);
   local: Segment = segmentOf(0);
   localBytes = 0;
   /** Lanes that have not exited. */
   alive = 0;
-  /** Instructions executed, by warps and by threads. */
+  /** Instructions executed, counted once for the warp and once for each thread. */
   executed = 0;
   threadExecuted = 0;
 
-  /** `template`: the registers' words before the first instruction. */
+  /** `template` holds the registers' initial words. */
   constructor(index: number, threads: number, entry: number, template: ArrayBuffer) {
     this.index = index;
     const registers = template.slice(0);
@@ -61,7 +61,7 @@ export class WarpState {
     this.pcs.fill(entry);
   }
 
-  /** The number of a lane's thread in its block. */
+  /** The number in its block of a lane's thread. */
   threadOf(lane: number): number {
     return this.index * LANES + lane;
   }
@@ -76,7 +76,7 @@ export class WarpState {
     return false;
   }
 
-  /** Local memory of every lane reaches at least up to `bytes`. */
+  /** Grows the local memory of every lane to at least `bytes`. */
   ensureLocal(bytes: number, lane: number): void {
     if (bytes <= this.localBytes) return;
     if (bytes > LOCAL_LIMIT)

@@ -1,46 +1,45 @@
-// One warp: its registers and where each of its lanes is. Each lane has a program counter of its own; lanes at
-// the same instruction run as one group, and of several groups the one that is deepest in calls, then the one
-// furthest back, goes first, so that lanes meet again where their ways join. Instructions that lanes execute
-// together wait for each other lane by lane, as on GPUs since Volta.
+// Executes one warp. Each lane has a program counter of its own, and lanes at the same instruction run as one group. Of
+// several groups the one deepest in calls goes first, then the one with the lowest program counter, so that lanes
+// converge where their paths join. Warp-wide operations wait for each lane of their mask, as on GPUs since Volta.
 import type { Block, BlockCode } from "./block.ts";
 import { KernelError } from "./errors.ts";
 import type { Segment } from "./memory.ts";
 import { EXITED, LANES, RUNS, WAITS_FOR_LANES, WarpState } from "./warp-state.ts";
 
-/** What an instruction does to the lanes lanes[0..n), each on its own. */
+/** Executes an instruction for lanes[0] to lanes[n - 1], each on its own. */
 export type Step = (warp: Warp, lanes: Uint8Array, n: number) => void;
 
 /**
- * An instruction that decides where lanes go next. It runs for the warp's current group and returns where all
- * of them go on, or REGROUP after it has set the program counters and states itself.
+ * Executes an instruction that changes control flow, for the warp's current group. It returns the next program counter
+ * of all these lanes, or REGROUP after it has set the lanes' program counters and states itself.
  */
 export type Control = (warp: Warp) => number;
 export const REGROUP = -1;
 
-/** Instructions for which one group may keep others of its warp waiting: a lane may spin for another's store. */
+/** Instructions after which another group of the warp gets its turn: a lane may spin until another one stores. */
 const PATIENCE = 2_000;
 
-/** Where a call goes back to, and what it keeps. */
+/** The return address of a call, and what it restores. */
 export interface Return {
   readonly pc: number;
   readonly frame: number;
-  /** Copies results into the caller's frame, and brings back registers that the call kept. */
+  /** Copies results to the caller's frame and restores saved registers. */
   readonly finish: (warp: Warp, lane: number, frame: number) => void;
 }
 
-/** What a warp needs of a compiled kernel. */
+/** The compiled kernel, as far as a warp needs it. Arrays are indexed by instruction. */
 export interface Code extends BlockCode {
   /** The kernel's first instruction. */
   readonly entry: number;
   readonly steps: readonly (Step | undefined)[];
   readonly controls: readonly (Control | undefined)[];
-  /** What lanes that have met execute. */
+  /** Executed by the lanes of a warp-wide operation when all have arrived. */
   readonly meetings: readonly (Step | undefined)[];
-  /** For each instruction the next control at or after it. */
+  /** The next control instruction at or after each instruction. */
   readonly ends: Int32Array;
-  /** Register words with the constants in them. */
+  /** The registers' initial words, with constants. */
   readonly template: ArrayBuffer;
-  /** An error with the instruction and the thread that it happened in. */
+  /** Adds the instruction and the thread to an error. */
   located(error: unknown, pc: number, warp: Warp): unknown;
 }
 
@@ -48,9 +47,9 @@ export class Warp extends WarpState {
   readonly block: Block;
   readonly code: Code;
   readonly stacks: Return[][] = Array.from({ length: LANES }, () => []);
-  /** Which bytes the address just resolved is in. */
+  /** The memory that the last resolved address is in. */
   segment: Segment;
-  /** Ends the warp's turn: it only spins. */
+  /** Set by an instruction to end the warp's turn, because it spins. */
   yields = false;
 
   readonly #guarded = new Uint8Array(LANES);
@@ -104,12 +103,12 @@ export class Warp extends WarpState {
     }
   }
 
-  /** An error with the instruction that it happened in. */
+  /** Adds the instruction to an error. */
   located(error: unknown, pc: number): unknown {
     return this.code.located(error, pc, this);
   }
 
-  /** The lanes of `lanes` whose guard holds, in a buffer that the next call overwrites; their number in `n`. */
+  /** The lanes whose predicate holds, in a buffer that the next call overwrites. */
   guard(lanes: Uint8Array, n: number, slot: number, negated: boolean): Guarded {
     const out = this.#guarded;
     let count = 0;
@@ -122,7 +121,7 @@ export class Warp extends WarpState {
     return guarded;
   }
 
-  /** Makes `n` lanes of the buffer the current group; the others of it go to `elsewhere`. */
+  /** Makes `some` the current group; its other lanes go to `elsewhere`. */
   narrow(some: Guarded, elsewhere: number): void {
     for (let k = 0; k < this.n; k++) this.pcs[this.lanes[k] as number] = elsewhere;
     let mask = 0;
@@ -182,7 +181,7 @@ export class Warp extends WarpState {
     return true;
   }
 
-  /** Lanes of the current group wait for the others of their masks; all that is complete runs. */
+  /** The current group arrives at a warp-wide operation, which is executed when all lanes of a mask have arrived. */
   meet(maskOf: (lane: number) => number): number {
     const { pc, lanes, n } = this;
     const first = maskOf(lanes[0] as number) >>> 0;
@@ -212,7 +211,7 @@ export class Warp extends WarpState {
     return REGROUP;
   }
 
-  /** Runs what all live lanes of a mask have reached. */
+  /** Executes warp-wide operations at which all live lanes of the mask have arrived. */
   #release(): void {
     const group = new Uint8Array(LANES);
     for (let l = 0; l < LANES; l++) {
@@ -239,7 +238,7 @@ export class Warp extends WarpState {
     }
   }
 
-  /** The current group has ended. */
+  /** The lanes of the current group exit. */
   exit(): void {
     for (let k = 0; k < this.n; k++) this.states[this.lanes[k] as number] = EXITED;
     this.alive = (this.alive & ~this.mask) >>> 0;

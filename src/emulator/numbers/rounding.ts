@@ -1,7 +1,7 @@
-// Floating-point arithmetic with every rounding PTX has. A result is first made exact, or a double "rounded to
-// odd" (if inexact, of the two neighbours the one with an odd last bit), which rounds to anything of fewer
-// than 52 bits as the exact value would (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums",
-// 2008). Where a double does not do (f64 itself), whole numbers of any length do.
+// Floating-point arithmetic with all rounding modes of PTX. A result is first computed exactly, or as a double that is
+// "rounded to odd" (if inexact, the neighbour with an odd last bit). Rounded again to fewer than 52 bits, it gives the
+// same as the exact value (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008). Where a double is
+// not enough (f64 itself), bigint is used.
 
 /** To nearest even, to zero, down, up, to nearest with ties away from zero. */
 export type Rounding = "rn" | "rz" | "rm" | "rp" | "rna";

@@ -1,9 +1,9 @@
-// What an address is made of: constants times values that the analysis does not look into.
+// Addresses as affine expressions: a constant plus a sum of values, each times a factor.
 
 import type { Instruction, Operand } from "../syntax/syntax.ts";
 import type { Flow } from "./control-flow.ts";
 
-/** `constant` plus each term's value times its factor. Terms are special registers, symbols and registers. */
+/** `constant` plus each term's value times its factor. A term is a special register, a symbol or a register. */
 export interface Affine {
   readonly constant: number;
   readonly terms: ReadonlyMap<string, number>;
@@ -12,7 +12,7 @@ export interface Affine {
 /** How long a chain of definitions is followed. */
 const DEEPEST = 64;
 
-/** Definitions by register; undefined for one with none or several. */
+/** The instruction that writes a register; undefined if none or several do. */
 export interface Definitions {
   get(register: string): Instruction | undefined;
 }
@@ -20,26 +20,26 @@ export interface Definitions {
 export const definitions = ({ instructions, names }: Flow): Definitions => ({
   get: (register) => {
     const number = names.numberOf.get(register);
-    // Negative for nobody and for several.
+    // `writer` is negative where no instruction or several write the register.
     return number === undefined ? undefined : instructions[names.writer[number] ?? -1];
   },
 });
 
-/** The address that a memory operand means. */
+/** The address of a memory operand. */
 export function addressOf(operand: Operand | undefined, known: Definitions): Affine | undefined {
   if (operand?.kind !== "memory") return undefined;
   const base = affine(operand.base, known);
   return plus(base, constant(offsetOf(operand.offset)), 1);
 }
 
-/** What a number, or a register that only ever holds one number, is; NaN for anything else. */
+/** The value of a number, or of a register that always holds the same number; NaN for anything else. */
 export function constantValue(operand: Operand | undefined, known: Definitions): number {
   if (operand?.kind === "immediate") return Number(operand.text);
   const value = affine(operand, known);
   return value.terms.size === 0 ? value.constant : Number.NaN;
 }
 
-/** All bits of 32: the mask of a whole warp. */
+/** Are all 32 bits set, as in the mask of a whole warp? */
 export const isFullMask = (value: number) => !Number.isNaN(value) && (value | 0) === -1;
 
 /** Are both known, and the same? */
@@ -55,7 +55,7 @@ const offsetOf = (text: string) => (text === "" ? 0 : Number(text.replace("+-", 
 const constant = (value: number): Affine => ({ constant: value, terms: new Map() });
 const term = (name: string): Affine => ({ constant: 0, terms: new Map([[name, 1]]) });
 
-/** What a name, number or sum stands for. */
+/** The value of a name, number or sum. */
 export function affine(operand: Operand | undefined, known: Definitions, depth = 0): Affine {
   if (operand?.kind === "immediate") return constant(Number(operand.text));
   if (operand?.kind === "sum")
@@ -67,7 +67,7 @@ export function affine(operand: Operand | undefined, known: Definitions, depth =
   return resultOf(made, known, depth + 1) ?? term(operand.name);
 }
 
-/** What an instruction makes; undefined for what is not looked into. */
+/** The result of an instruction; undefined for an operation that the analysis does not follow. */
 export function resultOf(
   { operation, operands }: Instruction,
   known: Definitions,

@@ -1,6 +1,6 @@
-// Which memory an instruction may read or write: what its address is made of, through all that a register may hold.
-// A pointer is told from a number that is added to it by what made it: nobody multiplies a pointer, so what has been
-// scaled is none. Memory is told apart by the parameter of the kernel that leads to it, or by its name.
+// Points-to and alias analysis: which memory an instruction may read or write. A pointer is followed through every
+// register and stack slot that may hold it, back to a kernel parameter or a variable. Of the two operands of an
+// addition the pointer is the one that was never multiplied: programs scale indices, not pointers.
 
 import { writesFirst } from "../syntax/operation-facts.ts";
 import { moduleScope } from "../syntax/scopes.ts";
@@ -10,22 +10,22 @@ import { controlFlow, type Flow } from "./control-flow.ts";
 
 export interface MemoryLocation {
   readonly space: "global" | "shared" | "local" | "constant" | "any";
-  /** What may lead there: parameters and variables; undefined: anything. */
+  /** Parameters and variables that the address may come from; undefined: any. */
   readonly roots: ReadonlySet<string> | undefined;
-  /** Bytes behind the only root; undefined: anywhere. */
+  /** Offset in bytes from the only root; undefined: not known. */
   readonly offset: number | undefined;
   readonly bytes: number;
 }
 
 export interface MemoryLocations {
-  /** Where the memory operand of an instruction leads. */
+  /** The memory that an operand of an instruction may refer to. */
   of(one: Instruction, operand: Operand | undefined): MemoryLocation;
 }
 
-/** The space of a variable by its name; undefined for what is none. */
+/** The state space of a variable; undefined if the name is not a variable's. */
 export type SpaceOf = (name: string) => string | undefined;
 
-/** The space of variables by their names; those of several functions with one name have one of theirs. */
+/** State spaces by name. Where functions have variables of the same name, one of their spaces is given. */
 export function spacesOf(functions: readonly Func[], module: Module): SpaceOf {
   const { variables } = moduleScope(module);
   const own = new Map<string, string>();
@@ -33,7 +33,7 @@ export function spacesOf(functions: readonly Func[], module: Module): SpaceOf {
     for (const one of controlFlow(func).others)
       if (one.kind === "variable" && one.space !== "reg" && one.space !== "param")
         for (const { name } of one.names) own.set(name, one.space);
-  // A name that has been put in elsewhere ends with the number of its copy.
+  // The name of a variable of an inlined function ends with "@" and the number of the copy.
   return (name) => {
     const plain = name.split("@", 1)[0] ?? name;
     return own.get(plain) ?? variables.get(plain)?.variable.space;
@@ -65,7 +65,10 @@ export function locations(flow: Flow, spaceOf: SpaceOf): MemoryLocations {
 
 const anywhere: MemoryLocation = { space: "any", roots: undefined, offset: undefined, bytes: 16 };
 
-/** May both be the same memory? Parameters lead to memory of their own: a kernel that is handed one twice is not seen. */
+/**
+ * May both overlap? Different parameters are assumed not to alias: a launch that passes one pointer twice is not
+ * detected.
+ */
 export function mayAlias(a: MemoryLocation, b: MemoryLocation): boolean {
   if (a.space === "constant" || b.space === "constant") return false;
   if (a.space !== b.space && a.space !== "any" && b.space !== "any") return false;
@@ -83,7 +86,7 @@ function spaceOfAccess(
   spaceOf: SpaceOf,
 ): MemoryLocation["space"] {
   const named = modifiers.filter((one) => /^(global|shared)/.test(one));
-  // A copy has two, that of where it goes first.
+  // A copy names two spaces, the destination's first.
   if (opcode === "cp" && operand !== operands[0]) named.shift();
   for (const one of opcode === "cp" ? named : modifiers) {
     if (one === "param" || one === "const" || one === "nc") return "constant";
@@ -96,14 +99,14 @@ function spaceOfAccess(
   return only === "shared" || only === "local" || only === "global" ? only : "any";
 }
 
-/** Bytes that an access is wide, at most. */
+/** An upper bound of an access's size in bytes. */
 function bytesOf({ operation: { modifiers } }: Instruction): number {
   const bits = Number(/\d+$/.exec(modifiers[modifiers.length - 1] ?? "")?.[0] ?? 128);
   const vector = Number(modifiers.find((one) => /^v[248]$/.test(one))?.slice(1) ?? 1);
   return Math.max(1, (bits / 8) * vector);
 }
 
-/** What may lead to where a register points, or to what has this name. */
+/** By the name of a register or variable: the roots that its pointer may come from. */
 function rootsOf(
   flow: Flow,
   known: Definitions,
@@ -148,8 +151,8 @@ function rootsOf(
 const PARAMETER = "parameter ";
 
 /**
- * A way for a pointer from one name to another: as it is, into the memory that `to` points to, or out of
- * it; what is seen of memory is the stack, which nobody else writes.
+ * How a pointer gets from one name to another: copied between registers, stored to the memory that `to` points to, or
+ * loaded from the memory that `from` points to. Only stack memory is followed, because no other thread writes it.
  */
 interface Copy {
   readonly to: string;
@@ -197,11 +200,11 @@ function copiesOf(one: Instruction, known: Definitions): readonly Copy[] {
       from.flatMap((i) => namesIn(operands[i])),
       "register",
     );
-  // A result of memory's.
+  // The old value of a 64-bit atomic may be any pointer.
   return opcode === "atom" && isWide(modifiers) ? pairs(to, [ANYTHING], "register") : [];
 }
 
-/** Addresses have 64 bits. */
+/** Only values of 64 bits or more can hold an address. */
 const isWide = (modifiers: readonly string[]) =>
   /(64|128)$/.test(modifiers[modifiers.length - 1] ?? "");
 

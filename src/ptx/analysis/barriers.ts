@@ -1,8 +1,8 @@
-// Threads that part ways: may those that are done wait while the others go on? In a persistent kernel a thread
-// that has left its block early is parked until the rest are done. Two things can go wrong. A barrier without a
-// count waits for all threads that have not left, so a parked one must come to it too: then the kernel's
-// barriers are unified. And a warp's operation waits for all lanes it names that have not left: a parked lane
-// never comes, so such a kernel is refused.
+// Barriers and warp-wide operations in divergent code. In a preemptible kernel a thread that returns early is parked:
+// it stays in the kernel until the other threads of its block are done. That breaks two things. A barrier without a
+// thread count waits for all threads that have not exited, so parked threads must arrive at it too: the kernel's
+// barriers are then unified (unify-sync.ts). A warp-wide operation waits for the lanes in its mask that have not
+// exited. A parked lane never arrives there, so a kernel in which one may be in the mask is refused.
 
 import type { Func, Instruction, Operand, Operation } from "../syntax/syntax.ts";
 import { constantValue, type Definitions, definitions, isFullMask } from "./addresses.ts";
@@ -11,17 +11,17 @@ import { decidedBy, postDominators } from "./control-flow.ts";
 import type { Refuse } from "./reasons.ts";
 import { type Sameness, type Uniformity, uniformity } from "./uniformity.ts";
 
-/** Barriers that a block has (PTX ISA 9.0, 9.7.13). */
+/** The number of barriers that a block has (PTX ISA 9.0, 9.7.13). */
 const BARRIERS = 16;
 
 export interface Barriers {
-  /** A barrier that the kernel does not use, for the variant's own. */
+  /** A barrier that the kernel does not use; the variant takes it for itself. */
   readonly free: number;
   /** Parked threads must take part in the kernel's barriers. */
   readonly unify: boolean;
 }
 
-/** With `wholeWarps` as `uniformity` has it. */
+/** `wholeWarps` is explained at `uniformity`. */
 export function barriers(
   kernel: Func,
   graph: CallGraph,
@@ -30,7 +30,7 @@ export function barriers(
 ): Barriers {
   const meeting = meetingCallees(graph);
   const meets = hasOperation(kernel, (one) => isBarrier(one) || isCollective(one));
-  // Who parts where is asked for what meets, and most kernels have nothing that does.
+  // Most kernels have neither barriers nor warp-wide operations, so the uniformity analysis is skipped.
   if (!meets && meeting.size === 0) return { free: 0, unify: false };
   const found = uniformity(kernel, wholeWarps);
   const used = blockBarriers(found, refuse);
@@ -68,7 +68,7 @@ function blockBarriers(found: Uniformity, refuse: Refuse): Barriers {
   return { free: 0, unify };
 }
 
-/** Instructions that a part of the threads may come to while others leave or go elsewhere. */
+/** Is an instruction in divergent code: may some threads execute it while others exit or branch away? */
 function partedInstructions(
   found: Uniformity,
   counts: (how: Sameness) => boolean,
@@ -88,7 +88,7 @@ function partedInstructions(
   };
 }
 
-/** Device functions with operations of a whole warp. */
+/** The names of device functions that contain warp-wide operations. */
 const meetingCallees = ({ functions: [, ...callees] }: CallGraph): ReadonlySet<string> =>
   new Set(callees.filter((one) => hasOperation(one, isCollective)).map(({ name }) => name));
 
@@ -114,13 +114,13 @@ function parkedLanes(found: Uniformity, meeting: ReadonlySet<string>, refuse: Re
   });
 }
 
-/** Operations that lanes of a warp do together. */
+/** Warp-wide operations: lanes of a warp execute them together. */
 function isCollective({ opcode, modifiers }: Operation): boolean {
   if (opcode === "bar") return modifiers[0] === "warp";
   return modifiers.includes("sync") && opcode !== "barrier";
 }
 
-/** The lanes it names; undefined: all. */
+/** The operand with the lane mask; undefined: all lanes. */
 function maskOf({ operation, operands }: Instruction): Operand | undefined {
   if (operation.opcode === "bar") return operands[0];
   return /^(shfl|vote|match|redux|elect)$/.test(operation.opcode)
@@ -128,7 +128,10 @@ function maskOf({ operation, operands }: Instruction): Operand | undefined {
     : undefined;
 }
 
-/** A number that leaves lanes out was chosen by who knows which come here, unless those that don't just leave. */
+/**
+ * Is the mask a constant that leaves lanes out? Its author knows which lanes come here, so it is trusted; not where the
+ * lanes that don't come here exit.
+ */
 function partial(
   found: Uniformity,
   i: number,
@@ -148,7 +151,7 @@ function partial(
   });
 }
 
-/** A barrier of the block, not of a warp or cluster. */
+/** A barrier of the whole block, not of a warp or a cluster. */
 export function isBarrier({ opcode, modifiers }: Operation): boolean {
   if (opcode === "bar") return modifiers[0] !== "warp";
   return opcode === "barrier" && modifiers[0] !== "cluster";

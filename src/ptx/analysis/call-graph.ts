@@ -1,13 +1,13 @@
-// The functions that a kernel may come to run, and the calls whose target is not known.
+// The functions that a kernel may call, directly or not, and the calls whose target is not known.
 
 import { moduleScope } from "../syntax/scopes.ts";
 import type { Func, Instruction, Module, Operation, Statement } from "../syntax/syntax.ts";
 import { controlFlow } from "./control-flow.ts";
 
 export interface CallGraph {
-  /** Functions with a body, in the order in which they are met; the kernel is first. */
+  /** Functions with a body, in the order of their first call; the kernel is first. */
   readonly functions: readonly Func[];
-  /** Calls of functions that have no body here, by name. */
+  /** Calls of functions that have no body in the module. */
   readonly outside: readonly { readonly call: Instruction; readonly callee: string }[];
   /** Calls through a register. */
   readonly indirect: readonly Instruction[];
@@ -30,7 +30,7 @@ export function callGraph(kernel: Func, module: Module): CallGraph {
   return { functions, outside, indirect };
 }
 
-/** A call by which a function may come back to itself. */
+/** A call that makes a function recursive, directly or through others; undefined: there is none. */
 export function recursiveCall({ functions }: CallGraph): Instruction | undefined {
   const byName = new Map(functions.map((one) => [one.name, one]));
   const reaches = (from: Func, to: Func) => {
@@ -58,7 +58,7 @@ export function recursiveCall({ functions }: CallGraph): Instruction | undefined
 const isCall = ({ opcode }: Operation) => opcode === "call";
 const callsIn = (func: Func) => instructionsThat(func, isCall);
 
-/** The name behind the list of what is returned. */
+/** The name of the called function; it follows the list of results, if there is one. */
 export function calleeOf({ operands }: Instruction): string | undefined {
   const callee = operands[0]?.kind === "list" ? operands[1] : operands[0];
   return callee?.kind === "name" ? callee.name : undefined;
@@ -67,7 +67,7 @@ export function calleeOf({ operands }: Instruction): string | undefined {
 export const instructionsOf = (func: Func): readonly Instruction[] =>
   controlFlow(func).instructions;
 
-/** Statements in order, those of inner scopes too. */
+/** Visits statements in order, including those of inner scopes. */
 export function eachStatement(
   body: readonly Statement[],
   visit: (statement: Statement) => void,
@@ -78,7 +78,7 @@ export function eachStatement(
   }
 }
 
-/** The function's instructions whose operation `does` so; few functions have any. */
+/** The function's instructions whose operation satisfies `does`; most functions have none. */
 function instructionsThat(
   func: Func,
   does: (operation: Operation) => boolean,
@@ -88,12 +88,12 @@ function instructionsThat(
     : [];
 }
 
-/** Much is told by the few operations that a function is made of. */
+/** Does any operation of the function satisfy `does`? Fast, because a function has few different operations. */
 export function hasOperation(func: Func, does: (operation: Operation) => boolean): boolean {
   for (const one of controlFlow(func).operations) if (does(one)) return true;
   return false;
 }
 
-/** Does an instruction of these functions name it? */
+/** Does an instruction of these functions use the name? */
 export const isNamedIn = (functions: readonly Func[], name: string): boolean =>
   functions.some((func) => controlFlow(func).names.numberOf.has(name));

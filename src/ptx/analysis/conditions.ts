@@ -1,10 +1,10 @@
-// What a branch has compared: its predicate, taken apart into comparisons each of which is enough for one of its ways.
+// The comparisons behind a branch: its predicate is split into comparisons each of which alone decides the branch.
 
 import type { Instruction, Operand } from "../syntax/syntax.ts";
 import { constantValue, type Definitions } from "./addresses.ts";
 import type { Flow } from "./control-flow.ts";
 
-/** A comparison that has come out as `when`. */
+/** A comparison whose result is `when`. */
 export interface Condition {
   readonly compare: Instruction;
   readonly when: boolean;
@@ -13,7 +13,7 @@ export interface Condition {
 /** How many steps a predicate is followed back. */
 const DEEPEST = 12;
 
-/** Conditions of which each alone makes `register` `when`. */
+/** Conditions each of which is sufficient for `register` to be `when`. */
 export function sufficient(
   register: string,
   when: boolean,
@@ -52,11 +52,11 @@ export function sufficient(
 
 export interface Way {
   readonly to: number;
-  /** What whoever goes there has found. */
+  /** Conditions that hold for every thread that takes this way. */
   readonly found: readonly Condition[];
 }
 
-/** The ways on from a block whose end is a branch by a predicate. */
+/** The two ways out of a block that ends in a conditional branch. */
 export function waysOf(
   { blocks, instructions }: Flow,
   n: number,
@@ -68,7 +68,7 @@ export function waysOf(
   if (operation?.opcode !== "bra" || predicate === undefined) return [];
   if (to === undefined || next === undefined) return [];
   const { register, negated } = predicate;
-  // Of what would have been enough for the other way, nothing has come out so.
+  // None of the conditions holds that would have been sufficient for the other way.
   const not = (when: boolean) =>
     sufficient(register, when, known).map((one) => ({ ...one, when: !one.when }));
   return [
@@ -77,7 +77,7 @@ export function waysOf(
   ];
 }
 
-/** The predicate of which a register holds 1 or 0. */
+/** The predicate that a register holds as 1 or 0. */
 function flagBehind(
   operand: Operand | undefined,
   known: Definitions,
@@ -95,7 +95,7 @@ function flagBehind(
   return opcode === "selp" && isFlag && third?.kind === "name" ? third.name : undefined;
 }
 
-/** What has been found of its operands: "lt" that is not is "ge". */
+/** How the operands compare: an "lt" whose result is false means "ge". */
 export function relation({ compare, when }: Condition): string {
   const how = compare.operation.modifiers[0] ?? "";
   if (when) return how;

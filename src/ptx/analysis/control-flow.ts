@@ -1,5 +1,5 @@
-// A function's instructions in order, cut into blocks at labels, branches and exits, and what follows from the
-// graph of them: which block every path must come to, and which blocks a branch decides about.
+// The control-flow graph of a function: its instructions in order, split into basic blocks at labels, branches and
+// exits. From the graph follow post-dominators, control dependence and loops.
 import { gatherNames, type Names } from "../syntax/names.ts";
 import { findLabel, type LabelScope, labelScope } from "../syntax/scopes.ts";
 import type {
@@ -14,17 +14,17 @@ import type {
 
 export interface Flow {
   readonly instructions: readonly Instruction[];
-  /** What instructions do, each once, in the order in which it is met first. */
+  /** The different operations of the instructions, in the order of their first use. */
   readonly operations: ReadonlySet<Operation>;
-  /** Variables and what is kept as text, in order, those of inner scopes too. */
+  /** Variables and verbatim statements in order, including those of inner scopes. */
   readonly others: readonly (Variable | Verbatim)[];
   readonly names: Names;
   readonly blocks: readonly FlowBlock[];
   /** The block of each instruction. */
   readonly blockOf: Int32Array;
-  /** Branches whose label nobody knows, as indices; a flow with any is not to be trusted. */
+  /** Indices of branches whose label is not declared; a graph with any is incomplete. */
   readonly lost: readonly number[];
-  /** Post-dominators with leavers, and without. */
+  /** The results of `postDominators`, by its argument `leavers`. */
   readonly post: Map<boolean, Int32Array>;
 }
 
@@ -49,9 +49,9 @@ function flowOf(body: readonly Statement[] = []): Flow {
 interface Flat {
   readonly instructions: Instruction[];
   readonly others: (Variable | Verbatim)[];
-  /** What an instruction may branch to; by its index, for those that do. */
+  /** The targets of each branch, by the index of its instruction. */
   readonly branches: Map<number, readonly (Label | undefined)[]>;
-  /** The instruction behind a label. */
+  /** The index of the instruction behind a label. */
   readonly starts: Map<Label, number>;
 }
 
@@ -68,7 +68,7 @@ function flatten(body: readonly Statement[], outer: LabelScope | undefined, flat
   }
 }
 
-/** Labels that a branch may go to; undefined for what is no branch. */
+/** The labels that a branch may go to; undefined for other instructions. */
 function targets(
   { operation, operands }: Instruction,
   body: readonly Statement[],
@@ -137,13 +137,13 @@ function cut({ instructions, others, branches, starts }: Flat): Flow {
 
 const none: readonly undefined[] = [];
 
-/** `trap` stops the whole grid, so nothing follows it and nobody waits for its thread. */
+/** Operations that end a thread. `trap` is one: it stops the whole grid, so no thread waits for this one. */
 const leaves: ReadonlySet<string> = new Set(["ret", "exit", "trap"]);
 
 /**
- * For each block the next one that every path to an exit comes to; `blocks.length` stands for the exit. With
- * `leavers` false, threads that leave are not asked: only paths that come back together count. Blocks from
- * which nothing leads on (an endless loop, a trap) get the exit.
+ * The immediate post-dominator of each block: the next block on every path to an exit. `blocks.length` stands for the
+ * exit. With `leavers` false, paths of threads that exit early do not count. Blocks that do not reach an exit (in an
+ * endless loop, before a trap) get the exit.
  */
 export function postDominators(flow: Flow, leavers: boolean): Int32Array {
   const known = flow.post.get(leavers) ?? findPostDominators(flow, leavers);
@@ -183,8 +183,8 @@ function findPostDominators(flow: Flow, leavers: boolean): Int32Array {
 }
 
 /**
- * Takes away the edges to blocks that do nothing but leave, where those who stay come to an exit without passing
- * the same branch again: the last exit of a loop stays.
+ * Removes edges to blocks that only exit, if the branch's other way reaches an exit without passing the same branch
+ * again. So the last exit of a loop keeps its edge.
  */
 function bypassExits(flow: Flow, next: (readonly number[])[], exit: number): void {
   const onlyLeaves = flow.blocks.map(
@@ -203,7 +203,7 @@ function bypassExits(flow: Flow, next: (readonly number[])[], exit: number): voi
   });
 }
 
-/** Blocks that reach the exit, nearest first in the reverse graph's reverse post-order. */
+/** The blocks from which the exit can be reached, in reverse post-order of the reverse graph. */
 function towardsExit(next: readonly (readonly number[])[], exit: number): number[] {
   const before: number[][] = Array.from({ length: exit + 1 }, () => []);
   next.forEach((all, block) => {
@@ -239,13 +239,13 @@ function meeting(found: Int32Array, rank: Int32Array, a: number, b: number): num
   return one;
 }
 
-/** The blocks that threads may be in between the branch at the end of `block` and where all meet again. */
+/** The blocks between the branch at the end of `block` and its post-dominator: what the branch decides about. */
 export function decidedBy(flow: Flow, post: Int32Array, block: number): readonly number[] {
   const meet = post[block] ?? flow.blocks.length;
   return reachable(flow, flow.blocks[block]?.successors ?? [], meet);
 }
 
-/** Blocks on a path from `from`, these included, that does not pass `without`. */
+/** Blocks that can be reached from `from` without passing `without`, including `from`. */
 function reachable(
   flow: Flow,
   from: readonly number[],
@@ -261,7 +261,7 @@ function reachable(
   return [...seen];
 }
 
-/** The blocks that a thread may come to from the beginning without the ways that are left out. */
+/** The blocks that can be reached from the entry without the omitted edges. */
 export function reachableWithout(
   { blocks }: Flow,
   isLeftOut: (from: number, to: number) => boolean,
@@ -272,7 +272,7 @@ export function reachableWithout(
   return found;
 }
 
-/** Loops: sets of blocks that reach each other, each with every cycle through its blocks; only of those `within`. */
+/** Loops as strongly connected components of the blocks `within`; each contains every cycle through its blocks. */
 export function loops(flow: Flow, within?: ReadonlySet<number>): readonly (readonly number[])[] {
   const found: number[][] = [];
   if (!flow.blocks.some(({ successors }, n) => successors.some((one) => one <= n))) return found;

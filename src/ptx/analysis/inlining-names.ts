@@ -1,5 +1,5 @@
-// The names of a function that is put in where it is called. Each copy has registers of its own; a variable of the
-// parameter space is a register of the caller's and the function's, so that what is handed over is one value.
+// Names in an inlined function. Each copy of the function has registers of its own. A variable in the parameter space
+// becomes one register of caller and callee, so that an argument or result is one value.
 
 import { baseName } from "../syntax/operation-facts.ts";
 import { isSpecial } from "../syntax/special-registers.ts";
@@ -14,10 +14,7 @@ import type { Flow } from "./control-flow.ts";
 import { withNames } from "./live-ranges.ts";
 
 const MOVE: Operation = operation("mov.b64");
-/**
- * From something to a part of it, or the other way round: what the value is isn't followed, only that it comes from
- * there.
- */
+/** Stands for a move of a part of a value. Analyses do not follow the value, only that the result depends on it. */
 const PART: Operation = operation("prmt.b32");
 
 export const nameOf = (name: string): Operand => ({ kind: "name", name });
@@ -32,9 +29,9 @@ export const move = (at: Instruction, to: string, from: Operand): Instruction =>
 });
 
 interface Cells {
-  /** By the callee's name for it. */
+  /** The shared register, by the callee's name of the variable. */
   readonly names: ReadonlyMap<string, string>;
-  /** What is handed over as it is, not in a variable of the parameter space. */
+  /** Arguments that are passed directly, not in a variable of the parameter space. */
   readonly registers: readonly { readonly inside: string; readonly given: Operand }[];
 }
 
@@ -45,7 +42,7 @@ export class Renaming {
   readonly #own: ReadonlySet<string>;
   readonly #families: readonly string[];
   readonly #entry: boolean;
-  /** The call that a variable of the parameter space is for, by the instruction that names it. */
+  /** For an instruction that uses a variable of the parameter space: the call that the variable belongs to. */
   readonly #calls: ReadonlyMap<number, number>;
   readonly #known = new Map<string, string>();
 
@@ -74,7 +71,7 @@ export class Renaming {
     if (place?.kind !== "memory" || place.base.kind !== "name" || value === undefined)
       return [this.renamed(one)];
     const cell = this.#cells.get(place.base.name) ?? this.#cellAt(place.base.name, index);
-    // A kernel's own parameters are memory.
+    // Parameters of a kernel are memory, not registers.
     if (cell === undefined) return [this.renamed(one)];
     const { kind, at, end, predicate, operands } = this.renamed(one);
     const given = stores ? operands[1] : operands[0];
@@ -94,7 +91,7 @@ export class Renaming {
     ];
   }
 
-  /** A call of a function that has no body here. */
+  /** A call of a function that has no body in the module. */
   #outside(call: Instruction, index: number): Instruction {
     const operands = call.operands.map((list) => {
       if (list.kind !== "list") return list;
@@ -139,7 +136,7 @@ export class Renaming {
     return { names, registers };
   }
 
-  /** A variable of the parameter space that a call's arguments or results are in. */
+  /** The register for a variable of the parameter space that holds an argument or result of a call. */
   #cellAt(name: string, index: number): string | undefined {
     if (this.#entry && !this.#own.has(name)) return undefined;
     return `${name}@${this.#copy}_${this.#calls.get(index) ?? "any"}`;
@@ -169,8 +166,8 @@ export class Renaming {
 }
 
 /**
- * Arguments are stored before the call that takes them, and what it returns is loaded behind it, without a branch
- * between. Where that isn't so, all calls share their variables. `isOwn` says which are the function's own parameters.
+ * Assumes that arguments are stored before their call and results are loaded after it, without a branch in between.
+ * Where that does not hold, all calls share their variables. `isOwn` tells the function's own parameters.
  */
 function callsOfParameters(
   { instructions, blocks }: Flow,

@@ -1,7 +1,6 @@
-// A kernel as one flow, with the functions that it calls put in where they are called. What a value goes through on
-// its way (a parameter, what a function returns) is then a register like others, and a loop around a call is a loop
-// around what the function does. A function that is called twice is there twice; one that comes back to itself is a
-// loop.
+// Inlining: one control-flow graph of a kernel and the functions that it calls. Parameters and results of functions
+// become registers, and a loop around a call becomes a loop around the function's instructions. A function that is
+// called twice is copied twice; a recursive call becomes a loop.
 
 import { gatherNames } from "../syntax/names.ts";
 import type { Func, Instruction } from "../syntax/syntax.ts";
@@ -10,10 +9,10 @@ import { controlFlow, type Flow, type FlowBlock } from "./control-flow.ts";
 import { move, nameOf, Renaming } from "./inlining-names.ts";
 import { splitLiveRanges } from "./live-ranges.ts";
 
-/** More instructions than this are not looked through. */
+/** Kernels that would have more instructions than this are not analysed. */
 const LARGEST = 200_000;
 
-/** Undefined if it would be too large. */
+/** The inlined graph; undefined if it would be too large. */
 export function inlined({ functions }: CallGraph): Flow | undefined {
   const [kernel, ...others] = functions;
   if (kernel === undefined) return undefined;
@@ -24,15 +23,15 @@ export function inlined({ functions }: CallGraph): Flow | undefined {
     : splitLiveRanges(building.flow());
 }
 
-/** A function where it has been put in. */
+/** One inlined copy of a function. */
 interface Copy {
   readonly func: Func;
   readonly entry: number;
-  /** What its parameters and what it returns are called outside, by their names inside. */
+  /** The callers' names for the function's parameters and results, by their names in the function. */
   readonly cells: ReadonlyMap<string, string>;
-  /** Blocks at whose end it returns. */
+  /** Blocks that end with a return from this copy. */
   readonly returns: number[];
-  /** Blocks that it returns to. */
+  /** Blocks that this copy returns to. */
   readonly goesOn: number[];
 }
 
@@ -47,14 +46,14 @@ class Building {
     this.#functions = new Map(functions.map((one) => [one.name, one]));
   }
 
-  /** Puts a function in; `callers` are those that it is called from, outermost first. */
+  /** Inlines a function; `callers` are the copies on the call stack, outermost first. */
   put(func: Func, cells: ReadonlyMap<string, string>, callers: readonly Copy[]): Copy | undefined {
     const flow = controlFlow(func);
     const named = new Renaming(func, flow, this.#copies, cells);
     this.#copies += 1;
     const entry = this.#blocks.length;
     const copy: Copy = { func, entry, cells, returns: [], goesOn: [] };
-    /** Where the function's own blocks begin and end here. */
+    /** The first and last inlined block of each block of the function. */
     const begins: number[] = [];
     const ends: number[] = [];
     for (const block of flow.blocks) {
@@ -106,7 +105,7 @@ class Building {
           move(call, again.cells.get(inside) ?? inside, nameOf(cells.names.get(inside) ?? inside)),
         );
       }
-    // The predicate says who calls.
+    // Keeps the predicate of the call: which threads make it.
     this.#instructions.push({ ...named.renamed(call), operands: [] });
     const from = this.#end();
     const copy = again ?? this.put(callee, cells.names, callers);
@@ -138,7 +137,7 @@ class Building {
     return this.#blocks.length - 1;
   }
 
-  /** Ends the latest block that is open. */
+  /** Ends the current block. */
   #end(): number {
     const n = this.#blocks.length - 1;
     const block = this.#blocks[n];

@@ -1,13 +1,13 @@
-// A register that holds one thing here and another there, made two. Hand-written PTX, and scopes with a register of the
-// same name in each, use one again and again; where what it holds is only of use within one block, each such use gets a
-// name of its own, so that an analysis which asks for the register's only writer finds one.
+// Live range splitting. Hand-written PTX reuses a register for unrelated values, and several scopes may declare
+// registers of the same name. Where no value of such a register lives beyond its basic block, each definition gets a
+// name of its own. Analyses that need a register's only definition then find it.
 
 import { gatherNames, SEVERAL } from "../syntax/names.ts";
 import { baseName, readsResult, writesFirst } from "../syntax/operation-facts.ts";
 import type { Instruction, Operand } from "../syntax/syntax.ts";
 import type { Flow } from "./control-flow.ts";
 
-/** The flow with such registers apart; itself if there are none. */
+/** The graph with live ranges split; the same graph if there is nothing to split. */
 export function splitLiveRanges(flow: Flow): Flow {
   const passing = passingWithin(flow);
   if (passing.size === 0) return flow;
@@ -41,7 +41,7 @@ export function splitLiveRanges(flow: Flow): Flow {
   return { ...flow, instructions, names: gatherNames(instructions) };
 }
 
-/** Registers with several writers that no block reads before it has written them, by number. */
+/** Numbers of registers with several definitions that every block defines before it reads them. */
 function passingWithin({ instructions, blocks, names }: Flow): ReadonlySet<number> {
   const found = new Set<number>();
   names.writer.forEach((writer, number) => {
@@ -61,7 +61,7 @@ function passingWithin({ instructions, blocks, names }: Flow): ReadonlySet<numbe
   return found;
 }
 
-/** The operand with other names. */
+/** The operand with its names replaced. */
 export function withNames(operand: Operand, become: (name: string) => string): Operand {
   switch (operand.kind) {
     case "name":

@@ -1,17 +1,17 @@
-// Loops in loops: each set of blocks in which a thread may go round, and, without the block at which it is entered,
-// those inside it. Whoever goes round for ever does so in one of them and comes to its head again and again.
+// Loop nests: each loop, and the loops inside it. Inner loops are the loops that remain when the header is removed. A
+// thread that loops for ever passes the header of one of these loops again and again.
 import { type Flow, loops } from "./control-flow.ts";
 
 export interface Loop {
   readonly blocks: ReadonlySet<number>;
-  /** A block that every round through the loop, and not only through one inside it, comes to. */
+  /** The header: every iteration of this loop (not only of an inner one) passes it. */
   readonly head: number;
 }
 
 /** No program nests loops deeper than this. */
 const DEEPEST = 40;
 
-/** Outer ones first; only those with one of the blocks `of`. Undefined if they are nested too deep. */
+/** Loops that contain one of the blocks `of`, outer ones first. Undefined if they are nested too deep. */
 export function loopNests(flow: Flow, of: ReadonlySet<number>): readonly Loop[] | undefined {
   const all: Loop[] = [];
   const open = loops(flow).map((blocks) => new Set(blocks));
@@ -34,7 +34,7 @@ export function loopNests(flow: Flow, of: ReadonlySet<number>): readonly Loop[] 
   return all;
 }
 
-/** By block: those that lead to it. */
+/** The predecessors of each block. */
 function entries({ blocks }: Flow): readonly (readonly number[])[] {
   const from: number[][] = blocks.map(() => []);
   blocks.forEach(({ successors }, n) => {
@@ -43,7 +43,7 @@ function entries({ blocks }: Flow): readonly (readonly number[])[] {
   return from;
 }
 
-/** Where it is entered; one of several such blocks will do. */
+/** The block where the loop is entered; if there are several, one of them. */
 function headOf(
   { blocks }: Flow,
   loop: ReadonlySet<number>,
@@ -58,12 +58,12 @@ function headOf(
   return head < blocks.length ? head : first;
 }
 
-/** May a thread come from the loop's head back to it without `block`? If not, each round comes there. */
+/** Does every iteration pass `block`? That is so if no path from the header back to it avoids `block`. */
 export function inEachRound(flow: Flow, { blocks, head }: Loop, block: number): boolean {
   return block === head || !leadsTo(flow, blocks, head, head, block);
 }
 
-/** Within `inside`, is there a way from the end of `from` to `to` that does not pass `without`? */
+/** Is there a path within `inside` from the end of `from` to `to` that does not pass `without`? */
 export function leadsTo(
   { blocks }: Flow,
   inside: ReadonlySet<number>,

@@ -1,17 +1,16 @@
-// Memory that other blocks may write, as instructions read and write it.
+// How instructions read and write memory that other blocks may write too.
 
 import type { Instruction, Operand, Operation } from "../syntax/syntax.ts";
 import { calleeOf } from "./call-graph.ts";
 
 /**
- * How a read sees what others write while it is tried again:
- * - fresh: each time what is there by then: atomics, volatile and synchronising loads, those that pass by the first
- *   cache, copies into shared memory;
- * - plain: what others write meanwhile is a race, unless a fence or a barrier is between.
+ * Does a read that is repeated see writes of other blocks?
+ * - fresh: yes. Atomics, volatile and synchronising loads, loads that bypass the L1 cache, copies to shared memory.
+ * - plain: only after a fence or a barrier; without one, such a write is a data race.
  */
 export type Reading = "fresh" | "plain";
 
-/** How an operation reads memory that may not be the block's own; undefined if it does not. */
+/** How an instruction reads memory that other blocks may write; undefined if it does not. */
 export function readingOf(one: Instruction): Reading | undefined {
   const { opcode, modifiers } = one.operation;
   switch (opcode) {
@@ -28,20 +27,20 @@ export function readingOf(one: Instruction): Reading | undefined {
     case "cp":
       return isCopyIn(one.operation) ? "fresh" : undefined;
     case "call":
-      // Memory for it may have to be given back first.
+      // malloc may have to wait until another block frees memory.
       return calleeOf(one) === "malloc" ? "fresh" : undefined;
   }
   return undefined;
 }
 
-/** Where it reads from; undefined if no operand says. */
+/** The operand with the address that is read; undefined if there is none. */
 export function operandRead({ operation, operands }: Instruction): Operand | undefined {
   if (operation.opcode === "suld" || operation.opcode === "call") return undefined;
   if (operation.opcode === "wmma") return operands[1];
   return operands[1];
 }
 
-/** Where an instruction writes to memory; undefined for one that does not. */
+/** The operand with the address that is written; undefined for an instruction that writes no memory. */
 export function operandWritten({ operation, operands }: Instruction): Operand | undefined {
   const { opcode, modifiers } = operation;
   if (opcode === "st" || opcode === "red" || opcode === "stmatrix" || opcode === "cp")
@@ -55,7 +54,7 @@ export function operandWritten({ operation, operands }: Instruction): Operand | 
     : undefined;
 }
 
-/** Does it read memory, its own or others'? */
+/** Does it load from memory that other blocks may write, or from the block's own? */
 export const isLoad = ({ opcode, modifiers }: Operation) =>
   /^(ld|ldu|atom|ldmatrix|suld|wgmma)$/.test(opcode) ||
   (opcode === "wmma" && modifiers[0] === "load") ||
@@ -76,7 +75,7 @@ const isOwn = ({ modifiers }: Operation) =>
 
 const isFresh = (modifier: string) => /^(volatile|relaxed|acquire|mmio|cg|cv)$/.test(modifier);
 
-/** What others have written before may be seen by plain reads behind it. */
+/** Makes earlier writes of other blocks visible to plain reads after it. */
 export const isFence = ({ opcode, modifiers }: Operation) =>
   (opcode === "membar" && modifiers[0] !== "cta") ||
   (opcode === "fence" &&

@@ -5,7 +5,7 @@ import type { Module, Variable } from "../syntax/syntax.ts";
 import { type CallGraph, isNamedIn } from "./call-graph.ts";
 import { controlFlow } from "./control-flow.ts";
 
-/** Bytes of a type; 8 for what is a handle. */
+/** Bytes of a type; 8 for handles such as textures. */
 function typeBytes(type: string): number {
   if (type === "pred") return 1;
   const bits = /(\d+)(x\d)?$/.exec(type);
@@ -26,7 +26,7 @@ const up = (bytes: number, align: number) => Math.ceil(bytes / align) * align;
 const alignment = (variable: Variable) =>
   variable.align ?? typeBytes(variable.type) * variable.vector;
 
-/** Where the parameters of an entry end. */
+/** Bytes of an entry's parameters, with padding. */
 export function parameterBytes(params: readonly Variable[]): number {
   let at = 0;
   for (const one of params) at = up(at, alignment(one)) + variableBytes(one);
@@ -36,11 +36,11 @@ export function parameterBytes(params: readonly Variable[]): number {
 export interface SharedMemory {
   /** Static bytes, each variable padded to its alignment. */
   readonly bytes: number;
-  /** The array whose size the launch gives, if there is one. */
+  /** The array whose size is given at launch (dynamic shared memory), if there is one. */
   readonly dynamic: Variable | undefined;
 }
 
-/** Shared memory of a kernel and the functions it reaches; NaN bytes where a size is an expression. */
+/** Shared memory of a kernel and the functions that it calls; `bytes` is NaN if a size is an expression. */
 export function sharedMemory(graph: CallGraph, module: Module): SharedMemory {
   let bytes = 0;
   let dynamic: Variable | undefined;

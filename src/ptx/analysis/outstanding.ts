@@ -1,6 +1,6 @@
-// What is still under way when a block ends: copies, wgmma, and mbarriers that nobody invalidated. A block's
-// resources die with it; in a persistent kernel the next block inherits them. Where the variant can end them
-// itself, it is told what to add; where not, the kernel is refused.
+// Work that is outstanding when a block ends: asynchronous copies, wgmma, and mbarriers that were not invalidated. It
+// normally ends with the block; in a preemptible kernel the worker's next block inherits it. Where the variant can end
+// it, the analysis returns the PTX to add; otherwise the kernel is refused.
 
 import type { Instruction, Operation, Predicate } from "../syntax/syntax.ts";
 import {
@@ -15,7 +15,7 @@ import {
 import { type Flow, postDominators } from "./control-flow.ts";
 import type { Refuse } from "./reasons.ts";
 
-/** Groups of asynchronous work; each is first open, then committed, then waited for. */
+/** Kinds of asynchronous groups. A group is open, then committed, then waited for. */
 const groups = ["copies", "bulk copies", "wgmma"] as const;
 type Group = (typeof groups)[number];
 
@@ -24,9 +24,9 @@ const committed = (group: Group) => 2 << (2 * groups.indexOf(group));
 
 /** PTX to add at the end of a block. */
 export interface Ending {
-  /** For each thread, when it is done with the block. */
+  /** Executed by each thread when it is done with the block. */
   readonly each: string;
-  /** For one thread, when all are. */
+  /** Executed by one thread when all threads are done. */
   readonly once: string;
 }
 
@@ -53,12 +53,12 @@ export function outstanding(flow: Flow, refuse: Refuse): Ending {
         `${first.operation.text} may be under way at an exit: no wait for all ${group} on each path there`,
       );
   }
-  // What this block wrote to shared memory is there before a copy of the next one comes.
+  // This block's writes to shared memory come before bulk copies of the next block.
   if (flow.instructions.some(isBulk)) each.push("fence.proxy.async.shared::cta;");
   return { each: each.join(" "), once: barriers.added.join(" ") };
 }
 
-/** May what it begins be under way when a block ends? */
+/** May the operation start work that outlasts its block? */
 const goesOn = ({ opcode, modifiers }: Operation) =>
   opcode === "cp" || opcode === "wgmma" || opcode === "mbarrier" || modifiers.includes("async");
 
@@ -66,8 +66,8 @@ const isBulk = ({ operation }: Instruction) =>
   operation.opcode === "cp" && operation.modifiers.includes("bulk");
 
 /**
- * Work that completes on an mbarrier. That all of it was waited for is known only where the program itself ends the
- * life of each mbarrier: a copy that completed on one after that would be an error in the original, too.
+ * Refuses work that completes on an mbarrier and may be outstanding. It is known to be complete only if the program
+ * invalidates each mbarrier: a copy that completed after that would be an error in the original kernel too.
  */
 function untracked(flow: Flow, ended: boolean, refuse: Refuse): void {
   for (const one of flow.instructions) {
@@ -98,7 +98,7 @@ function commits({ operation }: Instruction): Group | undefined {
   return modifiers.includes("bulk") ? "bulk copies" : "copies";
 }
 
-/** What is pending after an instruction. */
+/** The groups that are pending after an instruction, as bits. */
 function after(pending: number, one: Instruction): number {
   const opened = opens(one);
   if (opened !== undefined) return pending | open(opened);
@@ -107,7 +107,7 @@ function after(pending: number, one: Instruction): number {
   const done = commits(one);
   if (done !== undefined) {
     if ((pending & open(done)) === 0) return pending;
-    // Under a predicate both may be: open and committed.
+    // With a predicate the group may stay open for some threads and be committed for others.
     const rest = one.predicate === undefined ? pending & ~open(done) : pending;
     return rest | committed(done);
   }
@@ -147,8 +147,8 @@ function pendingAtExit(flow: Flow): number {
 }
 
 /**
- * Each mbarrier.init needs an inval of the same address, by the same threads, that every path comes to. Where
- * there is none at all, and every block makes the mbarrier at an address known by name, the variant adds it.
+ * Each mbarrier.init needs an inval of the same address by the same threads on every path. If the kernel has no inval
+ * and every block initialises the mbarrier at an address with a known name, the variant adds the inval.
  */
 function liveBarriers(flow: Flow, refuse: Refuse): LiveBarriers {
   const inits = mbarriers(flow, "init");
@@ -182,13 +182,13 @@ function liveBarriers(flow: Flow, refuse: Refuse): LiveBarriers {
 }
 
 interface LiveBarriers {
-  /** PTX for one thread. */
+  /** PTX to execute in one thread. */
   readonly added: readonly string[];
-  /** The program itself ends each of them. */
+  /** The program itself invalidates each mbarrier. */
   readonly ended: boolean;
 }
 
-/** No guard, or one that lets pass the threads whose %tid.x is 0, which every block has. */
+/** Has it no predicate, or one that holds for threads with %tid.x 0? Every block has such a thread. */
 function byThreadZero(guard: Predicate | undefined, known: Definitions): boolean {
   if (guard === undefined) return true;
   const test = known.get(guard.register);
@@ -200,7 +200,7 @@ function byThreadZero(guard: Predicate | undefined, known: Definitions): boolean
   return isX && constantValue(right, known) === 0 && how === (guard.negated ? "ne" : "eq");
 }
 
-/** "name+8" of an address in shared memory. */
+/** "name+8" for an address in shared memory; undefined if it has another form. */
 function namedPlace(address: Affine | undefined): string | undefined {
   if (address === undefined || address.terms.size !== 1 || !(address.constant >= 0))
     return undefined;
@@ -215,7 +215,7 @@ const mbarriers = (flow: Flow, what: string): number[] =>
 
 interface Site {
   readonly address: Affine | undefined;
-  /** Where it is decided who runs it, and by what. */
+  /** The block with the branch that decides which threads execute it, and the condition. */
   readonly block: number;
   readonly guard: Predicate | undefined;
 }

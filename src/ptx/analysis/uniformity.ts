@@ -1,5 +1,5 @@
-// Which registers hold the same value in all threads of a block or of a warp, as far as it can be shown. Where
-// it can't, a register varies; so does what is written where threads have parted.
+// Uniformity (divergence) analysis: which registers hold the same value in all threads of a block or of a warp. A
+// register that can't be shown to be uniform counts as varying, and so does one that is written in divergent code.
 
 import { type Names, NOBODY } from "../syntax/names.ts";
 import { addNames, baseName, registerName, writesFirst } from "../syntax/operation-facts.ts";
@@ -28,14 +28,14 @@ function join(a: Sameness, b: Sameness): Sameness {
 
 export interface Uniformity {
   readonly flow: Flow;
-  /** By the index of the block: who parts at its end, "block" if nobody does. */
+  /** By the index of the block: how uniform the branch at its end is; "block" if threads do not diverge there. */
   readonly parting: readonly Sameness[];
   of(register: string): Sameness;
 }
 
 /**
- * With `wholeWarps`, the block's x size is taken to be a multiple of 32, so that a warp is 32 neighbours in x.
- * Threads that have left don't count: what the rest of a block holds is the same if the rest agree.
+ * `wholeWarps`: the block's x size is assumed to be a multiple of 32, so that a warp is 32 neighbours in x. Threads
+ * that have exited don't count: a register is uniform if it is the same in the remaining threads.
  */
 export function uniformity(func: Func, wholeWarps: boolean): Uniformity {
   const flow = controlFlow(func);
@@ -71,17 +71,17 @@ export function uniformity(func: Func, wholeWarps: boolean): Uniformity {
 
 interface Facts {
   readonly names: Names;
-  /** What is known so far, by the number of the name; undefined: nothing yet. */
+  /** The result so far, by the number of the name; undefined: not visited yet. */
   readonly values: (Sameness | undefined)[];
   readonly readers: Readers;
   readonly known: Definitions;
-  /** 1 for instructions of which something that they read has changed since they were looked at. */
+  /** 1 for an instruction that reads a name whose result has changed since the last visit. */
   readonly stale: Uint8Array;
-  /** Of a kernel; what a device function gets is not known. */
+  /** Parameters of a kernel. Those of a device function may differ between threads. */
   readonly params: ReadonlySet<string>;
 }
 
-/** A register that is read and never written holds anything; addresses and labels are the same everywhere. */
+/** A register that is never written may hold anything; addresses and labels are the same in all threads. */
 function initially(number: number, names: Names, wholeWarps: boolean): Sameness | undefined {
   const name = names.texts[number] ?? "";
   if (isSpecial(baseName(name))) return special(name, wholeWarps);
@@ -115,7 +115,7 @@ function readersOf({ texts, numbers, at }: Names, count: number): Readers {
   return { instructions, at: ends };
 }
 
-/** Looks at stale instructions, in order and again, until none is left; says whether any register changed. */
+/** Visits stale instructions until none is left (a fixed point); true if any result changed. */
 function settle(flow: Flow, control: readonly Sameness[], facts: Facts): boolean {
   const { names, values, readers, stale } = facts;
   let any = false;
@@ -142,13 +142,13 @@ function settle(flow: Flow, control: readonly Sameness[], facts: Facts): boolean
   return any;
 }
 
-/** The stale one behind `i`, or the first of all. */
+/** The next stale instruction after `i`, else the first. */
 function next(stale: Uint8Array, i: number): number {
   const behind = stale.indexOf(1, i + 1);
   return behind >= 0 ? behind : stale.indexOf(1);
 }
 
-/** What an instruction leaves in what it writes, by who comes to it and by its predicate. */
+/** How uniform the result of an instruction is, given the control flow that leads to it and its predicate. */
 function guarded(instruction: Instruction, where: Sameness, facts: Facts): Sameness | undefined {
   const value = result(instruction, facts);
   if (value === undefined) return undefined;
@@ -172,7 +172,7 @@ function partingAt(flow: Flow, last: number, facts: Facts): Sameness {
   return how === "aligned" ? "block" : how;
 }
 
-/** What is known so far; undefined: nothing yet. */
+/** The result so far; undefined: not visited yet. */
 function known(name: string, { names, values }: Facts): Sameness | undefined {
   const number = names.numberOf.get(name) ?? names.numberOf.get(registerName(name));
   return number === undefined ? undefined : values[number];
@@ -222,8 +222,8 @@ function value(operand: Operand | undefined, facts: Facts): Sameness | undefined
 }
 
 /**
- * Operations whose result follows from their operands alone. Not among them: what reads memory or a carry, and
- * what the lanes of a warp do together, each with a part of its own.
+ * Operations whose result depends on their operands alone. Operations that read memory or a carry flag, and warp-wide
+ * operations, in which lanes get different results, are not among them.
  */
 const pure: ReadonlySet<string> = new Set(
   `abs add and bfe bfi bfind bmsk brev clz cnot copysign cos createpolicy cvt cvta div dp2a dp4a ex2 fma fns
@@ -233,7 +233,7 @@ const pure: ReadonlySet<string> = new Set(
     .split(/\s+/),
 );
 
-/** What an instruction computes; undefined while what it reads is not known yet. */
+/** How uniform the computed value is; undefined while a source is not visited yet. */
 function result(instruction: Instruction, facts: Facts): Sameness | undefined {
   const { operation, operands } = instruction;
   const { opcode, modifiers } = operation;
@@ -304,7 +304,7 @@ const isConstant = (
 
 const integers: ReadonlySet<string> = new Set(["b32", "u32", "s32", "b64", "u64", "s64"]);
 
-/** Operations that keep alignment or the order of lanes; undefined: nothing special. */
+/** Operations that keep "aligned" or "lanes"; undefined: the operation keeps neither. */
 function arithmetic(
   { operation, operands }: Instruction,
   { known }: Facts,
@@ -348,7 +348,7 @@ function arithmetic(
   return undefined;
 }
 
-/** Lanes with a mask that leaves none of their five bits, or all of them. */
+/** A value "lanes" after a bit mask that clears or keeps all five bits of the lane; undefined for other masks. */
 function masked(mask: number): Sameness | undefined {
   if (mask % WARP === 0) return "warp";
   return (mask & (WARP - 1)) === WARP - 1 ? "lanes" : undefined;
@@ -368,7 +368,9 @@ const product = (a: Sameness, b: Sameness): Sameness | undefined => {
   return both && (a === "aligned" || b === "aligned") ? "aligned" : undefined;
 };
 
-/** `tid < 64` and `tid > 63` part between warps: the lane's number against `bound`, which is `b` in sameness. */
+/**
+ * `tid < 64` and `tid > 63` diverge between warps, not within one. `bound` is the compared number, `b` its uniformity.
+ */
 function compared(how: string, bound: number, b: Sameness): Sameness | undefined {
   const below = how === "lt" || how === "ge" || how === "lo" || how === "hs";
   const upTo = how === "le" || how === "gt" || how === "ls" || how === "hi";

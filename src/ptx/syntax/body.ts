@@ -26,7 +26,7 @@ import {
   type Verbatim,
 } from "./syntax.ts";
 
-/** nvcc nests calls one deep and inline assembly as deep as its author did. */
+/** Limit for nested braces, against stack overflow. nvcc's own are one deep; inline assembly may have more. */
 const DEEPEST = 200;
 
 /** Statements up to the brace that closes the body; the cursor stands behind the opening one. */
@@ -82,7 +82,7 @@ function predicated(cursor: Cursor, at: number): Statement {
 /** The cursor stands on the operation. */
 function instruction(cursor: Cursor, at: number, predicate: Predicate | undefined): Instruction {
   const first = operationHere(cursor);
-  // `mov .u32` is one operation too.
+  // `mov .u32`, with a blank, is one operation too.
   let apart = "";
   while (skip(cursor) === code.dot) apart += dotWord(cursor);
   const done = apart === "" ? first : operation(first.text + apart);

@@ -1,5 +1,5 @@
-// Reading PTX character by character. There is no token list: the parser moves a cursor over the text and takes
-// out what the tree keeps, one object for all that are the same, which is what makes it fast.
+// Reads PTX character by character. There is no token list: the parser moves a cursor over the text. Equal words are
+// represented by one object, which makes parsing fast.
 import { PtxError } from "./errors.ts";
 import { InternCache } from "./intern-cache.ts";
 import { type Name, type Operation, operation } from "./syntax.ts";
@@ -36,14 +36,14 @@ export const code = {
   bang: 33,
 } as const;
 
-// What a character may be part of, as bits.
+// Bits: what a character may be part of.
 const START = 1; // of a name
 const INSIDE = 2; // a name
 const DIGIT = 4;
 const DOTTED = 8; // an operation or a name with a component: name characters and dots
 const BLANK = 16;
 
-// An entry for every character there is, so that none is looked up outside.
+// An entry for every UTF-16 code unit, so that no index is out of range.
 const kinds = new Uint8Array(1 << 16);
 const mark = (characters: string, bits: number) => {
   for (const one of characters) kinds[one.charCodeAt(0)] = (kinds[one.charCodeAt(0)] ?? 0) | bits;
@@ -54,7 +54,7 @@ mark("0123456789", INSIDE | DIGIT | DOTTED);
 mark(".", DOTTED);
 mark(" \t\r\n\f\v", BLANK);
 
-// Beyond the end, charCodeAt gives NaN: the entry of 0, which is no kind at all.
+// At the end of the text charCodeAt gives NaN, which `| 0` turns into 0, a character of no kind.
 const is = (c: number, bits: number) => ((kinds[c | 0] ?? 0) & bits) !== 0;
 export const startsName = (c: number) => is(c, START);
 export const isDigit = (c: number) => is(c, DIGIT);
@@ -135,7 +135,7 @@ export function operationHere(cursor: Cursor): Operation {
   return operations.of(cursor.text, from, cursor.at, hash);
 }
 
-/** The same for words that `::` joins. */
+/** Like `pass`, for words that may contain `::`. */
 function passJoined(cursor: Cursor, bits: number, hash: number): number {
   const { text } = cursor;
   let all = pass(cursor, bits, hash);
@@ -186,7 +186,7 @@ export function number(cursor: Cursor): string {
 const LOWER_E = 101;
 const LOWER_X = 120;
 
-/** Moves behind characters of a kind; their hash, which goes on from that of what was before them. */
+/** Skips characters of a kind and returns their hash, continued from `before`. */
 function pass(cursor: Cursor, bits: number, before: number): number {
   const { text } = cursor;
   let at = cursor.at;

@@ -32,7 +32,7 @@ const vectors = new Map<string, 2 | 4 | 8>([
   [".v8", 8],
 ]);
 
-/** Ends of a header's parameter, where a declaration of a body has its semicolon. */
+/** A parameter in a function's header has no semicolon. */
 const none: readonly string[] = [];
 
 /**
@@ -113,7 +113,7 @@ function bytes(cursor: Cursor): number {
   return value;
 }
 
-/** More registers than ptxas can name are a mistake, and would make tables of them endless. */
+/** More registers than ptxas accepts are an error, and tables of them would use up the memory. */
 const MOST_REGISTERS = 10_000_000;
 
 function declarator(cursor: Cursor): Declarator {

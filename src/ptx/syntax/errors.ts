@@ -1,4 +1,4 @@
-// What a user can meet here. Every message about a file says line, column and the text in question.
+// Errors in PTX text. Every message says line, column and the text in question.
 import { UserError } from "#core";
 
 /** Columns count characters from 1, as editors do. */
@@ -7,7 +7,7 @@ export interface Position {
   readonly column: number;
 }
 
-/** Where an offset is. What a pass made has no place of its own: it gets the file's first. */
+/** The position of an offset. Nodes made by a pass have no position; they get that of the file's first character. */
 export function positionOf(source: string, at: number): Position {
   const starts = source === lastSource ? lastStarts : lineStarts(source);
   lastSource = source;
@@ -22,7 +22,7 @@ export function positionOf(source: string, at: number): Position {
   return { line: low + 1, column: Math.max(at, 0) - (starts[low] ?? 0) + 1 };
 }
 
-// A report asks for many places of one file: its lines are counted once.
+// Cached, because a report asks for many positions in one file.
 let lastSource = "";
 let lastStarts: readonly number[] = [0];
 

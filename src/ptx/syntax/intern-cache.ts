@@ -1,13 +1,13 @@
-// What was made of words read lately, one object for each. A file says the same few registers, operations and
-// numbers again and again; the next word like it is found by its characters in the source, without a copy of them.
+// Interning: equal words of the source become one object. PTX repeats the same few registers, operations and numbers. A
+// word is looked up by its characters in the source, without copying them. A collision replaces the older word.
 
-/** A power of two. */
+/** Entries of the table; a power of two. */
 const PLACES = 1 << 12;
 
-/** No operation is longer; words of any length could fill the memory. */
+/** Longer words are not kept, to bound the memory. No operation is that long. */
 const LONGEST = 256;
 
-/** V8 copies a piece of a text up to this length; a longer one is a view, which would keep the whole text alive. */
+/** V8 copies slices up to this length. A longer slice refers to the whole source and would keep it alive. */
 const COPIED = 12;
 
 export class InternCache<T> {
@@ -19,7 +19,7 @@ export class InternCache<T> {
     this.#make = make;
   }
 
-  /** What is made of the characters of `source` from `from` up to before `to`, whose hash is `hash`. */
+  /** The object for the characters `from` to `to` (exclusive) of `source`, whose hash is `hash`. */
   of(source: string, from: number, to: number, hash: number): T {
     const place = (hash ^ (hash >>> 12)) & (PLACES - 1);
     const known = this.#made[place];

@@ -1,22 +1,22 @@
-// The names in a function's instructions, gathered once for all analyses: each name gets a number, and each
-// instruction the numbers of what it writes and reads.
+// The names in a function's instructions, numbered once for all analyses. Each instruction has the numbers of the names
+// that it writes and reads.
 import { addNames, baseName, readsResult, writesFirst } from "./operation-facts.ts";
 import { isSpecial } from "./special-registers.ts";
 import type { Instruction } from "./syntax.ts";
 
 export interface Names {
-  /** By number, in the order in which they are met first. */
+  /** By number, in the order of first use. */
   readonly texts: readonly string[];
   readonly numberOf: ReadonlyMap<string, number>;
   /**
-   * Numbers, instruction after instruction: what it writes from `at[2 * i]`, what it reads from `at[2 * i + 1]`,
-   * its predicate last, up to before `at[2 * i + 2]`.
+   * Numbers by instruction: names that instruction i writes begin at `at[2 * i]`, names that it reads at
+   * `at[2 * i + 1]`, with its predicate last; they end before `at[2 * i + 2]`.
    */
   readonly numbers: readonly number[];
   readonly at: Int32Array;
   /** By number: the instruction that writes it, `NOBODY` or `SEVERAL`. */
   readonly writer: Int32Array;
-  /** Special registers without their components, by the few instructions that read any. */
+  /** Special registers, without their components, by the instruction that reads them. */
   readonly specials: Specials;
 }
 
@@ -75,7 +75,7 @@ function specialsOf(
   return found;
 }
 
-/** Gives each name that comes a number. */
+/** Numbers the names that are pushed. */
 class Gathered {
   readonly texts: string[] = [];
   readonly numberOf = new Map<string, number>();

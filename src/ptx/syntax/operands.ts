@@ -13,7 +13,7 @@ import {
 } from "./cursor.ts";
 import type { Immediate, Memory, Name, Operand } from "./syntax.ts";
 
-/** Deeper nesting than this is an attack on the stack, not a program. */
+/** Limit for nested operands, against stack overflow. */
 const DEEPEST = 32;
 
 const none: readonly Operand[] = [];
@@ -27,7 +27,7 @@ function list(cursor: Cursor, close: number, depth: number): readonly Operand[] 
     cursor.at += 1;
     return none;
   }
-  // Most have up to four. To a list that grows, V8 would give room for seventeen.
+  // Most instructions have up to four operands. A list that grows would get room for seventeen in V8.
   const a = operand(cursor, depth);
   if (!another(cursor, close)) return [a];
   const b = operand(cursor, depth);

@@ -1,4 +1,4 @@
-// What an instruction reads and writes, as far as names go.
+// Which names an instruction reads and writes.
 import { isSpecial } from "./special-registers.ts";
 import type { Instruction, Operand, Operation } from "./syntax.ts";
 
@@ -16,8 +16,8 @@ const readsFirst: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Does an instruction write its first operand? If that is no address, mostly; `bar` writes only its reduction, a
- * call what it returns.
+ * Does an instruction write its first operand? Most do if it is not an address. `bar` writes one only if it has a
+ * reduction; a call writes its list of results.
  */
 export function writesFirst({ operation, operands }: Instruction): boolean {
   const { opcode, modifiers } = operation;
@@ -30,12 +30,12 @@ export function writesFirst({ operation, operands }: Instruction): boolean {
   return opcode !== "tcgen05" || modifiers[0] !== "dealloc";
 }
 
-/** Does it read the operand that it writes? These add to what that holds. */
+/** Does it also read the operand that it writes? wgmma accumulates into it. */
 export const readsResult = ({ opcode }: Operation) => opcode === "wgmma";
 
 /**
- * Adds every name in the operand to `names`. Components of vectors are taken off, "%v" for
- * "%v.y"; those of special registers stay, because each is a register of its own: "%tid.x".
+ * Adds every name in the operand to `names`. The component of a vector is removed ("%v" for "%v.y"). That of a special
+ * register stays, because "%tid.x" is a register of its own.
  */
 export function addNames(operand: Operand, names: Sink): void {
   switch (operand.kind) {
@@ -66,7 +66,7 @@ export function addNames(operand: Operand, names: Sink): void {
   }
 }
 
-/** Where names go: an array, say. */
+/** Receives names; an array does. */
 interface Sink {
   push(name: string): unknown;
 }

@@ -1,4 +1,4 @@
-// PTX text to its tree. What stands at a module's level is read here, a function's statements in body.ts.
+// Parses PTX text. Module-level items are parsed here, a function's statements in body.ts.
 
 import { AnalysisCache } from "./analysis-cache.ts";
 import { body, line, section } from "./body.ts";
@@ -28,8 +28,8 @@ import type {
 } from "./syntax.ts";
 
 /**
- * The module in `source`; a `PtxError` says where it is not PTX. With `only`, no other kernel than that one has a body:
- * theirs are passed over unread, which is several times as fast.
+ * Parses a module; throws a `PtxError` with the position of what is not PTX. With `only`, the bodies of all other
+ * kernels are skipped and left out, which is several times as fast.
  */
 export function parse(source: string, only?: string): Module {
   const cursor: Cursor = { text: source, at: 0 };

@@ -1,6 +1,6 @@
-// The tree back to text. What is as its source had it is copied from there, layout and comments included, so
-// that an unchanged module prints as it was and debug sections that speak of lines stay true; what a pass made
-// is printed from the tree, one statement a line.
+// Prints the tree. Nodes that no pass has changed are copied from the source with layout and comments, so an unchanged
+// module prints as it was and line numbers in debug sections stay correct. Nodes made by a pass are printed from the
+// tree, one statement a line.
 import { skip } from "./cursor.ts";
 import type {
   Block,
@@ -20,7 +20,7 @@ export function print(module: Module): string {
   return printed(module, module.source);
 }
 
-/** Everything from the tree, in our own layout and without comments; it assembles to the same instructions. */
+/** Prints everything from the tree, in our own layout and without comments. It assembles to the same instructions. */
 export function printPlain(module: Module): string {
   return printed(module, undefined);
 }
@@ -35,8 +35,8 @@ function printed(module: Module, source: string | undefined): string {
 }
 
 /**
- * Text made so far. `from` to `upTo` of the source is still to be copied: neighbours there are copied in one
- * piece. Where the text printed last is not from the source, `upTo` is -1.
+ * The text printed so far. `from` to `upTo` of the source still has to be copied, so that neighbouring nodes are copied
+ * in one piece. `upTo` is -1 if the last text did not come from the source.
  */
 interface Output {
   readonly source: string | undefined;
@@ -60,7 +60,7 @@ const copy = (out: Output, upTo: number) => {
   out.upTo = upTo;
 };
 
-/** Prints `from` to `upTo` of the source, with what is between it and its neighbour if that stands there. */
+/** Prints `from` to `upTo` of the source, including what is between it and the previous node if they are neighbours. */
 function copied(out: Output, source: string, from: number, upTo: number, indent: string): void {
   if (out.upTo < 0 || !onlyBlanks(source, out.upTo, from)) {
     put(out, `\n${indent}`);
@@ -84,7 +84,7 @@ function onlyBlanks(source: string, from: number, upTo: number): boolean {
   return true;
 }
 
-/** Prints a leaf from the source, if it is as that has it. */
+/** Copies a leaf from the source if no pass made it; false otherwise. */
 function asRead(out: Output, { at, end }: Spanned, indent: string): boolean {
   if (out.source === undefined || at < 0) return false;
   copied(out, out.source, at, end, indent);
@@ -151,7 +151,7 @@ function printStatement(one: Instruction | Variable | Verbatim, indent: string):
   return `\n${indent}${one.kind === "variable" ? `${printVariable(one)};` : one.text}`;
 }
 
-/** Prints the statement now, for all the functions that it will stand in. */
+/** Prints the statement once; the text is reused in all functions that contain it. */
 export function printOnce(one: Statement): void {
   if (one.kind !== "block" && one.kind !== "label") kept.set(one, printStatement(one, INDENT));
 }

@@ -1,4 +1,5 @@
-// Who declares a name. A scope is the module, a function or a `{ ... }`; inner ones see the outer ones.
+// Scopes: which declaration a name refers to. The module, each function and each `{ ... }` has a scope; inner scopes
+// see the outer ones.
 import type { Declarator, Func, Item, Label, Module, Statement, Variable } from "./syntax.ts";
 
 export interface Declaration {
@@ -6,7 +7,7 @@ export interface Declaration {
   readonly declarator: Declarator;
 }
 
-/** What branches see of a scope. */
+/** The labels of a scope, for branches. */
 export interface LabelScope {
   readonly outer: LabelScope | undefined;
   readonly labels: ReadonlyMap<string, Label>;
@@ -15,12 +16,12 @@ export interface LabelScope {
 export interface Scope extends LabelScope {
   readonly outer: Scope | undefined;
   readonly variables: ReadonlyMap<string, Declaration>;
-  /** `%r<10>`, by "%r". */
+  /** Declarations such as `%r<10>`, by their prefix "%r". */
   readonly families: ReadonlyMap<string, Declaration>;
   readonly functions: ReadonlyMap<string, Func>;
 }
 
-/** `twice` hears of each name that is declared a second time in one scope, with where. */
+/** Called for each name that is declared a second time in one scope, with the position. */
 export type Twice = (name: string, at: number) => void;
 
 /** The module's scope, kept because analyses ask for it often. */
@@ -33,7 +34,7 @@ const moduleScopeOf = (items: readonly Item[]): ModuleScope => ({
 });
 
 export interface ModuleScope extends Scope {
-  /** Its shared memory, in order. */
+  /** Variables in shared memory, in order. */
   readonly shared: readonly Variable[];
 }
 

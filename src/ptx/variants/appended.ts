@@ -1,13 +1,13 @@
-// What the variants are called and which parameters they have behind those of the original, whose offsets stay.
-// The launcher, the emulator's tests and the passes read it here.
+// The variants' names, and the parameters that are appended to the original's, whose offsets stay the same. Read by the
+// launcher, the passes and the emulator's tests.
 
 export interface Appended {
-  /** The variant of K is K plus this. */
+  /** The variant of a kernel K is called K plus this suffix. */
   readonly suffix: string;
   readonly params: readonly AppendedParam[];
-  /** At most, with what alignment may take between. */
+  /** Upper bound of the parameters' bytes, including padding for alignment. */
   readonly bytes: number;
-  /** Shared memory of the variant for the block's number, and its bytes: see block-number.ts. */
+  /** The variable in shared memory that holds the block's number (see block-number.ts), and its size. */
   readonly words: string;
   readonly wordsBytes: number;
 }

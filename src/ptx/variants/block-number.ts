@@ -1,5 +1,5 @@
-// Which of %ctaid and %nctaid a function reads, and what takes their place: registers of ours, which a kernel
-// fills from its parameters and a device function from shared memory, where its kernel has left them.
+// Replaces %ctaid and %nctaid by registers of our own. A kernel fills them from its parameters; a device function loads
+// them from shared memory, where the kernel has stored them.
 
 import { type CallGraph, calleeOf, instructionsOf } from "../analysis/call-graph.ts";
 import { controlFlow } from "../analysis/control-flow.ts";
@@ -15,13 +15,13 @@ import type { Appended } from "./appended.ts";
 import { renamed, rewrite } from "./rewrite.ts";
 import { statements } from "./template.ts";
 
-// In the shared words: ctaid.x, .y, .z, a word that is not read, nctaid.x, .y, .z. What the preemptible variant keeps
-// there besides, preempt.ts says.
+// Layout of the shared words: ctaid.x, .y, .z, an unused word, nctaid.x, .y, .z. The preemptible variant keeps more
+// there (preempt.ts).
 
 interface Place {
   readonly special: string;
   readonly register: string;
-  /** In the shared words, bytes. */
+  /** Offset in the shared words, in bytes. */
   readonly offset: number;
 }
 
@@ -37,7 +37,7 @@ export const registerOf: ReadonlyMap<string, string> = new Map(
   places.map(({ special, register }) => [special, register]),
 );
 
-/** The ones of %ctaid.x to %nctaid.z that the function itself reads, in the order in which it does. */
+/** Which of %ctaid.x to %nctaid.z the function itself reads, in the order of the first read. */
 export function blockNumbersIn(func: Func): ReadonlySet<string> {
   const { numberOf } = controlFlow(func).names;
   const read = places.flatMap(({ special }) => {
@@ -47,15 +47,15 @@ export function blockNumbersIn(func: Func): ReadonlySet<string> {
   return new Set(read.sort((a, b) => a.number - b.number).map(({ special }) => special));
 }
 
-/** What the device functions behind a kernel become, and how the kernel's calls change. */
+/** Copies of the device functions that a kernel calls, and the new names for its calls. */
 export interface Callees {
   readonly items: readonly Item[];
   readonly names: ReadonlyMap<string, string>;
-  /** What they read together. */
+  /** The special registers that any of them reads. */
   readonly reads: ReadonlySet<string>;
 }
 
-/** Copies of those device functions that read the block's number or call one that does. */
+/** Copies the device functions that read the block's number, or call one that does. */
 export function callees({ functions }: CallGraph, { suffix, words }: Appended): Callees {
   const [, ...others] = functions;
   const changed = new Set(others.filter((one) => blockNumbersIn(one).size > 0));
@@ -92,15 +92,15 @@ function copy(func: Func, names: ReadonlyMap<string, string>, words: string): Fu
   };
 }
 
-/** The body with our registers for the block's number and the copies of device functions called. */
+/** The body with our registers for the block's number and with calls of the copied functions. */
 export function withNames(func: Func, names: ReadonlyMap<string, string>): readonly Statement[] {
   const all = withOurs(names);
   return rewrite(func.body ?? [], (one) => withOurNumbers(one, all));
 }
 
 /**
- * The instruction with our registers in place of the special ones, and `names`. A special register can be moved into
- * 16 bits, ours have 32 and must be converted.
+ * The instruction with our registers instead of the special ones, and with `names` replaced. A special register can be
+ * moved to a 16-bit register; ours have 32 bits and need a conversion.
  */
 export function withOurNumbers(one: Instruction, names: ReadonlyMap<string, string>): Instruction {
   const ours = renamed(one, names);
@@ -112,11 +112,11 @@ export function withOurNumbers(one: Instruction, names: ReadonlyMap<string, stri
 
 const is16Bits = (modifier: string): boolean => /^[bus]16$/.test(modifier);
 
-/** What special registers for the block's number become, and `names`. */
+/** The replacements for the special registers, and `names`. */
 export const withOurs = (names: ReadonlyMap<string, string>): ReadonlyMap<string, string> =>
   names.size === 0 ? registerOf : new Map([...registerOf, ...names]);
 
-/** Stores of what device functions will read, from our registers. */
+/** PTX that stores our registers to the shared words for device functions. */
 export const storesFor = (reads: ReadonlySet<string>, words: string): string =>
   places
     .filter(({ special }) => reads.has(special))

@@ -1,4 +1,5 @@
-// One kernel of a module with what it needs of the rest: a module of its own, to be loaded beside the original.
+// Extracts one kernel, with the functions and shared memory that it needs, into a module that is loaded beside the
+// original.
 import { callGraph, isNamedIn } from "../analysis/call-graph.ts";
 import { moduleScope } from "../syntax/scopes.ts";
 import { type Func, type Item, type Module, made, type Statement } from "../syntax/syntax.ts";
@@ -8,12 +9,12 @@ export interface NotExtracted {
   readonly reason: string;
 }
 
-/** Of a file's head; the rest of its directives is about what debuggers show. */
+/** Directives to keep; all others at module level are debugging information. */
 const HEAD = new Set([".version", ".target", ".address_size"]);
 
 /**
- * The module with `kernel` as its only kernel, without debugging information. A kernel that uses variables of the
- * module outside of shared memory can't stand alone: another module would have its own of them, with other contents.
+ * The module with `kernel` as its only kernel, without debugging information. A kernel that uses global or constant
+ * variables of the module can't be extracted: the new module would have its own copies, with other contents.
  */
 export function extractKernel(module: Module, kernel: string): Module | NotExtracted {
   const scope = moduleScope(module);
@@ -46,7 +47,7 @@ const plain = (item: Item): Item =>
     ? { ...item, ...made, body: withoutPlaces(item.body) }
     : item;
 
-/** Places in a source file (`.loc`) name what is not kept. */
+/** Without `.loc`, which refers to `.file` directives that are not kept. */
 const withoutPlaces = (body: readonly Statement[]): readonly Statement[] =>
   body
     .filter((one) => one.kind !== "verbatim" || one.word !== ".loc")

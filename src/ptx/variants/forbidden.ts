@@ -1,4 +1,4 @@
-// What no variant, or no preemptible one, may contain, found instruction by instruction.
+// Instructions that rule out all variants, or the preemptible one.
 
 import {
   type CallGraph,
@@ -13,7 +13,7 @@ import type { Refuse } from "../analysis/reasons.ts";
 import type { Specials } from "../syntax/names.ts";
 import type { Func, Instruction, Operand, Operation, Statement } from "../syntax/syntax.ts";
 
-/** Operations of PTX ISA 9.0. One that is not here may do anything, so it is refused. */
+/** Known operations (PTX ISA 9.0). Any other could do anything, so it is refused. */
 const operations: ReadonlySet<string> = new Set(
   `abs activemask add addc alloca and applypriority atom bar barrier bfe bfi bfind bmsk bra brev brkpt brx call
   clz cnot copysign cos cp createpolicy cvt cvta discard div dp2a dp4a elect ex2 exit fence fma fns isspacep
@@ -27,7 +27,7 @@ const operations: ReadonlySet<string> = new Set(
     .split(/\s+/),
 );
 
-/** Directives inside a body that say nothing of what runs. */
+/** Directives in a body that do not change what is executed. */
 const harmless: ReadonlySet<string> = new Set([
   ".loc",
   ".file",
@@ -47,12 +47,12 @@ const runtime: ReadonlySet<string> = new Set([
   "__assert_fail",
 ]);
 
-/** Refuses what neither variant may contain. */
+/** Refuses what no variant may contain. */
 export function forbidden(kernel: Func, graph: CallGraph, refuse: Refuse): void {
   for (const one of kernel.directives) clusterDirective(kernel, one.name, one.text, refuse);
   for (const func of graph.functions) {
     const { specials } = controlFlow(func).names;
-    // Reasons come in the order of the file.
+    // In the order of the file, because reasons are reported in that order.
     if (isUnusual(func)) eachStatement(func.body ?? [], (one) => statement(one, specials, refuse));
     else for (const one of controlFlow(func).others) statement(one, specials, refuse);
   }
@@ -66,7 +66,7 @@ export function forbidden(kernel: Func, graph: CallGraph, refuse: Refuse): void 
   }
 }
 
-/** Refuses what one thread may not do for several blocks in turn. */
+/** Refuses what a thread can't do when it executes several blocks one after the other. */
 export function forbiddenWhenPersistent(graph: CallGraph, refuse: Refuse): void {
   graph.functions.forEach((func, i) => {
     if (i === 0 && !readsUnusual(func) && !hasOperation(func, isForOneBlock)) return;
@@ -81,7 +81,7 @@ export function forbiddenWhenPersistent(graph: CallGraph, refuse: Refuse): void 
     refuse("recursion", again, `${calleeOf(again)} may come back to itself from here`);
 }
 
-/** Does it have anything that `instruction` may refuse? Each operation and name is looked at once for that. */
+/** May `instruction` refuse any of it? A fast check of each different operation and name. */
 function isUnusual(func: Func): boolean {
   const { instructions, names } = controlFlow(func);
   return (
@@ -97,7 +97,7 @@ const isUnusualOperation = ({ opcode, modifiers }: Operation) =>
   !operations.has(opcode) ||
   modifiers.some((one) => one === "cluster" || one === "multicast::cluster");
 
-/** Special registers that no rule here is about. */
+/** Special registers that are always allowed. */
 const usual: ReadonlySet<string> = new Set(["%tid", "%ntid", "%ctaid", "%nctaid", "%laneid"]);
 
 function readsUnusual(func: Func): boolean {
@@ -152,7 +152,7 @@ function instruction(one: Instruction, specials: readonly string[], refuse: Refu
   }
 }
 
-/** Expressions are of constants; one that names a register has been read wrong. */
+/** Does a constant expression name a register? Then the parser has misread it. */
 function hidesRegisters(operand: Operand): boolean {
   if (operand.kind === "raw") return operand.text.includes("%");
   if (operand.kind === "vector" || operand.kind === "list")
@@ -174,7 +174,7 @@ function persistent(one: Instruction, specials: readonly string[], refuse: Refus
   }
 }
 
-/** Refuses what knows where shared memory lies, or how much there is: a variant may add to it. */
+/** Refuses code that depends on the address or size of shared memory: a variant may add to it. */
 export function fixedShared(graph: CallGraph, refuse: Refuse): void {
   for (const func of graph.functions) {
     if (!readsUnusual(func) && !hasOperation(func, isOfShared)) continue;

@@ -1,12 +1,12 @@
-// Variants take their place in the module: each behind its kernel, what they share before the first function.
+// Inserts variants into a module: each behind its kernel, shared variables before the first function.
 import type { Func, Item, Module } from "../syntax/syntax.ts";
 import { sharedWords, sharedWordsIn } from "./template.ts";
 
 export interface Variants {
   readonly kernel: Func;
-  /** In the order in which they are to stand. */
+  /** What to insert, in order. */
   readonly items: readonly Item[];
-  /** Shared memory that they want in the module; of equal names the largest is taken, aligned to its size. */
+  /** Variables in shared memory that they need. Of equal names the largest is declared, aligned to its size. */
   readonly shared: readonly { readonly name: string; readonly bytes: number }[];
 }
 
@@ -25,7 +25,7 @@ export function withVariants(module: Module, all: readonly Variants[]): Module {
     items.push(item);
     const made = (item.kind === "function" && behind.get(item)) || [];
     for (const one of made) {
-      // Two kernels may call the same device function: one copy, one declaration of it.
+      // Two kernels may call the same device function: it is copied and declared once.
       if (one.kind === "function" && have.has(key(one))) continue;
       if (one.kind === "function") have.add(key(one));
       items.push(one);
@@ -34,7 +34,7 @@ export function withVariants(module: Module, all: readonly Variants[]): Module {
   return { ...module, items };
 }
 
-/** Words that an earlier pass has left serve this one too, made larger where more is wanted now. */
+/** Reuses shared words of an earlier pass, enlarged if more are needed. */
 function grown(item: Item, sizes: Map<string, number>): Item {
   const words = item.kind === "variable" ? sharedWordsIn(item) : undefined;
   const wanted = words && sizes.get(words.name);

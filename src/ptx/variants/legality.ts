@@ -1,5 +1,5 @@
-// Which variants of a kernel are legal, and why others are not. Refuse rather than risk: what can't be shown to
-// be right is refused, with the line that stands in the way.
+// Which variants of a kernel are legal, and the reasons why others are not. A variant that can't be shown to be correct
+// is refused; the reason names the line.
 
 import { type Barriers, barriers } from "../analysis/barriers.ts";
 import { type CallGraph, callGraph, hasOperation } from "../analysis/call-graph.ts";
@@ -19,19 +19,19 @@ import { sharedWordsIn } from "./template.ts";
 
 export interface Verdict {
   readonly legal: boolean;
-  /** Why not; empty for a legal one. */
+  /** Why the variant is not legal; empty for a legal one. */
   readonly reasons: readonly Reason[];
-  /** Static shared memory that the variant takes in addition. */
+  /** Additional static shared memory of the variant. */
   readonly sharedBytes: number;
 }
 
 export interface Preemptible extends Verdict {
   /**
-   * The variant is right only for blocks whose x size is a multiple of 32: what was shown of warps rests on a
-   * warp being 32 neighbours in x. The launcher must look.
+   * The variant is correct only for blocks whose x size is a multiple of 32: the analysis assumed that a warp is 32
+   * neighbours in x. The launcher must check it.
    */
   readonly wholeWarps: boolean;
-  /** Its barriers are unified, because threads may leave before others have come to one. */
+  /** Its barriers are unified, because threads may exit before others arrive at one. */
   readonly unified: boolean;
 }
 
@@ -56,7 +56,7 @@ export function legality(module: Module): readonly KernelReport[] {
   });
 }
 
-/** Kernels with a body that are no variants. */
+/** Kernels that have a body and are not variants. */
 export const kernels = (module: Module): readonly Func[] =>
   module.items.filter(
     (one): one is Func =>
@@ -72,7 +72,7 @@ export function slicePlan(kernel: Func, module: Module): SlicePlan {
   const graph = callGraph(kernel, module);
   const { refuse, reasons } = collect(module);
   everyVariant(kernel, graph, module, appended.slice, refuse);
-  // Device functions find the block's number in shared memory.
+  // Device functions read the block's number from shared memory.
   const [, ...others] = graph.functions;
   const sharedBytes = others.some((one) => blockNumbersIn(one).size > 0)
     ? bytesForWords(kernel, graph, module, appended.slice, refuse)
@@ -89,7 +89,7 @@ export interface PreemptPlan {
   readonly lookBack: boolean;
 }
 
-/** `variant` is what will be added: unified kernels answer to the same reasons, under their own name. */
+/** `variant` is what will be added. A unified kernel must satisfy the same conditions. */
 export function preemptPlan(
   kernel: Func,
   module: Module,
@@ -99,7 +99,7 @@ export function preemptPlan(
   const { refuse, reasons } = collect(module);
   const lookBack = everyVariant(kernel, graph, module, variant, refuse);
   const target = targetOf(module);
-  // ld.relaxed, barrier.sync for parted warps, nanosleep.
+  // Needed: ld.relaxed, barrier.sync in divergent warps, nanosleep.
   if (target.sm < 70 || target.version < 603)
     refuse("old-target", kernel, `${target.name} is older than sm_70 or PTX 6.3`);
   forbiddenWhenPersistent(graph, refuse);
@@ -138,7 +138,9 @@ function everyVariant(
   return lookBack;
 }
 
-/** What threads that part mean for the variant, first without and then with blocks of whole warps. */
+/**
+ * Checks barriers and warp-wide operations in divergent code, first without, then with the assumption of whole warps.
+ */
 function parting(kernel: Func, graph: CallGraph, module: Module, reasons: Reason[]) {
   const given = kernel.directives.find(({ name }) => name === ".reqntid");
   const known = given !== undefined && Number.parseInt(given.text, 10) % 32 === 0;
@@ -161,10 +163,10 @@ const parameterRoom = ({ sm, version }: Target) => (sm >= 70 && version >= 801 ?
 
 /** PTX ISA: a module with more static shared memory does not load. */
 const STATIC_SHARED = 49_152;
-/** wgmma and bulk copies want tiles at multiples of this; behind our words the dynamic memory must be there too. */
+/** Alignment of tiles for wgmma and bulk copies. The dynamic memory behind our words must keep it. */
 const TILE_ALIGNMENT = 1024;
 
-/** Bytes of static shared memory for the block's number; what was there moves. */
+/** Bytes of static shared memory for the block's number. The kernel's own shared memory moves by as much. */
 function bytesForWords(
   kernel: Func,
   graph: CallGraph,
@@ -185,7 +187,7 @@ function bytesForWords(
   return more;
 }
 
-/** All kernels of a module share the words, so the one that wants most decides for all. */
+/** Does any kernel of the module need aligned tiles? All kernels share the words, so one decides for all. */
 function wantAlignment(module: Module): boolean {
   const known = wanted.get(module);
   if (known !== undefined) return known;
@@ -199,12 +201,12 @@ function wantAlignment(module: Module): boolean {
 
 const wanted = new WeakMap<Module, boolean>();
 
-/** An earlier run of the pass may have left larger ones. */
+/** Bytes of the words that an earlier pass has declared. */
 function wordsBefore(module: Module, name: string): number {
   const before = moduleScope(module).variables.get(name);
   return (before && sharedWordsIn(before.variable)?.bytes) ?? 0;
 }
 
-/** Does it use tiles of shared memory whose place is swizzled into their layout? */
+/** Does it use tiles in shared memory whose layout depends on their address (swizzling)? */
 const wantsTiles = (func: Func) =>
   hasOperation(func, ({ opcode, modifiers }) => opcode === "wgmma" || modifiers.includes("bulk"));

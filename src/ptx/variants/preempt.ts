@@ -1,6 +1,6 @@
-// preempt: a kernel whose blocks are persistent workers. A worker claims the original's blocks one after the
-// other, in rising order, until there are none left or it is stopped. When the launch ends, what was claimed is
-// finished, and a later launch goes on with the next.
+// preempt: a kernel whose blocks are persistent workers. A worker claims blocks of the original kernel in rising order,
+// until none are left or the launch is stopped. All claimed blocks are finished when the launch ends, and a later
+// launch continues with the next block.
 //
 //   {                           {
 //     body                        block 0 watches the flag; when it is set, next = max(next, 2^31); others:
@@ -13,22 +13,22 @@
 //                                 each warp: wait; bra $cotenant_next;
 //                               }
 //
-// Parameters and the words in device memory are described in appended.ts. The flag is a word of the host, slow
-// to read, so one block watches it for all, and stops them by leaving nothing to claim: a claim and the question
-// whether to stop are one atomic addition. Launches count in two words by turns; the watcher hands what was
-// claimed over to the next launch's. Thread 0 claims as soon as it is done with its own part of a block, while
-// others are still at work: there the round trip hides. (Claiming one block earlier would hide all of it, but would
-// let a worker run one block more after a stop.)
+// appended.ts describes the parameters and the words in device memory. The flag is in host memory and slow to read, so
+// one block (the sentinel) polls it for all workers. It stops them by setting the counter beyond the last block, so a
+// worker learns of a stop from the atomic addition that claims a block. Launches use the two counters alternately; the
+// sentinel copies the number of claimed blocks to the counter of the next launch. Thread 0 claims the next block when
+// its own part of a block is done, while other threads still work, which hides most of the latency. (Claiming a block
+// earlier would hide all of it, but a worker would execute one more block after a stop.)
 //
-// All workers add to one word, and a GPU makes one such addition in about 0.9 ns, where it starts a block in 0.6. So
-// where blocks are short a claim takes a few: see sizeOfClaim. Where it takes one, a stop costs the rest of a block;
-// where it takes more, they are short ones, unless the first long blocks follow on many short ones.
+// All workers add to one word. A GPU executes such an addition in about 0.9 ns and starts a block in 0.6 ns, so a claim
+// takes several blocks where blocks are short (see sizeOfClaim). A stop waits for the rest of the claim: of one block,
+// or of several short ones. It waits longer only when long blocks follow many short ones.
 //
-// Who waits for a lower block waits for one that somebody has: claims are in rising order and a worker runs its own in
-// that order, so whoever has the lowest block that is not done is at it. Blocks that others wait for are claimed one by
-// one.
+// A block that waits for a lower one waits for a block that has been claimed: claims are made and executed in rising
+// order, so the lowest unfinished block is being executed. Kernels whose blocks wait for lower ones claim one block at
+// a time.
 //
-// Little is kept in registers while a block runs: how many blocks are left, and those of the numbers that are read.
+// During a block, only the number of blocks left and the block numbers that it reads are kept in registers.
 
 import { type CallGraph, hasOperation } from "../analysis/call-graph.ts";
 import { sharedMemory } from "../analysis/memory-sizes.ts";
@@ -72,8 +72,7 @@ function variant(kernel: Func, plan: PreemptPlan, module: Module): Variants {
   const reads = blockNumbersIn(kernel);
   const gridReads = [...reads].filter((one) => one.startsWith("%nctaid"));
   const flat = ![...reads, ...others.reads].some((one) => /^%ctaid\.[yz]$/.test(one));
-  // Device functions find the number of one block in the words, and a block that others wait for must not stand in
-  // line.
+  // Device functions read the number of one block from the words, and a block that others wait for must start at once.
   const batches = others.reads.size === 0 && !plan.lookBack;
   const persistent: Func = {
     ...kernel,
@@ -120,7 +119,7 @@ const total = `
   mul.lo.u32 %cotenant_total, %cotenant_total, %cotenant_a;
 `;
 
-/** Made again for each claim: it would be two registers during every block. */
+/** Computed for each claim; kept, it would take two registers during every block. */
 const counter = `
   ld.param.u64 %cotenant_counter, [cotenant_control];
   cvta.to.global.u64 %cotenant_counter, %cotenant_counter;
@@ -130,7 +129,7 @@ const counter = `
   add.u64 %cotenant_counter, %cotenant_counter, %cotenant_other;
 `;
 
-/** Thread 0 acts for its block; block 0 is the sentinel. */
+/** Thread 0 claims for its block; block 0 is the sentinel. */
 const roles = `
   mov.u32 %cotenant_a, %tid.x;
   mov.u32 %cotenant_b, %tid.y;
@@ -144,17 +143,17 @@ const roles = `
   @!%cotenant_first ret;
 `;
 
-/** Nanoseconds between two looks at the flag: a read of host memory takes about as long. */
+/** Nanoseconds between two reads of the flag; a read of host memory takes about as long. */
 const NAP = 500;
 
-/** Cycles that a stop may wait longer because of the size of claims: about 8 us on a GPU of 1.9 GHz. */
+/** Cycles that claims of several blocks may add to a stop: about 8 us at 1.9 GHz. */
 const AHEAD = 15_000;
-/** Blocks of one claim at most, where long ones may follow on short ones. */
+/** The most blocks in one claim, because long blocks may follow short ones. */
 const MOST = 4;
-/** Cycles, more than any that matter, for products of 32 bits. */
+/** Cap for measured cycles, so that products fit into 32 bits. */
 const LONGEST = 2 ** 20;
 
-/** The sentinel ends when all blocks are claimed, or the flag was set. What was claimed begins the next launch. */
+/** The sentinel ends when all blocks are claimed or the flag is set. It stores where the next launch begins. */
 const watch = `
   .reg .b64 %cotenant_flag;
   ld.param.u64 %cotenant_flag, [cotenant_flag];
@@ -180,14 +179,14 @@ $cotenant_over:
   ret;
 `;
 
-/** Two places for a claim: the block's number and how many blocks there are from it on. Then what thread 0 keeps. */
+/** Bytes of a claim in the shared words: its first block and its size. There are two, then thread 0's own words. */
 const CLAIM = 16;
-/** When the last claim was made, how long a block took at most, of how many blocks the claim was, where it ended. */
+/** Offset of thread 0's words: time of the last claim, longest time of a block, size of the claim, its end. */
 const KEPT = 2 * CLAIM;
-/** Blocks left of a claim are in the low bits of a register, which of the two places is the claim's above them. */
+/** One register holds the number of blocks left of a claim, plus this for the second of the two places. */
 const TURN = 256;
 
-/** A worker begins as if nothing were left, so with one block, and knows of none how long it takes. */
+/** A worker starts with an empty claim. Its first claim is one block, because no block has been timed. */
 const begin = (batches: boolean) => `
 $cotenant_begin:
   mov.u32 %cotenant_left, 1;
@@ -197,7 +196,7 @@ $cotenant_next:
   ${batches ? more : ""}
 `;
 
-/** Without a branch: lanes that it parts would come to the loop's head apart (see done). */
+/** Without a branch: after one, lanes would arrive at the loop's head separately (see `done`). */
 const kept = [
   total,
   `
@@ -214,18 +213,19 @@ const more = `
 `;
 
 interface Claims {
-  /** Several blocks at once, where they are short. */
+  /** Claims may take several blocks. */
   readonly batches: boolean;
-  /** Is only the x of the block's number read? */
+  /** Only %ctaid.x is read. */
   readonly flat: boolean;
-  /** What device functions read. */
+  /** Special registers that device functions read. */
   readonly calleeReads: ReadonlySet<string>;
 }
 
 /**
- * One wait ends the previous block and hands over the claim. It is handed over in two places by turns: who has come to
- * the wait has read the one before. Device functions read the first place during a block, so where they do another wait
- * comes before. Behind it each warp is brought together again, as it was when the original's block began.
+ * One barrier ends the previous block and publishes the claim. Claims alternate between two places in shared memory: a
+ * thread at the barrier has read the previous one. Device functions read the first place during a block; where there
+ * are any, another barrier comes first. After it, the lanes of each warp converge, as at the start of the original's
+ * block.
  */
 const claim = (barrier: number, { batches, flat, calleeReads }: Claims) => [
   calleeReads.size > 0 ? `barrier.sync ${barrier}; mov.u32 %cotenant_at, ${words};` : turn,
@@ -269,7 +269,7 @@ const coordinates = (beyondX: string) => `
 ${beyondX}$cotenant_apart:
 `;
 
-/** Most grids are one row: then nothing is to be divided. */
+/** For a grid of one row, which most are: no division is needed. */
 const alongX = coordinates("");
 
 const apart = coordinates(`  div.u32 %cotenant_ctaid_y, %cotenant_claim, %cotenant_nx;
@@ -292,10 +292,10 @@ const taken = `
 `;
 
 /**
- * A stop waits for all of a claim: (size - 1) blocks longer. How long they may be is told by the longest that this
- * worker has had lately: where blocks differ, a short one says nothing of the next. Twice as many if that stays below
- * AHEAD then, half as many where it is far above, or where more than half of a worker's share of the blocks left would
- * be claimed: so workers end together.
+ * The size of the next claim. A stop waits for the whole claim: up to (size - 1) blocks longer. The estimate for a
+ * block is the longest recent one of this worker, because a short block says nothing about the next. The size doubles
+ * if the added wait stays below AHEAD. It halves if the wait is far above, or if the claim would take more than half of
+ * the worker's share of the remaining blocks, so that workers end at about the same time.
  */
 const sizeOfClaim = `
   ld.shared.v4.u32 {%cotenant_b, %cotenant_c, %cotenant_size, %cotenant_claim}, [${words}+${KEPT}];
@@ -327,7 +327,7 @@ const sizeOfClaim = `
   max.u32 %cotenant_size, %cotenant_size, 1;
 `;
 
-/** The next block of a claim. Where threads of a block never look at each other, neither must blocks wait. */
+/** Goes on to the next block of a claim. It needs a barrier only if threads of a block communicate. */
 const step = (barrier: number | undefined, flat: boolean) => [
   "$cotenant_step:",
   barrier === undefined ? "" : `barrier.sync ${barrier};`,
@@ -350,7 +350,7 @@ const upwards = `
   add.u32 %cotenant_ctaid_z, %cotenant_ctaid_z, 1;
 `;
 
-/** Do threads of a block share memory, or wait for each other? */
+/** Do threads of a block use shared memory, or wait for each other? */
 function sharesBlocks(graph: CallGraph, module: Module): boolean {
   const { bytes, dynamic } = sharedMemory(graph, module);
   const waits = ({ opcode, modifiers }: Operation) =>
@@ -362,7 +362,7 @@ function sharesBlocks(graph: CallGraph, module: Module): boolean {
   );
 }
 
-/** The grid's size for device functions; the block's number is there for all. */
+/** Stores the grid's size for device functions; the block's number is always stored. */
 function gridFor(reads: ReadonlySet<string>): string {
   const wanted = [...reads].filter((one) => one.startsWith("%nctaid"));
   if (wanted.length === 0) return "";
@@ -370,10 +370,10 @@ function gridFor(reads: ReadonlySet<string>): string {
 }
 
 /**
- * What the block leaves under way ends here; then the next one. Each warp is brought together first: ptxas keeps in
- * registers of the whole warp what it takes to be the same in all lanes, and thread 0's claim would change them under
- * lanes that are still at work. It must be here: where lanes come apart to the head of a loop, ptxas (13.0) leaves out
- * a bar.warp.sync that stands there.
+ * The end of a block: outstanding work ends here, then the next block begins. The lanes of each warp converge first.
+ * ptxas keeps values that it takes to be uniform in registers of the whole warp, and thread 0's claim would change them
+ * under lanes that still work. The bar.warp.sync must be here: ptxas 13.0 drops one at a loop's head that lanes reach
+ * from different places.
  */
 const done = (barrier: number, { each, once }: Ending) => `
 $cotenant_done:

@@ -1,7 +1,7 @@
-// Changing what stands in a body: instructions by a function, names by a table.
+// Rewrites a body: instructions by a function, names by a table.
 import { type Instruction, made, type Operand, type Statement } from "../syntax/syntax.ts";
 
-/** Each instruction becomes what `change` makes of it; itself if it is left as it is. */
+/** Replaces each instruction by the result of `change`; nodes that do not change are kept. */
 export function rewrite(
   body: readonly Statement[],
   change: (instruction: Instruction) => Instruction,
@@ -13,13 +13,13 @@ export function rewrite(
   });
 }
 
-/** The instruction with other names in its operands; itself if it has none of them. */
+/** The instruction with the names in its operands replaced; the same object if it has none of them. */
 export function renamed(instruction: Instruction, names: ReadonlyMap<string, string>): Instruction {
   const operands = renamedAll(instruction.operands, names);
   return operands === instruction.operands ? instruction : { ...instruction, ...made, operands };
 }
 
-/** The list itself if nothing in it changes. */
+/** The same list if nothing in it changes. */
 function renamedAll(
   operands: readonly Operand[],
   names: ReadonlyMap<string, string>,

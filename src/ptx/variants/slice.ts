@@ -1,5 +1,5 @@
 // slice: a kernel that is launched over a box of its grid, so that a long launch becomes several short ones.
-// Block numbers get the box's first block added, the grid's size is the original's:
+// The box's first block is added to the block's number; the grid's size is the original's:
 //
 //   mov.u32 %r1, %ctaid.x;     ->   ld.param.u32 %cotenant_ctaid_x, [cotenant_first_x];
 //   mov.u32 %r2, %nctaid.x;         mov.u32 %cotenant_at, %ctaid.x;

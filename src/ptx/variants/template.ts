@@ -4,11 +4,11 @@ import { printOnce } from "../syntax/print.ts";
 import { made, type Statement, type Variable } from "../syntax/syntax.ts";
 import type { AppendedParam } from "./appended.ts";
 
-/** Kernels differ in few parts of a template; names of their own in it must not make the table grow for ever. */
+/** Most pieces are the same for all kernels. The limit is for pieces that contain names of a kernel. */
 const TEXTS_KEPT = 1000;
 const kept = new Map<string, readonly Statement[]>();
 
-/** The statements in `pieces`, each of which has whole ones. What is between them may be laid out freely. */
+/** Parses the pieces; each contains whole statements in any layout. */
 export function statements(...pieces: readonly string[]): readonly Statement[] {
   const all: Statement[] = [];
   for (const piece of pieces) if (piece !== "") all.push(...statementsOf(piece));
@@ -25,7 +25,7 @@ function statementsOf(text: string): readonly Statement[] {
   return found;
 }
 
-/** Its span is of the template's text, not of the module's. */
+/** Marks it as made by a pass: its span is in the template's text, not in the module's source. */
 function asMade(statement: Statement): Statement {
   if (statement.kind === "block")
     return { ...statement, ...made, body: statement.body.map(asMade) };
@@ -45,7 +45,7 @@ export const parameter = ({ name, type }: AppendedParam): Variable => ({
   names: [{ name, count: undefined, dims: [], init: undefined }],
 });
 
-/** Shared memory of a module, `bytes` at a multiple of `align`. */
+/** A variable in shared memory. */
 export const sharedWords = (name: string, bytes: number, align: number): Variable => ({
   kind: "variable",
   ...made,
@@ -65,7 +65,7 @@ export interface SharedWords {
   readonly align: number;
 }
 
-/** What `sharedWords` has made, and perhaps was printed and read again since; undefined for any other variable. */
+/** Recognises a variable that `sharedWords` made, also after printing and parsing; undefined for any other. */
 export function sharedWordsIn(variable: Variable): SharedWords | undefined {
   const { space, type, linkage, vector, align, names } = variable;
   const [only, second] = names;

@@ -1,7 +1,7 @@
-// unify-sync: all threads of a block leave it together. In the original a thread may return while others go on
-// to a barrier, which then waits only for those that are left. Around such a body no loop can be put: threads
-// that are back at its head would be missing at the barrier, or be counted there. So a thread that is done parks
-// and keeps coming to the barriers, until all are done:
+// unify-sync: all threads of a block exit together. In the original, a thread may return while others go on to a
+// barrier, which then waits only for the remaining threads. Such a body can't be put in a loop: threads at the loop's
+// head would be missing at the barrier, or be counted there by mistake. So a thread that is done parks and keeps
+// arriving at the barriers until all threads are done:
 //
 //   @%p1 ret;          ->   @%p1 bra $cotenant_park;
 //   bar.sync 0;             barrier.red.or.pred %cotenant_busy, 1, %cotenant_true;
@@ -11,10 +11,10 @@
 //                           @%cotenant_busy bra $cotenant_park;
 //                           ret;
 //
-// Tally (ASPLOS'25, unified synchronisation transformation) jumps to one barrier and from there back to where
-// the thread was. On sm_70 and later the hardware does that: `barrier` counts threads, not warps, wherever they
-// come from, and its reduction says whether any of them is still at work. All barriers without a count become
-// one: threads that have not left can never be at two of them at once.
+// Tally (ASPLOS'25, unified synchronisation transformation) jumps to one common barrier and back. On sm_70 and later
+// that is not needed: `barrier` counts threads, not warps, at any instruction, and its reduction tells whether any
+// thread still works. All barriers without a count become one: the remaining threads can never be at two of them at
+// once.
 
 import { hasCount, isBarrier } from "../analysis/barriers.ts";
 import { type Func, type Instruction, type Module, made, operation } from "../syntax/syntax.ts";
@@ -37,7 +37,7 @@ export function unifySync(module: Module): Module {
   );
 }
 
-/** The kernel with one exit, at its end, and barriers that parked threads take part in. */
+/** The kernel with a single exit at its end, and with barriers that parked threads arrive at too. */
 export function unified(kernel: Func, barrier: number): Func {
   const active = `barrier.red.or.pred %cotenant_busy, ${barrier}, %cotenant_true;`;
   const [meet] = statements(active);
@@ -60,7 +60,7 @@ export function unified(kernel: Func, barrier: number): Func {
 export const isExit = ({ operation: { opcode } }: Instruction) =>
   opcode === "ret" || opcode === "exit";
 
-/** A branch in the place of an exit. */
+/** A branch instead of an exit. */
 export const leaveTo = (one: Instruction, label: string): Instruction => ({
   ...one,
   ...made,

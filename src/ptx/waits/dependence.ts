@@ -1,5 +1,5 @@
-// May what is read in a loop decide whether the loop goes on? What is read is followed through registers, memory, and
-// branches, which decide what is done up to where their ways meet again.
+// Dependence analysis: does the exit condition of a loop depend on values that the loop reads? Values are followed
+// through registers and memory (data dependence) and through branches (control dependence).
 
 import { type MemoryLocation, type MemoryLocations, mayAlias } from "../analysis/alias-analysis.ts";
 import { decidedBy, type Flow, postDominators } from "../analysis/control-flow.ts";
@@ -10,17 +10,17 @@ import type { Instruction } from "../syntax/syntax.ts";
 export interface Reads {
   readonly flow: Flow;
   readonly locations: MemoryLocations;
-  /** The reads, as indices. */
+  /** Indices of the reads. */
   readonly from: ReadonlySet<number>;
-  /** Instructions whose results are known to do no harm. */
+  /** Instructions that end the search: dependence through their results does not matter. */
   readonly harmless?: ReadonlySet<number>;
 }
 
-/** Do the reads decide when the loop is left? */
+/** Does the loop's exit depend on the reads? */
 export function decides(reads: Reads, loop: Loop): boolean {
   const inside = new Following(reads, loop.blocks, loop.blocks);
   if (inside.decidesAbout(loop)) return true;
-  // Other threads of the block may make something else of what is put where they see it.
+  // Other threads of the block may read what is written to shared or global memory.
   const { instructions, blocks } = reads.flow;
   const isCopied = (i: number) => isCopy((instructions[i] as Instruction).operation);
   const seen = [...inside.locations].filter(({ space }) => space !== "local");
@@ -59,7 +59,7 @@ class Following {
     }
   }
 
-  /** Memory that holds what was made of the reads. */
+  /** Memory that holds values that depend on the reads. */
   get locations(): Iterable<MemoryLocation> {
     return this.#locations.values();
   }
@@ -82,7 +82,7 @@ class Following {
     return false;
   }
 
-  /** Does nothing but stop the grid with an error follow? */
+  /** Does every path from the block end in a trap? */
   #ends(n: number): boolean {
     const block = this.#reads.flow.blocks[n];
     return block !== undefined && !block.exits && block.successors.length === 0;
@@ -105,7 +105,7 @@ class Following {
     }
   }
 
-  /** Outside of the loop, when a thread comes somewhere may depend on it, too. */
+  /** Blocks that are control-dependent on the branch. Outside of the loop, this includes when a thread gets there. */
   #decided(n: number): readonly number[] {
     const { flow } = this.#reads;
     if (this.#loop.has(n)) return decidedBy(flow, postDominators(flow, true), n);
@@ -139,7 +139,7 @@ class Following {
     const one = flow.instructions[i];
     const target = one && operandWritten(one);
     if (one === undefined || target === undefined) return;
-    // What an update finds is its result; what it leaves is found by reads of their own.
+    // The result of an atomic is its old value. What it writes is seen by other reads, which count for themselves.
     if (this.#reads.from.has(i) && !isCopy(one.operation)) return;
     this.#see(locations.of(one, target));
   }

@@ -1,4 +1,4 @@
-// What a loop does in each of its rounds, whatever it reads: registers that move on, and what it takes to leave.
+// Induction variables and exit conditions: what a loop does in each iteration, whatever it reads.
 import { type Affine, affine, type Definitions, plus, resultOf } from "../analysis/addresses.ts";
 import { type Condition, sufficient } from "../analysis/conditions.ts";
 import type { Flow } from "../analysis/control-flow.ts";
@@ -6,7 +6,7 @@ import { inEachRound, type Loop } from "../analysis/loop-nests.ts";
 import { writtenNames } from "../syntax/operation-facts.ts";
 import type { Instruction, Operand } from "../syntax/syntax.ts";
 
-/** A condition with which the loop is left at the end of `block`. */
+/** A condition under which the loop exits at the end of `block`. */
 export interface Leaving extends Condition {
   readonly block: number;
 }
@@ -15,7 +15,7 @@ export class Iterations {
   readonly flow: Flow;
   readonly loop: Loop;
   readonly known: Definitions;
-  /** The loop's instructions that write a register. */
+  /** The loop's instructions that write a register, by the register. */
   readonly #writers = new Map<string, number[]>();
   readonly #each = new Map<number, boolean>();
   readonly #moves = new Map<string, boolean>();
@@ -39,12 +39,12 @@ export class Iterations {
     }
   }
 
-  /** Those that write a register in the loop. */
+  /** The loop's instructions that write the register. */
   writers(name: string): readonly Instruction[] {
     return (this.#writers.get(name) ?? []).flatMap((i) => this.flow.instructions[i] ?? []);
   }
 
-  /** Is it reached in each round? */
+  /** Does every iteration pass the block? */
   inEach(block: number): boolean {
     const known = this.#each.get(block);
     if (known !== undefined) return known;
@@ -53,12 +53,12 @@ export class Iterations {
     return found;
   }
 
-  /** The same in all rounds of one run of the loop. */
+  /** Is the value loop-invariant? */
   stays(value: Affine): boolean {
     return [...value.terms.keys()].every((name) => name !== "?" && !this.#writers.has(name));
   }
 
-  /** A register to which each round adds the same, whatever it reads. */
+  /** Is the register an induction variable: does every iteration add the same amount to it? */
   moves(name: string): boolean {
     const known = this.#moves.get(name);
     if (known !== undefined) return known;
@@ -78,7 +78,7 @@ export class Iterations {
     return (step.constant !== 0 || step.terms.size > 0) && this.stays(step);
   }
 
-  /** Does the value have a part that moves on, and else nothing that changes? */
+  /** Is the value an induction variable plus values that are invariant or accepted by `besides`? */
   movesOn(value: Affine, besides: (name: string) => boolean = () => false): boolean {
     let moves = false;
     for (const name of value.terms.keys()) {
@@ -92,13 +92,13 @@ export class Iterations {
     return affine(operand, this.known);
   }
 
-  /** Comparisons that end the loop by themselves, each of them looked at in each round. */
+  /** Conditions that are sufficient to exit the loop and are tested in every iteration. */
   get leavings(): readonly Leaving[] {
     this.#leavings ??= this.ways.filter(({ block }) => this.inEach(block));
     return this.#leavings;
   }
 
-  /** Comparisons that end the loop by themselves where they are looked at. */
+  /** Conditions that are sufficient to exit the loop where they are tested. */
   get ways(): readonly Leaving[] {
     this.#ways ??= [...this.loop.blocks].flatMap((block) => {
       const last = this.flow.instructions[(this.flow.blocks[block]?.end ?? 0) - 1];
@@ -112,7 +112,7 @@ export class Iterations {
     return this.#ways;
   }
 
-  /** The value of the branch's predicate with which the loop is left. */
+  /** The value of the branch's predicate for which the loop exits. */
   #leavesWhen(block: number, last: Instruction | undefined): boolean | undefined {
     const { successors = [], exits = false } = this.flow.blocks[block] ?? {};
     if (last?.predicate === undefined) return undefined;

@@ -1,6 +1,6 @@
-// Locks between blocks. Who waits for one waits for whoever has it, and that is a block that runs: it comes to where
-// the lock is given back. A token that somebody puts there who has not taken it first is no lock: that may be a block
-// that has not been started.
+// Locks between blocks. A block that waits for a lock waits for the block that holds it. That block has been started,
+// so it goes on and releases the lock. A word that is set by a block which has not acquired it is no lock: that block
+// may not have been started.
 import {
   type Affine,
   addressOf,
@@ -16,7 +16,7 @@ import { operandWritten } from "../analysis/memory-accesses.ts";
 import type { Instruction, Operand } from "../syntax/syntax.ts";
 import type { Iterations } from "./induction.ts";
 
-/** Does the update take a lock that only those give back who have taken it? */
+/** Does the atomic acquire a lock that only its holder releases? */
 export function isLock(
   index: number,
   { flow, known, loop }: Iterations,
@@ -46,7 +46,7 @@ export function isLock(
     const address = addressOf(target, known);
     if (isBeside(address, lock)) continue;
     const value = constantValue(writtenBy(other), known);
-    // An exchange waits for anything but what it puts there itself.
+    // An exchange acquires the lock if the old value differs from the value that it writes.
     const gives = exchanges ? value !== waited : value === waited;
     if (!Number.isNaN(value) && !gives) continue;
     const block = flow.blockOf[i] ?? -1;
@@ -56,13 +56,13 @@ export function isLock(
   return given;
 }
 
-/** Another word of the same entry. */
+/** Is it another word of the same entry? */
 const isBeside = (address: Affine | undefined, lock: Affine) =>
   address !== undefined &&
   Math.abs(address.constant - lock.constant) >= 4 &&
   isSame({ ...address, constant: 0 }, { ...lock, constant: 0 });
 
-/** What memory gets; undefined if that follows from what was there. */
+/** The value that is written; undefined if it depends on the old value. */
 function writtenBy({
   operation: { opcode, modifiers },
   operands,
@@ -73,7 +73,7 @@ function writtenBy({
   return modifiers.includes("cas") ? operands[3] : undefined;
 }
 
-/** Has who finds this just taken the lock, as `one` does? */
+/** Does the condition mean that `one` has just acquired the lock? */
 function hasTaken(test: Condition, one: Instruction, known: Definitions): boolean {
   const [, a, b] = test.compare.operands;
   const taking = a?.kind === "name" ? known.get(origin(a.name, known)) : undefined;
@@ -83,24 +83,24 @@ function hasTaken(test: Condition, one: Instruction, known: Definitions): boolea
   if (Number.isNaN(asked)) return false;
   const isOwn = asked >>> 0 === own >>> 0;
   if (!one.operation.modifiers.includes("exch")) return isOwn && relation(test) === "eq";
-  // An exchange has it if it finds something else than it puts there.
+  // An exchange has acquired the lock if the old value differs from the value that it writes.
   return relation(test) === (isOwn ? "ne" : "eq");
 }
 
-/** The register that is handed on by moves. */
+/** The register that a chain of moves copies from. */
 function origin(name: string, known: Definitions): string {
   const [[root, factor] = [name, 1], ...more] = affine({ kind: "name", name }, known).terms;
   return factor === 1 && more.length === 0 ? root : name;
 }
 
-/** Does it take the same lock in the same way? */
+/** Does it acquire the same lock with the same operation? */
 const takesAs = (one: Instruction, other: Instruction, known: Definitions) =>
   one === other ||
   (one.operation === other.operation &&
     isSame(addressOf(one.operands[1], known), addressOf(other.operands[1], known)) &&
     constantValue(one.operands[2], known) === constantValue(other.operands[2], known));
 
-/** The blocks to which control may come from those, and they themselves. */
+/** The blocks that can be reached from those given, including these. */
 function reachableFrom({ blocks }: Flow, from: ReadonlySet<number>): ReadonlySet<number> {
   const found = new Set(from);
   for (const n of found) for (const next of blocks[n]?.successors ?? []) found.add(next);

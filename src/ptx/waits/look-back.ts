@@ -1,5 +1,5 @@
-// Does a block look at what lower blocks have written? It does where an address is at most that of an entry before its
-// own, in a table with an entry for each block, in the order of %ctaid.x.
+// Look-back: a block reads what blocks with lower numbers have written. It does if the table has an entry for each
+// block in the order of %ctaid.x, and the address that is read is before the block's own entry.
 import {
   type Affine,
   addressOf,
@@ -16,10 +16,10 @@ import { writtenNames } from "../syntax/operation-facts.ts";
 import type { Instruction } from "../syntax/syntax.ts";
 
 /**
- * Is it the entry of a lower block: a whole entry or more before one that the block itself writes? Each other write to
- * the table must be to the block's own entry or behind it, so that no block writes what a lower one reads. Where
- * blocks have more numbers than %ctaid.x, those with the same one share an entry, and one of them may be a higher
- * one. What is never negative may be subtracted, and a register that only goes down counts as what it begins with.
+ * Does the read access the entry of a lower block: a whole entry or more before one that the block itself writes? All
+ * other writes to the table must be to the block's own entry or behind it, so that no block writes what a lower block
+ * reads. In a grid of two or three dimensions, blocks of equal %ctaid.x share an entry, so one of them may be higher.
+ * A term that is never negative may be subtracted; a register that only decreases counts as its first value.
  */
 export function isLookBack(
   one: Instruction,
@@ -46,7 +46,7 @@ export function isLookBack(
   return own;
 }
 
-/** Bytes from one address to the other, for whoever comes to `at`; undefined if they are not known. */
+/** Bytes from one address to the other for a thread that is at `at`; undefined if not known. */
 function distance(
   to: Affine,
   from: Affine,
@@ -57,7 +57,7 @@ function distance(
   const apart = plus(to, from, -1);
   if (apart.terms.size === 0) return apart.constant;
   const block = flow.blockOf[flow.instructions.indexOf(at)] ?? -1;
-  // The first block may know its number.
+  // A branch may have shown that the block is the first.
   for (const { compare, ways } of equalities(flow, known)) {
     const [, a, b] = compare.operands;
     const zero = plus(affine(a, known), affine(b, known), -1);
@@ -82,7 +82,7 @@ const scaled = ({ constant, terms }: Affine, by: number): Affine => ({
 
 interface Equality {
   readonly compare: Instruction;
-  /** Who goes there has found both the same. */
+  /** Edges on which both sides are known to be equal. */
   readonly ways: readonly { readonly from: number; readonly to: number }[];
 }
 
@@ -96,7 +96,7 @@ function equalities(flow: Flow, known: Definitions): readonly Equality[] {
   );
 }
 
-/** Bytes from a block's entry to the next one's; NaN if there is anything else in the address that blocks differ in. */
+/** Bytes between the entries of neighbouring blocks; NaN if the address depends on the block in another way too. */
 function stride({ terms }: Affine): number {
   let bytes = Number.NaN;
   for (const [name, factor] of terms) {
@@ -106,10 +106,10 @@ function stride({ terms }: Affine): number {
   return bytes;
 }
 
-/** Never negative. */
+/** Is the register never negative? */
 const isCount = (name: string) => /^%(tid\.[xyz]|laneid)$/.test(name);
 
-/** What the address is at most; undefined if that is not known. */
+/** An upper bound of the address; undefined if none is known. */
 function atMost(exact: Affine, flow: Flow, known: Definitions): Affine | undefined {
   const terms = new Map<string, number>();
   let constant = exact.constant;
@@ -129,12 +129,12 @@ function atMost(exact: Affine, flow: Flow, known: Definitions): Affine | undefin
   return { constant, terms };
 }
 
-/** With what a register begins that is made once and then only reduced by constants. */
+/** The first value of a register that is set once and then only decreased by constants. */
 function beginning(register: string, flow: Flow, known: Definitions): Affine | undefined {
   const writers = flow.instructions.filter((one) => writtenNames(one).includes(register));
   const [first, ...more] = writers.filter((one) => !reduces(one, register, known));
   if (writers.length < 2 || first === undefined || more.length > 0) return undefined;
-  // As if it were the register's only definition.
+  // Treats this definition as the register's only one.
   const alone: Definitions = { get: (name) => (name === register ? first : known.get(name)) };
   const begins = affine({ kind: "name", name: register }, alone);
   return begins.terms.has(register) ? undefined : begins;

@@ -1,4 +1,4 @@
-// Loops that end by what they do themselves, whatever other blocks do or leave undone.
+// Loops that end by their own work, whatever other blocks do.
 import { addressOf, constantValue, isSame } from "../analysis/addresses.ts";
 import { type MemoryLocations, mayAlias } from "../analysis/alias-analysis.ts";
 import { relation } from "../analysis/conditions.ts";
@@ -22,8 +22,8 @@ const isName = (operand: Operand | undefined, iterations: Iterations, other: Ope
   isSame(iterations.value(operand), iterations.value(other));
 
 /**
- * A compare-and-swap of what was read last, in each round, until it succeeds. It fails only where another thread's
- * has succeeded meanwhile.
+ * Is it a retry loop: in each iteration a compare-and-swap of the value read last, until it succeeds? It fails only if
+ * another thread's has succeeded meanwhile, so the threads together make progress.
  */
 export function retries(iterations: Iterations): boolean {
   return updates(iterations, "cas").some((i) => {
@@ -36,7 +36,7 @@ export function retries(iterations: Iterations): boolean {
   });
 }
 
-/** Is the loop left when both are equal? */
+/** Does the loop exit when both are equal? */
 function endsOn(
   leaving: Leaving,
   result: Operand | undefined,
@@ -51,7 +51,7 @@ function endsOn(
   );
 }
 
-/** Is it what the update, or a load of the same place, has found in the latest round? */
+/** Is it the value that the atomic, or a load from the same address, has read in the latest iteration? */
 function isFreshFrom(
   compared: Operand | undefined,
   update: Instruction,
@@ -77,9 +77,9 @@ function isFreshFrom(
 }
 
 /**
- * Slots that are taken once: each update of this memory in the kernel is a compare-and-swap of one and the same value,
- * which marks what is free. A slot that is not free stays as it is, so nobody waits for it; one that is free is taken,
- * and the loop left.
+ * Does the loop claim a slot that is claimed only once? Every atomic on this memory in the kernel must be a
+ * compare-and-swap against the same value, which marks a free slot. A claimed slot never changes, so no thread waits
+ * for it; a free one is claimed, and the loop exits.
  */
 export function takesOnce(
   index: number,

@@ -1,5 +1,5 @@
-// Loops that draw numbers: an addition to a counter in each round, until the number is beyond a bound. The loop's own
-// additions bring it there.
+// Ticket loops: each iteration adds to a counter with an atomic, until the number drawn is beyond a bound. The loop's
+// own additions bring the counter there.
 import { type Affine, addressOf, constantValue, isSame } from "../analysis/addresses.ts";
 import { type MemoryLocations, mayAlias } from "../analysis/alias-analysis.ts";
 import { relation } from "../analysis/conditions.ts";
@@ -8,7 +8,9 @@ import { isLoad, operandWritten } from "../analysis/memory-accesses.ts";
 import type { Instruction, Operand } from "../syntax/syntax.ts";
 import type { Iterations } from "./induction.ts";
 
-/** The comparisons that end the loop by what the update has drawn, as indices; none if it is no ticket. */
+/**
+ * Indices of the comparisons that end the loop when the drawn number is beyond a bound; none if it is no ticket loop.
+ */
 export function ticketTests(
   index: number,
   iterations: Iterations,
@@ -38,7 +40,7 @@ export function ticketTests(
   return tests;
 }
 
-/** 1 if each update makes the counter larger, -1 if smaller, 0 if that is not known. */
+/** 1 if each atomic increases the counter, -1 if it decreases it, 0 if not known. */
 function direction({ operation, operands }: Instruction, iterations: Iterations): number {
   const { opcode, modifiers } = operation;
   if (opcode !== "atom" || !/^[us](32|64)$/.test(modifiers[modifiers.length - 1] ?? "")) return 0;
@@ -53,7 +55,7 @@ function direction({ operation, operands }: Instruction, iterations: Iterations)
   return sizes && constant >= 0 ? 1 : 0;
 }
 
-/** Does some thread draw in each round? What decides who does is the same in all rounds. */
+/** Does some thread draw in every iteration? The condition for drawing must be loop-invariant. */
 function isDrawnInEach(index: number, iterations: Iterations): boolean {
   const { flow, loop } = iterations;
   const one = flow.instructions[index];
@@ -72,7 +74,7 @@ function isDrawnInEach(index: number, iterations: Iterations): boolean {
   return true;
 }
 
-/** The same in all rounds. */
+/** Is the register loop-invariant? */
 function isSettled(register: string, iterations: Iterations, depth = 0): boolean {
   const writers = iterations.writers(register);
   if (writers.length === 0) return true;
@@ -90,7 +92,7 @@ function isSettled(register: string, iterations: Iterations, depth = 0): boolean
     );
 }
 
-/** Does the loop change the counter in another way, too? */
+/** Does the loop change the counter in another way too? */
 function isChangedElsewhere(
   index: number,
   { flow, loop }: Iterations,
@@ -105,7 +107,7 @@ function isChangedElsewhere(
       const target = i === index || other === undefined ? undefined : operandWritten(other);
       if (other === undefined || target === undefined) continue;
       const location = locations.of(other, target);
-      // Beside an update of the counter a store that is not atomic would be a race.
+      // A plain store to the counter would race with the atomic, so one at an unknown address is not to the counter.
       if (location.roots === undefined && other.operation.opcode === "st") continue;
       if (mayAlias(counter, location)) return true;
     }
@@ -113,7 +115,7 @@ function isChangedElsewhere(
   return false;
 }
 
-/** Is it what the update has drawn, perhaps handed on by one thread to others, plus what stays the same? */
+/** Is it the drawn number, perhaps passed from one thread to others, plus something invariant? */
 function isDrawn(
   operand: Operand | undefined,
   update: Instruction,
@@ -156,7 +158,7 @@ function handsOn(
     const same = other.operation.opcode === "st" && isSame(addressOf(target, iterations.known), at);
     if (!same || !isLoadOfSameWidth(other, one)) return false;
     const value = iterations.value(other.operands[1]);
-    // Before the loop, or behind it, something else may be kept there.
+    // Outside of the loop, the memory may be used for something else.
     const inside = iterations.loop.blocks.has(
       iterations.flow.blockOf[iterations.flow.instructions.indexOf(other)] ?? -1,
     );

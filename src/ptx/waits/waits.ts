@@ -1,7 +1,7 @@
-// Does a block wait for others? It can only where a thread goes round until memory changes: where what is read in a
-// loop decides whether the loop goes on, and other blocks may write it meanwhile. So each such read is refused, unless
-// the loop is shown to end without other blocks, or only to wait for one that is at work: one that has a lock, or a
-// lower one. Lower blocks are kept alive by starting blocks in rising order.
+// Does a block wait for other blocks? It can only do so in a loop whose exit depends on memory that other blocks may
+// write. Each read of such memory is refused, unless the loop is shown to end without other blocks, or to wait only for
+// a block that is known to run: the holder of a lock, or a lower block. Variants start blocks in rising order, so lower
+// blocks have been started.
 import { addressOf, definitions, isSame, plus } from "../analysis/addresses.ts";
 import {
   locations,
@@ -31,11 +31,11 @@ import { isLookBack } from "./look-back.ts";
 import { retries, takesOnce } from "./retries.ts";
 import { ticketTests } from "./tickets.ts";
 
-/** Refuses waits that could last for ever; true if there are others, for lower blocks. */
+/** Refuses waits that could last for ever; true if the kernel waits for lower blocks. */
 export function waits(graph: CallGraph, module: Module, refuse: Refuse): boolean {
   const [kernel] = graph.functions;
   if (kernel === undefined) return false;
-  // Both variants ask. The kernel alone doesn't say what it calls.
+  // Cached, because both variants ask. The result holds for the kernel together with the module's functions.
   const before = known.get(kernel);
   const found = before?.items === module.items ? before : findWaits(kernel, graph, module);
   known.set(kernel, found);
@@ -90,7 +90,7 @@ function findWaits(kernel: Func, graph: CallGraph, module: Module): Waits {
   return found(lookBack);
 }
 
-/** The beginnings of loops that nothing leads out of: who has read too early, and keeps what was read, stays there. */
+/** First instructions of loops without an exit: a thread that read memory too early could stay there for ever. */
 function endless(flow: Flow): readonly Instruction[] {
   const { blocks, instructions } = flow;
   return loops(flow).flatMap((loop) => {
@@ -114,7 +114,7 @@ class Looking {
     this.#read = read;
   }
 
-  /** Reads that the loop waits for; "lower" for those of what lower blocks write. */
+  /** Reads on which the loop may wait for other blocks; "lower" for those that wait only for lower blocks. */
   waitsIn(loop: Loop): readonly (Instruction | "lower")[] {
     const all = this.#indices(loop).filter((i) => this.#read.has(i));
     if (!this.#decide(loop, all)) return [];
@@ -156,7 +156,7 @@ class Looking {
     return space === "global" || space === "any";
   }
 
-  /** May a read that is made again find what another block has written meanwhile? */
+  /** May a repeated read see what another block has written meanwhile? */
   #seesOthers(i: number, iterations: Iterations): boolean {
     if (this.#read.get(i) === "fresh") return true;
     const one = this.#flow.instructions[i] as Instruction;
@@ -165,7 +165,7 @@ class Looking {
     );
     const bounded = boundsOf(iterations, writtenNames(one));
     const fixed = isFixed(one, iterations);
-    // A compiler that may would have moved a read of one place out of the loop.
+    // A compiler would have moved a plain read of a fixed address out of the loop if nobody else wrote there.
     if (fixed && bounded.length === 0 && !handsOn(inside, iterations)) return true;
     const location = this.#location(i);
     this.#written ??= this.#flow.instructions.flatMap((other) => {
@@ -175,15 +175,15 @@ class Looking {
     if (!this.#written.some((other) => mayAlias(other, location))) return false;
     if (bounded.length === 0 || inside.some(({ operation }) => isFence(operation))) return true;
     if (!fixed || writesThere(one, inside, iterations)) return false;
-    // It may be the bound itself.
+    // The read may be the bound itself.
     const bounds = new Set(bounded.map((other) => this.#flow.instructions.indexOf(other)));
     return this.#decide(iterations.loop, [i], bounds);
   }
 }
 
 /**
- * Comparisons that make each round one of a number which what is read does not change. A bound that is itself read
- * (`besides`) may be.
+ * Comparisons that limit the number of iterations, whatever is read: an induction variable against a bound. A bound
+ * that is itself read is accepted by `besides`.
  */
 const boundsOf = (
   iterations: Iterations,
@@ -195,7 +195,7 @@ const boundsOf = (
     return iterations.movesOn(distance, (name) => besides.includes(name)) ? [compare] : [];
   });
 
-/** Does the loop itself write what is read? Then it is the block's own. */
+/** Does the loop itself write what it reads? Then the memory is the block's own. */
 const writesThere = (one: Instruction, inside: readonly Instruction[], { known }: Iterations) =>
   inside.some(
     (other) =>
@@ -203,13 +203,13 @@ const writesThere = (one: Instruction, inside: readonly Instruction[], { known }
       isSame(addressOf(operandWritten(other), known), addressOf(operandRead(one), known)),
   );
 
-/** One look at each of so many places, which no round returns to. */
+/** Does the loop scan memory: does each iteration read another address? */
 function isScan(one: Instruction, iterations: Iterations): boolean {
   if (boundsOf(iterations).length === 0) return false;
   const address = addressOf(operandRead(one), iterations.known);
   if (address === undefined) return false;
   if ([...address.terms.keys()].some((name) => iterations.moves(name))) return true;
-  // Places that a list names.
+  // Addresses that come from a list in memory.
   return [...address.terms.keys()].some((name) => {
     const [made, ...others] = iterations.writers(name);
     if (made === undefined || others.length > 0 || !/^ldu?$/.test(made.operation.opcode))
@@ -224,7 +224,7 @@ const isFixed = (one: Instruction, iterations: Iterations) => {
   return address === undefined || iterations.stays(address);
 };
 
-/** Does a branch of the loop depend on what a round hands to the next? */
+/** Does a branch of the loop depend on a value that one iteration passes to the next? */
 function handsOn(inside: readonly Instruction[], { flow, loop }: Iterations): boolean {
   const before = new Set<string>();
   flow.instructions.forEach((one, i) => {

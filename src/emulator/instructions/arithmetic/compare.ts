@@ -18,7 +18,7 @@ const ordered: Readonly<Record<string, Test>> = {
   ge: (a, b) => a >= b,
 };
 
-/** True also where one of the two is not a number. */
+/** Comparisons that are true also if one of the two is NaN. */
 const unordered: Readonly<Record<string, Test>> = {
   equ: (a, b) => !(a < b || a > b),
   neu: (a, b) => a !== b,

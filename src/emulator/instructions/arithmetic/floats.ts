@@ -39,12 +39,12 @@ type Fn3 = (a: number, b: number, c: number) => number;
 /** Subnormal floats become zeros of their sign. */
 export const flush: Fn1 = (x) =>
   Math.abs(x) < 2 ** -126 ? (x < 0 || Object.is(x, -0) ? -0 : 0) : x;
-/** To [0, 1]; what is not a number to 0. */
+/** Clamps to [0, 1]; NaN becomes 0. */
 export const saturate: Fn1 = (x) => (x > 0 ? Math.min(x, 1) : 0);
 
 const roundingOf = (site: Site): Rounding => site.one(["rn", "rz", "rm", "rp", "rna"]) ?? "rn";
 
-/** What a function of floats is for one type and set of modifiers. */
+/** The implementations of an operation for the types of floats. */
 interface Family {
   readonly f32: (mode: Rounding) => Fn1 | Fn2 | Fn3;
   readonly f64: (mode: Rounding) => Fn1 | Fn2 | Fn3;
@@ -169,7 +169,7 @@ const larger = (a: number, b: number): number => {
   return Math.max(a, b);
 };
 
-/** Of two values, one of them not a number, the other is chosen; with .NaN the result is not a number. */
+/** If one of two values is NaN, the other is the result; with .NaN the result is NaN. */
 const choice =
   (plain: Fn2, strict: Fn2): Compile =>
   (site) => {
@@ -187,7 +187,7 @@ const choice =
 
 const signOf = (x: number): boolean => x < 0 || Object.is(x, -0);
 
-/** Negation and absolute value change the sign bit only, also of what is not a number. */
+/** Negation and absolute value: change only the sign bit, also of NaN. */
 function onBits(site: Site, word: (x: number) => number): Step {
   const type = site.type();
   if (type === "f32") {
@@ -276,7 +276,7 @@ const quotient: Compile = (site) =>
     ? floatStep(site, 2, { f32: () => (a: number, b: number) => a / b })
     : floatStep(site, 2, div);
 
-/** 2 ** x in V8 is not exact for whole x that give subnormals; a product of two powers is. */
+/** In V8, 2 ** x is not exact for integers x whose result is subnormal; a product of two powers is. */
 const exp2: Fn1 = (x) => (x < -1000 ? 2 ** (x + 60) * 2 ** -60 : 2 ** x);
 
 const sine = approximate(Math.sin);

@@ -1,4 +1,4 @@
-// Operands of integer operations, and operations of two of them by the type.
+// Operands of integer operations, and binary operations by type.
 
 import type { Step } from "../../machine/warp.ts";
 import { bitsOf, isSigned } from "../../numbers/types.ts";
@@ -8,7 +8,7 @@ import { longs2, type Value, words2 } from "./loops.ts";
 export type Two = (a: number, b: number) => number;
 export type Big = (a: bigint, b: bigint) => bigint;
 
-/** An operation on two values of up to 32 bits, made to see its type's values and to keep its bits. */
+/** The operation with its operands extended and its result truncated as the type requires (up to 32 bits). */
 export function narrowed(type: string, of: Two): Two {
   switch (type) {
     case "s16":

@@ -1,6 +1,6 @@
-// The loops over lanes that most instructions are: read, compute, write. One loop for each way of looking at a
-// register, so that a table of operations needs only the arithmetic. Indices are in range by construction,
-// which is what each `as number` says.
+// Loops over lanes, which most instructions consist of: read, compute, write. There is one for each type of register
+// view, so that tables of operations contain only the arithmetic. Indices are in range by construction, hence `as
+// number`.
 
 import type { Step } from "../../machine/warp.ts";
 import type { Slot } from "../site.ts";
@@ -140,7 +140,7 @@ export const longs2 =
     }
   };
 
-/** Any sources and destinations, by way of whole numbers: for what is rare. */
+/** Any types of sources and destination, through bigint; slow, for rare operations. */
 export const bits =
   (destination: Value, sources: readonly Value[], of: (...values: bigint[]) => bigint): Step =>
   (w, lanes, n) => {

@@ -1,6 +1,6 @@
-// wgmma: products of matrices by four warps together, of which each makes 16 rows of 64. Sums are formed in double
-// precision and rounded once, as those of mma.sync are. They are made at once: ptxas lets a program use its registers
-// before it waits, by waiting for it.
+// wgmma: matrix products by four warps together; each warp computes 16 of 64 rows. Sums are computed in double
+// precision and rounded once, as for mma.sync. They are computed at once: a program may use its registers before it
+// waits, because ptxas inserts the wait.
 import { KernelError } from "../../machine/errors.ts";
 import type { Warp } from "../../machine/warp.ts";
 import { pieces } from "../memory/moves.ts";

@@ -1,5 +1,4 @@
-// atom and red. Lanes take their turn in rising order; nothing comes between, so every order and scope of memory
-// is kept.
+// atom and red. Lanes execute one after the other without interruption, so all memory orders and scopes hold.
 
 import { HEAP_WINDOW, type Segment, WORD } from "../../machine/memory.ts";
 import { decode, encode, type HalfType } from "../../numbers/halves.ts";
@@ -95,7 +94,7 @@ export function writeCell(segment: Segment, at: number, bytes: number, value: bi
   else segment.u16[at >> 1] = Number(BigInt.asUintN(16, value));
 }
 
-/** Words, the common case: the same without numbers of any length. */
+/** The same for words of 32 bits, the common case, without bigint. */
 type WordUpdate = (old: number, b: number, c: number) => number;
 
 function wordUpdate(site: Site, type: string): WordUpdate | undefined {

@@ -1,4 +1,4 @@
-// cp.async.bulk and cp.reduce.async.bulk: copies of the copy engine, here of plain bytes.
+// cp.async.bulk and cp.reduce.async.bulk of plain bytes.
 
 import { KernelError } from "../../machine/errors.ts";
 import type { Segment } from "../../machine/memory.ts";
@@ -24,7 +24,7 @@ export function wayOf(site: Site): Way {
   return site.fail("a copy from there to here");
 }
 
-/** What the rest of the operation may say; masks, several blocks and other layouts are not emulated. */
+/** Fails for modifiers that are not emulated: masks, several blocks, other layouts. */
 export function onlyKnown(site: Site): void {
   const known =
     /^(reduce|async|bulk|tensor|[1-5]d|global|shared::\w+|tile|mbarrier::complete_tx::bytes|bulk_group|L2::cache_hint|add|min|max|inc|dec|and|or|xor|noftz|[usbf]+\d+)$/;
@@ -64,7 +64,7 @@ export function bulkCopy(site: Site): Meaning {
   };
 }
 
-/** One element is added to (or whatever it is) what is there. */
+/** Combines one element with the element at the destination. */
 export function reduce(
   target: Segment,
   at: number,
@@ -87,7 +87,7 @@ function whole(w: Warp, l: number, find: Locate, bytes: number): [number, Segmen
   return [at, w.segment];
 }
 
-/** Starts what moves `bytes` bytes: for the mbarrier, or in the thread's open group. */
+/** Starts a copy that completes on the mbarrier, or else in the thread's open group. */
 export function startBulk(
   site: Site,
   w: Warp,

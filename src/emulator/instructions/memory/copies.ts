@@ -1,4 +1,4 @@
-// cp: asynchronous copies between global and shared memory. When they are done is `async-copies.ts`'s to say.
+// cp: asynchronous copies between global and shared memory. machine/async-copies.ts decides when they are done.
 
 import type { Kind } from "../../machine/async-copies.ts";
 import type { Compile, Meaning, Site } from "../site.ts";

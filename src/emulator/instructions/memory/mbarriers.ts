@@ -1,4 +1,4 @@
-// mbarrier objects: arrivals and announced bytes that a phase waits for.
+// mbarrier objects. A phase ends when the expected arrivals and bytes have come.
 import { KernelError } from "../../machine/errors.ts";
 import type { Warp } from "../../machine/warp.ts";
 import type { Compile, Meaning, Site } from "../site.ts";
@@ -51,7 +51,7 @@ function change(w: Warp, lane: number, at: number, by: (bar: Mbarrier) => void):
   return old;
 }
 
-/** So many bytes that the mbarrier was told to expect have come. */
+/** Reports that expected bytes have arrived. */
 export function complete(w: Warp, lane: number, at: number, bytes: number): void {
   change(w, lane, at, (bar) => {
     bar.bytes -= bytes;
@@ -115,8 +115,8 @@ const mbarrier: Compile = (site) => {
 };
 
 /**
- * One that nobody has used yet may be made anew: Triton makes those that it never waits for all at one place.
- * Others must be made invalid first.
+ * An mbarrier that was not used yet may be initialised again, as Triton does with those that it never waits for. Others
+ * must be invalidated first.
  */
 function init(site: Site): Meaning {
   const find = mbarrierAddress(site, 0);
@@ -165,7 +165,7 @@ function arrive(site: Site, drops: boolean): Meaning {
   };
 }
 
-/** Has the phase of a token, or the phase of a parity, ended? A turn ends here, so that others get on. */
+/** Has the phase of a token or parity ended? Ends the warp's turn, so that others can make progress. */
 function wait(site: Site): Meaning {
   const d = site.write(site.operand(0), "pred");
   const find = mbarrierAddress(site, 1);

@@ -1,4 +1,4 @@
-// mov, cvta and what else only copies; loads and stores in every state space.
+// mov, cvta and other moves; loads and stores in all state spaces.
 
 import type { Operand } from "#ptx";
 import { misaligned, outOfBounds } from "../../machine/errors.ts";
@@ -68,7 +68,7 @@ function pack(site: Site, to: Operand, from: readonly Operand[], type: string): 
   const words = wordsOf(type);
   const d = site.write(to, type);
   const slots = from.map((one) => site.read(one, `b${each}`));
-  // By way of scratch words: the destination may be among the sources.
+  // Through scratch words, because the destination may be one of the sources.
   const value = new Int32Array(4);
   return (w, lanes, n) => {
     for (let k = 0; k < n; k++) {
@@ -92,7 +92,7 @@ function pack(site: Site, to: Operand, from: readonly Operand[], type: string): 
 
 const windows: Readonly<Record<string, number>> = { shared: SHARED_WINDOW, local: LOCAL_WINDOW };
 
-/** Into the generic space the window is put on top, out of it taken away. */
+/** Converts to a generic address by adding the window of the space, and back by removing it. */
 const cvta: Compile = (site) => {
   const type = site.type();
   const space = site.one(["global", "shared::cta", "shared", "local", "const", "param"]);
@@ -296,7 +296,7 @@ const st: Compile = (site) => {
 
 const nothing: Compile = () => () => undefined;
 
-/** Hints, and orders of memory: here every access is seen by all at once. */
+/** Hints and fences: nothing to do, because every access is visible at once. */
 const hints = ["prefetch", "prefetchu", "membar", "fence", "applypriority", "discard", "pmevent"];
 
 const createpolicy: Compile = (site) => {

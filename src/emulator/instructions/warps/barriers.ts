@@ -1,10 +1,11 @@
-// Barriers of a block; and what asks for other blocks, other launches or registers, which are not counted here.
+// Barriers of a block. Also instructions about clusters, dependent launches and register counts, most of which are
+// refused.
 
 import { REGROUP } from "../../machine/warp.ts";
 import type { Compile } from "../site.ts";
 import { collective } from "./collectives.ts";
 
-/** bar and barrier; .aligned is what `bar` means. */
+/** bar and barrier; `bar` is `barrier.aligned`. */
 const bar: Compile = (site) => {
   if (site.has("warp")) return collective(site.read(site.operand(0), "b32"), () => undefined);
   if (site.has("cluster")) return site.fail("barriers of a cluster");
@@ -50,7 +51,7 @@ const nanosleep: Compile = () => ({
   },
 });
 
-/** What only hardware or other blocks can answer. */
+/** Refuses an instruction that needs other blocks or hardware state. */
 const refused =
   (why: string): Compile =>
   (site) =>

@@ -1,11 +1,11 @@
-// What the lanes of a warp do together: shuffles, votes, matches, reductions.
+// Warp-wide operations: shuffles, votes, matches, reductions.
 
 import type { Step } from "../../machine/warp.ts";
 import { popcount } from "../../numbers/popcount.ts";
 import { isSigned, wordsOf } from "../../numbers/types.ts";
 import type { Compile, Meaning } from "../site.ts";
 
-/** Lanes wait for those of the mask in the operand, then act together. */
+/** Lanes wait for all lanes of the mask in the operand, then execute `act` together. */
 export function collective(mask: number | undefined, act: Step): Meaning {
   return {
     control: (warp) =>
@@ -49,7 +49,7 @@ const shfl: Compile = (site) => {
         inside = from <= last;
       }
       if (!inside) from = l;
-      // A lane that does not take part gives an open value: its own is as good.
+      // The value of a lane that does not take part is undefined; the lane's own is used.
       w.i32[d + l] = includes(lanes, n, from) ? (before[from] as number) : (before[l] as number);
       if (p !== undefined) w.i32[p + l] = inside ? 1 : 0;
     }
@@ -152,7 +152,7 @@ const elect: Compile = (site) => {
   });
 };
 
-/** Lanes that run together at this moment: the scheduler's choice. */
+/** The lanes of the current group. */
 const activemask: Compile = (site) => {
   const d = site.write(site.operand(0), "b32");
   return (w, lanes, n) => {

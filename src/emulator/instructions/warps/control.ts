@@ -1,4 +1,4 @@
-// Branches, calls, returns, ends.
+// Branches, calls, returns and exits.
 import type { Operand } from "#ptx";
 import { KernelError, trapped } from "../../machine/errors.ts";
 import { FUNCTION_WINDOW } from "../../machine/memory.ts";
@@ -14,7 +14,7 @@ const bra: Compile = (site) => {
   return { control: () => to };
 };
 
-/** Lanes go to the target that each of them has the number of; beyond the list, PTX leaves open where. */
+/** Each lane goes to the target with its index. PTX does not define an index beyond the list. */
 const brx: Compile = (site) => {
   const index = site.read(site.operand(0), "u32");
   const list = site.operand(1);
@@ -35,7 +35,7 @@ const brx: Compile = (site) => {
   };
 };
 
-/** The current group is done with its function, or with the kernel. */
+/** The current group returns from its function, or exits the kernel. */
 function leave(w: Warp): number {
   const { lanes, n } = w;
   if ((w.stacks[lanes[0] as number] as Return[]).length === 0) {
@@ -152,7 +152,7 @@ function callOf(
         if (callee.func.params.some(({ space }) => space !== "param"))
           throw new KernelError("PTX_NOT_EMULATED", "parameters in registers", l);
         const own = w.frames[l] as number;
-        // Frames are aligned as the widest access is.
+        // Frames are aligned for the widest access.
         const frame = own + Math.ceil(caller.frame.bytes / 16) * 16;
         w.ensureLocal(frame + callee.frame.bytes, l);
         copyIn(w, l, frame, callee);
@@ -178,7 +178,7 @@ function callOf(
   };
 }
 
-/** The lane's registers of a function that may already be running in it. */
+/** Saves a lane's registers of a recursive function. */
 function saveRegisters(
   w: Warp,
   lane: number,
