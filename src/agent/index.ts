@@ -1,6 +1,14 @@
 export { type Agent, type AgentOptions, startAgent } from "./agent.ts";
 export { startInBackground } from "./background.ts";
-export { type FormLimits, FormQueue, formLimits, serveForms } from "./forms/index.ts";
+export {
+  type FormLimits,
+  type FormMaker,
+  FormQueue,
+  formLimits,
+  makeForms,
+  noForms,
+  serveForms,
+} from "./forms/index.ts";
 export { type Applicant, ServedGpu } from "./gpu.ts";
 export { logLine } from "./log.ts";
 export { metrics, renderMetrics } from "./metrics.ts";

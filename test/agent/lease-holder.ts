@@ -2,8 +2,7 @@
 // process gives the lease up, which it never does. Says the descriptor as a JSON line on stdout.
 import { closeSync, constants, openSync } from "node:fs";
 import koffi from "koffi";
-import { createRegion } from "../../src/agent/region.ts";
-import { startTimeOf } from "../../src/agent/system/index.ts";
+import { createRegion, startTimeOf } from "#agent";
 import { gpuB } from "./fakes.ts";
 
 const F_SETLEASE = 1024;

@@ -5,12 +5,8 @@ import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { type FormMaker, makeForms, noForms, openDoor, Registry } from "#agent";
 import { welcomeStatus } from "#protocol";
-import type { FormMaker } from "../../src/agent/forms/maker.ts";
-import { noForms } from "../../src/agent/forms/store.ts";
-import { makeForms } from "../../src/agent/forms/variants.ts";
-import { Registry } from "../../src/agent/registry.ts";
-import { openDoor } from "../../src/agent/socket.ts";
 import { HandClock, temporaryDirectory } from "../agent/fakes.ts";
 
 const standIn = resolve("bin/cotenant-ptxas");
