@@ -1,8 +1,10 @@
 // How fast the matchings are, and how near the heuristic for several jobs a GPU comes to the best:
 // `npx tsx bench/cluster/matching.ts OUT.json`. CPU seconds of one process; by kinds, where a run is short, the median of three.
+
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
+import { mulberry32 } from "#core";
 import {
   assign,
   assignGreedily,
@@ -16,15 +18,7 @@ import {
 
 const [out] = process.argv.slice(2);
 
-/** Numbers in [0, 1), the same on each run (mulberry32). */
-let state = 1;
-function random(): number {
-  state = (state + 0x6d2b79f5) >>> 0;
-  let t = state;
-  t = Math.imul(t ^ (t >>> 15), t | 1);
-  t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-  return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-}
+const random = mulberry32(1);
 
 function cpuSeconds(run: () => void, repeats = 1): number {
   const times = Array.from({ length: repeats }, () => {

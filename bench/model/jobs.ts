@@ -2,8 +2,9 @@
 // are, else they are looked for beside the repository.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { sfc32 } from "#core";
 import type { Job } from "#gpu";
-import { arrivalTimes, seeded } from "#load";
+import { arrivalTimes } from "#load";
 import { readOrionFolder, type WorkloadProfile } from "#profile";
 
 const folder = join(process.env.COTENANT_DATA ?? "../shared/data", "orion");
@@ -67,7 +68,7 @@ export function training(model: Model): Job {
 }
 
 export const poisson = (perS: number, seconds: number, seed: number): readonly number[] =>
-  arrivalTimes({ kind: "poisson", rate: perS }, seconds, seeded(seed));
+  arrivalTimes({ kind: "poisson", rate: perS }, seconds, sfc32(seed));
 
 export const uniform = (perS: number, seconds: number): readonly number[] =>
   Array.from({ length: Math.floor(perS * seconds) }, (_, i) => ((i + 0.5) / perS) * 1e9);

@@ -1,5 +1,6 @@
 // Everybody who scores colocations in these comparisons, trained the same way on the same rows.
 
+import { mulberry32 } from "#core";
 import {
   type Colocation,
   choose,
@@ -15,7 +16,6 @@ import {
   regressors,
   rules,
   type Score,
-  seeded,
   type Training,
   targetsOf,
   xuMetrics,
@@ -43,7 +43,7 @@ type Trainer = (rows: readonly Colocation[], goal: Goal, seed: number) => Score;
 const kace =
   (name: keyof typeof regressors): Trainer =>
   (rows, goal, seed) =>
-    regressedScore(regressors[name](trainingOf(seed)), rows, kaceNames, goal, seeded(seed));
+    regressedScore(regressors[name](trainingOf(seed)), rows, kaceNames, goal, mulberry32(seed));
 
 /** Learned ones. All look at KACE's ten metrics, but for Xu et al.'s forest. */
 const everybody: Readonly<Record<string, Trainer>> = {
@@ -63,7 +63,7 @@ const everybody: Readonly<Record<string, Trainer>> = {
     return predictedScore(open(train(rows, kaceNames, trainingOf(seed)), kaceNames), goal);
   },
   "forest, Xu et al.": (rows, goal, seed) =>
-    regressedScore(regressors.forest(trainingOf(seed)), rows, xuMetrics, goal, seeded(seed)),
+    regressedScore(regressors.forest(trainingOf(seed)), rows, xuMetrics, goal, mulberry32(seed)),
   "list of partners": (rows, goal) => listScore(popularity(rows, goal)),
 };
 

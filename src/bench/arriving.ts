@@ -1,6 +1,6 @@
 // The arrivals of a round, the same for every window of the round.
-import { errors, readInput } from "#core";
-import { arrivalTimes, seeded, traceSchedule } from "#load";
+import { errors, readInput, sfc32 } from "#core";
+import { arrivalTimes, traceSchedule } from "#load";
 import type { Arriving } from "./scenario.ts";
 
 /** The mean load; undefined where it changes, or where there is always another request. */
@@ -24,7 +24,7 @@ export function arrivalOffsets(
   seed = 0,
 ): number[] | undefined {
   const perS = 1e9 / serviceNs;
-  const random = seeded(seed * 2 ** 32 + round + 1);
+  const random = sfc32(seed * 2 ** 32 + round + 1);
   switch (arriving.kind) {
     case "closed":
       return undefined;

@@ -1,6 +1,6 @@
 // From times of requests and iterations to figures with intervals. Intervals come from the bootstrap
 // (Efron 1979, percentile method), seeded, so that a file of times always gives the same figures.
-import { seeded } from "#load";
+import { sfc32 } from "#core";
 import type { Ratio } from "./result.ts";
 
 /** Requests queue behind each other: neighbours are resampled together, so many at a time. */
@@ -34,7 +34,7 @@ export function slowdowns(
       sidesOf(pairs.slice(i * BLOCK, (i + 1) * BLOCK)),
     ),
   );
-  const random = seeded(SEED);
+  const random = sfc32(SEED);
   const drawn = Array.from({ length: blocks.length < FEWEST.blocks ? 0 : RESAMPLES }, () =>
     ratios(
       blocks.flatMap(() => blocks[Math.floor(random() * blocks.length)] ?? []),
@@ -80,7 +80,7 @@ export function meanRatio(rounds: readonly Pair[]): Ratio {
   const ratio = (chosen: readonly Pair[]) =>
     chosen.reduce((sum, [, second]) => sum + second, 0) /
     chosen.reduce((sum, [first]) => sum + first, 0);
-  const random = seeded(SEED);
+  const random = sfc32(SEED);
   const drawn = Array.from({ length: rounds.length < FEWEST.rounds ? 0 : RESAMPLES }, () =>
     ratio(rounds.map((round) => rounds[Math.floor(random() * rounds.length)] ?? round)),
   );

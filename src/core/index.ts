@@ -13,4 +13,5 @@ export {
 export { readInput } from "./input.ts";
 export { runDirectory } from "./paths.ts";
 export { gibibytes, micros, percent, table, wrapped } from "./print.ts";
+export { minimalStandard, mulberry32, normals, type Random, sfc32 } from "./random.ts";
 export { type Bytes, type Micros, ms, parseBytes, parseDuration, us } from "./units.ts";

@@ -1,10 +1,9 @@
 // The two ways of being a client: a run of its own, or a job that a bench keeps alive and leads.
-import { UserError } from "#core";
+import { sfc32, UserError } from "#core";
 import { scheduled } from "./arrivals/arrivals.ts";
 import { type Company, followPhases, ready } from "./control.ts";
 import type { Plan, Result, Served, Work } from "./plan.ts";
 import { prepare, type Surroundings } from "./prepare.ts";
-import { seeded } from "./random.ts";
 import { closedLoop, openLoop } from "./serve.ts";
 import { summarise } from "./summary.ts";
 
@@ -20,7 +19,7 @@ export async function runLoad(plan: Plan, around: Surroundings): Promise<Run> {
   const schedule =
     arrivals.kind === "closed"
       ? undefined
-      : scheduled(arrivals, plan.seconds, seeded(plan.seed), readText);
+      : scheduled(arrivals, plan.seconds, sfc32(plan.seed), readText);
   const prepared = await prepare(plan, around);
   const { server } = prepared;
   const seconds = schedule?.seconds ?? plan.seconds;

@@ -1,9 +1,9 @@
 // What the kernels leave behind: each adds 1 to every word of a slot's state. So a run can tell whether
 // every launch took place exactly once, and two runs can be compared bit for bit.
 import { createHash } from "node:crypto";
+import { type Random, sfc32 } from "#core";
 import { type Gpu, stateWords } from "./gpu.ts";
 import { blockThreads, lastCount } from "./kernels.ts";
-import { type Random, seeded } from "./random.ts";
 import type { Slot } from "./slot.ts";
 
 const firstBelow = 1000;
@@ -12,7 +12,7 @@ const wordAtFirst = (random: Random) => Math.floor(random() * firstBelow);
 
 /** Call with nothing of the slot in flight. */
 export function resetState(gpu: Gpu, slot: Slot, seed: number): void {
-  const random = seeded(seed);
+  const random = sfc32(seed);
   const words = Float32Array.from({ length: stateWords(gpu) }, () => wordAtFirst(random));
   gpu.cuda.cuMemcpyHtoD_v2(slot.state, words, words.byteLength);
   // A copy from pageable memory may come back early, and the slot's stream does not wait for it.
@@ -21,7 +21,7 @@ export function resetState(gpu: Gpu, slot: Slot, seed: number): void {
 
 /** Whether the first block's words show so many launches since the reset, no more and no less. */
 export function stateCounts({ cuda }: Gpu, slot: Slot, seed: number, launches: number): boolean {
-  const random = seeded(seed);
+  const random = sfc32(seed);
   const words = new Float32Array(blockThreads);
   cuda.cuMemcpyDtoH_v2(words, slot.state, words.byteLength);
   return words.every((word) => word === Math.min(wordAtFirst(random) + launches, lastCount));

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { mulberry32 } from "#core";
 import {
   type Evidence,
   holds,
@@ -8,7 +9,6 @@ import {
   noEvidence,
   withBursts,
 } from "./evidence.ts";
-import { seeded } from "./plant.ts";
 
 /** Looks of `bursts` each, with so many of them above. */
 const seenOf = (bursts: number, ...above: readonly number[]): Evidence =>
@@ -47,7 +47,7 @@ describe("an objective is broken", () => {
   });
 
   test("seldom by chance: half of what is allowed is above, for 100,000 bursts", () => {
-    const random = seeded(7);
+    const random = mulberry32(7);
     let evidence = noEvidence;
     let alarms = 0;
     for (let i = 0; i < 100_000; i++) {
@@ -60,7 +60,7 @@ describe("an objective is broken", () => {
   });
 
   test("soon, where 2 % are above", () => {
-    const random = seeded(8);
+    const random = mulberry32(8);
     let evidence = noEvidence;
     let bursts = 0;
     for (; bursts < 6000 && !isBroken(evidence); bursts++)

@@ -1,23 +1,11 @@
 // A GPU as a policy with a ladder knows it, for tests: requests arrive at random, and a burst lasts as long as the
 // rules in force make it. Time is virtual, chance is seeded.
+import { mulberry32, type Random } from "#core";
 import { bucketCount, bucketOf, type Rules } from "#protocol";
 import type { Memory, Objective, ObjectiveState, Policy } from "./policy.ts";
 import { slo } from "./slo.ts";
 
 const LOOK_MS = 250;
-
-/** 0 .. 1, evenly. */
-export type Random = () => number;
-
-export function seeded(seed: number): Random {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 export interface Burst {
   readonly lastedUs: number;
@@ -53,7 +41,7 @@ export function played(
   seed = 1,
   { policy, isolated }: { readonly policy: Policy; readonly isolated: boolean } = turns,
 ): readonly Moment[] {
-  const random = seeded(seed);
+  const random = mulberry32(seed);
   const moments: Moment[] = [];
   let memory: Memory | undefined;
   for (let at = 0; at < seconds; at += LOOK_MS / 1000) {

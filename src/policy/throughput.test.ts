@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { mulberry32 } from "#core";
 import { bucketCount, bucketOf } from "#protocol";
-import { seeded } from "./plant.ts";
 import type { LookedHigh, Memory } from "./policy.ts";
 import { slo } from "./slo.ts";
 
@@ -18,7 +18,7 @@ function levels(
   gpuShare?: number,
   company = (_at: number) => true,
 ): number[] {
-  const random = seeded(1);
+  const random = mulberry32(1);
   let memory: Memory | undefined;
   const seen: number[] = [];
   let [done, launched] = [0, 0];

@@ -2,16 +2,9 @@
 // a heavy tail, and it waits for the GPU for a thousandth of that. Its figures are those of ResNet50 eager on an H200, alone and
 // beside three trainings that nothing held back (docs/design/decisions/0003).
 import { describe, expect, test } from "vitest";
+import type { Random } from "#core";
 import { cotenant } from "./cotenant.ts";
-import {
-  type Burst,
-  falls,
-  type Moment,
-  type Plant,
-  played,
-  type Random,
-  shareAbove,
-} from "./plant.ts";
+import { type Burst, falls, type Moment, type Plant, played, shareAbove } from "./plant.ts";
 import type { Objective } from "./policy.ts";
 
 const mps = { policy: cotenant, isolated: false };

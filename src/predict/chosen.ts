@@ -1,16 +1,17 @@
 // The learner that the training rows themselves speak for: each quick one is judged by what it says of rows that it
 // was not given, and the one that errs least learns from all. So nobody's experience with other tables decides.
 
+import { mulberry32 } from "#core";
 import type { Colocation } from "./colocations.ts";
 import { accuracyOf } from "./evaluate.ts";
 import { type OursState, openOurs, trainOurs } from "./gaussian/learner.ts";
 import type { MetricName } from "./metrics.ts";
 import type { Predictor } from "./predictor.ts";
-import { folds, seeded } from "./random.ts";
 import { boosting } from "./regress/boosting.ts";
 import { customaryForest } from "./regress/forest.ts";
 import { linear, ridge } from "./regress/linear.ts";
 import type { Regressor } from "./regress/regressor.ts";
+import { folds } from "./shuffle.ts";
 import { openSides, type SidesState, trainSides } from "./sides.ts";
 
 interface Candidate {
@@ -19,7 +20,7 @@ interface Candidate {
 }
 
 const regressing = <State>(regressor: Regressor<State>): Candidate => ({
-  train: (rows, metrics, seed) => trainSides(regressor, rows, metrics, seeded(seed)),
+  train: (rows, metrics, seed) => trainSides(regressor, rows, metrics, mulberry32(seed)),
   open: (state, metrics) => openSides(regressor, state as SidesState, metrics),
 });
 
@@ -41,7 +42,7 @@ export function trainChosen(
   metrics: readonly MetricName[],
   { seed }: { readonly seed: number },
 ): ChosenState {
-  const parts = folds(rows, Math.min(FOLDS, rows.length), seeded(seed));
+  const parts = folds(rows, Math.min(FOLDS, rows.length), mulberry32(seed));
   let best = { winner: "ours", error: Number.POSITIVE_INFINITY };
   for (const [winner, { train, open }] of Object.entries(candidates)) {
     let error = 0;

@@ -28,7 +28,6 @@ export {
 } from "./metrics.ts";
 export { formatModel, type Model, openModel, parseModel, train } from "./model.ts";
 export type { Prediction, Predictor, SmShares } from "./predictor.ts";
-export { seeded, shuffled } from "./random.ts";
 export { type Ranked, rank, type Workload } from "./rank.ts";
 export {
   type Goal,
@@ -41,5 +40,6 @@ export {
   type Score,
   worthOf,
 } from "./scores.ts";
+export { shuffled } from "./shuffle.ts";
 export { judged, type SplitFigures } from "./splits.ts";
 export { type Measured, readTable } from "./table.ts";

@@ -1,11 +1,12 @@
 // The learners, each by the name it has on the command line. To add one: a line here; its conformance tests run by
 // themselves.
+
+import { mulberry32 } from "#core";
 import { type ChosenState, openChosen, trainChosen } from "./chosen.ts";
 import type { Colocation } from "./colocations.ts";
 import { type OursState, openOurs, trainOurs } from "./gaussian/learner.ts";
 import type { MetricName } from "./metrics.ts";
 import type { Predictor } from "./predictor.ts";
-import { seeded } from "./random.ts";
 import { forest } from "./regress/forest.ts";
 import { linear, ridge } from "./regress/linear.ts";
 import { kaceNetwork, muxflowMlp, network } from "./regress/network.ts";
@@ -51,7 +52,7 @@ type RegressorName = keyof typeof regressors;
 const regressing = (name: RegressorName, summary: string): Learner => ({
   summary,
   train: (rows, metrics, training) =>
-    trainSides(regressors[name](training), rows, metrics, seeded(training.seed)),
+    trainSides(regressors[name](training), rows, metrics, mulberry32(training.seed)),
   // What a search may take and a forest tests matters in training only.
   open: (state, metrics) =>
     openSides(regressors[name]({ seed: 0, now: () => 0 }), state as SidesState, metrics),

@@ -1,9 +1,10 @@
 // What a colocation is worth, and who says so beforehand.
+
+import type { Random } from "#core";
 import { type Colocation, soloOf } from "./colocations.ts";
 import { pairRow } from "./encode.ts";
 import type { Features, MetricName } from "./metrics.ts";
 import type { Predictor } from "./predictor.ts";
-import type { Random } from "./random.ts";
 import type { Regressor } from "./regress/regressor.ts";
 import { companyOf } from "./sides.ts";
 import { standardised, standardOf } from "./standard.ts";

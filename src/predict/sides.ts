@@ -1,13 +1,14 @@
 // Any regressor as a predictor: one row for each side of each colocation, and what that side retained.
 
+import type { Random } from "#core";
 import type { Colocation, Side } from "./colocations.ts";
 import { alone } from "./company.ts";
 import { sideRow } from "./encode.ts";
 import { familiarity } from "./familiar.ts";
 import type { Features, MetricName } from "./metrics.ts";
 import { INTERVAL, type Predictor, type SmShares } from "./predictor.ts";
-import { type Random, shuffled } from "./random.ts";
 import type { Regressor } from "./regress/regressor.ts";
+import { shuffled } from "./shuffle.ts";
 import { type Standard, standardised, standardOf } from "./standard.ts";
 
 export interface SidesState {

@@ -1,8 +1,7 @@
 // Something writes over a client's counters while the policy learns: it must not be taken for bursts.
 import { expect, onTestFinished, test } from "vitest";
 import { pathsIn, startAgent } from "#agent";
-import { ms } from "#core";
-import { seeded } from "#load";
+import { ms, sfc32 } from "#core";
 import { policyNamed } from "#policy";
 import { bucketCount, bucketOf } from "#protocol";
 import { attach, HandClock, temporaryDirectory } from "./fakes.ts";
@@ -52,7 +51,7 @@ async function learning() {
 test.each([6, 10, 16])(
   "noise in its histograms for ten seconds does not cost a service its protection afterwards: seed %i",
   async (seed) => {
-    const random = seeded(seed + 1);
+    const random = sfc32(seed + 1);
     const { service, look, status } = await learning();
     for (let i = 0; i < 10; i++) look();
     for (let i = 0; i < 10 * LOOKS_PER_S; i++) {

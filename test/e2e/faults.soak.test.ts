@@ -4,7 +4,7 @@
 import { readdirSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { type Random, seeded } from "#load";
+import { type Random, sfc32 } from "#core";
 import {
   busyService,
   freezeAgent,
@@ -89,7 +89,7 @@ async function startPair(machine: Machine): Promise<readonly [Load, Load]> {
 }
 
 test(`${count} faults at random instants leave two clients unharmed`, async () => {
-  const random = seeded(seed);
+  const random = sfc32(seed);
   const tally = new Map<string, number>();
   const p50sUs: number[] = [];
   const machine = await startMachine();

@@ -1,7 +1,7 @@
 // One process dies or hangs; the others must not notice more than they have to.
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { seeded } from "#load";
+import { sfc32 } from "#core";
 import {
   busyService,
   freezeAgent,
@@ -27,7 +27,7 @@ const SANE = 2;
 
 /** The same instants every time; `npm run soak` looks for others. */
 const instants = (seed: number, count: number): readonly number[] => {
-  const random = seeded(seed);
+  const random = sfc32(seed);
   return Array.from({ length: count }, () => Math.round(random() * INSTANTS_MS));
 };
 

@@ -3,7 +3,7 @@
 import { writeSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "vitest";
-import type { Random } from "#load";
+import type { Random } from "#core";
 import { type ClientClass, Region } from "#protocol";
 import { eventually, type Load, type Machine } from "./machine.ts";
 

@@ -12,7 +12,7 @@ import {
   startTimeOf,
   writeAgentFile,
 } from "#agent";
-import { seeded } from "#load";
+import { sfc32 } from "#core";
 import { constants, messageMagic, Region, view, Welcome } from "#protocol";
 import { service, training, writeNoise } from "./faults.ts";
 import { cotenantItself, emptyMachine, eventually, startMachine } from "./machine.ts";
@@ -132,7 +132,7 @@ test("noise all over the memory while both clients run breaks neither, and the a
     return others;
   };
   const rules = await rulesNow();
-  await writeNoise(machine, 1500, seeded(4));
+  await writeNoise(machine, 1500, sfc32(4));
   await pause(2000);
   const [gpu] = (await machine.status()).gpus;
   expect(gpu?.high).toMatchObject([{ pid: high.pid, slot: 0, connected: true }]);

@@ -1,6 +1,7 @@
 // For tests: an invented GPU on which what company costs is known exactly.
+
+import { mulberry32 } from "#core";
 import type { Colocation, Features, SmShares } from "#predict";
-import { seeded } from "#predict";
 
 /**
  * Jobs take turns kernel by kernel, so a company costs as much as its kernels are long and often there; a partition
@@ -17,7 +18,7 @@ export function truth(target: Features, others: readonly Features[], shares?: Sm
 }
 
 export function exampleWorkloads(count: number, seed = 1): readonly Features[] {
-  const random = seeded(seed);
+  const random = mulberry32(seed);
   return Array.from({ length: count }, () => {
     const smBusy = 20 + 80 * random();
     const kernelUs = 20 * 10 ** random();

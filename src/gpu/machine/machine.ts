@@ -1,10 +1,10 @@
 // The modelled GPU: streams in order, SMs, contexts, the link, the clock, in virtual time (ns). Nothing here
 // knows of clients and rules: those are its owners and actors.
+import { mulberry32, normals, type Random } from "#core";
 import { SM_RESOURCES } from "#profile";
 import { KERNEL, type Plan, piecesOf } from "../plan.ts";
 import type { GpuModel } from "../presets.ts";
 import { Calendar } from "./calendar.ts";
-import { Chance } from "./chance.ts";
 import { SmClock } from "./clock.ts";
 import { Contexts } from "./contexts.ts";
 import { Crowding } from "./crowding.ts";
@@ -64,7 +64,7 @@ export class Machine {
   events = 0;
   readonly #calendar = new Calendar();
   readonly #actors: Actor[] = [];
-  readonly #chance: Chance;
+  readonly #normal: Random;
   readonly #spread: boolean;
   readonly #pauseNs: number;
   readonly #crowding: Crowding;
@@ -87,7 +87,7 @@ export class Machine {
       advance: (stream) => this.#advance(stream),
     });
     this.link = new Link(gpu.link, this.#calendar, LINK);
-    this.#chance = new Chance(options.seed);
+    this.#normal = normals(mulberry32(options.seed));
     this.#spread = options.spread;
     this.#pauseNs = options.pauseNs ?? 0;
     if (this.clock) this.#calendar.add(CLOCK_TICK_NS, CLOCK, 0);
@@ -275,7 +275,7 @@ export class Machine {
     let duration = plan.durationNs[step] as number;
     const spread = plan.spread[step] as number;
     if (this.#spread && spread > 0)
-      duration *= Math.exp(spread * this.#chance.normal() - (spread * spread) / 2);
+      duration *= Math.exp(spread * this.#normal() - (spread * spread) / 2);
     // Of the profile's times, the pause is a part.
     if (stream.yields) duration = Math.max(duration / 2, duration - this.gpu.handoverNs);
     stream.units = units;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { seeded } from "../random.ts";
+import { sfc32 } from "#core";
 import {
   arrivalSeconds,
   arrivalTimes,
@@ -18,7 +18,7 @@ const seconds = fc.double({ min: 0.1, max: 20, noNaN: true });
 test("arrivals are sorted, whole ns, and before the end", () => {
   fc.assert(
     fc.property(generated, seconds, fc.nat(), (arrivals, length, seed) => {
-      const times = arrivalTimes(arrivals, length, seeded(seed));
+      const times = arrivalTimes(arrivals, length, sfc32(seed));
       expect(times).toEqual([...times].sort((a, b) => a - b));
       expect(times.every((t) => Number.isInteger(t) && t >= 0 && t < length * 1e9)).toBe(true);
     }),
@@ -28,7 +28,7 @@ test("arrivals are sorted, whole ns, and before the end", () => {
 test("the same seed gives the same arrivals, another seed others", () => {
   fc.assert(
     fc.property(fc.nat(), (seed) => {
-      const from = (n: number) => arrivalTimes({ kind: "poisson", rate: 50 }, 10, seeded(n));
+      const from = (n: number) => arrivalTimes({ kind: "poisson", rate: 50 }, 10, sfc32(n));
       expect(from(seed)).toEqual(from(seed));
       expect(from(seed)).not.toEqual(from(seed + 1));
     }),
@@ -42,7 +42,7 @@ test.each([
   { kind: "bursty", within: 0.08 },
 ] as const)("$kind arrivals have the mean rate asked for", ({ kind, within }) => {
   for (const seed of [1, 2, 3]) {
-    const count = arrivalTimes({ kind, rate: 50 }, 4000, seeded(seed)).length;
+    const count = arrivalTimes({ kind, rate: 50 }, 4000, sfc32(seed)).length;
     expect(Math.abs(count / (50 * 4000) - 1)).toBeLessThan(within);
   }
 });
@@ -57,7 +57,7 @@ function dispersion(times: readonly number[], length: number): number {
 
 test("bursty arrivals clump, Poisson's do not, uniform ones keep apart", () => {
   const clumps = (kind: "poisson" | "bursty" | "uniform") =>
-    dispersion(arrivalTimes({ kind, rate: 50 }, 2000, seeded(7)), 2000);
+    dispersion(arrivalTimes({ kind, rate: 50 }, 2000, sfc32(7)), 2000);
   expect(clumps("bursty")).toBeGreaterThan(5);
   expect(clumps("poisson")).toBeGreaterThan(0.85);
   expect(clumps("poisson")).toBeLessThan(1.15);
@@ -67,7 +67,7 @@ test("bursty arrivals clump, Poisson's do not, uniform ones keep apart", () => {
 test("steps have each their rate, one after the other", () => {
   const steps = parseArrivals("steps:100s@20,50s@60,10s@0", undefined);
   if (steps.kind !== "steps") throw new Error("not steps");
-  const times = arrivalTimes(steps, 0, seeded(3));
+  const times = arrivalTimes(steps, 0, sfc32(3));
   const inside = (from: number, to: number) =>
     times.filter((t) => t >= from * 1e9 && t < to * 1e9).length;
   expect(inside(0, 100) / 100).toBeCloseTo(20, -0.5);
@@ -92,7 +92,7 @@ test("files and traces say themselves how long they last", () => {
   const of = (text: string, rate?: number) => {
     const arrivals = parseArrivals(text, rate);
     if (arrivals.kind === "closed") throw new Error("not open");
-    return scheduled(arrivals, 7, seeded(1), (path) => texts[path] ?? "");
+    return scheduled(arrivals, 7, sfc32(1), (path) => texts[path] ?? "");
   };
   expect(of("file:f")).toEqual({ offsets: [0, 1.5e9], seconds: 1.5 });
   expect(of("trace:t?column=at&unit=s")).toEqual({ offsets: [0, 1e9, 2e9], seconds: 2 });

@@ -1,8 +1,9 @@
 // When requests arrive, fixed before the first one starts: a pure function of the shape, the rate and the
 // seed. Times are ns from the start, sorted, all before the end. A request that can't start on time queues;
 // it never shifts the ones after it, or a slow GPU would lower its own load.
+
+import type { Random } from "#core";
 import { usage } from "#core";
-import { exponential, type Random } from "../random.ts";
 import { parseTrace, type Schedule, type Trace, traceSchedule } from "./trace.ts";
 
 export type Arrivals =
@@ -136,6 +137,9 @@ function poisson(steps: Iterable<Step>, random: Random): number[] {
   }
   return times;
 }
+
+/** Time to the next event of a Poisson process. */
+const exponential = (random: Random, rate: number): number => -Math.log(1 - random()) / rate;
 
 function* burstySteps(rate: number, seconds: number, random: Random): Generator<Step> {
   const { burst, quiet } = bursts;

@@ -1,6 +1,8 @@
 // Chance from a seed and a name: every source of chance has a stream of its own, so that a scheduler that draws
 // nothing, or one more decision, leaves loads, noise and failures of the other streams as they were.
 
+import { mulberry32 } from "#core";
+
 export interface Chance {
   /** In [0, 1). */
   uniform(): number;
@@ -10,18 +12,12 @@ export interface Chance {
   exponential(): number;
 }
 
-/** The stream of that name: mulberry32, started from a hash (FNV-1a) of both. */
+/** The stream of that name, seeded by a hash (FNV-1a) of both. */
 export function chance(seed: number, name: string): Chance {
   let state = 0x811c9dc5;
   for (const letter of `${seed}:${name}`)
     state = Math.imul(state ^ letter.charCodeAt(0), 0x01000193);
-  const uniform = () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
+  const uniform = mulberry32(state);
   return {
     uniform,
     normal: () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform()),

@@ -8,7 +8,6 @@ export { picture } from "./picture.ts";
 export { parseProblem } from "./problem/document.ts";
 export { shareOfLimit } from "./problem/slowdown.ts";
 export type { Group, Network, Plan, Problem, Timeline } from "./problem/types.ts";
-export { seeded } from "./random.ts";
 export { replay } from "./replay.ts";
 export { blind, type Rival, rivals } from "./rivals.ts";
 export { OPTIMALITY_GAP } from "./search.ts";

@@ -1,13 +1,14 @@
 // The solver as a whole: naive plans at once, better ones by climbing, then branch and bound until nothing is
 // left or time is up. It is any-time: whenever it is stopped it has a plan and says how far that may be from the
 // best.
+
+import { minimalStandard } from "#core";
 import type { Bounds } from "./bounds.ts";
 import { climb } from "./climb.ts";
 import { noPlan } from "./faults.ts";
 import { naivePlans } from "./naive.ts";
 import { cost, gap } from "./objective.ts";
 import type { Plan, Problem, Timeline } from "./problem/types.ts";
-import { seeded } from "./random.ts";
 import { OPTIMALITY_GAP, search } from "./search.ts";
 import { timeline } from "./timeline.ts";
 
@@ -52,7 +53,7 @@ export function* improve(problem: Problem): Generator<Solution | undefined, Solu
   if (tree.plan) {
     yield solution();
     const groups = problem.networks.reduce((sum, one) => sum + one.groups.length, 0);
-    const climbing = climb(problem, tree.plan, seeded(1));
+    const climbing = climb(problem, tree.plan, minimalStandard(1));
     for (let tries = 0; tries < CLIMBS * groups; tries++) {
       const better = climbing.next().value;
       if (better) tree.offer(better.plan, better.cost);

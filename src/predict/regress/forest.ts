@@ -2,7 +2,9 @@
 // The paper does not list them. 4,320 is the size of scikit-learn's customary grid: 10 numbers of trees x 2 of
 // metrics tried x 12 depths x 3 x 3 fewest rows x with or without bootstrap, each judged by 3-fold
 // cross-validation; that is the grid here, with a tenth of its 200 to 2,000 trees, which are only averaged.
-import { folds, type Random } from "../random.ts";
+
+import type { Random } from "#core";
+import { folds } from "../shuffle.ts";
 import { crossValidated, type Regressor } from "./regressor.ts";
 import { grow, ranked, type Tree, type TreeShape, treeValue } from "./tree.ts";
 

@@ -1,5 +1,7 @@
 // Fully connected networks with rectifiers and one linear output, trained until rows held back get worse.
-import { type Random, shuffled } from "../random.ts";
+
+import type { Random } from "#core";
+import { shuffled } from "../shuffle.ts";
 import { meanOf, type Regressor } from "./regressor.ts";
 
 interface NetworkShape {

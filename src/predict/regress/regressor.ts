@@ -1,5 +1,5 @@
 // One interface for everything that learns a number from a row of numbers. Rows come in standard units.
-import type { Random } from "../random.ts";
+import type { Random } from "#core";
 
 /** `State` is plain JSON, so that a model is a file. */
 export interface Regressor<State> {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { seeded } from "../random.ts";
+import { mulberry32 } from "#core";
 import { boosting } from "./boosting.ts";
 import { forest, forestOf } from "./forest.ts";
 import { linear, ridge } from "./linear.ts";
@@ -8,7 +8,7 @@ import { crossValidated, type Regressor } from "./regressor.ts";
 import { search } from "./search.ts";
 import { grow, ranked, treeValue } from "./tree.ts";
 
-const random = seeded(5);
+const random = mulberry32(5);
 const rows = (count: number, width: number) =>
   Array.from({ length: count }, () => new Float64Array(width).map(() => 2 * random() - 1));
 const valuesOf = (x: readonly Float64Array[], of: (row: Float64Array) => number) =>
@@ -24,7 +24,7 @@ function errorOf<S>(
   count: number,
 ) {
   const x = rows(count, 3);
-  const predict = open(learn(x, valuesOf(x, of), seeded(1)));
+  const predict = open(learn(x, valuesOf(x, of), mulberry32(1)));
   const fresh = rows(200, 3);
   return Math.sqrt(
     fresh.reduce((sum, row) => sum + (predict(row) - of(row)) ** 2, 0) / fresh.length,
@@ -86,12 +86,12 @@ test("the search chooses what fits, and stops when its time is over", () => {
     let readings = 0;
     return search(5, () => readings++);
   };
-  const { winner } = patient().learn(x, valuesOf(x, plane), seeded(1));
+  const { winner } = patient().learn(x, valuesOf(x, plane), mulberry32(1));
   expect(winner).toBe("linear");
   let now = 0;
   const hurried = search(1, () => now++ * 1000);
-  expect(hurried.learn(x, valuesOf(x, corner), seeded(1)).winner).toBe("linear");
-  expect(patient().learn(x, valuesOf(x, corner), seeded(1)).winner).not.toBe("linear");
+  expect(hurried.learn(x, valuesOf(x, corner), mulberry32(1)).winner).toBe("linear");
+  expect(patient().learn(x, valuesOf(x, corner), mulberry32(1)).winner).not.toBe("linear");
 });
 
 test("cross-validation judges by rows not learned from", () => {

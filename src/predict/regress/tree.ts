@@ -1,6 +1,6 @@
 // Regression trees: the split of a node is the one that lowers the squared error most (CART). Values are ranked
 // once, so that a node's split is found by counting, not sorting.
-import type { Random } from "../random.ts";
+import type { Random } from "#core";
 
 export interface TreeShape {
   readonly depth: number;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
+import { minimalStandard } from "#core";
 import { exampleProblem } from "../../../../test/soc/example.ts";
 import { permutations } from "../naive.ts";
 import type { Plan, Problem } from "../problem/types.ts";
-import { seeded } from "../random.ts";
 import { OPTIMALITY_GAP } from "../search.ts";
 import { solve } from "../solve.ts";
 import { makespanMs, timeline } from "../timeline.ts";
@@ -73,7 +73,7 @@ function mixed(): Problem {
 }
 
 function plansOf(problem: Problem): Plan[] {
-  const chance = seeded(11);
+  const chance = minimalStandard(11);
   const coin = () => (chance() < 0.5 ? 0 : 1);
   const orders = permutations(3);
   const order = () => orders[Math.floor(6 * chance())] ?? [];

@@ -1,0 +1,60 @@
+// Random numbers from a seed: the same seed gives the same numbers on every machine. There are three generators because
+// recorded results depend on their streams (docs/decisions/0008).
+
+/** Numbers in [0, 1). */
+export type Random = () => number;
+
+/** 32 bits of state; fast. */
+export function mulberry32(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** 128 bits of state, for seeds above 2^32. The first numbers are dropped: those of near seeds are alike. */
+export function sfc32(seed: number): Random {
+  let a = 0x9e3779b9;
+  let b = Math.floor(seed / 2 ** 32) | 0;
+  let c = seed | 0;
+  let counter = 1;
+  const next = () => {
+    const sum = (a + b + counter) | 0;
+    counter = (counter + 1) | 0;
+    a = b ^ (b >>> 9);
+    b = (c + (c << 3)) | 0;
+    c = ((c << 21) | (c >>> 11)) + sum;
+    return (sum >>> 0) / 2 ** 32;
+  };
+  for (let i = 0; i < 12; i++) next();
+  return next;
+}
+
+/** Park and Miller's minimal standard generator. */
+export function minimalStandard(seed: number): Random {
+  const modulus = 2 ** 31 - 1;
+  let state = (Math.floor(seed) % (modulus - 1)) + 1;
+  return () => {
+    state = (state * 48_271) % modulus;
+    return (state - 1) / (modulus - 1);
+  };
+}
+
+/** Standard normal numbers, made two at a time (Box and Muller). */
+export function normals(random: Random): Random {
+  let spare = Number.NaN;
+  return () => {
+    if (!Number.isNaN(spare)) {
+      const kept = spare;
+      spare = Number.NaN;
+      return kept;
+    }
+    const radius = Math.sqrt(-2 * Math.log(1 - random()));
+    const angle = 2 * Math.PI * random();
+    spare = radius * Math.sin(angle);
+    return radius * Math.cos(angle);
+  };
+}
