@@ -1,5 +1,6 @@
 // Latency and best-effort throughput over time as one SVG: a line for each arrangement, a band for each step of load.
-import { element, GREY, INK, SMALL, type Svg, short, text, words } from "#bench";
+import { GREY, INK, SMALL, text } from "#bench";
+import { type Markup, short, svgElement, words } from "#core";
 import type { Bin } from "./binned.ts";
 
 export interface OverTime {
@@ -37,7 +38,7 @@ export function overTimeChart(seen: OverTime): string {
   const panels = [latencyPanel(seen), keptPanel(seen)];
   const height = TOP + HEIGHT.latency + GAP + HEIGHT.kept + 48;
   const about = `${seen.high} beside ${seen.bestEffort} while its load changes`;
-  return `${element(
+  return `${svgElement(
     "svg",
     {
       xmlns: "http://www.w3.org/2000/svg",
@@ -51,8 +52,8 @@ export function overTimeChart(seen: OverTime): string {
       "font-size": 12,
       fill: INK,
     },
-    element("title", { id: "title" }, words(about)),
-    element("rect", {
+    svgElement("title", { id: "title" }, words(about)),
+    svgElement("rect", {
       x: 0.5,
       y: 0.5,
       width: WIDTH - 1,
@@ -103,7 +104,7 @@ function keptPanel({ arrangements }: OverTime): Panel {
   };
 }
 
-function drawn(panel: Panel, seen: OverTime, x: (s: number) => number): Svg[] {
+function drawn(panel: Panel, seen: OverTime, x: (s: number) => number): Markup[] {
   const { top, height, y, ticks, name, of } = panel;
   const right = WIDTH - RIGHT;
   const lines = seen.arrangements.map(({ name: arrangement, bins }, i) => {
@@ -112,7 +113,7 @@ function drawn(panel: Panel, seen: OverTime, x: (s: number) => number): Svg[] {
       const at = x(bin.fromS + seen.binS / 2);
       return value === null || !(value > 0) ? [] : [`${short(at)} ${short(y(value))}`];
     });
-    return element(
+    return svgElement(
       "path",
       {
         d: points.length > 0 ? `M${points.join("L")}` : "M0 0",
@@ -121,23 +122,23 @@ function drawn(panel: Panel, seen: OverTime, x: (s: number) => number): Svg[] {
         "stroke-width": 1.8,
         "stroke-linejoin": "round",
       },
-      element("title", {}, words(arrangement)),
+      svgElement("title", {}, words(arrangement)),
     );
   });
   return [
-    element(
+    svgElement(
       "g",
       { class: "panel", transform: `translate(0 ${top})` },
       ...bands(seen, x, height),
       ...ticks.flatMap((tick) => [
-        element("path", { d: `M${LEFT} ${short(y(tick))}H${right}`, stroke: "#e6e8eb" }),
+        svgElement("path", { d: `M${LEFT} ${short(y(tick))}H${right}`, stroke: "#e6e8eb" }),
         text(LEFT - 8, y(tick) + 4, String(tick), {
           "text-anchor": "end",
           "font-size": SMALL,
           fill: GREY,
         }),
       ]),
-      element(
+      svgElement(
         "text",
         {
           transform: `translate(18 ${height / 2}) rotate(-90)`,
@@ -152,7 +153,7 @@ function drawn(panel: Panel, seen: OverTime, x: (s: number) => number): Svg[] {
 }
 
 /** Every second step is shaded, and each says how many requests come. */
-function bands({ steps }: OverTime, x: (s: number) => number, height: number): Svg[] {
+function bands({ steps }: OverTime, x: (s: number) => number, height: number): Markup[] {
   let from = 0;
   return steps.flatMap(({ seconds, ratePerS }, i) => {
     const left = x(from);
@@ -161,19 +162,19 @@ function bands({ steps }: OverTime, x: (s: number) => number, height: number): S
     const shade = { x: left, y: 0, width, height, fill: i % 2 === 0 ? "#f6f8fa" : "#fff" };
     const label = { "text-anchor": "middle", "font-size": SMALL, fill: GREY };
     return [
-      element("rect", shade),
+      svgElement("rect", shade),
       text(left + width / 2, -5, `${ratePerS.toFixed(0)} requests/s`, label),
     ];
   });
 }
 
-function legend({ arrangements }: OverTime): Svg[] {
+function legend({ arrangements }: OverTime): Markup[] {
   let at = 20;
   return arrangements.flatMap(({ name }, i) => {
     const left = at;
     at += 34 + 6.6 * name.length;
     return [
-      element("path", {
+      svgElement("path", {
         d: `M${short(left)} 71h18`,
         stroke: colours[i % colours.length] ?? INK,
         "stroke-width": 2.4,
@@ -183,7 +184,7 @@ function legend({ arrangements }: OverTime): Svg[] {
   });
 }
 
-const timeAxis = (seconds: number, x: (s: number) => number, y: number): Svg[] => [
+const timeAxis = (seconds: number, x: (s: number) => number, y: number): Markup[] => [
   ...Array.from({ length: Math.floor(seconds) + 1 }, (_, s) =>
     text(x(s), y, String(s), { "text-anchor": "middle", "font-size": SMALL, fill: GREY }),
   ),

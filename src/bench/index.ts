@@ -8,7 +8,6 @@ export { GREY, INK, SMALL, text } from "./report/ink.ts";
 export { table } from "./report/pipes.ts";
 export { type Merged, merge, type Pair, type Row } from "./report/rows.ts";
 export { stepsTables } from "./report/steps.ts";
-export { element, type Svg, short, words } from "./report/svg.ts";
 export { millis, percent, times, whole } from "./report/words.ts";
 export type { BenchResult, Cell, Ratio } from "./result.ts";
 export { jobNames, readScenario } from "./scenario.ts";

@@ -2,6 +2,7 @@ export { type Clock, dateNow, systemClock } from "./clock.ts";
 export * as errors from "./errors.ts";
 export { UserError, usage } from "./errors.ts";
 export { checkWritable, isFile, readGiven, temporaryFolder, writeGiven, written } from "./files.ts";
+export { element, escaped, joined, type Markup, short, svgElement, words } from "./markup.ts";
 export {
   interposer,
   itself,

@@ -1,6 +1,8 @@
 // Results as one SVG: a panel for each pair, a point for each arrangement. To the right the best-effort job
 // keeps more, further down the high job pays less. Self-contained, on a white card of its own, so that it
 // reads the same on light and dark pages.
+
+import { type Markup, short, svgElement, words } from "#core";
 import type { BenchResult } from "../result.ts";
 import { BETTER, betterArrow, betterCorner, GREY, INK, text } from "./ink.ts";
 import { drawMark, families, isOurs, type Mark, marksFor } from "./marks.ts";
@@ -8,7 +10,6 @@ import { type Axes, drawPanel, type Panel, xAxis, yAxis } from "./panel.ts";
 import { type Box, fitted, textWidth } from "./places.ts";
 import { arrangementsOf, type Merged, merge, type Pair, type Row } from "./rows.ts";
 import { ratioScale, shareScale } from "./scale.ts";
-import { element, type Svg, short, words } from "./svg.ts";
 import { pairText, percent, runsText, times } from "./words.ts";
 
 type ChartFigure = "p99" | "p50";
@@ -44,7 +45,7 @@ export function chart(results: readonly BenchResult[], figure: ChartFigure = "p9
   const height = top + Math.max(1, grid.rows) * step - GAP_Y + FOOT + 8;
   const frame: Box = { x: 0, y: 0, width: grid.panelWidth, height: PANEL_HEIGHT };
   const axes = axesFor(panels, frame);
-  return `${element(
+  return `${svgElement(
     "svg",
     {
       xmlns: "http://www.w3.org/2000/svg",
@@ -58,10 +59,10 @@ export function chart(results: readonly BenchResult[], figure: ChartFigure = "p9
       "font-size": 12,
       fill: INK,
     },
-    element("title", { id: "title" }, words(`${figures[figure].axis} against retained throughput`)),
-    element("desc", { id: "desc" }, words(describe(panels))),
-    element("defs", {}, betterCorner()),
-    element("rect", {
+    svgElement("title", { id: "title" }, words(`${figures[figure].axis} against retained throughput`)),
+    svgElement("desc", { id: "desc" }, words(describe(panels))),
+    svgElement("defs", {}, betterCorner()),
+    svgElement("rect", {
       x: 0.5,
       y: 0.5,
       width: width - 1,
@@ -76,7 +77,7 @@ export function chart(results: readonly BenchResult[], figure: ChartFigure = "p9
       const column = i % grid.columns;
       const left = MARGIN + LEFT + column * (grid.panelWidth + GAP_X);
       const down = top + Math.floor(i / grid.columns) * step + TITLE;
-      return element(
+      return svgElement(
         "g",
         { class: "panel", transform: `translate(${left} ${down})` },
         ...drawPanel(panel, axes),
@@ -140,7 +141,7 @@ function describe(panels: readonly Panel[]): string {
     .join(" ");
 }
 
-function heading(pairs: readonly Pair[], figure: ChartFigure, width: number): readonly Svg[] {
+function heading(pairs: readonly Pair[], figure: ChartFigure, width: number): readonly Markup[] {
   const gpus = [...new Set(pairs.map(({ gpu }) => gpu))].join(", ");
   const room = width - 2 * MARGIN;
   const { about } = figures[figure];
@@ -175,10 +176,10 @@ function heading(pairs: readonly Pair[], figure: ChartFigure, width: number): re
 function drawLegend(
   marks: ReadonlyMap<string, Mark>,
   width: number,
-): { readonly svg: Svg; readonly height: number } {
+): { readonly svg: Markup; readonly height: number } {
   let x = MARGIN;
   let y = HEAD + LINE / 2;
-  const entries: Svg[] = [];
+  const entries: Markup[] = [];
   for (const { name, has } of families) {
     const members = [...marks].filter(([arrangement]) => has.test(arrangement));
     members.forEach(([arrangement, mark], i) => {
@@ -191,12 +192,12 @@ function drawLegend(
       }
       if (i === 0) entries.push(text(x, y + 4, name, { fill: GREY }));
       entries.push(
-        element("g", { transform: `translate(${short(x + lead + 5)} ${y})` }, drawMark(mark)),
+        svgElement("g", { transform: `translate(${short(x + lead + 5)} ${y})` }, drawMark(mark)),
         text(x + lead + 15, y + 4, label),
       );
       x += needed + 14;
     });
     if (members.length > 0) x += 14;
   }
-  return { svg: element("g", { class: "legend" }, ...entries), height: y + LINE / 2 - HEAD };
+  return { svg: svgElement("g", { class: "legend" }, ...entries), height: y + LINE / 2 - HEAD };
 }

@@ -1,5 +1,5 @@
 // Colours, and the few things drawn both around and in the panels of a chart.
-import { element, type Svg, short, words } from "./svg.ts";
+import { type Markup, short, svgElement, words } from "#core";
 
 export const INK = "#1f2328";
 export const GREY = "#59636e";
@@ -12,20 +12,20 @@ export const text = (
   y: number,
   content: string,
   attributes: Readonly<Record<string, string | number>> = {},
-): Svg => element("text", { x, y, ...attributes }, words(content));
+): Markup => svgElement("text", { x, y, ...attributes }, words(content));
 
 /** Green where both sides fare well. */
-export const betterCorner = (): Svg =>
-  element(
+export const betterCorner = (): Markup =>
+  svgElement(
     "radialGradient",
     { id: "better", cx: 1, cy: 1, r: 1 },
-    element("stop", { offset: 0, "stop-color": "#009e73", "stop-opacity": 0.22 }),
-    element("stop", { offset: 1, "stop-color": "#009e73", "stop-opacity": 0 }),
+    svgElement("stop", { offset: 0, "stop-color": "#009e73", "stop-opacity": 0.22 }),
+    svgElement("stop", { offset: 1, "stop-color": "#009e73", "stop-opacity": 0 }),
   );
 
 /** Down and to the right, ending at a corner. */
-export const betterArrow = (x: number, y: number): Svg =>
-  element("path", {
+export const betterArrow = (x: number, y: number): Markup =>
+  svgElement("path", {
     d: `M${short(x - 8)} ${short(y - 8)}L${short(x)} ${short(y)}m0 -6v6h-6`,
     fill: "none",
     stroke: BETTER,

@@ -1,6 +1,6 @@
 // How an arrangement looks in a chart: a shape and a colour, so that neither is needed alone. The colours
 // are those of Okabe and Ito, told apart with any colour vision.
-import { element, type Svg } from "./svg.ts";
+import { type Markup, svgElement } from "#core";
 
 export interface Mark {
   readonly colour: string;
@@ -100,18 +100,18 @@ const outlines: Readonly<Record<Exclude<Shape, "cross">, string>> = {
 };
 
 /** With a white rim, so that marks that touch stay apart. */
-export function drawMark({ colour, shape, hollow }: Mark): Svg {
+export function drawMark({ colour, shape, hollow }: Mark): Markup {
   if (shape === "cross") {
     const d = "M-4 -4L4 4M-4 4L4 -4";
     return [
-      element("path", { d, stroke: "#fff", "stroke-width": 5 }),
-      element("path", { d, stroke: colour, "stroke-width": 2.4 }),
-    ].join("\n") as Svg;
+      svgElement("path", { d, stroke: "#fff", "stroke-width": 5 }),
+      svgElement("path", { d, stroke: colour, "stroke-width": 2.4 }),
+    ].join("\n") as Markup;
   }
   const d = outlines[shape];
-  if (!hollow) return element("path", { d, fill: colour, stroke: "#fff", "stroke-width": 1 });
+  if (!hollow) return svgElement("path", { d, fill: colour, stroke: "#fff", "stroke-width": 1 });
   return [
-    element("path", { d, fill: "#fff", stroke: "#fff", "stroke-width": 4.4 }),
-    element("path", { d, fill: "#fff", stroke: colour, "stroke-width": 2.2 }),
-  ].join("\n") as Svg;
+    svgElement("path", { d, fill: "#fff", stroke: "#fff", "stroke-width": 4.4 }),
+    svgElement("path", { d, fill: "#fff", stroke: colour, "stroke-width": 2.2 }),
+  ].join("\n") as Markup;
 }

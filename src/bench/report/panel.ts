@@ -1,10 +1,11 @@
 // One panel of a chart: what is drawn in the frame, and along it.
+
+import { type Markup, short, svgElement, words } from "#core";
 import { betterArrow, FAINT, GREY, SMALL, text } from "./ink.ts";
 import { drawMark, type Mark } from "./marks.ts";
 import { type Box, beside, fitted, type Place, place, type Spot, textWidth } from "./places.ts";
 import type { Merged, Pair, Row } from "./rows.ts";
 import type { Scale } from "./scale.ts";
-import { element, type Svg, short, words } from "./svg.ts";
 import { besideText, loadText, pairText, percent, runsText, times } from "./words.ts";
 
 interface Point {
@@ -27,15 +28,15 @@ export interface Axes {
   readonly y: Scale;
 }
 
-export function drawPanel(panel: Panel, axes: Axes): readonly Svg[] {
+export function drawPanel(panel: Panel, axes: Axes): readonly Markup[] {
   const { frame, x, y } = axes;
   const { pair, points } = panel;
   const taken: Box[] = points.flatMap((point) => around(spotOf(point, axes)));
   return [
-    element("title", {}, words(pairText(pair))),
+    svgElement("title", {}, words(pairText(pair))),
     text(0, -22, fitted(pair.high, 13, frame.width), { "font-size": 13, "font-weight": 600 }),
     text(0, -7, fitted(`${besideText(pair)}, ${loadText(pair)}`, 12, frame.width), { fill: GREY }),
-    element("rect", {
+    svgElement("rect", {
       x: 0.6 * frame.width,
       y: 0.55 * frame.height,
       width: 0.4 * frame.width,
@@ -54,8 +55,8 @@ export function drawPanel(panel: Panel, axes: Axes): readonly Svg[] {
   ];
 }
 
-const line = (x1: number, y1: number, x2: number, y2: number, stroke: string): Svg =>
-  element("line", { x1, y1, x2, y2, stroke });
+const line = (x1: number, y1: number, x2: number, y2: number, stroke: string): Markup =>
+  svgElement("line", { x1, y1, x2, y2, stroke });
 
 function spotOf({ kept, slowdown }: Point, { x, y }: Axes): Spot {
   return {
@@ -74,10 +75,10 @@ const around = ({ x, y, top, bottom }: Spot): readonly Box[] => [
 
 const positive = (value: number, otherwise: number): number => (value > 0 ? value : otherwise);
 
-function interval(point: Point, axes: Axes): Svg {
+function interval(point: Point, axes: Axes): Markup {
   const { x, top, bottom } = spotOf(point, axes);
   const { colour } = point.mark;
-  return element("line", {
+  return svgElement("line", {
     x1: x,
     y1: bottom,
     x2: x,
@@ -87,19 +88,19 @@ function interval(point: Point, axes: Axes): Svg {
   });
 }
 
-function drawPoint({ row, kept, slowdown, mark }: Point, { x, y }: Axes): Svg {
+function drawPoint({ row, kept, slowdown, mark }: Point, { x, y }: Axes): Markup {
   const { value, low, high } = slowdown;
   const about = `${row.arrangement}: ${times(value)} [${times(low)}, ${times(high)}], ${percent(kept)} kept, ${runsText(row)}`;
-  return element(
+  return svgElement(
     "g",
     { class: "point", transform: `translate(${short(x.at(kept))} ${short(y.at(value))})` },
-    element("title", {}, words(about)),
+    svgElement("title", {}, words(about)),
     drawMark(mark),
   );
 }
 
 /** A name beside each point, where there is room; the legend has them all. Cotenant's choose first. */
-function labels(points: readonly Point[], axes: Axes, taken: Box[]): readonly Svg[] {
+function labels(points: readonly Point[], axes: Axes, taken: Box[]): readonly Markup[] {
   const spots = new Map(points.map((point) => [point, spotOf(point, axes)]));
   return [...spots].reverse().flatMap(([point, spot]) => {
     const name = labelOf(point, axes);
@@ -117,7 +118,7 @@ const labelOf = ({ row, slowdown: { value } }: Point, { y }: Axes): string =>
   value > y.top ? `↑ ${times(value)}` : row.arrangement;
 
 /** With a white rim, for it may cross a line of the grid. */
-function placedText({ x, y, width, anchor }: Place, content: string): Svg {
+function placedText({ x, y, width, anchor }: Place, content: string): Markup {
   const at = { start: x, middle: x + width / 2, end: x + width }[anchor];
   return text(at, y + 10.5, content, {
     "text-anchor": anchor,
@@ -130,7 +131,7 @@ function placedText({ x, y, width, anchor }: Place, content: string): Svg {
   });
 }
 
-function failedNote({ failed }: Panel, frame: Box, taken: Box[]): readonly Svg[] {
+function failedNote({ failed }: Panel, frame: Box, taken: Box[]): readonly Markup[] {
   if (failed.length === 0) return [];
   const names = failed.map((row) => row.arrangement).join(", ");
   const content = fitted(`failed: ${names}`, SMALL, frame.width - 12);
@@ -140,10 +141,10 @@ function failedNote({ failed }: Panel, frame: Box, taken: Box[]): readonly Svg[]
   const box = place(down, frame, taken) ?? at(3);
   taken.push(box);
   return [
-    element(
+    svgElement(
       "g",
       { class: "failed" },
-      element(
+      svgElement(
         "title",
         {},
         words(failed.map((row) => `${row.arrangement} ${runsText(row)}`).join("; ")),
@@ -153,7 +154,7 @@ function failedNote({ failed }: Panel, frame: Box, taken: Box[]): readonly Svg[]
   ];
 }
 
-export function yAxis({ frame, y }: Axes, name: string): readonly Svg[] {
+export function yAxis({ frame, y }: Axes, name: string): readonly Markup[] {
   return [
     ...y.ticks.map((tick) =>
       text(-8, y.at(tick) + 4, `${tick}x`, {
@@ -162,7 +163,7 @@ export function yAxis({ frame, y }: Axes, name: string): readonly Svg[] {
         fill: GREY,
       }),
     ),
-    element(
+    svgElement(
       "text",
       {
         transform: `translate(-50 ${frame.height / 2}) rotate(-90)`,
@@ -174,7 +175,7 @@ export function yAxis({ frame, y }: Axes, name: string): readonly Svg[] {
   ];
 }
 
-export function xAxis({ frame, x }: Axes): readonly Svg[] {
+export function xAxis({ frame, x }: Axes): readonly Markup[] {
   return [
     ...x.ticks.map((tick) =>
       text(x.at(tick), frame.height + 16, percent(tick), {

@@ -2,6 +2,7 @@
 // foot, the more its neighbours' memory traffic slows it there; its height says how much of the time is lost. A
 // thin line before a box leads from where its inputs were ready: it waited for the accelerator.
 
+import { escaped } from "#core";
 import type { Problem, Span, Timeline } from "./problem/types.ts";
 import { makespanMs } from "./timeline.ts";
 
@@ -97,9 +98,3 @@ function axis(end: number, x: (ms: number) => number, bottom: number): string[] 
 const colour = (network: number): string => COLOURS[network % COLOURS.length] ?? "#888";
 const round = (value: number) => Number(value.toFixed(2));
 const ms = (value: number) => value.toFixed(3);
-const escaped = (text: string) =>
-  text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");

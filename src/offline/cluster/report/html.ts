@@ -1,9 +1,10 @@
 // A run as one page that needs nothing else: no script, no font, no picture from elsewhere.
+
+import { element, joined, type Markup, words } from "#core";
 import type { Figures } from "../meters.ts";
 import { coloursFor } from "./colours.ts";
 import { type LineChart, lineChart } from "./lines.ts";
 import { columns, levelRows, levelTitles } from "./summary.ts";
-import { element, joined, type Markup, words } from "./svg.ts";
 
 export interface Report {
   readonly name: string;

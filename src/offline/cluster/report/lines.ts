@@ -1,5 +1,5 @@
 // A chart of curves over one axis, such as a metric over the day, a curve for each scheduler.
-import { element, joined, type Markup, words } from "./svg.ts";
+import { element, joined, type Markup, words } from "#core";
 
 interface Curve {
   readonly name: string;
