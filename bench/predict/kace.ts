@@ -2,8 +2,8 @@
 // licence, so it stays where it is: COTENANT_DATA names the folder above it.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { csvRows } from "#core";
 import type { Colocation, Features, MetricName } from "#predict";
-import { csvRows } from "#profile";
 
 export const dataFolder = process.env.COTENANT_DATA ?? "../shared/data";
 const folder = join(dataFolder, "kace");

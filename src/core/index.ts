@@ -1,4 +1,5 @@
 export { type Clock, dateNow, systemClock } from "./clock.ts";
+export { type CsvRow, csvRows } from "./csv.ts";
 export * as errors from "./errors.ts";
 export { UserError, usage } from "./errors.ts";
 export { checkWritable, isFile, readGiven, temporaryFolder, writeGiven, written } from "./files.ts";

@@ -1,8 +1,8 @@
 // The rows of Nsight Compute's CSV as launches, whichever page they are from, and its numbers in our units.
 
+import { type CsvRow, csvRows } from "#core";
 import { badProfile } from "../faults.ts";
 import type { Dim3 } from "../types.ts";
-import { type CsvRow, csvRows } from "./csv.ts";
 
 export function readLaunches(text: string, file: string): readonly LaunchRow[] {
   const rows = csvRows(text.replace(/^\uFEFF/, ""));

@@ -7,10 +7,9 @@
 // which none shares an SM. Durations are exact, one each row, and serialised: their sum is no latency.
 import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
-import { readInput } from "#core";
+import { csvRows, readInput } from "#core";
 import { badProfile } from "../faults.ts";
 import type { KernelClass, KernelProfile, Step, WorkloadProfile } from "../types.ts";
-import { csvRows } from "./csv.ts";
 
 const HEADER = "Name,Profile,Memory_footprint,SM_usage,Duration";
 const classes: Readonly<Record<string, KernelClass>> = {

@@ -1,4 +1,5 @@
 // Rows of a CSV file with a header line, read field by field; whatever is wrong is said with file and line.
+import { csvRows } from "#core";
 import { badField, emptyTrace, missingColumn } from "../faults.ts";
 
 export interface Row {
@@ -15,21 +16,19 @@ export type Rows = readonly Row[];
 
 /** Throws a UserError for a file without rows. `columns`: those that must be there. */
 export function readRows(content: string, file: string, columns: readonly string[] = []): Rows {
-  const lines = content.split(/\r?\n/);
-  const header = cells(lines[0] ?? "");
+  const [head, ...lines] = csvRows(content);
+  const header = head?.fields.map((name) => name.trim()) ?? [];
   for (const column of columns)
     if (!header.includes(column)) throw missingColumn(file, column, header);
-  const rows: Row[] = [];
-  lines.forEach((line, index) => {
-    if (index > 0 && line.trim() !== "")
-      rows.push(rowOf(header, cells(line), `${file}, line ${index + 1}`));
-  });
+  const rows = lines
+    .filter(({ fields }) => fields.length > 1 || fields[0]?.trim() !== "")
+    .map(({ line, fields }) => rowOf(header, fields, `${file}, line ${line}`));
   if (rows.length === 0) throw emptyTrace(file);
   return rows;
 }
 
 export function rowOf(header: readonly string[], fields: readonly string[], place: string): Row {
-  const text = (column: string): string => fields[header.indexOf(column)] ?? "";
+  const text = (column: string): string => fields[header.indexOf(column)]?.trim() ?? "";
   return {
     place,
     text,
@@ -54,12 +53,4 @@ export function rowOf(header: readonly string[], fields: readonly string[], plac
       return Number.isFinite(value) ? value : undefined;
     },
   };
-}
-
-/** Fields of a line; a quoted one may hold commas, and "" for a quote. */
-function cells(line: string): string[] {
-  const found: string[] = [];
-  for (const match of line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g))
-    found.push((match[1]?.replaceAll('""', '"') ?? match[2] ?? "").trim());
-  return found;
 }

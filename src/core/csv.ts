@@ -1,4 +1,4 @@
-// CSV as profilers write it: fields may be quoted, a quote inside is doubled, a quoted field may span lines.
+// CSV: fields may be quoted, a quote inside is doubled, a quoted field may span lines.
 // Every row knows the line it begins on.
 
 export interface CsvRow {
