@@ -58,3 +58,19 @@ test.each(["guide", "results", "design"])(
     expect(own.filter((page) => !named.has(page))).toEqual([]);
   },
 );
+
+const results = pages.filter(
+  (page) => page.startsWith("docs/results/") && page !== "docs/results/README.md",
+);
+
+test.each(results)("%s says what was asked, on what, and how to repeat it", (page) => {
+  const text = readFileSync(page, "utf8");
+  const at = ["**Question.**", "**Setting.**", "**Repeat.**"].map((part) => text.indexOf(part));
+  expect(at[0]).toBeGreaterThan(0);
+  expect(at[1]).toBeGreaterThan(at[0] ?? 0);
+  expect(at[2]).toBeGreaterThan(at[1] ?? 0);
+});
+
+test("the README is a landing page: 110 lines at most", () => {
+  expect(readFileSync("README.md", "utf8").trimEnd().split("\n").length).toBeLessThanOrEqual(110);
+});
