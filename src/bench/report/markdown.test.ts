@@ -27,7 +27,7 @@ test("a table holds absolute figures for each side alone, ratios for the rest, a
     "",
     "bert-graph; gpt2-train; poisson, 66.0/s; NVIDIA H200, driver 580.159; commit 0123456-dirty.",
     "",
-    "| arrangement | requests | p50 | p99 [95 %] | burst p50 | burst p99 | kept | of possible | SM active | DRAM | clock | power | runs |",
+    "| arrangement | requests | p50 | p99 [95 %] | burst p50 | burst p99 | retained | of turn bound | SM active | DRAM | clock | power | runs |",
     "| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --- |",
     "| solo | 6,000 | 3.00 ms | 6.00 ms | 3.00 ms | 4.00 ms |  |  | 62 % | 31 % | 1,755 MHz | 512 W | 2 runs, ±0.0 % |",
     "| alone |  |  |  |  |  | 8.00/s |  | 62 % | 31 % | 1,755 MHz | 512 W | 2 runs, ±0.0 % |",
@@ -45,7 +45,7 @@ test("a high job that falls behind gets a column of its throughput", () => {
   const { high, ...rest } = cell("time-slicing", 9, 0.9);
   if (!high) throw new Error("a cell with both sides has a high one");
   const slow = { ...rest, high: { ...high, throughput: { ...high.throughput, value: 0.8 } } };
-  expect(markdownTable([result([solo(), slow])])).toContain("| burst p99 | throughput | kept |");
+  expect(markdownTable([result([solo(), slow])])).toContain("| burst p99 | throughput | retained |");
   expect(markdownTable([result([solo(), slow])])).toContain("| 1.50x | 0.80x | 90 % |");
 });
 
@@ -54,7 +54,7 @@ test("what requests waited is a column where it is known", () => {
   if (!high) throw new Error("a cell with both sides has a high one");
   const told = { ...rest, high: { ...high, waitedMs: { p50: 0.02, p99: 0.6341 } } };
   const table = markdownTable([result([solo(), told])]);
-  expect(table).toContain("| burst p99 | waited p99 | kept |");
+  expect(table).toContain("| burst p99 | waited p99 | retained |");
   expect(table).toContain("| 1.50x | 0.63 ms | 90 % |");
   expect(markdownTable([result([solo()])])).not.toContain("waited p99");
 });

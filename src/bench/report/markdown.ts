@@ -18,8 +18,9 @@ import {
 
 const LEGEND =
   "Latency is arrival to done, a burst begin of submission to done; both as ratios to `solo`, the same job " +
-  "alone on the GPU (in ms). Waited is what a request waits for the GPU after it submitted everything. Kept is best-effort throughput to `alone` (per second), and of possible that to " +
-  "what taking turns could give. Of several runs each figure is the mean and requests are the sum; the " +
+  "alone on the GPU (in ms). Waited is what a request waits for the GPU after it submitted everything. Retained is " +
+  "best-effort throughput divided by that of `alone` (per second); of turn bound is retained divided by what " +
+  "taking turns could give. Of several runs each figure is the mean and requests are the sum; the " +
   "interval goes from the lowest low to the highest high, and ± is the largest deviation of a run's burst " +
   "p50 from the mean.";
 
@@ -123,8 +124,8 @@ const columnsOf = (pair: Pair): readonly Column[] => [
   },
   ...(pair.rows.some(({ waitedMs }) => waitedMs !== undefined) ? [waited] : []),
   ...(fallsBehind(pair) ? [throughput] : []),
-  { title: "kept", cell: kept },
-  { title: "of possible", cell: (row) => (takesTurns(row) ? some(row.ofPossible, percent) : "") },
+  { title: "retained", cell: kept },
+  { title: "of turn bound", cell: (row) => (takesTurns(row) ? some(row.ofPossible, percent) : "") },
   { title: "SM active", cell: (row) => some(row.smActivity, percent) },
   { title: "DRAM", cell: (row) => some(row.dramActivity, percent) },
   ...(pair.rows.some(({ pcieInMiBs }) => pcieInMiBs !== undefined) ? [pcieIn] : []),
