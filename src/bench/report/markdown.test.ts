@@ -45,7 +45,9 @@ test("a high job that falls behind gets a column of its throughput", () => {
   const { high, ...rest } = cell("time-slicing", 9, 0.9);
   if (!high) throw new Error("a cell with both sides has a high one");
   const slow = { ...rest, high: { ...high, throughput: { ...high.throughput, value: 0.8 } } };
-  expect(markdownTable([result([solo(), slow])])).toContain("| burst p99 | throughput | retained |");
+  expect(markdownTable([result([solo(), slow])])).toContain(
+    "| burst p99 | throughput | retained |",
+  );
   expect(markdownTable([result([solo(), slow])])).toContain("| 1.50x | 0.80x | 90 % |");
 });
 
