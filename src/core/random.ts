@@ -1,5 +1,5 @@
 // Random numbers from a seed: the same seed gives the same numbers on every machine. There are three generators because
-// recorded results depend on their streams (docs/decisions/0008).
+// recorded results depend on their streams (docs/design/decisions/0008).
 
 /** Numbers in [0, 1). */
 export type Random = () => number;
