@@ -126,6 +126,70 @@ describe("a high client", () => {
   });
 });
 
+describe("a high client's figures", () => {
+  test("have each counter under its own name", () => {
+    const slot = highSlot();
+    const counters = {
+      launches: 2,
+      copies: 3,
+      timeouts: 4,
+      tailWrites: 5,
+      unhooked: 6,
+      caveats: 7,
+    };
+    Object.assign(slot, counters, { busyNs: 8 * SECOND });
+    expect(new HighMeter(slot).measure()).toMatchObject({ ...counters, busySeconds: 8 });
+  });
+
+  test("have the kernels and graphs since the last sample, once there are two", () => {
+    const slot = highSlot();
+    const meter = new HighMeter(slot);
+    expect(meter.launched()).toBeUndefined();
+    slot.launches = 10;
+    meter.sample(0);
+    expect(meter.launched()).toBeUndefined();
+    slot.launches = 17;
+    meter.sample(SECOND);
+    slot.launches = 20;
+    meter.sample(2 * SECOND);
+    expect(meter.launched()).toBe(3);
+  });
+
+  test("have the largest launch-ahead of the window, which each sample asks for anew", () => {
+    const slot = highSlot();
+    const meter = new HighMeter(slot);
+    expect(meter.measure().aheadMaxUs).toBe(0);
+    slot.aheadMaxNs = 90_000;
+    meter.sample(0);
+    expect(slot.aheadMaxNs).toBe(0);
+    slot.aheadMaxNs = 20_000;
+    for (let i = 1; i <= 16; i++) meter.sample((i * SECOND) / 4);
+    expect(meter.measure().aheadMaxUs).toBe(90);
+    meter.sample((17 * SECOND) / 4);
+    expect(meter.measure().aheadMaxUs).toBe(20);
+  });
+
+  test("are nothing, not noise, where two samples are of one moment or no burst was ever seen", () => {
+    const slot = highSlot();
+    const meter = new HighMeter(slot);
+    expect(meter.quantileUs(0.5)).toBeUndefined();
+    meter.sample(SECOND);
+    expect(meter.quantileUs(0.5)).toBeUndefined();
+    slot.sharedNs = 5;
+    meter.sample(SECOND);
+    expect(meter.measure()).toMatchObject({ burstsPerS: 0, activeShare: 0, sharedShare: 0 });
+  });
+
+  test("know a burst that began after the look as no time of this one", () => {
+    const slot = highSlot();
+    const meter = new HighMeter(slot);
+    meter.sample(0);
+    slot.busySince = 3 * SECOND;
+    meter.sample(2 * SECOND);
+    expect(meter.measure().activeShare).toBe(0);
+  });
+});
+
 describe("noise in a high client's counters", () => {
   function measured() {
     const slot = highSlot();
@@ -189,6 +253,65 @@ describe("noise in a high client's counters", () => {
 });
 
 describe("a best-effort client", () => {
+  test("has each counter under its own name", () => {
+    const slot = view(BestEffortSlot, new ArrayBuffer(BestEffortSlot.size));
+    const counters = {
+      launches: 1,
+      graphs: 2,
+      copies: 3,
+      chunks: 4,
+      trickles: 5,
+      longKernels: 6,
+      unknownLaunches: 7,
+      splitProducts: 8,
+      unhooked: 9,
+      caveats: 10,
+      memoryUsed: 11,
+      memoryQuota: 12,
+      memoryRefusals: 13,
+    };
+    Object.assign(slot, counters, {
+      longestNs: 14_000,
+      releasedNs: 15_000,
+      variants: 16,
+      preemptible: 17,
+      graphGates: 18,
+      wholeGraphs: 19,
+      finishedNs: 20 * SECOND,
+      heldNs: 21 * SECOND,
+      cappedNs: 22 * SECOND,
+      turnNs: 23 * SECOND,
+      emptyNs: 24 * SECOND,
+    });
+    expect(new BestEffortMeter(slot).measure()).toEqual({
+      ...counters,
+      longestKernelUs: 14,
+      aheadUs: 15,
+      preemptible: { variants: 16, launches: 17 },
+      graphGates: { places: 18, wholeGraphs: 19 },
+      finishedSeconds: 20,
+      heldSeconds: 21,
+      cappedSeconds: 22,
+      turnSeconds: 23,
+      emptySeconds: 24,
+      gpuShare: 0,
+      heldShare: 0,
+      cappedShare: 0,
+      turnShare: 0,
+      emptyShare: 0,
+    });
+  });
+
+  test("that was not looked at yet ran if it has something out, and not otherwise", () => {
+    const slot = view(BestEffortSlot, new ArrayBuffer(BestEffortSlot.size));
+    const meter = new BestEffortMeter(slot);
+    expect(meter.ran()).toBe(false);
+    meter.sample(0);
+    expect(meter.ran()).toBe(false);
+    slot.releasedNs = 1;
+    expect(meter.ran()).toBe(true);
+  });
+
   test("whose counters were written over has lost no time and used none", () => {
     const slot = view(BestEffortSlot, new ArrayBuffer(BestEffortSlot.size));
     const meter = new BestEffortMeter(slot);

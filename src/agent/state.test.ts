@@ -1,5 +1,14 @@
 import { spawn } from "node:child_process";
-import { chmodSync, lstatSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
 import {
@@ -10,6 +19,7 @@ import {
   lockDirectory,
   pathsIn,
   readAgentFile,
+  removeAgentFile,
   runningAgent,
   writeAgentFile,
 } from "./state.ts";
@@ -35,6 +45,9 @@ const agent: AgentFile = {
   stopsKernels: false,
   regions: [],
 };
+
+const client = { pid: 12, startTime: 345 };
+const region = { uuid: "GPU-1", inode: 6, clients: [client, { ...client, pid: 13 }] };
 
 test("a run directory that is missing is made for its owner alone", () => {
   const directory = `${temporary()}/deep/down`;
@@ -92,10 +105,14 @@ test("a run directory has one agent, until it unlocks", () => {
   lockDirectory(directory)();
 });
 
-test("the agent's notes come back whole, and only their owner may read them", () => {
+test.each<Partial<AgentFile>>([
+  {},
+  { mode: "mps", gpu: "nvidia", stopsKernels: true, port: 65_535 },
+  { regions: [region, { ...region, clients: [] }] },
+])("the agent's notes come back whole, and only their owner may read them: %j", (more) => {
   const directory = temporary();
-  writeAgentFile(directory, agent);
-  expect(readAgentFile(directory)).toEqual(agent);
+  writeAgentFile(directory, { ...agent, ...more });
+  expect(readAgentFile(directory)).toEqual({ ...agent, ...more });
   expect(lstatSync(pathsIn(directory).file).mode & 0o777).toBe(0o600);
 });
 
@@ -120,12 +137,31 @@ test.each([
   "[]",
   '"x"',
   "{}",
-  JSON.stringify({ ...agent, pid: "1" }),
-  JSON.stringify({ ...agent, startTime: undefined }),
-  JSON.stringify({ ...agent, port: 65_536 }),
-  JSON.stringify({ ...agent, token: "a\nb" }),
-  JSON.stringify({ ...agent, regions: 5 }),
-  JSON.stringify({ ...agent, regions: [{ uuid: "u", inode: 1, clients: [{}] }] }),
+  ...[
+    { pid: "1" },
+    { pid: 0 },
+    { pid: 1.5 },
+    { startTime: undefined },
+    { socket: 5 },
+    { port: 0 },
+    { port: "80" },
+    { port: 65_536 },
+    { token: 5 },
+    { token: "" },
+    { token: "a\nb" },
+    { token: "a b" },
+    { mode: "shared" },
+    { policy: undefined },
+    { gpu: "other" },
+    { stopsKernels: 1 },
+    { regions: 5 },
+    { regions: [null] },
+    { regions: [region, { ...region, uuid: 1 }] },
+    { regions: [{ ...region, inode: "1" }] },
+    { regions: [{ ...region, clients: {} }] },
+    { regions: [{ ...region, clients: [client, {}] }] },
+    { regions: [{ ...region, clients: [null] }] },
+  ].map((damage) => JSON.stringify({ ...agent, ...damage })),
 ])("an agent's file that is damaged names no agent: %s", (text) => {
   const directory = temporary();
   expect(isAgentFileDamaged(directory)).toBe(false);
@@ -134,4 +170,37 @@ test.each([
   expect(isAgentFileDamaged(directory)).toBe(true);
   writeAgentFile(directory, agent);
   expect(isAgentFileDamaged(directory)).toBe(false);
+});
+
+test("notes that can't be put in their place leave nothing behind", () => {
+  const directory = temporary();
+  const { file } = pathsIn(directory);
+  mkdirSync(file);
+  expect(() => writeAgentFile(directory, agent)).toThrow();
+  expect(existsSync(`${file}.new`)).toBe(false);
+});
+
+test("a run directory that nobody ever locked is free, and nothing is made by asking", () => {
+  const directory = temporary();
+  expect(isLocked(directory)).toBe(false);
+  expect(existsSync(pathsIn(directory).lock)).toBe(false);
+  expect(isAgentFileDamaged(directory)).toBe(false);
+  lockDirectory(directory)();
+  expect(isLocked(directory)).toBe(false);
+});
+
+test("whoever asks whether it is locked holds nothing afterwards", () => {
+  const directory = temporary();
+  lockDirectory(directory)();
+  for (let i = 0; i < 3; i++) expect(isLocked(directory)).toBe(false);
+  const unlock = lockDirectory(directory);
+  expect(isLocked(directory)).toBe(true);
+  unlock();
+});
+
+test("an agent's notes are gone once they are removed, and removing none is no fault", () => {
+  const directory = temporary();
+  writeAgentFile(directory, agent);
+  for (let i = 0; i < 2; i++) removeAgentFile(directory);
+  expect(readAgentFile(directory)).toBeUndefined();
 });
