@@ -22,6 +22,23 @@ test("where contexts take turns the levels are those of slo, and nothing runs be
     expect(rules(seen(true), at(level))).toEqual(policyNamed("slo").rules(seen(true), at(level)));
 });
 
+test("where contexts take turns a chunk is 3, 6, 6, 12 and 24 % of a burst, and 2 ms at most", () => {
+  const chunks = (burstP50Us: number) =>
+    levels
+      .slice(0, 6)
+      .map((level) => rules({ isolated: true, high: [{ name: "high", burstP50Us }] }, at(level)))
+      .map(({ chunkUs, chunkLaunches, resumeDelayUs }) => [chunkUs, chunkLaunches, resumeDelayUs]);
+  expect(chunks(4000)).toEqual([
+    [120, 16, 150],
+    [240, 32, 150],
+    [240, 32, 0],
+    [480, 64, 0],
+    [960, 128, 0],
+    [2000, 128, 0],
+  ]);
+  expect(chunks(12_000)[4]).toEqual([2000, 128, 0]);
+});
+
 test("under MPS chunks of 3 % of a burst go beside requests, on the levels before the last", () => {
   const besides = levels.map((level) => rules(seen(false), at(level)));
   expect(besides.map(({ besideEveryUs }) => besideEveryUs)).toEqual([

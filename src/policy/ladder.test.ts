@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { bucketCount, bucketOf } from "#protocol";
 import { cotenant } from "./cotenant.ts";
-import type { LookedHigh, Memory, Objective } from "./policy.ts";
+import type { LookedHigh, Memory, Objective, Policy } from "./policy.ts";
 import { slo } from "./slo.ts";
 
 /** So many bursts of a duration. */
@@ -25,11 +25,10 @@ const counted = (bursts: Bursts): Uint32Array | undefined => {
 
 /** A policy that is shown what a test says, with its memory kept. */
 class Watched {
+  readonly policy: Policy;
+  readonly isolated: boolean;
   memory: Memory | undefined;
   nowMs = 0;
-
-  readonly policy: typeof slo;
-  readonly isolated: boolean;
 
   constructor(policy = slo, isolated = true) {
     this.policy = policy;

@@ -18,18 +18,56 @@ function loadAfter(
   return load;
 }
 
-const usual = loadAfter(noLoad, 20, 60, 4000);
+const usual = () => loadAfter(noLoad, 20, 60, 4000);
 
 describe("the load", () => {
   test.each([
     { what: "as ever", perS: 60, burstUs: 4000, change: undefined },
     { what: "a little more", perS: 76, burstUs: 4000, change: undefined },
-    { what: "half as much again", perS: 120, burstUs: 4000, change: "rose" },
+    { what: "half as much again, as may be by chance", perS: 94, burstUs: 1000, change: undefined },
+    { what: "so much more as hardly is by chance", perS: 98, burstUs: 1000, change: "rose" },
+    { what: "twice as much", perS: 120, burstUs: 4000, change: "rose" },
+    { what: "half of it, as may be by chance", perS: 30, burstUs: 4000, change: undefined },
+    { what: "so much less as hardly is by chance", perS: 28, burstUs: 4000, change: "fell" },
     { what: "a sixth", perS: 12, burstUs: 4000, change: "fell" },
+    { what: "longer bursts, as may be by chance", perS: 60, burstUs: 6400, change: undefined },
+    { what: "longer bursts than hardly are by chance", perS: 60, burstUs: 7200, change: "rose" },
     { what: "longer bursts", perS: 60, burstUs: 9000, change: "rose" },
     { what: "shorter bursts", perS: 60, burstUs: 1000, change: undefined },
   ])("$what: $change", ({ perS, burstUs, change }) => {
-    expect(loadAfter(usual, 1, perS, burstUs).change).toBe(change);
+    expect(loadAfter(usual(), 1, perS, burstUs).change).toBe(change);
+  });
+
+  test.each([
+    { what: "bursts by two fifths", perS: 1400, burstUs: 100, change: undefined },
+    { what: "bursts by three fifths", perS: 1600, burstUs: 100, change: "rose" },
+    { what: "bursts by less than a third down", perS: 700, burstUs: 100, change: undefined },
+    { what: "bursts by more than a third down", perS: 640, burstUs: 100, change: "fell" },
+    { what: "waits by less than half", perS: 1000, burstUs: 580, change: undefined, was: 400 },
+    { what: "waits by more than half", perS: 1000, burstUs: 630, change: "rose", was: 400 },
+    { what: "waits by less than 10 % of a GPU", perS: 1000, burstUs: 185, change: undefined },
+    { what: "waits by more than 10 % of a GPU", perS: 1000, burstUs: 215, change: "rose" },
+  ])("however sure, changes with a factor that matters: $what: $change", (one) => {
+    const { perS, burstUs, change, was = 100 } = one;
+    expect(loadAfter(loadAfter(noLoad, 20, 1000, was), 1, perS, burstUs).change).toBe(change);
+  });
+
+  test("is known after three seconds, and before that nothing is a change of it", () => {
+    const doubledAfter = (seconds: number) => {
+      const load = loadAfter(noLoad, seconds, 60, 1000);
+      return withLoad(load, { bursts: 200, waitedUs: 2e5, seconds: 0.25 }, true).change;
+    };
+    // The last second is not what is usual yet.
+    expect(doubledAfter(3.5)).toBeUndefined();
+    expect(doubledAfter(4)).toBe("rose");
+  });
+
+  test("of long ago is half forgotten after a minute, and the rate stays what it was", () => {
+    const { seconds, bursts, waitedUs } = loadAfter(noLoad, 300, 60, 4000).usual;
+    expect(seconds).toBeGreaterThan(29);
+    expect(seconds).toBeLessThanOrEqual(60.25);
+    expect(bursts / seconds).toBeCloseTo(60);
+    expect(waitedUs / seconds).toBeCloseTo(60 * 4000);
   });
 
   test("from 10 to 60 bursts a second is seen within three quarters of a second", () => {
@@ -37,18 +75,34 @@ describe("the load", () => {
   });
 
   test("alone tells nothing: a burst is shorter then", () => {
-    expect(loadAfter(usual, 10, 120, 1000, false).change).toBeUndefined();
+    expect(loadAfter(usual(), 10, 120, 1000, false).change).toBeUndefined();
   });
 
   test("of a client that was silent rises with its first burst", () => {
-    const silent = loadAfter(usual, 61, 0, 0, false);
+    const silent = loadAfter(usual(), 60.25, 0, 0, false);
+    expect(isQuiet(loadAfter(usual(), 60, 0, 0, false))).toBe(false);
     expect(isQuiet(silent)).toBe(true);
     expect(withLoad(silent, { bursts: 1, waitedUs: 1, seconds: 0.25 }, false).change).toBe("rose");
+    expect(withLoad(silent, { bursts: 1, waitedUs: 1, seconds: 0.25 }, true).change).toBe("rose");
+    expect(withLoad(silent, { bursts: 0, waitedUs: 0, seconds: 0.25 }, false).lastBurst).toBe(60.5);
   });
 });
 
 test("two short stretches differ only by more than chance", () => {
   expect(differ({ bursts: 10, seconds: 4 }, { bursts: 50, seconds: 10 })).toBe(false);
   expect(differ({ bursts: 40, seconds: 4 }, { bursts: 600, seconds: 10 })).toBe(true);
+  // By half is no change, however sure.
+  expect(differ({ bursts: 5800, seconds: 40 }, { bursts: 10_000, seconds: 100 })).toBe(false);
+  expect(differ({ bursts: 6200, seconds: 40 }, { bursts: 10_000, seconds: 100 })).toBe(true);
+  expect(differ({ bursts: 2600, seconds: 40 }, { bursts: 10_000, seconds: 100 })).toBe(true);
+  // Four standard deviations of the difference of two counts: 4 times the root of 240 or so.
+  expect(differ({ bursts: 116, seconds: 4 }, { bursts: 60, seconds: 4 })).toBe(false);
+  expect(differ({ bursts: 124, seconds: 4 }, { bursts: 60, seconds: 4 })).toBe(true);
+});
+
+test("a stretch that is too short, or no stretch, says nothing of a difference", () => {
+  expect(differ({ bursts: 900, seconds: 3 }, { bursts: 300, seconds: 3 })).toBe(true);
+  expect(differ({ bursts: 900, seconds: 2.9 }, { bursts: 300, seconds: 3 })).toBe(false);
+  expect(differ({ bursts: 900, seconds: 3 }, { bursts: 0, seconds: 0 })).toBe(false);
   expect(differ({ bursts: 600, seconds: 1 }, { bursts: 600, seconds: 10 })).toBe(false);
 });

@@ -245,7 +245,6 @@ function grown(
 /** What was seen alone becomes the reference; what was judged by another one is void. */
 function referred(was: ClientMemory): ClientMemory {
   const { seen, bursts, launches, seconds, pace } = was.growing;
-  if (bursts === 0 && !was.training) return was;
   // Of n bursts this one has, in the mean, 1 % of all above it.
   const q = Math.min(1, ((1 - ALLOWED) * (bursts + 1)) / bursts);
   const reference = { ...quantilesOf(seen, q), bursts, launches, seconds, pace };

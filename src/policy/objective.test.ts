@@ -5,6 +5,9 @@ test.each([
   { texts: [], is: { p99Us: undefined, slowdown: undefined } },
   { texts: ["p99=10ms"], is: { p99Us: 10_000, slowdown: undefined } },
   { texts: ["slowdown=5%", "p99=800us"], is: { p99Us: 800, slowdown: 0.05 } },
+  { texts: ["p99=1us", "slowdown=0.1%"], is: { p99Us: 1, slowdown: 0.001 } },
+  { texts: ["p99=3600s", "slowdown=10000%"], is: { p99Us: 3600e6, slowdown: 100 } },
+  { texts: ["slowdown=12.25%"], is: { p99Us: undefined, slowdown: 0.1225 } },
   { texts: ["slowdown=5%", "slowdown=2.5%"], is: { p99Us: undefined, slowdown: 0.025 } },
 ])("$texts", ({ texts, is }) => {
   expect(parseObjective(texts)).toEqual(is);
@@ -18,6 +21,11 @@ test.each([
   { text: "p99=5000s", says: '--slo p99=5000s: "5000s" is not from 1us to 3600s.' },
   { text: "slowdown=5", says: '--slo slowdown=5: "5" is not a percentage such as 5%.' },
   { text: "slowdown=-5%", says: '--slo slowdown=-5%: "-5%" is not a percentage such as 5%.' },
+  { text: "slowdown=a5%", says: '--slo slowdown=a5%: "a5%" is not a percentage such as 5%.' },
+  { text: "slowdown=5%x", says: '--slo slowdown=5%x: "5%x" is not a percentage such as 5%.' },
+  { text: "slowdown=5.%", says: '--slo slowdown=5.%: "5.%" is not a percentage such as 5%.' },
+  { text: "slowdown=10001%", says: '"10001%" is not from 0.1% to 10000%.' },
+  { text: "p99=0us", says: '"0us" is not from 1us to 3600s.' },
   { text: "slowdown=0%", says: '--slo slowdown=0%: "0%" is not from 0.1% to 10000%.' },
   { text: "latency=5ms", says: '--slo: "latency=5ms" is neither p99=TIME nor slowdown=PERCENT.' },
   { text: "", says: '--slo: "" is neither p99=TIME nor slowdown=PERCENT.' },

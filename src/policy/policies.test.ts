@@ -119,6 +119,7 @@ test.each([
   { name: "nobody to protect yet", isolated: true, bursts: [], renewUs: 0 },
   { name: "a client without a burst", isolated: true, bursts: [undefined], renewUs: 0 },
   { name: "shorter ones", isolated: true, bursts: [1300, 2000], renewUs: 0 },
+  { name: "one as long", isolated: true, bursts: [2100], renewUs: 0 },
   { name: "a longer one", isolated: true, bursts: [1300, 3200], renewUs: 1200 },
   { name: "side by side", isolated: false, bursts: [3200], renewUs: 0 },
 ])("strict begins time slices anew where a burst is longer than one: $name", (one) => {
@@ -183,6 +184,8 @@ describe("rules set by hand", () => {
   test.each([
     { text: "chunk=1", message: 'No rule is called "chunk".' },
     { text: "chunkUs", message: "--set chunkUs: not a whole number from 20 to 20,000 (us)." },
+    { text: "chunkUs=1=2", message: "--set chunkUs=1=2: not a whole number from 20 to 20,000 (us)." },
+    { text: "chunkUs=1 ", message: "--set chunkUs=1 : not a whole number from 20 to 20,000 (us)." },
     { text: "chunkUs=-1", message: "--set chunkUs=-1: not a whole number from 20 to 20,000 (us)." },
     {
       text: "chunkUs=4294967296",

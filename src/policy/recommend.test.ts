@@ -30,8 +30,29 @@ test("mps must suit everybody", () => {
   expect(modeOf()).toBeUndefined();
 });
 
-test("the reason names the client and the figure", () => {
-  expect(
-    recommendMode({ isolated: true, high: [client({ soloUs: 4000, gpuShare: 0.5 })] })?.reason,
-  ).toBe("service has kernels running for 50 % of a request: best-effort work fits between");
+test("below 75 % of its time in kernels a request leaves gaps, and 9 % of it is what MPS costs", () => {
+  expect(modeOf({ soloUs: 4000, gpuShare: 0.75 })).toBe("isolated");
+  expect(modeOf({ soloUs: 4000, gpuShare: 0.74 })).toBe("mps");
+  expect(modeOf({ soloUs: 1540, gpuShare: 0.9 })).toBe("mps");
+  expect(modeOf({ soloUs: 1570, gpuShare: 0.9 })).toBe("isolated");
+  // The profile's time goes before the one that was seen in company.
+  expect(modeOf({ soloUs: 1540, burstP50Us: 9000 })).toBe("mps");
+});
+
+test.each([
+  {
+    high: { soloUs: 4000, gpuShare: 0.5 },
+    reason: "service has kernels running for 50 % of a request: best-effort work fits between",
+  },
+  {
+    high: { soloUs: 1250 },
+    reason: "a request of service takes 1.3 ms, of which a change of contexts would be 11 %",
+  },
+  {
+    high: { burstP50Us: 3100 },
+    reason:
+      "a request of service takes 3.1 ms and keeps the GPU busy: side by side would cost it more than turns",
+  },
+])("the reason names the client and the figure: $reason", ({ high, reason }) => {
+  expect(recommendMode({ isolated: true, high: [client(high)] })?.reason).toBe(reason);
 });

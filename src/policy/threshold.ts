@@ -68,7 +68,6 @@ const trial = ({ reference, good, bad }: Search): number =>
   reference === undefined ? 0 : Math.floor((good + bad) / 2);
 
 function stepped(was: Search, { nowMs, high, company = false }: Look): Search {
-  if (was.reference !== undefined && was.bad - was.good <= 1) return was;
   const launched = high.reduce((sum, one) => sum + (one.launches ?? 0), 0);
   // Of a job that stood still for a part of a trial it would seem that it got on slowly.
   if (launched === 0) return { ...was, settling: SETTLING_LOOKS, ...trialFrom(nowMs) };
