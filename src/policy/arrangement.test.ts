@@ -14,6 +14,35 @@ test("the floor is strict, told of each request 1 ms ahead, in the mode and unde
   expect(parseArrangement("strict-mps").announceUs).toBe(0);
 });
 
+test.each([
+  ["time-slicing", { kind: "time-slicing" }],
+  ["streams", { kind: "streams" }],
+  ["mps", { kind: "mps", percent: 100, priorities: false }],
+  ["mps-priority", { kind: "mps", percent: 100, priorities: true }],
+  ["mps-1", { kind: "mps", percent: 1, priorities: false }],
+  ["mps-100", { kind: "mps", percent: 100, priorities: false }],
+])("%s has both sides share so, with nothing announced", (name, sharing) => {
+  expect(parseArrangement(name)).toEqual({
+    sharing,
+    high: true,
+    bestEffort: true,
+    announceUs: 0,
+  });
+});
+
+test("under a policy both sides share by it, in the mode that is named", () => {
+  expect(parseArrangement("orion-isolated").sharing).toMatchObject({
+    kind: "cotenant",
+    policy: { name: "orion" },
+    mode: "isolated",
+    rules: [],
+  });
+  expect(parseArrangement("floor").sharing).toMatchObject({
+    policy: { name: "strict" },
+    mode: "isolated",
+  });
+});
+
 test("one side of an arrangement by itself shares as the whole does", () => {
   expect(parseArrangement("solo@mps-30")).toEqual({
     ...parseArrangement("mps-30"),
@@ -28,6 +57,9 @@ test("one side of an arrangement by itself shares as the whole does", () => {
 test.each([
   ["mps-0", 'No arrangement is called "mps-0".'],
   ["mps-101", 'No arrangement is called "mps-101".'],
+  ["xmps-30", 'No arrangement is called "xmps-30".'],
+  ["mps-30x", 'No arrangement is called "mps-30x".'],
+  ["strict-mps:chunkUs=1:2", "--set chunkUs=1:2: not a whole number below 2^32."],
   ["constructor", 'No arrangement is called "constructor".'],
   ["solo@streams", 'No arrangement is called "solo@streams".'],
   ["solo@fair", 'No arrangement is called "fair".'],

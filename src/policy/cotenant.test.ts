@@ -68,5 +68,6 @@ test("beside trainings alone the last level is MPS with priorities and nothing e
 test("on every level the gate is kept, and work queued behind its words", () => {
   for (const isolated of [true, false])
     for (const level of levels)
-      expect(rules(seen(isolated), at(level))).toMatchObject({ protect: 1, submission: 0 });
+      for (const observed of [seen(isolated), { isolated, high: [] }])
+        expect(rules(observed, at(level))).toMatchObject({ protect: 1, submission: 0 });
 });

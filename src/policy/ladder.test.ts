@@ -1,82 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bucketCount, bucketOf } from "#protocol";
-import { cotenant } from "./cotenant.ts";
-import type { LookedHigh, Memory, Objective, Policy } from "./policy.ts";
-import { slo } from "./slo.ts";
-
-/** So many bursts of a duration. */
-type Bursts = readonly (readonly [us: number, count: number])[];
-
-interface Service {
-  readonly id?: string;
-  readonly objective: Partial<Objective> | undefined;
-  /** That ended in a look. */
-  readonly bursts: Bursts;
-  /** What they waited for the GPU, where that is reported. */
-  readonly waits?: Bursts;
-}
-
-const counted = (bursts: Bursts): Uint32Array | undefined => {
-  if (bursts.length === 0) return undefined;
-  const counts = new Uint32Array(bucketCount);
-  for (const [us, count] of bursts) counts[bucketOf(us * 1000)] = count;
-  return counts;
-};
-
-/** A policy that is shown what a test says, with its memory kept. */
-class Watched {
-  readonly policy: Policy;
-  readonly isolated: boolean;
-  memory: Memory | undefined;
-  nowMs = 0;
-
-  constructor(policy = slo, isolated = true) {
-    this.policy = policy;
-    this.isolated = isolated;
-  }
-
-  get level(): number {
-    return this.memory?.level ?? 0;
-  }
-  get isPaused(): boolean {
-    return this.memory?.pausedUntilMs !== undefined;
-  }
-  state(id = "one") {
-    return this.memory?.clients.get(id)?.state;
-  }
-
-  look(services: readonly Service[], company: boolean | "unknown" = true, everyMs = 250): number {
-    this.nowMs += everyMs;
-    const high = services.map(
-      ({ id = "one", objective, bursts, waits }): LookedHigh => ({
-        id,
-        name: "serve",
-        burstP50Us: bursts[0]?.[0],
-        objective: objective && { p99Us: undefined, slowdown: undefined, ...objective },
-        ended: counted(bursts),
-        waited: waits && counted(waits),
-      }),
-    );
-    const { isolated, nowMs, isPaused } = this;
-    this.memory = this.policy.remember?.(
-      { isolated, nowMs, high, company: company === "unknown" ? undefined : company && !isPaused },
-      this.memory,
-    );
-    return this.level;
-  }
-
-  /** The levels after so many looks each. */
-  looks(count: number, ...rest: Parameters<Watched["look"]>): number[] {
-    return Array.from({ length: count }, () => this.look(...rest));
-  }
-
-  /** Seconds until the level is this one, of 4,000 looks at most. */
-  until(level: number, ...rest: Parameters<Watched["look"]>): number {
-    const from = this.nowMs;
-    for (let look = 0; look < 4000 && this.look(...rest) !== level; look++);
-    return this.level === level ? (this.nowMs - from) / 1000 : Number.NaN;
-  }
-}
+import { type Service, Watched } from "./plant.ts";
 
 const p99 = { p99Us: 10_000 };
 /** Far within 10 ms: a hundred of them say that any level without a gate holds. */
@@ -116,6 +39,12 @@ describe("bursts say that a level holds", () => {
     const [first = 0] = [levels.indexOf(1)];
     expect([2, 3, 4].map((level) => levels.indexOf(level) - first)).toEqual([12, 24, 36]);
     expect(levels.indexOf(1)).toBe(8);
+  });
+
+  test("at once for all levels without a gate, and by a hundred more for the last, where they say it clearly", () => {
+    const levels = new Watched().looks(30, [short]);
+    expect(changes(levels)).toEqual([4, 5]);
+    expect(levels.indexOf(5) - levels.indexOf(4)).toBe(8);
   });
 
   test("of every client that is at work, and of none that has been silent for a minute", () => {
@@ -187,18 +116,22 @@ describe("a level that broke an objective", () => {
     },
   );
 
-  test("is tried again within a minute when the load falls", () => {
+  test("is tried again a minute after the load has fallen", () => {
     const watched = fallen();
     watched.until(4, [tight]);
+    // Now for two minutes.
     watched.look([above]);
     watched.until(3, [tight]);
-    expect(watched.looks(20, [tight]).at(-1)).toBe(3);
+    watched.looks(24, [tight]);
     const few = [{ ...tight, bursts: [[9500, 4]] }] as const;
-    const before = watched.nowMs;
-    // Lower by five sixths: the level stays, what it may become is nearer.
-    expect(watched.looks(12, few)).not.toContain(0);
-    expect(watched.until(4, few) + (watched.nowMs - before) / 1000).toBeLessThan(150);
-    expect((watched.nowMs - before) / 1000).toBeLessThan(75);
+    expect(watched.looks(8, few)).not.toContain(0);
+    const seconds = watched.until(4, few);
+    expect(seconds).toBeGreaterThan(57);
+    expect(seconds).toBeLessThan(80);
+  });
+
+  test("is not passed by because bursts say that it would hold", () => {
+    expect(Math.max(...fallen().looks(40, [short]))).toBe(3);
   });
 
   test("is the lowest already: then nothing is banned, and it is climbed from when it holds", () => {
@@ -255,127 +188,58 @@ describe("somebody without an objective", () => {
   });
 });
 
-describe("a pause for a slowdown", () => {
-  const slowed = (perLook: number, us = 2000): Service => ({
-    objective: { slowdown: 0.1 },
-    bursts: perLook === 0 ? [] : [[us, perLook]],
-  });
-  /** Looks until it pauses, and how many it pauses for. */
-  const pauseOf = (service: Service, watched = new Watched(), everyMs = 250) => {
-    let before = 0;
-    for (; before < 4000 && !watched.isPaused; before++) watched.look([service], true, everyMs);
-    let paused = 0;
-    for (; paused < 4000 && watched.isPaused; paused++) watched.look([service]);
-    return { before, paused };
+describe("of several clients", () => {
+  const other = (one: Service): Service => ({ ...one, id: "other" });
+  const both = () => {
+    const watched = new Watched();
+    watched.looks(60, [short, other(short)]);
+    expect(watched.level).toBe(5);
+    return watched;
   };
 
-  test("comes once the first fifty bursts, which are unlike all others, are over", () => {
-    expect(pauseOf(slowed(25)).before).toBe(2);
-    expect(pauseOf(slowed(5)).before).toBe(10);
+  test("one that is missed, or whose load rises, is enough to protect all", () => {
+    expect(both().look([short, other(above)])).toBe(0);
+    const busier = { ...short, bursts: [[2000, 80]] } as const;
+    expect(both().looks(4, [short, other(busier)])).toContain(0);
   });
 
-  test("lasts for two hundred bursts alone, and for ten seconds at most", () => {
-    // The bursts that end in its first look began before it.
-    expect(pauseOf(slowed(25)).paused).toBe(1 + 8);
-    expect(pauseOf(slowed(10)).paused).toBe(1 + 20);
-    expect(pauseOf(slowed(2)).paused).toBe(40);
-  });
-
-  test("in which twenty bursts ended has to do, with fewer nothing is known", () => {
+  test("one whose bursts say too little, or too much, is enough to climb no further", () => {
     const watched = new Watched();
-    pauseOf(slowed(1), watched);
-    watched.looks(60, [slowed(25)]);
-    expect(watched.level).toBeGreaterThan(0);
-
-    const few = new Watched();
-    for (let look = 0; look < 200 && !few.isPaused; look++) few.look([slowed(1)]);
-    for (let look = 0; look < 100 && few.isPaused; look++)
-      few.look([slowed(look % 3 === 0 ? 1 : 0)]);
-    expect(few.isPaused).toBe(false);
-    expect(new Set(few.looks(400, [slowed(25)]))).toEqual(new Set([0]));
-    expect(few.isPaused).toBe(false);
+    for (let look = 0; look < 100; look++)
+      watched.look([
+        short,
+        other({
+          ...tight,
+          bursts: [
+            [9500, 24],
+            [30_000, look % 4 ? 0 : 1],
+          ],
+        }),
+      ]);
+    expect(watched.level).toBe(0);
+    // Half of the GPU taken from it, 6 ms are 12.
+    const longer = new Watched();
+    longer.looks(100, [short, other({ ...short, bursts: [[6000, 25]] })]);
+    expect(longer.level).toBe(4);
   });
 
-  test("comes again after ten minutes where the first saw too little", () => {
+  test("one that comes with a slowdown, of which nothing is known, is protected in full at once", () => {
+    const slowed: Service = { objective: { slowdown: 0.1 }, bursts: [[2000, 1]] };
+    expect(both().look([short, other(short), { ...slowed, id: "third" }])).toBe(0);
+  });
+
+  test("one whose objective proves impossible is protected in full", () => {
+    const third: Service = { id: "third", objective: p99, bursts: [[2000, 60]] };
     const watched = new Watched();
-    pauseOf(slowed(2), watched);
-    const at = watched.nowMs;
-    // It had some eighty bursts, and goes on from there.
-    expect(pauseOf(slowed(20), watched, 1000).paused).toBeLessThan(9);
-    expect((watched.nowMs - at) / 60_000).toBeCloseTo(10, 0);
+    watched.until(5, [short, other(short), third]);
+    watched.look([short, other(short), { ...third, bursts: [[12_000, 60]] }], false);
+    expect(watched.level).toBe(5);
+    watched.looks(6, [short, other(short), { ...third, bursts: [[12_000, 60]] }], false);
+    expect(watched.state("third")).toBe("impossible");
+    expect(watched.level).toBe(0);
   });
 
-  test("lets nothing through but a trickle, and goes over every level", () => {
-    const watched = new Watched();
-    watched.looks(3, [slowed(25)]);
-    const rules = slo.rules({ isolated: true, high: [] }, watched.memory);
-    expect(rules).toMatchObject({
-      paused: 1,
-      trickleAfterUs: 1_000_000,
-      trickleEveryUs: 1_000_000,
-    });
-    watched.looks(40, [slowed(25)]);
-    expect(slo.rules({ isolated: true, high: [] }, watched.memory).paused).toBe(0);
-  });
-
-  test("is not asked by a client that is idle, or that has no company", () => {
-    const idle = new Watched();
-    idle.look([slowed(40)]);
-    idle.looks(6, [slowed(0)]);
-    // One more makes fifty; only then it is at work and warm.
-    expect(idle.isPaused).toBe(false);
-    const lonely = new Watched();
-    for (let look = 0; look < 20; look++) {
-      lonely.look([slowed(25)], false);
-      expect(lonely.isPaused).toBe(false);
-    }
-    // What it saw alone meanwhile is a reference.
-    lonely.looks(20, [slowed(25)]);
-    expect(lonely.isPaused).toBe(false);
-    expect(lonely.level).toBeGreaterThan(0);
-  });
-
-  test("ends when its client falls silent", () => {
-    const watched = new Watched();
-    watched.looks(2, [slowed(25)]);
-    expect(watched.isPaused).toBe(true);
-    watched.looks(41, [slowed(0)]);
-    expect(watched.isPaused).toBe(false);
-  });
-
-  test("tells what a burst may take: a tenth more than the p99 alone, and no more", () => {
-    const reference = (us: number) => {
-      const watched = new Watched(cotenant, false);
-      pauseOf(slowed(25, 2000), watched);
-      watched.looks(60, [slowed(25, us)]);
-      return watched;
-    };
-    expect(reference(2150).level).toBeGreaterThan(0);
-    expect(reference(2150).state()).toBe("met");
-    expect(reference(2250).level).toBe(0);
-    expect(reference(2250).state()).toBe("missed");
-  });
-});
-
-describe("an objective that company alone breaks", () => {
-  test("is tried alone once, and is impossible where that breaks it too", () => {
-    const watched = new Watched();
-    watched.looks(4, [above]);
-    expect(watched.isPaused).toBe(true);
-    watched.looks(12, [above]);
-    expect(watched.isPaused).toBe(false);
-    expect(watched.state()).toBe("impossible");
-    for (let look = 0; look < 100; look++) {
-      watched.look([above], true, 20_000);
-      expect(watched.isPaused).toBe(false);
-    }
-    expect(watched.state()).toBe("impossible");
-  });
-
-  test("is missed where it is met alone", () => {
-    const watched = new Watched();
-    for (let look = 0; look < 40; look++) watched.look([watched.isPaused ? short : above]);
-    expect(watched.isPaused).toBe(false);
-    expect(watched.state()).toBe("missed");
+  test("none that is left is nobody to climb for", () => {
+    expect(both().look([])).toBe(0);
   });
 });

@@ -2,7 +2,7 @@
 // rules in force make it. Time is virtual, chance is seeded.
 import { mulberry32, type Random } from "#core";
 import { bucketCount, bucketOf, type Rules } from "#protocol";
-import type { Memory, Objective, ObjectiveState, Policy } from "./policy.ts";
+import type { LookedHigh, Memory, Objective, ObjectiveState, Policy } from "./policy.ts";
 import { slo } from "./slo.ts";
 
 const LOOK_MS = 250;
@@ -112,4 +112,87 @@ function poisson(mean: number, random: Random): number {
   let n = 0;
   for (let p = random(); p > end; p *= random()) n++;
   return n;
+}
+
+/** So many bursts of a duration. */
+type Bursts = readonly (readonly [us: number, count: number])[];
+
+export interface Service {
+  readonly id?: string;
+  readonly objective: Partial<Objective> | undefined;
+  /** That ended in a look. */
+  readonly bursts: Bursts;
+  /** What they waited for the GPU, where that is reported. */
+  readonly waits?: Bursts;
+}
+
+const counted = (bursts: Bursts): Uint32Array | undefined => {
+  if (bursts.length === 0) return undefined;
+  const counts = new Uint32Array(bucketCount);
+  for (const [us, count] of bursts) counts[bucketOf(us * 1000)] = count;
+  return counts;
+};
+
+/** Whether best-effort work ran, or nobody can tell; a trickle runs in a pause, too. */
+type Company = boolean | "unknown" | "trickle";
+
+/** A policy that is shown what a test says, with its memory kept. */
+export class Watched {
+  readonly policy: Policy;
+  readonly isolated: boolean;
+  memory: Memory | undefined;
+  nowMs = 0;
+
+  constructor(policy: Policy = slo, isolated = true) {
+    this.policy = policy;
+    this.isolated = isolated;
+  }
+
+  get level(): number {
+    return this.memory?.level ?? 0;
+  }
+  get isPaused(): boolean {
+    return this.memory?.pausedUntilMs !== undefined;
+  }
+  state(id = "one") {
+    return this.memory?.clients.get(id)?.state;
+  }
+
+  look(services: readonly Service[], company: Company = true, everyMs = 250): number {
+    this.nowMs += everyMs;
+    const high = services.map(
+      ({ id = "one", objective, bursts, waits }): LookedHigh => ({
+        id,
+        name: "serve",
+        burstP50Us: bursts[0]?.[0],
+        objective: objective && { p99Us: undefined, slowdown: undefined, ...objective },
+        ended: counted(bursts),
+        waited: waits && counted(waits),
+      }),
+    );
+    const { isolated, nowMs, isPaused } = this;
+    this.memory = this.policy.remember?.(
+      {
+        isolated,
+        nowMs,
+        high,
+        company:
+          company === "unknown" ? undefined : company === "trickle" || (company && !isPaused),
+      },
+      this.memory,
+    );
+    return this.level;
+  }
+
+  /** The levels after so many looks each. */
+  looks(count: number, ...rest: Parameters<Watched["look"]>): number[] {
+    return Array.from({ length: count }, () => this.look(...rest));
+  }
+
+  /** Seconds until the level is this one, of 4,000 looks at most. */
+  until(level: number, ...rest: Parameters<Watched["look"]>): number {
+    const from = this.nowMs;
+    for (let look = 0; look < 4000 && this.look(...rest) !== level; look++);
+    return this.level === level ? (this.nowMs - from) / 1000 : Number.NaN;
+  }
 }

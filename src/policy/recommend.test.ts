@@ -28,6 +28,7 @@ test("mps must suit everybody", () => {
   expect(modeOf({ soloUs: 1250 }, { soloUs: 10_000 })).toBe("isolated");
   expect(modeOf({ soloUs: 1250 }, {}, { soloUs: 900 })).toBe("mps");
   expect(modeOf()).toBeUndefined();
+  expect(recommendMode({ isolated: true, high: [client({})] })).toBeUndefined();
 });
 
 test("below 75 % of its time in kernels a request leaves gaps, and 9 % of it is what MPS costs", () => {

@@ -21,10 +21,8 @@ const LAUNCH_BOUND = 0.75;
 /** undefined while nobody is there whose requests are known. */
 export function recommendMode({ high }: Observed): Recommendation | undefined {
   const wishes = high.flatMap((client) => wishOf(client) ?? []);
-  const [first] = wishes;
-  if (!first) return undefined;
   // Isolated keeps faults apart: mps must suit everybody.
-  return wishes.find(({ mode }) => mode === "isolated") ?? first;
+  return wishes.find(({ mode }) => mode === "isolated") ?? wishes[0];
 }
 
 function wishOf({ name, soloUs, burstP50Us, gpuShare }: SeenHigh): Recommendation | undefined {

@@ -22,6 +22,12 @@ test.each([
     rules({ chunkUs: 500, resumeDelayUs: 0 }),
     500,
   ],
+  [
+    "no resume delay as before: what chunks are longer",
+    rules({ chunkUs: 500, resumeDelayUs: 0 }),
+    rules({ chunkUs: 800, resumeDelayUs: 0 }),
+    300,
+  ],
   ["a chunk beside requests: nobody knows", rules(), rules({ besideEveryUs: 800 }), Infinity],
   ["not held: nobody knows", rules(), rules({ whenActive: whenActive.allow }), Infinity],
 ] as const)("%s", (_, from, to, us) => {
@@ -41,6 +47,8 @@ describe("a level with chunks of 1 ms more", () => {
     },
     { what: "two of 200 likewise", counts: bursts([3000, 198], [4300, 2]), is: true },
     { what: "two of 200 are above as it is", counts: bursts([3000, 198], [6000, 2]), is: false },
+    { what: "one of 200 is above", counts: bursts([3000, 199], [6000, 1]), is: true },
+    { what: "two of 1,000 are far above", counts: bursts([3000, 998], [60_000, 2]), is: true },
     { what: "half of the time there is no room for any", counts: bursts([4500, 100]), is: false },
     { what: "nothing was seen", counts: undefined, is: false },
   ])("would hold 5 ms: $what: $is", ({ counts, is }) => {
@@ -117,6 +125,13 @@ describe("a slowdown of 10 % of a request of 4 ms", () => {
       gpuShare: 0.33,
       is: false,
     },
+    {
+      what: "MPS, not held, three fourths in kernels",
+      more: all,
+      isolated: false,
+      gpuShare: 0.75,
+      is: true,
+    },
     { what: "MPS, nothing known", more: all, isolated: false, gpuShare: undefined, is: false },
     {
       what: "MPS, a fourth beside one that leaves no gaps",
@@ -139,6 +154,21 @@ describe("a slowdown of 10 % of a request of 4 ms", () => {
 
   test("leaves nothing to say before a burst was seen", () => {
     expect(isHopeless({ name: "high", burstP50Us: undefined }, rules(all), limits)).toBe(false);
+  });
+
+  test("is none of a level that gives nothing beside a request, however long that is", () => {
+    const long = { name: "high", burstP50Us: 9000 };
+    expect(isHopeless(long, rules(), limits)).toBe(false);
+    expect(isHopeless(long, rules({}, false), limits)).toBe(false);
+  });
+
+  test("is not passed by what just reaches it", () => {
+    const seen = { name: "high", burstP50Us: 4000, gpuShare: 1 };
+    const most = (lastedUs: number, waitedUs: number) =>
+      isHopeless(seen, rules(all), { lastedUs, waitedUs });
+    expect(most(8000, 4000)).toBe(false);
+    expect(most(7999, 4000)).toBe(true);
+    expect(most(8000, 3999)).toBe(true);
   });
 
   test("is passed by what the median burst would wait, though whole it has room", () => {

@@ -1,6 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { bucketCount, bucketOf } from "#protocol";
-import { limitsOf, medianLimitsOf, quantilesOf, tallied, together } from "./yardstick.ts";
+import { bucketCount, bucketMiddle, bucketOf } from "#protocol";
+import {
+  burstsOf,
+  limitsOf,
+  medianLimitsOf,
+  noBursts,
+  quantilesOf,
+  tallied,
+  together,
+} from "./yardstick.ts";
 
 const ANY = Number.POSITIVE_INFINITY;
 const alone = { p99Us: 8000, waitedP99Us: 40 };
@@ -47,6 +55,7 @@ describe("what a burst may not pass", () => {
     expect(medianLimitsOf(part, alone)?.lastedUs).toBeCloseTo(8800);
     expect(medianLimitsOf({ ...both, p99Us: 8500 }, alone)?.lastedUs).toBe(8500);
     expect(medianLimitsOf(time, alone)).toEqual(limitsOf(time, alone));
+    expect(medianLimitsOf(undefined, alone)).toEqual({ lastedUs: ANY, waitedUs: ANY });
   });
 });
 
@@ -66,6 +75,22 @@ describe("bursts are tallied", () => {
     { what: "by nothing", limits: undefined, above: 0 },
   ])("$what", ({ limits, above }) => {
     expect(tallied(seen, limits)).toMatchObject({ bursts: 100, above });
+  });
+
+  test("by what is longer than a limit, and not by what just reaches it", () => {
+    const us = bucketMiddle(bucketOf(9_500_000));
+    const above = (lastedUs: number) => tallied(seen, { lastedUs, waitedUs: ANY }).above;
+    expect([us - 1, us].map(above)).toEqual([10, 0]);
+  });
+
+  test("as waits altogether where nobody reports these, and as none where there are none", () => {
+    const high = { id: "a", name: "high", burstP50Us: 5000, objective: undefined };
+    const whole = burstsOf({ ...high, ended: seen.lasted });
+    expect(tallied(whole, { lastedUs: ANY, waitedUs: 840 }).above).toBe(100);
+    expect(tallied(whole, undefined).waitedUs / (90 * 5000 + 10 * 9500)).toBeCloseTo(1, 2);
+    expect(burstsOf({ ...high, ended: seen.lasted, waited: seen.waited })).toEqual(seen);
+    expect(burstsOf({ ...high, ended: undefined, waited: seen.waited })).toEqual(noBursts);
+    expect(tallied(noBursts, undefined)).toEqual({ bursts: 0, above: 0, waitedUs: 0 });
   });
 
   test("with the time that they waited", () => {
