@@ -184,7 +184,10 @@ describe("rules set by hand", () => {
   test.each([
     { text: "chunk=1", message: 'No rule is called "chunk".' },
     { text: "chunkUs", message: "--set chunkUs: not a whole number from 20 to 20,000 (us)." },
-    { text: "chunkUs=1=2", message: "--set chunkUs=1=2: not a whole number from 20 to 20,000 (us)." },
+    {
+      text: "chunkUs=1=2",
+      message: "--set chunkUs=1=2: not a whole number from 20 to 20,000 (us).",
+    },
     { text: "chunkUs=1 ", message: "--set chunkUs=1 : not a whole number from 20 to 20,000 (us)." },
     { text: "chunkUs=-1", message: "--set chunkUs=-1: not a whole number from 20 to 20,000 (us)." },
     {
