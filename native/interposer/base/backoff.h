@@ -1,5 +1,5 @@
-// What was found out by timing may have been disturbed, as while many programs start on one GPU, or has become wrong. So it
-// is looked at again, ever more seldom.
+// How often a decision that rests on measured times is made again. A measurement may have been disturbed, for instance while
+// other programs started on the GPU, or may be out of date. So it is repeated, at intervals that double.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,7 @@
 
 namespace cotenant {
 
-// How long what was found holds, after so many looks before: a second at first, twice as long each time, ten minutes at most,
-// so that looking costs next to nothing.
+// How long a decision stands after `looks` earlier ones: one second at first, twice as long each time, at most ten minutes.
 [[nodiscard]] constexpr std::uint64_t holds_for_ns(std::uint32_t looks) noexcept {
   constexpr std::uint64_t kSecond = 1'000'000'000;
   return std::min(kSecond << std::min(looks, 20u), 600 * kSecond);

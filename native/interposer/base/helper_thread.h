@@ -1,4 +1,4 @@
-// A thread of ours in somebody else's process: detached, with a small stack unless said, and deaf to signals.
+// Starts a thread of ours in the application's process: detached, with a small stack by default, and with all signals blocked.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// A field that one thread replaces while others read it. Only single values are consistent: an entry of a pool may
-// serve another stream or context between two reads, which its user tells by its key.
+// A field that one thread replaces while others read it. Each read is consistent, two reads together are not: between them
+// the pool entry may have been given to another stream or context. A reader finds that out by comparing the entry's key.
 #pragma once
 
 #include <atomic>

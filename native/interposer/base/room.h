@@ -1,5 +1,5 @@
-// An array of plain values, all zero at first, for the length of one call off the launch path. Empty when memory is
-// short.
+// A zeroed array of plain values on the heap, for use within one call off the launch path. It is empty if the allocation
+// failed.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// High clients that hold best-effort work and can't say that they are done: killed ones, where no agent clears their
-// bits, and stopped ones (docker pause, SIGSTOP, a debugger). Whether a stopped client's work is done nobody but itself
-// knows. It is held for as long as its longest burst; when it goes on it sets its bit again.
+// Clears holds of high clients that cannot clear them themselves: clients that were killed while no agent runs to clear
+// their bits, and clients that are stopped (docker pause, SIGSTOP, a debugger). Only a stopped client could tell whether its
+// work is done, so its hold stands for as long as its longest burst lasted. When it continues, it sets its bit again.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace cotenant {
 
-// The helper thread's, in a long pause, each quarter of a second.
+// Called by the helper thread every quarter of a second while best-effort work is held for long.
 void let_go_of_absent(protocol::Region& region, Presence& presence, std::uint64_t now) noexcept;
 
 }  // namespace cotenant

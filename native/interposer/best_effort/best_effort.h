@@ -6,8 +6,8 @@
 // again is one store by whoever knows (a high client, or our helper thread).
 // Launch-by-launch gating (the fall-back) asks the gate before each launch and uses the marks alone.
 //
-// The GPU may also stand in a stream because it waits for the program: for a word that the program writes later, a host
-// function, a peer. No wait of ours may be for that, or the program would wait for itself (standstill.cpp).
+// A stream may also stand still because the GPU waits for the program: for a word that the program writes later, a host
+// function, a peer. We must never block the program until such a stream moves: it would wait for itself (standstill.h).
 #pragma once
 
 #include "interposer/state/submission.h"

@@ -10,14 +10,14 @@ struct Gpu;
 // Is there a high client on this GPU, and a policy that protects it? Without, best-effort work just runs.
 [[nodiscard]] bool best_effort_gated(const Link& link) noexcept;
 
-// A slot just taken: marks of an earlier client are wiped, and the hold word says what is true now.
+// Prepares a slot that was just taken: clears the marks of its earlier client and sets the hold word by what is active now.
 void best_effort_enter(const Link& link) noexcept;
 
-// Lets everything queued run: before the process leaves.
+// Sets the hold word to 0, so that everything queued runs.
 void best_effort_open(const Link& link) noexcept;
 
-// Work queued under a former link, and graphs made executable under it, wait for a hold word that this client's rules do not
-// reach any more. It is kept open: a high client that has not moved to the new region may close it again.
+// Work queued under a former link, and graphs made executable under it, wait for that link's hold word, which nobody manages
+// any more. This keeps it at 0; a high client that still uses the old region may set it again.
 void best_effort_open_former(const Gpu& gpu) noexcept;
 
 }  // namespace cotenant

@@ -1,5 +1,5 @@
-// Marks: how far the GPU has come in each stream. It writes a number into the client's own page; where it can't (pages
-// that the driver does not register, more streams than a page has words) an event stands for the number.
+// Marks tell how far the GPU has come in each stream. The GPU writes a number into a page of the client. Where it cannot
+// (the driver does not register the page, or there are more streams than words in it), an event stands for the number.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ bool put_mark(Stream& stream, const Link& link) noexcept;
 // The same, always by an event.
 bool put_event_mark(Stream& stream, std::uint32_t number) noexcept;
 
-// A mark behind what every stream of the current context has now: before waiting for work to finish, so that its end is seen.
+// Puts a mark behind the work of every stream of the current context. Called before waiting for work to finish, because
+// otherwise nobody would see that it has.
 void mark_open_lanes(const Gpu& gpu, const Link& link) noexcept;
 
 // Takes over what the GPU has written for this stream. Any thread.
@@ -28,7 +29,7 @@ void read_mark(Stream& stream, const Link& link) noexcept;
 // Asks the driver for events of streams of the current context. From the application's threads.
 void read_event_marks(const Gpu& gpu) noexcept;
 
-// What the driver is about to end takes its events along.
+// The stream's context is about to end, and its events with it.
 void event_marks_end(EventMarks& events) noexcept;
 
 }  // namespace cotenant

@@ -1,9 +1,9 @@
-// Streams in which the GPU waits for the program: for a word that the program writes after its launches (stream memory
-// operations), a host function that blocks, a peer that comes late. Only the program can end that, so no call of its own
-// may wait for such a stream, and what is in it is not work that could run.
+// Detects streams in which the GPU waits for the program: for a word that the program writes after its launches (stream
+// memory operations), for a host function that blocks, for a peer that is late. Only the program can end such a wait, so none
+// of its calls may be blocked because of such a stream, and its queued work does not count as work that could run.
 //
-// It is seen by what it does: the hold is open, and the stream's marks stand still for longer than its work can explain.
-// To be wrong about one costs little: a longer queue behind the same borders, until it moves.
+// A stream is taken for waiting if the hold word is 0 and its marks have not moved for longer than its work can explain. A
+// wrong guess costs little: the queue behind the same borders grows until the stream moves.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace cotenant {
 
-// So long a standstill that no call waits for room in this stream any more. A long kernel may be the reason, too.
+// After a standstill of this length no call waits for room in the stream any more. It may also be due to a long kernel.
 inline constexpr std::uint64_t kStillNs = 5'000'000;
 
 [[nodiscard]] inline bool stood_still(const Lane& lane) noexcept {
@@ -25,15 +25,15 @@ inline constexpr std::uint64_t kStillNs = 5'000'000;
   return submitted > finished ? submitted - finished : 0;
 }
 
-// Nothing more of ours may be put into the queue of a stream that stands: a driver's queue has room for some 1,000 entries,
-// and a launch that finds it full blocks. The program may need all of it before it lets the stream go on.
+// Whether no more entries of ours may be put into the queue of a stream that stands still. A driver's queue has room for
+// about 1,000 entries, and a launch into a full queue blocks. The program may need the rest to let the stream continue.
 [[nodiscard]] bool crowded(const Lane& lane) noexcept;
 
 // The stream has been seen empty, or in motion.
 void moves_again(Lane& lane) noexcept;
 
-// The helper thread's look at all streams of a GPU. `held`: the GPU is kept from the streams now. `others`: another best-effort
-// client wants it, too. True: which streams stand has changed.
+// Called by the helper thread: looks at all streams of a GPU. `held`: the streams may not run now. `others`: another
+// best-effort client also wants the GPU. Returns whether the set of streams that stand still has changed.
 [[nodiscard]] bool look_for_standstill(Gpu& gpu, bool held, bool others, std::uint64_t now) noexcept;
 
 }  // namespace cotenant

@@ -1,4 +1,4 @@
-// A best-effort stream that one thread has for itself for as long as nothing may come between what it submits.
+// Exclusive use of a best-effort stream by one thread, while nothing may come between the entries that it submits.
 #pragma once
 
 #include "interposer/state/gpu.h"
@@ -11,8 +11,9 @@ namespace cotenant {
   return &own;
 }
 
-// A launch sets out: from here until best_effort_after() nobody who takes the stream believes it to be his. Whoever takes it says
-// so, then looks for launches on their way; we say that we are, then look.
+// Announces a launch that ends with best_effort_after(). A thread that takes the stream waits until no launch is announced,
+// and a launch waits until the stream is free. Each side first writes its own flag and then reads the other's (both
+// sequentially consistent), so at least one of the two sees the other.
 void set_out_again(Lane& lane) noexcept;
 inline void set_out(Lane& lane) noexcept {
   lane.on_their_way.fetch_add(1, std::memory_order_seq_cst);

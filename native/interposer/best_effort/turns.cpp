@@ -27,7 +27,7 @@ constexpr std::uint32_t kDelayedUs = 50;
 constexpr std::uint32_t kTricklingUs = 100;
 constexpr std::uint32_t kBesideUs = 20;  // a chunk beside a request, of which a second one must not slip through
 constexpr std::uint32_t kBacklogUs = 1'000;
-// Looks that may find the GPU farther though it is held: chunks were on their way when the hold was closed.
+// Ticks on which progress is tolerated after a hold: chunks already released may still finish.
 constexpr std::uint32_t kSlipping = 2;
 constexpr std::uint32_t kIdleUs = 10'000;
 // Renewing the time slice: how long a chunk's end is waited for without leaving the CPU, then how often it is looked for and

@@ -1,6 +1,6 @@
-// The helper thread's part of a best-effort client. The fast path is elsewhere (high clients store the
-// hold words themselves); here is what must happen though nobody else does it: turns among best-effort
-// clients, the trickle in a long pause, and holds left wrong by somebody who was killed in between.
+// The helper thread's part of a best-effort client. Normally high clients store the hold words themselves. The helper thread
+// does the rest: it gives turns to several best-effort clients, lets a trickle through in a long hold, renews the time slice,
+// and repairs holds that a killed process left behind.
 #pragma once
 
 #include <cstdint>

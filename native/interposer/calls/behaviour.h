@@ -51,8 +51,8 @@ cu::CUresult driver_call(A... arguments) noexcept {
   return Traits<E>::driver()(arguments...);
 }
 
-// A call that may return only when the GPU has done what is before it, though nobody can tell how much that is: what
-// it takes counts as waited.
+// A driver call that may block until earlier work is done, of which it is not known how much: the call's duration counts as
+// time waited.
 template <class Call>
 cu::CUresult held_up(Call call) noexcept {
   if (role() != Role::kHigh) return call();

@@ -13,7 +13,7 @@
 namespace cotenant {
 namespace {
 
-constexpr std::uint32_t kLongestUs = 100'000;  // a promise that is not kept holds nobody for longer
+constexpr std::uint32_t kLongestUs = 100'000;  // an announcement that no request follows ends after this
 
 // Null: not known. Unlike current_context() it never attaches, which may take a while.
 Gpu* current_gpu() noexcept {

@@ -1,7 +1,6 @@
-// What a high client does to the others of its GPU: while it is busy, or has announced a request, its bit in
-// `activity.active` is set and best-effort work is held. A client of which no launch has been seen to end for far
-// longer than ever before (it loads, it captures, it waits for somebody) shares the GPU: it holds in every other
-// slice of time only, until a launch is seen to end.
+// How a high client holds best-effort work on its GPU: while it is busy, or has announced a request, its bit in
+// `activity.active` is set. If no launch of it has been seen to complete for far longer than ever before (it loads, captures,
+// or waits for another process), it holds best-effort work in every other time slice only, until a launch completes.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +10,14 @@ namespace cotenant {
 struct Gpu;
 struct Link;
 
-// Under HighGpu::lock. Makes what others see agree with what is so now.
+// Brings the shared state (the client's bit, the hold words) in line with this client's. Under HighGpu::lock.
 void update_hold(Gpu& gpu, const Link& link, std::uint64_t now) noexcept;
-// What a request found when it began.
+// Counts how much best-effort work a burst found on the GPU when it began.
 void note_launch_ahead(const Link& link) noexcept;
 
-// A request is expected before `until`: best-effort work stands still from now on, as in a burst, but none
-// is counted. The next burst takes the announcement over; one made while a burst runs outlasts it. True:
-// the helper thread, asleep, does not know yet that there is an end to be watched.
+// A request is expected before `until`. From now on best-effort work is held as in a burst, but no burst is counted. The
+// next burst takes the announcement over; an announcement made during a burst outlasts it. Returns whether the helper thread
+// must be woken because it does not know yet that the announcement has to be ended.
 [[nodiscard]] bool high_announce(Gpu& gpu, std::uint64_t until) noexcept;
 
 // Ends an announcement that no request has followed. Returns in how many microseconds there will be one to
@@ -26,8 +25,8 @@ void note_launch_ahead(const Link& link) noexcept;
 [[nodiscard]] std::uint32_t high_expire(Gpu& gpu, std::uint64_t now) noexcept;
 inline constexpr std::uint32_t kNothingAnnounced = ~0u;
 
-// The helper thread's look: begins and ends slices, and holds again where somebody cleared the bit of a client that
-// was taken for stopped.
+// Called by the helper thread: begins and ends time slices, and sets this client's bit again if it was cleared because the
+// client was taken for stopped.
 void high_share(Gpu& gpu, std::uint64_t now) noexcept;
 
 // The link was replaced: tell the new region what is true now.

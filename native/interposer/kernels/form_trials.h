@@ -44,9 +44,9 @@ class FormTrials {
   Table<FormTrial, kMost> all_;
 };
 
-// What the next launch is to be; `trying`: its time is to be taken. `usual_ns`: what launches take now, in whatever form;
-// 0: unknown. When that is another matter than at the trial, there is another trial; and from time to time each form is timed
-// once more, for all of a trial may have been disturbed.
+// Returns the form for the next launch, and in `trying` whether that launch is to be timed. `usual_ns`: how long launches take
+// now in whatever form; 0: unknown. If that differs much from the trial's result, the trial is repeated. From time to time
+// each form is also timed once more, because a trial may have been disturbed.
 [[nodiscard]] FormKind next_form(FormTrial& trial, Tried (&tried)[kForms], std::uint64_t target_ns, std::uint64_t usual_ns,
                                  std::uint64_t now_ns, bool& trying) noexcept;
 

@@ -5,7 +5,7 @@
 
 namespace cotenant {
 
-// Only while the helper thread runs: a signal that nobody carries out would be lost.
+// Installs the handlers. Call it only while the helper thread runs, which carries the signal out.
 void watch_for_leaving() noexcept;
 void stop_watching() noexcept;
 [[nodiscard]] int leaving_signal() noexcept;  // 0: none

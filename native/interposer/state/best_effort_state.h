@@ -34,14 +34,14 @@ struct Lane {
   std::atomic<std::uint32_t> borders{0};  // issued; the number of the last one
   std::atomic<std::uint32_t> passed{0};   // the last one known to have been reached
   std::atomic<bool> open{false};          // there is work behind the last border
-  std::atomic<bool> behind_wait{false};  // the stream stops at a border before what comes next runs
-  std::atomic<const void*> taken{nullptr};  // by a thread that puts in what nothing may come between
-  std::atomic<std::uint32_t> on_their_way{0};  // launches from a look at `taken` until the driver's call returns
-  std::atomic<std::uint64_t> stops_inside_ns{0};  // what was submitted up to the last launch that stops where no mark tells
-  std::atomic<std::uint64_t> border_retry_ns{0};  // the driver refused one here: not again before
-  std::atomic<std::uint64_t> still_ns{0};  // how long the GPU has made no progress here while it was free to
-  std::atomic<bool> stands{false};  // so long that it must be waiting for the program: what is here is not counted
-  std::uint64_t still_at{0};        // the helper thread's: how far it had come at the last look
+  std::atomic<bool> behind_wait{false};  // the next launch is queued behind a border that waits for the hold word
+  std::atomic<const void*> taken{nullptr};  // by this thread, for exclusive use (best_effort/stream_taken.h)
+  std::atomic<std::uint32_t> on_their_way{0};  // launches between set_out() and best_effort_after()
+  std::atomic<std::uint64_t> stops_inside_ns{0};  // submitted up to the last launch that can stop inside, where no mark tells it
+  std::atomic<std::uint64_t> border_retry_ns{0};  // the driver refused a border; the next attempt is at this time
+  std::atomic<std::uint64_t> still_ns{0};  // time without progress while the stream was not held
+  std::atomic<bool> stands{false};  // still_ns is so long that the GPU must be waiting for the program; its work is not counted
+  std::uint64_t still_at{0};        // the helper thread's: progress at its last tick
   EventMarks events;
   std::atomic<std::uint64_t> ring_ns[kRing]{};
   std::atomic<std::uint64_t> ring_launches[kRing]{};
@@ -65,8 +65,8 @@ struct BestEffortGpu {
   std::atomic<std::uint64_t> due_ns{0};    // when the next launch is
   // The helper thread's.
   std::uint64_t held_since{0};
-  std::uint64_t pause_far{0};   // how far the GPU had come at the last look in a pause, or after its last trickle
-  std::uint32_t slipped{0};     // looks since then that found it farther
+  std::uint64_t pause_far{0};   // the GPU's progress at the last tick of a hold, or after the last trickle
+  std::uint32_t slipped{0};     // ticks since then with progress: chunks already released may still finish
   std::atomic<std::uint64_t> trickled_at{0};  // callers who are let through write it, too
   std::uint64_t last_tick{0};
   std::uint64_t looked_for_absent{0};
@@ -80,8 +80,8 @@ struct BestEffortGpu {
   bool standstill_held{false};
 };
 
-// While it lives, a thread of the application is held by us, or by the driver for work that we hold: a long pause then
-// trickles, whether or not that work is still on the books.
+// Lives while a thread of the application is blocked by us, or by the driver because of work that we hold. Then a long hold
+// lets a trickle through even if that work is not counted as outstanding any more.
 class Waiting {
  public:
   explicit Waiting(BestEffortGpu& gpu) noexcept : gpu_(gpu) { gpu_.callers_waiting.fetch_add(1); }

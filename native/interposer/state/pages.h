@@ -27,15 +27,16 @@ struct ContextPages {
 // As many streams have a word that the GPU writes as a page has words, but for the one that graphs' gates write.
 inline constexpr std::uint32_t kMarkWords = 1023;
 
-// The pages of this link as this context's GPU sees them; registers them where they are not. False: not now (the driver
-// refuses, or another thread is about to), so no work can be made to wait for the hold word.
+// Registers the pages of this link with the driver for this context, unless they are. False: they are not registered now
+// (the driver refuses, or another thread is registering them), so no work can be made to wait for the hold word.
 [[nodiscard]] bool map_pages(Context& context, const Link& link) noexcept;
 
 // The driver is about to end the context, and its registrations with it.
 void pages_end(ContextPages& pages) noexcept;
 
-// Addresses for the GPU; after map_pages(). Of this client's hold word; of the word in which the GPU writes how far stream
-// `index` has come; of the word written where it comes to a gate in a graph, with a number that the next gate does not have.
+// Addresses for the GPU, valid after map_pages(): of this client's hold word; of the word in which the GPU writes how far
+// stream `index` has come; and of the word that it writes at each gate in a graph, with a number that differs from gate to
+// gate.
 [[nodiscard]] cu::CUdeviceptr hold_word(const Context& context, const Link& link) noexcept;
 [[nodiscard]] cu::CUdeviceptr mark_word(const Context& context, std::uint32_t index) noexcept;
 [[nodiscard]] cu::CUdeviceptr gate_word(const Context& context) noexcept;

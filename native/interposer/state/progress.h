@@ -1,5 +1,5 @@
-// How long a high client has been active since a launch of its was last seen to end, against the longest such time
-// before: far beyond that it shares the GPU (holding.h). Pure; times in ns on one clock.
+// How long a high client has been in bursts without a launch that was seen to complete, compared with the longest such time
+// so far. Far beyond that it shares the GPU (high/holding.h). Pure; times are ns of one clock.
 #pragma once
 
 #include <algorithm>
@@ -9,14 +9,14 @@ namespace cotenant {
 
 class Progress {
  public:
-  // A client that was idle for so long is taken to begin something new.
+  // After an idle time of this length the sum starts from 0.
   static constexpr std::uint64_t kRestNs = 1'000'000'000;
-  static constexpr std::uint64_t kFar = 4;  // times the longest
-  // How far one launch may raise what the next ones are allowed: a start-up may take a minute until its first
-  // synchronisation, and is no measure of a request.
+  static constexpr std::uint64_t kFar = 4;  // the limit, as a multiple of the longest time
+  // One launch raises the limit by at most this factor: a program's start may take a minute until its first synchronisation,
+  // which says nothing about a request.
   static constexpr std::uint64_t kUsualNs = 250'000'000;
   static constexpr std::uint64_t kRise = 4;
-  // The longest of this many launches seen to end, and of as many before them, counts.
+  // The longest time is taken over this many completed launches, and as many before them.
   static constexpr std::uint32_t kRemembered = 100'000;
 
   void burst_begins(std::uint64_t now) noexcept {
@@ -38,16 +38,16 @@ class Progress {
     }
     start_again(now);
   }
-  // What comes next is a request.
+  // Forgets the time without a completion so far.
   void start_again(std::uint64_t now) noexcept {
     before_ = 0;
     at_ = now;
   }
 
-  // Time in bursts since a launch was last seen to end. Whoever asks may have read the clock before another thread told of
-  // something newer.
+  // Time in bursts since a launch was last seen to complete. `now` may be older than the newest event, because another thread
+  // may have reported it since the caller read the clock.
   [[nodiscard]] std::uint64_t unseen(std::uint64_t now) const noexcept { return before_ + (active_ ? since(now) : 0); }
-  // How much of it is usual: `least`, or far more than the longest so far.
+  // The limit for unseen(): `least`, or a multiple of the longest time so far if that is more.
   [[nodiscard]] std::uint64_t limit(std::uint64_t least) const noexcept {
     return std::max(least, kFar * std::max(longest_, longest_before_));
   }

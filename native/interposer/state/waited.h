@@ -1,6 +1,6 @@
-// How long a burst waited for the GPU: the time in which some thread of the application was blocked, or
-// asked again and again, until its work was done. What sharing costs shows there; the rest of a burst is
-// the CPU's, and that varies by itself. Pure; times in ns on one clock.
+// How long a burst waited for the GPU: the time in which at least one thread of the application was blocked until work was
+// done, or polled for it. The cost of sharing shows in this time; the rest of a burst is CPU time, which varies by itself.
+// Pure; times are ns of one clock.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@ namespace cotenant {
 inline constexpr std::uint64_t kDidNotWait = ~std::uint64_t{0};
 inline constexpr std::uint64_t kSinceUnknown = 0;  // counted as since the burst began
 
-// The waits of a burst, what overlaps counted once. They arrive in the order in which they end; the last one is
-// kept apart, because the next may overlap it. One that began before it, when others were over, may be counted too
-// long, never too short, and the sum is at most the burst.
+// The union of the waits of a burst. Waits are added in the order of their ends. The last one is kept apart from the sum of
+// the earlier ones, because the next may overlap it. A wait that began before the last one may be counted too long, never too
+// short, and the total is never longer than the burst.
 class Waited {
  public:
   void burst_begins(std::uint64_t now) noexcept {
