@@ -226,7 +226,10 @@ def slimmer(log):
 def main():
     folder, seconds, *waves = sys.argv[1:]
     begun = time.monotonic()
-    passed = lambda: round(time.monotonic() - begun, 1)
+
+    def passed():
+        return round(time.monotonic() - begun, 1)
+
     folder = Path(folder).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     waves = waves or [",".join(JOBS)]

@@ -165,7 +165,7 @@ def other_forms(kernels):
             stops = {one["name"]: form[one["name"]]["turnaround us"] if label else one["turnaround us"] for one in own}
             late = [quantile(stops[one["name"]], 0.99) - longest(one) for one in own if stops[one["name"]]]
             found[f"{corpus}, {label or 'this'}"] = {
-                **shares([one for one in own if one["long"]], lambda one: form[one["name"]]["us"]),
+                **shares([one for one in own if one["long"]], lambda one, form=form: form[one["name"]]["us"]),
                 "p99 less the block, us, median": rounded(quantile(late, 0.5), 1),
                 "kernels that stopped": len(late), "beyond block + 20 us": sum(us > FLAG_TARGET_US for us in late),
             }
