@@ -38,9 +38,7 @@ class Solver(Job):
         self.b = normal(size, given.columns)
         self.x = cupy.zeros_like(self.b)
         self.product = cupy.empty_like(self.b)
-        self.update = cupy.ElementwiseKernel(
-            "T b, T product", "T x", "x += (T)0.9 * (b - product)", "richardson"
-        )
+        self.update = cupy.ElementwiseKernel("T b, T product", "T x", "x += (T)0.9 * (b - product)", "richardson")
         self.iterations = 0
 
     def step(self):

@@ -40,9 +40,7 @@ def service(given):
     size = (given.width, given.width)
     weights = [jax.random.normal(key, size, dtype) * given.width**-0.5 for key in keys]
     chance = numpy.random.default_rng(given.seed)
-    inputs = [
-        chance.standard_normal((given.batch, given.width), dtype=numpy.float32) for _ in range(INPUTS)
-    ]
+    inputs = [chance.standard_normal((given.batch, given.width), dtype=numpy.float32) for _ in range(INPUTS)]
 
     @jax.jit
     def apply(weights, x):

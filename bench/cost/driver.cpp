@@ -34,11 +34,11 @@ struct Answer {
   }
 };
 
-#define ANSWER(symbol, params)                \
-  template <>                                 \
-  struct Answer<For_##symbol> {               \
+#define ANSWER(symbol, params)                 \
+  template <>                                  \
+  struct Answer<For_##symbol> {                \
     CUresult operator() params const noexcept; \
-  };                                          \
+  };                                           \
   CUresult Answer<For_##symbol>::operator() params const noexcept
 
 ANSWER(cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice)) {
@@ -84,8 +84,8 @@ ANSWER(cuMemHostGetDevicePointer_v2, (CUdeviceptr * device, void* host, unsigned
 ANSWER(cuStreamBatchMemOp_v2, (CUstream, unsigned count, CUstreamBatchMemOpParams* operations, unsigned)) {
   for (unsigned i = 0; i < count; ++i)
     if (operations[i].operation == CU_STREAM_MEM_OP_WRITE_VALUE_32)
-      __atomic_store_n(reinterpret_cast<cuuint32_t*>(operations[i].writeValue.address),
-                       operations[i].writeValue.value, __ATOMIC_RELEASE);
+      __atomic_store_n(reinterpret_cast<cuuint32_t*>(operations[i].writeValue.address), operations[i].writeValue.value,
+                       __ATOMIC_RELEASE);
   return CUDA_SUCCESS;
 }
 

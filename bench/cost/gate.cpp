@@ -52,8 +52,9 @@ void fill(protocol::Settings& to, const Table& from) {
 // and long, nothing and something released; for a short, a long and an unknown kernel.
 std::vector<Input> inputs() {
   static protocol::Settings settings[std::size(kTables)];
-  constexpr Item kItems[] = {
-      {20, true, KernelClass::kMemory, 32}, {900, true, KernelClass::kCompute, 132}, {5'000, false, KernelClass::kUnknown, 0}};
+  constexpr Item kItems[] = {{20, true, KernelClass::kMemory, 32},
+                             {900, true, KernelClass::kCompute, 132},
+                             {5'000, false, KernelClass::kUnknown, 0}};
   std::vector<Input> all;
   for (std::size_t table = 0; table < std::size(kTables); ++table) {
     fill(settings[table], kTables[table]);
@@ -64,7 +65,8 @@ std::vector<Input> inputs() {
             for (const std::uint64_t ahead_us : {0, 150})
               for (const Item& item : kItems) {
                 if (active && !registered) continue;
-                const Seen seen{registered, active, KernelClass::kCompute, 1'000, my_turn, held_us, held_us, ahead_us, 2};
+                const Seen seen{registered, active, KernelClass::kCompute, 1'000, my_turn, held_us, held_us,
+                                ahead_us,   2};
                 const auto launches = static_cast<std::uint32_t>(all.size() % 18);
                 all.push_back({settings[table], read_rules(settings[table]), seen, item, {launches * 12, launches}});
               }
@@ -85,8 +87,8 @@ MEASURED std::uint32_t just_admit(const Input& in) {
 MEASURED std::uint32_t just_closes(const Input& in) { return closes(in.rules, in.chunk, in.item); }
 MEASURED std::uint32_t whole_decision(const Input& in) {
   const Rules rules = read_rules(in.settings);
-  return static_cast<std::uint32_t>(release(rules, in.seen)) + static_cast<std::uint32_t>(admit(rules, in.seen, in.item)) +
-         closes(rules, in.chunk, in.item);
+  return static_cast<std::uint32_t>(release(rules, in.seen)) +
+         static_cast<std::uint32_t>(admit(rules, in.seen, in.item)) + closes(rules, in.chunk, in.item);
 }
 
 int main(int count, char** arguments) {

@@ -76,7 +76,8 @@ int main(int count, char** arguments) {
   };
   const unsigned rounds = number(2, 1);
   const bool high = kind == "high";
-  if (!high && kind != "best-effort" && kind != "ungated") fail("launch high|best-effort|ungated ROUNDS [STREAMS [SHAPES]]");
+  if (!high && kind != "best-effort" && kind != "ungated")
+    fail("launch high|best-effort|ungated ROUNDS [STREAMS [SHAPES]]");
 
   Agent agent;
   agent.become(high ? "high" : "best-effort");
@@ -105,8 +106,9 @@ int main(int count, char** arguments) {
     if (round == 0 || ns < best_ns) best_ns = ns;
   }
   const unsigned groups = rounds * run.launches() / kGroup;
-  std::printf("{\"groups\": %u, \"others\": %u, \"chunks\": %lu, \"bursts\": %lu, \"ns\": %.2f, \"resident_kib\": %lu}\n",
-              groups, groups * (kGroup - 1), chunks() - chunks_before, bursts() - bursts_before, best_ns, resident_kib());
+  std::printf(
+      "{\"groups\": %u, \"others\": %u, \"chunks\": %lu, \"bursts\": %lu, \"ns\": %.2f, \"resident_kib\": %lu}\n",
+      groups, groups * (kGroup - 1), chunks() - chunks_before, bursts() - bursts_before, best_ns, resident_kib());
   std::fflush(nullptr);
   _exit(0);
 }

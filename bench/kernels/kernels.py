@@ -93,8 +93,7 @@ def add_origin(kernels, gpu):
                 by_path[path] = origin(path, gpu)
         # Nothing is known of a kernel whose library isn't.
         counts = {
-            what: sum(by_path[path][what] for path in files) if files else None
-            for what in ("with_ptx", "fat_binaries")
+            what: sum(by_path[path][what] for path in files) if files else None for what in ("with_ptx", "fat_binaries")
         }
         kernel |= {"library": prefixes[0] if prefixes else None, **counts}
     return {os.path.basename(path): found for path, found in by_path.items()}

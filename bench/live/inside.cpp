@@ -184,8 +184,8 @@ struct Bench {
       unsigned n = job.n;
       void* parameters[] = {&x, &to, &n, &seen};
       ++(f == form ? formed : plainly);
-      OK(cuda().cuLaunchKernel(f, job.grid[0], job.grid[1], job.grid[2], job.block[0], job.block[1], job.block[2], 0, stream,
-                               parameters, nullptr));
+      OK(cuda().cuLaunchKernel(f, job.grid[0], job.grid[1], job.grid[2], job.block[0], job.block[1], job.block[2], 0,
+                               stream, parameters, nullptr));
     };
     rules().preemptUs = 0;
     for (int i = 0; i < 6; ++i) launch(plain, 0), sync();
@@ -209,7 +209,10 @@ struct Bench {
       plain_us.push_back(timed([&] { launch(plain, 0); }));
       form_us.push_back(timed([&] { launch(form, 0); }));
       const auto row = [&](CUfunction f) {
-        return timed([&] { for (int k = 0; k < kRow; ++k) launch(f, 0); }) / kRow;
+        return timed([&] {
+                 for (int k = 0; k < kRow; ++k) launch(f, 0);
+               }) /
+               kRow;
       };
       plain_row.push_back(row(plain));
       form_row.push_back(row(form));
@@ -220,7 +223,8 @@ struct Bench {
     if (used) stops = stop([&] { launch(form, word.device); }, us, 150);
     const double blocks = static_cast<double>(job.grid[0]) * job.grid[1] * job.grid[2];
     int per_sm = 0;
-    OK(cuda().cuOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, plain, static_cast<int>(job.block[0] * job.block[1]), 0));
+    OK(cuda().cuOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, plain, static_cast<int>(job.block[0] * job.block[1]),
+                                                          0));
     rules().preemptUs = 0;
     while (plainly < formed) launch(plain, 0), sync();
     while (formed < plainly) launch(form, 0), sync();
@@ -283,8 +287,9 @@ struct Bench {
     }
     rules().protect = 1;
     const double bare_one = quantile(bare_us, 0.5) / kNodes;
-    std::printf(R"({"gates":"one node","kernelUs":%.2f,"waitUs":%.2f,"writeAndWaitUs":%.2f})" "\n", bare_one,
-                quantile(waits_us, 0.5) / kNodes - bare_one, quantile(writes_us, 0.5) / kNodes - bare_one);
+    std::printf(R"({"gates":"one node","kernelUs":%.2f,"waitUs":%.2f,"writeAndWaitUs":%.2f})"
+                "\n",
+                bare_one, quantile(waits_us, 0.5) / kNodes - bare_one, quantile(writes_us, 0.5) / kNodes - bare_one);
     std::fflush(stdout);
   }
 
@@ -297,7 +302,8 @@ struct Bench {
     double launch_us;  // of the CPU's time, first launch
     std::string cost() const {
       char text[120];
-      std::snprintf(text, sizeof text, R"({"ms":%.2f,"gpuMegabytes":%.1f,"firstLaunchMs":%.2f})", ms, megabytes, launch_us / 1000);
+      std::snprintf(text, sizeof text, R"({"ms":%.2f,"gpuMegabytes":%.1f,"firstLaunchMs":%.2f})", ms, megabytes,
+                    launch_us / 1000);
       return text;
     }
   };

@@ -167,8 +167,8 @@ class Other {
         last = next;
       }
       Burn burn(client_, us);
-      const CUDA_KERNEL_NODE_PARAMS_v2 kernel{client_.burn, kBlocks, 1, 1, kThreads, 1, 1, 0, burn.parameters,
-                                              nullptr,      nullptr, nullptr};
+      const CUDA_KERNEL_NODE_PARAMS_v2 kernel{client_.burn,    kBlocks, 1,       1,      kThreads, 1, 1, 0,
+                                              burn.parameters, nullptr, nullptr, nullptr};
       OK(cuda().cuGraphAddKernelNode_v2(&next, made, last ? &last : nullptr, last ? 1 : 0, &kernel));
       last = next;
     }
@@ -242,11 +242,13 @@ int main(int count, char** arguments) {
   for (int way = kIdle; way < kLeave; ++way)
     for (int ahead = 0; ahead < 2; ++ahead) {
       const std::vector<double>& of = us[ahead][way];
-      std::printf(R"({"beside":"%s","toldUsBefore":%u,"bursts":%zu,"burstUs":{"p10":%.1f,"p50":%.1f,"p90":%.1f,"p99":%.1f},)"
-                  R"("p50ToNothing":%.3f,"p99ToNothing":%.3f})" "\n",
-                  kWhat[way], kAheadUs[ahead], of.size(), quantile(of, 0.1), quantile(of, 0.5), quantile(of, 0.9),
-                  quantile(of, 0.99), quantile(of, 0.5) / quantile(us[ahead][kIdle], 0.5),
-                  quantile(of, 0.99) / quantile(us[ahead][kIdle], 0.99));
+      std::printf(
+          R"({"beside":"%s","toldUsBefore":%u,"bursts":%zu,"burstUs":{"p10":%.1f,"p50":%.1f,"p90":%.1f,"p99":%.1f},)"
+          R"("p50ToNothing":%.3f,"p99ToNothing":%.3f})"
+          "\n",
+          kWhat[way], kAheadUs[ahead], of.size(), quantile(of, 0.1), quantile(of, 0.5), quantile(of, 0.9),
+          quantile(of, 0.99), quantile(of, 0.5) / quantile(us[ahead][kIdle], 0.5),
+          quantile(of, 0.99) / quantile(us[ahead][kIdle], 0.99));
     }
   std::fflush(stdout);
   _exit(0);

@@ -14,9 +14,9 @@ def said(*command):
         return ""
 
 
-gpu, _, driver = said(
-    "nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader", "--id=0"
-).partition(", ")
+gpu, _, driver = said("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader", "--id=0").partition(
+    ", "
+)
 result = {
     "version": 1,
     "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),

@@ -134,7 +134,9 @@ def by_cause(name, shared, usual, p99, share):
 def by_left(name, shared, usual):
     bins = defaultdict(list)
     for burst in shared:
-        bins[LEFT[bisect_left(LEFT, burst.left_us)] if burst.left_us <= LEFT[-1] else 9999 if burst.under_way else 0].append(burst)
+        bins[
+            LEFT[bisect_left(LEFT, burst.left_us)] if burst.left_us <= LEFT[-1] else 9999 if burst.under_way else 0
+        ].append(burst)
     for upto, bursts in sorted(bins.items()):
         longer = [burst.us - usual for burst in bursts]
         stopped = [burst.stopped_us for burst in bursts if burst.stopped_us is not None]

@@ -49,7 +49,12 @@ class Written:
     def written(self, folder):
         path = Path(folder) / "diary"
         order = sorted(range(len(self.records)), key=lambda i: diary.RECORD.unpack(self.records[i])[3])
-        head = b"COTCHUNK" + (64).to_bytes(4, "little") + (1 << 20).to_bytes(4, "little") + len(order).to_bytes(8, "little")
+        head = (
+            b"COTCHUNK"
+            + (64).to_bytes(4, "little")
+            + (1 << 20).to_bytes(4, "little")
+            + len(order).to_bytes(8, "little")
+        )
         path.write_bytes(head.ljust(64, b"\0") + b"".join(self.records[i] for i in order))
         Path(f"{path}.names").write_text(f"{4096 + 80:x} short\n{4096 + 700:x} long\n")
         return str(path)

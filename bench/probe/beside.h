@@ -8,13 +8,13 @@
 #include <cstdio>
 #include <vector>
 
-#define CUDA(call)                                                                   \
-  do {                                                                               \
-    const cudaError_t code = (call);                                                 \
-    if (code != cudaSuccess) {                                                       \
-      fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(code));                  \
-      _exit(1);                                                                      \
-    }                                                                                \
+#define CUDA(call)                                                  \
+  do {                                                              \
+    const cudaError_t code = (call);                                \
+    if (code != cudaSuccess) {                                      \
+      fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(code)); \
+      _exit(1);                                                     \
+    }                                                               \
   } while (0)
 
 constexpr int kThreads = 1024;

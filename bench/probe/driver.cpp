@@ -8,11 +8,12 @@ Driver cu;
 
 void Driver::load() {
   void* library = nullptr;
-  for (const char* path : {"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/local/nvidia/lib/libcuda.so.1"}) {
+  for (const char* path :
+       {"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/local/nvidia/lib/libcuda.so.1"}) {
     if ((library = dlopen(path, RTLD_NOW))) break;
   }
   if (!library) throw std::runtime_error("libcuda.so.1 cannot be loaded");
-#define FN(name)                                                 \
+#define FN(name)                                                  \
   name = reinterpret_cast<decltype(name)>(dlsym(library, #name)); \
   if (!name) throw std::runtime_error("libcuda.so.1 has no " #name);
   DRIVER_FUNCTIONS(FN)

@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 
+// clang-format off
 #define DRIVER_FUNCTIONS(FN)                                                                        \
   FN(cuInit) FN(cuDriverGetVersion) FN(cuDeviceGet) FN(cuDeviceGetName) FN(cuDeviceGetAttribute)    \
   FN(cuGetErrorName) FN(cuDevicePrimaryCtxRetain) FN(cuDevicePrimaryCtxSetFlags_v2)                 \
@@ -19,6 +20,7 @@
   FN(cuEventElapsedTime_v2) FN(cuGraphCreate) FN(cuGraphDestroy) FN(cuGraphAddKernelNode_v2)        \
   FN(cuGraphAddBatchMemOpNode) FN(cuGraphDestroyNode) FN(cuGraphInstantiateWithFlags)               \
   FN(cuGraphLaunch) FN(cuGraphExecDestroy)
+// clang-format on
 
 struct Driver {
 #define FN(name) decltype(&::name) name = nullptr;

@@ -88,8 +88,8 @@ void Client::platform() {
   CU(cuMemsetD8(ticket_, 0, 4096));
   settle(nullptr);
   out.num("globaltimer_step_ns", static_cast<double>(tick_ns));
-  printf("  %s, driver %d, memfd registration %s, globaltimer step %llu ns\n", name, version,
-         outcome(registered_), tick_ns);
+  printf("  %s, driver %d, memfd registration %s, globaltimer step %llu ns\n", name, version, outcome(registered_),
+         tick_ns);
   calibrate();
   tell(out.raw("calibration", std::string(slot_.text)));
 }
@@ -221,7 +221,8 @@ void Client::chunk_cost() {
   };
 
   // Refused by some drivers: then it is reported as such and not measured.
-  const CUresult no_barrier = cu.cuStreamWriteValue32(stream_, on_gpu(done()), ++n, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER);
+  const CUresult no_barrier =
+      cu.cuStreamWriteValue32(stream_, on_gpu(done()), ++n, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER);
   settle(stream_);
 
   Json out;
@@ -248,12 +249,15 @@ void Client::chunk_cost() {
         }
       }
     }
-    const std::string label = std::to_string(static_cast<int>(plan.us)) + "us" + (plan.null_stream ? "_null_stream" : "");
+    const std::string label =
+        std::to_string(static_cast<int>(plan.us)) + "us" + (plan.null_stream ? "_null_stream" : "");
     const double base = median(plain.gpu_us);
     Json group;
-    group.num("plain_us_per_kernel", base / plan.kernels).num("plain_cpu_us_per_kernel", median(plain.cpu_us) / plan.kernels);
+    group.num("plain_us_per_kernel", base / plan.kernels)
+        .num("plain_cpu_us_per_kernel", median(plain.cpu_us) / plan.kernels);
     group.num("plain_spread_percent", 100 * (quantile(plain.gpu_us, .9) / quantile(plain.gpu_us, .1) - 1));
-    printf("  %s kernels, %.2f us each; loss in percent at a boundary every 50/100/200/400 us\n", label.c_str(), base / plan.kernels);
+    printf("  %s kernels, %.2f us each; loss in percent at a boundary every 50/100/200/400 us\n", label.c_str(),
+           base / plan.kernels);
     for (size_t m = 0; m < std::size(kModes); ++m) {
       if (kModes[m].what == Mode::write_no_barrier && no_barrier != CUDA_SUCCESS) continue;
       Json losses;
@@ -311,7 +315,8 @@ void Client::chunk_cost() {
         printf("    %-34s %8.0f\n", op.name, median(ns));
         costs.num(op.name, median(ns));
       }
-      out.add(std::string("cpu_ns_") + (null_stream ? "null_stream" : "stream") + (parked ? "_parked" : "_open"), costs);
+      out.add(std::string("cpu_ns_") + (null_stream ? "null_stream" : "stream") + (parked ? "_parked" : "_open"),
+              costs);
       tell(out);
     }
   }
@@ -325,7 +330,10 @@ void Client::released() {
   const struct {
     const char* name;
     bool write, early;  // early: the boundary stands one kernel before the chunk's end
-  } variants[] = {{"write_wait", true, false}, {"wait_only", false, false}, {"write_wait_early", true, true}, {"wait_only_early", false, true}};
+  } variants[] = {{"write_wait", true, false},
+                  {"wait_only", false, false},
+                  {"write_wait_early", true, true},
+                  {"wait_only_early", false, true}};
   const Burn kernel = burn(20);
   Json out;
   for (const double chunk_us : {100., 200., 400.}) {
@@ -371,7 +379,8 @@ void Client::released() {
       const std::string label = std::to_string(static_cast<int>(chunk_us)) + "us_" + variant.name;
       Json result = distribution(label, work_us);
       result.num("kernels_p50", median(kernels)).num("kernels_max", quantile(kernels, 1)).num("too_late", late);
-      if (variant.write) result.num("last_done_p50_us", median(boundary_us)).num("last_done_p99_us", quantile(boundary_us, .99));
+      if (variant.write)
+        result.num("last_done_p50_us", median(boundary_us)).num("last_done_p99_us", quantile(boundary_us, .99));
       out.add(label, result);
       tell(out);
     }

@@ -57,8 +57,8 @@ inline Json distribution(const std::string& label, const std::vector<double>& us
   const double mean = us.empty() ? NAN : sum / static_cast<double>(us.size());
   const double p50 = quantile(us, .5), p90 = quantile(us, .9), p99 = quantile(us, .99);
   const double max = quantile(us, 1);
-  printf("  %-46s p50 %9.1f  p90 %9.1f  p99 %9.1f  max %9.1f us  n %zu\n", label.c_str(), p50, p90, p99,
-         max, us.size());
+  printf("  %-46s p50 %9.1f  p90 %9.1f  p99 %9.1f  max %9.1f us  n %zu\n", label.c_str(), p50, p90, p99, max,
+         us.size());
   fflush(stdout);
   Json out;
   out.num("p50_us", p50).num("p90_us", p90).num("p99_us", p99).num("max_us", max);

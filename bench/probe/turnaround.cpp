@@ -83,9 +83,7 @@ void append(std::vector<double>& to, const std::vector<double>& more) { to.inser
 // GPU time a second that a load got, by its own count of finished kernels.
 struct Rate {
   explicit Rate(Peer& peer) : slot(peer.slot()), start_us(now_us()), work_ns(slot.work_ns) {}
-  double share() const {
-    return static_cast<double>(slot.work_ns - work_ns) / 1e3 / (now_us() - start_us);
-  }
+  double share() const { return static_cast<double>(slot.work_ns - work_ns) / 1e3 / (now_us() - start_us); }
   Slot& slot;
   double start_us;
   uint64_t work_ns;
@@ -114,7 +112,8 @@ void tiny_vs_kernel(Probe& p, Json& out) {
   const struct {
     double us;
     int depth, waves;
-  } loads[] = {{50, 2, 0}, {50, 30, 0}, {200, 2, 0}, {200, 30, 0}, {1000, 2, 0}, {5000, 2, 0}, {5000, 2, 1}, {20000, 2, 0}};
+  } loads[] = {{50, 2, 0},   {50, 30, 0},  {200, 2, 0},  {200, 30, 0},
+               {1000, 2, 0}, {5000, 2, 0}, {5000, 2, 1}, {20000, 2, 0}};
   for (const auto& load : loads) {
     p.be1.begin(stream_of(load.us, load.depth, load.waves));
     p.be1.await_running();
@@ -125,7 +124,8 @@ void tiny_vs_kernel(Probe& p, Json& out) {
     const double share = rate.share();
     p.be1.end();
     char label[80];
-    snprintf(label, sizeof label, "beside %g us kernels, depth %d%s", load.us, load.depth, load.waves == 1 ? ", one wave" : "");
+    snprintf(label, sizeof label, "beside %g us kernels, depth %d%s", load.us, load.depth,
+             load.waves == 1 ? ", one wave" : "");
     out.add(label, distribution(label, p.high.latencies()).num("best_effort_share", share));
   }
 }
@@ -153,7 +153,8 @@ void chain_vs_kernel(Probe& p, Json& out) {
 
 void park(Probe& p, Json& out) {
   constexpr int kRounds = 4, kEach = 50, kStates = 6;
-  const char* const states[kStates] = {"absent", "drained", "parked_1_stream", "parked_3_streams", "drained_2_processes", "parked_2_processes"};
+  const char* const states[kStates] = {
+      "absent", "drained", "parked_1_stream", "parked_3_streams", "drained_2_processes", "parked_2_processes"};
   const struct {
     const char* name;
     Kind kind;
@@ -197,7 +198,8 @@ void park(Probe& p, Json& out) {
       const double p99 = quantile(all[kind][state], .99) / quantile(all[kind][0], .99);
       const double paired = quantile(ratios[kind][state], .5);
       printf("  %-46s p50 x %.4f  p99 x %.4f  median of rounds x %.4f\n", "", p50, p99, paired);
-      group.add(states[state], result.num("p50_ratio", p50).num("p99_ratio", p99).num("p50_ratio_median_of_rounds", paired));
+      group.add(states[state],
+                result.num("p50_ratio", p50).num("p99_ratio", p99).num("p50_ratio_median_of_rounds", paired));
     }
     out.add(kinds[kind].name, group);
   }
@@ -240,11 +242,13 @@ void turnaround_gated(Probe& p, Json& out) {
   p.clear_away();
   Json absent;
   absent.add("tiny", distribution("tiny, best-effort absent", serve(p.high, requests(kTiny, 200, 0.6e6))));
-  absent.add("graph", distribution("graph, best-effort absent", serve(p.high, requests(kGraph, 100, 1.2e6, 2000, 8000))));
+  absent.add("graph",
+             distribution("graph, best-effort absent", serve(p.high, requests(kGraph, 100, 1.2e6, 2000, 8000))));
   out.add("absent", absent);
   for (const double chunk_us : {100., 200., 400.}) {
     const std::string label = "chunk " + std::to_string(static_cast<int>(chunk_us)) + " us";
-    out.add("chunk_" + std::to_string(static_cast<int>(chunk_us)), gated_beside(p, label.c_str(), gated(20, chunk_us), true));
+    out.add("chunk_" + std::to_string(static_cast<int>(chunk_us)),
+            gated_beside(p, label.c_str(), gated(20, chunk_us), true));
   }
   out.add("chunk_200_long", gated_beside(p, "chunk 200 us, 5 ms every 100 ms", gated(20, 200, 100e3, 5000), true));
   out.add("ungated", gated_beside(p, "not gated, 20 us kernels, depth 200", stream_of(20, 200), false));

@@ -248,12 +248,7 @@ def main():
         held = Path(scratch) / "held.py"
         held.write_text(HELD)
         warm.wait()
-        left = [
-            (job, i, metrics)
-            for wave in waves
-            for i, metrics in enumerate(log["sets"])
-            for job in wave.split(",")
-        ]
+        left = [(job, i, metrics) for wave in waves for i, metrics in enumerate(log["sets"]) for job in wave.split(",")]
         ahead = collections.deque()
         while left or ahead:
             while left and len(ahead) < 4:
@@ -267,9 +262,7 @@ def main():
             start = passed()
             run.ends_by(min(end, time.monotonic() + 40))
             looked = slimmer(run.log) if run.log.exists() else 0
-            log["runs"].append(
-                dict(run=run.label, fromSeconds=start, toSeconds=passed(), launches=looked)
-            )
+            log["runs"].append(dict(run=run.label, fromSeconds=start, toSeconds=passed(), launches=looked))
             print(log["runs"][-1], flush=True)
             (folder / "runs.json").write_text(json.dumps(log, indent=1))
 

@@ -47,23 +47,19 @@ EXPORT std::uint32_t cotenant_release(const void* settings, const std::uint64_t*
   return static_cast<std::uint32_t>(release(rules_from(settings), seen_from(seen)));
 }
 
-EXPORT std::uint32_t cotenant_admit(const void* settings, const std::uint64_t* seen,
-                                    const std::uint32_t* item) {
+EXPORT std::uint32_t cotenant_admit(const void* settings, const std::uint64_t* seen, const std::uint32_t* item) {
   return static_cast<std::uint32_t>(admit(rules_from(settings), seen_from(seen), item_from(item)));
 }
 
-EXPORT std::uint64_t cotenant_spent_after(const void* settings, const std::uint64_t* seen,
-                                          const std::uint32_t* item) {
+EXPORT std::uint64_t cotenant_spent_after(const void* settings, const std::uint64_t* seen, const std::uint32_t* item) {
   return spent_after(rules_from(settings), seen_from(seen), item_from(item));
 }
 
-EXPORT std::uint64_t cotenant_due_after(const void* settings, std::uint64_t due_ns,
-                                        std::uint64_t now_ns) {
+EXPORT std::uint64_t cotenant_due_after(const void* settings, std::uint64_t due_ns, std::uint64_t now_ns) {
   return due_after(rules_from(settings), due_ns, now_ns);
 }
 
-EXPORT std::uint32_t cotenant_closes(const void* settings, const std::uint32_t* chunk,
-                                     const std::uint32_t* item) {
+EXPORT std::uint32_t cotenant_closes(const void* settings, const std::uint32_t* chunk, const std::uint32_t* item) {
   return closes(rules_from(settings), Chunk{chunk[0], chunk[1]}, item_from(item));
 }
 

@@ -15,18 +15,14 @@ bool is_short(const Rules& rules, const Item& item) noexcept {
 // Is this item allowed beside an active request?
 bool allowed_beside(const Rules& rules, const Seen& seen, const Item& item) noexcept {
   switch (rules.when_active) {
-    case protocol::WhenActive::kWait:
-      return false;
-    case protocol::WhenActive::kAllow:
-      return true;
+    case protocol::WhenActive::kWait: return false;
+    case protocol::WhenActive::kAllow: return true;
     case protocol::WhenActive::kAllowOpposite:
       return is_short(rules, item) && opposite(item.kernel_class, seen.high_class);
-    case protocol::WhenActive::kAllowShort:
-      return is_short(rules, item);
+    case protocol::WhenActive::kAllowShort: return is_short(rules, item);
     case protocol::WhenActive::kAllowFitting:
       return item.known && item.sms != 0 && item.sms <= seen.high_leaves_sms && item.expected_us <= seen.high_left_us;
-    case protocol::WhenActive::kFinishIteration:
-      return seen.mid_iteration;
+    case protocol::WhenActive::kFinishIteration: return seen.mid_iteration;
   }
   return false;
 }

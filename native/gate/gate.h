@@ -36,8 +36,8 @@ struct Seen {
   std::uint64_t high_left_us = 0;     // expected until that kernel ends; 0: unknown
   std::uint64_t spent_us = 0;         // of the budget: see spent_after()
   std::uint64_t early_ns = 0;         // until the next launch is due: see due_after()
-  bool mid_iteration = false;             // of the iteration that this item belongs to, something was submitted before
-  bool high_copying = false;          // a copy of an active high client crosses PCIe now
+  bool mid_iteration = false;  // of the iteration that this item belongs to, something was submitted before
+  bool high_copying = false;  // a copy of an active high client crosses PCIe now
 };
 
 // One launch, copy or graph about to be submitted.

@@ -12,7 +12,7 @@ inline constexpr const char* kSlice = "__cotenant_slice";
 
 struct Function {
   char* begin;  // of the comments before it
-  char* word;   // its first
+  char* word;  // its first
   char* end;
   const char* name;
   std::size_t name_size;

@@ -73,7 +73,8 @@ bool in_path(char (&path)[PATH_MAX]) noexcept {
   const char* folders = std::getenv("PATH");
   for (const char* at = folders ? folders : ""; *at;) {
     const std::size_t length = std::strcspn(at, ":");
-    if (std::snprintf(path, sizeof path, "%.*s/ptxas", static_cast<int>(length), at) < PATH_MAX && is_program(path)) return true;
+    if (std::snprintf(path, sizeof path, "%.*s/ptxas", static_cast<int>(length), at) < PATH_MAX && is_program(path))
+      return true;
     at += length + (at[length] == ':');
   }
   std::strcpy(path, "/usr/local/cuda/bin/ptxas");
@@ -104,7 +105,8 @@ int run(const char* program, char** words, int said) noexcept {
 Text read_all(int fd) noexcept {
   struct stat info{};
   Text text;
-  if (fd < 0 || fstat(fd, &info) != 0 || info.st_size <= 0 || static_cast<std::size_t>(info.st_size) > 4 * kLongest) return text;
+  if (fd < 0 || fstat(fd, &info) != 0 || info.st_size <= 0 || static_cast<std::size_t>(info.st_size) > 4 * kLongest)
+    return text;
   const auto size = static_cast<std::size_t>(info.st_size);
   text.at = static_cast<char*>(std::malloc(size + 1));
   while (text.at && text.size < size) {
@@ -186,7 +188,8 @@ Text with_forms(const char* file) noexcept {
   // No name: all kernels of the module.
   const VariantRequest request{0, 0, ptx.size};
   const int memory = memfd_create("cotenant-ptxas", MFD_CLOEXEC);
-  const bool written = memory >= 0 && write_all(memory, &request, sizeof request) && write_all(memory, ptx.at, ptx.size);
+  const bool written =
+      memory >= 0 && write_all(memory, &request, sizeof request) && write_all(memory, ptx.at, ptx.size);
   const Text made = written ? answer_to(memory) : Text{};
   if (memory >= 0) close(memory);
   return made;

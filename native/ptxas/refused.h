@@ -52,14 +52,12 @@ inline Blame take_out_refused(char* text, char* said) noexcept {
     if (!std::strstr(error, "error")) continue;
     form_text::Function one{};
     const char* line = std::strstr(error, ", line ");
-    const bool found =
-        line ? function_at(text, std::strtol(line + std::strlen(", line "), nullptr, 10), one) : form_named(text, error, one);
+    const bool found = line ? function_at(text, std::strtol(line + std::strlen(", line "), nullptr, 10), one)
+                            : form_named(text, error, one);
     if (!found) continue;
     if (!form_text::suffix_of(one)) return Blame::kProgram;
-    if (one.entry)
-      form_text::take_out(one);
-    else
-      form_text::take_out_all(text, form_text::suffix_of(one));
+    if (one.entry) form_text::take_out(one);
+    else form_text::take_out_all(text, form_text::suffix_of(one));
     blame = Blame::kForms;
   }
   return blame;

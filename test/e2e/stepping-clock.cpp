@@ -40,5 +40,4 @@ time_t time(time_t* into) noexcept {
   if (into) *into = t.tv_sec;
   return t.tv_sec;
 }
-
 }

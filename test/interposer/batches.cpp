@@ -59,7 +59,8 @@ void copies() {
   const CUdeviceptr device = device_memory(kBytes);
   // One large entry, then three small ones that fit into one call.
   CUdeviceptr to[] = {device, device + 24 * kMiB, device + 25 * kMiB, device + 25 * kMiB + 4096};
-  CUdeviceptr host[] = {address(from), address(from) + 24 * kMiB, address(from) + 25 * kMiB, address(from) + 25 * kMiB + 4096};
+  CUdeviceptr host[] = {address(from), address(from) + 24 * kMiB, address(from) + 25 * kMiB,
+                        address(from) + 25 * kMiB + 4096};
   std::size_t sizes[] = {24 * kMiB, kMiB, 4096, 4096};
   CUmemcpyAttributes attributes[] = {kInOrder};
   std::size_t indices[] = {0};

@@ -213,7 +213,8 @@ void thousands_of_shapes() {
   const std::uint64_t before = client.slot().unknownLaunches.load();
   launch(4'600, 5'600);
   const std::uint64_t unknown = client.slot().unknownLaunches.load() - before;
-  expect(unknown == 0, "a kernel in its 5,000th shape is not unknown, but " + std::to_string(unknown) + " launches were");
+  expect(unknown == 0,
+         "a kernel in its 5,000th shape is not unknown, but " + std::to_string(unknown) + " launches were");
 }
 
 // The rule of Orion: beside a request only what is small enough, launch by launch.

@@ -132,7 +132,8 @@ void in_flight_as_long_as_expected() {
   const std::uint64_t said = until.load();
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
-  const std::uint64_t now = static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec);
+  const std::uint64_t now =
+      static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec);
   expect(said != 0 && said < now + 1'000'000, "8 MiB are in flight for less than a millisecond");
   high.program.run_us(1'000, stream);
   OK(cuda().cuStreamSynchronize(stream));

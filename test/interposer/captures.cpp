@@ -77,7 +77,8 @@ void a_capture_that_another_thread_ends() {
   CUgraph graph = nullptr;
   std::thread([&] {
     OK(cuda().cuCtxSetCurrent(client.program.context));
-    expect(cuda().cuStreamEndCapture(stream, &graph) == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "the other thread may not");
+    expect(cuda().cuStreamEndCapture(stream, &graph) == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
+           "the other thread may not");
   }).join();
   expect_gated(client, stream);
   expect(cuda().cuStreamEndCapture(stream, &graph) != CUDA_SUCCESS, "there is nothing to end");
@@ -96,7 +97,8 @@ void a_capture_that_a_branch_ends() {
   CUgraph graph = nullptr;
   expect(cuda().cuStreamEndCapture(branch, &graph) == CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "it did not begin there");
   const std::uint64_t chunks = client.slot().chunks.load();
-  expect(cuda().cuMemsetD8Async(memory, 0, 64, branch) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "the capture is broken");
+  expect(cuda().cuMemsetD8Async(memory, 0, 64, branch) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+         "the capture is broken");
   expect(client.slot().chunks.load() == chunks, "and nothing of ours is in it");
   expect(cuda().cuStreamEndCapture(stream, &graph) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "to its end");
   expect_gated(client, branch);

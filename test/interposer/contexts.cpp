@@ -21,7 +21,8 @@ struct OwnContext {
   void run(int launches) const {
     std::uint64_t ns = 50'000;
     void* parameters[] = {&ns};
-    for (int i = 0; i < launches; ++i) OK(cuda().cuLaunchKernel(spin, 132, 1, 1, 128, 1, 1, 0, stream, parameters, nullptr));
+    for (int i = 0; i < launches; ++i)
+      OK(cuda().cuLaunchKernel(spin, 132, 1, 1, 128, 1, 1, 0, stream, parameters, nullptr));
   }
 };
 

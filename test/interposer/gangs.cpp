@@ -45,7 +45,8 @@ void expect_only(CUdevice mine, CUdevice other) {
     CUmemAllocationProp properties{};
     properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, other};
-    expect(cuda().cuMemAlloc_v2(&memory, 4096) == CUDA_ERROR_NOT_PERMITTED, std::string("memory is refused in ") + what);
+    expect(cuda().cuMemAlloc_v2(&memory, 4096) == CUDA_ERROR_NOT_PERMITTED,
+           std::string("memory is refused in ") + what);
     expect(cuda().cuMemAllocAsync(&memory, 4096, nullptr) == CUDA_ERROR_NOT_PERMITTED, "stream-ordered memory, too");
     expect(cuda().cuMemCreate(&made, 2 << 20, &properties, 0) == CUDA_ERROR_NOT_PERMITTED, "and physical memory");
     expect(launch(kernel("spin", kKernels)) == CUDA_ERROR_NOT_PERMITTED, "and a launch");
@@ -84,7 +85,8 @@ void probes() {
 }
 
 void launched_as_a_rank() {
-  for (const char* variable : {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) unsetenv(variable);
+  for (const char* variable : {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
+    unsetenv(variable);
   setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
   Client client;
   CUcontext context = nullptr;
@@ -109,7 +111,8 @@ void high_rank() {
   OK(launch(kernel("spin", kKernels)));
   OK(cuda().cuCtxSynchronize());
   expect(client.agent.region().high[0].bursts.load() == 1, "a high rank is protected");
-  eventually([&] { return client.agent.region().high[0].caveats.load() == 1; }, "and the agent is told that it is a rank");
+  eventually([&] { return client.agent.region().high[0].caveats.load() == 1; },
+             "and the agent is told that it is a rank");
 }
 
 // NCCL's kernels are only launched where a communicator has several ranks.
@@ -124,7 +127,8 @@ void communicates() {
 }
 )";
   const CUfunction spin = kernel("spin", kKernels);
-  const CUfunction all_reduce = kernel("_Z40ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE", text);
+  const CUfunction all_reduce =
+      kernel("_Z40ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE", text);
   OK(launch(spin));
   OK(launch(all_reduce));  // a kernel's first launch is left alone
   expect(launch(all_reduce) == CUDA_ERROR_NOT_PERMITTED, "the second collective is refused");

@@ -31,7 +31,9 @@ void launches_of_another_thread_come_before_or_after() {
   static std::vector<unsigned> seen;
   CUgraph graph = nullptr;
   CUgraphExec exec = nullptr;
-  const auto look = [&] { OK(cuda().cuLaunchHostFunc(it.stream, [](void*) { seen.push_back(unsigned{*other.host}); }, nullptr)); };
+  const auto look = [&] {
+    OK(cuda().cuLaunchHostFunc(it.stream, [](void*) { seen.push_back(unsigned{*other.host}); }, nullptr));
+  };
   OK(cuda().cuStreamBeginCapture_v2(it.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
   look();
   for (unsigned i = 0; i < 12; ++i) it.client.program.store_us(200, it.word.device, i, it.stream);

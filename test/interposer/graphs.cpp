@@ -81,7 +81,8 @@ void random_graphs() {
     bool free[16];
     expect(ordered.find_free(free), "there is memory");
     for (std::uint32_t place = 0; place < nodes; ++place)
-      expect(free[place] == (std::count(cuts.begin(), cuts.end(), place) > 0), "nodes so long are cut wherever they can");
+      expect(free[place] == (std::count(cuts.begin(), cuts.end(), place) > 0),
+             "nodes so long are cut wherever they can");
     for (const std::uint32_t cut : cuts) {
       std::vector<std::uint32_t> ends, beginnings;
       ordered.each_end(cut, [&](std::uint32_t n) { ends.push_back(n); });

@@ -168,12 +168,14 @@ class Agent {
     const std::string path = "/proc/" + std::to_string(hello.pid) + "/fd/" + std::to_string(hello.regionFd);
     const int request_fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (request_fd < 0) return -1;
-    if (pread(request_fd, &request, sizeof request, 0) != static_cast<ssize_t>(sizeof request)) fail("the request is short");
+    if (pread(request_fd, &request, sizeof request, 0) != static_cast<ssize_t>(sizeof request))
+      fail("the request is short");
     asked_for.resize(request.nameBytes);
     asked_with.resize(request.imageBytes);
-    if (pread(request_fd, asked_for.data(), asked_for.size(), sizeof request) != static_cast<ssize_t>(asked_for.size()) ||
-        pread(request_fd, asked_with.data(), asked_with.size(), static_cast<off_t>(sizeof request + asked_for.size())) !=
-            static_cast<ssize_t>(asked_with.size()))
+    if (pread(request_fd, asked_for.data(), asked_for.size(), sizeof request) !=
+            static_cast<ssize_t>(asked_for.size()) ||
+        pread(request_fd, asked_with.data(), asked_with.size(),
+              static_cast<off_t>(sizeof request + asked_for.size())) != static_cast<ssize_t>(asked_with.size()))
       fail("the request is cut off");
     close(request_fd);
     if (variant.find("__cotenant_preempt") != std::string::npos) variant = formed(asked_with, variant);

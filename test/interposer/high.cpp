@@ -297,8 +297,8 @@ void kernel_need_is_published() {
   for (const unsigned blocks : {1u, fit, fit + 1, 1'000'000u}) {
     high.program.run_us(10, stream, blocks);
     const unsigned needed = std::min((blocks + fit - 1) / fit, 132u);
-    expect(published.load() == needed, std::to_string(blocks) + " blocks need " + std::to_string(needed) + " SMs, not " +
-                                           std::to_string(published.load()));
+    expect(published.load() == needed, std::to_string(blocks) + " blocks need " + std::to_string(needed) +
+                                           " SMs, not " + std::to_string(published.load()));
   }
   OK(cuda().cuStreamSynchronize(stream));
 }
@@ -326,7 +326,8 @@ void agent_that_never_answers() {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::snprintf(address.sun_path, sizeof address.sun_path, "%s", path.c_str());
-  expect(bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 && listen(listener, 8) == 0, "a socket");
+  expect(bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 && listen(listener, 8) == 0,
+         "a socket");
   setenv("COTENANT_CLASS", "high", 1);
   setenv("COTENANT_SOCKET", path.c_str(), 1);
   const std::uint64_t before = now_ms();

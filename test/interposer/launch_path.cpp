@@ -198,7 +198,8 @@ void without_a_gate() {
   client.agent.region().settings.sampleEvery = 1'000'000;
   calls_for(64);  // what was timed before is read
   const unsigned asked = calls_for(kLaunches);
-  expect(asked == kLaunches, std::to_string(kLaunches) + " launches are " + std::to_string(asked) + " calls of the driver");
+  expect(asked == kLaunches,
+         std::to_string(kLaunches) + " launches are " + std::to_string(asked) + " calls of the driver");
 }
 
 // The driver loads it then.

@@ -34,8 +34,8 @@ void agent_of_another_version_is_named() {
     program.run_us(100, stream);
     OK(cuda().cuStreamSynchronize(stream));
   });
-  const std::string versions = "version " + std::to_string(cotenant::protocol::VERSION - 1) + " of the protocol, this library version " +
-                               std::to_string(cotenant::protocol::VERSION);
+  const std::string versions = "version " + std::to_string(cotenant::protocol::VERSION - 1) +
+                               " of the protocol, this library version " + std::to_string(cotenant::protocol::VERSION);
   expect(said.find(versions) != std::string::npos, "an agent of another version is named: " + said);
   expect(said.find("no agent answers") == std::string::npos, "and not called absent: " + said);
 }

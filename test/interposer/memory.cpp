@@ -34,7 +34,8 @@ void check_family(Allocate allocate, Release release) {
 CUdeviceptr pointer = 0;
 
 void plain() {
-  check_family([](std::size_t n) { return cuda().cuMemAlloc_v2(&pointer, n); }, [] { return cuda().cuMemFree_v2(pointer); });
+  check_family([](std::size_t n) { return cuda().cuMemAlloc_v2(&pointer, n); },
+               [] { return cuda().cuMemFree_v2(pointer); });
 }
 void pitched() {
   check_family(

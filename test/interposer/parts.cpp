@@ -1,6 +1,6 @@
 // How long products are divided: the arithmetic alone, on the products of GPT-2's last layer on an H200 (132 SMs).
-#include "interposer/base/backoff.h"
 #include "interposer/products/parts.cpp"
+#include "interposer/base/backoff.h"
 
 #include <vector>
 
@@ -72,8 +72,10 @@ void tiles_in_names() {
     const Tile tile = tile_in(name);
     return tile.a == a && tile.b == b;
   };
-  expect(is("_ZN7cutlass7Kernel2I55cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_tn_align1EEvNT_6ParamsE", 128, 128), "CUTLASS's");
-  expect(is("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8_stage3_warpsize1x4x1_ffma_aligna4", 64, 64), "XMMA's");
+  expect(is("_ZN7cutlass7Kernel2I55cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_tn_align1EEvNT_6ParamsE", 128, 128),
+         "CUTLASS's");
+  expect(is("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8_stage3_warpsize1x4x1_ffma_aligna4", 64, 64),
+         "XMMA's");
   expect(is("nvjet_tst_192x128_64x5_1x2_h_bz_coopB_TNT", 192, 128), "NVJET's");
   expect(is("cutlass_80_simt_sgemm_128x256_8x4_nt_align1", 128, 256), "not the stages");
   expect(is("volta_something_4x8", 0, 0) && is("", 0, 0) && is(nullptr, 0, 0) && is("99999999999x1", 0, 0), "or none");

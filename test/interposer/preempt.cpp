@@ -314,7 +314,8 @@ void forms_are_chosen_by_time() {
   expect(chosen(1050, 1060, 1090, 1000, 300) == FormKind::kHalfWorkers, "of two as fast the one that stops sooner");
   expect(chosen(1060, 1090, 1030, 1000, 110) == FormKind::kAllWorkers, "the fastest of those that stop in time");
   expect(chosen(1050, 1090, 1020, 1000, 10) == FormKind::kHalfWorkers, "that which stops soonest, if none does");
-  expect(chosen(1050, 1900, 1020, 1000, 10) == FormKind::kAllWorkers, "but none that takes much longer than the kernel");
+  expect(chosen(1050, 1900, 1020, 1000, 10) == FormKind::kAllWorkers,
+         "but none that takes much longer than the kernel");
   expect(chosen(1900, 1900, 1900, 1000, 10) == FormKind::kAsItIs, "if all do, the kernel as it is");
   expect(chosen(0, 0, 0, 1000, 10) == FormKind::kAsItIs, "so while nothing is known");
   expect(chosen(0, 1050, 0, 1000, 10) == FormKind::kHalfWorkers, "of those that were measured");

@@ -50,7 +50,9 @@ struct Result {
     clear();
   }
   void clear() const { std::fill(host, host + bytes, static_cast<unsigned char>(0)); }
-  unsigned word(std::size_t offset) const { return __atomic_load_n(reinterpret_cast<volatile unsigned*>(host + offset), __ATOMIC_ACQUIRE); }
+  unsigned word(std::size_t offset) const {
+    return __atomic_load_n(reinterpret_cast<volatile unsigned*>(host + offset), __ATOMIC_ACQUIRE);
+  }
 };
 
 template <class Client>
@@ -151,7 +153,8 @@ void parts_take_their_own_columns() {
     const auto bytes = static_cast<const char*>(call.c) - it.c();
     const std::int64_t first = bytes / (2 * kRows);
     expect(bytes % (2 * kRows) == 0 && first % kPartColumns == 0, "a part begins at a column, aligned");
-    expect(static_cast<const char*>(call.b) - it.b == first * 2 * (kTransposed ? 1 : kDepth), "at the same column of one factor");
+    expect(static_cast<const char*>(call.b) - it.b == first * 2 * (kTransposed ? 1 : kDepth),
+           "at the same column of one factor");
     expect(call.a == it.a, "with all of the other");
     seen.insert(first);
   }
@@ -386,8 +389,8 @@ void batches_go_by_matrices() {
   constexpr long long kStride = 2ll * kRows * kTileColumns;
   const auto gemm = it.libraries.get<StridedGemm>("cublasGemmStridedBatchedEx");
   const auto multiply = [&] {
-    return gemm(nullptr, 0, 0, kRows, kTileColumns, kDepth, nullptr, it.a, 2, kRows, 1000, it.b, 2, kDepth, 2000, nullptr,
-                it.c(), 2, kRows, kStride / 2, kBatch, 68, -1);
+    return gemm(nullptr, 0, 0, kRows, kTileColumns, kDepth, nullptr, it.a, 2, kRows, 1000, it.b, 2, kDepth, 2000,
+                nullptr, it.c(), 2, kRows, kStride / 2, kBatch, 68, -1);
   };
   it.learn(multiply);
   expect(multiply() == 0, "it succeeds");
@@ -398,7 +401,8 @@ void batches_go_by_matrices() {
   for (int i = 0; i < it.fake.calls; ++i) {
     const FakeCall& call = it.fake.call[i];
     const auto first = (static_cast<const char*>(call.c) - it.c()) / kStride;
-    expect(static_cast<const char*>(call.a) - it.a == first * 2000 && static_cast<const char*>(call.b) - it.b == first * 4000,
+    expect(static_cast<const char*>(call.a) - it.a == first * 2000 &&
+               static_cast<const char*>(call.b) - it.b == first * 4000,
            "factors and result go together");
   }
 }
@@ -430,7 +434,8 @@ void rows_first_where_columns_would_read_more() {
   Client it;
   constexpr int kSome = 4 * kTileColumns;
   const auto multiply = [&] {
-    return reinterpret_cast<FramedGemm>(dlsym(it.libraries.framework, "framed_gemm"))(0, 8 * kRows, kSome, kDepth, it.a, it.b, it.c());
+    return reinterpret_cast<FramedGemm>(dlsym(it.libraries.framework, "framed_gemm"))(0, 8 * kRows, kSome, kDepth, it.a,
+                                                                                      it.b, it.c());
   };
   it.learn(multiply);
   expect(multiply() == 0, "it succeeds");
@@ -448,14 +453,16 @@ void the_other_side_where_one_gets_other_kernels() {
   it.fake.ns_per_wave = 100'000;
   it.fake.other_kernel_below = kColumns;
   const auto multiply = [&] {
-    return reinterpret_cast<FramedGemm>(dlsym(it.libraries.framework, "framed_gemm"))(0, kColumns, kColumns, kDepth, it.a, it.b, it.c());
+    return reinterpret_cast<FramedGemm>(dlsym(it.libraries.framework, "framed_gemm"))(0, kColumns, kColumns, kDepth,
+                                                                                      it.a, it.b, it.c());
   };
   it.learn(multiply);
   expect(multiply() == 0, "it succeeds");
   it.wait();
   unsigned done = 0;
   for (std::size_t row = 0; row < kColumns; row += kPartColumns) done += it.result.word(2 * row);
-  expect(it.result.word(0) == kColumns && done > kColumns && done % kColumns == 0, "in parts by rows, each launched once");
+  expect(it.result.word(0) == kColumns && done > kColumns && done % kColumns == 0,
+         "in parts by rows, each launched once");
 }
 
 using LtMatmul = int (*)(void*, void*, const void*, const void*, void*, const void*, void*, const void*, const void*,
@@ -470,7 +477,8 @@ struct Lt {
   void* layout[3] = {};
   explicit Lt(std::uint32_t epilogue) {
     description.epilogue = epilogue;
-    const auto create = it.libraries.get<int (*)(void**, int, std::uint64_t, std::uint64_t, std::int64_t)>("cublasLtMatrixLayoutCreate");
+    const auto create = it.libraries.get<int (*)(void**, int, std::uint64_t, std::uint64_t, std::int64_t)>(
+        "cublasLtMatrixLayoutCreate");
     create(&layout[0], 2, kDepth, kRows, kDepth);
     create(&layout[1], 2, kDepth, kColumns, kDepth);
     create(&layout[2], 2, kRows, kColumns, kRows);
@@ -504,8 +512,10 @@ struct LtBatch : Lt {
   static constexpr int kBatch = 32;
   static constexpr std::int64_t kStride = std::int64_t{kRows} * kTileColumns;
   LtBatch() : Lt(1) {
-    const auto set = it.libraries.get<int (*)(void*, int, const void*, std::size_t)>("cublasLtMatrixLayoutSetAttribute");
-    const auto create = it.libraries.get<int (*)(void**, int, std::uint64_t, std::uint64_t, std::int64_t)>("cublasLtMatrixLayoutCreate");
+    const auto set =
+        it.libraries.get<int (*)(void*, int, const void*, std::size_t)>("cublasLtMatrixLayoutSetAttribute");
+    const auto create = it.libraries.get<int (*)(void**, int, std::uint64_t, std::uint64_t, std::int64_t)>(
+        "cublasLtMatrixLayoutCreate");
     create(&layout[1], 2, kDepth, kTileColumns, kDepth);
     create(&layout[2], 2, kRows, kTileColumns, kRows);
     const std::int64_t strides[] = {0, 1000, kStride};
@@ -558,7 +568,8 @@ void high_products_are_left_alone() {
   for (int i = 0; i < 8; ++i) expect(it.multiply() == 0, "it succeeds");
   it.wait();
   expect(it.fake.calls == 8 && it.result.word(0) == 8 * kColumns, "one call each");
-  expect(dlsym(it.libraries.blas, "cublasGemmEx") != dlsym(RTLD_DEFAULT, "cublasGemmEx"), "who looks it up gets the library's");
+  expect(dlsym(it.libraries.blas, "cublasGemmEx") != dlsym(RTLD_DEFAULT, "cublasGemmEx"),
+         "who looks it up gets the library's");
 }
 
 // Its function of that name is called by way of ours, and calls ours.

@@ -60,7 +60,8 @@ void expect_said(const std::string& document, const std::string& what) {
 std::uint64_t median_us(const std::string& document, const std::string& kernel) {
   const std::size_t at = document.find(kernel);
   const std::size_t found = at == std::string::npos ? at : document.find("\"p50\":", at);
-  if (found == std::string::npos || found > document.find('\n', at)) fail("no duration of " + kernel + " in\n" + document);
+  if (found == std::string::npos || found > document.find('\n', at))
+    fail("no duration of " + kernel + " in\n" + document);
   return std::strtoull(document.c_str() + found + 6, nullptr, 10) / 1000;
 }
 
@@ -115,7 +116,8 @@ void copies_with_bytes() {
   });
   const std::size_t steps = said.find("\"steps\": [");
   std::string kinds;
-  for (std::size_t line = said.find("\n    {", steps); line != std::string::npos; line = said.find("\n    {", line + 1)) {
+  for (std::size_t line = said.find("\n    {", steps); line != std::string::npos;
+       line = said.find("\n    {", line + 1)) {
     std::size_t end = said.find(",\"atNs\"", line);
     if (said.compare(line, 13, "\n    {\"waitNs") == 0) end = line + 13;
     kinds += said.substr(line + 6, end - line - 6) + "|";
@@ -154,8 +156,9 @@ void kernels_of_a_graph() {
     OK(cuda().cuGraphExecDestroy(exec));
     expect(*word.host == 3, "the graph's work is done");
   });
-  expect_said(said, "\"steps\":[{\"kernel\":0},{\"kernel\":0},{\"kernel\":0},{\"kernel\":1},"
-                    "{\"copy\":\"in\",\"bytes\":1024},{\"copy\":\"out\",\"bytes\":512}]}");
+  expect_said(said,
+              "\"steps\":[{\"kernel\":0},{\"kernel\":0},{\"kernel\":0},{\"kernel\":1},"
+              "{\"copy\":\"in\",\"bytes\":1024},{\"copy\":\"out\",\"bytes\":512}]}");
   expect_said(said, "{\"name\":\"store\",");
   expect(count(said, "\n    {\"graph\":0,\"atNs\"") == 6, "its launches are steps");
   expect(count(said, "\n    {\"kernel\":") == 1, "those in a capture are not");
@@ -174,7 +177,8 @@ void nothing_unless_asked() {
   }
   ended(child);
   expect(!exists(path), "no file without COTENANT_RECORD");
-  expect(recorded([] { OK(cuda().cuInit(0)); }).empty() && !exists(path), "none of a process that asks nothing of a GPU");
+  expect(recorded([] { OK(cuda().cuInit(0)); }).empty() && !exists(path),
+         "none of a process that asks nothing of a GPU");
   setenv("COTENANT_OFF", "1", 1);
   const std::string said = recorded([] {
     Program program;

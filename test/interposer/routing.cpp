@@ -30,13 +30,12 @@ void every_hook_is_exported_and_answers_dlsym() {
   agent.become("high");
   void* library = cuda().library;
   int hooks = 0;
-#define HOOK(symbol, params, args)                                                          \
-  ++hooks;                                                                                  \
-  expect(ours(dlsym(library, #symbol)), "dlsym finds our " #symbol);                        \
+#define HOOK(symbol, params, args)                                   \
+  ++hooks;                                                           \
+  expect(ours(dlsym(library, #symbol)), "dlsym finds our " #symbol); \
   expect(ours(dlsym(RTLD_DEFAULT, #symbol)), "a program linked with the driver gets our " #symbol);
-#define CALL(symbol, params, args)                                   \
-  if (void* found = dlsym(library, #symbol))                         \
-    expect(!ours(found), #symbol " is the driver's own");
+#define CALL(symbol, params, args) \
+  if (void* found = dlsym(library, #symbol)) expect(!ours(found), #symbol " is the driver's own");
 #include "driver/entries.def"
 #undef HOOK
 #undef CALL
@@ -196,9 +195,11 @@ void a_best_effort_client_under_a_tool() {
 void libraries_past_us() {
   Agent agent;
   agent.become("best-effort");
-  const std::string first = told([] { expect(dlopen("libcuda.so.1", RTLD_NOW | RTLD_DEEPBIND) != nullptr, "it is loaded"); });
+  const std::string first =
+      told([] { expect(dlopen("libcuda.so.1", RTLD_NOW | RTLD_DEEPBIND) != nullptr, "it is loaded"); });
   expect(first.find("libcuda.so.1 is loaded with RTLD_DEEPBIND") != std::string::npos, "it is said: " + first);
-  const std::string again = told([] { expect(dlmopen(LM_ID_NEWLM, "libc.so.6", RTLD_NOW) != nullptr, "it is loaded"); });
+  const std::string again =
+      told([] { expect(dlmopen(LM_ID_NEWLM, "libc.so.6", RTLD_NOW) != nullptr, "it is loaded"); });
   expect(again.empty(), "once: " + again);
   Program program;
   eventually([&] { return agent.region().bestEffort[0].caveats.load() == 4; }, "the agent is told");

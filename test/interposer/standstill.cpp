@@ -21,7 +21,9 @@ struct Standing {
 };
 
 // Natively they take no time. Each wait of ours that only the program could end would last for seconds.
-void expect_prompt(std::uint64_t began, const char* what) { expect(now_ms() - began < 5'000, std::string(what) + " are not waited for"); }
+void expect_prompt(std::uint64_t began, const char* what) {
+  expect(now_ms() - began < 5'000, std::string(what) + " are not waited for");
+}
 
 void a_stream_that_waits_for_a_word_takes_launches() {
   Standing it;

@@ -227,7 +227,8 @@ void sequence_words() {
   };
   for (int i = 0; i < 2; ++i) request();
   auto& slot = high.slot();
-  expect(slot.timeouts.load() == 2 && high.total(slot.waits) == 0, "of bursts that the last resort ended nothing is told");
+  expect(slot.timeouts.load() == 2 && high.total(slot.waits) == 0,
+         "of bursts that the last resort ended nothing is told");
   high.forget();
   request();
   expect(slot.timeouts.load() == 2, "a sequence word ended it");
@@ -311,7 +312,8 @@ void overlapping_threads() {
     });
   for (std::thread& each : threads) each.join();
   auto& slot = high.slot();
-  expect(high.total(slot.waits) == high.bursts() && high.total(slot.histogram) == high.bursts(), "every burst is told once");
+  expect(high.total(slot.waits) == high.bursts() && high.total(slot.histogram) == high.bursts(),
+         "every burst is told once");
   // So many bursts waited at least so long, at most so many lasted at least so long: for every length.
   std::uint64_t longer = 0;
   std::uint64_t waited = 0;
@@ -326,7 +328,8 @@ void sums() {
   cotenant::Waited waited;
   const auto begins = [&] { waited.burst_begins(1000); };
   const auto is = [&](std::uint64_t ns, const char* what) {
-    expect(waited.ns() == ns, std::string(what) + ": " + std::to_string(ns) + " ns, not " + std::to_string(waited.ns()));
+    expect(waited.ns() == ns,
+           std::string(what) + ": " + std::to_string(ns) + " ns, not " + std::to_string(waited.ns()));
   };
   begins();
   is(0, "before any wait");
@@ -369,7 +372,8 @@ constexpr Case kCases[] = {
     {"a client whose completions only sequence words show waits from the last one on", sequence_words},
     {"a host function behind the last launch is waited for", host_function},
     {"a host function with launches behind it is not", host_function_in_between},
-    {"a burst in which the driver's queue may have been full counts as waited throughout, the next one does not", full_queue},
+    {"a burst in which the driver's queue may have been full counts as waited throughout, the next one does not",
+     full_queue},
     {"launches seen done are not in the driver's queue", queue_seen_empty},
     {"a burst that the destruction of its stream ends counts as waited throughout", destroyed_stream},
     {"threads that wait at the same time wait no longer than their burst", overlapping_threads},

@@ -1,9 +1,9 @@
 // NVIDIA's own occupancy calculator over lines of
 //   major minor threads-per-SM shared-per-SM shared-per-block-opted-in reserved threads registers static dynamic
 // one answer a line, -1 for what it refuses to answer.
+#include <cuda_occupancy.h>
 #include <climits>
 #include <cstdio>
-#include <cuda_occupancy.h>
 
 int main() {
   int major, minor, per_sm, threads, registers;
@@ -32,8 +32,7 @@ int main() {
     function.numBlockBarriers = 1;
     cudaOccDeviceState state;
     cudaOccResult result;
-    const auto error =
-        cudaOccMaxActiveBlocksPerMultiprocessor(&result, &device, &function, &state, threads, dynamic);
+    const auto error = cudaOccMaxActiveBlocksPerMultiprocessor(&result, &device, &function, &state, threads, dynamic);
     std::printf("%d\n", error == CUDA_OCC_SUCCESS ? result.activeBlocksPerMultiprocessor : -1);
   }
 }

@@ -219,8 +219,7 @@ void print(const Request& request, const Results& results, const Outcome& outcom
       each += std::to_string(results.calls[lane][i].load()) + " ";
     return each + "\"";
   });
-  list("digests", kObjects,
-       [&](std::size_t i) { return "\"" + std::to_string(results.digests[i].load()) + "\""; });
+  list("digests", kObjects, [&](std::size_t i) { return "\"" + std::to_string(results.digests[i].load()) + "\""; });
   std::printf("%s}\n", text.c_str());
   std::fflush(stdout);
 }
@@ -228,8 +227,8 @@ void print(const Request& request, const Results& results, const Outcome& outcom
 int run_all(const std::string& role) {
   Agent agent;
   if (role != "native") agent.become(role.c_str());
-  auto* results = static_cast<Results*>(
-      mmap(nullptr, sizeof(Results), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  auto* results =
+      static_cast<Results*>(mmap(nullptr, sizeof(Results), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   Request request;
   for (; read_request(request); request = Request{}) {
     std::memset(static_cast<void*>(results), 0, sizeof *results);

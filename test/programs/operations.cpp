@@ -43,16 +43,19 @@ Results* results = nullptr;
 // what it does, on a real one its code. fma does not commute, so it shows the order.
 #define PARAMETERS "(.param .u64 at, .param .u64 n, .param .u32 value, .param .u64 ns)"
 #define BEGIN                                                                                              \
-  " {\n.reg .pred %p; .reg .b32 %r<8>; .reg .b64 %d<8>; .reg .f32 %f<4>;\n"                                            \
-  "mov.u64 %d7, %globaltimer; ld.param.u64 %d0, [at]; cvta.to.global.u64 %d0, %d0;\n"                                  \
-  "ld.param.u64 %d1, [n]; ld.param.u32 %r0, [value]; ld.param.u64 %d2, [ns];\n"                                        \
-  "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x; mov.u32 %r4, %nctaid.x;\n"                        \
-  "mad.lo.u32 %r5, %r1, %r2, %r3; mul.lo.u32 %r6, %r4, %r2; cvt.u64.u32 %d3, %r5; cvt.u64.u32 %d4, %r6;\n"             \
+  " {\n.reg .pred %p; .reg .b32 %r<8>; .reg .b64 %d<8>; .reg .f32 %f<4>;\n"                                \
+  "mov.u64 %d7, %globaltimer; ld.param.u64 %d0, [at]; cvta.to.global.u64 %d0, %d0;\n"                      \
+  "ld.param.u64 %d1, [n]; ld.param.u32 %r0, [value]; ld.param.u64 %d2, [ns];\n"                            \
+  "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x; mov.u32 %r4, %nctaid.x;\n"            \
+  "mad.lo.u32 %r5, %r1, %r2, %r3; mul.lo.u32 %r6, %r4, %r2; cvt.u64.u32 %d3, %r5; cvt.u64.u32 %d4, %r6;\n" \
   "NEXT: setp.ge.u64 %p, %d3, %d1; @%p bra SPIN; shl.b64 %d5, %d3, 2; add.u64 %d5, %d0, %d5;\n"
-#define END                                                                                                             \
-  "add.u64 %d3, %d3, %d4; bra NEXT;\n"                                                                                 \
+#define END                            \
+  "add.u64 %d3, %d3, %d4; bra NEXT;\n" \
   "SPIN: mov.u64 %d6, %globaltimer; sub.u64 %d6, %d6, %d7; setp.lt.u64 %p, %d6, %d2; @%p bra SPIN;\nret; }\n"
-#define FMA BEGIN "ld.global.f32 %f0, [%d5]; mov.b32 %f1, %r0; fma.rn.f32 %f0, %f0, %f1, 0f3F800000; st.global.f32 [%d5], %f0;\n" END
+#define FMA                                                                                                 \
+  BEGIN                                                                                                     \
+  "ld.global.f32 %f0, [%d5]; mov.b32 %f1, %r0; fma.rn.f32 %f0, %f0, %f1, 0f3F800000; st.global.f32 [%d5], " \
+  "%f0;\n" END
 const char* const kText =
     ".version 7.8\n.target sm_70\n.address_size 64\n"
     "//! soft ns=p3 effect=fma(p0, p1, p2)\n.visible .entry fma" PARAMETERS FMA
@@ -84,8 +87,12 @@ struct Kernel {
   unsigned blocks;
   // CONTEXT KERNEL BUFFER WORDS VALUE US BLOCKS
   explicit Kernel(const std::uint64_t* of)
-      : at(place(of[2]).at), n(of[3]), value(static_cast<float>(of[4]) / 4), ns(of[5] * 1000),
-        function(contexts[of[0]].kernels[of[1]]), blocks(static_cast<unsigned>(of[6])) {
+      : at(place(of[2]).at),
+        n(of[3]),
+        value(static_cast<float>(of[4]) / 4),
+        ns(of[5] * 1000),
+        function(contexts[of[0]].kernels[of[1]]),
+        blocks(static_cast<unsigned>(of[6])) {
     if (of[1] >= 2) {  // fill and add take whole numbers
       const auto whole = static_cast<std::uint32_t>(of[4]);
       std::memcpy(&value, &whole, sizeof value);
@@ -110,14 +117,14 @@ CUresult launch(const Line& line) {
   Kernel kernel(&line.of[3]);
   CUresult code = CUDA_SUCCESS;
   CUlaunchConfig config{kernel.blocks, 1, 1, 64, 1, 1, 0, stream, nullptr, 0};
-  for (std::uint64_t i = 0; code == CUDA_SUCCESS && i < line.of[2]; ++i)
-    switch (line.of[1]) {
+  for (std::uint64_t i = 0; code == CUDA_SUCCESS && i < line.of[2]; ++i) switch (line.of[1]) {
       case 0: code = cuda().cuLaunchKernelEx(&config, kernel.function, kernel.parameters, nullptr); break;
       case 1:
         code = cuda().cuLaunchCooperativeKernel(kernel.function, 4, 1, 1, 64, 1, 1, 0, stream, kernel.parameters);
         break;
       default:
-        code = cuda().cuLaunchKernel(kernel.function, kernel.blocks, 1, 1, 64, 1, 1, 0, stream, kernel.parameters, nullptr);
+        code = cuda().cuLaunchKernel(kernel.function, kernel.blocks, 1, 1, 64, 1, 1, 0, stream, kernel.parameters,
+                                     nullptr);
     }
   return code;
 }
@@ -125,13 +132,15 @@ CUresult launch(const Line& line) {
 // A block of 2,048 threads: the driver refuses. STREAM CONTEXT
 CUresult refused(const Line& line) {
   void* none[4] = {};
-  return cuda().cuLaunchKernel(contexts[line.of[1]].kernels[0], 1, 1, 1, 2048, 1, 1, 0, streams[line.of[0]], none, nullptr);
+  return cuda().cuLaunchKernel(contexts[line.of[1]].kernels[0], 1, 1, 1, 2048, 1, 1, 0, streams[line.of[0]], none,
+                               nullptr);
 }
 
 // CONTEXT HOW: 0 the primary one, else one of its own
 CUresult make_context(const Line& line) {
   Context& to = contexts[line.of[0]];
-  CUresult code = line.of[1] == 0 ? cuda().cuDevicePrimaryCtxRetain(&to.handle, 0) : cuda().cuCtxCreate_v2(&to.handle, 0, 0);
+  CUresult code =
+      line.of[1] == 0 ? cuda().cuDevicePrimaryCtxRetain(&to.handle, 0) : cuda().cuCtxCreate_v2(&to.handle, 0, 0);
   if (code == CUDA_SUCCESS) code = cuda().cuCtxSetCurrent(to.handle);
   if (code == CUDA_SUCCESS) code = cuda().cuModuleLoadData(&to.module, kText);
   for (unsigned i = 0; code == CUDA_SUCCESS && i < 4; ++i)
@@ -238,7 +247,11 @@ CUresult show(const Line& line) {
 using Operation = CUresult (*)(const Line&);
 using Numbers = const std::vector<std::uint64_t>&;
 
-#define OPERATION(expression) [](const Line& line) -> CUresult { [[maybe_unused]] Numbers of = line.of; return expression; }
+#define OPERATION(expression)              \
+  [](const Line& line) -> CUresult {       \
+    [[maybe_unused]] Numbers of = line.of; \
+    return expression;                     \
+  }
 
 const std::map<std::string, Operation>& operations() {
   static const auto& all = *new std::map<std::string, Operation>{

@@ -87,9 +87,9 @@ struct Register {
 };
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
-#define CASE(name)                                                                        \
-  static void JOIN(case_, __LINE__)(const std::vector<std::string>& arguments);           \
-  static const Register JOIN(register_, __LINE__){name, JOIN(case_, __LINE__)};           \
+#define CASE(name)                                                              \
+  static void JOIN(case_, __LINE__)(const std::vector<std::string>& arguments); \
+  static const Register JOIN(register_, __LINE__){name, JOIN(case_, __LINE__)}; \
   static void JOIN(case_, __LINE__)([[maybe_unused]] const std::vector<std::string>& arguments)
 
 inline int run_case(int count, char** words) {
@@ -200,8 +200,9 @@ struct Word {
     host = static_cast<volatile std::uint32_t*>(page);
   }
   void set(std::uint32_t value) const { __atomic_store_n(const_cast<std::uint32_t*>(host), value, __ATOMIC_RELEASE); }
-  [[nodiscard]] std::uint32_t get() const { return __atomic_load_n(const_cast<std::uint32_t*>(host),
-                                                                   __ATOMIC_ACQUIRE); }
+  [[nodiscard]] std::uint32_t get() const {
+    return __atomic_load_n(const_cast<std::uint32_t*>(host), __ATOMIC_ACQUIRE);
+  }
 };
 
 // Holds streams until it is opened, so that what is queued meanwhile begins at one instant of the device, however

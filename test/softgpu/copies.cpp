@@ -43,16 +43,19 @@ CASE("to-the-device") {
       {"cuMemcpy", [&](auto d, auto h, auto n) { return cuda.cuMemcpy(d, address(h), n); }},
       {"cuMemcpy_ptds", [&](auto d, auto h, auto n) { return cuda.cuMemcpy_ptds(d, address(h), n); }},
       {"cuMemcpyAsync", [&](auto d, auto h, auto n) { return cuda.cuMemcpyAsync(d, address(h), n, s); }},
-      {"BatchAsync", [&](auto d, auto h, auto n) {
+      {"BatchAsync",
+       [&](auto d, auto h, auto n) {
          CUdeviceptr from = address(h);
          std::size_t failed = 0;
          return cuda.cuMemcpyBatchAsync(&d, &from, &n, 1, &in_order, &first, 1, &failed, s);
        }},
-      {"BatchAsync_v2", [&](auto d, auto h, auto n) {
+      {"BatchAsync_v2",
+       [&](auto d, auto h, auto n) {
          CUdeviceptr from = address(h);
          return cuda.cuMemcpyBatchAsync_v2(&d, &from, &n, 1, &in_order, &first, 1, s);
        }},
-      {"3DBatchAsync_v2", [&](auto d, auto h, auto n) {
+      {"3DBatchAsync_v2",
+       [&](auto d, auto h, auto n) {
          CUDA_MEMCPY3D_BATCH_OP op{};
          op.src.type = op.dst.type = CU_MEMCPY_OPERAND_TYPE_POINTER;
          op.src.op.ptr.ptr = address(h);
@@ -61,19 +64,22 @@ CASE("to-the-device") {
          op.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
          return cuda.cuMemcpy3DBatchAsync_v2(1, &op, 0, s);
        }},
-      {"staged, then HtoD and PeerAsync", [&](auto d, auto h, auto n) {
+      {"staged, then HtoD and PeerAsync",
+       [&](auto d, auto h, auto n) {
          CUdeviceptr other = 0;
          OK(cuMemAlloc_v2(&other, n));
          OK(cuMemcpyHtoDAsync_v2(other, h, n, s));
          return cuda.cuMemcpyPeerAsync(d, context, other, context, n, s);
        }},
-      {"staged, then DtoD", [&](auto d, auto h, auto n) {
+      {"staged, then DtoD",
+       [&](auto d, auto h, auto n) {
          CUdeviceptr other = 0;
          OK(cuMemAlloc_v2(&other, n));
          OK(cuMemcpyHtoD_v2(other, h, n));
          return cuda.cuMemcpyDtoD_v2(d, other, n);
        }},
-      {"staged, then DtoDAsync and Peer", [&](auto d, auto h, auto n) {
+      {"staged, then DtoDAsync and Peer",
+       [&](auto d, auto h, auto n) {
          CUdeviceptr a = 0, b = 0;
          OK(cuMemAlloc_v2(&a, n));
          OK(cuMemAlloc_v2(&b, n));
@@ -140,11 +146,10 @@ CASE("boxes") {
   EXPECT(pitch >= 100 && pitch % 512 == 0, "a pitch is aligned");
   const std::vector<unsigned char> host = pattern(64 * 30 * 4, 5);  // 30 rows of 64 bytes, 4 slices
   using Copy2D = CUresult (*)(const CUDA_MEMCPY2D*, CUstream);
-  for (const Copy2D copy : {Copy2D([](const CUDA_MEMCPY2D* c, CUstream) { return api().cuMemcpy2D_v2(c); }),
-                            Copy2D([](const CUDA_MEMCPY2D* c,
-                                      CUstream) { return api().cuMemcpy2DUnaligned_v2_ptds(c); }),
-                            Copy2D([](const CUDA_MEMCPY2D* c,
-                                      CUstream on) { return api().cuMemcpy2DAsync_v2(c, on); })}) {
+  for (const Copy2D copy :
+       {Copy2D([](const CUDA_MEMCPY2D* c, CUstream) { return api().cuMemcpy2D_v2(c); }),
+        Copy2D([](const CUDA_MEMCPY2D* c, CUstream) { return api().cuMemcpy2DUnaligned_v2_ptds(c); }),
+        Copy2D([](const CUDA_MEMCPY2D* c, CUstream on) { return api().cuMemcpy2DAsync_v2(c, on); })}) {
     OK(cuMemsetD8_v2(device, 0xee, pitch * 40));
     CUDA_MEMCPY2D form{};
     form.srcMemoryType = CU_MEMORYTYPE_HOST;
@@ -285,8 +290,8 @@ CASE("fills") {
     OK(cuCtxSynchronize());
     std::vector<unsigned char> wanted = base;
     for (std::size_t y = 0; y < row.height; ++y) {
-      for (std::size_t x = 0; x < row.width; ++x) std::memcpy(&wanted[y * row.pitch + x * row.element], &row.value,
-                                                              row.element);
+      for (std::size_t x = 0; x < row.width; ++x)
+        std::memcpy(&wanted[y * row.pitch + x * row.element], &row.value, row.element);
     }
     if (fetch(d, bytes) != wanted) fail("%s is not exact", row.name);
   }

@@ -60,7 +60,8 @@ CASE("launches-of-one-graph-follow-each-other") {
   OK(cuEventRecord(first, a));
   OK(cuGraphLaunch(exec, b));
   OK(cuStreamSynchronize(b));
-  EXPECT(api().cuEventQuery(first) == CUDA_SUCCESS, "a launch in another stream begins after the launch before it has ended");
+  EXPECT(api().cuEventQuery(first) == CUDA_SUCCESS,
+         "a launch in another stream begins after the launch before it has ended");
   report("{}");
 }
 
@@ -263,8 +264,8 @@ CASE("clone-and-update") {
   const Gpu gpu;
   const CUstream s = gpu.stream();
   const CUdeviceptr word = gpu.memory(4);
-  const CUgraph first = captured(gpu, s, word, 1, 3), second = captured(gpu, s, word, 11, 3), longer = captured(gpu, s,
-      word, 21, 4);
+  const CUgraph first = captured(gpu, s, word, 1, 3), second = captured(gpu, s, word, 11, 3),
+                longer = captured(gpu, s, word, 21, 4);
   CUgraph copy = nullptr;
   OK(cuGraphClone(&copy, first));
   std::size_t count = 3;

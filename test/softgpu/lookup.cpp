@@ -99,8 +99,8 @@ CASE("pointers-equal-dlsym") {
   unsigned compared = 0;
   for (const Name& name : all()) {
     std::string base = name.symbol;
-    const bool per_thread = base.size() > 5 && (base.rfind("_ptsz") == base.size() - 5 ||
-                                                base.rfind("_ptds") == base.size() - 5);
+    const bool per_thread =
+        base.size() > 5 && (base.rfind("_ptsz") == base.size() - 5 || base.rfind("_ptds") == base.size() - 5);
     if (per_thread) base.resize(base.size() - 5);
     if (base.size() > 3 && base[base.size() - 3] == '_' && base[base.size() - 2] == 'v') base.resize(base.size() - 3);
     void* found = nullptr;
@@ -199,7 +199,9 @@ CASE("modules") {
   CUmodule broken = nullptr;
   GIVES(CUDA_ERROR_INVALID_PTX, cuModuleLoadData(&broken, "no such language"));
   GIVES(CUDA_ERROR_INVALID_PTX, cuModuleLoadData(&broken, ".version 8.0\n//! soft ns=p3\n.entry k(.param .u64 a) { }"));
-  GIVES(CUDA_ERROR_NO_BINARY_FOR_GPU, cuModuleLoadData(&broken, "\x7f" "ELF"));
+  GIVES(CUDA_ERROR_NO_BINARY_FOR_GPU, cuModuleLoadData(&broken,
+                                                       "\x7f"
+                                                       "ELF"));
   report("{}");
 }
 
@@ -219,8 +221,8 @@ CASE("effects") {
   OK(cuLaunchKernel(fma, 1, 1, 1, 32, 1, 1, 0, nullptr, b, nullptr));
   float seen[16];
   OK(cuMemcpyDtoH_v2(seen, data, 64));
-  for (const float value : seen) EXPECT(value == (3.0f * 2.5f + 1) * 2.5f + 1,
-                                        "effects follow each other in stream order");
+  for (const float value : seen)
+    EXPECT(value == (3.0f * 2.5f + 1) * 2.5f + 1, "effects follow each other in stream order");
   CUdeviceptr word = gpu.memory(4);
   OK(cuMemsetD32_v2(word, 0, 1));
   for (int i = 0; i < 10; ++i) {

@@ -219,7 +219,8 @@ CASE("status-file") {
   EXPECT(pages != MAP_FAILED, "the status file can be mapped");
   const auto& shared = *static_cast<const cotenant::soft::Shared*>(pages);
   EXPECT(shared.magic == cotenant::soft::kMagic && shared.layout == cotenant::soft::kLayout &&
-         shared.size == sizeof shared, "it says what it is");
+             shared.size == sizeof shared,
+         "it says what it is");
   const auto& device = shared.device[0];
   EXPECT(device.busy_ns.load() == 10'000'000, "the device was busy for ten kernels of 1 ms");
   EXPECT(device.sm_ns.load() == 66 * device.busy_ns.load(), "on 66 SMs");

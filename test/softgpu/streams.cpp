@@ -123,15 +123,21 @@ CASE("host-functions") {
   } seen;
   const Hold hold;
   hold.close(s);
-  OK(cuLaunchHostFunc(s, [](void* data) {
-    auto* mine = static_cast<Seen*>(data);
-    rest(3000);
-    mine->inside = api().cuCtxSynchronize();
-    ++mine->count;
-  }, &seen));
-  OK(cuStreamAddCallback(s, [](CUstream, CUresult status, void* data) {
-    if (status == CUDA_SUCCESS && static_cast<Seen*>(data)->count == 1) ++static_cast<Seen*>(data)->count;
-  }, &seen, 0));
+  OK(cuLaunchHostFunc(
+      s,
+      [](void* data) {
+        auto* mine = static_cast<Seen*>(data);
+        rest(3000);
+        mine->inside = api().cuCtxSynchronize();
+        ++mine->count;
+      },
+      &seen));
+  OK(cuStreamAddCallback(
+      s,
+      [](CUstream, CUresult status, void* data) {
+        if (status == CUDA_SUCCESS && static_cast<Seen*>(data)->count == 1) ++static_cast<Seen*>(data)->count;
+      },
+      &seen, 0));
   rest(2000);
   EXPECT(seen.count == 0, "a host function waits for the work before it");
   hold.open();

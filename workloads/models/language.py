@@ -27,9 +27,7 @@ def bert_base():
 
 
 def bert_large():
-    return bert(
-        hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096
-    )
+    return bert(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096)
 
 
 def gpt2_large():

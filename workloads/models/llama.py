@@ -17,9 +17,7 @@ class Layer(nn.Module):
     def __init__(self, batch, context):
         super().__init__()
         self.before, self.between = (nn.RMSNorm(HIDDEN, eps=1e-5) for _ in range(2))
-        self.query, self.key, self.value, self.out = (
-            nn.Linear(HIDDEN, HIDDEN, bias=False) for _ in range(4)
-        )
+        self.query, self.key, self.value, self.out = (nn.Linear(HIDDEN, HIDDEN, bias=False) for _ in range(4))
         self.gate, self.up = (nn.Linear(HIDDEN, INNER, bias=False) for _ in range(2))
         self.down = nn.Linear(INNER, HIDDEN, bias=False)
         self.register_buffer("keys", torch.randn(batch, HEADS, context, HEAD))
@@ -33,8 +31,7 @@ class Layer(nn.Module):
     def attend(self, x, turn, position):
         batch = x.shape[0]
         query, key, value = (
-            part(x).view(batch, 1, HEADS, HEAD).transpose(1, 2)
-            for part in (self.query, self.key, self.value)
+            part(x).view(batch, 1, HEADS, HEAD).transpose(1, 2) for part in (self.query, self.key, self.value)
         )
         self.keys[:, :, position : position + 1] = turned(key, turn)
         self.values[:, :, position : position + 1] = value

@@ -50,9 +50,7 @@ class PointNet(nn.Module):
         super().__init__()
         self.turn_points, self.turn_features = Transform(3), Transform(64)
         self.early, self.late = per_point(3, 64, 64), per_point(64, 64, 128, 1024)
-        self.classify = nn.Sequential(
-            for_all(1024, 512, 256), nn.Dropout(0.3), nn.Linear(256, CLASSES)
-        )
+        self.classify = nn.Sequential(for_all(1024, 512, 256), nn.Dropout(0.3), nn.Linear(256, CLASSES))
 
     def forward(self, x):
         """Clouds as (batch, 3, points): their scores, and the feature transforms."""

@@ -16,8 +16,7 @@ def problem(networks, accelerators, limit, points, transition_ms, about):
         "about": about,
         "memory": {"limit": limit, "unit": "GB/s"},
         "accelerators": [
-            {"name": name, "slowdown": {"points": points[name]} if points else "none"}
-            for name in accelerators
+            {"name": name, "slowdown": {"points": points[name]} if points else "none"} for name in accelerators
         ],
         "networks": [
             {"name": network["name"], "groups": [described(group, limit, transition_ms) for group in network["groups"]]}

@@ -110,9 +110,7 @@ class Kernels:
         self.launch(b"move", stream, blocks, 512, [ctypes.c_uint64(one) for one in numbers])
 
     def launch(self, name, stream, blocks, threads, values):
-        pointers = (ctypes.c_void_p * len(values))(
-            *(ctypes.cast(ctypes.byref(one), ctypes.c_void_p) for one in values)
-        )
+        pointers = (ctypes.c_void_p * len(values))(*(ctypes.cast(ctypes.byref(one), ctypes.c_void_p) for one in values))
         self.driver.cuLaunchKernel(
             self.functions[name], blocks, 1, 1, threads, 1, 1, 0, ctypes.c_void_p(stream), pointers, None
         )

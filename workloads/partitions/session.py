@@ -97,9 +97,7 @@ class Session:
     def pair(self, names):
         about = " + ".join(names)
         pair = Pair([self.made[name] for name in names], self.machine, self.given)
-        found = pair.run(
-            self.problem(names, self.result["points"], about), self.problem(names, None, about)
-        )
+        found = pair.run(self.problem(names, self.result["points"], about), self.problem(names, None, about))
         self.result["pairs"].append({"pair": about, **found})
         self.report.say(
             f"{about}: planned for {found['plan']['makespanMs']:.3f} ms, "

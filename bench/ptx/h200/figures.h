@@ -58,7 +58,8 @@ Compared compare(Runner& runner, const Grid& grid, bool thorough, double origina
   }
   if (runner.persistent.function) {
     const unsigned places = static_cast<unsigned>(runner.persistent.blocks * sms - 1);
-    for (unsigned workers : thorough ? std::vector<unsigned>{1, 2, 5, places} : std::vector<unsigned>{places, places / 2}) {
+    for (unsigned workers :
+         thorough ? std::vector<unsigned>{1, 2, 5, places} : std::vector<unsigned>{places, places / 2}) {
       const std::string who = std::to_string(workers) + " workers";
       same(who, [&] { return runner.run_stopped(grid, workers, 0); });
       same(who + ", stopped before the first block", [&] { return runner.run_stopped(grid, workers, -1); });
@@ -75,7 +76,11 @@ Compared compare(Runner& runner, const Grid& grid, bool thorough, double origina
 std::string compared_json(const Compared& found) {
   std::string differences;
   for (const auto& one : found.differences) differences += (differences.empty() ? "" : ", ") + one;
-  return Json().put("runs", found.runs).put("resumed", found.resumed).put("differences", '[' + differences + ']').done();
+  return Json()
+      .put("runs", found.runs)
+      .put("resumed", found.resumed)
+      .put("differences", '[' + differences + ']')
+      .done();
 }
 
 // Does machine code that another assembler made of the same PTX leave the same memory?
@@ -180,7 +185,8 @@ void measure(Runner& runner, const std::vector<Form>& others, const Grid& grid, 
     for (std::size_t w = 0; w < tried.size(); ++w) {
       runner.reset();
       CU(cuMemsetD32Async(control, 0, 2, stream));
-      persistent[w].push_back(runner.time_us([&] { runner.launch_workers(tried[w].kernel, grid, tried[w].workers, 1); }));
+      persistent[w].push_back(
+          runner.time_us([&] { runner.launch_workers(tried[w].kernel, grid, tried[w].workers, 1); }));
     }
     if (slices) {
       runner.reset();
@@ -200,7 +206,8 @@ void measure(Runner& runner, const std::vector<Form>& others, const Grid& grid, 
   const std::uint64_t all = grid.blocks();
   for (int i = 0; i < (runner.sliced.function ? kPositions : 1); ++i) {
     const std::uint64_t number = (all - 1) * static_cast<unsigned>(i) / (kPositions - 1);
-    unsigned at[] = {static_cast<unsigned>(number % grid.of[0]), static_cast<unsigned>(number / grid.of[0] % grid.of[1]),
+    unsigned at[] = {static_cast<unsigned>(number % grid.of[0]),
+                     static_cast<unsigned>(number / grid.of[0] % grid.of[1]),
                      static_cast<unsigned>(number / grid.of[0] / grid.of[1])};
     Grid size = grid;
     std::vector<double> times;
@@ -208,8 +215,7 @@ void measure(Runner& runner, const std::vector<Form>& others, const Grid& grid, 
       times.push_back(runner.time_us([&] {
         if (runner.sliced.function)
           runner.launch(runner.sliced, {{1, 1, 1}}, {&at[0], &at[1], &at[2], &size.of[0], &size.of[1], &size.of[2]});
-        else
-          runner.launch(runner.original, {{1, 1, 1}});
+        else runner.launch(runner.original, {{1, 1, 1}});
       }));
     blocks.push_back(median(times));
   }

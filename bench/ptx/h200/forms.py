@@ -20,7 +20,7 @@ def main():
         found.append(line)
         if not line.startswith("file "):
             continue
-        name = line[len("file "):]
+        name = line[len("file ") :]
         for label, folder in labelled:
             other = os.path.join(folder, name)
             if not os.path.exists(other):

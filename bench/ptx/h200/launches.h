@@ -16,7 +16,8 @@ Kernel kernel_in(CUmodule module, const std::string& name, const Case& one) {
   CU(cuFuncGetAttribute(&kernel.registers, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel.function));
   CU(cuFuncGetAttribute(&kernel.shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, kernel.function));
   if (one.shared > 0)
-    CU(cuFuncSetAttribute(kernel.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(one.shared)));
+    CU(cuFuncSetAttribute(kernel.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                          static_cast<int>(one.shared)));
   const int threads = static_cast<int>(one.block[0] * one.block[1] * one.block[2]);
   CU(cuOccupancyMaxActiveBlocksPerMultiprocessor(&kernel.blocks, kernel.function, threads, one.shared));
   return kernel;
@@ -61,7 +62,9 @@ struct Runner {
     }
   }
 
-  void launch_workers(Grid grid, unsigned workers, std::uint32_t epoch) { launch_workers(persistent, grid, workers, epoch); }
+  void launch_workers(Grid grid, unsigned workers, std::uint32_t epoch) {
+    launch_workers(persistent, grid, workers, epoch);
+  }
   void launch_workers(const Kernel& form, Grid grid, unsigned workers, std::uint32_t epoch) {
     launch(form, {{workers + 1, 1, 1}}, {&control, &flag, &grid.of[0], &grid.of[1], &grid.of[2], &epoch});
   }

@@ -92,7 +92,9 @@ def shares(kernels, of):
 
 def best_variant(one):
     """What a launcher that tries them may use: it stops inside or between four slices."""
-    times = [w["us"] for w in one.get("preempt", []) if "form" not in w] + [one[which] for which in ("slice in four us",) if which in one]
+    times = [w["us"] for w in one.get("preempt", []) if "form" not in w] + [
+        one[which] for which in ("slice in four us",) if which in one
+    ]
     return min(times, default=None)
 
 
@@ -115,13 +117,18 @@ def summary(kernels, corpus):
     checked = [one[which] for one in own for which in ("small", "large") if which in one]
     held = [one["preempt uses"]["blocks"] / max(1, one["uses"]["blocks"]) for one in own if "preempt uses" in one]
     stopped = [(t, one) for one in own for t in one.get("turnaround us", [])]
-    beyond = {one["name"]: p99 - longest(one) for one in own
-              if (p99 := quantile(one.get("turnaround us", []), 0.99)) is not None}
+    beyond = {
+        one["name"]: p99 - longest(one)
+        for one in own
+        if (p99 := quantile(one.get("turnaround us", []), 0.99)) is not None
+    }
     result = {
         "corpus": corpus,
         "kernels": len(own),
         "not reproducible": [one["name"] for one in own if one.get("repeats") is False],
-        "as another assembler's code": [one["as the given machine code"] for one in own if "as the given machine code" in one],
+        "as another assembler's code": [
+            one["as the given machine code"] for one in own if "as the given machine code" in one
+        ],
         "runs compared": sum(one["runs"] for one in checked),
         "resumed launches": sum(one["resumed"] for one in checked),
         "compared on long grids": sum("large" in one for one in own),
@@ -134,7 +141,9 @@ def summary(kernels, corpus):
         result[f"alone, made long: {made}"] = {
             "preempt": shares(lasting, lambda one: one["preempt"][0]["us"] if "preempt" in one else None),
             "preempt, best workers": shares(
-                lasting, lambda one: min(w["us"] for w in one["preempt"] if "form" not in w) if "preempt" in one else None),
+                lasting,
+                lambda one: min(w["us"] for w in one["preempt"] if "form" not in w) if "preempt" in one else None,
+            ),
             "slice whole": shares(lasting, lambda one: one.get("slice whole us")),
             "slice in four": shares(lasting, lambda one: one.get("slice in four us")),
             "best variant": shares(lasting, best_variant),
@@ -147,9 +156,12 @@ def summary(kernels, corpus):
             **{f"p{q}": rounded(quantile([t for t, _ in stopped], q / 100), 1) for q in (50, 90, 99, 100)},
             "less the longest block, p99": rounded(quantile([t - longest(one) for t, one in stopped], 0.99), 1),
             "less the longest block alone, p99": rounded(
-                quantile([t - one["longest block us"] for t, one in stopped], 0.99), 1),
+                quantile([t - one["longest block us"] for t, one in stopped], 0.99), 1
+            ),
             "kernels": len(beyond),
-            "kernels with p99 beyond block + 20 us": sorted(name for name, late in beyond.items() if late > FLAG_TARGET_US),
+            "kernels with p99 beyond block + 20 us": sorted(
+                name for name, late in beyond.items() if late > FLAG_TARGET_US
+            ),
         },
     }
 
@@ -167,7 +179,8 @@ def other_forms(kernels):
             found[f"{corpus}, {label or 'this'}"] = {
                 **shares([one for one in own if one["long"]], lambda one, form=form: form[one["name"]]["us"]),
                 "p99 less the block, us, median": rounded(quantile(late, 0.5), 1),
-                "kernels that stopped": len(late), "beyond block + 20 us": sum(us > FLAG_TARGET_US for us in late),
+                "kernels that stopped": len(late),
+                "beyond block + 20 us": sum(us > FLAG_TARGET_US for us in late),
             }
     return found
 
@@ -220,7 +233,11 @@ def main():
         for which in ("small", "large"):
             for difference in one.get(which, {}).get("differences", []):
                 print(f"DIFFERS {one['name']} ({which}): {difference}")
-    slow = [(one["preempt"][0]["us"] / one["original us"], one["name"]) for one in kernels if "preempt" in one and one["long"]]
+    slow = [
+        (one["preempt"][0]["us"] / one["original us"], one["name"])
+        for one in kernels
+        if "preempt" in one and one["long"]
+    ]
     for share, name in sorted(slow, reverse=True)[:12]:
         print(f"{share:.2f} {name}")
     return 0 if kernels else 1

@@ -120,8 +120,7 @@ int main(int argc, char** argv) {
     else if (key == "form") {
       one.forms.emplace_back();
       words_of >> one.forms.back().first >> one.forms.back().second;
-    }
-    else if (key != "case" && key != "end") argument(one, key, words_of);
+    } else if (key != "case" && key != "end") argument(one, key, words_of);
     if (key != "end") continue;
     if (one.file != loaded) {
       unload_all();

@@ -128,7 +128,8 @@ Attachment no_agent(const Welcome& welcome) noexcept {
 
 }  // namespace
 
-VariantAnswer ask_for_variant(const GpuIdentity& gpu, const char* kernel, const void* image, std::size_t size) noexcept {
+VariantAnswer ask_for_variant(const GpuIdentity& gpu, const char* kernel, const void* image,
+                              std::size_t size) noexcept {
   VariantAnswer answer{nullptr, false, {}};
   const int file = request_file(kernel, image, size);
   Hello hello = hello_for(gpu, HelloKind::kVariant);
@@ -160,14 +161,14 @@ Attachment attached_by(Knock& answered) noexcept {
   result.reason[sizeof result.reason - 1] = '\0';
   const bool high = environment().client_class == protocol::Class::kHigh;
   const auto slots = static_cast<std::int32_t>(high ? protocol::MAX_HIGH : protocol::MAX_BEST_EFFORT);
-  if (welcome.status != static_cast<std::uint32_t>(WelcomeStatus::kOk) || welcome.slot < 0 ||
-      welcome.slot >= slots) {
+  if (welcome.status != static_cast<std::uint32_t>(WelcomeStatus::kOk) || welcome.slot < 0 || welcome.slot >= slots) {
     forget(answered);
     return result;
   }
   int region_fd = -1;
   Region* region = map_region(welcome, region_fd);
-  Link* link = region ? make_link(region, static_cast<std::uint32_t>(welcome.slot), region_fd, answered.socket, true) : nullptr;
+  Link* link =
+      region ? make_link(region, static_cast<std::uint32_t>(welcome.slot), region_fd, answered.socket, true) : nullptr;
   if (!link) {
     forget(answered);
     std::snprintf(result.reason, sizeof result.reason,

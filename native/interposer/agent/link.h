@@ -48,7 +48,7 @@ struct Attachment {
 // Has the agent make a form of a kernel that can stop inside, from the PTX that it was loaded from. Takes as long as the
 // agent does.
 struct VariantAnswer {
-  char* text;        // PTX, to be freed; null: there is none
+  char* text;  // PTX, to be freed; null: there is none
   bool whole_warps;  // right only for blocks whose x size is a multiple of 32
   char reason[200];  // why there is none; empty when no agent answers
 };

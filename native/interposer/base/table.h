@@ -28,7 +28,7 @@ class Table {
  public:
   struct Found {
     Place* place;  // null: the table is full
-    bool added;    // by this call
+    bool added;  // by this call
   };
 
   // Null: the key is not there.

@@ -29,7 +29,8 @@ using protocol::Region;
 constexpr std::uint64_t kSpinNs = 20'000;
 // Waiting at the gate for work to end: that is soon, and the GPU stands idle until we notice.
 constexpr std::uint64_t kSpinForRoomNs = 400'000;
-constexpr std::uint64_t kNeverLongerNs = 5'000'000'000;  // no wait of ours outlasts this, but one for a stream that is taken
+constexpr std::uint64_t kNeverLongerNs =
+    5'000'000'000;  // no wait of ours outlasts this, but one for a stream that is taken
 constexpr std::uint32_t kLongNs = 300'000;
 constexpr std::uint32_t kCollectEvery = 32;
 
@@ -68,7 +69,8 @@ void wait_for_room(Gpu& gpu, Stream& stream, const Link& link, const Rules& rule
   const auto full = [&] {
     read_mark(stream, link);
     const std::uint64_t launches = lane.launches.load(std::memory_order_relaxed);
-    return launches - std::min(launches, lane.finished_launches.load(std::memory_order_relaxed)) >= rules.submit_launches ||
+    return launches - std::min(launches, lane.finished_launches.load(std::memory_order_relaxed)) >=
+               rules.submit_launches ||
            unfinished_ns(lane) >= std::uint64_t{rules.submit_us} * 1000;
   };
   if (!full() || stood_still(lane)) return;
@@ -155,8 +157,7 @@ void count(protocol::BestEffortSlot& slot, const Submission& submission, std::ui
   slot.submittedNs.fetch_add(typical_ns, std::memory_order_relaxed);
   if (!known) slot.unknownLaunches.fetch_add(1, std::memory_order_relaxed);
   if (ns > kLongNs) slot.longKernels.fetch_add(1, std::memory_order_relaxed);
-  if (known && ns > slot.longestNs.load(std::memory_order_relaxed))
-    slot.longestNs.store(ns, std::memory_order_relaxed);
+  if (known && ns > slot.longestNs.load(std::memory_order_relaxed)) slot.longestNs.store(ns, std::memory_order_relaxed);
 }
 
 bool kernel_is_new(const Submission& submission, const Estimate& estimate) noexcept {
@@ -210,12 +211,13 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   if (!link) return {&stream, -1};
   Region& region = *link->region;
   if (gpu.best_effort.frozen.load(std::memory_order_relaxed)) wait_while_frozen(gpu.best_effort);
-  if (stream.blocking && !stream.context->blocking_threads.load(std::memory_order_relaxed)) note_thread(*stream.context);
+  if (stream.blocking && !stream.context->blocking_threads.load(std::memory_order_relaxed))
+    note_thread(*stream.context);
 
   Estimate* const general = submission.shape ? gpu.best_effort.estimates.find(*submission.shape) : submission.estimate;
   // At its second launch: the first is left alone, see loads().
-  if (general && submission.kind == Submission::Kind::kKernel && general->sightings.load(std::memory_order_relaxed) == 1 &&
-      !captures_open())
+  if (general && submission.kind == Submission::Kind::kKernel &&
+      general->sightings.load(std::memory_order_relaxed) == 1 && !captures_open())
     look_for_ranks(submission.shape->function);
   Estimate* const product = submission.shape ? product_estimate() : nullptr;
   Estimate* const estimate = product ? product : general;

@@ -48,7 +48,8 @@ void note_name(cu::CUfunction function) noexcept {
   const BesideCaptures beside;
   char line[512];
   const char* name = named_function(function).name;
-  const int length = std::snprintf(line, sizeof line, "%llx %.480s\n", static_cast<unsigned long long>(key), name ? name : "?");
+  const int length =
+      std::snprintf(line, sizeof line, "%llx %.480s\n", static_cast<unsigned long long>(key), name ? name : "?");
   if (length > 0 && write(names, line, static_cast<std::size_t>(length)) < 0) return;  // it stays without a name
 }
 
@@ -143,8 +144,16 @@ void start(Gpu& gpu) noexcept {
 void forget() noexcept { log.store(nullptr, std::memory_order_relaxed); }
 
 void note_launch(const Stream& stream, const Submission& submission, std::uint64_t expected_ns) noexcept {
-  Record record{What::kLaunch, 0, stream.index, now_ns(), 0, static_cast<std::uint32_t>(submission.kind),
-                static_cast<std::uint32_t>(std::min<std::uint64_t>(expected_ns, ~0u)), {}, {}, {}};
+  Record record{What::kLaunch,
+                0,
+                stream.index,
+                now_ns(),
+                0,
+                static_cast<std::uint32_t>(submission.kind),
+                static_cast<std::uint32_t>(std::min<std::uint64_t>(expected_ns, ~0u)),
+                {},
+                {},
+                {}};
   if (submission.shape) {
     record.key = reinterpret_cast<std::uint64_t>(submission.shape->function);
     std::memcpy(record.grid, submission.shape->of, sizeof record.grid);

@@ -13,14 +13,14 @@
 namespace cotenant::chunk_log {
 
 enum class What : std::uint16_t {
-  kLaunch = 1,   // key: function, or 0; number: kind of submission; expected_ns
-  kBorder = 2,   // number: of the border; key: 1 if it waits for the hold word
+  kLaunch = 1,  // key: function, or 0; number: kind of submission; expected_ns
+  kBorder = 2,  // number: of the border; key: 1 if it waits for the hold word
   kDrained = 3,  // the application saw the stream empty
-  kMark = 4,     // number: the last border that the GPU has passed
-  kHold = 5,     // number: the hold word
-  kBurst = 6,    // number: 1 begins, 0 ends; key: when it began, ns; expected_ns: a chunk under the rules in force
-  kActive = 7,   // number: who is active, or has announced a request
-  kBlind = 8,    // key: when the watching thread looked before, ns: it was away for longer than it should
+  kMark = 4,  // number: the last border that the GPU has passed
+  kHold = 5,  // number: the hold word
+  kBurst = 6,  // number: 1 begins, 0 ends; key: when it began, ns; expected_ns: a chunk under the rules in force
+  kActive = 7,  // number: who is active, or has announced a request
+  kBlind = 8,  // key: when the watching thread looked before, ns: it was away for longer than it should
 };
 
 // Times are monotonic ns.

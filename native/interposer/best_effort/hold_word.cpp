@@ -9,8 +9,7 @@ bool best_effort_gated(const Link& link) noexcept {
   const protocol::Region& region = *link.region;
   const auto& settings = region.settings;
   if (rule::paused(settings)) return true;
-  return rule::protect(settings) &&
-         region.activity.registered.load(std::memory_order_relaxed) != 0;
+  return rule::protect(settings) && region.activity.registered.load(std::memory_order_relaxed) != 0;
 }
 
 void best_effort_enter(const Link& link) noexcept {

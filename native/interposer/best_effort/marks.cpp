@@ -62,8 +62,10 @@ void read_events(Stream& stream) noexcept {
 std::uint32_t next_mark(Stream& stream) noexcept {
   Lane& lane = stream.lane;
   const std::uint32_t number = lane.borders.fetch_add(1, std::memory_order_relaxed) + 1;
-  lane.ring_ns[number % Lane::kRing].store(lane.submitted_ns.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  lane.ring_launches[number % Lane::kRing].store(lane.launches.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  lane.ring_ns[number % Lane::kRing].store(lane.submitted_ns.load(std::memory_order_relaxed),
+                                           std::memory_order_relaxed);
+  lane.ring_launches[number % Lane::kRing].store(lane.launches.load(std::memory_order_relaxed),
+                                                 std::memory_order_relaxed);
   return number;
 }
 

@@ -52,7 +52,8 @@ class Arguments {
     std::size_t size = 0;
     for (; extra[0] != reinterpret_cast<void*>(kLaunchParamEnd); extra += 2) {
       if (extra[0] == reinterpret_cast<void*>(kLaunchParamBufferPointer)) from = extra[1];
-      else if (extra[0] == reinterpret_cast<void*>(kLaunchParamBufferSize)) size = *static_cast<const std::size_t*>(extra[1]);
+      else if (extra[0] == reinterpret_cast<void*>(kLaunchParamBufferSize))
+        size = *static_cast<const std::size_t*>(extra[1]);
       else return false;
     }
     if (!from || form.bytes > kMostBytes) return false;
@@ -65,7 +66,8 @@ class Arguments {
   void** own_{nullptr};
   std::size_t bytes_{0};
   void* extra_[5] = {reinterpret_cast<void*>(kLaunchParamBufferPointer), buffer_,
-                     reinterpret_cast<void*>(kLaunchParamBufferSize), &bytes_, reinterpret_cast<void*>(kLaunchParamEnd)};
+                     reinterpret_cast<void*>(kLaunchParamBufferSize), &bytes_,
+                     reinterpret_cast<void*>(kLaunchParamEnd)};
   alignas(16) unsigned char buffer_[kMostBytes];
 };
 
@@ -108,7 +110,8 @@ bool look(const Variant& variant, const LaunchShape& shape, std::uint64_t expect
   const std::uint64_t blocks = std::uint64_t{gx} * gy * gz;
   const int own = blocks_on_an_sm(shape.function, shape);
   const std::uint64_t wave = std::uint64_t{sms} * static_cast<unsigned>(std::max(own, 0));
-  if (own <= 0 || blocks <= wave || blocks >= 1u << 31 || shared > static_cast<unsigned>(variant.most_shared)) return false;
+  if (own <= 0 || blocks <= wave || blocks >= 1u << 31 || shared > static_cast<unsigned>(variant.most_shared))
+    return false;
   into = {};
   if (variant.preempt.function && !(variant.whole_warps && bx % 32 != 0)) {
     const int fit = blocks_on_an_sm(variant.preempt.function, shape);
@@ -147,7 +150,8 @@ struct Way {
   }
 };
 
-CUresult launch_workers(Way& way, Variant& variant, unsigned workers, std::uint32_t launches, Arguments& arguments) noexcept {
+CUresult launch_workers(Way& way, Variant& variant, unsigned workers, std::uint32_t launches,
+                        Arguments& arguments) noexcept {
   const FormFunction& form = variant.preempt;
   const std::uint32_t place = variant.control.fetch_add(1, std::memory_order_relaxed) % Variant::kControls;
   CUdeviceptr control = variant.controls + place * sizeof(VariantControl);
@@ -258,13 +262,14 @@ bool launch_stoppable(const KernelCall& kernel, NullStream meaning, LaunchFuncti
   const Timed timed(trial->of[index], trying ? 1 : rules.sample_every, *stream, *link);
   if (chosen == FormKind::kAsItIs) {
     const auto& [gx, gy, gz, bx, by, bz, shared] = kernel.shape.of;
-    result = launch(kernel.shape.function, gx, gy, gz, bx, by, bz, shared, kernel.stream, kernel.parameters, kernel.extra);
+    result =
+        launch(kernel.shape.function, gx, gy, gz, bx, by, bz, shared, kernel.stream, kernel.parameters, kernel.extra);
     return true;
   }
   Way way{kernel, *stream, *link, launch};
   const unsigned workers = chosen == FormKind::kAllWorkers ? possible.workers : possible.workers / 2;
-  const auto launches = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(kFewestLaunches + usual_ns / kNsForOneMore, kMostLaunches));
+  const auto launches =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(kFewestLaunches + usual_ns / kNsForOneMore, kMostLaunches));
   result = sliced ? launch_slices(way, *variant, possible.slices, arguments)
                   : launch_workers(way, *variant, workers, launches, arguments);
   if (result != CUDA_SUCCESS) {

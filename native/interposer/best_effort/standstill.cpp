@@ -24,10 +24,11 @@ std::uint64_t first_chunk_ns(const Lane& lane) noexcept {
 }
 
 bool look(Lane& lane, bool held, bool others, std::uint64_t since_ns) noexcept {
-  const std::uint64_t at = lane.finished_launches.load(std::memory_order_relaxed) << 32 |
-                           lane.passed.load(std::memory_order_relaxed);
+  const std::uint64_t at =
+      lane.finished_launches.load(std::memory_order_relaxed) << 32 | lane.passed.load(std::memory_order_relaxed);
   const bool stood = lane.stands.load(std::memory_order_relaxed);
-  const bool empty = lane.finished_launches.load(std::memory_order_relaxed) >= lane.launches.load(std::memory_order_relaxed);
+  const bool empty =
+      lane.finished_launches.load(std::memory_order_relaxed) >= lane.launches.load(std::memory_order_relaxed);
   if (empty || at != lane.still_at) {
     lane.still_at = at;
     if (stood || lane.still_ns.load(std::memory_order_relaxed) != 0) moves_again(lane);
@@ -47,7 +48,8 @@ bool crowded(const Lane& lane) noexcept {
   if (!stood_still(lane)) return false;
   const std::uint64_t launches = lane.launches.load(std::memory_order_relaxed);
   const std::uint64_t out = launches - std::min(launches, lane.finished_launches.load(std::memory_order_relaxed));
-  const std::uint64_t borders = lane.borders.load(std::memory_order_relaxed) - lane.passed.load(std::memory_order_relaxed);
+  const std::uint64_t borders =
+      lane.borders.load(std::memory_order_relaxed) - lane.passed.load(std::memory_order_relaxed);
   return out + kEntriesOfABorder * borders >= kEntriesWithBorders || borders >= Lane::kRing / 2;
 }
 
@@ -64,7 +66,8 @@ bool look_for_standstill(Gpu& gpu, bool held, bool others, std::uint64_t now) no
   own.standstill_held = held;
   bool changed = false;
   for (std::uint32_t i = 0; i < stream_count(); ++i)
-    if (stream_at(i).context->gpu == &gpu) changed = look(stream_at(i).lane, held || was_held, others, since) || changed;
+    if (stream_at(i).context->gpu == &gpu)
+      changed = look(stream_at(i).lane, held || was_held, others, since) || changed;
   return changed;
 }
 

@@ -48,8 +48,7 @@ std::uint32_t next_waiting(std::uint32_t waiting, std::uint32_t after) noexcept 
 // A request may begin between the look and the store: look again after opening.
 void open_word(Region& region, std::uint32_t slot) noexcept {
   region.holds.hold[slot].store(0, std::memory_order_seq_cst);
-  const bool held = region.activity.active.load(std::memory_order_seq_cst) != 0 &&
-                    rule::protect(region.settings) &&
+  const bool held = region.activity.active.load(std::memory_order_seq_cst) != 0 && rule::protect(region.settings) &&
                     rule::when_active(region.settings) == protocol::WhenActive::kWait;
   if (held) region.holds.hold[slot].store(1, std::memory_order_seq_cst);
 }
@@ -88,7 +87,8 @@ void take_turns(const Link& link, const Rules& rules, bool backlog, std::uint64_
     activity.turnSince.store(now, std::memory_order_relaxed);
 }
 
-void account(BestEffortGpu& own, protocol::BestEffortSlot& slot, Answer answer, bool backlog, std::uint64_t now) noexcept {
+void account(BestEffortGpu& own, protocol::BestEffortSlot& slot, Answer answer, bool backlog,
+             std::uint64_t now) noexcept {
   const std::uint64_t passed = own.last_tick && now > own.last_tick ? now - own.last_tick : 0;
   own.last_tick = now;
   if (!backlog) {
@@ -123,7 +123,8 @@ void trickle(Gpu& gpu, const Link& link, bool long_pause, std::uint64_t now) noe
 // put off in its middle, and comes back in the middle of the request: two switches of contexts. A slice begins anew with work
 // that was not there before, so released work stands still for a moment at a border, long before its slice ends.
 // In how many microseconds that is due.
-std::uint32_t renewal_due_us(const BestEffortGpu& own, const Region& region, const Rules& rules, std::uint64_t now) noexcept {
+std::uint32_t renewal_due_us(const BestEffortGpu& own, const Region& region, const Rules& rules,
+                             std::uint64_t now) noexcept {
   if (rules.renew_us == 0 || !rules.isolated || rules.submission != protocol::Submission::kDeep) return kBacklogUs;
   const std::uint64_t idle_since = region.activity.idleSince.load(std::memory_order_relaxed);
   const std::uint64_t since = std::max(own.slice_since, believable(idle_since, now) ? idle_since : 0);
@@ -136,7 +137,8 @@ std::uint32_t renewal_due_us(const BestEffortGpu& own, const Region& region, con
 bool stops_inside(const Gpu& gpu) noexcept {
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
     const Lane& lane = stream_at(i).lane;
-    const bool out = lane.stops_inside_ns.load(std::memory_order_relaxed) > lane.finished_ns.load(std::memory_order_relaxed);
+    const bool out =
+        lane.stops_inside_ns.load(std::memory_order_relaxed) > lane.finished_ns.load(std::memory_order_relaxed);
     if (out && stream_at(i).context->gpu == &gpu) return true;
   }
   return false;
@@ -176,18 +178,20 @@ std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
   auto& slot = link->best_effort();
   const Rules rules = read_rules(region.settings);
   // While a request is active, a hold that is open for a trickle does not mean that the GPU could come here.
-  const bool was_held = link->hold().load(std::memory_order_seq_cst) != 0 ||
-                        region.activity.active.load(std::memory_order_seq_cst) != 0;
+  const bool was_held =
+      link->hold().load(std::memory_order_seq_cst) != 0 || region.activity.active.load(std::memory_order_seq_cst) != 0;
   Outstanding out = best_effort_outstanding(gpu);
   const bool others = (region.activity.waiting.load(std::memory_order_relaxed) & ~link->bit()) != 0;
   if (look_for_standstill(gpu, was_held, others, now)) out = best_effort_outstanding(gpu);
   const bool gated = rules.paused || (rules.protect && region.activity.registered.load(std::memory_order_relaxed));
   const bool backlog = gated && (out.launches > 0 || own.callers_waiting.load(std::memory_order_relaxed) > 0);
-  const bool pending = backlog || (gated && out.stands);  // a turn is of no use to what stands, the end of a pause may be
+  const bool pending =
+      backlog || (gated && out.stands);  // a turn is of no use to what stands, the end of a pause may be
 
   const std::uint64_t submitted = slot.submittedNs.load(std::memory_order_relaxed);
   const std::uint64_t unfinished = out.ns + out.standing_ns;
-  slot.finishedNs.store(gated && submitted > unfinished ? submitted - unfinished : submitted, std::memory_order_relaxed);
+  slot.finishedNs.store(gated && submitted > unfinished ? submitted - unfinished : submitted,
+                        std::memory_order_relaxed);
   if (backlog) region.activity.waiting.fetch_or(link->bit(), std::memory_order_relaxed);
   else region.activity.waiting.fetch_and(~link->bit(), std::memory_order_relaxed);
   if (rules.isolated) take_turns(*link, rules, backlog, now);
@@ -220,7 +224,8 @@ std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
   account(own, slot, answer, backlog, now);
 
   const bool released = answer == Answer::kRun && backlog && !own.trickling && (own.renewing || !stops_inside(gpu));
-  if (released && (own.renewing || (!held && renewal_due_us(own, region, rules, now) == 0))) return renew(gpu, *link, rules);
+  if (released && (own.renewing || (!held && renewal_due_us(own, region, rules, now) == 0)))
+    return renew(gpu, *link, rules);
   own.renewing = false;
   if (held) own.slice_since = now;  // it begins when the hold is opened
 

@@ -16,7 +16,9 @@ Bus between(bool to_host, bool from_host) noexcept {
 
 bool in_array(const CUmemcpy3DOperand& operand) noexcept { return operand.type == cu::CU_MEMCPY_OPERAND_TYPE_ARRAY; }
 
-bool on_host(const CUmemcpy3DOperand& operand) noexcept { return !in_array(operand) && copy::is_host(operand.op.ptr.ptr); }
+bool on_host(const CUmemcpy3DOperand& operand) noexcept {
+  return !in_array(operand) && copy::is_host(operand.op.ptr.ptr);
+}
 
 // Bytes of an array's element; of pointers these are bytes already.
 std::uint64_t element_bytes(const CUmemcpy3DOperand& operand) noexcept {
@@ -48,7 +50,8 @@ Bus bus_of(const CUDA_MEMCPY3D_BATCH_OP* operations, std::size_t count) noexcept
 
 std::uint64_t bytes_in(const CUDA_MEMCPY3D_BATCH_OP& operation) noexcept {
   const auto& extent = operation.extent;
-  return std::max(element_bytes(operation.src), element_bytes(operation.dst)) * extent.width * extent.height * extent.depth;
+  return std::max(element_bytes(operation.src), element_bytes(operation.dst)) * extent.width * extent.height *
+         extent.depth;
 }
 
 Bus bus_to(const cu::CUmemLocation& location) noexcept {

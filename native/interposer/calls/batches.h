@@ -52,7 +52,8 @@ std::uint64_t sum(std::size_t count, Bytes bytes) noexcept {
 }
 
 template <Entry E, class Call>
-cu::CUresult moved(cu::CUstream stream, std::uint64_t bytes, Bus bus, Call call, HoldsUp holds_up = HoldsUp::kNo) noexcept {
+cu::CUresult moved(cu::CUstream stream, std::uint64_t bytes, Bus bus, Call call,
+                   HoldsUp holds_up = HoldsUp::kNo) noexcept {
   const Submission submission{Submission::Kind::kCopy, copy_ns(bytes, bus != Bus::kNone), nullptr, bus};
   return submit(stream, null_stream<E>(), Work::kCopy, Tail::kNo, submission, call, holds_up);
 }
@@ -60,7 +61,8 @@ cu::CUresult moved(cu::CUstream stream, std::uint64_t bytes, Bus bus, Call call,
 // Attribute k of a batch belongs to the entries from indices[k] to indices[k + 1].
 class Attributed {
  public:
-  Attributed(const std::size_t* indices, std::size_t attributes) noexcept : indices_(indices), attributes_(attributes) {}
+  Attributed(const std::size_t* indices, std::size_t attributes) noexcept
+      : indices_(indices), attributes_(attributes) {}
   [[nodiscard]] bool valid(std::size_t entries) const noexcept {
     if (attributes_ == 0) return true;
     if (!indices_ || attributes_ > entries || indices_[0] != 0) return false;
@@ -104,9 +106,8 @@ struct CopyBatch {
   static cu::CUresult call(cu::CUdeviceptr* to, cu::CUdeviceptr* from, std::size_t* sizes, std::size_t count,
                            cu::CUmemcpyAttributes* attributes, std::size_t* indices, std::size_t n, std::size_t* failed,
                            cu::CUstream stream) noexcept {
-    return in_parts(to, from, sizes, count, attributes, indices, n, stream, failed, [&](auto... batch) {
-      return driver_call<E>(batch..., failed, stream);
-    });
+    return in_parts(to, from, sizes, count, attributes, indices, n, stream, failed,
+                    [&](auto... batch) { return driver_call<E>(batch..., failed, stream); });
   }
   static cu::CUresult call(cu::CUdeviceptr* to, cu::CUdeviceptr* from, std::size_t* sizes, std::size_t count,
                            cu::CUmemcpyAttributes* attributes, std::size_t* indices, std::size_t n,
@@ -118,8 +119,8 @@ struct CopyBatch {
  private:
   template <class Give>
   static cu::CUresult in_parts(cu::CUdeviceptr* to, cu::CUdeviceptr* from, std::size_t* sizes, std::size_t count,
-                               cu::CUmemcpyAttributes* attributes, std::size_t* indices, std::size_t n, cu::CUstream stream,
-                               std::size_t* failed, Give give) noexcept {
+                               cu::CUmemcpyAttributes* attributes, std::size_t* indices, std::size_t n,
+                               cu::CUstream stream, std::size_t* failed, Give give) noexcept {
     const std::uint64_t piece = batch::piece_for<E>(stream);
     batch::Attributed attributed(indices, n);
     const bool known = to && from && sizes;
@@ -195,7 +196,8 @@ struct Prefetch {
     const cu::CUstream stream = copy::stream_in(more...);
     const std::uint64_t piece = batch::piece_for<E>(stream);
     const auto range = [&](std::size_t from, std::size_t n) {
-      return batch::moved<E>(stream, n, batch::bus_to(where), [&] { return driver_call<E>(address + from, n, where, more...); });
+      return batch::moved<E>(stream, n, batch::bus_to(where),
+                             [&] { return driver_call<E>(address + from, n, where, more...); });
     };
     if (piece == 0 || bytes <= piece) return range(0, bytes);
     for (std::uint64_t at = 0; at < bytes; at += piece)
@@ -209,14 +211,16 @@ struct Prefetch {
 template <Entry E>
 struct PrefetchBatch {
   static cu::CUresult call(cu::CUdeviceptr* addresses, std::size_t* sizes, std::size_t count, cu::CUmemLocation* places,
-                           std::size_t* indices, std::size_t n, unsigned long long flags, cu::CUstream stream) noexcept {
-    return in_ranges<E>(addresses, sizes, count, stream, indices, n, [&](auto ranges, std::size_t place, std::size_t* first) {
-      const Bus bus = named<E>("Discard") || !places || n == 0 ? Bus::kNone : batch::bus_to(places[place]);
-      return batch::moved<E>(stream, ranges.bytes, bus, [&] {
-        return driver_call<E>(ranges.addresses, ranges.sizes, ranges.count, first ? places + place : places,
-                              first ? first : indices, first ? std::size_t{1} : n, flags, stream);
-      });
-    });
+                           std::size_t* indices, std::size_t n, unsigned long long flags,
+                           cu::CUstream stream) noexcept {
+    return in_ranges<E>(
+        addresses, sizes, count, stream, indices, n, [&](auto ranges, std::size_t place, std::size_t* first) {
+          const Bus bus = named<E>("Discard") || !places || n == 0 ? Bus::kNone : batch::bus_to(places[place]);
+          return batch::moved<E>(stream, ranges.bytes, bus, [&] {
+            return driver_call<E>(ranges.addresses, ranges.sizes, ranges.count, first ? places + place : places,
+                                  first ? first : indices, first ? std::size_t{1} : n, flags, stream);
+          });
+        });
   }
 
   struct Ranges {
@@ -243,8 +247,8 @@ struct PrefetchBatch {
           std::size_t cut_bytes = run.bytes;
           std::size_t first = 0;
           const bool cut = run.count == 1;
-          return give(Ranges{cut ? &cut_address : addresses + run.first, cut ? &cut_bytes : sizes + run.first, run.count,
-                             run.bytes},
+          return give(Ranges{cut ? &cut_address : addresses + run.first, cut ? &cut_bytes : sizes + run.first,
+                             run.count, run.bytes},
                       attributed.of(run.first), n ? &first : nullptr);
         });
   }
@@ -254,19 +258,19 @@ template <Entry E>
 struct DiscardBatch {
   static cu::CUresult call(cu::CUdeviceptr* addresses, std::size_t* sizes, std::size_t count, unsigned long long flags,
                            cu::CUstream stream) noexcept {
-    return PrefetchBatch<E>::template in_ranges<E>(addresses, sizes, count, stream, nullptr, 0,
-                                                   [&](auto ranges, std::size_t, std::size_t*) {
-      return batch::moved<E>(stream, ranges.bytes, Bus::kNone, [&] {
-        return driver_call<E>(ranges.addresses, ranges.sizes, ranges.count, flags, stream);
-      });
-    });
+    return PrefetchBatch<E>::template in_ranges<E>(
+        addresses, sizes, count, stream, nullptr, 0, [&](auto ranges, std::size_t, std::size_t*) {
+          return batch::moved<E>(stream, ranges.bytes, Bus::kNone, [&] {
+            return driver_call<E>(ranges.addresses, ranges.sizes, ranges.count, flags, stream);
+          });
+        });
   }
 };
 
 template <Entry E>
 struct Decompress {
-  static cu::CUresult call(cu::CUmemDecompressParams* operations, std::size_t count, unsigned flags, std::size_t* failed,
-                           cu::CUstream stream) noexcept {
+  static cu::CUresult call(cu::CUmemDecompressParams* operations, std::size_t count, unsigned flags,
+                           std::size_t* failed, cu::CUstream stream) noexcept {
     const std::uint64_t piece = batch::piece_for<E>(stream);
     const auto bytes = [&](std::size_t i) {
       return std::uint64_t{std::max(operations[i].dstNumBytes, operations[i].srcNumBytes)};
@@ -274,9 +278,8 @@ struct Decompress {
     // The engine is slower than memory: it is counted as slow as PCIe, which it need not cross.
     const auto give = [&](std::size_t first, std::size_t n, std::uint64_t moved) {
       const Submission submission{Submission::Kind::kCopy, copy_ns(moved, true), nullptr};
-      const cu::CUresult result = submit(stream, null_stream<E>(), Work::kCopy, Tail::kNo, submission, [&] {
-        return driver_call<E>(operations + first, n, flags, failed, stream);
-      });
+      const cu::CUresult result = submit(stream, null_stream<E>(), Work::kCopy, Tail::kNo, submission,
+                                         [&] { return driver_call<E>(operations + first, n, flags, failed, stream); });
       if (result != cu::CUDA_SUCCESS) batch::shift_failed(failed, first);
       return result;
     };
@@ -291,7 +294,8 @@ template <Entry E>
 struct MapTiles {
   static cu::CUresult call(cu::CUarrayMapInfo* tiles, unsigned count, cu::CUstream stream) noexcept {
     constexpr std::uint64_t kTileBytes = 64 << 10;
-    return batch::moved<E>(stream, count * kTileBytes, Bus::kNone, [&] { return driver_call<E>(tiles, count, stream); });
+    return batch::moved<E>(stream, count * kTileBytes, Bus::kNone,
+                           [&] { return driver_call<E>(tiles, count, stream); });
   }
 };
 
@@ -302,7 +306,8 @@ struct SignalOutside {
     const cu::CUresult result = driver_call<E>(arguments...);
     const cu::CUstream handle = copy::stream_in(arguments...);
     const bool tails = tails_wanted.load(std::memory_order_relaxed) != 0;
-    if (result != cu::CUDA_SUCCESS || !tails || role() != Role::kHigh || capturing(handle, null_stream<E>())) return result;
+    if (result != cu::CUDA_SUCCESS || !tails || role() != Role::kHigh || capturing(handle, null_stream<E>()))
+      return result;
     if (Stream* stream = stream_of(handle, null_stream<E>()))
       high_tail(*stream, {Submission::Kind::kCopy, 0, nullptr}, Tail::kYes);
     return result;

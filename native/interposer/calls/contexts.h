@@ -26,9 +26,9 @@ cu::CUresult with_context(cu::CUcontext* context, cu::CUdevice device, Make make
 template <>
 struct Behaviour<Entry::cuDevicePrimaryCtxRetain> {
   static cu::CUresult call(cu::CUcontext* context, cu::CUdevice device) noexcept {
-    const cu::CUresult result =
-        with_context(context, device, [&] { return driver_call<Entry::cuDevicePrimaryCtxRetain>(context, device); },
-                     [&] { static_cast<void>(real().cuDevicePrimaryCtxRelease_v2(device)); });
+    const cu::CUresult result = with_context(
+        context, device, [&] { return driver_call<Entry::cuDevicePrimaryCtxRetain>(context, device); },
+        [&] { static_cast<void>(real().cuDevicePrimaryCtxRelease_v2(device)); });
     if (result == cu::CUDA_SUCCESS && context) primary_retained(*context);
     return result;
   }
@@ -40,8 +40,9 @@ struct ContextCreate {
   template <class... A>
   static cu::CUresult call(cu::CUcontext* context, A... rest) noexcept {
     const cu::CUdevice device = last(rest...);
-    return with_context(context, device, [&] { return driver_call<E>(context, rest...); },
-                        [&] { static_cast<void>(real().cuCtxDestroy_v2(*context)); });
+    return with_context(
+        context, device, [&] { return driver_call<E>(context, rest...); },
+        [&] { static_cast<void>(real().cuCtxDestroy_v2(*context)); });
   }
 
  private:

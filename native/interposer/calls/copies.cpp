@@ -8,8 +8,7 @@ std::uint64_t piece_bytes() noexcept {
   const Link* link = role() == Role::kBestEffort ? own_link() : nullptr;
   if (!link) return 0;
   const auto& settings = link->region->settings;
-  const bool gated = rule::protect(settings) &&
-                     link->region->activity.registered.load(std::memory_order_relaxed) != 0;
+  const bool gated = rule::protect(settings) && link->region->activity.registered.load(std::memory_order_relaxed) != 0;
   return gated ? rule::copy_piece_bytes(settings) : 0;
 }
 

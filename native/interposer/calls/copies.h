@@ -58,13 +58,14 @@ struct Copy {
   static constexpr bool kFromHost = named<E>("HtoD") || named<E>("HtoA");
   // To and from pageable memory the driver copies by way of its own, which may have to wait for the GPU, whatever the
   // name says. What memory it is, nobody is asked.
-  static constexpr HoldsUp kHoldsUp = kFill || named<E>("DtoD") || named<E>("DtoA") || named<E>("AtoD") || named<E>("AtoA")
-                                          ? HoldsUp::kNo
-                                          : HoldsUp::kYes;
+  static constexpr HoldsUp kHoldsUp =
+      kFill || named<E>("DtoD") || named<E>("DtoA") || named<E>("AtoD") || named<E>("AtoA") ? HoldsUp::kNo
+                                                                                            : HoldsUp::kYes;
   // Destination, source, bytes: what can be cut into pieces.
-  static constexpr bool kLinear = !kFill && (named<E>("HtoD") || named<E>("DtoH") || named<E>("DtoD") ||
-                                             Traits<E>::name.substr(0, 9) == "cuMemcpy_" || Traits<E>::name == "cuMemcpy" ||
-                                             Traits<E>::name.substr(0, 13) == "cuMemcpyAsync");
+  static constexpr bool kLinear =
+      !kFill &&
+      (named<E>("HtoD") || named<E>("DtoH") || named<E>("DtoD") || Traits<E>::name.substr(0, 9) == "cuMemcpy_" ||
+       Traits<E>::name == "cuMemcpy" || Traits<E>::name.substr(0, 13) == "cuMemcpyAsync");
 
   template <class... A>
   static cu::CUresult call(A... arguments) noexcept {
@@ -114,7 +115,8 @@ struct Copy {
     else if constexpr (kFromHost) return Bus::kIn;
     else if constexpr (copy::described<First>())
       return copy::to_host(first) == copy::from_host(first) ? Bus::kNone : copy::to_host(first) ? Bus::kOut : Bus::kIn;
-    else if constexpr (kLinear && !named<E>("DtoD")) return role() == Role::kBestEffort ? asked(first, rest...) : Bus::kNone;
+    else if constexpr (kLinear && !named<E>("DtoD"))
+      return role() == Role::kBestEffort ? asked(first, rest...) : Bus::kNone;
     else return Bus::kNone;
   }
   template <class... A>
@@ -129,7 +131,8 @@ struct Copy {
     const cu::CUstream handle = kAsync ? copy::stream_in(first, rest...) : nullptr;
     constexpr NullStream kMeaning = null_stream<E>();
     const Bus over = bus(first, rest...);
-    const Submission submission{Submission::Kind::kCopy, copy_ns(bytes(first, rest...), over != Bus::kNone), nullptr, over};
+    const Submission submission{Submission::Kind::kCopy, copy_ns(bytes(first, rest...), over != Bus::kNone), nullptr,
+                                over};
     constexpr Tail kTail = kAsync && kToHost ? Tail::kYes : Tail::kNo;
     if constexpr (!kAsync && !kFill) {
       if (role() == Role::kHigh && ends_on_host(first) && !capturing(handle, kMeaning)) {

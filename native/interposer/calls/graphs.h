@@ -44,12 +44,14 @@ struct Instantiate {
   static cu::CUresult stopping(cu::CUgraphExec* exec, cu::CUgraph graph, std::uint64_t flags, Call call) noexcept {
     const GraphPlaces places(graph, flags);
     GraphParts* parts = nullptr;
-    if (places.may_stop() && places.how() == protocol::GraphGates::kParts) parts = GraphParts::make(places, graph, flags);
+    if (places.may_stop() && places.how() == protocol::GraphGates::kParts)
+      parts = GraphParts::make(places, graph, flags);
     return parts ? with_parts(exec, places, parts, call) : with_gates(exec, graph, places, call);
   }
 
   template <class Call>
-  static cu::CUresult with_parts(cu::CUgraphExec* exec, const GraphPlaces& places, GraphParts* parts, Call call) noexcept {
+  static cu::CUresult with_parts(cu::CUgraphExec* exec, const GraphPlaces& places, GraphParts* parts,
+                                 Call call) noexcept {
     const cu::CUresult result = call();
     if (result == cu::CUDA_SUCCESS) {
       remember_graph(*exec, places.cuts(), places.count(), parts);
@@ -61,7 +63,8 @@ struct Instantiate {
   }
 
   template <class Call>
-  static cu::CUresult with_gates(cu::CUgraphExec* exec, cu::CUgraph graph, const GraphPlaces& places, Call call) noexcept {
+  static cu::CUresult with_gates(cu::CUgraphExec* exec, cu::CUgraph graph, const GraphPlaces& places,
+                                 Call call) noexcept {
     Gates gates(graph, places);
     const cu::CUresult result = call();
     gates.take_out();
@@ -115,7 +118,8 @@ struct ChangeNode {
     const cu::CUresult result = driver_call<E>(exec, node, to...);
     const MadeGraph* made = role() == Role::kBestEffort && result == cu::CUDA_SUCCESS ? made_graph(exec) : nullptr;
     if (made && made->parts)
-      made->parts->change(node, [&](cu::CUgraphExec part, cu::CUgraphNode twin) { return driver_call<E>(part, twin, to...); });
+      made->parts->change(
+          node, [&](cu::CUgraphExec part, cu::CUgraphNode twin) { return driver_call<E>(part, twin, to...); });
     return result;
   }
 };

@@ -10,8 +10,10 @@ namespace cotenant {
 
 // Host functions that tell us their stream got this far, then do what the application wants.
 struct HostCall;
-[[nodiscard]] HostCall* wrap_host_function(cu::CUstream stream, NullStream meaning, cu::CUhostFn function, void* data) noexcept;
-[[nodiscard]] HostCall* wrap_callback(cu::CUstream stream, NullStream meaning, cu::CUstreamCallback callback, void* data) noexcept;
+[[nodiscard]] HostCall* wrap_host_function(cu::CUstream stream, NullStream meaning, cu::CUhostFn function,
+                                           void* data) noexcept;
+[[nodiscard]] HostCall* wrap_callback(cu::CUstream stream, NullStream meaning, cu::CUstreamCallback callback,
+                                      void* data) noexcept;
 void run_host_function(void* wrapped);
 void run_callback(cu::CUstream stream, cu::CUresult status, void* wrapped);
 void unwrap(HostCall* wrapped) noexcept;
@@ -21,7 +23,8 @@ inline Submission kernel(const LaunchShape& shape) noexcept { return {Submission
 // A best-effort kernel that has proved long runs in a form that can stop inside, if there is one. A cooperative launch
 // (which has no `extra`) needs all its blocks at once.
 template <Entry E>
-bool stoppable(const LaunchShape& shape, cu::CUstream stream, cu::CUresult& result, void** parameters, void** extra) noexcept {
+bool stoppable(const LaunchShape& shape, cu::CUstream stream, cu::CUresult& result, void** parameters,
+               void** extra) noexcept {
   if (variants_wanted.load(std::memory_order_relaxed) == 0) return false;
   constexpr bool kPerThread = null_stream<E>() == NullStream::kPerThread;
   const auto launch = kPerThread ? real().cuLaunchKernel_ptsz : real().cuLaunchKernel;
@@ -35,8 +38,8 @@ bool stoppable(const LaunchShape&, cu::CUstream, cu::CUresult&, void**) noexcept
 template <Entry E>
 struct KernelLaunch {
   template <class... More>
-  static cu::CUresult call(cu::CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                           unsigned shared, cu::CUstream stream, More... more) noexcept {
+  static cu::CUresult call(cu::CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                           unsigned bz, unsigned shared, cu::CUstream stream, More... more) noexcept {
     const LaunchShape shape{f, {gx, gy, gz, bx, by, bz, shared}};
     return submit(stream, null_stream<E>(), Work::kLaunch, Tail::kNo, kernel(shape), [&] {
       cu::CUresult result{};

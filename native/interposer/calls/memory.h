@@ -34,7 +34,8 @@ template <class Made>
 void charge_to_context(const Made* made, std::uint64_t bytes) noexcept {
   cu::CUcontext context = nullptr;
   static_cast<void>(real().cuCtxGetCurrent(&context));
-  if constexpr (std::is_pointer_v<Made>) quota_charge(made ? reinterpret_cast<std::uintptr_t>(*made) : 0, bytes, context);
+  if constexpr (std::is_pointer_v<Made>)
+    quota_charge(made ? reinterpret_cast<std::uintptr_t>(*made) : 0, bytes, context);
   else quota_charge(made ? *made : 0, bytes, context);
 }
 
@@ -43,8 +44,9 @@ template <Entry E>
 struct Allocate {
   template <class... More>
   static cu::CUresult call(cu::CUdeviceptr* pointer, std::size_t bytes, More... more) noexcept {
-    return charged(current_gpu(), bytes, [&] { return driver_call<E>(pointer, bytes, more...); },
-                   [&] { charge_to_context(pointer, bytes); });
+    return charged(
+        current_gpu(), bytes, [&] { return driver_call<E>(pointer, bytes, more...); },
+        [&] { charge_to_context(pointer, bytes); });
   }
 };
 
@@ -57,7 +59,8 @@ struct AllocateAsync {
     const cu::CUstream handle = copy::stream_in(more...);
     if (capturing(handle, null_stream<E>())) return forward();
     const Stream* stream = quota_counts() ? stream_of(handle, null_stream<E>()) : nullptr;
-    return charged(stream ? stream->context->gpu : nullptr, bytes, forward, [&] { quota_charge(pointer ? *pointer : 0, bytes, nullptr); });
+    return charged(stream ? stream->context->gpu : nullptr, bytes, forward,
+                   [&] { quota_charge(pointer ? *pointer : 0, bytes, nullptr); });
   }
 };
 
@@ -110,9 +113,10 @@ struct Behaviour<Entry::cuMemAllocPitch_v2> {
                            unsigned element) noexcept {
     // Rows are padded to 512 bytes on every GPU so far.
     const std::uint64_t padded = (std::uint64_t{width} + 511) / 512 * 512;
-    return charged(current_gpu(), padded * height,
-                   [&] { return driver_call<Entry::cuMemAllocPitch_v2>(pointer, pitch, width, height, element); },
-                   [&] { charge_to_context(pointer, padded * height); });
+    return charged(
+        current_gpu(), padded * height,
+        [&] { return driver_call<Entry::cuMemAllocPitch_v2>(pointer, pitch, width, height, element); },
+        [&] { charge_to_context(pointer, padded * height); });
   }
 };
 
@@ -123,7 +127,8 @@ struct Behaviour<Entry::cuMemCreate> {
     const auto forward = [&] { return driver_call<Entry::cuMemCreate>(handle, bytes, properties, flags); };
     // Host memory is not the GPU's.
     if (!properties || properties->location.type != cu::CU_MEM_LOCATION_TYPE_DEVICE) return forward();
-    return charged(gpu_of_device(properties->location.id), bytes, forward, [&] { quota_created(handle ? *handle : 0, bytes); });
+    return charged(gpu_of_device(properties->location.id), bytes, forward,
+                   [&] { quota_created(handle ? *handle : 0, bytes); });
   }
 };
 

@@ -78,8 +78,8 @@ cu::CUresult recorded_launch(const LaunchShape& shape, cu::CUstream handle, Call
 template <Entry E>
 struct RecordedKernel {
   template <class... More>
-  static cu::CUresult call(cu::CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                           unsigned shared, cu::CUstream stream, More... more) noexcept {
+  static cu::CUresult call(cu::CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                           unsigned bz, unsigned shared, cu::CUstream stream, More... more) noexcept {
     return recorded_launch<E>({f, {gx, gy, gz, bx, by, bz, shared}}, stream,
                               [&] { return driver_call<E>(f, gx, gy, gz, bx, by, bz, shared, stream, more...); });
   }

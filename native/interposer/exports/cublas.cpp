@@ -11,7 +11,7 @@ namespace cotenant {
 namespace {
 
 constexpr std::int64_t kStep = 128;  // whole tiles, and data aligned as before
-constexpr int kUsual = 0;             // Matrices::compute
+constexpr int kUsual = 0;  // Matrices::compute
 
 constexpr int kHalf = 2;
 constexpr int kFloat = 0;
@@ -27,11 +27,32 @@ std::uint64_t mixed(std::initializer_list<std::int64_t> values) noexcept {
 }
 
 // How the data is aligned decides which kernels can take it.
-std::int64_t alignment(const void* at) noexcept { return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(at) & 255); }
+std::int64_t alignment(const void* at) noexcept {
+  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(at) & 255);
+}
 
 std::uint64_t key_of(const Matrices& p, const void* a, const void* b, const void* c) noexcept {
-  return mixed({static_cast<std::int64_t>(p.which), p.transa, p.transb, p.m, p.n, p.k, p.lda, p.ldb, p.ldc, p.at, p.bt,
-                p.ct, p.compute, p.algo, p.batch, p.stride_a, p.stride_b, p.stride_c, alignment(a), alignment(b), alignment(c)});
+  return mixed({static_cast<std::int64_t>(p.which),
+                p.transa,
+                p.transb,
+                p.m,
+                p.n,
+                p.k,
+                p.lda,
+                p.ldb,
+                p.ldc,
+                p.at,
+                p.bt,
+                p.ct,
+                p.compute,
+                p.algo,
+                p.batch,
+                p.stride_a,
+                p.stride_b,
+                p.stride_c,
+                alignment(a),
+                alignment(b),
+                alignment(c)});
 }
 
 bool divisible(const Matrices& p) noexcept {
@@ -60,8 +81,8 @@ int give(const Matrices& p, const Operands& o, void* function, const Call& call)
   if (!divisible(p)) return call(o.a, o.b, o.c, all);
   const std::int64_t a_bytes = blas_size_of(p.at), b_bytes = blas_size_of(p.bt), c_bytes = blas_size_of(p.ct);
   const auto of_columns = [&](std::int64_t first, std::int64_t count) {
-    return call(o.a, moved(o.b, first * (p.transb == kPlain ? p.ldb : 1) * b_bytes), moved(o.c, first * p.ldc * c_bytes),
-                Sizes{p.m, count, p.batch});
+    return call(o.a, moved(o.b, first * (p.transb == kPlain ? p.ldb : 1) * b_bytes),
+                moved(o.c, first * p.ldc * c_bytes), Sizes{p.m, count, p.batch});
   };
   const auto of_rows = [&](std::int64_t first, std::int64_t count) {
     return call(moved(o.a, first * (p.transa == kPlain ? 1 : p.lda) * a_bytes), o.b, moved(o.c, first * c_bytes),
@@ -72,11 +93,13 @@ int give(const Matrices& p, const Operands& o, void* function, const Call& call)
                 moved(o.c, first * p.stride_c * c_bytes), Sizes{p.m, p.n, count});
   };
   const LtFunctions* lt = product_call ? nullptr : lt_functions(function);
-  const PinnedProduct columns(lt, p, o, Lines::kColumns), rows(lt, p, o, Lines::kRows), matrices(lt, p, o, Lines::kMatrices);
+  const PinnedProduct columns(lt, p, o, Lines::kColumns), rows(lt, p, o, Lines::kRows),
+      matrices(lt, p, o, Lines::kMatrices);
   const auto pinned = [&](const PinnedProduct& product) { return lt ? &product : nullptr; };
   const std::uint64_t key = key_of(p, o.a, o.b, o.c);
   if (p.batch > 1) {
-    const Division by_matrices = way({Lines::kMatrices, p.batch, 1, p.m * p.n, p.k, false}, of_matrices, pinned(matrices));
+    const Division by_matrices =
+        way({Lines::kMatrices, p.batch, 1, p.m * p.n, p.k, false}, of_matrices, pinned(matrices));
     return give_product(key, &by_matrices, 1);
   }
   const Division by_columns = way({Lines::kColumns, p.n, kStep, p.m, p.k, false}, of_columns, pinned(columns));
@@ -95,13 +118,14 @@ template <class Int>
 using GemmEx = int (*)(void*, int, int, Int, Int, Int, const void*, const void*, int, Int, const void*, int, Int,
                        const void*, void*, int, Int, int, int);
 template <class Int>
-using GemmStridedEx = int (*)(void*, int, int, Int, Int, Int, const void*, const void*, int, Int, long long, const void*,
-                              int, Int, long long, const void*, void*, int, Int, long long, Int, int, int);
+using GemmStridedEx = int (*)(void*, int, int, Int, Int, Int, const void*, const void*, int, Int, long long,
+                              const void*, int, Int, long long, const void*, void*, int, Int, long long, Int, int, int);
 template <class Int>
 using SgemmEx = int (*)(void*, int, int, Int, Int, Int, const void*, const void*, int, Int, const void*, int, Int,
                         const void*, void*, int, Int);
 template <class Int>
-using Gemm = int (*)(void*, int, int, Int, Int, Int, const void*, const void*, Int, const void*, Int, const void*, void*, Int);
+using Gemm = int (*)(void*, int, int, Int, Int, Int, const void*, const void*, Int, const void*, Int, const void*,
+                     void*, Int);
 template <class Int>
 using GemmStrided = int (*)(void*, int, int, Int, Int, Int, const void*, const void*, Int, long long, const void*, Int,
                             long long, const void*, void*, Int, long long, Int);
@@ -109,20 +133,20 @@ using GemmStrided = int (*)(void*, int, int, Int, Int, Int, const void*, const v
 }  // namespace
 
 #define EXPORT extern "C" __attribute__((visibility("default"))) int
-#define REAL(type) \
+#define REAL(type)                                                      \
   const auto real = library<type>(kWhich, __builtin_return_address(0)); \
   if (!real) return kNotInitialized;
 
-#define GEMM_EX(name, Int)                                                                                            \
-  EXPORT name(void* handle, int ta, int tb, Int m, Int n, Int k, const void* alpha, const void* a, int at, Int lda,   \
-              const void* b, int bt, Int ldb, const void* beta, void* c, int ct, Int ldc, int compute, int algo) {    \
-    constexpr Blas kWhich = Blas::name;                                                                               \
-    REAL(GemmEx<Int>)                                                                                                 \
-    return give({kWhich, ta, tb, m, n, k, lda, ldb, ldc, at, bt, ct, compute, algo}, {handle, alpha, a, b, beta, c}, reinterpret_cast<void*>(real),                         \
-                [&](const void* a_, const void* b_, void* c_, const Sizes& of) {                   \
-                  return real(handle, ta, tb, static_cast<Int>(of.rows), static_cast<Int>(of.columns), k, alpha, a_, at, lda, b_, bt, ldb, beta, \
-                              c_, ct, ldc, compute, algo);                                                            \
-                });                                                                                                   \
+#define GEMM_EX(name, Int)                                                                                           \
+  EXPORT name(void* handle, int ta, int tb, Int m, Int n, Int k, const void* alpha, const void* a, int at, Int lda,  \
+              const void* b, int bt, Int ldb, const void* beta, void* c, int ct, Int ldc, int compute, int algo) {   \
+    constexpr Blas kWhich = Blas::name;                                                                              \
+    REAL(GemmEx<Int>)                                                                                                \
+    return give({kWhich, ta, tb, m, n, k, lda, ldb, ldc, at, bt, ct, compute, algo}, {handle, alpha, a, b, beta, c}, \
+                reinterpret_cast<void*>(real), [&](const void* a_, const void* b_, void* c_, const Sizes& of) {      \
+                  return real(handle, ta, tb, static_cast<Int>(of.rows), static_cast<Int>(of.columns), k, alpha, a_, \
+                              at, lda, b_, bt, ldb, beta, c_, ct, ldc, compute, algo);                               \
+                });                                                                                                  \
   }
 
 #define GEMM_STRIDED_EX(name, Int)                                                                                    \
@@ -131,23 +155,25 @@ using GemmStrided = int (*)(void*, int, int, Int, Int, Int, const void*, const v
               long long sc, Int batch, int compute, int algo) {                                                       \
     constexpr Blas kWhich = Blas::name;                                                                               \
     REAL(GemmStridedEx<Int>)                                                                                          \
-    return give({kWhich, ta, tb, m, n, k, lda, ldb, ldc, at, bt, ct, compute, algo, batch, sa, sb, sc}, {handle, alpha, a, b, beta, c}, reinterpret_cast<void*>(real),      \
-                [&](const void* a_, const void* b_, void* c_, const Sizes& of) {          \
-                  return real(handle, ta, tb, static_cast<Int>(of.rows), static_cast<Int>(of.columns), k, alpha, a_, at, lda, sa, b_, bt, ldb,   \
-                              sb, beta, c_, ct, ldc, sc, static_cast<Int>(of.matrices), compute, algo);                  \
+    return give({kWhich, ta, tb, m, n, k, lda, ldb, ldc, at, bt, ct, compute, algo, batch, sa, sb, sc},               \
+                {handle, alpha, a, b, beta, c}, reinterpret_cast<void*>(real),                                        \
+                [&](const void* a_, const void* b_, void* c_, const Sizes& of) {                                      \
+                  return real(handle, ta, tb, static_cast<Int>(of.rows), static_cast<Int>(of.columns), k, alpha, a_,  \
+                              at, lda, sa, b_, bt, ldb, sb, beta, c_, ct, ldc, sc, static_cast<Int>(of.matrices),     \
+                              compute, algo);                                                                         \
                 });                                                                                                   \
   }
 
-#define SGEMM_EX(name, Int)                                                                                            \
-  EXPORT name(void* handle, int ta, int tb, Int m, Int n, Int k, const void* alpha, const void* a, int at, Int lda,    \
-              const void* b, int bt, Int ldb, const void* beta, void* c, int ct, Int ldc) {                            \
-    constexpr Blas kWhich = Blas::name;                                                                                \
-    REAL(SgemmEx<Int>)                                                                                                 \
-    return give({kWhich, ta, tb, m, n, k, lda, ldb, ldc, at, bt, ct, kUsual, 0}, {handle, alpha, a, b, beta, c}, reinterpret_cast<void*>(real),                                   \
-                [&](const void* a_, const void* b_, void* c_, const Sizes& of) {                    \
-                  return real(handle, ta, tb, static_cast<Int>(of.rows), static_cast<Int>(of.columns), k, alpha, a_, at, lda, b_, bt, ldb, beta,  \
-                              c_, ct, ldc);                                                                            \
-                });                                                                                                    \
+#define SGEMM_EX(name, Int)                                                                                          \
+  EXPORT name(void* handle, int ta, int tb, Int m, Int n, Int k, const void* alpha, const void* a, int at, Int lda,  \
+              const void* b, int bt, Int ldb, const void* beta, void* c, int ct, Int ldc) {                          \
+    constexpr Blas kWhich = Blas::name;                                                                              \
+    REAL(SgemmEx<Int>)                                                                                               \
+    return give({kWhich, ta, tb, m, n, k, lda, ldb, ldc, at, bt, ct, kUsual, 0}, {handle, alpha, a, b, beta, c},     \
+                reinterpret_cast<void*>(real), [&](const void* a_, const void* b_, void* c_, const Sizes& of) {      \
+                  return real(handle, ta, tb, static_cast<Int>(of.rows), static_cast<Int>(of.columns), k, alpha, a_, \
+                              at, lda, b_, bt, ldb, beta, c_, ct, ldc);                                              \
+                });                                                                                                  \
   }
 
 #define GEMM(name, Int, type)                                                                                          \
@@ -155,23 +181,25 @@ using GemmStrided = int (*)(void*, int, int, Int, Int, Int, const void*, const v
               const void* b, Int ldb, const void* beta, void* c, Int ldc) {                                            \
     constexpr Blas kWhich = Blas::name;                                                                                \
     REAL(Gemm<Int>)                                                                                                    \
-    return give({kWhich, ta, tb, m, n, k, lda, ldb, ldc, type, type, type, kUsual, 0}, {handle, alpha, a, b, beta, c}, reinterpret_cast<void*>(real),                             \
-                [&](const void* a_, const void* b_, void* c_, const Sizes& of) {                    \
-                  return real(handle, ta, tb, static_cast<Int>(of.rows), static_cast<Int>(of.columns), k, alpha, a_, lda, b_, ldb, beta, c_, ldc); \
+    return give({kWhich, ta, tb, m, n, k, lda, ldb, ldc, type, type, type, kUsual, 0}, {handle, alpha, a, b, beta, c}, \
+                reinterpret_cast<void*>(real), [&](const void* a_, const void* b_, void* c_, const Sizes& of) {        \
+                  return real(handle, ta, tb, static_cast<Int>(of.rows), static_cast<Int>(of.columns), k, alpha, a_,   \
+                              lda, b_, ldb, beta, c_, ldc);                                                            \
                 });                                                                                                    \
   }
 
-#define GEMM_STRIDED(name, Int, type)                                                                                  \
-  EXPORT name(void* handle, int ta, int tb, Int m, Int n, Int k, const void* alpha, const void* a, Int lda,            \
-              long long sa, const void* b, Int ldb, long long sb, const void* beta, void* c, Int ldc, long long sc,    \
-              Int batch) {                                                                                             \
-    constexpr Blas kWhich = Blas::name;                                                                                \
-    REAL(GemmStrided<Int>)                                                                                             \
-    return give({kWhich, ta, tb, m, n, k, lda, ldb, ldc, type, type, type, kUsual, 0, batch, sa, sb, sc}, {handle, alpha, a, b, beta, c}, reinterpret_cast<void*>(real),          \
-                [&](const void* a_, const void* b_, void* c_, const Sizes& of) {           \
-                  return real(handle, ta, tb, static_cast<Int>(of.rows), static_cast<Int>(of.columns), k, alpha, a_, lda, sa, b_, ldb, sb, beta,  \
-                              c_, ldc, sc, static_cast<Int>(of.matrices));                                                \
-                });                                                                                                    \
+#define GEMM_STRIDED(name, Int, type)                                                                                \
+  EXPORT name(void* handle, int ta, int tb, Int m, Int n, Int k, const void* alpha, const void* a, Int lda,          \
+              long long sa, const void* b, Int ldb, long long sb, const void* beta, void* c, Int ldc, long long sc,  \
+              Int batch) {                                                                                           \
+    constexpr Blas kWhich = Blas::name;                                                                              \
+    REAL(GemmStrided<Int>)                                                                                           \
+    return give({kWhich, ta, tb, m, n, k, lda, ldb, ldc, type, type, type, kUsual, 0, batch, sa, sb, sc},            \
+                {handle, alpha, a, b, beta, c}, reinterpret_cast<void*>(real),                                       \
+                [&](const void* a_, const void* b_, void* c_, const Sizes& of) {                                     \
+                  return real(handle, ta, tb, static_cast<Int>(of.rows), static_cast<Int>(of.columns), k, alpha, a_, \
+                              lda, sa, b_, ldb, sb, beta, c_, ldc, sc, static_cast<Int>(of.matrices));               \
+                });                                                                                                  \
   }
 
 GEMM_EX(cublasGemmEx, int)
@@ -219,7 +247,8 @@ struct LtLayout {
   }
 };
 
-bool lay_out(const LtFunctions& f, LtObject& into, const LtLayout& like, std::uint64_t rows, std::uint64_t columns) noexcept {
+bool lay_out(const LtFunctions& f, LtObject& into, const LtLayout& like, std::uint64_t rows,
+             std::uint64_t columns) noexcept {
   return f.layout_create(into.into(), static_cast<int>(like.type), rows, columns, like.ld) == 0;
 }
 
@@ -255,7 +284,8 @@ EXPORT cublasLtMatmul(void* handle, void* desc, const void* alpha, const void* a
     return real(handle, desc, alpha, a, a_layout, b, b_layout, beta, c, c_layout, d, d_layout, algo, workspace,
                 workspace_size, stream);
   };
-  const LtFunctions* f = role() == Role::kBestEffort && !product_call ? lt_functions(reinterpret_cast<void*>(real)) : nullptr;
+  const LtFunctions* f =
+      role() == Role::kBestEffort && !product_call ? lt_functions(reinterpret_cast<void*>(real)) : nullptr;
   LtLayout la, lb, lc, ld;
   std::int32_t ta = 0, tb = 0, tc = 0, compute = 0, pointer_mode = 0;
   std::uint32_t epilogue = 0;
@@ -263,9 +293,9 @@ EXPORT cublasLtMatmul(void* handle, void* desc, const void* alpha, const void* a
     std::size_t written = 0;
     return f->product_get(desc, attribute, &value, sizeof value, &written) == 0;
   };
-  if (!f || !desc || !get(0, compute) || !get(3, ta) || !get(4, tb) || !get(5, tc) || !get(7, epilogue) || tc != kPlain ||
-      !by_element(epilogue) || !la.read(*f, a_layout) || !lb.read(*f, b_layout) || !lc.read(*f, c_layout) ||
-      !ld.read(*f, d_layout))
+  if (!f || !desc || !get(0, compute) || !get(3, ta) || !get(4, tb) || !get(5, tc) || !get(7, epilogue) ||
+      tc != kPlain || !by_element(epilogue) || !la.read(*f, a_layout) || !lb.read(*f, b_layout) ||
+      !lc.read(*f, c_layout) || !ld.read(*f, d_layout))
     return as_it_is();
   const auto columns = static_cast<std::int64_t>(ld.columns);
   const std::int64_t batch = ld.batch;
@@ -292,8 +322,8 @@ EXPORT cublasLtMatmul(void* handle, void* desc, const void* alpha, const void* a
     const auto some = static_cast<std::uint64_t>(count);
     const bool plain = tb == kPlain;
     LtObject b_part(f->layout_destroy), c_part(f->layout_destroy), d_part(f->layout_destroy);
-    if (!lay_out(*f, b_part, lb, plain ? lb.rows : some, plain ? some : lb.columns) || !lay_out(*f, c_part, lc, lc.rows, some) ||
-        !lay_out(*f, d_part, ld, ld.rows, some))
+    if (!lay_out(*f, b_part, lb, plain ? lb.rows : some, plain ? some : lb.columns) ||
+        !lay_out(*f, c_part, lc, lc.rows, some) || !lay_out(*f, d_part, ld, ld.rows, some))
       return kNotInitialized;
     const auto at = [&](const auto* matrix, const LtLayout& layout, std::int64_t each) {
       return matrix ? moved(matrix, first * each * blas_size_of(static_cast<int>(layout.type))) : nullptr;
@@ -304,14 +334,38 @@ EXPORT cublasLtMatmul(void* handle, void* desc, const void* alpha, const void* a
   };
   std::int64_t chosen = 0;
   if (algo)
-    for (int i = 0; i < 8; ++i) chosen = static_cast<std::int64_t>(mixed({chosen, static_cast<const std::int64_t*>(algo)[i]}));
-  const std::uint64_t key =
-      mixed({static_cast<std::int64_t>(kWhich), ta, tb, static_cast<std::int64_t>(ld.rows), columns, static_cast<std::int64_t>(k),
-             la.ld, lb.ld, lc.ld, ld.ld, la.type, lb.type, lc.type, ld.type, compute, epilogue, chosen, alignment(a),
-             alignment(b), alignment(c), alignment(d), batch, la.stride, lb.stride, lc.stride, ld.stride});
+    for (int i = 0; i < 8; ++i)
+      chosen = static_cast<std::int64_t>(mixed({chosen, static_cast<const std::int64_t*>(algo)[i]}));
+  const std::uint64_t key = mixed({static_cast<std::int64_t>(kWhich),
+                                   ta,
+                                   tb,
+                                   static_cast<std::int64_t>(ld.rows),
+                                   columns,
+                                   static_cast<std::int64_t>(k),
+                                   la.ld,
+                                   lb.ld,
+                                   lc.ld,
+                                   ld.ld,
+                                   la.type,
+                                   lb.type,
+                                   lc.type,
+                                   ld.type,
+                                   compute,
+                                   epilogue,
+                                   chosen,
+                                   alignment(a),
+                                   alignment(b),
+                                   alignment(c),
+                                   alignment(d),
+                                   batch,
+                                   la.stride,
+                                   lb.stride,
+                                   lc.stride,
+                                   ld.stride});
   const auto rows = static_cast<std::int64_t>(ld.rows), depth = static_cast<std::int64_t>(k);
-  const Division only = batch > 1 ? way({Lines::kMatrices, batch, 1, rows * columns, depth, algo != nullptr}, of_matrices, nullptr)
-                             : way({Lines::kColumns, columns, kStep, rows, depth, algo != nullptr}, of_columns, nullptr);
+  const Division only =
+      batch > 1 ? way({Lines::kMatrices, batch, 1, rows * columns, depth, algo != nullptr}, of_matrices, nullptr)
+                : way({Lines::kColumns, columns, kStep, rows, depth, algo != nullptr}, of_columns, nullptr);
   return give_product(key, &only, 1);
 }
 

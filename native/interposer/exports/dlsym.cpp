@@ -47,7 +47,7 @@ extern "C" __attribute__((visibility("hidden"))) void* cotenant_route_dlsym(void
 }
 
 extern "C" __attribute__((visibility("hidden"))) void* cotenant_route_dlvsym(void* handle, const char* name,
-                                                                            const char* version) {
+                                                                             const char* version) {
   if (!is_driver_name(name) || handle == reinterpret_cast<void*>(-1l)) return nullptr;
   const Dlvsym find = real_dlvsym();
   return find ? route(find(handle, name, version), name) : nullptr;
@@ -63,10 +63,8 @@ extern "C" __attribute__((visibility("hidden"))) void* cotenant_route_dlmopen(Lm
   return nullptr;
 }
 
-#define REAL(name, which)                                                            \
-  extern "C" __attribute__((visibility("hidden"))) void* cotenant_real_##name() {    \
-    return real_loader(Loader::which);                                               \
-  }
+#define REAL(name, which) \
+  extern "C" __attribute__((visibility("hidden"))) void* cotenant_real_##name() { return real_loader(Loader::which); }
 REAL(dlsym, kDlsym)
 REAL(dlvsym, kDlvsym)
 REAL(dlopen, kDlopen)
@@ -80,24 +78,28 @@ REAL(dlmopen, kDlmopen)
 
 // Each: keep the three arguments, ask route; a non-null answer is returned, else restore the arguments
 // and jump to the C library's function, which then sees the original caller's return address.
-#define FORWARD(name)                    \
-  asm(".text\n"                          \
-      ".globl " #name "\n"               \
-      ".type " #name ", @function\n" #name ":\n" \
-      "  push %rdi\n"                    \
-      "  push %rsi\n"                    \
-      "  push %rdx\n"                    \
-      "  call cotenant_route_" #name "\n" \
-      "  test %rax, %rax\n"              \
-      "  jnz 1f\n"                       \
-      "  call cotenant_real_" #name "\n" \
-      "  pop %rdx\n"                     \
-      "  pop %rsi\n"                     \
-      "  pop %rdi\n"                     \
-      "  jmp *%rax\n"                    \
-      "1:\n"                             \
-      "  add $24, %rsp\n"                \
-      "  ret\n"                          \
+#define FORWARD(name)                      \
+  asm(".text\n"                            \
+      ".globl " #name                      \
+      "\n"                                 \
+      ".type " #name ", @function\n" #name \
+      ":\n"                                \
+      "  push %rdi\n"                      \
+      "  push %rsi\n"                      \
+      "  push %rdx\n"                      \
+      "  call cotenant_route_" #name       \
+      "\n"                                 \
+      "  test %rax, %rax\n"                \
+      "  jnz 1f\n"                         \
+      "  call cotenant_real_" #name        \
+      "\n"                                 \
+      "  pop %rdx\n"                       \
+      "  pop %rsi\n"                       \
+      "  pop %rdi\n"                       \
+      "  jmp *%rax\n"                      \
+      "1:\n"                               \
+      "  add $24, %rsp\n"                  \
+      "  ret\n"                            \
       ".size " #name ", . - " #name "\n");
 
 FORWARD(dlsym)

@@ -137,7 +137,8 @@ bool loaded_from(const PtxImage& image, CUmodule module, CUlibrary library) noex
 void image_loaded(const void* owner, bool library, const void* image) noexcept {
   if (!image) return;
   const auto* at = static_cast<const unsigned char*>(image);
-  if (looks_like_text(at)) return keep(owner, library, nullptr, {at, std::strlen(reinterpret_cast<const char*>(at)) + 1});
+  if (looks_like_text(at))
+    return keep(owner, library, nullptr, {at, std::strlen(reinterpret_cast<const char*>(at)) + 1});
   if (read<std::uint32_t>(at) == kWrapperMagic) at = read<const unsigned char*>(at + 8);
   if (!at || read<std::uint32_t>(at) != kFatMagic) return;
   const Part part = entry_of(at);

@@ -126,7 +126,8 @@ const char* take_forms(Wanted& wanted, CUmodule module) noexcept {
 bool load_without(CUmodule& module, const Wanted& wanted, const char* text, const char* suffix) noexcept {
   char* const rest = strdup(text);
   if (!rest) return false;
-  const bool loaded = form_text::take_out_all(rest, suffix) > 0 && real().cuModuleLoadData(&module, rest) == CUDA_SUCCESS;
+  const bool loaded =
+      form_text::take_out_all(rest, suffix) > 0 && real().cuModuleLoadData(&module, rest) == CUDA_SUCCESS;
   std::free(rest);
   if (loaded && environment().debug) tell("The driver refuses %s%s.", wanted.name, suffix);
   return loaded;
@@ -135,7 +136,8 @@ bool load_without(CUmodule& module, const Wanted& wanted, const char* text, cons
 // On the maker's thread.
 const char* load(Wanted& wanted, const char* text) noexcept {
   CUmodule module = nullptr;
-  if (real().cuModuleLoadData(&module, text) != CUDA_SUCCESS && !load_without(module, wanted, text, form_text::kSlice) &&
+  if (real().cuModuleLoadData(&module, text) != CUDA_SUCCESS &&
+      !load_without(module, wanted, text, form_text::kSlice) &&
       !load_without(module, wanted, text, form_text::kPreempt))
     return "the driver does not accept it";
   const char* fault = take_forms(wanted, module);

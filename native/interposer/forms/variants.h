@@ -18,7 +18,7 @@ enum PreemptParameter { kControl, kFlag, kGridX, kGridY, kGridZ, kEpoch };
 enum SliceParameter { kFirstX, kFirstY, kFirstZ, kSliceGridX, kSliceGridY, kSliceGridZ };
 
 struct FormFunction {
-  cu::CUfunction function;   // null: there is no such form
+  cu::CUfunction function;  // null: there is no such form
   std::uint32_t parameters;  // the kernel's own
   std::size_t offset[kFormParameters];
   std::size_t bytes;  // of all parameters
@@ -33,7 +33,7 @@ struct Variant {
   static constexpr std::uint32_t kControls = 1024;  // more than a queue holds launches
   FormFunction preempt;
   FormFunction slice;
-  int most_shared;   // dynamic, in bytes
+  int most_shared;  // dynamic, in bytes
   bool whole_warps;  // the preemptible form is right only for blocks whose x size is a multiple of 32
   cu::CUdeviceptr controls;
   std::atomic<std::uint32_t> control;  // the last one used

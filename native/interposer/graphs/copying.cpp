@@ -32,21 +32,19 @@ bool copy_node(CUgraphNode from, CUgraphNode to) noexcept {
   CUgraphNodeType type{};
   if (driver.cuGraphNodeGetType(from, &type) != CUDA_SUCCESS) return false;
   switch (type) {
-    case CU_GRAPH_NODE_TYPE_EMPTY:
-      return true;
-    case CU_GRAPH_NODE_TYPE_KERNEL:
-      return copy_kernel(from, to);
+    case CU_GRAPH_NODE_TYPE_EMPTY: return true;
+    case CU_GRAPH_NODE_TYPE_KERNEL: return copy_kernel(from, to);
     case CU_GRAPH_NODE_TYPE_MEMCPY:
       return copy_by<CUDA_MEMCPY3D>(driver.cuGraphMemcpyNodeGetParams, driver.cuGraphMemcpyNodeSetParams, from, to);
     case CU_GRAPH_NODE_TYPE_MEMSET:
-      return copy_by<CUDA_MEMSET_NODE_PARAMS>(driver.cuGraphMemsetNodeGetParams, driver.cuGraphMemsetNodeSetParams, from, to);
+      return copy_by<CUDA_MEMSET_NODE_PARAMS>(driver.cuGraphMemsetNodeGetParams, driver.cuGraphMemsetNodeSetParams,
+                                              from, to);
     case CU_GRAPH_NODE_TYPE_HOST:
       return copy_by<CUDA_HOST_NODE_PARAMS>(driver.cuGraphHostNodeGetParams, driver.cuGraphHostNodeSetParams, from, to);
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
       return copy_by<CUDA_BATCH_MEM_OP_NODE_PARAMS>(driver.cuGraphBatchMemOpNodeGetParams,
                                                     driver.cuGraphBatchMemOpNodeSetParams, from, to);
-    default:
-      return false;
+    default: return false;
   }
 }
 

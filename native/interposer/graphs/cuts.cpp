@@ -50,7 +50,7 @@ class Front {
   const Adjacency& out_;
   const Adjacency& in_;
   Room<std::uint32_t> out_before_;  // of a node before: its successors that are before, too; 0: it is an end
-  Room<std::uint32_t> in_after_;    // of a node after: its predecessors that are after, too; 0: it is a beginning
+  Room<std::uint32_t> in_after_;  // of a node after: its predecessors that are after, too; 0: it is a beginning
   std::uint32_t ends_{0};
   std::uint32_t beginnings_{0};
   std::uint32_t overlaps_{0};

@@ -19,9 +19,7 @@ constexpr std::size_t kRows = 256;
 Spin lock;
 Kept* rows[kRows];
 
-Kept** row_of(cu::CUgraphExec exec) noexcept {
-  return &rows[home_of(reinterpret_cast<std::uintptr_t>(exec), kRows)];
-}
+Kept** row_of(cu::CUgraphExec exec) noexcept { return &rows[home_of(reinterpret_cast<std::uintptr_t>(exec), kRows)]; }
 
 void discard(Kept* entry, bool context_ended) noexcept {
   if (entry->parts) GraphParts::end(entry->parts, context_ended);

@@ -39,7 +39,8 @@ GraphParts::GraphParts(const GraphPlaces& places, Context& context, std::uint64_
       twins_(nodes_) {}
 
 bool GraphParts::whole() const noexcept {
-  return part_.holds(most_) && estimates_.holds(most_) && places_.holds(nodes_) && node_.holds(nodes_) && twins_.holds(nodes_);
+  return part_.holds(most_) && estimates_.holds(most_) && places_.holds(nodes_) && node_.holds(nodes_) &&
+         twins_.holds(nodes_);
 }
 
 GraphParts* GraphParts::make(const GraphPlaces& places, CUgraph graph, std::uint64_t instantiate_flags) noexcept {
@@ -193,7 +194,8 @@ std::uint32_t GraphParts::end_of(std::uint32_t part) const noexcept {
 
 const GraphParts::Part& GraphParts::part_of(std::uint32_t place) const noexcept {
   const Part* first = &part_[0];
-  return *(std::upper_bound(first, first + count_, place, [](std::uint32_t at, const Part& b) { return at < b.begin; }) - 1);
+  return *(
+      std::upper_bound(first, first + count_, place, [](std::uint32_t at, const Part& b) { return at < b.begin; }) - 1);
 }
 
 const GraphParts::Twin* GraphParts::twin_of(CUgraphNode node) const noexcept {
@@ -219,14 +221,16 @@ void GraphParts::divide_long(std::uint32_t target_us) noexcept {
   for (std::uint32_t i = count_; left > 0 && i-- > 0;) {
     const Estimate& estimate = *part_[i].estimate;
     const std::uint32_t us = estimate.shortest_ns() / 1000;  // others on the GPU can only make it longer
-    if (part_[i].settled || estimate.samples.load(std::memory_order_relaxed) < kEnoughSamples || us < 2 * target_us) continue;
+    if (part_[i].settled || estimate.samples.load(std::memory_order_relaxed) < kEnoughSamples || us < 2 * target_us)
+      continue;
     part_[i].settled = !divide(i, us, target_us);
     --left;
   }
   if (count_ == before) return;
   if (const Link* link = context_->gpu->link.load(std::memory_order_acquire))
     link->best_effort().graphGates.fetch_add(count_ - before, std::memory_order_relaxed);
-  if (environment().debug) tell("a graph has %u parts now, in place of %u: some took longer than was guessed.", count_, before);
+  if (environment().debug)
+    tell("a graph has %u parts now, in place of %u: some took longer than was guessed.", count_, before);
 }
 
 // What was measured, over its nodes: those whose time was a guess make up for what the others don't take.

@@ -19,7 +19,8 @@ class GraphDivision;
 class GraphParts {
  public:
   // Null: it can't be divided. Made in the current context.
-  [[nodiscard]] static GraphParts* make(const GraphPlaces& places, cu::CUgraph graph, std::uint64_t instantiate_flags) noexcept;
+  [[nodiscard]] static GraphParts* make(const GraphPlaces& places, cu::CUgraph graph,
+                                        std::uint64_t instantiate_flags) noexcept;
   // In the driver, too, unless the context has ended, and they with it.
   static void end(GraphParts* parts, bool context_ended) noexcept;
 
@@ -91,10 +92,10 @@ class GraphParts {
   Room<cu::CUgraphNode> node_;  // by place, in its part's graph
   Room<Twin> twins_;  // in the order of `of`
   bool changed_{false};  // the parts' graphs are not what the parts are any more
-  bool behind_{false};   // the parts are not what the last update said
+  bool behind_{false};  // the parts are not what the last update said
   cu::CUgraph next_{nullptr};  // that is it; null: it was not kept
   std::uint32_t updates_in_turn_{0};  // with no more than one launch between
-  std::uint32_t launches_{0};         // since the last update
+  std::uint32_t launches_{0};  // since the last update
   // Launches of one executable graph do not overlap, whatever their streams.
   cu::CUevent done_{nullptr};
   const Stream* last_{nullptr};  // where it was launched last

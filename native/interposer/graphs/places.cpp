@@ -44,17 +44,12 @@ class Estimating {
     CUgraphNodeType type{};
     if (real().cuGraphNodeGetType(node, &type) != CUDA_SUCCESS) return refuse("the driver does not say what is in it");
     switch (type) {
-      case CU_GRAPH_NODE_TYPE_KERNEL:
-        return kernel_us(node);
-      case CU_GRAPH_NODE_TYPE_GRAPH:
-        return child_us(node, depth);
+      case CU_GRAPH_NODE_TYPE_KERNEL: return kernel_us(node);
+      case CU_GRAPH_NODE_TYPE_GRAPH: return child_us(node, depth);
       case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-      case CU_GRAPH_NODE_TYPE_MEM_FREE:
-        return refuse("it allocates memory");
-      case CU_GRAPH_NODE_TYPE_EMPTY:
-        return 0;
-      default:
-        return kOtherNodeUs;
+      case CU_GRAPH_NODE_TYPE_MEM_FREE: return refuse("it allocates memory");
+      case CU_GRAPH_NODE_TYPE_EMPTY: return 0;
+      default: return kOtherNodeUs;
     }
   }
 
@@ -79,7 +74,8 @@ class Estimating {
     ++unknown_;
     const auto& [gx, gy, gz, bx, by, bz, shared] = shape.of;
     const std::uint64_t threads = std::uint64_t{gx} * gy * gz * bx * by * bz;
-    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(threads / wave_ * kUnknownWaveUs, kUnknownUs, kMostUnknownUs));
+    return static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(threads / wave_ * kUnknownWaveUs, kUnknownUs, kMostUnknownUs));
   }
 
   // Others on the GPU can only make it longer; a part that is too long is divided when it was timed, a graph with gates not.
@@ -137,7 +133,10 @@ GraphPlaces::GraphPlaces(CUgraph graph, const Rules& rules, const Link* link, st
 }
 
 GraphPlaces::GraphPlaces(CUgraph graph, const std::uint32_t* cuts, std::uint32_t count) noexcept
-    : reading_(graph), ordered_(reading_.nodes(), reading_.edge(), reading_.edges()), cuts_(count), at_(reading_.nodes()) {
+    : reading_(graph),
+      ordered_(reading_.nodes(), reading_.edge(), reading_.edges()),
+      cuts_(count),
+      at_(reading_.nodes()) {
   if (!ordered_.whole() || !cuts_.holds(count) || !at_.holds(reading_.nodes()) || !find_free()) return;
   std::copy(cuts, cuts + count, cuts_.at());
   if (std::all_of(cuts, cuts + count, [&](std::uint32_t cut) { return cut < reading_.nodes() && at_[cut].free; }))
@@ -160,8 +159,8 @@ void GraphPlaces::choose(const Link& link, Rules rules) noexcept {
   // What the program ran to warm up may not have been looked at yet.
   const auto& activity = link.region->activity;
   gpu.best_effort.estimates.collect(activity.activations.load(std::memory_order_relaxed),
-                                      activity.active.load(std::memory_order_relaxed) != 0,
-                                      current_context()->handle.load(std::memory_order_relaxed));
+                                    activity.active.load(std::memory_order_relaxed) != 0,
+                                    current_context()->handle.load(std::memory_order_relaxed));
   Estimating estimating(gpu, how_);
   std::uint64_t us = 0;
   for (std::uint32_t place = 0; place < nodes; ++place) {

@@ -40,7 +40,8 @@ void high_kernel(const Stream& stream, const Submission& submission) noexcept {
   const bool graph = submission.kind == Submission::Kind::kGraph;
   const Needs needs = graph ? noted_needs(*submission.shape) : needs_of(*submission.shape, gpu.identity.sm_count);
   auto& activity = link->region->activity;
-  activity.highKernel.store(static_cast<std::uint32_t>(needs.kernel_class) << 16 | needs.sms, std::memory_order_relaxed);
+  activity.highKernel.store(static_cast<std::uint32_t>(needs.kernel_class) << 16 | needs.sms,
+                            std::memory_order_relaxed);
   activity.highKernelUs.store(needs.duration_us, std::memory_order_relaxed);
 }
 

@@ -163,7 +163,7 @@ std::uint32_t high_tick(Gpu& gpu, std::uint64_t now) noexcept {
     Locked lock(own.lock);
     learned = own.learned_ns;
   }
-  const std::uint64_t patience = learned == 0 ? kFirstSilenceNs
+  const std::uint64_t patience = learned == 0                            ? kFirstSilenceNs
                                  : learned * kSilenceFactor > kSilenceNs ? learned * kSilenceFactor
                                                                          : kSilenceNs;
   if (busy && now - own.quiet_since > patience) {

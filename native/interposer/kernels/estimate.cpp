@@ -84,7 +84,8 @@ bool Estimates::due(Estimate& estimate, std::uint32_t every) noexcept {
   // A sample that some request spoiled is taken again: beside many requests a long kernel hardly ever gets a clean one,
   // and what its shape took before, with other data, would be believed for a thousand launches.
   const bool again = few || estimate.dropped.load(std::memory_order_relaxed) > 0;
-  return sighting % every == 0 || (few && sighting < kAlwaysTimed) || (again && every < kSeldom && sighting % kSoon == 0);
+  return sighting % every == 0 || (few && sighting < kAlwaysTimed) ||
+         (again && every < kSeldom && sighting % kSoon == 0);
 }
 
 int Estimates::start(Estimate& estimate, cu::CUstream stream, cu::CUcontext context, std::uint64_t activations,
@@ -93,7 +94,8 @@ int Estimates::start(Estimate& estimate, cu::CUstream stream, cu::CUcontext cont
   Timer& timer = timers_[first];
   int free = Timer::kFree;
   if (!timer.state.compare_exchange_strong(free, Timer::kTaken, std::memory_order_acquire)) return -1;
-  if (timer.context.load(std::memory_order_relaxed) != context) {  // events are a context's; an old one's are left to it
+  if (timer.context.load(std::memory_order_relaxed) !=
+      context) {  // events are a context's; an old one's are left to it
     timer.context.store(context, std::memory_order_relaxed);
     timer.start = timer.end = nullptr;
   }
@@ -114,8 +116,8 @@ int Estimates::start(Estimate& estimate, cu::CUstream stream, cu::CUcontext cont
 
 void Estimates::stop(int index, cu::CUstream stream) noexcept {
   Timer& timer = timers_[index];
-  const bool recorded = real().cuEventRecord(timer.end, stream) == cu::CUDA_SUCCESS &&
-                        timer.context.load(std::memory_order_relaxed);
+  const bool recorded =
+      real().cuEventRecord(timer.end, stream) == cu::CUDA_SUCCESS && timer.context.load(std::memory_order_relaxed);
   timer.state.store(recorded ? Timer::kRunning : Timer::kFree, std::memory_order_release);
 }
 

@@ -18,7 +18,8 @@ constexpr std::uint64_t kAsFast = 102;
 bool is_other_matter(const FormTrial& trial, const Tried (&tried)[kForms], std::uint64_t usual_ns) noexcept {
   const int chosen = trial.chosen.load(std::memory_order_relaxed);
   const std::uint64_t then_ns = chosen > 0 ? tried[chosen - 1].ns : 0;
-  const std::uint32_t since = trial.launches.load(std::memory_order_relaxed) - trial.began.load(std::memory_order_relaxed);
+  const std::uint32_t since =
+      trial.launches.load(std::memory_order_relaxed) - trial.began.load(std::memory_order_relaxed);
   return since > kTrialsApart && then_ns > 0 && usual_ns > 0 && (usual_ns > 2 * then_ns || then_ns > 2 * usual_ns);
 }
 
@@ -60,7 +61,8 @@ FormKind next_form(FormTrial& trial, Tried (&tried)[kForms], std::uint64_t targe
     for (Tried& one : tried) one.ns = 0;
   }
   std::uint64_t again_ns = trial.again_ns.load(std::memory_order_relaxed);
-  if (again_ns != 0 && now_ns >= again_ns && trial.again_ns.compare_exchange_strong(again_ns, 0, std::memory_order_relaxed)) {
+  if (again_ns != 0 && now_ns >= again_ns &&
+      trial.again_ns.compare_exchange_strong(again_ns, 0, std::memory_order_relaxed)) {
     trial.repeats.fetch_add(1, std::memory_order_relaxed);
     trial.began.store(launch, std::memory_order_relaxed);
   }

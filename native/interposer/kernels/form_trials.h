@@ -16,8 +16,9 @@ enum class FormKind : int { kAllWorkers, kHalfWorkers, kSlices, kAsItIs };
 inline constexpr int kForms = 4;
 
 struct Tried {
-  std::uint64_t ns;     // of a launch of the kernel by itself; 0: not measured
-  std::uint64_t parts;  // it stops after 1/parts of that (formulas: blocks / workers, or slices); 0: there is no such form
+  std::uint64_t ns;  // of a launch of the kernel by itself; 0: not measured
+  std::uint64_t
+      parts;  // it stops after 1/parts of that (formulas: blocks / workers, or slices); 0: there is no such form
 };
 
 // Pure. `target_ns`: how soon one should stop.
@@ -28,7 +29,7 @@ struct FormTrial {
   std::atomic<std::uint64_t> key{0};
   std::atomic<std::uint32_t> launches{0};
   std::atomic<std::uint32_t> began{0};  // with which of them this trial did
-  std::atomic<int> chosen{0};           // after the trial, the last time: 1 + the form; 0: the trial goes on
+  std::atomic<int> chosen{0};  // after the trial, the last time: 1 + the form; 0: the trial goes on
   std::atomic<std::uint32_t> repeats{0};
   std::atomic<std::uint64_t> again_ns{0};  // when the next repeat is due; 0: the trial goes on
   Estimate of[kForms];
@@ -47,7 +48,7 @@ class FormTrials {
 // Returns the form for the next launch, and in `trying` whether that launch is to be timed. `usual_ns`: how long launches take
 // now in whatever form; 0: unknown. If that differs much from the trial's result, the trial is repeated. From time to time
 // each form is also timed once more, because a trial may have been disturbed.
-[[nodiscard]] FormKind next_form(FormTrial& trial, Tried (&tried)[kForms], std::uint64_t target_ns, std::uint64_t usual_ns,
-                                 std::uint64_t now_ns, bool& trying) noexcept;
+[[nodiscard]] FormKind next_form(FormTrial& trial, Tried (&tried)[kForms], std::uint64_t target_ns,
+                                 std::uint64_t usual_ns, std::uint64_t now_ns, bool& trying) noexcept;
 
 }  // namespace cotenant

@@ -30,7 +30,9 @@ bool visit_within(cu::CUgraph graph, VisitNode visit, void* with, int depth) noe
 
 }  // namespace
 
-bool visit_nodes(cu::CUgraph graph, VisitNode visit, void* with) noexcept { return visit_within(graph, visit, with, 0); }
+bool visit_nodes(cu::CUgraph graph, VisitNode visit, void* with) noexcept {
+  return visit_within(graph, visit, with, 0);
+}
 
 bool launch_of(cu::CUgraphNode node, LaunchShape& into) noexcept {
   if (real().cuGraphKernelNodeGetParams_v2) {

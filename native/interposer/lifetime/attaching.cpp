@@ -20,7 +20,8 @@ pthread_mutex_t attaching = PTHREAD_MUTEX_INITIALIZER;
 void tell_no_agent(const char* reason) noexcept {
   const bool high = role() == Role::kHigh;
   if (*reason)
-    tell("the agent at \"%s\" is of no use (%s): %s. Restart it with `cotenant down` and `cotenant up`.", environment().socket, reason,
+    tell("the agent at \"%s\" is of no use (%s): %s. Restart it with `cotenant down` and `cotenant up`.",
+         environment().socket, reason,
          high ? "this high client runs unprotected" : "best-effort work runs at a trickle");
   else
     tell("no agent answers at \"%s\": %s. Start one with `cotenant up`.", environment().socket,
@@ -79,8 +80,10 @@ CUresult context_made(CUcontext handle, CUdevice device) noexcept {
   add_context(handle, *gpu);
   if (first && !best_effort && gpu == &gpu_at(1)) {
     note_caveat(protocol::Caveat::kGpus);
-    tell("a high client on several GPUs is protected on each by itself: where a request needs them all, best-effort work "
-         "beside one of them makes it wait.");
+    tell(
+        "a high client on several GPUs is protected on each by itself: where a request needs them all, best-effort "
+        "work "
+        "beside one of them makes it wait.");
   }
   return CUDA_SUCCESS;
 }
@@ -93,6 +96,8 @@ CUresult attach_own_gpu(Gpu& gpu) noexcept {
   return result;
 }
 
-void forget_attaching() noexcept { pthread_mutex_init(&attaching, nullptr); }  // a thread of the parent may have held it
+void forget_attaching() noexcept {
+  pthread_mutex_init(&attaching, nullptr);
+}  // a thread of the parent may have held it
 
 }  // namespace cotenant

@@ -12,9 +12,11 @@ std::atomic<bool> told_gpus{false};
 
 cu::CUresult refuse_ranks(const char* sign) noexcept {
   if (!told_ranks.exchange(true))
-    tell("%s: this is one rank of several. Held back each by itself, ranks would wait for each other, so such a job can't be "
-         "best-effort. Start it with `cotenant run --ungated`.",
-         sign);
+    tell(
+        "%s: this is one rank of several. Held back each by itself, ranks would wait for each other, so such a job "
+        "can't be "
+        "best-effort. Start it with `cotenant run --ungated`.",
+        sign);
   return cu::CUDA_ERROR_NOT_PERMITTED;
 }
 
@@ -25,9 +27,11 @@ cu::CUresult may_start() noexcept {
   if (role() == Role::kBestEffort && ranks[0] != '\0') return refuse_ranks(ranks);
   if (role() == Role::kHigh && ranks[0] != '\0' && !told_ranks.exchange(true)) {
     note_caveat(protocol::Caveat::kRanks);
-    tell("%s: each rank is protected on its own GPU alone. Where requests need several ranks, best-effort work beside the "
-         "others may still make this one wait.",
-         ranks);
+    tell(
+        "%s: each rank is protected on its own GPU alone. Where requests need several ranks, best-effort work beside "
+        "the "
+        "others may still make this one wait.",
+        ranks);
   }
   return cu::CUDA_SUCCESS;
 }
@@ -41,9 +45,11 @@ cu::CUresult choose_gpu(Gpu& gpu) noexcept {
     return result;
   }
   if (!told_gpus.exchange(true))
-    tell("a best-effort process on several GPUs is refused: what is held back on one of them the others would wait for. It "
-         "already works on GPU %d; set CUDA_VISIBLE_DEVICES to one GPU, or start it with `cotenant run --ungated`.",
-         none->identity.ordinal);
+    tell(
+        "a best-effort process on several GPUs is refused: what is held back on one of them the others would wait for. "
+        "It "
+        "already works on GPU %d; set CUDA_VISIBLE_DEVICES to one GPU, or start it with `cotenant run --ungated`.",
+        none->identity.ordinal);
   return cu::CUDA_ERROR_NOT_PERMITTED;
 }
 

@@ -14,8 +14,9 @@ namespace cotenant {
 // of them. The error to return, else CUDA_SUCCESS.
 [[nodiscard]] cu::CUresult choose_gpu(Gpu& gpu) noexcept;
 [[nodiscard]] inline cu::CUresult may_use(Gpu& gpu) noexcept {
-  return own_gpu.load(std::memory_order_acquire) == &gpu && !ranks_seen.load(std::memory_order_relaxed) ? cu::CUDA_SUCCESS
-                                                                                                        : choose_gpu(gpu);
+  return own_gpu.load(std::memory_order_acquire) == &gpu && !ranks_seen.load(std::memory_order_relaxed)
+             ? cu::CUDA_SUCCESS
+             : choose_gpu(gpu);
 }
 
 void forget_gang() noexcept;  // in a forked child

@@ -27,9 +27,9 @@ void note(int signal) { noted.store(signal, std::memory_order_relaxed); }
 bool first_of_its_namespace() noexcept { return getpid() == 1; }
 
 void watch(int signal) noexcept {
-  struct sigaction now {};
+  struct sigaction now{};
   if (sigaction(signal, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) || now.sa_handler != SIG_DFL) return;
-  struct sigaction ours {};
+  struct sigaction ours{};
   ours.sa_handler = note;
   ours.sa_flags = SA_RESTART;
   sigaction(signal, &ours, nullptr);
@@ -37,13 +37,13 @@ void watch(int signal) noexcept {
 
 // Still ours? The application may have set its own handler since: then the signal was its affair.
 bool still_watching(int signal) noexcept {
-  struct sigaction now {};
+  struct sigaction now{};
   return sigaction(signal, nullptr, &now) == 0 && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == note;
 }
 
 void restore(int signal) noexcept {
   if (!still_watching(signal)) return;
-  struct sigaction standard {};
+  struct sigaction standard{};
   standard.sa_handler = SIG_DFL;
   sigaction(signal, &standard, nullptr);
 }

@@ -15,7 +15,8 @@ bool is_host(cu::CUdeviceptr address) noexcept {
 bool is_pageable(cu::CUdeviceptr address) noexcept {
   unsigned type = 0;
   return address != 0 && real().cuPointerGetAttribute &&
-         real().cuPointerGetAttribute(&type, cu::CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) == cu::CUDA_ERROR_INVALID_VALUE;
+         real().cuPointerGetAttribute(&type, cu::CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) ==
+             cu::CUDA_ERROR_INVALID_VALUE;
 }
 
 }  // namespace cotenant::copy

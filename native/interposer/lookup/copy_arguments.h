@@ -11,7 +11,9 @@ namespace cotenant::copy {
 
 // How many bytes the arguments speak of. Structs tell; else the sizes among the arguments are multiplied
 // (width x height), leaving out pitches, which come before them.
-inline std::uint64_t bytes_in(const cu::CUDA_MEMCPY2D* p) noexcept { return p ? std::uint64_t{p->WidthInBytes} * p->Height : 0; }
+inline std::uint64_t bytes_in(const cu::CUDA_MEMCPY2D* p) noexcept {
+  return p ? std::uint64_t{p->WidthInBytes} * p->Height : 0;
+}
 inline std::uint64_t bytes_in(const cu::CUDA_MEMCPY3D* p) noexcept {
   return p ? std::uint64_t{p->WidthInBytes} * p->Height * p->Depth : 0;
 }
@@ -21,11 +23,15 @@ inline std::uint64_t bytes_in(const cu::CUDA_MEMCPY3D_PEER* p) noexcept {
 
 inline bool from_host(const cu::CUDA_MEMCPY2D* p) noexcept { return p && p->srcMemoryType == cu::CU_MEMORYTYPE_HOST; }
 inline bool from_host(const cu::CUDA_MEMCPY3D* p) noexcept { return p && p->srcMemoryType == cu::CU_MEMORYTYPE_HOST; }
-inline bool from_host(const cu::CUDA_MEMCPY3D_PEER* p) noexcept { return p && p->srcMemoryType == cu::CU_MEMORYTYPE_HOST; }
+inline bool from_host(const cu::CUDA_MEMCPY3D_PEER* p) noexcept {
+  return p && p->srcMemoryType == cu::CU_MEMORYTYPE_HOST;
+}
 
 inline bool to_host(const cu::CUDA_MEMCPY2D* p) noexcept { return p && p->dstMemoryType == cu::CU_MEMORYTYPE_HOST; }
 inline bool to_host(const cu::CUDA_MEMCPY3D* p) noexcept { return p && p->dstMemoryType == cu::CU_MEMORYTYPE_HOST; }
-inline bool to_host(const cu::CUDA_MEMCPY3D_PEER* p) noexcept { return p && p->dstMemoryType == cu::CU_MEMORYTYPE_HOST; }
+inline bool to_host(const cu::CUDA_MEMCPY3D_PEER* p) noexcept {
+  return p && p->dstMemoryType == cu::CU_MEMORYTYPE_HOST;
+}
 
 // The stream among the arguments of an asynchronous form: always the last.
 template <class... A>

@@ -77,11 +77,10 @@ bool load_driver(void* hint) noexcept {
   Locked lock(loading);
   if (loaded.load(std::memory_order_relaxed)) return true;
   std::size_t n = 0;
-#define HOOK(symbol, params, args)                                                         \
-  table.symbol = reinterpret_cast<decltype(table.symbol)>(find(handle, #symbol));          \
+#define HOOK(symbol, params, args)                                                \
+  table.symbol = reinterpret_cast<decltype(table.symbol)>(find(handle, #symbol)); \
   pairs[n++] = {reinterpret_cast<void*>(table.symbol), reinterpret_cast<void*>(&cu::symbol)};
-#define CALL(symbol, params, args) \
-  table.symbol = reinterpret_cast<decltype(table.symbol)>(find(handle, #symbol));
+#define CALL(symbol, params, args) table.symbol = reinterpret_cast<decltype(table.symbol)>(find(handle, #symbol));
 #include "driver/entries.def"
 #undef HOOK
 #undef CALL

@@ -38,13 +38,13 @@ template <Entry>
 struct Traits;
 
 namespace cu_entries {
-#define HOOK(symbol, params, args)                                     \
-  }                                                                    \
-  template <>                                                          \
-  struct Traits<Entry::symbol> {                                       \
-    static constexpr std::string_view name = #symbol;                  \
-    static auto driver() noexcept { return real().symbol; }            \
-  };                                                                   \
+#define HOOK(symbol, params, args)                          \
+  }                                                         \
+  template <>                                               \
+  struct Traits<Entry::symbol> {                            \
+    static constexpr std::string_view name = #symbol;       \
+    static auto driver() noexcept { return real().symbol; } \
+  };                                                        \
   namespace cu_entries {
 #define CALL(symbol, params, args)
 #include "driver/entries.def"

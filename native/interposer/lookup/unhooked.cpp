@@ -50,7 +50,9 @@ Named names[kCounting];
 std::atomic<std::uint32_t> used{0};
 Spin adding;
 
-std::uint64_t calls_of(std::uint32_t i) noexcept { return __atomic_load_n(&cotenant_counting_calls[i], __ATOMIC_RELAXED); }
+std::uint64_t calls_of(std::uint32_t i) noexcept {
+  return __atomic_load_n(&cotenant_counting_calls[i], __ATOMIC_RELAXED);
+}
 
 void* jump(std::uint32_t i) noexcept { return cotenant_counting_jumps + i * kJumpBytes; }
 
@@ -79,8 +81,8 @@ void name_unhooked() noexcept {
   for (std::uint32_t i = 0; i < used.load(std::memory_order_acquire); ++i) {
     if (names[i].told || calls_of(i) == 0) continue;
     names[i].told = true;
-    tell("%s is not known to this version of Cotenant: what it submits is %s. Use a version that knows it.", names[i].name,
-         role() == Role::kHigh ? "not seen as part of a request" : "not held back for requests");
+    tell("%s is not known to this version of Cotenant: what it submits is %s. Use a version that knows it.",
+         names[i].name, role() == Role::kHigh ? "not seen as part of a request" : "not held back for requests");
   }
 }
 

@@ -44,7 +44,8 @@ std::uint32_t caveats() noexcept { return noted.load(std::memory_order_relaxed);
 void say_aside() noexcept {
   static std::atomic<bool> said{false};
   if (env.tool && env.client_class == protocol::Class::kNone && !said.exchange(true))
-    tell("%s is set: a tool looks at this program, so it runs as if Cotenant were not there, and is not held back.", env.tool);
+    tell("%s is set: a tool looks at this program, so it runs as if Cotenant were not there, and is not held back.",
+         env.tool);
 }
 
 void tell(const char* format, ...) noexcept {

@@ -30,7 +30,8 @@ inline bool same_code(const LaunchShape& a, const LaunchShape& b) noexcept {
 
 // The same kernels, on grids that differ in lines alone: their third side divides the sum, if anything does. Of a batch it
 // counts the matrices, too.
-[[nodiscard]] inline bool same_sums(const Launched& whole, const Launched& part, const Product& product, std::int64_t count) noexcept {
+[[nodiscard]] inline bool same_sums(const Launched& whole, const Launched& part, const Product& product,
+                                    std::int64_t count) noexcept {
   if (whole.launches != part.launches || whole.copies != part.copies) return false;
   for (std::uint32_t i = 0; i < whole.launches; ++i) {
     if (!same_code(whole.of[i], part.of[i])) return false;
@@ -72,7 +73,8 @@ class Giving {
     std::copy(noted.launched, noted.launched + ProductCall::kMost, into.of);
     // Which of two kernels does what is known only if the algorithm is.
     const bool plain = noted.launches == 1 && noted.copies == 0;
-    return status == 0 && noted.launches > 0 && !noted.other && (plain || pinned_ || product.pinned || count == product.count);
+    return status == 0 && noted.launches > 0 && !noted.other &&
+           (plain || pinned_ || product.pinned || count == product.count);
   }
 
   const Product& product;
@@ -80,7 +82,8 @@ class Giving {
  private:
   int during(ProductCall& noted, std::int64_t first, std::int64_t count) const noexcept {
     product_call = &noted;
-    const int status = pinned_ ? pinned_->give(*algorithm_, workspace_, first, count) : way_.part(way_.call, first, count);
+    const int status =
+        pinned_ ? pinned_->give(*algorithm_, workspace_, first, count) : way_.part(way_.call, first, count);
     product_call = nullptr;
     return status;
   }

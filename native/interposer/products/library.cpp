@@ -97,7 +97,8 @@ void* blas_function(Blas entry, void* caller) noexcept {
   if (void* function = known ? known->function.load(std::memory_order_acquire) : nullptr) return function;
   void* function = find(which, caller);
   if (!function || known) return function;
-  if (const auto [site, added] = sites.find_or_add(key); added) site->function.store(function, std::memory_order_release);
+  if (const auto [site, added] = sites.find_or_add(key); added)
+    site->function.store(function, std::memory_order_release);
   return function;
 }
 

@@ -9,7 +9,8 @@ constexpr std::uint32_t kSmallestTile = 16;
 constexpr std::uint32_t kLargestTile = 512;
 
 const char* number(const char* at, std::uint32_t& value) noexcept {
-  for (value = 0; *at >= '0' && *at <= '9'; ++at) value = std::min(value * 10 + static_cast<std::uint32_t>(*at - '0'), 100'000u);
+  for (value = 0; *at >= '0' && *at <= '9'; ++at)
+    value = std::min(value * 10 + static_cast<std::uint32_t>(*at - '0'), 100'000u);
   return at;
 }
 
@@ -19,7 +20,9 @@ bool is_tile(std::uint32_t side) noexcept { return side >= kSmallestTile && side
 
 std::uint64_t waves_of(std::uint64_t blocks, std::uint32_t sms) noexcept { return (blocks + sms - 1) / sms; }
 
-bool columns_before_rows(std::int64_t a, std::int64_t b, bool many_columns) noexcept { return many_columns && a <= 2 * b; }
+bool columns_before_rows(std::int64_t a, std::int64_t b, bool many_columns) noexcept {
+  return many_columns && a <= 2 * b;
+}
 
 std::int64_t next_count(std::int64_t lines, std::int64_t step, std::uint32_t& pieces, std::int64_t before) noexcept {
   for (; pieces >= 2; --pieces) {

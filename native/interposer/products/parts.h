@@ -20,15 +20,18 @@ struct Parts {
 [[nodiscard]] bool columns_before_rows(std::int64_t a, std::int64_t b, bool many_columns) noexcept;
 
 // The next smaller number of parts to look at: how many lines each would have; 0: there is none. `pieces` counts down.
-[[nodiscard]] std::int64_t next_count(std::int64_t lines, std::int64_t step, std::uint32_t& pieces, std::int64_t before) noexcept;
+[[nodiscard]] std::int64_t next_count(std::int64_t lines, std::int64_t step, std::uint32_t& pieces,
+                                      std::int64_t before) noexcept;
 
 // Is `a` a better division of a product of `waves` waves and `us` than `b` (count 0: none)? Parts of about the target's
 // length (a quarter more) are short enough; then the fewest waves, then the fewest parts.
-[[nodiscard]] bool better(const Parts& a, const Parts& b, std::uint64_t waves, std::uint64_t us, std::uint64_t target_us) noexcept;
+[[nodiscard]] bool better(const Parts& a, const Parts& b, std::uint64_t waves, std::uint64_t us,
+                          std::uint64_t target_us) noexcept;
 
 // Are so many waves more worth their time? Up to 8 %; up to a quarter where the product is of few waves that take long
 // each, since nothing else divides those.
-[[nodiscard]] bool affordable(const Parts& parts, std::uint64_t waves, std::uint64_t us, std::uint64_t target_us) noexcept;
+[[nodiscard]] bool affordable(const Parts& parts, std::uint64_t waves, std::uint64_t us,
+                              std::uint64_t target_us) noexcept;
 
 // The tile a kernel's name tells ("...128x256..."), 0 x 0 if it doesn't.
 struct Tile {

@@ -50,9 +50,14 @@ std::uint32_t alignment_of(const void* at) noexcept {
 std::int64_t blas_size_of(int type) noexcept {
   switch (type) {
     case 3: return 1;                            // R_8I
-    case 2: case 14: return 2;                   // R_16F, R_16BF
-    case 0: case 6: case 10: case 15: return 4;  // R_32F, C_16F, R_32I, C_16BF
-    case 1: case 4: return 8;                    // R_64F, C_32F
+    case 2:
+    case 14: return 2;                   // R_16F, R_16BF
+    case 0:
+    case 6:
+    case 10:
+    case 15: return 4;  // R_32F, C_16F, R_32I, C_16BF
+    case 1:
+    case 4: return 8;                    // R_64F, C_32F
     case 5: return 16;                           // C_64F
     default: return 0;
   }
@@ -113,22 +118,25 @@ int PinnedProduct::described(int compute, std::int64_t first, std::int64_t count
   const void* b = at(o_.b, matrices ? first * p_.stride_b : columns ? first * (plain_b ? p_.ldb : 1) : 0, p_.bt);
   const void* c = at(o_.c, matrices ? first * p_.stride_c : columns ? first * p_.ldc : rows ? first : 0, p_.ct);
 
-  LtObject description(f_->product_destroy), of_a(f_->layout_destroy), of_b(f_->layout_destroy), of_c(f_->layout_destroy);
+  LtObject description(f_->product_destroy), of_a(f_->layout_destroy), of_b(f_->layout_destroy),
+      of_c(f_->layout_destroy);
   int mode = 0;
   if (!f_->pointer_mode || f_->pointer_mode(o_.handle, &mode) != 0) return kNotInitialized;
   const auto tell = [&](int attribute, std::int32_t value) {
     return f_->product_set(description.get(), attribute, &value, sizeof value) == 0;
   };
-  const auto lay_out = [&](LtObject& layout, int type, std::int64_t high, std::int64_t wide, std::int64_t ld, std::int64_t stride) {
-    if (f_->layout_create(layout.into(), type, static_cast<std::uint64_t>(high), static_cast<std::uint64_t>(wide), ld) != 0)
+  const auto lay_out = [&](LtObject& layout, int type, std::int64_t high, std::int64_t wide, std::int64_t ld,
+                           std::int64_t stride) {
+    if (f_->layout_create(layout.into(), type, static_cast<std::uint64_t>(high), static_cast<std::uint64_t>(wide),
+                          ld) != 0)
       return false;
     if (p_.batch == 1) return true;
     const auto matrix_count = static_cast<std::int32_t>(batch);
     return f_->layout_set(layout.get(), kBatch, &matrix_count, sizeof matrix_count) == 0 &&
            f_->layout_set(layout.get(), kStride, &stride, sizeof stride) == 0;
   };
-  const bool ready = f_->product_create(description.into(), compute, scale_of(compute)) == 0 && tell(kPointerMode, mode) &&
-                     tell(kTransA, p_.transa) && tell(kTransB, p_.transb) &&
+  const bool ready = f_->product_create(description.into(), compute, scale_of(compute)) == 0 &&
+                     tell(kPointerMode, mode) && tell(kTransA, p_.transa) && tell(kTransB, p_.transb) &&
                      lay_out(of_a, p_.at, plain_a ? m : p_.k, plain_a ? p_.k : m, p_.lda, p_.stride_a) &&
                      lay_out(of_b, p_.bt, plain_b ? p_.k : n, plain_b ? n : p_.k, p_.ldb, p_.stride_b) &&
                      lay_out(of_c, p_.ct, m, n, p_.ldc, p_.stride_c);
@@ -143,7 +151,9 @@ int PinnedProduct::algorithms(LtAlgorithm (&into)[kAlgorithms]) const noexcept {
     LtObject preference(f_->preference_destroy);
     Result results[kAlgorithms] = {};
     int returned = 0;
-    const auto prefer = [&](int attribute, auto value) { f_->preference_set(preference.get(), attribute, &value, sizeof value); };
+    const auto prefer = [&](int attribute, auto value) {
+      f_->preference_set(preference.get(), attribute, &value, sizeof value);
+    };
     if (f_->preference_create(preference.into()) != 0) return;
     prefer(kMostWorkspace, kWorkspace);
     prefer(kAlignmentA, alignment_of(o_.a));
@@ -151,9 +161,11 @@ int PinnedProduct::algorithms(LtAlgorithm (&into)[kAlgorithms]) const noexcept {
     prefer(kAlignmentC, alignment_of(o_.c));
     prefer(kAlignmentD, alignment_of(o_.c));
     const std::int64_t lines = lines_ == Lines::kColumns ? p_.n : lines_ == Lines::kRows ? p_.m : p_.batch;
-    const int status = described(compute, 0, lines, [&](void* description, const void*, void* a, const void*, void* b, void*, void* c) {
-      return f_->heuristic(o_.handle, description, a, b, c, c, preference.get(), kAlgorithms - found, results, &returned);
-    });
+    const int status = described(compute, 0, lines,
+                                 [&](void* description, const void*, void* a, const void*, void* b, void*, void* c) {
+                                   return f_->heuristic(o_.handle, description, a, b, c, c, preference.get(),
+                                                        kAlgorithms - found, results, &returned);
+                                 });
     for (int i = 0; status == 0 && i < returned; ++i) {
       if (results[i].state != 0 || results[i].workspace > kWorkspace) continue;
       LtAlgorithm& algorithm = into[found++];
@@ -173,13 +185,15 @@ int PinnedProduct::algorithms(LtAlgorithm (&into)[kAlgorithms]) const noexcept {
   return found;
 }
 
-int PinnedProduct::give(const LtAlgorithm& algorithm, std::uint64_t workspace, std::int64_t first, std::int64_t count) const noexcept {
+int PinnedProduct::give(const LtAlgorithm& algorithm, std::uint64_t workspace, std::int64_t first,
+                        std::int64_t count) const noexcept {
   cu::CUstream launches_in = nullptr;
   if (!stream(launches_in)) return kNotInitialized;
   return described(algorithm.compute, first, count,
                    [&](void* description, const void* a, void* of_a, const void* b, void* of_b, void* c, void* of_c) {
                      return f_->matmul(o_.handle, description, o_.alpha, a, of_a, b, of_b, o_.beta, c, of_c, c, of_c,
-                                      algorithm.data, reinterpret_cast<void*>(workspace), algorithm.workspace, launches_in);
+                                       algorithm.data, reinterpret_cast<void*>(workspace), algorithm.workspace,
+                                       launches_in);
                    });
 }
 

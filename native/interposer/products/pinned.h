@@ -86,7 +86,8 @@ class PinnedProduct {
   [[nodiscard]] int algorithms(LtAlgorithm (&into)[kAlgorithms]) const noexcept;
 
   // Some lines with this algorithm. `workspace` has the bytes that it needs, on stream().
-  [[nodiscard]] int give(const LtAlgorithm& algorithm, std::uint64_t workspace, std::int64_t first, std::int64_t count) const noexcept;
+  [[nodiscard]] int give(const LtAlgorithm& algorithm, std::uint64_t workspace, std::int64_t first,
+                         std::int64_t count) const noexcept;
 
   // Where the handle launches. False: the library does not say.
   [[nodiscard]] bool stream(cu::CUstream& into) const noexcept;

@@ -22,7 +22,8 @@ namespace cotenant {
 namespace {
 
 constexpr std::uint32_t kSamples = 2;      // before a product is believed to be long
-constexpr std::uint32_t kPartSamples = 5;  // before its parts are judged: of several calls, for what disturbs one is soon over
+constexpr std::uint32_t kPartSamples =
+    5;  // before its parts are judged: of several calls, for what disturbs one is soon over
 constexpr std::uint32_t kLastSamples = 3;  // there is one a call
 constexpr std::uint32_t kMostParts = 64;
 constexpr std::uint32_t kLooks = 24;  // at divisions, each of which asks the library twice
@@ -85,21 +86,26 @@ bool find_algorithm(Side& side, const Giving& giving, const PinnedProduct& pinne
 
 // Tiles of the result in so many lines.
 std::uint64_t tiles_in(const Product& product, Tile tile, std::int64_t lines) noexcept {
-  const auto fit = [](std::int64_t length, std::uint32_t side) { return static_cast<std::uint64_t>((length + side - 1) / side); };
-  if (product.lines == Lines::kMatrices) return fit(product.across, tile.a * tile.b) * static_cast<std::uint64_t>(lines);
+  const auto fit = [](std::int64_t length, std::uint32_t side) {
+    return static_cast<std::uint64_t>((length + side - 1) / side);
+  };
+  if (product.lines == Lines::kMatrices)
+    return fit(product.across, tile.a * tile.b) * static_cast<std::uint64_t>(lines);
   const bool rows = product.lines == Lines::kRows;
   return fit(product.across, rows ? tile.b : tile.a) * fit(lines, rows ? tile.a : tile.b);
 }
 
 // What was found out about a product, for whoever asks with COTENANT_DEBUG.
-void say(const Product& product, std::uint64_t us, const char* kernel, std::uint64_t waves, const Parts& parts, const char* whole) noexcept {
+void say(const Product& product, std::uint64_t us, const char* kernel, std::uint64_t waves, const Parts& parts,
+         const char* whole) noexcept {
   if (!environment().debug) return;
   constexpr const char* kNames[] = {"columns", "rows", "matrices"};
   const char* what = kNames[static_cast<int>(product.lines)];
   char how[200];
   if (whole) std::snprintf(how, sizeof how, "whole: %s", whole);
-  else std::snprintf(how, sizeof how, "in parts of %ld %s, %lu waves each, %lu instead of %lu together", parts.count, what,
-                     parts.waves, parts.all_waves, waves);
+  else
+    std::snprintf(how, sizeof how, "in parts of %ld %s, %lu waves each, %lu instead of %lu together", parts.count, what,
+                  parts.waves, parts.all_waves, waves);
   tell("product of %ld %s x %ld, depth %ld, %lu us, %.150s: %s", product.count, what, product.across, product.depth, us,
        kernel ? kernel : "?", how);
 }
@@ -153,10 +159,12 @@ std::int64_t divide(Side& side, const Giving& plain, const PinnedProduct* pinned
   // Little is won by parts that are nearly as long as the whole.
   const bool worth = best.count > 0 && best.waves * 4 <= waves * 3;
   char why[120];
-  std::snprintf(why, sizeof why, "%s (%u kernels, %u fills, %s)", same ? "its waves can't be divided" : "parts would get other kernels",
-                whole.launches, whole.copies, told ? "algorithm known" : "algorithm not found");
+  std::snprintf(why, sizeof why, "%s (%u kernels, %u fills, %s)",
+                same ? "its waves can't be divided" : "parts would get other kernels", whole.launches, whole.copies,
+                told ? "algorithm known" : "algorithm not found");
   say(product, us, name, waves, best, worth ? nullptr : why);
-  if (worth) side.expected_percent.store(static_cast<std::uint32_t>(best.all_waves * 100 / waves), std::memory_order_relaxed);
+  if (worth)
+    side.expected_percent.store(static_cast<std::uint32_t>(best.all_waves * 100 / waves), std::memory_order_relaxed);
   return worth ? best.count : kWhole;
 }
 
@@ -175,7 +183,8 @@ std::uint64_t shortest(const Estimate& estimate, std::uint32_t samples) noexcept
 
 // What was decided against parts may have been bad luck, or have been right for then: it is not for ever.
 void refused(Side& side) noexcept {
-  side.again_ns.store(now_ns() + holds_for_ns(side.refusals.fetch_add(1, std::memory_order_relaxed)), std::memory_order_relaxed);
+  side.again_ns.store(now_ns() + holds_for_ns(side.refusals.fetch_add(1, std::memory_order_relaxed)),
+                      std::memory_order_relaxed);
 }
 
 void begin_again(Side& side) noexcept {
@@ -201,8 +210,8 @@ void judge(Known& known, Side& side, std::int64_t lines, std::int64_t count) noe
   const bool mistimed = together * 3 < whole * 2;
   if (!too_long && !mistimed) return;
   if (environment().debug)
-    tell("parts of %ld of %ld take %lu us together, the whole took %lu us: %s.", count, lines, together / 1000, whole / 1000,
-         too_long ? "they are made longer" : "it is timed anew");
+    tell("parts of %ld of %ld take %lu us together, the whole took %lu us: %s.", count, lines, together / 1000,
+         whole / 1000, too_long ? "they are made longer" : "it is timed anew");
   side.count.store(0, std::memory_order_relaxed);
   if (mistimed) return forget(known.whole, 0);
   side.least_us.store(static_cast<std::uint32_t>(part * 3 / 2000), std::memory_order_relaxed);
@@ -210,9 +219,11 @@ void judge(Known& known, Side& side, std::int64_t lines, std::int64_t count) noe
 }
 
 // How many lines a part has now; kWhole: not in parts in this way; 0: not to be said now.
-std::int64_t part_lines(Side& side, const Division& way, std::uint32_t sms, std::uint64_t us, std::uint32_t target_us) noexcept {
+std::int64_t part_lines(Side& side, const Division& way, std::uint32_t sms, std::uint64_t us,
+                        std::uint32_t target_us) noexcept {
   const std::uint64_t again_ns = side.again_ns.load(std::memory_order_relaxed);
-  if (side.target_us.exchange(target_us, std::memory_order_relaxed) != target_us || (again_ns != 0 && now_ns() >= again_ns))
+  if (side.target_us.exchange(target_us, std::memory_order_relaxed) != target_us ||
+      (again_ns != 0 && now_ns() >= again_ns))
     begin_again(side);
   std::int64_t count = side.count.load(std::memory_order_relaxed);
   if (count != 0) return count;
@@ -221,7 +232,9 @@ std::int64_t part_lines(Side& side, const Division& way, std::uint32_t sms, std:
   if (count == 0) return 0;
   if (count != kWhole) {
     const auto share = [&](std::int64_t lines) {
-      return static_cast<std::uint32_t>(us * 1000 * static_cast<std::uint64_t>(lines) / static_cast<std::uint64_t>(product.count)) + 1;
+      return static_cast<std::uint32_t>(us * 1000 * static_cast<std::uint64_t>(lines) /
+                                        static_cast<std::uint64_t>(product.count)) +
+             1;
     };
     forget(side.part, share(count));
     forget(side.last, share(product.count % count));
@@ -233,8 +246,8 @@ std::int64_t part_lines(Side& side, const Division& way, std::uint32_t sms, std:
 }
 
 // The first of the ways in which the product can be divided, and how many lines a part has; kWays: none.
-std::uint32_t choose_way(Known& known, const Division* ways, std::uint32_t count, std::uint32_t sms, std::uint32_t target_us,
-                         std::int64_t& lines) noexcept {
+std::uint32_t choose_way(Known& known, const Division* ways, std::uint32_t count, std::uint32_t sms,
+                         std::uint32_t target_us, std::int64_t& lines) noexcept {
   const std::uint64_t us = shortest(known.whole, kSamples) / 1000;
   if (us * 4 <= std::uint64_t{target_us} * 5) return kWays;
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -269,7 +282,8 @@ int give_product(std::uint64_t key, const Division* ways, std::uint32_t count) n
   Known* known = rules.split_products_us > 0 ? products.find_or_add(key).place : nullptr;
   if (!known) return as_it_is();
   const auto whole = [&] { return Giving(ways[0]).run(0, ways[0].product.count, &known->whole); };
-  const bool gated = rules.paused || (rules.protect && link->region->activity.registered.load(std::memory_order_relaxed) != 0);
+  const bool gated =
+      rules.paused || (rules.protect && link->region->activity.registered.load(std::memory_order_relaxed) != 0);
   std::int64_t lines = kWhole;
   const std::uint32_t chosen =
       gated ? choose_way(*known, ways, count, gpu->identity.sm_count, rules.split_products_us, lines) : kWays;

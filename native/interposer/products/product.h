@@ -20,11 +20,11 @@ enum class Lines { kColumns, kRows, kMatrices };
 // A product as far as dividing it goes.
 struct Product {
   Lines lines;
-  std::int64_t count;   // of lines
-  std::int64_t step;    // parts begin at multiples of it
+  std::int64_t count;  // of lines
+  std::int64_t step;  // parts begin at multiples of it
   std::int64_t across;  // how long a line is; of matrices: their elements
-  std::int64_t depth;   // terms of each sum
-  bool pinned;          // the program says which algorithm: parts get the same
+  std::int64_t depth;  // terms of each sum
+  bool pinned;  // the program says which algorithm: parts get the same
 };
 
 // Calls the library for `count` lines from `first` on; 0: done.

@@ -12,7 +12,7 @@ enum class Charged : std::uint32_t { kNothing, kMemory, kHandle, kMapping };
 struct Charge {
   Charged what;
   std::uint32_t references;  // of a handle: how often it must be released
-  std::uint64_t key;         // address, array or handle
+  std::uint64_t key;  // address, array or handle
   std::uint64_t bytes;
   std::uint64_t of;  // memory: the context that it ends with, or 0; a handle or mapping: its physical memory
 };

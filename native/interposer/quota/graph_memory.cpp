@@ -30,7 +30,8 @@ class Peak {
     if (real().cuGraphGetNodes(graph, nullptr, &count) != CUDA_SUCCESS || count == 0 || count > kMostNodes) return;
     Room<CUgraphNode> nodes(count);
     Room<Allocated> live(count);
-    if (!nodes.holds(count) || !live.holds(count) || real().cuGraphGetNodes(graph, nodes.at(), &count) != CUDA_SUCCESS) return;
+    if (!nodes.holds(count) || !live.holds(count) || real().cuGraphGetNodes(graph, nodes.at(), &count) != CUDA_SUCCESS)
+      return;
     std::size_t lives = 0;
     for (std::uint32_t i = 0; i < count; ++i) {
       CUgraphNodeType type{};

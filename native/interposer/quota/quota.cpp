@@ -57,7 +57,8 @@ bool quota_counts() noexcept { return role() == Role::kBestEffort; }
 
 bool quota_reserve(std::uint64_t bytes) noexcept {
   const std::uint64_t quota = environment().memory_quota;
-  const std::uint64_t before = used.fetch_add(bytes, std::memory_order_relaxed) + graphs.load(std::memory_order_relaxed);
+  const std::uint64_t before =
+      used.fetch_add(bytes, std::memory_order_relaxed) + graphs.load(std::memory_order_relaxed);
   if (quota == 0 || (before + bytes <= quota && before + bytes >= before)) return true;
   refund(bytes);
   if (auto* own = slot()) own->memoryRefusals.fetch_add(1, std::memory_order_relaxed);

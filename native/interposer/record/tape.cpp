@@ -104,7 +104,8 @@ void describe(Kernel& kernel) noexcept {
   int blocks = 0;
   const auto occupancy = real().cuOccupancyMaxActiveBlocksPerMultiprocessor;
   const bool fits = function && occupancy &&
-                    occupancy(&blocks, function, static_cast<int>(bx * by * bz), shared) == cu::CUDA_SUCCESS && blocks > 0;
+                    occupancy(&blocks, function, static_cast<int>(bx * by * bz), shared) == cu::CUDA_SUCCESS &&
+                    blocks > 0;
   // The driver's text goes when the code is unloaded.
   char* copy = strdup(name ? name : "unnamed");
   Locked locked(lock);

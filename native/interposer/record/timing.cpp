@@ -80,7 +80,8 @@ void collect_timers() noexcept {
       continue;
     }
     float ms = 0;
-    if (asked == cu::CUDA_SUCCESS && real().cuEventElapsedTime(&ms, timer.start, timer.end) == cu::CUDA_SUCCESS && ms >= 0)
+    if (asked == cu::CUDA_SUCCESS && real().cuEventElapsedTime(&ms, timer.start, timer.end) == cu::CUDA_SUCCESS &&
+        ms >= 0)
       add_sample(*timer.of, timer.quality, static_cast<std::uint32_t>(std::min(ms, 4'000.0f) * 1e6f));
     leave(timer, Timer::kFree);
   }

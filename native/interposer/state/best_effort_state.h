@@ -16,7 +16,7 @@ namespace cotenant {
 struct EventMarks {
   static constexpr int kEvents = 2;
   std::atomic<bool> busy{false};  // a thread looks at them; whoever comes meanwhile does without
-  std::atomic<bool> out{false};   // one of them has not been seen complete
+  std::atomic<bool> out{false};  // one of them has not been seen complete
   cu::CUcontext context{nullptr};
   cu::CUevent event[kEvents]{};
   std::uint32_t number[kEvents]{};  // 0: free
@@ -32,16 +32,18 @@ struct Lane {
   std::atomic<std::uint32_t> chunk_us{0};  // since the last border
   std::atomic<std::uint32_t> chunk_launches{0};
   std::atomic<std::uint32_t> borders{0};  // issued; the number of the last one
-  std::atomic<std::uint32_t> passed{0};   // the last one known to have been reached
-  std::atomic<bool> open{false};          // there is work behind the last border
+  std::atomic<std::uint32_t> passed{0};  // the last one known to have been reached
+  std::atomic<bool> open{false};  // there is work behind the last border
   std::atomic<bool> behind_wait{false};  // the next launch is queued behind a border that waits for the hold word
   std::atomic<const void*> taken{nullptr};  // by this thread, for exclusive use (best_effort/stream_taken.h)
   std::atomic<std::uint32_t> on_their_way{0};  // launches between set_out() and best_effort_after()
-  std::atomic<std::uint64_t> stops_inside_ns{0};  // submitted up to the last launch that can stop inside, where no mark tells it
+  std::atomic<std::uint64_t> stops_inside_ns{
+      0};  // submitted up to the last launch that can stop inside, where no mark tells it
   std::atomic<std::uint64_t> border_retry_ns{0};  // the driver refused a border; the next attempt is at this time
   std::atomic<std::uint64_t> still_ns{0};  // time without progress while the stream was not held
-  std::atomic<bool> stands{false};  // still_ns is so long that the GPU must be waiting for the program; its work is not counted
-  std::uint64_t still_at{0};        // the helper thread's: progress at its last tick
+  std::atomic<bool> stands{
+      false};  // still_ns is so long that the GPU must be waiting for the program; its work is not counted
+  std::uint64_t still_at{0};  // the helper thread's: progress at its last tick
   EventMarks events;
   std::atomic<std::uint64_t> ring_ns[kRing]{};
   std::atomic<std::uint64_t> ring_launches[kRing]{};
@@ -62,11 +64,11 @@ struct BestEffortGpu {
   std::atomic<bool> frozen{false};  // leaving: nothing more is submitted
   // Launch by launch, where a policy limits them.
   std::atomic<std::uint64_t> spent_us{0};  // of the budget
-  std::atomic<std::uint64_t> due_ns{0};    // when the next launch is
+  std::atomic<std::uint64_t> due_ns{0};  // when the next launch is
   // The helper thread's.
   std::uint64_t held_since{0};
-  std::uint64_t pause_far{0};   // the GPU's progress at the last tick of a hold, or after the last trickle
-  std::uint32_t slipped{0};     // ticks since then with progress: chunks already released may still finish
+  std::uint64_t pause_far{0};  // the GPU's progress at the last tick of a hold, or after the last trickle
+  std::uint32_t slipped{0};  // ticks since then with progress: chunks already released may still finish
   std::atomic<std::uint64_t> trickled_at{0};  // callers who are let through write it, too
   std::uint64_t last_tick{0};
   std::uint64_t looked_for_absent{0};
@@ -74,7 +76,7 @@ struct BestEffortGpu {
   std::uint64_t trickle_from{0};
   bool trickling{false};
   std::uint64_t slice_since{0};  // this client's time slice on the GPU began about then
-  std::uint64_t renew_from{0};   // how far the GPU had come when the hold was closed to renew it
+  std::uint64_t renew_from{0};  // how far the GPU had come when the hold was closed to renew it
   bool renewing{false};
   std::uint64_t standstill_looked{0};
   bool standstill_held{false};

@@ -13,7 +13,8 @@ OpenCaptures open_captures;
 namespace {
 
 constexpr std::uint64_t kSpinNs = 20'000;
-constexpr std::uint64_t kNeverLongerNs = 5'000'000'000;  // a mark is one call of the driver, by a thread that may lose its CPU
+constexpr std::uint64_t kNeverLongerNs =
+    5'000'000'000;  // a mark is one call of the driver, by a thread that may lose its CPU
 
 // A recorded process has no books on streams.
 Stream* known_stream(cu::CUstream handle, NullStream meaning) noexcept {
@@ -28,7 +29,8 @@ void begin(Stream* stream) noexcept {
 
 void end(Stream* stream) noexcept {
   if (stream) return capture_abandoned(*stream);
-  if (open_captures.unknown.fetch_sub(1, std::memory_order_relaxed) <= 0) open_captures.unknown.store(0, std::memory_order_relaxed);
+  if (open_captures.unknown.fetch_sub(1, std::memory_order_relaxed) <= 0)
+    open_captures.unknown.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -58,7 +60,8 @@ MarksAnother::MarksAnother(Stream& stream) noexcept : stream_(stream) {
 MarksAnother::~MarksAnother() { stream_.capture.marking.fetch_sub(1, std::memory_order_release); }
 
 bool MarksAnother::allowed() const noexcept {
-  return !stream_.gone.load(std::memory_order_seq_cst) && stream_.capture.entering.load(std::memory_order_seq_cst) == 0 &&
+  return !stream_.gone.load(std::memory_order_seq_cst) &&
+         stream_.capture.entering.load(std::memory_order_seq_cst) == 0 &&
          !capturing(stream_.handle, NullStream::kLegacy);
 }
 

@@ -18,7 +18,8 @@ struct OpenCaptures {
 };
 extern OpenCaptures open_captures;
 [[nodiscard]] inline bool captures_open() noexcept {
-  return open_captures.known.load(std::memory_order_relaxed) > 0 || open_captures.unknown.load(std::memory_order_relaxed) > 0;
+  return open_captures.known.load(std::memory_order_relaxed) > 0 ||
+         open_captures.unknown.load(std::memory_order_relaxed) > 0;
 }
 
 // Whether a call on this stream would be captured, or would disturb a capture elsewhere. The second asks the driver.

@@ -22,9 +22,7 @@ struct Set {
 
 Set sets[kSets];
 
-Set& set_of(cu::CUevent event) noexcept {
-  return sets[home_of(reinterpret_cast<std::uintptr_t>(event), kSets)];
-}
+Set& set_of(cu::CUevent event) noexcept { return sets[home_of(reinterpret_cast<std::uintptr_t>(event), kSets)]; }
 
 }  // namespace
 

@@ -55,7 +55,8 @@ Context* add_context(CUcontext handle, Gpu& gpu) noexcept {
   for (std::uint32_t i = 0; !context && i < used; ++i)
     if (contexts[i].ended.load(std::memory_order_relaxed)) context = &contexts[i];
   if (!context) return nullptr;
-  if (context == &contexts[used] || context->ended.load(std::memory_order_relaxed)) context->primary.store(false, std::memory_order_relaxed);
+  if (context == &contexts[used] || context->ended.load(std::memory_order_relaxed))
+    context->primary.store(false, std::memory_order_relaxed);
   if (context->gpu != &gpu) context->gpu = &gpu;  // the helper thread may be looking at streams of the ended one
   context->handle.store(handle, std::memory_order_release);
   context->ended.store(false, std::memory_order_release);

@@ -25,7 +25,7 @@ struct Join {
 // under HighGpu::lock.
 struct TailWord {
   std::uint32_t number{0};  // the last one enqueued
-  std::uint64_t upto{0};    // `settled` when it was
+  std::uint64_t upto{0};  // `settled` when it was
   std::uint64_t at_ns{0};
   std::uint64_t latest{0};  // the kind of the latest work, with a word behind it or not,
   std::uint64_t latest_ns{0};
@@ -60,8 +60,8 @@ struct HighStream {
 
 // What others are made to do. Under HighGpu::lock.
 struct Holding {
-  bool held{false};              // our bit is set
-  bool sharing{false};           // in a slice of time in which it is not, though the client is busy
+  bool held{false};  // our bit is set
+  bool sharing{false};  // in a slice of time in which it is not, though the client is busy
   std::uint64_t slice_ends{0};
   std::uint64_t shared_from{0};  // 0: not sharing, or idle
 };
@@ -72,22 +72,22 @@ struct HighGpu {
   std::uint64_t burst_start{0};
   Waited waited;
   bool crowded{false};  // a stream's queue may have been full in this burst
-  bool worked{false};   // something was seen to be complete in it
+  bool worked{false};  // something was seen to be complete in it
   Progress progress;
   Holding holding;
   std::uint64_t announced_until{0};  // a request is expected before this moment; 0: none is
   std::uint64_t learned_ns{0};  // a typical long burst: decays towards what is seen
   std::uint32_t unobserved{0};  // bursts in a row that only the last resort ended
   Ending endings[8]{};
-  std::uint32_t by_words{0};    // while words are added: bursts that only one ended, since the program last looked,
+  std::uint32_t by_words{0};  // while words are added: bursts that only one ended, since the program last looked,
   std::uint32_t idle_words{0};  // and looks in a row before which there were few of them
-  std::uint64_t seen_bursts{0};    // that the program saw end
+  std::uint64_t seen_bursts{0};  // that the program saw end
   std::atomic<bool> tails{false};  // add sequence words behind this client's work
-  std::uint64_t quiet_count{0};    // the helper thread's: submissions at its last look,
-  std::uint64_t quiet_since{0};    // since when there were no more while work was out,
-  std::uint64_t quiet_seen{0};     // `seen_bursts` then,
-  std::uint64_t seen_count{0};     // submissions when the program was last known to look at what is done,
-  std::uint64_t latest_ns{0};      // and when the client was last busy
+  std::uint64_t quiet_count{0};  // the helper thread's: submissions at its last look,
+  std::uint64_t quiet_since{0};  // since when there were no more while work was out,
+  std::uint64_t quiet_seen{0};  // `seen_bursts` then,
+  std::uint64_t seen_count{0};  // submissions when the program was last known to look at what is done,
+  std::uint64_t latest_ns{0};  // and when the client was last busy
 };
 
 }  // namespace cotenant

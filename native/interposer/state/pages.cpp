@@ -64,7 +64,8 @@ CUresult register_pages(ContextPages& pages) noexcept {
 }
 
 bool try_to_map(Context& context, const Link& link) noexcept {
-  if (!real().cuStreamBatchMemOp_v2 || !real().cuMemHostRegister_v2 || !real().cuMemHostGetDevicePointer_v2) return false;
+  if (!real().cuStreamBatchMemOp_v2 || !real().cuMemHostRegister_v2 || !real().cuMemHostGetDevicePointer_v2)
+    return false;
   const Current current(context.handle.load(std::memory_order_relaxed));
   const BesideCaptures beside;
   ContextPages& pages = context.pages;
@@ -78,8 +79,9 @@ bool try_to_map(Context& context, const Link& link) noexcept {
 void tell_refused() noexcept {
   static std::atomic<bool> told{false};
   if (!told.exchange(true))
-    tell("this driver refuses to let the GPU wait for host memory now: best-effort work is held back launch by launch, "
-         "which costs throughput. It is asked again every second.");
+    tell(
+        "this driver refuses to let the GPU wait for host memory now: best-effort work is held back launch by launch, "
+        "which costs throughput. It is asked again every second.");
 }
 
 }  // namespace
@@ -103,9 +105,13 @@ void pages_end(ContextPages& pages) noexcept {
   pages.retry_ns.store(0, std::memory_order_relaxed);
 }
 
-CUdeviceptr hold_word(const Context& context, const Link& link) noexcept { return context.pages.hold + 4ull * link.slot; }
+CUdeviceptr hold_word(const Context& context, const Link& link) noexcept {
+  return context.pages.hold + 4ull * link.slot;
+}
 
-CUdeviceptr mark_word(const Context& context, std::uint32_t index) noexcept { return context.pages.marks + 4ull * index; }
+CUdeviceptr mark_word(const Context& context, std::uint32_t index) noexcept {
+  return context.pages.marks + 4ull * index;
+}
 
 CUdeviceptr gate_word(const Context& context) noexcept { return mark_word(context, kMarkWords); }
 

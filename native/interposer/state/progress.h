@@ -56,7 +56,7 @@ class Progress {
   [[nodiscard]] std::uint64_t since(std::uint64_t now) const noexcept { return now > at_ ? now - at_ : 0; }
 
   std::uint64_t before_{0};  // in bursts before the one that runs
-  std::uint64_t at_{0};      // since then in this one; or when the last one ended
+  std::uint64_t at_{0};  // since then in this one; or when the last one ended
   bool active_{false};
   std::uint32_t ended_{0};
   std::uint64_t longest_{0};

@@ -38,7 +38,9 @@ thread_local CUcontext latest_context = nullptr;
 Places& table() noexcept { return tables[current_table.load(std::memory_order_acquire)]; }
 
 // Real handles are unique in the process: they hash and compare without their context.
-const Context* hashed_context(const Stream& stream) noexcept { return is_special(stream) ? stream.context.get() : nullptr; }
+const Context* hashed_context(const Stream& stream) noexcept {
+  return is_special(stream) ? stream.context.get() : nullptr;
+}
 
 std::uint64_t hash_key(std::uintptr_t key, const Context* context) noexcept {
   return key ^ reinterpret_cast<std::uintptr_t>(context);

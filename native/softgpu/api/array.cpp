@@ -65,8 +65,8 @@ CUresult cuArray3DCreate_v2(CUarray* pHandle, const CUDA_ARRAY3D_DESCRIPTOR* pAl
 
 CUresult cuArrayCreate_v2(CUarray* pHandle, const CUDA_ARRAY_DESCRIPTOR* pAllocateArray) {
   if (pAllocateArray == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUDA_ARRAY3D_DESCRIPTOR shape{pAllocateArray->Width, pAllocateArray->Height, 0, pAllocateArray->Format,
-                                      pAllocateArray->NumChannels, 0};
+  const CUDA_ARRAY3D_DESCRIPTOR shape{pAllocateArray->Width,  pAllocateArray->Height,      0,
+                                      pAllocateArray->Format, pAllocateArray->NumChannels, 0};
   return cuArray3DCreate_v2(pHandle, &shape);
 }
 

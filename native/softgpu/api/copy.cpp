@@ -41,7 +41,8 @@ struct Attributes {
   size_t count;
   [[nodiscard]] bool good() const {
     return of != nullptr && indices != nullptr && count > 0 && indices[0] == 0 &&
-           std::all_of(of, of + count, [](const auto& one) { return one.srcAccessOrder != CU_MEMCPY_SRC_ACCESS_ORDER_INVALID; });
+           std::all_of(of, of + count,
+                       [](const auto& one) { return one.srcAccessOrder != CU_MEMCPY_SRC_ACCESS_ORDER_INVALID; });
   }
 };
 

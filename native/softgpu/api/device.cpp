@@ -22,7 +22,8 @@ DeviceState* device_state(Call& call, CUdevice index) {
 
 int attribute(CUdevice_attribute attrib, unsigned index, DeviceState& device) {
   switch (unsigned(attrib)) {
-#define ATTRIBUTE(number, value) case number: return value;
+#define ATTRIBUTE(number, value) \
+  case number: return value;
 #include "softgpu/api/attributes.def"
 #undef ATTRIBUTE
     default: return 0;

@@ -163,8 +163,8 @@ CUresult cuGraphDestroyNode(CUgraphNode hNode) {
   }
   if (node->child != nullptr) destroy_graph(call.d, node->child);
   call.d.nodes.erase(node);
-  graph.nodes.erase(std::find_if(graph.nodes.begin(), graph.nodes.end(),
-                                 [&](const auto& other) { return other.get() == node; }));
+  graph.nodes.erase(
+      std::find_if(graph.nodes.begin(), graph.nodes.end(), [&](const auto& other) { return other.get() == node; }));
   return CUDA_SUCCESS;
 }
 

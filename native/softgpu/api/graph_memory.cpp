@@ -48,8 +48,9 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode* phGraphNode, CUgraph hGraph, const 
     return CUDA_ERROR_INVALID_VALUE;
   const CUdevice device = nodeParams->poolProps.location.id;
   if (!valid(call, device)) return call.error;
-  const CUresult error = call.d.memory.allocate(Allocation::Kind::device, nodeParams->bytesize, unsigned(device), nullptr,
-                                                call.d.memory.default_pool(unsigned(device)), &nodeParams->dptr);
+  const CUresult error =
+      call.d.memory.allocate(Allocation::Kind::device, nodeParams->bytesize, unsigned(device), nullptr,
+                             call.d.memory.default_pool(unsigned(device)), &nodeParams->dptr);
   if (error != CUDA_SUCCESS) return error;
   graph->allocations.push_back(nodeParams->dptr);
   return add(call, phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_MEM_ALLOC, nodeParams->dptr);

@@ -96,8 +96,8 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode* phGraphNode, CUgraph hGraph, cons
   const Graph* child = known_graph(call, childGraph);
   if (child == nullptr) return call.error;
   Graph* own = clone_graph(call.d, *child);
-  const CUresult error = add(call, phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_GRAPH,
-                             Work{}, own);
+  const CUresult error =
+      add(call, phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_GRAPH, Work{}, own);
   if (error != CUDA_SUCCESS) destroy_graph(call.d, own);
   return error;
 }
@@ -127,17 +127,18 @@ CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAM
   const auto* kernel = read<KernelWork>(call, hNode, nodeParams);
   if (kernel == nullptr) return call.error;
   const LaunchSpec& spec = *kernel->spec;
-  *nodeParams = {spec.function, spec.grid[0], spec.grid[1], spec.grid[2], spec.block[0], spec.block[1], spec.block[2],
-                 spec.shared_bytes,
-                 const_cast<void**>(spec.pointers.data()), nullptr, nullptr, nullptr};
+  *nodeParams = {spec.function, spec.grid[0],      spec.grid[1],
+                 spec.grid[2],  spec.block[0],     spec.block[1],
+                 spec.block[2], spec.shared_bytes, const_cast<void**>(spec.pointers.data()),
+                 nullptr,       nullptr,           nullptr};
   return CUDA_SUCCESS;
 }
 CUresult cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS_v1* nodeParams) {
   CUDA_KERNEL_NODE_PARAMS_v2 p{};
   if (nodeParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const CUresult error = cuGraphKernelNodeGetParams_v2(hNode, &p);
-  *nodeParams = {p.func, p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX, p.blockDimY, p.blockDimZ, p.sharedMemBytes,
-                 p.kernelParams, p.extra};
+  *nodeParams = {p.func,      p.gridDimX,  p.gridDimY,       p.gridDimZ,     p.blockDimX,
+                 p.blockDimY, p.blockDimZ, p.sharedMemBytes, p.kernelParams, p.extra};
   return error;
 }
 CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v2* nodeParams) {
@@ -183,8 +184,8 @@ CUresult cuGraphMemcpyNodeSetParams(CUgraphNode hNode, const CUDA_MEMCPY3D* node
 CUresult cuGraphMemsetNodeGetParams(CUgraphNode hNode, CUDA_MEMSET_NODE_PARAMS* nodeParams) {
   Call call(Call::Needs::init);
   const auto* fill = read<FillWork>(call, hNode, nodeParams);
-  if (fill != nullptr) *nodeParams = {fill->to.base, fill->to.pitch, fill->value, fill->element, fill->width,
-                                      fill->height};
+  if (fill != nullptr)
+    *nodeParams = {fill->to.base, fill->to.pitch, fill->value, fill->element, fill->width, fill->height};
   return call.error;
 }
 CUresult cuGraphMemsetNodeSetParams(CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS* nodeParams) {
@@ -204,8 +205,9 @@ CUresult cuGraphHostNodeSetParams(CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS
 CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode, CUDA_BATCH_MEM_OP_NODE_PARAMS* nodeParams_out) {
   Call call(Call::Needs::init);
   const auto* words = read<WordsWork>(call, hNode, nodeParams_out);
-  if (words != nullptr) *nodeParams_out = {nullptr, unsigned(words->words.size()),
-                                           const_cast<CUstreamBatchMemOpParams*>(words->words.data()), 0};
+  if (words != nullptr)
+    *nodeParams_out = {nullptr, unsigned(words->words.size()),
+                       const_cast<CUstreamBatchMemOpParams*>(words->words.data()), 0};
   return call.error;
 }
 CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode hNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS* nodeParams) {

@@ -49,7 +49,8 @@ CUresult cuDriverGetVersion(int* driverVersion) {
 CUresult cuGetErrorName(CUresult error, const char** pStr) {
   if (pStr == nullptr) return CUDA_ERROR_INVALID_VALUE;
   switch (error) {
-#define RESULT(name, value, words) case name: *pStr = #name; return CUDA_SUCCESS;
+#define RESULT(name, value, words) \
+  case name: *pStr = #name; return CUDA_SUCCESS;
 #include "driver/results.def"
 #undef RESULT
   }
@@ -60,7 +61,8 @@ CUresult cuGetErrorName(CUresult error, const char** pStr) {
 CUresult cuGetErrorString(CUresult error, const char** pStr) {
   if (pStr == nullptr) return CUDA_ERROR_INVALID_VALUE;
   switch (error) {
-#define RESULT(name, value, words) case name: *pStr = words; return CUDA_SUCCESS;
+#define RESULT(name, value, words) \
+  case name: *pStr = words; return CUDA_SUCCESS;
 #include "driver/results.def"
 #undef RESULT
   }

@@ -86,10 +86,13 @@ CUresult legacy_launch(CUfunction f, unsigned width, unsigned height, CUstream s
   std::size_t size = function->arguments.size();
   std::vector<unsigned char> arguments = function->arguments;
   void* extra[] = {reinterpret_cast<void*>(kLaunchParamBufferPointer), arguments.data(),
-                   reinterpret_cast<void*>(kLaunchParamBufferSize), &size,
-                   reinterpret_cast<void*>(kLaunchParamEnd)};
-  LaunchRequest request{f, {width, height, 1}, {function->block[0], function->block[1], function->block[2]},
-                        function->shared_bytes, nullptr, extra};
+                   reinterpret_cast<void*>(kLaunchParamBufferSize), &size, reinterpret_cast<void*>(kLaunchParamEnd)};
+  LaunchRequest request{f,
+                        {width, height, 1},
+                        {function->block[0], function->block[1], function->block[2]},
+                        function->shared_bytes,
+                        nullptr,
+                        extra};
   return launch(call, stream, request, {});
 }
 
@@ -123,9 +126,9 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDi
                         unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
                         unsigned int sharedMemBytes, CUstream hStream, void** kernelParams, void** extra) {
   Call call;
-  return launch(call, hStream,
-                {f, {gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, kernelParams,
-                 extra}, {});
+  return launch(
+      call, hStream,
+      {f, {gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, kernelParams, extra}, {});
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** kernelParams, void** extra) {
@@ -160,9 +163,10 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned
   Call call;
   Traits traits;
   traits.cooperative = true;
-  return launch(call, hStream,
-                {f, {gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, kernelParams,
-                 nullptr}, traits);
+  return launch(
+      call, hStream,
+      {f, {gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, kernelParams, nullptr},
+      traits);
 }
 
 CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS* launchParamsList, unsigned int numDevices,
@@ -170,9 +174,9 @@ CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS* launchParamsLi
   if (launchParamsList == nullptr || numDevices == 0) return CUDA_ERROR_INVALID_VALUE;
   for (unsigned i = 0; i < numDevices; ++i) {
     const CUDA_LAUNCH_PARAMS& p = launchParamsList[i];
-    const CUresult error = cuLaunchCooperativeKernel(p.function, p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX,
-                                                     p.blockDimY, p.blockDimZ,
-                                                     p.sharedMemBytes, p.hStream, p.kernelParams);
+    const CUresult error =
+        cuLaunchCooperativeKernel(p.function, p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX, p.blockDimY, p.blockDimZ,
+                                  p.sharedMemBytes, p.hStream, p.kernelParams);
     if (error != CUDA_SUCCESS) return error;
   }
   return CUDA_SUCCESS;

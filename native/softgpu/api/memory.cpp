@@ -203,8 +203,8 @@ CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute*
     if (known) attribute(call, data[i], attributes[i], ptr);
     else if (attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) *static_cast<int*>(data[i]) = -2;
     else if (attributes[i] == CU_POINTER_ATTRIBUTE_MEMORY_TYPE) *static_cast<unsigned*>(data[i]) = 0;
-    else if (attributes[i] == CU_POINTER_ATTRIBUTE_IS_MANAGED ||
-             attributes[i] == CU_POINTER_ATTRIBUTE_MAPPED) *static_cast<unsigned char*>(data[i]) = 0;
+    else if (attributes[i] == CU_POINTER_ATTRIBUTE_IS_MANAGED || attributes[i] == CU_POINTER_ATTRIBUTE_MAPPED)
+      *static_cast<unsigned char*>(data[i]) = 0;
     else *static_cast<unsigned long long*>(data[i]) = 0;
   }
   return CUDA_SUCCESS;

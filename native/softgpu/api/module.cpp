@@ -30,9 +30,8 @@ CUresult find_global(Call& call, Module& module, const char* name, CUdeviceptr* 
     const ptx::Global& global = module.program.globals[i];
     if (global.name != name) continue;
     if (module.globals[i] == 0) {
-      const CUresult error =
-          call.d.memory.allocate(Allocation::Kind::device, global.size, call.context->device, nullptr, nullptr,
-                                 &module.globals[i]);
+      const CUresult error = call.d.memory.allocate(Allocation::Kind::device, global.size, call.context->device,
+                                                    nullptr, nullptr, &module.globals[i]);
       if (error != CUDA_SUCCESS) return error;
     }
     if (dptr != nullptr) *dptr = module.globals[i];
@@ -104,8 +103,8 @@ CUresult list_functions(H* functions, unsigned room, void* module) {
   const Module* found = known_module(call, module);
   if (found == nullptr) return call.error;
   if (functions == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  for (unsigned i = 0; i < room &&
-       i < found->functions.size(); ++i) functions[i] = reinterpret_cast<H>(found->functions[i].get());
+  for (unsigned i = 0; i < room && i < found->functions.size(); ++i)
+    functions[i] = reinterpret_cast<H>(found->functions[i].get());
   return CUDA_SUCCESS;
 }
 
@@ -114,8 +113,8 @@ CUresult load(CUmodule* module, const void* image, const char* path) {
   if (call.error != CUDA_SUCCESS) return call.error;
   if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Module* made = nullptr;
-  const CUresult error = path != nullptr ? load_file(path, call.context->root, &made) : load_module(image,
-      call.context->root, &made);
+  const CUresult error =
+      path != nullptr ? load_file(path, call.context->root, &made) : load_module(image, call.context->root, &made);
   *module = reinterpret_cast<CUmodule>(made);
   return error;
 }

@@ -88,8 +88,8 @@ CUresult cuOccupancyMaxActiveClusters(int* numClusters, CUfunction func, const C
   if (stream == nullptr) return call.error;
   const unsigned limit = stream->context->sm_limit;
   const unsigned sms = limit != 0 ? limit : call.d.region.device(call.context->device).sms.load();
-  const int blocks = blocks_per_sm(*function, int(config->blockDimX * config->blockDimY * config->blockDimZ),
-                                   config->sharedMemBytes);
+  const int blocks =
+      blocks_per_sm(*function, int(config->blockDimX * config->blockDimY * config->blockDimZ), config->sharedMemBytes);
   *numClusters = cluster > std::min(16u, sms) ? 0 : int(sms * unsigned(blocks) / cluster);
   return CUDA_SUCCESS;
 }

@@ -107,7 +107,8 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAlloc
   PhysicalMemory* memory = known(call, handle);
   if (memory == nullptr) return call.error;
   if (flags != 0 || offset != 0 || ptr % kGranularity != 0 || size != memory->size ||
-      call.d.memory.find(ptr) != nullptr) return CUDA_ERROR_INVALID_VALUE;
+      call.d.memory.find(ptr) != nullptr)
+    return CUDA_ERROR_INVALID_VALUE;
   if (mmap(pointer(ptr), size, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->file, 0) == MAP_FAILED) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }

@@ -24,8 +24,8 @@ CUresult Memory::allocate(Allocation::Kind kind, std::size_t bytes, unsigned dev
   const std::size_t rounded = (bytes + kGranule - 1) / kGranule * kGranule;
   if (pool != nullptr && pool->max_size != 0 && pool->used + rounded > pool->max_size) return CUDA_ERROR_OUT_OF_MEMORY;
   if (counts && !region_.charge(device, rounded)) return CUDA_ERROR_OUT_OF_MEMORY;
-  void* memory = mmap(nullptr, pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-                      0);
+  void* memory =
+      mmap(nullptr, pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
     if (counts) region_.discharge(device, rounded);
     return CUDA_ERROR_OUT_OF_MEMORY;

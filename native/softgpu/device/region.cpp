@@ -67,7 +67,7 @@ int open_file(const std::string& directory) {
 }
 
 bool set_lock(int file, short type, int command) {
-  struct flock lock {};
+  struct flock lock{};
   lock.l_type = type;
   lock.l_whence = SEEK_SET;
   lock.l_len = 1;
@@ -134,8 +134,8 @@ void Region::configure(const Settings& settings) {
     device.memory_total = settings.memory;
     device.sms = settings.sms;
     device.compute_capability = settings.compute_capability;
-    const unsigned char uuid[16] = {0xc0, 0x7e, 0x4a, 0x17, 0x50, 0xf7, 0x46, 0x90, 0x80, 0x00, 0x00, 0x00, 0x00, 0x00,
-                                    0x00, 0x00};
+    const unsigned char uuid[16] = {0xc0, 0x7e, 0x4a, 0x17, 0x50, 0xf7, 0x46, 0x90,
+                                    0x80, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00};
     std::memcpy(device.uuid, uuid, sizeof uuid);
     device.uuid[15] = static_cast<unsigned char>(i);
   }

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "softgpu/ptx/ptx.h"
 #include "softgpu/engine/work.h"
+#include "softgpu/ptx/ptx.h"
 
 namespace cotenant::soft {
 

@@ -23,8 +23,7 @@ void stage(CopyWork& copy) {
 
 // One side of a struct form.
 bool side(Driver& d, CUmemorytype type, const void* host, CUdeviceptr device, CUarray handle, std::size_t x,
-          std::size_t y, std::size_t z,
-          std::size_t pitch, std::size_t height, const CUDA_MEMCPY3D& form, Box& out) {
+          std::size_t y, std::size_t z, std::size_t pitch, std::size_t height, const CUDA_MEMCPY3D& form, Box& out) {
   if (pitch == 0) pitch = form.WidthInBytes + x;
   if (height == 0) height = form.Height + y;
   if (type == CU_MEMORYTYPE_ARRAY) {
@@ -72,8 +71,8 @@ CUresult submit_copy(Call& call, CUstream handle, CopyWork copy, Waits waits) {
   const Allocation* to = memory.find(copy.to.base);
   const Allocation* from = memory.find(copy.from.base);
   if ((to != nullptr && memory.find(copy.to.base, span(copy.to, copy)) == nullptr) ||
-      (from != nullptr &&
-       memory.find(copy.from.base, span(copy.from, copy)) == nullptr) || copy.to.base == 0 || copy.from.base == 0) {
+      (from != nullptr && memory.find(copy.from.base, span(copy.from, copy)) == nullptr) || copy.to.base == 0 ||
+      copy.from.base == 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   copy.direction = direction_of(call.d, copy);
@@ -141,11 +140,9 @@ bool boxes(Driver& d, const CUDA_MEMCPY3D& form, CopyWork& out) {
   out.depth = form.Depth;
   if (out.bytes() == 0) return true;
   return side(d, form.srcMemoryType, form.srcHost, form.srcDevice, form.srcArray, form.srcXInBytes, form.srcY,
-              form.srcZ, form.srcPitch,
-              form.srcHeight, form, out.from) &&
+              form.srcZ, form.srcPitch, form.srcHeight, form, out.from) &&
          side(d, form.dstMemoryType, form.dstHost, form.dstDevice, form.dstArray, form.dstXInBytes, form.dstY,
-              form.dstZ, form.dstPitch,
-              form.dstHeight, form, out.to);
+              form.dstZ, form.dstPitch, form.dstHeight, form, out.to);
 }
 
 CUDA_MEMCPY3D form_of(const CopyWork& copy) {

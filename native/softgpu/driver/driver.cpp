@@ -124,7 +124,8 @@ Context* make_context(Driver& d, unsigned device, unsigned flags, unsigned api_v
 namespace {
 
 bool busy(const Context& context) {
-  return std::any_of(context.streams.begin(), context.streams.end(), [](const auto& stream) { return !stream->idle(); });
+  return std::any_of(context.streams.begin(), context.streams.end(),
+                     [](const auto& stream) { return !stream->idle(); });
 }
 
 }  // namespace
@@ -207,8 +208,8 @@ void enqueue_plan(Driver& d, Stream& stream, std::shared_ptr<const Plan> plan, c
       if (d.events.count(object<Event>(record->event)) != 0) object<Event>(record->event)->mark = mark;
       operation->marks.emplace_back(i, std::move(mark));
     } else if (const auto* await = as<AwaitWork>(plan->steps[i].work)) {
-      if (d.events.count(object<Event>(await->event)) != 0) operation->marks.emplace_back(i,
-          object<Event>(await->event)->mark);
+      if (d.events.count(object<Event>(await->event)) != 0)
+        operation->marks.emplace_back(i, object<Event>(await->event)->mark);
     }
   }
   operation->plan = std::move(plan);

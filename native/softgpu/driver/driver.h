@@ -5,12 +5,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "softgpu/device/memory.h"
 #include "softgpu/driver/code.h"
+#include "softgpu/driver/graph.h"
 #include "softgpu/engine/context.h"
 #include "softgpu/engine/engine.h"
 #include "softgpu/entry/entries.h"
-#include "softgpu/driver/graph.h"
-#include "softgpu/device/memory.h"
 #include "softgpu/entry/thread_state.h"
 
 namespace cotenant::soft {

@@ -64,8 +64,8 @@ CUresult work_of(Call&, const CUDA_BATCH_MEM_OP_NODE_PARAMS& params, Work& out) 
 }
 
 CUDA_KERNEL_NODE_PARAMS_v2 widen(const CUDA_KERNEL_NODE_PARAMS_v1& p) {
-  return {p.func, p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX, p.blockDimY, p.blockDimZ, p.sharedMemBytes,
-          p.kernelParams, p.extra, nullptr, nullptr};
+  return {p.func,      p.gridDimX,       p.gridDimY,     p.gridDimZ, p.blockDimX, p.blockDimY,
+          p.blockDimZ, p.sharedMemBytes, p.kernelParams, p.extra,    nullptr,     nullptr};
 }
 
 }  // namespace cotenant::soft

@@ -46,8 +46,18 @@ void Engine::start(const Settings& settings) {
   mps_ = settings.mps;
   client_priority_ = settings.client_priority;
   trace_.open(settings.trace);
-  spawn([](void* self) -> void* { static_cast<Engine*>(self)->run(); return nullptr; }, this);
-  spawn([](void* self) -> void* { static_cast<Engine*>(self)->help(); return nullptr; }, this);
+  spawn(
+      [](void* self) -> void* {
+        static_cast<Engine*>(self)->run();
+        return nullptr;
+      },
+      this);
+  spawn(
+      [](void* self) -> void* {
+        static_cast<Engine*>(self)->help();
+        return nullptr;
+      },
+      this);
 }
 
 void Engine::enqueue(Stream& stream, std::unique_ptr<Operation> operation) {
@@ -174,8 +184,8 @@ void Engine::begin(Unit& unit) {
 }
 
 void Engine::finish(Unit& unit, Nanos end) {
-  static const char* const kinds[] = {"nothing", "kernel", "copy", "fill", "host", "record", "await", "words",
-                                      "release"};
+  static const char* const kinds[] = {"nothing", "kernel", "copy",  "fill",   "host",
+                                      "record",  "await",  "words", "release"};
   unit.state = Unit::State::done;
   unit.end = end;
   Operation& operation = *unit.operation;
@@ -256,8 +266,9 @@ Nanos Engine::next_event(Nanos at) {
                   [](const Unit* unit) { return as<WordsWork>(*unit->work) != nullptr; })) {
     // A word may change at any time and nobody tells: look often at first, then more and more rarely.
     const Nanos waited = at - parked_since_;
-    next = std::min(next,
-                    at + (waited < 5 * kMilli ? 25 * kMicro : waited < 100 * kMilli ? 100 * kMicro : 250 * kMicro));
+    next = std::min(next, at + (waited < 5 * kMilli     ? 25 * kMicro
+                                : waited < 100 * kMilli ? 100 * kMicro
+                                                        : 250 * kMicro));
   }
   return next;
 }
@@ -284,8 +295,7 @@ void Engine::run() {
     lock.unlock();
     const timespec until{time_t(next / 1'000'000'000), long(next % 1'000'000'000)};
     syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&bell), FUTEX_WAIT_BITSET, rung,
-            next == kNever ? nullptr : &until, nullptr,
-            FUTEX_BITSET_MATCH_ANY);
+            next == kNever ? nullptr : &until, nullptr, FUTEX_BITSET_MATCH_ANY);
     lock.lock();
     sleeping_ = false;
   }

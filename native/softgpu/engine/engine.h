@@ -9,9 +9,9 @@
 #include <mutex>
 #include <vector>
 
-#include "softgpu/engine/context.h"
 #include "softgpu/device/region.h"
 #include "softgpu/device/trace.h"
+#include "softgpu/engine/context.h"
 
 namespace cotenant::soft {
 

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "softgpu/engine/engine.h"
 #include "softgpu/device/memory.h"
-#include "softgpu/entry/thread_state.h"
 #include "softgpu/device/turn.h"
+#include "softgpu/engine/engine.h"
+#include "softgpu/entry/thread_state.h"
 
 namespace cotenant::soft {
 namespace {

@@ -3,9 +3,9 @@
 // contexts: turns (turn.h), or in mode mps one pool of SMs that all processes draw from under the file lock.
 #include <algorithm>
 
-#include "softgpu/engine/engine.h"
 #include "softgpu/device/memory.h"
 #include "softgpu/device/turn.h"
+#include "softgpu/engine/engine.h"
 
 namespace cotenant::soft {
 namespace {
@@ -75,9 +75,9 @@ void Engine::schedule_slices(Context& context, Nanos at) {
     return;
   }
   if (!context.holds_turn) {
-    const bool took = take_turn(device, context.slot, entry.runnable_since.load()) ||
-                      (at >= context.ask_again &&
-                       rescue_turn(region_, context.device, context.slot, at, context.ask_again));
+    const bool took =
+        take_turn(device, context.slot, entry.runnable_since.load()) ||
+        (at >= context.ask_again && rescue_turn(region_, context.device, context.slot, at, context.ask_again));
     if (took) follow_turn(context);
     else if (context.ask_again <= at) context.ask_again = at + 2 * kMilli;
   }
@@ -134,8 +134,8 @@ void Engine::start_fitting(Context& root, bool shared) {
     root.pending.erase(root.pending.begin() + std::ptrdiff_t(i));
     unit.begin = std::max(unit.ready, root.slice_begin);
     if (unit.blocked) unit.begin = std::max(unit.begin, root.freed);
-    if (unit.blocked && shared) unit.begin = std::max(unit.begin,
-                                                      std::min(now(), region_.device(root.device).freed_at.load()));
+    if (unit.blocked && shared)
+      unit.begin = std::max(unit.begin, std::min(now(), region_.device(root.device).freed_at.load()));
     count_busy(root, unit.begin);
     unit.remaining *= (wanted + sms - 1) / sms;  // on fewer SMs: as many waves more
     unit.end = unit.begin + unit.remaining;

@@ -17,8 +17,8 @@ constexpr bool per_thread_form(const char* symbol) {
   while (symbol[length] != 0) ++length;
   if (length < 5) return false;
   const char* end = symbol + length - 5;
-  return end[0] == '_' && end[1] == 'p' && end[2] == 't' && ((end[3] == 'd' && end[4] == 's') ||
-                                                             (end[3] == 's' && end[4] == 'z'));
+  return end[0] == '_' && end[1] == 'p' && end[2] == 't' &&
+         ((end[3] == 'd' && end[4] == 's') || (end[3] == 's' && end[4] == 'z'));
 }
 
 void* plain_form(const char* symbol) {
@@ -31,15 +31,15 @@ void* plain_form(const char* symbol) {
 
 }  // namespace
 
-#define HOOK(symbol, parameters, arguments)                                            \
-  extern "C" __attribute__((weak)) CUresult symbol parameters {                        \
-    if constexpr (per_thread_form(#symbol)) {                                          \
+#define HOOK(symbol, parameters, arguments)                                               \
+  extern "C" __attribute__((weak)) CUresult symbol parameters {                           \
+    if constexpr (per_thread_form(#symbol)) {                                             \
       static const auto plain = reinterpret_cast<decltype(&symbol)>(plain_form(#symbol)); \
-      const soft::PerThreadScope scope;                                                \
-      return plain arguments;                                                          \
-    } else {                                                                           \
-      return CUDA_ERROR_NOT_SUPPORTED;                                                 \
-    }                                                                                  \
+      const soft::PerThreadScope scope;                                                   \
+      return plain arguments;                                                             \
+    } else {                                                                              \
+      return CUDA_ERROR_NOT_SUPPORTED;                                                    \
+    }                                                                                     \
   }
 #define CALL HOOK
 #include "driver/entries.def"

@@ -68,8 +68,9 @@ class Text {
   }
 
  private:
-  static bool word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' ||
-                            c == '.' || c == '%' || c == '@'; }
+  static bool word(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || c == '.' || c == '%' || c == '@';
+  }
 
   const char* at_;
   const char* directive_ = nullptr;

@@ -47,9 +47,10 @@ struct Kernels {
 };
 
 void launch(CUfunction function, unsigned x, unsigned y, unsigned z, void** parameters) {
-  using Launch = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
-                              void**, void**);
-  driver<Launch>("cuLaunchKernel")(function, x, y, z, 256, 1, 1, 0, static_cast<CUstream>(fake_blas.stream), parameters, nullptr);
+  using Launch = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                              CUstream, void**, void**);
+  driver<Launch>("cuLaunchKernel")(function, x, y, z, 256, 1, 1, 0, static_cast<CUstream>(fake_blas.stream), parameters,
+                                   nullptr);
 }
 
 constexpr std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -60,7 +61,8 @@ extern "C" {
 
 enum Algorithm { kOther, kThis, kTwoKernels, kNone };
 
-static int product(std::int64_t m, std::int64_t n, std::int64_t batch, const void* a, const void* b, void* c, Algorithm chosen = kNone) {
+static int product(std::int64_t m, std::int64_t n, std::int64_t batch, const void* a, const void* b, void* c,
+                   Algorithm chosen = kNone) {
   FakeBlas& fake = fake_blas;
   static Kernels kernels;
   const int call = __atomic_fetch_add(&fake.calls, 1, __ATOMIC_RELAXED);
@@ -156,7 +158,8 @@ struct Heuristic {
   float waves;
   int reserved[4];
 };
-int cublasLtMatmulAlgoGetHeuristic(void*, void*, void*, void*, void*, void*, void*, int most, void* into, int* returned) {
+int cublasLtMatmulAlgoGetHeuristic(void*, void*, void*, void*, void*, void*, void*, int most, void* into,
+                                   int* returned) {
   *returned = fake_blas.algorithms ? std::min(most, 3) : 0;
   for (int i = 0; i < *returned; ++i) {
     Heuristic& result = static_cast<Heuristic*>(into)[i];
@@ -202,8 +205,8 @@ int cublasLtMatmulDescGetAttribute(void* at, int attribute, void* into, std::siz
   }
 }
 int cublasLtMatmul(void*, void* at, const void*, const void* a, void*, const void* b, void* b_layout, const void*,
-                   const void* c, void* c_layout, void* d, void* d_layout, const void* algorithm, void* workspace, std::size_t,
-                   void*) {
+                   const void* c, void* c_layout, void* d, void* d_layout, const void* algorithm, void* workspace,
+                   std::size_t, void*) {
   const auto* layout = static_cast<const Layout*>(d_layout);
   const auto* factor = static_cast<const Layout*>(b_layout);
   const auto* description = static_cast<const Description*>(at);
@@ -212,8 +215,8 @@ int cublasLtMatmul(void*, void* at, const void*, const void* a, void*, const voi
   const auto chosen = algorithm ? static_cast<Algorithm>(*static_cast<const std::uint64_t*>(algorithm)) : kNone;
   if (chosen == kTwoKernels && !workspace) return 7;
   if (algorithm) fake_blas.workspace = reinterpret_cast<std::uint64_t>(workspace);
-  return agree ? product(static_cast<std::int64_t>(layout->rows), static_cast<std::int64_t>(layout->columns), layout->batch, a,
-                         b, d, chosen)
+  return agree ? product(static_cast<std::int64_t>(layout->rows), static_cast<std::int64_t>(layout->columns),
+                         layout->batch, a, b, d, chosen)
                : 7;
 }
 

@@ -7,11 +7,12 @@ int cublasGemmEx(void*, int, int, int m, int n, int k, const void*, const void* 
                  const void*, void* c, int, int, int, int);
 
 // Half-precision, leading dimensions as small as they can be.
-__attribute__((visibility("default"))) int framed_gemm(int transb, int m, int n, int k, const void* a, const void* b, void* c) {
+__attribute__((visibility("default"))) int framed_gemm(int transb, int m, int n, int k, const void* a, const void* b,
+                                                       void* c) {
   const float one = 1;
   const float zero = 0;
-  const int status = cublasGemmEx(nullptr, 1, transb, m, n, k, &one, a, 2, k, b, 2, transb ? n : k, &zero, c, 2, m, 68, -1);
+  const int status =
+      cublasGemmEx(nullptr, 1, transb, m, n, k, &one, a, 2, k, b, 2, transb ? n : k, &zero, c, 2, m, 68, -1);
   return status;
 }
-
 }

@@ -7,9 +7,9 @@ using GemmEx = int (*)(void*, int, int, int, int, int, const void*, const void*,
                        const void*, void*, int, int, int, int);
 
 __attribute__((visibility("default"))) int cublasGemmEx(void* handle, int transa, int transb, int m, int n, int k,
-                                                        const void* alpha, const void* a, int at, int lda, const void* b,
-                                                        int bt, int ldb, const void* beta, void* c, int ct, int ldc,
-                                                        int compute, int algo) {
+                                                        const void* alpha, const void* a, int at, int lda,
+                                                        const void* b, int bt, int ldb, const void* beta, void* c,
+                                                        int ct, int ldc, int compute, int algo) {
   static GemmEx found = nullptr;
   if (!found) {
     void* library = dlopen("libcublas.so.13", RTLD_NOW | RTLD_LOCAL);
@@ -19,11 +19,12 @@ __attribute__((visibility("default"))) int cublasGemmEx(void* handle, int transa
   return found(handle, transa, transb, m, n, k, alpha, a, at, lda, b, bt, ldb, beta, c, ct, ldc, compute, algo);
 }
 
-__attribute__((visibility("default"))) int framed_gemm(int transb, int m, int n, int k, const void* a, const void* b, void* c) {
+__attribute__((visibility("default"))) int framed_gemm(int transb, int m, int n, int k, const void* a, const void* b,
+                                                       void* c) {
   const float one = 1;
   const float zero = 0;
-  const int status = cublasGemmEx(nullptr, 1, transb, m, n, k, &one, a, 2, k, b, 2, transb ? n : k, &zero, c, 2, m, 68, -1);
+  const int status =
+      cublasGemmEx(nullptr, 1, transb, m, n, k, &one, a, 2, k, b, 2, transb ? n : k, &zero, c, 2, m, 68, -1);
   return status;
 }
-
 }
