@@ -3,6 +3,7 @@ export { type CsvRow, csvRows } from "./csv.ts";
 export * as errors from "./errors.ts";
 export { UserError, usage } from "./errors.ts";
 export { checkWritable, isFile, readGiven, temporaryFolder, writeGiven, written } from "./files.ts";
+export { readInput } from "./input.ts";
 export { element, escaped, joined, type Markup, short, svgElement, words } from "./markup.ts";
 export {
   interposer,
@@ -12,7 +13,6 @@ export {
   ptxasStandIn,
   softGpuFolder,
 } from "./package.ts";
-export { readInput } from "./input.ts";
 export { runDirectory } from "./paths.ts";
 export { gibibytes, micros, percent, table, wrapped } from "./print.ts";
 export { minimalStandard, mulberry32, normals, type Random, sfc32 } from "./random.ts";

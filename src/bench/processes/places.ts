@@ -13,8 +13,7 @@ import {
 } from "#agent";
 import { systemClock } from "#core";
 import { parseOverrides, policyNamed } from "#policy";
-import type { Rules } from "#protocol";
-import type { ClientClass } from "#protocol";
+import type { ClientClass, Rules } from "#protocol";
 import { type Place, placeKey } from "../arrangements.ts";
 
 export interface PlaceOptions {

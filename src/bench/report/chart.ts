@@ -59,7 +59,11 @@ export function chart(results: readonly BenchResult[], figure: ChartFigure = "p9
       "font-size": 12,
       fill: INK,
     },
-    svgElement("title", { id: "title" }, words(`${figures[figure].axis} against retained throughput`)),
+    svgElement(
+      "title",
+      { id: "title" },
+      words(`${figures[figure].axis} against retained throughput`),
+    ),
     svgElement("desc", { id: "desc" }, words(describe(panels))),
     svgElement("defs", {}, betterCorner()),
     svgElement("rect", {
