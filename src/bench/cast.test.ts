@@ -35,10 +35,10 @@ test("arrangements that agree about a process share it", () => {
     processesOf(arrangementNamed(name), scenarioOf()).map((one) => one.name);
   expect(of("time-slicing")).toEqual([...of("solo"), ...of("alone")]);
   expect(of("floor")).toEqual(of("strict-isolated"));
-  expect(of("floor:chunkUs=9")).toEqual(of("strict-isolated:chunkUs=9"));
-  expect(arrangementNamed("floor-mps:chunkUs=9").announceUs).toBe(1000);
+  expect(of("floor:chunkUs=90")).toEqual(of("strict-isolated:chunkUs=90"));
+  expect(arrangementNamed("floor-mps:chunkUs=90").announceUs).toBe(1000);
   expect(of("mps")[0]).toBe(of("mps-priority")[0]);
-  const bestEffort = ["mps", "mps-priority", "mps-30", "strict-mps", "strict-mps:chunkUs=9"];
+  const bestEffort = ["mps", "mps-priority", "mps-30", "strict-mps", "strict-mps:chunkUs=90"];
   expect(new Set(bestEffort.map((name) => of(name)[1])).size).toBe(bestEffort.length);
   expect(of("solo@mps")).toEqual([of("mps")[0]]);
 });

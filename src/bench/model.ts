@@ -148,7 +148,7 @@ const LONGEST_NS = (LONGEST_WINDOW_S * 1e9) / CALIBRATING_REQUESTS;
 function checkLength(name: string, soloNs: number): void {
   if (soloNs >= SHORTEST_NS && soloNs <= LONGEST_NS) return;
   throw usage(
-    `The profile ${name} takes ${Number(soloNs.toPrecision(3))} ns alone: what is modelled takes from ${SHORTEST_NS / 1000} us to ${LONGEST_NS / 1e9} s.`,
+    `The profile ${name} takes ${soloNs.toPrecision(3)} ns alone: what is modelled takes from ${SHORTEST_NS / 1000} us to ${LONGEST_NS / 1e9} s.`,
     "Check its durations and soloNs.",
   );
 }

@@ -59,7 +59,7 @@ test.each([
   ["mps-101", 'No arrangement is called "mps-101".'],
   ["xmps-30", 'No arrangement is called "xmps-30".'],
   ["mps-30x", 'No arrangement is called "mps-30x".'],
-  ["strict-mps:chunkUs=1:2", "--set chunkUs=1:2: not a whole number below 2^32."],
+  ["strict-mps:chunkUs=1:2", "--set chunkUs=1:2: not a whole number from 20 to 20,000 (us)."],
   ["constructor", 'No arrangement is called "constructor".'],
   ["solo@streams", 'No arrangement is called "solo@streams".'],
   ["solo@fair", 'No arrangement is called "fair".'],

@@ -190,7 +190,7 @@ describe("in another's name", () => {
 test("an agent that has no descriptor left says so to the client of a new GPU, and serves the next one", async () => {
   const directory = temporaryDirectory();
   const limit = 64;
-  const command = `ulimit -n ${limit}; exec "$0" --import tsx src/cli/main.ts up --foreground --gpu soft`;
+  const command = `ulimit -n ${limit}; exec "$0" bin/cotenant up --foreground --gpu soft`;
   const child = spawn("sh", ["-c", command, process.execPath], {
     env: { ...process.env, COTENANT_DIR: directory },
     stdio: "ignore",

@@ -297,11 +297,11 @@ describe("what is too much to model is refused before it fills the memory", () =
     [[...pair, "--arrivals", "steps:9999999s@0.1"], /too long to model: at most 3600 s\./],
     [
       ["model", `${short}+${high}`],
-      /^The profile short takes [\d.e+]{1,7} ns alone: .* from 10 us to 180 s\./,
+      /^The profile short takes [\d.e+]{1,8} ns alone: .* from 10 us to 180 s\./,
     ],
     [
       ["model", `${high}+${long}`],
-      /^The profile long takes [\d.e+]{1,7} ns alone: .* from 10 us to 180 s\./,
+      /^The profile long takes [\d.e+]{1,8} ns alone: .* from 10 us to 180 s\./,
     ],
   ])("%j", async (argv, says) => {
     expect(await refusal(...argv)).toMatch(says);

@@ -155,10 +155,10 @@ CUresult end_context(const Line& line) {
   return line.of[1] == 1 ? cuda().cuCtxDestroy_v2(handle) : cuda().cuCtxDestroy(handle);
 }
 
+// The forms without _v2 are refused where the driver has them switched off, as it has by default.
 CUresult wait_word(CUstream stream, std::uint64_t index, std::uint64_t how) {
   const CUdeviceptr at = word_on_device(index);
   if (how == 0) return cuda().cuStreamWaitValue32_v2(stream, at, 1, CU_STREAM_WAIT_VALUE_GEQ);
-  if (how == 1) return cuda().cuStreamWaitValue32(stream, at, 1, CU_STREAM_WAIT_VALUE_EQ);
   CUstreamBatchMemOpParams one{};
   one.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
   one.waitValue.address = at;
@@ -281,8 +281,7 @@ const std::map<std::string, Operation>& operations() {
       {"callback", OPERATION(cuda().cuStreamAddCallback(streams[of[0]], called_back, &host_call(line, 1), 0))},
       // STREAM WORD HOW
       {"wait-word", OPERATION(wait_word(streams[of[0]], of[1], of[2]))},
-      {"write-word", OPERATION(of[2] ? cuda().cuStreamWriteValue32(streams[of[0]], word_on_device(of[1]), 1, 0)
-                                     : cuda().cuStreamWriteValue32_v2(streams[of[0]], word_on_device(of[1]), 1, 0))},
+      {"write-word", OPERATION(cuda().cuStreamWriteValue32_v2(streams[of[0]], word_on_device(of[1]), 1, 0))},
       {"poke", OPERATION((word(of[0]).store(1, std::memory_order_release), CUDA_SUCCESS))},
       {"sleep", OPERATION((usleep(static_cast<useconds_t>(of[0])), CUDA_SUCCESS))},
       // STREAM and what memory.cpp says

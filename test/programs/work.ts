@@ -203,7 +203,7 @@ export function waitWord(program: Program, wish: Wish): void {
   const word = stream && !stream.capture ? program.newWord() : undefined;
   if (!stream || word === undefined) return;
   program.enqueue(wish.thread, stream, [], [], () =>
-    program.line(wish.thread, "wait-word", stream.handle, word, wish.c % 3),
+    program.line(wish.thread, "wait-word", stream.handle, word, wish.c % 2),
   );
   program.gate(wish.thread, stream, word);
 }
@@ -232,6 +232,6 @@ export function letGo(program: Program, { thread, a, b, c }: Wish): void {
     return;
   }
   program.use(thread, stream.context);
-  program.poke(thread, word, () => program.line(thread, "write-word", stream.handle, word, c % 2));
+  program.poke(thread, word, () => program.line(thread, "write-word", stream.handle, word));
   stream.at++;
 }
