@@ -59,8 +59,11 @@ function endStream(program: Program, { thread, a, b, c }: Wish): void {
     if (!last) return;
     stream.last = last;
   }
+  // The form of before CUDA 4 waits for the stream's work.
+  const waits = c % 3 === 0 && !isCapturing(program, thread);
+  if (waits) program.letGo(thread);
   program.use(thread, stream.context);
-  program.line(thread, "end-stream", stream.handle, c % 3 === 0 ? 1 : 0);
+  program.line(thread, "end-stream", stream.handle, waits ? 1 : 0);
   stream.alive = false;
 }
 

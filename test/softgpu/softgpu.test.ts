@@ -39,6 +39,7 @@ const rows: [sentence: string, program: string, name: string, settings?: Setting
   ["a kernel's effect takes place in stream order", "lookup", "effects"],
 
   ["works of one stream run in order", "streams", "order"],
+  ["a stream destroyed by the name of before CUDA 4 is waited for", "streams", "old-destroy-waits"],
   ["kernels take the time their directive says", "streams", "duration"],
   [
     "the NULL stream waits for blocking streams only",

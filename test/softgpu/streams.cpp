@@ -33,6 +33,22 @@ CASE("duration") {
   report("{\"ms\":%.3f}", double(ms));
 }
 
+CASE("old-destroy-waits") {
+  const Gpu gpu;
+  for (const bool old : {true, false}) {
+    const CUstream s = gpu.stream();
+    CUevent end = nullptr;
+    OK(cuEventCreate(&end, 0));
+    gpu.run(s, 20'000);
+    OK(cuEventRecord(end, s));
+    if (old) OK(cuStreamDestroy(s));
+    else OK(cuStreamDestroy_v2(s));
+    EXPECT((api().cuEventQuery(end) == CUDA_SUCCESS) == old, "only the form of before CUDA 4 waits for the work");
+    OK(cuEventSynchronize(end));
+  }
+  report("{}");
+}
+
 CASE("null-stream-waits-for-blocking-streams") {
   const Gpu gpu;
   const CUstream blocking = gpu.stream(CU_STREAM_DEFAULT);

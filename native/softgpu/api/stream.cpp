@@ -62,7 +62,16 @@ CUresult cuStreamDestroy_v2(CUstream hStream) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamDestroy(CUstream hStream) { return cuStreamDestroy_v2(hStream); }
+// The form of before CUDA 4 waits for the stream's work (an H100, driver 580).
+CUresult cuStreamDestroy(CUstream hStream) {
+  {
+    Call call(Call::Needs::init);
+    const auto found = call.d.streams.find(hStream);
+    if (call.error == CUDA_SUCCESS && found != call.d.streams.end() && !found->second->capture)
+      call.wait(everything(*found->second));
+  }
+  return cuStreamDestroy_v2(hStream);
+}
 
 CUresult cuStreamSynchronize(CUstream hStream) {
   Call call;
