@@ -5,13 +5,13 @@ import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
 import { type Clock, ms } from "#core";
 import { type Overrides, type Policy, withOverrides } from "#policy";
+import { serveHttp } from "./connections/http.ts";
+import type { Identify } from "./connections/peer.ts";
+import { openDoor } from "./connections/socket.ts";
 import { FormQueue, noFormMaker, type Program } from "./forms/index.ts";
-import { serveHttp } from "./http.ts";
 import type { Log } from "./log.ts";
 import { type Mps, openNvml, startMps, startSoftMps } from "./nvidia/index.ts";
-import type { Identify } from "./peer.ts";
 import { Registry } from "./registry.ts";
-import { openDoor } from "./socket.ts";
 import { openSoftGpus } from "./softgpu.ts";
 import {
   type AgentFile,

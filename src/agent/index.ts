@@ -1,5 +1,7 @@
 export { type Agent, type AgentOptions, startAgent } from "./agent.ts";
 export { startInBackground } from "./background.ts";
+export type { Identify } from "./connections/peer.ts";
+export { openDoor } from "./connections/socket.ts";
 export {
   type FormLimits,
   type FormMaker,
@@ -22,11 +24,9 @@ export {
   startMps,
   startSoftMps,
 } from "./nvidia/index.ts";
-export type { Identify } from "./peer.ts";
 export { createRegion, formatUuid, REGION_LINK, SharedRegion } from "./region.ts";
 export { Registry } from "./registry.ts";
 export type { GpuReading, Sensor } from "./sensor.ts";
-export { openDoor } from "./socket.ts";
 export { openSoftGpus, SOFT_GPU_NAME } from "./softgpu.ts";
 export {
   type AgentFile,

@@ -23,9 +23,9 @@ import {
   startingAlone,
   withoutEvidence,
 } from "./memory.ts";
+import { strict } from "./policies/strict.ts";
 import type { Look, LookedHigh, Observed, Policy } from "./policy.ts";
 import { addedUs, holdClearly, isHopeless, wouldHold } from "./room.ts";
-import { strict } from "./strict.ts";
 import { medianLimitsOf } from "./yardstick.ts";
 
 /** Level 0 is `strict`; each rung changes its rules, and gives more than the one below. */

@@ -11,7 +11,6 @@ import {
   withBursts,
 } from "./evidence.ts";
 import { differ, isQuiet, type Load, noLoad, withLoad } from "./load.ts";
-import type { LookedHigh, Memory, Objective, ObjectiveState } from "./policy.ts";
 import {
   anew,
   isTrial,
@@ -22,7 +21,8 @@ import {
   type Progress,
   paced,
   progressed,
-} from "./throughput.ts";
+} from "./policies/throughput.ts";
+import type { LookedHigh, Memory, Objective, ObjectiveState } from "./policy.ts";
 import {
   type Bursts,
   burstsOf,

@@ -2,8 +2,8 @@
 // rules in force make it. Time is virtual, chance is seeded.
 import { mulberry32, type Random } from "#core";
 import { bucketCount, bucketOf, type Rules } from "#protocol";
+import { slo } from "./policies/slo.ts";
 import type { LookedHigh, Memory, Objective, ObjectiveState, Policy } from "./policy.ts";
-import { slo } from "./slo.ts";
 
 const LOOK_MS = 250;
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { bucketCount, bucketOf, type Rules, whenActive } from "#protocol";
+import { strict } from "./policies/strict.ts";
 import { addedUs, holdClearly, isHopeless, wouldHold } from "./room.ts";
-import { strict } from "./strict.ts";
 
 const rules = (more: Partial<Rules> = {}, isolated = true): Rules => ({
   ...strict.rules({ isolated, high: [] }),

@@ -3,9 +3,9 @@
 // beside three trainings that nothing held back (docs/design/decisions/0003).
 import { describe, expect, test } from "vitest";
 import type { Random } from "#core";
+import { type Burst, falls, type Moment, type Plant, played, shareAbove } from "../plant.ts";
+import type { Objective } from "../policy.ts";
 import { cotenant } from "./cotenant.ts";
-import { type Burst, falls, type Moment, type Plant, played, shareAbove } from "./plant.ts";
-import type { Objective } from "./policy.ts";
 
 const mps = { policy: cotenant, isolated: false };
 const LAST = 8;

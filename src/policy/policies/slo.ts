@@ -1,7 +1,7 @@
 // As much best-effort work as the high clients' objectives allow, by one ladder for both modes.
 import { type Rules, whenActive } from "#protocol";
-import { climbing, type Ladder } from "./ladder.ts";
-import type { Policy } from "./policy.ts";
+import { climbing, type Ladder } from "../ladder.ts";
+import type { Policy } from "../policy.ts";
 
 /**
  * A border costs 3 us, so each doubling of a chunk gives half of what the one before gave, and costs a request

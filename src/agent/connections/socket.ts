@@ -5,9 +5,9 @@ import { chmodSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { type Clock, errors, ms } from "#core";
 import { constants, Hello, helloKinds, messageMagic, type View, view, Welcome } from "#protocol";
-import { type FormMaker, noFormMaker } from "./forms/index.ts";
+import { type FormMaker, noFormMaker } from "../forms/index.ts";
+import { type Registry, type Reply, refusal } from "../registry.ts";
 import { type Identify, identifyPeer } from "./peer.ts";
-import { type Registry, type Reply, refusal } from "./registry.ts";
 import { WaitingRoom } from "./waiting-room.ts";
 
 /** A connection that has not said its Hello by then is closed. */

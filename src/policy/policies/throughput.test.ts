@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { mulberry32 } from "#core";
 import { bucketCount, bucketOf } from "#protocol";
-import type { LookedHigh, Memory } from "./policy.ts";
+import type { LookedHigh, Memory } from "../policy.ts";
 import { slo } from "./slo.ts";
 import { anew, isTrial, judged, noPace, type Pace, paced } from "./throughput.ts";
 

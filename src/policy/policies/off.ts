@@ -1,6 +1,6 @@
 // No gate: everybody submits as if Cotenant were not there, and is only counted. What the GPU does by
 // itself, for comparison.
-import type { Policy } from "./policy.ts";
+import type { Policy } from "../policy.ts";
 import { strict } from "./strict.ts";
 
 export const off: Policy = {

@@ -2,7 +2,7 @@
 // ahead and released in chunks; a chunk is what a newly arrived request may have to wait for, so it is
 // kept to a small part of the shortest usual burst.
 import { usualRules } from "#protocol";
-import type { Observed, Policy } from "./policy.ts";
+import type { Observed, Policy } from "../policy.ts";
 
 /** A chunk of this part of a burst adds at most this part to it. */
 const CHUNK_SHARE = 0.03;

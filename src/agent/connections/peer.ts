@@ -1,7 +1,7 @@
 // Whether a Hello comes from the process that it names. The kernel knows who connected a Unix socket; without its word
 // any process could speak in the name of another, and take over or release the slot of that one.
 import type { Socket } from "node:net";
-import { isAlive, peerProcess } from "./system/index.ts";
+import { isAlive, peerProcess } from "../system/index.ts";
 
 /** What is wrong with the claim to be that process, for people; undefined when nothing is. */
 export type Identify = (

@@ -2,7 +2,7 @@
 // iterations that are synchronised once. How fast it launches is how fast it gets on, for no more than a queue's
 // length of launches is ahead of the GPU; so what it loses in company is seen within seconds, not within hundreds
 // of bursts.
-import { type Evidence, noEvidence } from "./evidence.ts";
+import { type Evidence, noEvidence } from "../evidence.ts";
 
 export interface Progress {
   readonly launches: number;

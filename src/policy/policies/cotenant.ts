@@ -4,8 +4,8 @@
 // request that is bound by launching; one that keeps the GPU busy pays for them, and then they are not given
 // for long. What they cost through cache, clock and power it waits for, too (docs/design/decisions/0004).
 import type { Rules } from "#protocol";
-import { climbing, type Ladder } from "./ladder.ts";
-import type { Policy } from "./policy.ts";
+import { climbing, type Ladder } from "../ladder.ts";
+import type { Policy } from "../policy.ts";
 import { turnsLadder } from "./slo.ts";
 
 /**

@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { submission, whenActive } from "#protocol";
-import { policyNamed } from "./policies.ts";
-import type { LookedHigh, Memory, Observed, SeenHigh } from "./policy.ts";
+import { policyNamed } from "../policies.ts";
+import type { LookedHigh, Memory, Observed, SeenHigh } from "../policy.ts";
 import { search } from "./threshold.ts";
 
 const high = (more: Partial<SeenHigh> = {}): SeenHigh => ({

@@ -5,8 +5,8 @@ import type { Server } from "node:http";
 import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import { errors } from "#core";
-import { renderMetrics } from "./metrics.ts";
-import type { Status } from "./status.ts";
+import { renderMetrics } from "../metrics.ts";
+import type { Status } from "../status.ts";
 import { WaitingRoom } from "./waiting-room.ts";
 
 /** A request, which has no body worth reading, is complete by then. */
