@@ -2,8 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { commands } from "../src/cli/commands.ts";
-import { help } from "../src/cli/parse.ts";
+import { commands, help } from "#cli";
 
 const GLOSSARY = "docs/design/glossary.md";
 

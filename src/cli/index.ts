@@ -1,1 +1,3 @@
+export { commands } from "./commands.ts";
 export { dispatch } from "./dispatch.ts";
+export { help } from "./parse.ts";

@@ -5,6 +5,3 @@ export const dataFolders: readonly string[] = ["bench/results"];
 
 /** Folders that still have to be divided. */
 export const stillCrowded: readonly string[] = ["test/interposer"];
-
-/** Rooms whose doors still lack what others import from them. */
-export const stillWithoutDoor: readonly string[] = ["src/cli"];
