@@ -5,14 +5,14 @@ import { writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { anyProgram, type Wishes, written } from "../../test/programs/generate.ts";
 import { ProgramMachine } from "../../test/programs/machine.ts";
+import { NONE } from "../../test/programs/work.ts";
 
 const [seconds = "60", seed = "1", out = "programs.json", machines = "2"] = process.argv.slice(2);
 const until = performance.now() + Number(seconds) * 1000;
 const faults: { readonly number: number; readonly fault: string }[] = [];
 let next = 0;
 let ran = 0;
-/** Of a host function that waits for nothing; kObjects in test/programs/world.h. */
-const NO_WORD = "256";
+let leftOut = 0;
 
 /** The program of this number under this seed. */
 const programOf = (number: number) =>
@@ -26,7 +26,9 @@ const waitsForAnotherThread = (wishes: Wishes): boolean =>
   wishes.threads > 1 &&
   written(wishes).some((line) => {
     const [, operation = "", ...of] = line.split(" ");
-    return operation === "wait-word" || (/^(host|callback)$/.test(operation) && of[4] !== NO_WORD);
+    return (
+      operation === "wait-word" || (/^(host|callback)$/.test(operation) && of[4] !== String(NONE))
+    );
   });
 
 async function work(): Promise<void> {
@@ -34,7 +36,11 @@ async function work(): Promise<void> {
   while (performance.now() < until) {
     const number = next++;
     const wishes = programOf(number);
-    if (!wishes || waitsForAnotherThread(wishes)) continue;
+    if (!wishes) continue;
+    if (waitsForAnotherThread(wishes)) {
+      leftOut++;
+      continue;
+    }
     ran++;
     const fault = await machine.fault(wishes).catch((error: unknown) => String(error));
     if (fault) faults.push({ number, fault });
@@ -43,7 +49,10 @@ async function work(): Promise<void> {
 }
 
 await Promise.all(Array.from({ length: Number(machines) }, work));
-writeFileSync(out, `${JSON.stringify({ seed: Number(seed), programs: ran, faults }, null, 1)}\n`);
-console.log(`${ran} programs, ${faults.length} faults`);
+writeFileSync(
+  out,
+  `${JSON.stringify({ seed: Number(seed), programs: ran, leftOut, faults }, null, 1)}\n`,
+);
+console.log(`${ran} programs, ${faults.length} faults, ${leftOut} left out`);
 for (const { number, fault } of faults.slice(0, 20)) console.log(number, fault.slice(0, 300));
 process.exit(0);

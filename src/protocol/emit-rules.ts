@@ -16,7 +16,7 @@ function cppType(name: string, { kind }: Rule): string {
 }
 
 /** An expression for the value `v`, which another process may have written, in the rule's range. */
-function inRange(name: string, rule: Rule): string {
+function clampCode(name: string, rule: Rule): string {
   switch (rule.kind) {
     case "flag":
       return "v != 0";
@@ -34,7 +34,7 @@ function inRange(name: string, rule: Rule): string {
 const reader = ([name, rule]: readonly [string, Rule]): string => `// ${rule.doc}
 [[nodiscard]] inline ${cppType(name, rule)} ${snake(name)}(const protocol::Settings& settings) noexcept {
   const std::uint32_t v = settings.${name}.load(std::memory_order_relaxed);
-  return ${inRange(name, rule)};
+  return ${clampCode(name, rule)};
 }`;
 
 /** native/generated/rules.h, whole. */

@@ -16,6 +16,8 @@ const DURATIONS_US = [1, 5, 20, 100, 400, 1500] as const;
 export const KINDS = { device: 5, host: 8 } as const;
 /** Digests of more would take long. */
 const SEEN_BYTES = 65_536;
+/** Stands for no object, or no word to wait for: kObjects in world.h. */
+export const NONE = 256;
 
 export function pick<T>(from: readonly T[], by: number): T | undefined {
   return from.length ? from[by % from.length] : undefined;
@@ -188,8 +190,8 @@ export function hostFunction(program: Program, wish: Wish, waits: boolean): void
       stream.handle,
       stream.lane,
       c % 100,
-      sees?.index ?? 256,
-      word ?? 256,
+      sees?.index ?? NONE,
+      word ?? NONE,
     ),
   );
   if (put) stream.seen = stream.at;

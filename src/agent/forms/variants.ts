@@ -1,6 +1,6 @@
 // Makes the forms of kernels that can stop inside, which best-effort clients ask for: from the PTX of the program, by
 // the passes of #ptx. Nothing that a client sends can do more here than be refused with a reason; but it may take long,
-// so the agent has it done by a process of its own (form-queue.ts).
+// so the agent has it done by a process of its own (queue.ts).
 import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import { errors, UserError } from "#core";
 import { VariantRequest, view } from "#protocol";
