@@ -1,6 +1,6 @@
 // ptxas for best-effort programs that compile kernels as they run (Triton, by TRITON_PTXAS_PATH): the machine code gets,
-// beside each kernel, the forms of it that can stop inside. The agent makes them; the real ptxas assembles them with
-// the caller's own options. A form that it refuses is left out, and costs no other. Whatever else goes wrong on the way,
+// beside each kernel, the variants of it that can stop inside. The agent makes them; the real ptxas assembles them with
+// the caller's own options. A variant that it refuses is left out, and costs no other. Whatever else goes wrong on the way,
 // and within half a second, the real ptxas is run as it was called. It is the one in COTENANT_PTXAS, else the one beside the libtriton.so that the caller has loaded, else in PATH.
 #include <cerrno>
 #include <cstdio>
@@ -22,8 +22,8 @@
 
 #include "generated/protocol.h"
 #include "interposer/base/liveness.h"
-#include "ptxas/form_text.h"
 #include "ptxas/refused.h"
+#include "ptxas/variant_text.h"
 
 extern char** environ;
 
@@ -36,8 +36,8 @@ using protocol::Welcome;
 
 constexpr int kAgentMs = 500;
 constexpr std::size_t kLongest = 8u << 20;  // the agent reads no larger ones
-// Programs keep machine code by what ptxas says of itself. Rises when the forms that the agent makes change.
-constexpr int kForms = 4;
+// Programs keep machine code by what ptxas says of itself. Rises when the variants that the agent makes change.
+constexpr int kVariantsVersion = 4;
 
 struct Text {
   char* at{nullptr};
@@ -179,8 +179,8 @@ Text answer_to(int request) noexcept {
   return text;
 }
 
-// The module with a form beside each kernel that can have one.
-Text with_forms(const char* file) noexcept {
+// The module with a variant beside each kernel that can have one.
+Text with_variants(const char* file) noexcept {
   const int fd = open(file, O_RDONLY | O_CLOEXEC);
   const Text ptx = read_all(fd);
   if (fd >= 0) close(fd);
@@ -233,28 +233,28 @@ Outcome assemble(const char* real, char** words, int which, const char* text, Te
   return status == 0 ? Outcome::kDone : status > 0 ? Outcome::kRefused : Outcome::kFailed;
 }
 
-bool has_forms(char* text) noexcept {
-  form_text::Reader reader(text);
-  for (form_text::Function one{}; reader.next(one);)
-    if (one.entry && form_text::suffix_of(one)) return true;
+bool has_variants(char* text) noexcept {
+  variant_text::Reader reader(text);
+  for (variant_text::Function one{}; reader.next(one);)
+    if (one.entry && variant_text::suffix_of(one)) return true;
   return false;
 }
 
 // Each run may find errors that those before hid.
 constexpr int kRuns = 4;
 
-// True: the machine code with the forms is where the caller wants it.
-bool assembled_with_forms(const char* real, int count, char** words) noexcept {
+// True: the machine code with the variants is where the caller wants it.
+bool assembled_with_variants(const char* real, int count, char** words) noexcept {
   int which = 0;
   for (int i = 1; i < count; ++i) {
     if (!is_ptx(words[i])) continue;
     if (which) return false;  // several files: not what is known of
     which = i;
   }
-  const Text made = which ? with_forms(words[which]) : Text{};
+  const Text made = which ? with_variants(words[which]) : Text{};
   if (!made.at) return false;
   Text said;
-  for (int i = 0; i < kRuns && has_forms(made.at); ++i) {
+  for (int i = 0; i < kRuns && has_variants(made.at); ++i) {
     const Outcome outcome = assemble(real, words, which, made.at, said);
     if (outcome != Outcome::kRefused) return outcome == Outcome::kDone;
     const Blame blame = said.at ? take_out_refused(made.at, said.at) : Blame::kUnknown;
@@ -263,8 +263,9 @@ bool assembled_with_forms(const char* real, int count, char** words) noexcept {
   }
   // It does not say which: each kind without the other.
   char* const other = strdup(made.at);
-  for (const auto& [text, suffix] : {std::pair{made.at, form_text::kSlice}, std::pair{other, form_text::kPreempt}})
-    if (text && form_text::take_out_all(text, suffix) > 0 && has_forms(text) &&
+  for (const auto& [text, suffix] :
+       {std::pair{made.at, variant_text::kSlice}, std::pair{other, variant_text::kPreempt}})
+    if (text && variant_text::take_out_all(text, suffix) > 0 && has_variants(text) &&
         assemble(real, words, which, text, said) == Outcome::kDone)
       return true;
   return false;
@@ -283,10 +284,10 @@ int main(int count, char** words) {
   words[0] = real;
   if (count == 2 && std::strcmp(words[1], "--version") == 0) {
     const int status = run(real, words, -1);
-    if (status == 0) std::printf("Cotenant forms %u.%d\n", protocol::VERSION, kForms);
+    if (status == 0) std::printf("Cotenant variants %u.%d\n", protocol::VERSION, kVariantsVersion);
     return status;
   }
-  if (assembled_with_forms(real, count, words)) return 0;
+  if (assembled_with_variants(real, count, words)) return 0;
   execv(real, words);
   std::fprintf(stderr, "cotenant-ptxas: %s cannot be run: %s\n", real, std::strerror(errno));
   return 127;

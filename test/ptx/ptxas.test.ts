@@ -207,6 +207,6 @@ test("what the real ptxas says of a wrong file is what the caller gets", async (
 test("its version is the real one's and says that there are forms", async () => {
   const folder = temporaryDirectory();
   expect(await run(folder, { words: ["--version"] })).toMatch(
-    /^ptxas of the test\nCotenant forms [\d.]+\n$/,
+    /^ptxas of the test\nCotenant variants [\d.]+\n$/,
   );
 });

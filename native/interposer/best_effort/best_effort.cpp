@@ -11,15 +11,15 @@
 #include "interposer/best_effort/outstanding.h"
 #include "interposer/best_effort/standstill.h"
 #include "interposer/best_effort/stream_taken.h"
-#include "interposer/forms/variants.h"
 #include "interposer/kernels/function.h"
 #include "interposer/kernels/occupancy.h"
 #include "interposer/kernels/ranks.h"
 #include "interposer/lookup/entry.h"
-#include "interposer/process/keeper_state.h"
+#include "interposer/process/helper_state.h"
 #include "interposer/products/call.h"
 #include "interposer/state/capture.h"
 #include "interposer/state/gpu.h"
+#include "interposer/variants/variants.h"
 
 namespace cotenant {
 namespace {
@@ -184,7 +184,7 @@ void gate_submission(Gpu& gpu, Stream& stream, const Link& link, const Rules& ru
   Lane& lane = stream.lane;
   const Chunk chunk{lane.chunk_us.load(std::memory_order_relaxed), lane.chunk_launches.load(std::memory_order_relaxed)};
   say_waiting(*link.region, link);
-  if (rules.submission == protocol::Submission::kDeep && keeper_runs()) {
+  if (rules.submission == protocol::Submission::kDeep && helper_runs()) {
     if (item.copy && rules.when_active != protocol::WhenActive::kWait) wait_for_bus(gpu, link, rules);
     if (lane.behind_wait.load(std::memory_order_relaxed) && !closes(rules, chunk, item)) return;
     if (crowded(lane)) return;

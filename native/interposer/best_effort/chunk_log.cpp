@@ -10,8 +10,8 @@
 
 #include "generated/rules.h"
 #include "interposer/base/clock.h"
-#include "interposer/base/helper_thread.h"
 #include "interposer/base/table.h"
+#include "interposer/base/thread.h"
 #include "interposer/kernels/function.h"
 #include "interposer/process/process.h"
 #include "interposer/state/capture.h"
@@ -138,7 +138,7 @@ void start(Gpu& gpu) noexcept {
   header->most = kMost;
   log.store(header, std::memory_order_release);
   watched = &gpu;
-  if (!start_helper_thread(watch)) tell("COTENANT_CHUNKS: no thread to watch with.");
+  if (!start_thread(watch)) tell("COTENANT_CHUNKS: no thread to watch with.");
 }
 
 void forget() noexcept { log.store(nullptr, std::memory_order_relaxed); }

@@ -14,7 +14,7 @@ namespace {
 
 using namespace cu;
 
-// Of a preemptible form the last launch does not stop, so a kernel can stop once less than it has launches: once for
+// Of a preemptible variant the last launch does not stop, so a kernel can stop once less than it has launches: once for
 // each request within its time. One that is not needed takes some us.
 constexpr std::uint32_t kFewestLaunches = 3;
 constexpr std::uint32_t kMostLaunches = 8;
@@ -29,25 +29,25 @@ constexpr int kWorstOccupancy = 2;
 class Arguments {
  public:
   // False: the application passes them in a way that is not understood.
-  [[nodiscard]] bool take(const KernelCall& kernel, const FormFunction& form) noexcept {
-    if (kernel.extra) return take_buffer(kernel.extra, form);
-    if (form.parameters > kMostParameters || (!kernel.parameters && form.parameters > 0)) return false;
-    std::copy(kernel.parameters, kernel.parameters + form.parameters, pointers_);
-    own_ = pointers_ + form.parameters;
+  [[nodiscard]] bool take(const KernelCall& kernel, const Variant& variant) noexcept {
+    if (kernel.extra) return take_buffer(kernel.extra, variant);
+    if (variant.parameters > kMostParameters || (!kernel.parameters && variant.parameters > 0)) return false;
+    std::copy(kernel.parameters, kernel.parameters + variant.parameters, pointers_);
+    own_ = pointers_ + variant.parameters;
     return true;
   }
 
   template <class T>
-  void set(const FormFunction& form, int which, T& value) noexcept {
+  void set(const Variant& variant, int which, T& value) noexcept {
     if (own_) own_[which] = &value;
-    else std::memcpy(buffer_ + form.offset[which], &value, sizeof value);
+    else std::memcpy(buffer_ + variant.offset[which], &value, sizeof value);
   }
 
   [[nodiscard]] void** parameters() noexcept { return own_ ? pointers_ : nullptr; }
   [[nodiscard]] void** extra() noexcept { return own_ ? nullptr : extra_; }
 
  private:
-  bool take_buffer(void** extra, const FormFunction& form) noexcept {
+  bool take_buffer(void** extra, const Variant& variant) noexcept {
     const void* from = nullptr;
     std::size_t size = 0;
     for (; extra[0] != reinterpret_cast<void*>(kLaunchParamEnd); extra += 2) {
@@ -56,13 +56,13 @@ class Arguments {
         size = *static_cast<const std::size_t*>(extra[1]);
       else return false;
     }
-    if (!from || form.bytes > kMostBytes) return false;
-    std::memcpy(buffer_, from, std::min(size, form.offset[0]));
-    bytes_ = form.bytes;
+    if (!from || variant.bytes > kMostBytes) return false;
+    std::memcpy(buffer_, from, std::min(size, variant.offset[0]));
+    bytes_ = variant.bytes;
     return true;
   }
 
-  void* pointers_[kMostParameters + kFormParameters];
+  void* pointers_[kMostParameters + kVariantParameters];
   void** own_{nullptr};
   std::size_t bytes_{0};
   void* extra_[5] = {reinterpret_cast<void*>(kLaunchParamBufferPointer), buffer_,
@@ -96,41 +96,41 @@ Slices slices_of(const LaunchShape& shape, std::uint64_t wave, std::uint64_t wan
   return {side, step, (std::uint64_t{grid[side]} + step - 1) / step};
 }
 
-// One launch, and the forms that it could have.
+// One launch, and the variants that it could have.
 struct Possible {
-  Tried tried[kForms];
+  Tried tried[kVariantKinds];
   unsigned workers;  // as many as fit
   Slices slices;
 };
 
 // False: it is better left as it is. A grid that is on the GPU all at once ends with its longest block anyway.
-bool look(const Variant& variant, const LaunchShape& shape, std::uint64_t expected_ns, std::uint64_t target_ns,
+bool look(const KernelVariants& variants, const LaunchShape& shape, std::uint64_t expected_ns, std::uint64_t target_ns,
           std::uint32_t sms, Possible& into) noexcept {
   const auto& [gx, gy, gz, bx, by, bz, shared] = shape.of;
   const std::uint64_t blocks = std::uint64_t{gx} * gy * gz;
   const int own = blocks_on_an_sm(shape.function, shape);
   const std::uint64_t wave = std::uint64_t{sms} * static_cast<unsigned>(std::max(own, 0));
-  if (own <= 0 || blocks <= wave || blocks >= 1u << 31 || shared > static_cast<unsigned>(variant.most_shared))
+  if (own <= 0 || blocks <= wave || blocks >= 1u << 31 || shared > static_cast<unsigned>(variants.most_shared))
     return false;
   into = {};
-  if (variant.preempt.function && !(variant.whole_warps && bx % 32 != 0)) {
-    const int fit = blocks_on_an_sm(variant.preempt.function, shape);
+  if (variants.preempt.function && !(variants.whole_warps && bx % 32 != 0)) {
+    const int fit = blocks_on_an_sm(variants.preempt.function, shape);
     // One place is the sentinel's.
     const std::uint64_t places = std::uint64_t{sms} * static_cast<unsigned>(std::max(fit, 0));
     if (fit * kWorstOccupancy >= own && places > 2 && blocks >= places) {
       into.workers = static_cast<unsigned>(places - 1);
-      into.tried[static_cast<int>(FormKind::kAllWorkers)].parts = blocks / into.workers;
-      into.tried[static_cast<int>(FormKind::kHalfWorkers)].parts = blocks / (into.workers / 2);
+      into.tried[static_cast<int>(VariantKind::kAllWorkers)].parts = blocks / into.workers;
+      into.tried[static_cast<int>(VariantKind::kHalfWorkers)].parts = blocks / (into.workers / 2);
     }
   }
-  if (variant.slice.function) {
+  if (variants.slice.function) {
     into.slices = slices_of(shape, wave, std::clamp<std::uint64_t>(expected_ns / target_ns + 1, 2, kMostSlices));
-    if (into.slices.count > 1) into.tried[static_cast<int>(FormKind::kSlices)].parts = into.slices.count;
+    if (into.slices.count > 1) into.tried[static_cast<int>(VariantKind::kSlices)].parts = into.slices.count;
   }
   return into.workers > 0 || into.slices.count > 1;
 }
 
-// A launch in some form, on its way into a stream.
+// A launch in some variant, on its way into a stream.
 struct Way {
   const KernelCall& kernel;
   Stream& stream;
@@ -141,26 +141,26 @@ struct Way {
   CUresult words(unsigned count, CUstreamBatchMemOpParams* words) const noexcept {
     return real().cuStreamBatchMemOp_v2(stream.handle, count, words, 0);
   }
-  CUresult blocks(const FormFunction& form, const unsigned (&grid)[3], Arguments& arguments) noexcept {
+  CUresult blocks(const Variant& variant, const unsigned (&grid)[3], Arguments& arguments) noexcept {
     const auto& [gx, gy, gz, bx, by, bz, shared] = kernel.shape.of;
-    const CUresult result = launch(form.function, grid[0], grid[1], grid[2], bx, by, bz, shared, kernel.stream,
+    const CUresult result = launch(variant.function, grid[0], grid[1], grid[2], bx, by, bz, shared, kernel.stream,
                                    arguments.parameters(), arguments.extra());
     began = began || result == CUDA_SUCCESS;
     return result;
   }
 };
 
-CUresult launch_workers(Way& way, Variant& variant, unsigned workers, std::uint32_t launches,
+CUresult launch_workers(Way& way, KernelVariants& variants, unsigned workers, std::uint32_t launches,
                         Arguments& arguments) noexcept {
-  const FormFunction& form = variant.preempt;
-  const std::uint32_t place = variant.control.fetch_add(1, std::memory_order_relaxed) % Variant::kControls;
-  CUdeviceptr control = variant.controls + place * sizeof(VariantControl);
+  const Variant& variant = variants.preempt;
+  const std::uint32_t place = variants.control.fetch_add(1, std::memory_order_relaxed) % KernelVariants::kControls;
+  CUdeviceptr control = variants.controls + place * sizeof(VariantControl);
   CUdeviceptr flag = hold_word(*way.stream.context, way.link);
   unsigned grid[3];
   std::uint32_t epoch = 0;
   std::copy(way.kernel.shape.of, way.kernel.shape.of + 3, grid);
-  arguments.set(form, kControl, control);
-  for (int i = 0; i < 3; ++i) arguments.set(form, kGridX + i, grid[i]);
+  arguments.set(variant, kControl, control);
+  for (int i = 0; i < 3; ++i) arguments.set(variant, kGridX + i, grid[i]);
   CUstreamBatchMemOpParams begin[] = {write_word(control, 0), write_word(control + sizeof(std::uint32_t), 0)};
   CUstreamBatchMemOpParams again[] = {wait_for_release(*way.stream.context, way.link)};
   CUresult result = CUDA_SUCCESS;
@@ -168,37 +168,37 @@ CUresult launch_workers(Way& way, Variant& variant, unsigned workers, std::uint3
   lane.stops_inside_ns.store(lane.submitted_ns.load(std::memory_order_relaxed), std::memory_order_relaxed);
   for (epoch = 1; result == CUDA_SUCCESS && epoch <= launches; ++epoch) {
     if (epoch == launches) flag = 0;
-    arguments.set(form, kFlag, flag);
-    arguments.set(form, kEpoch, epoch);
+    arguments.set(variant, kFlag, flag);
+    arguments.set(variant, kEpoch, epoch);
     result = epoch == 1 ? way.words(2, begin) : way.words(1, again);
-    if (result == CUDA_SUCCESS) result = way.blocks(form, {workers + 1, 1, 1}, arguments);
+    if (result == CUDA_SUCCESS) result = way.blocks(variant, {workers + 1, 1, 1}, arguments);
   }
   return result;
 }
 
-CUresult launch_slices(Way& way, const Variant& variant, const Slices& slices, Arguments& arguments) noexcept {
-  const FormFunction& form = variant.slice;
+CUresult launch_slices(Way& way, const KernelVariants& variants, const Slices& slices, Arguments& arguments) noexcept {
+  const Variant& variant = variants.slice;
   unsigned whole[3];
   unsigned first[3] = {0, 0, 0};
   unsigned box[3];
   std::copy(way.kernel.shape.of, way.kernel.shape.of + 3, whole);
   std::copy(whole, whole + 3, box);
-  for (int i = 0; i < 3; ++i) arguments.set(form, kSliceGridX + i, whole[i]);
+  for (int i = 0; i < 3; ++i) arguments.set(variant, kSliceGridX + i, whole[i]);
   CUstreamBatchMemOpParams next[] = {write_word(gate_word(*way.stream.context), 0),
                                      wait_for_release(*way.stream.context, way.link)};
   CUresult result = CUDA_SUCCESS;
   for (unsigned& at = first[slices.side]; result == CUDA_SUCCESS && at < whole[slices.side]; at += slices.step) {
     box[slices.side] = std::min(slices.step, whole[slices.side] - at);
-    for (int i = 0; i < 3; ++i) arguments.set(form, kFirstX + i, first[i]);
+    for (int i = 0; i < 3; ++i) arguments.set(variant, kFirstX + i, first[i]);
     next[0].writeValue.value = at;
     if (at > 0) result = way.words(2, next);
-    if (result == CUDA_SUCCESS) result = way.blocks(form, box, arguments);
+    if (result == CUDA_SUCCESS) result = way.blocks(variant, box, arguments);
   }
   return result;
 }
 
-void say_choice(const char* name, const Possible& possible, FormKind chosen) noexcept {
-  constexpr const char* kNames[kForms] = {"all workers", "half of them", "slices", "as it is"};
+void say_choice(const char* name, const Possible& possible, VariantKind chosen) noexcept {
+  constexpr const char* kNames[kVariantKinds] = {"all workers", "half of them", "slices", "as it is"};
   const auto us = [&](int i) { return static_cast<unsigned long long>(possible.tried[i].ns / 1000); };
   tell("%s: as it is %llu us; with %u workers %llu us, half of them %llu us; in %llu slices %llu us: %s.",
        name ? name : "a kernel", us(3), possible.workers, us(0), us(1),
@@ -232,8 +232,8 @@ class Timed {
 }  // namespace
 
 bool launch_stoppable(const KernelCall& kernel, NullStream meaning, LaunchFunction launch, CUresult& result) noexcept {
-  Variant* variant = variant_of(kernel.shape.function);
-  if (!variant) return false;
+  KernelVariants* variants = variants_of(kernel.shape.function);
+  if (!variants) return false;
   Stream* stream = stream_of(kernel.stream, meaning);
   const Link* link = stream ? stream->context->gpu->link.load(std::memory_order_acquire) : nullptr;
   // Only behind a border: what it waits for is what the kernel stops for.
@@ -243,35 +243,36 @@ bool launch_stoppable(const KernelCall& kernel, NullStream meaning, LaunchFuncti
   // Kernels of less are not touched, so no other could stop sooner than that matters.
   const std::uint64_t target_ns = std::uint64_t{std::max({rules.chunk_us, rules.preempt_us, 1u})} * 1000;
   const std::uint64_t usual_ns = gpu.best_effort.estimates.expected_ns(kernel.shape);
-  // A trial is of this form: the kernel's handle may come back as another's, the form's place does not.
+  // A trial is of this variant: the kernel's handle may come back as another's, the variant's place does not.
   LaunchShape tried_as = kernel.shape;
-  tried_as.function = reinterpret_cast<CUfunction>(variant);
-  FormTrial* trial = gpu.best_effort.trials.find(tried_as);
+  tried_as.function = reinterpret_cast<CUfunction>(variants);
+  VariantTrial* trial = gpu.best_effort.trials.find(tried_as);
   Possible possible;
-  if (!trial || !look(*variant, kernel.shape, usual_ns, target_ns, gpu.identity.sm_count, possible)) return false;
+  if (!trial || !look(*variants, kernel.shape, usual_ns, target_ns, gpu.identity.sm_count, possible)) return false;
   bool trying = false;
-  const FormKind chosen = next_form(*trial, possible.tried, target_ns, usual_ns, now_ns(), trying);
+  const VariantKind chosen = next_variant(*trial, possible.tried, target_ns, usual_ns, now_ns(), trying);
   const int index = static_cast<int>(chosen);
   if (!trying && trial->chosen.exchange(index + 1, std::memory_order_relaxed) != index + 1 && environment().debug)
     say_choice(named_function(kernel.shape.function).name, possible, chosen);
-  if (chosen == FormKind::kAsItIs && !trying) return false;
+  if (chosen == VariantKind::kAsItIs && !trying) return false;
 
-  const bool sliced = chosen == FormKind::kSlices;
+  const bool sliced = chosen == VariantKind::kSlices;
   Arguments arguments;
-  if (chosen != FormKind::kAsItIs && !arguments.take(kernel, sliced ? variant->slice : variant->preempt)) return false;
+  if (chosen != VariantKind::kAsItIs && !arguments.take(kernel, sliced ? variants->slice : variants->preempt))
+    return false;
   const Timed timed(trial->of[index], trying ? 1 : rules.sample_every, *stream, *link);
-  if (chosen == FormKind::kAsItIs) {
+  if (chosen == VariantKind::kAsItIs) {
     const auto& [gx, gy, gz, bx, by, bz, shared] = kernel.shape.of;
     result =
         launch(kernel.shape.function, gx, gy, gz, bx, by, bz, shared, kernel.stream, kernel.parameters, kernel.extra);
     return true;
   }
   Way way{kernel, *stream, *link, launch};
-  const unsigned workers = chosen == FormKind::kAllWorkers ? possible.workers : possible.workers / 2;
+  const unsigned workers = chosen == VariantKind::kAllWorkers ? possible.workers : possible.workers / 2;
   const auto launches =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(kFewestLaunches + usual_ns / kNsForOneMore, kMostLaunches));
-  result = sliced ? launch_slices(way, *variant, possible.slices, arguments)
-                  : launch_workers(way, *variant, workers, launches, arguments);
+  result = sliced ? launch_slices(way, *variants, possible.slices, arguments)
+                  : launch_workers(way, *variants, workers, launches, arguments);
   if (result != CUDA_SUCCESS) {
     give_up_variant(kernel.shape.function);
     return way.began;

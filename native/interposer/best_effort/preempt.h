@@ -1,11 +1,11 @@
-// A long kernel launched in a form that can stop inside: a few launches of it on one counter, with a wait for the hold
+// A long kernel launched in a variant that can stop inside: a few launches of it on one counter, with a wait for the hold
 // word between them. A request stops the one that runs at the end of its blocks; the next one goes on where it
 // stopped, when it is let; the last one does not stop. What was not needed ends as soon as it begins.
 #pragma once
 
-#include "interposer/forms/variants.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/state/streams.h"
+#include "interposer/variants/variants.h"
 
 namespace cotenant {
 

@@ -3,12 +3,12 @@
 #include "interposer/best_effort/hold_word.h"
 #include "interposer/best_effort/marks.h"
 #include "interposer/best_effort/outstanding.h"
-#include "interposer/forms/variants.h"
 #include "interposer/graphs/made.h"
 #include "interposer/high/high.h"
 #include "interposer/process/process.h"
 #include "interposer/state/capture.h"
 #include "interposer/state/gpu.h"
+#include "interposer/variants/variants.h"
 
 namespace cotenant {
 namespace {

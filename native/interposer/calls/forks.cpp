@@ -3,16 +3,16 @@
 #include <pthread.h>
 
 #include "interposer/best_effort/chunk_log.h"
-#include "interposer/forms/variants.h"
 #include "interposer/graphs/made.h"
 #include "interposer/lifetime/attaching.h"
 #include "interposer/lifetime/gang.h"
-#include "interposer/lifetime/keeper.h"
+#include "interposer/lifetime/helper.h"
 #include "interposer/quota/graph_memory.h"
 #include "interposer/quota/quota.h"
 #include "interposer/record/tape.h"
 #include "interposer/state/capture.h"
 #include "interposer/state/gpu.h"
+#include "interposer/variants/variants.h"
 
 namespace cotenant {
 namespace {
@@ -25,7 +25,7 @@ void in_child() {
   forget_graphs();
   forget_gang();
   forget_attaching();
-  forget_keeper();
+  forget_helper();
   forget_variants();
   quota_forget();
   forget_graph_memory();

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "interposer/calls/behaviour.h"
-#include "interposer/forms/ptx_images.h"
-#include "interposer/forms/variants.h"
+#include "interposer/variants/ptx_images.h"
+#include "interposer/variants/variants.h"
 
 namespace cotenant {
 

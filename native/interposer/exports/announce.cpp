@@ -6,7 +6,7 @@
 #include "interposer/base/clock.h"
 #include "interposer/high/holding.h"
 #include "interposer/lookup/entry.h"
-#include "interposer/process/keeper_state.h"
+#include "interposer/process/helper_state.h"
 #include "interposer/process/process.h"
 #include "interposer/state/gpu.h"
 
@@ -29,7 +29,7 @@ void announce(std::uint32_t us) noexcept {
   if (Gpu* gpu = current_gpu()) news = high_announce(*gpu, until);
   else
     for (std::uint32_t i = 0; i < gpu_count(); ++i) news = high_announce(gpu_at(i), until) || news;
-  if (news) call_keeper();
+  if (news) wake_helper();
 }
 
 }  // namespace
@@ -40,5 +40,5 @@ void announce(std::uint32_t us) noexcept {
 extern "C" void cotenant_announce(unsigned int microseconds) {
   using namespace cotenant;
   if (decided_role.load(std::memory_order_relaxed) != Role::kHigh) return;
-  if (microseconds > 0 && gpu_count() > 0 && keeper_runs()) announce(microseconds);
+  if (microseconds > 0 && gpu_count() > 0 && helper_runs()) announce(microseconds);
 }

@@ -6,7 +6,7 @@
 #include "interposer/best_effort/chunk_log.h"
 #include "interposer/best_effort/hold_word.h"
 #include "interposer/kernels/kernel_table.h"
-#include "interposer/lifetime/keeper.h"
+#include "interposer/lifetime/helper.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/process/process.h"
 
@@ -76,7 +76,7 @@ CUresult context_made(CUcontext handle, CUdevice device) noexcept {
   const CUresult result = ask ? attach_gpu(*gpu) : CUDA_SUCCESS;
   pthread_mutex_unlock(&attaching);
   if (result != CUDA_SUCCESS || !gpu) return result;
-  start_keeper();
+  start_helper();
   add_context(handle, *gpu);
   if (first && !best_effort && gpu == &gpu_at(1)) {
     note_caveat(protocol::Caveat::kGpus);

@@ -14,7 +14,7 @@
 #include <cstring>
 
 #include "interposer/base/clock.h"
-#include "interposer/base/helper_thread.h"
+#include "interposer/base/thread.h"
 #include "interposer/lifetime/leaving.h"
 #include "interposer/process/process.h"
 
@@ -196,7 +196,7 @@ void* watch(void*) {
 void expect_end() noexcept {
   if (watching.exchange(true)) return;
   std::atexit(at_exit);
-  if (start_helper_thread(watch)) watch_for_leaving();
+  if (start_thread(watch)) watch_for_leaving();
 }
 
 void forget_end() noexcept {

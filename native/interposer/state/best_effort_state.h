@@ -8,7 +8,7 @@
 #include "driver/abi.h"
 #include "generated/protocol.h"
 #include "interposer/kernels/estimate.h"
-#include "interposer/kernels/form_trials.h"
+#include "interposer/kernels/variant_trials.h"
 
 namespace cotenant {
 
@@ -59,7 +59,7 @@ struct Presence {
 
 struct BestEffortGpu {
   Estimates estimates;
-  FormTrials trials;
+  VariantTrials trials;
   std::atomic<std::uint32_t> callers_waiting{0};
   std::atomic<bool> frozen{false};  // leaving: nothing more is submitted
   // Launch by launch, where a policy limits them.

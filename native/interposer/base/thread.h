@@ -6,6 +6,6 @@
 namespace cotenant {
 
 // False: it could not be started.
-[[nodiscard]] bool start_helper_thread(void* (*run)(void*), std::size_t stack_bytes = 128 << 10) noexcept;
+[[nodiscard]] bool start_thread(void* (*run)(void*), std::size_t stack_bytes = 128 << 10) noexcept;
 
 }  // namespace cotenant

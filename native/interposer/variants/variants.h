@@ -12,15 +12,15 @@ namespace cotenant {
 
 struct Context;
 
-// Whoever makes forms appends these to a kernel's parameters (src/ptx/variants/appended.ts says what they mean).
-inline constexpr int kFormParameters = 6;
+// Whoever makes variants appends these to a kernel's parameters (src/ptx/variants/appended.ts says what they mean).
+inline constexpr int kVariantParameters = 6;
 enum PreemptParameter { kControl, kFlag, kGridX, kGridY, kGridZ, kEpoch };
 enum SliceParameter { kFirstX, kFirstY, kFirstZ, kSliceGridX, kSliceGridY, kSliceGridZ };
 
-struct FormFunction {
-  cu::CUfunction function;  // null: there is no such form
+struct Variant {
+  cu::CUfunction function;  // null: there is no such variant
   std::uint32_t parameters;  // the kernel's own
-  std::size_t offset[kFormParameters];
+  std::size_t offset[kVariantParameters];
   std::size_t bytes;  // of all parameters
 };
 
@@ -29,12 +29,12 @@ struct alignas(8) VariantControl {
   std::uint32_t claimed[2];
 };
 
-struct Variant {
+struct KernelVariants {
   static constexpr std::uint32_t kControls = 1024;  // more than a queue holds launches
-  FormFunction preempt;
-  FormFunction slice;
+  Variant preempt;
+  Variant slice;
   int most_shared;  // dynamic, in bytes
-  bool whole_warps;  // the preemptible form is right only for blocks whose x size is a multiple of 32
+  bool whole_warps;  // the preemptible variant is right only for blocks whose x size is a multiple of 32
   cu::CUdeviceptr controls;
   std::atomic<std::uint32_t> control;  // the last one used
 };
@@ -47,7 +47,7 @@ void want_variant(Context& context, cu::CUfunction function) noexcept;
 extern std::atomic<std::uint32_t> variants_wanted;
 
 // Null as long as there is none.
-[[nodiscard]] Variant* variant_of(cu::CUfunction function) noexcept;
+[[nodiscard]] KernelVariants* variants_of(cu::CUfunction function) noexcept;
 
 // It does not do what it should: the kernel runs as it is from now on.
 void give_up_variant(cu::CUfunction function) noexcept;

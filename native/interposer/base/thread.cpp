@@ -1,11 +1,11 @@
-#include "interposer/base/helper_thread.h"
+#include "interposer/base/thread.h"
 
 #include <pthread.h>
 #include <signal.h>
 
 namespace cotenant {
 
-bool start_helper_thread(void* (*run)(void*), std::size_t stack_bytes) noexcept {
+bool start_thread(void* (*run)(void*), std::size_t stack_bytes) noexcept {
   pthread_attr_t attributes;
   sigset_t all;
   sigset_t before;

@@ -1,4 +1,4 @@
-// The PTX that a program hands to the driver, kept so that a kernel that proves long can be given a form that can
+// The PTX that a program hands to the driver, kept so that a kernel that proves long can be given a variant that can
 // stop inside. Machine code is not kept, nor is what a program loads from a file by name.
 #pragma once
 

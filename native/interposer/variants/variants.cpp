@@ -1,4 +1,4 @@
-#include "interposer/forms/variants.h"
+#include "interposer/variants/variants.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -10,13 +10,13 @@
 #include <new>
 
 #include "interposer/agent/link.h"
-#include "interposer/base/helper_thread.h"
-#include "interposer/forms/ptx_images.h"
+#include "interposer/base/thread.h"
 #include "interposer/kernels/function.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/state/capture.h"
 #include "interposer/state/gpu.h"
-#include "ptxas/form_text.h"
+#include "interposer/variants/ptx_images.h"
+#include "ptxas/variant_text.h"
 
 namespace cotenant {
 namespace {
@@ -32,7 +32,7 @@ struct Wanted {
   enum State : int { kAsked, kNone, kReady, kForgotten };
   std::atomic<CUfunction> function{nullptr};
   std::atomic<int> state{kAsked};
-  Variant variant{};
+  KernelVariants variants{};
   // What the maker needs, so that it need not touch the function, which may go.
   PtxImage* image{nullptr};
   const void* owner{nullptr};
@@ -69,65 +69,65 @@ void forget_where(Which which) noexcept {
   }
 }
 
-// The parameters as the driver lays them out; false: it is not a form of a kernel with so many.
-bool read_parameters(FormFunction& form) noexcept {
+// The parameters as the driver lays them out; false: it is not a variant of a kernel with so many.
+bool read_parameters(Variant& variant) noexcept {
   if (!real().cuFuncGetParamInfo) return false;
   std::size_t offset = 0;
   std::size_t size = 0;
   std::uint32_t n = 0;
-  std::size_t last[kFormParameters] = {};
-  while (real().cuFuncGetParamInfo(form.function, n, &offset, &size) == CUDA_SUCCESS) {
-    for (int i = 1; i < kFormParameters; ++i) last[i - 1] = last[i];
-    last[kFormParameters - 1] = offset;
-    form.bytes = offset + size;
+  std::size_t last[kVariantParameters] = {};
+  while (real().cuFuncGetParamInfo(variant.function, n, &offset, &size) == CUDA_SUCCESS) {
+    for (int i = 1; i < kVariantParameters; ++i) last[i - 1] = last[i];
+    last[kVariantParameters - 1] = offset;
+    variant.bytes = offset + size;
     ++n;
   }
-  if (n < kFormParameters) return false;
-  form.parameters = n - kFormParameters;
-  std::memcpy(form.offset, last, sizeof last);
+  if (n < kVariantParameters) return false;
+  variant.parameters = n - kVariantParameters;
+  std::memcpy(variant.offset, last, sizeof last);
   return true;
 }
 
 // Null, or what is wrong with it.
-const char* take_form(FormFunction& form, CUmodule module, const Wanted& wanted, const char* suffix) noexcept {
+const char* take_variant(Variant& variant, CUmodule module, const Wanted& wanted, const char* suffix) noexcept {
   char name[sizeof wanted.name + 32];
   std::snprintf(name, sizeof name, "%s%s", wanted.name, suffix);
-  form.function = nullptr;
-  if (real().cuModuleGetFunction(&form.function, module, name) != CUDA_SUCCESS) {
-    form.function = nullptr;
+  variant.function = nullptr;
+  if (real().cuModuleGetFunction(&variant.function, module, name) != CUDA_SUCCESS) {
+    variant.function = nullptr;
     return "the agent's answer does not have it";
   }
-  const char* fault = read_parameters(form) ? nullptr : "the driver does not tell its parameters";
+  const char* error = read_parameters(variant) ? nullptr : "the driver does not tell its parameters";
   const auto set = real().cuFuncSetAttribute;
-  if (!fault && set) {
+  if (!error && set) {
     if (wanted.carveout >= 0)
-      static_cast<void>(set(form.function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, wanted.carveout));
-    if (set(form.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, wanted.most_shared) != CUDA_SUCCESS)
-      fault = "it needs more shared memory";
+      static_cast<void>(set(variant.function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, wanted.carveout));
+    if (set(variant.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, wanted.most_shared) != CUDA_SUCCESS)
+      error = "it needs more shared memory";
   }
-  if (fault) form.function = nullptr;
-  return fault;
+  if (error) variant.function = nullptr;
+  return error;
 }
 
-// Those forms that the module has; null, or what is wrong with all of them. In the context of the kernel.
-const char* take_forms(Wanted& wanted, CUmodule module) noexcept {
-  Variant& variant = wanted.variant;
-  const char* sliced = take_form(variant.slice, module, wanted, form_text::kSlice);
-  const char* fault = take_form(variant.preempt, module, wanted, form_text::kPreempt);
-  variant.most_shared = wanted.most_shared;
-  if (fault) return sliced ? fault : nullptr;
-  const std::size_t bytes = Variant::kControls * sizeof(VariantControl);
-  if (real().cuMemAlloc_v2(&variant.controls, bytes) == CUDA_SUCCESS) return nullptr;
-  variant.preempt.function = nullptr;
+// Those variants that the module has; null, or what is wrong with all of them. In the context of the kernel.
+const char* take_variants(Wanted& wanted, CUmodule module) noexcept {
+  KernelVariants& variants = wanted.variants;
+  const char* sliced = take_variant(variants.slice, module, wanted, variant_text::kSlice);
+  const char* error = take_variant(variants.preempt, module, wanted, variant_text::kPreempt);
+  variants.most_shared = wanted.most_shared;
+  if (error) return sliced ? error : nullptr;
+  const std::size_t bytes = KernelVariants::kControls * sizeof(VariantControl);
+  if (real().cuMemAlloc_v2(&variants.controls, bytes) == CUDA_SUCCESS) return nullptr;
+  variants.preempt.function = nullptr;
   return sliced ? "the GPU's memory is full" : nullptr;
 }
 
-// The text without one of the forms. The driver refuses a text as a whole, so this tells which form it means.
+// The text without one of the variants. The driver refuses a text as a whole, so this tells which variant it means.
 bool load_without(CUmodule& module, const Wanted& wanted, const char* text, const char* suffix) noexcept {
   char* const rest = strdup(text);
   if (!rest) return false;
   const bool loaded =
-      form_text::take_out_all(rest, suffix) > 0 && real().cuModuleLoadData(&module, rest) == CUDA_SUCCESS;
+      variant_text::take_out_all(rest, suffix) > 0 && real().cuModuleLoadData(&module, rest) == CUDA_SUCCESS;
   std::free(rest);
   if (loaded && environment().debug) tell("The driver refuses %s%s.", wanted.name, suffix);
   return loaded;
@@ -137,22 +137,22 @@ bool load_without(CUmodule& module, const Wanted& wanted, const char* text, cons
 const char* load(Wanted& wanted, const char* text) noexcept {
   CUmodule module = nullptr;
   if (real().cuModuleLoadData(&module, text) != CUDA_SUCCESS &&
-      !load_without(module, wanted, text, form_text::kSlice) &&
-      !load_without(module, wanted, text, form_text::kPreempt))
+      !load_without(module, wanted, text, variant_text::kSlice) &&
+      !load_without(module, wanted, text, variant_text::kPreempt))
     return "the driver does not accept it";
-  const char* fault = take_forms(wanted, module);
-  if (fault) real().cuModuleUnload(module);
-  return fault;
+  const char* error = take_variants(wanted, module);
+  if (error) real().cuModuleUnload(module);
+  return error;
 }
 
-// The program's own module may have the form already: whoever assembled it put it there (bin/cotenant-ptxas). Whether it
+// The program's own module may have the variant already: whoever assembled it put it there (bin/cotenant-ptxas). Whether it
 // is right for parts of warps only is not to be seen any more.
 bool is_built_in(Wanted& wanted, CUfunction own) noexcept {
   CUmodule module = nullptr;
   if (!own || !real().cuFuncGetModule || real().cuFuncGetModule(&module, own) != CUDA_SUCCESS) return false;
-  if (take_forms(wanted, module)) return false;
+  if (take_variants(wanted, module)) return false;
   wanted.owner = module;
-  wanted.variant.whole_warps = true;
+  wanted.variants.whole_warps = true;
   return true;
 }
 
@@ -161,17 +161,17 @@ bool make(Wanted& wanted, char (&reason)[200]) noexcept {
   VariantAnswer answer = ask_for_variant(wanted.gpu, wanted.name, wanted.image->bytes, wanted.image->size);
   std::snprintf(reason, sizeof reason, "%s", answer.reason[0] ? answer.reason : "the agent does not answer");
   if (!answer.text) return false;
-  wanted.variant.whole_warps = answer.whole_warps;
+  wanted.variants.whole_warps = answer.whole_warps;
   const BesideCaptures beside;
-  const char* fault = "its context is gone";
+  const char* error = "its context is gone";
   if (real().cuCtxPushCurrent_v2(wanted.context) == CUDA_SUCCESS) {
-    fault = load(wanted, answer.text);
+    error = load(wanted, answer.text);
     CUcontext popped = nullptr;
     real().cuCtxPopCurrent_v2(&popped);
   }
   std::free(answer.text);
-  if (fault) std::snprintf(reason, sizeof reason, "%s", fault);
-  return !fault;
+  if (error) std::snprintf(reason, sizeof reason, "%s", error);
+  return !error;
 }
 
 void* run(void*) {
@@ -231,14 +231,14 @@ void want_variant(Context& context, CUfunction function) noexcept {
     }
   }
   all[place].store(wanted, std::memory_order_release);
-  if (!maker_runs.exchange(true) && !start_helper_thread(run, kMakersStack)) maker_runs.store(false);
+  if (!maker_runs.exchange(true) && !start_thread(run, kMakersStack)) maker_runs.store(false);
   calls.fetch_add(1, std::memory_order_release);
   syscall(SYS_futex, &calls, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
-Variant* variant_of(CUfunction function) noexcept {
+KernelVariants* variants_of(CUfunction function) noexcept {
   Wanted* wanted = find(function);
-  return wanted && wanted->state.load(std::memory_order_acquire) == Wanted::kReady ? &wanted->variant : nullptr;
+  return wanted && wanted->state.load(std::memory_order_acquire) == Wanted::kReady ? &wanted->variants : nullptr;
 }
 
 void give_up_variant(CUfunction function) noexcept {

@@ -1,4 +1,4 @@
-#include "interposer/process/keeper_state.h"
+#include "interposer/process/helper_state.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -15,18 +15,18 @@ std::atomic<std::uint32_t> calls{0};  // a futex: raised by who wants the nap to
 
 }  // namespace
 
-void call_keeper() noexcept {
+void wake_helper() noexcept {
   calls.fetch_add(1, std::memory_order_release);
   syscall(SYS_futex, &calls, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
-bool keeper_runs() noexcept { return started.load(std::memory_order_relaxed); }
+bool helper_runs() noexcept { return started.load(std::memory_order_relaxed); }
 
-bool set_keeper_runs(bool runs) noexcept { return started.exchange(runs); }
+bool set_helper_runs(bool runs) noexcept { return started.exchange(runs); }
 
-std::uint32_t keeper_calls() noexcept { return calls.load(std::memory_order_acquire); }  // pairs with call_keeper
+std::uint32_t helper_wakes() noexcept { return calls.load(std::memory_order_acquire); }  // pairs with wake_helper
 
-void nap_unless_called(std::uint32_t heard, std::uint32_t us) noexcept {
+void nap_unless_woken(std::uint32_t heard, std::uint32_t us) noexcept {
   const timespec t{0, static_cast<long>(us) * 1000};
   syscall(SYS_futex, &calls, FUTEX_WAIT_PRIVATE, heard, &t, nullptr, 0);
 }

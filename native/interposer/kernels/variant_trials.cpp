@@ -1,4 +1,4 @@
-#include "interposer/kernels/form_trials.h"
+#include "interposer/kernels/variant_trials.h"
 
 #include <algorithm>
 
@@ -11,11 +11,11 @@ constexpr std::uint32_t kSamples = 3;
 // Then those decide that were measured: beside many requests most samples are spoiled.
 constexpr std::uint32_t kMostTries = 48;
 constexpr std::uint32_t kTrialsApart = 256;  // launches
-// In percent: a form may take so much longer than the kernel as it is; times so near count as the same.
+// In percent: a variant may take so much longer than the kernel as it is; times so near count as the same.
 constexpr std::uint64_t kDearest = 110;
 constexpr std::uint64_t kAsFast = 102;
 
-bool is_other_matter(const FormTrial& trial, const Tried (&tried)[kForms], std::uint64_t usual_ns) noexcept {
+bool is_other_matter(const VariantTrial& trial, const Tried (&tried)[kVariantKinds], std::uint64_t usual_ns) noexcept {
   const int chosen = trial.chosen.load(std::memory_order_relaxed);
   const std::uint64_t then_ns = chosen > 0 ? tried[chosen - 1].ns : 0;
   const std::uint32_t since =
@@ -25,8 +25,8 @@ bool is_other_matter(const FormTrial& trial, const Tried (&tried)[kForms], std::
 
 }  // namespace
 
-FormKind choose_form(const Tried (&tried)[kForms], std::uint64_t target_ns) noexcept {
-  constexpr int kAsItIs = static_cast<int>(FormKind::kAsItIs);
+VariantKind choose_variant(const Tried (&tried)[kVariantKinds], std::uint64_t target_ns) noexcept {
+  constexpr int kAsItIs = static_cast<int>(VariantKind::kAsItIs);
   const std::uint64_t own_ns = tried[kAsItIs].ns;
   const auto stops_ns = [&](int i) { return tried[i].ns / tried[i].parts; };
   const auto usable = [&](int i) {
@@ -39,18 +39,18 @@ FormKind choose_form(const Tried (&tried)[kForms], std::uint64_t target_ns) noex
     if (soonest == kAsItIs || stops_ns(i) < stops_ns(soonest)) soonest = i;
     if (stops_ns(i) <= target_ns && (fastest == kAsItIs || tried[i].ns < tried[fastest].ns)) fastest = i;
   }
-  if (fastest == kAsItIs) return static_cast<FormKind>(soonest);
+  if (fastest == kAsItIs) return static_cast<VariantKind>(soonest);
   // Of those that are as fast, the one that stops soonest.
   const std::uint64_t as_fast_ns = tried[fastest].ns * kAsFast / 100;
   for (int i = 0; i < kAsItIs; ++i)
     if (usable(i) && tried[i].ns <= as_fast_ns && stops_ns(i) < stops_ns(fastest)) fastest = i;
-  return static_cast<FormKind>(fastest);
+  return static_cast<VariantKind>(fastest);
 }
 
-FormKind next_form(FormTrial& trial, Tried (&tried)[kForms], std::uint64_t target_ns, std::uint64_t usual_ns,
-                   std::uint64_t now_ns, bool& trying) noexcept {
+VariantKind next_variant(VariantTrial& trial, Tried (&tried)[kVariantKinds], std::uint64_t target_ns,
+                         std::uint64_t usual_ns, std::uint64_t now_ns, bool& trying) noexcept {
   // A context that was not on the GPU for a while makes samples longer, nothing makes them shorter.
-  for (int i = 0; i < kForms; ++i) tried[i].ns = trial.of[i].shortest_ns();
+  for (int i = 0; i < kVariantKinds; ++i) tried[i].ns = trial.of[i].shortest_ns();
   const std::uint32_t launch = trial.launches.fetch_add(1, std::memory_order_relaxed);
   if (is_other_matter(trial, tried, usual_ns)) {
     for (Estimate& one : trial.of) one.samples.store(0, std::memory_order_relaxed);
@@ -69,15 +69,15 @@ FormKind next_form(FormTrial& trial, Tried (&tried)[kForms], std::uint64_t targe
   const std::uint32_t repeats = trial.repeats.load(std::memory_order_relaxed);
   trying = launch - trial.began.load(std::memory_order_relaxed) < kMostTries;
   // In turn, so that one whose samples are spoiled does not keep the others waiting.
-  for (std::uint32_t i = launch; trying && i < launch + kForms; ++i) {
-    const auto at = static_cast<FormKind>(i % kForms);
-    const bool possible = at == FormKind::kAsItIs || tried[i % kForms].parts > 0;
-    if (possible && trial.of[i % kForms].samples.load(std::memory_order_relaxed) < kSamples + repeats) return at;
+  for (std::uint32_t i = launch; trying && i < launch + kVariantKinds; ++i) {
+    const auto at = static_cast<VariantKind>(i % kVariantKinds);
+    const bool possible = at == VariantKind::kAsItIs || tried[i % kVariantKinds].parts > 0;
+    if (possible && trial.of[i % kVariantKinds].samples.load(std::memory_order_relaxed) < kSamples + repeats) return at;
   }
   trying = false;
   if (trial.again_ns.load(std::memory_order_relaxed) == 0)
     trial.again_ns.store(now_ns + holds_for_ns(repeats), std::memory_order_relaxed);
-  return choose_form(tried, target_ns);
+  return choose_variant(tried, target_ns);
 }
 
 }  // namespace cotenant

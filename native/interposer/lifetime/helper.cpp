@@ -1,4 +1,4 @@
-#include "interposer/lifetime/keeper.h"
+#include "interposer/lifetime/helper.h"
 
 #include <sys/prctl.h>
 
@@ -7,14 +7,14 @@
 #include "interposer/agent/knock.h"
 #include "interposer/agent/link.h"
 #include "interposer/base/clock.h"
-#include "interposer/base/helper_thread.h"
+#include "interposer/base/thread.h"
 #include "interposer/best_effort/hold_word.h"
 #include "interposer/best_effort/turns.h"
 #include "interposer/high/holding.h"
 #include "interposer/high/tail.h"
 #include "interposer/lifetime/leaving.h"
 #include "interposer/lookup/unhooked.h"
-#include "interposer/process/keeper_state.h"
+#include "interposer/process/helper_state.h"
 #include "interposer/state/gpu.h"
 
 namespace cotenant {
@@ -72,7 +72,7 @@ void* run(void*) {
   std::uint64_t links_seen = now_ns();
   for (;;) {
     std::uint32_t nap = kLatestUs;
-    const std::uint32_t heard = keeper_calls();
+    const std::uint32_t heard = helper_wakes();
     const std::uint64_t now = now_ns();
     const bool links_due = now - links_seen >= kLinkEveryNs;
     if (links_due) links_seen = now;
@@ -85,20 +85,20 @@ void* run(void*) {
       if (links_due) keep_link(gpu);
     }
     if (const int signal = leaving_signal()) leave(signal);
-    nap_unless_called(heard, nap);
+    nap_unless_woken(heard, nap);
   }
 }
 
 }  // namespace
 
-void start_keeper() noexcept {
-  if (set_keeper_runs(true)) return;
-  if (start_helper_thread(run)) watch_for_leaving();
-  else set_keeper_runs(false);
+void start_helper() noexcept {
+  if (set_helper_runs(true)) return;
+  if (start_thread(run)) watch_for_leaving();
+  else set_helper_runs(false);
 }
 
-void forget_keeper() noexcept {
-  if (set_keeper_runs(false)) stop_watching();
+void forget_helper() noexcept {
+  if (set_helper_runs(false)) stop_watching();
 }
 
 }  // namespace cotenant

@@ -1,4 +1,4 @@
-#include "interposer/forms/ptx_images.h"
+#include "interposer/variants/ptx_images.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -15,7 +15,7 @@ using namespace cu;
 constexpr std::size_t kMostOfOne = 8u << 20;
 constexpr std::size_t kMostInAll = 64u << 20;
 
-// Fat binaries; src/ptx/fatbin.ts says how their form was found.
+// Fat binaries; src/ptx/fatbin.ts says how their layout was found.
 constexpr std::uint32_t kWrapperMagic = 0x466243b1;  // what nvcc puts into a program points to the fat binary
 constexpr std::uint32_t kFatMagic = 0xba55ed50;
 constexpr std::uint16_t kKindPtx = 1;

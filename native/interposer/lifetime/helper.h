@@ -6,8 +6,8 @@
 
 namespace cotenant {
 
-void start_keeper() noexcept;  // once; later calls do nothing
+void start_helper() noexcept;  // once; later calls do nothing
 
-void forget_keeper() noexcept;  // in a forked child: the thread is not there
+void forget_helper() noexcept;  // in a forked child: the thread is not there
 
 }  // namespace cotenant

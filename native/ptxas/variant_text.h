@@ -1,11 +1,11 @@
-// The forms that the agent puts into a module (src/ptx/variants), in the module's text: found by their names, and taken
-// out where whoever assembles the module refuses them, so that one form costs no other.
+// The variants that the agent puts into a module (src/ptx/variants), in the module's text: found by their names, and taken
+// out where whoever assembles the module refuses them, so that one variant costs no other.
 #pragma once
 
 #include <cstddef>
 #include <cstring>
 
-namespace cotenant::form_text {
+namespace cotenant::variant_text {
 
 inline constexpr const char* kPreempt = "__cotenant_preempt";
 inline constexpr const char* kSlice = "__cotenant_slice";
@@ -24,7 +24,7 @@ inline bool ends_in(const Function& one, const char* suffix) noexcept {
   return one.name_size > size && std::memcmp(one.name + one.name_size - size, suffix, size) == 0;
 }
 
-// The suffix of a form; null for a function of the program's own.
+// The suffix of a variant; null for a function of the program's own.
 inline const char* suffix_of(const Function& one) noexcept {
   return ends_in(one, kPreempt) ? kPreempt : ends_in(one, kSlice) ? kSlice : nullptr;
 }
@@ -125,7 +125,7 @@ class Reader {
   char* at_;
 };
 
-// Takes out all forms of a kind. How many entries there were.
+// Takes out all variants of a kind. How many entries there were.
 inline int take_out_all(char* text, const char* suffix) noexcept {
   int entries = 0;
   Reader reader(text);
@@ -137,4 +137,4 @@ inline int take_out_all(char* text, const char* suffix) noexcept {
   return entries;
 }
 
-}  // namespace cotenant::form_text
+}  // namespace cotenant::variant_text
