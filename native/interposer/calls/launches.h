@@ -1,9 +1,10 @@
-// Kernels, graphs and host functions.
+// Kernels, graphs, host functions and signals to other APIs.
 #pragma once
 
 #include "interposer/best_effort/preempt.h"
 #include "interposer/calls/behaviour.h"
 #include "interposer/graphs/launching.h"
+#include "interposer/lookup/copy_arguments.h"
 #include "interposer/quota/graph_memory.h"
 
 namespace cotenant {
@@ -128,6 +129,22 @@ struct OldLaunch {
   }
 };
 
+// A signal to another API tells that the work before it is done: to the GPU it is the end of the work, like a copy to the host.
+template <Entry E>
+struct SignalOutside {
+  template <class... A>
+  static cu::CUresult call(A... arguments) noexcept {
+    const cu::CUresult result = driver_call<E>(arguments...);
+    const cu::CUstream handle = copy::stream_in(arguments...);
+    const bool tails = tails_wanted.load(std::memory_order_relaxed) != 0;
+    if (result != cu::CUDA_SUCCESS || !tails || role() != Role::kHigh || capturing(handle, null_stream<E>()))
+      return result;
+    if (Stream* stream = stream_of(handle, null_stream<E>()))
+      high_tail(*stream, {Submission::Kind::kCopy, 0, nullptr}, Tail::kYes);
+    return result;
+  }
+};
+
 BEHAVES(cuLaunchKernel, KernelLaunch)
 BEHAVES(cuLaunchKernel_ptsz, KernelLaunch)
 BEHAVES(cuLaunchCooperativeKernel, KernelLaunch)
@@ -140,6 +157,8 @@ BEHAVES(cuLaunchHostFunc, HostFunction)
 BEHAVES(cuLaunchHostFunc_ptsz, HostFunction)
 BEHAVES(cuStreamAddCallback, Callback)
 BEHAVES(cuStreamAddCallback_ptsz, Callback)
+BEHAVES(cuSignalExternalSemaphoresAsync, SignalOutside)
+BEHAVES(cuSignalExternalSemaphoresAsync_ptsz, SignalOutside)
 BEHAVES(cuLaunch, OldLaunch)
 BEHAVES(cuLaunchGrid, OldLaunch)
 BEHAVES(cuLaunchGridAsync, OldLaunch)

@@ -7,6 +7,7 @@
 #include "interposer/calls/copies.h"
 #include "interposer/calls/launches.h"
 #include "interposer/calls/waits.h"
+#include "interposer/record/graph_items.h"
 #include "interposer/record/tape.h"
 
 namespace cotenant {

@@ -1,19 +1,14 @@
 #include "interposer/products/product.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <new>
 
 #include "gate/gate.h"
 #include "interposer/base/backoff.h"
 #include "interposer/base/clock.h"
 #include "interposer/base/table.h"
-#include "interposer/kernels/function.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/process/process.h"
-#include "interposer/products/asking.h"
-#include "interposer/products/parts.h"
+#include "interposer/products/division.h"
 #include "interposer/state/capture.h"
 #include "interposer/state/gpu.h"
 
@@ -25,148 +20,11 @@ constexpr std::uint32_t kSamples = 2;      // before a product is believed to be
 constexpr std::uint32_t kPartSamples =
     5;  // before its parts are judged: of several calls, for what disturbs one is soon over
 constexpr std::uint32_t kLastSamples = 3;  // there is one a call
-constexpr std::uint32_t kMostParts = 64;
-constexpr std::uint32_t kLooks = 24;  // at divisions, each of which asks the library twice
-constexpr std::int64_t kWhole = -1;
 constexpr std::uint64_t kOverheadNs = 4'000;  // what timing one launch adds to it
 constexpr std::uint64_t kTooMuchPercent = 8;  // more than expected
 
-// Has the whole's algorithm been looked for in cublasLt?
-enum Search : int { kNotYet, kSearching, kDone };
-
-// The whole's algorithm, and what it launches. Never changed, never freed: a call may hold the pointer.
-struct Pinned {
-  LtAlgorithm algorithm;
-  Launched launched;
-};
-
-// What is known of dividing a product in one way.
-struct Side {
-  std::atomic<std::int64_t> count{0};  // lines of a part; 0: not decided; kWhole
-  std::atomic<std::uint32_t> target_us{0};  // for which that was decided
-  std::atomic<std::uint32_t> least_us{0};  // shorter parts cost too much
-  std::atomic<std::uint32_t> expected_percent{100};  // all parts, of the whole
-  std::atomic<std::uint32_t> refusals{0};  // how often it was left whole, or its parts made longer
-  std::atomic<std::uint64_t> again_ns{0};  // when that is forgotten; 0: there is nothing to forget
-  std::atomic<int> search{kNotYet};
-  std::atomic<const Pinned*> pinned{nullptr};  // null: not found
-  Estimate part;
-  Estimate last;
-};
-
-// What is known of one product.
-struct Known {
-  std::atomic<std::uint64_t> key{0};
-  Estimate whole;
-  Side sides[kWays];
-};
-
 constexpr std::size_t kProducts = 512;  // a power of two
 __constinit Table<Known, kProducts> products;
-
-// Looks for the algorithm with which cublasLt launches what the library launches for the whole. False: another thread does.
-bool find_algorithm(Side& side, const Giving& giving, const PinnedProduct& pinned, const Launched& whole) noexcept {
-  int search = kNotYet;
-  if (!side.search.compare_exchange_strong(search, kSearching, std::memory_order_acq_rel)) return search == kDone;
-  LtAlgorithm all[PinnedProduct::kAlgorithms];
-  const int count = pinned.algorithms(all);
-  const Pinned* found = nullptr;
-  for (int i = 0; i < count && !found; ++i) {
-    Giving with = giving;
-    with.pin(all[i], all[i].workspace ? kNoMemory : 0);
-    Launched launched{};
-    if (!with.ask(0, giving.product.count, launched) || !same_launches(whole, launched)) continue;
-    void* memory = std::malloc(sizeof(Pinned));
-    if (memory) found = new (memory) Pinned{all[i], whole};
-  }
-  side.pinned.store(found, std::memory_order_release);
-  side.search.store(kDone, std::memory_order_release);
-  return true;
-}
-
-// Tiles of the result in so many lines.
-std::uint64_t tiles_in(const Product& product, Tile tile, std::int64_t lines) noexcept {
-  const auto fit = [](std::int64_t length, std::uint32_t side) {
-    return static_cast<std::uint64_t>((length + side - 1) / side);
-  };
-  if (product.lines == Lines::kMatrices)
-    return fit(product.across, tile.a * tile.b) * static_cast<std::uint64_t>(lines);
-  const bool rows = product.lines == Lines::kRows;
-  return fit(product.across, rows ? tile.b : tile.a) * fit(lines, rows ? tile.a : tile.b);
-}
-
-// What was found out about a product, for whoever asks with COTENANT_DEBUG.
-void say(const Product& product, std::uint64_t us, const char* kernel, std::uint64_t waves, const Parts& parts,
-         const char* whole) noexcept {
-  if (!environment().debug) return;
-  constexpr const char* kNames[] = {"columns", "rows", "matrices"};
-  const char* what = kNames[static_cast<int>(product.lines)];
-  char how[200];
-  if (whole) std::snprintf(how, sizeof how, "whole: %s", whole);
-  else
-    std::snprintf(how, sizeof how, "in parts of %ld %s, %lu waves each, %lu instead of %lu together", parts.count, what,
-                  parts.waves, parts.all_waves, waves);
-  tell("product of %ld %s x %ld, depth %ld, %lu us, %.150s: %s", product.count, what, product.across, product.depth, us,
-       kernel ? kernel : "?", how);
-}
-
-// The lines of a part, or kWhole; 0: not to be said now.
-std::int64_t divide(Side& side, const Giving& plain, const PinnedProduct* pinned, std::uint32_t sms, std::uint64_t us,
-                    std::uint64_t target_us) noexcept {
-  const Product& product = plain.product;
-  const std::uint64_t least_us = side.least_us.load(std::memory_order_relaxed);
-  Launched whole{}, one{}, rest{};
-  if (sms == 0 || !plain.ask(0, product.count, whole)) {
-    say(product, us, nullptr, 0, {}, "the library does not say what it would launch");
-    return kWhole;
-  }
-  Giving giving = plain;
-  if (pinned && !find_algorithm(side, plain, *pinned, whole)) return 0;
-  const Pinned* const told = pinned ? side.pinned.load(std::memory_order_acquire) : nullptr;
-  if (told) giving.pin(told->algorithm, told->algorithm.workspace ? kNoMemory : 0);
-  const char* const name = named_function(whole.of[0].function).name;
-  const Tile tile = tile_in(name);
-  bool same = false;
-  Parts best{0, 0, 0};
-  std::uint64_t waves = 0;
-  auto pieces = static_cast<std::uint32_t>(std::min<std::uint64_t>(2 * us / target_us + 1, kMostParts));
-  std::int64_t count = 0;
-  for (std::uint32_t looks = 0; looks < kLooks; ++looks) {
-    count = next_count(product.count, product.step, pieces, count);
-    if (count == 0) break;
-    const std::int64_t full = product.count / count;
-    const std::int64_t left = product.count % count;
-    if (!giving.ask(0, count, one) || !same_sums(whole, one, product, count)) continue;
-    if (left > 0 && (!giving.ask(full * count, left, rest) || !same_sums(whole, rest, product, left))) continue;
-    same = true;
-    // A grid that is the same for less works through its tiles in a loop.
-    const bool loops = blocks_in(one) == blocks_in(whole);
-    if (loops && tile.a == 0) continue;
-    const auto waves_in = [&](const Launched& launched, std::int64_t lines) {
-      const std::uint64_t tiles = tile.a == 0 ? 0 : tiles_in(product, tile, lines);
-      if (loops) return waves_of(tiles, sms);
-      // Grids are rounded up so that neighbours share data; the blocks too many end at once.
-      const bool rounded = tiles > 0 && product.lines != Lines::kMatrices;
-      const std::uint64_t blocks = blocks_in(launched);
-      return waves_of(rounded ? std::min(blocks, tiles * divisions_in(launched)) : blocks, sms);
-    };
-    waves = waves_in(whole, product.count);
-    const std::uint64_t each = waves_in(one, count);
-    const Parts parts{count, each, static_cast<std::uint64_t>(full) * each + (left > 0 ? waves_in(rest, left) : 0)};
-    if (each * us < least_us * waves || !affordable(parts, waves, us, target_us)) continue;
-    if (better(parts, best, waves, us, target_us)) best = parts;
-  }
-  // Little is won by parts that are nearly as long as the whole.
-  const bool worth = best.count > 0 && best.waves * 4 <= waves * 3;
-  char why[120];
-  std::snprintf(why, sizeof why, "%s (%u kernels, %u fills, %s)",
-                same ? "its waves can't be divided" : "parts would get other kernels", whole.launches, whole.copies,
-                told ? "algorithm known" : "algorithm not found");
-  say(product, us, name, waves, best, worth ? nullptr : why);
-  if (worth)
-    side.expected_percent.store(static_cast<std::uint32_t>(best.all_waves * 100 / waves), std::memory_order_relaxed);
-  return worth ? best.count : kWhole;
-}
 
 void forget(Estimate& estimate, std::uint32_t expected_ns) noexcept {
   estimate.sightings.store(0, std::memory_order_relaxed);

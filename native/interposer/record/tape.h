@@ -115,7 +115,6 @@ void end(const Began& began, cu::CUstream stream, cu::CUresult result) noexcept;
 void copied(Kind kind, std::uint64_t bytes, std::uint64_t at, bool waited) noexcept;
 void waited(std::uint64_t at) noexcept;
 
-void instantiated(cu::CUgraphExec exec, cu::CUgraph graph) noexcept;
 void graph_ends(cu::CUgraphExec exec) noexcept;
 
 // Events of a context that is about to go are void.

@@ -1,4 +1,4 @@
-#include "interposer/calls/batches.h"
+#include "interposer/calls/runs.h"
 
 #include <algorithm>
 

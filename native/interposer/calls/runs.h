@@ -1,0 +1,103 @@
+// Calls that move many things at once, divided into runs. A best-effort client's calls go to the driver in runs of at most
+// as many bytes as one piece of a copy has, so that the gate can stop between them. All other calls go as they are.
+#pragma once
+
+#include "interposer/calls/copies.h"
+
+namespace cotenant {
+namespace batch {
+
+// `count` entries of a batch from `first` on; or one of them, of which `bytes` from `at` on.
+struct Run {
+  std::size_t first;
+  std::size_t count;
+  std::uint64_t at;
+  std::uint64_t bytes;
+};
+
+enum class Entries { kWhole, kCut };  // may one entry be given in pieces?
+
+// `bytes(i)` is what entry i moves, `together(i)` the first behind it that may not be in one call with it.
+template <Entries kEntries, class Bytes, class Together, class Each>
+cu::CUresult in_runs(std::size_t count, std::uint64_t piece, Bytes bytes, Together together, Each each) noexcept {
+  for (std::size_t i = 0; i < count;) {
+    std::uint64_t sum = bytes(i);
+    std::size_t next = i + 1;
+    if (kEntries == Entries::kCut && sum > piece) {
+      for (std::uint64_t at = 0; at < sum; at += piece)
+        if (const cu::CUresult result = each(Run{i, 1, at, std::min(piece, sum - at)}); result != cu::CUDA_SUCCESS)
+          return result;
+    } else {
+      for (const std::size_t stop = std::min(together(i), count); next < stop && sum + bytes(next) <= piece; ++next)
+        sum += bytes(next);
+      if (const cu::CUresult result = each(Run{i, next - i, 0, sum}); result != cu::CUDA_SUCCESS) return result;
+    }
+    i = next;
+  }
+  return cu::CUDA_SUCCESS;
+}
+
+// The bytes that one call may move; 0: all of them.
+template <Entry E>
+std::uint64_t piece_for(cu::CUstream stream) noexcept {
+  const std::uint64_t piece = copy::piece_bytes();
+  return piece != 0 && !capturing(stream, null_stream<E>()) ? piece : 0;
+}
+
+template <class Bytes>
+std::uint64_t sum(std::size_t count, Bytes bytes) noexcept {
+  std::uint64_t all = 0;
+  for (std::size_t i = 0; i < count; ++i) all += bytes(i);
+  return all;
+}
+
+template <Entry E, class Call>
+cu::CUresult moved(cu::CUstream stream, std::uint64_t bytes, Bus bus, Call call,
+                   HoldsUp holds_up = HoldsUp::kNo) noexcept {
+  const Submission submission{Submission::Kind::kCopy, copy_ns(bytes, bus != Bus::kNone), nullptr, bus};
+  return submit(stream, null_stream<E>(), Work::kCopy, Tail::kNo, submission, call, holds_up);
+}
+
+// Attribute k of a batch belongs to the entries from indices[k] to indices[k + 1].
+class Attributed {
+ public:
+  Attributed(const std::size_t* indices, std::size_t attributes) noexcept
+      : indices_(indices), attributes_(attributes) {}
+  [[nodiscard]] bool valid(std::size_t entries) const noexcept {
+    if (attributes_ == 0) return true;
+    if (!indices_ || attributes_ > entries || indices_[0] != 0) return false;
+    for (std::size_t k = 1; k < attributes_; ++k)
+      if (indices_[k] <= indices_[k - 1] || indices_[k] >= entries) return false;
+    return true;
+  }
+  // Runs are asked for in order.
+  [[nodiscard]] std::size_t of(std::size_t entry) noexcept {
+    while (at_ + 1 < attributes_ && indices_[at_ + 1] <= entry) ++at_;
+    return at_;
+  }
+  [[nodiscard]] std::size_t end(std::size_t entry) noexcept {
+    const std::size_t k = of(entry);
+    return k + 1 < attributes_ ? indices_[k + 1] : ~std::size_t{0};
+  }
+
+ private:
+  const std::size_t* indices_;
+  std::size_t attributes_;
+  std::size_t at_{0};
+};
+
+// Whether and where to a batch crosses PCIe. That is asked in best-effort clients only, as of single copies.
+[[nodiscard]] Bus bus_of(const cu::CUdeviceptr* to, const cu::CUdeviceptr* from, std::size_t count) noexcept;
+[[nodiscard]] Bus bus_of(const cu::CUDA_MEMCPY3D_BATCH_OP* operations, std::size_t count) noexcept;
+[[nodiscard]] std::uint64_t bytes_in(const cu::CUDA_MEMCPY3D_BATCH_OP& operation) noexcept;
+[[nodiscard]] Bus bus_to(const cu::CUmemLocation& location) noexcept;
+[[nodiscard]] Bus bus_to(cu::CUdevice device) noexcept;
+
+// The index that the driver complains about, in the whole batch. All ones: about none of them.
+inline void shift_failed(std::size_t* failed, std::size_t first) noexcept {
+  if (failed && *failed != ~std::size_t{0}) *failed += first;
+}
+
+}  // namespace batch
+
+}  // namespace cotenant

@@ -1,0 +1,45 @@
+// What is known of one product, from call to call.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "interposer/kernels/estimate.h"
+#include "interposer/products/asking.h"
+
+namespace cotenant {
+
+// In place of a number of lines: the product is not divided in this way.
+inline constexpr std::int64_t kWhole = -1;
+
+// Has the whole's algorithm been looked for in cublasLt?
+enum Search : int { kNotYet, kSearching, kDone };
+
+// The whole's algorithm, and what it launches. Never changed, never freed: a call may hold the pointer.
+struct Pinned {
+  LtAlgorithm algorithm;
+  Launched launched;
+};
+
+// What is known of dividing a product in one way.
+struct Side {
+  std::atomic<std::int64_t> count{0};  // lines of a part; 0: not decided; kWhole
+  std::atomic<std::uint32_t> target_us{0};  // for which that was decided
+  std::atomic<std::uint32_t> least_us{0};  // shorter parts cost too much
+  std::atomic<std::uint32_t> expected_percent{100};  // all parts, of the whole
+  std::atomic<std::uint32_t> refusals{0};  // how often it was left whole, or its parts made longer
+  std::atomic<std::uint64_t> again_ns{0};  // when that is forgotten; 0: there is nothing to forget
+  std::atomic<int> search{kNotYet};
+  std::atomic<const Pinned*> pinned{nullptr};  // null: not found
+  Estimate part;
+  Estimate last;
+};
+
+// What is known of one product.
+struct Known {
+  std::atomic<std::uint64_t> key{0};
+  Estimate whole;
+  Side sides[kWays];
+};
+
+}  // namespace cotenant
