@@ -7,7 +7,7 @@ root=$(cd "$here/../.." && pwd)
 mkdir -p "$1" && out=$(cd "$1" && pwd) || exit 2
 shift
 programs=("$@")
-[ ${#programs[@]} -gt 0 ] || programs=(graphs graph_parts graph_threads preempt)
+[ ${#programs[@]} -gt 0 ] || programs=(graphs/graphs graphs/graph_parts graphs/graph_threads best_effort/preempt)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export COTENANT_TEST_PASS=$here/forms.sh
@@ -15,6 +15,7 @@ failed=0
 : >"$out/cases.txt"
 building=()
 for program in "${programs[@]}"; do
+  mkdir -p "$scratch/$(dirname "$program")"
   g++ -std=c++17 -O1 -fno-exceptions -I"$root/native" "$root/test/interposer/$program.cpp" -o "$scratch/$program" -ldl -pthread &
   building+=($!)
 done

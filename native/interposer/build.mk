@@ -14,15 +14,15 @@ $(BUILD)/libcotenant.so: $(INTERPOSER_OBJECTS)
 	$(CXX) -shared $(CXXFLAGS) -Wl,-z,defs -Wl,-z,now -static-libgcc $^ -o $@ -ldl
 
 # A stand-in for cuBLAS, its symbols versioned as there; a library that is linked with it, and one that opens it.
-FAKE_BLAS := $(BUILD)/tests/blas
+FAKE_BLAS := $(BUILD)/tests/interposer/products/blas
 TESTS += $(FAKE_BLAS)/libcublas.so.13 $(FAKE_BLAS)/libframework.so $(FAKE_BLAS)/libstub.so
-$(FAKE_BLAS)/libcublas.so.13: ../test/interposer/blas/fake.cpp
+$(FAKE_BLAS)/libcublas.so.13: ../test/interposer/products/blas/fake.cpp
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) -fvisibility=default -shared -Wl,-soname,$(@F) -Wl,--default-symver $< -o $@ -ldl
 
-$(FAKE_BLAS)/libframework.so: ../test/interposer/blas/framework.cpp $(FAKE_BLAS)/libcublas.so.13
+$(FAKE_BLAS)/libframework.so: ../test/interposer/products/blas/framework.cpp $(FAKE_BLAS)/libcublas.so.13
 	$(CXX) $(CXXFLAGS) -shared $< -o $@ -L$(@D) -l:libcublas.so.13 -Wl,-rpath,'$$ORIGIN'
 
-$(FAKE_BLAS)/libstub.so: ../test/interposer/blas/stub.cpp
+$(FAKE_BLAS)/libstub.so: ../test/interposer/products/blas/stub.cpp
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) -shared $< -o $@ -ldl

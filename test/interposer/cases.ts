@@ -1,4 +1,4 @@
-// Runs the cases of C++ programs beside this file, each in a process of its own: the interposer
+// Runs the cases of C++ programs in the folders beside this file, each in a process of its own: the interposer
 // preloaded, the software GPU as the driver.
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -35,7 +35,7 @@ export function testCases(programs: readonly string[]): void {
       test("its cases", ({ skip }) => skip(never));
       return;
     }
-    const path = `${native}/tests/interposer-${program}`;
+    const path = `${native}/tests/interposer/${program}`;
     const cases = execFileSync(path, { encoding: "utf8" }).trim().split("\n");
     test.for(cases)("%s", (name, { skip }) => {
       const reason = unsuited(name);

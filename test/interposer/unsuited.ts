@@ -8,7 +8,7 @@ const replaces =
   "it replaces functions of the C library to see who calls them, as a sanitizer's runtime does";
 const reasons = {
   thread: {
-    launch_path: replaces,
+    "best_effort/launch_path": replaces,
     "a library that is loaded past us is named once": past,
     "a batch waits while a request goes on": alias,
     "the launching thread runs ahead while the GPU is held": slow,
@@ -16,7 +16,7 @@ const reasons = {
     "a whole that was disturbed is timed anew": slow,
   },
   address: {
-    launch_path: replaces,
+    "best_effort/launch_path": replaces,
     "a library that is loaded past us is named once": past,
     "the launching thread runs ahead while the GPU is held": slow,
   },

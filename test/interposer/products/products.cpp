@@ -4,8 +4,8 @@
 #include <numeric>
 #include <set>
 
+#include "../fixture.h"
 #include "blas/fake.h"
-#include "fixture.h"
 
 using namespace harness;
 

@@ -1,5 +1,5 @@
 // A best-effort client at work: held while a request is active, released after, and never for ever.
-#include "fixture.h"
+#include "../fixture.h"
 
 using namespace harness;
 

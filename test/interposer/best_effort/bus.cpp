@@ -1,6 +1,6 @@
 // PCIe is one resource: a best-effort copy waits while one of a high client is in flight, whatever else the
 // rules let run beside a request.
-#include "fixture.h"
+#include "../fixture.h"
 
 using namespace harness;
 

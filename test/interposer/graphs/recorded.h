@@ -1,7 +1,7 @@
 // Graphs of kernels that say how far they have come.
 #pragma once
 
-#include "fixture.h"
+#include "../fixture.h"
 
 namespace harness {
 

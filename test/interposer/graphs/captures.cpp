@@ -1,5 +1,5 @@
 // Captures of a best-effort program: none is broken by calls of ours, and nothing of ours is in one, however it ends.
-#include "fixture.h"
+#include "../fixture.h"
 
 using namespace harness;
 

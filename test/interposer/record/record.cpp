@@ -5,7 +5,7 @@
 
 #include <csignal>
 
-#include "fixture.h"
+#include "../fixture.h"
 
 using namespace harness;
 

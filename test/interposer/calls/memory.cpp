@@ -1,5 +1,5 @@
 // The quota: every family of allocation is charged, refused with the driver's own code, and given back.
-#include "harness.h"
+#include "../harness.h"
 
 using namespace harness;
 

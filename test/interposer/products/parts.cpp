@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "harness.h"
+#include "../harness.h"
 
 using namespace cotenant;
 using harness::Case;

@@ -1,5 +1,5 @@
 // What a best-effort client writes down for bench/live/slow_bursts.py.
-#include "fixture.h"
+#include "../fixture.h"
 #include "interposer/best_effort/chunk_log.h"
 
 using namespace harness;

@@ -1,5 +1,5 @@
 // Streams in which the GPU waits for the program: no call of the program may wait for them.
-#include "fixture.h"
+#include "../fixture.h"
 
 using namespace harness;
 

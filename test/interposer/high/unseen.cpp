@@ -1,5 +1,5 @@
 // A high client whose work ends without a driver call that says so, or was never submitted.
-#include "fixture.h"
+#include "../fixture.h"
 
 using namespace harness;
 

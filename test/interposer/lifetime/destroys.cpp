@@ -1,5 +1,5 @@
 // What a program destroys ends for us too, by whichever of the driver's names it is destroyed.
-#include "fixture.h"
+#include "../fixture.h"
 
 using namespace harness;
 

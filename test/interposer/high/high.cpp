@@ -1,7 +1,7 @@
 // A high client: when it is busy, and when it is not.
 #include <algorithm>
 
-#include "fixture.h"
+#include "../fixture.h"
 
 using namespace harness;
 

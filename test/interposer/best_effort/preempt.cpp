@@ -1,5 +1,5 @@
 // Long kernels whose PTX is known: made so that they can stop inside, and then stopped by a request.
-#include "fixture.h"
+#include "../fixture.h"
 #include "interposer/kernels/variant_trials.cpp"
 
 using namespace harness;

@@ -1,7 +1,7 @@
 // What policies that look at single kernels are told, by both classes, and the limits that some of them set.
 #include <algorithm>
 
-#include "fixture.h"
+#include "../fixture.h"
 
 using namespace harness;
 using cotenant::protocol::KernelEntry;

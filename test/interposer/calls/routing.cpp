@@ -5,7 +5,7 @@
 
 #include <csignal>
 
-#include "harness.h"
+#include "../harness.h"
 
 using namespace harness;
 

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "fixture.h"
+#include "../fixture.h"
 
 extern "C" {
 void* __libc_malloc(std::size_t);

@@ -1,5 +1,5 @@
 // Marks and holds of a best-effort client whose contexts, streams and regions come and go.
-#include "fixture.h"
+#include "../fixture.h"
 
 using namespace harness;
 

@@ -1,5 +1,5 @@
 // Copies that come many in one call, and calls that move memory: given to the driver in pieces, counted by their bytes, held.
-#include "fixture.h"
+#include "../fixture.h"
 
 using namespace harness;
 

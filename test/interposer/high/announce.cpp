@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "fixture.h"
+#include "../fixture.h"
 
 using namespace harness;
 

@@ -7,7 +7,7 @@
 
 #include <csignal>
 
-#include "fixture.h"
+#include "../fixture.h"
 
 using namespace harness;
 using cotenant::Progress;

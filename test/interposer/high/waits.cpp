@@ -2,7 +2,7 @@
 // the nanosecond, so a pause that does not count shows by the rest of the burst, on a machine however slow.
 #include "interposer/state/waited.h"
 
-#include "fixture.h"
+#include "../fixture.h"
 #include "gate/histogram.h"
 
 using namespace harness;

@@ -1,5 +1,5 @@
 // Jobs of several ranks or GPUs: a best-effort one is refused, whoever only looks at a GPU is not one.
-#include "fixture.h"
+#include "../fixture.h"
 
 using namespace harness;
 
