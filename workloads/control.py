@@ -48,7 +48,7 @@ class Control:
         self.name = name
         self._path = os.path.join(directory, "phase")
         self._seen = None
-        self._said = {"id": None, "jobs": {}}
+        self._said: dict = {"id": None, "jobs": {}}
         self._disorder_since = None
         self._harness_seen = 0.0
 

@@ -7,6 +7,7 @@ A job is a Job with facts() about itself, a "label" among them.
 import functools
 import sys
 import time
+import typing
 
 from control import Control
 
@@ -41,6 +42,18 @@ class Job:
 
     warm_ups = WARM_UP
 
+    def step(self):
+        raise NotImplementedError
+
+    def event(self):
+        raise NotImplementedError
+
+    def elapsed_ms(self, begin, end):
+        raise NotImplementedError
+
+    def synchronize(self):
+        raise NotImplementedError
+
     def warm_up(self):
         for _ in range(self.warm_ups):
             self.step()
@@ -64,6 +77,8 @@ class Job:
 
 class TorchJob(Job):
     """One on PyTorch's current stream. `torch` is the module."""
+
+    torch: typing.Any
 
     def event(self):
         event = self.torch.cuda.Event(enable_timing=True)

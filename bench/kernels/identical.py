@@ -185,14 +185,14 @@ def main():
             continue
         try:
             found = one(torch, shape, said)
-        except RuntimeError as fault:
-            found = {"name": shape[0], "dtype": shape[1], "failed": str(fault)[:200]}
+        except RuntimeError as error:
+            found = {"name": shape[0], "dtype": shape[1], "failed": str(error)[:200]}
         results.append(found)
         how = " / ".join(each["how"] for each in found.get("said", [])) or "short, or never asked"
-        fault = "" if found.get("identical") else f" DIFFERENT {found.get('failed', '')}"
+        difference = "" if found.get("identical") else f" DIFFERENT {found.get('failed', '')}"
         print(
             f"{found['name']} {found['dtype']} {found.get('kind')}: {found.get('whole_us', 0):.0f} us, "
-            f"now {found.get('now_us', 0):.0f}: {how}{fault}",
+            f"now {found.get('now_us', 0):.0f}: {how}{difference}",
             flush=True,
         )
         if given.json:

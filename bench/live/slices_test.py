@@ -10,7 +10,7 @@ FIELDS = ["atUs", "announced", "us", "leftUs", "stoppedUs"]
 
 class SlicesTest(unittest.TestCase):
     def test_cuts_at_the_end_of_slices_of_one_length_are_found(self):
-        rows = [{"atUs": 0, "announced": 1, "us": 3000, "leftUs": 0, "stoppedUs": ""}]
+        rows: list = [{"atUs": 0, "announced": 1, "us": 3000, "leftUs": 0, "stoppedUs": ""}]
         at = 10_000
         for i in range(60):
             # The slice that began when the last burst was over ends 100 us after each second burst begins.

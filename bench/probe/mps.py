@@ -53,11 +53,13 @@ class Process:
             self.process = subprocess.Popen(
                 command, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
             )
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.orders, self.said = self.process.stdin, self.process.stdout
         self.lines = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self):
-        for line in self.process.stdout:
+        for line in self.said:
             self.lines.put(line.strip())
         self.lines.put(None)
 
@@ -83,8 +85,8 @@ class Process:
         if self.failed:
             return None
         try:
-            self.process.stdin.write(order + "\n")
-            self.process.stdin.flush()
+            self.orders.write(order + "\n")
+            self.orders.flush()
         except OSError:
             pass  # it ended: reading says why
         return self.until("done", seconds)

@@ -112,9 +112,8 @@ class Trials:
     def look(self, metrics):
         log = self.folder / f"trial-{next(self.numbers)}.csv"
         command = ncu(metrics, log, [str(self.program)])
-        quiet = dict(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            subprocess.run(command, timeout=30, **quiet)
+            subprocess.run(command, timeout=30, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         except subprocess.TimeoutExpired:
             return {}
         found = rows(log)
@@ -224,17 +223,17 @@ def slimmer(log):
 
 
 def main():
-    folder, seconds, *waves = sys.argv[1:]
+    name, seconds, *waves = sys.argv[1:]
     begun = time.monotonic()
 
     def passed():
         return round(time.monotonic() - begun, 1)
 
-    folder = Path(folder).resolve()
+    folder = Path(name).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     waves = waves or [",".join(JOBS)]
     end = begun + float(seconds)
-    log = {"ncu": NCU, "runs": []}
+    log: dict = {"ncu": NCU, "runs": []}
     # So that the pages of PyTorch are in memory when its processes start.
     warm = subprocess.Popen(
         ["python3", "-c", "import torch, torchvision.models, transformers"],

@@ -80,7 +80,7 @@ def context(driver, device, resource):
     driver.cuGreenCtxStreamCreate(ctypes.byref(stream), green, NON_BLOCKING, 0)
     got = Resource()
     driver.cuGreenCtxGetDevResource(green, ctypes.byref(got), SM_RESOURCE)
-    return Partition(f"sm{got.sms.count}", got.sms.count, stream.value)
+    return Partition(f"sm{got.sms.count}", got.sms.count, stream.value or 0)
 
 
 class Kernels:

@@ -12,7 +12,7 @@ class Report:
     def __init__(self, given):
         self.given, self.began = given, time.monotonic()
         options = {what: value for what, value in vars(given).items() if what not in ("cotenant", "out")}
-        self.result = {"options": options, "failed": [], "networks": {}, "points": {}, "pairs": []}
+        self.result: dict = {"options": options, "failed": [], "networks": {}, "points": {}, "pairs": []}
 
     def seconds(self):
         return time.monotonic() - self.began

@@ -66,6 +66,7 @@ def run(case):
     if case["shared"]:
         check(cuda.cuFuncSetAttribute(function, LOAD_SHARED, case["shared"]), "cuFuncSetAttribute")
     buffers, kept, pointers = [], [], []
+    held: ctypes._SimpleCData | ctypes.Array
     for one in case["args"]:
         if one["kind"] == "map":
             room, start = tensor_map(one, buffers[one["buffer"]][0].value)
