@@ -1,5 +1,6 @@
-// A Hello on its way and the Welcome that follows, in steps that never wait: an agent may accept and not answer, and the
-// helper thread has holds to open meanwhile. Who has nothing else to do may wait (`hear_within`).
+// A Hello to the agent and the Welcome that answers it, in steps that never block. An agent may accept a connection and
+// not answer, while the helper thread must go on releasing holds. A caller with nothing else to do may block in
+// `hear_within`.
 #pragma once
 
 #include <cstddef>
@@ -10,32 +11,32 @@
 namespace cotenant {
 
 struct Knock {
-  int socket{-1};  // -1: none is on its way
+  int socket{-1};  // -1: no Hello was sent
   protocol::HelloKind kind{};
-  std::uint64_t until{0};  // monotonic ns: given up then
+  std::uint64_t until{0};  // deadline, in monotonic ns
   protocol::Welcome welcome{};
-  std::size_t have{0};  // bytes of it
+  std::size_t have{0};  // bytes of the Welcome received so far
 };
 
 enum class Heard { kNothingYet, kWelcome, kFailed };
 
-// Whether the agent's door may be waited for, half a second at most, when too many stand before it.
+// Whether to wait, for at most half a second, when the agent's queue of connections is full.
 enum class Door { kNow, kWait };
 
 inline constexpr int kKnockMs = 500;
 
-// Connects and says hello. False: nobody is there.
+// Connects and sends the Hello. False: no agent listens.
 [[nodiscard]] bool knock(Knock& own, const protocol::Hello& hello, Door door, int patience_ms = kKnockMs) noexcept;
 
-// Takes what has come. kFailed: hung up, too late, or no Welcome of this version (`welcome` has what came); the socket is
-// closed then. With kWelcome it belongs to the caller.
+// Reads what has arrived. kFailed: the agent hung up, the deadline passed, or the answer is no Welcome of this version
+// (`welcome` holds the bytes); the socket is then closed. With kWelcome the socket belongs to the caller.
 [[nodiscard]] Heard hear(Knock& own) noexcept;
 [[nodiscard]] Heard hear_within(Knock& own) noexcept;
 
-// Hangs up, if there is one to hang up on.
+// Closes the connection, if there is one.
 void forget(Knock& own) noexcept;
 
-// Descriptors of ours stay out of the numbers that programs hand out and close by habit.
+// Moves a descriptor above the numbers that programs use, because some programs close all low descriptors.
 [[nodiscard]] int out_of_the_way(int fd) noexcept;
 
 }  // namespace cotenant

@@ -53,8 +53,8 @@ Hello hello_for(const GpuIdentity& gpu, HelloKind kind) noexcept {
   return hello;
 }
 
-// Opens the agent's descriptor as a file of our own and maps it; null unless it is a region of this
-// version, whole, and sealed so that nobody can shorten it while we are looking.
+// Opens the agent's descriptor as a separate file and maps it. Null, unless it is a complete region of this version
+// and sealed: a file that shrinks while it is mapped would raise SIGBUS.
 Region* map_region(const Welcome& welcome, int& fd) noexcept {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%u/fd/%d", welcome.agentPid, welcome.regionFd);
@@ -83,7 +83,7 @@ Link* make_link(Region* region, std::uint32_t slot, int region_fd, int socket, b
   return memory ? new (memory) Link{region, slot, region_fd, socket, attached} : nullptr;
 }
 
-// A memory file with the request; -1: it can't be made.
+// A memory file with the request; -1 if it cannot be created.
 int request_file(const char* kernel, const void* image, std::size_t size) noexcept {
   const protocol::VariantRequest request{static_cast<std::uint32_t>(std::strlen(kernel)), 0, size};
   const int fd = memfd_create("cotenant-variant", MFD_CLOEXEC);
@@ -95,7 +95,7 @@ int request_file(const char* kernel, const void* image, std::size_t size) noexce
   return -1;
 }
 
-// Another process's memory file as a text of its own.
+// Copies the memory file of another process into a string.
 char* text_of(std::uint32_t pid, int their_fd) noexcept {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%u/fd/%d", pid, their_fd);
@@ -117,7 +117,7 @@ char* text_of(std::uint32_t pid, int their_fd) noexcept {
 
 Attachment no_agent() noexcept { return {AttachOutcome::kNoAgent, nullptr, {}}; }
 
-// The first two fields are where they are in every version.
+// The first two fields have the same place in every version.
 Attachment no_agent(const Welcome& welcome) noexcept {
   Attachment result = no_agent();
   if (welcome.magic == protocol::MESSAGE_MAGIC && welcome.version != protocol::VERSION)
@@ -220,10 +220,10 @@ Link* private_link() noexcept {
   auto* region = static_cast<Region*>(at);
   auto& rules = region->settings;
   protocol::set_strict_rules(rules);
-  // Who is to be protected is not known, so best-effort work runs at a trickle from the start.
+  // The high clients are unknown, so best-effort work runs at a trickle from the start.
   rules.paused = 1;
   rules.trickleAfterUs = 1000;
-  // Nobody else is in this region to take turns with, and no agent makes forms of kernels.
+  // No other client is in this region to take turns with, and there is no agent to make variants of kernels.
   rules.isolated = 0;
   rules.preemptUs = 0;
   region->activity.registered = 1;

@@ -1,7 +1,7 @@
 // The connection of this process to the agent of the machine, for one GPU: the shared region, a slot in
-// it, and a socket whose hang-up tells the agent that the client has gone. A link never changes; when
-// the agent hands out another region a new link takes its place and the old one stays mapped for ever,
-// because some thread may still be looking at it.
+// it, and a socket that closes when the client exits, which is how the agent learns of it. A link never changes:
+// when the agent serves another region, a new link replaces it. The old link stays mapped for ever,
+// because a thread may still read it.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ namespace cotenant {
 struct Link {
   protocol::Region* region;
   std::uint32_t slot;
-  int region_fd;  // our own descriptor, from which a restarted agent finds the region again
+  int region_fd;  // a descriptor through which a restarted agent finds the region again
   int socket;     // -1: lost
   bool attached;  // false: a private region, for a best-effort client without an agent
-  Link* before{nullptr};  // the one that it took the place of,
-  std::uint32_t before_pid{0};  // and the process in that one's slot then: us, as its agent saw us
+  Link* before{nullptr};  // the link that this one replaced,
+  std::uint32_t before_pid{0};  // and the process id in that link's slot: this process, as its agent saw it
 
   [[nodiscard]] protocol::HighSlot& high() const noexcept { return region->high[slot]; }
   [[nodiscard]] protocol::BestEffortSlot& best_effort() const noexcept { return region->bestEffort[slot]; }
@@ -28,7 +28,7 @@ struct Link {
   [[nodiscard]] std::uint32_t bit() const noexcept { return 1u << slot; }
 };
 
-// Which GPU, as the agent needs to know it.
+// Identifies the GPU to the agent.
 struct GpuIdentity {
   int ordinal;
   unsigned char uuid[16];
@@ -41,12 +41,12 @@ enum class AttachOutcome { kAttached, kNoAgent, kRefused };
 struct Attachment {
   AttachOutcome outcome;
   Link* link;        // kAttached
-  // kRefused: the agent's own words. kNoAgent: empty, or what is wrong with the one that answers.
+  // kRefused: the agent's message. kNoAgent: empty, or what is wrong with the agent that answered.
   char reason[200];
 };
 
-// Has the agent make a form of a kernel that can stop inside, from the PTX that it was loaded from. Takes as long as the
-// agent does.
+// Asks the agent for the variants of a kernel, made from the PTX that the kernel was loaded from. Blocks until the agent
+// has answered.
 struct VariantAnswer {
   char* text;  // PTX, to be freed; null: there is none
   bool whole_warps;  // right only for blocks whose x size is a multiple of 32
@@ -58,10 +58,10 @@ struct VariantAnswer {
 // Connects, says hello, maps the region. Bounded: half a second for each step. No driver call.
 [[nodiscard]] Attachment attach(const GpuIdentity& gpu) noexcept;
 
-// The same in steps, for the helper thread. With a `former` link, whose agent has gone, the slot and the region that we have
-// are asked for again. False: no agent is there.
+// The same in steps, for the helper thread. With a `former` link, whose agent has exited, the client asks for the slot and
+// the region that it already has. False: no agent listens.
 [[nodiscard]] bool knock_for(Knock& own, const GpuIdentity& gpu, const Link* former) noexcept;
-// What the Welcome to it means.
+// Evaluates the Welcome.
 [[nodiscard]] Attachment attached_by(Knock& answered) noexcept;
 // False: the agent serves another region now. True: the link is connected again.
 [[nodiscard]] bool reattached_by(Knock& answered, Link& link) noexcept;
@@ -69,10 +69,10 @@ struct VariantAnswer {
 // Whether the agent's end of the socket is closed.
 [[nodiscard]] bool hung_up(const Link& link) noexcept;
 
-// In a forked child: the parent's descriptors. Its mapping stays; nothing looks at it any more.
+// In a forked child: closes the parent's descriptors. The mapping stays, but is no longer read.
 void drop_in_child(const Link& link) noexcept;
 
-// A region of our own in which everything is paused: a best-effort client that sees no agent crawls.
+// A private region in which everything is paused, so that a best-effort client without an agent runs at a trickle.
 [[nodiscard]] Link* private_link() noexcept;
 
 }  // namespace cotenant

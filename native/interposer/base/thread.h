@@ -1,4 +1,4 @@
-// Starts a thread of ours in the application's process: detached, with a small stack by default, and with all signals blocked.
+// Starts a thread in the application's process: detached, with a small stack by default, and with all signals blocked.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 
 namespace cotenant {
 
-// 12.8's form names the entry that failed, 13.0's does not.
+// CUDA 12.8's version of the call names the entry that failed, 13.0's does not.
 template <Entry E>
 struct CopyBatch {
   static cu::CUresult call(cu::CUdeviceptr* to, cu::CUdeviceptr* from, std::size_t* sizes, std::size_t count,

@@ -1,4 +1,4 @@
-// Contexts, where a process meets its GPU, and the two ways in which addresses are handed out.
+// Contexts, and the driver's two functions that return addresses of functions.
 #pragma once
 
 #include "interposer/calls/behaviour.h"
@@ -10,7 +10,7 @@
 
 namespace cotenant {
 
-// After the driver made or retained a context: attach, or undo it when the GPU is refused.
+// After the driver created or retained a context: attaches, or undoes the call if the agent refuses the GPU.
 template <class Make, class Undo>
 cu::CUresult with_context(cu::CUcontext* context, cu::CUdevice device, Make make, Undo undo) noexcept {
   if (const cu::CUresult refused = may_start(); refused != cu::CUDA_SUCCESS) return refused;
@@ -58,7 +58,7 @@ BEHAVES(cuCtxCreate_v2, ContextCreate)
 BEHAVES(cuCtxCreate_v3, ContextCreate)
 BEHAVES(cuCtxCreate_v4, ContextCreate)
 
-// The driver waits for what is parked in the context.
+// The driver waits for held work in the context.
 template <class End>
 cu::CUresult end_context(cu::CUcontext handle, End end) noexcept {
   const Context* context = context_of(handle);
@@ -79,7 +79,7 @@ struct ContextDestroy {
 
 BEHAVES(cuCtxDestroy, ContextDestroy)
 BEHAVES(cuCtxDestroy_v2, ContextDestroy)
-BEHAVES(cuCtxDetach, ContextDestroy)  // what made a context is its only user: nothing since CUDA 4 attaches
+BEHAVES(cuCtxDetach, ContextDestroy)  // the creator of a context is its only user: since CUDA 4 nothing attaches
 
 template <>
 struct Behaviour<Entry::cuGreenCtxDestroy> {
@@ -120,8 +120,8 @@ struct Behaviour<Entry::cuInit> {
   static cu::CUresult call(unsigned flags) noexcept { return driver_call<Entry::cuInit>(flags); }
 };
 
-// The driver resolves name, version and stream flavour; we only swap the pointer that comes back, so the
-// wrapper is always of exactly the function the application asked for.
+// The driver resolves name, version and kind of default stream. Only the returned pointer is replaced, so the wrapper is
+// always that of the function the application asked for.
 inline void reroute(const char* name, void** found) noexcept {
   if (!found || !*found) return;
   if (void* wrapper = wrapper_of(*found)) *found = wrapper;

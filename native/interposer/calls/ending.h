@@ -1,15 +1,15 @@
-// What the program is about to destroy, or has: everything known of it is void.
+// The program destroys something: everything known of it is discarded.
 #pragma once
 
 #include "driver/abi.h"
 
 namespace cotenant {
 
-// The driver is about to destroy this handle; it may come back as another stream.
+// The driver is about to destroy this handle, which may be reused for another stream.
 void forget_stream(cu::CUstream handle) noexcept;
-// The driver is about to destroy this context, and its streams with it.
+// The driver is about to destroy this context and its streams.
 void context_ends(cu::CUcontext handle) noexcept;
-// The primary context of this device is gone; its handle will be used again for the next one.
+// The primary context of this device is gone. Its handle will be reused for the next one.
 void primary_ended(cu::CUdevice device) noexcept;
 
 }  // namespace cotenant

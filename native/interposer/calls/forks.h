@@ -1,11 +1,11 @@
-// What a fork takes away: a child has the mappings and descriptors of its parent, but is not the client.
+// Forks: a child has the mappings and descriptors of its parent, but is not the client.
 #pragma once
 
 #include "interposer/process/process.h"
 
 namespace cotenant {
 
-// Children of this process let go of all that is the parent's. Once.
+// From now on, children of this process discard the parent's state. Called once.
 void expect_forks(Role role) noexcept;
 
 }  // namespace cotenant

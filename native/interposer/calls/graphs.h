@@ -1,5 +1,5 @@
-// Graphs as the driver makes them executable, brings them up to date and lets them go. A best-effort client's can stop
-// inside: in parts (graphs/parts.h) or, where the rules say so or it can't be divided, at gates (graphs/gates.h).
+// Instantiation, update and destruction of graphs. A best-effort client's graph can stop inside: in parts (graphs/parts.h)
+// or, if the rules say so or it cannot be divided, at gates (graphs/gates.h).
 #pragma once
 
 #include "interposer/calls/behaviour.h"
@@ -57,7 +57,7 @@ struct Instantiate {
       remember_graph(*exec, places.cuts(), places.count(), parts);
       return result;
     }
-    // Perhaps for want of the memory that the parts have.
+    // It may have failed for lack of the memory that the parts occupy.
     GraphParts::end(parts, false);
     return call();
   }
@@ -69,7 +69,7 @@ struct Instantiate {
     const cu::CUresult result = call();
     gates.take_out();
     if (gates.count() == 0) return result;
-    // What is wrong with the graph must be said of the graph as the application knows it.
+    // An error must refer to the graph as the application knows it, without gates.
     if (result != cu::CUDA_SUCCESS) return call();
     remember_graph(*exec, gates.cuts(), gates.count(), nullptr);
     return result;
@@ -110,7 +110,7 @@ struct UpdateGraph {
   }
 };
 
-// Of one node of an executable graph.
+// Changes one node of an executable graph.
 template <Entry E>
 struct ChangeNode {
   template <class... A>
@@ -157,7 +157,7 @@ BEHAVES(cuGraphNodeSetEnabled, ChangeNode)
 BEHAVES(cuGraphUpload, UploadGraph)
 BEHAVES(cuGraphUpload_ptsz, UploadGraph)
 
-// The handle may come back as another graph: what is known of this one is void.
+// The handle may be reused for another graph, so everything known of this one is discarded.
 template <>
 struct Behaviour<Entry::cuGraphExecDestroy> {
   static cu::CUresult call(cu::CUgraphExec graph) noexcept {

@@ -4,7 +4,7 @@ namespace cotenant {
 
 namespace {
 
-// What the application asked to be called: one of the two.
+// The application's function; one of the two is set.
 struct Wanted {
   cu::CUhostFn function;
   cu::CUstreamCallback callback;
@@ -17,13 +17,13 @@ struct HostCall {
   std::atomic<bool> taken{false};
   Stream* stream{nullptr};
   std::uint64_t upto{0};
-  std::uint64_t at_ns{0};  // when it was put behind the work
+  std::uint64_t at_ns{0};  // when it was submitted
   Wanted wanted{};
 };
 
 namespace {
 
-// A fixed pool: a host function that finds none free goes to the driver unwrapped.
+// A fixed pool. If no entry is free, a host function goes to the driver unwrapped.
 constexpr std::uint32_t kHostCalls = 1024;
 HostCall pool[kHostCalls];
 std::atomic<std::uint32_t> next{0};
@@ -43,7 +43,7 @@ HostCall* take(cu::CUstream handle, NullStream meaning) noexcept {
   return nullptr;
 }
 
-// Everything before the host function is complete when it runs. No driver call is allowed in it.
+// When a host function runs, all earlier work of its stream is complete. Driver calls are not allowed in it.
 Wanted finish(void* wrapped) noexcept {
   auto* call = static_cast<HostCall*>(wrapped);
   const Wanted wanted = call->wanted;

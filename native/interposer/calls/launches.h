@@ -9,7 +9,7 @@
 
 namespace cotenant {
 
-// Host functions that tell us their stream got this far, then do what the application wants.
+// Host functions, wrapped: the wrapper reports that the stream got this far, then calls the application's function.
 struct HostCall;
 [[nodiscard]] HostCall* wrap_host_function(cu::CUstream stream, NullStream meaning, cu::CUhostFn function,
                                            void* data) noexcept;
@@ -21,8 +21,8 @@ void unwrap(HostCall* wrapped) noexcept;
 
 inline Submission kernel(const LaunchShape& shape) noexcept { return {Submission::Kind::kKernel, 0, &shape}; }
 
-// A best-effort kernel that has proved long runs in a form that can stop inside, if there is one. A cooperative launch
-// (which has no `extra`) needs all its blocks at once.
+// Launches a variant of a best-effort kernel that proved long, if there is one. A cooperative launch (which has no `extra`)
+// needs all its blocks at once and has none.
 template <Entry E>
 bool stoppable(const LaunchShape& shape, cu::CUstream stream, cu::CUresult& result, void** parameters,
                void** extra) noexcept {
@@ -59,7 +59,7 @@ struct ConfiguredLaunch {
         f, {c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY, c->blockDimZ, c->sharedMemBytes}};
     return submit(c->hStream, null_stream<E>(), Work::kLaunch, Tail::kNo, kernel(shape), [&] {
       cu::CUresult result{};
-      // What attributes ask for, a variant may not give.
+      // A variant may not honour launch attributes.
       if (c->numAttrs == 0 && stoppable<E>(shape, c->hStream, result, parameters, extra)) return result;
       return forward();
     });
@@ -107,7 +107,7 @@ struct Callback {
   }
 };
 
-// The first releases' launches: shape set beforehand, legacy stream unless given.
+// The launches of the first releases: the shape is set by an earlier call, and the stream is the legacy one by default.
 template <Entry E>
 struct OldLaunch {
   template <class... More>
@@ -129,7 +129,7 @@ struct OldLaunch {
   }
 };
 
-// A signal to another API tells that the work before it is done: to the GPU it is the end of the work, like a copy to the host.
+// A signal to another API shows the end of the work before it, like a copy to the host.
 template <Entry E>
 struct SignalOutside {
   template <class... A>

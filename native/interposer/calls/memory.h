@@ -1,4 +1,4 @@
-// Allocation: the quota of a best-effort client, whatever family it allocates by.
+// Allocation: the quota of a best-effort client, for every family of allocating functions.
 #pragma once
 
 #include <type_traits>
@@ -12,7 +12,7 @@
 
 namespace cotenant {
 
-// `allocate` is the driver call, `charge` notes what it made. The GPU: null: the driver will say what is wrong.
+// `allocate` is the driver call, `charge` records the result. If the GPU is null, the driver reports what is wrong.
 template <class Allocate, class Charge>
 cu::CUresult charged(Gpu* gpu, std::uint64_t bytes, Allocate allocate, Charge charge) noexcept {
   if (!quota_counts()) return allocate();
@@ -29,7 +29,7 @@ cu::CUresult charged(Gpu* gpu, std::uint64_t bytes, Allocate allocate, Charge ch
   return context ? context->gpu : nullptr;
 }
 
-// Memory, or an array, that ends with the current context.
+// Memory or an array that ends with the current context.
 template <class Made>
 void charge_to_context(const Made* made, std::uint64_t bytes) noexcept {
   cu::CUcontext context = nullptr;
@@ -50,7 +50,7 @@ struct Allocate {
   }
 };
 
-// Stream-ordered, from a pool, which belongs to no context. What is allocated in a capture is the graph's.
+// Stream-ordered memory from a pool, which belongs to no context. An allocation in a capture belongs to the graph.
 template <Entry E>
 struct AllocateAsync {
   template <class... More>
@@ -86,7 +86,7 @@ struct Free {
   }
 
  private:
-  // The driver first waits for all that may still use it.
+  // The driver first waits for all work that may still use it.
   static constexpr bool kWaits = named<E>("ArrayDestroy");
   static std::uint64_t as_number(std::uint64_t handle) noexcept { return handle; }
   static std::uint64_t as_number(const void* handle) noexcept { return reinterpret_cast<std::uintptr_t>(handle); }
@@ -125,7 +125,7 @@ struct Behaviour<Entry::cuMemCreate> {
   static cu::CUresult call(cu::CUmemGenericAllocationHandle* handle, std::size_t bytes,
                            const cu::CUmemAllocationProp* properties, unsigned long long flags) noexcept {
     const auto forward = [&] { return driver_call<Entry::cuMemCreate>(handle, bytes, properties, flags); };
-    // Host memory is not the GPU's.
+    // Host memory does not count against the GPU's quota.
     if (!properties || properties->location.type != cu::CU_MEM_LOCATION_TYPE_DEVICE) return forward();
     return charged(gpu_of_device(properties->location.id), bytes, forward,
                    [&] { quota_created(handle ? *handle : 0, bytes); });

@@ -1,4 +1,4 @@
-// Code that comes in and goes. A best-effort client's PTX is kept for the kernels that prove long.
+// Loading and unloading of code. A best-effort client's PTX is stored, in case one of its kernels proves long.
 #pragma once
 
 #include "interposer/calls/behaviour.h"
@@ -27,7 +27,7 @@ struct LibraryLoad {
   }
 };
 
-// Functions know the module that their library has in the current context, not the library.
+// The driver tells a function's module, which is the library's module in the current context. It does not tell the library.
 inline void forget_module_of(cu::CUmodule) noexcept {}
 inline void forget_module_of(cu::CUlibrary library) noexcept {
   cu::CUmodule module = nullptr;

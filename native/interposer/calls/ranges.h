@@ -5,7 +5,7 @@
 
 namespace cotenant {
 
-// A range of managed memory comes to the GPU or leaves it.
+// A range of managed memory moves to the GPU or away from it.
 template <Entry E>
 struct Prefetch {
   template <class Where, class... More>
@@ -24,7 +24,7 @@ struct Prefetch {
   }
 };
 
-// Many ranges. What is discarded first does not cross PCIe.
+// Many ranges. Ranges that are discarded first do not cross PCIe.
 template <Entry E>
 struct PrefetchBatch {
   static cu::CUresult call(cu::CUdeviceptr* addresses, std::size_t* sizes, std::size_t count, cu::CUmemLocation* places,
@@ -47,7 +47,7 @@ struct PrefetchBatch {
     std::uint64_t bytes;
   };
 
-  // `give` gets ranges, the attribute they have, and where it begins among them; null: all of them, with all attributes.
+  // `give` gets ranges, their attribute, and the index at which it begins among them; null: all ranges with all attributes.
   template <Entry Of, class Give>
   static cu::CUresult in_ranges(cu::CUdeviceptr* addresses, std::size_t* sizes, std::size_t count, cu::CUstream stream,
                                 const std::size_t* indices, std::size_t n, Give give) noexcept {
@@ -92,7 +92,7 @@ struct Decompress {
     const auto bytes = [&](std::size_t i) {
       return std::uint64_t{std::max(operations[i].dstNumBytes, operations[i].srcNumBytes)};
     };
-    // The engine is slower than memory: it is counted as slow as PCIe, which it need not cross.
+    // The engine is slower than memory, so it is assumed to be as slow as PCIe, although the data need not cross it.
     const auto give = [&](std::size_t first, std::size_t n, std::uint64_t moved) {
       const Submission submission{Submission::Kind::kCopy, copy_ns(moved, true), nullptr};
       const cu::CUresult result = submit(stream, null_stream<E>(), Work::kCopy, Tail::kNo, submission,

@@ -1,5 +1,5 @@
-// What a wrapper does in a process that is recorded: the driver's call, and a note of it. Nothing is held back,
-// nothing goes into a capture. An entry that is not named here goes to the driver as it is.
+// What a wrapper does in a process that is recorded: it makes the driver call and records it. Nothing is held back, and
+// nothing is added to a capture. An entry that is not listed here is only passed on.
 #pragma once
 
 #include "interposer/base/clock.h"
@@ -45,7 +45,7 @@ struct RecordedCopy {
   }
 };
 
-// Fills are work on the GPU that a profile does not know.
+// Fills are passed on, because a profile has no fills.
 template <Entry E>
 struct Recorded {
   template <class... A>
@@ -59,7 +59,7 @@ struct Recorded {
   template <>                   \
   struct Recorded<Entry::symbol> : family<Entry::symbol> {};
 
-// The handle by which calls of ours mean the stream the application means.
+// The handle that names the application's stream in the interposer's own driver calls.
 template <Entry E>
 cu::CUstream meant(cu::CUstream handle) noexcept {
   if (handle) return handle;

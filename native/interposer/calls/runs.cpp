@@ -20,7 +20,7 @@ bool on_host(const CUmemcpy3DOperand& operand) noexcept {
   return !in_array(operand) && copy::is_host(operand.op.ptr.ptr);
 }
 
-// Bytes of an array's element; of pointers these are bytes already.
+// Bytes of an array's element; 1 for pointers, whose extent is in bytes.
 std::uint64_t element_bytes(const CUmemcpy3DOperand& operand) noexcept {
   cu::CUDA_ARRAY3D_DESCRIPTOR descriptor{};
   if (!in_array(operand) || !real().cuArray3DGetDescriptor_v2 ||
@@ -31,7 +31,7 @@ std::uint64_t element_bytes(const CUmemcpy3DOperand& operand) noexcept {
 
 }  // namespace
 
-// Of copies in both directions in one call it is said that they go in: those wait for more.
+// A call with copies in both directions counts as one to the GPU, because those wait for more.
 Bus bus_of(const cu::CUdeviceptr* to, const cu::CUdeviceptr* from, std::size_t count) noexcept {
   Bus all = Bus::kNone;
   if (role() != Role::kBestEffort) return all;

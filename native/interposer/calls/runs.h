@@ -15,7 +15,7 @@ struct Run {
   std::uint64_t bytes;
 };
 
-enum class Entries { kWhole, kCut };  // may one entry be given in pieces?
+enum class Entries { kWhole, kCut };  // whether one entry may be divided
 
 // `bytes(i)` is what entry i moves, `together(i)` the first behind it that may not be in one call with it.
 template <Entries kEntries, class Bytes, class Together, class Each>
@@ -86,14 +86,14 @@ class Attributed {
   std::size_t at_{0};
 };
 
-// Whether and where to a batch crosses PCIe. That is asked in best-effort clients only, as of single copies.
+// Whether a batch crosses PCIe, and in which direction. As for single copies, only best-effort clients ask the driver.
 [[nodiscard]] Bus bus_of(const cu::CUdeviceptr* to, const cu::CUdeviceptr* from, std::size_t count) noexcept;
 [[nodiscard]] Bus bus_of(const cu::CUDA_MEMCPY3D_BATCH_OP* operations, std::size_t count) noexcept;
 [[nodiscard]] std::uint64_t bytes_in(const cu::CUDA_MEMCPY3D_BATCH_OP& operation) noexcept;
 [[nodiscard]] Bus bus_to(const cu::CUmemLocation& location) noexcept;
 [[nodiscard]] Bus bus_to(cu::CUdevice device) noexcept;
 
-// The index that the driver complains about, in the whole batch. All ones: about none of them.
+// Turns the index of the failed entry of a run into an index in the whole batch. All ones: no particular entry failed.
 inline void shift_failed(std::size_t* failed, std::size_t first) noexcept {
   if (failed && *failed != ~std::size_t{0}) *failed += first;
 }

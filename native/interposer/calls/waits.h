@@ -8,13 +8,13 @@
 
 namespace cotenant {
 
-// Whether a call asks and returns at once, as its name says; the others return when the work is done.
+// Whether the call is a query, which returns at once. The other calls return when the work is done.
 template <Entry E>
 constexpr bool asks() noexcept {
   return named<E>("Query");
 }
 
-// The driver's answer about work of `stream`, and since when the calling thread waited for it.
+// The driver's answer about a stream's work, and since when the calling thread has been waiting for it.
 struct Answered {
   cu::CUresult result;
   std::uint64_t since;
@@ -32,7 +32,7 @@ Answered answered(Handle handle, Stream* stream) noexcept {
   }
 }
 
-// Synchronise and query alike: on success everything submitted before the call began is complete.
+// Synchronise and query: if the call succeeds, all work submitted before it began is complete.
 template <Entry E>
 struct StreamWait {
   static cu::CUresult call(cu::CUstream handle) noexcept {
@@ -54,7 +54,7 @@ struct EventRecord {
   template <class... Flags>
   static cu::CUresult call(cu::CUevent event, cu::CUstream handle, Flags... flags) noexcept {
     if (capturing(handle, null_stream<E>())) {
-      event_destroyed(event);  // it stands for a place in a graph now
+      event_destroyed(event);  // it now represents a position in a graph
       return driver_call<E>(event, handle, flags...);
     }
     Stream* stream = stream_of(handle, null_stream<E>());
@@ -81,12 +81,12 @@ struct EventWait {
   }
 };
 
-// A stream that waits for another's event: when it is seen complete, so is the other up to the event.
+// A stream that waits for an event of another: when it is observed complete, the other is complete up to the event.
 template <Entry E>
 struct StreamJoin {
   static cu::CUresult call(cu::CUstream handle, cu::CUevent event, unsigned flags) noexcept {
     const auto forward = [&] { return driver_call<E>(handle, event, flags); };
-    if (role() == Role::kBestEffort && captures_open()) {  // the event may stand for a place in a capture
+    if (role() == Role::kBestEffort && captures_open()) {  // the event may represent a position in a capture
       const EntersCapture enters(stream_of(handle, null_stream<E>()));
       return forward();
     }
@@ -164,7 +164,7 @@ struct StreamDestroy {
   }
 };
 
-// Made streams are looked at when they are first used.
+// A new stream is examined when it is first used.
 template <Entry E>
 struct PassOn {
   template <class... A>

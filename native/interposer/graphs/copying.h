@@ -1,11 +1,11 @@
-// What one node of a graph does, given to a node of another graph.
+// Copies the parameters of a graph's node to a node of another graph.
 #pragma once
 
 #include "driver/abi.h"
 
 namespace cotenant {
 
-// Both are of the same type and stand in the same place of graphs of the same form. False: the driver does not do it.
+// Both nodes have the same type and the same position in graphs of the same topology. False: the driver refused.
 [[nodiscard]] bool copy_node(cu::CUgraphNode from, cu::CUgraphNode to) noexcept;
 
 }  // namespace cotenant

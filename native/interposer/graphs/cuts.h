@@ -1,8 +1,9 @@
-// Where a graph may stop inside: pure, no driver.
+// Where a graph may stop inside. Pure: no driver calls.
 //
-// A cut divides the nodes, in a topological order, into those before and those after. Only cuts that add no order of
-// their own are taken: all that begins after one waits for all that ends before it already. A recorded stream is a
-// chain, where every place is such a cut; parallel branches have them where they part and meet.
+// A cut divides the nodes of a topological order into those before it and those after it. Only cuts that add no new
+// dependency are used: every node that begins the part after a cut already depends on every node that ends the part
+// before it. A captured stream is a chain, in which every position is such a cut. Parallel branches have such cuts where
+// they fork and where they join.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +16,10 @@ namespace cotenant {
 struct GraphEdge {
   std::uint32_t from;
   std::uint32_t to;
-  bool overlaps;  // programmatic launch: the nodes run into each other on purpose, nothing may come between
+  bool overlaps;  // programmatic launch: the two nodes overlap on purpose, so no cut may separate them
 };
 
-// The edges by the node that they leave (kOut) or enter (kIn).
+// The edges, grouped by the node that they leave (kOut) or enter (kIn).
 class Adjacency {
  public:
   enum class Side { kOut, kIn };
@@ -39,12 +40,12 @@ class Adjacency {
   bool whole_{false};
 };
 
-// Nodes are numbers below `nodes`; edges are distinct and stay where they are as long as this lives.
+// Nodes are numbers below `nodes`. Edges are distinct; their array must outlive this object.
 class OrderedGraph {
  public:
   OrderedGraph(std::uint32_t nodes, const GraphEdge* edge, std::uint32_t edges) noexcept;
 
-  // False: there is a cycle, or no memory, and nothing else may be asked.
+  // False: there is a cycle, or memory is short. No other function may be called then.
   [[nodiscard]] bool whole() const noexcept { return whole_; }
 
   // Chooses cuts so that a chunk between two of them is as full as the rules allow, or as the next cut does, and takes

@@ -1,4 +1,4 @@
-// A graph divided into graphs, each a clone with the nodes of one stretch of places alone.
+// A graph divided into several. Each is a clone that contains only the nodes of one range of places.
 #pragma once
 
 #include "driver/abi.h"
@@ -8,17 +8,17 @@ namespace cotenant {
 
 class GraphDivision {
  public:
-  // Stretch i is [begins[i], begins[i + 1]); there are `count`. `begins` stays as long as this.
+  // There are `count` ranges; range i is [begins[i], begins[i + 1]). `begins` must outlive this object.
   GraphDivision(const std::uint32_t* begins, std::uint32_t count) noexcept;
-  // What was not taken goes.
+  // Destroys the graphs that were not taken.
   ~GraphDivision();
   GraphDivision(const GraphDivision&) = delete;
   GraphDivision& operator=(const GraphDivision&) = delete;
 
-  // `nodes` are those of the graph by place, from begins[0] on. It stays as it is. False: the driver does not do it.
+  // `nodes` lists the graph's nodes by place, from begins[0] on. The graph does not change. False: the driver refused.
   [[nodiscard]] bool divide(cu::CUgraph graph, const cu::CUgraphNode* nodes) noexcept;
 
-  // After that: a stretch's graph, which is the caller's to destroy now; and the node at a place in it.
+  // After divide(): the graph of a range, which the caller must destroy, and the node at a place in it.
   [[nodiscard]] cu::CUgraph take(std::uint32_t stretch) noexcept;
   [[nodiscard]] cu::CUgraph look_at(std::uint32_t stretch) const noexcept { return graphs_[stretch]; }
   [[nodiscard]] cu::CUgraphNode node(std::uint32_t place) const noexcept { return nodes_[place - begins_[0]]; }

@@ -1,14 +1,14 @@
-// Gates: nodes in a graph at which the GPU says that it has come so far and waits until the client's hold word is 0.
-// They stand in it only while the driver reads it, to make it executable or to bring an executable one up to date, and
-// are taken out before the application gets its graph back. So the graph and the handles of its nodes are as they were,
-// and what it changes in the executable graph by them is honoured.
+// Gates: nodes at which the GPU writes its progress and waits until the client's hold word is 0. They are in the graph
+// only while the driver instantiates it or updates an executable graph from it, and are removed before the application
+// gets its graph back. The graph and the handles of its nodes are therefore unchanged, and the application can still
+// change nodes of the executable graph through these handles.
 #pragma once
 
 #include "interposer/graphs/places.h"
 
 namespace cotenant {
 
-// The gates in one graph during one call of the driver.
+// The gates in one graph during one driver call.
 class Gates {
  public:
   Gates(cu::CUgraph graph, const GraphPlaces& places) noexcept;
@@ -16,7 +16,7 @@ class Gates {
   Gates(const Gates&) = delete;
   Gates& operator=(const Gates&) = delete;
 
-  // At which of the places they stand: the driver may refuse some.
+  // The places that have a gate. The driver may refuse some.
   [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
   [[nodiscard]] const std::uint32_t* cuts() const noexcept { return cuts_.at(); }
   [[nodiscard]] bool includes(cu::CUgraphNode node) const noexcept;

@@ -6,7 +6,7 @@
 
 namespace cotenant {
 
-// One launch of an executable graph that may have parts; of any other it does nothing.
+// One launch of an executable graph that may have parts. For any other graph this does nothing.
 class GraphLaunching {
  public:
   using Function = cu::CUresult (*)(cu::CUgraphExec, cu::CUstream);
@@ -16,7 +16,7 @@ class GraphLaunching {
   GraphLaunching(const GraphLaunching&) = delete;
   GraphLaunching& operator=(const GraphLaunching&) = delete;
 
-  // False: nothing was launched, and it is to be launched whole.
+  // False: nothing was launched; the caller launches the whole graph.
   [[nodiscard]] bool in_parts(Function launch, cu::CUresult& result) noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// What is known of executable graphs that can stop inside, by the driver's handle.
+// Executable graphs that can stop inside, by the driver's handle.
 #pragma once
 
 #include "interposer/graphs/parts.h"
@@ -13,9 +13,9 @@ struct MadeGraph {
   GraphParts* parts;  // null: it has gates
 };
 
-// Nothing happens where memory is short, but that the parts go. What was known of the handle is void.
+// Replaces what was known of the handle. If memory is short, only destroys the parts.
 void remember_graph(cu::CUgraphExec exec, const std::uint32_t* cuts, std::uint32_t count, GraphParts* parts) noexcept;
-// Null: nothing. The rest is good until the application destroys the executable graph.
+// Null: the graph is not known. A result is valid until the application destroys the executable graph.
 [[nodiscard]] const MadeGraph* made_graph(cu::CUgraphExec exec) noexcept;
 void forget_graph(cu::CUgraphExec exec) noexcept;
 // The context is about to end, or has.

@@ -1,4 +1,4 @@
-// The places at which one graph may stop inside, chosen by what its nodes are expected to take.
+// The places at which one graph may stop inside, chosen by the expected duration of its nodes.
 #pragma once
 
 #include "gate/gate.h"
@@ -18,17 +18,17 @@ class GraphPlaces {
   // Chooses them by the rules. None where those forbid it; none, counted and said, where the graph can't stop: one that
   // allocates, is launched by a device or changed by it, or has no place to stop (see graphs/cuts.h).
   GraphPlaces(cu::CUgraph graph, std::uint64_t instantiate_flags) noexcept;
-  // The same places in another graph of the same form.
+  // The same places in another graph of the same topology.
   GraphPlaces(cu::CUgraph graph, const std::uint32_t* cuts, std::uint32_t count) noexcept;
 
   [[nodiscard]] protocol::GraphGates how() const noexcept { return how_; }
-  // 0: no place, or the graph can't be read.
+  // 0: there is no place, or the graph cannot be read.
   [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
-  // It has some, or would have if kernels whose time is a guess took longer.
+  // Whether it has places, or would have some if kernels with a guessed duration took longer.
   [[nodiscard]] bool may_stop() const noexcept { return count_ > 0 || doubtful_; }
   [[nodiscard]] std::uint32_t cut(std::uint32_t i) const noexcept { return cuts_[i]; }
   [[nodiscard]] const std::uint32_t* cuts() const noexcept { return cuts_.at(); }
-  // What the node at a place is expected to take; whether that is a guess; whether the graph could be cut before it.
+  // The expected duration of the node at a place, whether it is a guess, and whether the graph can be cut before the node.
   struct Place {
     std::uint32_t us;
     bool guessed;

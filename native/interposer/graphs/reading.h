@@ -1,4 +1,4 @@
-// The nodes and edges of a graph, named by numbers: nodes in the order in which the driver tells them.
+// The nodes and edges of a graph, by number. Nodes are numbered in the order in which the driver lists them.
 #pragma once
 
 #include "driver/abi.h"
@@ -9,10 +9,10 @@ namespace cotenant {
 
 class GraphReading {
  public:
-  // Of no graph (null) there is nothing to read.
+  // A null graph has no nodes.
   explicit GraphReading(cu::CUgraph graph) noexcept;
 
-  // False for a node or two, or nodes that do not hang together.
+  // False if there are only one or two nodes, or if the nodes are not connected.
   [[nodiscard]] bool whole() const noexcept { return whole_; }
   [[nodiscard]] std::uint32_t nodes() const noexcept { return whole_ ? static_cast<std::uint32_t>(nodes_count_) : 0; }
   [[nodiscard]] std::uint32_t edges() const noexcept { return whole_ ? static_cast<std::uint32_t>(edges_count_) : 0; }

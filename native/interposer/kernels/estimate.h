@@ -1,6 +1,6 @@
-// How long a kernel runs, learned while it runs: events around a few launches of each kernel and shape.
-// The first three sightings are timed, but for a kernel's very first, then one in so many. A sample during
-// which some request was active is dropped and soon taken again, unless nothing better comes for a long time.
+// How long kernels run, measured by events around a few launches of each kernel and shape. The first three sightings are
+// timed, except the very first launch of a kernel, and then one in so many. A sample during which a request was active is
+// dropped and soon repeated, unless no better sample arrives for a long time.
 #pragma once
 
 #include <atomic>
@@ -16,14 +16,14 @@ struct Estimate {
   static constexpr std::uint32_t kSamples = 8;
   std::atomic<std::uint64_t> key{0};
   std::atomic<std::uint32_t> sightings{0};
-  std::atomic<std::uint32_t> samples{0};   // accepted
-  std::atomic<std::uint32_t> dropped{0};   // in a row
-  std::atomic<bool> launched{false};       // of a kernel in any shape
-  std::atomic<std::uint32_t> expected_ns{0};  // what budgets go by: a high quantile of the samples
-  std::atomic<std::uint32_t> typical_ns{0};   // what statistics go by: their median
+  std::atomic<std::uint32_t> samples{0};  // accepted
+  std::atomic<std::uint32_t> dropped{0};  // in a row
+  std::atomic<bool> launched{false};  // whether the kernel was launched before, in any shape
+  std::atomic<std::uint32_t> expected_ns{0};  // for budgets: a high quantile of the samples
+  std::atomic<std::uint32_t> typical_ns{0};  // for statistics: the median of the samples
   std::atomic<std::uint32_t> recent_ns[kSamples]{};
 
-  // Of the recent samples; 0: there is none.
+  // The shortest of the recent samples; 0: there are none.
   [[nodiscard]] std::uint32_t shortest_ns() const noexcept {
     std::uint32_t least = 0;
     for (std::uint32_t i = 0; i < kSamples && i < samples.load(std::memory_order_relaxed); ++i) {
@@ -34,36 +34,36 @@ struct Estimate {
   }
 };
 
-// A pair of events around one launch. Who took it has the plain fields for himself; anybody may look at the others.
+// A pair of events around one launch. Only the thread that claimed it uses the plain fields; any thread may read the
+// atomic ones.
 struct Timer {
   enum State : int { kFree, kTaken, kRunning };
   std::atomic<int> state{kFree};
-  std::atomic<cu::CUcontext> context{nullptr};  // whose the events are; null: they are void
+  std::atomic<cu::CUcontext> context{nullptr};  // the owner of the events; null: they are invalid
   std::atomic<Estimate*> of{nullptr};
   cu::CUevent start{nullptr};
   cu::CUevent end{nullptr};
-  Estimate* also{nullptr};  // what is known of the launch in general, where `of` is of one product
-  Estimate* named{nullptr};  // the same by the kernel's name
+  Estimate* also{nullptr};  // the launch's estimate in general, if `of` is that of one product
+  Estimate* named{nullptr};  // the estimate by the kernel's name
   std::uint64_t activations{0};
 };
 
 class Estimates {
  public:
-  // What is known of this kernel in this shape; made at its first sighting. A program with thousands of
-  // shapes fills the table: then what is known of the kernel in any shape, and null when even that is too
-  // much to keep.
+  // The estimate of this kernel in this shape, created at its first sighting. A program with thousands of shapes fills the
+  // table. Then this is the estimate of the kernel in any shape, or null if there is no space even for that.
   [[nodiscard]] Estimate* find(const LaunchShape& shape) noexcept;
 
-  // How long it is expected to run, in ns; 0: not known, and nothing is kept of the question.
+  // Expected duration in ns; 0: unknown. Creates no entry.
   [[nodiscard]] std::uint32_t expected_ns(const LaunchShape& shape) noexcept;
 
-  // The shortest that it was seen to run, in ns: what it takes beside nobody. 0: not known, and nothing is kept.
+  // Shortest duration seen, in ns, which approximates the duration alone on the GPU; 0: unknown. Creates no entry.
   [[nodiscard]] std::uint32_t shortest_ns(const LaunchShape& shape) noexcept;
 
-  // What was learned of this shape is void.
+  // Discards what was learned of this shape.
   void forget(const LaunchShape& shape) noexcept;
 
-  // Is it the first of this kernel, whatever its shape? False also where there is no room to keep it.
+  // Whether this is the kernel's first launch in any shape. Also false if there is no space to record it.
   [[nodiscard]] bool first_launch(cu::CUfunction function) noexcept;
 
   // Counts a sighting, and says whether it should be timed.
@@ -74,13 +74,13 @@ class Estimates {
                           Estimate* also, Estimate* named) noexcept;
   void stop(int timer, cu::CUstream stream) noexcept;
 
-  // These estimates, kept by somebody else, go: nothing that is timed now may be added to them.
+  // The owner is about to free these estimates: running timers must not add samples to them.
   void forget(const Estimate* first, std::size_t count) noexcept;
 
-  // The context is about to end, its events with it; its handle may come back.
+  // The context is about to end, and its events with it. Its handle may be reused.
   void context_ends(cu::CUcontext context) noexcept;
 
-  // Looks at one running timer; `activations` and `active` say what high clients did meanwhile.
+  // Checks one running timer. `activations` and `active` say whether high clients were active meanwhile.
   void collect(std::uint64_t activations, bool active, cu::CUcontext context) noexcept;
 
  private:

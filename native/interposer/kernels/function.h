@@ -1,5 +1,5 @@
-// What a launch takes for a kernel: a function, which belongs to a context, or a kernel, which belongs to a
-// library. Both as a function, and the name the driver has for it, mangled.
+// A launch accepts a function, which belongs to a context, or a kernel, which belongs to a library. Both are resolved to a
+// function and its mangled name.
 #pragma once
 
 #include "driver/abi.h"
@@ -8,10 +8,10 @@ namespace cotenant {
 
 struct NamedFunction {
   cu::CUfunction function;  // null: the driver does not know the handle
-  const char* name;         // the driver's own text, gone when the code is unloaded; null: it has none
+  const char* name;  // owned by the driver, valid until the code is unloaded; null: none
 };
 
-// Asks the driver: not while a stream is captured, unless it is shielded from that.
+// Calls the driver. During a stream capture only within BesideCaptures.
 [[nodiscard]] NamedFunction named_function(cu::CUfunction handle) noexcept;
 
 }  // namespace cotenant

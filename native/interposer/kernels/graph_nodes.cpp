@@ -7,7 +7,7 @@
 namespace cotenant {
 namespace {
 
-constexpr int kDeepest = 8;  // graphs in graphs
+constexpr int kDeepest = 8;  // levels of child graphs
 
 bool visit_within(cu::CUgraph graph, VisitNode visit, void* with, int depth) noexcept {
   std::size_t count = 0;

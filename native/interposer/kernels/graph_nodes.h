@@ -1,4 +1,4 @@
-// What is in a graph, as the driver tells it. Read when a graph is made, never when it is launched.
+// The nodes of a graph, as the driver lists them. Read when a graph is created, never when it is launched.
 #pragma once
 
 #include "driver/abi.h"
@@ -6,12 +6,12 @@
 
 namespace cotenant {
 
-// Calls `visit` for each node, those of graphs within included, in the order they were made in: that in which
-// a capture saw them. False: some could not be read.
+// Calls `visit` for each node, including those of child graphs, in the order of their creation, which is the order of a
+// capture. False: some nodes could not be read.
 using VisitNode = void (*)(void* with, cu::CUgraphNode node, cu::CUgraphNodeType type);
 [[nodiscard]] bool visit_nodes(cu::CUgraph graph, VisitNode visit, void* with) noexcept;
 
-// The launch that a kernel node stands for; false: the driver does not say.
+// The launch of a kernel node; false: the driver does not tell.
 [[nodiscard]] bool launch_of(cu::CUgraphNode node, LaunchShape& into) noexcept;
 
 }  // namespace cotenant

@@ -1,6 +1,5 @@
-// What a profile says of this program's kernels: the file that `cotenant run --profile` names in
-// COTENANT_KERNELS, mapped once, when the first GPU is seen. Looking in it asks the driver for a name: callers
-// keep the answer by shape.
+// The profile of this program's kernels: the file that `cotenant run --profile` names in COTENANT_KERNELS, mapped once,
+// when the first GPU is used. A lookup asks the driver for a name, so callers cache the answer by shape.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 
 namespace cotenant {
 
-// Maps the file if it is whole and of this GPU; says on stderr why not.
+// Maps the file if it is complete and for this GPU. Otherwise prints the reason to stderr.
 void open_kernel_table(const char* gpu_name) noexcept;
 
 // Null: there is none.

@@ -1,4 +1,4 @@
-// What durations and needs are kept by: a kernel or graph, and the shape in which it is launched.
+// The key of durations and needs: a kernel or graph and its launch shape.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@ struct LaunchShape {
   cu::CUfunction function;
   unsigned of[7];
 
-  // Both as one number, never 0: what durations and needs are kept by.
+  // A hash of both, never 0: the key of durations and needs.
   [[nodiscard]] std::uint64_t key() const noexcept;
 };
 
-// A graph is one item, whatever is in it: a shape of its own that no kernel has.
+// A graph is one item, whatever it contains. Its shape is one that no kernel has.
 [[nodiscard]] inline LaunchShape graph_shape(cu::CUgraphExec graph) noexcept {
   return {reinterpret_cast<cu::CUfunction>(graph), {0, 0, 0, 0, 0, 0, ~0u}};
 }
 
-// The same launch under the kernel's name: a kernel has several handles, and the one that a graph's node tells need not
-// be the one that the program launches. Without a name its function is null. Asks the driver.
+// The same launch, keyed by the kernel's name. A kernel has several handles, and a graph's node may name another than the
+// program launches. The function is null if there is no name. Calls the driver.
 [[nodiscard]] LaunchShape named_shape(const LaunchShape& shape) noexcept;
 
 }  // namespace cotenant

@@ -1,5 +1,5 @@
 // What a launch needs: the SMs it fills, blocks / (blocks that fit one SM), asked of the driver (Orion, section
-// 5.2: sm_needed = ceil(blocks / blocks_per_sm)), and what the profile says of it. Found out once per kernel
+// 5.2: sm_needed = ceil(blocks / blocks_per_sm)), and its values in the profile. Determined once per kernel
 // and shape.
 #pragma once
 
@@ -19,7 +19,7 @@ struct Needs {
 
 [[nodiscard]] Needs needs_of(const LaunchShape& shape, std::uint32_t sm_count) noexcept;
 
-// Of a graph, which has no kernel's shape: what was noted when it was made, else nothing.
+// For a graph, which has no kernel's shape: what was recorded when it was created, otherwise nothing.
 [[nodiscard]] Needs noted_needs(const LaunchShape& shape) noexcept;
 void note_needs(const LaunchShape& shape, const Needs& needs) noexcept;
 

@@ -1,4 +1,4 @@
-// Whether this process is one rank of several, as its kernels tell.
+// Whether this process is one of several ranks, judged by its kernels.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 
 namespace cotenant {
 
-// A kernel that is new: those of NCCL that move data to other ranks have names of their own.
+// Called for each new kernel. NCCL's kernels that move data to other ranks are recognised by their names.
 void look_for_ranks(cu::CUfunction function) noexcept;
 extern std::atomic<bool> ranks_seen;
 

@@ -8,10 +8,10 @@ namespace cotenant {
 namespace {
 
 constexpr std::uint32_t kSamples = 3;
-// Then those decide that were measured: beside many requests most samples are spoiled.
+// After so many launches the variants measured so far decide: beside many requests most samples are unusable.
 constexpr std::uint32_t kMostTries = 48;
 constexpr std::uint32_t kTrialsApart = 256;  // launches
-// In percent: a variant may take so much longer than the kernel as it is; times so near count as the same.
+// In percent of the original's duration: the most that a variant may take, and what counts as equally fast.
 constexpr std::uint64_t kDearest = 110;
 constexpr std::uint64_t kAsFast = 102;
 
@@ -40,7 +40,7 @@ VariantKind choose_variant(const Tried (&tried)[kVariantKinds], std::uint64_t ta
     if (stops_ns(i) <= target_ns && (fastest == kAsItIs || tried[i].ns < tried[fastest].ns)) fastest = i;
   }
   if (fastest == kAsItIs) return static_cast<VariantKind>(soonest);
-  // Of those that are as fast, the one that stops soonest.
+  // Among equally fast variants, the one that stops soonest.
   const std::uint64_t as_fast_ns = tried[fastest].ns * kAsFast / 100;
   for (int i = 0; i < kAsItIs; ++i)
     if (usable(i) && tried[i].ns <= as_fast_ns && stops_ns(i) < stops_ns(fastest)) fastest = i;
@@ -49,7 +49,7 @@ VariantKind choose_variant(const Tried (&tried)[kVariantKinds], std::uint64_t ta
 
 VariantKind next_variant(VariantTrial& trial, Tried (&tried)[kVariantKinds], std::uint64_t target_ns,
                          std::uint64_t usual_ns, std::uint64_t now_ns, bool& trying) noexcept {
-  // A context that was not on the GPU for a while makes samples longer, nothing makes them shorter.
+  // The shortest sample counts: losing the GPU to another context makes samples longer, nothing makes them shorter.
   for (int i = 0; i < kVariantKinds; ++i) tried[i].ns = trial.of[i].shortest_ns();
   const std::uint32_t launch = trial.launches.fetch_add(1, std::memory_order_relaxed);
   if (is_other_matter(trial, tried, usual_ns)) {
@@ -68,7 +68,7 @@ VariantKind next_variant(VariantTrial& trial, Tried (&tried)[kVariantKinds], std
   }
   const std::uint32_t repeats = trial.repeats.load(std::memory_order_relaxed);
   trying = launch - trial.began.load(std::memory_order_relaxed) < kMostTries;
-  // In turn, so that one whose samples are spoiled does not keep the others waiting.
+  // In turn, so that a variant with unusable samples does not delay the others.
   for (std::uint32_t i = launch; trying && i < launch + kVariantKinds; ++i) {
     const auto at = static_cast<VariantKind>(i % kVariantKinds);
     const bool possible = at == VariantKind::kAsItIs || tried[i % kVariantKinds].parts > 0;

@@ -1,6 +1,6 @@
-// Which variant a long kernel runs in, in each shape in which it is launched (Tally, section 4.3: the transparent profiler).
-// The first launches try each, and the kernel as it is; then the fastest wins of those that stop soon enough, as long as
-// it does not cost too much.
+// Which variant of a long kernel is launched, for each launch shape (Tally, section 4.3: the transparent profiler).
+// The first launches try each variant and the original kernel. Then the fastest of those that stop soon enough is used,
+// unless it costs too much.
 #pragma once
 
 #include <atomic>
@@ -11,24 +11,24 @@
 
 namespace cotenant {
 
-// Persistent workers, as many as fit on the GPU at once, or half as many; one slice after the other; as it is.
+// Persistent workers (as many as fit on the GPU at once, or half as many), slices one after the other, or the original.
 enum class VariantKind : int { kAllWorkers, kHalfWorkers, kSlices, kAsItIs };
 inline constexpr int kVariantKinds = 4;
 
 struct Tried {
-  std::uint64_t ns;  // of a launch of the kernel by itself; 0: not measured
+  std::uint64_t ns;  // duration of a launch without other work; 0: not measured
   std::uint64_t
       parts;  // it stops after 1/parts of that (formulas: blocks / workers, or slices); 0: there is no such variant
 };
 
-// Pure. `target_ns`: how soon one should stop.
+// Pure. `target_ns`: the longest time that stopping should take.
 [[nodiscard]] VariantKind choose_variant(const Tried (&tried)[kVariantKinds], std::uint64_t target_ns) noexcept;
 
 // One kernel in one shape.
 struct VariantTrial {
   std::atomic<std::uint64_t> key{0};
   std::atomic<std::uint32_t> launches{0};
-  std::atomic<std::uint32_t> began{0};  // with which of them this trial did
+  std::atomic<std::uint32_t> began{0};  // the launch with which this trial began
   std::atomic<int> chosen{0};  // after the trial, the last time: 1 + the variant; 0: the trial goes on
   std::atomic<std::uint32_t> repeats{0};
   std::atomic<std::uint64_t> again_ns{0};  // when the next repeat is due; 0: the trial goes on
@@ -37,7 +37,7 @@ struct VariantTrial {
 
 class VariantTrials {
  public:
-  // Null: more than can be kept apart.
+  // Null: the table is full.
   [[nodiscard]] VariantTrial* find(const LaunchShape& shape) noexcept { return all_.find_or_add(shape.key()).place; }
 
  private:

@@ -10,13 +10,13 @@
 namespace cotenant {
 namespace {
 
-// Tools that replay, patch or count kernels must see a best-effort program as it is, without borders, gates and forms.
+// Tools that replay, patch or count kernels must see a best-effort program as it is, without borders, gates and variants.
 constexpr const char* kTools[] = {
     "NV_COMPUTE_PROFILER_PERFWORKS_DIR",  // ncu
-    "NV_NSIGHT_INJECTION_PORT_BASE",      // ncu, nsys
-    "NV_TPS_LAUNCH_UUID",                 // Nsight tools
-    "NV_SANITIZER_INJECTION_PORT_BASE",   // compute-sanitizer
-    "CUDBG_APICLIENT_PID",                // cuda-gdb
+    "NV_NSIGHT_INJECTION_PORT_BASE",  // ncu, nsys
+    "NV_TPS_LAUNCH_UUID",  // Nsight tools
+    "NV_SANITIZER_INJECTION_PORT_BASE",  // compute-sanitizer
+    "CUDBG_APICLIENT_PID",  // cuda-gdb
 };
 
 std::uint64_t number(const char* name) noexcept {

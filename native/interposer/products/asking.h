@@ -1,4 +1,4 @@
-// Asking the library what it would launch for a product or a part of it, comparing that, and giving it the product.
+// Asks the library what it would launch for a product or for a part of it, compares launches, and gives it the product.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct Launched {
 };
 
 inline bool same_code(const LaunchShape& a, const LaunchShape& b) noexcept {
-  // On blocks of the same size, with as much memory.
+  // With the same block size and the same amount of shared memory.
   return a.function == b.function && std::equal(a.of + 3, a.of + 7, b.of + 3);
 }
 
@@ -28,8 +28,8 @@ inline bool same_code(const LaunchShape& a, const LaunchShape& b) noexcept {
   return true;
 }
 
-// The same kernels, on grids that differ in lines alone: their third side divides the sum, if anything does. Of a batch it
-// counts the matrices, too.
+// The same kernels on grids that differ only in the number of lines. If the sum is split, the grid's z dimension says how
+// often. In a batch it also counts the matrices.
 [[nodiscard]] inline bool same_sums(const Launched& whole, const Launched& part, const Product& product,
                                     std::int64_t count) noexcept {
   if (whole.launches != part.launches || whole.copies != part.copies) return false;
@@ -43,15 +43,15 @@ inline bool same_code(const LaunchShape& a, const LaunchShape& b) noexcept {
   return true;
 }
 
-// Enough for being asked: nothing is launched.
+// A workspace address to ask with: nothing is launched, so it is never used.
 inline constexpr std::uint64_t kNoMemory = 1u << 12;
 
-// One product on its way to the library: as the program asks for it, or with an algorithm.
+// One product that is given to the library, as the program asked for it or with a chosen algorithm.
 class Giving {
  public:
   explicit Giving(const Division& way) noexcept : product(way.product), way_(way) {}
 
-  // Only where the algorithm can be said.
+  // Only if the algorithm can be chosen.
   void pin(const LtAlgorithm& algorithm, std::uint64_t workspace) noexcept {
     pinned_ = way_.pinned;
     algorithm_ = &algorithm;
@@ -64,14 +64,14 @@ class Giving {
     return during(noted, first, count);
   }
 
-  // What would be launched. False: the library can't, or it is more than can be compared.
+  // What would be launched. False: the library failed, or there are more launches than can be compared.
   [[nodiscard]] bool ask(std::int64_t first, std::int64_t count, Launched& into) const noexcept {
     ProductCall noted{true};
     const int status = during(noted, first, count);
     into.launches = noted.launches;
     into.copies = noted.copies;
     std::copy(noted.launched, noted.launched + ProductCall::kMost, into.of);
-    // Which of two kernels does what is known only if the algorithm is.
+    // With two kernels it is only known what each does if the algorithm is known.
     const bool plain = noted.launches == 1 && noted.copies == 0;
     return status == 0 && noted.launches > 0 && !noted.other &&
            (plain || pinned_ || product.pinned || count == product.count);
@@ -94,7 +94,7 @@ class Giving {
   std::uint64_t workspace_{0};
 };
 
-// Of the kernel that multiplies, which comes first.
+// For the kernel that multiplies, which is the first launch.
 [[nodiscard]] inline std::uint64_t blocks_in(const Launched& launched) noexcept {
   const auto& of = launched.of[0].of;
   return std::uint64_t{of[0]} * of[1] * of[2];

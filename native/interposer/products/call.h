@@ -1,4 +1,4 @@
-// What cuBLAS submits while a wrapper of ours has called it.
+// What cuBLAS submits during a call by one of the interposer's wrappers.
 #pragma once
 
 #include "interposer/state/submission.h"
@@ -8,19 +8,20 @@ namespace cotenant {
 // What the library submits during one call of it on this thread.
 struct ProductCall {
   static constexpr std::uint32_t kMost = 4;
-  bool asking;  // noted, and withheld
+  bool asking;  // launches are recorded and not submitted
   std::uint32_t launches{0};
-  std::uint32_t copies{0};  // and fills, of semaphores for one
-  bool other{false};        // something else
+  std::uint32_t copies{0};  // also fills, for example of semaphores
+  bool other{false};        // it submitted something else
   LaunchShape launched[kMost]{};
-  Estimate* estimate{nullptr};  // of this product: kernels that loop over a fixed grid look the same for every size
+  Estimate* estimate{
+      nullptr};  // of this product, because kernels that loop over a fixed grid look the same for every size
 };
 extern __constinit thread_local ProductCall* product_call;
 
-// Notes what is submitted. True: it is only asked for and must not be submitted.
+// Records a submission. True: the library is only being asked, so the launch must not be submitted.
 [[nodiscard]] bool note_product_launch(const Submission& submission) noexcept;
 
-// In a product's call, its own estimate, which is of the first kernel: what follows only adds up.
+// The product's own estimate, during its call. It measures the first kernel; later ones only sum results.
 [[nodiscard]] inline Estimate* product_estimate() noexcept {
   return product_call && product_call->launches == 1 ? product_call->estimate : nullptr;
 }

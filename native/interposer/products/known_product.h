@@ -12,10 +12,10 @@ namespace cotenant {
 // In place of a number of lines: the product is not divided in this way.
 inline constexpr std::int64_t kWhole = -1;
 
-// Has the whole's algorithm been looked for in cublasLt?
+// Whether the whole's algorithm was already looked up in cublasLt.
 enum Search : int { kNotYet, kSearching, kDone };
 
-// The whole's algorithm, and what it launches. Never changed, never freed: a call may hold the pointer.
+// The whole's algorithm and what it launches. Never changed and never freed, because a call may hold the pointer.
 struct Pinned {
   LtAlgorithm algorithm;
   Launched launched;
@@ -27,8 +27,8 @@ struct Side {
   std::atomic<std::uint32_t> target_us{0};  // for which that was decided
   std::atomic<std::uint32_t> least_us{0};  // shorter parts cost too much
   std::atomic<std::uint32_t> expected_percent{100};  // all parts, of the whole
-  std::atomic<std::uint32_t> refusals{0};  // how often it was left whole, or its parts made longer
-  std::atomic<std::uint64_t> again_ns{0};  // when that is forgotten; 0: there is nothing to forget
+  std::atomic<std::uint32_t> refusals{0};  // how often it was left whole or got longer parts
+  std::atomic<std::uint64_t> again_ns{0};  // when these decisions are forgotten; 0: there are none
   std::atomic<int> search{kNotYet};
   std::atomic<const Pinned*> pinned{nullptr};  // null: not found
   Estimate part;

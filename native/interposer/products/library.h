@@ -1,5 +1,5 @@
-// Where cuBLAS's own functions are. A process may hold two versions of the library: each caller gets the one that it is
-// linked with, and who looks a function up gets the wrapper of the first library only.
+// Finds cuBLAS's own functions. A process may have loaded two versions of the library. Each caller gets the version that it
+// is linked with; a lookup by name returns the wrapper for the first library only.
 #pragma once
 
 namespace cotenant {

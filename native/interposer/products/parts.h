@@ -5,8 +5,8 @@
 
 namespace cotenant {
 
-// Blocks start in waves of one an SM, and a part ends with its last wave. So a part that is not a whole number of
-// waves leaves SMs idle that the whole product would have used.
+// Blocks run in waves, one block per SM, and a part ends with its last wave. A part that is not a whole number of waves
+// therefore leaves SMs idle that the whole product would have used.
 struct Parts {
   std::int64_t count;  // lines (columns, rows or matrices) of each part but the last
   std::uint64_t waves;  // of the longest part
@@ -28,12 +28,12 @@ struct Parts {
 [[nodiscard]] bool better(const Parts& a, const Parts& b, std::uint64_t waves, std::uint64_t us,
                           std::uint64_t target_us) noexcept;
 
-// Are so many waves more worth their time? Up to 8 %; up to a quarter where the product is of few waves that take long
-// each, since nothing else divides those.
+// Whether the additional waves are acceptable: up to 8 %, or up to 25 % if the product consists of a few long waves, which
+// nothing else can divide.
 [[nodiscard]] bool affordable(const Parts& parts, std::uint64_t waves, std::uint64_t us,
                               std::uint64_t target_us) noexcept;
 
-// The tile a kernel's name tells ("...128x256..."), 0 x 0 if it doesn't.
+// The tile size in a kernel's name ("...128x256..."); 0 x 0 if the name has none.
 struct Tile {
   std::uint32_t a;
   std::uint32_t b;

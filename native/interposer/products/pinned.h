@@ -1,4 +1,4 @@
-// A product as cublasLt describes it, so that its parts can be given the algorithm that the whole has.
+// A product described for cublasLt, so that its parts can use the algorithm of the whole.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace cotenant {
 
-// Column-major, as cuBLAS's plain interfaces describe a product; handles and enumerations as they come.
+// A product as cuBLAS's plain interfaces describe it: column-major. Handles and enumerations are passed on unchanged.
 struct Matrices {
   Blas which;
   int transa, transb;
@@ -49,10 +49,10 @@ struct LtFunctions {
   int (*pointer_mode)(void*, int*);  // cublasGetPointerMode_v2
 };
 
-// Null: this library lacks some, or they are just being looked up.
+// Null: this library lacks some of them, or another thread is looking them up.
 [[nodiscard]] const LtFunctions* lt_functions(void* function) noexcept;
 
-// What destroys itself.
+// Destroys the object of cublasLt that it owns.
 class LtObject {
  public:
   explicit LtObject(int (*destroy)(void*)) noexcept : destroy_(destroy) {}
@@ -77,19 +77,19 @@ struct LtAlgorithm {
 
 class PinnedProduct {
  public:
-  // Without functions it is not to be used.
+  // Not to be used if `functions` is null.
   PinnedProduct(const LtFunctions* functions, const Matrices& matrices, const Operands& operands, Lines lines) noexcept
       : f_(functions), p_(matrices), o_(operands), lines_(lines) {}
 
   static constexpr int kAlgorithms = 16;
-  // What the library would consider for the whole; how many.
+  // The algorithms that the library considers for the whole; returns how many.
   [[nodiscard]] int algorithms(LtAlgorithm (&into)[kAlgorithms]) const noexcept;
 
-  // Some lines with this algorithm. `workspace` has the bytes that it needs, on stream().
+  // Multiplies some lines with this algorithm. `workspace` has the bytes that it needs, in the order of stream().
   [[nodiscard]] int give(const LtAlgorithm& algorithm, std::uint64_t workspace, std::int64_t first,
                          std::int64_t count) const noexcept;
 
-  // Where the handle launches. False: the library does not say.
+  // The stream of the handle. False: the library does not tell.
   [[nodiscard]] bool stream(cu::CUstream& into) const noexcept;
 
  private:

@@ -1,11 +1,12 @@
-// Matrix products given to cuBLAS in parts. cuBLAS's kernels have no PTX and run for milliseconds, so what a border
-// can't stop is stopped before it begins: a best-effort client's long product is asked for in groups of columns (of rows,
-// where columns are few; of matrices, where it is a batch), each a launch of its own, with room for a border between them.
+// Matrix products given to cuBLAS in parts. cuBLAS's kernels have no PTX and run for milliseconds, so they cannot stop
+// inside. A best-effort client's long product is therefore requested in groups of columns (of rows, if there are few
+// columns; of matrices, if it is a batch). Each group is a launch of its own, with space for a border between two.
 //
-// Never along the sum, so each element is computed by the same additions in the same order, provided that the library
-// takes the same kernels for the parts as for the whole, and divides the sum as often. That is not assumed: the library is
-// asked with launches withheld, and what it would have launched is compared. Where it would choose otherwise for a part, the
-// whole's algorithm is looked for in cublasLt, which can be told (products/pinned.h). In any doubt the product runs whole.
+// Sums are never divided. Each element is then computed by the same additions in the same order, provided that the library
+// uses the same kernels for a part as for the whole and splits the sum equally often. This is checked: the library is
+// called with its launches withheld, and the launches are compared. If the library would choose another algorithm for a
+// part, the whole's algorithm is looked up in cublasLt, which accepts an algorithm (products/pinned.h). In any doubt the
+// product runs whole.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +18,20 @@ namespace cotenant {
 // What of the result is divided.
 enum class Lines { kColumns, kRows, kMatrices };
 
-// A product as far as dividing it goes.
+// What of a product matters for dividing it.
 struct Product {
   Lines lines;
   std::int64_t count;  // of lines
-  std::int64_t step;  // parts begin at multiples of it
-  std::int64_t across;  // how long a line is; of matrices: their elements
+  std::int64_t step;  // parts begin at multiples of this
+  std::int64_t across;  // length of a line; of matrices: their elements
   std::int64_t depth;  // terms of each sum
-  bool pinned;  // the program says which algorithm: parts get the same
+  bool pinned;  // the program chose the algorithm, and parts use the same
 };
 
 // Calls the library for `count` lines from `first` on; 0: done.
 using GivePart = int (*)(const void* call, std::int64_t first, std::int64_t count);
 
-// Less than this takes no GPU longer than a short chunk; in operations.
+// In operations. On any GPU a smaller product takes no longer than a short chunk.
 inline constexpr double kSmallProduct = 1e9;
 
 class PinnedProduct;
@@ -40,12 +41,13 @@ struct Division {
   Product product;
   GivePart part;
   const void* call;
-  const PinnedProduct* pinned;  // the same where the algorithm can be said; null: it can't
+  const PinnedProduct* pinned;  // the product with an algorithm; null: it cannot be chosen
 };
 inline constexpr std::uint32_t kWays = 2;
 
-// Gives the product to the library, whole or in parts: what the library returns. Best-effort clients only. `key` tells apart all
-// that may make the library choose or take longer; the best of the `count` ways comes first.
+// Gives the product to the library, whole or in parts, and returns what the library returns. For best-effort clients only.
+// `key` distinguishes everything that may change the library's choice or the duration. The best of the `count` ways comes
+// first.
 [[nodiscard]] int give_product(std::uint64_t key, const Division* ways, std::uint32_t count) noexcept;
 
 }  // namespace cotenant

@@ -9,7 +9,7 @@ namespace {
 
 std::uint64_t hash_key(Charged what, std::uint64_t key) noexcept { return key + static_cast<std::uint64_t>(what); }
 
-// At most half of the places are taken.
+// The hash table is at most half full.
 void insert(Charge* into, std::size_t size, const Charge& charge) noexcept {
   probe(hash_key(charge.what, charge.key), size, [&](std::size_t at) {
     if (into[at].what != Charged::kNothing) return false;
@@ -54,7 +54,7 @@ Charge* QuotaBook::find(Charged what, std::uint64_t key) noexcept {
   return found.what == Charged::kNothing ? nullptr : &found;
 }
 
-// Closes the gap, so that later ones of its chain are still found.
+// Closes the gap, so that later entries of the same probe chain are still found.
 Charge QuotaBook::take(Charged what, std::uint64_t key) noexcept {
   if (!capacity_) return {};
   const std::size_t at = place_of(what, key);

@@ -1,5 +1,5 @@
-// What is charged to a quota: memory by its address or array, physical memory by its handles and by where it is mapped.
-// Guarded by quota.cpp's mutex; allocations are rare beside launches.
+// The charges against a quota. Memory is recorded by its address or array, physical memory by its handles and by the
+// addresses at which it is mapped. Guarded by the mutex in quota.cpp: allocations are rare, compared with launches.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ enum class Charged : std::uint32_t { kNothing, kMemory, kHandle, kMapping };
 
 struct Charge {
   Charged what;
-  std::uint32_t references;  // of a handle: how often it must be released
+  std::uint32_t references;  // of a handle: how many releases it still needs
   std::uint64_t key;  // address, array or handle
   std::uint64_t bytes;
   std::uint64_t of;  // memory: the context that it ends with, or 0; a handle or mapping: its physical memory
@@ -19,12 +19,12 @@ struct Charge {
 
 class QuotaBook {
  public:
-  // False: there is no memory for it. What is not remembered stays charged: the safe side.
+  // False: out of memory. A charge that is not recorded is never given back, which is safe.
   bool add(const Charge& charge) noexcept;
   [[nodiscard]] Charge* find(Charged what, std::uint64_t key) noexcept;
-  Charge take(Charged what, std::uint64_t key) noexcept;  // kNothing: not there
+  Charge take(Charged what, std::uint64_t key) noexcept;  // kNothing: there is no such charge
 
-  // Any one that `fits`; null: none does.
+  // Any charge for which `fits` returns true; null if there is none.
   template <class Fits>
   [[nodiscard]] Charge* any(Fits fits) noexcept {
     for (std::size_t i = 0; i < capacity_; ++i)
@@ -32,10 +32,10 @@ class QuotaBook {
     return nullptr;
   }
 
-  // The physical memory that begins to be used: a number for it, never used again.
+  // A new number for a piece of physical memory. Numbers are never reused.
   [[nodiscard]] std::uint64_t new_physical() noexcept { return ++physicals_; }
 
-  // As if nothing had been added. What it holds is left: a thread of the parent of this process may be changing it.
+  // Empties the book in a forked child. Its memory is not freed, because a thread of the parent may have been changing it.
   void forget() noexcept;
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 using namespace cu;
 
-constexpr int kDeepest = 8;  // graphs in graphs
+constexpr int kDeepest = 8;  // levels of child graphs
 constexpr std::size_t kMostNodes = 200'000;
 
 struct Allocated {
@@ -21,8 +21,8 @@ struct Allocated {
   std::uint64_t bytes;
 };
 
-// Goes through the nodes in the order in which they were added: a node's dependencies come before it, unless the
-// application adds them later, and then a sum is too large at the worst.
+// Visits the nodes in the order in which they were added. A node's dependencies come before it, unless the application
+// adds the dependencies later. In that case the sum can only be too large.
 class Peak {
  public:
   void add(CUgraph graph, int depth) noexcept {
@@ -71,10 +71,10 @@ struct Known {
   CUdevice device{0};
 };
 
-// More than these: after every graph's launch the driver is asked.
+// If a program has more graphs than these, the driver is asked after every launch of a graph.
 constexpr std::uint32_t kKnown = 256;
 Known known[kKnown];
-std::atomic<std::uint32_t> used{0};  // places that have ever been taken
+std::atomic<std::uint32_t> used{0};  // places that were ever occupied
 std::atomic<bool> overflown{false};
 Spin noting;
 

@@ -1,12 +1,12 @@
-// Graphs whose nodes allocate memory. How much they hold, only the driver knows: graphs share it, and it stays theirs
-// after a launch. So a graph is refused that would not fit alone, and after each launch the driver is asked.
+// Graphs whose nodes allocate memory. Only the driver knows how much they hold, because graphs share memory and keep it
+// after a launch. A graph that would not fit by itself is refused, and the driver is asked after each launch.
 #pragma once
 
 #include "driver/abi.h"
 
 namespace cotenant {
 
-// The device whose memory a graph's nodes allocate, and how much of it at the same time at the most.
+// The device on which a graph's nodes allocate memory, and the most bytes that they hold at the same time.
 struct GraphMemory {
   std::uint64_t bytes;
   cu::CUdevice device;

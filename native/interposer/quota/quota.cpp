@@ -12,8 +12,8 @@ namespace {
 
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 QuotaBook book;
-std::atomic<std::uint64_t> used{0};    // but for graphs' own
-std::atomic<std::uint64_t> graphs{0};  // what those hold
+std::atomic<std::uint64_t> used{0};    // without the graphs' own allocations
+std::atomic<std::uint64_t> graphs{0};  // bytes that the graphs' own allocations hold
 
 class Booking {
  public:
@@ -45,7 +45,7 @@ void Booking::publish() noexcept {
   }
 }
 
-// Nobody holds a handle of it or has it mapped any more.
+// No handle of it is left, and it is not mapped.
 void free_unless_held(std::uint64_t physical, std::uint64_t bytes) noexcept {
   const auto holds = [&](const Charge& each) { return each.what != Charged::kMemory && each.of == physical; };
   if (!book.any(holds)) refund(bytes);
@@ -104,7 +104,7 @@ void quota_created(cu::CUmemGenericAllocationHandle handle, std::uint64_t bytes)
 void quota_mapped(cu::CUdeviceptr address, cu::CUmemGenericAllocationHandle handle) noexcept {
   if (!quota_counts()) return;
   const Booking booking;
-  // A handle that is not known is of memory that another process made.
+  // An unknown handle refers to memory that another process created.
   if (const Charge* physical = book.find(Charged::kHandle, handle))
     book.add({Charged::kMapping, 0, address, physical->bytes, physical->of});
 }
@@ -128,7 +128,7 @@ void quota_retained(cu::CUmemGenericAllocationHandle handle, cu::CUdeviceptr add
     ++known->references;
     return;
   }
-  // The mapping that begins last before the address.
+  // The mapping with the highest start that is not above the address.
   const Charge* mapping = nullptr;
   static_cast<void>(book.any([&](const Charge& each) {
     if (each.what == Charged::kMapping && each.key <= address && address - each.key < each.bytes) mapping = &each;

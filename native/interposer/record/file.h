@@ -5,12 +5,12 @@
 
 namespace cotenant::record {
 
-// At the first step: from now on the file is written when the process exits, or is told to by SIGTERM
-// or SIGINT where it has no handler of its own.
+// Called at the first step. From then on the file is written when the process exits, or on SIGTERM or SIGINT if the
+// program has no handler of its own for it.
 void expect_end() noexcept;
 void forget_end() noexcept;  // in a forked child
-// Asks the driver nothing, which may be gone, and waits for no lock, allocates nothing: whoever exits in a signal's
-// handler may have interrupted the driver or malloc.
+// Makes no driver call, because the driver may be gone. Waits for no lock and allocates nothing, because a program that
+// exits in a signal handler may have interrupted the driver or malloc.
 void write_file(const Tape& tape) noexcept;
 
 }  // namespace cotenant::record

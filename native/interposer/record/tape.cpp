@@ -14,13 +14,13 @@ namespace {
 constexpr std::uint32_t kAlwaysTimed = 5;
 constexpr std::uint64_t kPatienceNs = 200'000'000;
 
-// One in sixteen, at distances that follow no pattern a program has.
+// One in sixteen, at irregular distances, so that they do not coincide with a program's own period.
 bool is_timed(std::uint32_t sighting) noexcept {
   return sighting < kAlwaysTimed || (sighting * 0x9e3779b1u) >> 28 == 0;
 }
 
-// Under `tape_lock`. The CPU's time between two steps is the program's own: what we do ends before last_end.
-// Returns whether this was the first.
+// Under `tape_lock`. Returns whether this was the first step. The gap is CPU time of the program alone, because the
+// recording's own work ends before last_end is set.
 bool append(Kind kind, std::uint32_t index, std::uint64_t amount, std::uint64_t at) noexcept {
   if (closed.load(std::memory_order_relaxed)) return false;
   const bool first = tape.steps_seen == 0;
@@ -41,7 +41,7 @@ Began begin(Kind kind, std::uint32_t index, Timed& timed, std::uint64_t at, cu::
   return {at, kind, index, start_timer(timed, sighting == 0 ? Quality::kFirst : Quality::kIdle, stream)};
 }
 
-// Not for ever: a signal's handler that calls exit may have interrupted us.
+// Bounded, because a signal handler that calls exit may have interrupted the thread that holds the lock.
 bool taken_soon() noexcept {
   for (const std::uint64_t until = now_ns() + kPatienceNs; now_ns() < until; sched_yield())
     if (tape_lock.try_lock()) return true;

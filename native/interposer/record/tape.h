@@ -1,7 +1,6 @@
-// What COTENANT_RECORD asks for: a process that is nobody's client runs as it is, and what it asks of the GPU is
-// written to a file when it ends. Kernels in each of their shapes, how long they take, and the order in which
-// they, copies and waits came. Kept in fixed pools; a program that outgrows them loses what does not fit, and
-// the file says how much.
+// A recording, for COTENANT_RECORD: the process is not a client and runs unchanged, and its use of the GPU is written to a
+// file when it ends. Recorded are kernels in each of their shapes, their durations, and the order of kernels, copies and
+// waits. Pools have a fixed size. What does not fit is lost, and the file says how much.
 //
 // Durations come from events around some launches, so the program pays for few: the first five launches of a
 // kernel in a shape, then one in sixteen, at irregular distances so that a kernel that runs many times in an
@@ -15,11 +14,11 @@
 
 namespace cotenant::record {
 
-// How far a sample is to be trusted. Only those of the best kind seen are kept.
+// How reliable a sample is. Only samples of the best quality seen are stored.
 enum class Quality : std::uint8_t {
-  kFirst,    // code may still have been loading
-  kIdle,     // the stream had nothing to do: the time it took to launch is in it
-  kBacklog,  // the GPU went from the work before it to this
+  kFirst,  // code may still have been loading
+  kIdle,  // the stream was idle: the sample includes the time of the launch
+  kBacklog,  // the GPU went straight from the previous work to this
 };
 
 // The durations of one kernel or graph.
@@ -35,7 +34,7 @@ inline constexpr int kUnknown = -1;
 
 struct Kernel {
   LaunchShape shape;
-  const char* name;  // as the driver has it: mangled; null until it was asked
+  const char* name;  // mangled, from the driver; null until the driver was asked
   int registers;
   int static_shared;
   int blocks_per_sm;
@@ -54,9 +53,9 @@ struct Item {
 
 struct Graph {
   cu::CUgraphExec handle;  // null: destroyed
-  bool known;              // what is in it
-  bool described;          // its kernels are
-  std::uint32_t first;     // of items
+  bool known;  // what is in it
+  bool described;  // its kernels are
+  std::uint32_t first;  // of items
   std::uint32_t count;
   std::uint64_t launches;
   Timed timed;
@@ -64,10 +63,10 @@ struct Graph {
 
 struct Step {
   Kind kind;
-  std::uint32_t index;   // of the kernel or graph
+  std::uint32_t index;  // of the kernel or graph
   std::uint64_t amount;  // bytes of a copy, ns of a wait
-  std::uint64_t at;      // monotonic ns
-  std::uint64_t gap;     // CPU time since the step before it returned
+  std::uint64_t at;  // monotonic ns
+  std::uint64_t gap;  // CPU time since the step before it returned
 };
 
 struct Device {
@@ -91,7 +90,7 @@ struct Tape {
   std::uint32_t graphs_used;
   std::uint32_t items_used;
   std::uint64_t steps_seen;
-  std::uint64_t lost;  // launches of kernels and graphs that found no place
+  std::uint64_t lost;  // launches of kernels and graphs that did not fit
   std::uint64_t began;
   std::uint64_t last_end;
   Device device;  // the first one seen
@@ -99,10 +98,10 @@ struct Tape {
   bool several_devices;
 };
 
-// A driver call that is going on.
+// A driver call in progress.
 struct Began {
   std::uint64_t at;
-  Kind kind;  // kNothing: not looked at
+  Kind kind;  // kNothing: not recorded
   std::uint32_t index;
   int timer;
 };
@@ -117,15 +116,15 @@ void waited(std::uint64_t at) noexcept;
 
 void graph_ends(cu::CUgraphExec exec) noexcept;
 
-// Events of a context that is about to go are void.
+// The events of a context that is about to end are discarded.
 void contexts_end() noexcept;
 
 void add_sample(Timed& timed, Quality quality, std::uint32_t ns) noexcept;
 
-// Stops recording, once: null if that was done before, in this process or its parent, or nothing was recorded.
+// Stops the recording. Null if it was already stopped, in this process or its parent, or if nothing was recorded.
 [[nodiscard]] const Tape* close_tape() noexcept;
 
-// In a child of fork: what the parent recorded is the parent's to write.
+// In a forked child: the parent writes what the parent recorded.
 void in_child() noexcept;
 
 }  // namespace cotenant::record

@@ -69,7 +69,7 @@ void collect_timers() noexcept {
   BesideCaptures beside;
   cu::CUcontext context = nullptr;
   if (real().cuCtxGetCurrent(&context) != cu::CUDA_SUCCESS || !context) return;
-  int not_yet = 0;  // each question costs half a microsecond: a few at a time
+  int not_yet = 0;  // each query costs half a microsecond, so only a few are made at a time
   for (Timer& timer : timers) {
     if (not_yet >= 2) return;
     if (timer.state.load(std::memory_order_relaxed) != Timer::kRunning || !take(timer, Timer::kRunning)) continue;
@@ -87,7 +87,7 @@ void collect_timers() noexcept {
   }
 }
 
-// Those that are being recorded go on: whoever launches in a context that ends has no right to an answer.
+// Timers in use are skipped: the result of a launch in a context that ends does not matter.
 void forget_timers() noexcept {
   for (Timer& timer : timers) {
     if (!take(timer, Timer::kRunning) && !take(timer, Timer::kFree)) continue;

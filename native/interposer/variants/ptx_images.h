@@ -1,5 +1,5 @@
-// The PTX that a program hands to the driver, kept so that a kernel that proves long can be given a variant that can
-// stop inside. Machine code is not kept, nor is what a program loads from a file by name.
+// Copies of the PTX that a program loads, from which variants of long kernels are made. Machine code is not stored, nor
+// what a program loads from a file by name.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@ struct PtxImage {
   bool library;
   unsigned char* bytes;
   std::size_t size;
-  int readers;  // it stays until the last of them is through
+  int readers;  // freed when the last of them is done
   PtxImage* next;
 };
 
 void image_loaded(const void* owner, bool library, const void* image) noexcept;
 void image_unloaded(const void* owner) noexcept;
 
-// The image that a function or kernel of the current context was loaded from, to be given back; null: it is not kept.
+// The image from which a function or kernel of the current context was loaded, to be given back; null: not stored.
 [[nodiscard]] PtxImage* take_image_of(cu::CUfunction function) noexcept;
 void give_back(PtxImage* image) noexcept;
 

@@ -1,6 +1,6 @@
-// Forms of kernels that can stop inside (Tally, section 4: persistent blocks that stop, and slices). The agent makes them
-// from the program's own PTX; a thread of ours asks for them and loads them, so that the application goes on meanwhile
-// with the kernels that it has.
+// Variants of kernels that can stop inside (Tally, section 4: persistent blocks that stop, and slices). The agent makes them
+// from the program's own PTX; a thread of the interposer requests and loads them, while the application goes on
+// with the original kernels.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@ namespace cotenant {
 
 struct Context;
 
-// Whoever makes variants appends these to a kernel's parameters (src/ptx/variants/appended.ts says what they mean).
+// The parameters that a variant has after the kernel's own (src/ptx/variants/appended.ts defines them).
 inline constexpr int kVariantParameters = 6;
 enum PreemptParameter { kControl, kFlag, kGridX, kGridY, kGridZ, kEpoch };
 enum SliceParameter { kFirstX, kFirstY, kFirstZ, kSliceGridX, kSliceGridY, kSliceGridZ };
@@ -24,13 +24,13 @@ struct Variant {
   std::size_t bytes;  // of all parameters
 };
 
-// Words of the GPU's memory for each launch, 0 when it begins: how many blocks are claimed (src/ptx/variants/preempt.ts).
+// Words in GPU memory for each launch, 0 when it begins: the number of claimed blocks (src/ptx/variants/preempt.ts).
 struct alignas(8) VariantControl {
   std::uint32_t claimed[2];
 };
 
 struct KernelVariants {
-  static constexpr std::uint32_t kControls = 1024;  // more than a queue holds launches
+  static constexpr std::uint32_t kControls = 1024;  // more than the launches in a queue
   Variant preempt;
   Variant slice;
   int most_shared;  // dynamic, in bytes
@@ -39,20 +39,20 @@ struct KernelVariants {
   std::atomic<std::uint32_t> control;  // the last one used
 };
 
-// This kernel proved long. Its variant is made in the background, once, if it can be; from the application's thread,
+// This kernel proved long. Its variants are made in the background, once, if possible. Called on the application's thread
 // with the kernel's context current.
 void want_variant(Context& context, cu::CUfunction function) noexcept;
 
-// How many kernels have asked for one: looked at on every launch.
+// The number of kernels whose variants were requested. Read on every launch.
 extern std::atomic<std::uint32_t> variants_wanted;
 
-// Null as long as there is none.
+// Null until they are loaded.
 [[nodiscard]] KernelVariants* variants_of(cu::CUfunction function) noexcept;
 
-// It does not do what it should: the kernel runs as it is from now on.
+// The variants failed: from now on the original kernel is launched.
 void give_up_variant(cu::CUfunction function) noexcept;
 
-// Handles may come back as other functions: what came from this module or library, or is in this context, is void.
+// Handles may be reused for other functions, so variants from this module or library, or in this context, are discarded.
 void forget_variants_of(const void* owner) noexcept;
 void forget_variants_in(cu::CUcontext context) noexcept;
 

@@ -1,4 +1,4 @@
-// How many blocks fit; the formula is launch.h's.
+// How many blocks fit on an SM, by the formula in launch.h.
 #include <algorithm>
 
 #include "softgpu/driver/driver.h"

@@ -48,7 +48,7 @@ void pass_turn(Region& region, unsigned index, unsigned slot, Nanos at) {
   }
   device.freed_at = at;
   if (!device.turn.compare_exchange_strong(mine, 0)) return;
-  // Somebody may have begun to want it after we looked and before we let go: he saw our turn, we tell him.
+  // Another context may have begun to wait after the check and before the release. It saw the old turn, so ring its bell.
   for (unsigned other = 0; other < kMaxContexts; ++other) {
     if (other != slot && device.contexts[other].runnable_since.load() != 0) region.ring_owner(index, other);
   }

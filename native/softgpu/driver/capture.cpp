@@ -1,4 +1,4 @@
-// Stream capture: works become nodes of a graph instead of being queued. A call that cannot be part of a capture
+// Stream capture: work becomes nodes of a graph instead of being queued. A call that cannot be part of a capture
 // breaks it: the call fails, and so does the end of the capture.
 #include <algorithm>
 

@@ -56,7 +56,7 @@ void take_slice(const Function& function, KernelWork& work, std::uint64_t blocks
   if (!last) work.effect = {};
 }
 
-// A variant that says nothing of itself costs and does what its original does.
+// A variant without a directive of its own has the duration and effect of its original.
 void describe_variant(const Driver& d, ptx::Entry& entry) {
   if (entry.described || (!entry.resumable && !entry.sliced)) return;
   const std::string original = entry.name.substr(0, entry.name.rfind("__cotenant_"));

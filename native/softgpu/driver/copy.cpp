@@ -5,13 +5,13 @@
 namespace cotenant::soft {
 namespace {
 
-constexpr std::size_t kStaged = 64 << 10;  // bytes of pageable source that the driver takes along at the call
+constexpr std::size_t kStaged = 64 << 10;  // the driver copies so many bytes of a pageable source during the call
 
 std::size_t span(const Box& box, const CopyWork& copy) {
   return box.slice * (copy.depth - 1) + box.pitch * (copy.height - 1) + copy.width;
 }
 
-// Copies the source into memory of our own, rows packed.
+// Copies the source into a separate buffer, with rows packed.
 void stage(CopyWork& copy) {
   auto bytes = std::make_shared<std::vector<unsigned char>>(copy.bytes());
   CopyWork gather = copy;

@@ -1,4 +1,4 @@
-// The one Driver, the guard of every call, and the making and unmaking of contexts and streams.
+// The one Driver, the guard of every call, and how contexts and streams are created and destroyed.
 #include "softgpu/driver/driver.h"
 
 #include <pthread.h>
@@ -28,8 +28,8 @@ const char* intern(const std::string& text) {
 
 namespace {
 
-// Frees this process's share of the devices at once, instead of when somebody notices that it is gone. A thread
-// that died holding the mutex must not keep the process from exiting, so patience is bounded.
+// Frees this process's share of the devices at once, instead of when another process notices that it is gone. The wait for
+// the mutex is bounded, because a thread that died with it must not keep the process from exiting.
 __attribute__((destructor)) void leave() {
   Driver& d = driver();
   if (!d.initialised || d.forked) return;
@@ -139,7 +139,7 @@ void destroy_context(Call& call, Context* context) {
     nanosleep(&pause, nullptr);
     call.lock.lock();
   }
-  if (!context->alive) return;  // somebody else was faster
+  if (!context->alive) return;  // another thread was faster
   context->alive = false;
   d.engine.remove(context);
   d.memory.release_all(context);

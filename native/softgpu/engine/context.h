@@ -1,6 +1,6 @@
 #pragma once
-// A context and its part of the scheduler's state. A green context borrows everything from its root and only adds
-// a limit on SMs. Contexts are never freed: a stale handle finds a dead context, not freed memory.
+// A context and its part of the scheduler's state. A green context uses everything of its root and only adds a limit on
+// SMs. Contexts are never freed, so that a stale handle refers to a dead context and not to freed memory.
 #include <map>
 #include <memory>
 #include <thread>
@@ -26,14 +26,14 @@ struct Context {
   std::shared_ptr<Stream> legacy;
   std::map<std::thread::id, std::shared_ptr<Stream>> per_thread;
   std::vector<std::shared_ptr<Stream>> streams;  // all of them, legacy and per-thread included
-  std::vector<Stream*> active;                   // those with something queued
+  std::vector<Stream*> active;  // those with something queued
 
   // The scheduler's, in the root only.
   std::vector<Unit*> pending;  // kernels that wait for SMs: most urgent first, then in order of readiness
   std::vector<Unit*> running;  // kernels that have theirs
   bool holds_turn = false;
   Nanos slice_begin = 0;
-  Nanos freed = 0;    // when a kernel last ended
+  Nanos freed = 0;  // when a kernel last ended
   Nanos counted = 0;  // up to here busy time is in the shared file
   Nanos ask_again = 0;  // when to look at the turn's holder again
 };

@@ -39,7 +39,7 @@ void Engine::enqueue(Stream& stream, std::unique_ptr<Operation> operation) {
   const Nanos at = operation->enqueued;
   const bool first = stream.queue.empty();
   stream.queue.push_back(std::move(operation));
-  if (!first) return;  // what is before it will lead to it
+  if (!first) return;  // it begins when the operations before it are done
   stream.context->root->active.push_back(&stream);
   pump(at);
   rethink();
@@ -55,7 +55,7 @@ void Engine::pump(Nanos at) {
   wake_waiters();
 }
 
-// Plays the earliest event that is due; false: none is.
+// Handles the earliest event that is due; false: none is.
 bool Engine::play_next(Nanos at) {
   Nanos earliest = kNever;
   Context* owner = nullptr;
@@ -101,7 +101,7 @@ Nanos Engine::next_event(Nanos at) {
     if (runs) {
       for (const Unit* unit : context->running) {
         next = std::min(next, unit->end);
-        // Nobody tells when a flag goes up.
+        // Nothing signals that a flag was set.
         if (as<KernelWork>(*unit->work)->resumable.flag != 0) next = std::min(next, at + kFlagEvery);
       }
       if (!context->running.empty()) next = std::min(next, at + kPublish);
@@ -118,7 +118,7 @@ Nanos Engine::next_event(Nanos at) {
   }
   if (std::any_of(parked_.begin(), parked_.end(),
                   [](const Unit* unit) { return as<WordsWork>(*unit->work) != nullptr; })) {
-    // A word may change at any time and nobody tells: look often at first, then more and more rarely.
+    // A word may change at any time without a signal: look often at first, then less and less often.
     const Nanos waited = at - parked_since_;
     next = std::min(next, at + (waited < 5 * kMilli     ? 25 * kMicro
                                 : waited < 100 * kMilli ? 100 * kMicro

@@ -1,8 +1,8 @@
 #pragma once
-// The device's clockwork in this process: moves works from queues through SMs and copy engines to completion.
+// The engine of the device in this process: moves work from queues through SMs and copy engines to completion.
 //
-// pump(now) is the heart: it plays all events up to now in the order of their nominal times, so a late call changes
-// when the CPU learns of a completion, never what the GPU is taken to have done. Any thread may pump while it holds
+// pump(now) handles all events up to now in the order of their nominal times. A late call therefore changes when the CPU
+// learns of a completion, never what the GPU did. Any thread may pump while it holds
 // the driver's mutex: a submitting thread starts its kernel itself, a waiting thread spins for its own deadline. The
 // engine's thread only sleeps until the next event and pumps; it uses no CPU while nothing is queued.
 #include <deque>
@@ -26,7 +26,7 @@ class Engine {
   void enqueue(Stream& stream, std::unique_ptr<Operation> operation);
   void pump(Nanos now);
 
-  // Sleeps until all tickets are honoured. `lock` holds the driver's mutex.
+  // Sleeps until all tickets are complete. `lock` holds the driver's mutex.
   void wait(std::unique_lock<std::mutex>& lock, std::vector<Ticket> tickets);
 
   Trace& trace() { return trace_; }
@@ -38,7 +38,7 @@ class Engine {
     Nanos free = 0;
   };
 
-  // streams (engine.cpp)
+  // streams (streams.cpp)
   void advance_all();
   bool advance(Stream& stream);
   void begin(Operation& operation, Nanos ready);
@@ -46,7 +46,7 @@ class Engine {
   void finish(Unit& unit, Nanos end);
   void retire(Context& context);
 
-  // works (perform.cpp)
+  // work (perform.cpp)
   void poll(Unit& unit, Nanos at);  // words, awaits, records, releases: done, or parked
   bool run_words(Unit& unit);
   void poll_parked(Nanos now);

@@ -1,5 +1,5 @@
-// What works do: bytes that move, words that are written and waited for, functions that are called. Big copies and
-// host functions run on the helper thread without the driver's mutex; the rest is done by whoever pumps.
+// What work does: moving bytes, writing words and waiting for them, calling functions. Large copies and host functions run
+// on the engine's helper thread without the driver's mutex. All else is done by the thread that pumps.
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -181,7 +181,7 @@ bool Engine::run_words(Unit& unit) {
   for (; unit.word < words.size(); ++unit.word) {
     const CUstreamBatchMemOpParams& word = words[unit.word];
     const auto& value = word.waitValue;
-    // Memory that went away while we waited for it is never looked at again.
+    // Memory that was freed while a wait on it was pending is not read again.
     const bool there = memory().find(value.address) != nullptr;
     switch (word.operation) {
       case CU_STREAM_MEM_OP_WRITE_VALUE_32:
@@ -196,7 +196,7 @@ bool Engine::run_words(Unit& unit) {
       case CU_STREAM_MEM_OP_WAIT_VALUE_64:
         if (!there || !holds(value.address, value.value64, value.flags)) return false;
         break;
-      default: break;  // barriers and flushes: every work here is one already
+      default: break;  // barriers and flushes: all work here is ordered and flushed already
     }
   }
   return true;

@@ -1,6 +1,6 @@
-// Who gets the SMs. Within a context: the most urgent kernel first, one whole kernel at a time, and a kernel that
-// does not fit holds back those after it, as blocks of a later kernel wait for those of an earlier one. Between
-// contexts: turns (turn.h), or in mode mps one pool of SMs that all processes draw from under the file lock.
+// Assigns SMs. Within a context the most urgent kernel comes first, one whole kernel at a time. A kernel that does not fit
+// delays those after it, as on a GPU blocks of a later kernel wait for those of an earlier one. Contexts take turns
+// (turn.h); in mode mps all processes allocate from one pool of SMs under the file lock.
 #include <algorithm>
 
 #include "softgpu/device/memory.h"
@@ -47,7 +47,7 @@ void Engine::schedule(Context& context, Nanos at) {
     schedule_slices(context, at);
   } else if (!context.pending.empty()) {
     if (at > reaped_ + 10 * kMilli && context.running.empty()) {
-      reaped_ = at;  // the SMs we wait for may be those of a process that was killed
+      reaped_ = at;  // the SMs that are missing may belong to a process that was killed
       region_.reap();
     }
     start_fitting(context, true);
@@ -59,9 +59,9 @@ void Engine::schedule_slices(Context& context, Nanos at) {
   ContextSlot& entry = region_.context(context.device, context.slot);
   const bool wants = !context.pending.empty() || !context.running.empty();
   if (wants && entry.runnable_since.load() == 0) {
-    // seq_cst: whoever gives up the turn looks for us after, we look for the turn below
+    // seq_cst: a process that gives up the turn checks for waiting ones afterwards; this one checks the turn below
     entry.runnable_since = context.pending.empty() ? at : context.pending.front()->ready;
-    // Its holder thought itself alone and may sleep past the end of its slice.
+    // The holder saw no other context and may sleep past the end of its slice.
     const Turn turn = read_turn(device);
     if (turn.slot >= 0 && turn.slot != int(context.slot)) region_.ring_owner(context.device, unsigned(turn.slot));
   }
@@ -84,7 +84,7 @@ void Engine::schedule_slices(Context& context, Nanos at) {
   if (context.holds_turn) start_fitting(context, false);
 }
 
-// Notices a turn that was given to us, or taken from us.
+// Notices that the context got the turn or lost it.
 void Engine::follow_turn(Context& context) {
   const Turn turn = read_turn(region_.device(context.device));
   const bool ours = turn.slot == int(context.slot);
@@ -98,7 +98,7 @@ void Engine::follow_turn(Context& context) {
   }
 }
 
-// The running kernels keep their SMs and what remains of their time, for our next turn.
+// The running kernels keep their SMs and their remaining time for the next turn.
 void Engine::freeze(Context& context, Nanos at) {
   count_busy(context, at);
   context.holds_turn = false;
@@ -106,7 +106,7 @@ void Engine::freeze(Context& context, Nanos at) {
   for (Unit* unit : context.running) unit->remaining = unit->end > at ? unit->end - at : 0;
 }
 
-// When we must pass the turn on; kNever: nobody else wants it.
+// When the turn must be passed on; kNever: no other context wants it.
 Nanos Engine::slice_event(Context& context) {
   if (mps_ || !context.holds_turn) return kNever;
   const Nanos other = contended_since(region_.device(context.device), context.slot);
@@ -123,7 +123,7 @@ void Engine::start_fitting(Context& root, bool shared) {
     const unsigned limit = owner.sm_limit == 0 ? pool : std::min(pool, owner.sm_limit);
     const unsigned sms = std::min(wanted, limit);
     if (&owner != &root && owner.sm_in_use + sms > owner.sm_limit) {
-      unit.blocked = true;  // by its own partition: others may go
+      unit.blocked = true;  // by its own partition: other kernels may start
       ++i;
       continue;
     }
@@ -147,8 +147,8 @@ void Engine::start_fitting(Context& root, bool shared) {
   }
 }
 
-// Mode mps: takes SMs out of the pool of all processes, or leaves a note of what we wait for. Somebody more urgent,
-// or as urgent and earlier, who waits goes first.
+// Mode mps: takes SMs from the pool of all processes, or publishes how many are needed. A waiting kernel that is more
+// urgent, or equally urgent and earlier, goes first.
 bool Engine::reserve_shared(Context& root, const Unit& unit, unsigned sms) {
   const Region::Lock lock(region_);
   DeviceState& device = region_.device(root.device);
@@ -189,7 +189,7 @@ void Engine::count_busy(Context& context, Nanos at) {
   context.counted = at;
 }
 
-// Resumable kernels whose flag is up end with the blocks that they are at.
+// Resumable kernels whose stop flag is set end after their current blocks.
 void Engine::stop_where_asked(Nanos at) {
   for (Context* context : contexts_) {
     if (!mps_ && !context->holds_turn) continue;

@@ -1,6 +1,6 @@
 #pragma once
-// Streams and what they queue. An operation is one work or one graph launch; operations of a stream run in order,
-// numbered from 1. A ticket names an operation of some stream: "everything of that stream up to there".
+// Streams and their queues. An operation is one piece of work or one graph launch. A stream's operations are numbered from
+// 1 and run in order. A ticket names an operation and stands for all work of its stream up to there.
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -22,19 +22,19 @@ struct Ticket {
   [[nodiscard]] bool honoured() const;
 };
 
-// One work on its way through the device.
+// One piece of work on its way through the device.
 struct Unit {
   enum class State { waiting, pending, running, moving, calling, parked, done };
   Operation* operation = nullptr;
   const Work* work = nullptr;
   unsigned step = 0;
-  unsigned before = 0;         // steps still to finish first
+  unsigned before = 0;  // steps still to finish first
   State state = State::waiting;
   bool blocked = false;  // found too few SMs free when it was ready
-  bool moved = false;    // of a copy: its bytes are where they belong
+  bool moved = false;  // of a copy: its bytes are where they belong
   bool stopped = false;  // of a resumable kernel: before its last block
-  unsigned sms = 0;            // while running
-  unsigned word = 0;           // WordsWork: the next one
+  unsigned sms = 0;  // while running
+  unsigned word = 0;  // WordsWork: the next one
   Nanos ready = 0;
   Nanos begin = 0;
   Nanos end = 0;
@@ -47,9 +47,9 @@ struct Operation {
   std::uint64_t number = 0;
   Nanos enqueued = 0;
   std::vector<Ticket> after;
-  Work work;                         // used if plan is null
+  Work work;  // used if plan is null
   std::shared_ptr<const Plan> plan;
-  const char* name = "";             // of a graph launch
+  const char* name = "";  // of a graph launch
   std::vector<std::pair<unsigned, std::shared_ptr<Mark>>> marks;  // of a plan's records and awaits, by step
   std::vector<Unit> units;
   std::size_t left = 0;
@@ -86,10 +86,10 @@ struct Event {
   unsigned flags = 0;
   std::shared_ptr<Mark> mark;  // of the last record; null: never recorded, which counts as done
   std::shared_ptr<Capture> capture;  // the last record was made in this capture
-  std::vector<Node*> nodes;          // there: what it stands for
+  std::vector<Node*> nodes;  // there: what it stands for
 };
 
-// A thread that sleeps until its tickets are honoured.
+// A thread that sleeps until its tickets are complete.
 struct Waiter {
   std::vector<Ticket> tickets;
   std::condition_variable woken;

@@ -15,7 +15,7 @@ void Engine::advance_all() {
   }
 }
 
-// Streams with nothing left; a detached one is forgotten.
+// Removes empty streams from the active ones, and deletes detached ones.
 void Engine::retire(Context& context) {
   auto& active = context.active;
   for (std::size_t i = 0; i < active.size();) {
@@ -33,7 +33,7 @@ void Engine::retire(Context& context) {
   }
 }
 
-// Lets the head of the queue begin, and takes it off when it is done; true: something moved.
+// Begins the operation at the head of the queue and removes it when it is done; true: something changed.
 bool Engine::advance(Stream& stream) {
   bool moved = false;
   while (!stream.queue.empty()) {

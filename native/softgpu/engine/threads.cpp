@@ -71,7 +71,7 @@ void Engine::run() {
   std::unique_lock<std::mutex> lock(mutex_);
   std::atomic<std::uint32_t>& bell = region_.self().doorbell;
   for (;;) {
-    const std::uint32_t rung = bell.load();  // before pump: a ring during it ends the sleep at once
+    const std::uint32_t rung = bell.load();  // read before pump, so that a ring during it ends the sleep at once
     pump(now());
     if (trace_.due() <= now()) trace_.flush();
     const Nanos at = now();
@@ -88,7 +88,7 @@ void Engine::run() {
   }
 }
 
-// A bound from below on when the tickets are honoured: the kernels queued before them need their time.
+// A lower bound on the time at which the tickets are complete, from the durations of the kernels queued before them.
 Nanos Engine::earliest(const Waiter& waiter) const {
   Nanos bound = 0;
   for (const Ticket& ticket : waiter.tickets) {
