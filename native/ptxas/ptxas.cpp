@@ -289,6 +289,6 @@ int main(int count, char** words) {
   }
   if (assembled_with_variants(real, count, words)) return 0;
   execv(real, words);
-  std::fprintf(stderr, "cotenant-ptxas: %s cannot be run: %s\n", real, std::strerror(errno));
+  std::fprintf(stderr, "cotenant-ptxas: %s cannot be run: %s\n", real, strerrordesc_np(errno));
   return 127;
 }

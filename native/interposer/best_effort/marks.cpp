@@ -130,7 +130,8 @@ void read_event_marks(const Gpu& gpu) noexcept {
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
     Stream& stream = stream_at(i);
     if (!stream.lane.events.out.load(std::memory_order_relaxed)) continue;
-    if (!current && !(current = current_handle())) return;
+    if (!current) current = current_handle();
+    if (!current) return;
     const BesideCaptures beside;
     if (reachable(stream, gpu, current)) read_events(stream);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "interposer/lookup/entry.h"
 
@@ -77,7 +78,7 @@ const LtFunctions* lt_functions(void* function) noexcept {
       bool all = true;
       const auto find = [&](auto& into, const char* name) {
         void* found = blas_sibling(function, name);
-        std::memcpy(&into, &found, sizeof found);
+        into = reinterpret_cast<std::remove_reference_t<decltype(into)>>(found);
         all = all && found;
       };
       find(f.matmul, "cublasLtMatmul");

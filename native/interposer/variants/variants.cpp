@@ -223,8 +223,9 @@ void want_variant(Context& context, CUfunction function) noexcept {
     if (is_built_in(*wanted, own)) {
       wanted->state.store(Wanted::kReady, std::memory_order_relaxed);
       link->best_effort().variants.fetch_add(1, std::memory_order_relaxed);
-    } else if ((wanted->image = take_image_of(function))) {
-      wanted->owner = wanted->image->owner;
+    } else if (PtxImage* image = take_image_of(function)) {
+      wanted->image = image;
+      wanted->owner = image->owner;
       wanted->state.store(Wanted::kAsked, std::memory_order_relaxed);
     } else if (environment().debug) {
       tell("%s cannot stop inside: it came as machine code.", name);

@@ -137,8 +137,14 @@ bool expression(const char*& at, Expression& out) {
   if (!number(at, index)) return false;
   out.parameter = int(index);
   out.times = 1;
-  if (*at == '*' && !number(++at, out.times)) return false;
-  if (*at == '/' && (!number(++at, out.over) || out.over == 0)) return false;
+  if (*at == '*') {
+    ++at;
+    if (!number(at, out.times)) return false;
+  }
+  if (*at == '/') {
+    ++at;
+    if (!number(at, out.over) || out.over == 0) return false;
+  }
   return true;
 }
 
@@ -147,9 +153,11 @@ bool read_directive(const char* at, Entry& entry) {
     while (*at == ' ' || *at == '\t') ++at;
     if (*at == 0 || *at == '\n' || *at == '\r') return true;
     if (std::strncmp(at, "ns=", 3) == 0) {
-      if (!expression(at += 3, entry.duration)) return false;
+      at += 3;
+      if (!expression(at, entry.duration)) return false;
     } else if (std::strncmp(at, "sms=", 4) == 0) {
-      if (!expression(at += 4, entry.sms)) return false;
+      at += 4;
+      if (!expression(at, entry.sms)) return false;
       entry.has_sms = true;
     } else if (std::strncmp(at, "effect=", 7) == 0) {
       at += 7;
