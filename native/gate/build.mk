@@ -1,4 +1,4 @@
-GATE_OBJECTS := $(BUILD)/gate/gate.o
+GATE_OBJECTS := $(BUILD)/gate/gate.o $(BUILD)/gate/hold.o
 TARGETS += $(BUILD)/libcotenant-gate.so
 
 $(BUILD)/gate/%.o: gate/%.cpp

@@ -1,9 +1,11 @@
-// The gate as a C library for the model and the tests. Layouts: arrays of u32 / u64 in the order of the
-// fields in gate.h and rules.h, so that the other side needs no C++ header.
+// The gate as a C library for the model and the tests. Layouts: arrays of u32 / u64 / double in the order of the
+// fields in gate.h, hold.h and rules.h, so that the other side needs no C++ header.
 #include <cstring>
+#include <type_traits>
 
 #include "gate/gate.h"
 #include "gate/histogram.h"
+#include "gate/hold.h"
 
 using namespace cotenant;
 
@@ -40,6 +42,57 @@ Item item_from(const std::uint32_t* i) noexcept {
   return Item{i[0], i[1] != 0, static_cast<KernelClass>(i[2]), i[3], i[4] != 0};
 }
 
+std::uint64_t whole(double value) noexcept { return static_cast<std::uint64_t>(value); }
+std::uint32_t small(double value) noexcept { return static_cast<std::uint32_t>(value); }
+
+// What cotenant_hold is given and what it returns, in one block: doubles, which hold moments of up to 2^53 ns exactly.
+// src/gpu/hold.ts has the same block.
+struct HoldBlock {
+  double view[16];
+  double decision[13];
+  double state[12];  // a HoldState as it is in memory, between the calls
+};
+static_assert(sizeof(HoldState) <= sizeof(HoldBlock::state));
+static_assert(std::is_trivially_copyable_v<HoldState>);
+
+HoldView hold_view_from(const double* v) noexcept {
+  HoldView view{};
+  view.now_ns = whole(v[0]);
+  view.slot = small(v[1]);
+  view.held = v[2] != 0;
+  view.launches_out = whole(v[3]);
+  view.out_ns = whole(v[4]);
+  view.stands = v[5] != 0;
+  view.callers_waiting = small(v[6]);
+  view.far = whole(v[7]);
+  view.stops_inside = v[8] != 0;
+  view.trickled_ns = whole(v[9]);
+  view.waiting = small(v[10]);
+  view.turn = small(v[11]);
+  view.turn_ns = whole(v[12]);
+  view.seen.high_registered = v[13] != 0;
+  view.seen.high_active = v[14] != 0;
+  view.seen.idle_us = whole(v[15]);
+  return view;
+}
+
+void put_decision(double* to, const TurnDecision& turn, const HoldDecision& hold) noexcept {
+  const double fields[] = {static_cast<double>(turn.action),
+                           static_cast<double>(turn.to),
+                           static_cast<double>(hold.action),
+                           static_cast<double>(hold.next),
+                           static_cast<double>(hold.again_ns),
+                           static_cast<double>(hold.waiting),
+                           static_cast<double>(hold.trickles),
+                           static_cast<double>(hold.counts),
+                           static_cast<double>(hold.look_for_absent),
+                           static_cast<double>(hold.empty_ns),
+                           static_cast<double>(hold.turn_ns),
+                           static_cast<double>(hold.held_ns),
+                           static_cast<double>(hold.released_ns)};
+  std::memcpy(to, fields, sizeof fields);
+}
+
 }  // namespace
 
 // `settings` is laid out as the shared struct, `seen` 15 u64, `item` 5 u32, `chunk` 2 u32.
@@ -64,3 +117,29 @@ EXPORT std::uint32_t cotenant_closes(const void* settings, const std::uint32_t* 
 }
 
 EXPORT std::uint32_t cotenant_bucket_of(std::uint64_t ns) { return bucket_of(ns); }
+
+// One look of a helper thread whom nobody interferes with: what it decides about the turn is taken as done before the rest
+// is decided.
+EXPORT void cotenant_hold(const void* settings, double* block) {
+  const Rules rules = rules_from(settings);
+  HoldBlock words;
+  std::memcpy(&words, block, sizeof words);
+  HoldView view = hold_view_from(words.view);
+  HoldState state;
+  std::memcpy(&state, words.state, sizeof state);
+  // The client's own bit in `waiting` is decided, too.
+  const std::uint32_t own = 1u << view.slot;
+  view.waiting = has_backlog(rules, view) ? view.waiting | own : view.waiting & ~own;
+  const TurnDecision turn = decide_turn(rules, view);
+  if (turn.action == TurnAction::kGive) {
+    view.held = true;
+    view.turn = turn.to;
+  } else if (turn.action == TurnAction::kTake) {
+    view.turn = view.slot;
+  }
+  view.seen.my_turn = has_turn(view.slot, view.waiting, view.turn);
+  const HoldDecision hold = decide_hold(rules, view, state);
+  put_decision(words.decision, turn, hold);
+  std::memcpy(words.state, &state, sizeof state);
+  std::memcpy(block, &words, sizeof words);
+}

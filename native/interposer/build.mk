@@ -1,5 +1,5 @@
 INTERPOSER_SOURCES := $(wildcard interposer/*/*.cpp)
-INTERPOSER_OBJECTS := $(INTERPOSER_SOURCES:%.cpp=$(BUILD)/%.o) $(BUILD)/gate/gate.o
+INTERPOSER_OBJECTS := $(INTERPOSER_SOURCES:%.cpp=$(BUILD)/%.o) $(GATE_OBJECTS)
 TARGETS += $(BUILD)/libcotenant.so
 
 # Thread-local state is reached on every launch; a preloaded library may use the fast static model.

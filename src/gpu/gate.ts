@@ -63,6 +63,8 @@ export interface Gate {
   spentAfter(): number;
   /** When the launch after one at `nowNs` is due. */
   dueAfter(dueNs: number, nowNs: number): number;
+  /** One look of a helper thread: see hold.ts. */
+  hold(block: Float64Array): void;
 }
 
 /** Beside the sources, and beside the bundle made of them. */
@@ -73,7 +75,7 @@ const usual = ["../../build/native/", "../build/native/"].map((folder) =>
 /** Throws a UserError where there is no library. */
 export function openGate(path?: string): Gate {
   const from = path ?? usual.find((one) => existsSync(one)) ?? (usual[0] as string);
-  const { release, admit, closes, spentAfter, dueAfter } = load(from);
+  const { release, admit, closes, spentAfter, dueAfter, hold } = load(from);
   const settings = new Uint8Array(new ArrayBuffer(Settings.size));
   const fields = view(Settings, settings.buffer);
   const seenWords = new Uint32Array(30);
@@ -129,6 +131,7 @@ export function openGate(path?: string): Gate {
     spentAfter: () => Number(spentAfter(settings, seenWords, item)),
     dueAfter: (dueNs, nowNs) =>
       Number(dueAfter(settings, Math.max(0, Math.round(dueNs)), Math.round(nowNs))),
+    hold: (block) => hold(settings, block),
   };
 }
 
@@ -141,6 +144,7 @@ export const openDoor: Gate = {
   closes: () => false,
   spentAfter: () => 0,
   dueAfter: () => 0,
+  hold() {},
 };
 
 type Call = (...buffers: readonly (Uint8Array | Uint32Array)[]) => number;
@@ -151,6 +155,7 @@ interface Decisions {
   readonly closes: Call;
   readonly spentAfter: Call;
   readonly dueAfter: (settings: Uint8Array, dueNs: number, nowNs: number) => number | bigint;
+  readonly hold: (settings: Uint8Array, block: Float64Array) => void;
 }
 
 const loaded = new Map<string, Decisions>();
@@ -170,6 +175,7 @@ function declare(path: string): Decisions {
       closes: library.func("uint32_t cotenant_closes(void*, void*, void*)"),
       spentAfter: library.func("uint64_t cotenant_spent_after(void*, void*, void*)"),
       dueAfter: library.func("uint64_t cotenant_due_after(void*, uint64_t, uint64_t)"),
+      hold: library.func("void cotenant_hold(void*, void*)"),
     };
   } catch (error) {
     throw noGate(path, error instanceof Error ? error.message : String(error));

@@ -2,18 +2,23 @@
 
 #include <algorithm>
 
+#include "gate/hold.h"
 #include "interposer/best_effort/chunk_log.h"
 #include "interposer/best_effort/marks.h"
 #include "interposer/best_effort/standstill.h"
 #include "interposer/state/gpu.h"
 
 namespace cotenant {
+namespace {
 
+// False for a time read from shared memory that is more than a second ahead of `now`: the memory is damaged, and the value
+// must not delay anybody.
 bool believable(std::uint64_t moment, std::uint64_t now) noexcept { return moment < now + 1'000'000'000; }
+
+}  // namespace
 
 Seen best_effort_seen(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
   const auto& activity = link.region->activity;
-  const std::uint32_t others = activity.waiting.load(std::memory_order_relaxed) & ~link.bit();
   const std::uint64_t idle_since = activity.idleSince.load(std::memory_order_relaxed);
   const std::uint32_t kernel = activity.highKernel.load(std::memory_order_relaxed);
   const Outstanding out = best_effort_outstanding(gpu);
@@ -28,7 +33,8 @@ Seen best_effort_seen(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
   const std::uint64_t due = gpu.best_effort.due_ns.load(std::memory_order_relaxed);
   seen.early_ns = due > now ? due - now : 0;
   seen.idle_us = now > idle_since ? (now - idle_since) / 1000 : believable(idle_since, now) ? 0 : ~0u;
-  seen.my_turn = others == 0 || activity.turn.load(std::memory_order_relaxed) == link.slot;
+  seen.my_turn = has_turn(link.slot, activity.waiting.load(std::memory_order_relaxed),
+                          activity.turn.load(std::memory_order_relaxed));
   seen.ahead_us = (out.ns + 999) / 1000;
   seen.kernels_out = static_cast<std::uint32_t>(out.launches);
   return seen;

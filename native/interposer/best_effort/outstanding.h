@@ -28,8 +28,4 @@ void best_effort_drained(const Context& context) noexcept;
 // What the gate needs to know, as it is now. held_us and trickled_us are the caller's to fill.
 [[nodiscard]] Seen best_effort_seen(Gpu& gpu, const Link& link, std::uint64_t now) noexcept;
 
-// False for a time read from shared memory that is more than a second ahead of `now`: the memory is damaged, and the value
-// must not delay anybody.
-[[nodiscard]] bool believable(std::uint64_t moment, std::uint64_t now) noexcept;
-
 }  // namespace cotenant

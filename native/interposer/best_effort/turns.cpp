@@ -1,11 +1,9 @@
 #include "interposer/best_effort/turns.h"
 
-#include <algorithm>
-
+#include "gate/hold.h"
 #include "generated/rules.h"
 #include "interposer/base/clock.h"
 #include "interposer/best_effort/absent.h"
-#include "interposer/best_effort/hold_word.h"
 #include "interposer/best_effort/outstanding.h"
 #include "interposer/best_effort/standstill.h"
 #include "interposer/state/gpu.h"
@@ -15,35 +13,7 @@ namespace {
 
 using protocol::Region;
 
-constexpr std::uint64_t kStaleTurnNs = 100'000'000;   // a holder silent for so long has gone
-constexpr std::uint64_t kCheckLivesNs = 250'000'000;  // a pause so long deserves a look at its cause
-// A trickle ends by itself after this: what runs is long, or its context is not on the GPU just now.
-constexpr std::uint64_t kTrickleLimitNs = 5'000'000;
-constexpr std::uint64_t kTrickleLimitBesideNs = 1'000'000;  // where contexts do not exclude each other
-
-// When to look again. High clients open the hold words themselves; only a resume delay is ours to end,
-// and then precisely, because the GPU stands idle meanwhile.
-constexpr std::uint32_t kDelayedUs = 50;
-constexpr std::uint32_t kTricklingUs = 100;
-constexpr std::uint32_t kBesideUs = 20;  // a chunk beside a request, of which a second one must not slip through
-constexpr std::uint32_t kBacklogUs = 1'000;
-// Ticks on which progress is tolerated after a hold: chunks already released may still finish.
-constexpr std::uint32_t kSlipping = 2;
-constexpr std::uint32_t kIdleUs = 10'000;
-// Renewing the time slice: how long a chunk's end is waited for without leaving the CPU, then how often it is looked for and
-// for how long at most; and how long the GPU must find nothing to do.
-constexpr std::uint64_t kSpinForBorderNs = 150'000;
-constexpr std::uint32_t kRenewingUs = 20;
-constexpr std::uint64_t kRenewalLimitNs = 2'000'000;
-constexpr std::uint64_t kStandNs = 8'000;
-
-std::uint32_t next_waiting(std::uint32_t waiting, std::uint32_t after) noexcept {
-  for (std::uint32_t i = 1; i <= protocol::MAX_BEST_EFFORT; ++i) {
-    const std::uint32_t slot = (after + i) % protocol::MAX_BEST_EFFORT;
-    if (waiting & (1u << slot)) return slot;
-  }
-  return after;
-}
+constexpr std::uint32_t kNoLinkUs = 10'000;
 
 // A request may begin between the look and the store: look again after opening.
 void open_word(Region& region, std::uint32_t slot) noexcept {
@@ -61,43 +31,16 @@ void close_word(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
 
 void give_turn(const Link& link, std::uint32_t to, std::uint64_t now) noexcept {
   Region& region = *link.region;
-  if (to == link.slot) return;
   link.hold().store(1, std::memory_order_seq_cst);
   region.activity.turnSince.store(now, std::memory_order_relaxed);
   region.activity.turn.store(to, std::memory_order_seq_cst);
   if (region.activity.active.load(std::memory_order_seq_cst) == 0) open_word(region, to);
 }
 
-void take_turns(const Link& link, const Rules& rules, bool backlog, std::uint64_t now) noexcept {
+void take_turn(const Link& link, std::uint32_t from, std::uint64_t now) noexcept {
   auto& activity = link.region->activity;
-  const std::uint32_t waiting = activity.waiting.load(std::memory_order_relaxed);
-  std::uint32_t holder = activity.turn.load(std::memory_order_relaxed);
-  const std::uint64_t since = activity.turnSince.load(std::memory_order_relaxed);
-  const std::uint64_t held = now > since ? now - since : 0;
-  if (holder == link.slot) {
-    const bool others = (waiting & ~link.bit()) != 0;
-    if (others && (!backlog || held > std::uint64_t{rules.turn_us} * 1000))
-      give_turn(link, next_waiting(waiting, link.slot), now);
-    return;
-  }
-  if (!backlog) return;
-  const bool gone = holder >= protocol::MAX_BEST_EFFORT || (waiting & (1u << holder)) == 0;
-  const bool stale = held > std::uint64_t{rules.turn_us} * 1000 + kStaleTurnNs;
-  if ((gone || stale) && activity.turn.compare_exchange_strong(holder, link.slot, std::memory_order_seq_cst))
+  if (activity.turn.compare_exchange_strong(from, link.slot, std::memory_order_seq_cst))
     activity.turnSince.store(now, std::memory_order_relaxed);
-}
-
-void account(BestEffortGpu& own, protocol::BestEffortSlot& slot, Answer answer, bool backlog,
-             std::uint64_t now) noexcept {
-  const std::uint64_t passed = own.last_tick && now > own.last_tick ? now - own.last_tick : 0;
-  own.last_tick = now;
-  if (!backlog) {
-    if (answer == Answer::kRun) slot.emptyNs.fetch_add(passed, std::memory_order_relaxed);
-    return;
-  }
-  if (answer == Answer::kNotMyTurn) slot.turnNs.fetch_add(passed, std::memory_order_relaxed);
-  if (answer == Answer::kHeldByHigh || answer == Answer::kPaused)
-    slot.heldNs.fetch_add(passed, std::memory_order_relaxed);
 }
 
 // A number that changes when the GPU passes a border of a stream, or comes to another gate of a graph.
@@ -106,31 +49,6 @@ std::uint64_t how_far(const Gpu& gpu, const Link& link) noexcept {
   for (std::uint32_t i = 0; i < stream_count(); ++i)
     if (stream_at(i).context->gpu == &gpu) borders += stream_at(i).lane.passed.load(std::memory_order_relaxed);
   return std::uint64_t{borders} << 32 | last_gate(link);
-}
-
-// One chunk: opened here, closed again when a border or a gate was passed.
-void trickle(Gpu& gpu, const Link& link, bool long_pause, std::uint64_t now) noexcept {
-  auto& own = gpu.best_effort;
-  own.trickling = true;
-  own.trickled_at = now;
-  own.trickle_from = how_far(gpu, link);
-  // A chunk that the policy lets pass beside a request is no emergency.
-  if (long_pause) link.best_effort().trickles.fetch_add(1, std::memory_order_relaxed);
-  link.hold().store(0, std::memory_order_seq_cst);
-}
-
-// A time slice runs on while nobody else wants the GPU. A request that comes shortly before it ends finds a kernel that is
-// put off in its middle, and comes back in the middle of the request: two switches of contexts. A slice begins anew with work
-// that was not there before, so released work stands still for a moment at a border, long before its slice ends.
-// In how many microseconds that is due.
-std::uint32_t renewal_due_us(const BestEffortGpu& own, const Region& region, const Rules& rules,
-                             std::uint64_t now) noexcept {
-  if (rules.renew_us == 0 || !rules.isolated || rules.submission != protocol::Submission::kDeep) return kBacklogUs;
-  const std::uint64_t idle_since = region.activity.idleSince.load(std::memory_order_relaxed);
-  const std::uint64_t since = std::max(own.slice_since, believable(idle_since, now) ? idle_since : 0);
-  const std::uint64_t passed_us = now > since ? (now - since) / 1000 : 0;
-  const std::uint64_t due_us = rules.renew_us;
-  return passed_us >= due_us ? 0 : static_cast<std::uint32_t>(std::min<std::uint64_t>(kBacklogUs, due_us - passed_us));
 }
 
 // Whether something is out that stops inside when the hold is closed: nobody would see it stand.
@@ -144,111 +62,109 @@ bool stops_inside(const Gpu& gpu) noexcept {
   return false;
 }
 
-// Returns when to look again. A request that begins meanwhile finds the hold closed, which is what it wants.
-std::uint32_t renew(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
-  auto& own = gpu.best_effort;
-  const std::uint64_t started = now_ns();
-  if (!own.renewing) {
-    own.renewing = true;
-    own.slice_since = started;
-    own.renew_from = how_far(gpu, link);
-    link.hold().store(1, std::memory_order_seq_cst);
+// What this client has submitted, as far as the streams' standstill is known.
+Outstanding submitted(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
+  const auto& activity = link.region->activity;
+  // While a request is active, a hold that is open for a trickle does not mean that the GPU could come here.
+  const bool held =
+      link.hold().load(std::memory_order_seq_cst) != 0 || activity.active.load(std::memory_order_seq_cst) != 0;
+  const Outstanding out = best_effort_outstanding(gpu);
+  const bool others = (activity.waiting.load(std::memory_order_relaxed) & ~link.bit()) != 0;
+  return look_for_standstill(gpu, held, others, now) ? best_effort_outstanding(gpu) : out;
+}
+
+// Says what this client has finished, and whether it wants the GPU. Before the turn is looked at: two clients that come at
+// the same time must see each other.
+void publish(const Link& link, const Rules& rules, const HoldView& view, std::uint64_t standing_ns) noexcept {
+  Region& region = *link.region;
+  auto& slot = link.best_effort();
+  const std::uint64_t submitted = slot.submittedNs.load(std::memory_order_relaxed);
+  const std::uint64_t unfinished = view.out_ns + standing_ns;
+  const bool counts = is_gated(rules, view.seen.high_registered) && submitted > unfinished;
+  slot.finishedNs.store(counts ? submitted - unfinished : submitted, std::memory_order_relaxed);
+  if (has_backlog(rules, view)) region.activity.waiting.fetch_or(link.bit(), std::memory_order_relaxed);
+  else region.activity.waiting.fetch_and(~link.bit(), std::memory_order_relaxed);
+}
+
+void settle_turn(const Link& link, const Rules& rules, HoldView& view) noexcept {
+  const auto& activity = link.region->activity;
+  view.waiting = activity.waiting.load(std::memory_order_relaxed);
+  view.turn = activity.turn.load(std::memory_order_relaxed);
+  const std::uint64_t since = activity.turnSince.load(std::memory_order_relaxed);
+  view.turn_ns = view.now_ns > since ? view.now_ns - since : 0;
+  const TurnDecision decision = decide_turn(rules, view);
+  if (decision.action == TurnAction::kGive) give_turn(link, decision.to, view.now_ns);
+  if (decision.action == TurnAction::kTake) take_turn(link, view.turn, view.now_ns);
+}
+
+HoldView look(Gpu& gpu, const Link& link, const Rules& rules, const Outstanding& out, std::uint64_t now) noexcept {
+  const BestEffortGpu& own = gpu.best_effort;
+  HoldView view{};
+  view.now_ns = now;
+  view.slot = link.slot;
+  view.launches_out = out.launches;
+  view.out_ns = out.ns;
+  view.stands = out.stands;
+  view.callers_waiting = own.callers_waiting.load(std::memory_order_relaxed);
+  view.seen.high_registered = link.region->activity.registered.load(std::memory_order_relaxed) != 0;
+  publish(link, rules, view, out.standing_ns);
+  settle_turn(link, rules, view);
+  view.seen = best_effort_seen(gpu, link, now);
+  view.held = link.hold().load(std::memory_order_seq_cst) != 0;  // turns may have closed it
+  view.far = how_far(gpu, link);
+  view.stops_inside = stops_inside(gpu);
+  view.trickled_ns = now - own.trickled_at.load(std::memory_order_relaxed);
+  return view;
+}
+
+void apply(Gpu& gpu, const Link& link, const Rules& rules, const HoldDecision& decision, std::uint64_t now) noexcept {
+  BestEffortGpu& own = gpu.best_effort;
+  auto& slot = link.best_effort();
+  if (decision.look_for_absent) let_go_of_absent(*link.region, own.presence, now);
+  if (decision.trickles) own.trickled_at.store(now, std::memory_order_relaxed);
+  switch (decision.action) {
+    case HoldAction::kLeave: break;
+    case HoldAction::kOpen: open_word(*link.region, link.slot); break;
+    case HoldAction::kClose: close_word(gpu, link, rules); break;
+    case HoldAction::kChunk: link.hold().store(0, std::memory_order_seq_cst); break;
+    case HoldAction::kStand: link.hold().store(1, std::memory_order_seq_cst); break;
   }
-  const auto stands = [&] {
+  slot.releasedNs.store(decision.released_ns, std::memory_order_relaxed);
+  if (decision.counts) slot.trickles.fetch_add(1, std::memory_order_relaxed);
+  if (decision.empty_ns) slot.emptyNs.fetch_add(decision.empty_ns, std::memory_order_relaxed);
+  if (decision.turn_ns) slot.turnNs.fetch_add(decision.turn_ns, std::memory_order_relaxed);
+  if (decision.held_ns) slot.heldNs.fetch_add(decision.held_ns, std::memory_order_relaxed);
+}
+
+// Waits for the next look without leaving the CPU: a nap would be longer than all of this.
+void stay(Gpu& gpu, const Link& link, const HoldDecision& decision, std::uint64_t far) noexcept {
+  const std::uint64_t started = now_ns();
+  const auto passed = [&] {
     static_cast<void>(best_effort_outstanding(gpu));
-    return how_far(gpu, link) != own.renew_from;
+    return how_far(gpu, link) != far;
   };
-  bool there = false;
-  while (!(there = stands()) && now_ns() - started < kSpinForBorderNs) __builtin_ia32_pause();
-  if (!there && started - own.slice_since < kRenewalLimitNs) return kRenewingUs;
-  for (const std::uint64_t seen = now_ns(); now_ns() - seen < kStandNs;) __builtin_ia32_pause();
-  own.renewing = false;
-  own.slice_since = now_ns();
-  if (release(rules, best_effort_seen(gpu, link, own.slice_since)) == Answer::kRun) open_word(*link.region, link.slot);
-  return kRenewingUs;
+  do {
+    if (decision.next == NextLook::kBorder && passed()) return;
+    __builtin_ia32_pause();
+  } while (now_ns() - started < decision.again_ns);
 }
 
 }  // namespace
 
 std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
   const Link* link = gpu.link.load(std::memory_order_acquire);
-  if (!link) return kIdleUs;
-  Region& region = *link->region;
-  BestEffortGpu& own = gpu.best_effort;
-  auto& slot = link->best_effort();
-  const Rules rules = read_rules(region.settings);
-  // While a request is active, a hold that is open for a trickle does not mean that the GPU could come here.
-  const bool was_held =
-      link->hold().load(std::memory_order_seq_cst) != 0 || region.activity.active.load(std::memory_order_seq_cst) != 0;
-  Outstanding out = best_effort_outstanding(gpu);
-  const bool others = (region.activity.waiting.load(std::memory_order_relaxed) & ~link->bit()) != 0;
-  if (look_for_standstill(gpu, was_held, others, now)) out = best_effort_outstanding(gpu);
-  const bool gated = rules.paused || (rules.protect && region.activity.registered.load(std::memory_order_relaxed));
-  const bool backlog = gated && (out.launches > 0 || own.callers_waiting.load(std::memory_order_relaxed) > 0);
-  const bool pending =
-      backlog || (gated && out.stands);  // a turn is of no use to what stands, the end of a pause may be
-
-  const std::uint64_t submitted = slot.submittedNs.load(std::memory_order_relaxed);
-  const std::uint64_t unfinished = out.ns + out.standing_ns;
-  slot.finishedNs.store(gated && submitted > unfinished ? submitted - unfinished : submitted,
-                        std::memory_order_relaxed);
-  if (backlog) region.activity.waiting.fetch_or(link->bit(), std::memory_order_relaxed);
-  else region.activity.waiting.fetch_and(~link->bit(), std::memory_order_relaxed);
-  if (rules.isolated) take_turns(*link, rules, backlog, now);
-
-  Seen seen = best_effort_seen(gpu, *link, now);
-  const bool held = link->hold().load(std::memory_order_seq_cst) != 0;  // turns may have closed it
-  const std::uint64_t chunk_ns = std::uint64_t{rules.chunk_us} * 1000;
-  slot.releasedNs.store(backlog && !held ? std::min(out.ns, chunk_ns) : 0, std::memory_order_relaxed);
-  // A pause in which something ran, but for a trickle, is a new pause. That the hold was open for a moment between
-  // two bursts does not end one.
-  const std::uint64_t far = how_far(gpu, *link);
-  if (!own.trickling && far != own.pause_far) {
-    own.pause_far = far;
-    ++own.slipped;
+  if (!link) return kNoLinkUs;
+  Outstanding out = submitted(gpu, *link, now);
+  for (;;) {
+    const Rules rules = read_rules(link->region->settings);
+    const HoldView view = look(gpu, *link, rules, out, now);
+    const HoldDecision decision = decide_hold(rules, view, gpu.best_effort.hold);
+    apply(gpu, *link, rules, decision, now);
+    if (decision.next == NextLook::kNap) return static_cast<std::uint32_t>(decision.again_ns / 1000);
+    stay(gpu, *link, decision, view.far);
+    now = now_ns();
+    out = best_effort_outstanding(gpu);
   }
-  if (!pending || (!held && !own.trickling)) own.held_since = 0;
-  else if (own.held_since == 0 || own.slipped > kSlipping) {
-    own.held_since = now;
-    own.slipped = 0;
-  }
-  if (own.held_since) {
-    seen.held_us = (now - own.held_since) / 1000;
-    seen.trickled_us = (now - own.trickled_at) / 1000;
-    if (now - own.held_since > kCheckLivesNs && now - own.looked_for_absent > kCheckLivesNs) {
-      own.looked_for_absent = now;
-      let_go_of_absent(region, own.presence, now);
-    }
-  }
-  const Answer answer = release(rules, seen);
-  account(own, slot, answer, backlog, now);
-
-  const bool released = answer == Answer::kRun && backlog && !own.trickling && (own.renewing || !stops_inside(gpu));
-  if (released && (own.renewing || (!held && renewal_due_us(own, region, rules, now) == 0)))
-    return renew(gpu, *link, rules);
-  own.renewing = false;
-  if (held) own.slice_since = now;  // it begins when the hold is opened
-
-  const bool beside = rules.beside_every_us > 0 && !rules.isolated;
-  const std::uint32_t trickling_us = beside ? kBesideUs : kTricklingUs;
-  if (own.trickling) {
-    const std::uint64_t limit_ns = rules.isolated ? kTrickleLimitNs : kTrickleLimitBesideNs;
-    if (far == own.trickle_from && now - own.trickled_at < limit_ns) return trickling_us;
-    own.trickling = false;
-    own.pause_far = far;
-    own.slipped = 0;
-    if (answer != Answer::kRun) close_word(gpu, *link, rules);
-    return trickling_us;
-  }
-  if (answer == Answer::kTrickle && pending) trickle(gpu, *link, seen.held_us >= rules.trickle_after_us, now);
-  else if (answer == Answer::kRun && held) open_word(region, link->slot);
-  else if (answer != Answer::kRun && answer != Answer::kTrickle && !held) close_word(gpu, *link, rules);
-  if (own.trickling) return trickling_us;
-  if (!backlog) return out.stands ? kBacklogUs : kIdleUs;
-  if (answer == Answer::kHeldByHigh && beside)
-    return std::min(kDelayedUs, std::max(kBesideUs, rules.beside_every_us / 2));
-  if (answer == Answer::kHeldByHigh && rules.resume_delay_us > 0) return kDelayedUs;
-  return answer == Answer::kRun ? std::max(kRenewingUs, renewal_due_us(own, region, rules, now)) : kBacklogUs;
 }
 
 }  // namespace cotenant

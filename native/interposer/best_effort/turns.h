@@ -1,6 +1,7 @@
 // The helper thread's part of a best-effort client. Normally high clients store the hold words themselves. The helper thread
 // does the rest: it gives turns to several best-effort clients, lets a trickle through in a long hold, renews the time slice,
-// and repairs holds that a killed process left behind.
+// and repairs holds that a killed process left behind. What to do is decided by gate/hold.h; here it is carried out on shared
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@ namespace cotenant {
 
 struct Gpu;
 
-// The helper thread's look: the end of a resume delay, trickle, turns, lost wake-ups,
-// statistics. Returns in how many microseconds to look again.
+// One look of the helper thread at a GPU; renewing a time slice takes several, up to 0.2 ms. Returns in how many
+// microseconds to look again.
 [[nodiscard]] std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept;
 
 }  // namespace cotenant

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "driver/abi.h"
+#include "gate/hold.h"
 #include "generated/protocol.h"
 #include "interposer/kernels/estimate.h"
 #include "interposer/kernels/variant_trials.h"
@@ -65,19 +66,10 @@ struct BestEffortGpu {
   // Launch by launch, where a policy limits them.
   std::atomic<std::uint64_t> spent_us{0};  // of the budget
   std::atomic<std::uint64_t> due_ns{0};  // when the next launch is
+  std::atomic<std::uint64_t> trickled_at{0};  // monotonic ns; by the helper thread and by callers who are let through
   // The helper thread's.
-  std::uint64_t held_since{0};
-  std::uint64_t pause_far{0};  // the GPU's progress at the last tick of a hold, or after the last trickle
-  std::uint32_t slipped{0};  // ticks since then with progress: chunks already released may still finish
-  std::atomic<std::uint64_t> trickled_at{0};  // callers who are let through write it, too
-  std::uint64_t last_tick{0};
-  std::uint64_t looked_for_absent{0};
+  HoldState hold;
   Presence presence;
-  std::uint64_t trickle_from{0};
-  bool trickling{false};
-  std::uint64_t slice_since{0};  // this client's time slice on the GPU began about then
-  std::uint64_t renew_from{0};  // how far the GPU had come when the hold was closed to renew it
-  bool renewing{false};
   std::uint64_t standstill_looked{0};
   bool standstill_held{false};
 };

@@ -2,17 +2,15 @@
 // it is gated, what its interposer does: borders between chunks, room for so much queued work, or launch by
 // launch. After native/interposer/best_effort/best_effort.cpp; how long a kernel will run counts as learned already.
 import { submission, whenActive } from "#protocol";
-import { PACED, RUN, type Seen, TRICKLE } from "../gate.ts";
+import { newSeen, PACED, RUN, type Seen, TRICKLE } from "../gate.ts";
 import type { Actor, Machine } from "../machine/machine.ts";
 import { BORDER, type Context, END, MARK, type Owner, type Stream } from "../machine/stream.ts";
 import { expectedCopyNs, KERNEL, type Plan, piecesOf } from "../plan.ts";
 import type { Board, HeldClient } from "./board.ts";
-import { Keeper } from "./keeper.ts";
-import { Renewal } from "./renewal.ts";
+import { Helper } from "./helper.ts";
 
 const LAUNCH = 0;
-const TICK = 1;
-const STOOD = 2;
+const LOOK = 1;
 
 /** The queue is filled up with calls that will be made within this. */
 const AHEAD_NS = 20e6;
@@ -49,9 +47,10 @@ export class BestEffort implements Owner, Actor, HeldClient {
   readonly #marks: boolean;
   readonly #arrivalsNs: readonly number[] | undefined;
   readonly #actor: number;
-  readonly #keeper: Keeper;
-  readonly #renewal: Renewal;
-  readonly #seen: Seen;
+  readonly #helper: Helper;
+  readonly #seen: Seen = newSeen();
+  /** When the helper thread looks again. */
+  #lookAt = 0;
   #step = 0;
   /** Pieces of the copy, or parts of the product, at hand that have been launched. */
   #piece = 0;
@@ -93,14 +92,13 @@ export class BestEffort implements Owner, Actor, HeldClient {
     this.#arrivalsNs = options.arrivalsNs;
     this.stream = machine.addStream(context, plan, this, options);
     this.#actor = machine.addActor(this);
-    this.#renewal = new Renewal(board);
-    this.#keeper = new Keeper(board, this, this.#renewal);
-    this.#seen = this.#keeper.seen;
+    this.#helper = new Helper(board, this);
     board.clients[options.slot] = this;
   }
 
   start(): void {
-    if (this.#board.gated) this.#machine.at(this.#machine.now, this.#actor, TICK);
+    if (this.#board.gated) this.#machine.at(this.#machine.now, this.#actor, LOOK);
+    this.#lookAt = this.now;
     this.refill();
     this.#machine.kick(this.stream);
   }
@@ -117,6 +115,10 @@ export class BestEffort implements Owner, Actor, HeldClient {
     return this.#launches - this.#finishedLaunches;
   }
 
+  get asks(): boolean {
+    return !Number.isNaN(this.#askedSince);
+  }
+
   /** Has it ended an iteration since then, or none left to begin? */
   through(sinceNs: number): boolean {
     const { doneNs } = this;
@@ -124,12 +126,9 @@ export class BestEffort implements Owner, Actor, HeldClient {
   }
 
   wake(what: number): void {
-    if (what === TICK) {
-      this.#machine.at(this.now + this.#keeper.tick() * 1000, this.#actor, TICK);
-      return;
-    }
-    if (what === STOOD) {
-      this.#keeper.goOn();
+    if (what === LOOK) {
+      // One that was planned before a border came sooner is over.
+      if (this.#lookAt === this.now) this.#look();
       return;
     }
     if (this.#calledAt !== this.now) return;
@@ -142,13 +141,8 @@ export class BestEffort implements Owner, Actor, HeldClient {
     const at = ++this.passed % MARKS;
     this.#finishedUs = this.#markUs[at] ?? 0;
     this.#finishedLaunches = this.#markLaunches[at] ?? 0;
-    if (this.#renewal.underWay) this.standUntil(this.#renewal.stands(this.now));
+    if (this.#helper.awaitsBorder) this.#look();
     if (stream.low === 0) this.refill();
-  }
-
-  /** The hold that was closed to begin a time slice anew is opened then, by the keeper. */
-  standUntil(ns: number): void {
-    this.#machine.at(ns, this.#actor, STOOD);
   }
 
   released(): boolean {
@@ -160,7 +154,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
   }
 
   otherKernel(): void {
-    if (!Number.isNaN(this.#askedSince)) this.#callAt(this.now);
+    if (this.asks) this.#callAt(this.now);
   }
 
   began(): void {}
@@ -169,6 +163,11 @@ export class BestEffort implements Owner, Actor, HeldClient {
     this.doneNs.push(this.now);
     this.#inFlight = false;
     if (this.#waits) this.refill();
+  }
+
+  #look(): void {
+    this.#lookAt = this.now + this.#helper.look();
+    this.#machine.at(this.#lookAt, this.#actor, LOOK);
   }
 
   /** Makes the calls that nothing holds up. */

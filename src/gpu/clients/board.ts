@@ -67,6 +67,19 @@ export class Board {
     this.clients[slot]?.opened();
   }
 
+  /** The one that has the turn gives it to another. */
+  giveTurn(slot: number, to: number, now: number): void {
+    this.close(slot);
+    this.turnSince = now;
+    this.turn = to;
+    if (this.active === 0) this.open(to);
+  }
+
+  takeTurn(slot: number, now: number): void {
+    this.turn = slot;
+    this.turnSince = now;
+  }
+
   /** A burst begins, or one is announced. */
   busy(bit: number): void {
     this.active |= bit;

@@ -1,0 +1,225 @@
+#include "gate/hold.h"
+
+#include <algorithm>
+
+namespace cotenant {
+namespace {
+
+using Renewal = HoldState::Renewal;
+
+constexpr std::uint64_t kStaleTurnNs = 100'000'000;   // a holder silent for so long has gone
+constexpr std::uint64_t kLookForAbsentNs = 250'000'000;  // a pause so long deserves a look at its cause
+// A trickle ends by itself after this: what runs is long, or its context is not on the GPU just now.
+constexpr std::uint64_t kTrickleLimitNs = 5'000'000;
+constexpr std::uint64_t kTrickleLimitBesideNs = 1'000'000;  // where contexts do not exclude each other
+// Looks at which progress is tolerated in a pause: chunks already released may still finish.
+constexpr std::uint32_t kSlipping = 2;
+
+// When to look again. High clients clear the hold words themselves; only the end of a resume delay is the helper thread's,
+// and it must be precise, because the GPU stands idle meanwhile.
+constexpr std::uint32_t kDelayedUs = 50;
+constexpr std::uint32_t kTricklingUs = 100;
+constexpr std::uint32_t kBesideUs = 20;  // a chunk beside a request, of which a second one must not slip through
+constexpr std::uint32_t kBacklogUs = 1'000;
+constexpr std::uint32_t kIdleUs = 10'000;
+// Renewing the time slice: how long a border is waited for without leaving the CPU, then after which nap again, and for how
+// long in all; and how long the GPU must find nothing to do.
+constexpr std::uint64_t kWatchNs = 150'000;
+constexpr std::uint32_t kRenewingUs = 20;
+constexpr std::uint64_t kRenewalLimitNs = 2'000'000;
+constexpr std::uint64_t kStandNs = 8'000;
+
+void nap(HoldDecision& decision, std::uint32_t us) noexcept {
+  decision.next = NextLook::kNap;
+  decision.again_ns = std::uint64_t{us} * 1000;
+}
+
+std::uint32_t next_waiting(std::uint32_t waiting, std::uint32_t after) noexcept {
+  for (std::uint32_t i = 1; i <= protocol::MAX_BEST_EFFORT; ++i) {
+    const std::uint32_t slot = (after + i) % protocol::MAX_BEST_EFFORT;
+    if (waiting & (1u << slot)) return slot;
+  }
+  return after;
+}
+
+// A pause in which something ran, but for a trickle, is a new pause. That the word was 0 for a moment between two bursts
+// does not end one.
+void note_pause(const HoldView& view, bool pending, HoldState& state) noexcept {
+  if (!state.trickling && view.far != state.pause_far) {
+    state.pause_far = view.far;
+    ++state.slipped;
+  }
+  if (!pending || (!view.held && !state.trickling)) state.pausing = false;
+  else if (!state.pausing || state.slipped > kSlipping) {
+    state.pausing = true;
+    state.held_since_ns = view.now_ns;
+    state.slipped = 0;
+  }
+}
+
+bool absent_due(std::uint64_t now, HoldState& state) noexcept {
+  const bool due = now - state.held_since_ns > kLookForAbsentNs && now - state.absent_looked_ns > kLookForAbsentNs;
+  if (due) state.absent_looked_ns = now;
+  return due;
+}
+
+void account(HoldDecision& decision, Answer answer, bool backlog, std::uint64_t now, HoldState& state) noexcept {
+  const std::uint64_t passed = state.looked_ns && now > state.looked_ns ? now - state.looked_ns : 0;
+  state.looked_ns = now;
+  if (!backlog) decision.empty_ns = answer == Answer::kRun ? passed : 0;
+  else if (answer == Answer::kNotMyTurn) decision.turn_ns = passed;
+  else if (answer == Answer::kHeldByHigh || answer == Answer::kPaused) decision.held_ns = passed;
+}
+
+// A time slice continues while nobody else wants the GPU. If a request comes shortly before it ends, the kernel that it finds
+// is preempted in its middle and continues in the middle of the request: two context switches. A new slice begins when work
+// arrives on an idle GPU, so released work stands still for a moment at a border, long before its slice ends
+// (docs/design/decisions/0007). Returns in how many us that is due, at most kBacklogUs.
+std::uint32_t renewal_due_us(const Rules& rules, const HoldView& view, const HoldState& state) noexcept {
+  if (rules.renew_us == 0 || !rules.isolated || rules.submission != protocol::Submission::kDeep) return kBacklogUs;
+  const std::uint64_t slice_us = view.now_ns > state.slice_since_ns ? (view.now_ns - state.slice_since_ns) / 1000 : 0;
+  const std::uint64_t passed_us = std::min(slice_us, view.seen.idle_us);
+  const std::uint64_t due_us = rules.renew_us;
+  return passed_us >= due_us ? 0 : static_cast<std::uint32_t>(std::min<std::uint64_t>(kBacklogUs, due_us - passed_us));
+}
+
+// Goes on with a renewal, or begins one that is due. False: there is none. A request that begins meanwhile finds the word
+// set, which is what it wants.
+bool renew(const Rules& rules, const HoldView& view, HoldDecision& decision, HoldState& state) noexcept {
+  const std::uint64_t now = view.now_ns;
+  if (state.renewal == Renewal::kNone) {
+    if (view.held || renewal_due_us(rules, view, state) > 0) return false;
+    state.renewal = Renewal::kUntilBorder;
+    state.slice_since_ns = now;
+    state.renew_from = view.far;
+    state.watched = false;
+    decision.action = HoldAction::kStand;
+  }
+  if (state.renewal == Renewal::kUntilBorder) {
+    if (view.far == state.renew_from && now - state.slice_since_ns < kRenewalLimitNs) {
+      state.watched = !state.watched;
+      nap(decision, kRenewingUs);
+      if (state.watched) {
+        decision.next = NextLook::kBorder;
+        decision.again_ns = kWatchNs;
+      }
+      return true;
+    }
+    state.renewal = Renewal::kStanding;
+    state.stands_until_ns = now + kStandNs;
+  }
+  if (now < state.stands_until_ns) {
+    decision.next = NextLook::kMoment;
+    decision.again_ns = state.stands_until_ns - now;
+    return true;
+  }
+  state.renewal = Renewal::kNone;
+  state.slice_since_ns = now;
+  decision.action = HoldAction::kOpen;
+  nap(decision, kRenewingUs);
+  return true;
+}
+
+// May chunks pass beside requests?
+bool passes_beside(const Rules& rules) noexcept { return rules.beside_every_us > 0 && !rules.isolated; }
+
+// One chunk: the word is cleared when it begins, and set again when the GPU has passed a border or a gate.
+void begin_trickle(const Rules& rules, const HoldView& view, std::uint64_t held_us, HoldDecision& decision,
+                   HoldState& state) noexcept {
+  state.trickling = true;
+  state.trickle_from = view.far;
+  decision.action = HoldAction::kChunk;
+  decision.trickles = true;
+  // A chunk that the policy lets pass beside a request is no emergency.
+  decision.counts = held_us >= rules.trickle_after_us;
+}
+
+void end_trickle(const Rules& rules, const HoldView& view, Answer answer, HoldDecision& decision,
+                 HoldState& state) noexcept {
+  const std::uint64_t limit_ns = rules.isolated ? kTrickleLimitNs : kTrickleLimitBesideNs;
+  if (view.far == state.trickle_from && view.trickled_ns < limit_ns) return;
+  state.trickling = false;
+  state.pause_far = view.far;
+  state.slipped = 0;
+  if (answer != Answer::kRun) decision.action = HoldAction::kClose;
+}
+
+std::uint32_t again_us(const Rules& rules, const HoldView& view, Answer answer, bool backlog,
+                       const HoldState& state) noexcept {
+  const bool beside = passes_beside(rules);
+  if (state.trickling) return beside ? kBesideUs : kTricklingUs;
+  if (!backlog) return view.stands ? kBacklogUs : kIdleUs;
+  if (answer == Answer::kRun) return std::max(kRenewingUs, renewal_due_us(rules, view, state));
+  if (answer != Answer::kHeldByHigh) return kBacklogUs;
+  if (beside) return std::min(kDelayedUs, std::max(kBesideUs, rules.beside_every_us / 2));
+  return rules.resume_delay_us > 0 ? kDelayedUs : kBacklogUs;
+}
+
+}  // namespace
+
+bool is_gated(const Rules& rules, bool high_registered) noexcept {
+  return rules.paused || (rules.protect && high_registered);
+}
+
+bool has_backlog(const Rules& rules, const HoldView& view) noexcept {
+  return is_gated(rules, view.seen.high_registered) && (view.launches_out > 0 || view.callers_waiting > 0);
+}
+
+bool has_turn(std::uint32_t slot, std::uint32_t waiting, std::uint32_t turn) noexcept {
+  return (waiting & ~(1u << slot)) == 0 || turn == slot;
+}
+
+TurnDecision decide_turn(const Rules& rules, const HoldView& view) noexcept {
+  constexpr TurnDecision kKeep{TurnAction::kKeep, 0};
+  if (!rules.isolated) return kKeep;
+  const bool backlog = has_backlog(rules, view);
+  const std::uint64_t turn_ns = std::uint64_t{rules.turn_us} * 1000;
+  if (view.turn == view.slot) {
+    const std::uint32_t to = next_waiting(view.waiting & ~(1u << view.slot), view.slot);
+    const bool over = !backlog || view.turn_ns > turn_ns;
+    return to != view.slot && over ? TurnDecision{TurnAction::kGive, to} : kKeep;
+  }
+  if (!backlog) return kKeep;
+  const bool gone = view.turn >= protocol::MAX_BEST_EFFORT || (view.waiting & (1u << view.turn)) == 0;
+  const bool stale = view.turn_ns > turn_ns + kStaleTurnNs;
+  return gone || stale ? TurnDecision{TurnAction::kTake, 0} : kKeep;
+}
+
+HoldDecision decide_hold(const Rules& rules, const HoldView& view, HoldState& state) noexcept {
+  HoldDecision decision;
+  const std::uint64_t now = view.now_ns;
+  const bool backlog = has_backlog(rules, view);
+  // A turn is of no use to work that stands still, the end of a pause may be.
+  const bool pending = backlog || (is_gated(rules, view.seen.high_registered) && view.stands);
+  decision.waiting = backlog;
+  if (backlog && !view.held) decision.released_ns = std::min(view.out_ns, std::uint64_t{rules.chunk_us} * 1000);
+
+  note_pause(view, pending, state);
+  Seen seen = view.seen;
+  if (state.pausing) {
+    seen.held_us = (now - state.held_since_ns) / 1000;
+    seen.trickled_us = view.trickled_ns / 1000;
+    decision.look_for_absent = absent_due(now, state);
+  }
+  const Answer answer = release(rules, seen);
+  account(decision, answer, backlog, now, state);
+
+  const bool released = answer == Answer::kRun && backlog && !state.trickling;
+  if (released && (state.renewal != Renewal::kNone || !view.stops_inside) && renew(rules, view, decision, state))
+    return decision;
+  state.renewal = Renewal::kNone;
+  if (view.held) state.slice_since_ns = now;  // it begins when the word is cleared
+
+  if (state.trickling) {
+    nap(decision, again_us(rules, view, answer, backlog, state));
+    end_trickle(rules, view, answer, decision, state);
+    return decision;
+  }
+  if (answer == Answer::kTrickle && pending) begin_trickle(rules, view, seen.held_us, decision, state);
+  else if (answer == Answer::kRun && view.held) decision.action = HoldAction::kOpen;
+  else if (answer != Answer::kRun && answer != Answer::kTrickle && !view.held) decision.action = HoldAction::kClose;
+  nap(decision, again_us(rules, view, answer, backlog, state));
+  return decision;
+}
+
+}  // namespace cotenant
