@@ -77,18 +77,12 @@ HoldView hold_view_from(const double* v) noexcept {
 }
 
 void put_decision(double* to, const TurnDecision& turn, const HoldDecision& hold) noexcept {
-  const double fields[] = {static_cast<double>(turn.action),
-                           static_cast<double>(turn.to),
-                           static_cast<double>(hold.action),
-                           static_cast<double>(hold.next),
-                           static_cast<double>(hold.again_ns),
-                           static_cast<double>(hold.waiting),
-                           static_cast<double>(hold.trickles),
-                           static_cast<double>(hold.counts),
-                           static_cast<double>(hold.look_for_absent),
-                           static_cast<double>(hold.empty_ns),
-                           static_cast<double>(hold.turn_ns),
-                           static_cast<double>(hold.held_ns),
+  const double fields[] = {static_cast<double>(turn.action),          static_cast<double>(turn.to),
+                           static_cast<double>(hold.action),          static_cast<double>(hold.next),
+                           static_cast<double>(hold.again_ns),        static_cast<double>(hold.waiting),
+                           static_cast<double>(hold.trickles),        static_cast<double>(hold.counts),
+                           static_cast<double>(hold.look_for_absent), static_cast<double>(hold.empty_ns),
+                           static_cast<double>(hold.turn_ns),         static_cast<double>(hold.held_ns),
                            static_cast<double>(hold.released_ns)};
   std::memcpy(to, fields, sizeof fields);
 }

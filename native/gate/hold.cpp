@@ -215,9 +215,9 @@ HoldDecision decide_hold(const Rules& rules, const HoldView& view, HoldState& st
     end_trickle(rules, view, answer, decision, state);
     return decision;
   }
-  if (answer == Answer::kTrickle && pending) begin_trickle(rules, view, seen.held_us, decision, state);
+  if (answer == Answer::kTrickle) begin_trickle(rules, view, seen.held_us, decision, state);
   else if (answer == Answer::kRun && view.held) decision.action = HoldAction::kOpen;
-  else if (answer != Answer::kRun && answer != Answer::kTrickle && !view.held) decision.action = HoldAction::kClose;
+  else if (answer != Answer::kRun && !view.held) decision.action = HoldAction::kClose;
   nap(decision, again_us(rules, view, answer, backlog, state));
   return decision;
 }

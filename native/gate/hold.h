@@ -16,43 +16,43 @@ namespace cotenant {
 struct HoldView {
   std::uint64_t now_ns;
   std::uint32_t slot;  // of this client
-  bool held;           // its hold word is not 0
+  bool held;  // its hold word is not 0
   // Submitted by this client and not known finished, in streams that move.
   std::uint64_t launches_out;
   std::uint64_t out_ns;
-  bool stands;                    // work is in streams that stand still, because the GPU waits for the program there
+  bool stands;  // work is in streams that stand still, because the GPU waits for the program there
   std::uint32_t callers_waiting;  // threads of the program that are blocked because its work is held
-  std::uint64_t far;              // changes when the GPU passes a border of the client, or a gate in a graph
-  bool stops_inside;              // a launch is out that stops inside if the word is set, where no mark tells it
-  std::uint64_t trickled_ns;      // since a trickle of this client last began; very long: never
+  std::uint64_t far;  // changes when the GPU passes a border of the client, or a gate in a graph
+  bool stops_inside;  // a launch is out that stops inside if the word is set, where no mark tells it
+  std::uint64_t trickled_ns;  // since this client's last trickle began; if there was none, a very long time
   // Of the best-effort clients of the GPU.
   std::uint32_t waiting;  // a bit per slot: it has work to run
-  std::uint32_t turn;     // the slot whose turn it is
+  std::uint32_t turn;  // the slot whose turn it is
   std::uint64_t turn_ns;  // how long it has been
-  Seen seen;              // for release(); held_us and trickled_us are filled in here
+  Seen seen;  // for release(), except held_us and trickled_us, which are computed here
 };
 
 // What the helper thread remembers from look to look. Its own, zero at first.
 struct HoldState {
-  std::uint64_t looked_ns{0};       // the last look
-  std::uint64_t held_since_ns{0};   // valid if `pausing`
+  std::uint64_t looked_ns{0};  // the last look
+  std::uint64_t held_since_ns{0};  // valid if `pausing`
   std::uint64_t absent_looked_ns{0};  // when absent clients were last looked for
-  std::uint64_t pause_far{0};       // `far` at the last look of a pause, or after the last trickle
-  std::uint64_t trickle_from{0};    // `far` when the trickle began
+  std::uint64_t pause_far{0};  // `far` at the last look of a pause, or after the last trickle
+  std::uint64_t trickle_from{0};  // `far` when the trickle began
   std::uint64_t slice_since_ns{0};  // about when this client's time slice on the GPU began, or its renewal
-  std::uint64_t renew_from{0};      // `far` when the word was set to renew the slice
+  std::uint64_t renew_from{0};  // `far` when the word was set to renew the slice
   std::uint64_t stands_until_ns{0};
   std::uint32_t slipped{0};  // looks of this pause at which the GPU had come farther
   enum class Renewal : std::uint8_t { kNone, kUntilBorder, kStanding } renewal{Renewal::kNone};
-  bool watched{false};    // the last look of a renewal asked for kBorder
-  bool pausing{false};    // work of the client waits
+  bool watched{false};  // the last look of a renewal asked for kBorder
+  bool pausing{false};  // work of the client waits
   bool trickling{false};  // the word is open for one chunk
 };
 
 enum class TurnAction : std::uint32_t {
   kKeep = 0,
   kGive = 1,  // set the own word, hand the turn to `to`, clear the word of that one unless a request is active
-  kTake = 2,  // from `view.turn`, unless somebody else was faster
+  kTake = 2,  // from `view.turn`, unless another client takes it first
 };
 
 struct TurnDecision {
@@ -62,7 +62,7 @@ struct TurnDecision {
 
 enum class HoldAction : std::uint32_t {
   kLeave = 0,
-  kOpen = 1,   // clear the word, unless a request holds best-effort work
+  kOpen = 1,  // clear the word, unless a request holds best-effort work
   kClose = 2,  // set the word; then look again, because whoever clears it may have looked just before
   kChunk = 3,  // clear it whatever holds: one chunk passes
   kStand = 4,  // set it for a moment though nothing holds, so that the time slice is renewed
@@ -70,7 +70,7 @@ enum class HoldAction : std::uint32_t {
 
 // How to wait for the next look.
 enum class NextLook : std::uint32_t {
-  kNap = 0,     // asleep
+  kNap = 0,  // asleep
   kBorder = 1,  // on the CPU; sooner if `far` changes
   kMoment = 2,  // on the CPU, because the GPU stands idle meanwhile
 };
@@ -79,31 +79,30 @@ struct HoldDecision {
   HoldAction action{HoldAction::kLeave};
   NextLook next{NextLook::kNap};
   std::uint64_t again_ns{0};  // the next look is after so long
-  bool waiting{false};        // the client's bit in `waiting`
-  bool trickles{false};       // a trickle begins: store when,
-  bool counts{false};         // and count it as one of a long pause
+  bool waiting{false};  // the client's bit in `waiting`
+  bool trickles{false};  // a trickle, or a chunk beside a request, begins: note the time
+  bool counts{false};  // it is a trickle: count it
   bool look_for_absent{false};  // the pause is so long that its cause may have died
-  // Since the last look, by what the client met: no work, another client's turn, a request or the agent.
-  std::uint64_t empty_ns{0};
-  std::uint64_t turn_ns{0};
-  std::uint64_t held_ns{0};
-  std::uint64_t released_ns{0};  // launch-ahead now
+  // To be added to the client's statistics: the time since the last look, if the client
+  std::uint64_t empty_ns{0};  // had no work,
+  std::uint64_t turn_ns{0};  // waited for its turn,
+  std::uint64_t held_ns{0};  // was held by a request or paused by the agent.
+  std::uint64_t released_ns{0};  // its launch-ahead now
 };
 
-// Is there anything that best-effort work must wait for at all: a high client that is protected, or a pause?
+// Is there anything that best-effort work may have to wait for: a high client that is protected, or a pause?
 [[nodiscard]] bool is_gated(const Rules& rules, bool high_registered) noexcept;
 
-// Does this client want the GPU, and must it ask? Of the view, only what it has submitted and who is registered counts.
+// Does this client have work that may have to wait? Reads only launches_out, callers_waiting and seen.high_registered.
 [[nodiscard]] bool has_backlog(const Rules& rules, const HoldView& view) noexcept;
 
 // Is it this client's turn, or does nobody else want the GPU?
 [[nodiscard]] bool has_turn(std::uint32_t slot, std::uint32_t waiting, std::uint32_t turn) noexcept;
 
-// First: what to do about the turn. Where nothing is to be done, or somebody was faster, all stays as it is until the next
-// look. `view.seen.my_turn` does not count.
+// The first step of a look: what to do about the turn. `view.held` and the rest of `view.seen` are not read.
 [[nodiscard]] TurnDecision decide_turn(const Rules& rules, const HoldView& view) noexcept;
 
-// Then, with the turn as it is now: what to do about the hold word.
+// The second step: what to do about the hold word. `view.held` and `view.seen.my_turn` are as the first step left them.
 [[nodiscard]] HoldDecision decide_hold(const Rules& rules, const HoldView& view, HoldState& state) noexcept;
 
 }  // namespace cotenant

@@ -10,7 +10,6 @@ import { noGate } from "./faults.ts";
 /** As in native/gate/gate.h; above them the other reasons to wait. */
 export const RUN = 0;
 export const TRICKLE = 1;
-export const HELD_BY_HIGH = 2;
 export const PACED = 6;
 
 /** What a best-effort client sees at one moment. */

@@ -1,8 +1,8 @@
 // Long pauses of best-effort work, as the helper thread's state machine has them (native/gate/hold.h).
 import { describe, expect, test } from "vitest";
+import { holdAction } from "#gpu";
 import type { Rules } from "#protocol";
-import { held, looks, ms, noWork, us } from "../../test/gpu/looks.ts";
-import { holdAction } from "./hold.ts";
+import { held, looks, ms, noWork, us } from "./looks.ts";
 
 const { leave, close, chunk } = holdAction;
 
@@ -28,12 +28,12 @@ describe("a trickle", () => {
     const look = begun();
     const still = look({ nowNs: ms(250.1) });
     expect([still.hold, still.againNs]).toEqual([leave, 100e3]);
-    expect(look({ nowNs: ms(250.2), far: 1 }).hold).toBe(close);
+    expect(look({ nowNs: ms(250.2), far: 8 }).hold).toBe(close);
   });
 
   test("follows the one before after 10 ms, though the GPU came farther in it", () => {
     const look = begun();
-    look({ nowNs: ms(250.1), far: 3 });
+    look({ nowNs: ms(250.1), far: 10 });
     expect(look({ nowNs: ms(259.999) }).hold).toBe(leave);
     expect(look({ nowNs: ms(260) }).hold).toBe(chunk);
   });
@@ -49,8 +49,25 @@ describe("a trickle", () => {
 
   test("leaves the word open if nothing holds any more", () => {
     const look = begun();
-    expect(look({ nowNs: ms(250.1), highActive: 0, far: 1 }).hold).toBe(leave);
+    expect(look({ nowNs: ms(250.1), highActive: 0, far: 8 }).hold).toBe(leave);
     expect(look({ nowNs: ms(250.2) }).againNs).toBe(1e6);
+  });
+
+  test("follows the ones before in the same pause, however many there were", () => {
+    const look = begun();
+    for (let far = 8, at = 250; at < 300; far++, at += 10) {
+      look({ nowNs: ms(at + 0.1), far });
+      expect(look({ nowNs: ms(at + 10) }).hold).toBe(chunk);
+    }
+  });
+
+  test("does not end a pause in which as much had slipped through as is tolerated", () => {
+    const look = looks(held);
+    look();
+    for (const at of [1, 2]) look({ nowNs: ms(at), far: 100 * at });
+    expect(look({ nowNs: ms(250) }).hold).toBe(chunk);
+    look({ nowNs: ms(250.1), far: 201 });
+    expect(look({ nowNs: ms(260) }).hold).toBe(chunk);
   });
 
   test("comes for work that stands still, too, and for nobody without any", () => {
@@ -58,6 +75,14 @@ describe("a trickle", () => {
     const look = looks({ ...held, ...noWork });
     look();
     expect(look({ nowNs: ms(300) }).hold).toBe(leave);
+  });
+
+  test("is counted from when there is work to hold", () => {
+    const look = looks({ ...held, ...noWork });
+    look();
+    look({ nowNs: ms(200), launchesOut: 1 });
+    expect(look({ nowNs: ms(449.999) }).hold).toBe(leave);
+    expect(look({ nowNs: ms(450) }).hold).toBe(chunk);
   });
 
   test.each([
@@ -89,7 +114,7 @@ describe("chunks beside requests, where contexts do not exclude each other,", ()
     const decided = look({ nowNs: us(800) });
     expect([decided.hold, decided.trickles, decided.counts]).toEqual([chunk, true, false]);
     expect(decided.againNs).toBe(20e3);
-    const over = look({ nowNs: us(820), far: 1 });
+    const over = look({ nowNs: us(820), far: 8 });
     expect([over.hold, over.againNs]).toEqual([close, 20e3]);
     expect(look({ nowNs: us(1599) }).hold).toBe(leave);
     expect(look({ nowNs: us(1600) }).hold).toBe(chunk);
@@ -104,8 +129,9 @@ describe("chunks beside requests, where contexts do not exclude each other,", ()
   });
 
   test("pass only there", () => {
-    const look = looks(held, { besideEveryUs: 800 });
+    const look = looks(held, { besideEveryUs: 60 });
     look();
-    expect(look({ nowNs: us(800) }).hold).toBe(leave);
+    const decided = look({ nowNs: us(60) });
+    expect([decided.hold, decided.againNs]).toEqual([leave, 50e3]);
   });
 });

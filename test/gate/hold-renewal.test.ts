@@ -1,10 +1,10 @@
 // Time slices that are renewed (docs/design/decisions/0007), as the helper thread's state machine has it (native/gate/hold.h).
 import { describe, expect, test } from "vitest";
+import { type HoldMachine, type HoldView, holdAction, nextLook } from "#gpu";
 import { type Rules, submission } from "#protocol";
-import { looks, noWork, running, us } from "../../test/gpu/looks.ts";
-import { type HoldMachine, type HoldView, holdAction, nextLook } from "./hold.ts";
+import { looks, noWork, running, us } from "./looks.ts";
 
-const { leave, open, stand } = holdAction;
+const { leave, open, chunk, stand } = holdAction;
 const { nap, border, moment } = nextLook;
 const RENEW_US = 1200;
 
@@ -45,6 +45,14 @@ test("the slice begins when the word is opened after a pause", () => {
   expect(look({ nowNs: us(2200), idleUs: 1350 }).hold).toBe(stand);
 });
 
+test("it is not done in a trickle", () => {
+  const look = slice();
+  look({ nowNs: us(100), highActive: 1 });
+  look({ nowNs: us(200) });
+  expect(look({ nowNs: us(250_200) }).hold).toBe(chunk);
+  expect(look({ nowNs: us(252_200), highActive: 0, idleUs: 2000 }).hold).toBe(leave);
+});
+
 describe("once the word is set", () => {
   function renewing() {
     const look = slice();
@@ -54,7 +62,7 @@ describe("once the word is set", () => {
 
   test("the GPU stands for 8 us at the next border, and the next slice is counted from its end", () => {
     const look = renewing();
-    expect(said(look({ nowNs: us(1240), far: 1 }))).toEqual({ hold: leave, next: moment, us: 8 });
+    expect(said(look({ nowNs: us(1240), far: 8 }))).toEqual({ hold: leave, next: moment, us: 8 });
     expect(said(look({ nowNs: us(1247) }))).toEqual({ hold: leave, next: moment, us: 1 });
     expect(said(look({ nowNs: us(1248) }))).toEqual({ hold: open, next: nap, us: 20 });
     expect(look({ nowNs: us(2447) }).hold).toBe(leave);
@@ -66,7 +74,7 @@ describe("once the word is set", () => {
     expect(said(look({ nowNs: us(1350) }))).toEqual({ hold: leave, next: nap, us: 20 });
     expect(said(look({ nowNs: us(1370) }))).toEqual({ hold: leave, next: border, us: 150 });
     expect(said(look({ nowNs: us(1520) }))).toEqual({ hold: leave, next: nap, us: 20 });
-    expect(said(look({ nowNs: us(1540), far: 1 }))).toEqual({ hold: leave, next: moment, us: 8 });
+    expect(said(look({ nowNs: us(1540), far: 8 }))).toEqual({ hold: leave, next: moment, us: 8 });
   });
 
   test("no border is waited for longer than 2 ms", () => {
@@ -83,20 +91,22 @@ describe("once the word is set", () => {
       next: nap,
       us: 50,
     });
-    expect(look({ nowNs: us(1240), far: 1 }).hold).toBe(leave);
+    expect(look({ nowNs: us(1240), far: 8 }).hold).toBe(leave);
     expect(look({ nowNs: us(1300), highActive: 0, idleUs: 10 }).hold).toBe(leave);
     expect(look({ nowNs: us(1450), idleUs: 150 }).hold).toBe(open);
+    const next = look({ nowNs: us(2650), idleUs: 1350 });
+    expect(said(next)).toEqual({ hold: stand, next: border, us: 150 });
   });
 
   test("the end of the client's turn ends it", () => {
     const look = renewing();
-    const given = look({ nowNs: us(1240), far: 1, waiting: 3, turnNs: 6e6 });
+    const given = look({ nowNs: us(1240), far: 8, waiting: 3, turnNs: 6e6 });
     expect([given.turnTo, given.next]).toEqual([1, nap]);
   });
 
   test("a launch that stops inside does not end it", () => {
     const look = renewing();
-    look({ nowNs: us(1240), far: 1, stopsInside: 1 });
+    look({ nowNs: us(1240), far: 8, stopsInside: 1 });
     expect(look({ nowNs: us(1248) }).hold).toBe(open);
   });
 });

@@ -1,8 +1,7 @@
 // A helper thread's state machine, asked look by look; what it decides about the word and the turn is done at once.
+import { HoldMachine, type HoldView, holdAction, openGate, turnAction } from "#gpu";
 import { policyNamed } from "#policy";
 import type { Rules } from "#protocol";
-import { openGate } from "../../src/gpu/gate.ts";
-import { HoldMachine, type HoldView, holdAction, turnAction } from "../../src/gpu/hold.ts";
 
 const START = 1e9;
 export const ms = (count: number) => START + count * 1e6;
@@ -17,7 +16,7 @@ export const running: HoldView = {
   outNs: 1e6,
   stands: 0,
   callersWaiting: 0,
-  far: 0,
+  far: 7,
   stopsInside: 0,
   trickledNs: Number.POSITIVE_INFINITY,
   waiting: 1,

@@ -2,10 +2,9 @@
 // renewals: hold-pauses.test.ts, hold-renewal.test.ts.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { HoldMachine, type HoldView, holdAction, nextLook, openGate, turnAction } from "#gpu";
 import { constants, type Rules, Settings } from "#protocol";
-import { held, looks, ms, noWork, running } from "../../test/gpu/looks.ts";
-import { openGate } from "./gate.ts";
-import { HoldMachine, type HoldView, holdAction, nextLook, turnAction } from "./hold.ts";
+import { held, looks, ms, noWork, running } from "./looks.ts";
 
 const { leave, open, close } = holdAction;
 
@@ -44,6 +43,12 @@ describe("the word is", () => {
       againUs: 10_000,
     },
     {
+      name: "looked at again soon where work stands still",
+      view: { ...running, ...noWork, stands: 1 },
+      action: leave,
+      againUs: 1000,
+    },
+    {
       name: "closed during a request though nothing is out",
       view: { ...running, ...noWork, highActive: 1 },
       action: close,
@@ -53,6 +58,13 @@ describe("the word is", () => {
       name: "closed while the agent pauses",
       rules: { paused: 1 },
       view: running,
+      action: close,
+      againUs: 1000,
+    },
+    {
+      name: "closed while the agent pauses, though nobody is there to be protected",
+      rules: { paused: 1 },
+      view: { ...running, highRegistered: 0 },
       action: close,
       againUs: 1000,
     },
@@ -144,7 +156,7 @@ describe("of several clients", () => {
     },
     {
       name: "the holder is none that exists",
-      view: { ...theirs, turn: constants.MAX_BEST_EFFORT },
+      view: { ...theirs, waiting: 0x129, turn: constants.MAX_BEST_EFFORT },
       turn: turnAction.take,
       hold: open,
     },
@@ -170,6 +182,19 @@ describe("of several clients", () => {
       name: "a turn that lasts no time is taken for the shortest that there is",
       rules: { turnUs: 0 },
       view: { ...mine, turnNs: 500e3 },
+      turn: turnAction.keep,
+      hold: leave,
+    },
+    {
+      name: "nobody has work",
+      view: { ...theirs, ...noWork, waiting: 0 },
+      turn: turnAction.keep,
+      hold: open,
+    },
+    {
+      name: "contexts run side by side, and the time of a turn is over",
+      rules: { isolated: 0 },
+      view: { ...mine, turnNs: turnNs + 1 },
       turn: turnAction.keep,
       hold: leave,
     },
@@ -200,6 +225,7 @@ describe("since the last look, a client", () => {
       times: [0, 1e6, 0, 0],
     },
     { name: "had no work", view: { ...running, ...noWork }, times: [1e6, 0, 0, 0] },
+    { name: "had none while it was held", view: { ...held, ...noWork }, times: [0, 0, 0, 0] },
     { name: "ran, with a chunk ahead", view: running, times: [0, 0, 0, 200e3] },
     { name: "ran, with less ahead", view: { ...running, outNs: 5e3 }, times: [0, 0, 0, 5e3] },
   ])("$name", ({ view, rules, times }) => {
