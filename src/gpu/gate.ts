@@ -58,6 +58,8 @@ export interface Gate {
   admit(seen: Seen, us: number, kernelClass: number, sms: number, copy: boolean): number;
   /** Must a border come before an item that is expected to take `us`? */
   closes(chunkUs: number, chunkLaunches: number, us: number): boolean;
+  /** May more be queued behind the hold word, with so much submitted and not known finished? */
+  hasRoom(launchesOut: number, outUs: number): boolean;
   /** Of the budget, once the item that `admit` was last asked about is submitted. */
   spentAfter(): number;
   /** When the launch after one at `nowNs` is due. */
@@ -74,7 +76,7 @@ const usual = ["../../build/native/", "../build/native/"].map((folder) =>
 /** Throws a UserError where there is no library. */
 export function openGate(path?: string): Gate {
   const from = path ?? usual.find((one) => existsSync(one)) ?? (usual[0] as string);
-  const { release, admit, closes, spentAfter, dueAfter, hold } = load(from);
+  const { release, admit, closes, hasRoom, spentAfter, dueAfter, hold } = load(from);
   const settings = new Uint8Array(new ArrayBuffer(Settings.size));
   const fields = view(Settings, settings.buffer);
   const seenWords = new Uint32Array(30);
@@ -127,6 +129,7 @@ export function openGate(path?: string): Gate {
       item[1] = 1;
       return closes(settings, chunk, item) === 1;
     },
+    hasRoom: (launchesOut, outUs) => hasRoom(settings, launchesOut, outUs * 1000) === 1,
     spentAfter: () => Number(spentAfter(settings, seenWords, item)),
     dueAfter: (dueNs, nowNs) =>
       Number(dueAfter(settings, Math.max(0, Math.round(dueNs)), Math.round(nowNs))),
@@ -141,6 +144,7 @@ export const openDoor: Gate = {
   release: () => RUN,
   admit: () => RUN,
   closes: () => false,
+  hasRoom: () => true,
   spentAfter: () => 0,
   dueAfter: () => 0,
   hold() {},
@@ -152,6 +156,7 @@ interface Decisions {
   readonly release: Call;
   readonly admit: Call;
   readonly closes: Call;
+  readonly hasRoom: (settings: Uint8Array, launchesOut: number, outNs: number) => number;
   readonly spentAfter: Call;
   readonly dueAfter: (settings: Uint8Array, dueNs: number, nowNs: number) => number | bigint;
   readonly hold: (settings: Uint8Array, block: Float64Array) => void;
@@ -172,6 +177,7 @@ function declare(path: string): Decisions {
       release: library.func("uint32_t cotenant_release(void*, void*)"),
       admit: library.func("uint32_t cotenant_admit(void*, void*, void*)"),
       closes: library.func("uint32_t cotenant_closes(void*, void*, void*)"),
+      hasRoom: library.func("uint32_t cotenant_has_room(void*, uint64_t, uint64_t)"),
       spentAfter: library.func("uint64_t cotenant_spent_after(void*, void*, void*)"),
       dueAfter: library.func("uint64_t cotenant_due_after(void*, uint64_t, uint64_t)"),
       hold: library.func("void cotenant_hold(void*, void*)"),

@@ -12,6 +12,7 @@ const admitOf = library.func("uint32_t cotenant_admit(void*, uint64_t*, uint32_t
 const spentAfterOf = library.func("uint64_t cotenant_spent_after(void*, uint64_t*, uint32_t*)");
 const dueAfterOf = library.func("uint64_t cotenant_due_after(void*, uint64_t, uint64_t)");
 const closesOf = library.func("uint32_t cotenant_closes(void*, uint32_t*, uint32_t*)");
+const hasRoomOf = library.func("uint32_t cotenant_has_room(void*, uint64_t, uint64_t)");
 const nativeBucketOf = library.func("uint32_t cotenant_bucket_of(uint64_t)");
 
 const answers = ["run", "trickle", "high", "paused", "turn", "ahead", "paced"] as const;
@@ -440,6 +441,19 @@ describe("where a chunk ends", () => {
     expect(closes(strict, 10, 1, { us: 10, known: false })).toBe(true);
     expect(closes(strict, 0, 0, { us: 10, known: false })).toBe(false);
   });
+});
+
+test.each([
+  { launches: 699, ns: 9_999_999, rules: strict, room: 1 },
+  { launches: 700, ns: 0, rules: strict, room: 0 },
+  { launches: 0, ns: 10_000_000, rules: strict, room: 0 },
+  // Forced into the range in which a driver's queue has room, and a wait is short.
+  { launches: 799, ns: 0, rules: { ...strict, submitLaunches: 5000 }, room: 1 },
+  { launches: 800, ns: 0, rules: { ...strict, submitLaunches: 5000 }, room: 0 },
+  { launches: 0, ns: 99_999, rules: { ...strict, submitUs: 1 }, room: 1 },
+  { launches: 0, ns: 100_000_000, rules: { ...strict, submitUs: 1_000_000 }, room: 0 },
+])("behind the hold word $launches launches of $ns ns leave room: $room", (given) => {
+  expect(hasRoomOf(settings(given.rules), given.launches, given.ns)).toBe(given.room);
 });
 
 describe("the histogram", () => {

@@ -125,7 +125,7 @@ describe("under strict", () => {
     const { machine, client } = training([{ us: 7 }, { us: 20 }], { submission: 1, chunkUs: 50 });
     for (let i = 0; i < 500; i++) {
       machine.run(machine.now + 3e3);
-      expect(client.outstandingUs).toBeLessThanOrEqual(50);
+      expect(client.outstanding.us).toBeLessThanOrEqual(50);
     }
     expect(client.stream.finished).toBeGreaterThan(100);
   });

@@ -5,9 +5,11 @@ import { submission, whenActive } from "#protocol";
 import { newSeen, PACED, RUN, type Seen, TRICKLE } from "../gate.ts";
 import type { Actor, Machine } from "../machine/machine.ts";
 import { BORDER, type Context, END, MARK, type Owner, type Stream } from "../machine/stream.ts";
-import { expectedCopyNs, KERNEL, type Plan, piecesOf } from "../plan.ts";
+import type { Plan } from "../plan.ts";
 import type { Board, HeldClient } from "./board.ts";
 import { Helper } from "./helper.ts";
+import { Outstanding } from "./outstanding.ts";
+import { Position } from "./position.ts";
 
 const LAUNCH = 0;
 const LOOK = 1;
@@ -18,7 +20,6 @@ const AHEAD_NS = 20e6;
 const LOW = 256;
 /** Held by a request, launch by launch: naps between two looks. */
 const NAP_NS = 50e3;
-const MARKS = 1024;
 
 export interface BestEffortOptions {
   readonly slot: number;
@@ -37,8 +38,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
   readonly stream: Stream;
   /** When iterations were done. */
   readonly doneNs: number[] = [];
-  /** Borders and marks that the GPU has come to. */
-  passed = 0;
+  readonly outstanding = new Outstanding();
   trickles = 0;
   readonly #machine: Machine;
   readonly #board: Board;
@@ -51,9 +51,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
   readonly #seen: Seen = newSeen();
   /** When the helper thread looks again. */
   #lookAt = 0;
-  #step = 0;
-  /** Pieces of the copy, or parts of the product, at hand that have been launched. */
-  #piece = 0;
+  readonly #next: Position;
   #cpuAt = 0;
   #calledAt = Number.NaN;
   #inFlight = false;
@@ -62,14 +60,6 @@ export class BestEffort implements Owner, Actor, HeldClient {
   #chunkLaunches = 0;
   #behindWait = false;
   #bordered = false;
-  // What has been submitted in all, and up to each mark.
-  #submittedUs = 0;
-  #launches = 0;
-  #finishedUs = 0;
-  #finishedLaunches = 0;
-  #issued = 0;
-  readonly #markUs = new Float64Array(MARKS);
-  readonly #markLaunches = new Float64Array(MARKS);
   // Launch by launch.
   #askedSince = Number.NaN;
   #spentUs = 0;
@@ -86,6 +76,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
     this.#machine = machine;
     this.#board = board;
     this.#plan = plan;
+    this.#next = new Position(plan, board);
     this.slot = options.slot;
     this.#waits = options.waits;
     this.#marks = options.marks;
@@ -105,14 +96,6 @@ export class BestEffort implements Owner, Actor, HeldClient {
 
   get now(): number {
     return this.#machine.now;
-  }
-
-  get outstandingUs(): number {
-    return this.#submittedUs - this.#finishedUs;
-  }
-
-  get outstandingLaunches(): number {
-    return this.#launches - this.#finishedLaunches;
   }
 
   get asks(): boolean {
@@ -138,9 +121,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
   }
 
   reached(stream: Stream): void {
-    const at = ++this.passed % MARKS;
-    this.#finishedUs = this.#markUs[at] ?? 0;
-    this.#finishedLaunches = this.#markLaunches[at] ?? 0;
+    this.outstanding.reach();
     if (this.#helper.awaitsBorder) this.#look();
     if (stream.low === 0) this.refill();
   }
@@ -186,7 +167,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
 
   /** The request whose turn it is; else it is called when it comes. */
   #arrived(): boolean {
-    if (!this.#arrivalsNs || this.#step > 0 || this.#piece > 0) return true;
+    if (!this.#arrivalsNs || this.#next.midIteration) return true;
     const arrival = this.#arrivalsNs[this.doneNs.length];
     if (arrival === undefined) return false;
     if (arrival <= this.now) return true;
@@ -205,18 +186,17 @@ export class BestEffort implements Owner, Actor, HeldClient {
     if (!this.#soon(AHEAD_NS)) return false;
     this.#board.waiting |= 1 << this.slot;
     const { gate } = this.#board;
-    if (this.#copies && gate.rules.whenActive !== whenActive.wait && !this.#busFree()) return false;
+    if (this.#next.copies && gate.rules.whenActive !== whenActive.wait && !this.#busFree())
+      return false;
     if (!this.#bordered) {
       const fits =
-        this.#behindWait && !gate.closes(this.#chunkUs, this.#chunkLaunches, this.#itemUs());
+        this.#behindWait && !gate.closes(this.#chunkUs, this.#chunkLaunches, this.#next.expectedUs);
       if (fits) return true;
       this.#put(BORDER);
       this.#bordered = true;
       this.#behindWait = true;
     }
-    const { submitUs, submitLaunches } = gate.rules;
-    const room = this.outstandingLaunches < Math.min(submitLaunches, 800);
-    return room && this.outstandingUs < Math.max(100, submitUs);
+    return gate.hasRoom(this.outstanding.launches, this.outstanding.us);
   }
 
   /**
@@ -228,7 +208,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
     const { rules } = this.#board.gate;
     if (Number.isNaN(this.#askedSince)) this.#askedSince = now;
     const waitedUs = (now - this.#askedSince) / 1000;
-    const soon = waitedUs >= rules.submitUs || this.outstandingUs <= rules.chunkUs;
+    const soon = waitedUs >= rules.submitUs || this.outstanding.us <= rules.chunkUs;
     if ((soon && !this.#board.highCopying(now)) || waitedUs >= rules.trickleAfterUs) {
       this.#askedSince = Number.NaN;
       return true;
@@ -243,7 +223,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
     if (!this.#soon(0)) return false;
     this.#board.waiting |= 1 << this.slot;
     const { now } = this;
-    const us = this.#itemUs();
+    const us = this.#next.expectedUs;
     const { gate } = this.#board;
     if (Number.isNaN(this.#askedSince)) {
       this.#askedSince = now;
@@ -251,20 +231,18 @@ export class BestEffort implements Owner, Actor, HeldClient {
     }
     const seen = this.#seen;
     this.#board.look(this.slot, seen, now);
-    seen.aheadUs = this.outstandingUs;
-    seen.kernelsOut = this.outstandingLaunches;
+    seen.aheadUs = this.outstanding.us;
+    seen.kernelsOut = this.outstanding.launches;
     seen.heldUs = (now - this.#askedSince) / 1000;
     seen.trickledUs = Math.min(1e9, (now - this.trickledAt) / 1000);
-    const graph = this.#plan.submission === "graph";
-    const kernelClass = graph ? 0 : (this.#plan.kernelClass[this.#step] ?? 0);
-    const units = graph ? 0 : (this.#plan.units[this.#step] ?? 0);
+    const { kernelClass, units } = this.#next;
     const sms = Math.min(this.#machine.gpu.description.sms, Math.ceil(units));
     const { budgetUs, launchEveryNs } = gate.rules;
     seen.spentUs = this.#spentUs;
     seen.earlyNs = Math.max(0, this.#dueNs - now);
-    seen.midIteration = this.#marks && (this.#step > 0 || this.#piece > 0);
-    seen.highCopying = this.#copies && this.#board.highCopying(now);
-    const answer = gate.admit(seen, us, kernelClass, sms, this.#copies);
+    seen.midIteration = this.#marks && this.#next.midIteration;
+    seen.highCopying = this.#next.copies && this.#board.highCopying(now);
+    const answer = gate.admit(seen, us, kernelClass, sms, this.#next.copies);
     if (answer === TRICKLE) {
       this.trickledAt = now;
       this.trickles++;
@@ -298,78 +276,33 @@ export class BestEffort implements Owner, Actor, HeldClient {
     this.#machine.at(time, this.#actor, LAUNCH);
   }
 
-  #itemUs(): number {
-    const { submission: how, graphUs, expectedUs, bytes } = this.#plan;
-    if (how === "graph") return graphUs;
-    if (this.#inParts) return expectedUs[this.#part] ?? 0;
-    const pieces = this.#pieces;
-    return pieces === 1
-      ? (expectedUs[this.#step] ?? 0)
-      : Math.ceil(expectedCopyNs((bytes[this.#step] ?? 0) / pieces) / 1000);
-  }
-
-  /** What comes next is a copy by itself. */
-  get #copies(): boolean {
-    const { submission: how, kind } = this.#plan;
-    return how === "kernels" && kind[this.#step] !== KERNEL;
-  }
-
-  /** What comes next is a part of a product: begun whole, it stays whole. */
-  get #inParts(): boolean {
-    const { submission: how, partCount } = this.#plan;
-    if (how === "graph" || (partCount[this.#step] ?? 0) === 0) return false;
-    return this.#piece > 0 || (this.#board.gated && this.#board.gate.rules.splitProductsUs > 0);
-  }
-
-  /** As a step of the plan. */
-  get #part(): number {
-    return (this.#plan.partsFrom[this.#step] ?? 0) + this.#piece;
-  }
-
-  /** Items that the step at hand is submitted in. */
-  get #pieces(): number {
-    if (this.#inParts) return this.#plan.partCount[this.#step] ?? 1;
-    if (!this.#copies || !this.#board.gated) return 1;
-    return piecesOf(this.#plan.bytes[this.#step] ?? 0, this.#board.gate.rules.copyPieceBytes);
-  }
-
   #put(code: number): void {
     this.#cpuAt = Math.max(this.#cpuAt, this.now) + this.#machine.gpu.border.cpuNs;
     this.stream.push(code, this.#cpuAt);
-    const at = ++this.#issued % MARKS;
-    this.#markUs[at] = this.#submittedUs;
-    this.#markLaunches[at] = this.#launches;
+    this.outstanding.mark();
     this.#chunkUs = 0;
     this.#chunkLaunches = 0;
   }
 
   /** One call: a kernel, a copy or a piece of it, or a whole graph. */
   #launch(): void {
-    const { length, cpuNs, submission: how } = this.#plan;
-    const us = this.#itemUs();
-    const pieces = this.#pieces;
-    const part = this.#inParts ? this.#part : undefined;
+    const { cpuNs } = this.#plan;
+    const { expectedUs, copies, step: from, upTo, piece, part } = this.#next;
     this.#bordered = false;
-    this.#submittedUs += us;
-    this.#launches++;
-    this.#chunkUs += us;
+    this.outstanding.add(expectedUs);
+    this.#chunkUs += expectedUs;
     this.#chunkLaunches++;
     this.#cpuAt = Math.max(this.#cpuAt, this.now);
-    if (this.#copies)
+    if (copies)
       this.stream.pieceBytes = this.#board.gated
         ? this.#board.gate.rules.copyPieceBytes
         : Number.POSITIVE_INFINITY;
-    if (this.#piece > 0) this.#cpuAt += this.#machine.gpu.launchNs;
-    const upTo = how === "graph" ? length : this.#step + 1;
-    for (let step = this.#step; step < upTo; step++) {
-      if (this.#piece === 0) this.#cpuAt += cpuNs[step] ?? 0;
+    if (piece > 0) this.#cpuAt += this.#machine.gpu.launchNs;
+    for (let step = from; step < upTo; step++) {
+      if (piece === 0) this.#cpuAt += cpuNs[step] ?? 0;
       this.stream.push(part ?? step, this.#cpuAt);
     }
-    if (++this.#piece < pieces) return;
-    this.#piece = 0;
-    this.#step = upTo;
-    if (this.#step < length) return;
-    this.#step = 0;
+    if (!this.#next.advance()) return;
     this.stream.push(END, this.#cpuAt);
     this.#inFlight = this.#waits;
   }

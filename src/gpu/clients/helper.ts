@@ -2,17 +2,15 @@
 // (native/gate/hold.h). What the interposer does on shared memory is in native/interposer/best_effort/turns.cpp.
 import { HoldMachine, type HoldView, holdAction, nextLook, turnAction } from "../hold.ts";
 import type { Board } from "./board.ts";
+import type { Outstanding } from "./outstanding.ts";
 
 /** A best-effort client, as far as its helper thread sees and changes it. */
 export interface GatedClient {
   readonly slot: number;
   readonly now: number;
-  readonly outstandingUs: number;
-  readonly outstandingLaunches: number;
+  readonly outstanding: Outstanding;
   /** Is it blocked in a launch that its gate refuses? */
   readonly asks: boolean;
-  /** Borders and marks that the GPU has come to. */
-  readonly passed: number;
   trickles: number;
   trickledAt: number;
 }
@@ -56,10 +54,10 @@ export class Helper {
     const { slot, now } = client;
     view.nowNs = now;
     view.held = board.held(slot) ? 1 : 0;
-    view.launchesOut = client.outstandingLaunches;
-    view.outNs = client.outstandingUs * 1000;
+    view.launchesOut = client.outstanding.launches;
+    view.outNs = client.outstanding.us * 1000;
     view.callersWaiting = client.asks ? 1 : 0;
-    view.far = client.passed;
+    view.far = client.outstanding.passed;
     view.trickledNs = now - client.trickledAt;
     view.waiting = board.waiting;
     view.turn = board.turn;
