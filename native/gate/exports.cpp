@@ -107,7 +107,7 @@ EXPORT std::uint64_t cotenant_due_after(const void* settings, std::uint64_t due_
 }
 
 EXPORT std::uint32_t cotenant_has_room(const void* settings, std::uint64_t launches_out, std::uint64_t out_ns) {
-  return has_room(rules_from(settings), launches_out, out_ns);
+  return has_room(rules_from(settings), launches_out, [&] { return out_ns; });
 }
 
 EXPORT std::uint32_t cotenant_closes(const void* settings, const std::uint32_t* chunk, const std::uint32_t* item) {

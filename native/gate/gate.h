@@ -69,9 +69,11 @@ struct Chunk {
 // used for a while is lost, but for a millisecond.
 [[nodiscard]] std::uint64_t due_after(const Rules& rules, std::uint64_t due_ns, std::uint64_t now_ns) noexcept;
 
-// Deep submission: may more be queued behind the hold word, with so much of the stream submitted and not known finished?
-[[nodiscard]] inline bool has_room(const Rules& rules, std::uint64_t launches_out, std::uint64_t out_ns) noexcept {
-  return launches_out < rules.submit_launches && out_ns < std::uint64_t{rules.submit_us} * 1000;
+// Deep submission: may more be queued behind the hold word, if so much of the stream is submitted and not known finished?
+// `out_ns` is called only if the launches leave room, because this is on the launch path.
+template <typename OutNs>
+[[nodiscard]] inline bool has_room(const Rules& rules, std::uint64_t launches_out, OutNs out_ns) noexcept {
+  return launches_out < rules.submit_launches && out_ns() < std::uint64_t{rules.submit_us} * 1000;
 }
 
 // Deep submission: must a border come before this item? An item that is long or unknown stands alone.

@@ -69,8 +69,8 @@ void wait_for_room(Gpu& gpu, Stream& stream, const Link& link, const Rules& rule
   const auto full = [&] {
     read_mark(stream, link);
     const std::uint64_t launches = lane.launches.load(std::memory_order_relaxed);
-    const std::uint64_t done = std::min(launches, lane.finished_launches.load(std::memory_order_relaxed));
-    return !has_room(rules, launches - done, unfinished_ns(lane));
+    const std::uint64_t out = launches - std::min(launches, lane.finished_launches.load(std::memory_order_relaxed));
+    return !has_room(rules, out, [&] { return unfinished_ns(lane); });
   };
   if (!full() || stood_still(lane)) return;
   Waiting waiting(gpu.best_effort);
