@@ -1,4 +1,4 @@
-// Time slices that are begun anew (docs/design/decisions/0007): what the GPU makes of work that stands still, and what requests gain.
+// Time slices that are renewed (docs/design/decisions/0007): what the GPU makes of work that stands still, and what requests gain.
 import { expect, test } from "vitest";
 import { policyNamed } from "#policy";
 import { h200, plan, quiet, submit } from "../../../test/gpu/example.ts";
