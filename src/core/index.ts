@@ -2,6 +2,7 @@ export { type Clock, dateNow, systemClock } from "./clock.ts";
 export { type CsvRow, csvRows } from "./csv.ts";
 export * as errors from "./errors.ts";
 export { UserError, usage } from "./errors.ts";
+export { Field, placed, type Refusal, readJson } from "./fields.ts";
 export { checkWritable, isFile, readGiven, temporaryFolder, writeGiven, written } from "./files.ts";
 export { readInput } from "./input.ts";
 export { element, escaped, joined, type Markup, short, svgElement, words } from "./markup.ts";

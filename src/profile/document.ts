@@ -1,12 +1,11 @@
 // A workload profile as a file: JSON that people can read and compare, a kernel or a step on each line, with
 // its version first. Reading checks everything; a field that is not known is refused, because it is a
 // misspelt one.
-import { badJson, badProfile } from "./faults.ts";
-import { Field } from "./fields.ts";
-import { parseJson } from "./json.ts";
+import { type Field, readJson } from "#core";
+import { badProfile } from "./faults.ts";
+import { present, readDim3, readQuantiles } from "./kernel-fields.ts";
 import {
   copyDirections,
-  type Dim3,
   type KernelProfile,
   kernelClasses,
   marks,
@@ -30,9 +29,7 @@ export function formatProfile(profile: WorkloadProfile): string {
 
 /** `file` is named in what is wrong. */
 export function parseProfile(text: string, file: string): WorkloadProfile {
-  const parsed = parseJson(text);
-  if (!parsed.ok) throw badJson(file, parsed);
-  const whole = new Field(file, "", parsed.value, parsed.lineOf);
+  const whole = readJson(text, file, badProfile);
   const version = whole.at("version");
   if (version.missing || whole.at("kernels").missing)
     throw badProfile(file, "", "it is no workload profile: it has no version and kernels.");
@@ -67,7 +64,6 @@ const profileFields = [
 function readProfile(whole: Field): WorkloadProfile {
   const gpu = whole.at("gpu").only(["name", "computeCapability", "sms"]);
   const kernels = whole.at("kernels").list().map(readKernel);
-  const soloNs = whole.at("soloNs");
   return {
     version: VERSION,
     name: whole.at("name").text(),
@@ -78,7 +74,7 @@ function readProfile(whole: Field): WorkloadProfile {
       sms: gpu.at("sms").whole(1),
     },
     source: whole.at("source").text(),
-    soloNs: soloNs.missing ? undefined : soloNs.number(),
+    soloNs: whole.at("soloNs").optional((one) => one.number()),
     ...present(whole, systemFields),
     kernels,
     sequence: whole
@@ -110,24 +106,15 @@ const kernelFields = [
 
 function readKernel(kernel: Field): KernelProfile {
   kernel.only(kernelFields);
-  const duration = kernel.at("durationNs").only(["p50", "p95"]);
-  const [p50, p95] = [duration.at("p50").number(), duration.at("p95").number()];
-  if (p95 < p50) throw duration.at("p95").bad(`is ${p95}, less than p50 (${p50}).`);
   return {
     name: kernel.at("name").text(),
     grid: readDim3(kernel.at("grid")),
     block: readDim3(kernel.at("block")),
-    durationNs: { p50, p95 },
+    durationNs: readQuantiles(kernel.at("durationNs").only(["p50", "p95"])),
     smsNeeded: kernel.at("smsNeeded").whole(1),
     ...present(kernel, optionalKernelFields),
     class: kernel.at("class").one(kernelClasses),
   };
-}
-
-function readDim3(field: Field): Dim3 {
-  const [x, y, z, ...more] = field.list();
-  if (!x || !y || !z || more.length > 0) throw field.bad("is not three sizes.");
-  return [x.whole(1), y.whole(1), z.whole(1)];
 }
 
 function readStep(step: Field, kernels: number): Step {
@@ -145,18 +132,4 @@ function readStep(step: Field, kernels: number): Step {
   }
   if (step.at("mark").missing) throw step.bad("is no kernel, copy or mark.");
   return { mark: step.only(["mark"]).at("mark").one(marks) };
-}
-
-/** The fields that are there, each read its own way. */
-function present<Name extends string>(
-  from: Field,
-  readers: Readonly<Record<Name, (field: Field) => number>>,
-): { readonly [K in Name]?: number } {
-  const read: { [K in Name]?: number } = {};
-  // Object.keys forgets that the names are those of `readers`.
-  for (const name of Object.keys(readers) as Name[]) {
-    const field = from.at(name);
-    if (!field.missing) read[name] = readers[name](field);
-  }
-  return read;
 }

@@ -1,15 +1,9 @@
 // What a user can meet here. Each sentence names the file and the place in it.
-import { UserError } from "#core";
+import { placed, type Refusal, UserError } from "#core";
 
 /** `place`: a line, a field, or both; empty for the file as a whole. */
-export const badProfile = (file: string, place: string, what: string, hint = "") =>
-  new UserError("BAD_PROFILE", `${[file, place].filter(Boolean).join(", ")}: ${what}`, hint);
-
-/** `field`: where the text stops being JSON; empty for the whole. */
-export const badJson = (
-  file: string,
-  { line, field, why }: { readonly line: number; readonly field: string; readonly why: string },
-) => badProfile(file, [`line ${line}`, field].filter(Boolean).join(", "), why);
+export const badProfile: Refusal = (file, place, what, hint) =>
+  new UserError("BAD_PROFILE", placed(file, place, what), hint);
 
 export const noProfile = (what: string) => new UserError("NO_PROFILE", `There is no ${what}.`);
 

@@ -142,7 +142,7 @@ describe("a file that cannot be used is one sentence", () => {
       'p.json, line 1, kind: is "serving", not one of inference, training.',
     ],
     [whole({ name: "" }), 'p.json, line 1, name: is "", not a text.'],
-    [whole({ smBusy: 40 }), "p.json, line 1, smBusy: is 40, not between 0 and 1."],
+    [whole({ smBusy: 40 }), "p.json, line 1, smBusy: is 40, not a number from 0 to 1."],
     [whole({ smBuzy: 0.4 }), "p.json, line 1, smBuzy: does not belong there."],
     [whole({ soloNs: "3 ms" }), 'p.json, line 1, soloNs: is "3 ms", not a number of 0 or more.'],
     [whole({ gpu: "H200" }), 'p.json, line 1, gpu: is "H200", not an object.'],

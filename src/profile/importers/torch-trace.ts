@@ -1,9 +1,8 @@
 // A trace of the PyTorch profiler, read: what was asked of the GPU, by which call, and when. Times are
 // those of the trace, microseconds with fractions on one clock for CPU and GPU.
 
-import { badJson, badProfile } from "../faults.ts";
-import { Field } from "../fields.ts";
-import { parseJson } from "../json.ts";
+import { type Field, readJson } from "#core";
+import { badProfile } from "../faults.ts";
 import { type CopyDirection, type Dim3, type Mark, marks } from "../types.ts";
 import type { SaidOfGpu } from "./about.ts";
 import type { Launch } from "./distinct.ts";
@@ -41,10 +40,8 @@ export interface Trace {
 
 /** Throws a UserError that names file and field of what cannot be used. */
 export function readTrace(text: string, file: string): Trace {
-  const parsed = parseJson(text);
-  if (!parsed.ok) throw badJson(file, parsed);
-  const whole = new Field(file, "", parsed.value, parsed.lineOf);
-  const listed = Array.isArray(parsed.value) ? whole : whole.at("traceEvents");
+  const whole = readJson(text, file, badProfile);
+  const listed = Array.isArray(whole.value) ? whole : whole.at("traceEvents");
   if (listed.missing)
     throw badProfile(file, "", "it is no trace of the PyTorch profiler: it has no traceEvents.");
   const events = listed.list().flatMap(readEvent);
@@ -59,7 +56,7 @@ export function readTrace(text: string, file: string): Trace {
       return { does: doneBy(event), call, at: call?.begin ?? ran, ran };
     });
   return {
-    gpu: Array.isArray(parsed.value) ? {} : gpuSaid(whole.at("deviceProperties"), device),
+    gpu: Array.isArray(whole.value) ? {} : gpuSaid(whole.at("deviceProperties"), device),
     iterations: annotations
       .filter(({ name }) => /^ProfilerStep#?\s*\d+/.test(name))
       .map(({ span }) => span)

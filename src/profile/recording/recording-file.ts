@@ -1,10 +1,10 @@
 // The interposer's recording as a file: what native/interposer/record/file.cpp writes, checked field by field.
 
-import { badJson, badProfile } from "../faults.ts";
-import { Field } from "../fields.ts";
+import { type Field, readJson } from "#core";
+import { badProfile } from "../faults.ts";
 import type { SaidOfGpu } from "../importers/about.ts";
-import { parseJson } from "../json.ts";
-import { type CopyDirection, copyDirections, type Dim3, type KernelProfile } from "../types.ts";
+import { present, readDim3, readQuantiles } from "../kernel-fields.ts";
+import { type CopyDirection, copyDirections, type KernelProfile } from "../types.ts";
 
 const VERSION = 1;
 
@@ -49,9 +49,7 @@ export interface Recording {
 
 /** Throws a UserError that names file and field of what cannot be used. */
 export function readRecording(text: string, file: string): Recording {
-  const parsed = parseJson(text);
-  if (!parsed.ok) throw badJson(file, parsed);
-  const whole = new Field(file, "", parsed.value, parsed.lineOf);
+  const whole = readJson(text, file, badProfile);
   if (whole.at("kind").value !== "recording")
     throw badProfile(file, "", "it is no recording of the interposer.");
   const version = whole.at("version");
@@ -75,8 +73,7 @@ export function readRecording(text: string, file: string): Recording {
     .at("steps")
     .list()
     .map((step) => readStep(step, kernels.length, graphs.length));
-  const began = whole.at("beganNs");
-  const beganNs = began.missing ? undefined : began.number();
+  const beganNs = whole.at("beganNs").optional((one) => one.number());
   return { gpu: readGpu(whole.at("gpu")), beganNs, kernels, graphs, steps };
 }
 
@@ -107,19 +104,20 @@ function readGpu(gpu: Field): SaidOfGpu {
 
 const timedFields = ["launches", "samples", "timed", "durationNs"];
 
+const resourceFields = {
+  registers: (field: Field) => field.whole(0),
+  staticSharedBytes: (field: Field) => field.whole(0),
+  dynamicSharedBytes: (field: Field) => field.whole(0),
+  blocksPerSm: (field: Field) => field.whole(1),
+};
+
 function readKernel(kernel: Field): RecordedKernel {
-  kernel.only([
-    ...["name", "grid", "block", "registers", "staticSharedBytes", "dynamicSharedBytes"],
-    ...["blocksPerSm", ...timedFields],
-  ]);
+  kernel.only(["name", "grid", "block", ...Object.keys(resourceFields), ...timedFields]);
   return {
     name: kernel.at("name").text(),
     grid: readDim3(kernel.at("grid")),
     block: readDim3(kernel.at("block")),
-    ...optional(kernel, "registers", 0),
-    ...optional(kernel, "staticSharedBytes", 0),
-    ...optional(kernel, "dynamicSharedBytes", 0),
-    ...optional(kernel, "blocksPerSm", 1),
+    ...present(kernel, resourceFields),
     launches: kernel.at("launches").whole(0),
     samples: kernel.at("samples").whole(0),
     ...readDuration(kernel),
@@ -156,23 +154,5 @@ function index(field: Field, count: number, of: string): number {
 
 function readDuration(timed: Field): { readonly durationNs?: KernelProfile["durationNs"] } {
   const duration = timed.at("durationNs");
-  if (duration.missing) return {};
-  const [p50, p95] = [duration.at("p50").number(), duration.at("p95").number()];
-  if (p95 < p50) throw duration.at("p95").bad(`is ${p95}, less than p50 (${p50}).`);
-  return { durationNs: { p50, p95 } };
-}
-
-function readDim3(field: Field): Dim3 {
-  const [x, y, z, ...more] = field.list();
-  if (!x || !y || !z || more.length > 0) throw field.bad("is not three sizes.");
-  return [x.whole(1), y.whole(1), z.whole(1)];
-}
-
-function optional<Name extends string>(
-  from: Field,
-  name: Name,
-  least: number,
-): { readonly [K in Name]?: number } {
-  const field = from.at(name);
-  return field.missing ? {} : ({ [name]: field.whole(least) } as { readonly [K in Name]?: number });
+  return duration.missing ? {} : { durationNs: readQuantiles(duration) };
 }

@@ -1,0 +1,177 @@
+// Reads parsed JSON field by field. What does not fit is a UserError that names the file, the line and the field as
+// one would write it: kernels[3].durationNs.p50. All JSON files that a user gives are read with it.
+import type { UserError } from "./errors.ts";
+import { parseJson, shownPath } from "./json.ts";
+
+/** What a room calls a bad file. `place`: a line, a field, or both; empty for the file as a whole. */
+export type Refusal = (file: string, place: string, what: string, hint?: string) => UserError;
+
+/** For the message of a Refusal: "a.json, line 3, high.run: is missing." */
+export const placed = (file: string, place: string, what: string): string =>
+  `${[file, place].filter(Boolean).join(", ")}: ${what}`;
+
+/** The whole of a JSON text; throws a refusal for a text that is no JSON. */
+export function readJson(text: string, file: string, refuse: Refusal): Field {
+  const parsed = parseJson(text);
+  if (parsed.ok) return new Field(parsed.value, file, refuse, parsed.lineOf);
+  const place = [`line ${parsed.line}`, parsed.field].filter(Boolean).join(", ");
+  throw refuse(file, place, parsed.why);
+}
+
+interface Bounds {
+  /** 0 unless given. */
+  readonly least?: number;
+  /** Instead of `least`: the number is greater. */
+  readonly above?: number;
+  readonly most?: number;
+  readonly whole?: boolean;
+}
+
+export class Field {
+  readonly path: string;
+  readonly value: unknown;
+  readonly #file: string;
+  readonly #refuse: Refusal;
+  readonly #lineOf: ((path: string) => number) | undefined;
+
+  /** `lineOf`: undefined for a value that stands in no file. */
+  constructor(
+    value: unknown,
+    file: string,
+    refuse: Refusal,
+    lineOf?: (path: string) => number,
+    path = "",
+  ) {
+    this.value = value;
+    this.path = path;
+    this.#file = file;
+    this.#refuse = refuse;
+    this.#lineOf = lineOf;
+  }
+
+  bad(what: string, hint = ""): UserError {
+    const line = this.path && this.#lineOf ? `line ${this.#lineOf(this.path)}` : "";
+    return this.#refuse(
+      this.#file,
+      [line, shownPath(this.path)].filter(Boolean).join(", "),
+      what,
+      hint,
+    );
+  }
+
+  /** "is X, not WANTED", or that the field is missing. */
+  not(wanted: string, hint = ""): UserError {
+    const subject = this.path ? "is" : "it is";
+    return this.bad(
+      this.missing ? `${subject} missing.` : `${subject} ${this.brief}, not ${wanted}.`,
+      hint,
+    );
+  }
+
+  /** The value, for a message. JSON would write the infinite number that 1e999 stands for as null. */
+  get brief(): string {
+    const { value } = this;
+    if (Array.isArray(value)) return "a list";
+    if (typeof value === "object" && value !== null) return "an object";
+    if (typeof value === "number") return `${value}`;
+    return JSON.stringify(value)?.slice(0, 60) ?? "missing";
+  }
+
+  get missing(): boolean {
+    return this.value === undefined;
+  }
+
+  /** What `read` makes of this field; undefined if it is not there. */
+  optional<T>(read: (field: Field) => T): T | undefined {
+    return this.missing ? undefined : read(this);
+  }
+
+  /** A field of this object; its value is undefined if it is not there. */
+  at(name: string): Field {
+    const object = this.object();
+    return this.#inside(
+      Object.hasOwn(object, name) ? object[name] : undefined,
+      this.path ? `.${name}` : name,
+    );
+  }
+
+  /** All fields of this object, by name. */
+  entries(): (readonly [string, Field])[] {
+    return Object.keys(this.object()).map((name) => [name, this.at(name)]);
+  }
+
+  object(): Readonly<Record<string, unknown>> {
+    const { value } = this;
+    if (typeof value === "object" && value !== null && !Array.isArray(value))
+      return value as Readonly<Record<string, unknown>>;
+    throw this.not("an object");
+  }
+
+  /** An object with no other fields than these. */
+  only(names: readonly string[]): this {
+    const stray = Object.keys(this.object()).find((name) => !names.includes(name));
+    if (stray !== undefined)
+      throw this.at(stray).bad("does not belong there.", `Known: ${names.join(", ")}.`);
+    return this;
+  }
+
+  list(): readonly Field[] {
+    if (!Array.isArray(this.value)) throw this.not("a list");
+    return this.value.map((one, i) => this.#inside(one, `[${i}]`));
+  }
+
+  /** Not empty. `of`: what it lists, for the message. */
+  filledList(of: string): readonly Field[] {
+    const list = this.list();
+    if (list.length === 0) throw this.bad(`is empty: there must be at least one ${of}.`);
+    return list;
+  }
+
+  /** Not empty. */
+  text(): string {
+    if (typeof this.value === "string" && this.value !== "") return this.value;
+    throw this.not("a text");
+  }
+
+  boolean(): boolean {
+    if (typeof this.value === "boolean") return this.value;
+    throw this.not("true or false");
+  }
+
+  one<const T extends string | number>(known: readonly T[]): T {
+    const found = known.find((one) => one === this.value);
+    if (found !== undefined) return found;
+    throw this.not(known.length === 1 ? `${known[0]}` : `one of ${known.join(", ")}`);
+  }
+
+  number(bounds: Bounds = {}): number {
+    const { value } = this;
+    const { least = 0, above, most = Infinity, whole = false } = bounds;
+    const fits =
+      typeof value === "number" &&
+      Number.isFinite(value) &&
+      (above === undefined ? value >= least : value > above) &&
+      value <= most &&
+      (!whole || Number.isSafeInteger(value));
+    if (fits) return value;
+    throw this.not(`a ${whole ? "whole " : ""}number ${range(least, above, most)}`);
+  }
+
+  whole(least: number, most = Infinity): number {
+    return this.number({ least, most, whole: true });
+  }
+
+  ratio(): number {
+    return this.number({ most: 1 });
+  }
+
+  #inside(value: unknown, step: string): Field {
+    return new Field(value, this.#file, this.#refuse, this.#lineOf, `${this.path}${step}`);
+  }
+}
+
+function range(least: number, above: number | undefined, most: number): string {
+  const lower = above === undefined ? `${least}` : `above ${above}`;
+  if (most === Infinity) return above === undefined ? `of ${lower} or more` : lower;
+  return above === undefined ? `from ${lower} to ${most}` : `${lower} and at most ${most}`;
+}
