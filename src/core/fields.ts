@@ -50,13 +50,17 @@ export class Field {
   }
 
   bad(what: string, hint = ""): UserError {
+    return this.#refuse(this.#file, this.#inFile, what, hint);
+  }
+
+  /** File, line and field, for a sentence of another kind than `bad`. */
+  get place(): string {
+    return [this.#file, this.#inFile].filter(Boolean).join(", ");
+  }
+
+  get #inFile(): string {
     const line = this.path && this.#lineOf ? `line ${this.#lineOf(this.path)}` : "";
-    return this.#refuse(
-      this.#file,
-      [line, shownPath(this.path)].filter(Boolean).join(", "),
-      what,
-      hint,
-    );
+    return [line, shownPath(this.path)].filter(Boolean).join(", ");
   }
 
   /** "is X, not WANTED", or that the field is missing. */
@@ -79,6 +83,13 @@ export class Field {
 
   get missing(): boolean {
     return this.value === undefined;
+  }
+
+  /** This field, or one with this value if it is not there. */
+  or(value: unknown): Field {
+    return this.missing
+      ? new Field(value, this.#file, this.#refuse, this.#lineOf, this.path)
+      : this;
   }
 
   /** What `read` makes of this field; undefined if it is not there. */

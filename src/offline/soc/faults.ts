@@ -1,9 +1,8 @@
-// What a user can meet here. Each sentence names the file and, where there is one, the network and the group.
-import { UserError } from "#core";
+// What a user can meet here. Each sentence names the file, and the line and field where there is one.
+import { placed, type Refusal, UserError } from "#core";
 
-/** `place`: such as `network "a", group "3-7"`; empty for the file as a whole. */
-export const badProblem = (file: string, place: string, what: string, hint = "") =>
-  new UserError("BAD_PROBLEM", `${[file, place].filter(Boolean).join(", ")}: ${what}`, hint);
+export const badProblem: Refusal = (file, place, what, hint) =>
+  new UserError("BAD_PROBLEM", placed(file, place, what), hint);
 
 /** Nothing keeps the limits that were asked for. */
 export const noPlan = (what: string, hint: string) => new UserError("NO_PLAN", what, hint);

@@ -1,5 +1,5 @@
 // What a group costs on each accelerator, from its description.
-import { isObject, type Json, type Place, shown } from "./place.ts";
+import type { Field } from "#core";
 import type { Accelerator } from "./types.ts";
 
 export interface Described extends Accelerator {
@@ -7,40 +7,26 @@ export interface Described extends Accelerator {
   readonly demandFrom: string | undefined;
 }
 
-export function readCosts(place: Place, accelerators: readonly Described[], limit: number) {
+export function readCosts(group: Field, accelerators: readonly Described[], limit: number) {
   const known = accelerators.map(({ name }) => name);
-  const table = (key: string): Json => {
-    const found = place.value[key] ?? {};
-    if (!isObject(found))
-      throw place.bad(`its ${key} is not an object with a number per accelerator.`);
-    const stranger = Object.keys(found).find((name) => !known.includes(name));
-    if (stranger !== undefined)
-      throw place.bad(
-        `its ${key} names "${stranger}", which is no accelerator here.`,
-        `Known: ${known.join(", ")}.`,
-      );
-    return found;
+  /** Of an object with a number per accelerator, each accelerator's: without a value where it is left out. */
+  const table = (key: string): readonly Field[] => {
+    const given = group.at(key).or({});
+    for (const [name, stranger] of given.entries())
+      if (!known.includes(name))
+        throw stranger.bad("is for no accelerator here.", `Known: ${known.join(", ")}.`);
+    return known.map((name) => given.at(name));
   };
-  const each = (key: string, fallback: number) => {
-    const found = table(key);
-    return known.map((name) =>
-      found[name] === undefined ? fallback : place.quantity(found[name], `its ${key} on ${name}`),
-    );
-  };
-  const times = table("timeMs");
-  const missing = known.find((name) => times[name] === undefined);
-  if (missing !== undefined)
-    throw place.bad(`its time on ${missing} is missing.`, `Write null if ${missing} can't run it.`);
-  const timeMs = known.map((name) => {
-    if (times[name] === null) return Infinity;
-    const time = place.quantity(times[name], `its time on ${name}`);
-    if (time < LEAST_TIME_MS) throw place.bad(`its time on ${name} is below a nanosecond.`);
-    return time;
+  const each = (key: string, fallback: number) =>
+    table(key).map((one) => one.or(fallback).number());
+  const timeMs = table("timeMs").map((time, a) => {
+    if (time.missing) throw time.bad("is missing.", `Write null if ${known[a]} can't run it.`);
+    return time.value === null ? Infinity : time.number({ least: LEAST_TIME_MS });
   });
-  if (!timeMs.some(Number.isFinite)) throw place.bad("no accelerator can run it.");
+  if (!timeMs.some(Number.isFinite)) throw group.at("timeMs").bad("no accelerator can run it.");
   return {
     timeMs,
-    demand: readDemand(place, accelerators, timeMs, table("demand"), table("emc"), limit),
+    demand: readDemand(accelerators, timeMs, table("demand"), table("emc"), limit),
     outMs: each("outMs", 0),
     inMs: each("inMs", 0),
     energyMj: each("energyMj", 0),
@@ -55,48 +41,31 @@ const LEAST_TIME_MS = 1e-6;
  * utilisation where that was measured (HaX-CoNN, section 3.3, step 3), else the same traffic over its own time.
  */
 function readDemand(
-  place: Place,
   accelerators: readonly Described[],
   timeMs: readonly number[],
-  given: Json,
-  emc: Json,
+  given: readonly Field[],
+  emc: readonly Field[],
   limit: number,
 ): number[] {
-  const known = accelerators.map(({ name }) => name);
   return accelerators.map(({ name, demandFrom }, a) => {
-    if (!Number.isFinite(timeMs[a])) return 0;
-    let demand: number;
-    if (given[name] !== undefined) demand = place.quantity(given[name], `its demand on ${name}`);
-    else if (demandFrom === undefined) throw place.bad(`its demand on ${name} is missing.`);
-    else {
-      const from = known.indexOf(demandFrom);
-      if (from < 0)
-        throw place.bad(
-          `${name} takes its demand from "${demandFrom}", which is no accelerator here.`,
-        );
-      if (given[demandFrom] === undefined)
-        throw place.bad(
-          `its demand on ${demandFrom} is missing, from which that on ${name} follows.`,
-        );
-      const source = place.quantity(given[demandFrom], `its demand on ${demandFrom}`);
-      if (emc[name] !== undefined && emc[demandFrom] !== undefined) {
-        const own = place.quantity(emc[name], `its emc on ${name}`);
-        const other = place.quantity(emc[demandFrom], `its emc on ${demandFrom}`);
-        if (other === 0) throw place.bad(`its emc on ${demandFrom} is 0.`);
-        demand = blackBoxDemand(source, other, own);
-      } else if (Number.isFinite(timeMs[from]))
-        demand = (source * (timeMs[from] ?? 0)) / (timeMs[a] ?? 1);
-      else
-        throw place.bad(
-          `its demand on ${name} can't follow from ${demandFrom}, which can't run it.`,
-        );
-    }
+    const [own, time = Infinity] = [given[a], timeMs[a]];
+    if (!own || !Number.isFinite(time)) return 0;
+    const from = accelerators.findIndex((one) => one.name === demandFrom);
+    const demand = own.missing && from >= 0 ? followed(own, from, a) : own.number();
     if (demand > limit)
-      throw place.bad(
-        `its demand on ${name} is ${shown(demand)}, more than the memory's limit of ${limit}.`,
-      );
+      throw own.bad(`is ${demand} on ${name}, more than the memory's limit of ${limit}.`);
     return demand;
   });
+
+  function followed(own: Field, from: number, a: number): number {
+    const source = given[from]?.number() ?? 0;
+    const [here, there] = [emc[a], emc[from]];
+    if (here && there && !here.missing && !there.missing)
+      return blackBoxDemand(source, there.number({ above: 0 }), here.number());
+    const [time = Infinity, other = Infinity] = [timeMs[a], timeMs[from]];
+    if (Number.isFinite(other)) return (source * other) / time;
+    throw own.bad(`can't follow from ${accelerators[from]?.name}, which can't run the group.`);
+  }
 }
 
 /** HaX-CoNN, section 3.3: throughput where it can be measured / (utilisation there / utilisation here). */

@@ -51,60 +51,70 @@ test("a group reads the one before it, or what it says; a network can be like an
   expect(networks[1]?.after).toEqual([0]);
 });
 
-const here = 'a.json, network "net", group "g": ';
+const here = "a.json, line 1, networks[0].groups[0].";
 test.each([
-  ["a missing time", withGroup({ timeMs: { gpu: 1 } }), `${here}its time on dla is missing.`],
+  ["a missing time", withGroup({ timeMs: { gpu: 1 } }), `${here}timeMs.dla: is missing.`],
   [
     "an unknown accelerator",
     withGroup({ timeMs: { gpu: 1, dla: 1, npu: 1 } }),
-    `${here}its timeMs names "npu", which is no accelerator here.`,
+    `${here}timeMs.npu: is for no accelerator here.`,
   ],
   [
     "a negative demand",
     withGroup({ demand: { gpu: -1 } }),
-    `${here}its demand on gpu is -1, not a number of 0 or more.`,
+    `${here}demand.gpu: is -1, not a number of 0 or more.`,
   ],
   [
     "an infinite demand",
     withGroup({ demand: { gpu: "Infinity" } }),
-    `${here}its demand on gpu is "Infinity", not a number of 0 or more.`,
+    `${here}demand.gpu: is "Infinity", not a number of 0 or more.`,
   ],
-  ["a missing demand", withGroup({ demand: {} }), `${here}its demand on gpu is missing.`],
+  ["a missing demand", withGroup({ demand: {} }), `${here}demand.gpu: is missing.`],
   [
     "more demand than memory",
     withGroup({ demand: { gpu: 120 } }),
-    `${here}its demand on gpu is 120, more than the memory's limit of 100.`,
+    `${here}demand.gpu: is 120 on gpu, more than the memory's limit of 100.`,
   ],
   [
     "a group nobody can run",
     withGroup({ timeMs: { gpu: null, dla: null } }),
-    `${here}no accelerator can run it.`,
+    `${here}timeMs: no accelerator can run it.`,
   ],
   [
     "an input from nowhere",
     withGroup({ inputs: ["z"] }),
-    `${here}it reads "z", which is no group before it in the network.`,
+    `${here}inputs[0]: is "z", which is no group before it in the network.`,
   ],
+  ["a stray field", withGroup({ tiem: 1 }), `${here}tiem: does not belong there.`],
   [
-    "a stray field",
-    withGroup({ tiem: 1 }),
-    `${here}it has a field "tiem" that does not belong there.`,
+    "no network",
+    { ...file, networks: [] },
+    "a.json, line 1, networks: is empty: there must be at least one network.",
   ],
-  ["no network", { ...file, networks: [] }, "a.json: it has no network."],
   [
     "an unknown objective",
     { ...file, objective: "fast" },
-    'a.json: its objective is "fast", not latency or throughput.',
+    'a.json, line 1, objective: is "fast", not one of latency, throughput.',
+  ],
+  [
+    "a transition in words",
+    { ...file, transitions: "few" },
+    'a.json, line 1, transitions: is "few", not a whole number or "unlimited".',
+  ],
+  [
+    "a demand from nowhere",
+    { ...file, accelerators: [{ name: "gpu" }, { name: "dla", demandFrom: "npu" }] },
+    'a.json, line 1, accelerators[1].demandFrom: is "npu", which is no accelerator here.',
   ],
   [
     "half a transition",
     { ...file, transitions: 0.5 },
-    'a.json: its transitions are 0.5, not a whole number or "unlimited".',
+    "a.json, line 1, transitions: is 0.5, not a whole number of 0 or more.",
   ],
   [
     "two of one name",
     { ...file, networks: [...file.networks, ...file.networks] },
-    'a.json: two networks are called "net".',
+    'a.json, line 1, networks: has two networks called "net".',
   ],
   [
     "a circle",
@@ -115,7 +125,7 @@ test.each([
         { name: "b", like: "a", after: ["a"] },
       ],
     },
-    'a.json, network "a": it waits for itself: a, b come after each other in a circle.',
+    "a.json, line 1, networks[0].after: makes it wait for itself: a, b come after each other in a circle.",
   ],
   [
     "a slowdown that falls",
@@ -126,7 +136,7 @@ test.each([
         { name: "dla" },
       ],
     },
-    'a.json, accelerator "gpu", slowdown: factor must be 1 without others and never fall when a demand grows.',
+    "a.json, line 1, accelerators[0].slowdown: factor must be 1 without others and never fall when a demand grows.",
   ],
 ])("%s is said", (_, value, message) => {
   expect(() => parse(value)).toThrow(message);
@@ -135,10 +145,12 @@ test.each([
 test("a number too large for one is infinite, and said so", () => {
   const text = JSON.stringify(withGroup({ demand: { gpu: 7777 } })).replace("7777", "1e999");
   expect(() => parseProblem(text, "a.json")).toThrow(
-    `${here}its demand on gpu is Infinity, not a number of 0 or more.`,
+    `${here}demand.gpu: is Infinity, not a number of 0 or more.`,
   );
 });
 
 test("text that is no JSON is said", () => {
-  expect(() => parseProblem("{", "a.json")).toThrow("a.json: it is no JSON:");
+  expect(() => parseProblem("{", "a.json")).toThrow(
+    "a.json, line 1: it ends early: was it cut short?",
+  );
 });
