@@ -32,7 +32,7 @@ const scenarios = names.map((name) => {
   };
   const read = (path: string) => readFileSync(path.replace(/^data:/, `${data}/`), "utf8");
   const schedulers = only === "all" ? undefined : only.split(",");
-  const scenario = readClusterScenario(json, name, read, { schedulers });
+  const scenario = readClusterScenario(JSON.stringify(json), name, read, { schedulers });
   const figures: Kept[] = [];
   for (const kind of scenario.schedulers)
     for (const seed of COMPARED.includes(kind.name) ? SEEDS : SEEDS.slice(0, 1)) {

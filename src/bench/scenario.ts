@@ -3,7 +3,17 @@
 // is said before anything starts.
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { type Bytes, errors, parseBytes, readInput, usage } from "#core";
+import {
+  type Bytes,
+  errors,
+  Field,
+  parseBytes,
+  placed,
+  type Refusal,
+  readInput,
+  readJson,
+  usage,
+} from "#core";
 import { type Arrivals, parseArrivals } from "#load";
 import { parseObjective } from "#policy";
 import { ProfileStore } from "#profile";
@@ -65,6 +75,7 @@ const usual = {
   requests: 3000,
   seconds: 30,
   learn: 1.5,
+  slo: [],
   arrangements: ["floor", "time-slicing", "mps", "mps-priority", "strict-isolated", "strict-mps"],
 };
 
@@ -73,21 +84,26 @@ export function readScenario(given: string, changes: Changes, folders: Folders):
   const catalogue = readCatalogue(folders.catalogue);
   const [high, ...bestEffort] = given.split("+");
   if (bestEffort.length > 0 && !given.endsWith(".json"))
-    return build(given, { high, bestEffort }, changes, catalogue, ".");
+    return build(given, new Field({ high, bestEffort }, given, bad), changes, catalogue, ".");
   const path = given.endsWith(".json") ? given : `${folders.scenarios}/${given}.json`;
   const name = path.replace(/^.*\//, "").replace(/\.json$/, "");
-  return build(name, readJson(path), changes, catalogue, dirname(path));
+  return build(name, readFile(path), changes, catalogue, dirname(path));
 }
 
 /** Of the jobs in a catalogue. */
 export const jobNames = (catalogue: string): string[] => [...readCatalogue(catalogue).keys()];
 
+const bad: Refusal = (file, place, what, hint) => usage(placed(file, place, what), hint);
+
 function readCatalogue(path: string): ReadonlyMap<string, Job> {
-  const entries = Object.entries(object(readJson(path), path));
-  return new Map(entries.map(([name, job]) => [name, readJob(job, name, `${path}: ${name}`)]));
+  return new Map(
+    readFile(path)
+      .entries()
+      .map(([name, job]) => [name, readJob(job, name)]),
+  );
 }
 
-function readJson(path: string): unknown {
+function readFile(path: string): Field {
   let text: string;
   try {
     text = readInput(path).toString();
@@ -98,11 +114,7 @@ function readJson(path: string): unknown {
       "Give a JSON file, the name of one under bench/scenarios, or HIGH+BEST-EFFORT from bench/jobs.json.",
     );
   }
-  try {
-    return JSON.parse(text);
-  } catch (fault) {
-    throw usage(`${path} is no JSON: ${fault instanceof Error ? fault.message : fault}.`);
-  }
+  return readJson(text, path, bad);
 }
 
 const keys = [
@@ -121,34 +133,26 @@ const keys = [
 
 function build(
   name: string,
-  json: unknown,
+  whole: Field,
   changes: Changes,
   catalogue: ReadonlyMap<string, Job>,
   folder: string,
 ): Scenario {
-  const given = object(json, name);
-  for (const key of Object.keys(given))
-    if (!keys.includes(key))
-      throw usage(`${name}: "${key}" is unknown.`, `Known: ${keys.join(", ")}.`);
-  const job = (one: unknown, fallback: string): Job => {
-    if (typeof one !== "string") return readJob(one, fallback, `${name}: ${fallback}`);
-    const found = catalogue.get(one);
-    if (!found)
-      throw usage(
-        `${name}: no job is called "${one}".`,
-        `Known: ${[...catalogue.keys()].join(", ")}.`,
-      );
-    return found;
+  whole.only(keys);
+  const job = (given: Field, fallback: string): Job => {
+    if (typeof given.value !== "string") return readJob(given, fallback);
+    const found = catalogue.get(given.value);
+    if (found) return found;
+    const known = `Known: ${[...catalogue.keys()].join(", ")}.`;
+    throw given.bad(`no job is called ${given.brief}.`, known);
   };
-  if (given.high === undefined) throw usage(`${name}: "high" is missing.`);
-  const others = Array.isArray(given.bestEffort) ? given.bestEffort : [given.bestEffort];
-  if (given.bestEffort === undefined || others.length === 0)
-    throw usage(`${name}: "bestEffort" is missing.`);
+  const given = whole.at("bestEffort");
+  const others = Array.isArray(given.value) ? given.filledList("job") : [given];
   const jobs = {
-    high: job(given.high, "high"),
+    high: job(whole.at("high"), "high"),
     bestEffort: others.map((one, i) => job(one, `best-effort-${i + 1}`)),
   };
-  return assembled(name, jobs, given, changes, folder);
+  return assembled(name, jobs, whole, changes, folder);
 }
 
 /** Of jobs that are given; `arrivals` as in a file. Throws a UserError. */
@@ -157,34 +161,44 @@ export const scenarioOf = (
   jobs: Jobs,
   arrivals: string,
   changes: Changes,
-): Scenario => assembled(name, jobs, { arrivals }, changes, ".");
+): Scenario => assembled(name, jobs, new Field({ arrivals }, name, bad), changes, ".");
 
 type Jobs = Pick<Scenario, "high" | "bestEffort">;
 
 function assembled(
   name: string,
   jobs: Jobs,
-  given: Readonly<Record<string, unknown>>,
+  whole: Field,
   changes: Changes,
   folder: string,
 ): Scenario {
-  const names = changes.arrangements ?? given.arrangements ?? usual.arrangements;
-  if (!Array.isArray(names) || !names.every((one) => typeof one === "string"))
-    throw usage(`${name}: "arrangements" is not a list of names.`);
+  /** What the command line says goes before what the file says. */
+  const field = (key: keyof typeof usual) => {
+    const changed = changes[key];
+    const given =
+      changed === undefined ? whole.at(key) : new Field(changed, name, bad, undefined, key);
+    return given.or(usual[key]);
+  };
   const number = (key: "rounds" | "requests" | "seconds" | "learn") =>
-    positive(changes[key] ?? given[key] ?? usual[key], `${name}: ${key}`);
+    field(key).number({ above: 0 });
+  const texts = (key: "arrangements" | "slo") =>
+    field(key)
+      .list()
+      .map((one) => one.text());
   const profiled = (job: Job): Job => ({ ...job, profile: profileOf(job, changes.profiles) });
+  const slo = texts("slo");
+  parseObjective(slo);
   return {
     name,
     high: profiled(jobs.high),
     bestEffort: jobs.bestEffort.map(profiled),
-    arriving: readArriving(given.arrivals, changes.load ?? given.load, name, folder),
-    arrangements: distinct([solo, alone, ...names.map(arrangementNamed)]),
+    arriving: readArriving(whole.at("arrivals"), field("load"), folder),
+    arrangements: distinct([solo, alone, ...texts("arrangements").map(arrangementNamed)]),
     rounds: number("rounds"),
     requests: number("requests"),
     seconds: number("seconds"),
     learn: number("learn"),
-    slo: readSlo(changes.slo ?? given.slo ?? [], name),
+    slo,
   };
 }
 
@@ -200,64 +214,53 @@ function profileOf({ name }: Job, folder: string | undefined): string | undefine
   return only?.path;
 }
 
-function readSlo(given: unknown, where: string): readonly string[] {
-  if (!Array.isArray(given) || !given.every((one) => typeof one === "string"))
-    throw usage(`${where}: "slo" is not a list such as ["slowdown=10%"].`);
-  parseObjective(given);
-  return given;
-}
-
 const distinct = (all: readonly Arrangement[]): Arrangement[] => [
   ...new Map(all.map((one) => [one.name, one])).values(),
 ];
 
-function readJob(json: unknown, name: string, where: string): Job {
-  const { run, memory, startsAlone = false } = object(json, where);
-  const words = typeof run === "string" ? run.split(" ").filter((word) => word !== "") : run;
-  if (!Array.isArray(words) || words.length === 0 || !words.every((w) => typeof w === "string"))
-    throw usage(`${where}: "run" is neither a command nor a list of its words.`);
-  if (memory !== undefined && typeof memory !== "string")
-    throw usage(`${where}: "memory" is no size such as 20GiB.`);
-  if (typeof startsAlone !== "boolean")
-    throw usage(`${where}: "startsAlone" is neither true nor false.`);
-  const size = memory === undefined ? (0 as Bytes) : parseBytes(memory);
-  return { name, run: words, memory: size, startsAlone, profile: undefined };
+function readJob(job: Field, name: string): Job {
+  const run = job.at("run");
+  const words =
+    typeof run.value === "string"
+      ? run
+          .text()
+          .split(" ")
+          .filter((word) => word !== "")
+      : run.filledList("word").map((word) => word.text());
+  return {
+    name,
+    run: words,
+    memory: job.at("memory").optional((size) => parseBytes(size.text())) ?? (0 as Bytes),
+    startsAlone: job.at("startsAlone").or(false).boolean(),
+    profile: undefined,
+  };
 }
 
 /** A trace's path is relative to `folder`. */
-function readArriving(given: unknown, load: unknown, where: string, folder: string): Arriving {
-  const text = given ?? "poisson";
-  if (typeof text !== "string")
-    throw usage(`${where}: "arrivals" is no text such as "poisson" or "steps:10s@0.1,10s@0.5".`);
-  const arriving = parseArrivals(text, checkedLoad(load ?? usual.load, where));
+function readArriving(arrivals: Field, load: Field, folder: string): Arriving {
+  const arriving = parseArrivals(arrivals.or("poisson").text(), checkedLoad(load));
   if (arriving.kind === "file")
-    throw usage(`${where}: arrivals of a file have no load.`, "Give trace:PATH?column=…&unit=….");
+    throw arrivals.bad("arrivals of a file have no load.", "Give trace:PATH?column=…&unit=….");
   if (arriving.kind === "trace") {
     const { trace } = arriving;
     return { kind: "trace", trace: { ...trace, path: resolve(folder, trace.path) } };
   }
-  if (arriving.kind === "steps") for (const { rate } of arriving.steps) checkedLoad(rate, where);
+  if (arriving.kind === "steps")
+    for (const { rate } of arriving.steps) {
+      if (!(rate > 0)) throw arrivals.bad(`a step's load of ${rate} is not above 0.`);
+      if (rate > 1) throw impossible(arrivals, rate);
+    }
   return arriving;
 }
 
-function checkedLoad(load: unknown, where: string): number {
-  if (typeof load !== "number" || !(load > 0))
-    throw usage(`${where}: the load ${String(load)} is not a number above 0.`);
-  if (load > 1)
-    throw usage(
-      `${where}: a load of ${load} is impossible: requests would arrive faster than the GPU serves them alone.`,
-      "Give a load of at most 1, such as 0.2.",
-    );
+function checkedLoad(field: Field): number {
+  const load = field.number({ above: 0 });
+  if (load > 1) throw impossible(field, load);
   return load;
 }
 
-function positive(value: unknown, what: string): number {
-  if (typeof value !== "number" || !(value > 0)) throw usage(`${what}: not a number above 0.`);
-  return value;
-}
-
-function object(json: unknown, where: string): Readonly<Record<string, unknown>> {
-  if (typeof json !== "object" || json === null || Array.isArray(json))
-    throw usage(`${where} is not a JSON object.`);
-  return json as Readonly<Record<string, unknown>>;
-}
+const impossible = (field: Field, load: number) =>
+  field.bad(
+    `a load of ${load} is impossible: requests would arrive faster than the GPU serves them alone.`,
+    "Give a load of at most 1, such as 0.2.",
+  );

@@ -19,7 +19,7 @@ export function readJson(text: string, file: string, refuse: Refusal): Field {
 }
 
 interface Bounds {
-  /** 0 unless given. */
+  /** 0 unless given; -Infinity for any number. */
   readonly least?: number;
   /** Instead of `least`: the number is greater. */
   readonly above?: number;
@@ -165,7 +165,7 @@ export class Field {
       value <= most &&
       (!whole || Number.isSafeInteger(value));
     if (fits) return value;
-    throw this.not(`a ${whole ? "whole " : ""}number ${range(least, above, most)}`);
+    throw this.not(`a ${whole ? "whole " : ""}number${range(least, above, most)}`);
   }
 
   whole(least: number, most = Infinity): number {
@@ -182,7 +182,8 @@ export class Field {
 }
 
 function range(least: number, above: number | undefined, most: number): string {
-  const lower = above === undefined ? `${least}` : `above ${above}`;
-  if (most === Infinity) return above === undefined ? `of ${lower} or more` : lower;
-  return above === undefined ? `from ${lower} to ${most}` : `${lower} and at most ${most}`;
+  const upper = most === Infinity ? "" : ` and at most ${most}`;
+  if (above !== undefined) return ` above ${above}${upper}`;
+  if (most !== Infinity) return ` from ${least} to ${most}`;
+  return least === -Infinity ? "" : ` of ${least} or more`;
 }

@@ -1,12 +1,12 @@
 // What a user can meet here. Each sentence names the file, the row or the workload.
-import { UserError } from "#core";
+import { placed, type Refusal, UserError } from "#core";
 import { type MetricName, unitOf } from "./metrics.ts";
 
-export const badTable = (file: string, place: string, what: string) =>
-  new UserError("BAD_MEASUREMENTS", `${[file, place].filter(Boolean).join(", ")}: ${what}`);
+export const badTable: Refusal = (file, place, what, hint) =>
+  new UserError("BAD_MEASUREMENTS", placed(file, place, what), hint);
 
-export const badModel = (file: string, what: string) =>
-  new UserError("BAD_MODEL", `${file}: ${what}`, 'Make one with "cotenant predict train".');
+export const badModel: Refusal = (file, place, what) =>
+  new UserError("BAD_MODEL", placed(file, place, what), 'Make one with "cotenant predict train".');
 
 export const lacksMetric = (who: string, name: MetricName) =>
   new UserError(

@@ -1,8 +1,9 @@
 // A trained model as a file: which learner, which metrics, where it comes from, and what was learned.
+import { readJson } from "#core";
 import { type Colocation, checkLearnable } from "./colocations.ts";
 import { badModel } from "./faults.ts";
 import { type LearnerName, learnerNames, learners, type Training } from "./learners.ts";
-import { type Features, isMetric, type MetricName } from "./metrics.ts";
+import { type Features, type MetricName, metricNames } from "./metrics.ts";
 import type { Predictor } from "./predictor.ts";
 
 export interface Provenance {
@@ -65,7 +66,7 @@ export function parseModel(text: string, file: string): Model {
     if (!Number.isFinite(retained + low + high)) throw new RangeError("no finite prediction");
   } catch (fault) {
     const why = fault instanceof Error ? ` (${fault.message})` : "";
-    throw badModel(file, `what it learned is damaged${why}.`);
+    throw badModel(file, "", `what it learned is damaged${why}.`);
   }
   return model;
 }
@@ -74,21 +75,11 @@ const hasNull = (value: unknown): boolean =>
   value === null || (typeof value === "object" && Object.values(value).some(hasNull));
 
 function documentIn(text: string, file: string): Model {
-  let value: Partial<Model> | null;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw badModel(file, "it is no JSON.");
-  }
-  if (value?.kind !== "cotenant-predictor") throw badModel(file, "it is no predictor.");
-  if (value.version !== 1)
-    throw badModel(file, `it has version ${value.version}, and only 1 is known.`);
-  const { learner, metrics, provenance } = value;
-  if (!learner || !learnerNames.includes(learner))
-    throw badModel(file, `no learner is called "${learner}".`);
-  if (!Array.isArray(metrics) || !metrics.every((name) => isMetric(String(name))))
-    throw badModel(file, "its metrics are not a list of known ones.");
-  if (typeof provenance?.source !== "string")
-    throw badModel(file, "it does not say where it comes from.");
-  return value as Model;
+  const whole = readJson(text, file, badModel);
+  if (whole.at("kind").value !== "cotenant-predictor") throw whole.bad("it is no predictor.");
+  whole.at("version").one([1]);
+  whole.at("learner").one(learnerNames);
+  for (const metric of whole.at("metrics").list()) metric.one(metricNames);
+  whole.at("provenance").at("source").text();
+  return whole.value as Model; // `parseModel` checks what was learned
 }

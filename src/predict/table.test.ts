@@ -53,33 +53,36 @@ const clients = (first: object, second: object = { workload: "gpt", retained: 1 
 });
 
 test.each([
-  { document: "{", says: "m.json: it is no JSON" },
-  { document: [], says: "m.json: it is not an object." },
-  { document: { ...good, version: 2 }, says: "m.json, version: it is not 1." },
+  { document: "{", says: "m.json, line 1: it ends early: was it cut short?" },
+  { document: [], says: "m.json: it is a list, not an object." },
+  { document: { ...good, version: 2 }, says: "m.json, line 1, version: is 2, not 1." },
   {
     document: { ...good, source: "" },
-    says: "m.json, source: it does not say where the figures come from.",
+    says: 'm.json, line 1, source: is "", not a text.',
   },
-  { document: { ...good, colocations: [] }, says: "m.json, colocations: there are none." },
+  {
+    document: { ...good, colocations: [] },
+    says: "m.json, line 1, colocations: is empty: there must be at least one colocation.",
+  },
   {
     document: { ...good, workloads: { bert: { speed: 1 } } },
-    says: 'm.json, workloads.bert: no metric is called "speed".',
+    says: "m.json, line 1, workloads.bert.speed: no metric is called that.",
   },
   {
     document: { ...good, workloads: { bert: { smBusy: null } } },
-    says: "m.json, workloads.bert.smBusy: it is null, not a number",
+    says: "m.json, line 1, workloads.bert.smBusy: is null, not a number of 0 or more.",
   },
   {
     document: { ...good, workloads: { bert: { smBusy: -1 } } },
-    says: "m.json, workloads.bert.smBusy: it is -1, not a number",
+    says: "m.json, line 1, workloads.bert.smBusy: is -1, not a number of 0 or more.",
   },
   {
     document: clients({ workload: "vit", retained: 1 }),
-    says: 'm.json, colocations[1].clients[0]: nothing is known of the workload "vit".',
+    says: 'm.json, line 1, colocations[1].clients[0].workload: nothing is known of the workload "vit".',
   },
   {
     document: clients({ retained: 1 }),
-    says: 'm.json, colocations[1].clients[0]: its "workload" is no name.',
+    says: "m.json, line 1, colocations[1].clients[0].workload: is missing.",
   },
   { document: clients({ workload: "bert" }), says: '"bert" has neither retained nor throughput.' },
   {
@@ -88,15 +91,15 @@ test.each([
   },
   {
     document: clients({ workload: "bert", throughput: "3" }),
-    says: 'the throughput of "bert" is 3, not a number of 0 or more.',
+    says: 'clients[0].throughput: is "3", not a number of 0 or more.',
   },
   {
     document: clients({ workload: "bert", retained: 1, smShare: 0 }),
-    says: 'the smShare of "bert" is 0, not above 0 and at most 1.',
+    says: "clients[0].smShare: is 0, not a number above 0 and at most 1.",
   },
   {
     document: { ...good, colocations: [{ clients: [{}] }] },
-    says: "m.json, colocations[0]: it has fewer than two clients.",
+    says: "m.json, line 1, colocations[0].clients: are fewer than two.",
   },
 ])("$says", ({ document, says }) => {
   const text = typeof document === "string" ? document : JSON.stringify(document);
@@ -120,20 +123,23 @@ test("a model is a file that one can read", () => {
 });
 
 test.each([
-  { document: "no", says: "model.json: it is no JSON." },
+  { document: "no", says: 'model.json, line 1: it has "no" where JSON has a value.' },
   { document: { version: 1 }, says: "model.json: it is no predictor." },
   {
     document: { ...model, version: 3 },
-    says: "model.json: it has version 3, and only 1 is known.",
+    says: "model.json, line 1, version: is 3, not 1.",
   },
-  { document: { ...model, learner: "oracle" }, says: 'model.json: no learner is called "oracle".' },
+  {
+    document: { ...model, learner: "oracle" },
+    says: 'model.json, line 1, learner: is "oracle", not one of ',
+  },
   {
     document: { ...model, metrics: ["name"] },
-    says: "model.json: its metrics are not a list of known ones.",
+    says: 'model.json, line 1, metrics[0]: is "name", not one of ',
   },
   {
     document: { ...model, provenance: {} },
-    says: "model.json: it does not say where it comes from.",
+    says: "model.json, line 1, provenance.source: is missing.",
   },
   { document: { ...model, state: {} }, says: "model.json: what it learned is damaged" },
   {

@@ -75,7 +75,7 @@ describe("predict train", () => {
     });
     const out = `${folder}/none.json`;
     expect(await refusal("predict", "train", "--data", bad, "--out", out)).toBe(
-      `${bad}, workloads.full.smBusy: it is -3, not a number of 0 or more.`,
+      `${bad}, line 1, workloads.full.smBusy: is -3, not a number of 0 or more.`,
     );
     expect(existsSync(out)).toBe(false);
   });
@@ -229,7 +229,9 @@ describe("predict collect", () => {
     expect(await refusal(...collect, ...bench, "--arrangement", "mps-77")).toContain(
       "None of the results has a cell of mps-77 with one service and one training.",
     );
-    expect(await refusal(...collect, data)).toContain("is not a bench result");
+    expect(await refusal(...collect, data)).toContain(
+      "It must be a result of the bench, version 2.",
+    );
     const [first = ""] = bench;
     const elsewhere = JSON.parse(readFileSync(first, "utf8"));
     elsewhere.machine.gpu = "NVIDIA A100";

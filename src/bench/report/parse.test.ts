@@ -17,35 +17,32 @@ test("a result comes back as it was written; unknown fields are left out, null i
   expect(back.cells[2]?.high?.latency.p99.low).toBeNaN();
 });
 
-const is = "a.json is not a bench result of version 2: ";
-
 test.each([
-  ["{", "it is no JSON."],
-  ["[]", "it is not an object."],
-  ['{"version": 1, "kind": "pair"}', '"kind" is not "bench" but "pair".'],
-  ['{"gpu": {}}', '"kind" is not "bench" but missing.'],
-  ['{"version": 3, "kind": "bench"}', '"version" is not 2 but 3.'],
+  ["{", "a.json, line 1: it ends early: was it cut short?"],
+  ["[]", "a.json: it is a list, not an object."],
+  ['{"version": 1, "kind": "pair"}', 'a.json, line 1, kind: is "pair", not bench.'],
+  ['{"gpu": {}}', "a.json, line 1, kind: is missing."],
+  ['{"version": 3,\n "kind": "bench"}', "a.json, line 1, version: is 3, not 2."],
 ])("%s is refused", (text, why) => {
-  expect(() => parseResult(text, "a.json")).toThrow(new UserError("BAD_RESULT", is + why));
+  expect(() => parseResult(text, "a.json")).toThrow(
+    new UserError("BAD_RESULT", why, "It must be a result of the bench, version 2."),
+  );
 });
 
 test.each<[string, (json: ReturnType<typeof written>) => unknown]>([
-  ['"scenario.high.name" is not a text but 7.', (json) => (json.scenario.high.name = 7)],
-  ['"scenario.bestEffort" is not a list.', (json) => (json.scenario.bestEffort = {})],
+  ["scenario.high.name: is 7, not a text.", (json) => (json.scenario.high.name = 7)],
+  ["scenario.bestEffort: is an object, not a list.", (json) => (json.scenario.bestEffort = {})],
+  ['cells[1].status: is "fine", not one of ok, failed.', (json) => (json.cells[1].status = "fine")],
   [
-    '"cells[1].status" is not "ok" or "failed" but "fine".',
-    (json) => (json.cells[1].status = "fine"),
-  ],
-  [
-    '"cells[2].high.latency.p99.value" is not a number but missing.',
+    "cells[2].high.latency.p99.value: is missing.",
     (json) => delete json.cells[2].high.latency.p99.value,
   ],
   [
-    '"cells[2].bestEffort.jobs[0].perS" is not a number.',
+    "cells[2].bestEffort.jobs[0].perS: is a list, not a number.",
     (json) => (json.cells[2].bestEffort.jobs[0].perS = [1]),
   ],
 ])("%s", (why, spoil) => {
   const json = written();
   spoil(json);
-  expect(() => parseResult(JSON.stringify(json), "a.json")).toThrow(is + why);
+  expect(() => parseResult(JSON.stringify(json), "a.json")).toThrow(`a.json, line 1, ${why}`);
 });

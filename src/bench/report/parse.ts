@@ -1,5 +1,5 @@
 // A result file back from disk. The type says what must be there; whatever else is there is left out.
-import { UserError } from "#core";
+import { type Field, placed, type Refusal, readJson, UserError } from "#core";
 import type {
   BenchResult,
   BestEffortFigures,
@@ -13,87 +13,42 @@ import type {
   StepFigures,
 } from "../result.ts";
 
-/** Throws a UserError that names the file and the field. */
-export function parseResult(text: string, path: string): BenchResult {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    throw badResult(path, "it is no JSON");
-  }
-  try {
-    return bench(json, "");
-  } catch (fault) {
-    if (fault instanceof Mismatch) throw badResult(path, fault.message);
-    throw fault;
-  }
-}
+/** Throws a UserError that names the file, the line and the field. */
+export const parseResult = (text: string, path: string): BenchResult =>
+  bench(readJson(text, path, badResult));
 
-const badResult = (path: string, why: string) =>
-  new UserError("BAD_RESULT", `${path} is not a bench result of version 2: ${why}.`);
+const badResult: Refusal = (file, place, what, hint) =>
+  new UserError(
+    "BAD_RESULT",
+    placed(file, place, what),
+    hint || "It must be a result of the bench, version 2.",
+  );
 
-class Mismatch extends Error {
-  constructor(at: string, wanted: string, value: unknown) {
-    const found =
-      typeof value === "string" || typeof value === "number"
-        ? ` but ${JSON.stringify(value).slice(0, 40)}`
-        : value === undefined
-          ? " but missing"
-          : "";
-    super(at === "" ? `it is not ${wanted}` : `"${at}" is not ${wanted}${found}`);
-  }
-}
+type Reader<T> = (field: Field) => T;
 
-/** Returns the value, or throws a Mismatch that names its place. */
-type Reader<T> = (value: unknown, at: string) => T;
+const string: Reader<string> = (field) => (field.value === "" ? "" : field.text());
 
-const string: Reader<string> = (value, at) => {
-  if (typeof value === "string") return value;
-  throw new Mismatch(at, "a text", value);
-};
-
-const number: Reader<number> = (value, at) => {
-  if (typeof value === "number") return value;
-  throw new Mismatch(at, "a number", value);
-};
+const number: Reader<number> = (field) => field.number({ least: -Infinity });
 
 /** JSON writes NaN, which is the figure of nothing, as null. */
-const figure: Reader<number> = (value, at) => (value === null ? Number.NaN : number(value, at));
-
-function oneOf<const T extends string | number>(...all: readonly T[]): Reader<T> {
-  return (value, at) => {
-    const found = all.find((one) => one === value);
-    if (found !== undefined) return found;
-    throw new Mismatch(at, all.map((one) => JSON.stringify(one)).join(" or "), value);
-  };
-}
+const figure: Reader<number> = (field) => (field.value === null ? Number.NaN : number(field));
 
 const maybe =
   <T>(read: Reader<T>): Reader<T | undefined> =>
-  (value, at) =>
-    value === undefined || value === null ? undefined : read(value, at);
+  (field) =>
+    field.value === null ? undefined : field.optional(read);
 
 const list =
   <T>(read: Reader<T>): Reader<readonly T[]> =>
-  (value, at) => {
-    if (!Array.isArray(value)) throw new Mismatch(at, "a list", value);
-    return value.map((one, i) => read(one, `${at}[${i}]`));
-  };
+  (field) =>
+    field.list().map(read);
 
-const facts: Reader<Readonly<Record<string, unknown>>> = (value, at) => {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
-  throw new Mismatch(at, "an object", value);
-};
+const facts: Reader<Readonly<Record<string, unknown>>> = (field) => ({ ...field.object() });
 
-function object<T extends object>(
-  readers: {
-    readonly [K in keyof T]-?: Reader<T[K]>;
-  },
-): Reader<T> {
-  return (value, at) => {
-    const given = facts(value, at);
+function object<T extends object>(readers: { readonly [K in keyof T]-?: Reader<T[K]> }): Reader<T> {
+  return (field) => {
     const read = Object.entries<Reader<unknown>>(readers)
-      .map(([key, reader]) => [key, reader(given[key], at === "" ? key : `${at}.${key}`)] as const)
+      .map(([key, reader]) => [key, reader(field.at(key))] as const)
       .filter(([, one]) => one !== undefined);
     return Object.fromEntries(read) as T; // each key was read as the type of its field
   };
@@ -153,14 +108,12 @@ const step = object<StepFigures>({
   settledMs: maybe(number),
 });
 
-const numbers: Reader<Readonly<Record<string, number>>> = (value, at) =>
-  Object.fromEntries(
-    Object.entries(facts(value, at)).map(([key, one]) => [key, number(one, `${at}.${key}`)]),
-  );
+const numbers: Reader<Readonly<Record<string, number>>> = (field) =>
+  Object.fromEntries(field.entries().map(([key, one]) => [key, number(one)]));
 
 const cell = object<Cell>({
   arrangement: string,
-  status: oneOf("ok", "failed"),
+  status: (field) => field.one(["ok", "failed"]),
   reason: maybe(string),
   rules: maybe(numbers),
   high: maybe(high),
@@ -171,8 +124,8 @@ const cell = object<Cell>({
 
 // First what tells other kinds of result apart.
 const bench = object<BenchResult>({
-  kind: oneOf("bench"),
-  version: oneOf(2),
+  kind: (field) => field.one(["bench"]),
+  version: (field) => field.one([2]),
   date: string,
   machine,
   commit: string,

@@ -89,15 +89,8 @@ export const clusterCommand = command({
   },
 });
 
-function contentOf(given: string): unknown {
-  if (given === EXAMPLE) return exampleScenario;
-  const content = readGiven(given, "scenario");
-  try {
-    return JSON.parse(content);
-  } catch (fault) {
-    throw usage(`${given} is no JSON: ${fault instanceof Error ? fault.message : fault}.`);
-  }
-}
+const contentOf = (given: string): string =>
+  given === EXAMPLE ? JSON.stringify(exampleScenario) : readGiven(given, "scenario");
 
 const DATA = "data:";
 

@@ -1,5 +1,5 @@
 // What a user can meet here. Each sentence names the file, row, field or workload.
-import { UserError } from "#core";
+import { placed, type Refusal, UserError } from "#core";
 
 export const badField = (place: string, field: string, given: string, wanted: string) =>
   new UserError(
@@ -22,8 +22,8 @@ export const emptyTrace = (file: string) => new UserError("BAD_TRACE", `${file} 
 export const noJobs = (file: string, why: string) =>
   new UserError("NO_JOBS", `${file} gives no job to simulate: ${why}.`);
 
-export const badScenario = (place: string, what: string, hint = "") =>
-  new UserError("BAD_SCENARIO", `${place}: ${what}.`, hint, 2);
+export const badScenario: Refusal = (file, place, what, hint) =>
+  new UserError("BAD_SCENARIO", placed(file, place, what), hint, 2);
 
 export const unknownWorkload = (place: string, name: string, known: readonly string[]) =>
   new UserError(

@@ -94,7 +94,7 @@ describe("traces", () => {
 
 describe("scenarios", () => {
   const read = (json: unknown, file: (path: string) => string = none) =>
-    readClusterScenario(json, "day.json", file);
+    readClusterScenario(JSON.stringify(json), "day.json", file);
   const change = (more: Readonly<Record<string, unknown>>) => ({ ...exampleScenario, ...more });
 
   test("the example needs no file, and each seed is a day of its own", () => {
@@ -106,14 +106,14 @@ describe("scenarios", () => {
 
   const [service] = exampleScenario.services;
   test.each([
-    ["no object", [], /day\.json: this is no object/],
-    ["an unknown key", change({ hour: 3 }), /"hour" is unknown here/],
-    ["a negative time", change({ hours: -1 }), /hours: -1 is given, not a number from/],
-    ["no GPU", change({ gpus: [] }), /gpus: \[\] is given, not a list with something in it/],
+    ["no object", [], /day\.json: it is a list, not an object/],
+    ["an unknown key", change({ hour: 3 }), /^day\.json, line 1, hour: does not belong there/],
+    ["a negative time", change({ hours: -1 }), /hours: is -1, not a number from/],
+    ["no GPU", change({ gpus: [] }), /gpus: is empty: there must be at least one group of GPUs/],
     [
       "a GPU without memory",
       change({ gpus: [{ type: "T4", count: 2 }] }),
-      /gpus\[0\]\.memoryGB: missing/,
+      /gpus\[0\]\.memoryGB: is missing/,
     ],
     [
       "more services than GPUs",
@@ -123,7 +123,7 @@ describe("scenarios", () => {
     [
       "an unknown model",
       change({ services: [{ ...service, workload: "gpt" }] }),
-      /services\[0\]: there is no profile of "gpt"/,
+      /services\[0\]\.workload: there is no profile of "gpt"/,
     ],
     [
       "a job of an unknown model",
@@ -133,12 +133,12 @@ describe("scenarios", () => {
     [
       "a load above what is served",
       change({ services: [{ ...service, load: { low: 0, high: 2 } }] }),
-      /load\.high: 2 is given/,
+      /load\.high: is 2, not a number from 0 to 1/,
     ],
     [
       "an upside-down load",
       change({ services: [{ ...service, load: { low: 0.5, high: 0.1 } }] }),
-      /"high" is less than "low"/,
+      /load\.high: is 0.1, less than "low"/,
     ],
     ["no jobs", change({ jobs: { workloads: ["vgg-train"] } }), /neither a "trace" nor a "count"/],
     [
@@ -147,7 +147,11 @@ describe("scenarios", () => {
       /no format "slurm"/,
     ],
     ["an unknown scheduler", change({ schedulers: ["best"] }), /No scheduler is called "best"/],
-    ["a learner that is none", change({ forecast: "oracle" }), /no learner is called "oracle"/],
+    [
+      "a learner that is none",
+      change({ forecast: "oracle" }),
+      /forecast: is "oracle", not one of /,
+    ],
     [
       "more than all jobs with priorities",
       change({
@@ -159,7 +163,7 @@ describe("scenarios", () => {
           ],
         },
       }),
-      /"priorities" add up to more than 1/,
+      /jobs\.priorities: the parts add up to more than 1/,
     ],
     [
       "a priority below 0",
@@ -167,7 +171,7 @@ describe("scenarios", () => {
       /priorities\[0\].*priority/,
     ],
     ["an interval between steps", change({ stepSeconds: 420 }), /must be whole steps of 420 s/],
-    ["an end before the horizon", change({ atMostHours: 2 }), /"atMostHours" is less than "hours"/],
+    ["an end before the horizon", change({ atMostHours: 2 }), /atMostHours: is less than "hours"/],
   ])("%s is said with its place", (_, json, message) => {
     expect(() => read(json)).toThrow(message);
   });
@@ -316,8 +320,8 @@ describe("the scenarios", () => {
     ...["busy", "short", "short-filled"],
   ];
   test.each(names)("%s can be read, and its pairs are all measured", (name) => {
-    const json: unknown = JSON.parse(readFileSync(join(scenarios, `${name}.json`), "utf8"));
-    const { services, jobs, truth } = readClusterScenario(json, name, read).plan(1);
+    const text = readFileSync(join(scenarios, `${name}.json`), "utf8");
+    const { services, jobs, truth } = readClusterScenario(text, name, read).plan(1);
     expect(jobs).not.toEqual([]);
     for (const { workload } of services)
       for (const one of new Set(jobs.map((job) => job.workload)))

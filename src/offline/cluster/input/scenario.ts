@@ -1,5 +1,6 @@
 // A scenario file → plans, one for each seed. All of it is checked before anything is simulated.
-import { type LearnerName, learnerNames } from "#predict";
+import { type Field, readJson } from "#core";
+import { learnerNames } from "#predict";
 import { chance } from "../chance.ts";
 import { badScenario, unknownWorkload } from "../faults.ts";
 import type { ClusterPlan, GpuGroup, Job, Service } from "../plan.ts";
@@ -7,7 +8,6 @@ import { schedulerNamed } from "../schedulers/index.ts";
 import type { SchedulerKind } from "../schedulers/scheduler.ts";
 import type { Truth } from "../truth.ts";
 import type { Workload } from "../workload.ts";
-import { type Fields, fieldsOf } from "./fields.ts";
 import { readKace } from "./kace.ts";
 import { invented, type Level, prioritised, type Shape, shaped } from "./shape.ts";
 import { syntheticTruth, syntheticWorkloads } from "./synthetic.ts";
@@ -28,52 +28,52 @@ export interface ScenarioChanges {
   readonly seeds?: readonly number[] | undefined;
 }
 
+const planFields = [
+  ...["about", "hours", "atMostHours", "stepSeconds", "intervalMinutes", "kace", "gpus"],
+  ...["services", "jobs", "gpusPerNode", "memoryQuota", "profiled", "forecast", "costs"],
+  ...["faults", "noise", "schedulers", "seeds"],
+];
+
 /** `read`: the content of a file that the scenario names; throws a UserError when there is none. */
 export function readClusterScenario(
-  json: unknown,
+  text: string,
   name: string,
   read: (path: string) => string,
   changes: ScenarioChanges = {},
 ): ClusterScenario {
-  const fields = fieldsOf(json, name);
-  const about = fields.text("about", "");
+  const whole = readJson(text, name, badScenario).only(planFields);
+  const about = whole.at("about").optional((one) => one.text()) ?? "";
   const seconds = (key: string, unit: number, fallback: number): number =>
-    fields.number(key, { least: 1 / 60, most: 10_000 }, fallback) * unit;
+    whole
+      .at(key)
+      .or(fallback)
+      .number({ least: 1 / 60, most: 10_000 }) * unit;
   const horizon = seconds("hours", 3600, 24);
   const atMost = seconds("atMostHours", 3600, 72);
   const step = seconds("stepSeconds", 1, 60);
   const interval = seconds("intervalMinutes", 60, 15);
-  if (atMost < horizon) throw badScenario(name, `"atMostHours" is less than "hours"`);
+  if (atMost < horizon) throw whole.at("atMostHours").bad('is less than "hours".');
   if (interval % step !== 0 || 86_400 % step !== 0)
-    throw badScenario(
-      name,
-      `the interval of ${interval} s and a day must be whole steps of ${step} s`,
-    );
-  const measured = readPairs(fields, read);
-  const workload = (given: string, role: Workload["role"], place: string): Workload => {
+    throw whole
+      .at("stepSeconds")
+      .bad(`the interval of ${interval} s and a day must be whole steps of ${step} s.`);
+  const measured = readPairs(whole.at("kace"), read);
+  const workload = (given: Field, role: Workload["role"]): Workload => {
     const known = measured.workloads.filter((one) => one.role === role);
-    const found = known.find((one) => one.name === given);
-    if (!found)
-      throw unknownWorkload(
-        place,
-        given,
-        known.map((one) => one.name),
-      );
-    return found;
+    const name = given.text();
+    const found = known.find((one) => one.name === name);
+    if (found) return found;
+    const names = known.map((one) => one.name);
+    throw unknownWorkload(given.place, name, names);
   };
-  const gpus = fields.list("gpus").map(readGpus);
-  const services = fields.has("services")
-    ? fields
-        .list("services")
-        .map((one) => readService(one, (given) => workload(given, "online", one.place)))
-    : [];
+  const gpus = whole.at("gpus").filledList("group of GPUs").map(readGpus);
+  const services = (whole.at("services").optional((one) => one.filledList("service")) ?? []).map(
+    (one) => readService(one, (given) => workload(given, "online")),
+  );
   const hosts = services.reduce((sum, one) => sum + one.gpus, 0);
   const total = gpus.reduce((sum, { count }) => sum + count, 0);
-  if (hosts > total)
-    throw badScenario(name, `its services want ${hosts} GPUs and there are ${total}`);
-  const jobs = readJobs(fields.object("jobs"), read, (given, place) =>
-    workload(given, "offline", place),
-  );
+  if (hosts > total) throw whole.at("services").bad(`want ${hosts} GPUs and there are ${total}.`);
+  const jobs = readJobs(whole.at("jobs").or({}), read, (given) => workload(given, "offline"));
   const rest = {
     gpus,
     services,
@@ -81,17 +81,16 @@ export function readClusterScenario(
     atMost,
     step,
     interval,
-    gpusPerNode: fields.number("gpusPerNode", { least: 1, whole: true }, 8),
-    memoryQuota: fields.number("memoryQuota", { least: 0, most: 1 }, 0.4),
-    profiled: fields.number("profiled", { least: 0, most: 1 }, 0.75),
-    forecast: readForecast(fields),
-    ...readConditions(fields),
+    gpusPerNode: whole.at("gpusPerNode").or(8).whole(1),
+    memoryQuota: whole.at("memoryQuota").or(0.4).ratio(),
+    profiled: whole.at("profiled").or(0.75).ratio(),
+    forecast: whole.at("forecast").or("ours").one(learnerNames),
+    ...readConditions(whole),
   };
-  const named = fields.texts("schedulers");
-  const schedulers = (changes.schedulers ?? named).map(schedulerNamed);
-  const counted = readSeeds(fields);
-  const seeds = changes.seeds ?? counted;
-  fields.done();
+  const named = whole.at("schedulers").filledList("scheduler");
+  const schedulers = (changes.schedulers ?? named.map((one) => one.text())).map(schedulerNamed);
+  const counted = whole.at("seeds").or(1).whole(1, 1000);
+  const seeds = changes.seeds ?? Array.from({ length: counted }, (_, i) => i + 1);
   return {
     name,
     about,
@@ -102,67 +101,65 @@ export function readClusterScenario(
 }
 
 function readPairs(
-  fields: Fields,
+  kace: Field,
   read: (path: string) => string,
 ): { readonly workloads: readonly Workload[]; readonly truth: Truth } {
-  if (!fields.has("kace")) return { workloads: syntheticWorkloads, truth: syntheticTruth };
-  const kace = fields.object("kace");
-  const files = {
-    solo: read(kace.text("solo")),
-    pairs: read(kace.text("pairs")),
-    labels: read(kace.text("labels")),
-  };
-  kace.done();
-  return readKace(files);
+  if (kace.missing) return { workloads: syntheticWorkloads, truth: syntheticTruth };
+  kace.only(["solo", "pairs", "labels"]);
+  return readKace({
+    solo: read(kace.at("solo").text()),
+    pairs: read(kace.at("pairs").text()),
+    labels: read(kace.at("labels").text()),
+  });
 }
 
-function readGpus(fields: Fields): GpuGroup {
-  const group = {
-    type: fields.text("type"),
-    count: fields.number("count", { least: 1, most: 100_000, whole: true }),
-    memoryGB: fields.number("memoryGB", { least: 1 }),
-    speed: fields.number("speed", { least: 0.001 }, 1),
+function readGpus(group: Field): GpuGroup {
+  group.only(["type", "count", "memoryGB", "speed"]);
+  return {
+    type: group.at("type").text(),
+    count: group.at("count").whole(1, 100_000),
+    memoryGB: group.at("memoryGB").number({ least: 1 }),
+    speed: group.at("speed").or(1).number({ least: 0.001 }),
   };
-  fields.done();
-  return group;
 }
 
-function readService(fields: Fields, workload: (name: string) => Workload): Service {
-  const load = fields.object("load");
-  const service = {
-    workload: workload(fields.text("workload")),
-    gpus: fields.number("gpus", { least: 1, whole: true }),
-    cv: fields.number("cv", { least: 0, most: 5 }, 0.5),
+function readService(service: Field, workload: (name: Field) => Workload): Service {
+  service.only(["workload", "gpus", "cv", "load"]);
+  const load = service.at("load").only(["low", "high", "peakHour", "burstsPerDay", "spread"]);
+  const low = load.at("low").ratio();
+  const high = load.at("high").ratio();
+  if (high < low) throw load.at("high").bad(`is ${high}, less than "low".`);
+  return {
+    workload: workload(service.at("workload")),
+    gpus: service.at("gpus").whole(1),
+    cv: service.at("cv").or(0.5).number({ most: 5 }),
     load: {
-      low: load.number("low", { least: 0, most: 1 }),
-      high: load.number("high", { least: 0, most: 1 }),
-      peakHour: load.number("peakHour", { least: 0, most: 24 }, 20),
-      burstsPerDay: load.number("burstsPerDay", { least: 0 }, 0),
-      spread: load.number("spread", { least: 0, most: 2 }, 0),
+      low,
+      high,
+      peakHour: load.at("peakHour").or(20).number({ most: 24 }),
+      burstsPerDay: load.at("burstsPerDay").or(0).number(),
+      spread: load.at("spread").or(0).number({ most: 2 }),
     },
   };
-  load.done();
-  fields.done();
-  if (service.load.high < service.load.low)
-    throw badScenario(load.place, `"high" is less than "low"`);
-  return service;
 }
 
-function readConditions(fields: Fields): Pick<ClusterPlan, "costs" | "faults" | "noise"> {
-  const costs = fields.object("costs");
-  const faults = fields.object("faults");
-  const noise = fields.object("noise");
-  const spread = (key: string, fallback: number) =>
-    noise.number(key, { least: 0, most: 3 }, fallback);
-  const conditions = {
+function readConditions(whole: Field): Pick<ClusterPlan, "costs" | "faults" | "noise"> {
+  const costs = whole
+    .at("costs")
+    .or({})
+    .only(["restartSeconds", "checkpointMinutes", "dollarsPerGpuHour"]);
+  const faults = whole.at("faults").or({}).only(["perGpuDay", "repairMinutes"]);
+  const noise = whole.at("noise").or({}).only(["pair", "start", "meter", "estimate"]);
+  const spread = (key: string, fallback: number) => noise.at(key).or(fallback).number({ most: 3 });
+  return {
     costs: {
-      restart: costs.number("restartSeconds", { least: 0 }, 60),
-      checkpoint: costs.number("checkpointMinutes", { least: 0.1 }, 15) * 60,
-      dollarsPerGpuHour: costs.number("dollarsPerGpuHour", { least: 0 }, 2),
+      restart: costs.at("restartSeconds").or(60).number(),
+      checkpoint: costs.at("checkpointMinutes").or(15).number({ least: 0.1 }) * 60,
+      dollarsPerGpuHour: costs.at("dollarsPerGpuHour").or(2).number(),
     },
     faults: {
-      gpuPerDay: faults.number("perGpuDay", { least: 0, most: 100 }, 0),
-      repair: faults.number("repairMinutes", { least: 1 }, 60) * 60,
+      gpuPerDay: faults.at("perGpuDay").or(0).number({ most: 100 }),
+      repair: faults.at("repairMinutes").or(60).number({ least: 1 }) * 60,
     },
     noise: {
       pair: spread("pair", 0.1),
@@ -171,99 +168,78 @@ function readConditions(fields: Fields): Pick<ClusterPlan, "costs" | "faults" | 
       estimate: spread("estimate", 0),
     },
   };
-  for (const one of [costs, faults, noise]) one.done();
-  return conditions;
-}
-
-function readForecast(fields: Fields): LearnerName {
-  const given = fields.text("forecast", "ours");
-  const known = learnerNames.find((name) => name === given);
-  if (!known)
-    throw badScenario(
-      fields.place,
-      `no learner is called "${given}"`,
-      `Known: ${learnerNames.join(", ")}.`,
-    );
-  return known;
-}
-
-function readSeeds(fields: Fields): number[] {
-  const count = fields.number("seeds", { least: 1, most: 1000, whole: true }, 1);
-  return Array.from({ length: count }, (_, i) => i + 1);
 }
 
 type JobsOfSeed = (seed: number) => readonly Job[];
 
 function readJobs(
-  fields: Fields,
+  jobs: Field,
   read: (path: string) => string,
-  workload: (name: string, place: string) => Workload,
+  workload: (name: Field) => Workload,
 ): JobsOfSeed {
-  const workloads = fields.texts("workloads").map((name) => workload(name, fields.place));
-  const longest = fields.number("longestHours", { least: 0.01 }, 1000) * 3600;
-  const within = fields.has("withinHours")
-    ? fields.number("withinHours", { least: 0.01 }) * 3600
-    : undefined;
-  const count = fields.number("count", { least: 0, most: 200_000, whole: true }, 0);
+  const fromTrace = !jobs.at("trace").missing;
+  jobs.only([
+    ...["workloads", "count", "longestHours", "withinHours", "priorities"],
+    ...(fromTrace ? ["trace", "gpus"] : ["medianMinutes", "spread"]),
+  ]);
+  const workloads = jobs.at("workloads").filledList("workload").map(workload);
+  const longest = jobs.at("longestHours").or(1000).number({ least: 0.01 }) * 3600;
+  const within = jobs.at("withinHours").optional((one) => one.number({ least: 0.01 }) * 3600);
+  const count = jobs.at("count").or(0).whole(0, 200_000);
   const drawn = (seed: number) => chance(seed, "jobs");
-  const levels = readLevels(fields);
+  const levels = readLevels(jobs.at("priorities"));
   const ranked =
     (of: JobsOfSeed): JobsOfSeed =>
     (seed) =>
       prioritised(of(seed), levels, chance(seed, "priorities"));
-  if (!fields.has("trace")) {
+  if (!fromTrace) {
     const shape = {
       count,
       longest,
       within: within ?? 12 * 3600,
-      median: fields.number("medianMinutes", { least: 0.01 }, 20) * 60,
-      spread: fields.number("spread", { least: 0, most: 5 }, 1.5),
+      median: jobs.at("medianMinutes").or(20).number({ least: 0.01 }) * 60,
+      spread: jobs.at("spread").or(1.5).number({ most: 5 }),
     };
-    if (count === 0)
-      throw badScenario(fields.place, `neither a "trace" nor a "count" of jobs to invent is given`);
-    fields.done();
+    if (count === 0) throw jobs.bad('has neither a "trace" nor a "count" of jobs to invent.');
     return ranked((seed) => invented(shape, workloads, drawn(seed)));
   }
-  const trace = fields.object("trace");
-  const format = trace.text("format");
-  const reader = traceFormats[format];
-  if (!reader)
-    throw badScenario(
-      trace.place,
-      `there is no format "${format}"`,
-      `Known: ${Object.keys(traceFormats).join(", ")}.`,
-    );
-  const file = trace.text("file");
-  const cluster = trace.has("cluster") ? trace.text("cluster") : undefined;
-  const shape: Shape = {
-    count,
-    longest,
-    within,
-    oneGpu: fields.text("gpus", "as given") === "one",
-  };
-  const factors = trace.object("factors");
-  trace.done();
-  fields.done();
-  // A factor of a model: its iterations took so much longer than the trace says.
-  const traced = reader(read(file), file, cluster).map((job) => ({
-    ...job,
-    seconds: job.seconds * factors.number(job.model, { least: 0.001 }, 1),
-  }));
-  factors.done();
+  const oneGpu = jobs.at("gpus").or("as given").text() === "one";
+  const shape: Shape = { count, longest, within, oneGpu };
+  const { file, traced } = readTrace(jobs.at("trace"), read);
   return ranked((seed) => shaped(traced, shape, workloads, drawn(seed), file));
 }
 
-function readLevels(fields: Fields): readonly Level[] {
-  if (!fields.has("priorities")) return [];
-  const levels = fields.list("priorities").map((one) => {
-    const level = {
-      priority: one.number("priority", { least: 0, most: 100, whole: true }),
-      part: one.number("part", { least: 0, most: 1 }),
-    };
-    one.done();
-    return level;
+function readTrace(trace: Field, read: (path: string) => string) {
+  trace.only(["format", "file", "cluster", "factors"]);
+  const format = trace.at("format");
+  const reader = traceFormats[format.text()];
+  if (!reader)
+    throw format.bad(
+      `there is no format ${format.brief}.`,
+      `Known: ${Object.keys(traceFormats).join(", ")}.`,
+    );
+  const file = trace.at("file").text();
+  const cluster = trace.at("cluster").optional((one) => one.text());
+  const jobs = reader(read(file), file, cluster);
+  // A factor of a model: its iterations took so much longer than the trace says.
+  const factors = trace.at("factors").or({});
+  const models = new Set(jobs.map(({ model }) => model));
+  for (const [name, factor] of factors.entries())
+    if (!models.has(name)) throw factor.bad("is for no model of the trace.");
+  const traced = jobs.map((job) => ({
+    ...job,
+    seconds: job.seconds * factors.at(job.model).or(1).number({ least: 0.001 }),
+  }));
+  return { file, traced };
+}
+
+function readLevels(priorities: Field): readonly Level[] {
+  if (priorities.missing) return [];
+  const levels = priorities.filledList("priority").map((one) => {
+    one.only(["priority", "part"]);
+    return { priority: one.at("priority").whole(0, 100), part: one.at("part").ratio() };
   });
   if (levels.reduce((sum, { part }) => sum + part, 0) > 1 + 1e-9)
-    throw badScenario(fields.place, `the parts of its "priorities" add up to more than 1`);
+    throw priorities.bad("the parts add up to more than 1.");
   return levels;
 }
