@@ -1,5 +1,6 @@
 // Latency and throughput over time, in bins, from the times that `cotenant bench --raw` keeps.
-import { quantile, rate } from "#bench";
+import { rate } from "#bench";
+import { quantile } from "#core";
 
 /** Of one arrangement's window; ns since it began. */
 export interface RawWindow {

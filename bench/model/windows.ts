@@ -1,8 +1,10 @@
 // What the scripts beside this have in common: figures of a modelled window, and a file with where they come
 // from.
+
 import { writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { commitOf, rate } from "#bench";
+import { upperQuantileOfSorted } from "#core";
 import type { ModelWindow } from "#gpu";
 
 export interface Figures {
@@ -44,10 +46,11 @@ export function figuresOf(window: ModelWindow): Figures {
   };
 }
 
-function quantile(values: readonly number[], q: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN;
-}
+const quantile = (values: readonly number[], q: number): number =>
+  upperQuantileOfSorted(
+    values.toSorted((a, b) => a - b),
+    q,
+  );
 
 export const median = (values: readonly number[]): number => quantile(values, 0.5);
 export const mean = (values: readonly number[]): number =>

@@ -1,6 +1,6 @@
 // Everybody who scores colocations in these comparisons, trained the same way on the same rows.
 
-import { mulberry32 } from "#core";
+import { mulberry32, upperQuantileOfSorted } from "#core";
 import {
   type Colocation,
   choose,
@@ -117,7 +117,10 @@ export function spreadOf(values: readonly number[]): Spread {
 }
 
 export const medianOf = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+  upperQuantileOfSorted(
+    values.toSorted((a, b) => a - b),
+    0.5,
+  );
 
 /** CPU ms of this thread, as far as the system tells them apart. */
 export function cpuMs<T>(work: () => T): readonly [T, number] {

@@ -1,7 +1,9 @@
 // From what workloads/partitions/run.py measured to the figures of docs/results/layer-mapping.md: `npx tsx bench/soc/h200.ts RAW.jsonâ€¦ OUT.json`.
 // Predictions are made here again, from the problems in the raw files.
+
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
+import { upperQuantileOfSorted } from "#core";
 import { makespanMs, type Plan, type Problem, parseProblem, rivals, timeline } from "#soc";
 
 interface RawPlan {
@@ -56,7 +58,7 @@ if (files.length === 0 || out === undefined) throw new Error("h200.ts RAW.jsonâ€
 const round = (value: number) => Number(value.toPrecision(4));
 function quantile(values: readonly number[], q: number): number {
   const sorted = [...values].sort((a, b) => a - b);
-  return round(sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN);
+  return round(upperQuantileOfSorted(sorted, q));
 }
 
 function planOf(problem: Problem, raw: RawPlan): Plan {

@@ -1,5 +1,6 @@
 // From the times of requests and iterations to the cells of a result.
 
+import { quantile } from "#core";
 import { type Arrangement, alone, solo } from "./arrangements.ts";
 import { meanOf } from "./processes/gpu-watch.ts";
 import type { Measured, Round } from "./processes/run.ts";
@@ -13,7 +14,7 @@ import type {
   StepFigures,
 } from "./result.ts";
 import type { Arriving, Scenario } from "./scenario.ts";
-import { mean, meanRatio, type Pair, quantile, rate, slowdowns } from "./stats.ts";
+import { mean, meanRatio, type Pair, rate, slowdowns } from "./stats.ts";
 
 export const cellsOf = (measured: Measured, scenario: Scenario): Cell[] =>
   scenario.arrangements.map((arrangement) => cellOf(arrangement, measured, scenario));

@@ -11,4 +11,4 @@ export { stepsTables } from "./report/steps.ts";
 export { millis, percent, times, whole } from "./report/words.ts";
 export type { BenchResult, Cell, Ratio } from "./result.ts";
 export { jobNames, readScenario } from "./scenario.ts";
-export { quantile, rate } from "./stats.ts";
+export { rate } from "./stats.ts";

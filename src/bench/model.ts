@@ -1,6 +1,6 @@
 // The same measurement on a modelled GPU, in virtual time: profiles instead of processes, and the windows,
 // rounds, arrivals and figures of a real one. The same seed gives the same cells.
-import { dateNow, usage } from "#core";
+import { dateNow, quantile, usage } from "#core";
 import {
   type GpuModel,
   type HighJob,
@@ -25,7 +25,6 @@ import type { Measured } from "./processes/run.ts";
 import { SETTLE_S, type Window } from "./processes/window.ts";
 import type { BenchResult } from "./result.ts";
 import { type Changes, type Job, type Scenario, scenarioOf } from "./scenario.ts";
-import { quantile } from "./stats.ts";
 
 /** A profile, and the file it was read from. */
 export interface Modelled {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { meanRatio, type Pair, quantile, rate, slowdowns } from "./stats.ts";
+import { quantile } from "#core";
+import { meanRatio, type Pair, rate, slowdowns } from "./stats.ts";
 
 const oneTo = (n: number) => Array.from({ length: n }, (_, i) => i + 1);
 

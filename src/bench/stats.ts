@@ -1,6 +1,6 @@
 // From times of requests and iterations to figures with intervals. Intervals come from the bootstrap
 // (Efron 1979, percentile method), seeded, so that a file of times always gives the same figures.
-import { sfc32 } from "#core";
+import { quantile, quantileOfSorted, sfc32 } from "#core";
 import type { Ratio } from "./result.ts";
 
 /** Requests queue behind each other: neighbours are resampled together, so many at a time. */
@@ -9,14 +9,6 @@ const RESAMPLES = 400;
 /** Fewer blocks or rounds than that say nothing about how far a figure may be off. */
 const FEWEST = { blocks: 4, rounds: 2 };
 const SEED = 1;
-
-/** Nearest rank; NaN of nothing. */
-export function quantile(values: readonly number[], q: number): number {
-  return ranked(Float64Array.from(values).sort(), q);
-}
-
-const ranked = (sorted: Float64Array, q: number): number =>
-  sorted[Math.max(Math.ceil(q * sorted.length) - 1, 0)] ?? Number.NaN;
 
 /** What one request took alone and in company; both saw the same arrivals. */
 export type Pair = readonly [solo: number, company: number];
@@ -62,7 +54,7 @@ const sidesOf = (pairs: readonly Pair[]): Sides => ({
 function ratios(blocks: readonly Sides[], quantiles: readonly number[]): number[] {
   const solo = joined(blocks.map((block) => block.solo)).sort();
   const company = joined(blocks.map((block) => block.company)).sort();
-  return quantiles.map((q) => ranked(company, q) / ranked(solo, q));
+  return quantiles.map((q) => quantileOfSorted(company, q) / quantileOfSorted(solo, q));
 }
 
 function joined(parts: readonly Float64Array[]): Float64Array {

@@ -16,5 +16,11 @@ export {
 } from "./package.ts";
 export { runDirectory } from "./paths.ts";
 export { gibibytes, micros, percent, table, wrapped } from "./print.ts";
+export {
+  conformalQuantile,
+  quantile,
+  quantileOfSorted,
+  upperQuantileOfSorted,
+} from "./quantile.ts";
 export { minimalStandard, mulberry32, normals, type Random, sfc32 } from "./random.ts";
 export { type Bytes, type Micros, ms, parseBytes, parseDuration, us } from "./units.ts";

@@ -1,3 +1,4 @@
+import { quantileOfSorted } from "#core";
 import type { Quantiles, Served } from "./plan.ts";
 
 const round = (us: number) => Math.round(us * 100) / 100;
@@ -6,7 +7,7 @@ const round = (us: number) => Math.round(us * 100) / 100;
 function quantiles(samplesNs: readonly number[]): Quantiles & { max: number } {
   const sorted = Float64Array.from(samplesNs).sort();
   const count = sorted.length;
-  const at = (q: number) => round((sorted[Math.max(Math.ceil(q * count) - 1, 0)] ?? 0) / 1000);
+  const at = (q: number) => (count ? round(quantileOfSorted(sorted, q) / 1000) : 0);
   const total = sorted.reduce((sum, ns) => sum + ns, 0);
   return {
     p50: at(0.5),

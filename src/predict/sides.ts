@@ -1,6 +1,6 @@
 // Any regressor as a predictor: one row for each side of each colocation, and what that side retained.
 
-import type { Random } from "#core";
+import { conformalQuantile, type Random } from "#core";
 import type { Colocation, Side } from "./colocations.ts";
 import { alone } from "./company.ts";
 import { sideRow } from "./encode.ts";
@@ -45,7 +45,7 @@ export function trainSides<State>(
     standard,
     regression,
     deviation: Math.sqrt(errors.reduce((sum, one) => sum + one * one, 0) / errors.length),
-    halfWidth: errors[Math.min(errors.length, Math.ceil((errors.length + 1) * INTERVAL)) - 1] ?? 0,
+    halfWidth: conformalQuantile(errors, INTERVAL),
     workloads: [...all].map((features) => metrics.map((name) => features[name] as number)),
   };
 }

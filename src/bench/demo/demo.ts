@@ -4,9 +4,8 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type GpuKind, startAgent } from "#agent";
-import { systemClock, temporaryFolder } from "#core";
+import { quantile, systemClock, temporaryFolder } from "#core";
 import { policyNamed } from "#policy";
-import { quantile } from "../stats.ts";
 import { type Load, marksBetween, startLoad } from "./load.ts";
 
 /** 100 requests of 2 ms a second: a GPU that is busy a fifth of the time, like many. */

@@ -3,12 +3,12 @@
 // solo and alone too, with the same arrivals, so that what drifts (clock, temperature, neighbours)
 // drifts for all alike. Odd rounds run backwards.
 import { writeFileSync } from "node:fs";
+import { quantile } from "#core";
 import { type Arrangement, alone, solo } from "../arrangements.ts";
 import { arrivalText } from "../arriving.ts";
 import { type ProcessPlan, processesOf, rolesIn, waves } from "../cast.ts";
 import { ALONE_S, CALIBRATION_S, type Pace, paceOf, paceText, warmUpOf } from "../pace.ts";
 import type { Scenario } from "../scenario.ts";
-import { quantile } from "../stats.ts";
 import { Control } from "./control.ts";
 import type { GpuWatch } from "./gpu-watch.ts";
 import type { Places } from "./places.ts";

@@ -1,5 +1,6 @@
-// The kernel: what happens next. A binary heap of (time, priority, sequence, event); two events at one instant
-// run by priority, then in the order they were added, so that a run is a pure function of its inputs.
+// What happens next: a queue of (time, priority, sequence, event). Two events at one instant run by priority, then in
+// the order they were added, so that a run is a pure function of its inputs.
+import TinyQueue from "tinyqueue";
 
 interface Entry<E> {
   readonly time: number;
@@ -18,55 +19,27 @@ export interface Calendar<E> {
 }
 
 export function calendar<E>(): Calendar<E> {
-  const heap: Entry<E>[] = [];
+  const queue = new TinyQueue<Entry<E>>([], inOrder);
   let now = 0;
   let sequence = 0;
-  const before = (a: Entry<E>, b: Entry<E>): boolean =>
-    a.time - b.time < 0 ||
-    (a.time === b.time && (a.priority - b.priority || a.sequence - b.sequence) < 0);
   return {
     get now() {
       return now;
     },
     add(time, priority, event) {
       if (!(time >= now)) throw new RangeError(`an event at ${time} s, when it is ${now} s`);
-      const entry = { time, priority, sequence: sequence++, event };
-      let at = heap.push(entry) - 1;
-      while (at > 0) {
-        const parent = (at - 1) >> 1;
-        const above = heap[parent];
-        if (!above || before(above, entry)) break;
-        heap[at] = above;
-        at = parent;
-      }
-      heap[at] = entry;
+      queue.push({ time, priority, sequence: sequence++, event });
     },
     take() {
-      const [top] = heap;
-      const last = heap.pop();
-      if (!top || !last) return undefined;
-      now = top.time;
-      if (heap.length > 0) sink(heap, last, before);
-      return top.event;
+      const next = queue.pop();
+      if (next) now = next.time;
+      return next?.event;
     },
   };
 }
 
-/** Puts `entry` where the root was, and then below whatever comes before it. */
-function sink<T>(heap: T[], entry: T, before: (a: T, b: T) => boolean): void {
-  let at = 0;
-  for (;;) {
-    let child = 2 * at + 1;
-    let below = heap[child];
-    if (below === undefined) break;
-    const right = heap[child + 1];
-    if (right !== undefined && before(right, below)) {
-      below = right;
-      child++;
-    }
-    if (before(entry, below)) break;
-    heap[at] = below;
-    at = child;
-  }
-  heap[at] = entry;
+/** Never 0: no two events have one sequence number. */
+function inOrder<E>(a: Entry<E>, b: Entry<E>): number {
+  if (a.time !== b.time) return a.time < b.time ? -1 : 1;
+  return a.priority - b.priority || a.sequence - b.sequence;
 }

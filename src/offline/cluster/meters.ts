@@ -1,4 +1,5 @@
 // What a run is judged by, added up as it goes.
+import { upperQuantileOfSorted } from "#core";
 import {
   addAll,
   addServed,
@@ -228,8 +229,8 @@ function jobFigures({ costs }: ClusterPlan, jobs: readonly JobState[], now: numb
     jobs: jobs.length,
     finished: ended.length,
     jctMean: jcts.reduce((total, one) => total + one, 0) / Math.max(1, jcts.length),
-    jctMedian: jcts[Math.floor(jcts.length / 2)] ?? 0,
-    jctP95: jcts[Math.floor(jcts.length * 0.95)] ?? 0,
+    jctMedian: jcts.length > 0 ? upperQuantileOfSorted(jcts, 0.5) : 0,
+    jctP95: jcts.length > 0 ? upperQuantileOfSorted(jcts, 0.95) : 0,
     makespan:
       ended.length === jobs.length ? Math.max(0, ...ended.map(({ finished }) => finished)) : now,
     waitingMean: sum((one) => jctOf(one) - one.held) / Math.max(1, jobs.length),

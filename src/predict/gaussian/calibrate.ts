@@ -5,6 +5,7 @@
 // workload that was never measured, all rows of a workload are left out, and those of its nearest kin with it: tables
 // hold a model at several batch sizes (KACE's at three), and the others would give away what nobody will know.
 
+import { conformalQuantile } from "#core";
 import { INTERVAL } from "../predictor.ts";
 import { BASIS, deviation, fitted, type Prepared, type Tuned } from "./burdens.ts";
 import { fromScale } from "./link.ts";
@@ -21,7 +22,7 @@ const KIN = 2;
 export function widthsOf(prepared: Prepared, tuned: Tuned): Widths {
   const { about, leftOut, without } = fitted(prepared, tuned, BASIS);
   const rows = [...prepared.retained.keys()];
-  const known = quantile(misses(prepared, tuned, about, rows, leftOut));
+  const known = conformalQuantile(misses(prepared, tuned, about, rows, leftOut), INTERVAL);
   const strange = families(prepared).flatMap(([head, kin]) => {
     const out = rows.filter((i) => involves(prepared, i, kin));
     const missed = misses(prepared, tuned, about, out, without(out));
@@ -30,7 +31,7 @@ export function widthsOf(prepared: Prepared, tuned: Tuned): Widths {
       involves(prepared, i, new Set([head])) ? [missed[k] as number] : [],
     );
   });
-  return { known, stranger: Math.max(known, quantile(Float64Array.from(strange))) };
+  return { known, stranger: Math.max(known, conformalQuantile(strange, INTERVAL)) };
 }
 
 /** Errors of rows that were not learned from, in the standard deviations that the model states for them. */
@@ -64,10 +65,4 @@ function families({ between }: Prepared): readonly (readonly [number, Set<number
     others.sort((a, b) => gap(a) - gap(b));
     return [head, new Set([head, ...others.slice(0, KIN)])];
   });
-}
-
-function quantile(values: Float64Array): number {
-  const sorted = values.toSorted();
-  const rank = Math.min(sorted.length, Math.ceil((sorted.length + 1) * INTERVAL));
-  return sorted[rank - 1] as number;
 }

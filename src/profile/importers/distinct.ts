@@ -1,6 +1,7 @@
 // From launches as a profiler saw them to the distinct kernels of a profile and the order they run in. Two
 // launches are of one kernel if name, shape, registers and shared memory agree; its durations and
 // utilisations are those of all its launches.
+import { quantile } from "#core";
 import { classify } from "../classify.ts";
 import { smsNeeded } from "../occupancy.ts";
 import type { KernelClass, KernelProfile } from "../types.ts";
@@ -91,9 +92,7 @@ function mean<Key extends string>(
   return { [key]: sum / weights } as { readonly [K in Key]?: number };
 }
 
-/** Nearest rank. */
-function quantiles(durations: readonly number[]): { p50: number; p95: number } {
-  const sorted = [...durations].sort((a, b) => a - b);
-  const at = (q: number) => sorted[Math.ceil(q * sorted.length) - 1] ?? 0;
-  return { p50: at(0.5), p95: at(0.95) };
-}
+const quantiles = (durations: readonly number[]): { p50: number; p95: number } => ({
+  p50: quantile(durations, 0.5),
+  p95: quantile(durations, 0.95),
+});

@@ -1,0 +1,22 @@
+// Quantiles of samples. Histograms in shared memory have one of their own, in #protocol.
+
+/** The q-quantile by nearest rank: the smallest value that at least a part q of all do not exceed. NaN of nothing. */
+export const quantile = (values: Iterable<number>, q: number): number =>
+  quantileOfSorted(Float64Array.from(values).sort(), q);
+
+/** The same of values in ascending order. */
+export const quantileOfSorted = (sorted: ArrayLike<number>, q: number): number =>
+  sorted[Math.max(Math.ceil(q * sorted.length) - 1, 0)] ?? Number.NaN;
+
+/**
+ * The next higher value where a part q of all is a whole number of them, as for the median of an even number; else the
+ * same. Recorded results of the cluster simulator and of `bench/model` and `bench/soc` are of this definition.
+ */
+export const upperQuantileOfSorted = (sorted: ArrayLike<number>, q: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN;
+
+/** Of the errors of n predictions, what the next error exceeds with probability 1 - q at most (Vovk et al.). */
+export const conformalQuantile = (errors: Iterable<number>, q: number): number => {
+  const sorted = Float64Array.from(errors).sort();
+  return sorted[Math.min(sorted.length, Math.ceil((sorted.length + 1) * q)) - 1] ?? Number.NaN;
+};
