@@ -1,5 +1,5 @@
 // What a user is told: a stable code, a sentence that names the culprit, and the cure where there is one.
-// Here are the messages of the commands and the agent; a folder with many of its own has a faults.ts. A bug
+// Here are the messages of the commands and the agent; a room with many of its own has an errors.ts. A bug
 // is a plain throw. Exit status 2 is wrong use, 1 is "failed".
 import { getSystemErrorMap } from "node:util";
 

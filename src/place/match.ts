@@ -3,7 +3,7 @@
 // would get; memory and the GPU's health are constraints. What is alike is matched by kinds, which is exact
 // too and makes tens of thousands a matter of milliseconds; where nearly all differ, one by one.
 import { assign, UNMATCHED } from "./assignment.ts";
-import { badWeight, noCandidates } from "./faults.ts";
+import { badWeight, noCandidates } from "./errors.ts";
 import { assignKinds } from "./kinds.ts";
 import { priorityBonuses } from "./priority.ts";
 

@@ -1,7 +1,7 @@
 // Priorities among best-effort jobs are strict: whatever a level gains outweighs all that the levels below it
 // could gain together. Done by adding to a weight one step a level, each step larger than the sum of all
 // weights that any matching of the levels below could reach.
-import { tooManyPriorities } from "./faults.ts";
+import { tooManyPriorities } from "./errors.ts";
 
 /** Sums of weights up to here keep a millionth of the largest weight apart: 2^53 / 10^6. */
 const LARGEST = 2 ** 53 / 1e6;

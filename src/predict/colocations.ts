@@ -1,5 +1,5 @@
 // Measured colocations: what predictors learn from and are judged by.
-import { badMetric, lacksMetric, nothingToLearn } from "./faults.ts";
+import { badMetric, lacksMetric, nothingToLearn } from "./errors.ts";
 import { type Features, type MetricName, metricNames } from "./metrics.ts";
 
 /** One client of a measured colocation. */

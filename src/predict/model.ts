@@ -1,7 +1,7 @@
 // A trained model as a file: which learner, which metrics, where it comes from, and what was learned.
 import { readJson } from "#core";
 import { type Colocation, checkLearnable } from "./colocations.ts";
-import { badModel } from "./faults.ts";
+import { badModel } from "./errors.ts";
 import { type LearnerName, learnerNames, learners, type Training } from "./learners.ts";
 import { type Features, type MetricName, metricNames } from "./metrics.ts";
 import type { Predictor } from "./predictor.ts";

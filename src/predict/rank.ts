@@ -1,6 +1,6 @@
 // Which candidate to put beside a workload.
 import { soloOf } from "./colocations.ts";
-import { noCandidates } from "./faults.ts";
+import { noCandidates } from "./errors.ts";
 import type { Features } from "./metrics.ts";
 import type { Prediction, Predictor } from "./predictor.ts";
 import type { Goal } from "./scores.ts";

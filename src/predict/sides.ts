@@ -2,12 +2,12 @@
 
 import { conformalQuantile, type Random } from "#core";
 import type { Colocation, Side } from "./colocations.ts";
-import { alone } from "./company.ts";
 import { sideRow } from "./encode.ts";
 import { familiarity } from "./familiar.ts";
 import type { Features, MetricName } from "./metrics.ts";
 import { INTERVAL, type Predictor, type SmShares } from "./predictor.ts";
 import type { Regressor } from "./regress/regressor.ts";
+import { alone } from "./several.ts";
 import { shuffled } from "./shuffle.ts";
 import { type Standard, standardised, standardOf } from "./standard.ts";
 

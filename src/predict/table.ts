@@ -9,7 +9,7 @@
 // workload that the file does not describe may be one whose profile the caller has.
 import { type Field, readJson } from "#core";
 import type { Colocation, Side } from "./colocations.ts";
-import { badTable } from "./faults.ts";
+import { badTable } from "./errors.ts";
 import { type Features, isMetric, metricNames } from "./metrics.ts";
 
 export interface Measured {

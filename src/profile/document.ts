@@ -2,7 +2,7 @@
 // its version first. Reading checks everything; a field that is not known is refused, because it is a
 // misspelt one.
 import { type Field, readJson } from "#core";
-import { badProfile } from "./faults.ts";
+import { badProfile } from "./errors.ts";
 import { present, readDim3, readQuantiles } from "./kernel-fields.ts";
 import {
   copyDirections,

@@ -7,7 +7,7 @@
 // the header is installed. The driver's cuOccupancyMaxActiveBlocksPerMultiprocessor, which the
 // interposer asks, gives the same except for a kernel that asks for a smaller shared memory carve-out:
 // here an SM gives shared memory all it can, as the driver does by default.
-import { unknownCapability } from "./faults.ts";
+import { unknownCapability } from "./errors.ts";
 import type { Dim3 } from "./types.ts";
 
 /** What one SM has, and in what portions it gives it. */

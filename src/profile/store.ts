@@ -6,7 +6,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { errors, readInput } from "#core";
 import { formatProfile, parseProfile } from "./document.ts";
-import { badProfile, noProfile } from "./faults.ts";
+import { badProfile, noProfile } from "./errors.ts";
 import { gpuNamed } from "./gpus.ts";
 import type { WorkloadProfile } from "./types.ts";
 

@@ -1,5 +1,5 @@
 // A plan that can't run is refused before it starts.
-import { jobTooLarge, jobTooWide, noJobs, pairNotMeasured } from "./faults.ts";
+import { jobTooLarge, jobTooWide, noJobs, pairNotMeasured } from "./errors.ts";
 import type { ClusterPlan } from "./plan.ts";
 import type { SchedulerKind } from "./schedulers/scheduler.ts";
 

@@ -1,6 +1,6 @@
 // The load of online services: periodic over days, smooth over minutes, with rare bursts (MuxFlow, section 2.2 and
 // Figure 2). A load of 1 is as much as one GPU of the reference type serves alone.
-import type { Chance } from "./chance.ts";
+import type { Chance } from "./random-stream.ts";
 
 export interface DailyLoad {
   /** At the quietest and at the busiest hour, 0 to 1. */

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { calendar } from "./calendar.ts";
-import { chance } from "./chance.ts";
-import { CAMPAIGN_SAMPLES, campaign, learn, offlineCampaign } from "./foresight.ts";
 import { syntheticTruth, syntheticWorkloads } from "./input/synthetic.ts";
 import { addServed, backlogAfter, noLatencies, quantile } from "./latency.ts";
 import { loadCurve } from "./load.ts";
 import { newMonitor, watch } from "./monitor.ts";
+import { CAMPAIGN_SAMPLES, campaign, learn, offlineCampaign } from "./predictions.ts";
 import { expectedResponse, meanResponse, queueTable } from "./queue.ts";
+import { chance } from "./random-stream.ts";
 import { type Mechanism, share, type Tenant } from "./sharing.ts";
 import { perturbed } from "./truth.ts";
 import { aloneAt, smNeed, type Workload } from "./workload.ts";

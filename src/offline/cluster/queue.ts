@@ -2,7 +2,7 @@
 // times that vary. The waiting time has no closed form for its tail, so it is sampled once per load (Lindley's
 // recursion) in units of the mean service time and kept as quantiles; a pair's slowdown scales the service
 // time and, with it, the load. A p99 is therefore always that of a queue.
-import { chance } from "./chance.ts";
+import { chance } from "./random-stream.ts";
 
 /** Loads at which the queue is sampled; a busier one builds a backlog instead. */
 const LOADS = [

@@ -1,12 +1,12 @@
 // One simulation under way: its state, its calendar, and how both begin.
 import { type DailyForecast, dailyForecast } from "#place";
 import { type Calendar, calendar } from "./calendar.ts";
-import { type Chance, chance } from "./chance.ts";
-import { campaign, learn, offlineCampaign } from "./foresight.ts";
 import { loadCurve } from "./load.ts";
 import { type Meters, newMeters } from "./meters.ts";
 import type { ClusterPlan } from "./plan.ts";
+import { campaign, learn, offlineCampaign } from "./predictions.ts";
 import { queueTable } from "./queue.ts";
+import { type Chance, chance } from "./random-stream.ts";
 import type { Scheduler } from "./schedulers/scheduler.ts";
 import { type GpuState, type JobState, newGpus, newJobs } from "./state.ts";
 import { perturbed, type Truth } from "./truth.ts";

@@ -1,8 +1,8 @@
 // What the simulator keeps of GPUs and jobs. Only simulate.ts changes it.
 
-import type { Chance } from "./chance.ts";
 import { type Monitor, newMonitor } from "./monitor.ts";
 import type { ClusterPlan, Job, Service } from "./plan.ts";
+import type { Chance } from "./random-stream.ts";
 import type { Sharing } from "./sharing.ts";
 
 export interface GpuState {

@@ -1,6 +1,6 @@
 // What sharing really does to a pair: the simulator's secret. Schedulers get forecasts made from noisy samples
 // (foresight.ts) and noisy observations, never this.
-import type { Chance } from "./chance.ts";
+import type { Chance } from "./random-stream.ts";
 import { aloneAt, type Workload } from "./workload.ts";
 
 /** Retained throughputs while both are at work, 0 to 1. */

@@ -1,8 +1,8 @@
 // What a scheduler is shown of the state, through meters with noise.
 import type { DailyForecast } from "#place";
-import type { Chance } from "./chance.ts";
-import type { Foresight } from "./foresight.ts";
 import type { ClusterPlan } from "./plan.ts";
+import type { Foresight } from "./predictions.ts";
+import type { Chance } from "./random-stream.ts";
 import type { JobView, Placed, SeatView, View } from "./schedulers/scheduler.ts";
 import type { GpuState, JobState } from "./state.ts";
 

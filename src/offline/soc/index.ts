@@ -1,4 +1,5 @@
 export { type Adapting, adapt, type Loop, type Phase } from "./adapt.ts";
+export { blind, type Rival, rivals } from "./baselines.ts";
 export { planDocument } from "./export.ts";
 export { permutations } from "./naive.ts";
 export { cost, feasible, transitions } from "./objective.ts";
@@ -9,7 +10,6 @@ export { parseProblem } from "./problem/document.ts";
 export { shareOfLimit } from "./problem/slowdown.ts";
 export type { Group, Network, Plan, Problem, Timeline } from "./problem/types.ts";
 export { replay } from "./replay.ts";
-export { blind, type Rival, rivals } from "./rivals.ts";
 export { OPTIMALITY_GAP } from "./search.ts";
 export { type Solution, solve } from "./solve.ts";
 export { makespanMs, timeline } from "./timeline.ts";

@@ -5,7 +5,7 @@
 import { minimalStandard } from "#core";
 import type { Bounds } from "./bounds.ts";
 import { climb } from "./climb.ts";
-import { noPlan } from "./faults.ts";
+import { noPlan } from "./errors.ts";
 import { naivePlans } from "./naive.ts";
 import { cost, gap } from "./objective.ts";
 import type { Plan, Problem, Timeline } from "./problem/types.ts";

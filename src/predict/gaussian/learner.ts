@@ -7,11 +7,11 @@
 // faulty rows). The model keeps what it learned from, so its file reads as a table, and opening it fits it again.
 
 import type { Colocation } from "../colocations.ts";
-import { alone, beside } from "../company.ts";
+import { badShare, nothingToLearn } from "../errors.ts";
 import { familiarity } from "../familiar.ts";
-import { badShare, nothingToLearn } from "../faults.ts";
 import type { Features, MetricName } from "../metrics.ts";
 import type { Prediction, Predictor } from "../predictor.ts";
+import { alone, beside } from "../several.ts";
 import { logMetrics, standardised } from "../standard.ts";
 import {
   BASIS,

@@ -1,5 +1,5 @@
 // What an importer must be told, because a profiler's file does not say it.
-import { unknownGpu } from "../faults.ts";
+import { unknownGpu } from "../errors.ts";
 import { type GpuDescription, gpuNamed, gpus, ridgePoint } from "../gpus.ts";
 import type { ProfiledGpu, WorkloadKind } from "../types.ts";
 

@@ -6,7 +6,7 @@
 // the stream had nothing else to do (some 5 us on an H200), and Nsight Compute empties the caches before each
 // kernel. So of a kernel that is launched by itself the shorter of both is taken. Kernels of a graph stay: theirs
 // were made to add up to the graph's time.
-import { badProfile } from "../faults.ts";
+import { badProfile } from "../errors.ts";
 import type { KernelProfile, WorkloadProfile } from "../types.ts";
 
 /**

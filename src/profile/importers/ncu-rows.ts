@@ -1,7 +1,7 @@
 // The rows of Nsight Compute's CSV as launches, whichever page they are from, and its numbers in our units.
 
 import { type CsvRow, csvRows } from "#core";
-import { badProfile } from "../faults.ts";
+import { badProfile } from "../errors.ts";
 import type { Dim3 } from "../types.ts";
 
 export function readLaunches(text: string, file: string): readonly LaunchRow[] {

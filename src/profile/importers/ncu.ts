@@ -7,7 +7,7 @@
 // sum is no request's latency: `soloNs` comes from elsewhere. CPU time between launches, copies and marks
 // are not in the file.
 
-import { badProfile } from "../faults.ts";
+import { badProfile } from "../errors.ts";
 import type { WorkloadProfile } from "../types.ts";
 import { type About, gpuOf } from "./about.ts";
 import { distinct, type Launch } from "./distinct.ts";

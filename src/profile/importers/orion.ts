@@ -8,7 +8,7 @@
 import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { csvRows, readInput } from "#core";
-import { badProfile } from "../faults.ts";
+import { badProfile } from "../errors.ts";
 import type { KernelClass, KernelProfile, Step, WorkloadProfile } from "../types.ts";
 
 const HEADER = "Name,Profile,Memory_footprint,SM_usage,Duration";

@@ -2,7 +2,7 @@
 // those of the trace, microseconds with fractions on one clock for CPU and GPU.
 
 import { type Field, readJson } from "#core";
-import { badProfile } from "../faults.ts";
+import { badProfile } from "../errors.ts";
 import { type CopyDirection, type Dim3, type Mark, marks } from "../types.ts";
 import type { SaidOfGpu } from "./about.ts";
 import type { Launch } from "./distinct.ts";

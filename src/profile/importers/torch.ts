@@ -6,7 +6,7 @@
 // the memory, so that every class is unknown; and whether shared memory is static, so that all of it counts
 // as dynamic. The time of an iteration is the profiler's, some per cent too long, unless `soloNs` is given.
 
-import { badProfile } from "../faults.ts";
+import { badProfile } from "../errors.ts";
 import type { Mark, Step, WorkloadProfile } from "../types.ts";
 import { type About, gpuOf } from "./about.ts";
 import { distinct, type Launch } from "./distinct.ts";

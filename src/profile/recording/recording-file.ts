@@ -1,7 +1,7 @@
 // The interposer's recording as a file: what native/interposer/record/file.cpp writes, checked field by field.
 
 import { type Field, readJson } from "#core";
-import { badProfile } from "../faults.ts";
+import { badProfile } from "../errors.ts";
 import type { SaidOfGpu } from "../importers/about.ts";
 import { present, readDim3, readQuantiles } from "../kernel-fields.ts";
 import { type CopyDirection, copyDirections, type KernelProfile } from "../types.ts";

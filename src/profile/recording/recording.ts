@@ -11,7 +11,7 @@
 // Gaps are medians over all periods. Not in a recording: how busy a kernel keeps the SMs and the memory, so
 // that every class is unknown.
 
-import { badProfile } from "../faults.ts";
+import { badProfile } from "../errors.ts";
 import { type About, gpuOf } from "../importers/about.ts";
 import { smsNeeded, volume } from "../occupancy.ts";
 import type { KernelProfile, ProfiledGpu, Step, WorkloadKind, WorkloadProfile } from "../types.ts";

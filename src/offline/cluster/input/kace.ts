@@ -6,7 +6,7 @@
 // only the offline side is restricted, which nobody measured. Between the two, on each side the loss beside an
 // unrestricted neighbour is taken to grow in proportion to the offline side's share; and the online side is
 // never worse off than on the part of the split that it would have to itself.
-import { unreadableRow } from "../faults.ts";
+import { unreadableRow } from "../errors.ts";
 import type { Truth } from "../truth.ts";
 import { aloneAt, type Workload } from "../workload.ts";
 import { type Rows, readRows } from "./rows.ts";

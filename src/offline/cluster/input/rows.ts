@@ -1,6 +1,6 @@
 // Rows of a CSV file with a header line, read field by field; whatever is wrong is said with file and line.
 import { csvRows } from "#core";
-import { badField, emptyTrace, missingColumn } from "../faults.ts";
+import { badField, emptyTrace, missingColumn } from "../errors.ts";
 
 export interface Row {
   /** File and line, for a sentence. */

@@ -1,9 +1,9 @@
 // A scenario file → plans, one for each seed. All of it is checked before anything is simulated.
 import { type Field, readJson } from "#core";
 import { learnerNames } from "#predict";
-import { chance } from "../chance.ts";
-import { badScenario, unknownWorkload } from "../faults.ts";
+import { badScenario, unknownWorkload } from "../errors.ts";
 import type { ClusterPlan, GpuGroup, Job, Service } from "../plan.ts";
+import { chance } from "../random-stream.ts";
 import { schedulerNamed } from "../schedulers/index.ts";
 import type { SchedulerKind } from "../schedulers/scheduler.ts";
 import type { Truth } from "../truth.ts";

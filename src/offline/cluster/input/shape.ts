@@ -1,9 +1,10 @@
 // A trace as a day of this cluster: MuxFlow, section 7.1: submission time and duration from the trace, a model
 // drawn at random, "we repeat the workloads to fit in 1,000 GPUs and guarantee that the generated traces can be
 // finished in 24 hours".
-import type { Chance } from "../chance.ts";
-import { noJobs } from "../faults.ts";
+
+import { noJobs } from "../errors.ts";
 import type { Job } from "../plan.ts";
+import type { Chance } from "../random-stream.ts";
 import type { Workload } from "../workload.ts";
 import type { TracedJob } from "./traces.ts";
 

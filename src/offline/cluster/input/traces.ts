@@ -1,7 +1,7 @@
 // Public traces as jobs: when they came, how long they ran alone, on how many GPUs. Sources and their licences are
 // in docs/guide/cluster.md. A row that can't be right stops the reading and is named; what a format marks itself
 // as not a finished GPU job (Alibaba's pending pods, pods without a GPU) is passed over.
-import { badField, noJobs } from "../faults.ts";
+import { badField, noJobs } from "../errors.ts";
 import { gavelStepsPerSecond } from "./gavel-speeds.ts";
 import { readRows, rowOf } from "./rows.ts";
 

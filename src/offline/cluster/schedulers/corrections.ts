@@ -1,5 +1,5 @@
 // A forecast corrected by what was seen: of each pair of workloads, how its observations compared with the forecast.
-import type { Foresight } from "../foresight.ts";
+import type { Foresight } from "../predictions.ts";
 import type { Workload } from "../workload.ts";
 
 export interface Corrections {

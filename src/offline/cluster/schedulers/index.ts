@@ -1,8 +1,8 @@
 // The table of schedulers. To add one: a file beside this one, a line here.
-import { unknownScheduler } from "../faults.ts";
+import { unknownScheduler } from "../errors.ts";
+import { ours, oursInRounds, oursUnlearning, oursYoung } from "./cotenant.ts";
 import { kaceGreedy } from "./kace.ts";
 import { muxflow, muxflowCalm, muxflowM, muxflowS, muxflowSM } from "./muxflow.ts";
-import { ours, oursInRounds, oursUnlearning, oursYoung } from "./ours.ts";
 import { onlineOnly, priorityTimeSharing, srtf, timeSharing } from "./queue.ts";
 import type { SchedulerKind } from "./scheduler.ts";
 import { oursSeveral } from "./several.ts";

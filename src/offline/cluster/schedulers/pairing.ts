@@ -1,6 +1,6 @@
 // What pairing schedulers have in common: a forecast of a pair at a load, and a matching made of it.
 import { match, UNMATCHED } from "#place";
-import type { Foresight } from "../foresight.ts";
+import type { Foresight } from "../predictions.ts";
 import { expectedResponse } from "../queue.ts";
 import { aloneAt, type Workload } from "../workload.ts";
 import type { JobView, Order, SeatView, View } from "./scheduler.ts";

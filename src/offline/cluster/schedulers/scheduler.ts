@@ -1,6 +1,6 @@
 // What a scheduler sees, and what it may say. It sees profiles, meters and its own forecasts; never the truth of a
 // pair, another one's remaining time where it was not told, or the future.
-import type { Foresight } from "../foresight.ts";
+import type { Foresight } from "../predictions.ts";
 import type { Mechanism } from "../sharing.ts";
 import type { Workload } from "../workload.ts";
 

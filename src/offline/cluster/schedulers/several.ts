@@ -6,10 +6,10 @@
 //
 // What a company costs is foreseen as pairs multiplied; nobody measured triples.
 import { SHARE_STEP, shareOut } from "#place";
-import type { Foresight } from "../foresight.ts";
+import type { Foresight } from "../predictions.ts";
 import { smNeed, type Workload } from "../workload.ts";
 import { corrections } from "./corrections.ts";
-import { ACCEPTABLE, oursWith } from "./ours.ts";
+import { ACCEPTABLE, oursWith } from "./cotenant.ts";
 import { foreseen, matched, responseGrowth, rounded } from "./pairing.ts";
 import type { JobView, Order, Scheduler, SchedulerKind, SeatView, View } from "./scheduler.ts";
 

@@ -1,6 +1,6 @@
 // An ONNX model's graph: its layers in order, what each reads and writes, and the shapes that the file tells.
 // Field numbers are those of onnx.proto. Weights are skipped.
-import { badModel } from "../faults.ts";
+import { badModel } from "../errors.ts";
 import { type Field, fieldsOf } from "./wire.ts";
 
 export interface Layer {

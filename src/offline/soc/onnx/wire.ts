@@ -1,5 +1,5 @@
 // The wire format of protocol buffers, as far as an ONNX model needs it: numbers and byte strings by field number.
-import { badModel } from "../faults.ts";
+import { badModel } from "../errors.ts";
 
 export interface Field {
   readonly number: number;

@@ -1,6 +1,6 @@
 // The file that describes what is to be planned; docs/guide/layer-mapping.md explains it field by field.
 import { type Field, readJson } from "#core";
-import { badProblem } from "../faults.ts";
+import { badProblem } from "../errors.ts";
 import { type Described, readCosts } from "./costs.ts";
 import { fitSlowdown } from "./fit.ts";
 import { interpolated, noSlowdown, type Slowdown, shareOfLimit } from "./slowdown.ts";

@@ -2,7 +2,7 @@
 // intensive contention) and draws a piecewise linear curve over the others' demand in each; here the curves are
 // at knots of own demand and joined linearly, fitted by least squares under what all of them have in common: 1
 // without others, never below 1, never falling in either demand.
-import { badPoints } from "../faults.ts";
+import { badPoints } from "../errors.ts";
 import { between, interpolated, type SlowdownTable } from "./slowdown.ts";
 
 export interface SlowdownPoint {

@@ -6,7 +6,7 @@
 // Progress: with two accelerators at most two groups run at once, so a group g of t ms that overlaps each h for
 // o(g,h) ms takes  end - start = t + sum over h of o(g,h) * (1 - 1 / slowdown(g beside h)),
 // which is the same as: the sum over intervals of interval / slowdown is t.
-import { proofRefused } from "../faults.ts";
+import { proofRefused } from "../errors.ts";
 import type { Problem } from "../problem/types.ts";
 
 interface Item {

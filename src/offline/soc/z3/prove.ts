@@ -1,5 +1,5 @@
 // Asks Z3 for better and better makespans until there is none: a proof that owes nothing to our search.
-import { proofFailed } from "../faults.ts";
+import { proofFailed } from "../errors.ts";
 import type { Plan, Problem } from "../problem/types.ts";
 import { OPTIMALITY_GAP } from "../search.ts";
 import { assignmentNames, exact, otherThan, priorityNames, relaxed } from "./formulate.ts";

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { exampleProblem } from "../../../test/soc/example.ts";
 import { adapt } from "./adapt.ts";
+import { rivals } from "./baselines.ts";
 import { planDocument } from "./export.ts";
 import { picture } from "./picture.ts";
-import { rivals } from "./rivals.ts";
 import { solve } from "./solve.ts";
 import { makespanMs } from "./timeline.ts";
 

@@ -9,7 +9,7 @@ import {
   learners,
   type Predictor,
 } from "#predict";
-import type { Chance } from "./chance.ts";
+import type { Chance } from "./random-stream.ts";
 import type { Truth } from "./truth.ts";
 import { aloneAt, smNeed, type Workload } from "./workload.ts";
 
