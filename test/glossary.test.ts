@@ -6,12 +6,14 @@ import { commands, help } from "#cli";
 
 const GLOSSARY = "docs/design/glossary.md";
 
+const [inProse = "", inCode = ""] = readFileSync(GLOSSARY, "utf8").split("\n## In code\n");
+
 /** Each word that is not used → the word that is; from the table rows | word | meaning | not |. */
-function forbidden(): Map<string, string> {
-  const rows = [...readFileSync(GLOSSARY, "utf8").matchAll(/^\| (.+?) \| (.+?) \| (.*?) ?\|$/gm)];
+function forbidden(tables: string): Map<string, string> {
+  const rows = [...tables.matchAll(/^\| (.+?) \| (.+?) \| (.*?) ?\|$/gm)];
   return new Map(
     rows
-      .filter(([, word]) => word !== "word" && word !== "---")
+      .filter(([, word = ""]) => !["word", "in code", "---"].includes(word))
       .flatMap(([, word = "", , not = ""]) =>
         not
           .split(", ")
@@ -22,7 +24,8 @@ function forbidden(): Map<string, string> {
   );
 }
 
-const notUsed = forbidden();
+const notUsed = forbidden(inProse);
+const notInCode = forbidden(inCode);
 
 /** What a reader reads: no code, no link targets, no comments of HTML; a phrase may be broken over lines. */
 const proseOf = (page: string): string =>
@@ -52,6 +55,41 @@ const pages = execFileSync(
   .split("\n")
   .filter((path) => path !== "" && path !== GLOSSARY && existsSync(path));
 
+const codeRooms = [...inCode.matchAll(/`(src\/[a-z/]+)`/g)].map(([, room = ""]) => room);
+const sources = execFileSync(
+  "git",
+  ["ls-files", "--cached", "--others", "--exclude-standard", ...codeRooms],
+  { encoding: "utf8" },
+)
+  .split("\n")
+  .filter((path) => path.endsWith(".ts") && existsSync(path));
+
+const COMMENT = /\/\*[\s\S]*?\*\/|(?<!:)\/\/.*/;
+const STRING = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/;
+const PROSE = new RegExp(`${COMMENT.source}|${STRING.source}`, "g");
+
+/** Identifiers of TypeScript, a file's path first. Of comments and strings only what is between ${ and }. */
+const identifiersOf = (path: string, source: string): string[] => [
+  path,
+  ...(source
+    .replace(PROSE, (prose) => prose.match(/\$\{[^}]*\}/g)?.join(" ") ?? " ")
+    .match(/[A-Za-z_$][\w$]*/g) ?? []),
+];
+
+/** companyAtMs → company, at, ms. */
+const partsOf = (identifier: string): string[] =>
+  identifier.split(/(?<=[a-z\d])(?=[A-Z])|[^A-Za-z]+/).map((part) => part.toLowerCase());
+
+const misnamedIn = (path: string, source: string): string[] => [
+  ...new Set(
+    identifiersOf(path, source).flatMap((identifier) =>
+      partsOf(identifier)
+        .filter((part) => notInCode.has(part))
+        .map((part) => `${identifier} (use "${notInCode.get(part)}" instead of "${part}")`),
+    ),
+  ),
+];
+
 test("the glossary names words that are not used", () => {
   expect(notUsed.get("rival")).toBe("baseline");
 });
@@ -73,4 +111,22 @@ describe("help", () => {
       expect(misnamed(proseOf(help(command, 80)))).toEqual([]);
     },
   );
+});
+
+describe("identifiers in code", () => {
+  test("a word that is not used is found as a part of a name, but not in strings and comments", () => {
+    expect(codeRooms).toContain("src/policy");
+    expect(sources.length).toBeGreaterThan(100);
+    expect(misnamedIn("a.ts", "const companyAtMs = 1;")).toHaveLength(1);
+    expect(misnamedIn("soc/rivals.ts", "")).toHaveLength(1);
+    expect(misnamedIn("a.ts", "say(`a rung of ${looked(at)}`)")).toHaveLength(1);
+    expect(misnamedIn("a.ts", 'const arrivals = "company"; // company /* rung */')).toEqual([]);
+  });
+
+  test("of the rooms that the glossary lists are its words", () => {
+    const found = sources.flatMap((path) =>
+      misnamedIn(path, readFileSync(path, "utf8")).map((name) => `${path}: ${name}`),
+    );
+    expect(found).toEqual([]);
+  });
 });

@@ -81,23 +81,22 @@ const kinds = (members: number, count: number) => {
 
 /** The best of all ways to spread the jobs, tried. */
 function best({ seats, jobs, most, worth }: SeveralProblem): number {
-  const companies: number[][] = Array.from({ length: seats }, () => []);
+  const groups: number[][] = Array.from({ length: seats }, () => []);
   const from = (next: number): number => {
-    if (next === jobs)
-      return companies.reduce((sum, company, seat) => sum + worth(seat, company), 0);
+    if (next === jobs) return groups.reduce((sum, group, seat) => sum + worth(seat, group), 0);
     let top = from(next + 1);
-    for (const company of companies)
-      if (company.length < most) {
-        company.push(next);
+    for (const group of groups)
+      if (group.length < most) {
+        group.push(next);
         top = Math.max(top, from(next + 1));
-        company.pop();
+        group.pop();
       }
     return top;
   };
   return from(0);
 }
 
-/** How far from the best company is: with moves and exchanges, and layer by layer only. */
+/** How far from the best groups is: with moves and exchanges, and layer by layer only. */
 function severalGap() {
   const cases = Array.from({ length: 300 }, (): SeveralProblem => {
     const free = [random(), random(), random()].map((one) => 0.2 + 0.8 * one);
@@ -106,8 +105,8 @@ function severalGap() {
       seats: 3,
       jobs: 6,
       most: 2,
-      worth: (seat, company) => {
-        const wants = company.map((job) => needs[job] as number);
+      worth: (seat, group) => {
+        const wants = group.map((job) => needs[job] as number);
         return shareOut(free[seat] as number, wants).reduce(
           (sum, got, i) => sum + got / (wants[i] as number),
           0,
@@ -119,7 +118,7 @@ function severalGap() {
     const gaps = cases
       .map((problem) => {
         const found = place(problem).reduce(
-          (sum, company, seat) => sum + problem.worth(seat, company),
+          (sum, group, seat) => sum + problem.worth(seat, group),
           0,
         );
         return 1 - found / best(problem);

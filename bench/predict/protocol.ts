@@ -166,19 +166,22 @@ const summary = (tally: Tally): Readonly<Record<string, Spread | number>> => ({
 
 /** KACE's Figure 5 has three policies: here ours, KACE's linear model, Xu et al.'s forest and MEMCAP. */
 function wins(tallies: ReadonlyMap<string, Tally>) {
-  const rivals = ["ours", "linear", "forest, Xu et al.", "memcap"].filter((name) =>
+  const baselines = ["ours", "linear", "forest, Xu et al.", "memcap"].filter((name) =>
     tallies.has(name),
   );
   const targets = [...(tallies.get("ours")?.perTarget.keys() ?? [])].sort();
   const table = targets.map((target) => ({
     target,
     ...Object.fromEntries(
-      rivals.map((name) => [name, spreadOf(tallies.get(name)?.perTarget.get(target) ?? []).mean]),
+      baselines.map((name) => [
+        name,
+        spreadOf(tallies.get(name)?.perTarget.get(target) ?? []).mean,
+      ]),
     ),
   }));
   const won = (row: Readonly<Record<string, number | string>>, name: string) =>
-    rivals.every((other) => Number(row[name]) >= Number(row[other]));
-  const counts = rivals.map((name) => [name, table.filter((row) => won(row, name)).length]);
+    baselines.every((other) => Number(row[name]) >= Number(row[other]));
+  const counts = baselines.map((name) => [name, table.filter((row) => won(row, name)).length]);
   return { targets: table, won: Object.fromEntries(counts) };
 }
 

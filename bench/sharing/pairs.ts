@@ -9,7 +9,7 @@ interface Measured {
   readonly training: string;
   /**
    * Of the same code, the newest first, but a call that measured all arrangements side by side before one that did not. Of each
-   * arrangement the first of these counts that has measured it; several results of one code make a mean. Rivals hold no code of
+   * arrangement the first of these counts that has measured it; several results of one code make a mean. Baselines hold no code of
    * ours, so theirs may be older.
    */
   readonly runs: readonly (readonly string[])[];

@@ -4,7 +4,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { upperQuantileOfSorted } from "#core";
-import { makespanMs, type Plan, type Problem, parseProblem, rivals, timeline } from "#soc";
+import { baselines, makespanMs, type Plan, type Problem, parseProblem, timeline } from "#soc";
 
 interface RawPlan {
   readonly makespanMs: number;
@@ -144,7 +144,7 @@ function pairOf(run: Raw, raw: RawPair) {
     ),
     toldWithoutContentionMs: round(raw.planWithoutContention.makespanMs),
     rivalsPredictedMs: Object.fromEntries(
-      rivals(problem).map((one) => [one.name, round(makespanMs(one.timeline))]),
+      baselines(problem).map((one) => [one.name, round(makespanMs(one.timeline))]),
     ),
     answersOff: raw.answersOff,
     assignment: raw.plan.networks.map(({ name, groups }) => ({

@@ -6,13 +6,13 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, release } from "node:os";
 import {
   adapt,
+  baselines,
   blind,
   cost,
   makespanMs,
   type Problem,
   parseProblem,
   replay,
-  rivals,
   solve,
   timeline,
 } from "#soc";
@@ -67,7 +67,7 @@ function compared(problem: Problem) {
   const found = solve(problem, cpuMs, LIMIT_MS);
   const unaware = solve(blind(problem, true), cpuMs, LIMIT_MS);
   const unawareMs = makespanMs(timeline(problem, unaware.plan));
-  const rows = rivals(problem).map(({ name, predictedMs, timeline: taken }) => ({
+  const rows = baselines(problem).map(({ name, predictedMs, timeline: taken }) => ({
     name,
     latencyMs: round(makespanMs(taken)),
     predictedMs: round(predictedMs),

@@ -71,9 +71,9 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   };
   try {
     return await start(options, opened, close);
-  } catch (fault) {
+  } catch (error) {
     await close();
-    throw fault;
+    throw error;
   }
 }
 
@@ -145,9 +145,9 @@ async function start(
   const note = () => {
     try {
       writeAgentFile(directory, file());
-    } catch (fault) {
+    } catch (error) {
       // A full disk must not end the protection of those who are here: the next change tries again.
-      log("notes not written", { because: String(fault) });
+      log("notes not written", { because: String(error) });
     }
   };
   rmSync(paths.socket, { force: true }); // the lock is ours, so nobody listens there

@@ -79,8 +79,8 @@ export class Registry {
   }
 
   answer(hello: View<typeof Hello>): Reply {
-    const fault = faultOf(hello);
-    if (fault) return refusal(fault);
+    const error = errorIn(hello);
+    if (error) return refusal(error);
     if (hello.kind === helloKinds.probe) return this.#answerProbe(hello);
     const reply = this.#admit(hello);
     this.#retireEmpty();
@@ -198,8 +198,8 @@ export class Registry {
     try {
       const gpu = new ServedGpu(identity, createRegion(identity, this.#around.agentPid));
       return this.#serve(gpu, "a client came");
-    } catch (fault) {
-      const why = fault instanceof Error ? fault.message : String(fault);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
       this.#around.log("not served", { gpu: uuid, because: why });
       return `The agent can't make memory for the GPU ${uuid}: ${why}.`;
     }
@@ -233,7 +233,7 @@ export const refusal = (reason: string): Reply => ({
 });
 
 /** What is wrong with a whole Hello of our version; undefined when nothing is. */
-function faultOf(hello: View<typeof Hello>): string | undefined {
+function errorIn(hello: View<typeof Hello>): string | undefined {
   if (!Object.values<number>(helloKinds).includes(hello.kind))
     return `There is no Hello of kind ${hello.kind}.`;
   if (hello.kind !== helloKinds.probe && !classNames.has(hello.class))

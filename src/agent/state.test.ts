@@ -197,7 +197,7 @@ test("whoever asks whether it is locked holds nothing afterwards", () => {
   unlock();
 });
 
-test("an agent's notes are gone once they are removed, and removing none is no fault", () => {
+test("an agent's notes are gone once they are removed, and removing none is no error", () => {
   const directory = temporary();
   writeAgentFile(directory, agent);
   for (let i = 0; i < 2; i++) removeAgentFile(directory);

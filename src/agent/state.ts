@@ -52,8 +52,8 @@ export function claimDirectory(directory: string, uid: number): void {
   checkDirectory(directory, uid);
   try {
     makeFolders(directory);
-  } catch (fault) {
-    throw errors.directoryNotMade(directory, messageOf(fault));
+  } catch (error) {
+    throw errors.directoryNotMade(directory, messageOf(error));
   }
   checkDirectory(directory, uid);
 }
@@ -64,8 +64,8 @@ function makeFolders(path: string): void {
   makeFolders(dirname(path));
   try {
     mkdirSync(path, { mode: 0o700 });
-  } catch (fault) {
-    if (!existsSync(path)) throw fault; // else somebody was faster
+  } catch (error) {
+    if (!existsSync(path)) throw error; // else somebody was faster
   }
 }
 
@@ -82,12 +82,12 @@ export function checkDirectory(directory: string, uid: number): void {
 function statusOf(directory: string) {
   try {
     return lstatSync(directory, { throwIfNoEntry: false });
-  } catch (fault) {
-    throw errors.directoryNotOurs(directory, `can't be looked at: ${messageOf(fault)}`);
+  } catch (error) {
+    throw errors.directoryNotOurs(directory, `can't be looked at: ${messageOf(error)}`);
   }
 }
 
-const messageOf = (fault: unknown) => (fault instanceof Error ? fault.message : `${fault}`);
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : `${error}`);
 
 const LOCK_TRIES = 50;
 const LOCK_PAUSE_MS = 20;
@@ -125,9 +125,9 @@ export function writeAgentFile(directory: string, agent: AgentFile): void {
     writeFileSync(`${file}.new`, `${JSON.stringify(agent, null, 2)}\n`, { mode: 0o600 });
     chmodSync(`${file}.new`, 0o600);
     renameSync(`${file}.new`, file);
-  } catch (fault) {
+  } catch (error) {
     rmSync(`${file}.new`, { force: true });
-    throw fault;
+    throw error;
   }
 }
 

@@ -78,9 +78,9 @@ function openSensor(env: NodeJS.ProcessEnv): Opened {
   try {
     const index = Number.parseInt(env.CUDA_VISIBLE_DEVICES ?? "0", 10) || 0;
     return { sensor: openNvml(), gpm: openGpm({ index }), soft: false };
-  } catch (fault) {
-    if (!(fault instanceof UserError)) throw fault;
-    return { soft: false, why: fault.message };
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return { soft: false, why: error.message };
   }
 }
 

@@ -2,8 +2,8 @@
 // rules of the policy in force, and all of it as one Status.
 import type { Clock } from "#core";
 import {
-  type LookedHigh,
   type Memory,
+  type MeteredHigh,
   type Objective,
   type Overrides,
   type Policy,
@@ -77,13 +77,13 @@ export class Watch {
     const seen = {
       ...this.#observed(gpu),
       nowMs: now / 1e6,
-      company: this.#company(gpu),
+      colocated: this.#colocated(gpu),
     };
     this.#memories.set(gpu, policy.remember(seen, this.#memories.get(gpu)));
   }
 
   /** That nothing of best-effort clients ran is believed unless the driver sees the GPU busy with more than requests. */
-  #company(gpu: ServedGpu): boolean | undefined {
+  #colocated(gpu: ServedGpu): boolean | undefined {
     const meters = gpu.clients.flatMap((client) => this.#bestEffortMeter(gpu, client) ?? []);
     if (meters.some((meter) => meter.ran())) return true;
     const { utilisation = 0 } = this.#readings.find(({ uuid }) => uuid === gpu.uuid) ?? {};
@@ -98,7 +98,7 @@ export class Watch {
     return { isolated, smCount: gpu.identity.smCount, high: this.#seenHigh(gpu) };
   }
 
-  #seenHigh(gpu: ServedGpu): readonly LookedHigh[] {
+  #seenHigh(gpu: ServedGpu): readonly MeteredHigh[] {
     return gpu.clients.flatMap((client) => {
       const meter = this.#highMeter(gpu, client);
       if (!meter) return [];

@@ -1,7 +1,7 @@
 // What the bench measured, as measurements that predictors learn from.
 //
 // Predictors speak of two jobs that are both at work all the time; a service of the bench is so only part of it. What
-// it keeps is solo service time / service time in company (the burst, not the latency, in which requests queue). The
+// it keeps is solo service time / service time co-located (the burst, not the latency, in which requests queue). The
 // training runs alone for the rest of the time, so with `a` for the part in which a request is served,
 //     kept over all = a x kept beside requests + (1 - a) x 1.
 // Nobody runs faster beside others than alone: what comes out above 1 is noise (trainings that wait for their CPU vary

@@ -10,11 +10,11 @@ const RESAMPLES = 400;
 const FEWEST = { blocks: 4, rounds: 2 };
 const SEED = 1;
 
-/** What one request took alone and in company; both saw the same arrivals. */
-export type Pair = readonly [solo: number, company: number];
+/** What one request took alone and co-located; both saw the same arrivals. */
+export type Pair = readonly [solo: number, colocated: number];
 
 /**
- * For each q, company's quantile over solo's, pooled over rounds. The intervals draw blocks of
+ * For each q, the co-located quantile over solo's, pooled over rounds. The intervals draw blocks of
  * neighbouring requests. NaN where there is no request.
  */
 export function slowdowns(
@@ -43,18 +43,18 @@ export function slowdowns(
 
 interface Sides {
   readonly solo: Float64Array;
-  readonly company: Float64Array;
+  readonly colocated: Float64Array;
 }
 
 const sidesOf = (pairs: readonly Pair[]): Sides => ({
   solo: Float64Array.from(pairs, ([time]) => time),
-  company: Float64Array.from(pairs, ([, time]) => time),
+  colocated: Float64Array.from(pairs, ([, time]) => time),
 });
 
 function ratios(blocks: readonly Sides[], quantiles: readonly number[]): number[] {
   const solo = joined(blocks.map((block) => block.solo)).sort();
-  const company = joined(blocks.map((block) => block.company)).sort();
-  return quantiles.map((q) => quantileOfSorted(company, q) / quantileOfSorted(solo, q));
+  const colocated = joined(blocks.map((block) => block.colocated)).sort();
+  return quantiles.map((q) => quantileOfSorted(colocated, q) / quantileOfSorted(solo, q));
 }
 
 function joined(parts: readonly Float64Array[]): Float64Array {

@@ -21,8 +21,8 @@ try {
 function say(fault: unknown): 1 | 2 {
   const { message, hint, exitStatus } = errors.anyFault(fault);
   console.error(`cotenant: ${[message, hint].filter(Boolean).join(" ")}`);
-  const foreseen = fault instanceof UserError;
-  if (!foreseen && process.env.COTENANT_DEBUG === "1" && fault instanceof Error)
+  const expected = fault instanceof UserError;
+  if (!expected && process.env.COTENANT_DEBUG === "1" && fault instanceof Error)
     console.error(fault.stack);
   return exitStatus;
 }

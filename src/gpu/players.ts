@@ -90,10 +90,10 @@ function sharing(
     const job = planOf(profile, gpu, submission, splitProductsUs);
     return new BestEffort(machine, board, machine.contexts.add(), job, options);
   });
-  const company = trainings.map(({ stream }) => stream);
+  const colocated = trainings.map(({ stream }) => stream);
   const policing =
     arrangement.gated &&
-    new Policing(machine, door, { ...arrangement.gated, high: service, company });
+    new Policing(machine, door, { ...arrangement.gated, high: service, colocated });
   const client = service?.client;
   return {
     start() {

@@ -1,8 +1,8 @@
 // The agent's loop on the modelled GPU: four times a second of virtual time, what was seen goes to the policy
 // and its rules into the gate.
 import {
-  type LookedHigh,
   type Memory,
+  type MeteredHigh,
   type Objective,
   type Overrides,
   type Policy,
@@ -32,7 +32,7 @@ interface Policed {
   readonly overrides: Overrides;
   readonly high: PolicedHigh | undefined;
   /** Best-effort work. */
-  readonly company: readonly Stream[];
+  readonly colocated: readonly Stream[];
 }
 
 export class Policing implements Actor {
@@ -40,7 +40,7 @@ export class Policing implements Actor {
   readonly #gate: Gate;
   readonly #policed: Policed;
   readonly #actor: number;
-  readonly #fromProfile: Pick<LookedHigh, "soloUs" | "gpuShare" | "training">;
+  readonly #fromProfile: Pick<MeteredHigh, "soloUs" | "gpuShare" | "training">;
   #memory: Memory | undefined;
   #from = 0;
   /** Of the bursts, up to the last look; as the next two. */
@@ -74,14 +74,14 @@ export class Policing implements Actor {
       smCount: gpu.description.sms,
     };
     if (policy.remember && now > 0) {
-      const look = { ...seen, nowMs: now / 1e6, company: this.#company() };
+      const look = { ...seen, nowMs: now / 1e6, colocated: this.#colocated() };
       this.#memory = policy.remember(look, this.#memory);
     }
     this.#gate.setRules(withOverrides(policy.rules(seen, this.#memory), overrides));
     this.#machine.at(now + EVERY_NS, this.#actor, 0);
   }
 
-  #seenHigh(): readonly LookedHigh[] {
+  #seenHigh(): readonly MeteredHigh[] {
     const { high } = this.#policed;
     if (!high) return [];
     const { objective, client } = high;
@@ -113,7 +113,7 @@ export class Policing implements Actor {
     return this.#from === 0 ? this.#fromProfile.soloUs : undefined;
   }
 
-  #ended({ bursts }: HighClient): Pick<LookedHigh, "ended" | "waited"> {
+  #ended({ bursts }: HighClient): Pick<MeteredHigh, "ended" | "waited"> {
     if (bursts.length === this.#looked) return { ended: undefined };
     const fresh = bursts.slice(this.#looked);
     this.#looked = bursts.length;
@@ -123,8 +123,8 @@ export class Policing implements Actor {
     };
   }
 
-  #company(): boolean {
-    const finished = this.#policed.company.reduce((sum, stream) => sum + stream.finished, 0);
+  #colocated(): boolean {
+    const finished = this.#policed.colocated.reduce((sum, stream) => sum + stream.finished, 0);
     const ran = finished > this.#finished;
     this.#finished = finished;
     return ran;

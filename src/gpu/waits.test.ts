@@ -1,6 +1,6 @@
 // What a high client's bursts waited for the GPU, as the policy is told.
 import { expect, test } from "vitest";
-import { type LookedHigh, policyNamed } from "#policy";
+import { type MeteredHigh, policyNamed } from "#policy";
 import { quantile } from "#protocol";
 import { h200, type KernelShape, workload } from "../../test/gpu/example.ts";
 import { gatedBy } from "./arrangements.ts";
@@ -18,12 +18,12 @@ const training = workload("training", [{ us: 40 }], { soloNs: 40e3 });
 /** The medians over two seconds, in us. */
 function medians(profile: ReturnType<typeof workload>, submission: Submission, beside: boolean) {
   const sums = { ended: new Uint32Array(), waited: new Uint32Array() };
-  const add = (to: keyof typeof sums, { [to]: counts }: LookedHigh) => {
+  const add = (to: keyof typeof sums, { [to]: counts }: MeteredHigh) => {
     if (counts) sums[to] = counts.map((n, i) => n + (sums[to][i] ?? 0));
   };
   const seen = {
     ...policyNamed("off"),
-    remember({ high }: { readonly high: readonly LookedHigh[] }) {
+    remember({ high }: { readonly high: readonly MeteredHigh[] }) {
       for (const one of high) {
         add("ended", one);
         add("waited", one);
@@ -41,7 +41,7 @@ function medians(profile: ReturnType<typeof workload>, submission: Submission, b
   return { lasted: quantile(sums.ended, 0.5), waited: quantile(sums.waited, 0.5) };
 }
 
-test("a request that launches kernel by kernel waits for its last kernel, and in company for what it has fallen behind", () => {
+test("a request that launches kernel by kernel waits for its last kernel, and co-located for what it has fallen behind", () => {
   const profile = requests(200, 20, 5);
   const alone = medians(profile, "kernels", false);
   expect(alone.lasted).toBeGreaterThan(4000);

@@ -30,7 +30,7 @@ test("noise that hides the slope leaves the first guess", () => {
   expect(iterationsFor(100, () => readings.shift() ?? 0)).toBe(32);
 });
 
-test("a search that company spoilt is made again", () => {
+test("a search that other work spoilt is made again", () => {
   const alone = kernel(3, 0.17);
   // Held up when first near the target, and a little at the next look: the slope seems steep.
   const late = new Map([
@@ -38,8 +38,8 @@ test("a search that company spoilt is made again", () => {
     [5, 60],
   ]);
   let looks = 0;
-  const inCompany = (iterations: number) => alone(iterations) + (late.get(looks++) ?? 0);
-  expect(alone(iterationsFor(150, inCompany))).toBeLessThan(50);
+  const besideOthers = (iterations: number) => alone(iterations) + (late.get(looks++) ?? 0);
+  expect(alone(iterationsFor(150, besideOthers))).toBeLessThan(50);
   looks = 0;
-  expect(search(150, inCompany).kernelUs).toBeCloseTo(150, 0);
+  expect(search(150, besideOthers).kernelUs).toBeCloseTo(150, 0);
 });

@@ -1,4 +1,4 @@
-// How many iterations make a kernel last as long as wanted. Company on the GPU only ever adds time, so
+// How many iterations make a kernel last as long as wanted. Other work on the GPU only ever adds time, so
 // every reading is the least of a few.
 import { made } from "./cuda.ts";
 import { type Gpu, launch } from "./gpu.ts";
@@ -38,8 +38,8 @@ export function calibrate(
 }
 
 /**
- * Searches again when company spoilt a search. A reading is never too short, so a kernel that turns out
- * much shorter than wanted gives that away; one that turns out longer may only have been in company.
+ * Searches again when other work spoilt a search. A reading is never too short, so a kernel that turns out
+ * much shorter than wanted gives that away; one that turns out longer may only have been beside other work.
  */
 export function search(
   wantedUs: number,

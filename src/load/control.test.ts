@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Company, followPhases, type Part, type Phase } from "./control.ts";
+import { followPhases, type Part, type Phase, type PhaseContext } from "./control.ts";
 
 const job = "high";
 const ms = (ns: number) => Math.round(ns / 1e6);
@@ -19,7 +19,7 @@ function bench(script: Readonly<Record<number, Partial<Phase>>>, serviceMs = 4, 
     phase: { id, start_ns: 0, seconds: 0, jobs: {}, quit: false, ...phase },
   }));
   const current = () => phases.filter(({ atMs }) => atMs * 1e6 <= now).at(-1)?.phase;
-  const company: Company = {
+  const context: PhaseContext = {
     name: job,
     files: {
       mark() {
@@ -51,7 +51,7 @@ function bench(script: Readonly<Record<number, Partial<Phase>>>, serviceMs = 4, 
       if (--stopAfter === 0) stop.aborted = true;
     },
   };
-  const follow = () => followPhases(server, company);
+  const follow = () => followPhases(server, context);
   return { follow, answers, said, looks: () => looks };
 }
 

@@ -35,7 +35,7 @@ export interface ControlFiles {
   write(file: string, text: string): void;
 }
 
-export interface Company {
+export interface PhaseContext {
   readonly name: string;
   readonly files: ControlFiles;
   /** CLOCK_MONOTONIC. */
@@ -57,12 +57,14 @@ const graceUs = 500;
 const lookEveryNs = 5e6;
 const benchEveryNs = 1e9;
 
-export const ready = ({ name, files }: Company, facts: Readonly<Record<string, unknown>>): void =>
-  files.write(`${name}.ready`, JSON.stringify(facts));
+export const ready = (
+  { name, files }: PhaseContext,
+  facts: Readonly<Record<string, unknown>>,
+): void => files.write(`${name}.ready`, JSON.stringify(facts));
 
 /** Does this job's part of every phase it sees, until one says quit. */
-export async function followPhases(server: Server, company: Company): Promise<void> {
-  const { name, files, clock, stop } = company;
+export async function followPhases(server: Server, context: PhaseContext): Promise<void> {
+  const { name, files, clock, stop } = context;
   const look = watch(files, clock);
   let seen: number | undefined;
   while (!stop.aborted) {
@@ -75,22 +77,22 @@ export async function followPhases(server: Server, company: Company): Promise<vo
     seen = phase.id;
     const part = phase.jobs[name];
     if (!part) continue;
-    const over = onceChanged(look, phase, company);
+    const over = onceChanged(look, phase, context);
     const answer =
       part.arrivals === undefined
-        ? iterated(await closedLoop(server, clock, company.depth, Number.POSITIVE_INFINITY, over))
-        : answered(await serve(server, phase, part.arrivals, company, over));
+        ? iterated(await closedLoop(server, clock, context.depth, Number.POSITIVE_INFINITY, over))
+        : answered(await serve(server, phase, part.arrivals, context, over));
     files.write(`${name}.${phase.id}.json`, JSON.stringify({ id: phase.id, ...answer }));
   }
 }
 
-function serve(server: Server, phase: Phase, path: string, company: Company, over: Stop) {
-  const { clock } = company;
-  const us = phase.jobs[company.name]?.announce_us ?? 0;
-  const announce = us > 0 ? company.announcer() : undefined;
+function serve(server: Server, phase: Phase, path: string, context: PhaseContext, over: Stop) {
+  const { clock } = context;
+  const us = phase.jobs[context.name]?.announce_us ?? 0;
+  const announce = us > 0 ? context.announcer() : undefined;
   const arriving = {
     begin: phase.start_ns,
-    offsets: parseArrivalFile(company.readText(path), path),
+    offsets: parseArrivalFile(context.readText(path), path),
     ...(announce && {
       ahead: {
         ns: us * 1000,
@@ -127,7 +129,11 @@ function watch(files: ControlFiles, clock: Clock): () => Phase | undefined {
 }
 
 /** Stops a loop when another phase has come. */
-function onceChanged(look: () => Phase | undefined, phase: Phase, { clock, stop }: Company): Stop {
+function onceChanged(
+  look: () => Phase | undefined,
+  phase: Phase,
+  { clock, stop }: PhaseContext,
+): Stop {
   let looked = clock.now();
   let over = false;
   return {

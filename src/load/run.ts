@@ -1,7 +1,7 @@
 // The two ways of being a client: a run of its own, or a job that a bench keeps alive and leads.
 import { sfc32, UserError } from "#core";
 import { scheduled } from "./arrivals/arrivals.ts";
-import { type Company, followPhases, ready } from "./control.ts";
+import { followPhases, type PhaseContext, ready } from "./control.ts";
 import type { Plan, Result, Served, Work } from "./plan.ts";
 import { prepare, type Surroundings } from "./prepare.ts";
 import { closedLoop, openLoop } from "./serve.ts";
@@ -44,19 +44,19 @@ export async function runLoad(plan: Plan, around: Surroundings): Promise<Run> {
 export async function runJob(
   work: Work,
   around: Surroundings,
-  control: Pick<Company, "name" | "files" | "announcer">,
+  control: Pick<PhaseContext, "name" | "files" | "announcer">,
 ): Promise<void> {
-  const company: Company = { ...around, ...control, depth: work.depth };
+  const context: PhaseContext = { ...around, ...control, depth: work.depth };
   const prepared = await prepare(work, around);
   const { shape, kernels, kernelUs, graph } = work;
-  ready(company, {
+  ready(context, {
     label: `load, ${shape}, ${kernels} x ${kernelUs} us${graph ? ", graph" : ""}`,
     gpu: prepared.gpu,
     shape,
     kernels,
     calibration: prepared.calibration,
   });
-  await followPhases(prepared.server, company);
+  await followPhases(prepared.server, context);
   if (!prepared.intact())
     throw new UserError("NOT_INTACT", "Not every kernel took place exactly once.");
   prepared.close();

@@ -1,5 +1,5 @@
 // A service's activity is "smooth in minutes and periodical in days" (MuxFlow, section 2.2), so the next quarter
-// of an hour is foreseen from the same time on the days before, scaled to how today compares with them.
+// of an hour is predicted from the same time on the days before, scaled to how today compares with them.
 
 export interface DailyForecast {
   /** `at`: seconds since any midnight; times must not go back. NaN is not taken. */

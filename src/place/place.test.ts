@@ -143,15 +143,15 @@ describe("the forecast of a day", () => {
 
 /** Every way to spread the jobs, tried. */
 function best({ seats, jobs, most, worth }: SeveralProblem): number {
-  const companies: number[][] = Array.from({ length: seats }, () => []);
+  const groups: number[][] = Array.from({ length: seats }, () => []);
   const from = (next: number): number => {
-    if (next === jobs) return companies.reduce((sum, company, s) => sum + worth(s, company), 0);
+    if (next === jobs) return groups.reduce((sum, group, s) => sum + worth(s, group), 0);
     let top = from(next + 1);
-    for (const company of companies)
-      if (company.length < most) {
-        company.push(next);
+    for (const group of groups)
+      if (group.length < most) {
+        group.push(next);
         top = Math.max(top, from(next + 1));
-        company.pop();
+        group.pop();
       }
     return top;
   };
@@ -173,19 +173,19 @@ test("several jobs a GPU: each at most once, no more than allowed, and near the 
         seats,
         jobs: needs.length,
         most: 2,
-        worth: (s, company) => {
-          const wants = company.map((one) => needs[one] ?? 1);
+        worth: (s, group) => {
+          const wants = group.map((one) => needs[one] ?? 1);
           return shareOut(free[s] ?? 0, wants).reduce(
             (sum, got, i) => sum + got / (wants[i] ?? 1),
             0,
           );
         },
       };
-      const companies = placeSeveral(problem);
-      const all = companies.flat();
+      const groups = placeSeveral(problem);
+      const all = groups.flat();
       expect(new Set(all).size).toBe(all.length);
-      expect(Math.max(...companies.map((company) => company.length))).toBeLessThanOrEqual(2);
-      const mine = companies.reduce((sum, company, s) => sum + problem.worth(s, company), 0);
+      expect(Math.max(...groups.map((group) => group.length))).toBeLessThanOrEqual(2);
+      const mine = groups.reduce((sum, group, s) => sum + problem.worth(s, group), 0);
       const top = best(problem);
       expect(mine).toBeLessThanOrEqual(top + 1e-9);
       expect(mine).toBeGreaterThanOrEqual(top / 2);

@@ -1,7 +1,7 @@
-// Several best-effort jobs on a GPU. MuxFlow leaves it open (section 8): choosing companies of three or more is
+// Several best-effort jobs on a GPU. MuxFlow leaves it open (section 8): choosing groups of three or more is
 // NP-hard. The heuristic: round by round, everybody still waiting is matched exactly to what they would add to
-// each company; then single jobs are moved or exchanged while that gains something. The caller's `worth` sees
-// to the cap on the sum of SM shares and to memory: a company that must not be is worth nothing.
+// each group; then single jobs are moved or exchanged while that gains something. The caller's `worth` sees
+// to the cap on the sum of SM shares and to memory: a group that must not be is worth nothing.
 import { assign, UNMATCHED } from "./assignment.ts";
 
 export interface SeveralProblem {
@@ -9,57 +9,57 @@ export interface SeveralProblem {
   readonly jobs: number;
   /** On one GPU, at most. */
   readonly most: number;
-  /** What a company on this seat is worth as a whole, at least 0; 0 too when it must not be. */
-  worth(seat: number, company: readonly number[]): number;
+  /** What a group on this seat is worth as a whole, at least 0; 0 too when it must not be. */
+  worth(seat: number, group: readonly number[]): number;
 }
 
 /** The jobs on each seat. */
 export function placeSeveral(problem: SeveralProblem): number[][] {
-  const companies = placeInLayers(problem);
-  while (improve(problem, companies)) fill(problem, companies);
-  return companies;
+  const groups = placeInLayers(problem);
+  while (improve(problem, groups)) fill(problem, groups);
+  return groups;
 }
 
 /** Without moves and exchanges: as a cluster of thousands does it, by kinds (src/offline/cluster/schedulers/several.ts). */
 export function placeInLayers(problem: SeveralProblem): number[][] {
-  const companies: number[][] = Array.from({ length: problem.seats }, () => []);
-  if (problem.seats > 0) fill(problem, companies);
-  return companies;
+  const groups: number[][] = Array.from({ length: problem.seats }, () => []);
+  if (problem.seats > 0) fill(problem, groups);
+  return groups;
 }
 
 /** Below this a gain is rounding, and exchanging for it might never end. */
 const LEAST_GAIN = 1e-9;
 
-function fill({ seats, jobs, most, worth }: SeveralProblem, companies: number[][]): void {
+function fill({ seats, jobs, most, worth }: SeveralProblem, groups: number[][]): void {
   for (;;) {
-    const placed = new Set(companies.flat());
+    const placed = new Set(groups.flat());
     const waiting = Array.from({ length: jobs }, (_, job) => job).filter((job) => !placed.has(job));
     if (waiting.length === 0) return;
     const weights = new Float64Array(waiting.length * seats);
-    companies.forEach((company, seat) => {
-      if (company.length >= most) return;
-      const now = worth(seat, company);
+    groups.forEach((group, seat) => {
+      if (group.length >= most) return;
+      const now = worth(seat, group);
       waiting.forEach((job, row) => {
-        const gain = worth(seat, [...company, job]) - now;
+        const gain = worth(seat, [...group, job]) - now;
         if (gain > LEAST_GAIN) weights[row * seats + seat] = gain;
       });
     });
     const partners = assign({ rows: waiting.length, columns: seats, weights });
     if (partners.every((seat) => seat === UNMATCHED)) return;
     waiting.forEach((job, row) => {
-      companies[partners[row] ?? UNMATCHED]?.push(job);
+      groups[partners[row] ?? UNMATCHED]?.push(job);
     });
   }
 }
 
 /** The first move of one job, or exchange of two, that gains; false when none does. */
-function improve({ most, worth }: SeveralProblem, companies: number[][]): boolean {
-  const value = companies.map((company, seat) => worth(seat, company));
+function improve({ most, worth }: SeveralProblem, groups: number[][]): boolean {
+  const value = groups.map((group, seat) => worth(seat, group));
   const gain = (a: number, nextA: readonly number[], b: number, nextB: readonly number[]): number =>
     worth(a, nextA) + worth(b, nextB) - (value[a] ?? 0) - (value[b] ?? 0);
-  for (const [a, here] of companies.entries())
+  for (const [a, here] of groups.entries())
     for (const job of here)
-      for (const [b, there] of companies.entries()) {
+      for (const [b, there] of groups.entries()) {
         if (b === a) continue;
         const without = here.filter((one) => one !== job);
         const options = there.length < most ? [{ from: without, to: [...there, job] }] : [];
@@ -71,8 +71,8 @@ function improve({ most, worth }: SeveralProblem, companies: number[][]): boolea
             });
         for (const { from, to } of options)
           if (gain(a, from, b, to) > LEAST_GAIN) {
-            companies[a] = from;
-            companies[b] = to;
+            groups[a] = from;
+            groups[b] = to;
             return true;
           }
       }

@@ -13,7 +13,7 @@ export const complementShare = (activity: number, most = 1): number =>
   bounded(steps(1 - activity), most);
 
 /**
- * The largest share at which the high side's slowdown (1 is none), as foreseen for each share, stays acceptable;
+ * The largest share at which the high side's slowdown (1 is none), as predicted for each share, stays acceptable;
  * undefined when even the smallest costs it too much. Slowdown is taken to grow with the share.
  */
 export function acceptableShare(

@@ -1,5 +1,5 @@
 // The ways of running a high job and best-effort jobs on one GPU that are compared, by name: measured on a GPU and
-// foreseen on a modelled one.
+// predicted on a modelled one.
 import { usage } from "#core";
 import { policies } from "./policies.ts";
 import { type Policy, parseOverrides } from "./policy.ts";

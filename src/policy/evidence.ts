@@ -63,10 +63,10 @@ export const holdsSoFar = ({ bursts, above }: Evidence): boolean =>
 
 /** So few were above that the share is below 1 %: there is room. */
 export const holdsWithMargin = ({ bursts, above }: Evidence): boolean =>
-  chanceOfAtMost(above, ALLOWED * bursts) <= SURE;
+  probabilityOfAtMost(above, ALLOWED * bursts) <= SURE;
 
 /** Poisson, which the binomial is here; normal, which Poisson is of so many. */
-function chanceOfAtMost(most: number, expected: number): number {
+function probabilityOfAtMost(most: number, expected: number): number {
   if (expected > 500) return most < expected - 1.645 * Math.sqrt(expected) ? SURE : 1;
   let term = Math.exp(-expected);
   let sum = term;

@@ -7,8 +7,8 @@ export {
 export { parseObjective } from "./objective.ts";
 export { policies, policyNamed } from "./policies.ts";
 export {
-  type LookedHigh,
   type Memory,
+  type MeteredHigh,
   type Objective,
   type ObjectiveState,
   type Observed,

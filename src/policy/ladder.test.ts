@@ -13,7 +13,7 @@ const changes = (levels: readonly number[]) =>
   levels.filter((level, i) => level !== (levels[i - 1] ?? 0));
 
 describe("bursts say that a level holds", () => {
-  test("when they ended in company", () => {
+  test("when they ended co-located", () => {
     const watched = new Watched();
     watched.looks(240, [short]);
     expect(watched.level).toBe(5);
@@ -21,11 +21,11 @@ describe("bursts say that a level holds", () => {
   });
 
   test.each([
-    { what: "nobody can tell whether they did", company: "unknown" },
-    { what: "they did not", company: false },
-  ] as const)("not when $what", ({ company }) => {
+    { what: "nobody can tell whether they did", colocated: "unknown" },
+    { what: "they did not", colocated: false },
+  ] as const)("not when $what", ({ colocated }) => {
     const watched = new Watched();
-    watched.looks(240, [short], company);
+    watched.looks(240, [short], colocated);
     expect(watched.level).toBe(0);
     expect(watched.state()).toBe("learning");
   });
@@ -157,7 +157,7 @@ describe("a load that rose", () => {
   });
 });
 
-describe("other company", () => {
+describe("other neighbours", () => {
   const back = (seconds: number, services: readonly Service[] = [short]) => {
     const watched = new Watched();
     watched.looks(60, services);

@@ -24,18 +24,18 @@ import {
   withoutEvidence,
 } from "./memory.ts";
 import { strict } from "./policies/strict.ts";
-import type { Look, LookedHigh, Observed, Policy } from "./policy.ts";
+import type { Look, MeteredHigh, Observed, Policy } from "./policy.ts";
 import { addedUs, holdClearly, isHopeless, wouldHold } from "./room.ts";
 import { medianLimitsOf } from "./yardstick.ts";
 
-/** Level 0 is `strict`; each rung changes its rules, and gives more than the one below. */
+/** Level 0 is `strict`; each level changes its rules, and gives more than the one below. */
 export type Ladder = readonly Partial<Rules>[];
 
 /**
  * From `strict`'s rules, and whether every high client trains. Its length may depend on the mode, which stays, and on
  * nothing else.
  */
-type Rungs = (base: Rules, training: boolean) => Ladder;
+type LevelChanges = (base: Rules, training: boolean) => Ladder;
 
 const BAN_MS = { first: 60_000, most: 1_800_000 } as const;
 /** A ban that ended this many times its length ago is forgotten. */
@@ -51,7 +51,7 @@ const SEEN_MS = 2_000;
 const PAUSE_TRICKLE_US = rules.trickleEveryUs.most;
 
 /** The rules, and what is remembered, of a policy that climbs. */
-export function climbing(rungs: Rungs): Required<Pick<Policy, "rules" | "remember">> {
+export function climbing(changes: LevelChanges): Required<Pick<Policy, "rules" | "remember">> {
   return {
     rules(seen, memory) {
       const base = strict.rules(seen);
@@ -62,20 +62,20 @@ export function climbing(rungs: Rungs): Required<Pick<Policy, "rules" | "remembe
           trickleAfterUs: PAUSE_TRICKLE_US,
           trickleEveryUs: PAUSE_TRICKLE_US,
         };
-      return levelsOf(rungs, seen)[memory?.level ?? 0] ?? base;
+      return levelsOf(changes, seen)[memory?.level ?? 0] ?? base;
     },
     remember(seen, was: LadderMemory = nothing) {
-      const now = looked(seen, was);
-      const strangers = now.companyAtMs - was.companyAtMs > STRANGER_AFTER_MS;
-      return concluded(seen, strangers ? besideStrangers(now) : now, levelsOf(rungs, seen));
+      const now = withObservation(seen, was);
+      const strangers = now.colocatedAtMs - was.colocatedAtMs > STRANGER_AFTER_MS;
+      return decide(seen, strangers ? besideStrangers(now) : now, levelsOf(changes, seen));
     },
   };
 }
 
 /** The rule table of each level. */
-function levelsOf(rungs: Rungs, seen: Observed): readonly Rules[] {
+function levelsOf(changes: LevelChanges, seen: Observed): readonly Rules[] {
   const base = strict.rules(seen);
-  return rungs(base, isAllTraining(seen)).map((change) => ({
+  return changes(base, isAllTraining(seen)).map((change) => ({
     ...base,
     ...change,
     chunkUs: Math.max(base.chunkUs, change.chunkUs ?? 0),
@@ -91,30 +91,30 @@ const nothing: LadderMemory = {
   held: 0,
   settling: true,
   sinceMs: Number.NaN,
-  companyAtMs: Number.NEGATIVE_INFINITY,
+  colocatedAtMs: Number.NEGATIVE_INFINITY,
   pausedUntilMs: undefined,
   bans: [],
   clients: new Map(),
 };
 
 /** What was seen goes to each client's memory. */
-function looked({ nowMs, company, high }: Look, was: LadderMemory): LadderMemory {
+function withObservation({ nowMs, colocated, high }: Look, was: LadderMemory): LadderMemory {
   const seconds = Number.isNaN(was.nowMs) ? 0 : (nowMs - was.nowMs) / 1000;
-  const alone = was.pausedUntilMs !== undefined || !company;
-  const unknown = was.settling || (company === undefined && was.pausedUntilMs === undefined);
-  const how: Circumstance = unknown ? "settling" : alone ? "alone" : "company";
+  const alone = was.pausedUntilMs !== undefined || !colocated;
+  const unknown = was.settling || (colocated === undefined && was.pausedUntilMs === undefined);
+  const how: Circumstance = unknown ? "settling" : alone ? "alone" : "colocated";
   const clients = high.map((client): [string, ClientMemory] => {
     const known = was.clients.get(client.id) ?? newClient(client);
     return [client.id, look(known, client, how, seconds)];
   });
-  const companyAtMs = company || was.pausedUntilMs !== undefined ? nowMs : was.companyAtMs;
+  const colocatedAtMs = colocated || was.pausedUntilMs !== undefined ? nowMs : was.colocatedAtMs;
   const sinceMs = Number.isNaN(was.nowMs) ? nowMs : was.sinceMs;
-  return { ...was, nowMs, sinceMs, companyAtMs, settling: false, clients: new Map(clients) };
+  return { ...was, nowMs, sinceMs, colocatedAtMs, settling: false, clients: new Map(clients) };
 }
 
 /** What follows for the level, in order of urgency. */
-function concluded(seen: Look, now: LadderMemory, levels: readonly Rules[]): LadderMemory {
-  const { company } = seen;
+function decide(seen: Look, now: LadderMemory, levels: readonly Rules[]): LadderMemory {
+  const { colocated } = seen;
   const clients = [...now.clients.values()];
   // Somebody without an objective is protected as under `strict`, and so is everybody then.
   if (clients.length === 0 || clients.some(({ objective }) => !objective))
@@ -124,7 +124,7 @@ function concluded(seen: Look, now: LadderMemory, levels: readonly Rules[]): Lad
   if (clients.some(({ load }) => load.change === "rose")) return unproven(now);
   if (clients.some(({ load }) => load.change === "fell"))
     return restarted({ ...now, bans: now.bans.map((ban) => ban && shortened(ban, now.nowMs)) });
-  if (company && clients.some((client) => wantsPause(client, now))) {
+  if (colocated && clients.some((client) => wantsPause(client, now))) {
     const starting = mapped(now, (client) =>
       wantsPause(client, now) ? startingAlone(client) : client,
     );
@@ -193,7 +193,7 @@ function highestToTry(
 
 /** Side by side a training with priority loses less than it gives; where contexts take turns, as much. */
 const slowsTooMuch = (
-  { name, gpuShare }: LookedHigh,
+  { name, gpuShare }: MeteredHigh,
   rules: Rules,
   { objective }: ClientMemory,
 ): boolean =>
@@ -222,7 +222,7 @@ function unproven(now: LadderMemory): LadderMemory {
   return restarted({ ...learning, held: 0 }, 0);
 }
 
-/** That the level is too high for other company costs trainings seconds of a throughput, and no request: it stays. */
+/** That the level is too high for other neighbours costs trainings seconds of a throughput, and no request: it stays. */
 const besideStrangers = (now: LadderMemory): LadderMemory =>
   [...now.clients.values()].every(isAboutThroughput) ? restarted(now) : unproven(now);
 
@@ -246,7 +246,7 @@ const shortened = (ban: Ban, nowMs: number): Ban => ({
   untilMs: Math.min(ban.untilMs, nowMs + BAN_MS.first),
 });
 
-/** Only in company is a pause worth anything, and only while the client is at work. */
+/** Only co-located is a pause worth anything, and only while the client is at work. */
 function wantsPause(client: ClientMemory, { nowMs, level }: LadderMemory): boolean {
   const { objective, reference, state, load, pausedAtMs } = client;
   if (load.lastBurst > 1 || !isWarm(client)) return false;

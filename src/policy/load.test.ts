@@ -7,12 +7,12 @@ function loadAfter(
   seconds: number,
   perS: number,
   burstUs: number,
-  company = true,
+  colocated = true,
 ): Load {
   let load = was;
   for (let look = 0; look < seconds * 4; look++) {
     const bursts = perS / 4;
-    load = withLoad(load, { bursts, waitedUs: bursts * burstUs, seconds: 0.25 }, company);
+    load = withLoad(load, { bursts, waitedUs: bursts * burstUs, seconds: 0.25 }, colocated);
     if (look > 0 && load.change) return load;
   }
   return load;

@@ -1,6 +1,6 @@
 // Has the load of a high client changed? The last second against what was usual before it, in bursts and in the time
 // that they waited for the GPU, and by more than chance makes of so few bursts. How long they lasted does not count:
-// a program's own time drifts, and leaves the GPU as it was. Only time in company counts: alone a burst is shorter, and
+// a program's own time drifts, and leaves the GPU as it was. Only time co-located counts: alone a burst is shorter, and
 // that is no change of load.
 
 interface Amount {
@@ -49,10 +49,10 @@ export function differ(
   if (one.seconds < KNOWN_AFTER_S || other.seconds === 0) return false;
   const part = one.seconds / other.seconds;
   const expected = other.bursts * part;
-  const byChance = SIGNIFICANT * Math.sqrt(Math.max(expected, one.bursts) * (1 + part));
+  const randomSpread = SIGNIFICANT * Math.sqrt(Math.max(expected, one.bursts) * (1 + part));
   return (
     Math.max(one.bursts, expected) > FACTOR * Math.min(one.bursts, expected) &&
-    Math.abs(one.bursts - expected) > byChance
+    Math.abs(one.bursts - expected) > randomSpread
   );
 }
 
@@ -70,16 +70,16 @@ function changeOf(usual: Amount, recent: Amount): Load["change"] {
   if (usual.seconds < KNOWN_AFTER_S) return undefined;
   const part = recent.seconds / usual.seconds;
   const expected = usual.bursts * part;
-  const byChance = SIGNIFICANT * Math.sqrt(expected);
-  if (recent.bursts > FACTOR * expected && recent.bursts - expected > byChance + SIGNIFICANT)
+  const randomSpread = SIGNIFICANT * Math.sqrt(expected);
+  if (recent.bursts > FACTOR * expected && recent.bursts - expected > randomSpread + SIGNIFICANT)
     return "rose";
-  if (FACTOR * recent.bursts < expected && expected - recent.bursts > byChance) return "fell";
+  if (FACTOR * recent.bursts < expected && expected - recent.bursts > randomSpread) return "fell";
 
   // The time waited varies from burst to burst too, hence the 2.
   const more = recent.waitedUs - usual.waitedUs * part;
-  const moreByChance = (byChance * Math.SQRT2 * usual.waitedUs * part) / Math.max(expected, 1);
+  const randomWait = (randomSpread * Math.SQRT2 * usual.waitedUs * part) / Math.max(expected, 1);
   const passes = recent.waitedUs > FACTOR * usual.waitedUs * part;
-  return passes && more > Math.max(moreByChance, WAITED_CHANGE * 1e6 * recent.seconds)
+  return passes && more > Math.max(randomWait, WAITED_CHANGE * 1e6 * recent.seconds)
     ? "rose"
     : undefined;
 }

@@ -17,7 +17,7 @@ import {
   startingAlone,
   withoutEvidence,
 } from "./memory.ts";
-import type { LookedHigh, Objective } from "./policy.ts";
+import type { MeteredHigh, Objective } from "./policy.ts";
 
 const time: Objective = { p99Us: 10_000, slowdown: undefined };
 const part: Objective = { p99Us: undefined, slowdown: 0.1 };
@@ -26,8 +26,8 @@ const both: Objective = { p99Us: 10_000, slowdown: 0.1 };
 function high(
   objective: Objective | undefined,
   bursts: readonly (readonly [us: number, count: number])[] = [],
-  more: Partial<LookedHigh> = {},
-): LookedHigh {
+  more: Partial<MeteredHigh> = {},
+): MeteredHigh {
   const ended = bursts.length > 0 ? new Uint32Array(bucketCount) : undefined;
   for (const [us, count] of bursts) if (ended) ended[bucketOf(us * 1000)] = count;
   return { id: "one", name: "high", burstP50Us: 2000, objective, ended, ...more };
@@ -37,9 +37,9 @@ const looks = (
   was: ClientMemory,
   count: number,
   how: Circumstance,
-  looked: LookedHigh,
+  client: MeteredHigh,
 ): ClientMemory =>
-  count === 0 ? was : looks(look(was, looked, how, 0.25), count - 1, how, looked);
+  count === 0 ? was : looks(look(was, client, how, 0.25), count - 1, how, client);
 
 /** After its first fifty bursts. */
 const warm = (objective: Objective | undefined): ClientMemory =>
@@ -65,24 +65,24 @@ describe("a service", () => {
     expect([2, 3].map((bursts) => of(bursts, true))).toEqual([false, true]);
   });
 
-  test("has evidence of what ended in company, and of nothing else", () => {
-    const looked = high(time, [[2000, 25]]);
-    expect(look(warm(time), looked, "company", 0.25).evidence.bursts).toBe(25);
-    expect(look(warm(time), looked, "settling", 0.25).evidence).toEqual(noEvidence);
-    expect(look(warm(time), looked, "alone", 0.25).evidence).toEqual(noEvidence);
-    expect(look(warm(part), high(part, [[2000, 25]]), "company", 0.25).evidence).toEqual(
+  test("has evidence of what ended co-located, and of nothing else", () => {
+    const client = high(time, [[2000, 25]]);
+    expect(look(warm(time), client, "colocated", 0.25).evidence.bursts).toBe(25);
+    expect(look(warm(time), client, "settling", 0.25).evidence).toEqual(noEvidence);
+    expect(look(warm(time), client, "alone", 0.25).evidence).toEqual(noEvidence);
+    expect(look(warm(part), high(part, [[2000, 25]]), "colocated", 0.25).evidence).toEqual(
       noEvidence,
     );
   });
 
-  test("has a load of what ended in company, and of nothing else", () => {
-    const looked = high(time, [[2000, 25]]);
-    expect(look(warm(time), looked, "company", 0.25).load.recent).toHaveLength(1);
-    expect(look(warm(time), looked, "alone", 0.25).load.recent).toEqual([]);
+  test("has a load of what ended co-located, and of nothing else", () => {
+    const client = high(time, [[2000, 25]]);
+    expect(look(warm(time), client, "colocated", 0.25).load.recent).toHaveLength(1);
+    expect(look(warm(time), client, "alone", 0.25).load.recent).toEqual([]);
   });
 
   test("has the objective that it asks for now", () => {
-    expect(look(warm(time), high(both), "company", 0.25).objective).toEqual(both);
+    expect(look(warm(time), high(both), "colocated", 0.25).objective).toEqual(both);
   });
 });
 
@@ -170,11 +170,16 @@ describe("an objective", () => {
 
   test("is met by three hundred bursts; what was impossible must be shown to be met", () => {
     const judged = (state: ClientMemory["state"]) =>
-      look({ ...warm(time), state, evidence: middling }, high(time, [[2000, 24]]), "company", 0.25);
+      look(
+        { ...warm(time), state, evidence: middling },
+        high(time, [[2000, 24]]),
+        "colocated",
+        0.25,
+      );
     expect(judged("missed").state).toBe("met");
     expect(judged("learning").state).toBe("met");
     expect(judged("impossible").state).toBe("impossible");
-    const sure = looks(judged("impossible"), 20, "company", high(time, [[2000, 24]]));
+    const sure = looks(judged("impossible"), 20, "colocated", high(time, [[2000, 24]]));
     expect(sure.state).toBe("met");
   });
 
@@ -207,7 +212,7 @@ describe("an objective", () => {
 });
 
 describe("a training", () => {
-  const trains = (objective: Objective | undefined, launches: number): LookedHigh =>
+  const trains = (objective: Objective | undefined, launches: number): MeteredHigh =>
     high(objective, [[50_000, 1]], { training: true, launches });
   /** With what it does alone known: 250 launches a look. */
   const known = () => looks(newClient(trains(part, 250)), 30, "alone", trains(part, 250));
@@ -220,15 +225,15 @@ describe("a training", () => {
   });
 
   test("is met as fast as alone, and missed at two thirds of that", () => {
-    expect(looks(known(), 30, "company", trains(part, 250)).state).toBe("met");
-    const slow = looks(known(), 30, "company", trains(part, 167));
+    expect(looks(known(), 30, "colocated", trains(part, 250)).state).toBe("met");
+    const slow = looks(known(), 30, "colocated", trains(part, 167));
     expect(slow.state).toBe("learning");
     expect(broken(slow, 1).state).toBe("missed");
   });
 
-  test("is judged in company alone, and not before it is known what it does without", () => {
+  test("is judged only while co-located, and not before it is known what it does without", () => {
     expect(looks(known(), 30, "settling", trains(part, 167)).evidence).toEqual(noEvidence);
-    const unknown = looks(newClient(trains(part, 250)), 30, "company", trains(part, 167));
+    const unknown = looks(newClient(trains(part, 250)), 30, "colocated", trains(part, 167));
     expect([unknown.evidence, unknown.progress.looks]).toEqual([noEvidence, []]);
   });
 
@@ -244,9 +249,9 @@ describe("a training", () => {
   });
 
   test("knows since when it launches nothing, whatever else is forgotten", () => {
-    const idle = looks(known(), 4, "company", high(part, [], { training: true, launches: 0 }));
+    const idle = looks(known(), 4, "colocated", high(part, [], { training: true, launches: 0 }));
     expect(idle.load.lastBurst).toBe(1);
     expect(withoutEvidence(idle).load.lastBurst).toBe(1);
-    expect(look(idle, trains(part, 1), "company", 0.25).load.lastBurst).toBe(0);
+    expect(look(idle, trains(part, 1), "colocated", 0.25).load.lastBurst).toBe(0);
   });
 });

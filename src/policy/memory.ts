@@ -1,5 +1,5 @@
 // What a policy that climbs a ladder (ladder.ts) remembers of a GPU from one look to the next, and of each high client on it: its
-// bursts without company (the reference), the evidence for or against its objective at the level in force,
+// bursts alone (the reference), the evidence for or against its objective at the level in force,
 // and its usual load. Values: a look makes new ones.
 import {
   ALLOWED,
@@ -22,7 +22,7 @@ import {
   paced,
   progressed,
 } from "./policies/throughput.ts";
-import type { LookedHigh, Memory, Objective, ObjectiveState } from "./policy.ts";
+import type { Memory, MeteredHigh, Objective, ObjectiveState } from "./policy.ts";
 import {
   type Bursts,
   burstsOf,
@@ -41,7 +41,7 @@ export interface LadderMemory extends Memory {
   /** When the evidence at hand began. */
   readonly sinceMs: number;
   /** When best-effort work last ran, or was kept from it. */
-  readonly companyAtMs: number;
+  readonly colocatedAtMs: number;
   /** The highest level that had room under this load: the way back to it is short. */
   readonly held: number;
   /** By level: not to be tried. */
@@ -69,7 +69,7 @@ export interface ClientMemory {
   readonly evidence: Evidence;
   /** The bursts that the evidence is about. */
   readonly seen: Bursts;
-  /** Of a training: in company, since the evidence began anew or was last judged. */
+  /** Of a training: co-located, since the evidence began anew or was last judged. */
   readonly progress: Pace;
   readonly load: Load;
 }
@@ -90,7 +90,7 @@ interface Reference extends Progress {
 }
 
 /** How the bursts since the last look came about. */
-export type Circumstance = "company" | "alone" | "settling";
+export type Circumstance = "colocated" | "alone" | "settling";
 
 /** The first bursts of a service are unlike all that follow. */
 const WARM_UP = 50;
@@ -105,7 +105,7 @@ const ENOUGH_ANEW = 1000;
 
 const nothingAlone: Alone = { seen: noBursts, bursts: 0, ...noProgress, pace: noPace };
 
-export const newClient = ({ objective, training = false }: LookedHigh): ClientMemory => ({
+export const newClient = ({ objective, training = false }: MeteredHigh): ClientMemory => ({
   objective,
   state: "learning",
   training,
@@ -121,17 +121,17 @@ export const newClient = ({ objective, training = false }: LookedHigh): ClientMe
 
 export function look(
   was: ClientMemory,
-  looked: LookedHigh,
+  client: MeteredHigh,
   how: Circumstance,
   seconds: number,
 ): ClientMemory {
-  const { objective, launches = 0 } = looked;
+  const { objective, launches = 0 } = client;
   if (isAboutThroughput({ ...was, objective }))
-    return lookAtTraining(was, { ...looked, launches }, how, seconds);
+    return lookAtTraining(was, { ...client, launches }, how, seconds);
   const limits = limitsFor({ ...was, objective });
-  const ended = burstsOf(looked);
+  const ended = burstsOf(client);
   const { bursts, above, waitedUs } = tallied(ended, limits);
-  const load = withLoad(was.load, { bursts, waitedUs, seconds }, how === "company");
+  const load = withLoad(was.load, { bursts, waitedUs, seconds }, how === "colocated");
   const now = { ...was, objective, load, bursts: was.bursts + bursts };
   if (how === "alone") return isWarm(was) ? grown(now, ended, { bursts, launches, seconds }) : now;
   if (how === "settling" || bursts === 0 || !limits) return now;
@@ -150,12 +150,12 @@ export const isAboutThroughput = ({
 /** It has no load that could change: it launches, or it stands still. */
 function lookAtTraining(
   was: ClientMemory,
-  looked: LookedHigh & { readonly launches: number },
+  client: MeteredHigh & { readonly launches: number },
   how: Circumstance,
   seconds: number,
 ): ClientMemory {
-  const { objective, launches } = looked;
-  const ended = burstsOf(looked);
+  const { objective, launches } = client;
+  const ended = burstsOf(client);
   const { bursts } = tallied(ended, undefined);
   const lastBurst = launches > 0 ? 0 : was.load.lastBurst + seconds;
   const load = { ...noLoad, lastBurst };

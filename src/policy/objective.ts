@@ -11,8 +11,8 @@ export function parseObjective(texts: readonly string[]): Objective {
     if (!read) throw usage(`--slo: "${text}" is neither p99=TIME nor slowdown=PERCENT.`);
     try {
       objective = { ...objective, ...read(goal) };
-    } catch (fault) {
-      throw fault instanceof UserError ? errors.badOption(`--slo ${text}`, fault) : fault;
+    } catch (error) {
+      throw error instanceof UserError ? errors.badOption(`--slo ${text}`, error) : error;
     }
   }
   return objective;

@@ -34,11 +34,11 @@ describe("a pause for a slowdown", () => {
     expect(pauseOf(slowed(2)).paused).toBe(40);
   });
 
-  test.each(["trickle", "unknown"] as const)("is a pause whatever runs in it: %s", (company) => {
+  test.each(["trickle", "unknown"] as const)("is a pause whatever runs in it: %s", (colocated) => {
     const watched = new Watched();
     watched.looks(2, [slowed(25)]);
     let paused = 0;
-    for (; paused < 100 && watched.isPaused; paused++) watched.look([slowed(25)], company);
+    for (; paused < 100 && watched.isPaused; paused++) watched.look([slowed(25)], colocated);
     expect(paused).toBe(1 + 8);
     expect(watched.looks(40, [slowed(25)]).at(-1)).toBeGreaterThan(0);
   });
@@ -102,7 +102,7 @@ describe("a pause for a slowdown", () => {
     expect(slo.rules({ isolated: true, high: [] }, watched.memory).paused).toBe(0);
   });
 
-  test("is not asked by a client that is idle, or that has no company", () => {
+  test("is not asked by a client that is idle, or alone", () => {
     const idle = new Watched();
     idle.look([slowed(60)], false);
     idle.looks(5, [slowed(0)], false);
@@ -143,7 +143,7 @@ describe("a pause for a slowdown", () => {
   });
 });
 
-describe("an objective that company alone breaks", () => {
+describe("an objective that only co-location breaks", () => {
   test("is tried alone once, and is impossible where that breaks it too", () => {
     const watched = new Watched();
     watched.looks(4, [above]);

@@ -3,7 +3,7 @@
 import { mulberry32, type Random } from "#core";
 import { bucketCount, bucketOf, type Rules } from "#protocol";
 import { slo } from "./policies/slo.ts";
-import type { LookedHigh, Memory, Objective, ObjectiveState, Policy } from "./policy.ts";
+import type { Memory, MeteredHigh, Objective, ObjectiveState, Policy } from "./policy.ts";
 
 const LOOK_MS = 250;
 
@@ -18,7 +18,7 @@ export interface Plant {
   /** How long a burst lasts, and waits where that is reported; `level` is -1 while it is alone. */
   readonly burstUs: (level: number, seconds: number, random: Random) => number | Burst;
   /** Best-effort work is there. */
-  readonly company?: (seconds: number) => boolean;
+  readonly colocated?: (seconds: number) => boolean;
 }
 
 export interface Moment {
@@ -49,9 +49,9 @@ export function played(
     const paused = memory?.pausedUntilMs !== undefined;
     let above = 0;
     let bursts = 0;
-    let company = false;
-    const high = plants.map(({ objective, perS, burstUs, company: there = () => true }, i) => {
-      company ||= there(at) && !paused;
+    let colocated = false;
+    const high = plants.map(({ objective, perS, burstUs, colocated: there = () => true }, i) => {
+      colocated ||= there(at) && !paused;
       const ended = new Uint32Array(bucketCount);
       let waited: Uint32Array | undefined;
       const arrived = poisson((perS(at) * LOOK_MS) / 1000, random);
@@ -76,7 +76,7 @@ export function played(
         waited,
       };
     });
-    memory = policy.remember?.({ isolated, high, nowMs: at * 1000, company }, memory);
+    memory = policy.remember?.({ isolated, high, nowMs: at * 1000, colocated }, memory);
     const state = memory?.clients.get("0")?.state;
     moments.push({ seconds: at, level, paused, state, bursts, above });
   }
@@ -134,7 +134,7 @@ const counted = (bursts: Bursts): Uint32Array | undefined => {
 };
 
 /** Whether best-effort work ran, or nobody can tell; a trickle runs in a pause, too. */
-type Company = boolean | "unknown" | "trickle";
+type Colocated = boolean | "unknown" | "trickle";
 
 /** A policy that is shown what a test says, with its memory kept. */
 export class Watched {
@@ -158,10 +158,10 @@ export class Watched {
     return this.memory?.clients.get(id)?.state;
   }
 
-  look(services: readonly Service[], company: Company = true, everyMs = 250): number {
+  look(services: readonly Service[], colocated: Colocated = true, everyMs = 250): number {
     this.nowMs += everyMs;
     const high = services.map(
-      ({ id = "one", objective, bursts, waits }): LookedHigh => ({
+      ({ id = "one", objective, bursts, waits }): MeteredHigh => ({
         id,
         name: "serve",
         burstP50Us: bursts[0]?.[0],
@@ -176,8 +176,8 @@ export class Watched {
         isolated,
         nowMs,
         high,
-        company:
-          company === "unknown" ? undefined : company === "trickle" || (company && !isPaused),
+        colocated:
+          colocated === "unknown" ? undefined : colocated === "trickle" || (colocated && !isPaused),
       },
       this.memory,
     );

@@ -63,7 +63,7 @@ describe.each(policies)("$name", (policy) => {
     const oneLook = fc.record({
       isolated: fc.boolean(),
       high: fc.uniqueArray(high, { selector: ({ id }) => id, maxLength: 3 }),
-      company: fc.boolean(),
+      colocated: fc.boolean(),
       forMs: fc.integer({ min: 0, max: 20_000 }),
     });
     fc.assert(

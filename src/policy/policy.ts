@@ -34,7 +34,7 @@ export interface Objective {
   readonly slowdown: number | undefined;
 }
 
-export interface LookedHigh extends SeenHigh {
+export interface MeteredHigh extends SeenHigh {
   /** Tells clients of one name apart. */
   readonly id: string;
   /** undefined: none, so it is protected as under `strict`. */
@@ -49,14 +49,14 @@ export interface LookedHigh extends SeenHigh {
 
 /** What a policy that learns is shown, once at each look. */
 export interface Look extends Observed {
-  readonly high: readonly LookedHigh[];
+  readonly high: readonly MeteredHigh[];
   /** Monotonic. */
   readonly nowMs: number;
   /** Best-effort work ran since the last look; undefined where what is known of that contradicts itself. */
-  readonly company: boolean | undefined;
+  readonly colocated: boolean | undefined;
 }
 
-/** Impossible: not met even without company. */
+/** Impossible: not met even alone. */
 export const objectiveStates = ["learning", "met", "missed", "impossible"] as const;
 export type ObjectiveState = (typeof objectiveStates)[number];
 

@@ -36,7 +36,7 @@ test("below 75 % of its time in kernels a request leaves gaps, and 9 % of it is 
   expect(modeOf({ soloUs: 4000, gpuShare: 0.74 })).toBe("mps");
   expect(modeOf({ soloUs: 1540, gpuShare: 0.9 })).toBe("mps");
   expect(modeOf({ soloUs: 1570, gpuShare: 0.9 })).toBe("isolated");
-  // The profile's time goes before the one that was seen in company.
+  // The profile's time goes before the one that was seen co-located.
   expect(modeOf({ soloUs: 1540, burstP50Us: 9000 })).toBe("mps");
 });
 

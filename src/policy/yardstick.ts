@@ -1,10 +1,10 @@
 // What bursts are judged by, in one place. A time (`p99=10ms`) is about the burst whole, whatever takes it. A
-// `slowdown` is about what company costs, and that is the time for which a burst waits for the GPU: the rest of it is
-// the program's own and drifts by a quarter within a minute in one that launches kernel by kernel, with company or
+// `slowdown` is about what co-location costs, and that is the time for which a burst waits for the GPU: the rest of it is
+// the program's own and drifts by a quarter within a minute in one that launches kernel by kernel, co-located or
 // without (docs/design/decisions/0003). Of a burst that keeps the GPU busy nearly all is waiting, and all is taken for it
 // where nobody reports waits.
 import { bucketMiddle, quantile } from "#protocol";
-import type { LookedHigh, Objective } from "./policy.ts";
+import type { MeteredHigh, Objective } from "./policy.ts";
 
 /** The same bursts, counted twice. */
 export interface Bursts {
@@ -24,13 +24,13 @@ export interface Limits {
   readonly waitedUs: number;
 }
 
-/** The p99 of bursts without company, in us. */
+/** The p99 of bursts alone, in us. */
 interface Alone {
   readonly p99Us: number;
   readonly waitedP99Us: number;
 }
 
-export const burstsOf = ({ ended, waited }: LookedHigh): Bursts => ({
+export const burstsOf = ({ ended, waited }: MeteredHigh): Bursts => ({
   lasted: ended,
   waited: ended && (waited ?? ended),
 });

@@ -4,7 +4,7 @@
 import { mulberry32 } from "#core";
 import type { Colocation } from "./colocations.ts";
 import { accuracyOf } from "./evaluate.ts";
-import { type OursState, openOurs, trainOurs } from "./gaussian/learner.ts";
+import { type GaussianState, openGaussian, trainGaussian } from "./gaussian/learner.ts";
 import type { MetricName } from "./metrics.ts";
 import type { Predictor } from "./predictor.ts";
 import { boosting } from "./regress/boosting.ts";
@@ -26,7 +26,10 @@ const regressing = <State>(regressor: Regressor<State>): Candidate => ({
 
 /** Of equals the first. */
 const candidates: Readonly<Record<string, Candidate>> = {
-  ours: { train: trainOurs, open: (state, metrics) => openOurs(state as OursState, metrics) },
+  ours: {
+    train: trainGaussian,
+    open: (state, metrics) => openGaussian(state as GaussianState, metrics),
+  },
   ridge: regressing(ridge),
   linear: regressing(linear),
   boosting: regressing(boosting(3, 100, 0.1)),

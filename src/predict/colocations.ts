@@ -5,7 +5,7 @@ import { type Features, type MetricName, metricNames } from "./metrics.ts";
 /** One client of a measured colocation. */
 export interface Side {
   readonly features: Features;
-  /** Throughput in this company / solo throughput. */
+  /** Throughput beside these neighbours / solo throughput. */
   readonly retained: number;
   /** Part of the SMs it may use, 0 to 1; 1 is unrestricted. */
   readonly smShare: number;

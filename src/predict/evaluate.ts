@@ -3,7 +3,7 @@ import type { Colocation } from "./colocations.ts";
 import type { Features } from "./metrics.ts";
 import type { Predictor } from "./predictor.ts";
 import { type Goal, type Score, worthOf } from "./scores.ts";
-import { companyOf } from "./sides.ts";
+import { neighboursOf } from "./sides.ts";
 
 /** What one target gets. */
 export interface Choice {
@@ -14,7 +14,7 @@ export interface Choice {
   readonly mean: number;
 }
 
-/** Each target that has company in `rows` takes the colocation with the highest score. Of equals, the first. */
+/** Each target that has neighbours in `rows` takes the colocation with the highest score. Of equals, the first. */
 export function choose(rows: readonly Colocation[], score: Score, goal: Goal): readonly Choice[] {
   return targetsOf(rows).map((target) => {
     const open = rows.filter(({ sides }) => sides.some(({ features }) => features === target));
@@ -78,7 +78,7 @@ export interface Accuracy {
 export function accuracyOf(rows: readonly Colocation[], predictor: Predictor): Accuracy {
   const all = rows.flatMap(({ sides }) =>
     sides.map((side) => {
-      const { others, shares } = companyOf(side, sides);
+      const { others, shares } = neighboursOf(side, sides);
       const { retained, low, high, familiar } = predictor.predict(side.features, others, shares);
       return {
         error: Math.abs(retained - side.retained),

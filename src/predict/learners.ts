@@ -4,7 +4,7 @@
 import { mulberry32 } from "#core";
 import { type ChosenState, openChosen, trainChosen } from "./chosen.ts";
 import type { Colocation } from "./colocations.ts";
-import { type OursState, openOurs, trainOurs } from "./gaussian/learner.ts";
+import { type GaussianState, openGaussian, trainGaussian } from "./gaussian/learner.ts";
 import type { MetricName } from "./metrics.ts";
 import type { Predictor } from "./predictor.ts";
 import { forest } from "./regress/forest.ts";
@@ -60,9 +60,9 @@ const regressing = (name: RegressorName, summary: string): Learner => ({
 
 export const learners = {
   ours: {
-    summary: "a Gaussian process for what each company costs each target",
-    train: trainOurs,
-    open: (state, metrics) => openOurs(state as OursState, metrics),
+    summary: "a Gaussian process for what each neighbour costs each target",
+    train: trainGaussian,
+    open: (state, metrics) => openGaussian(state as GaussianState, metrics),
   },
   chosen: {
     summary: "ours, linear, ridge, boosting or forest: what errs least on left-out training rows",

@@ -64,8 +64,8 @@ export function parseModel(text: string, file: string): Model {
     );
     const { retained, low, high } = openModel(model).predict(first ?? {}, [first ?? {}]);
     if (!Number.isFinite(retained + low + high)) throw new RangeError("no finite prediction");
-  } catch (fault) {
-    const why = fault instanceof Error ? ` (${fault.message})` : "";
+  } catch (error) {
+    const why = error instanceof Error ? ` (${error.message})` : "";
     throw badModel(file, "", `what it learned is damaged${why}.`);
   }
   return model;

@@ -8,7 +8,7 @@ export interface SmShares {
 }
 
 export interface Prediction {
-  /** Of the target: throughput with this company / solo throughput on the whole GPU. 0 or more, seldom above 1. */
+  /** Of the target: throughput beside these neighbours / solo throughput on the whole GPU. 0 or more, seldom above 1. */
   readonly retained: number;
   /** Standard deviation of the error to expect of `retained`. */
   readonly uncertainty: number;

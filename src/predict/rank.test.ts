@@ -31,7 +31,7 @@ test("the best candidate comes first, and each client's share of it is told", ()
   expect(ranked[0]?.clients.map(({ name }) => name)).toEqual(["w0", ranked[0]?.candidate]);
 });
 
-test("beside more company everybody keeps less", () => {
+test("beside more neighbours everybody keeps less", () => {
   const [target = { name: "", features: {} }, there = target, ...candidates] = named;
   const alone = rank(predictor, target, candidates, "throughput");
   const among = rank(predictor, target, candidates, "throughput", [there]);

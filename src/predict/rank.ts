@@ -18,18 +18,18 @@ export interface Ranked {
   readonly familiar: boolean;
 }
 
-/** Best first; of equals, in the order given. `company`: what runs beside the target already. */
+/** Best first; of equals, in the order given. `neighbours`: what runs beside the target already. */
 export function rank(
   predictor: Predictor,
   target: Workload,
   candidates: readonly Workload[],
   goal: Goal,
-  company: readonly Workload[] = [],
+  neighbours: readonly Workload[] = [],
 ): readonly Ranked[] {
   if (candidates.length === 0) throw noCandidates(target.name);
   return candidates
     .map((candidate): Ranked => {
-      const all = [target, ...company, candidate];
+      const all = [target, ...neighbours, candidate];
       const clients = all.map(({ name, features }, i) => ({
         name,
         ...predictor.predict(

@@ -6,7 +6,7 @@ import { pairRow } from "./encode.ts";
 import type { Features, MetricName } from "./metrics.ts";
 import type { Predictor } from "./predictor.ts";
 import type { Regressor } from "./regress/regressor.ts";
-import { companyOf } from "./sides.ts";
+import { neighboursOf } from "./sides.ts";
 import { standardised, standardOf } from "./standard.ts";
 
 /** KACE's throughput sum (section 4), or the sum of retained throughputs, in which no workload outshouts the others. */
@@ -27,7 +27,7 @@ export const predictedScore =
   (predictor: Predictor, goal: Goal): Score =>
   ({ sides }) =>
     sides.reduce((sum, side) => {
-      const { others, shares } = companyOf(side, sides);
+      const { others, shares } = neighboursOf(side, sides);
       const { retained } = predictor.predict(side.features, others, shares);
       return sum + weightOf(side.features, goal) * retained;
     }, 0);

@@ -1,7 +1,7 @@
-// Companies other than one neighbour.
+// No neighbour, and several.
 import type { Prediction } from "./predictor.ts";
 
-/** Without company nothing is lost. */
+/** Alone nothing is lost. */
 export const alone = (familiar: boolean): Prediction => ({
   retained: 1,
   uncertainty: 0,

@@ -68,7 +68,7 @@ function fitSides<State>(
 
 function samples(rows: readonly Colocation[], metrics: readonly MetricName[]) {
   const each = rows.flatMap(({ sides }) =>
-    sides.map((side) => ({ side, ...companyOf(side, sides) })),
+    sides.map((side) => ({ side, ...neighboursOf(side, sides) })),
   );
   return {
     x: each.map(({ side, others, shares }) => sideRow(side.features, others, metrics, shares)),
@@ -77,14 +77,14 @@ function samples(rows: readonly Colocation[], metrics: readonly MetricName[]) {
 }
 
 /** The others, and everybody's shares. */
-export function companyOf(
+export function neighboursOf(
   side: Side,
   sides: readonly Side[],
 ): { readonly others: readonly Features[]; readonly shares: SmShares } {
-  const company = sides.filter((other) => other !== side);
+  const neighbours = sides.filter((other) => other !== side);
   return {
-    others: company.map(({ features }) => features),
-    shares: { target: side.smShare, others: company.map(({ smShare }) => smShare) },
+    others: neighbours.map(({ features }) => features),
+    shares: { target: side.smShare, others: neighbours.map(({ smShare }) => smShare) },
   };
 }
 

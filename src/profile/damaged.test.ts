@@ -15,9 +15,9 @@ function refusal(text: string): string | undefined {
   try {
     parseProfile(text, "damaged.json");
     return undefined;
-  } catch (fault) {
-    if (fault instanceof UserError) return fault.message;
-    throw fault;
+  } catch (error) {
+    if (error instanceof UserError) return error.message;
+    throw error;
   }
 }
 

@@ -81,10 +81,10 @@ export function readProfileFile(path: string): WorkloadProfile {
   let text: string;
   try {
     text = readInput(path).toString();
-  } catch (fault) {
-    const { code } = fault as NodeJS.ErrnoException;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") throw noProfile(`profile ${path}`);
-    throw errors.cannotRead(path, fault);
+    throw errors.cannotRead(path, error);
   }
   return parseProfile(text, path);
 }
@@ -115,10 +115,10 @@ function said(path: string): Stored | undefined {
 function filesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
-  } catch (fault) {
-    const { code } = fault as NodeJS.ErrnoException;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return [];
-    throw errors.cannotRead(folder, fault);
+    throw errors.cannotRead(folder, error);
   }
 }
 

@@ -1,4 +1,4 @@
-// What a policy is told of company, and what a status says of a GPU: a sensor of our own beside real shared memory.
+// What a policy is told of co-location, and what a status says of a GPU: a sensor of our own beside real shared memory.
 import { expect, onTestFinished, test } from "vitest";
 import type { GpuReading } from "#agent";
 import { type Applicant, createRegion, ServedGpu, startTimeOf, Watch } from "#agent";
@@ -40,8 +40,8 @@ function watched(...kinds: Applicant["class"][]) {
   const shown: (boolean | undefined)[] = [];
   const policy: Policy = {
     ...policyNamed("strict"),
-    remember({ company }) {
-      shown.push(company);
+    remember({ colocated }) {
+      shown.push(colocated);
       return { level: 0, pausedUntilMs: undefined, clients: new Map() };
     },
   };
@@ -58,7 +58,7 @@ function watched(...kinds: Applicant["class"][]) {
       reading = { ...reading, ...change };
       watch.readSensor();
     },
-    company: () => {
+    colocated: () => {
       clock.advance(ms(250));
       watch.lookAndDecide([gpu]);
       return shown.at(-1);
@@ -66,32 +66,32 @@ function watched(...kinds: Applicant["class"][]) {
   };
 }
 
-test("there is company while best-effort work finishes or is out", () => {
-  const { company, bestEffort } = watched("high", "best-effort");
+test("a high client is co-located while best-effort work finishes or is out", () => {
+  const { colocated, bestEffort } = watched("high", "best-effort");
   if (!bestEffort) throw new Error("no slot");
-  expect(company()).toBe(false);
+  expect(colocated()).toBe(false);
   bestEffort.finishedNs = 5;
-  expect([company(), company()]).toEqual([true, false]);
+  expect([colocated(), colocated()]).toEqual([true, false]);
   bestEffort.releasedNs = 1;
-  expect(company()).toBe(true);
+  expect(colocated()).toBe(true);
 });
 
 test("that best-effort work stands still is not believed where the driver sees the GPU busy with more than requests", () => {
-  const { company, high, read } = watched("high", "best-effort");
+  const { colocated, high, read } = watched("high", "best-effort");
   if (!high) throw new Error("no slot");
   read({ utilisation: 0.4 });
-  expect(company()).toBe(false);
+  expect(colocated()).toBe(false);
   read({ utilisation: 0.5 });
-  expect([company(), company()]).toEqual([undefined, undefined]);
+  expect([colocated(), colocated()]).toEqual([undefined, undefined]);
   high.busySince = 1; // a request all the time
-  for (let i = 0; i < 8; i++) company();
-  expect(company()).toBe(false);
+  for (let i = 0; i < 8; i++) colocated();
+  expect(colocated()).toBe(false);
 });
 
-test("without a best-effort client there is no company, whatever the driver sees", () => {
-  const { company, read } = watched("high");
+test("without a best-effort client nobody is co-located, whatever the driver sees", () => {
+  const { colocated, read } = watched("high");
   read({ utilisation: 1 });
-  expect([company(), company()]).toEqual([false, false]);
+  expect([colocated(), colocated()]).toEqual([false, false]);
 });
 
 test("a status has a GPU's figures by the driver, its name by the driver first, and only others as strangers", () => {

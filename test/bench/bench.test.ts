@@ -78,7 +78,7 @@ describe.concurrent("the bench", () => {
     expect(cell(result, "alone").bestEffort?.retained.value).toBeCloseTo(1);
     expect(stdout).toContain("time-slicing");
 
-    // Requests alone and in company have the same arrivals.
+    // Requests alone and co-located have the same arrivals.
     const raw = JSON.parse(readFileSync(`${directory}/slow.raw.json`, "utf8"));
     for (const round of raw) expect(round["time-slicing"].arrivalNs).toEqual(round.solo.arrivalNs);
   });

@@ -10,7 +10,7 @@ const committed = (name: string) => `${packageRoot()}/bench/results/${name}.json
 const older = committed("2026-11-20-h200-bench-bert-graph+bert-train");
 const newer = committed("2026-11-22-h200-bench-bert-graph+bert-train@ours");
 
-test("--latest takes ours from the newer result and a rival that was not measured again from the older one", async () => {
+test("--latest takes ours from the newer result and a baseline that was not measured again from the older one", async () => {
   const shown = ["mps", "strict-isolated"].flatMap((name) => ["--arrangement", name]);
   const printed = await cotenant("bench", "--from", "--latest", "--matrix", ...shown, older, newer);
   const [head, , row] = printed.split("\n");

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { emptyMachine } from "./machine.ts";
 
 /** It compares times of 1.5 s each: on a machine that others keep busy it may take another look. */
-test("in the demo the gate takes away most of what company does to the high client", {
+test("in the demo the gate takes away most of what co-location does to the high client", {
   retry: 2,
 }, async () => {
   const { cotenant, directory } = emptyMachine();

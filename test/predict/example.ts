@@ -1,10 +1,10 @@
-// For tests: an invented GPU on which what company costs is known exactly.
+// For tests: an invented GPU on which what a neighbour costs is known exactly.
 
 import { mulberry32 } from "#core";
 import type { Colocation, Features, SmShares } from "#predict";
 
 /**
- * Jobs take turns kernel by kernel, so a company costs as much as its kernels are long and often there; a partition
+ * Jobs take turns kernel by kernel, so a neighbour costs as much as its kernels are long and often there; a partition
  * costs what a job's kernels fill beyond it.
  */
 export function truth(target: Features, others: readonly Features[], shares?: SmShares): number {

@@ -62,8 +62,8 @@ export async function serveHttp({ port, token, status, stop }: HttpOptions): Pro
   const server = createAdaptorServer({ fetch: app.fetch, serverOptions: limits }) as Server;
   server.on("connection", (socket) => strangers.enter(socket));
   await new Promise<void>((resolve, reject) => {
-    server.once("error", (fault: NodeJS.ErrnoException) =>
-      reject(fault.code === "EADDRINUSE" ? errors.portTaken(port) : fault),
+    server.once("error", (error: NodeJS.ErrnoException) =>
+      reject(error.code === "EADDRINUSE" ? errors.portTaken(port) : error),
     );
     server.listen(port, "127.0.0.1", resolve);
   });

@@ -103,8 +103,8 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
   };
 
   const hear = (hello: View<typeof Hello>) => {
-    const fault = listener.identify(socket, hello);
-    if (fault) return answer(refusal(fault));
+    const error = listener.identify(socket, hello);
+    if (error) return answer(refusal(error));
     if (hello.kind !== helloKinds.variant) {
       answer(registry.answer(hello));
       return;
@@ -127,8 +127,8 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
     }
     received = Buffer.concat([received, chunk]);
     if (received.length < 8) return;
-    const fault = faultOf(received);
-    if (fault) answer(refusal(fault));
+    const error = errorIn(received);
+    if (error) answer(refusal(error));
     else if (received.length === Hello.size) hear(view(Hello, Uint8Array.from(received).buffer));
   });
   socket.on("end", () => {
@@ -142,7 +142,7 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
 }
 
 /** What the first bytes show already: a client of another version says Hellos of another size. */
-function faultOf(received: Buffer): string | undefined {
+function errorIn(received: Buffer): string | undefined {
   if (received.readUInt32LE(0) !== messageMagic) return "That is not a Hello: its magic is wrong.";
   const version = received.readUInt32LE(4);
   if (version !== constants.VERSION)

@@ -37,8 +37,8 @@ export function makeForms(path: string, forms: Forms): Made {
     const fd = createMemoryFile("cotenant-variant");
     writeAll(fd, new TextEncoder().encode(form.ptx));
     return { fd, wholeWarps: form.wholeWarps };
-  } catch (fault) {
-    return { reason: `The request can't be met: ${errors.whyOf(fault)}.` };
+  } catch (error) {
+    return { reason: `The request can't be met: ${errors.whyOf(error)}.` };
   }
 }
 
@@ -52,9 +52,9 @@ function formOf(kernel: string, image: Uint8Array): Form {
     if (kernel === "") return allStoppable(image);
     const text = textOf(image);
     return typeof text === "string" ? stoppable(text, kernel) : text;
-  } catch (fault) {
-    if (fault instanceof UserError) return { reason: fault.message.replace(/\.$/, "") };
-    throw fault;
+  } catch (error) {
+    if (error instanceof UserError) return { reason: error.message.replace(/\.$/, "") };
+    throw error;
   }
 }
 

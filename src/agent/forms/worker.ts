@@ -69,7 +69,7 @@ export class FormWorker {
       this.end("The process that makes forms does not start."),
     );
     this.#child.on("message", (answer: Answer) => this.#hear(answer));
-    this.#child.on("error", (fault) => this.#leave(errors.whyOf(fault)));
+    this.#child.on("error", (error) => this.#leave(errors.whyOf(error)));
     this.#child.on("exit", (status, signal) =>
       this.#leave(signal ? `ended by ${signal}` : `ended with status ${status}`),
     );
@@ -166,8 +166,8 @@ export class FormWorker {
         reply: { status: welcomeStatus.ok, slot, regionFd, reason: "" },
         done: () => closeSync(regionFd),
       };
-    } catch (fault) {
-      return refused(`The forms can't be handed over: ${errors.whyOf(fault)}.`);
+    } catch (error) {
+      return refused(`The forms can't be handed over: ${errors.whyOf(error)}.`);
     } finally {
       this.#send({ close: made.fd });
     }

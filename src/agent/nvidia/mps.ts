@@ -85,9 +85,9 @@ class Daemon implements Mps {
       this.#log("mps restarted", { because: "it no longer answers" });
       this.restarts++;
       await this.#launch();
-    } catch (fault) {
+    } catch (error) {
       // The next check tries again; until then the clients that are running go on as they can.
-      this.#log("mps failed", { because: fault instanceof Error ? fault.message : String(fault) });
+      this.#log("mps failed", { because: error instanceof Error ? error.message : String(error) });
     } finally {
       this.#checking = false;
     }
@@ -104,9 +104,9 @@ class Daemon implements Mps {
     writeFileSync(this.#mark, "", { mode: 0o600 });
     try {
       await promisify(execFile)(CONTROL, ["-d"], { env: this.#env, timeout: ANSWER_WITHIN_MS });
-    } catch (fault) {
+    } catch (error) {
       rmSync(this.#mark, { force: true });
-      throw errors.mpsFailed(reasonOf(fault));
+      throw errors.mpsFailed(reasonOf(error));
     }
     if (!(await this.#answers())) throw errors.mpsFailed("it does not answer");
   }
@@ -135,8 +135,8 @@ function makeFolders({ pipes, logs }: MpsFolders): void {
   for (const folder of [pipes, logs]) mkdirSync(folder, { recursive: true, mode: 0o700 });
 }
 
-function reasonOf(fault: unknown): string {
-  if (!(fault instanceof Error)) return String(fault);
-  if ("code" in fault && fault.code === "ENOENT") return `${CONTROL} is not installed`;
-  return fault.message.trim().split("\n").at(-1) ?? fault.message;
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if ("code" in error && error.code === "ENOENT") return `${CONTROL} is not installed`;
+  return error.message.trim().split("\n").at(-1) ?? error.message;
 }

@@ -67,8 +67,8 @@ const ownTroubles = new Set<unknown>(["EMFILE", "ENFILE", "ENOMEM"]);
 function readOrNothing(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
-  } catch (fault) {
-    if (fault instanceof Error && "code" in fault && ownTroubles.has(fault.code)) throw fault;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && ownTroubles.has(error.code)) throw error;
     return undefined;
   }
 }

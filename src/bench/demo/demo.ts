@@ -31,7 +31,7 @@ const bestEffortLoad = [
   "2",
 ];
 
-/** Both are serving; the first moments of company don't count. */
+/** Both are serving; the first moments co-located don't count. */
 const SETTLE_MS = 300;
 
 const arrangements = [

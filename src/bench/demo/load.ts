@@ -7,7 +7,7 @@ import { errors, itself } from "#core";
 import { parseMarks, type Served } from "#load";
 import type { ClientClass } from "#protocol";
 
-/** Calibrating takes its time, above all in company. */
+/** Calibrating takes its time, above all co-located. */
 const SERVING_WITHIN_MS = 60_000;
 const STOPPED_WITHIN_MS = 20_000;
 /** More than any demo needs: it is ended by a signal. */

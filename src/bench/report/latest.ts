@@ -4,7 +4,7 @@ import { pairKey } from "./rows.ts";
 
 /**
  * The same results, and of each arrangement of a pair only the cells of the last day on which it succeeded, so that figures
- * of older code are not averaged with those of newer code. Rivals, which hold no code of ours, need not be measured each time.
+ * of older code are not averaged with those of newer code. Baselines, which hold no code of ours, need not be measured each time.
  * Results without a cell left are left out.
  */
 export function latest(results: readonly BenchResult[]): BenchResult[] {

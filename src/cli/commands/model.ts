@@ -1,4 +1,4 @@
-// What the bench measures, foreseen: the same rounds, figures and tables on a modelled GPU, from profiles.
+// What the bench measures, predicted: the same rounds, figures and tables on a modelled GPU, from profiles.
 import { join } from "node:path";
 import {
   type BenchResult,

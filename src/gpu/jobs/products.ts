@@ -2,7 +2,7 @@
 // products of cuBLAS is told by their names, into how many parts they go by the arithmetic of
 // native/interposer/products/parts.cpp, with tiles of the grid for the result's lines. What is not known from a profile: where
 // a grid was rounded up it has more waves here than the library would say, and no part is given up for taking longer than
-// foreseen.
+// predicted.
 import {
   type Dim3,
   type KernelProfile,

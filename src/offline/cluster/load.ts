@@ -1,6 +1,6 @@
 // The load of online services: periodic over days, smooth over minutes, with rare bursts (MuxFlow, section 2.2 and
 // Figure 2). A load of 1 is as much as one GPU of the reference type serves alone.
-import type { Chance } from "./random-stream.ts";
+import type { RandomStream } from "./random-stream.ts";
 
 export interface DailyLoad {
   /** At the quietest and at the busiest hour, 0 to 1. */
@@ -26,7 +26,7 @@ const WANDER_SECONDS = 1_800;
 export function loadCurve(
   { low, high, peakHour, burstsPerDay }: DailyLoad,
   { from, to, step }: { readonly from: number; readonly to: number; readonly step: number },
-  chance: Chance,
+  random: RandomStream,
 ): Float64Array {
   const curve = new Float64Array(Math.ceil((to - from) / step));
   const keep = Math.exp(-step / WANDER_SECONDS);
@@ -35,8 +35,8 @@ export function loadCurve(
   for (let i = 0; i < curve.length; i++) {
     const at = from + i * step;
     const hour = Math.cos((2 * Math.PI * (at - peakHour * 3600)) / DAY);
-    wander = keep * wander + Math.sqrt(1 - keep * keep) * WANDER * chance.normal();
-    if (chance.uniform() < (burstsPerDay * step) / DAY) burstUntil = at + BURST_SECONDS;
+    wander = keep * wander + Math.sqrt(1 - keep * keep) * WANDER * random.normal();
+    if (random.uniform() < (burstsPerDay * step) / DAY) burstUntil = at + BURST_SECONDS;
     const usual = low + (high - low) * ((1 + hour) / 2) ** PEAKEDNESS;
     curve[i] = usual * Math.exp(wander) * (at < burstUntil ? BURST_FACTOR : 1);
   }

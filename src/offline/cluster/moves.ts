@@ -158,7 +158,7 @@ function pace(run: Run, job: JobState): void {
   }
   job.retained = retained;
   job.rate = rate;
-  // An end foreseen at another rate no longer holds.
+  // An end predicted at another rate no longer holds.
   job.version++;
   if (rate <= 0) return;
   const endsAt = now + Math.max(0, job.job.seconds - job.done) / rate;

@@ -7,7 +7,7 @@ import { loadCurve } from "./load.ts";
 import { newMonitor, watch } from "./monitor.ts";
 import { CAMPAIGN_SAMPLES, campaign, learn, offlineCampaign } from "./predictions.ts";
 import { expectedResponse, meanResponse, queueTable } from "./queue.ts";
-import { chance } from "./random-stream.ts";
+import { randomStream } from "./random-stream.ts";
 import { type Mechanism, share, type Tenant } from "./sharing.ts";
 import { perturbed } from "./truth.ts";
 import { aloneAt, smNeed, type Workload } from "./workload.ts";
@@ -93,7 +93,7 @@ describe("the queue of requests", () => {
 
 test("a service is busiest at its peak hour and alike from day to day", () => {
   const load = { low: 0.1, high: 0.5, peakHour: 20, burstsPerDay: 0, spread: 0 };
-  const curve = loadCurve(load, { from: -86_400, to: 86_400, step: 300 }, chance(1, "load"));
+  const curve = loadCurve(load, { from: -86_400, to: 86_400, step: 300 }, randomStream(1, "load"));
   const at = (hour: number) => curve[Math.round((hour * 3600) / 300)] ?? 0;
   expect(at(20) / 0.5).toBeCloseTo(1, 0);
   expect(at(8)).toBeLessThan(0.15);
@@ -191,36 +191,42 @@ describe("forecasts of pairs", () => {
   const shares = [0.2, 0.4, 0.6, 0.8, 1];
 
   test("are learned from noisy samples, for pairs that were profiled", () => {
-    const truth = perturbed(syntheticTruth, chance(5, "pairs"), 0.1);
-    const foresight = learn(campaign(truth, pairs, chance(5, "campaign")));
+    const truth = perturbed(syntheticTruth, randomStream(5, "pairs"), 0.1);
+    const predictions = learn(campaign(truth, pairs, randomStream(5, "campaign")));
     let missed = 0;
     for (const [a, b] of pairs)
       for (const part of shares) {
         const exact = truth.together(a, b, part);
-        missed += Math.abs(foresight.offline(a, b, part) - exact.offline);
-        missed += Math.abs(foresight.online(a, b, part) - exact.online);
+        missed += Math.abs(predictions.offline(a, b, part) - exact.offline);
+        missed += Math.abs(predictions.online(a, b, part) - exact.online);
       }
     expect(missed / (2 * pairs.length * shares.length)).toBeLessThan(0.05);
   });
 
   test("of jobs among themselves, too", () => {
-    const companies = offline.flatMap((a) => offline.map((b) => [a, b] as const));
-    const { beside } = learn([], "ours", offlineCampaign(syntheticTruth, companies, chance(2, "")));
-    const misses = companies.map(([a, b]) =>
+    const groups = offline.flatMap((a) => offline.map((b) => [a, b] as const));
+    const { beside } = learn(
+      [],
+      "ours",
+      offlineCampaign(syntheticTruth, groups, randomStream(2, "")),
+    );
+    const misses = groups.map(([a, b]) =>
       Math.abs(beside(a, b, 0.5) - syntheticTruth.beside(a, b, 0.5)),
     );
     expect(misses.reduce((sum, one) => sum + one, 0) / misses.length).toBeLessThan(0.05);
   });
 
-  test("without any sample they foresee no loss", () => {
-    const foresight = learn(campaign(syntheticTruth, [], chance(1, "campaign"), CAMPAIGN_SAMPLES));
-    expect(foresight.online(service, training, 0.5)).toBe(1);
-    expect(foresight.beside(training, training, 0.5)).toBe(1);
-    expect(foresight.offline(service, training, 0.5)).toBe(aloneAt(training, 0.5));
+  test("without any sample they predict no loss", () => {
+    const predictions = learn(
+      campaign(syntheticTruth, [], randomStream(1, "campaign"), CAMPAIGN_SAMPLES),
+    );
+    expect(predictions.online(service, training, 0.5)).toBe(1);
+    expect(predictions.beside(training, training, 0.5)).toBe(1);
+    expect(predictions.offline(service, training, 0.5)).toBe(aloneAt(training, 0.5));
   });
 
   test("the truth of a run is not that of another, and the same within one", () => {
-    const of = (seed: number) => perturbed(syntheticTruth, chance(seed, "pairs"), 0.1);
+    const of = (seed: number) => perturbed(syntheticTruth, randomStream(seed, "pairs"), 0.1);
     const one = of(1);
     expect(one.together(service, training, 0.8)).toEqual(one.together(service, training, 0.8));
     expect(one.together(service, training, 0.8)).not.toEqual(

@@ -1,7 +1,7 @@
 // What schedulers know about pairs they have not seen run: a forecast learned from a profiling campaign. A sample is
 // one pair at one share, measured with noise; the forecast sees profiles and never names. It is a learner of
 // src/predict, the same that `cotenant predict` trains. What a side keeps is counted against what it has alone on its
-// own share of the SMs, which its profile tells: so only what the company costs is learned.
+// own share of the SMs, which its profile tells: so only what the group costs is learned.
 import {
   type Colocation,
   type Features,
@@ -9,12 +9,12 @@ import {
   learners,
   type Predictor,
 } from "#predict";
-import type { Chance } from "./random-stream.ts";
+import type { RandomStream } from "./random-stream.ts";
 import type { Truth } from "./truth.ts";
 import { aloneAt, smNeed, type Workload } from "./workload.ts";
 
 /** While both sides are at work: retained throughputs, 0 to 1. */
-export interface Foresight {
+export interface Predictions {
   online(online: Workload, offline: Workload, share: number): number;
   offline(online: Workload, offline: Workload, share: number): number;
   /** What is left to an offline workload of what it has without this other one, which may use `share` of the SMs. */
@@ -38,16 +38,16 @@ const MEASUREMENT_NOISE = 0.05;
 export function campaign(
   truth: Truth,
   pairs: readonly (readonly [Workload, Workload])[],
-  chance: Chance,
+  random: RandomStream,
   samples = CAMPAIGN_SAMPLES,
 ): Sample[] {
-  const noise = () => 1 + MEASUREMENT_NOISE * chance.normal();
+  const noise = () => 1 + MEASUREMENT_NOISE * random.normal();
   return Array.from({ length: pairs.length === 0 ? 0 : samples }, () => {
-    const [online, offline] = pairs[Math.floor(chance.uniform() * pairs.length)] as readonly [
+    const [online, offline] = pairs[Math.floor(random.uniform() * pairs.length)] as readonly [
       Workload,
       Workload,
     ];
-    const share = (1 + Math.floor(chance.uniform() * 10)) / 10;
+    const share = (1 + Math.floor(random.uniform() * 10)) / 10;
     const exact = truth.together(online, offline, share);
     return {
       online,
@@ -72,15 +72,15 @@ const OFFLINE_SAMPLES = 500;
 export function offlineCampaign(
   truth: Truth,
   pairs: readonly (readonly [Workload, Workload])[],
-  chance: Chance,
+  random: RandomStream,
 ): OfflineSample[] {
-  const noise = () => 1 + MEASUREMENT_NOISE * chance.normal();
+  const noise = () => 1 + MEASUREMENT_NOISE * random.normal();
   return Array.from({ length: pairs.length === 0 ? 0 : OFFLINE_SAMPLES }, () => {
-    const pair = pairs[Math.floor(chance.uniform() * pairs.length)] as readonly [
+    const pair = pairs[Math.floor(random.uniform() * pairs.length)] as readonly [
       Workload,
       Workload,
     ];
-    const share = (1 + Math.floor(chance.uniform() * 10)) / 10;
+    const share = (1 + Math.floor(random.uniform() * 10)) / 10;
     const [one, other] = pair;
     const retained = [
       truth.beside(one, other, share) * noise(),
@@ -103,7 +103,7 @@ export function learn(
   samples: readonly Sample[],
   learner: LearnerName = "ours",
   offlinePairs: readonly OfflineSample[] = [],
-): Foresight {
+): Predictions {
   const predictor = trained(averaged(samples.map(rowOf)), learner);
   const among = trained(averaged(offlinePairs.map(offlineRowOf)), learner);
   const online = remembered(
@@ -207,7 +207,7 @@ function averaged(rows: readonly Row[]): Colocation[] {
 }
 
 /** Schedulers ask for the same few pairs and shares again and again. */
-function remembered(of: Foresight["online"]): Foresight["online"] {
+function remembered(of: Predictions["online"]): Predictions["online"] {
   const answers = new Map<Workload, Map<Workload, Map<number, number>>>();
   return (online, offline, share) => {
     const beside = answers.get(online) ?? new Map<Workload, Map<number, number>>();

@@ -2,7 +2,7 @@
 // times that vary. The waiting time has no closed form for its tail, so it is sampled once per load (Lindley's
 // recursion) in units of the mean service time and kept as quantiles; a pair's slowdown scales the service
 // time and, with it, the load. A p99 is therefore always that of a queue.
-import { chance } from "./random-stream.ts";
+import { randomStream } from "./random-stream.ts";
 
 /** Loads at which the queue is sampled; a busier one builds a backlog instead. */
 const LOADS = [
@@ -43,7 +43,7 @@ export function queueTable(cv: number): QueueTable {
 
 /** All loads see the same requests, closer together. */
 function sampled(cv: number): QueueTable {
-  const { normal, exponential } = chance(0, "queue");
+  const { normal, exponential } = randomStream(0, "queue");
   const sigma = Math.sqrt(Math.log(1 + cv * cv));
   const draws = WARM_UP + SAMPLES;
   const services = new Float64Array(draws);

@@ -1,9 +1,9 @@
-// Chance from a seed and a name: every source of chance has a stream of its own, so that a scheduler that draws
+// RandomStream from a seed and a name: every source of chance has a stream of its own, so that a scheduler that draws
 // nothing, or one more decision, leaves loads, noise and failures of the other streams as they were.
 
 import { mulberry32 } from "#core";
 
-export interface Chance {
+export interface RandomStream {
   /** In [0, 1). */
   uniform(): number;
   /** Standard normal. */
@@ -13,7 +13,7 @@ export interface Chance {
 }
 
 /** The stream of that name, seeded by a hash (FNV-1a) of both. */
-export function chance(seed: number, name: string): Chance {
+export function randomStream(seed: number, name: string): RandomStream {
   let state = 0x811c9dc5;
   for (const letter of `${seed}:${name}`)
     state = Math.imul(state ^ letter.charCodeAt(0), 0x01000193);

@@ -6,7 +6,7 @@ import { type Meters, newMeters } from "./meters.ts";
 import type { ClusterPlan } from "./plan.ts";
 import { campaign, learn, offlineCampaign } from "./predictions.ts";
 import { queueTable } from "./queue.ts";
-import { type Chance, chance } from "./random-stream.ts";
+import { type RandomStream, randomStream } from "./random-stream.ts";
 import type { Scheduler } from "./schedulers/scheduler.ts";
 import { type GpuState, type JobState, newGpus, newJobs } from "./state.ts";
 import { perturbed, type Truth } from "./truth.ts";
@@ -44,8 +44,8 @@ export interface Run {
   readonly meters: Meters;
   /** Of each service, step by step from the start. */
   readonly loads: readonly Float64Array[];
-  readonly luck: Chance;
-  readonly mishaps: Chance;
+  readonly luck: RandomStream;
+  readonly mishaps: RandomStream;
   /** Waiting and running, in the order of submission. */
   active: JobState[];
   ended: number;
@@ -55,7 +55,7 @@ export interface Run {
 }
 
 export function start(plan: ClusterPlan, scheduler: Scheduler): Run {
-  const stream = (name: string) => chance(plan.seed, name);
+  const stream = (name: string) => randomStream(plan.seed, name);
   const truth = perturbed(plan.truth, stream("pairs"), plan.noise.pair);
   const days = plan.services.map((service) =>
     loadCurve(
@@ -69,13 +69,13 @@ export function start(plan: ClusterPlan, scheduler: Scheduler): Run {
     plan,
     gpus: newGpus(plan, stream("gpus")),
     jobs: newJobs(plan, stream("estimates")),
-    foresight: learn(
+    predictions: learn(
       campaign(truth, profiledPairs(plan, stream("profiled")), stream("campaign")),
       plan.forecast,
       (scheduler.jobsPerGpu ?? 1) > 1
         ? offlineCampaign(
             truth,
-            profiledCompanies(plan, stream("profiled companies")),
+            profiledGroups(plan, stream("profiled groups")),
             stream("offline campaign"),
           )
         : [],
@@ -111,7 +111,7 @@ export function start(plan: ClusterPlan, scheduler: Scheduler): Run {
 }
 
 /** All pairs of a service and a job's workload, or as large a part of them as the plan says. */
-function profiledPairs({ services, jobs, profiled }: ClusterPlan, order: Chance) {
+function profiledPairs({ services, jobs, profiled }: ClusterPlan, order: RandomStream) {
   const online = [...new Set(services.map(({ workload }) => workload))];
   const offline = [...new Set(jobs.map(({ workload }) => workload))];
   return drawn(
@@ -122,7 +122,7 @@ function profiledPairs({ services, jobs, profiled }: ClusterPlan, order: Chance)
 }
 
 /** The same of jobs' workloads among themselves. */
-function profiledCompanies({ jobs, profiled }: ClusterPlan, order: Chance) {
+function profiledGroups({ jobs, profiled }: ClusterPlan, order: RandomStream) {
   const offline = [...new Set(jobs.map(({ workload }) => workload))];
   return drawn(
     offline.flatMap((one) => offline.map((other) => [one, other] as const)),
@@ -131,7 +131,7 @@ function profiledCompanies({ jobs, profiled }: ClusterPlan, order: Chance) {
   );
 }
 
-function drawn<T>(pairs: readonly T[], part: number, order: Chance): T[] {
+function drawn<T>(pairs: readonly T[], part: number, order: RandomStream): T[] {
   const mixed = pairs
     .map((pair) => ({ pair, place: order.uniform() }))
     .sort((a, b) => a.place - b.place);

@@ -40,7 +40,7 @@ export interface Sharing {
   readonly activity: number;
 }
 
-/** `load`: of the online side as if alone; its requests take longer in company, so it is at work longer. */
+/** `load`: of the online side as if alone; its requests take longer co-located, so it is at work longer. */
 export function share(
   online: Workload | undefined,
   load: number,

@@ -48,7 +48,7 @@ const dedicated = (
   jobs,
   truth: syntheticTruth,
   profiled: 1,
-  // Quick to learn; what ours foresees is tested in parts.test.ts.
+  // Quick to learn; what ours predicts is tested in parts.test.ts.
   forecast: "ridge",
   costs: { restart: 30, checkpoint: 600, dollarsPerGpuHour: 2 },
   faults: { gpuPerDay: 0, repair: HOUR },
@@ -172,10 +172,10 @@ describe.each(schedulers)("$name", (kind) => {
     };
     const checked = (view: View, orders: ReturnType<ReturnType<typeof kind.make>["plan"]>) => {
       expect(Object.keys(view).sort()).toEqual([
-        "foresight",
         "interval",
         "jobs",
         "now",
+        "predictions",
         "restart",
         "seats",
       ]);

@@ -114,7 +114,7 @@ function step(run: Run): void {
   if (fills && scheduler.fill) {
     obey(run, scheduler.fill(view), false);
     run.stirred = false;
-    // Who got company gives it a part of his share at once.
+    // Who got a neighbour gives it a part of his share at once.
     if ((scheduler.jobsPerGpu ?? 1) > 1)
       adjust(run, viewOf(scene, now, run.active, scheduler.protects));
   }

@@ -2,7 +2,7 @@
 
 import { type Monitor, newMonitor } from "./monitor.ts";
 import type { ClusterPlan, Job, Service } from "./plan.ts";
-import type { Chance } from "./random-stream.ts";
+import type { RandomStream } from "./random-stream.ts";
 import type { Sharing } from "./sharing.ts";
 
 export interface GpuState {
@@ -61,13 +61,13 @@ export interface JobState {
   firstStart: number;
   finished: number;
   starts: number;
-  /** Tells a finish that still holds from one foreseen at an earlier rate. */
+  /** Tells a finish that still holds from one predicted at an earlier rate. */
   version: number;
 }
 
 export function newGpus(
   { gpus, gpusPerNode, services, memoryQuota }: ClusterPlan,
-  chance: Chance,
+  random: RandomStream,
 ): GpuState[] {
   const hosts = spreadServices(
     services,
@@ -88,7 +88,7 @@ export function newGpus(
           ? Math.min(memoryQuota * memoryGB, memoryGB - host.workload.memoryGB)
           : memoryGB,
         service,
-        unevenness: Math.exp((host?.load.spread ?? 0) * chance.normal()),
+        unevenness: Math.exp((host?.load.spread ?? 0) * random.normal()),
         monitor: newMonitor(),
         load: 0,
         backlog: 0,
@@ -121,11 +121,11 @@ function spreadServices(services: readonly Service[], gpus: number): number[] {
   return hosts;
 }
 
-export const newJobs = ({ jobs, noise }: ClusterPlan, chance: Chance): JobState[] =>
+export const newJobs = ({ jobs, noise }: ClusterPlan, random: RandomStream): JobState[] =>
   jobs.map((job, index) => ({
     job,
     index,
-    estimate: job.seconds * Math.exp(noise.estimate * chance.normal()),
+    estimate: job.seconds * Math.exp(noise.estimate * random.normal()),
     phase: "to come",
     seats: [],
     share: 0,

@@ -1,6 +1,6 @@
 // What sharing really does to a pair: the simulator's secret. Schedulers get forecasts made from noisy samples
-// (foresight.ts) and noisy observations, never this.
-import type { Chance } from "./random-stream.ts";
+// (predictions.ts) and noisy observations, never this.
+import type { RandomStream } from "./random-stream.ts";
 import { aloneAt, type Workload } from "./workload.ts";
 
 /** Retained throughputs while both are at work, 0 to 1. */
@@ -20,15 +20,15 @@ export interface Truth {
  * No two GPUs and no two days are alike: each pair of workloads deviates from the truth by a factor of its own,
  * the same for the whole run; `spread`: standard deviation of its logarithm.
  */
-export function perturbed(truth: Truth, chance: Chance, spread: number): Truth {
+export function perturbed(truth: Truth, random: RandomStream, spread: number): Truth {
   const factors = new Map<string, Together>();
   const factorsOf = (online: Workload, offline: Workload): Together => {
     const key = `${online.name}\n${offline.name}`;
     const known = factors.get(key);
     if (known) return known;
     const drawn = {
-      online: Math.exp(spread * chance.normal()),
-      offline: Math.exp(spread * chance.normal()),
+      online: Math.exp(spread * random.normal()),
+      offline: Math.exp(spread * random.normal()),
     };
     factors.set(key, drawn);
     return drawn;

@@ -1,8 +1,8 @@
 // What a scheduler is shown of the state, through meters with noise.
 import type { DailyForecast } from "#place";
 import type { ClusterPlan } from "./plan.ts";
-import type { Foresight } from "./predictions.ts";
-import type { Chance } from "./random-stream.ts";
+import type { Predictions } from "./predictions.ts";
+import type { RandomStream } from "./random-stream.ts";
 import type { JobView, Placed, SeatView, View } from "./schedulers/scheduler.ts";
 import type { GpuState, JobState } from "./state.ts";
 
@@ -10,10 +10,10 @@ export interface Scene {
   readonly plan: ClusterPlan;
   readonly gpus: readonly GpuState[];
   readonly jobs: readonly JobState[];
-  readonly foresight: Foresight;
+  readonly predictions: Predictions;
   /** Of each service's average load. */
   readonly forecasts: readonly DailyForecast[];
-  readonly meters: Chance;
+  readonly meters: RandomStream;
 }
 
 /** `active`: waiting and running jobs in the order of submission. `protects`: unhealthy GPUs get no new work. */
@@ -23,12 +23,12 @@ export function viewOf(
   active: readonly JobState[],
   protects: boolean,
 ): View {
-  const { plan, foresight } = scene;
+  const { plan, predictions } = scene;
   return {
     now,
     interval: plan.interval,
     restart: plan.costs.restart,
-    foresight,
+    predictions,
     seats: scene.gpus.map((gpu) => seatView(scene, gpu, protects)),
     jobs: active.map((job) => jobView(scene, job, now)),
   };

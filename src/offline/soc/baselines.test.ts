@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { exampleProblem } from "../../../test/soc/example.ts";
 import { adapt } from "./adapt.ts";
-import { rivals } from "./baselines.ts";
+import { baselines } from "./baselines.ts";
 import { planDocument } from "./export.ts";
 import { picture } from "./picture.ts";
 import { solve } from "./solve.ts";
@@ -11,7 +11,7 @@ const problem = exampleProblem({ networks: 2, groups: 4, maxTransitions: 4, seed
 const found = solve(problem, () => 0);
 
 test("the table has the baselines and the others' mappings", () => {
-  const all = rivals(problem);
+  const all = baselines(problem);
   expect(all.map(({ name }) => name)).toEqual([
     "gpu only",
     "dla only",
@@ -20,7 +20,7 @@ test("the table has the baselines and the others' mappings", () => {
     "Herald",
     "H2H",
   ]);
-  // None of the mappers knows contention, so none foresees more than there is.
+  // None of the mappers knows contention, so none predicts more than there is.
   for (const { predictedMs, timeline } of all) {
     expect(predictedMs).toBeLessThanOrEqual(makespanMs(timeline) + 1e-9);
     expect(makespanMs(found.timeline)).toBeLessThanOrEqual(makespanMs(timeline) + 1e-9);

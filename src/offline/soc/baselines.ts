@@ -7,10 +7,10 @@ import { noSlowdown } from "./problem/slowdown.ts";
 import type { Plan, Problem, Timeline } from "./problem/types.ts";
 import { makespanMs, timeline, transitionMs } from "./timeline.ts";
 
-export interface Rival {
+export interface Baseline {
   readonly name: string;
   readonly plan: Plan;
-  /** As the rival sees it. */
+  /** As the baseline sees it. */
   readonly predictedMs: number;
   readonly timeline: Timeline;
 }
@@ -32,7 +32,7 @@ export const blind = (problem: Problem, costs: boolean): Problem => ({
 });
 
 /** Whole networks: all on one accelerator, and each on one, not all on the same. */
-export function baselines(problem: Problem): Rival[] {
+export function naiveBaselines(problem: Problem): Baseline[] {
   const plans = naivePlans(problem);
   const used = ({ assignment }: Plan) => new Set(assignment.flat());
   const single = problem.accelerators.map(({ name }, a) => ({
@@ -45,13 +45,13 @@ export function baselines(problem: Problem): Rival[] {
   };
   return [...single, fixed].flatMap(({ name, plans }) => {
     const best = bestOf(problem, plans);
-    return best ? [rival(problem, problem, name, best)] : [];
+    return best ? [baseline(problem, problem, name, best)] : [];
   });
 }
 
 /** Mensa, Herald and H2H; see docs/guide/layer-mapping.md for what is taken from each. */
-export const rivals = (problem: Problem): Rival[] => [
-  ...baselines(problem),
+export const baselines = (problem: Problem): Baseline[] => [
+  ...naiveBaselines(problem),
   made(problem, blind(problem, true), "Mensa", greedy(problem)),
   made(problem, blind(problem, false), "Herald", listed(blind(problem, false))),
   made(
@@ -62,14 +62,14 @@ export const rivals = (problem: Problem): Rival[] => [
   ),
 ];
 
-function made(problem: Problem, seen: Problem, name: string, assignment: number[][]): Rival {
+function made(problem: Problem, seen: Problem, name: string, assignment: number[][]): Baseline {
   const plans = orders(problem.networks.length).map((order) =>
     withOrder(problem, assignment, order),
   );
-  return rival(problem, seen, name, bestOf(seen, plans) ?? withOrder(problem, assignment, []));
+  return baseline(problem, seen, name, bestOf(seen, plans) ?? withOrder(problem, assignment, []));
 }
 
-const rival = (problem: Problem, seen: Problem, name: string, plan: Plan): Rival => ({
+const baseline = (problem: Problem, seen: Problem, name: string, plan: Plan): Baseline => ({
   name,
   plan,
   predictedMs: makespanMs(timeline(seen, plan)),

@@ -54,7 +54,7 @@ export function bounds(flat: Flat): Bounds {
   });
   const held = flat.timeMs.map((time, at) => time - (flat.tailMs[at] ?? 0));
   const none = { work: ones(all), moving: new Float64Array(flat.networks) };
-  const company = meet(flat);
+  const neighbours = meet(flat);
   return {
     levels,
     way: toGo({ work: ones(all), moving: ones(flat.networks) }, flat.timeMs),
@@ -66,7 +66,7 @@ export function bounds(flat: Flat): Bounds {
       flat,
       levels,
       weightings(flat.accelerators).map((weights) =>
-        toGo(pricesFrom(flat, company, weights), held),
+        toGo(pricesFrom(flat, neighbours, weights), held),
       ),
     ),
   };
@@ -186,23 +186,27 @@ function meet(flat: Flat): Pair[][] {
 }
 
 /**
- * From weights per accelerator: each price is its weight times the least slowdown that any company brings, which
- * keeps every set of concurrent groups within 1 because slowdown never falls with more company. With two
+ * From weights per accelerator: each price is its weight times the least slowdown that any neighbours bring, which
+ * keeps every set of concurrent groups within 1 because slowdown never falls with more neighbours. With two
  * accelerators at most two groups meet, so each price can then be raised as far as its pairs allow.
  */
-function pricesFrom(flat: Flat, company: readonly (readonly Pair[])[], weights: readonly number[]) {
+function pricesFrom(
+  flat: Flat,
+  neighbours: readonly (readonly Pair[])[],
+  weights: readonly number[],
+) {
   const { accelerators } = flat;
-  const work = Float64Array.from(company, (pairs, at) => {
+  const work = Float64Array.from(neighbours, (pairs, at) => {
     if (pairs.length === 0 || weights[at % accelerators] === 0) return 0;
     const least = pairs.reduce((least, { own }) => Math.min(least, own), Infinity);
     return Math.min(1, (weights[at % accelerators] ?? 0) * least);
   });
-  for (const [at, pairs] of company.entries()) if (pairs.length === 0) work[at] = 1;
+  for (const [at, pairs] of neighbours.entries()) if (pairs.length === 0) work[at] = 1;
   const moving = new Float64Array(flat.networks);
   if (accelerators === 2) {
     // In small steps, so that the room there is gets shared.
     for (let sweep = 0; sweep < 12; sweep++)
-      for (const [at, pairs] of company.entries()) {
+      for (const [at, pairs] of neighbours.entries()) {
         const room = pairs.reduce(
           (room, { other, own, others }) => Math.min(room, own * (1 - (work[other] ?? 0) / others)),
           1,

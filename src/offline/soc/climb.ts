@@ -8,12 +8,12 @@ import { timeline } from "./timeline.ts";
 export function* climb(
   problem: Problem,
   from: Plan,
-  chance: () => number,
+  random: () => number,
 ): Generator<{ plan: Plan; cost: number } | undefined> {
   let plan = from;
   let best = cost(problem.objective, timeline(problem, plan).endMs);
   for (;;) {
-    const changed = change(problem, plan, chance);
+    const changed = change(problem, plan, random);
     let better: { plan: Plan; cost: number } | undefined;
     if (feasible(problem, changed)) {
       const found = cost(problem.objective, timeline(problem, changed).endMs);
@@ -26,9 +26,9 @@ export function* climb(
   }
 }
 
-function change(problem: Problem, plan: Plan, chance: () => number): Plan {
-  const pick = (count: number) => Math.floor(chance() * count);
-  if (problem.networks.length > 1 && chance() < 0.15) {
+function change(problem: Problem, plan: Plan, random: () => number): Plan {
+  const pick = (count: number) => Math.floor(random() * count);
+  if (problem.networks.length > 1 && random() < 0.15) {
     const at = pick(plan.priority.length);
     return {
       ...plan,

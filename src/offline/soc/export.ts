@@ -1,4 +1,4 @@
-// A plan by names, for what carries it out: who runs where, who goes first, and when that was foreseen.
+// A plan by names, for what carries it out: who runs where, who goes first, and when that was predicted.
 import { cost, energyMj, transitions } from "./objective.ts";
 import type { Problem, Span } from "./problem/types.ts";
 import type { Solution } from "./solve.ts";

@@ -1,5 +1,5 @@
 export { type Adapting, adapt, type Loop, type Phase } from "./adapt.ts";
-export { blind, type Rival, rivals } from "./baselines.ts";
+export { type Baseline, baselines, blind } from "./baselines.ts";
 export { planDocument } from "./export.ts";
 export { permutations } from "./naive.ts";
 export { cost, feasible, transitions } from "./objective.ts";

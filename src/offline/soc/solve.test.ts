@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { UserError } from "#core";
 import { bruteForce } from "../../../test/soc/brute.ts";
 import { exampleProblem } from "../../../test/soc/example.ts";
-import { baselines } from "./baselines.ts";
+import { naiveBaselines } from "./baselines.ts";
 import { cost, energyMj, feasible, transitions } from "./objective.ts";
 import { interpolated, shareOfLimit } from "./problem/slowdown.ts";
 import type { Problem } from "./problem/types.ts";
@@ -194,9 +194,9 @@ test("a machine that carries the schedule out step by step ends within 1 % of it
 function solved(problem: Problem, limitMs = Infinity): Solution | undefined {
   try {
     return solve(problem, noClock, limitMs);
-  } catch (fault) {
-    if (fault instanceof UserError) return undefined;
-    throw fault;
+  } catch (error) {
+    if (error instanceof UserError) return undefined;
+    throw error;
   }
 }
 
@@ -206,7 +206,7 @@ test("never worse than whole networks on one accelerator, even if stopped at onc
       const found = solved(problem, stopped ? 0 : Infinity);
       if (!found) return;
       if (!found.optimal) expect(found.gap).toBeGreaterThan(OPTIMALITY_GAP);
-      for (const { timeline: naive } of baselines(problem))
+      for (const { timeline: naive } of naiveBaselines(problem))
         expect(found.cost).toBeLessThanOrEqual(cost(problem.objective, naive.endMs) + 1e-9);
     }),
     { numRuns: 25 },

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { submission, whenActive } from "#protocol";
 import { policyNamed } from "../policies.ts";
-import type { LookedHigh, Memory, Observed, SeenHigh } from "../policy.ts";
+import type { Memory, MeteredHigh, Observed, SeenHigh } from "../policy.ts";
 import { search } from "./threshold.ts";
 
 const high = (more: Partial<SeenHigh> = {}): SeenHigh => ({
@@ -71,11 +71,11 @@ const slowedFrom =
 function searched(
   training: Training,
   {
-    company = () => true,
+    colocated = () => true,
     everyMs = () => 250,
     id = () => "a",
   }: {
-    readonly company?: (look: number) => boolean | undefined;
+    readonly colocated?: (look: number) => boolean | undefined;
     readonly everyMs?: (look: number) => number;
     readonly id?: (look: number) => string;
   } = {},
@@ -84,14 +84,14 @@ function searched(
   const limits: number[] = [];
   for (let [look, nowMs] = [1, 250]; look <= 480; nowMs += everyMs(look), look++) {
     const launches = 20 * everyMs(look - 1) * training(memory?.smLimit ?? 80, look);
-    const client: LookedHigh = { ...trains, id: id(look), launches };
-    memory = search({ ...seen(), high: [client], nowMs, company: company(look) }, memory);
+    const client: MeteredHigh = { ...trains, id: id(look), launches };
+    memory = search({ ...seen(), high: [client], nowMs, colocated: colocated(look) }, memory);
     limits.push(memory.smLimit ?? Number.NaN);
   }
   return limits;
 }
 
-const trains: LookedHigh = {
+const trains: MeteredHigh = {
   name: "high",
   burstP50Us: 4000,
   id: "a",
@@ -110,9 +110,9 @@ test("SM_THRESHOLD is found by halving, from zero on", () => {
   );
 });
 
-test("a trickle now and then is company enough to go on with the search, none at all is not", () => {
-  const ends = (company: (look: number) => boolean | undefined) =>
-    searched(slowedFrom(40), { company }).at(-1);
+test("a trickle now and then is enough co-location to go on with the search, none at all is not", () => {
+  const ends = (colocated: (look: number) => boolean | undefined) =>
+    searched(slowedFrom(40), { colocated }).at(-1);
   expect(ends((look) => look % 4 === 0)).toBe(40);
   expect(ends(() => false)).toBe(41);
   expect(ends(() => undefined)).toBe(41);
@@ -122,7 +122,7 @@ test("that the high job stands still for a while is not taken for a loss", () =>
   const idle = (look: number) => look % 60 < 30;
   const now = (training: Training) =>
     searched((limit, look) => (idle(look) ? 0 : training(limit, look)), {
-      company: (look) => !idle(look),
+      colocated: (look) => !idle(look),
     }).at(-1);
   expect(now(slowedFrom(40))).toBe(40);
   expect(now(slowedFrom(81))).toBe(81);
@@ -165,13 +165,13 @@ test.each([
     more: { high: [trains, { ...trains, id: "b", training: false }] },
   },
 ])("it is not looked for where $what", ({ more }) => {
-  const look = { ...seen(), high: [trains], nowMs: 0, company: true };
+  const look = { ...seen(), high: [trains], nowMs: 0, colocated: true };
   expect(search(look).smLimit).toBe(0);
   expect(search({ ...look, ...more }).smLimit).toBeUndefined();
 });
 
 test("Orion and TGS have rules also for a high job that reports no launches", () => {
-  const look = { ...seen(), high: [trains], nowMs: 0, company: true };
+  const look = { ...seen(), high: [trains], nowMs: 0, colocated: true };
   for (const name of ["orion", "tgs"]) {
     const { remember, rules } = policyNamed(name);
     let memory: Memory | undefined;
@@ -192,7 +192,7 @@ function paced(
     const perS = 1e9 / rules(seen(), memory).launchEveryNs;
     const launches = Math.round((rateOf(perS, look) * everyMs(look - 1)) / 1000);
     memory = remember?.(
-      { ...seen(), high: [{ ...trains, launches }], nowMs, company: true },
+      { ...seen(), high: [{ ...trains, launches }], nowMs, colocated: true },
       memory,
     );
     rates.push(perS);

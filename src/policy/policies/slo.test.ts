@@ -6,7 +6,7 @@ import { strict } from "./strict.ts";
 
 const HOUR = 3600;
 
-/** What company adds to a burst at each level, at most. */
+/** What co-location adds to a burst at each level, at most. */
 const addedUs = [100, 300, 400, 1000, 2000, 8000];
 
 /** 2 ms and a heavy tail: 6 % take twice as long. Alone, the p99 is 4.2 ms. */
@@ -111,7 +111,7 @@ describe("an objective that nothing can meet", () => {
     expect(moments.filter(({ paused }) => paused).length / 4).toBeLessThan(10);
   });
 
-  test("is called missed when only company breaks it", () => {
+  test("is called missed when only co-location breaks it", () => {
     const burstUs: Plant["burstUs"] = (level) => (level < 0 ? 2000 : 6000);
     const plant = { ...service({ p99Us: 5000 }), burstUs };
     const { state, level } = played([plant], 600, 5000).at(-1) ?? {};
@@ -184,14 +184,14 @@ describe("what bursts are like alone", () => {
   });
 
   test("needs no pause where best-effort work comes later", () => {
-    const plant = { ...service({ slowdown: 0.2 }), company: (seconds: number) => seconds > 30 };
+    const plant = { ...service({ slowdown: 0.2 }), colocated: (seconds: number) => seconds > 30 };
     const moments = played([plant], 300, 5000);
     expect(moments.some(({ paused }) => paused)).toBe(false);
     expect(usualLevel(from(100, moments))).toBe(3);
   });
 
   test("is not replaced by what another client's pause showed of it", () => {
-    const known = { ...service({ slowdown: 0.2 }), company: (seconds: number) => seconds > 60 };
+    const known = { ...service({ slowdown: 0.2 }), colocated: (seconds: number) => seconds > 60 };
     const other = { ...service({ slowdown: 0.2 }, 3), perS: (s: number) => (s < 100 ? 0 : 3) };
     const moments = played([known, other], HOUR / 2, 5000);
     expect(shareAbove(from(200, moments))).toBeLessThan(0.01);
@@ -240,15 +240,15 @@ describe("several high clients", () => {
   });
 });
 
-test("bursts without company prove nothing for a level", () => {
-  const plant = { ...service({ p99Us: 20_000 }), company: () => false };
+test("bursts alone prove nothing for a level", () => {
+  const plant = { ...service({ p99Us: 20_000 }), colocated: () => false };
   expect(timeAt(0, played([plant], 600, 20_000))).toBe(1);
 });
 
-test("company that comes back after a minute may be another job, after less it is the same", () => {
+test("a neighbour that comes back after a minute may be another job, after less it is the same", () => {
   const away = (seconds: number) => {
-    const company = (at: number) => at < 100 || at > 100 + seconds;
-    const moments = played([{ ...service({ p99Us: 20_000 }), company }], 250, 20_000);
+    const colocated = (at: number) => at < 100 || at > 100 + seconds;
+    const moments = played([{ ...service({ p99Us: 20_000 }), colocated }], 250, 20_000);
     return from(100, moments).some(({ level }) => level === 0);
   };
   expect(away(70)).toBe(true);
@@ -262,7 +262,7 @@ describe("the rules", () => {
     held: 0,
     settling: false,
     sinceMs: 0,
-    companyAtMs: 0,
+    colocatedAtMs: 0,
     pausedUntilMs,
     bans: [],
     clients: new Map(),

@@ -2,7 +2,7 @@
 // throughput, between zero and more SMs than any kernel needs (here the GPU's, since the gate counts no
 // kernel as larger). The throughput with threshold 0 is what the others are held against: whoever trains is
 // always active, so nothing runs beside it then.
-import type { Look, LookedHigh, Memory } from "../policy.ts";
+import type { Look, Memory, MeteredHigh } from "../policy.ts";
 
 export interface ThresholdMemory extends Memory {
   /** In force; undefined: Orion's default. */
@@ -23,7 +23,7 @@ interface Search {
   /** Since then. */
   readonly launches: number;
   /** Best-effort work ran, if only a trickle: the trial began with it. */
-  readonly company: boolean;
+  readonly colocated: boolean;
 }
 
 /** The paper does not say what the search asks for; its high jobs keep within 16 % of what they do alone. */
@@ -50,7 +50,7 @@ export function search(look: Look, was: ThresholdMemory = nothing): ThresholdMem
   return { ...nothing, smLimit: trial(now), search: now };
 }
 
-const isTraining = ({ training }: LookedHigh): boolean => training === true;
+const isTraining = ({ training }: MeteredHigh): boolean => training === true;
 
 const begun = (ids: string, smCount: number, nowMs: number): Search => ({
   ids,
@@ -61,19 +61,20 @@ const begun = (ids: string, smCount: number, nowMs: number): Search => ({
   ...trialFrom(nowMs),
 });
 
-const trialFrom = (fromMs: number) => ({ fromMs, launches: 0, company: false });
+const trialFrom = (fromMs: number) => ({ fromMs, launches: 0, colocated: false });
 
 /** The threshold in force: zero first, then halfway, in the end the highest that is good enough. */
 const trial = ({ reference, good, bad }: Search): number =>
   reference === undefined ? 0 : Math.floor((good + bad) / 2);
 
-function stepped(was: Search, { nowMs, high, company = false }: Look): Search {
+function stepped(was: Search, { nowMs, high, colocated = false }: Look): Search {
   const launched = high.reduce((sum, one) => sum + (one.launches ?? 0), 0);
   // Of a job that stood still for a part of a trial it would seem that it got on slowly.
   if (launched === 0) return { ...was, settling: SETTLING_LOOKS, ...trialFrom(nowMs) };
   if (was.settling > 0) return { ...was, settling: was.settling - 1, ...trialFrom(nowMs) };
   // With nobody there every threshold is good. Where one lets nothing pass there is still the trickle.
-  if (was.reference !== undefined && !was.company) return { ...was, ...trialFrom(nowMs), company };
+  if (was.reference !== undefined && !was.colocated)
+    return { ...was, ...trialFrom(nowMs), colocated };
   const now = { ...was, launches: was.launches + launched };
   const ms = nowMs - was.fromMs;
   if (ms < TRIAL_MS) return now;

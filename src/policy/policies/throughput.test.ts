@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { mulberry32 } from "#core";
 import { bucketCount, bucketOf } from "#protocol";
-import type { LookedHigh, Memory } from "../policy.ts";
+import type { Memory, MeteredHigh } from "../policy.ts";
 import { slo } from "./slo.ts";
 import { anew, isTrial, judged, noPace, type Pace, paced } from "./throughput.ts";
 
@@ -17,7 +17,7 @@ function levels(
   seconds: number,
   alone = (_at: number) => 1,
   gpuShare?: number,
-  company = (_at: number) => true,
+  colocated = (_at: number) => true,
 ): number[] {
   const random = mulberry32(1);
   let memory: Memory | undefined;
@@ -25,14 +25,14 @@ function levels(
   let [done, launched] = [0, 0];
   for (let at = 0.25; at <= seconds; at += 0.25) {
     const paused = memory?.pausedUntilMs !== undefined;
-    const shared = company(at) && !paused;
+    const shared = colocated(at) && !paused;
     const factor = (shared ? (takes[memory?.level ?? 0] ?? 1) : 1) / alone(at);
     done += 2250 / factor;
     const launches = factor > 1e6 ? 0 : Math.round(done + 1020 * random()) - launched;
     launched += launches;
     const ended = at % 1.5 === 0 ? new Uint32Array(bucketCount) : undefined;
     if (ended) ended[bucketOf(1.5e9)] = 1;
-    const client: LookedHigh = {
+    const client: MeteredHigh = {
       id: "a",
       name: "high",
       burstP50Us: 1.5e6,
@@ -43,7 +43,7 @@ function levels(
       launches: Math.max(0, launches),
     };
     memory = slo.remember?.(
-      { isolated: true, high: [client], nowMs: at * 1000, company: company(at) && !paused },
+      { isolated: true, high: [client], nowMs: at * 1000, colocated: colocated(at) && !paused },
       memory,
     );
     seen.push(memory?.level ?? 0);
@@ -93,7 +93,7 @@ describe("a training's objective is about its throughput", () => {
     expect(partAt(0, seen)).toBe(1);
   });
 
-  test("company that comes back after minutes finds the level that held", () => {
+  test("a neighbour that comes back after minutes finds the level that held", () => {
     const seen = levels(0.5, 200, undefined, undefined, (at) => at < 40 || at > 150);
     expect(new Set(seen.slice(4 * 40))).toEqual(new Set([5]));
   });
@@ -135,7 +135,7 @@ describe("a training's objective is about its throughput", () => {
         launches,
       };
       memory = slo.remember?.(
-        { isolated: true, high: [client], nowMs: look * 250, company: !paused },
+        { isolated: true, high: [client], nowMs: look * 250, colocated: !paused },
         memory,
       );
       seen.push(memory?.level ?? 0);

@@ -1,6 +1,6 @@
 // What a slowdown means for a high client that trains: nobody waits for one of its bursts, and a burst may be ten
 // iterations that are synchronised once. How fast it launches is how fast it gets on, for no more than a queue's
-// length of launches is ahead of the GPU; so what it loses in company is seen within seconds, not within hundreds
+// length of launches is ahead of the GPU; so what it loses co-located is seen within seconds, not within hundreds
 // of bursts.
 import { type Evidence, noEvidence } from "../evidence.ts";
 
@@ -29,7 +29,7 @@ const STILL_S = 2;
 
 /**
  * A look more, after `idle` seconds without launches. The looks in which it began and ended launching are left out: they would
- * make it slower than it is, and a stop of the program's own a fault of its company. What was before a stop does not go on after
+ * make it slower than it is, and a stop of the program's own a fault of its neighbours. What was before a stop does not go on after
  * it: the queue is another.
  */
 export function paced(was: Pace, { launches, seconds }: Progress, idle: number): Pace {
@@ -84,7 +84,7 @@ const none: Evidence = {
   recentlyAbove: ALL,
 };
 
-/** `alone`: without company; `slowdown`: the part by which everything may take longer. */
+/** `alone`: alone; `slowdown`: the part by which everything may take longer. */
 export function judged(now: Pace, alone: Pace, slowdown: number): Evidence {
   const took = perS(alone) / perS(now);
   if (took <= 1 + slowdown) return held;

@@ -16,12 +16,12 @@ export interface Tuned extends Kernel {
   readonly wait: number;
 }
 
-/** A target and its company, by row of `workloads`, what was retained, and how many times noisier than usual it is. */
+/** A target and its neighbour, by row of `workloads`, what was retained, and how many times noisier than usual it is. */
 export type Observation = readonly [
   target: number,
-  company: number,
+  neighbour: number,
   targetShare: number,
-  companyShare: number,
+  neighbourShare: number,
   retained: number,
   doubt: number,
 ];
@@ -34,7 +34,7 @@ const TUNING_BASIS = 48;
 /** Variance on the additive scale that no measurement explains. */
 const FLOOR = 1e-3;
 
-/** Both directions of each pair, and each workload once. Larger companies are left to the sum of burdens. */
+/** Both directions of each pair, and each workload once. Larger groups are left to the sum of burdens. */
 export function observed(rows: readonly Colocation[], metrics: readonly MetricName[]) {
   const seen = new Map<string, number>();
   const workloads: (readonly number[])[] = [];
@@ -85,11 +85,11 @@ export function prepare(
   const column = (k: number) => Float64Array.from(observations, (row) => row[k] as number);
   const points = {
     target: Int32Array.from(column(0)),
-    company: Int32Array.from(column(1)),
+    neighbour: Int32Array.from(column(1)),
     targetShare: column(2).map(Math.log),
-    companyShare: column(3).map(Math.log),
+    neighbourShare: column(3).map(Math.log),
   };
-  const sharesDiffer = new Set([...points.targetShare, ...points.companyShare]).size > 1;
+  const sharesDiffer = new Set([...points.targetShare, ...points.neighbourShare]).size > 1;
   return {
     standard,
     places,
@@ -109,10 +109,10 @@ const featuresOf = (values: readonly number[], metrics: readonly MetricName[]): 
   Object.fromEntries(metrics.map((name, k) => [name, values[k]]));
 
 /** Neighbouring observations of the same two workloads, at whatever shares, are left out together. */
-function groupsOf({ target, company }: Points): Int32Array {
+function groupsOf({ target, neighbour }: Points): Int32Array {
   const groups = new Int32Array(target.length);
   const pair = (i: number) => {
-    const [a, b] = [target[i] as number, company[i] as number];
+    const [a, b] = [target[i] as number, neighbour[i] as number];
     return a < b ? `${a} ${b}` : `${b} ${a}`;
   };
   for (let i = 1; i < groups.length; i++)
@@ -121,8 +121,11 @@ function groupsOf({ target, company }: Points): Int32Array {
 }
 
 /** On the additive scale, what is expected before anything was learned. */
-export const expected = (target: Features, company: Features, { wait, softness }: Tuned): number =>
-  wait === 0 ? 0 : toScale(accounted(target, company, wait), softness);
+export const expected = (
+  target: Features,
+  neighbour: Features,
+  { wait, softness }: Tuned,
+): number => (wait === 0 ? 0 : toScale(accounted(target, neighbour, wait), softness));
 
 /** The fit; `mean`: of what observations differ by from what was expected; `about`: both, by observation. */
 export function fitted(
@@ -135,7 +138,7 @@ export function fitted(
   const before = z.map((_, i) =>
     expected(
       known[points.target[i] as number] ?? {},
-      known[points.company[i] as number] ?? {},
+      known[points.neighbour[i] as number] ?? {},
       tuned,
     ),
   );

@@ -1,7 +1,7 @@
 // How wide bounds must be, from how far off the model is about training rows that were left out (split conformal
 // prediction: Vovk et al.; the quantile that also holds for one more row).
 //
-// Two cases. Of a pair whose workloads both were measured in other company, each row is left out by itself. Of a
+// Two cases. Of a pair whose workloads both were measured beside other neighbours, each row is left out by itself. Of a
 // workload that was never measured, all rows of a workload are left out, and those of its nearest kin with it: tables
 // hold a model at several batch sizes (KACE's at three), and the others would give away what nobody will know.
 
@@ -54,7 +54,7 @@ const misses = (
   });
 
 const involves = ({ points }: Prepared, row: number, these: ReadonlySet<number>): boolean =>
-  these.has(points.target[row] as number) || these.has(points.company[row] as number);
+  these.has(points.target[row] as number) || these.has(points.neighbour[row] as number);
 
 /** Each workload with itself and its nearest kin. */
 function families({ between }: Prepared): readonly (readonly [number, Set<number>])[] {

@@ -1,4 +1,4 @@
-// Our own predictor: a Gaussian process (process.ts) for the burden that each company is to each target, on the
+// Our own predictor: a Gaussian process (process.ts) for the burden that each neighbour is to each target, on the
 // scale where burdens add (link.ts). Against a regression of the throughput sum (KACE) it uses what is known
 // without learning: solo throughput is a factor, and each colocation tells about both of its sides.
 //
@@ -30,7 +30,7 @@ import { dot } from "./cholesky.ts";
 import { ceiling, fromScale } from "./link.ts";
 import { closeness, covariance, gaps, isSame, ownVariance, quadratic, readout } from "./process.ts";
 
-export interface OursState {
+export interface GaussianState {
   readonly tuned: Tuned;
   readonly widths: Widths;
   /** Values of the model's metrics. */
@@ -52,7 +52,10 @@ const choices = {
 const names = Object.keys(choices) as readonly (keyof Tuned)[];
 const SWEEPS = 2;
 
-export function trainOurs(rows: readonly Colocation[], metrics: readonly MetricName[]): OursState {
+export function trainGaussian(
+  rows: readonly Colocation[],
+  metrics: readonly MetricName[],
+): GaussianState {
   const learned = observed(rows, metrics);
   if (learned.observations.length === 0)
     throw nothingToLearn("no colocation has two clients, from which burdens are learned");
@@ -89,11 +92,11 @@ export function trainOurs(rows: readonly Colocation[], metrics: readonly MetricN
     }
   const doubts = doubted(prepared, tuned);
   const observations = learned.observations.map(
-    ([target, company, targetShare, companyShare, retained], i): Observation => [
+    ([target, neighbour, targetShare, neighbourShare, retained], i): Observation => [
       target,
-      company,
+      neighbour,
       targetShare,
-      companyShare,
+      neighbourShare,
       retained,
       doubts[i] as number,
     ],
@@ -120,7 +123,7 @@ interface Seen {
 /** Standard deviations of a normal distribution that hold INTERVAL of it. */
 const NORMAL_WIDTH = 1.645;
 
-export function openOurs(state: OursState, metrics: readonly MetricName[]): Predictor {
+export function openGaussian(state: GaussianState, metrics: readonly MetricName[]): Predictor {
   const { tuned, widths, workloads, observations } = state;
   const prepared = prepare(workloads, observations, metrics);
   const { standard, places, points } = prepared;
@@ -131,14 +134,14 @@ export function openOurs(state: OursState, metrics: readonly MetricName[]): Pred
   const isFamiliar = familiarity(prepared.known, metrics);
   // A pair that was measured itself would not be measured the same again.
   const repeats = NORMAL_WIDTH * tuned.noise;
-  // Company helps nobody: a bound passes 1 by as much as measurements do.
+  // A neighbour helps nobody: a bound passes 1 by as much as measurements do.
   const most = Math.max(1, ...prepared.retained) + repeats;
   const pick = (column: Int32Array | Float64Array) =>
     Float64Array.from(pivots, (p) => column[p] as number);
   const pivotTarget = pick(points.target);
-  const pivotCompany = pick(points.company);
+  const pivotNeighbour = pick(points.neighbour);
   const pivotTargetShare = pick(points.targetShare);
-  const pivotCompanyShare = pick(points.companyShare);
+  const pivotNeighbourShare = pick(points.neighbourShare);
   const seen = new WeakMap<Features, Seen>();
   const seeing = (features: Features) => {
     const before = seen.get(features);
@@ -151,22 +154,22 @@ export function openOurs(state: OursState, metrics: readonly MetricName[]): Pred
   };
   const kernel = new Float64Array(m);
 
-  const pair = (target: Features, company: Features, share: number, companyShare: number) => {
+  const pair = (target: Features, neighbour: Features, share: number, neighbourShare: number) => {
     const nearTarget = seeing(target).near;
-    const nearCompany = seeing(company).near;
+    const nearNeighbour = seeing(neighbour).near;
     const logShare = logOf(share);
-    const logCompanyShare = logOf(companyShare);
+    const logNeighbourShare = logOf(neighbourShare);
     for (let i = 0; i < m; i++) {
       const gap = logShare - (pivotTargetShare[i] as number);
-      const companyGap = logCompanyShare - (pivotCompanyShare[i] as number);
+      const neighbourGap = logNeighbourShare - (pivotNeighbourShare[i] as number);
       kernel[i] = covariance(
         tuned,
         nearTarget[pivotTarget[i] as number] as number,
-        nearCompany[pivotCompany[i] as number] as number,
-        gap * gap + companyGap * companyGap,
+        nearNeighbour[pivotNeighbour[i] as number] as number,
+        gap * gap + neighbourGap * neighbourGap,
       );
     }
-    const z = mean + expected(target, company, tuned) + dot(kernel, 0, read.alpha, 0, m);
+    const z = mean + expected(target, neighbour, tuned) + dot(kernel, 0, read.alpha, 0, m);
     const sd = deviation(z, Math.max(0, ownVariance(tuned) + quadratic(read, kernel)), tuned);
     return { retained: fromScale(z, tuned.softness), sd };
   };

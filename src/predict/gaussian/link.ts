@@ -1,6 +1,6 @@
 // Between retained throughput and the scale on which effects add.
 //
-// A workload's slowdown is 1 and what its company costs it, and burdens multiply: kernels twice as long cost any
+// A workload's slowdown is 1 and what its neighbour costs it, and burdens multiply: kernels twice as long cost any
 // neighbour about twice as much. So z = log(slowdown - 1 + softness). With little softness, z is the logit of
 // retained throughput, which can't pass 1; with softness 1 it is the log of the slowdown, which may pass 1, as it
 // does where the solo throughput was measured badly. Which of them fits is learned.

@@ -28,9 +28,9 @@ function example(workloads: number, pairs: number, seed: number) {
   ]);
   const points = {
     target: Int32Array.from(both, ([a = 0]) => a),
-    company: Int32Array.from(both, ([, b = 0]) => b),
+    neighbour: Int32Array.from(both, ([, b = 0]) => b),
     targetShare: Float64Array.from(both, ([, , s = 0]) => s),
-    companyShare: Float64Array.from(both, ([, , , t = 0]) => t),
+    neighbourShare: Float64Array.from(both, ([, , , t = 0]) => t),
   };
   const y = Float64Array.from(both, () => 2 * random() - 1);
   return {
@@ -50,9 +50,9 @@ function dense({ places, points, y, noise }: ReturnType<typeof example>, kept: r
     covariance(
       kernel,
       at(near, at(points.target, i) * side + at(points.target, j)),
-      at(near, at(points.company, i) * side + at(points.company, j)),
+      at(near, at(points.neighbour, i) * side + at(points.neighbour, j)),
       (at(points.targetShare, i) - at(points.targetShare, j)) ** 2 +
-        (at(points.companyShare, i) - at(points.companyShare, j)) ** 2,
+        (at(points.neighbourShare, i) - at(points.neighbourShare, j)) ** 2,
     );
   const gram = new Matrix(kept.map((i) => kept.map((j) => k(i, j) + (i === j ? at(noise, i) : 0))));
   const inverted = inverse(gram);
@@ -121,7 +121,7 @@ test("any points can be left out together", () => {
   const { places, points, y, noise, groups } = made;
   const near = closeness(gaps(places, places, METRICS), kernel);
   const { without } = conditioned(points, near, kernel, y, noise, groups, y.length);
-  const out = [...y.keys()].filter((i) => at(points.target, i) < 2 || at(points.company, i) < 2);
+  const out = [...y.keys()].filter((i) => at(points.target, i) < 2 || at(points.neighbour, i) < 2);
   expect(out.length).toBeGreaterThan(2);
   const exact = dense(
     made,

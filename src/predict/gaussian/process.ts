@@ -1,8 +1,8 @@
-// A Gaussian process over (target, company, their SM shares), through the points that say most.
+// A Gaussian process over (target, neighbour, their SM shares), through the points that say most.
 //
-// Its kernel says what is alike: targets with like metrics suffer alike (whoever the company), companies with
+// Its kernel says what is alike: targets with like metrics suffer alike (whoever the neighbour is), neighbours with
 // like metrics burden alike (whoever the target), and where both are alike, pairs may differ from that sum:
-//     k = amplitude x shares x (1 + near(targets) + near(companies) + interplay x near(targets) x near(companies))
+//     k = amplitude x shares x (1 + near(targets) + near(neighbours) + interplay x near(targets) x near(neighbours))
 //     near(a, b) = exp(-gap / 2 reach^2) + own x exp(-gap / 2 SAME^2); gap = mean over metrics of (a - b)^2
 // The second part of `near` is what a workload has of its own, that its metrics do not tell: others' measurements say
 // nothing of it, so a workload nothing was learned from is that much more uncertain.
@@ -10,12 +10,12 @@
 // and storage by `basis`; with as many pivots as points it is exact.
 import { backward, dot, factor, forward } from "./cholesky.ts";
 
-/** Observations' inputs; `target` and `company` are rows of the closeness table, shares are logs. */
+/** Observations' inputs; `target` and `neighbour` are rows of the closeness table, shares are logs. */
 export interface Points {
   readonly target: Int32Array;
-  readonly company: Int32Array;
+  readonly neighbour: Int32Array;
   readonly targetShare: Float64Array;
-  readonly companyShare: Float64Array;
+  readonly neighbourShare: Float64Array;
 }
 
 export interface Kernel {
@@ -75,10 +75,10 @@ const SAME = 0.05;
 
 export const isSame = (gap: number): boolean => gap <= SAME * SAME;
 
-/** `targets` and `companies`: how near they are; `shares`: squared distance of the shares' logs. */
-export const covariance = (kernel: Kernel, targets: number, companies: number, shares: number) => {
+/** `targets` and `neighbours`: how near they are; `shares`: squared distance of the shares' logs. */
+export const covariance = (kernel: Kernel, targets: number, neighbours: number, shares: number) => {
   const likeness =
-    kernel.amplitude * (1 + targets + companies + kernel.interplay * targets * companies);
+    kernel.amplitude * (1 + targets + neighbours + kernel.interplay * targets * neighbours);
   return shares === 0
     ? likeness
     : likeness * Math.exp(-shares / (2 * kernel.shareReach * kernel.shareReach));
@@ -152,7 +152,7 @@ export function conditioned(
 
 /** Rows of `phi`: the points in the coordinates that the pivots span; `left`: variance outside of them. */
 function pivoted(points: Points, near: Float64Array, kernel: Kernel, basis: number) {
-  const { target, company, targetShare, companyShare } = points;
+  const { target, neighbour, targetShare, neighbourShare } = points;
   const n = target.length;
   const workloads = Math.sqrt(near.length);
   const left = new Float64Array(n).fill(ownVariance(kernel));
@@ -166,15 +166,15 @@ function pivoted(points: Points, near: Float64Array, kernel: Kernel, basis: numb
     if (scale < NEGLIGIBLE) break;
     const column = new Float64Array(n);
     const nearTarget = (target[pivot] as number) * workloads;
-    const nearCompany = (company[pivot] as number) * workloads;
+    const nearNeighbour = (neighbour[pivot] as number) * workloads;
     for (let i = 0; i < n; i++) {
       const gapTarget = (targetShare[i] as number) - (targetShare[pivot] as number);
-      const gapCompany = (companyShare[i] as number) - (companyShare[pivot] as number);
+      const gapNeighbour = (neighbourShare[i] as number) - (neighbourShare[pivot] as number);
       column[i] = covariance(
         kernel,
         near[nearTarget + (target[i] as number)] as number,
-        near[nearCompany + (company[i] as number)] as number,
-        gapTarget * gapTarget + gapCompany * gapCompany,
+        near[nearNeighbour + (neighbour[i] as number)] as number,
+        gapTarget * gapTarget + gapNeighbour * gapNeighbour,
       );
     }
     for (const earlier of columns) {

@@ -68,9 +68,9 @@ export function runToEnd(
     for (const signal of signals) process.off(signal, pass);
   };
   return new Promise((resolve, reject) => {
-    child.on("error", (fault: NodeJS.ErrnoException) => {
+    child.on("error", (error: NodeJS.ErrnoException) => {
       settle();
-      reject(errors.cannotExecute(program, fault.code ?? fault.message));
+      reject(errors.cannotExecute(program, error.code ?? error.message));
     });
     child.on("exit", (status, signal) => {
       settle();

@@ -27,7 +27,7 @@ export const options = {
   target: text(
     "PROFILE",
     undefined,
-    "rank: the job that is to get company: a profile file, or a name under --profiles or in --data",
+    "rank: the job that is to get a neighbour: a profile file, or a name under --profiles or in --data",
   ),
   candidates: list(
     "PROFILE",

@@ -1,11 +1,11 @@
 // `cotenant soc compare`: the plan beside what else one could do.
 import { percent, table } from "#core";
 import {
+  baselines,
   blind,
   cost,
   makespanMs,
   type Problem,
-  rivals,
   type Solution,
   solve,
   timeline,
@@ -17,7 +17,7 @@ import { title } from "./text.ts";
 export function compare(problem: Problem, solution: Solution, args: Given): number {
   const blindBest = solve(blind(problem, true), () => performance.now(), 1000 * args.seconds);
   const all = [
-    ...rivals(problem),
+    ...baselines(problem),
     {
       name: "best without contention",
       plan: blindBest.plan,

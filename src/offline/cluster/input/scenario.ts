@@ -3,7 +3,7 @@ import { type Field, readJson } from "#core";
 import { learnerNames } from "#predict";
 import { badScenario, unknownWorkload } from "../errors.ts";
 import type { ClusterPlan, GpuGroup, Job, Service } from "../plan.ts";
-import { chance } from "../random-stream.ts";
+import { randomStream } from "../random-stream.ts";
 import { schedulerNamed } from "../schedulers/index.ts";
 import type { SchedulerKind } from "../schedulers/scheduler.ts";
 import type { Truth } from "../truth.ts";
@@ -186,12 +186,12 @@ function readJobs(
   const longest = jobs.at("longestHours").or(1000).number({ least: 0.01 }) * 3600;
   const within = jobs.at("withinHours").optional((one) => one.number({ least: 0.01 }) * 3600);
   const count = jobs.at("count").or(0).whole(0, 200_000);
-  const drawn = (seed: number) => chance(seed, "jobs");
+  const drawn = (seed: number) => randomStream(seed, "jobs");
   const levels = readLevels(jobs.at("priorities"));
   const ranked =
     (of: JobsOfSeed): JobsOfSeed =>
     (seed) =>
-      prioritised(of(seed), levels, chance(seed, "priorities"));
+      prioritised(of(seed), levels, randomStream(seed, "priorities"));
   if (!fromTrace) {
     const shape = {
       count,

@@ -4,7 +4,7 @@
 
 import { noJobs } from "../errors.ts";
 import type { Job } from "../plan.ts";
-import type { Chance } from "../random-stream.ts";
+import type { RandomStream } from "../random-stream.ts";
 import type { Workload } from "../workload.ts";
 import type { TracedJob } from "./traces.ts";
 
@@ -26,7 +26,7 @@ export function shaped(
   traced: readonly TracedJob[],
   shape: Shape,
   workloads: readonly Workload[],
-  chance: Chance,
+  random: RandomStream,
   file: string,
 ): Job[] {
   const fitting = traced
@@ -48,7 +48,7 @@ export function shaped(
     const round = Math.floor(i / fitting.length);
     return {
       name: round === 0 ? from.name : `${from.name}+${round}`,
-      workload: workloads[Math.floor(chance.uniform() * workloads.length)] as Workload,
+      workload: workloads[Math.floor(random.uniform() * workloads.length)] as Workload,
       // Each repetition a little later, so that bursts do not pile up on one second.
       submitted: (from.submitted - first.submitted) * scale * (1 - round / (20 * rounds)),
       seconds: Math.max(SHORTEST, from.seconds),
@@ -65,16 +65,16 @@ export interface Level {
   readonly part: number;
 }
 
-/** Priorities drawn by chance; who draws none keeps his own. */
+/** Priorities drawn at random; who draws none keeps his own. */
 export const prioritised = (
   jobs: readonly Job[],
   levels: readonly Level[],
-  chance: Chance,
+  random: RandomStream,
 ): readonly Job[] =>
   levels.length === 0
     ? jobs
     : jobs.map((job) => {
-        let left = chance.uniform();
+        let left = random.uniform();
         const level = levels.find(({ part }) => {
           left -= part;
           return left < 0;
@@ -93,14 +93,18 @@ export interface Invented {
 }
 
 /** Without a trace: lognormal durations, arrivals of a Poisson process. */
-export function invented(shape: Invented, workloads: readonly Workload[], chance: Chance): Job[] {
+export function invented(
+  shape: Invented,
+  workloads: readonly Workload[],
+  random: RandomStream,
+): Job[] {
   return Array.from({ length: shape.count }, () => ({
-    submitted: chance.uniform() * shape.within,
+    submitted: random.uniform() * shape.within,
     seconds: Math.min(
       shape.longest,
-      Math.max(SHORTEST, shape.median * Math.exp(shape.spread * chance.normal())),
+      Math.max(SHORTEST, shape.median * Math.exp(shape.spread * random.normal())),
     ),
-    workload: workloads[Math.floor(chance.uniform() * workloads.length)] as Workload,
+    workload: workloads[Math.floor(random.uniform() * workloads.length)] as Workload,
   }))
     .sort((a, b) => a.submitted - b.submitted)
     .map((job, i) => ({ ...job, name: `job-${i}`, gpus: 1, priority: 0 }));

@@ -1,5 +1,5 @@
 // A forecast corrected by what was seen: of each pair of workloads, how its observations compared with the forecast.
-import type { Foresight } from "../predictions.ts";
+import type { Predictions } from "../predictions.ts";
 import type { Workload } from "../workload.ts";
 
 export interface Corrections {
@@ -7,13 +7,13 @@ export interface Corrections {
   readonly version: number;
   observe(online: Workload, offline: Workload, seen: Seen): void;
   /** The forecast, corrected. */
-  applied(foresight: Foresight): Foresight;
+  applied(predictions: Predictions): Predictions;
 }
 
 interface Seen {
-  /** Offline throughput observed / foreseen. */
+  /** Offline throughput observed / predicted. */
   readonly offline: number;
-  /** What the online side was foreseen to lose of its speed, and what it lost. */
+  /** What the online side was predicted to lose of its speed, and what it lost. */
   readonly onlineLoss: readonly [number, number];
 }
 
@@ -27,7 +27,7 @@ const FIRST_REVIEW = 8;
 interface Pair {
   count: number;
   offline: number;
-  lossForeseen: number;
+  predictedLoss: number;
   lossSeen: number;
 }
 
@@ -39,30 +39,30 @@ export function corrections(): Corrections {
     get version() {
       return version;
     },
-    observe(online, offline, { offline: ratio, onlineLoss: [lossForeseen, lossSeen] }) {
+    observe(online, offline, { offline: ratio, onlineLoss: [predictedLoss, lossSeen] }) {
       if (!Number.isFinite(ratio)) return;
       const name = key(online, offline);
-      const pair = pairs.get(name) ?? { count: 0, offline: 0, lossForeseen: 0, lossSeen: 0 };
+      const pair = pairs.get(name) ?? { count: 0, offline: 0, predictedLoss: 0, lossSeen: 0 };
       pairs.set(name, pair);
       pair.count++;
       pair.offline += ratio;
-      pair.lossForeseen += lossForeseen;
+      pair.predictedLoss += predictedLoss;
       pair.lossSeen += lossSeen;
       if (pair.count >= FIRST_REVIEW && Number.isInteger(Math.log2(pair.count))) version++;
     },
-    applied: (foresight) => ({
-      ...foresight,
+    applied: (predictions) => ({
+      ...predictions,
       online(online, offline, share) {
-        const loss = 1 - foresight.online(online, offline, share);
+        const loss = 1 - predictions.online(online, offline, share);
         const pair = pairs.get(key(online, offline));
         if (!pair) return 1 - loss;
         const prior = TRUST * Math.max(LEAST_LOSS, loss);
         const factor =
-          (pair.lossSeen + prior) / (Math.max(pair.lossForeseen, LEAST_LOSS * pair.count) + prior);
+          (pair.lossSeen + prior) / (Math.max(pair.predictedLoss, LEAST_LOSS * pair.count) + prior);
         return 1 - Math.min(0.95, Math.max(0, Math.max(loss, LEAST_LOSS * share) * factor));
       },
       offline(online, offline, share) {
-        const retained = foresight.offline(online, offline, share);
+        const retained = predictions.offline(online, offline, share);
         const pair = pairs.get(key(online, offline));
         return pair ? (retained * (pair.offline + TRUST)) / (pair.count + TRUST) : retained;
       },

@@ -1,4 +1,4 @@
-// Cotenant's own. Against MuxFlow: the share is the largest at which the online side's foreseen response time stays
+// Cotenant's own. Against MuxFlow: the share is the largest at which the online side's predicted response time stays
 // within the limit, at the load forecast for the interval, and follows the load between rounds; forecasts are
 // corrected by what was observed of each pair; a seat that falls free is filled at the next step and not at
 // the next round; and moving a job must pay for its restart. `youngFirst` is for jobs whose lengths differ widely:
@@ -6,7 +6,7 @@
 import { acceptableShare, SHARE_STEP } from "#place";
 import type { Workload } from "../workload.ts";
 import { type Corrections, corrections } from "./corrections.ts";
-import { foreseen, matched, responseGrowth, rounded, stranded } from "./pairing.ts";
+import { matched, predictedRetained, responseGrowth, rounded, stranded } from "./pairing.ts";
 import type {
   JobView,
   Order,
@@ -47,22 +47,22 @@ export function oursWith(parts: Parts, learned: Corrections = corrections()): Sc
     const key = `${online.name}\n${offline.name}\n${load.toFixed(2)}\n${learned.version}`;
     const known = shares.get(key);
     if (known !== undefined) return known;
-    const foresight = learned.applied(view.foresight);
+    const predictions = learned.applied(view.predictions);
     const response = (share: number) =>
-      responseGrowth(load, foresight.online(online, offline, share));
+      responseGrowth(load, predictions.online(online, offline, share));
     const share = acceptableShare(response, ACCEPTABLE) ?? SHARE_STEP; // the least there is
     shares.set(key, share);
     return share;
   };
   const place = (view: View, seats: readonly SeatView[], jobs: readonly JobView[]): Order[] => {
-    const foresight = learned.applied(view.foresight);
+    const predictions = learned.applied(view.predictions);
     const scarce = jobs.length > seats.length;
     const moveLoss = view.restart / view.interval;
     return matched(seats, jobs, {
       load: (seat) => rounded(Math.max(seat.load, seat.peakLoad(view.now + view.interval))),
       offer(seat, job, load) {
         const share = shareFor(view, seat.online, job.workload, load);
-        const speed = foreseen(foresight, seat.online, job.workload, share, load);
+        const speed = predictedRetained(predictions, seat.online, job.workload, share, load);
         return { share, weight: speed * (scarce && parts.youngFirst ? 2 ** -ageOf(job) : 1) };
       },
       kind: (job) => (scarce && parts.youngFirst ? String(ageOf(job)) : ""),
@@ -120,8 +120,8 @@ function learn(
 ): void {
   if (retained === undefined || slowdown === undefined) return;
   learned.observe(online, offline, {
-    offline: retained / foreseen(view.foresight, online, offline, share, seat.load),
-    onlineLoss: [1 - view.foresight.online(online, offline, share), 1 - 1 / slowdown],
+    offline: retained / predictedRetained(view.predictions, online, offline, share, seat.load),
+    onlineLoss: [1 - view.predictions.online(online, offline, share), 1 - 1 / slowdown],
   });
 }
 

@@ -1,6 +1,6 @@
 // KACE (SoCC'24) followed by a cluster: each target takes the partner with the highest predicted sum of throughputs,
 // one target after the other, both sides unrestricted as in its measurements. Who runs is not moved.
-import { foreseen } from "./pairing.ts";
+import { predictedRetained } from "./pairing.ts";
 import { fits } from "./queue.ts";
 import type { JobView, Order, SchedulerKind, SeatView, View } from "./scheduler.ts";
 
@@ -41,13 +41,15 @@ function plan(view: View): Order[] {
 
 /** 0 when the job does not fit there. */
 function sumOf(
-  { foresight }: View,
+  { predictions }: View,
   [job]: readonly JobView[],
   [seat]: readonly SeatView[],
 ): number {
   if (!job || !seat || !fits(job, seat)) return 0;
-  const online = seat.online ? foresight.online(seat.online, job.workload, UNRESTRICTED) : 0;
-  return online + foreseen(foresight, seat.online, job.workload, UNRESTRICTED, seat.load);
+  const online = seat.online ? predictions.online(seat.online, job.workload, UNRESTRICTED) : 0;
+  return (
+    online + predictedRetained(predictions, seat.online, job.workload, UNRESTRICTED, seat.load)
+  );
 }
 
 function groups<T>(all: readonly T[], kind: (one: T) => string): T[][] {

@@ -3,7 +3,7 @@
 // dynamic shares (S), matching (M), or both. Generous where the paper is silent: of equal matchings the one
 // that moves fewer jobs, and a share may change without a restart.
 import { complementShare } from "#place";
-import { foreseen, matched, rounded, stranded } from "./pairing.ts";
+import { matched, predictedRetained, rounded, stranded } from "./pairing.ts";
 import { FIXED_SHARE, serve } from "./queue.ts";
 import type { Order, Scheduler, SchedulerKind, SeatView, View } from "./scheduler.ts";
 
@@ -33,7 +33,7 @@ function muxflowWith({ dynamic, matching, keepBonus = () => TIE }: Parts): Sched
           const share = shareOf(seat);
           return {
             share,
-            weight: foreseen(view.foresight, seat.online, job.workload, share, load),
+            weight: predictedRetained(view.predictions, seat.online, job.workload, share, load),
           };
         },
         kind: () => "",

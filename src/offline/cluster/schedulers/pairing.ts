@@ -1,13 +1,13 @@
 // What pairing schedulers have in common: a forecast of a pair at a load, and a matching made of it.
 import { match, UNMATCHED } from "#place";
-import type { Foresight } from "../predictions.ts";
+import type { Predictions } from "../predictions.ts";
 import { expectedResponse } from "../queue.ts";
 import { aloneAt, type Workload } from "../workload.ts";
 import type { JobView, Order, SeatView, View } from "./scheduler.ts";
 
 /** Retained throughput of the offline side: as beside a request while one is served, alone otherwise. */
-export function foreseen(
-  foresight: Foresight,
+export function predictedRetained(
+  predictions: Predictions,
   online: Workload | undefined,
   offline: Workload,
   share: number,
@@ -15,14 +15,14 @@ export function foreseen(
 ): number {
   const alone = aloneAt(offline, share);
   if (!online) return alone;
-  const atWork = Math.min(1, load / foresight.online(online, offline, share));
-  return atWork * foresight.offline(online, offline, share) + (1 - atWork) * alone;
+  const atWork = Math.min(1, load / predictions.online(online, offline, share));
+  return atWork * predictions.offline(online, offline, share) + (1 - atWork) * alone;
 }
 
 /** Of a service time in the forecast of the queue: its standard deviation / mean. */
 const ASSUMED_CV = 0.5;
 
-/** By what requests' mean response is foreseen to grow, queueing included, where they keep `retained` of their speed. */
+/** By what requests' mean response is predicted to grow, queueing included, where they keep `retained` of their speed. */
 export const responseGrowth = (load: number, retained: number): number =>
   expectedResponse(load / retained, ASSUMED_CV) / retained / expectedResponse(load, ASSUMED_CV);
 

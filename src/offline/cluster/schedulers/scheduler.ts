@@ -1,6 +1,6 @@
 // What a scheduler sees, and what it may say. It sees profiles, meters and its own forecasts; never the truth of a
 // pair, another one's remaining time where it was not told, or the future.
-import type { Foresight } from "../predictions.ts";
+import type { Predictions } from "../predictions.ts";
 import type { Mechanism } from "../sharing.ts";
 import type { Workload } from "../workload.ts";
 
@@ -17,7 +17,7 @@ export interface SeatView {
   /** Load of the online side now and its SM activity, 0 to 1, as measured, with the meters' noise. */
   readonly load: number;
   readonly activity: number;
-  /** The largest load foreseen until then, from the days before. */
+  /** The largest load predicted until then, from the days before. */
   peakLoad(until: number): number;
   /** Jobs on it, by index. */
   readonly jobs: readonly number[];
@@ -56,7 +56,7 @@ export interface View {
   readonly seats: readonly SeatView[];
   /** Waiting and running, in the order of submission. */
   readonly jobs: readonly JobView[];
-  readonly foresight: Foresight;
+  readonly predictions: Predictions;
 }
 
 export interface Order {

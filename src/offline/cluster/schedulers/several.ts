@@ -1,16 +1,16 @@
 // Cotenant with several jobs on a GPU (MuxFlow, section 8, leaves that open). The first job of each GPU is placed as
-// `cotenant` does; then whoever still waits is matched to what he would add to the companies that are there, layer by
-// layer, so that nobody joins while GPUs are free. MPS limits each client and not their sum: the shares of a company
-// are given out under a cap on their sum, the largest at which requests are foreseen to stay within the same limit
+// `cotenant` does; then whoever still waits is matched to what he would add to the groups that are there, layer by
+// layer, so that nobody joins while GPUs are free. MPS limits each client and not their sum: the shares of a group
+// are given out under a cap on their sum, the largest at which requests are predicted to stay within the same limit
 // as with one job. Who joined stays until he ends; who is left alone on a GPU counts as its first again.
 //
-// What a company costs is foreseen as pairs multiplied; nobody measured triples.
+// What a group costs is predicted as pairs multiplied; nobody measured triples.
 import { SHARE_STEP, shareOut } from "#place";
-import type { Foresight } from "../predictions.ts";
+import type { Predictions } from "../predictions.ts";
 import { smNeed, type Workload } from "../workload.ts";
 import { corrections } from "./corrections.ts";
 import { ACCEPTABLE, oursWith } from "./cotenant.ts";
-import { foreseen, matched, responseGrowth, rounded } from "./pairing.ts";
+import { matched, predictedRetained, responseGrowth, rounded } from "./pairing.ts";
 import type { JobView, Order, Scheduler, SchedulerKind, SeatView, View } from "./scheduler.ts";
 
 const MOST = 3;
@@ -19,7 +19,7 @@ const MOST = 3;
  * of two scenarios, docs/design/cluster.md).
  */
 const LEAST_GAIN = 0.25;
-/** What somebody may lose of his speed to company of lower priority. */
+/** What somebody may lose of his speed to jobs of lower priority. */
 const YIELDED = 0.05;
 
 export const oursSeveral: SchedulerKind = {
@@ -30,26 +30,26 @@ export const oursSeveral: SchedulerKind = {
 };
 
 function make(): Scheduler {
-  // What somebody alone with the service shows corrects the forecasts of pairs; in company causes can't be told apart.
+  // What somebody alone with the service shows corrects the forecasts of pairs; co-located causes can't be told apart.
   const learned = corrections();
   const first = oursWith({ continuous: true, youngFirst: false, learns: true }, learned);
-  const companies = new Map<string, Company | undefined>();
-  const companyOf = (
+  const groups = new Map<string, Group | undefined>();
+  const groupOf = (
     view: View,
     seat: SeatView,
     jobs: readonly Workload[],
     load: number,
-  ): Company | undefined => {
+  ): Group | undefined => {
     const names = jobs.map(({ name }) => name);
     const key = [seat.online?.name, load.toFixed(2), learned.version, ...names].join("\n");
-    if (!companies.has(key))
-      companies.set(key, company(learned.applied(view.foresight), seat.online, jobs, load));
-    return companies.get(key);
+    if (!groups.has(key))
+      groups.set(key, group(learned.applied(view.predictions), seat.online, jobs, load));
+    return groups.get(key);
   };
   const loadFor = (view: View, seat: SeatView) =>
     rounded(Math.max(seat.load, seat.peakLoad(view.now + view.interval)));
 
-  /** Adds orders for `waiting` beside `orders`, and sets the shares of all who have company. */
+  /** Adds orders for `waiting` beside `orders`, and sets the shares of all who share a GPU. */
   const joined = (view: View, orders: readonly Order[], waiting: readonly JobView[]): Order[] => {
     const jobs = new Map(view.jobs.map((job) => [job.index, job]));
     const there = new Map<number, JobView[]>();
@@ -73,7 +73,7 @@ function make(): Scheduler {
         offer(seat, job, load) {
           const here = there.get(seat.index) ?? [];
           const present = here.map(({ workload }) => workload);
-          const speeds = (jobs: readonly Workload[]) => companyOf(view, seat, jobs, load)?.speeds;
+          const speeds = (jobs: readonly Workload[]) => groupOf(view, seat, jobs, load)?.speeds;
           const before = speeds(present) ?? [];
           const after = speeds([...present, job.workload]);
           if (!after) return { share: SHARE_STEP, weight: 0 };
@@ -113,7 +113,7 @@ function make(): Scheduler {
     jobs: readonly JobView[],
     load: number,
   ): readonly number[] =>
-    companyOf(
+    groupOf(
       view,
       seat,
       jobs.map(({ workload }) => workload),
@@ -187,7 +187,7 @@ const withoutMemory = (seat: SeatView, jobs: readonly JobView[]): SeatView =>
           seat.freeMemoryGB - jobs.reduce((sum, { workload }) => sum + workload.memoryGB, 0),
       };
 
-interface Company {
+interface Group {
   readonly shares: readonly number[];
   /** Retained throughputs. */
   readonly speeds: readonly number[];
@@ -196,25 +196,26 @@ interface Company {
 const sum = (values: readonly number[]): number => values.reduce((total, one) => total + one, 0);
 
 /** At the largest cap on the sum of shares that requests bear; undefined when they bear none. */
-function company(
-  foresight: Foresight,
+function group(
+  predictions: Predictions,
   online: Workload | undefined,
   jobs: readonly Workload[],
   load: number,
-): Company | undefined {
+): Group | undefined {
   const wants = jobs.map(smNeed);
   for (let tenths = Math.round(1 / SHARE_STEP); tenths >= jobs.length; tenths--) {
     const shares = shareOut(tenths * SHARE_STEP, wants).map((share) =>
       Math.max(SHARE_STEP, Math.floor(share / SHARE_STEP + 1e-9) * SHARE_STEP),
     );
     const kept = online
-      ? jobs.reduce((left, job, i) => left * foresight.online(online, job, shares[i] ?? 1), 1)
+      ? jobs.reduce((left, job, i) => left * predictions.online(online, job, shares[i] ?? 1), 1)
       : 1;
     if (online && responseGrowth(load, kept) > ACCEPTABLE) continue;
     const speeds = jobs.map((job, i) =>
       jobs.reduce(
-        (left, other, k) => (k === i ? left : left * foresight.beside(job, other, shares[k] ?? 1)),
-        foreseen(foresight, online, job, shares[i] ?? 1, load),
+        (left, other, k) =>
+          k === i ? left : left * predictions.beside(job, other, shares[k] ?? 1),
+        predictedRetained(predictions, online, job, shares[i] ?? 1, load),
       ),
     );
     return { shares, speeds };

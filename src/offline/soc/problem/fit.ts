@@ -8,7 +8,7 @@ import { between, interpolated, type SlowdownTable } from "./slowdown.ts";
 export interface SlowdownPoint {
   readonly own: number;
   readonly others: number;
-  /** Time with company / time alone. */
+  /** Time with neighbours / time alone. */
   readonly slowdown: number;
 }
 

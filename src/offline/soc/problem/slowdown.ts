@@ -2,7 +2,7 @@
 // demand of the others (processor-centric, as PCCS has it: whose traffic it is does not matter). Every model is
 // 1 without others, never below 1, and never falls when demand grows.
 
-/** Own demand, others' demand → time with company / time alone. */
+/** Own demand, others' demand → time with neighbours / time alone. */
 export type Slowdown = (own: number, others: number) => number;
 
 export const noSlowdown: Slowdown = () => 1;

@@ -54,7 +54,7 @@ export interface Plan {
   readonly priority: readonly (readonly number[])[];
 }
 
-/** A part of a group's run in which its company does not change. */
+/** A part of a group's run in which its neighbours do not change. */
 export interface Piece {
   readonly fromMs: number;
   readonly toMs: number;

@@ -69,7 +69,7 @@ export function exact(problem: Problem, assignment: readonly (readonly number[])
   const items = itemsOf(problem);
   const where = (g: Item) => assignment[g.network]?.[g.group] ?? 0;
   const apart = (g: Item) => strangers(items, g).filter((h) => where(h) !== where(g));
-  const rivals = (g: Item) => strangers(items, g).filter((h) => where(h) === where(g));
+  const competitors = (g: Item) => strangers(items, g).filter((h) => where(h) === where(g));
   const beside = (g: Item) => items.filter((h) => h.id !== g.id && where(h) === where(g));
   return [
     ...items.map((g) => assert(where(g) === 1 ? `x${g.id}` : `(not x${g.id})`)),
@@ -79,9 +79,9 @@ export function exact(problem: Problem, assignment: readonly (readonly number[])
       where(g) === where(h) ? assert(separate(g, h)) : overlap(g, h),
     ),
     ...items.flatMap((g) =>
-      rivals(g).flatMap((h) => [rank(where(g), g, h), prompt(g, h, beside(h))]),
+      competitors(g).flatMap((h) => [rank(where(g), g, h), prompt(g, h, beside(h))]),
     ),
-    ...items.map((g) => starts(g, rivals(g))),
+    ...items.map((g) => starts(g, competitors(g))),
   ].join("\n");
 }
 
@@ -272,8 +272,8 @@ function prompt(g: Item, h: Item, others: readonly Item[]): string {
 }
 
 /** A group starts when it is ready, or when another leaves its accelerator. */
-const starts = (g: Item, rivals: readonly Item[]): string =>
-  assert(or(`(= s${g.id} r${g.id})`, ...rivals.map((h) => `(= e${h.id} s${g.id})`)));
+const starts = (g: Item, competitors: readonly Item[]): string =>
+  assert(or(`(= s${g.id} r${g.id})`, ...competitors.map((h) => `(= e${h.id} s${g.id})`)));
 
 function transitions({ networks, maxTransitions }: Problem, n: number): string[] {
   const count = networks[n]?.groups.length ?? 0;

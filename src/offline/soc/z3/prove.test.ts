@@ -73,10 +73,10 @@ function mixed(): Problem {
 }
 
 function plansOf(problem: Problem): Plan[] {
-  const chance = minimalStandard(11);
-  const coin = () => (chance() < 0.5 ? 0 : 1);
+  const random = minimalStandard(11);
+  const coin = () => (random() < 0.5 ? 0 : 1);
   const orders = permutations(3);
-  const order = () => orders[Math.floor(6 * chance())] ?? [];
+  const order = () => orders[Math.floor(6 * random())] ?? [];
   return Array.from({ length: 3 }, () => ({
     assignment: problem.networks.map(({ groups }) => groups.map(coin)),
     priority: [order(), order()],

@@ -31,8 +31,8 @@ export async function prove(
   try {
     session = await openZ3(limitMs);
     return await descend(session, problem, text, below, () => Math.max(0, until - clock()));
-  } catch (fault) {
-    throw proofFailed(fault instanceof Error ? fault.message : String(fault));
+  } catch (error) {
+    throw proofFailed(error instanceof Error ? error.message : String(error));
   } finally {
     await session?.close();
   }
