@@ -170,7 +170,7 @@ export class Watch {
       served: gpu && servedStatus(gpu),
       recommended: gpu && this.#recommended(gpu),
       high: clients.flatMap((client) => this.#highStatus(gpu, client)),
-      bestEffort: clients.flatMap((client) => this.#bestEffortStatus(gpu, client)),
+      bestEffort: clients.flatMap((client) => this.#bestEffortStatus(gpu, client, reading)),
       strangers: strangersOn(reading, clientPids(gpus), process.pid),
     };
   }
@@ -199,9 +199,17 @@ export class Watch {
     ];
   }
 
-  #bestEffortStatus(gpu: ServedGpu | undefined, client: Client): BestEffortStatus[] {
+  #bestEffortStatus(
+    gpu: ServedGpu | undefined,
+    client: Client,
+    reading: GpuReading | undefined,
+  ): BestEffortStatus[] {
     const meter = gpu && this.#bestEffortMeter(gpu, client);
-    return meter ? [{ ...clientStatus(client), ...meter.measure() }] : [];
+    if (!meter) return [];
+    const measured = meter.measure();
+    // The client writes this figure itself: what no GPU could hold is not shown.
+    const memoryUsed = Math.min(measured.memoryUsed, reading?.memoryTotal ?? Infinity);
+    return [{ ...clientStatus(client), ...measured, memoryUsed }];
   }
 
   #highMeter(gpu: ServedGpu, client: Client): HighMeter | undefined {

@@ -5,7 +5,7 @@ export {
   type Sharing,
 } from "./arrangement.ts";
 export { parseObjective } from "./objective.ts";
-export { policies, policyNamed } from "./policies.ts";
+export { policies, policyNamed } from "./policies/index.ts";
 export {
   type Memory,
   type MeteredHigh,

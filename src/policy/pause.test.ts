@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Service, Watched } from "./plant.ts";
+import { type Service, Watched } from "../../test/policy/plant.ts";
 import { cotenant } from "./policies/cotenant.ts";
 import { slo } from "./policies/slo.ts";
 

@@ -113,3 +113,14 @@ test("a status has a GPU's figures by the driver, its name by the driver first, 
   ]);
   expect(watch.clientsOfOthers([gpu])).toEqual([]);
 });
+
+test("a client that claims more memory than its GPU has is shown with the GPU's", () => {
+  const { watch, gpu, bestEffort, read } = watched("best-effort");
+  const shown = () => watch.status([gpu])[0]?.bestEffort[0]?.memoryUsed;
+  read({});
+  if (!bestEffort) throw new Error("a best-effort client");
+  bestEffort.memoryUsed = 7;
+  expect(shown()).toBe(7);
+  bestEffort.memoryUsed = 2 ** 50;
+  expect(shown()).toBe(10);
+});

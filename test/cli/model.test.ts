@@ -235,7 +235,9 @@ describe("model", () => {
 
     test("what is wrong in it is said", async () => {
       const bad = scenario("bad.json", { lood: 0.2 });
-      expect(await refusal("model", bad, ...jobs)).toContain('"lood" is unknown.');
+      expect(await refusal("model", bad, ...jobs)).toContain(
+        "bad.json, line 1, lood: does not belong there.",
+      );
     });
   });
 

@@ -15,7 +15,10 @@ import { arrangementHelp } from "#policy";
 import { checkGpu, ProfileStore, readProfileFile } from "#profile";
 import { type Args, choice, command, flag, json, list, number, text } from "../command.ts";
 
-const more = { min: 1, whole: true };
+/** A round of a pair takes a second of CPU or more, and 20 make an interval narrow. */
+const ROUNDS = { min: 1, max: 1000, whole: true };
+/** So many are kept in memory, for each arrangement. */
+const REQUESTS = { min: 1, max: 10_000_000, whole: true };
 const SEEDS = { min: 0, max: 1_000_000, whole: true };
 
 /** The way up takes 300 bursts a level. */
@@ -53,8 +56,8 @@ const options = {
     "virtual time to learn in, before each window that counts, for a policy that learns",
     { min: 1 },
   ),
-  rounds: number("N", undefined, "rounds of windows", more),
-  requests: number("N", undefined, "requests per arrangement, over all rounds", more),
+  rounds: number("N", undefined, "rounds of windows", ROUNDS),
+  requests: number("N", undefined, "requests per arrangement, over all rounds", REQUESTS),
   seconds: number("S", undefined, "length of a window, at most", { min: 1 }),
   graph: flag(
     "where profiles are named: a request of the high job is one CUDA graph, not launch by launch",

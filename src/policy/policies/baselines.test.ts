@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { submission, whenActive } from "#protocol";
-import { policyNamed } from "../policies.ts";
 import type { Memory, MeteredHigh, Observed, SeenHigh } from "../policy.ts";
+import { policyNamed } from "./index.ts";
 import { search } from "./threshold.ts";
 
 const high = (more: Partial<SeenHigh> = {}): SeenHigh => ({

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { whenActive } from "#protocol";
-import { policyNamed } from "../policies.ts";
 import type { Memory, Observed } from "../policy.ts";
+import { policyNamed } from "./index.ts";
 
 const seen = (isolated: boolean): Observed => ({
   isolated,

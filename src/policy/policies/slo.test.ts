@@ -1,7 +1,14 @@
-// The policy against a made-up plant (plant.ts): an hour of it takes less than a second.
+// The policy against a made-up plant (test/policy/plant.ts): an hour of it takes less than a second.
 import { describe, expect, test } from "vitest";
 import { whenActive } from "#protocol";
-import { falls, type Moment, type Plant, played, rulesAt, shareAbove } from "../plant.ts";
+import {
+  falls,
+  type Moment,
+  type Plant,
+  played,
+  rulesAt,
+  shareAbove,
+} from "../../../test/policy/plant.ts";
 import { strict } from "./strict.ts";
 
 const HOUR = 3600;

@@ -3,7 +3,14 @@
 // beside three trainings that nothing held back (docs/design/decisions/0003).
 import { describe, expect, test } from "vitest";
 import type { Random } from "#core";
-import { type Burst, falls, type Moment, type Plant, played, shareAbove } from "../plant.ts";
+import {
+  type Burst,
+  falls,
+  type Moment,
+  type Plant,
+  played,
+  shareAbove,
+} from "../../../test/policy/plant.ts";
 import type { Objective } from "../policy.ts";
 import { cotenant } from "./cotenant.ts";
 

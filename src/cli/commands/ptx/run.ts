@@ -1,10 +1,11 @@
 // `cotenant ptx run`: a kernel on the emulator.
+
+import { type Ran, runKernel } from "#emulator";
 import type { Module } from "#ptx";
-import { emulate, type Ran } from "./emulate.ts";
 import type { PtxArgs } from "./options.ts";
 
 export function run(module: Module, file: string, args: PtxArgs): number {
-  const ran = emulate(module, file, args);
+  const ran = runKernel(module, file, args);
   if (args.json) console.log(JSON.stringify(ran, null, 2));
   else for (const line of runReport(ran)) console.log(line);
   return 0;

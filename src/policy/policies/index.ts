@@ -1,15 +1,15 @@
 // The table of sharing policies. To add one: a file beside this one, a line here, a row in its test.
 import { errors } from "#core";
-import { cotenant } from "./policies/cotenant.ts";
-import { off } from "./policies/off.ts";
-import { orion } from "./policies/orion.ts";
-import { reef } from "./policies/reef.ts";
-import { slo } from "./policies/slo.ts";
-import { strict } from "./policies/strict.ts";
-import { temporal } from "./policies/temporal.ts";
-import { tgs } from "./policies/tgs.ts";
-import { tickTock } from "./policies/tick-tock.ts";
-import type { Policy } from "./policy.ts";
+import type { Policy } from "../policy.ts";
+import { cotenant } from "./cotenant.ts";
+import { off } from "./off.ts";
+import { orion } from "./orion.ts";
+import { reef } from "./reef.ts";
+import { slo } from "./slo.ts";
+import { strict } from "./strict.ts";
+import { temporal } from "./temporal.ts";
+import { tgs } from "./tgs.ts";
+import { tickTock } from "./tick-tock.ts";
 
 export const policies: readonly Policy[] = [
   cotenant,

@@ -1,9 +1,15 @@
 // A GPU as a policy with a ladder knows it, for tests: requests arrive at random, and a burst lasts as long as the
-// rules in force make it. Time is virtual, chance is seeded.
+// rules in force make it. Time is virtual, randomness is seeded.
 import { mulberry32, type Random } from "#core";
 import { bucketCount, bucketOf, type Rules } from "#protocol";
-import { slo } from "./policies/slo.ts";
-import type { Memory, MeteredHigh, Objective, ObjectiveState, Policy } from "./policy.ts";
+import { slo } from "../../src/policy/policies/slo.ts";
+import type {
+  Memory,
+  MeteredHigh,
+  Objective,
+  ObjectiveState,
+  Policy,
+} from "../../src/policy/policy.ts";
 
 const LOOK_MS = 250;
 

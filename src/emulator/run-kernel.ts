@@ -1,7 +1,9 @@
-// A kernel on the emulator: arguments from the command line, memory shown afterwards.
+// Runs one kernel whose arguments are written as text, as `ptx run --arg` takes them, and returns its memory.
 import { usage } from "#core";
-import { type Argument, DeviceMemory, type Extent, launch } from "#emulator";
 import type { Module } from "#ptx";
+import { type Extent, launch } from "./launch.ts";
+import { DeviceMemory } from "./machine/memory.ts";
+import type { Argument } from "./parameters.ts";
 
 export interface RunOptions {
   readonly kernel: string | undefined;
@@ -30,7 +32,7 @@ export interface Ran {
   }[];
 }
 
-export function emulate(module: Module, file: string, args: RunOptions): Ran {
+export function runKernel(module: Module, file: string, args: RunOptions): Ran {
   const kernel = kernelOf(module, file, args.kernel);
   const memory = new DeviceMemory();
   const given = args.arg.map(argumentOf);
