@@ -256,6 +256,7 @@ describe("model", () => {
     [[high, bestEffort, "--load", "1.5"], "a load of 1.5 is impossible"],
     [[high, bestEffort, "--arrivals", "now"], '"now" is no kind of arrivals.'],
     [[high, bestEffort, "--arrivals", "trace:/nonexistent?column=t&unit=s"], "can't be read"],
+    [[high, bestEffort, "--rounds", "1000001"], "is not a whole number from 1 to 1000."],
     [[high, bestEffort, "--seed", "-1"], '--seed: "-1" is not a whole number'],
     [[high, write("broken.json", '{"version":1}')], "broken.json"],
     [[high, ...Array(9).fill(bestEffort)], "9 best-effort jobs on one GPU; "],
