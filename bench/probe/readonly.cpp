@@ -111,8 +111,10 @@ struct Client {
       std::sort(took.begin(), took.end());
       const double median = took.empty() ? -1 : took[took.size() / 2];
       const double p99 = took.empty() ? -1 : took[took.size() * 99 / 100];
-      std::printf("{\"page\":\"%s\",\"waits\":\"%s\",\"passed\":%zu,\"wrong\":%d,\"medianUs\":%.1f,\"p99Us\":%.1f,\"last\":\"%s\"}\n", how,
-                  by_kernel ? "kernel" : "stream", took.size(), wrong, median, p99, text(failed).c_str());
+      std::printf(
+          "{\"page\":\"%s\",\"waits\":\"%s\",\"passed\":%zu,\"wrong\":%d,\"medianUs\":%.1f,\"p99Us\":%.1f,\"last\":\"%"
+          "s\"}\n",
+          how, by_kernel ? "kernel" : "stream", took.size(), wrong, median, p99, text(failed).c_str());
       std::fflush(stdout);
       if (failed == CUDA_ERROR_NOT_READY) _exit(3);  // it waits for ever
     }
@@ -124,7 +126,8 @@ void try_page(const Client& client, const char* how, void* page, unsigned flags)
   CUdeviceptr at = 0;
   const CUresult mapped = registered ? registered : cuMemHostGetDevicePointer(&at, page, 0);
   std::printf("{\"page\":\"%s\",\"flags\":%u,\"registered\":\"%s\",\"mapped\":\"%s\",\"sameAddress\":%s}\n", how, flags,
-              text(registered).c_str(), text(mapped).c_str(), at == reinterpret_cast<CUdeviceptr>(page) ? "true" : "false");
+              text(registered).c_str(), text(mapped).c_str(),
+              at == reinterpret_cast<CUdeviceptr>(page) ? "true" : "false");
   std::fflush(stdout);
   if (!mapped) client.measure(how, at);
   if (!registered) cuMemHostUnregister(page);
@@ -141,10 +144,11 @@ int client(int socket, int file) {
   CUdevice device;
   CUcontext context;
   int supported = 0;
-  if (cuInit(0) || cuDeviceGet(&device, 0) || cuDevicePrimaryCtxRetain(&context, device) || cuCtxSetCurrent(context)) return 2;
+  if (cuInit(0) || cuDeviceGet(&device, 0) || cuDevicePrimaryCtxRetain(&context, device) || cuCtxSetCurrent(context))
+    return 2;
   cuDeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED, device);
-  std::printf("{\"uid\":%u,\"writableMapping\":%s,\"reopenedWritable\":%s,\"readOnlyRegisterSupported\":%d}\n", getuid(),
-              writes ? "true" : "false", rewrites ? "true" : "false", supported);
+  std::printf("{\"uid\":%u,\"writableMapping\":%s,\"reopenedWritable\":%s,\"readOnlyRegisterSupported\":%d}\n",
+              getuid(), writes ? "true" : "false", rewrites ? "true" : "false", supported);
   CUmodule module;
   Client self{socket, static_cast<Word*>(page), nullptr, nullptr};
   if (cuStreamCreate(&self.stream, CU_STREAM_NON_BLOCKING) || cuModuleLoadData(&module, kPoll) ||

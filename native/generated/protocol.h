@@ -11,7 +11,7 @@
 namespace cotenant::protocol {
 
 inline constexpr std::uint64_t MAGIC = 0x544e414e45544f43ull;
-inline constexpr std::uint32_t VERSION = 3;
+inline constexpr std::uint32_t VERSION = 4;
 inline constexpr std::uint32_t PAGE = 4096;
 inline constexpr std::uint32_t MAX_HIGH = 32;
 inline constexpr std::uint32_t MAX_BEST_EFFORT = 8;
@@ -77,29 +77,31 @@ enum class WelcomeStatus : std::uint32_t {
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-// Written once when the region is made, except generation and agentPid.
+// Written once when the region is made, except generation, agentPid and pidNamespace.
 struct alignas(64) Header {
   std::atomic<std::uint64_t> magic;  // MAGIC; written last, so a half-made region is not taken for a whole one
   std::atomic<std::uint32_t> version;  // VERSION
   std::atomic<std::uint32_t> size;  // bytes of the whole region
+  std::atomic<std::uint64_t> pidNamespace;  // inode of the PID namespace in which the pids here are meant: the agent's
   std::atomic<std::uint32_t> agentPid;  // the agent that serves this region now
   std::atomic<std::uint32_t> generation;  // counts the agents that have served this region
   std::atomic<std::uint32_t> smCount;  // SMs of the GPU
   std::atomic<std::uint32_t> reserved;
   unsigned char gpuUuid[16];  // as the driver gives it
   char gpuName[64];
-  unsigned char pad0[16];
+  unsigned char pad0[8];
 };
 static_assert(sizeof(Header) == 128);
 static_assert(offsetof(Header, magic) == 0);
 static_assert(offsetof(Header, version) == 8);
 static_assert(offsetof(Header, size) == 12);
-static_assert(offsetof(Header, agentPid) == 16);
-static_assert(offsetof(Header, generation) == 20);
-static_assert(offsetof(Header, smCount) == 24);
-static_assert(offsetof(Header, reserved) == 28);
-static_assert(offsetof(Header, gpuUuid) == 32);
-static_assert(offsetof(Header, gpuName) == 48);
+static_assert(offsetof(Header, pidNamespace) == 16);
+static_assert(offsetof(Header, agentPid) == 24);
+static_assert(offsetof(Header, generation) == 28);
+static_assert(offsetof(Header, smCount) == 32);
+static_assert(offsetof(Header, reserved) == 36);
+static_assert(offsetof(Header, gpuUuid) == 40);
+static_assert(offsetof(Header, gpuName) == 56);
 
 // The gate's rule table: src/protocol/rules.ts describes each. A policy fills it; every client reads it.
 struct alignas(64) Settings {
@@ -336,17 +338,17 @@ static_assert(offsetof(Region, marks) == 8192);
 static_assert(offsetof(Region, high) == 40960);
 static_assert(offsetof(Region, bestEffort) == 1089536);
 
-// The first and only message of a client to the agent, once per GPU. The connection stays open: its hang-up is the client's death notice.
+// The first and only message of a client to the agent, once per GPU. With reattach comes the descriptor of the region, with variant that of a VariantRequest (SCM_RIGHTS). The connection stays open: its hang-up is the client's death notice.
 struct alignas(8) Hello {
   std::uint32_t magic;  // MESSAGE_MAGIC
   std::uint32_t version;  // VERSION
   std::uint32_t kind;  // attach; reattach: the client already maps a region; probe: no slot wanted; variant: see VariantRequest
   std::uint32_t class_;  // see classes
-  std::uint32_t pid;
+  std::uint32_t pid;  // as the client sees it, in a PID namespace of its own perhaps
   std::int32_t slot;  // reattach: the slot it holds
   std::uint64_t startTime;
-  std::int32_t regionFd;  // the client's own descriptor of the region (reattach) or of its VariantRequest, else -1
   std::int32_t gpuIndex;  // the driver's ordinal in that process
+  std::uint32_t reserved;
   std::uint64_t memoryQuota;  // bytes; 0: none
   std::uint32_t sloP99Us;  // 0: none
   std::uint32_t sloSlowdownPermille;  // 0: none
@@ -366,8 +368,8 @@ static_assert(offsetof(Hello, class_) == 12);
 static_assert(offsetof(Hello, pid) == 16);
 static_assert(offsetof(Hello, slot) == 20);
 static_assert(offsetof(Hello, startTime) == 24);
-static_assert(offsetof(Hello, regionFd) == 32);
-static_assert(offsetof(Hello, gpuIndex) == 36);
+static_assert(offsetof(Hello, gpuIndex) == 32);
+static_assert(offsetof(Hello, reserved) == 36);
 static_assert(offsetof(Hello, memoryQuota) == 40);
 static_assert(offsetof(Hello, sloP99Us) == 48);
 static_assert(offsetof(Hello, sloSlowdownPermille) == 52);
@@ -379,26 +381,22 @@ static_assert(offsetof(Hello, soloUs) == 188);
 static_assert(offsetof(Hello, gpuSharePermille) == 192);
 static_assert(offsetof(Hello, training) == 196);
 
-// The agent's answer.
+// The agent's answer. Where the status is ok, a descriptor comes with it (SCM_RIGHTS): the region's, or that of the variants that were asked for; with a probe only if the GPU is served.
 struct alignas(8) Welcome {
   std::uint32_t magic;  // MESSAGE_MAGIC
   std::uint32_t version;  // VERSION
   std::uint32_t status;  // see welcomeStatus
   std::int32_t slot;
-  std::uint32_t agentPid;  // the region is /proc/<agentPid>/fd/<regionFd>
-  std::int32_t regionFd;
   char reason[200];  // why not, for people
 };
-static_assert(sizeof(Welcome) == 224);
+static_assert(sizeof(Welcome) == 216);
 static_assert(offsetof(Welcome, magic) == 0);
 static_assert(offsetof(Welcome, version) == 4);
 static_assert(offsetof(Welcome, status) == 8);
 static_assert(offsetof(Welcome, slot) == 12);
-static_assert(offsetof(Welcome, agentPid) == 16);
-static_assert(offsetof(Welcome, regionFd) == 20);
-static_assert(offsetof(Welcome, reason) == 24);
+static_assert(offsetof(Welcome, reason) == 16);
 
-// The beginning of the memory file that a Hello of kind variant names: which kernel wants a form that can stop inside, or without a name all of a module. The kernel's name and its PTX (text, or a fat binary) follow. The answer's regionFd is a memory file with the PTX of that kernel and its forms; its slot is 1 if the preemptible one is right only for blocks whose x size is a multiple of 32.
+// The beginning of the memory file that comes with a Hello of kind variant: which kernel wants a form that can stop inside, or without a name all of a module. The kernel's name and its PTX (text, or a fat binary) follow. The answer comes with a memory file with the PTX of that kernel and its forms; its slot is 1 if the preemptible one is right only for blocks whose x size is a multiple of 32.
 struct alignas(8) VariantRequest {
   std::uint32_t nameBytes;
   std::uint32_t reserved;

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "generated/protocol.h"
+#include "interposer/base/descriptor.h"
 #include "interposer/base/liveness.h"
 #include "ptxas/refused.h"
 #include "ptxas/variant_text.h"
@@ -133,13 +134,19 @@ long now_ms() noexcept {
   return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-bool receive(int fd, Welcome& welcome) noexcept {
+bool receive(int fd, Welcome& welcome, int& descriptor) noexcept {
   const long until = now_ms() + kAgentMs;
   for (std::size_t have = 0; have < sizeof welcome;) {
     pollfd waiting{fd, POLLIN, 0};
     const long left = until - now_ms();
     if (left <= 0 || poll(&waiting, 1, static_cast<int>(left)) <= 0) return false;
-    const ssize_t n = recv(fd, reinterpret_cast<char*>(&welcome) + have, sizeof welcome - have, 0);
+    int came = -1;
+    const ssize_t n =
+        receive_with_descriptor(fd, reinterpret_cast<char*>(&welcome) + have, sizeof welcome - have, came, 0);
+    if (came >= 0) {
+      if (descriptor >= 0) close(descriptor);
+      descriptor = came;
+    }
     if (n <= 0) return false;
     have += static_cast<std::size_t>(n);
   }
@@ -163,18 +170,14 @@ Text answer_to(int request) noexcept {
   hello.pid = static_cast<std::uint32_t>(getpid());
   hello.startTime = start_time_of(getpid());
   hello.slot = -1;
-  hello.regionFd = request;
   Welcome welcome{};
+  int made = -1;
   Text text;
   if (fd >= 0 && connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
-      send(fd, &hello, sizeof hello, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof hello) && receive(fd, welcome) &&
-      welcome.status == static_cast<std::uint32_t>(protocol::WelcomeStatus::kOk)) {
-    char path[64];
-    std::snprintf(path, sizeof path, "/proc/%u/fd/%d", welcome.agentPid, welcome.regionFd);
-    const int theirs = open(path, O_RDONLY | O_CLOEXEC);
-    text = read_all(theirs);
-    if (theirs >= 0) close(theirs);
-  }
+      send_with_descriptor(fd, &hello, sizeof hello, request, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof hello) &&
+      receive(fd, welcome, made) && welcome.status == static_cast<std::uint32_t>(protocol::WelcomeStatus::kOk))
+    text = read_all(made);
+  if (made >= 0) close(made);
   if (fd >= 0) close(fd);
   return text;
 }

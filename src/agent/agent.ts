@@ -25,7 +25,7 @@ import {
   writeAgentFile,
 } from "./state.ts";
 import type { Status } from "./status.ts";
-import { startTimeOf } from "./system/index.ts";
+import { pidNamespace, startTimeOf } from "./system/index.ts";
 import { Watch } from "./watch.ts";
 
 const POLICY_PERIOD = ms(250);
@@ -133,6 +133,7 @@ async function start(
   const file = (): AgentFile => ({
     pid: process.pid,
     startTime,
+    pidNamespace: pidNamespace(),
     socket: paths.socket,
     port: http.port,
     token,

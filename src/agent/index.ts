@@ -1,6 +1,6 @@
 export { type Agent, type AgentOptions, startAgent } from "./agent.ts";
 export { startInBackground } from "./background.ts";
-export type { Identify } from "./connections/peer.ts";
+export { descriptorOf, type Identify } from "./connections/peer.ts";
 export { openDoor } from "./connections/socket.ts";
 export {
   type FormLimits,
@@ -44,6 +44,14 @@ export {
 } from "./state.ts";
 export type { BestEffortStatus, GpuStatus, HighStatus, Status } from "./status.ts";
 export type { Stranger } from "./strangers.ts";
-export { createMemoryFile, openFilesOf, sealSize, startTimeOf } from "./system/index.ts";
+export {
+  createMemoryFile,
+  openFilesOf,
+  pidNamespace,
+  receiveWithDescriptor,
+  sealSize,
+  sendWithDescriptor,
+  startTimeOf,
+} from "./system/index.ts";
 export { watchSystem } from "./system-watch.ts";
 export { Watch } from "./watch.ts";

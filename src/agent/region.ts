@@ -1,6 +1,6 @@
 // The memory that the agent and the clients of one GPU share: a sealed memory file, so that nobody can
-// shrink it under a client's feet (reading past the end of a mapped file is SIGBUS). Clients open
-// /proc/<agent>/fd/<fd> and keep their own descriptor, through which a later agent gets it back.
+// shrink it under a client's feet (reading past the end of a mapped file is SIGBUS). Clients get a descriptor over the
+// socket and keep it; they give it to a later agent.
 // docs/design/decisions/0001-where-shared-memory-lives.md says why.
 import { closeSync, fstatSync, ftruncateSync, readSync } from "node:fs";
 import { constants, Header, Region, type View, view } from "#protocol";
@@ -8,6 +8,7 @@ import {
   createMemoryFile,
   mapShared,
   openMemoryFile,
+  pidNamespace,
   SIZE_SEALS,
   sealSize,
   sealsOf,
@@ -45,6 +46,7 @@ export class SharedRegion {
     header.version = constants.VERSION;
     header.size = Region.size;
     header.agentPid = agentPid;
+    header.pidNamespace = pidNamespace();
     header.generation = generation;
     header.smCount = gpu.smCount;
     header.gpuUuid.set(gpu.uuid);
@@ -111,6 +113,7 @@ export function openRegion(path: string, uuid: string, agentPid: number): Shared
   const region = new SharedRegion(fd);
   const { header } = region.memory;
   header.agentPid = agentPid;
+  header.pidNamespace = pidNamespace();
   header.generation = header.generation + 1;
   return region;
 }

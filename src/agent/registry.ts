@@ -18,6 +18,7 @@ import { inodeOfMemoryFile, isAlive, openFilesOf, printable } from "./system/ind
 export interface Reply {
   readonly status: number;
   readonly slot: number;
+  /** Sent along, a descriptor of this process; -1: none. */
   readonly regionFd: number;
   readonly reason: string;
   readonly holder?: { readonly gpu: ServedGpu; readonly client: Client };
@@ -78,16 +79,17 @@ export class Registry {
     this.#retireEmpty();
   }
 
-  answer(hello: View<typeof Hello>): Reply {
+  /** `file`: where this process finds the descriptor that came along. */
+  answer(hello: View<typeof Hello>, file?: string): Reply {
     const error = errorIn(hello);
     if (error) return refusal(error);
     if (hello.kind === helloKinds.probe) return this.#answerProbe(hello);
-    const reply = this.#admit(hello);
+    const reply = this.#admit(hello, file);
     this.#retireEmpty();
     return reply;
   }
 
-  #admit(hello: View<typeof Hello>): Reply {
+  #admit(hello: View<typeof Hello>, file: string | undefined): Reply {
     const applicant = applicantOf(hello);
     const elsewhere = this.gpus.find(
       ({ uuid, clients }) =>
@@ -96,10 +98,10 @@ export class Registry {
     );
     if (applicant.class === "best-effort" && elsewhere) return refusal(oneGpuOnly);
 
-    const gpu = this.#gpuOf(hello);
+    const gpu = this.#gpuOf(hello, file);
     if (typeof gpu === "string") return refusal(gpu);
     return hello.kind === helloKinds.reattach
-      ? this.#reattach(hello, gpu, applicant)
+      ? this.#reattach(gpu, applicant, hello.slot, file)
       : this.#attach(gpu, applicant);
   }
 
@@ -154,10 +156,9 @@ export class Registry {
     };
   }
 
-  #reattach(hello: View<typeof Hello>, gpu: ServedGpu, applicant: Applicant): Reply {
-    const { slot, regionFd, pid } = hello;
+  #reattach(gpu: ServedGpu, applicant: Applicant, slot: number, file: string | undefined): Reply {
     const holder = gpu.at(applicant.class, slot);
-    const sameRegion = inodeOfMemoryFile(`/proc/${pid}/fd/${regionFd}`) === gpu.region.inode;
+    const sameRegion = file !== undefined && inodeOfMemoryFile(file) === gpu.region.inode;
     if (!sameRegion || !holder || !isSame(holder, applicant)) {
       const reason = "That is not the region served here any more: attach again.";
       return { status: welcomeStatus.newRegion, slot: -1, regionFd: -1, reason };
@@ -180,7 +181,7 @@ export class Registry {
   }
 
   /** The GPU of a Hello: served already, or in memory that this client still has, or new. Or why there is none. */
-  #gpuOf(hello: View<typeof Hello>): ServedGpu | string {
+  #gpuOf(hello: View<typeof Hello>, file: string | undefined): ServedGpu | string {
     const uuid = formatUuid(hello.gpuUuid);
     const served = this.#gpus.get(uuid);
     if (served) return served;
@@ -188,9 +189,8 @@ export class Registry {
     if (known === false) return `The driver of this machine knows of no GPU ${uuid}.`;
     if (known === undefined && this.#gpus.size >= MOST_UNKNOWN_GPUS)
       return `This agent serves ${MOST_UNKNOWN_GPUS} GPUs already, and can't tell whether there is one ${uuid}.`;
-    if (hello.kind === helloKinds.reattach && hello.regionFd >= 0) {
-      const path = `/proc/${hello.pid}/fd/${hello.regionFd}`;
-      const region = openRegion(path, uuid, this.#around.agentPid);
+    if (hello.kind === helloKinds.reattach && file !== undefined) {
+      const region = openRegion(file, uuid, this.#around.agentPid);
       if (region) return this.#serveAdopted(region);
     }
     const name = printable(hello.gpuName);

@@ -23,7 +23,7 @@ import {
   runningAgent,
   writeAgentFile,
 } from "./state.ts";
-import { startTimeOf } from "./system/index.ts";
+import { pidNamespace, startTimeOf } from "./system/index.ts";
 
 const uid = process.getuid?.() ?? 0;
 
@@ -36,6 +36,7 @@ function temporary(): string {
 const agent: AgentFile = {
   pid: process.pid,
   startTime: startTimeOf(process.pid) ?? 0,
+  pidNamespace: pidNamespace(),
   socket: "/nowhere",
   port: 1,
   token: "secret",
@@ -141,6 +142,7 @@ test.each([
   { pid: 0 },
   { pid: 1.5 },
   { startTime: undefined },
+  { pidNamespace: undefined },
   { socket: 5 },
   { port: 0 },
   { port: "80" },

@@ -14,7 +14,7 @@ import {
 import { dirname } from "node:path";
 import { errors } from "#core";
 import type { RegionRecord } from "./registry.ts";
-import { isAlive, tryLock } from "./system/index.ts";
+import { isAlive, pidNamespace, tryLock } from "./system/index.ts";
 
 export type Mode = "isolated" | "mps";
 export type GpuKind = "nvidia" | "soft";
@@ -23,6 +23,8 @@ export type GpuKind = "nvidia" | "soft";
 export interface AgentFile {
   readonly pid: number;
   readonly startTime: number;
+  /** Inode of the PID namespace that it runs in. */
+  readonly pidNamespace: number;
   readonly socket: string;
   readonly port: number;
   readonly token: string;
@@ -146,6 +148,7 @@ function isAgentFile(found: unknown): found is AgentFile {
   const { port, token, mode, gpu, regions } = found;
   return (
     isProcess(found) &&
+    typeof found.pidNamespace === "number" &&
     typeof found.socket === "string" &&
     typeof port === "number" &&
     port > 0 &&
@@ -181,11 +184,12 @@ export const isAgentFileDamaged = (directory: string): boolean =>
 export const removeAgentFile = (directory: string): void =>
   rmSync(pathsIn(directory).file, { force: true });
 
-/** Its process runs, whatever it has still to tidy up. */
-export const isRunning = ({ pid, startTime }: AgentFile): boolean => isAlive(pid, startTime);
+/** Its process runs, whatever it has still to tidy up. In another PID namespace it shows by its lock only. */
+export const isRunning = (directory: string, agent: AgentFile): boolean =>
+  agent.pidNamespace === pidNamespace() ? isAlive(agent.pid, agent.startTime) : isLocked(directory);
 
 /** The agent that runs now; undefined when none does, whatever file an earlier one left. */
 export function runningAgent(directory: string): AgentFile | undefined {
   const agent = readAgentFile(directory);
-  return agent && isRunning(agent) ? agent : undefined;
+  return agent && isRunning(directory, agent) ? agent : undefined;
 }

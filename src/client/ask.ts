@@ -26,7 +26,7 @@ export function agentHere(directory = ownRunDirectory()): AgentFile {
   if (!isLocked(directory)) throw errors.noAgent(directory);
   throw isAgentFileDamaged(directory)
     ? errors.agentFileDamaged(pathsIn(directory).file)
-    : errors.agentUnseen(directory);
+    : errors.agentNotReady(directory);
 }
 
 export async function askStatus(agent: AgentFile): Promise<Status> {

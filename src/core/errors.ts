@@ -115,11 +115,11 @@ export const severalRanks = (variable: string) =>
     "Run it with --ungated, as if Cotenant were not there; or unset the variable, if its processes do not wait for each other.",
   );
 
-export const agentUnseen = (directory: string) =>
+export const agentNotReady = (directory: string) =>
   new UserError(
-    "AGENT_UNSEEN",
-    `An agent holds ${directory}, but its process is not to be seen from here: it is just starting or ending, or runs in another PID namespace.`,
-    "Containers that share a GPU through Cotenant must share their PID namespace.",
+    "AGENT_NOT_READY",
+    `An agent holds ${directory}, but takes no clients: it is just starting or ending.`,
+    "Try again in a moment.",
   );
 
 export const agentFileDamaged = (path: string) =>

@@ -10,7 +10,7 @@ import { bytes, i32, many, one, type ScalarField, struct, text, u32, u32s, u64 }
 export const constants = {
   /** "COTENANT" in ASCII, little-endian. */
   MAGIC: 0x544e414e45544f43n,
-  VERSION: 3,
+  VERSION: 4,
   PAGE: 4096,
   /** A bit each in `activity.active`. */
   MAX_HIGH: 32,
@@ -51,11 +51,12 @@ const settings = () =>
 
 export const Header = struct(
   "Header",
-  "Written once when the region is made, except generation and agentPid.",
+  "Written once when the region is made, except generation, agentPid and pidNamespace.",
   {
     magic: u64("MAGIC; written last, so a half-made region is not taken for a whole one"),
     version: u32("VERSION"),
     size: u32("bytes of the whole region"),
+    pidNamespace: u64("inode of the PID namespace in which the pids here are meant: the agent's"),
     agentPid: u32("the agent that serves this region now"),
     generation: u32("counts the agents that have served this region"),
     smCount: u32("SMs of the GPU"),
@@ -213,7 +214,7 @@ const workload = {
 
 export const Hello = struct(
   "Hello",
-  "The first and only message of a client to the agent, once per GPU. The connection stays open: its hang-up is the client's death notice.",
+  "The first and only message of a client to the agent, once per GPU. With reattach comes the descriptor of the region, with variant that of a VariantRequest (SCM_RIGHTS). The connection stays open: its hang-up is the client's death notice.",
   {
     magic: u32("MESSAGE_MAGIC"),
     version: u32("VERSION"),
@@ -221,13 +222,11 @@ export const Hello = struct(
       "attach; reattach: the client already maps a region; probe: no slot wanted; variant: see VariantRequest",
     ),
     class: u32("see classes"),
-    pid: u32(),
+    pid: u32("as the client sees it, in a PID namespace of its own perhaps"),
     slot: i32("reattach: the slot it holds"),
     startTime: u64(),
-    regionFd: i32(
-      "the client's own descriptor of the region (reattach) or of its VariantRequest, else -1",
-    ),
     gpuIndex: i32("the driver's ordinal in that process"),
+    reserved: u32(),
     memoryQuota: u64("bytes; 0: none"),
     sloP99Us: u32("0: none"),
     sloSlowdownPermille: u32("0: none"),
@@ -242,14 +241,12 @@ export const Hello = struct(
 
 export const Welcome = struct(
   "Welcome",
-  "The agent's answer.",
+  "The agent's answer. Where the status is ok, a descriptor comes with it (SCM_RIGHTS): the region's, or that of the variants that were asked for; with a probe only if the GPU is served.",
   {
     magic: u32("MESSAGE_MAGIC"),
     version: u32("VERSION"),
     status: u32("see welcomeStatus"),
     slot: i32(),
-    agentPid: u32("the region is /proc/<agentPid>/fd/<regionFd>"),
-    regionFd: i32(),
     reason: text(200, "why not, for people"),
   },
   8,
@@ -257,7 +254,7 @@ export const Welcome = struct(
 
 export const VariantRequest = struct(
   "VariantRequest",
-  "The beginning of the memory file that a Hello of kind variant names: which kernel wants a form that can stop inside, or without a name all of a module. The kernel's name and its PTX (text, or a fat binary) follow. The answer's regionFd is a memory file with the PTX of that kernel and its forms; its slot is 1 if the preemptible one is right only for blocks whose x size is a multiple of 32.",
+  "The beginning of the memory file that comes with a Hello of kind variant: which kernel wants a form that can stop inside, or without a name all of a module. The kernel's name and its PTX (text, or a fat binary) follow. The answer comes with a memory file with the PTX of that kernel and its forms; its slot is 1 if the preemptible one is right only for blocks whose x size is a multiple of 32.",
   {
     nameBytes: u32(),
     reserved: u32(),

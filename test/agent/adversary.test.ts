@@ -1,6 +1,6 @@
 // Processes that mean the agent no good, at both of its doors: they can neither stop it nor keep others out.
 import { execFile, spawn } from "node:child_process";
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -8,8 +8,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { pathsIn, runningAgent, startAgent } from "#agent";
 import { systemClock } from "#core";
 import { policyNamed } from "#policy";
-import { welcomeStatus } from "#protocol";
-import { attach, eventually, helloBytes, temporaryDirectory } from "./fakes.ts";
+import { Welcome, welcomeStatus } from "#protocol";
+import { attach, dial, eventually, helloBytes, say, temporaryDirectory } from "./fakes.ts";
 
 async function agentHere() {
   const directory = temporaryDirectory();
@@ -52,14 +52,17 @@ const ended = (sockets: readonly Socket[]) =>
   sockets.filter(({ readableEnded, destroyed }) => readableEnded || destroyed).length;
 
 /** Regions that this process, in which the agent runs, has open. */
-const regionsOpen = () =>
-  readdirSync("/proc/self/fd").filter((fd) => {
+/** What the descriptors of this process lead to. */
+const openHere = () =>
+  readdirSync("/proc/self/fd").flatMap((fd) => {
     try {
-      return readlinkSync(`/proc/self/fd/${fd}`).startsWith("/memfd:cotenant");
+      return [readlinkSync(`/proc/self/fd/${fd}`)];
     } catch {
-      return false;
+      return [];
     }
-  }).length;
+  });
+
+const regionsOpen = () => openHere().filter((link) => link.startsWith("/memfd:cotenant")).length;
 
 const gpu = (number: number) => Uint8Array.from({ length: 16 }, (_, i) => (i === 0 ? number : 9));
 
@@ -134,6 +137,20 @@ describe("at the clients' door", () => {
     expect(agent.status().gpus[0]?.high.map(({ slot }) => slot)).toEqual([last.welcome.slot]);
   });
 
+  test("descriptors that nobody asked for are closed", async () => {
+    const { socket } = await agentHere();
+    const path = `${temporaryDirectory()}/passed`;
+    const file = openSync(path, "w");
+    onTestFinished(() => closeSync(file));
+    const whole = helloBytes({});
+    const nonsense = Buffer.from("GET / HTTP/1.1\r\n\r\n");
+    const silenced = await dial(socket, whole.subarray(0, 20), file); // half a Hello
+    for (const bytes of [whole, helloBytes({ kind: "reattach" }), helloBytes({ pid: 1 }), nonsense])
+      for (let i = 0; i < 5; i++) (await say(socket, bytes, file)).hangUp();
+    silenced.destroy();
+    await eventually(() => openHere().filter((link) => link === path).length === 1);
+  });
+
   test("made-up GPUs beyond the eighth are refused, and cost nothing once their clients have gone", async () => {
     const { socket } = await agentHere();
     const open = regionsOpen();
@@ -159,7 +176,7 @@ describe("in another's name", () => {
     await attach(socket, { name: "victim" });
     const spoofed = Buffer.from(helloBytes({ name: "thief" })).toString("hex");
     const speak = `const s = require("net").connect(${JSON.stringify(socket)});
-      s.write(Buffer.from("${spoofed}", "hex")); s.once("data", (d) => { console.log(d.subarray(24).toString()); s.destroy(); });`;
+      s.write(Buffer.from("${spoofed}", "hex")); s.once("data", (d) => { console.log(d.subarray(${Welcome.offsets.reason}).toString()); s.destroy(); });`;
     const { stdout } = await promisify(execFile)(process.execPath, ["-e", speak]);
     expect(stdout).toMatch(
       new RegExp(

@@ -29,7 +29,7 @@ async function agentHere(change: Partial<AgentOptions> = {}) {
     env: process.env,
     clock,
     log: () => {},
-    identify: () => undefined, // the tests' clients are all of this process, whatever pids they name
+    identify: (_, { pid }) => ({ pid }), // the tests' clients are all of this process, whatever pids they name
     ...change,
   });
   onTestFinished(() => agent.stop("the test is over"));

@@ -1,10 +1,16 @@
 // A client of the agent without CUDA, and a clock that is turned by hand.
-import { mkdtempSync, openSync, rmSync } from "node:fs";
+import { closeSync, mkdtempSync, rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { SharedRegion, startTimeOf } from "#agent";
+import {
+  descriptorOf,
+  receiveWithDescriptor,
+  SharedRegion,
+  sendWithDescriptor,
+  startTimeOf,
+} from "#agent";
 import type { Clock, Micros } from "#core";
 import {
   type ClientClass,
@@ -35,7 +41,6 @@ export interface HelloFields {
   readonly pid?: number;
   readonly startTime?: number;
   readonly slot?: number;
-  readonly regionFd?: number;
   readonly gpu?: Uint8Array;
   readonly gpuName?: string;
   readonly version?: number;
@@ -58,7 +63,6 @@ export function helloBytes(fields: HelloFields): Uint8Array {
   hello.pid = pid;
   hello.startTime = fields.startTime ?? startTimeOf(pid) ?? 1;
   hello.slot = fields.slot ?? -1;
-  hello.regionFd = fields.regionFd ?? -1;
   hello.sloP99Us = fields.sloP99Us ?? 0;
   hello.sloSlowdownPermille = fields.sloSlowdownPermille ?? 0;
   hello.soloUs = fields.soloUs ?? 0;
@@ -73,6 +77,8 @@ export function helloBytes(fields: HelloFields): Uint8Array {
 
 export interface FakeClient {
   readonly welcome: View<typeof Welcome>;
+  /** What came with it; the test's from now on. */
+  readonly descriptor: number | undefined;
   /** Maps the region of the welcome, as the interposer does. */
   region(): SharedRegion;
   /** The agent has closed the connection. */
@@ -80,35 +86,72 @@ export interface FakeClient {
   hangUp(): void;
 }
 
-/** Connects, says `bytes`, and waits for the whole answer. */
-export async function say(socketPath: string, bytes: Uint8Array): Promise<FakeClient> {
-  const socket = connect(socketPath);
+/** Connects, says `bytes`, with a descriptor if one is given, and waits for the whole answer. */
+export async function say(
+  socketPath: string,
+  bytes: Uint8Array,
+  passed?: number,
+): Promise<FakeClient> {
+  const socket = await dial(socketPath, bytes, passed);
   onTestFinished(() => void socket.destroy());
-  socket.on("error", () => {});
   const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()));
-  socket.write(bytes);
-  const welcome = view(Welcome, await firstBytes(socket, Welcome.size));
+  const { welcome, descriptor } = await listenTo(socket);
   return {
     welcome,
+    descriptor,
     closed,
-    region: () =>
-      new SharedRegion(openSync(`/proc/${welcome.agentPid}/fd/${welcome.regionFd}`, "r+")),
-    hangUp: () => void socket.destroy(),
+    region() {
+      if (descriptor === undefined) throw new Error("no region came");
+      return new SharedRegion(descriptor);
+    },
+    hangUp() {
+      socket.destroy();
+      if (descriptor !== undefined) closeSync(descriptor);
+    },
   };
 }
 
-export const attach = (socketPath: string, fields: HelloFields = {}): Promise<FakeClient> =>
-  say(socketPath, helloBytes(fields));
+export interface AttachFields extends HelloFields {
+  /** A descriptor to send along. */
+  readonly passed?: number;
+}
 
-function firstBytes(socket: Socket, size: number): Promise<ArrayBuffer> {
+export const attach = (
+  socketPath: string,
+  { passed, ...fields }: AttachFields = {},
+): Promise<FakeClient> => say(socketPath, helloBytes(fields), passed);
+
+/** A connection that has said `bytes`, and is not read yet. */
+export function dial(socketPath: string, bytes: Uint8Array, passed?: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    let received = Buffer.alloc(0);
-    socket.on("data", (chunk) => {
-      received = Buffer.concat([received, chunk]);
-      if (received.length >= size) resolve(Uint8Array.from(received.subarray(0, size)).buffer);
+    const socket = connect(socketPath);
+    socket.pause(); // Node's own reads would drop the descriptor
+    socket.on("error", reject);
+    socket.on("connect", () => {
+      if (passed === undefined) socket.write(bytes);
+      else if (!sendWithDescriptor(descriptorOf(socket), bytes, passed))
+        return reject(new Error("the Hello could not be sent"));
+      resolve(socket);
     });
-    socket.on("close", () => reject(new Error(`closed after ${received.length} bytes`)));
   });
+}
+
+/** The answer that comes to it, and what came along. The connection is read from then on, for its end. */
+export async function listenTo(socket: Socket) {
+  const bytes = new Uint8Array(Welcome.size);
+  let descriptor: number | undefined;
+  for (let size = 0; size < bytes.length; ) {
+    const got = receiveWithDescriptor(descriptorOf(socket), bytes.subarray(size));
+    if (got?.size === 0) {
+      socket.resume();
+      throw new Error(`closed after ${size} bytes`);
+    }
+    size += got?.size ?? 0;
+    descriptor ??= got?.descriptor;
+    if (!got) await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  socket.resume();
+  return { welcome: view(Welcome, bytes.buffer), descriptor };
 }
 
 /** Time passes only in `advance`, and what falls due in it runs in order. */

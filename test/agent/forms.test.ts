@@ -207,8 +207,7 @@ test("nothing that a client gives as its request keeps others from attaching", a
   execFileSync("mkfifo", [`${folder}/pipe`]); // nobody will ever write to it
   const pipe = openSync(`${folder}/pipe`, constants.O_RDONLY | constants.O_NONBLOCK);
   onTestFinished(() => closeSync(pipe));
-  const ask = (regionFd: number) =>
-    attach(path, { kind: "variant", class: "best-effort", regionFd });
+  const ask = (passed: number) => attach(path, { kind: "variant", class: "best-effort", passed });
   const { welcome } = await ask(pipe);
   expect(welcome).toMatchObject({
     status: welcomeStatus.refused,

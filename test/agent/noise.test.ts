@@ -23,7 +23,7 @@ async function learning() {
     env: {},
     clock,
     log: () => {},
-    identify: () => undefined,
+    identify: (_, { pid }) => ({ pid }),
   });
   onTestFinished(() => agent.stop("the test is over"));
   const { socket } = pathsIn(directory);

@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { Identify } from "#agent";
 import { createMemoryFile, openDoor, Registry, SharedRegion, sealSize, startTimeOf } from "#agent";
 import { ms } from "#core";
-import { constants, Hello, Region, welcomeStatus } from "#protocol";
+import { constants, Hello, Region, view, welcomeStatus } from "#protocol";
 import {
   attach,
   eventually,
@@ -20,7 +20,7 @@ import {
 } from "./fakes.ts";
 
 /** The tests' clients are all of this process, whatever pids they name. */
-const anybody = () => undefined;
+const anybody: Identify = (_, { pid }) => ({ pid });
 
 async function registryAtDoor(
   around: { readonly identify?: Identify; readonly knows?: Knows } = {},
@@ -140,7 +140,8 @@ describe("attaching", () => {
   test("a probe takes no slot", async () => {
     const { path, registry } = await registryAtDoor();
     const probe = await attach(path, { kind: "probe" });
-    expect(probe.welcome).toMatchObject({ status: welcomeStatus.ok, slot: -1, regionFd: -1 });
+    expect(probe.welcome).toMatchObject({ status: welcomeStatus.ok, slot: -1 });
+    expect(probe.descriptor).toBeUndefined();
     expect(registry.gpus).toEqual([]);
   });
 });
@@ -238,7 +239,7 @@ describe("reattaching", () => {
     const { path, registry } = await registryAtDoor();
     await attach(path, { gpu: gpuB });
     const before = registry.gpus.map(({ region }) => region.inode);
-    const { welcome } = await attach(path, { ...again, regionFd: regionFile(gpuB, true) });
+    const { welcome } = await attach(path, { ...again, passed: regionFile(gpuB, true) });
     expect(welcome.status).toBe(welcomeStatus.newRegion);
     expect(registry.gpus.map(({ region }) => region.inode)).toEqual(before);
   });
@@ -246,13 +247,13 @@ describe("reattaching", () => {
   test("memory whose size can change is not taken over, for somebody could shorten it", async () => {
     const { path, registry } = await registryAtDoor();
     const adopted = async (sealed: boolean) => {
-      const regionFd = regionFile(gpuB, sealed);
-      const memory = new SharedRegion(regionFd);
+      const passed = regionFile(gpuB, sealed);
+      const memory = new SharedRegion(passed);
       const [slot] = memory.memory.high;
       if (!slot) throw new Error("no slot");
       Object.assign(slot, { state: 1, pid: process.pid, startTime: startTimeOf(process.pid) });
       slot.name = "x\u001b]0;y";
-      const client = await attach(path, { ...again, gpu: gpuB, regionFd });
+      const client = await attach(path, { ...again, gpu: gpuB, passed });
       const status = client.welcome.status;
       const names = registry.gpus.flatMap(({ identity, clients }) => [
         identity.name,
@@ -268,18 +269,18 @@ describe("reattaching", () => {
 
   test("what an earlier agent's memory says of clients can't bring escape sequences to terminals", async () => {
     const { path, registry } = await registryAtDoor();
-    const regionFd = regionFile(gpuB, true);
-    const [first, second] = new SharedRegion(regionFd).memory.high;
+    const passed = regionFile(gpuB, true);
+    const [first, second] = new SharedRegion(passed).memory.high;
     if (!first || !second) throw new Error("no slots");
     for (const slot of [first, second])
       Object.assign(slot, { state: 1, pid: process.pid, startTime: startTimeOf(process.pid) });
     second.name = "x\u001b]0;y";
-    await attach(path, { ...again, gpu: gpuB, regionFd });
+    await attach(path, { ...again, gpu: gpuB, passed });
     expect(registry.gpus[0]?.clients.map(({ name }) => name)).toEqual(["fake", "x?]0;y"]);
   });
 
   test("memory that is under a lease is not waited for", async () => {
-    const { path, registry } = await registryAtDoor();
+    const { registry } = await registryAtDoor();
     const program = fileURLToPath(new URL("./lease-holder.ts", import.meta.url));
     const child = spawn(process.execPath, ["--import", "tsx", program], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -288,8 +289,9 @@ describe("reattaching", () => {
     const [line] = await once(createInterface(child.stdout), "line");
     const { pid = 0 } = child;
     const { fd } = JSON.parse(line);
-    const { welcome } = await attach(path, { ...again, pid, gpu: gpuB, regionFd: fd });
-    expect(welcome.status).toBe(welcomeStatus.newRegion);
+    const bytes = helloBytes({ ...again, pid, gpu: gpuB }).slice().buffer;
+    const reply = registry.answer(view(Hello, bytes), `/proc/${pid}/fd/${fd}`);
+    expect(reply.status).toBe(welcomeStatus.newRegion);
     expect(registry.gpus).toEqual([]);
   });
 
@@ -297,9 +299,9 @@ describe("reattaching", () => {
     const { path } = await registryAtDoor();
     const client = await attach(path, { pid: 1, startTime: 1 });
     const { fd } = client.region();
-    const { welcome } = await attach(path, { ...again, regionFd: fd });
+    const { welcome } = await attach(path, { ...again, passed: fd });
     expect(welcome.status).toBe(welcomeStatus.newRegion);
-    expect((await attach(path, { ...again, slot: 3, regionFd: fd })).welcome.status).toBe(
+    expect((await attach(path, { ...again, slot: 3, passed: fd })).welcome.status).toBe(
       welcomeStatus.newRegion,
     );
   });
@@ -310,15 +312,15 @@ describe("reattaching", () => {
     const { welcome } = await attach(path, {
       ...again,
       gpu: gpuB,
-      regionFd: regionFile(gpuB, true),
+      passed: regionFile(gpuB, true),
     });
-    expect(welcome).toMatchObject({ status: welcomeStatus.newRegion, slot: -1, regionFd: -1 });
+    expect(welcome).toMatchObject({ status: welcomeStatus.newRegion, slot: -1 });
   });
 
   test("with the memory served and its own slot has it back", async () => {
     const { path } = await registryAtDoor();
     const client = await attach(path);
-    const { welcome } = await attach(path, { ...again, regionFd: client.region().fd });
+    const { welcome } = await attach(path, { ...again, passed: client.region().fd });
     expect(welcome).toMatchObject({ status: welcomeStatus.ok, slot: 0 });
   });
 });

@@ -5,10 +5,13 @@ import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
   createMemoryFile,
+  descriptorOf,
   formatUuid,
   pathsIn,
+  pidNamespace,
   SharedRegion,
   sealSize,
+  sendWithDescriptor,
   startTimeOf,
   writeAgentFile,
 } from "#agent";
@@ -39,6 +42,7 @@ function noteAgent(directory: string, region: SharedRegion, isAlive: boolean): v
   writeAgentFile(directory, {
     pid: process.pid,
     startTime: isAlive ? startTime : startTime + 1,
+    pidNamespace: pidNamespace(),
     socket: pathsIn(directory).socket,
     port: 1,
     token: "none",
@@ -85,11 +89,11 @@ describe("memory of another version", () => {
         version: constants.VERSION,
         status: 0,
         slot: 0,
-        agentPid: process.pid,
-        regionFd: region.fd,
       });
       socket.on("error", () => {});
-      socket.once("data", () => socket.write(new Uint8Array(welcome)));
+      socket.once("data", () =>
+        sendWithDescriptor(descriptorOf(socket), new Uint8Array(welcome), region.fd),
+      );
     });
     const { socket } = pathsIn(machine.directory);
     await new Promise<void>((resolve) => server.listen(socket, resolve));

@@ -65,7 +65,7 @@ struct BestEffort {
   static std::uint64_t start_time() {
     std::FILE* file = std::fopen("/proc/self/stat", "r");
     char text[1024] = {};
-    if (!file || !std::fgets(text, sizeof text, file)) fail("/proc/self/stat");
+    if (!file || !std::fgets(text, sizeof text, file)) fail(std::string("/proc/self/stat: ") + std::strerror(errno));
     std::fclose(file);
     const char* at = std::strrchr(text, ')');
     for (int field = 2; field < 22; ++field) at = std::strchr(at + 1, ' ');

@@ -7,10 +7,12 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +22,7 @@
 
 #include "driver/abi.h"
 #include "generated/rules.h"
+#include "interposer/base/descriptor.h"
 
 namespace harness {
 
@@ -80,6 +83,8 @@ class Agent {
     cotenant::protocol::set_strict_rules(region_->settings);
     region_->header.version = cotenant::protocol::VERSION;
     region_->header.size = sizeof(Region);
+    struct stat info{};
+    if (stat("/proc/self/ns/pid", &info) == 0) region_->header.pidNamespace = info.st_ino;
     region_->header.magic = cotenant::protocol::MAGIC;
     path_ = socket_path();
     unlink(path_.c_str());
@@ -162,11 +167,8 @@ class Agent {
 
  private:
   // A memory file of ours with the variant in it.
-  int answer_variant(const cotenant::protocol::Hello& hello) {
+  int answer_variant(int request_fd) {
     cotenant::protocol::VariantRequest request{};
-    // The client may be another process, and gone by now.
-    const std::string path = "/proc/" + std::to_string(hello.pid) + "/fd/" + std::to_string(hello.regionFd);
-    const int request_fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (request_fd < 0) return -1;
     if (pread(request_fd, &request, sizeof request, 0) != static_cast<ssize_t>(sizeof request))
       fail("the request is short");
@@ -177,7 +179,6 @@ class Agent {
         pread(request_fd, asked_with.data(), asked_with.size(),
               static_cast<off_t>(sizeof request + asked_for.size())) != static_cast<ssize_t>(asked_with.size()))
       fail("the request is cut off");
-    close(request_fd);
     const bool stops_inside = variant.find("__cotenant_preempt") != std::string::npos;
     if (stops_inside || variant.find("__cotenant_slice") != std::string::npos) variant = formed(asked_with, variant);
     const int fd = memfd_create("variant", MFD_CLOEXEC);
@@ -201,7 +202,10 @@ class Agent {
         continue;
       }
       cotenant::protocol::Hello hello{};
-      if (recv(client, &hello, sizeof hello, MSG_WAITALL) != static_cast<ssize_t>(sizeof hello)) continue;
+      int came = -1;
+      if (cotenant::receive_with_descriptor(client, &hello, sizeof hello, came, MSG_WAITALL) !=
+          static_cast<ssize_t>(sizeof hello))
+        continue;
       last_kind = static_cast<cotenant::protocol::HelloKind>(hello.kind);
       connections_.fetch_add(1);
       cotenant::protocol::Welcome welcome{};
@@ -209,13 +213,13 @@ class Agent {
       welcome.version = version;
       welcome.status = static_cast<std::uint32_t>(status.load());
       welcome.slot = slot;
-      welcome.agentPid = static_cast<std::uint32_t>(getpid());
-      welcome.regionFd = fd_;
       std::snprintf(welcome.reason, sizeof welcome.reason, "%s", reason.load());
       if (hello.kind == static_cast<std::uint32_t>(cotenant::protocol::HelloKind::kVariant)) {
-        welcome.regionFd = answer_variant(hello);
+        const int made = answer_variant(came);
         if (variant.empty()) welcome.status = static_cast<std::uint32_t>(cotenant::protocol::WelcomeStatus::kRefused);
-        if (send(client, &welcome, sizeof welcome, MSG_NOSIGNAL) < 0) close(client);
+        if (cotenant::send_with_descriptor(client, &welcome, sizeof welcome, made, MSG_NOSIGNAL) < 0) close(client);
+        close(made);
+        close(came);
         continue;
       }
       if (hello.kind == static_cast<std::uint32_t>(cotenant::protocol::HelloKind::kReattach) && kind_ == kOtherRegion)
@@ -231,7 +235,8 @@ class Agent {
           region_->bestEffort[slot].state = 1;
         }
       }
-      if (send(client, &welcome, sizeof welcome, MSG_NOSIGNAL) < 0) close(client);
+      close(came);
+      if (cotenant::send_with_descriptor(client, &welcome, sizeof welcome, fd_, MSG_NOSIGNAL) < 0) close(client);
     }
   }
 

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "interposer/base/clock.h"
+#include "interposer/base/descriptor.h"
 #include "interposer/process/process.h"
 
 namespace cotenant {
@@ -50,24 +51,31 @@ int out_of_the_way(int fd) noexcept {
   return high;
 }
 
-bool knock(Knock& own, const protocol::Hello& hello, Door door, int patience_ms) noexcept {
+bool knock(Knock& own, const protocol::Hello& hello, Door door, int passed, int patience_ms) noexcept {
   own = Knock{};
   own.socket = connect_to_agent(door);
-  if (own.socket < 0) return false;
+  own.under_way = own.socket >= 0;
+  if (!own.under_way) return false;
   own.kind = static_cast<protocol::HelloKind>(hello.kind);
   own.until = now_ns() + static_cast<std::uint64_t>(patience_ms) * 1'000'000;
   // A Hello is short: a new connection has room for it.
-  if (send(own.socket, &hello, sizeof hello, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(sizeof hello))
-    return true;
+  const ssize_t sent = send_with_descriptor(own.socket, &hello, sizeof hello, passed, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent == static_cast<ssize_t>(sizeof hello)) return true;
   forget(own);
   return false;
 }
 
 Heard hear(Knock& own) noexcept {
-  if (own.socket < 0) return Heard::kFailed;
+  if (!own.under_way) return Heard::kFailed;
   while (own.have < sizeof own.welcome) {
     char* at = reinterpret_cast<char*>(&own.welcome) + own.have;
-    const ssize_t n = recv(own.socket, at, sizeof own.welcome - own.have, MSG_DONTWAIT);
+    int came = -1;
+    const ssize_t n = receive_with_descriptor(own.socket, at, sizeof own.welcome - own.have, came, MSG_DONTWAIT);
+    if (came >= 0) {
+      if (own.came) close(own.descriptor);
+      own.descriptor = out_of_the_way(came);
+      own.came = true;
+    }
     if (n > 0) own.have += static_cast<std::size_t>(n);
     else if (n < 0 && errno == EINTR) continue;
     else if (n < 0 && errno == EAGAIN && now_ns() < own.until) return Heard::kNothingYet;
@@ -87,8 +95,21 @@ Heard hear_within(Knock& own) noexcept {
 }
 
 void forget(Knock& own) noexcept {
-  if (own.socket >= 0) close(own.socket);
-  own.socket = -1;
+  if (own.under_way) close(own.socket);
+  if (own.came) close(own.descriptor);
+  own.under_way = own.came = false;
+}
+
+int take_descriptor(Knock& own) noexcept {
+  const int taken = own.came ? own.descriptor : -1;
+  own.came = false;
+  return taken;
+}
+
+int take_socket(Knock& own) noexcept {
+  const int taken = own.under_way ? own.socket : -1;
+  own.under_way = false;
+  return taken;
 }
 
 }  // namespace cotenant

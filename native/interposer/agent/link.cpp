@@ -36,7 +36,6 @@ Hello hello_for(const GpuIdentity& gpu, HelloKind kind) noexcept {
   hello.pid = static_cast<std::uint32_t>(getpid());
   hello.startTime = start_time_of(getpid());
   hello.slot = -1;
-  hello.regionFd = -1;
   hello.gpuIndex = gpu.ordinal;
   hello.memoryQuota = env.memory_quota;
   hello.sloP99Us = env.slo_p99_us;
@@ -53,14 +52,11 @@ Hello hello_for(const GpuIdentity& gpu, HelloKind kind) noexcept {
   return hello;
 }
 
-// Opens the agent's descriptor as a separate file and maps it. Null, unless it is a complete region of this version
-// and sealed: a file that shrinks while it is mapped would raise SIGBUS.
-Region* map_region(const Welcome& welcome, int& fd) noexcept {
-  char path[64];
-  std::snprintf(path, sizeof path, "/proc/%u/fd/%d", welcome.agentPid, welcome.regionFd);
-  fd = open(path, O_RDWR | O_CLOEXEC);
-  if (fd < 0) return nullptr;
-  fd = out_of_the_way(fd);
+// Maps what the agent sent. Null, unless it is a complete region of this version and sealed: a file that shrinks while it
+// is mapped would raise SIGBUS.
+Region* map_region(const Knock& answered) noexcept {
+  if (!answered.came) return nullptr;
+  const int fd = answered.descriptor;
   struct stat info{};
   const int seals = fcntl(fd, F_GET_SEALS);
   const bool whole = fstat(fd, &info) == 0 && info.st_size == static_cast<off_t>(sizeof(Region));
@@ -74,7 +70,6 @@ Region* map_region(const Welcome& welcome, int& fd) noexcept {
       munmap(at, sizeof(Region));
     }
   }
-  close(fd);
   return nullptr;
 }
 
@@ -95,12 +90,8 @@ int request_file(const char* kernel, const void* image, std::size_t size) noexce
   return -1;
 }
 
-// Copies the memory file of another process into a string.
-char* text_of(std::uint32_t pid, int their_fd) noexcept {
-  char path[64];
-  std::snprintf(path, sizeof path, "/proc/%u/fd/%d", pid, their_fd);
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return nullptr;
+// Copies a memory file that the agent sent into a string.
+char* text_of(int fd) noexcept {
   struct stat info{};
   const std::size_t size = fstat(fd, &info) == 0 && info.st_size > 0 ? static_cast<std::size_t>(info.st_size) : 0;
   char* text = size ? static_cast<char*>(std::malloc(size + 1)) : nullptr;
@@ -110,7 +101,6 @@ char* text_of(std::uint32_t pid, int their_fd) noexcept {
     if (n <= 0) break;
     have += static_cast<std::size_t>(n);
   }
-  close(fd);
   if (text) text[have] = '\0';
   return text;
 }
@@ -132,16 +122,15 @@ VariantAnswer ask_for_variant(const GpuIdentity& gpu, const char* kernel, const 
                               std::size_t size) noexcept {
   VariantAnswer answer{nullptr, false, {}};
   const int file = request_file(kernel, image, size);
-  Hello hello = hello_for(gpu, HelloKind::kVariant);
-  hello.regionFd = file;
   Knock asking;
-  if (file >= 0 && knock(asking, hello, Door::kWait, kVariantMs) && hear_within(asking) == Heard::kWelcome) {
+  if (file >= 0 && knock(asking, hello_for(gpu, HelloKind::kVariant), Door::kWait, file, kVariantMs) &&
+      hear_within(asking) == Heard::kWelcome) {
     const Welcome& welcome = asking.welcome;
     std::memcpy(answer.reason, welcome.reason, sizeof answer.reason);
     answer.reason[sizeof answer.reason - 1] = '\0';
     answer.whole_warps = welcome.slot == 1;
     if (welcome.status == static_cast<std::uint32_t>(WelcomeStatus::kOk))
-      answer.text = text_of(welcome.agentPid, welcome.regionFd);
+      answer.text = asking.came ? text_of(asking.descriptor) : nullptr;
   }
   forget(asking);
   if (file >= 0) close(file);
@@ -165,27 +154,23 @@ Attachment attached_by(Knock& answered) noexcept {
     forget(answered);
     return result;
   }
-  int region_fd = -1;
-  Region* region = map_region(welcome, region_fd);
-  Link* link =
-      region ? make_link(region, static_cast<std::uint32_t>(welcome.slot), region_fd, answered.socket, true) : nullptr;
+  Region* region = map_region(answered);
+  Link* link = region ? make_link(region, static_cast<std::uint32_t>(welcome.slot), -1, -1, true) : nullptr;
   if (!link) {
     forget(answered);
     std::snprintf(result.reason, sizeof result.reason,
                   "the agent's shared memory cannot be used: another version, or another user's.");
     return result;
   }
-  answered.socket = -1;  // the link's now
+  link->region_fd = take_descriptor(answered);
+  link->socket = take_socket(answered);
   return {AttachOutcome::kAttached, link, {}};
 }
 
 bool knock_for(Knock& own, const GpuIdentity& gpu, const Link* former) noexcept {
   Hello hello = hello_for(gpu, former ? HelloKind::kReattach : HelloKind::kAttach);
-  if (former) {
-    hello.slot = static_cast<std::int32_t>(former->slot);
-    hello.regionFd = former->region_fd;
-  }
-  return knock(own, hello, Door::kNow);
+  if (former) hello.slot = static_cast<std::int32_t>(former->slot);
+  return knock(own, hello, Door::kNow, former ? former->region_fd : -1);
 }
 
 bool reattached_by(Knock& answered, Link& link) noexcept {
@@ -194,8 +179,8 @@ bool reattached_by(Knock& answered, Link& link) noexcept {
     return false;
   }
   if (link.socket >= 0) close(link.socket);
-  link.socket = answered.socket;
-  answered.socket = -1;
+  link.socket = take_socket(answered);
+  forget(answered);  // the region that came is the one that we have
   return true;
 }
 

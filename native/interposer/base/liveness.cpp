@@ -1,6 +1,7 @@
 #include "interposer/base/liveness.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -23,6 +24,11 @@ std::uint64_t start_time_of(pid_t pid) noexcept {
   const char* at = std::strrchr(text, ')');
   for (int field = 2; at && field < 22; ++field) at = std::strchr(at + 1, ' ');
   return at ? std::strtoull(at + 1, nullptr, 10) : 0;
+}
+
+std::uint64_t pid_namespace() noexcept {
+  struct stat info{};
+  return stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
 }
 
 }  // namespace cotenant

@@ -17,9 +17,11 @@ std::uint64_t longest_burst(const protocol::HighSlot& slot) noexcept {
   return 0;
 }
 
-bool is_dead(const protocol::HighSlot& slot) noexcept {
+// In another PID namespace than the agent's a pid means another process, or none: there only the beats tell.
+bool is_dead(const protocol::Region& region, const protocol::HighSlot& slot) noexcept {
+  if (slot.state.load(std::memory_order_acquire) == 0) return true;
   const auto pid = static_cast<pid_t>(slot.pid.load(std::memory_order_relaxed));
-  return slot.state.load(std::memory_order_acquire) == 0 || !alive(pid, slot.startTime.load(std::memory_order_relaxed));
+  return region.header.pidNamespace == pid_namespace() && !alive(pid, slot.startTime.load(std::memory_order_relaxed));
 }
 
 }  // namespace
@@ -34,7 +36,7 @@ void let_go_of_absent(protocol::Region& region, Presence& presence, std::uint64_
     if ((active & (1u << i)) == 0 || !still) last = {beats, now};
     if ((active & (1u << i)) == 0) continue;
     const bool stopped = now - last.since > std::max(kStillNs, longest_burst(slot));
-    if (stopped || is_dead(slot)) region.activity.active.fetch_and(~(1u << i), std::memory_order_seq_cst);
+    if (stopped || is_dead(region, slot)) region.activity.active.fetch_and(~(1u << i), std::memory_order_seq_cst);
   }
 }
 

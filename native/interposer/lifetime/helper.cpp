@@ -45,7 +45,7 @@ void keep_link(Gpu& gpu) noexcept {
     auto& known = role() == Role::kHigh ? link->high().caveats : link->best_effort().caveats;
     known.store(caveats(), std::memory_order_relaxed);
   }
-  if (gpu.knock.socket >= 0) return;
+  if (gpu.knock.under_way) return;
   const bool attached = link && link->attached;
   if (attached && !hung_up(*link)) return;
   // A GPU that a best-effort process only looks at.
@@ -57,7 +57,7 @@ void keep_link(Gpu& gpu) noexcept {
 }
 
 void hear_agent(Gpu& gpu) noexcept {
-  if (gpu.knock.socket < 0 || hear(gpu.knock) != Heard::kWelcome) return;
+  if (!gpu.knock.under_way || hear(gpu.knock) != Heard::kWelcome) return;
   if (gpu.knock.kind == protocol::HelloKind::kReattach) {
     Link* link = gpu.link.load(std::memory_order_acquire);
     if (!reattached_by(gpu.knock, *link)) (void)knock_for(gpu.knock, gpu.identity, nullptr);

@@ -70,7 +70,7 @@ const LtFunctions* lt_functions(void* function) noexcept {
     std::atomic<int> state{0};  // 1: they are there; 2: they are not
     LtFunctions functions{};
   };
-  static __constinit Place places[64];
+  static __constinit Place places[64]{};
   for (Place& place : places) {
     void* known = place.of.load(std::memory_order_acquire);
     if (!known && place.of.compare_exchange_strong(known, function, std::memory_order_acq_rel)) {

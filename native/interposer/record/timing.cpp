@@ -20,7 +20,7 @@ struct Timer {
 };
 
 constexpr int kTimers = 64;
-__constinit Timer timers[kTimers];
+__constinit Timer timers[kTimers]{};
 std::atomic<std::uint32_t> next{0};
 
 bool take(Timer& timer, int from) noexcept {

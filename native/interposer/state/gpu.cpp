@@ -14,8 +14,8 @@ using namespace cu;
 constexpr std::uint32_t kGpus = 16;
 constexpr std::uint32_t kContexts = 64;
 // Megabytes, of which a process must touch only what it uses: no code may run to make them.
-__constinit Gpu gpus[kGpus];
-__constinit Context contexts[kContexts];
+__constinit Gpu gpus[kGpus]{};
+__constinit Context contexts[kContexts]{};
 std::atomic<std::uint32_t> gpus_used{0};
 std::atomic<std::uint32_t> contexts_used{0};
 Spin growing;

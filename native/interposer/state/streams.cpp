@@ -24,7 +24,7 @@ constexpr std::uintptr_t kLegacyKey = 1;
 thread_local char own_thread;
 
 // Megabytes, of which a process must touch only what it uses: no code may run to make them.
-__constinit Stream streams[kStreams];
+__constinit Stream streams[kStreams]{};
 Places tables[2];
 std::atomic<std::uint32_t> current_table{0};
 std::uint32_t crowding{0};  // places taken in the current table, by streams here or gone

@@ -1,5 +1,5 @@
-// The shared file on disk, and who is alive. A process is dead when no process has its pid, when the one that has
-// it was started at another time, or when it is a zombie.
+// The shared file on disk, and who is alive. A living process holds a lock on a byte of the file, which the kernel frees when
+// the process ends. Pids would say nothing across PID namespaces.
 #include "softgpu/device/region.h"
 
 #include <errno.h>
@@ -18,11 +18,10 @@
 namespace cotenant::soft {
 namespace {
 
-// Field 22 of /proc/pid/stat; 0: no such process, or only its corpse.
-std::uint64_t start_time(std::uint32_t pid) {
+// Field 22 of /proc/self/stat.
+std::uint64_t own_start_time() {
   char text[1024];
-  std::snprintf(text, sizeof text, "/proc/%u/stat", pid);
-  const int file = open(text, O_RDONLY | O_CLOEXEC);
+  const int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
   if (file < 0) return 0;
   const ssize_t length = read(file, text, sizeof text - 1);
   close(file);
@@ -31,7 +30,6 @@ std::uint64_t start_time(std::uint32_t pid) {
   const char* at = std::strrchr(text, ')');  // the name may contain anything, spaces and parentheses too
   if (at == nullptr || at[1] == 0) return 0;
   at += 2;
-  if (*at == 'Z' || *at == 'X') return 0;
   for (int field = 3; field < 22; ++field) {
     at = std::strchr(at, ' ');
     if (at == nullptr) return 0;
@@ -66,13 +64,28 @@ int open_file(const std::string& directory) {
   return high;
 }
 
-bool set_lock(int file, short type, int command) {
+// Byte 0 is the lock between processes; each process holds one of those that follow for as long as it lives.
+struct flock lock_on(short type, unsigned byte) {
   struct flock lock{};
   lock.l_type = type;
   lock.l_whence = SEEK_SET;
+  lock.l_start = off_t(byte);
   lock.l_len = 1;
+  return lock;
+}
+
+bool set_lock(int file, short type, int command, unsigned byte = 0) {
+  struct flock lock = lock_on(type, byte);
   return fcntl(file, command, &lock) == 0;
 }
+
+// By another process.
+bool is_locked(int file, unsigned byte) {
+  struct flock lock = lock_on(F_WRLCK, byte);
+  return fcntl(file, F_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
+
+constexpr unsigned byte_of(unsigned process) { return 1 + process; }
 
 }  // namespace
 
@@ -102,10 +115,10 @@ bool Region::join(const Settings& settings) {
   configure(settings);
   for (self_ = 0; self_ < kMaxProcesses; ++self_) {
     Process& process = shared_->processes[self_];
-    if (process.pid.load() != 0) continue;
+    if (process.pid.load() != 0 || !set_lock(file_, F_WRLCK, F_SETLK, byte_of(self_))) continue;
     process.doorbell = 0;
     for (auto& bytes : process.memory) bytes = 0;
-    process.start_time = start_time(std::uint32_t(getpid()));
+    process.start_time = own_start_time();
     process.pid = std::uint32_t(getpid());  // last: from here on the entry counts
     return true;
   }
@@ -155,13 +168,14 @@ void Region::leave() {
   }
   for (auto& bytes : self().memory) bytes = 0;
   self().pid = 0;
+  set_lock(file_, F_UNLCK, F_SETLK, byte_of(self_));
 }
 
 bool Region::alive(const Process& process) const {
-  const std::uint32_t pid = process.pid.load();
-  if (pid == 0) return false;
-  if (&process == &shared_->processes[self_] && pid == std::uint32_t(getpid())) return true;
-  return start_time(pid) == process.start_time.load();
+  if (process.pid.load() == 0) return false;
+  // Locks of this process don't show to itself, and a library may be there twice.
+  const bool own = process.pid.load() == std::uint32_t(getpid()) && process.start_time.load() == own_start_time();
+  return own || is_locked(file_, byte_of(unsigned(&process - shared_->processes)));
 }
 
 bool Region::owner_alive(unsigned device, unsigned slot) {

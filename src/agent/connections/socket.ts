@@ -1,20 +1,20 @@
-// The clients' door: a Unix stream socket. Each connection says one Hello, gets one Welcome and then
-// stays open in silence; its end is the client's death notice. Whatever else arrives is refused with a
-// reason, and nothing that arrives can bring the agent down.
+// The agent's Unix stream socket. Each connection brings one Hello, gets one Welcome and then stays open in silence; its
+// end tells that the client has ended. Shared memory is passed as descriptors with these two messages. Whatever else
+// arrives is refused with a reason, and nothing that arrives can stop the agent.
 import { chmodSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { type Clock, errors, ms } from "#core";
-import { constants, Hello, helloKinds, messageMagic, type View, view, Welcome } from "#protocol";
+import { constants, helloKinds, messageMagic, view, Welcome } from "#protocol";
 import { type FormMaker, noFormMaker } from "../forms/index.ts";
 import { type Registry, type Reply, refusal } from "../registry.ts";
-import { type Identify, identifyPeer } from "./peer.ts";
+import { closeDescriptor, sendWithDescriptor } from "../system/index.ts";
+import { type Heard, hear } from "./hello.ts";
+import { descriptorOf, type Identify, identifyPeer } from "./peer.ts";
 import { WaitingRoom } from "./waiting-room.ts";
 
 /** A connection that has not said its Hello by then is closed. */
 const HELLO_WITHIN = ms(5000);
-/** What was made for a client that has not fetched it by then is closed. */
-const FETCHED_WITHIN = ms(60_000);
-/** Connections without a slot: such that have not said their Hello, and such that fetch what was made for them. */
+/** Connections without a slot: such that have not said their Hello, and such that wait for forms. */
 const MOST_WITHOUT_SLOT = 64;
 const LONGEST_SOCKET_PATH = 107;
 
@@ -50,7 +50,7 @@ export async function openDoor(
     registry.hangUp(holder.gpu, holder.client);
     changed();
   };
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
+  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
     open.add(socket);
     socket.on("close", () => open.delete(socket));
     withoutSlot.enter(socket);
@@ -78,78 +78,64 @@ interface Listener {
 }
 
 function receive(socket: Socket, registry: Registry, clock: Clock, listener: Listener): void {
-  let received = Buffer.alloc(0);
   let answered = false;
-  let waits = false;
-  let impatience = clock.after(HELLO_WITHIN, () => socket.destroy());
+  const impatience = clock.after(HELLO_WITHIN, () => socket.destroy());
 
   const answer = (reply: Reply) => {
     answered = true;
-    impatience();
-    const bytes = encode(reply);
+    if (socket.destroyed) return;
     const { holder } = reply;
-    if (holder) {
-      socket.on("close", () => listener.hungUp(socket, holder));
-      socket.write(bytes);
-      listener.attached(socket, holder);
-    } else if (reply.regionFd >= 0) {
-      // A descriptor of ours, which the client opens before it hangs up.
-      impatience = clock.after(FETCHED_WITHIN, () => socket.destroy());
-      socket.write(bytes);
-    } else {
-      // Closed whole once the answer is out: who keeps the other half open keeps no descriptor of ours.
-      socket.end(bytes, () => socket.destroy());
-    }
+    if (holder) socket.on("close", () => listener.hungUp(socket, holder));
+    if (!send(socket, reply)) socket.destroy();
+    // Closed whole once the answer is out: who keeps the other half open keeps no descriptor of ours.
+    else if (!holder) socket.end(() => socket.destroy());
+    if (holder) listener.attached(socket, holder);
   };
 
-  const hear = (hello: View<typeof Hello>) => {
-    const error = listener.identify(socket, hello);
-    if (error) return answer(refusal(error));
-    if (hello.kind !== helloKinds.variant) {
-      answer(registry.answer(hello));
-      return;
-    }
-    waits = true;
-    impatience(); // how long it may take is the maker's business
-    const asked = listener.forms.ask(`/proc/${hello.pid}/fd/${hello.regionFd}`, hello.pid);
+  const askForForms = (path: string, pid: number) => {
+    const asked = listener.forms.ask(path, pid);
     socket.on("close", asked.giveUp);
-    void asked.answer.then(({ reply, done }) => {
-      if (socket.destroyed) return done();
-      socket.on("close", done);
+    return asked.answer.then(({ reply, done }) => {
       answer(reply);
+      done();
     });
   };
 
-  socket.on("data", (chunk) => {
-    if (answered || waits) {
-      socket.destroy(); // a client has nothing more to say
-      return;
+  const judge = (heard: Heard) => {
+    impatience();
+    if ("error" in heard) return answer(refusal(heard.error));
+    const { hello, descriptor } = heard;
+    const close = () => void (descriptor !== undefined && closeDescriptor(descriptor));
+    const path = descriptor === undefined ? undefined : `/proc/${process.pid}/fd/${descriptor}`;
+    const peer = listener.identify(socket, hello);
+    if (typeof peer === "string") {
+      answer(refusal(peer));
+      return close();
     }
-    received = Buffer.concat([received, chunk]);
-    if (received.length < 8) return;
-    const error = errorIn(received);
-    if (error) answer(refusal(error));
-    else if (received.length === Hello.size) hear(view(Hello, Uint8Array.from(received).buffer));
-  });
-  socket.on("end", () => {
-    if (answered) socket.end();
-    else if (waits) socket.destroy();
-    else answer(refusal(`A Hello has ${Hello.size} bytes, not ${received.length}.`));
-  });
+    hello.pid = peer.pid; // from here on as this process sees it
+    if (hello.kind !== helloKinds.variant) answer(registry.answer(hello, path));
+    else if (path) return void askForForms(path, hello.pid).finally(close);
+    else answer(refusal("A request for forms comes with a descriptor of its memory file."));
+    close();
+  };
+
   // A reset connection is a hang-up, and that is what "close" is for.
   socket.on("error", () => socket.destroy());
   socket.on("close", () => impatience());
+  hear(socket, (heard) => {
+    judge(heard);
+    socket.on("data", () => socket.destroy()); // a client has nothing more to say
+    socket.on("end", () => (answered ? socket.end() : socket.destroy()));
+    socket.resume(); // from now on it is watched for its end
+  });
 }
 
-/** What the first bytes show already: a client of another version says Hellos of another size. */
-function errorIn(received: Buffer): string | undefined {
-  if (received.readUInt32LE(0) !== messageMagic) return "That is not a Hello: its magic is wrong.";
-  const version = received.readUInt32LE(4);
-  if (version !== constants.VERSION)
-    return `This agent speaks version ${constants.VERSION}, not ${version}: restart the older of the two.`;
-  if (received.length > Hello.size)
-    return `A Hello has ${Hello.size} bytes, not ${received.length}.`;
-  return undefined;
+/** False: it could not be sent. The socket's buffer is empty, and has room for a Welcome. */
+function send(socket: Socket, reply: Reply): boolean {
+  const bytes = encode(reply);
+  if (reply.regionFd >= 0) return sendWithDescriptor(descriptorOf(socket), bytes, reply.regionFd);
+  socket.write(bytes);
+  return true;
 }
 
 function encode(reply: Reply): Uint8Array {
@@ -159,8 +145,6 @@ function encode(reply: Reply): Uint8Array {
   welcome.version = constants.VERSION;
   welcome.status = reply.status;
   welcome.slot = reply.slot;
-  welcome.agentPid = process.pid;
-  welcome.regionFd = reply.regionFd;
   welcome.reason = reply.reason;
   return new Uint8Array(bytes);
 }

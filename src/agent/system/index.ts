@@ -1,3 +1,4 @@
+export { closeDescriptor, receiveWithDescriptor, sendWithDescriptor } from "./descriptors.ts";
 export {
   createMemoryFile,
   endWithParent,
@@ -9,4 +10,12 @@ export {
   tryLock,
 } from "./libc.ts";
 export { inodeOfMemoryFile, openMemoryFile } from "./memory-file.ts";
-export { isAlive, nameOf, openFilesOf, printable, startTimeOf } from "./processes.ts";
+export {
+  isAlive,
+  nameOf,
+  openFilesOf,
+  pidNamespace,
+  pidsOf,
+  printable,
+  startTimeOf,
+} from "./processes.ts";

@@ -1,6 +1,6 @@
 // What /proc says about other processes. A process is named by its pid and its start time together:
 // the pid alone may have been given to somebody else since.
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 
 /**
  * Field 22 of /proc/PID/stat, in clock ticks since boot; undefined when it is gone or a zombie. Throws when this process
@@ -23,6 +23,15 @@ export function isAlive(pid: number, startTime: number): boolean {
     return true;
   }
 }
+
+/** A process's pid in each PID namespace that it is in, this process's first; none where it is gone. */
+export function pidsOf(pid: number): readonly number[] {
+  const line = /^NSpid:\s*(.*)$/m.exec(readOrNothing(`/proc/${pid}/status`) ?? "");
+  return (line?.[1] ?? "").split(/\s+/).filter(Boolean).map(Number);
+}
+
+/** The inode of the PID namespace that this process is in. */
+export const pidNamespace = (): number => statSync("/proc/self/ns/pid").ino;
 
 export function nameOf(pid: number): string {
   try {

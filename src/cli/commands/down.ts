@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { isRunning } from "#agent";
-import { agentHere, askToStop } from "#client";
+import { agentHere, askToStop, ownRunDirectory } from "#client";
 import { errors } from "#core";
 import { command, json } from "../command.ts";
 
@@ -11,10 +11,11 @@ export const downCommand = command({
   summary: "stop the agent; running jobs go on with the rules they have",
   options: { json },
   async run(args) {
-    const agent = agentHere();
+    const directory = ownRunDirectory();
+    const agent = agentHere(directory);
     await askToStop(agent);
     const until = performance.now() + STOPPED_WITHIN_MS;
-    while (isRunning(agent)) {
+    while (isRunning(directory, agent)) {
       if (performance.now() > until) throw errors.agentSilent(agent.pid, "it does not end");
       await pause(20);
     }

@@ -151,6 +151,22 @@ void application_handler_goes_first() {
   OK(cuda().cuStreamSynchronize(stream));
 }
 
+// Descriptors of the program are not ours to close, and least of all the first ones, which it counts on.
+template <class Client>
+void descriptors_of_the_program_stay() {
+  int ends[2];
+  expect(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 && dup2(ends[0], 0) == 0, "standard input is a socket");
+  expect(write(ends[1], "hello", 5) == 5, "from which the program has something to read");
+  Client client;
+  CUstream stream = make_stream();
+  client.program.run_us(100, stream);
+  sleep_ms(300);  // the helper thread has looked for an agent by then
+  client.program.run_us(100, stream);
+  OK(cuda().cuStreamSynchronize(stream));
+  char said[8];
+  expect(read(0, said, sizeof said) == 5, "it is open, and nothing was read from it");
+}
+
 // The bit of a high client that was killed while busy, with no agent to clear it.
 void dead_high_client_is_buried() {
   BestEffort client;
@@ -217,6 +233,8 @@ constexpr Case kCases[] = {
     {"the first process of a container does not leave on a signal that the kernel keeps from it", first_process_stays},
     {"a process from which a debugger keeps the signal goes on", kept_by_a_debugger},
     {"an application's own signal handler goes first", application_handler_goes_first},
+    {"a best-effort program's standard input stays its own", descriptors_of_the_program_stay<BestEffort>},
+    {"a high program's standard input stays its own", descriptors_of_the_program_stay<High>},
     {"the bit of a killed high client is cleared without an agent", dead_high_client_is_buried},
     {"an agent that accepts and never answers holds up no work", silent_agent},
     {"a client whose agent hung up asks for its slot again", connection_is_made_again},
