@@ -72,6 +72,8 @@ export interface Machine {
   cotenant(args: readonly string[], env?: Env): Promise<Ended>;
   /** `cotenant run --class kind -- …`: a process that becomes the command. */
   run(kind: ClientClass, program: readonly string[], env?: Env): Client;
+  /** A program that is no client by itself. */
+  elsewhere(program: readonly string[]): Client;
   load(kind: ClientClass, shape: readonly string[], env?: Env): Load;
   status(): Promise<Status>;
   /** This process in the agent's status; undefined when it holds no slot. */
@@ -119,6 +121,8 @@ export function emptyMachine(env: Env = {}): Machine {
         stdio: ["ignore", "pipe", "pipe"],
       }),
     );
+  const elsewhere: Machine["elsewhere"] = ([program = "", ...rest]) =>
+    watched(spawn(program, rest, { env: everybody, stdio: ["ignore", "pipe", "pipe"] }));
   const run: Machine["run"] = (kind, program, own) =>
     start(["run", "--class", kind, "--", ...program], own);
   let loads = 0;
@@ -138,6 +142,7 @@ export function emptyMachine(env: Env = {}): Machine {
     },
     cotenant: (args, own) => start(args, own).ended,
     run,
+    elsewhere,
     load(kind, shape, own) {
       const marks = join(directory, `${loads++}.marks`);
       const program = [...cotenantItself, "load", ...shape, "--marks", marks, "--json"];

@@ -30,7 +30,7 @@ int main(int count, char** arguments) {
                                                                                      : protocol::Class::kBestEffort);
     hello.pid = static_cast<std::uint32_t>(getpid());
     hello.startTime = start_time_of(getpid());
-    hello.slot = hello.regionFd = -1;
+    hello.slot = -1;
     for (unsigned byte = 0; byte < 16; ++byte) {
       const char digits[] = {arguments[4][2 * byte], arguments[4][2 * byte + 1], '\0'};
       hello.gpuUuid[byte] = static_cast<unsigned char>(std::strtoul(digits, nullptr, 16));
