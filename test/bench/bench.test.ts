@@ -200,7 +200,7 @@ const runDirectories = () =>
 const processes = async () => (await promisify(execFile)("ps", ["-eo", "args"])).stdout;
 
 test("the Python half of the harness holds on its own", async () => {
-  for (const folder of ["workloads", "bench/kernels", "bench/live"])
+  for (const folder of ["workloads", "bench/kernels", "bench/live", "bench/engine"])
     await promisify(execFile)(
       "python3",
       ["-m", "unittest", "discover", "-s", folder, "-p", "*_test.py"],

@@ -290,11 +290,11 @@ describe("what is too much to model is refused before it fills the memory", () =
   const long = write("long.json", formatProfile(workload("long", [{ us: 1e15 }])));
   test.each([
     [
-      [...pair, "--seconds", "1e12", "--requests", "1e12"],
+      [...pair, "--seconds", "1e12", "--requests", "1e7"],
       /^A window of \d+(\.\d+)?(e\+12)? s, .* too long to model: at most 3600 s\./,
     ],
     [
-      [...pair, "--seconds", "3000", "--requests", "1e12", "--load", "1"],
+      [...pair, "--seconds", "3000", "--requests", "1e7", "--load", "1"],
       /^A window of .* s may have \d+ requests, too many to model: at most 1000000\./,
     ],
     [[...pair, "--arrivals", "steps:9999999s@0.1"], /too long to model: at most 3600 s\./],

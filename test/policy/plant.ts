@@ -1,17 +1,18 @@
 // A GPU as a policy with a ladder knows it, for tests: requests arrive at random, and a burst lasts as long as the
 // rules in force make it. Time is virtual, randomness is seeded.
 import { mulberry32, type Random } from "#core";
+import {
+  type Memory,
+  type MeteredHigh,
+  type Objective,
+  type ObjectiveState,
+  type Policy,
+  policyNamed,
+} from "#policy";
 import { bucketCount, bucketOf, type Rules } from "#protocol";
-import { slo } from "../../src/policy/policies/slo.ts";
-import type {
-  Memory,
-  MeteredHigh,
-  Objective,
-  ObjectiveState,
-  Policy,
-} from "../../src/policy/policy.ts";
 
 const LOOK_MS = 250;
+const slo = policyNamed("slo");
 
 export interface Burst {
   readonly lastedUs: number;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # How a training fares beside an LLM engine, from the engine's start to its last request: time slicing, and Cotenant.
-#   bench/live/engine-start.sh OUTDIR [ROUNDS]      writes OUTDIR/engine-start.json
+#   bench/engine/engine-start.sh OUTDIR [ROUNDS]      writes OUTDIR/engine-start.json
 # TRAIN: the job of bench/jobs.json (gpt2-train); SECONDS_EACH (90): how long the training runs; LEAD (12): of it alone, before.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -51,4 +51,4 @@ for round in $(seq "$rounds"); do
   $cotenant down >/dev/null
 done
 cat "$scratch/rows"
-python3 "$here/result.py" "$out/engine-start.json" bench/live/engine-start.sh "$@" <"$scratch/rows"
+python3 "$root/bench/live/result.py" "$out/engine-start.json" bench/engine/engine-start.sh "$@" <"$scratch/rows"
