@@ -387,14 +387,16 @@ struct alignas(8) Welcome {
   std::uint32_t version;  // VERSION
   std::uint32_t status;  // see welcomeStatus
   std::int32_t slot;
+  std::uint64_t memoryQuota;  // bytes that this client may have: what it asked for, or the operator's grant; 0: no limit
   char reason[200];  // why not, for people
 };
-static_assert(sizeof(Welcome) == 216);
+static_assert(sizeof(Welcome) == 224);
 static_assert(offsetof(Welcome, magic) == 0);
 static_assert(offsetof(Welcome, version) == 4);
 static_assert(offsetof(Welcome, status) == 8);
 static_assert(offsetof(Welcome, slot) == 12);
-static_assert(offsetof(Welcome, reason) == 16);
+static_assert(offsetof(Welcome, memoryQuota) == 16);
+static_assert(offsetof(Welcome, reason) == 24);
 
 // The beginning of the memory file that comes with a Hello of kind variant: which kernel wants a form that can stop inside, or without a name all of a module. The kernel's name and its PTX (text, or a fat binary) follow. The answer comes with a memory file with the PTX of that kernel and its forms; its slot is 1 if the preemptible one is right only for blocks whose x size is a multiple of 32.
 struct alignas(8) VariantRequest {

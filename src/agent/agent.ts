@@ -12,7 +12,7 @@ import { FormQueue, noFormMaker, type Program } from "./forms/index.ts";
 import type { Log } from "./log.ts";
 import { type Mps, openNvml, startMps, startSoftMps } from "./nvidia/index.ts";
 import { Registry } from "./registry.ts";
-import { openSoftGpus } from "./softgpu.ts";
+import { openSoftGpus, openToAll } from "./softgpu.ts";
 import {
   type AgentFile,
   claimDirectory,
@@ -22,11 +22,14 @@ import {
   pathsIn,
   readAgentFile,
   removeAgentFile,
+  type Scope,
   writeAgentFile,
 } from "./state.ts";
 import type { Status } from "./status.ts";
 import { pidNamespace, startTimeOf } from "./system/index.ts";
+import { admissionByFile, admitAll } from "./tenants/index.ts";
 import { Watch } from "./watch.ts";
+import { explain } from "./why.ts";
 
 const POLICY_PERIOD = ms(250);
 const HEALING_PERIOD = ms(1000);
@@ -37,7 +40,11 @@ const STRANGERS_PERIOD = ms(5000);
 
 export interface AgentOptions {
   readonly directory: string;
+  /** user (if not given): only processes of this uid get to the socket, and may be anything. machine: all get there, and grants decide. */
+  readonly scope?: Scope | undefined;
   readonly uid: number;
+  /** The file of grants of an agent of the machine; undefined: its own user may be anything, others best-effort. */
+  readonly grants?: string | undefined;
   readonly gpu: GpuKind;
   readonly mode: Mode;
   readonly policy: Policy;
@@ -82,9 +89,11 @@ async function start(
   opened: (() => Promise<void> | void)[],
   close: () => Promise<void>,
 ): Promise<Agent> {
-  const { directory, clock, log, mode, policy, overrides } = options;
+  const { directory, clock, log, mode, policy, overrides, scope = "user" } = options;
   const paths = pathsIn(directory);
-  claimDirectory(directory, options.uid);
+  const admission =
+    scope === "machine" ? admissionByFile(options.grants, options.uid, log) : admitAll;
+  claimDirectory(directory, options.uid, scope);
   opened.push(lockDirectory(directory));
 
   const sensor =
@@ -100,6 +109,7 @@ async function start(
     log,
     prepare: (gpu) => watch.writeRules(gpu),
     knows: (uuid) => sensor.knows(uuid),
+    admission,
   });
   registry.adopt(readAgentFile(directory)?.regions ?? []);
 
@@ -114,6 +124,7 @@ async function start(
         mode,
         policy: policy.name,
         gpu: options.gpu,
+        scope,
         port: http.port,
         upSeconds,
         cpuShare: upSeconds > 0 ? (user + system) / 1e6 / upSeconds : 0,
@@ -124,7 +135,13 @@ async function start(
     };
   };
   const token = randomBytes(32).toString("hex");
-  const http = await serveHttp({ port: options.port, token, status, stop: () => stop("asked to") });
+  const http = await serveHttp({
+    port: options.port,
+    token,
+    status,
+    why: (pid) => explain(pid, admission, status()),
+    stop: () => stop("asked to"),
+  });
   opened.push(() => http.close());
 
   const startTime = startTimeOf(process.pid) ?? 0;
@@ -134,6 +151,7 @@ async function start(
     pid: process.pid,
     startTime,
     pidNamespace: pidNamespace(),
+    scope,
     socket: paths.socket,
     port: http.port,
     token,
@@ -141,6 +159,7 @@ async function start(
     policy: policy.name,
     gpu: options.gpu,
     stopsKernels,
+    gpuNames: watch.readings.map(({ name }) => name),
     regions: registry.records(),
   });
   const note = () => {
@@ -160,7 +179,8 @@ async function start(
     queue?.keepOne(stopsKernels && clients.some((client) => client.class === "best-effort"));
   };
   const forms = queue ?? noFormMaker;
-  const door = await openDoor(paths.socket, registry, clock, changed, forms, options.identify);
+  const { identify } = options;
+  const door = await openDoor(paths.socket, registry, clock, changed, { scope, forms, identify });
   opened.push(() => door.close());
 
   changed();
@@ -207,8 +227,11 @@ async function start(
   return { file: file(), status, stopped, stop };
 }
 
-const softGpuAt = ({ directory, env }: AgentOptions) =>
-  env.COTENANT_SOFTGPU_DIR ?? pathsIn(directory).softGpu;
+function softGpuAt({ directory, env, scope }: AgentOptions): string {
+  const folder = env.COTENANT_SOFTGPU_DIR ?? pathsIn(directory).softGpu;
+  if (scope === "machine") openToAll(folder);
+  return folder;
+}
 
 function mpsFor({ directory, gpu, env, log }: AgentOptions): Promise<Mps> | Mps {
   const { mpsPipes, mpsLogs } = pathsIn(directory);

@@ -4,6 +4,7 @@
 import { type ClientClass, constants, Region, type View } from "#protocol";
 import { formatUuid, type GpuIdentity, type SharedRegion } from "./region.ts";
 import { isAlive, printable } from "./system/index.ts";
+import type { Identity } from "./tenants/index.ts";
 
 export interface Client {
   readonly class: ClientClass;
@@ -18,6 +19,10 @@ export interface Client {
   readonly soloUs: number;
   readonly gpuSharePermille: number;
   readonly training: boolean;
+  /** undefined for a client that outlived the last agent and has not come back. */
+  readonly identity: Identity | undefined;
+  /** The name of the grant by which it has its slot. */
+  readonly grant: string | undefined;
   /** False while a client that outlived the last agent has not come back: it is watched by its pid. */
   connected: boolean;
 }
@@ -117,6 +122,8 @@ export class ServedGpu {
           soloUs: 0,
           gpuSharePermille: 0,
           training: false,
+          identity: undefined,
+          grant: undefined,
           connected: false,
         };
         this.#clients.set(`${kind} ${slot}`, client);

@@ -36,10 +36,14 @@ export {
   isAgentFileDamaged,
   isLocked,
   isRunning,
+  isTrusted,
   lockDirectory,
   type Mode,
   pathsIn,
   runningAgent,
+  runningService,
+  type Scope,
+  type Service,
   writeAgentFile,
 } from "./state.ts";
 export type { BestEffortStatus, GpuStatus, HighStatus, Status } from "./status.ts";
@@ -54,4 +58,12 @@ export {
   startTimeOf,
 } from "./system/index.ts";
 export { watchSystem } from "./system-watch.ts";
+export {
+  admissionByFile,
+  admitAll,
+  describeIdentity,
+  type Identity,
+  identityOf,
+} from "./tenants/index.ts";
 export { Watch } from "./watch.ts";
+export type { Explanation } from "./why.ts";

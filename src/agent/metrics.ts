@@ -98,6 +98,32 @@ export interface Metric {
 type Labels = Readonly<Record<string, string>>;
 type Sample = readonly [value: number | undefined, labels: Labels];
 
+/** To be joined with the others by its labels gpu, class, pid and slot. */
+const info: Metric = {
+  name: "cotenant_client_info",
+  unit: "constant",
+  doc: "1; the labels say who the client is",
+  samples: ({ gpus }) =>
+    gpus.flatMap((gpu) =>
+      [...gpu.high, ...gpu.bestEffort].map(({ identity, grant = "", ...client }) => [
+        1,
+        {
+          gpu: gpu.uuid,
+          class: client.class,
+          name: client.name,
+          pid: String(client.pid),
+          slot: String(client.slot),
+          grant,
+          uid: String(identity?.uid ?? ""),
+          container: identity?.container ?? "",
+          pod: identity?.pod ?? "",
+          unit: identity?.unit ?? "",
+          slurm_job: identity?.slurmJob ?? "",
+        },
+      ]),
+    ),
+};
+
 export const metrics: readonly Metric[] = [
   ...rows(ofAgent, ({ agent }) => [[agent, {}]]),
   ...rows(ofGpu, ({ gpus }) => gpus.map((gpu) => [gpu, { gpu: gpu.uuid }])),
@@ -105,6 +131,7 @@ export const metrics: readonly Metric[] = [
     ofClient,
     perClient((gpu) => [...gpu.high, ...gpu.bestEffort]),
   ),
+  info,
   ...rows(
     ofHigh,
     perClient(({ high }) => high),

@@ -13,6 +13,13 @@ import { type Applicant, type Client, ServedGpu } from "./gpu.ts";
 import type { Log } from "./log.ts";
 import { createRegion, formatUuid, openRegion, REGION_LINK, type SharedRegion } from "./region.ts";
 import { inodeOfMemoryFile, isAlive, openFilesOf, printable } from "./system/index.ts";
+import {
+  type Admission,
+  describeIdentity,
+  type Identity,
+  tenantOf,
+  type Verdict,
+} from "./tenants/index.ts";
 
 /** What becomes of a Hello: the fields of the Welcome, and whom to release when the client hangs up. */
 export interface Reply {
@@ -39,6 +46,7 @@ interface Surroundings {
   readonly prepare: (gpu: ServedGpu) => void;
   /** Whether there is such a GPU; undefined where nobody can tell. */
   readonly knows: (uuid: string) => boolean | undefined;
+  readonly admission: Admission;
 }
 
 /** Of GPUs that nobody can vouch for: each costs a descriptor and a region. */
@@ -80,17 +88,24 @@ export class Registry {
   }
 
   /** `file`: where this process finds the descriptor that came along. */
-  answer(hello: View<typeof Hello>, file?: string): Reply {
+  answer(hello: View<typeof Hello>, identity: Identity, file?: string): Reply {
     const error = errorIn(hello);
     if (error) return refusal(error);
     if (hello.kind === helloKinds.probe) return this.#answerProbe(hello);
-    const reply = this.#admit(hello, file);
+    const reply = this.#admit(hello, identity, file);
     this.#retireEmpty();
     return reply;
   }
 
-  #admit(hello: View<typeof Hello>, file: string | undefined): Reply {
-    const applicant = applicantOf(hello);
+  #admit(hello: View<typeof Hello>, identity: Identity, file: string | undefined): Reply {
+    const kind = classNames.get(hello.class) ?? "best-effort";
+    const verdict = this.#judge(hello, identity, kind);
+    if (verdict.refusal !== undefined) {
+      const facts = { pid: identity.pid, class: kind, because: verdict.refusal };
+      this.#around.log("refused", facts);
+      return refusal(verdict.refusal);
+    }
+    const applicant = applicantOf(hello, identity, verdict);
     const elsewhere = this.gpus.find(
       ({ uuid, clients }) =>
         uuid !== formatUuid(hello.gpuUuid) &&
@@ -103,6 +118,17 @@ export class Registry {
     return hello.kind === helloKinds.reattach
       ? this.#reattach(gpu, applicant, hello.slot, file)
       : this.#attach(gpu, applicant);
+  }
+
+  #judge(hello: View<typeof Hello>, identity: Identity, kind: ClientClass): Verdict {
+    const tenant = tenantOf(identity);
+    const held = (this.#gpus.get(formatUuid(hello.gpuUuid))?.clients ?? []).filter(
+      (client) =>
+        client.identity &&
+        tenantOf(client.identity) === tenant &&
+        !(client.pid === identity.pid && client.startTime === hello.startTime),
+    );
+    return this.#around.admission.judge(identity, kind, held.length);
   }
 
   hangUp(gpu: ServedGpu, client: Client): void {
@@ -246,18 +272,31 @@ const classNames: ReadonlyMap<number, ClientClass> = new Map([
   [classes["best-effort"], "best-effort"],
 ]);
 
-const applicantOf = (hello: View<typeof Hello>): Applicant => ({
-  class: classNames.get(hello.class) ?? "best-effort",
-  pid: hello.pid,
-  startTime: hello.startTime,
-  name: printable(hello.name),
-  memoryQuota: hello.memoryQuota,
-  sloP99Us: hello.sloP99Us,
-  sloSlowdownPermille: hello.sloSlowdownPermille,
-  soloUs: hello.soloUs,
-  gpuSharePermille: hello.gpuSharePermille,
-  training: hello.training === 1,
-});
+function applicantOf(hello: View<typeof Hello>, identity: Identity, { grant }: Verdict): Applicant {
+  const kind = classNames.get(hello.class) ?? "best-effort";
+  const { p99Us = 0, slowdown = 0 } = grant.objective ?? {
+    p99Us: hello.sloP99Us,
+    slowdown: hello.sloSlowdownPermille / 1000,
+  };
+  return {
+    class: kind,
+    pid: identity.pid,
+    startTime: hello.startTime,
+    name: printable(hello.name),
+    memoryQuota: kind === "high" ? 0 : smallerLimit(hello.memoryQuota, grant.memory),
+    sloP99Us: p99Us,
+    sloSlowdownPermille: Math.round(slowdown * 1000),
+    soloUs: hello.soloUs,
+    gpuSharePermille: hello.gpuSharePermille,
+    training: hello.training === 1,
+    identity,
+    grant: grant.name,
+  };
+}
+
+/** Of two limits, of which 0 is none. */
+const smallerLimit = (one: number, other: number): number =>
+  one === 0 || other === 0 ? Math.max(one, other) : Math.min(one, other);
 
 const isSame = (client: Client, applicant: Applicant) =>
   client.class === applicant.class &&
@@ -270,4 +309,5 @@ const naming = (gpu: ServedGpu, client: Client) => ({
   pid: client.pid,
   slot: client.slot,
   gpu: gpu.uuid,
+  ...(client.identity ? { of: describeIdentity(client.identity) } : {}),
 });

@@ -1,6 +1,6 @@
 // The software GPU's stand-in for NVML: reads the file that its processes share. The layout is that of
 // native/softgpu/device/device.h; a file of another layout, or from before a reboot, is not believed.
-import { readFileSync } from "node:fs";
+import { chmodSync, closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import type { Bytes } from "#core";
 import { formatUuid } from "./region.ts";
 import type { GpuReading, Sensor } from "./sensor.ts";
@@ -24,12 +24,14 @@ const DEVICES_AT = shared.processes + MOST_PROCESSES * processPart.size;
 const DEVICE_SIZE = devicePart.contexts + MOST_CONTEXTS * contextPart.size;
 const SHARED_SIZE = DEVICES_AT + MOST_DEVICES * DEVICE_SIZE;
 
+const fileIn = (folder: string) => `${folder}/devices`;
+
 /** No file yet is no GPU yet: the first client makes it. */
 export function openSoftGpus(directory: string, now: () => number): Sensor {
   const bootId = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
   let before: { readonly at: number; readonly busyNs: readonly number[] } | undefined;
   const look = () => {
-    const file = readShared(`${directory}/devices`, bootId);
+    const file = readShared(fileIn(directory), bootId);
     const count = file?.getUint32(shared.devices, true) ?? 0;
     return file ? Array.from({ length: count }, (_, index) => readDevice(file, index)) : [];
   };
@@ -115,3 +117,12 @@ function processesOn(file: DataView, index: number, base: number): GpuReading["p
 }
 
 const u64 = (file: DataView, at: number) => Number(file.getBigUint64(at, true));
+
+/** A software GPU is a file that all its processes write to, whoever they are: it is for tests. */
+export function openToAll(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  chmodSync(folder, 0o755);
+  const file = fileIn(folder);
+  closeSync(openSync(file, "a"));
+  chmodSync(file, 0o666);
+}

@@ -37,6 +37,7 @@ const agent: AgentFile = {
   pid: process.pid,
   startTime: startTimeOf(process.pid) ?? 0,
   pidNamespace: pidNamespace(),
+  scope: "user",
   socket: "/nowhere",
   port: 1,
   token: "secret",
@@ -44,6 +45,7 @@ const agent: AgentFile = {
   policy: "strict",
   gpu: "soft",
   stopsKernels: false,
+  gpuNames: [],
   regions: [],
 };
 

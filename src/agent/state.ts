@@ -1,7 +1,9 @@
 // What an agent leaves in its run directory for the commands, and for the agent that comes after it.
 import {
+  accessSync,
   chmodSync,
   closeSync,
+  constants,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -12,33 +14,44 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { errors } from "#core";
+import { errors, SYSTEM_DIRECTORY } from "#core";
 import type { RegionRecord } from "./registry.ts";
 import { isAlive, pidNamespace, tryLock } from "./system/index.ts";
 
 export type Mode = "isolated" | "mps";
 export type GpuKind = "nvidia" | "soft";
 
-/** agent.json: for the owner only, since it holds the token. */
-export interface AgentFile {
+/** An agent of the user whose folder it is in, or of the machine: for clients of all users. */
+export type Scope = "user" | "machine";
+
+/** What a client must know to find the agent. */
+export interface Service {
   readonly pid: number;
   readonly startTime: number;
   /** Inode of the PID namespace that it runs in. */
   readonly pidNamespace: number;
+  readonly scope: Scope;
   readonly socket: string;
   readonly port: number;
-  readonly token: string;
   readonly mode: Mode;
   readonly policy: string;
   readonly gpu: GpuKind;
   /** Long kernels of best-effort clients are to stop inside (rule preemptUs): what compiles them may prepare it. */
   readonly stopsKernels: boolean;
+  /** As the driver says them. */
+  readonly gpuNames: readonly string[];
+}
+
+/** agent.json: for the owner only, since it holds the token. Of an agent of the machine, service.json holds the rest for all. */
+export interface AgentFile extends Service {
+  readonly token: string;
   readonly regions: readonly RegionRecord[];
 }
 
 /** Every path under the run directory, so that nobody else spells one. */
 export const pathsIn = (directory: string) => ({
   file: `${directory}/agent.json`,
+  service: `${directory}/service.json`,
   lock: `${directory}/agent.lock`,
   socket: `${directory}/agent.sock`,
   log: `${directory}/agent.log`,
@@ -50,14 +63,16 @@ export const pathsIn = (directory: string) => ({
 });
 
 /** Makes the run directory, or makes sure that the one that is there is nobody else's. */
-export function claimDirectory(directory: string, uid: number): void {
-  checkDirectory(directory, uid);
+export function claimDirectory(directory: string, uid: number, scope: Scope = "user"): void {
+  checkDirectory(directory, uid, scope);
   try {
     makeFolders(directory);
+    // What is inside stays closed to others, except what clients need.
+    if (scope === "machine") chmodSync(directory, 0o755);
   } catch (error) {
     throw errors.directoryNotMade(directory, messageOf(error));
   }
-  checkDirectory(directory, uid);
+  checkDirectory(directory, uid, scope);
 }
 
 /** Not Node's `recursive`, which never ends where a file system refuses, as /proc does. */
@@ -72,13 +87,22 @@ function makeFolders(path: string): void {
 }
 
 /** Nothing in a directory that somebody else could have filled is believed, or written to. */
-export function checkDirectory(directory: string, uid: number): void {
+export function checkDirectory(directory: string, uid: number, scope: Scope = "user"): void {
   const found = statusOf(directory);
   if (!found) return;
   if (!found.isDirectory()) throw errors.directoryNotOurs(directory, "is not a directory");
   if (found.uid !== uid) throw errors.directoryNotOurs(directory, "belongs to somebody else");
-  if ((found.mode & 0o077) !== 0)
+  if (scope === "machine" && (found.mode & 0o022) !== 0)
+    throw errors.directoryNotOurs(directory, "can be written to by others");
+  if (scope === "user" && (found.mode & 0o077) !== 0)
     throw errors.directoryNotOurs(directory, "can be entered by others");
+}
+
+/** Whether what stands there comes from root or this user: of SYSTEM_DIRECTORY root has decided whose it is. */
+export function isTrusted(directory: string, uid: number): boolean {
+  const found = statusOf(directory);
+  if (!found?.isDirectory() || (found.mode & 0o022) !== 0) return false;
+  return found.uid === uid || found.uid === 0 || directory === SYSTEM_DIRECTORY;
 }
 
 function statusOf(directory: string) {
@@ -122,43 +146,69 @@ export function isLocked(directory: string): boolean {
 }
 
 export function writeAgentFile(directory: string, agent: AgentFile): void {
-  const { file } = pathsIn(directory);
+  const { file, service } = pathsIn(directory);
+  const { token: _token, regions: _regions, ...forClients } = agent;
+  writeWhole(file, agent, 0o600);
+  if (agent.scope === "machine") writeWhole(service, forClients, 0o644);
+}
+
+function writeWhole(path: string, content: Service, mode: number): void {
   try {
-    writeFileSync(`${file}.new`, `${JSON.stringify(agent, null, 2)}\n`, { mode: 0o600 });
-    chmodSync(`${file}.new`, 0o600);
-    renameSync(`${file}.new`, file);
+    writeFileSync(`${path}.new`, `${JSON.stringify(content, null, 2)}\n`, { mode });
+    chmodSync(`${path}.new`, mode);
+    renameSync(`${path}.new`, path);
   } catch (error) {
-    rmSync(`${file}.new`, { force: true });
+    rmSync(`${path}.new`, { force: true });
     throw error;
   }
 }
 
 /** undefined when there is none, or none that is whole: what is missing in it would be taken for something else. */
 export function readAgentFile(directory: string): AgentFile | undefined {
+  const found = parsedIn(pathsIn(directory).file);
+  return isAgentFile(found) ? found : undefined;
+}
+
+/** The same for clients, of whatever user. */
+function readService(directory: string): Service | undefined {
+  const found = parsedIn(pathsIn(directory).service);
+  return readAgentFile(directory) ?? (isService(found) ? found : undefined);
+}
+
+function parsedIn(path: string): unknown {
   try {
-    const found: unknown = JSON.parse(readFileSync(pathsIn(directory).file, "utf8"));
-    return isAgentFile(found) ? found : undefined;
+    return JSON.parse(readFileSync(path, "utf8"));
   } catch {
     return undefined;
   }
 }
 
-function isAgentFile(found: unknown): found is AgentFile {
+function isService(found: unknown): found is Service {
   if (!isObject(found)) return false;
-  const { port, token, mode, gpu, regions } = found;
+  const { port, mode, gpu, scope } = found;
   return (
     isProcess(found) &&
     typeof found.pidNamespace === "number" &&
+    (scope === "user" || scope === "machine") &&
     typeof found.socket === "string" &&
     typeof port === "number" &&
     port > 0 &&
     port < 65_536 &&
-    typeof token === "string" &&
-    /^[\w.-]+$/.test(token) &&
     (mode === "isolated" || mode === "mps") &&
     typeof found.policy === "string" &&
     (gpu === "soft" || gpu === "nvidia") &&
     typeof found.stopsKernels === "boolean" &&
+    Array.isArray(found.gpuNames) &&
+    found.gpuNames.every((name: unknown) => typeof name === "string")
+  );
+}
+
+function isAgentFile(found: unknown): found is AgentFile {
+  if (!isService(found) || !isObject(found)) return false;
+  const { token, regions } = found;
+  return (
+    typeof token === "string" &&
+    /^[\w.-]+$/.test(token) &&
     Array.isArray(regions) &&
     regions.every(isRegionRecord)
   );
@@ -181,15 +231,34 @@ const isObject = (found: unknown): found is Readonly<Record<string, unknown>> =>
 export const isAgentFileDamaged = (directory: string): boolean =>
   existsSync(pathsIn(directory).file) && readAgentFile(directory) === undefined;
 
-export const removeAgentFile = (directory: string): void =>
-  rmSync(pathsIn(directory).file, { force: true });
+export function removeAgentFile(directory: string): void {
+  const { file, service } = pathsIn(directory);
+  for (const path of [file, service]) rmSync(path, { force: true });
+}
 
 /** Its process runs, whatever it has still to tidy up. In another PID namespace it shows by its lock only. */
-export const isRunning = (directory: string, agent: AgentFile): boolean =>
-  agent.pidNamespace === pidNamespace() ? isAlive(agent.pid, agent.startTime) : isLocked(directory);
+export const isRunning = (directory: string, agent: Service): boolean =>
+  agent.pidNamespace === pidNamespace()
+    ? isAlive(agent.pid, agent.startTime)
+    : isLocked(directory) || !isReadable(pathsIn(directory).lock);
 
 /** The agent that runs now; undefined when none does, whatever file an earlier one left. */
 export function runningAgent(directory: string): AgentFile | undefined {
   const agent = readAgentFile(directory);
   return agent && isRunning(directory, agent) ? agent : undefined;
+}
+
+/** The same for clients, of whatever user. Where neither pid nor lock tell, the agent is taken to run. */
+export function runningService(directory: string): Service | undefined {
+  const service = readService(directory);
+  return service && isRunning(directory, service) ? service : undefined;
+}
+
+function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return !existsSync(path);
+  }
 }

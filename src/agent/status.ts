@@ -6,6 +6,7 @@ import type { BestEffortMeasure, HighMeasure } from "./meter.ts";
 import type { GpuReading } from "./sensor.ts";
 import type { AgentFile } from "./state.ts";
 import type { Stranger } from "./strangers.ts";
+import type { Identity } from "./tenants/index.ts";
 
 export interface Status {
   readonly agent: AgentStatus;
@@ -17,6 +18,7 @@ export interface AgentStatus {
   readonly mode: AgentFile["mode"];
   readonly policy: string;
   readonly gpu: AgentFile["gpu"];
+  readonly scope: AgentFile["scope"];
   readonly port: number;
   readonly upSeconds: number;
   /** Of one core, since the agent started. */
@@ -49,6 +51,10 @@ export interface ClientStatus {
   readonly slot: number;
   /** False: it outlived the last agent and has not come back yet. */
   readonly connected: boolean;
+  /** undefined while it is not connected. */
+  readonly identity: Identity | undefined;
+  /** The grant by which it has its slot; undefined while it is not connected. */
+  readonly grant: string | undefined;
 }
 
 export interface HighStatus extends ClientStatus, HighMeasure {

@@ -26,7 +26,13 @@ const on = (...pids: readonly number[]) => ({
 test("a process without a slot is a stranger, one with a slot is not", () => {
   const [client, other] = [processOf(undefined), processOf(undefined)];
   expect(strangersOn(on(client, other), new Set([client]), 1)).toEqual([
-    { pid: other, name: "sleep", memory: 5, agentPid: undefined },
+    {
+      pid: other,
+      name: "sleep",
+      memory: 5,
+      agentPid: undefined,
+      identity: expect.objectContaining({ pid: other, uid: process.getuid?.() }),
+    },
   ]);
 });
 

@@ -5,6 +5,7 @@ import { Header, view } from "#protocol";
 import { REGION_LINK } from "./region.ts";
 import type { GpuReading } from "./sensor.ts";
 import { nameOf, openFilesOf, openMemoryFile, startTimeOf } from "./system/index.ts";
+import { type Identity, identityOf } from "./tenants/index.ts";
 
 export interface Stranger {
   readonly pid: number;
@@ -12,6 +13,8 @@ export interface Stranger {
   readonly memory: number;
   /** The other agent that it is a client of; undefined where that is not so, or not to be seen. */
   readonly agentPid: number | undefined;
+  /** undefined: it has ended. */
+  readonly identity: Identity | undefined;
 }
 
 /** Under MPS its server holds the clients' contexts; it is nobody's job. */
@@ -30,6 +33,7 @@ export const strangersOn = (
       name: nameOf(pid),
       memory,
       agentPid: agentsOf(pid).find((agent) => agent !== ownPid),
+      identity: identityOf(pid),
     }))
     .filter(({ name }) => !name.startsWith(MPS_SERVER));
 

@@ -248,10 +248,7 @@ function servedStatus({ identity, region }: ServedGpu): GpuStatus["served"] {
 const clientPids = (gpus: readonly ServedGpu[]): ReadonlySet<number> =>
   new Set(gpus.flatMap(({ clients }) => clients.map(({ pid }) => pid)));
 
-const clientStatus = ({ class: kind, name, pid, slot, connected }: Client): ClientStatus => ({
-  class: kind,
-  name,
-  pid,
-  slot,
-  connected,
-});
+const clientStatus = (client: Client): ClientStatus => {
+  const { class: kind, name, pid, slot, connected, identity, grant } = client;
+  return { class: kind, name, pid, slot, connected, identity, grant };
+};

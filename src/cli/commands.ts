@@ -16,12 +16,14 @@ import { socCommand } from "./commands/soc/soc.ts";
 import { statusCommand } from "./commands/status.ts";
 import { topCommand } from "./commands/top.ts";
 import { upCommand } from "./commands/up.ts";
+import { whyCommand } from "./commands/why.ts";
 
 export const commands: readonly Command[] = [
   upCommand,
   runCommand,
   statusCommand,
   topCommand,
+  whyCommand,
   downCommand,
   demoCommand,
   loadCommand,

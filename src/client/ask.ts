@@ -4,13 +4,17 @@ import { request } from "node:http";
 import {
   type AgentFile,
   checkDirectory,
+  type Explanation,
   isAgentFileDamaged,
   isLocked,
+  isTrusted,
   pathsIn,
   runningAgent,
+  runningService,
+  type Service,
   type Status,
 } from "#agent";
-import { errors, runDirectory } from "#core";
+import { errors, runDirectory, SYSTEM_DIRECTORY } from "#core";
 
 const ANSWER_WITHIN_MS = 5000;
 
@@ -18,15 +22,43 @@ export const ownUid = (): number => process.getuid?.() ?? 0;
 
 export const ownRunDirectory = (): string => runDirectory(process.env, ownUid());
 
-/** Throws a UserError when no agent runs. */
-export function agentHere(directory = ownRunDirectory()): AgentFile {
+/** Where an agent is found: one's own if it runs, else that of the machine. COTENANT_DIR names the only one. */
+export interface Found<A extends Service = Service> {
+  readonly directory: string;
+  readonly agent: A;
+}
+
+/** For clients. undefined when no agent runs. */
+export function findAgent(): Found | undefined {
+  const own = ownRunDirectory();
+  const directories = process.env.COTENANT_DIR ? [own] : [own, SYSTEM_DIRECTORY];
+  for (const directory of directories) {
+    if (!isTrusted(directory, ownUid())) continue;
+    const agent = runningService(directory);
+    if (agent?.scope === "user") checkDirectory(directory, ownUid());
+    if (agent) return { directory, agent };
+  }
+  return undefined;
+}
+
+/** For clients. Throws a UserError when no agent runs. */
+export function agentHere(): Found {
+  const found = findAgent();
+  if (found) return found;
+  const directory = ownRunDirectory();
   checkDirectory(directory, ownUid());
-  const agent = runningAgent(directory);
-  if (agent) return agent;
   if (!isLocked(directory)) throw errors.noAgent(directory);
   throw isAgentFileDamaged(directory)
     ? errors.agentFileDamaged(pathsIn(directory).file)
     : errors.agentNotReady(directory);
+}
+
+/** For whoever steers the agent. Throws a UserError when no agent runs, or it is another user's. */
+export function ownAgentHere(): Found<AgentFile> {
+  const { directory, agent } = agentHere();
+  const own = runningAgent(directory);
+  if (!own) throw errors.agentOfOthers(agent.pid, directory);
+  return { directory, agent: own };
 }
 
 export async function askStatus(agent: AgentFile): Promise<Status> {
@@ -37,6 +69,10 @@ export async function askStatus(agent: AgentFile): Promise<Status> {
   } catch {
     throw errors.agentSilent(agent.pid, `what port ${agent.port} says is no status`);
   }
+}
+
+export async function askWhy(agent: AgentFile, pid: number): Promise<Explanation> {
+  return JSON.parse(await ask(agent, "GET", `/why/${pid}`)) as Explanation;
 }
 
 export const askToStop = (agent: AgentFile): Promise<string> => ask(agent, "POST", "/stop");

@@ -1,7 +1,7 @@
 // The variables that make a program a client: the interposer and what it is told.
 import { mkdirSync } from "node:fs";
 import { basename } from "node:path";
-import { type AgentFile, mpsEnvironment, pathsIn } from "#agent";
+import { mpsEnvironment, pathsIn, type Service } from "#agent";
 import { interposer, ptxasStandIn, softGpuFolder } from "#core";
 import type { Objective } from "#policy";
 import type { ClientClass } from "#protocol";
@@ -19,7 +19,7 @@ export interface ClientOptions {
 /** The variables that make a program a client of the agent that runs in `directory`. */
 export function clientEnvironment(
   { kind, name, memory, off }: ClientOptions,
-  { directory, agent }: { readonly directory: string; readonly agent: AgentFile },
+  { directory, agent }: { readonly directory: string; readonly agent: Service },
 ): Record<string, string> {
   return {
     ...(off
@@ -30,7 +30,7 @@ export function clientEnvironment(
     COTENANT_NAME: name,
     ...(memory === undefined ? {} : { COTENANT_MEMORY: String(memory) }),
     ...(kind === "best-effort" && agent.stopsKernels ? compilerEnvironment(process.env) : {}),
-    ...(agent.gpu === "soft" ? softGpuEnvironment(directory) : {}),
+    ...(agent.gpu === "soft" ? softGpuEnvironment(directory, agent) : {}),
     ...(agent.mode === "mps" ? mpsClientEnvironment(directory, kind) : {}),
   };
 }
@@ -53,9 +53,10 @@ export function objectiveEnvironment({ p99Us, slowdown }: Objective): Record<str
 }
 
 /** Of several agents that are to share one software GPU, COTENANT_SOFTGPU_DIR says where it is. */
-function softGpuEnvironment(directory: string): Record<string, string> {
+function softGpuEnvironment(directory: string, { scope }: Service): Record<string, string> {
   const softGpu = process.env.COTENANT_SOFTGPU_DIR ?? pathsIn(directory).softGpu;
-  mkdirSync(softGpu, { recursive: true, mode: 0o700 });
+  // That of the machine's agent is there already.
+  if (scope === "user") mkdirSync(softGpu, { recursive: true, mode: 0o700 });
   return {
     LD_LIBRARY_PATH: inFront(softGpuFolder(), process.env.LD_LIBRARY_PATH),
     COTENANT_SOFTGPU_DIR: softGpu,

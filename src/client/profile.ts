@@ -1,7 +1,7 @@
 // `cotenant run --profile`: finds the profile, makes sure that it is of the agent's GPU, and hands it to the
 // interposer as a table of kernels.
 import { writeSync } from "node:fs";
-import { type AgentFile, pathsIn, SOFT_GPU_NAME } from "#agent";
+import { claimDirectory, pathsIn, type Service } from "#agent";
 import { errors, isFile, written } from "#core";
 import {
   checkGpu,
@@ -10,26 +10,27 @@ import {
   readProfileFile,
   type WorkloadProfile,
 } from "#profile";
-import { askStatus } from "./ask.ts";
+import { ownRunDirectory, ownUid } from "./ask.ts";
 import { writeKernelTable } from "./kernel-table.ts";
 
 /** Throws a UserError when there is no such profile, or it is of another GPU than the agent's. */
-export async function profileEnvironment(
+export function profileEnvironment(
   asked: string,
-  agent: AgentFile,
+  agent: Service,
   directory: string,
-): Promise<Record<string, string>> {
-  const gpus = await gpusOf(agent);
+): Record<string, string> {
+  const gpus = agent.gpuNames;
   const { profile, gpu } = isFile(asked) ? ofFile(asked, gpus) : ofName(asked, gpus);
-  const folder = pathsIn(directory).kernels;
+  const folder = pathsIn(agent.scope === "user" ? directory : ownFolder()).kernels;
   warn(profile);
   return { COTENANT_KERNELS: written(folder, () => writeKernelTable(profile, gpu, folder)) };
 }
 
-/** Their names, as the driver says them. */
-async function gpusOf(agent: AgentFile): Promise<readonly string[]> {
-  if (agent.gpu === "soft") return [SOFT_GPU_NAME];
-  return (await askStatus(agent)).gpus.map(({ name }) => name);
+/** Into the folder of the machine's agent only that agent may write. */
+function ownFolder(): string {
+  const directory = ownRunDirectory();
+  claimDirectory(directory, ownUid());
+  return directory;
 }
 
 interface Fitting {

@@ -115,6 +115,19 @@ export const severalRanks = (variable: string) =>
     "Run it with --ungated, as if Cotenant were not there; or unset the variable, if its processes do not wait for each other.",
   );
 
+export const mpsOfOneUser = () =>
+  usage(
+    "--system goes with mode isolated only: an MPS daemon serves one user, and one client's fault ends all.",
+    'A user whose jobs trust each other can start an agent of their own: "cotenant up --mode mps".',
+  );
+
+export const agentOfOthers = (pid: number, directory: string) =>
+  new UserError(
+    "AGENT_OF_OTHERS",
+    `The agent in ${directory} (pid ${pid}) belongs to another user, who alone may ask or stop it.`,
+    'Ask as that user, such as with "sudo cotenant status".',
+  );
+
 export const agentNotReady = (directory: string) =>
   new UserError(
     "AGENT_NOT_READY",

@@ -14,7 +14,7 @@ export {
   ptxasStandIn,
   softGpuFolder,
 } from "./package.ts";
-export { runDirectory } from "./paths.ts";
+export { runDirectory, SYSTEM_DIRECTORY, SYSTEM_GRANTS } from "./paths.ts";
 export { gibibytes, micros, percent, table, wrapped } from "./print.ts";
 export {
   conformalQuantile,

@@ -247,6 +247,9 @@ export const Welcome = struct(
     version: u32("VERSION"),
     status: u32("see welcomeStatus"),
     slot: i32(),
+    memoryQuota: u64(
+      "bytes that this client may have: what it asked for, or the operator's grant; 0: no limit",
+    ),
     reason: text(200, "why not, for people"),
   },
   8,

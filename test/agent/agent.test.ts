@@ -12,6 +12,7 @@ import {
   gpuB,
   HandClock,
   type HelloFields,
+  identified,
   temporaryDirectory,
 } from "./fakes.ts";
 
@@ -29,7 +30,7 @@ async function agentHere(change: Partial<AgentOptions> = {}) {
     env: process.env,
     clock,
     log: () => {},
-    identify: (_, { pid }) => ({ pid }), // the tests' clients are all of this process, whatever pids they name
+    identify: (_, { pid }) => identified(pid), // the tests' clients are all of this process, whatever pids they name
     ...change,
   });
   onTestFinished(() => agent.stop("the test is over"));

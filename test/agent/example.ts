@@ -1,6 +1,7 @@
 // A status with one client of each class and a stranger, for what is made from a status.
 import type { BestEffortStatus, GpuStatus, HighStatus, Status } from "#agent";
 import type { Bytes } from "#core";
+import { identified } from "./fakes.ts";
 
 const high: HighStatus = {
   class: "high",
@@ -8,6 +9,8 @@ const high: HighStatus = {
   pid: 42,
   slot: 0,
   connected: true,
+  identity: identified(42),
+  grant: "an agent of one's own",
   sloP99Us: undefined,
   sloSlowdown: undefined,
   objective: undefined,
@@ -39,6 +42,8 @@ const bestEffort: BestEffortStatus = {
   pid: 43,
   slot: 1,
   connected: true,
+  identity: undefined,
+  grant: undefined,
   launches: 10,
   graphs: 5,
   copies: 0,
@@ -84,7 +89,7 @@ const gpu: GpuStatus = {
   recommended: undefined,
   high: [high],
   bestEffort: [bestEffort],
-  strangers: [{ pid: 9, name: "other", memory: 0, agentPid: undefined }],
+  strangers: [{ pid: 9, name: "other", memory: 0, agentPid: undefined, identity: undefined }],
 };
 
 export const exampleStatus: Status = {
@@ -93,6 +98,7 @@ export const exampleStatus: Status = {
     mode: "isolated",
     policy: "strict",
     gpu: "soft",
+    scope: "user",
     port: 1,
     upSeconds: 10,
     cpuShare: 0.005,

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import {
   descriptorOf,
+  type Identity,
   receiveWithDescriptor,
   SharedRegion,
   sendWithDescriptor,
@@ -26,6 +27,21 @@ import {
 
 const gpuA = Uint8Array.from({ length: 16 }, (_, i) => 0xa0 + i);
 export const gpuB = Uint8Array.from({ length: 16 }, (_, i) => 0xb0 + i);
+
+/** Who a process of the tests is said to be. */
+export const identified = (pid: number, fields: Partial<Identity> = {}): Identity => ({
+  pid,
+  uid: 1000,
+  gid: 1000,
+  groups: [],
+  cgroup: "/",
+  container: undefined,
+  pod: undefined,
+  unit: undefined,
+  slurmJob: undefined,
+  onHost: true,
+  ...fields,
+});
 
 /** A run directory that goes away with the test. */
 export function temporaryDirectory(): string {
@@ -50,6 +66,7 @@ export interface HelloFields {
   readonly soloUs?: number;
   readonly gpuSharePermille?: number;
   readonly training?: number;
+  readonly memoryQuota?: number;
 }
 
 export function helloBytes(fields: HelloFields): Uint8Array {
@@ -68,6 +85,7 @@ export function helloBytes(fields: HelloFields): Uint8Array {
   hello.soloUs = fields.soloUs ?? 0;
   hello.gpuSharePermille = fields.gpuSharePermille ?? 0;
   hello.training = fields.training ?? 0;
+  hello.memoryQuota = fields.memoryQuota ?? 0;
   hello.gpuUuid.set(fields.gpu ?? gpuA);
   hello.name = fields.name ?? "fake";
   hello.gpuName = fields.gpuName ?? "Fake GPU";

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { closeSync, constants, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { type FormLimits, FormQueue, formLimits, openDoor, Registry } from "#agent";
+import { admitAll, type FormLimits, FormQueue, formLimits, openDoor, Registry } from "#agent";
 import { systemClock } from "#core";
 import { VariantRequest, view, welcomeStatus } from "#protocol";
 import { attach, eventually, temporaryDirectory } from "./fakes.ts";
@@ -199,10 +199,11 @@ test("nothing that a client gives as its request keeps others from attaching", a
     log: () => {},
     prepare: () => {},
     knows: () => true,
+    admission: admitAll,
   });
   const path = `${folder}/agent.sock`;
   const forms = queue();
-  const door = await openDoor(path, registry, systemClock, () => {}, forms);
+  const door = await openDoor(path, registry, systemClock, () => {}, { forms });
   onTestFinished(() => door.close());
   execFileSync("mkfifo", [`${folder}/pipe`]); // nobody will ever write to it
   const pipe = openSync(`${folder}/pipe`, constants.O_RDONLY | constants.O_NONBLOCK);

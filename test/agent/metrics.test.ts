@@ -18,6 +18,7 @@ test("the table of metrics", () => {
     cotenant_chunk_seconds seconds
     cotenant_launches_total launches
     cotenant_unhooked calls
+    cotenant_client_info constant
     cotenant_bursts_total bursts
     cotenant_burst_p50_seconds seconds
     cotenant_burst_p99_seconds seconds
@@ -73,6 +74,8 @@ test("a status becomes Prometheus text, with what is unknown left out", async ()
     cotenant_launches_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 15
     cotenant_unhooked{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0
     cotenant_unhooked{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 0
+    cotenant_client_info{gpu="GPU-a",class="high",name="serve",pid="42",slot="0",grant="an agent of one's own",uid="1000",container="",pod="",unit="",slurm_job=""} 1
+    cotenant_client_info{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1",grant="",uid="",container="",pod="",unit="",slurm_job=""} 1
     cotenant_bursts_total{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 100
     cotenant_burst_p50_seconds{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.002
     cotenant_burst_p99_seconds{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.004

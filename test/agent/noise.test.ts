@@ -4,7 +4,7 @@ import { pathsIn, startAgent } from "#agent";
 import { ms, sfc32 } from "#core";
 import { policyNamed } from "#policy";
 import { bucketCount, bucketOf } from "#protocol";
-import { attach, HandClock, temporaryDirectory } from "./fakes.ts";
+import { attach, HandClock, identified, temporaryDirectory } from "./fakes.ts";
 
 const LOOKS_PER_S = 4;
 
@@ -23,7 +23,7 @@ async function learning() {
     env: {},
     clock,
     log: () => {},
-    identify: (_, { pid }) => ({ pid }),
+    identify: (_, { pid }) => identified(pid),
   });
   onTestFinished(() => agent.stop("the test is over"));
   const { socket } = pathsIn(directory);

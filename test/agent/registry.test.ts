@@ -5,8 +5,16 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Identify } from "#agent";
-import { createMemoryFile, openDoor, Registry, SharedRegion, sealSize, startTimeOf } from "#agent";
+import {
+  admitAll,
+  createMemoryFile,
+  type Identify,
+  openDoor,
+  Registry,
+  SharedRegion,
+  sealSize,
+  startTimeOf,
+} from "#agent";
 import { ms } from "#core";
 import { constants, Hello, Region, view, welcomeStatus } from "#protocol";
 import {
@@ -15,12 +23,13 @@ import {
   gpuB,
   HandClock,
   helloBytes,
+  identified,
   say,
   temporaryDirectory,
 } from "./fakes.ts";
 
 /** The tests' clients are all of this process, whatever pids they name. */
-const anybody: Identify = (_, { pid }) => ({ pid });
+const anybody: Identify = (_, { pid }) => identified(pid);
 
 async function registryAtDoor(
   around: { readonly identify?: Identify; readonly knows?: Knows } = {},
@@ -33,11 +42,12 @@ async function registryAtDoor(
     prepare: (gpu) => {
       gpu.region.memory.settings.protect = 1;
     },
+    admission: admitAll,
     knows: around.knows ?? (() => true),
   });
   const path = `${temporaryDirectory()}/agent.sock`;
   const identify = around.identify ?? anybody;
-  const door = await openDoor(path, registry, clock, () => {}, undefined, identify);
+  const door = await openDoor(path, registry, clock, () => {}, { identify });
   onTestFinished(() => door.close());
   return { clock, registry, path };
 }
@@ -290,7 +300,7 @@ describe("reattaching", () => {
     const { pid = 0 } = child;
     const { fd } = JSON.parse(line);
     const bytes = helloBytes({ ...again, pid, gpu: gpuB }).slice().buffer;
-    const reply = registry.answer(view(Hello, bytes), `/proc/${pid}/fd/${fd}`);
+    const reply = registry.answer(view(Hello, bytes), identified(pid), `/proc/${pid}/fd/${fd}`);
     expect(reply.status).toBe(welcomeStatus.newRegion);
     expect(registry.gpus).toEqual([]);
   });

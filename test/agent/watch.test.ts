@@ -19,6 +19,8 @@ const applicant = (kind: Applicant["class"]): Applicant => ({
   soloUs: 0,
   gpuSharePermille: 0,
   training: false,
+  identity: undefined,
+  grant: undefined,
 });
 
 function watched(...kinds: Applicant["class"][]) {

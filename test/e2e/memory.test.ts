@@ -43,6 +43,7 @@ function noteAgent(directory: string, region: SharedRegion, isAlive: boolean): v
     pid: process.pid,
     startTime: isAlive ? startTime : startTime + 1,
     pidNamespace: pidNamespace(),
+    scope: "user",
     socket: pathsIn(directory).socket,
     port: 1,
     token: "none",
@@ -50,6 +51,7 @@ function noteAgent(directory: string, region: SharedRegion, isAlive: boolean): v
     policy: "strict",
     gpu: "soft",
     stopsKernels: false,
+    gpuNames: [],
     regions: [
       {
         uuid: formatUuid(gpuUuid),

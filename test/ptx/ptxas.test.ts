@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type FormMaker, makeForms, noForms, openDoor, Registry } from "#agent";
+import { admitAll, type FormMaker, makeForms, noForms, openDoor, Registry } from "#agent";
 import { welcomeStatus } from "#protocol";
 import { HandClock, temporaryDirectory } from "../agent/fakes.ts";
 
@@ -101,8 +101,9 @@ async function agentIn(folder: string, change?: (ptx: string) => string): Promis
     log: () => {},
     prepare: () => {},
     knows: () => undefined,
+    admission: admitAll,
   });
-  const door = await openDoor(socket, registry, clock, () => {}, formsHere(change));
+  const door = await openDoor(socket, registry, clock, () => {}, { forms: formsHere(change) });
   onTestFinished(() => door.close());
   return socket;
 }

@@ -162,6 +162,7 @@ Attachment attached_by(Knock& answered) noexcept {
                   "the agent's shared memory cannot be used: another version, or another user's.");
     return result;
   }
+  link->memory_quota = welcome.memoryQuota;
   link->region_fd = take_descriptor(answered);
   link->socket = take_socket(answered);
   return {AttachOutcome::kAttached, link, {}};

@@ -19,6 +19,7 @@ struct Link {
   int region_fd;  // a descriptor through which a restarted agent finds the region again
   int socket;     // -1: lost
   bool attached;  // false: a private region, for a best-effort client without an agent
+  std::uint64_t memory_quota{0};  // bytes that the agent allows; 0: no limit
   Link* before{nullptr};  // the link that this one replaced,
   std::uint32_t before_pid{0};  // and the process id in that link's slot: this process, as its agent saw it
 

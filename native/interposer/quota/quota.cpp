@@ -33,6 +33,12 @@ std::uint64_t taken() noexcept { return used.load(std::memory_order_relaxed) + g
 
 void refund(std::uint64_t bytes) noexcept { used.fetch_sub(bytes, std::memory_order_relaxed); }
 
+// Bytes; 0: no limit. The agent may allow less than this process asks for.
+std::uint64_t allowed() noexcept {
+  const Link* link = own_link();
+  return link && link->attached ? link->memory_quota : environment().memory_quota;
+}
+
 protocol::BestEffortSlot* slot() noexcept {
   const Link* link = own_link();
   return link ? &link->best_effort() : nullptr;
@@ -41,7 +47,7 @@ protocol::BestEffortSlot* slot() noexcept {
 void Booking::publish() noexcept {
   if (auto* own = slot()) {
     own->memoryUsed.store(taken(), std::memory_order_relaxed);
-    own->memoryQuota.store(environment().memory_quota, std::memory_order_relaxed);
+    own->memoryQuota.store(allowed(), std::memory_order_relaxed);
   }
 }
 
@@ -56,7 +62,7 @@ void free_unless_held(std::uint64_t physical, std::uint64_t bytes) noexcept {
 bool quota_counts() noexcept { return role() == Role::kBestEffort; }
 
 bool quota_reserve(std::uint64_t bytes) noexcept {
-  const std::uint64_t quota = environment().memory_quota;
+  const std::uint64_t quota = allowed();
   const std::uint64_t before =
       used.fetch_add(bytes, std::memory_order_relaxed) + graphs.load(std::memory_order_relaxed);
   if (quota == 0 || (before + bytes <= quota && before + bytes >= before)) return true;
@@ -156,7 +162,7 @@ void quota_graphs_hold(std::uint64_t bytes) noexcept {
 std::uint64_t quota_graphs() noexcept { return graphs.load(std::memory_order_relaxed); }
 
 bool quota_fits_graph(std::uint64_t bytes) noexcept {
-  const std::uint64_t quota = environment().memory_quota;
+  const std::uint64_t quota = allowed();
   if (quota == 0 || used.load(std::memory_order_relaxed) + bytes <= quota) return true;
   if (auto* own = slot()) own->memoryRefusals.fetch_add(1, std::memory_order_relaxed);
   return false;
@@ -170,7 +176,7 @@ void quota_forget() noexcept {
 }
 
 bool quota_view(std::uint64_t& free_bytes, std::uint64_t& total_bytes) noexcept {
-  const std::uint64_t quota = environment().memory_quota;
+  const std::uint64_t quota = allowed();
   if (!quota_counts() || quota == 0) return false;
   const std::uint64_t now = taken();
   const std::uint64_t left = now < quota ? quota - now : 0;

@@ -7,6 +7,7 @@ import { Hono } from "hono";
 import { errors } from "#core";
 import { renderMetrics } from "../metrics.ts";
 import type { Status } from "../status.ts";
+import type { Explanation } from "../why.ts";
 import { WaitingRoom } from "./waiting-room.ts";
 
 /** A request, which has no body worth reading, is complete by then. */
@@ -24,10 +25,17 @@ interface HttpOptions {
   readonly port: number;
   readonly token: string;
   readonly status: () => Status;
+  readonly why: (pid: number) => Explanation;
   readonly stop: () => void;
 }
 
-export async function serveHttp({ port, token, status, stop }: HttpOptions): Promise<HttpDoor> {
+export async function serveHttp({
+  port,
+  token,
+  status,
+  why,
+  stop,
+}: HttpOptions): Promise<HttpDoor> {
   const strangers = new WaitingRoom(MOST_STRANGERS);
   const owners = new WaitingRoom(MOST_OWNERS);
   const app = new Hono<{ Bindings: HttpBindings }>();
@@ -47,6 +55,9 @@ export async function serveHttp({ port, token, status, stop }: HttpOptions): Pro
     const { text, contentType } = await renderMetrics(status());
     return context.body(text, 200, { "content-type": contentType });
   });
+  app.get("/why/:pid{[0-9]{1,10}}", (context) =>
+    context.json(why(Number(context.req.param("pid")))),
+  );
   app.post("/stop", (context) => {
     context.env.outgoing.once("close", stop); // after the answer is out
     return context.json({ stopping: true }, 202);

@@ -7,7 +7,8 @@ import { type Clock, errors, ms } from "#core";
 import { constants, helloKinds, messageMagic, view, Welcome } from "#protocol";
 import { type FormMaker, noFormMaker } from "../forms/index.ts";
 import { type Registry, type Reply, refusal } from "../registry.ts";
-import { closeDescriptor, sendWithDescriptor } from "../system/index.ts";
+import type { Scope } from "../state.ts";
+import { closeDescriptor, peerOf, sendWithDescriptor } from "../system/index.ts";
 import { type Heard, hear } from "./hello.ts";
 import { descriptorOf, type Identify, identifyPeer } from "./peer.ts";
 import { WaitingRoom } from "./waiting-room.ts";
@@ -22,14 +23,20 @@ export interface Door {
   close(): Promise<void>;
 }
 
+interface DoorOptions {
+  /** Who may connect: all, or those whom the folder of the socket lets pass. */
+  readonly scope?: Scope | undefined;
+  readonly forms?: FormMaker | undefined;
+  readonly identify?: Identify | undefined;
+}
+
 /** Listens at `path`, which must be free. `changed` runs after each attach and hang-up. */
 export async function openDoor(
   path: string,
   registry: Registry,
   clock: Clock,
   changed: () => void,
-  forms: FormMaker = noFormMaker,
-  identify: Identify = identifyPeer,
+  { scope = "user", forms = noFormMaker, identify = identifyPeer }: DoorOptions = {},
 ): Promise<Door> {
   if (Buffer.byteLength(path) > LONGEST_SOCKET_PATH) throw errors.pathTooLong(path);
   const open = new Set<Socket>();
@@ -53,11 +60,12 @@ export async function openDoor(
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
     open.add(socket);
     socket.on("close", () => open.delete(socket));
-    withoutSlot.enter(socket);
+    withoutSlot.enter(socket, peerOf(descriptorOf(socket))?.uid);
     receive(socket, registry, clock, { attached, hungUp, forms, identify });
   });
   await listen(server, path);
-  chmodSync(path, 0o600); // its directory has kept others out until now
+  // Until now nobody else could connect, because of the umask.
+  chmodSync(path, scope === "machine" ? 0o666 : 0o600);
   return {
     close: () =>
       new Promise((resolve) => {
@@ -107,14 +115,13 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
     const { hello, descriptor } = heard;
     const close = () => void (descriptor !== undefined && closeDescriptor(descriptor));
     const path = descriptor === undefined ? undefined : `/proc/${process.pid}/fd/${descriptor}`;
-    const peer = listener.identify(socket, hello);
-    if (typeof peer === "string") {
-      answer(refusal(peer));
+    const identity = listener.identify(socket, hello);
+    if (typeof identity === "string") {
+      answer(refusal(identity));
       return close();
     }
-    hello.pid = peer.pid; // from here on as this process sees it
-    if (hello.kind !== helloKinds.variant) answer(registry.answer(hello, path));
-    else if (path) return void askForForms(path, hello.pid).finally(close);
+    if (hello.kind !== helloKinds.variant) answer(registry.answer(hello, identity, path));
+    else if (path) return void askForForms(path, identity.pid).finally(close);
     else answer(refusal("A request for forms comes with a descriptor of its memory file."));
     close();
   };
@@ -145,6 +152,7 @@ function encode(reply: Reply): Uint8Array {
   welcome.version = constants.VERSION;
   welcome.status = reply.status;
   welcome.slot = reply.slot;
+  welcome.memoryQuota = reply.holder?.client.memoryQuota ?? 0;
   welcome.reason = reply.reason;
   return new Uint8Array(bytes);
 }

@@ -1,23 +1,30 @@
-// Connections of one kind, of which there is room for so many. When one more comes the oldest is closed, so that nobody
-// can keep others out by staying silent.
+// Connections of one kind, of which there is room for so many. When one more comes, the oldest connection of the user who
+// has most of them is closed, so that nobody can keep others out by staying silent or by connecting again and again.
 import type { Socket } from "node:net";
 
 export class WaitingRoom {
   readonly #most: number;
-  /** Oldest first. */
-  readonly #waiting = new Set<Socket>();
+  /** Each with its user's id. Oldest first. */
+  readonly #waiting = new Map<Socket, number | undefined>();
 
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** Once more makes no difference. */
-  enter(socket: Socket): void {
+  /** Once more makes no difference. `uid`: whose it is, where that is known. */
+  enter(socket: Socket, uid?: number): void {
     if (this.#waiting.has(socket)) return;
-    this.#waiting.add(socket);
+    this.#waiting.set(socket, uid);
     socket.once("close", () => this.leave(socket));
-    const [oldest] = this.#waiting;
-    if (this.#waiting.size > this.#most) oldest?.destroy();
+    if (this.#waiting.size > this.#most) this.#oldestOfMost()?.destroy();
+  }
+
+  #oldestOfMost(): Socket | undefined {
+    const counts = new Map<number | undefined, number>();
+    for (const uid of this.#waiting.values()) counts.set(uid, (counts.get(uid) ?? 0) + 1);
+    const most = Math.max(...counts.values());
+    for (const [socket, uid] of this.#waiting) if (counts.get(uid) === most) return socket;
+    return undefined;
   }
 
   leave(socket: Socket): void {

@@ -3,7 +3,8 @@ export {
   createMemoryFile,
   endWithParent,
   mapShared,
-  peerProcess,
+  type Peer,
+  peerOf,
   SIZE_SEALS,
   sealSize,
   sealsOf,
@@ -17,5 +18,6 @@ export {
   pidNamespace,
   pidsOf,
   printable,
+  readOrNothing,
   startTimeOf,
 } from "./processes.ts";

@@ -60,12 +60,20 @@ export function mapShared(fd: number, size: number): ArrayBuffer {
   return buffer;
 }
 
-/** The process that connected a Unix socket; undefined where that is in a PID namespace that is not to be seen from here. */
-export function peerProcess(fd: number): number | undefined {
+/** Who connected a Unix socket, as this process sees it. */
+export interface Peer {
+  readonly pid: number;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** undefined where that process is in a PID namespace that is not to be seen from here. */
+export function peerOf(fd: number): Peer | undefined {
   const credentials = new Int32Array(3); // pid, uid, gid
   const size = new Uint32Array([credentials.byteLength]);
   const known = socketOption(fd, SOL_SOCKET, SO_PEERCRED, credentials, size) === 0;
-  return (known && credentials[0]) || undefined;
+  const [pid = 0, uid = 0, gid = 0] = credentials;
+  return known && pid !== 0 ? { pid, uid, gid } : undefined;
 }
 
 /** Takes the lock of an open file unless somebody holds it. Freed by the kernel with the process. */

@@ -25,6 +25,7 @@ test("a process that ended and was not waited for is gone", async () => {
     parent.stdout.once("data", (text: Buffer) => resolve(Number(text))),
   );
   await expect.poll(() => nameOf(parent.pid ?? 0), { timeout: 20_000 }).toBe("sleep");
+  await expect.poll(() => nameOf(pid), { timeout: 20_000 }).toBe("sleep");
   expect(startTimeOf(pid)).toBeGreaterThan(0);
   process.kill(pid, "SIGKILL");
   await expect.poll(() => startTimeOf(pid), { timeout: 20_000 }).toBeUndefined();

@@ -73,7 +73,8 @@ function entriesOf(folder: string): readonly string[] {
 /** This process or the machine has no descriptors or memory left. */
 const ownTroubles = new Set<unknown>(["EMFILE", "ENFILE", "ENOMEM"]);
 
-function readOrNothing(path: string): string | undefined {
+/** undefined where there is no such file, or none of ours. Throws when this process can't open files now. */
+export function readOrNothing(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { isRunning } from "#agent";
-import { agentHere, askToStop, ownRunDirectory } from "#client";
+import { askToStop, ownAgentHere } from "#client";
 import { errors } from "#core";
 import { command, json } from "../command.ts";
 
@@ -11,8 +11,7 @@ export const downCommand = command({
   summary: "stop the agent; running jobs go on with the rules they have",
   options: { json },
   async run(args) {
-    const directory = ownRunDirectory();
-    const agent = agentHere(directory);
+    const { directory, agent } = ownAgentHere();
     await askToStop(agent);
     const until = performance.now() + STOPPED_WITHIN_MS;
     while (isRunning(directory, agent)) {

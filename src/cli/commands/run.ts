@@ -1,13 +1,12 @@
 // Runs a command as a client of the agent: sets its environment and becomes it, so that no process of
 // ours stays in between.
 import { basename } from "node:path";
-import { runningAgent } from "#agent";
 import {
   agentHere,
   become,
   clientEnvironment,
+  findAgent,
   objectiveEnvironment,
-  ownRunDirectory,
   profileEnvironment,
 } from "#client";
 import { errors, usage } from "#core";
@@ -61,23 +60,22 @@ export const runCommand = command({
     checkClass(args, args.class);
     const [program = "", ...rest] = args.positional;
     const objective = objectiveEnvironment(parseObjective(args.slo));
-    const directory = ownRunDirectory();
     // Switched off, nothing of ours may stand in the way, a missing agent neither.
     const off = args.ungated || process.env.COTENANT_OFF === "1";
     const ranks = severalRanks(process.env);
     if (!off && args.class === "best-effort" && ranks) throw errors.severalRanks(ranks);
-    if (off && !runningAgent(directory))
+    if (off && !findAgent())
       return await become(program, rest, { ...process.env, COTENANT_OFF: "1" });
-    const agent = agentHere(directory);
+    const found = agentHere();
     const added = {
       ...objective,
       ...clientEnvironment(
         { kind: args.class, name: args.name ?? basename(program), memory: args.memory, off },
-        { directory, agent },
+        found,
       ),
       ...(args.profile === undefined
         ? {}
-        : await profileEnvironment(args.profile, agent, directory)),
+        : profileEnvironment(args.profile, found.agent, found.directory)),
     };
     return await become(program, rest, { ...process.env, ...added });
   },

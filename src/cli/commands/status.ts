@@ -1,5 +1,12 @@
-import type { BestEffortStatus, GpuStatus, HighStatus, Status, Stranger } from "#agent";
-import { agentHere, askStatus } from "#client";
+import {
+  type BestEffortStatus,
+  describeIdentity,
+  type GpuStatus,
+  type HighStatus,
+  type Status,
+  type Stranger,
+} from "#agent";
+import { askStatus, ownAgentHere } from "#client";
 import { gibibytes, micros, percent, table, wrapped } from "#core";
 import { caveats } from "#protocol";
 import { command, json } from "../command.ts";
@@ -9,7 +16,7 @@ export const statusCommand = command({
   summary: "who is on the GPUs and how they fare",
   options: { json },
   async run(args) {
-    const status = await askStatus(agentHere());
+    const status = await askStatus(ownAgentHere().agent);
     console.log(
       args.json ? JSON.stringify(status, null, 2) : describe(status, process.stdout.columns),
     );
@@ -26,7 +33,7 @@ export function describe(status: Status, columns = Number.POSITIVE_INFINITY): st
       `Agent ${pid}, up ${up}: mode ${mode}, policy ${policy}, ${percent(cpuShare)} CPU, ${gibibytes(residentBytes)}`,
       columns,
     ),
-    ...status.gpus.flatMap((gpu) => ["", ...describeClients(gpu, mode, columns)]),
+    ...status.gpus.flatMap((gpu) => ["", ...describeClients(gpu, status.agent, columns)]),
     ...(status.gpus.length === 0 ? ["", "No client has come yet."] : []),
   ].join("\n");
 }
@@ -47,7 +54,11 @@ export function describeGpu({ name, uuid, reading }: GpuStatus): string {
 
 const INDENT = "  ";
 
-function describeClients(gpu: GpuStatus, mode: Status["agent"]["mode"], columns: number): string[] {
+function describeClients(
+  gpu: GpuStatus,
+  { mode, scope }: Status["agent"],
+  columns: number,
+): string[] {
   const { high, bestEffort, strangers, recommended } = gpu;
   const within = columns - INDENT.length;
   const clients = [
@@ -58,6 +69,7 @@ function describeClients(gpu: GpuStatus, mode: Status["agent"]["mode"], columns:
     ...high.flatMap(describeSharing),
     ...high.flatMap(describeObjective),
     ...[...high, ...bestEffort].flatMap(describeCaveats),
+    ...[...high, ...bestEffort].flatMap((client) => describeTenant(client, scope)),
     ...high.filter(({ implausible }) => implausible > 0).map(describeDamage),
     ...(recommended ? [describeAdvice(recommended, mode)] : []),
     ...strangers.map(describeStranger),
@@ -70,8 +82,17 @@ function describeClients(gpu: GpuStatus, mode: Status["agent"]["mode"], columns:
   ];
 }
 
-const describeStranger = ({ pid, name, memory, agentPid }: Stranger): string =>
-  `stranger: pid ${pid} ${name || "unknown"} (${gibibytes(memory)}) ${
+/** Whose a client is: with an agent of one's own they are all of one user. */
+const describeTenant = (
+  { name, pid, identity, grant }: HighStatus | BestEffortStatus,
+  scope: Status["agent"]["scope"],
+): string[] =>
+  scope === "machine" && identity
+    ? [`${name} (pid ${pid}): ${describeIdentity(identity)}, by the grant "${grant}"`]
+    : [];
+
+const describeStranger = ({ pid, name, memory, agentPid, identity }: Stranger): string =>
+  `stranger: pid ${pid} ${name || "unknown"} (${[identity && describeIdentity(identity), gibibytes(memory)].filter(Boolean).join(", ")}) ${
     agentPid === undefined
       ? "holds no slot, so it is neither protected nor gated"
       : `is a client of another agent (pid ${agentPid}), so neither holds back what disturbs the other: give both the same COTENANT_DIR`

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { agentHere, askStatus } from "#client";
+import { askStatus, ownAgentHere } from "#client";
 import { command, number } from "../command.ts";
 import { describe } from "./status.ts";
 
@@ -16,7 +16,7 @@ export const topCommand = command({
   summary: "status again and again, until q or Ctrl-C",
   options: { every: number("SECONDS", 1, "how often", { min: 0.1, max: 3600 }) },
   async run(args) {
-    agentHere();
+    ownAgentHere();
     const stop = new AbortController();
     const { stdin, stdout } = process;
     process.once("SIGINT", () => stop.abort());
@@ -34,7 +34,7 @@ export const topCommand = command({
     try {
       while (!stop.signal.aborted) {
         // Found anew each time: an agent that was restarted goes on being watched.
-        const shown = describe(await askStatus(agentHere()), stdout.columns);
+        const shown = describe(await askStatus(ownAgentHere().agent), stdout.columns);
         stdout.write(interactive ? screen(shown, stdout.rows) : `${shown}\n\n`);
         await pause(args.every * 1000, undefined, { signal: stop.signal }).catch(() => {});
       }

@@ -1,17 +1,28 @@
+import { resolve } from "node:path";
 import {
   claimDirectory,
   logLine,
   openNvml,
   pathsIn,
   runningAgent,
+  type Scope,
   startAgent,
   startInBackground,
 } from "#agent";
-import { agentHere, askStatus, ownRunDirectory, ownUid } from "#client";
-import { dateNow, errors, itself, systemClock } from "#core";
+import { askStatus, ownRunDirectory, ownUid } from "#client";
+import {
+  dateNow,
+  errors,
+  isFile,
+  itself,
+  SYSTEM_DIRECTORY,
+  SYSTEM_GRANTS,
+  systemClock,
+  usage,
+} from "#core";
 import { parseOverrides, policies, policyNamed } from "#policy";
 import { ruleNames } from "#protocol";
-import { type Args, choice, command, flag, json, list, number } from "../command.ts";
+import { type Args, choice, command, flag, json, list, number, text } from "../command.ts";
 import { describeGpu } from "./status.ts";
 
 const options = {
@@ -40,6 +51,14 @@ const options = {
     "HTTP port on loopback, for metrics and status; 0 or not given: any free one",
     { max: 65535, whole: true },
   ),
+  system: flag(
+    `one agent for all users of this machine, in ${SYSTEM_DIRECTORY}; grants say who may be what (docs/guide/tenants.md)`,
+  ),
+  grants: text(
+    "FILE",
+    undefined,
+    `with --system: what this machine allows to whom; ${SYSTEM_GRANTS} if that exists and none is given`,
+  ),
   foreground: flag("do not go into the background, and log to stderr"),
   json,
 };
@@ -52,27 +71,34 @@ export const upCommand = command({
     "cotenant up --mode mps",
     "cotenant up --gpu soft",
     "cotenant up --set splitProductsUs=0",
+    "cotenant up --system --grants grants.json",
   ],
   async run(args) {
     // Whatever can be wrong with the options is said here, not in the log of a process behind.
     policyNamed(args.policy);
     parseOverrides(args.set);
-    const directory = ownRunDirectory();
-    claimDirectory(directory, ownUid());
+    if (args.system && args.mode === "mps") throw errors.mpsOfOneUser();
+    if (args.grants !== undefined && !args.system)
+      throw usage("--grants is for --system: an agent of one's own serves one user alone.");
+    const directory = directoryFor(args);
+    claimDirectory(directory, ownUid(), scopeOf(args));
     const running = runningAgent(directory);
     if (running) throw errors.agentRunning(running.pid, directory);
     if (args.foreground) return await stay(directory, args);
     if (args.gpu === "auto") openNvml();
     await startInBackground(directory, ["up", "--foreground", ...repeated(args)]);
-    return await report(args.json);
+    return await report(directory, args.json);
   },
 });
 
 async function stay(directory: string, args: Args<typeof options>): Promise<number> {
   process.umask(0o077);
+  const grants = args.grants ?? (isFile(SYSTEM_GRANTS) ? SYSTEM_GRANTS : undefined);
   const { command: node, args: program } = itself();
   const agent = await startAgent({
     directory,
+    scope: scopeOf(args),
+    grants: args.system ? grants : undefined,
     uid: ownUid(),
     gpu: args.gpu === "soft" ? "soft" : "nvidia",
     mode: args.mode,
@@ -94,13 +120,24 @@ async function stay(directory: string, args: Args<typeof options>): Promise<numb
 }
 
 /** The options again, for the process that stays. */
-const repeated = ({ gpu, mode, policy, set, port }: Args<typeof options>): string[] => [
-  ...["--gpu", gpu, "--mode", mode, "--policy", policy, "--port", String(port)],
-  ...set.flatMap((rule) => ["--set", rule]),
-];
+const repeated = (args: Args<typeof options>): string[] => {
+  const { gpu, mode, policy, set, port, system, grants } = args;
+  return [
+    ...["--gpu", gpu, "--mode", mode, "--policy", policy, "--port", String(port)],
+    ...(system ? ["--system"] : []),
+    ...(grants === undefined ? [] : ["--grants", resolve(grants)]),
+    ...set.flatMap((rule) => ["--set", rule]),
+  ];
+};
 
-async function report(asJson: boolean): Promise<number> {
-  const agent = agentHere();
+const scopeOf = ({ system }: Args<typeof options>): Scope => (system ? "machine" : "user");
+
+const directoryFor = ({ system }: Args<typeof options>): string =>
+  system && !process.env.COTENANT_DIR ? SYSTEM_DIRECTORY : ownRunDirectory();
+
+async function report(directory: string, asJson: boolean): Promise<number> {
+  const agent = runningAgent(directory);
+  if (!agent) throw errors.noAgent(directory);
   const status = await askStatus(agent);
   if (asJson) {
     console.log(JSON.stringify(status, null, 2));
@@ -111,7 +148,7 @@ async function report(asJson: boolean): Promise<number> {
   console.log(`Agent ${agent.pid} serves ${kind}, mode ${agent.mode}, policy ${agent.policy}.`);
   for (const line of gpus) console.log(line);
   console.log(
-    `Metrics: http://127.0.0.1:${agent.port}/metrics (token in ${pathsIn(ownRunDirectory()).file})`,
+    `Metrics: http://127.0.0.1:${agent.port}/metrics (token in ${pathsIn(directory).file})`,
   );
   console.log("Next: cotenant run --class high -- COMMAND…");
   return 0;

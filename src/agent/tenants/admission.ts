@@ -1,0 +1,83 @@
+// Whether a process gets the slot that it asks for, by the grants in force.
+import { statSync } from "node:fs";
+import { UserError } from "#core";
+import type { ClientClass } from "#protocol";
+import type { Log } from "../log.ts";
+import { annotationsOf } from "./annotations.ts";
+import { allows, everything, type Grant, readGrants, usualGrants } from "./grants.ts";
+import { describeIdentity, type Identity } from "./identity.ts";
+
+export interface Verdict {
+  readonly grant: Grant;
+  /** A sentence for the client; undefined: it may. */
+  readonly refusal: string | undefined;
+}
+
+export interface Admission {
+  /** Which grant applies to a process. */
+  grantFor(identity: Identity): Grant;
+  /** `held`: slots that its tenant has on that GPU already. */
+  judge(identity: Identity, asked: ClientClass, held: number): Verdict;
+}
+
+export function judge(identity: Identity, asked: ClientClass, held: number, grant: Grant): Verdict {
+  const who = describeIdentity(identity);
+  const by = `by the grant "${grant.name}"`;
+  if (grant.class === "none") return { grant, refusal: `${who} gets no slot here, ${by}.` };
+  if (!allows(grant, asked))
+    return { grant, refusal: `${who} may only be ${grant.class} here, ${by}.` };
+  if (held >= grant.slots)
+    return {
+      grant,
+      refusal: `${who} has taken all its slots on this GPU (${grant.slots}), ${by}.`,
+    };
+  return { grant, refusal: undefined };
+}
+
+const admissionBy = (grants: () => readonly Grant[]): Admission => {
+  const grantFor = (identity: Identity): Grant => {
+    const { container } = identity;
+    const annotations = () => (container === undefined ? {} : annotationsOf(container));
+    const found = grants().find(({ to }) => to(identity, annotations));
+    if (!found) throw new Error("the usual grants apply to everybody");
+    return found;
+  };
+  return {
+    grantFor,
+    judge: (identity, asked, held) => judge(identity, asked, held, grantFor(identity)),
+  };
+};
+
+/** An agent of one's own, whose folder only its user can enter. */
+export const admitAll: Admission = admissionBy(() => everything);
+
+/**
+ * An agent of the machine. A file is read again when it has changed; while it is wrong, what it said before counts. Throws a
+ * UserError where it is wrong at the start.
+ */
+export function admissionByFile(path: string | undefined, agentUid: number, log: Log): Admission {
+  if (path === undefined) {
+    const grants = usualGrants(agentUid);
+    return admissionBy(() => grants);
+  }
+  let grants = readGrants(path, agentUid);
+  let version = versionOf(path);
+  return admissionBy(() => {
+    const now = versionOf(path);
+    if (now === version) return grants;
+    version = now;
+    try {
+      grants = readGrants(path, agentUid);
+      log("grants read", { file: path });
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      log("grants not read", { file: path, because: error.message });
+    }
+    return grants;
+  });
+}
+
+function versionOf(path: string): string {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found ? `${found.ino} ${found.mtimeMs} ${found.size}` : "gone";
+}

@@ -1,0 +1,79 @@
+// Which container, pod, systemd unit or Slurm job a process belongs to, by its cgroup. Only paths from the root count, below
+// folders in which root alone makes cgroups: a user with a delegated cgroup can give what is below it any name.
+
+export interface Origin {
+  /** As the agent sees it: the first path of /proc/PID/cgroup that tells something, else the first of all; "" where there is none. */
+  readonly cgroup: string;
+  /** The container's id: 64 hexadecimal digits, except where somebody named it (`ctr run`). */
+  readonly container: string | undefined;
+  /** The UID of the Kubernetes pod. */
+  readonly pod: string | undefined;
+  /** The systemd service or session, such as nginx.service, user@1000.service or session-3.scope. */
+  readonly unit: string | undefined;
+  readonly slurmJob: string | undefined;
+}
+
+type Found = Partial<Omit<Origin, "cgroup">>;
+
+const ID = "([0-9a-f]{64})";
+const POD = "([0-9a-f_-]{32,36})";
+const END = "(?:/|$)";
+
+/**
+ * Each with what its groups mean. Sources: kubelet's cgroup manager (drivers systemd and cgroupfs), the cgroup paths of
+ * Docker, containerd's `ctr` and nerdctl, CRI-O and Podman, slurmstepd's cgroup plugins, systemd.slice(5).
+ */
+const patterns: readonly (readonly [RegExp, ...(keyof Found)[]])[] = [
+  [
+    new RegExp(
+      `^(?:/kubelet\\.slice/kubelet-kubepods\\.slice|/kubepods\\.slice)(?:/[a-z-]*kubepods-(?:burstable|besteffort)\\.slice)?` +
+        `/(?:kubelet-)?kubepods-(?:burstable-|besteffort-)?pod${POD}\\.slice/(?:cri-containerd-|crio-|docker-)?${ID}(?:\\.scope)?${END}`,
+    ),
+    "pod",
+    "container",
+  ],
+  [
+    new RegExp(
+      `^(?:/kubelet)?/kubepods/(?:burstable/|besteffort/)?pod${POD}/(?:crio-)?${ID}${END}`,
+    ),
+    "pod",
+    "container",
+  ],
+  [new RegExp(`^/system\\.slice/(?:docker|nerdctl)-${ID}\\.scope${END}`), "container"],
+  [new RegExp(`^/machine\\.slice/libpod-${ID}\\.scope${END}`), "container"],
+  [new RegExp(`^/(?:docker|libpod_parent)/(?:libpod-)?${ID}${END}`), "container"],
+  [new RegExp(`^/default/([\\w.-]{1,76})${END}`), "container"],
+  [new RegExp(`^/system\\.slice/(?:[\\w.-]+_)?slurmstepd\\.scope/job_(\\d+)${END}`), "slurmJob"],
+  [new RegExp(`^/slurm(?:_[\\w.-]+)?/uid_\\d+/job_(\\d+)${END}`), "slurmJob"],
+  [new RegExp(`^/system\\.slice/(?:[^/]+\\.slice/)*([^/]+\\.service)${END}`), "unit"],
+  [new RegExp(`^/user\\.slice/user-\\d+\\.slice/([^/]+\\.(?:service|scope))${END}`), "unit"],
+];
+
+/** Of the text of /proc/PID/cgroup, with cgroup v2, v1 or both. */
+export function originIn(text: string): Origin {
+  const paths = text
+    .split("\n")
+    .map((line) => /^\d+:[^:]*:(\/.*)$/.exec(line)?.[1])
+    .filter((path): path is string => path !== undefined);
+  for (const path of paths) {
+    const found = foundIn(path);
+    if (found) return { ...nothing, ...found, cgroup: path };
+  }
+  return { ...nothing, cgroup: paths[0] ?? "" };
+}
+
+const nothing = { container: undefined, pod: undefined, unit: undefined, slurmJob: undefined };
+
+function foundIn(path: string): Found | undefined {
+  for (const [pattern, ...names] of patterns) {
+    const match = pattern.exec(path);
+    if (!match) continue;
+    const found = names.map((name, i) => [name, spelled(name, match[i + 1] ?? "")] as const);
+    return Object.fromEntries(found);
+  }
+  return undefined;
+}
+
+/** systemd writes a pod's UID with underscores, because a hyphen separates slices. */
+const spelled = (name: keyof Found, text: string): string =>
+  name === "pod" ? text.replaceAll("_", "-") : text;

@@ -1,0 +1,13 @@
+// What the operator who writes grants can meet.
+import { placed, type Refusal, UserError } from "#core";
+
+/** `place`: a line, a field, or both; empty for the file as a whole. */
+export const badGrants: Refusal = (file, place, what, hint) =>
+  new UserError("BAD_GRANTS", placed(file, place, what), hint);
+
+export const grantsOfOthers = (path: string) =>
+  new UserError(
+    "GRANTS_OF_OTHERS",
+    `The file of grants ${path} is not believed: others than root and the agent's user may write to it.`,
+    `Make it theirs: "chown root ${path}" and "chmod go-w ${path}".`,
+  );

@@ -1,0 +1,166 @@
+// What the operator of a machine allows to whom: the file of grants, and which of them applies to a process.
+import { execFileSync } from "node:child_process";
+import { statSync } from "node:fs";
+import { type Field, parseBytes, readGiven, readJson, UserError } from "#core";
+import { type Objective, parseObjective } from "#policy";
+import type { ClientClass } from "#protocol";
+import type { Annotations } from "./annotations.ts";
+import { badGrants, grantsOfOthers } from "./errors.ts";
+import type { Identity } from "./identity.ts";
+
+const grantClasses = ["high", "best-effort", "none"] as const;
+
+export interface Grant {
+  readonly name: string;
+  readonly to: (identity: Identity, annotations: () => Annotations) => boolean;
+  /** The most that such a process may be: high may be best-effort, too; none gets no slot. */
+  readonly class: (typeof grantClasses)[number];
+  /** Clients that one tenant may have on one GPU at a time. */
+  readonly slots: number;
+  /** GPU memory of each best-effort client, in bytes; 0: no limit but the one that it asks for. */
+  readonly memory: number;
+  /** Of each high client, whatever it asks for; undefined: what it asks for. */
+  readonly objective: Objective | undefined;
+}
+
+/** Enough for the ranks of a job on one GPU, and not for all the slots of a GPU. */
+const OTHERS_SLOTS = 4;
+
+const unlimited = { slots: Infinity, memory: 0, objective: undefined };
+
+/** An agent of one's own: the permissions of its folder have decided already. */
+export const everything: readonly Grant[] = [
+  { ...unlimited, name: "an agent of one's own", to: () => true, class: "high" },
+];
+
+/** An agent of the machine: applies where no grant of a file does. */
+export const usualGrants = (agentUid: number): readonly Grant[] => [
+  {
+    ...unlimited,
+    name: "the agent's own user",
+    to: ({ uid, onHost }) => uid === agentUid && onHost,
+    class: "high",
+  },
+  {
+    ...unlimited,
+    name: "everybody else",
+    to: () => true,
+    class: "best-effort",
+    slots: OTHERS_SLOTS,
+  },
+];
+
+/** The first that applies counts. Throws a UserError for a file that others may write to, or that is wrong. */
+export function readGrants(path: string, agentUid: number): readonly Grant[] {
+  const text = readGiven(path, "file of grants");
+  const { uid, mode } = statSync(path);
+  if ((uid !== 0 && uid !== agentUid) || (mode & 0o022) !== 0) throw grantsOfOthers(path);
+  const file = readJson(text, path, badGrants).only(["version", "grants"]);
+  file.at("version").one([1]);
+  return [...file.at("grants").list().map(grantIn), ...usualGrants(agentUid)];
+}
+
+const fields = ["name", "to", "class", "slots", "memory", "objective"];
+
+function grantIn(field: Field, index: number): Grant {
+  field.only(fields);
+  return {
+    name: field
+      .at("name")
+      .or(`number ${index + 1}`)
+      .text(),
+    to: conditionIn(field.at("to")),
+    class: field.at("class").one(grantClasses),
+    slots: field.at("slots").optional((slots) => slots.whole(0)) ?? Infinity,
+    memory: field.at("memory").optional(bytesIn) ?? 0,
+    objective: field.at("objective").optional(objectiveIn),
+  };
+}
+
+type Condition = Grant["to"];
+
+/** Each reads its value once; all that are given must hold. */
+const conditions: Readonly<Record<string, (field: Field) => Condition>> = {
+  everybody: (field) => {
+    if (!field.boolean()) throw field.not("true");
+    return () => true;
+  },
+  user: (field) => {
+    const wanted = idIn(field, "passwd");
+    return ({ uid }) => uid === wanted;
+  },
+  group: (field) => {
+    const wanted = idIn(field, "group");
+    return ({ gid, groups }) => gid === wanted || groups.includes(wanted);
+  },
+  container: (field) => {
+    const wanted = field.text();
+    return ({ container }) => container === wanted;
+  },
+  pod: (field) => {
+    const wanted = field.text();
+    return ({ pod }) => pod === wanted;
+  },
+  unit: (field) => {
+    const wanted = field.text();
+    return ({ unit }) => unit === wanted;
+  },
+  slurmJob: (field) => {
+    const wanted = field.text();
+    return ({ slurmJob }) => slurmJob === wanted;
+  },
+  cgroup: (field) => {
+    const wanted = field.text().replace(/\/+$/, "");
+    if (!wanted.startsWith("/")) throw field.not("a path from the root, such as /system.slice");
+    return ({ cgroup }) => cgroup === wanted || cgroup.startsWith(`${wanted}/`);
+  },
+  annotations: (field) => {
+    const wanted = field.entries().map(([name, value]) => [name, value.text()] as const);
+    if (wanted.length === 0) throw field.bad("is empty: there must be at least one annotation.");
+    return (_, annotations) => wanted.every(([name, value]) => annotations()[name] === value);
+  },
+};
+
+function conditionIn(field: Field): Condition {
+  const given = field.only(Object.keys(conditions)).entries();
+  if (given.length === 0)
+    throw field.bad("is empty: it must say to whom.", 'For all: "to": { "everybody": true }.');
+  const all = given.flatMap(([name, value]) => conditions[name]?.(value) ?? []);
+  return (identity, annotations) => all.every((holds) => holds(identity, annotations));
+}
+
+/** A number, or a name that the machine's user database knows. */
+function idIn(field: Field, database: "passwd" | "group"): number {
+  if (typeof field.value === "number") return field.whole(0);
+  const name = field.text();
+  try {
+    const output = execFileSync("getent", [database, name], {
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    return Number(output.toString().split(":")[2]);
+  } catch {
+    throw field.bad(`is ${field.brief}, which getent ${database} does not know.`);
+  }
+}
+
+function bytesIn(field: Field): number {
+  if (typeof field.value === "number") return field.whole(1);
+  return parsedIn(field, parseBytes);
+}
+
+function objectiveIn(field: Field): Objective {
+  return parsedIn(field, (text) => parseObjective([text]));
+}
+
+function parsedIn<T>(field: Field, parse: (text: string) => T): T {
+  try {
+    return parse(field.text());
+  } catch (error) {
+    if (!(error instanceof UserError) || error.code !== "USAGE") throw error;
+    throw field.bad(`is ${field.brief}: ${error.message}`);
+  }
+}
+
+/** The class of a Hello goes beyond none of these. */
+export const allows = (grant: Grant, asked: ClientClass): boolean =>
+  grant.class === "high" || grant.class === asked;

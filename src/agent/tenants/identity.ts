@@ -1,0 +1,67 @@
+// Who a client is, by the kernel's word alone: its user and groups, its cgroup, and whether it is a process of the host.
+import { readFileSync } from "node:fs";
+import { pidsOf, readOrNothing } from "../system/index.ts";
+import { type Origin, originIn } from "./cgroup.ts";
+
+export interface Identity extends Origin {
+  /** As the agent sees it, like the user and the groups. */
+  readonly pid: number;
+  readonly uid: number;
+  readonly gid: number;
+  /** Supplementary groups. */
+  readonly groups: readonly number[];
+  /** It is in no container, and in the agent's PID namespace. */
+  readonly onHost: boolean;
+}
+
+/** `user`: from the socket, where there is one; else from /proc. undefined: the process is gone. */
+export function identityOf(
+  pid: number,
+  user?: { readonly uid: number; readonly gid: number },
+): Identity | undefined {
+  const status = readOrNothing(`/proc/${pid}/status`);
+  if (status === undefined) return undefined;
+  const origin = originIn(readOrNothing(`/proc/${pid}/cgroup`) ?? "");
+  const pids = pidsOf(pid);
+  return {
+    ...origin,
+    pid,
+    // The second of real, effective, saved and file system, as SO_PEERCRED tells it.
+    uid: user?.uid ?? numbersIn(status, "Uid")[1] ?? -1,
+    gid: user?.gid ?? numbersIn(status, "Gid")[1] ?? -1,
+    groups: numbersIn(status, "Groups"),
+    onHost: origin.container === undefined && pids.length === ownPids().length,
+  };
+}
+
+const ownPids = () => numbersIn(readFileSync("/proc/self/status", "utf8"), "NSpid");
+
+function numbersIn(status: string, name: string): readonly number[] {
+  const line = status.split("\n").find((each) => each.startsWith(`${name}:`)) ?? "";
+  return line
+    .slice(name.length + 1)
+    .split(/\s+/)
+    .filter(Boolean)
+    .map(Number);
+}
+
+/** For people and logs: "uid 1000, container 0123456789ab, pod …". */
+export const describeIdentity = (of: Identity): string =>
+  [
+    `uid ${of.uid}`,
+    of.container && `container ${of.container.slice(0, SHORT_ID)}`,
+    of.pod && `pod ${of.pod}`,
+    of.slurmJob && `Slurm job ${of.slurmJob}`,
+    of.unit && `unit ${of.unit}`,
+  ]
+    .filter(Boolean)
+    .join(", ");
+
+/** As container tools show it. */
+const SHORT_ID = 12;
+
+/** Who shares slots: all processes of one container, else of one Slurm job, else of one user. */
+export function tenantOf({ container, slurmJob, uid }: Identity): string {
+  if (container !== undefined) return `container ${container}`;
+  return slurmJob === undefined ? `uid ${uid}` : `Slurm job ${slurmJob}`;
+}

@@ -1,0 +1,2 @@
+export { type Admission, admissionByFile, admitAll, type Verdict } from "./admission.ts";
+export { describeIdentity, type Identity, identityOf, tenantOf } from "./identity.ts";

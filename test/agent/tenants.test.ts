@@ -1,0 +1,105 @@
+// Grants as clients meet them: who is refused, and what of a Hello the operator decides.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { admissionByFile, type Identity, openDoor, Registry } from "#agent";
+import { welcomeStatus } from "#protocol";
+import { type AttachFields, attach, HandClock, identified, temporaryDirectory } from "./fakes.ts";
+
+const AGENT = process.getuid?.() ?? 0;
+
+/** An agent of the machine, to which client `pid` is the process that `who` says. */
+async function machineAgent(grants: readonly object[], who: (pid: number) => Partial<Identity>) {
+  const directory = temporaryDirectory();
+  const file = join(directory, "grants.json");
+  writeFileSync(file, JSON.stringify({ version: 1, grants }), { mode: 0o644 });
+  const clock = new HandClock();
+  const said: string[] = [];
+  const log = (event: string, facts = {}) => void said.push(`${event} ${JSON.stringify(facts)}`);
+  const registry = new Registry({
+    agentPid: process.pid,
+    now: () => clock.now(),
+    log,
+    prepare: () => {},
+    knows: () => true,
+    admission: admissionByFile(file, AGENT, log),
+  });
+  const socket = join(directory, "agent.sock");
+  const door = await openDoor(socket, registry, clock, () => {}, {
+    identify: (_, { pid }) => identified(pid, who(pid)),
+  });
+  onTestFinished(() => door.close());
+  const come = (pid: number, fields: AttachFields = {}) =>
+    attach(socket, { pid, startTime: pid, ...fields });
+  return { registry, socket, come, said };
+}
+
+const serving = { name: "serving", to: { user: 1000 }, class: "high" };
+const users = (pid: number) => ({ uid: pid < 100 ? 1000 : 2000 });
+
+test("who is not granted high is refused with a sentence, and may be best-effort", async () => {
+  const { come, registry, said } = await machineAgent([serving], users);
+  expect((await come(1)).welcome.status).toBe(welcomeStatus.ok);
+  const refused = await come(200);
+  expect(refused.welcome.status).toBe(welcomeStatus.refused);
+  expect(refused.welcome.reason).toBe(
+    'uid 2000 may only be best-effort here, by the grant "everybody else".',
+  );
+  expect(refused.descriptor).toBeUndefined();
+  expect((await come(200, { class: "best-effort" })).welcome.status).toBe(welcomeStatus.ok);
+  const [gpu] = registry.gpus;
+  expect(gpu?.clients.map(({ pid, grant }) => [pid, grant])).toEqual([
+    [1, "serving"],
+    [200, "everybody else"],
+  ]);
+  expect(said.find((line) => line.startsWith("refused"))).toContain("uid 2000");
+});
+
+test("a tenant gets its slots and no more; what another has does not count, and an end frees one", async () => {
+  const limited = { name: "two", to: { everybody: true }, class: "best-effort", slots: 2 };
+  const { come } = await machineAgent([limited], users);
+  const best = { class: "best-effort" } as const;
+  const first = await come(1, best);
+  expect((await come(2, best)).welcome.status).toBe(welcomeStatus.ok);
+  const third = await come(3, best);
+  expect(third.welcome.reason).toBe(
+    'uid 1000 has taken all its slots on this GPU (2), by the grant "two".',
+  );
+  expect((await come(200, best)).welcome.status).toBe(welcomeStatus.ok);
+  expect((await come(2, best)).welcome.status).toBe(welcomeStatus.ok); // the same process again
+  first.hangUp();
+  await expect.poll(async () => (await come(3, best)).welcome.status).toBe(welcomeStatus.ok);
+});
+
+test("processes of one container share slots, whatever users they have", async () => {
+  const limited = { name: "one", to: { everybody: true }, class: "high", slots: 1 };
+  const { come } = await machineAgent([limited], (pid) => ({ uid: pid, container: "web" }));
+  expect((await come(1)).welcome.status).toBe(welcomeStatus.ok);
+  expect((await come(2)).welcome.reason).toContain("has taken all its slots");
+});
+
+test("memory is at most what the grant says, and an objective is the operator's", async () => {
+  const grants = [
+    { ...serving, objective: "slowdown=10%" },
+    { name: "batch", to: { everybody: true }, class: "best-effort", memory: "1GiB" },
+  ];
+  const { come, registry } = await machineAgent(grants, users);
+  const best = { class: "best-effort" } as const;
+  const quotas = [];
+  for (const [i, memoryQuota] of [0, 2 ** 20, 2 ** 40].entries())
+    quotas.push((await come(200 + i, { ...best, memoryQuota })).welcome.memoryQuota);
+  expect(quotas).toEqual([2 ** 30, 2 ** 20, 2 ** 30]);
+  await come(1, { sloP99Us: 5, sloSlowdownPermille: 1 });
+  const high = registry.gpus[0]?.clients.find((client) => client.class === "high");
+  expect(high).toMatchObject({ sloP99Us: 0, sloSlowdownPermille: 100 });
+});
+
+test("a probe needs no grant, and gets no more than an answer", async () => {
+  const none = { name: "nobody", to: { everybody: true }, class: "none" };
+  const { come, registry } = await machineAgent([none], users);
+  expect((await come(1, { class: "best-effort" })).welcome.reason).toBe(
+    'uid 1000 gets no slot here, by the grant "nobody".',
+  );
+  expect((await come(1, { kind: "probe" })).welcome.status).toBe(welcomeStatus.ok);
+  expect(registry.gpus).toEqual([]);
+});
