@@ -3,6 +3,7 @@
 #include "include/cotenant.h"
 #include "interposer/state/progress.h"
 
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include <csignal>
@@ -153,11 +154,15 @@ void stopped() {
   Agent agent;
   const pid_t child = fork();
   if (child == 0) {
+    // If this case fails, nobody else would end the stopped child, and vitest waits for it.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     agent.become("high");
     Program program;
     CUstream stream = make_stream();
     program.run_us(1'000, stream);
     OK(cuda().cuStreamSynchronize(stream));
+    // A client whose helper thread has never beaten is never taken for stopped.
+    eventually([&] { return agent.region().high[0].beats.load() > 0; }, "the helper thread of the high client runs");
     program.run_us(1'000, stream);
     raise(SIGSTOP);
     for (;;) {
