@@ -16,7 +16,7 @@ namespace {
 struct Input {
   const protocol::Settings& settings;
   Rules rules;
-  Seen seen;
+  GateView seen;
   Item item;
   Chunk chunk;
 };
@@ -65,8 +65,8 @@ std::vector<Input> inputs() {
             for (const std::uint64_t ahead_us : {0, 150})
               for (const Item& item : kItems) {
                 if (active && !registered) continue;
-                const Seen seen{registered, active, KernelClass::kCompute, 1'000, my_turn, held_us, held_us,
-                                ahead_us,   2};
+                const GateView seen{registered, active, KernelClass::kCompute, 1'000, my_turn, held_us, held_us,
+                                    ahead_us,   2};
                 const auto launches = static_cast<std::uint32_t>(all.size() % 18);
                 all.push_back({settings[table], read_rules(settings[table]), seen, item, {launches * 12, launches}});
               }

@@ -48,7 +48,7 @@ constexpr bool same_text(const char* a, const char* b) {
   while (*a != 0 && *a == *b) ++a, ++b;
   return *a == *b;
 }
-constexpr bool excused(const char* symbol) {
+constexpr bool is_excused(const char* symbol) {
   for (const char* name : kNotInCudaH) {
     if (same_text(name, symbol)) return true;
   }
@@ -77,7 +77,7 @@ namespace cotenant::check {
   using namespace cotenant::cu;                                                                          \
   using symbol##_type = typename ParametersOf<void parameters>::type;                                    \
   }                                                                                                      \
-  static_assert(symbol##_agrees(ours::symbol##_type{}) || excused(#symbol), #symbol " differs from cuda.h");
+  static_assert(symbol##_agrees(ours::symbol##_type{}) || is_excused(#symbol), #symbol " differs from cuda.h");
 #define CALL HOOK
 #if CUDA_VERSION >= 13000
 #include "driver/entries.def"

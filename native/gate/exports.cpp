@@ -20,22 +20,22 @@ Rules rules_from(const void* settings) noexcept {
   return read_rules(*reinterpret_cast<const protocol::Settings*>(bytes));
 }
 
-Seen seen_from(const std::uint64_t* s) noexcept {
-  return Seen{s[0] != 0,
-              s[1] != 0,
-              static_cast<KernelClass>(s[2]),
-              s[3],
-              s[4] != 0,
-              s[5],
-              s[6],
-              s[7],
-              static_cast<std::uint32_t>(s[8]),
-              static_cast<std::uint32_t>(s[9]),
-              s[10],
-              s[11],
-              s[12],
-              s[13] != 0,
-              s[14] != 0};
+GateView gate_view_from(const std::uint64_t* s) noexcept {
+  return GateView{s[0] != 0,
+                  s[1] != 0,
+                  static_cast<KernelClass>(s[2]),
+                  s[3],
+                  s[4] != 0,
+                  s[5],
+                  s[6],
+                  s[7],
+                  static_cast<std::uint32_t>(s[8]),
+                  static_cast<std::uint32_t>(s[9]),
+                  s[10],
+                  s[11],
+                  s[12],
+                  s[13] != 0,
+                  s[14] != 0};
 }
 
 Item item_from(const std::uint32_t* i) noexcept {
@@ -91,15 +91,15 @@ void put_decision(double* to, const TurnDecision& turn, const HoldDecision& hold
 
 // `settings` is laid out as the shared struct, `seen` 15 u64, `item` 5 u32, `chunk` 2 u32.
 EXPORT std::uint32_t cotenant_release(const void* settings, const std::uint64_t* seen) {
-  return static_cast<std::uint32_t>(release(rules_from(settings), seen_from(seen)));
+  return static_cast<std::uint32_t>(release(rules_from(settings), gate_view_from(seen)));
 }
 
 EXPORT std::uint32_t cotenant_admit(const void* settings, const std::uint64_t* seen, const std::uint32_t* item) {
-  return static_cast<std::uint32_t>(admit(rules_from(settings), seen_from(seen), item_from(item)));
+  return static_cast<std::uint32_t>(admit(rules_from(settings), gate_view_from(seen), item_from(item)));
 }
 
 EXPORT std::uint64_t cotenant_spent_after(const void* settings, const std::uint64_t* seen, const std::uint32_t* item) {
-  return spent_after(rules_from(settings), seen_from(seen), item_from(item));
+  return spent_after(rules_from(settings), gate_view_from(seen), item_from(item));
 }
 
 EXPORT std::uint64_t cotenant_due_after(const void* settings, std::uint64_t due_ns, std::uint64_t now_ns) {

@@ -13,7 +13,7 @@ bool is_short(const Rules& rules, const Item& item) noexcept {
 }
 
 // Is this item allowed beside an active request?
-bool allowed_beside(const Rules& rules, const Seen& seen, const Item& item) noexcept {
+bool allowed_beside(const Rules& rules, const GateView& seen, const Item& item) noexcept {
   switch (rules.when_active) {
     case protocol::WhenActive::kWait: return false;
     case protocol::WhenActive::kAllow: return true;
@@ -27,13 +27,13 @@ bool allowed_beside(const Rules& rules, const Seen& seen, const Item& item) noex
   return false;
 }
 
-Answer or_trickle(const Rules& rules, const Seen& seen, Answer reason) noexcept {
+Answer or_trickle(const Rules& rules, const GateView& seen, Answer reason) noexcept {
   const bool due = seen.held_us >= rules.trickle_after_us && seen.trickled_us >= rules.trickle_every_us;
   return due ? Answer::kTrickle : reason;
 }
 
 // A request is active, or has just ended. Where contexts do not exclude each other, a chunk may run beside it.
-Answer held_by_high(const Rules& rules, const Seen& seen) noexcept {
+Answer held_by_high(const Rules& rules, const GateView& seen) noexcept {
   const bool beside = rules.beside_every_us > 0 && !rules.isolated && seen.high_active;
   if (beside && seen.held_us >= rules.beside_every_us && seen.trickled_us >= rules.beside_every_us)
     return Answer::kTrickle;
@@ -41,7 +41,7 @@ Answer held_by_high(const Rules& rules, const Seen& seen) noexcept {
 }
 
 // Limits that only some policies set.
-Answer within_limits(const Rules& rules, const Seen& seen) noexcept {
+Answer within_limits(const Rules& rules, const GateView& seen) noexcept {
   if ((rules.kernels_out | rules.launch_every_ns | rules.budget_us) == 0) return Answer::kRun;
   if (rules.kernels_out > 0 && seen.kernels_out >= rules.kernels_out) return Answer::kAheadFull;
   if (rules.launch_every_ns > 0 && seen.early_ns > 0) return Answer::kPaced;
@@ -49,13 +49,13 @@ Answer within_limits(const Rules& rules, const Seen& seen) noexcept {
   return spent ? Answer::kAheadFull : Answer::kRun;
 }
 
-bool resting(const Rules& rules, const Seen& seen) noexcept {
+bool resting(const Rules& rules, const GateView& seen) noexcept {
   return rules.resume_delay_us > 0 && seen.idle_us < rules.resume_delay_us;
 }
 
 }  // namespace
 
-Answer release(const Rules& rules, const Seen& seen) noexcept {
+Answer release(const Rules& rules, const GateView& seen) noexcept {
   if (rules.paused) return or_trickle(rules, seen, Answer::kPaused);
   if (!rules.protect || !seen.high_registered) return Answer::kRun;
   // Finer permissions than "wait" are given launch by launch, in admit().
@@ -65,7 +65,7 @@ Answer release(const Rules& rules, const Seen& seen) noexcept {
   return Answer::kRun;
 }
 
-Answer admit(const Rules& rules, const Seen& seen, const Item& item) noexcept {
+Answer admit(const Rules& rules, const GateView& seen, const Item& item) noexcept {
   const bool gated = rules.protect && seen.high_registered;
   const bool finishes = gated && rules.when_active == protocol::WhenActive::kFinishIteration;
   // What shares time by iterations does not stop in the middle of one, whosever turn it is.
@@ -85,7 +85,7 @@ Answer admit(const Rules& rules, const Seen& seen, const Item& item) noexcept {
   return seen.ahead_us + item.expected_us <= limit ? Answer::kRun : Answer::kAheadFull;
 }
 
-std::uint64_t spent_after(const Rules& rules, const Seen& seen, const Item& item) noexcept {
+std::uint64_t spent_after(const Rules& rules, const GateView& seen, const Item& item) noexcept {
   const bool anew = seen.spent_us > rules.budget_us && seen.kernels_out == 0;
   return (anew ? 0 : seen.spent_us) + item.expected_us;
 }

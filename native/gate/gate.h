@@ -22,7 +22,7 @@ enum class Answer : std::uint32_t {
 enum class KernelClass : std::uint32_t { kUnknown = 0, kCompute = 1, kMemory = 2 };
 
 // What a best-effort client sees at one moment.
-struct Seen {
+struct GateView {
   bool high_registered;
   bool high_active;
   KernelClass high_class;     // of the latest high kernel
@@ -56,14 +56,14 @@ struct Chunk {
 };
 
 // May released work run at all now? This is what the hold word says; no single launch is looked at.
-[[nodiscard]] Answer release(const Rules& rules, const Seen& seen) noexcept;
+[[nodiscard]] Answer release(const Rules& rules, const GateView& seen) noexcept;
 
 // May this launch go to the driver now (launch-by-launch gating)?
-[[nodiscard]] Answer admit(const Rules& rules, const Seen& seen, const Item& item) noexcept;
+[[nodiscard]] Answer admit(const Rules& rules, const GateView& seen, const Item& item) noexcept;
 
 // What is spent of the budget once `item` is submitted. The sum starts anew only where it was over the budget
 // and all had ended (Orion, Listing 1, lines 12 to 20), so one long kernel may overshoot it.
-[[nodiscard]] std::uint64_t spent_after(const Rules& rules, const Seen& seen, const Item& item) noexcept;
+[[nodiscard]] std::uint64_t spent_after(const Rules& rules, const GateView& seen, const Item& item) noexcept;
 
 // When the launch after one at `now_ns` is due, by when that one was; moments of one clock. What was not
 // used for a while is lost, but for a millisecond.

@@ -195,7 +195,7 @@ HoldDecision decide_hold(const Rules& rules, const HoldView& view, HoldState& st
   if (backlog && !view.held) decision.released_ns = std::min(view.out_ns, std::uint64_t{rules.chunk_us} * 1000);
 
   note_pause(view, pending, state);
-  Seen seen = view.seen;
+  GateView seen = view.seen;
   if (state.pausing) {
     seen.held_us = (now - state.held_since_ns) / 1000;
     seen.trickled_us = view.trickled_ns / 1000;

@@ -29,7 +29,7 @@ struct HoldView {
   std::uint32_t waiting;  // a bit per slot: it has work to run
   std::uint32_t turn;  // the slot whose turn it is
   std::uint64_t turn_ns;  // how long it has been
-  Seen seen;  // for release(), except held_us and trickled_us, which are computed here
+  GateView seen;  // for release(), except held_us and trickled_us, which are computed here
 };
 
 // What the helper thread remembers from look to look. Its own, zero at first.

@@ -23,7 +23,7 @@
 #include "generated/protocol.h"
 #include "interposer/base/descriptor.h"
 #include "interposer/base/liveness.h"
-#include "ptxas/refused.h"
+#include "ptxas/refusal.h"
 #include "ptxas/variant_text.h"
 
 extern char** environ;
@@ -52,7 +52,7 @@ bool is_program(const char* path) noexcept {
 }
 
 // The caller's Triton has its own ptxas: triton/_C/libtriton.so is loaded, triton/backends/nvidia/bin/ptxas is meant.
-bool beside_triton(char (&path)[PATH_MAX]) noexcept {
+bool find_in_triton(char (&path)[PATH_MAX]) noexcept {
   char maps[64];
   std::snprintf(maps, sizeof maps, "/proc/%d/maps", static_cast<int>(getppid()));
   std::FILE* file = std::fopen(maps, "re");
@@ -85,7 +85,7 @@ bool in_path(char (&path)[PATH_MAX]) noexcept {
 bool find_real(char (&path)[PATH_MAX]) noexcept {
   const char* given = std::getenv("COTENANT_PTXAS");
   if (given && std::snprintf(path, sizeof path, "%s", given) < PATH_MAX && is_program(path)) return true;
-  return beside_triton(path) || in_path(path);
+  return find_in_triton(path) || in_path(path);
 }
 
 // Its exit status; -1: it could not be started, or was killed. What it says on stderr goes to `said`, if that is not -1.
@@ -204,13 +204,13 @@ bool is_ptx(const char* word) noexcept {
 }
 
 // A word of the caller's that the real ptxas gets in its place.
-struct Instead {
+struct ReplacedArgument {
   char** word;
   char* own;
-  Instead(char** at, char* other) noexcept : word(at), own(*at) { *word = other; }
-  ~Instead() { *word = own; }
-  Instead(const Instead&) = delete;
-  Instead& operator=(const Instead&) = delete;
+  ReplacedArgument(char** at, char* other) noexcept : word(at), own(*at) { *word = other; }
+  ~ReplacedArgument() { *word = own; }
+  ReplacedArgument(const ReplacedArgument&) = delete;
+  ReplacedArgument& operator=(const ReplacedArgument&) = delete;
 };
 
 // What becomes of one run.
@@ -226,7 +226,7 @@ Outcome assemble(const char* real, char** words, int which, const char* text, Te
   const int errors = memfd_create("cotenant-ptxas", MFD_CLOEXEC);
   int status = -1;
   if (fd >= 0 && errors >= 0 && write_all(fd, text, std::strlen(text))) {
-    const Instead ours(&words[which], path);
+    const ReplacedArgument input(&words[which], path);
     status = run(real, words, errors);
   }
   said = read_all(errors);
@@ -260,7 +260,7 @@ bool assembled_with_variants(const char* real, int count, char** words) noexcept
   for (int i = 0; i < kRuns && has_variants(made.at); ++i) {
     const Outcome outcome = assemble(real, words, which, made.at, said);
     if (outcome != Outcome::kRefused) return outcome == Outcome::kDone;
-    const Blame blame = said.at ? take_out_refused(made.at, said.at) : Blame::kUnknown;
+    const Blame blame = said.at ? take_out_refused_variants(made.at, said.at) : Blame::kUnknown;
     if (blame == Blame::kProgram) return false;
     if (blame == Blame::kUnknown) break;
   }

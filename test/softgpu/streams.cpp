@@ -133,7 +133,7 @@ CASE("events") {
 CASE("host-functions") {
   const Gpu gpu;
   const CUstream s = gpu.stream();
-  struct Seen {
+  struct GateView {
     std::atomic<int> count{0};
     CUresult inside = CUDA_SUCCESS;
   } seen;
@@ -142,7 +142,7 @@ CASE("host-functions") {
   OK(cuLaunchHostFunc(
       s,
       [](void* data) {
-        auto* mine = static_cast<Seen*>(data);
+        auto* mine = static_cast<GateView*>(data);
         rest(3000);
         mine->inside = api().cuCtxSynchronize();
         ++mine->count;
@@ -151,7 +151,7 @@ CASE("host-functions") {
   OK(cuStreamAddCallback(
       s,
       [](CUstream, CUresult status, void* data) {
-        if (status == CUDA_SUCCESS && static_cast<Seen*>(data)->count == 1) ++static_cast<Seen*>(data)->count;
+        if (status == CUDA_SUCCESS && static_cast<GateView*>(data)->count == 1) ++static_cast<GateView*>(data)->count;
       },
       &seen, 0));
   rest(2000);

@@ -28,10 +28,10 @@ test("layers.ts and ARCHITECTURE.md name the same layers in the same order", () 
 
 test.each([
   ["native/interposer/base/a.h", "interposer/state/gpu.h"],
-  ["native/interposer/state/streams.h", "interposer/lifetime/attaching.h"],
+  ["native/interposer/state/streams.h", "interposer/lifetime/attachment.h"],
   ["native/interposer/high/a.cpp", "interposer/best_effort/border.h"],
   ["native/interposer/calls/a.h", "softgpu/device/clock.h"],
-  ["native/interposer/calls/a.h", "ptxas/refused.h"],
+  ["native/interposer/calls/a.h", "ptxas/refusal.h"],
   ["native/interposer/calls/a.h", "interposer/nowhere/a.h"],
   ["native/softgpu/device/a.h", "softgpu/engine/engine.h"],
   ["native/softgpu/api/a.cpp", "interposer/base/clock.h"],
@@ -41,7 +41,7 @@ test.each([
 });
 
 test.each([
-  ["native/interposer/state/streams.cpp", "interposer/lifetime/attaching.h"],
+  ["native/interposer/state/streams.cpp", "interposer/lifetime/attachment.h"],
   ["native/interposer/state/a.cpp", "interposer/state/gpu.h"],
   ["native/interposer/best_effort/a.cpp", "interposer/variants/variants.h"],
   ["native/interposer/best_effort/a.cpp", "gate/gate.h"],

@@ -49,7 +49,7 @@ export const upward: readonly {
 }[] = [
   {
     file: "native/interposer/state/streams.cpp",
-    includes: "native/interposer/lifetime/attaching.h",
+    includes: "native/interposer/lifetime/attachment.h",
     why: "the first use of a context that was made before it was seen attaches it",
   },
   {

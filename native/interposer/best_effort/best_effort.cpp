@@ -6,11 +6,11 @@
 #include "interposer/base/clock.h"
 #include "interposer/best_effort/border.h"
 #include "interposer/best_effort/chunk_log.h"
+#include "interposer/best_effort/exclusive_stream.h"
 #include "interposer/best_effort/hold_word.h"
 #include "interposer/best_effort/marks.h"
 #include "interposer/best_effort/outstanding.h"
 #include "interposer/best_effort/standstill.h"
-#include "interposer/best_effort/stream_taken.h"
 #include "interposer/kernels/function.h"
 #include "interposer/kernels/occupancy.h"
 #include "interposer/kernels/ranks.h"
@@ -72,10 +72,10 @@ void wait_for_room(Gpu& gpu, Stream& stream, const Link& link, const Rules& rule
     const std::uint64_t out = launches - std::min(launches, lane.finished_launches.load(std::memory_order_relaxed));
     return !has_room(rules, out, [&] { return unfinished_ns(lane); });
   };
-  if (!full() || stood_still(lane)) return;
+  if (!full() || stands_still(lane)) return;
   Waiting waiting(gpu.best_effort);
   const std::uint64_t started = now_ns();
-  while (full() && !stood_still(lane) && now_ns() - started < kNeverLongerNs) {
+  while (full() && !stands_still(lane) && now_ns() - started < kNeverLongerNs) {
     spin_then_nap(started, kSpinNs);
     read_event_marks(gpu);
   }
@@ -108,7 +108,7 @@ void wait_for_bus(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
 }
 
 // What a policy's own limits go by, once a launch was let through.
-void spend(BestEffortGpu& own, const Rules& rules, const Seen& seen, const Item& item, std::uint64_t now) noexcept {
+void spend(BestEffortGpu& own, const Rules& rules, const GateView& seen, const Item& item, std::uint64_t now) noexcept {
   if (rules.budget_us > 0) own.spent_us.store(spent_after(rules, seen, item), std::memory_order_relaxed);
   if (rules.launch_every_ns > 0)
     own.due_ns.store(due_after(rules, own.due_ns.load(std::memory_order_relaxed), now), std::memory_order_relaxed);
@@ -122,7 +122,7 @@ void wait_for_gate(Gpu& gpu, const Link& link, const Item& item) noexcept {
   for (;;) {
     const Rules rules = read_rules(region.settings);
     const std::uint64_t now = now_ns();
-    Seen seen = best_effort_seen(gpu, link, now);
+    GateView seen = best_effort_view(gpu, link, now);
     seen.high_copying = item.copy && high_copying(region, now);
     seen.held_us = (now - started) / 1000;
     seen.trickled_us = std::max<std::uint64_t>(seen.held_us, 1);
@@ -173,7 +173,7 @@ bool kernel_is_new(const Submission& submission, const Estimate& estimate) noexc
 // of the work queues that processes under MPS have from one pool. While that one waited, the GPU read host memory without
 // end, and the high client lost time by it (docs/results/policies.md, two trainings). Of a product, whose kernel may be
 // known, that is asked of the kernel.
-bool loads(Gpu& gpu, const Submission& submission, const Estimate& estimate, bool of_product) noexcept {
+bool loads_code(Gpu& gpu, const Submission& submission, const Estimate& estimate, bool of_product) noexcept {
   if (submission.kind != Submission::Kind::kKernel) return false;
   return of_product ? gpu.best_effort.estimates.first_launch(submission.shape->function)
                     : estimate.sightings.load(std::memory_order_relaxed) == 1;
@@ -186,7 +186,7 @@ void gate_submission(Gpu& gpu, Stream& stream, const Link& link, const Rules& ru
   if (rules.submission == protocol::Submission::kDeep && helper_runs()) {
     if (item.copy && rules.when_active != protocol::WhenActive::kWait) wait_for_bus(gpu, link, rules);
     if (lane.behind_wait.load(std::memory_order_relaxed) && !closes(rules, chunk, item)) return;
-    if (crowded(lane)) return;
+    if (is_crowded(lane)) return;
     if (put_border(stream, link)) return wait_for_room(gpu, stream, link, rules);
   }
   if (closes(rules, chunk, item)) put_mark(stream, link);
@@ -205,7 +205,7 @@ void note_thread(Context& context) noexcept {
 Admission best_effort_before(Stream& stream, const Submission& submission) noexcept {
   Gpu& gpu = *stream.context->gpu;
   Lane& lane = stream.lane;
-  set_out(lane);
+  begin_launch(lane);
   const Link* link = gpu.link.load(std::memory_order_acquire);
   if (!link) return {&stream, -1};
   Region& region = *link->region;
@@ -216,7 +216,7 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   Estimate* const general = submission.shape ? gpu.best_effort.estimates.find(*submission.shape) : submission.estimate;
   // At its second launch: the first is left alone, see loads().
   if (general && submission.kind == Submission::Kind::kKernel &&
-      general->sightings.load(std::memory_order_relaxed) == 1 && !captures_open())
+      general->sightings.load(std::memory_order_relaxed) == 1 && !has_open_captures())
     look_for_ranks(submission.shape->function);
   Estimate* const product = submission.shape ? product_estimate() : nullptr;
   Estimate* const estimate = product ? product : general;
@@ -224,7 +224,7 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   if (learned == 0 && general) learned = general->expected_ns.load(std::memory_order_relaxed);
   const bool known = !estimate || learned > 0;
   const auto& settings = region.settings;
-  const bool is_gated = best_effort_gated(*link);
+  const bool is_gated = is_best_effort_gated(*link);
   std::uint64_t expected_ns = estimate ? learned : submission.copy_ns;
   // More kernels than can be kept apart: one of the others is taken to fill a chunk by itself.
   if (submission.shape && !estimate) expected_ns = std::uint64_t{rule::chunk_us(settings)} * 1000;
@@ -250,14 +250,15 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   if (chunk_log::is_on()) chunk_log::note_launch(stream, submission, expected_ns);
 
   // Where the GPU stands, each entry more is one less for the program.
-  if (!estimate || stood_still(lane)) return {&stream, -1};
+  if (!estimate || stands_still(lane)) return {&stream, -1};
   const auto& activity = region.activity;
   const std::uint64_t activations = activity.activations.load(std::memory_order_relaxed);
   const cu::CUcontext context = stream.context->handle.load(std::memory_order_relaxed);
   if (!known || (product && product->samples.load(std::memory_order_relaxed) < 3) || launches % kCollectEvery == 0)
     gpu.best_effort.estimates.collect(activations, activity.active.load(std::memory_order_relaxed) != 0, context);
   const std::uint32_t every = rule::sample_every(settings);
-  if (!Estimates::due(*estimate, every) || loads(gpu, submission, *estimate, product != nullptr)) return {&stream, -1};
+  if (!Estimates::due(*estimate, every) || loads_code(gpu, submission, *estimate, product != nullptr))
+    return {&stream, -1};
   Estimate* const by_name = kernel_is_new(submission, *estimate) ? estimate_by_name(gpu, *submission.shape) : nullptr;
   return {&stream, gpu.best_effort.estimates.start(*estimate, stream.handle, context, activations, general, by_name)};
 }
@@ -265,7 +266,7 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
 void best_effort_after(const Admission& admission) noexcept {
   if (admission.timer >= 0)
     admission.stream->context->gpu->best_effort.estimates.stop(admission.timer, admission.stream->handle);
-  admission.stream->lane.on_their_way.fetch_sub(1, std::memory_order_release);
+  admission.stream->lane.launches_in_call.fetch_sub(1, std::memory_order_release);
 }
 
 }  // namespace cotenant

@@ -5,7 +5,7 @@
 
 namespace cotenant {
 
-bool best_effort_gated(const Link& link) noexcept {
+bool is_best_effort_gated(const Link& link) noexcept {
   const protocol::Region& region = *link.region;
   const auto& settings = region.settings;
   if (rule::paused(settings)) return true;
@@ -15,7 +15,7 @@ bool best_effort_gated(const Link& link) noexcept {
 void best_effort_enter(const Link& link) noexcept {
   for (auto& word : link.region->marks[link.slot].done) word.store(0, std::memory_order_relaxed);
   const bool active = link.region->activity.active.load(std::memory_order_seq_cst) != 0;
-  link.hold().store(active && best_effort_gated(link) ? 1 : 0, std::memory_order_seq_cst);
+  link.hold().store(active && is_best_effort_gated(link) ? 1 : 0, std::memory_order_seq_cst);
 }
 
 void best_effort_open(const Link& link) noexcept { link.hold().store(0, std::memory_order_seq_cst); }
@@ -25,8 +25,8 @@ void best_effort_open_former(const Gpu& gpu) noexcept {
   for (; link && link->before; link = link->before) {
     const Link& former = *link->before;
     // A slot that another process has by now is its own.
-    const bool ours = former.best_effort().pid.load(std::memory_order_relaxed) == link->before_pid;
-    if (ours && former.hold().load(std::memory_order_relaxed) != 0) best_effort_open(former);
+    const bool is_own_slot = former.best_effort().pid.load(std::memory_order_relaxed) == link->before_pid;
+    if (is_own_slot && former.hold().load(std::memory_order_relaxed) != 0) best_effort_open(former);
   }
 }
 

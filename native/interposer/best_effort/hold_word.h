@@ -8,7 +8,7 @@ namespace cotenant {
 struct Gpu;
 
 // Is there a high client on this GPU, and a policy that protects it? Without, best-effort work just runs.
-[[nodiscard]] bool best_effort_gated(const Link& link) noexcept;
+[[nodiscard]] bool is_best_effort_gated(const Link& link) noexcept;
 
 // Prepares a slot that was just taken: clears the marks of its earlier client and sets the hold word by what is active now.
 void best_effort_enter(const Link& link) noexcept;

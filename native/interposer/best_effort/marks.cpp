@@ -11,7 +11,7 @@ namespace {
 using namespace cu;
 
 // The GPU has passed this border.
-void passed(Lane& lane, std::uint32_t number) noexcept {
+void note_passed(Lane& lane, std::uint32_t number) noexcept {
   lane.passed.store(number, std::memory_order_relaxed);
   const std::uint64_t ns = lane.ring_ns[number % Lane::kRing].load(std::memory_order_relaxed);
   const std::uint64_t launches = lane.ring_launches[number % Lane::kRing].load(std::memory_order_relaxed);
@@ -22,7 +22,7 @@ void passed(Lane& lane, std::uint32_t number) noexcept {
 
 // Numbers grow and may wrap; a value that is not between the last seen and the last issued is a relic of an earlier
 // client of the slot.
-bool believable_mark(const Lane& lane, std::uint32_t number) noexcept {
+bool is_plausible_mark(const Lane& lane, std::uint32_t number) noexcept {
   const std::uint32_t before = lane.passed.load(std::memory_order_relaxed);
   return number - before - 1 < lane.borders.load(std::memory_order_relaxed) - before;
 }
@@ -34,7 +34,7 @@ CUcontext current_handle() noexcept {
 
 // The special handles mean the current context's and the calling thread's streams. Streams of other contexts are left
 // alone: their owner may end the context while we are in the driver.
-bool reachable(const Stream& stream, const Gpu& gpu, CUcontext current) noexcept {
+bool is_reachable(const Stream& stream, const Gpu& gpu, CUcontext current) noexcept {
   const Context* context = stream.context;
   return context->gpu == &gpu && context->handle.load(std::memory_order_relaxed) == current &&
          (!is_special(stream) || own_special(stream));
@@ -50,7 +50,7 @@ void read_events(Stream& stream) noexcept {
       out = true;
       continue;
     }
-    if (believable_mark(stream.lane, marks.number[i])) passed(stream.lane, marks.number[i]);
+    if (is_plausible_mark(stream.lane, marks.number[i])) note_passed(stream.lane, marks.number[i]);
     marks.number[i] = 0;
   }
   marks.out.store(out, std::memory_order_relaxed);
@@ -112,7 +112,7 @@ void mark_open_lanes(const Gpu& gpu, const Link& link) noexcept {
     Stream& stream = stream_at(i);
     if (!stream.lane.open.load(std::memory_order_relaxed)) continue;
     const MarksAnother marks(stream);
-    if (marks.allowed() && reachable(stream, gpu, current)) put_mark(stream, link);
+    if (marks.is_allowed() && is_reachable(stream, gpu, current)) put_mark(stream, link);
   }
 }
 
@@ -122,7 +122,7 @@ void read_mark(Stream& stream, const Link& link) noexcept {
       lane.borders.load(std::memory_order_relaxed) == lane.passed.load(std::memory_order_relaxed))
     return;
   const std::uint32_t number = last_mark(link, stream.index);
-  if (believable_mark(lane, number)) passed(lane, number);
+  if (is_plausible_mark(lane, number)) note_passed(lane, number);
 }
 
 void read_event_marks(const Gpu& gpu) noexcept {
@@ -133,7 +133,7 @@ void read_event_marks(const Gpu& gpu) noexcept {
     if (!current) current = current_handle();
     if (!current) return;
     const BesideCaptures beside;
-    if (reachable(stream, gpu, current)) read_events(stream);
+    if (is_reachable(stream, gpu, current)) read_events(stream);
   }
 }
 

@@ -13,16 +13,16 @@ namespace {
 
 // False for a time read from shared memory that is more than a second ahead of `now`: the memory is damaged, and the value
 // must not delay anybody.
-bool believable(std::uint64_t moment, std::uint64_t now) noexcept { return moment < now + 1'000'000'000; }
+bool is_plausible(std::uint64_t moment, std::uint64_t now) noexcept { return moment < now + 1'000'000'000; }
 
 }  // namespace
 
-Seen best_effort_seen(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
+GateView best_effort_view(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
   const auto& activity = link.region->activity;
   const std::uint64_t idle_since = activity.idleSince.load(std::memory_order_relaxed);
   const std::uint32_t kernel = activity.highKernel.load(std::memory_order_relaxed);
   const Outstanding out = best_effort_outstanding(gpu);
-  Seen seen{};
+  GateView seen{};
   seen.high_registered = activity.registered.load(std::memory_order_relaxed) != 0;
   seen.high_active = activity.active.load(std::memory_order_seq_cst) != 0;
   seen.high_class = static_cast<KernelClass>(std::min(kernel >> 16, 2u));
@@ -32,7 +32,7 @@ Seen best_effort_seen(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
   seen.spent_us = gpu.best_effort.spent_us.load(std::memory_order_relaxed);
   const std::uint64_t due = gpu.best_effort.due_ns.load(std::memory_order_relaxed);
   seen.early_ns = due > now ? due - now : 0;
-  seen.idle_us = now > idle_since ? (now - idle_since) / 1000 : believable(idle_since, now) ? 0 : ~0u;
+  seen.idle_us = now > idle_since ? (now - idle_since) / 1000 : is_plausible(idle_since, now) ? 0 : ~0u;
   seen.my_turn = has_turn(link.slot, activity.waiting.load(std::memory_order_relaxed),
                           activity.turn.load(std::memory_order_relaxed));
   seen.ahead_us = (out.ns + 999) / 1000;
@@ -61,22 +61,22 @@ Outstanding best_effort_outstanding(Gpu& gpu) noexcept {
   return out;
 }
 
-void best_effort_drained(Stream& stream) noexcept {
+void best_effort_note_drained(Stream& stream) noexcept {
   Lane& lane = stream.lane;
   lane.finished_ns.store(lane.submitted_ns.load(std::memory_order_relaxed), std::memory_order_relaxed);
   lane.finished_launches.store(lane.launches.load(std::memory_order_relaxed), std::memory_order_relaxed);
   lane.chunk_us.store(0, std::memory_order_relaxed);
   lane.chunk_launches.store(0, std::memory_order_relaxed);
   lane.open.store(false, std::memory_order_relaxed);
-  moves_again(lane);
+  note_motion(lane);
   if (chunk_log::is_on()) chunk_log::note(stream, chunk_log::What::kDrained, 0, 0);
   // What comes next finds an empty stream: it must not start while a request is active.
   lane.behind_wait.store(false, std::memory_order_relaxed);
 }
 
-void best_effort_drained(const Context& context) noexcept {
+void best_effort_note_drained(const Context& context) noexcept {
   for (std::uint32_t i = 0; i < stream_count(); ++i)
-    if (stream_at(i).context == &context) best_effort_drained(stream_at(i));
+    if (stream_at(i).context == &context) best_effort_note_drained(stream_at(i));
 }
 
 }  // namespace cotenant

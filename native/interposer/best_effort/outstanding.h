@@ -22,10 +22,10 @@ struct Outstanding {
 [[nodiscard]] Outstanding best_effort_outstanding(Gpu& gpu) noexcept;
 
 // The application saw this stream empty.
-void best_effort_drained(Stream& stream) noexcept;
-void best_effort_drained(const Context& context) noexcept;
+void best_effort_note_drained(Stream& stream) noexcept;
+void best_effort_note_drained(const Context& context) noexcept;
 
 // What the gate needs to know, as it is now. held_us and trickled_us are the caller's to fill.
-[[nodiscard]] Seen best_effort_seen(Gpu& gpu, const Link& link, std::uint64_t now) noexcept;
+[[nodiscard]] GateView best_effort_view(Gpu& gpu, const Link& link, std::uint64_t now) noexcept;
 
 }  // namespace cotenant

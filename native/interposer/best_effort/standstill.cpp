@@ -31,7 +31,7 @@ bool look(Lane& lane, bool held, bool others, std::uint64_t since_ns) noexcept {
       lane.finished_launches.load(std::memory_order_relaxed) >= lane.launches.load(std::memory_order_relaxed);
   if (empty || at != lane.still_at) {
     lane.still_at = at;
-    if (stood || lane.still_ns.load(std::memory_order_relaxed) != 0) moves_again(lane);
+    if (stood || lane.still_ns.load(std::memory_order_relaxed) != 0) note_motion(lane);
     return stood;
   }
   if (held) return false;
@@ -44,8 +44,8 @@ bool look(Lane& lane, bool held, bool others, std::uint64_t since_ns) noexcept {
 
 }  // namespace
 
-bool crowded(const Lane& lane) noexcept {
-  if (!stood_still(lane)) return false;
+bool is_crowded(const Lane& lane) noexcept {
+  if (!stands_still(lane)) return false;
   const std::uint64_t launches = lane.launches.load(std::memory_order_relaxed);
   const std::uint64_t out = launches - std::min(launches, lane.finished_launches.load(std::memory_order_relaxed));
   const std::uint64_t borders =
@@ -53,7 +53,7 @@ bool crowded(const Lane& lane) noexcept {
   return out + kEntriesOfABorder * borders >= kEntriesWithBorders || borders >= Lane::kRing / 2;
 }
 
-void moves_again(Lane& lane) noexcept {
+void note_motion(Lane& lane) noexcept {
   lane.still_ns.store(0, std::memory_order_relaxed);
   lane.stands.store(false, std::memory_order_relaxed);
 }

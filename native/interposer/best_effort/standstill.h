@@ -15,7 +15,7 @@ namespace cotenant {
 // After a standstill of this length no call waits for room in the stream any more. It may also be due to a long kernel.
 inline constexpr std::uint64_t kStillNs = 5'000'000;
 
-[[nodiscard]] inline bool stood_still(const Lane& lane) noexcept {
+[[nodiscard]] inline bool stands_still(const Lane& lane) noexcept {
   return lane.still_ns.load(std::memory_order_relaxed) >= kStillNs;
 }
 
@@ -27,10 +27,10 @@ inline constexpr std::uint64_t kStillNs = 5'000'000;
 
 // Whether no more entries of ours may be put into the queue of a stream that stands still. A driver's queue has room for
 // about 1,000 entries, and a launch into a full queue blocks. The program may need the rest to let the stream continue.
-[[nodiscard]] bool crowded(const Lane& lane) noexcept;
+[[nodiscard]] bool is_crowded(const Lane& lane) noexcept;
 
 // The stream has been seen empty, or in motion.
-void moves_again(Lane& lane) noexcept;
+void note_motion(Lane& lane) noexcept;
 
 // Called by the helper thread: looks at all streams of a GPU. `held`: the streams may not run now. `others`: another
 // best-effort client also wants the GPU. Returns whether the set of streams that stand still has changed.

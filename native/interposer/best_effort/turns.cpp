@@ -3,7 +3,7 @@
 #include "gate/hold.h"
 #include "generated/rules.h"
 #include "interposer/base/clock.h"
-#include "interposer/best_effort/absent.h"
+#include "interposer/best_effort/absent_clients.h"
 #include "interposer/best_effort/outstanding.h"
 #include "interposer/best_effort/standstill.h"
 #include "interposer/state/gpu.h"
@@ -26,7 +26,7 @@ void open_word(Region& region, std::uint32_t slot) noexcept {
 // The mirror image: whoever would open it may have looked just before we closed it.
 void close_word(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
   link.hold().store(1, std::memory_order_seq_cst);
-  if (release(rules, best_effort_seen(gpu, link, now_ns())) == Answer::kRun) open_word(*link.region, link.slot);
+  if (release(rules, best_effort_view(gpu, link, now_ns())) == Answer::kRun) open_word(*link.region, link.slot);
 }
 
 void give_turn(const Link& link, std::uint32_t to, std::uint64_t now) noexcept {
@@ -44,7 +44,7 @@ void take_turn(const Link& link, std::uint32_t from, std::uint64_t now) noexcept
 }
 
 // A number that changes when the GPU passes a border of a stream, or comes to another gate of a graph.
-std::uint64_t how_far(const Gpu& gpu, const Link& link) noexcept {
+std::uint64_t border_count(const Gpu& gpu, const Link& link) noexcept {
   std::uint32_t borders = 0;
   for (std::uint32_t i = 0; i < stream_count(); ++i)
     if (stream_at(i).context->gpu == &gpu) borders += stream_at(i).lane.passed.load(std::memory_order_relaxed);
@@ -63,7 +63,7 @@ bool stops_inside(const Gpu& gpu) noexcept {
 }
 
 // What this client has submitted, as far as the streams' standstill is known.
-Outstanding submitted(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
+Outstanding count_submitted(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
   const auto& activity = link.region->activity;
   // While a request is active, a hold that is open for a trickle does not mean that the GPU could come here.
   const bool held =
@@ -97,7 +97,7 @@ void settle_turn(const Link& link, const Rules& rules, HoldView& view) noexcept 
   if (decision.action == TurnAction::kTake) take_turn(link, view.turn, view.now_ns);
 }
 
-HoldView look(Gpu& gpu, const Link& link, const Rules& rules, const Outstanding& out, std::uint64_t now) noexcept {
+HoldView make_view(Gpu& gpu, const Link& link, const Rules& rules, const Outstanding& out, std::uint64_t now) noexcept {
   const BestEffortGpu& own = gpu.best_effort;
   HoldView view{};
   view.now_ns = now;
@@ -109,9 +109,9 @@ HoldView look(Gpu& gpu, const Link& link, const Rules& rules, const Outstanding&
   view.seen.high_registered = link.region->activity.registered.load(std::memory_order_relaxed) != 0;
   publish(link, rules, view, out.standing_ns);
   settle_turn(link, rules, view);
-  view.seen = best_effort_seen(gpu, link, now);
+  view.seen = best_effort_view(gpu, link, now);
   view.held = link.hold().load(std::memory_order_seq_cst) != 0;  // turns may have closed it
-  view.far = how_far(gpu, link);
+  view.far = border_count(gpu, link);
   view.stops_inside = stops_inside(gpu);
   view.trickled_ns = now - own.trickled_at.load(std::memory_order_relaxed);
   return view;
@@ -120,7 +120,7 @@ HoldView look(Gpu& gpu, const Link& link, const Rules& rules, const Outstanding&
 void apply(Gpu& gpu, const Link& link, const Rules& rules, const HoldDecision& decision, std::uint64_t now) noexcept {
   BestEffortGpu& own = gpu.best_effort;
   auto& slot = link.best_effort();
-  if (decision.look_for_absent) let_go_of_absent(*link.region, own.presence, now);
+  if (decision.look_for_absent) clear_holds_of_absent(*link.region, own.presence, now);
   if (decision.trickles) own.trickled_at.store(now, std::memory_order_relaxed);
   switch (decision.action) {
     case HoldAction::kLeave: break;
@@ -137,11 +137,11 @@ void apply(Gpu& gpu, const Link& link, const Rules& rules, const HoldDecision& d
 }
 
 // Waits for the next look without leaving the CPU: a nap would be longer than all of this.
-void stay(Gpu& gpu, const Link& link, const HoldDecision& decision, std::uint64_t far) noexcept {
+void spin_until_next_look(Gpu& gpu, const Link& link, const HoldDecision& decision, std::uint64_t far) noexcept {
   const std::uint64_t started = now_ns();
   const auto passed = [&] {
     static_cast<void>(best_effort_outstanding(gpu));
-    return how_far(gpu, link) != far;
+    return border_count(gpu, link) != far;
   };
   do {
     if (decision.next == NextLook::kBorder && passed()) return;
@@ -154,14 +154,14 @@ void stay(Gpu& gpu, const Link& link, const HoldDecision& decision, std::uint64_
 std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
   const Link* link = gpu.link.load(std::memory_order_acquire);
   if (!link) return kNoLinkUs;
-  Outstanding out = submitted(gpu, *link, now);
+  Outstanding out = count_submitted(gpu, *link, now);
   for (;;) {
     const Rules rules = read_rules(link->region->settings);
-    const HoldView view = look(gpu, *link, rules, out, now);
+    const HoldView view = make_view(gpu, *link, rules, out, now);
     const HoldDecision decision = decide_hold(rules, view, gpu.best_effort.hold);
     apply(gpu, *link, rules, decision, now);
     if (decision.next == NextLook::kNap) return static_cast<std::uint32_t>(decision.again_ns / 1000);
-    stay(gpu, *link, decision, view.far);
+    spin_until_next_look(gpu, *link, decision, view.far);
     now = now_ns();
     out = best_effort_outstanding(gpu);
   }

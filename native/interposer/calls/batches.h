@@ -27,11 +27,11 @@ struct CopyBatch {
                                cu::CUmemcpyAttributes* attributes, std::size_t* indices, std::size_t n,
                                cu::CUstream stream, std::size_t* failed, Give give) noexcept {
     const std::uint64_t piece = batch::piece_for<E>(stream);
-    batch::Attributed attributed(indices, n);
+    batch::Attributes attributed(indices, n);
     const bool known = to && from && sizes;
     const auto bytes = [&](std::size_t i) { return std::uint64_t{sizes[i]}; };
     if (piece == 0 || !known || count == 0 || !attributed.valid(count))
-      return batch::moved<E>(
+      return batch::submit_moves<E>(
           stream, known ? batch::sum(count, bytes) : 0, known ? batch::bus_of(to, from, count) : Bus::kNone,
           [&] { return give(to, from, sizes, count, attributes, indices, n); }, HoldsUp::kYes);
     return batch::in_runs<batch::Entries::kCut>(
@@ -44,7 +44,7 @@ struct CopyBatch {
           const bool cut = run.count == 1;
           cu::CUmemcpyAttributes* const own = n ? attributes + attributed.of(run.first) : attributes;
           const Bus bus = batch::bus_of(to + run.first, from + run.first, run.count);
-          const cu::CUresult result = batch::moved<E>(
+          const cu::CUresult result = batch::submit_moves<E>(
               stream, run.bytes, bus,
               [&] {
                 return give(cut ? &cut_to : to + run.first, cut ? &cut_from : from + run.first,
@@ -78,13 +78,13 @@ struct BoxBatch {
     const std::uint64_t piece = batch::piece_for<E>(stream);
     const auto bytes = [&](std::size_t i) { return batch::bytes_in(operations[i]); };
     if (piece == 0 || !operations || count == 0)
-      return batch::moved<E>(
+      return batch::submit_moves<E>(
           stream, operations ? batch::sum(count, bytes) : 0, operations ? batch::bus_of(operations, count) : Bus::kNone,
           [&] { return give(count, operations); }, HoldsUp::kYes);
     return batch::in_runs<batch::Entries::kWhole>(
         count, piece, bytes, [&](std::size_t) { return count; },
         [&](const batch::Run& run) {
-          const cu::CUresult result = batch::moved<E>(
+          const cu::CUresult result = batch::submit_moves<E>(
               stream, run.bytes, batch::bus_of(operations + run.first, run.count),
               [&] { return give(run.count, operations + run.first); }, HoldsUp::kYes);
           if (result != cu::CUDA_SUCCESS) batch::shift_failed(failed, run.first);

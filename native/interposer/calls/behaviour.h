@@ -14,7 +14,7 @@
 #include "interposer/high/high.h"
 #include "interposer/high/publish.h"
 #include "interposer/high/tail.h"
-#include "interposer/lifetime/attaching.h"
+#include "interposer/lifetime/attachment.h"
 #include "interposer/lifetime/gang.h"
 #include "interposer/lookup/driver.h"
 #include "interposer/lookup/entry.h"
@@ -34,14 +34,14 @@ struct Behaviour;
   struct Behaviour<Entry::symbol> : family<Entry::symbol> {};
 
 template <Entry E>
-constexpr bool named(std::string_view part) noexcept {
+constexpr bool has_name(std::string_view part) noexcept {
   return Traits<E>::name.find(part) != std::string_view::npos;
 }
 
 template <Entry E>
 constexpr NullStream null_stream() noexcept {
   // A constant of its own: as a plain return value it was searched for on every launch, 130 instructions.
-  constexpr bool kPerThread = named<E>("_ptsz") || named<E>("_ptds");
+  constexpr bool kPerThread = has_name<E>("_ptsz") || has_name<E>("_ptds");
   return kPerThread ? NullStream::kPerThread : NullStream::kLegacy;
 }
 
@@ -54,11 +54,11 @@ cu::CUresult driver_call(A... arguments) noexcept {
 // A driver call that may block until earlier work is done, of which it is not known how much: the call's duration counts as
 // time waited.
 template <class Call>
-cu::CUresult held_up(Call call) noexcept {
+cu::CUresult time_blocking_call(Call call) noexcept {
   if (role() != Role::kHigh) return call();
   const std::uint64_t since = now_ns();
   const cu::CUresult result = call();
-  for (std::uint32_t i = 0; i < gpu_count(); ++i) high_held_up(gpu_at(i), since);
+  for (std::uint32_t i = 0; i < gpu_count(); ++i) high_note_blocked(gpu_at(i), since);
   return result;
 }
 
@@ -68,7 +68,7 @@ enum class HoldsUp { kNo, kYes };  // the driver may keep the caller until work 
 template <class Call>
 cu::CUresult submit(cu::CUstream handle, NullStream meaning, Work work, Tail tail, const Submission& submission,
                     Call call, HoldsUp holds_up = HoldsUp::kNo) noexcept {
-  if (capturing(handle, meaning)) return call();
+  if (is_capturing(handle, meaning)) return call();
   Stream* stream = stream_of(handle, meaning);
   if (!stream) return call();
   if (role() == Role::kBestEffort) {
@@ -80,8 +80,8 @@ cu::CUresult submit(cu::CUstream handle, NullStream meaning, Work work, Tail tai
     return result;
   }
   high_begin(*stream, work);
-  if (submission.kind != Submission::Kind::kCopy) high_kernel(*stream, submission);
-  else if (submission.bus != Bus::kNone) high_copies(*stream, submission);
+  if (submission.kind != Submission::Kind::kCopy) high_publish_kernel(*stream, submission);
+  else if (submission.bus != Bus::kNone) high_publish_copy(*stream, submission);
   const std::uint64_t since = holds_up == HoldsUp::kYes ? now_ns() : kDidNotWait;
   const cu::CUresult result = call();
   if (result != cu::CUDA_SUCCESS) {
@@ -89,8 +89,8 @@ cu::CUresult submit(cu::CUstream handle, NullStream meaning, Work work, Tail tai
     return result;
   }
   high_settle(*stream);
-  if (holds_up == HoldsUp::kYes) high_held_up(*stream->context->gpu, since);
-  if (tails_wanted.load(std::memory_order_relaxed) != 0) high_tail(*stream, submission, tail);
+  if (holds_up == HoldsUp::kYes) high_note_blocked(*stream->context->gpu, since);
+  if (tails_wanted.load(std::memory_order_relaxed) != 0) high_write_tail(*stream, submission, tail);
   return result;
 }
 

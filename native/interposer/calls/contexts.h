@@ -2,7 +2,7 @@
 #pragma once
 
 #include "interposer/calls/behaviour.h"
-#include "interposer/calls/ending.h"
+#include "interposer/calls/destruction.h"
 #include "interposer/lifetime/gang.h"
 #include "interposer/lookup/unhooked.h"
 #include "interposer/quota/graph_memory.h"
@@ -125,7 +125,7 @@ struct Behaviour<Entry::cuInit> {
 inline void reroute(const char* name, void** found) noexcept {
   if (!found || !*found) return;
   if (void* wrapper = wrapper_of(*found)) *found = wrapper;
-  else if (name) *found = unless_counted(name, *found);
+  else if (name) *found = counting_jump(name, *found);
 }
 
 template <>

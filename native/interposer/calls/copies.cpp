@@ -19,7 +19,7 @@ HostCopy::HostCopy(Stream& stream, bool legacy) noexcept : stream_(stream), sinc
   upto_ = stream.high.settled.load(std::memory_order_acquire) + 1;
 }
 
-void HostCopy::completed() noexcept {
+void HostCopy::complete() noexcept {
   high_observe(others_, since_);
   high_observe(stream_, upto_, since_);
 }

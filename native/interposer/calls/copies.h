@@ -35,9 +35,9 @@ cu::CUdeviceptr host_target(const Described* p) noexcept {
 class HostCopy {
  public:
   HostCopy(Stream& stream, bool legacy) noexcept;
-  void completed() noexcept;
+  void complete() noexcept;
   // The call took so long that it may have waited for the GPU. Only then is it worth a question what memory it is.
-  [[nodiscard]] bool held_up() const noexcept { return now_ns() - since_ > kNotHeldUpNs; }
+  [[nodiscard]] bool may_have_waited() const noexcept { return now_ns() - since_ > kNotHeldUpNs; }
 
  private:
   // One to pinned memory takes 2 us (measured as above), one to pageable memory 250.
@@ -52,35 +52,35 @@ class HostCopy {
 
 template <Entry E>
 struct Copy {
-  static constexpr bool kAsync = named<E>("Async");
-  static constexpr bool kFill = named<E>("Memset");
-  static constexpr bool kToHost = named<E>("DtoH") || named<E>("AtoH");
-  static constexpr bool kFromHost = named<E>("HtoD") || named<E>("HtoA");
+  static constexpr bool kAsync = has_name<E>("Async");
+  static constexpr bool kFill = has_name<E>("Memset");
+  static constexpr bool kToHost = has_name<E>("DtoH") || has_name<E>("AtoH");
+  static constexpr bool kFromHost = has_name<E>("HtoD") || has_name<E>("HtoA");
   // To and from pageable memory the driver copies by way of its own, which may have to wait for the GPU, whatever the
   // name says. What memory it is, nobody is asked.
   static constexpr HoldsUp kHoldsUp =
-      kFill || named<E>("DtoD") || named<E>("DtoA") || named<E>("AtoD") || named<E>("AtoA") ? HoldsUp::kNo
-                                                                                            : HoldsUp::kYes;
+      kFill || has_name<E>("DtoD") || has_name<E>("DtoA") || has_name<E>("AtoD") || has_name<E>("AtoA") ? HoldsUp::kNo
+                                                                                                        : HoldsUp::kYes;
   // Destination, source, bytes: what can be cut into pieces.
   static constexpr bool kLinear =
-      !kFill &&
-      (named<E>("HtoD") || named<E>("DtoH") || named<E>("DtoD") || Traits<E>::name.substr(0, 9) == "cuMemcpy_" ||
-       Traits<E>::name == "cuMemcpy" || Traits<E>::name.substr(0, 13) == "cuMemcpyAsync");
+      !kFill && (has_name<E>("HtoD") || has_name<E>("DtoH") || has_name<E>("DtoD") ||
+                 Traits<E>::name.substr(0, 9) == "cuMemcpy_" || Traits<E>::name == "cuMemcpy" ||
+                 Traits<E>::name.substr(0, 13) == "cuMemcpyAsync");
 
   template <class... A>
   static cu::CUresult call(A... arguments) noexcept {
     if constexpr (kLinear) return pieces(arguments...);
-    else return whole(arguments...);
+    else return submit_whole(arguments...);
   }
 
   template <class First, class... A>
   static std::uint64_t bytes(First first, A... rest) noexcept {
-    if constexpr (copy::described<First>()) {
+    if constexpr (copy::is_struct<First>()) {
       return copy::bytes_in(first);
     } else {
       const copy::Sizes sizes = copy::sizes_in(first, rest...);
-      constexpr std::uint64_t kUnit = named<E>("D16") ? 2 : named<E>("D32") ? 4 : 1;
-      constexpr bool kRows = named<E>("MemsetD2D");
+      constexpr std::uint64_t kUnit = has_name<E>("D16") ? 2 : has_name<E>("D32") ? 4 : 1;
+      constexpr bool kRows = has_name<E>("MemsetD2D");
       return (kRows ? sizes.last * sizes.before : sizes.last) * kUnit;
     }
   }
@@ -89,8 +89,8 @@ struct Copy {
   static bool ends_on_host(First first) noexcept {
     if constexpr (kToHost) return true;
     else if constexpr (kFromHost) return false;
-    else if constexpr (copy::described<First>()) return copy::to_host(first);
-    else if constexpr (kLinear && !named<E>("DtoD")) return copy::is_host(first);
+    else if constexpr (copy::is_struct<First>()) return copy::to_host(first);
+    else if constexpr (kLinear && !has_name<E>("DtoD")) return copy::is_host(first);
     else return false;
   }
 
@@ -98,11 +98,11 @@ struct Copy {
   template <class To, class From, class... Stream>
   static cu::CUresult pieces(To to, From from, std::size_t bytes, Stream... stream) noexcept {
     const std::uint64_t piece = copy::piece_bytes();
-    if (piece == 0 || bytes <= piece || capturing(copy::stream_in(stream...), null_stream<E>()))
-      return whole(to, from, bytes, stream...);
+    if (piece == 0 || bytes <= piece || is_capturing(copy::stream_in(stream...), null_stream<E>()))
+      return submit_whole(to, from, bytes, stream...);
     for (std::uint64_t at = 0; at < bytes; at += piece) {
       const std::size_t now = std::min<std::uint64_t>(piece, bytes - at);
-      const cu::CUresult result = whole(copy::advance(to, at), copy::advance(from, at), now, stream...);
+      const cu::CUresult result = submit_whole(copy::advance(to, at), copy::advance(from, at), now, stream...);
       if (result != cu::CUDA_SUCCESS) return result;
     }
     return cu::CUDA_SUCCESS;
@@ -113,20 +113,20 @@ struct Copy {
   static Bus bus(First first, [[maybe_unused]] A... rest) noexcept {
     if constexpr (kToHost) return Bus::kOut;
     else if constexpr (kFromHost) return Bus::kIn;
-    else if constexpr (copy::described<First>())
+    else if constexpr (copy::is_struct<First>())
       return copy::to_host(first) == copy::from_host(first) ? Bus::kNone : copy::to_host(first) ? Bus::kOut : Bus::kIn;
-    else if constexpr (kLinear && !named<E>("DtoD"))
-      return role() == Role::kBestEffort ? asked(first, rest...) : Bus::kNone;
+    else if constexpr (kLinear && !has_name<E>("DtoD"))
+      return role() == Role::kBestEffort ? bus_by_pointers(first, rest...) : Bus::kNone;
     else return Bus::kNone;
   }
   template <class... A>
-  static Bus asked(cu::CUdeviceptr to, cu::CUdeviceptr from, A...) noexcept {
+  static Bus bus_by_pointers(cu::CUdeviceptr to, cu::CUdeviceptr from, A...) noexcept {
     const bool out = copy::is_host(to);
     return out == copy::is_host(from) ? Bus::kNone : out ? Bus::kOut : Bus::kIn;
   }
 
   template <class First, class... A>
-  static cu::CUresult whole(First first, A... rest) noexcept {
+  static cu::CUresult submit_whole(First first, A... rest) noexcept {
     const auto forward = [&] { return driver_call<E>(first, rest...); };
     const cu::CUstream handle = kAsync ? copy::stream_in(first, rest...) : nullptr;
     constexpr NullStream kMeaning = null_stream<E>();
@@ -135,10 +135,10 @@ struct Copy {
                                 over};
     constexpr Tail kTail = kAsync && kToHost ? Tail::kYes : Tail::kNo;
     if constexpr (!kAsync && !kFill) {
-      if (role() == Role::kHigh && ends_on_host(first) && !capturing(handle, kMeaning)) {
+      if (role() == Role::kHigh && ends_on_host(first) && !is_capturing(handle, kMeaning)) {
         if (Stream* stream = stream_of(handle, kMeaning)) {
           high_begin(*stream, Work::kCopy);
-          high_copies(*stream, {Submission::Kind::kCopy, submission.copy_ns, nullptr, Bus::kOut});
+          high_publish_copy(*stream, {Submission::Kind::kCopy, submission.copy_ns, nullptr, Bus::kOut});
           copy::HostCopy finished(*stream, kMeaning == NullStream::kLegacy);
           const cu::CUresult result = forward();
           if (result != cu::CUDA_SUCCESS) {
@@ -146,19 +146,20 @@ struct Copy {
             return result;
           }
           high_settle(*stream);
-          high_copied(*stream);
-          finished.completed();
+          high_end_copy(*stream);
+          finished.complete();
           return result;
         }
       }
     }
     const auto submitted = [&] { return submit(handle, kMeaning, Work::kCopy, kTail, submission, forward, kHoldsUp); };
     if constexpr (kAsync && kHoldsUp == HoldsUp::kYes && !kFromHost) {
-      Stream* stream = role() == Role::kHigh && !capturing(handle, kMeaning) ? stream_of(handle, kMeaning) : nullptr;
+      Stream* stream = role() == Role::kHigh && !is_capturing(handle, kMeaning) ? stream_of(handle, kMeaning) : nullptr;
       if (stream) {
         copy::HostCopy finished(*stream, stream->context->legacy.load(std::memory_order_acquire) == stream);
         const cu::CUresult result = submitted();
-        if (result == cu::CUDA_SUCCESS && finished.held_up() && copy::is_pageable(target(first))) finished.completed();
+        if (result == cu::CUDA_SUCCESS && finished.may_have_waited() && copy::is_pageable(target(first)))
+          finished.complete();
         return result;
       }
     }
@@ -169,7 +170,7 @@ struct Copy {
   static cu::CUdeviceptr target(void* to) noexcept { return reinterpret_cast<std::uintptr_t>(to); }
   template <class First>
   static cu::CUdeviceptr target(First first) noexcept {
-    if constexpr (copy::described<First>()) return copy::host_target(first);
+    if constexpr (copy::is_struct<First>()) return copy::host_target(first);
     else return 0;  // an array
   }
 };

@@ -3,8 +3,8 @@
 #include <pthread.h>
 
 #include "interposer/best_effort/chunk_log.h"
-#include "interposer/graphs/made.h"
-#include "interposer/lifetime/attaching.h"
+#include "interposer/graphs/stoppable_graphs.h"
+#include "interposer/lifetime/attachment.h"
 #include "interposer/lifetime/gang.h"
 #include "interposer/lifetime/helper.h"
 #include "interposer/quota/graph_memory.h"
@@ -24,7 +24,7 @@ void in_child() {
   forget_captures();
   forget_graphs();
   forget_gang();
-  forget_attaching();
+  forget_attachments();
   forget_helper();
   forget_variants();
   quota_forget();

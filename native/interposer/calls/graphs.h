@@ -5,7 +5,7 @@
 #include "interposer/calls/behaviour.h"
 #include "interposer/calls/launches.h"
 #include "interposer/graphs/gates.h"
-#include "interposer/graphs/made.h"
+#include "interposer/graphs/stoppable_graphs.h"
 #include "interposer/quota/graph_memory.h"
 #include "interposer/quota/quota.h"
 
@@ -14,34 +14,35 @@ namespace cotenant {
 template <Entry E>
 struct Instantiate {
   static cu::CUresult call(cu::CUgraphExec* exec, cu::CUgraph graph, unsigned long long flags) noexcept {
-    return able_to_stop(exec, graph, flags, [&] { return driver_call<E>(exec, graph, flags); });
+    return instantiate(exec, graph, flags, [&] { return driver_call<E>(exec, graph, flags); });
   }
   static cu::CUresult call(cu::CUgraphExec* exec, cu::CUgraph graph,
                            cu::CUDA_GRAPH_INSTANTIATE_PARAMS* params) noexcept {
-    return able_to_stop(exec, graph, params ? params->flags : 0, [&] { return driver_call<E>(exec, graph, params); });
+    return instantiate(exec, graph, params ? params->flags : 0, [&] { return driver_call<E>(exec, graph, params); });
   }
   static cu::CUresult call(cu::CUgraphExec* exec, cu::CUgraph graph, cu::CUgraphNode* error, char* log,
                            std::size_t size) noexcept {
-    return able_to_stop(exec, graph, 0, [&] { return driver_call<E>(exec, graph, error, log, size); });
+    return instantiate(exec, graph, 0, [&] { return driver_call<E>(exec, graph, error, log, size); });
   }
 
  private:
   template <class Call>
-  static cu::CUresult able_to_stop(cu::CUgraphExec* exec, cu::CUgraph graph, std::uint64_t flags, Call call) noexcept {
+  static cu::CUresult instantiate(cu::CUgraphExec* exec, cu::CUgraph graph, std::uint64_t flags, Call call) noexcept {
     if (role() != Role::kBestEffort) {
       const cu::CUresult made = call();
-      if (made == cu::CUDA_SUCCESS && exec && *exec) high_graph(*exec, graph);
+      if (made == cu::CUDA_SUCCESS && exec && *exec) high_publish_graph(*exec, graph);
       return made;
     }
     const GraphMemory memory = memory_of(graph);
     if (memory.bytes > 0 && !quota_fits_graph(memory.bytes)) return cu::CUDA_ERROR_OUT_OF_MEMORY;
-    const cu::CUresult made = stopping(exec, graph, flags, call);
+    const cu::CUresult made = instantiate_stoppable(exec, graph, flags, call);
     if (made == cu::CUDA_SUCCESS && exec) graph_memory_made(*exec, memory);
     return made;
   }
 
   template <class Call>
-  static cu::CUresult stopping(cu::CUgraphExec* exec, cu::CUgraph graph, std::uint64_t flags, Call call) noexcept {
+  static cu::CUresult instantiate_stoppable(cu::CUgraphExec* exec, cu::CUgraph graph, std::uint64_t flags,
+                                            Call call) noexcept {
     const GraphPlaces places(graph, flags);
     GraphParts* parts = nullptr;
     if (places.may_stop() && places.how() == protocol::GraphGates::kParts)
@@ -79,7 +80,7 @@ struct Instantiate {
 template <Entry E>
 struct UpdateGraph {
   static cu::CUresult call(cu::CUgraphExec exec, cu::CUgraph graph, cu::CUgraphExecUpdateResultInfo* info) noexcept {
-    return updated(exec, graph, [&](const Gates* gates) {
+    return update_and_follow(exec, graph, [&](const Gates* gates) {
       const cu::CUresult result = driver_call<E>(exec, graph, info);
       if (gates && info && gates->includes(info->errorNode)) info->errorNode = nullptr;
       if (gates && info && gates->includes(info->errorFromNode)) info->errorFromNode = nullptr;
@@ -88,7 +89,7 @@ struct UpdateGraph {
   }
   static cu::CUresult call(cu::CUgraphExec exec, cu::CUgraph graph, cu::CUgraphNode* error,
                            cu::CUgraphExecUpdateResult* why) noexcept {
-    return updated(exec, graph, [&](const Gates* gates) {
+    return update_and_follow(exec, graph, [&](const Gates* gates) {
       const cu::CUresult result = driver_call<E>(exec, graph, error, why);
       if (gates && error && gates->includes(*error)) *error = nullptr;
       return result;
@@ -97,8 +98,8 @@ struct UpdateGraph {
 
  private:
   template <class Call>
-  static cu::CUresult updated(cu::CUgraphExec exec, cu::CUgraph graph, Call call) noexcept {
-    const MadeGraph* made = role() == Role::kBestEffort ? made_graph(exec) : nullptr;
+  static cu::CUresult update_and_follow(cu::CUgraphExec exec, cu::CUgraph graph, Call call) noexcept {
+    const StoppableGraph* made = role() == Role::kBestEffort ? stoppable_graph_of(exec) : nullptr;
     if (!made) return call(nullptr);
     if (!made->parts) {
       const Gates gates(graph, GraphPlaces(graph, made->cuts, made->count));
@@ -116,7 +117,8 @@ struct ChangeNode {
   template <class... A>
   static cu::CUresult call(cu::CUgraphExec exec, cu::CUgraphNode node, A... to) noexcept {
     const cu::CUresult result = driver_call<E>(exec, node, to...);
-    const MadeGraph* made = role() == Role::kBestEffort && result == cu::CUDA_SUCCESS ? made_graph(exec) : nullptr;
+    const StoppableGraph* made =
+        role() == Role::kBestEffort && result == cu::CUDA_SUCCESS ? stoppable_graph_of(exec) : nullptr;
     if (made && made->parts)
       made->parts->change(
           node, [&](cu::CUgraphExec part, cu::CUgraphNode twin) { return driver_call<E>(part, twin, to...); });
@@ -128,7 +130,8 @@ template <Entry E>
 struct UploadGraph {
   static cu::CUresult call(cu::CUgraphExec exec, cu::CUstream stream) noexcept {
     const cu::CUresult result = driver_call<E>(exec, stream);
-    const MadeGraph* made = role() == Role::kBestEffort && result == cu::CUDA_SUCCESS ? made_graph(exec) : nullptr;
+    const StoppableGraph* made =
+        role() == Role::kBestEffort && result == cu::CUDA_SUCCESS ? stoppable_graph_of(exec) : nullptr;
     if (made && made->parts) made->parts->each([&](cu::CUgraphExec part) { return driver_call<E>(part, stream); });
     return result;
   }

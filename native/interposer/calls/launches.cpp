@@ -29,7 +29,7 @@ HostCall pool[kHostCalls];
 std::atomic<std::uint32_t> next{0};
 
 HostCall* take(cu::CUstream handle, NullStream meaning) noexcept {
-  if (role() != Role::kHigh || capturing(handle, meaning)) return nullptr;
+  if (role() != Role::kHigh || is_capturing(handle, meaning)) return nullptr;
   Stream* stream = stream_of(handle, meaning);
   if (!stream) return nullptr;
   for (int tries = 0; tries < 8; ++tries) {

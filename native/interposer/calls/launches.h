@@ -3,7 +3,7 @@
 
 #include "interposer/best_effort/preempt.h"
 #include "interposer/calls/behaviour.h"
-#include "interposer/graphs/launching.h"
+#include "interposer/graphs/parts_launch.h"
 #include "interposer/lookup/copy_arguments.h"
 #include "interposer/quota/graph_memory.h"
 
@@ -24,15 +24,15 @@ inline Submission kernel(const LaunchShape& shape) noexcept { return {Submission
 // Launches a variant of a best-effort kernel that proved long, if there is one. A cooperative launch (which has no `extra`)
 // needs all its blocks at once and has none.
 template <Entry E>
-bool stoppable(const LaunchShape& shape, cu::CUstream stream, cu::CUresult& result, void** parameters,
-               void** extra) noexcept {
+bool launch_in_variant(const LaunchShape& shape, cu::CUstream stream, cu::CUresult& result, void** parameters,
+                       void** extra) noexcept {
   if (variants_wanted.load(std::memory_order_relaxed) == 0) return false;
   constexpr bool kPerThread = null_stream<E>() == NullStream::kPerThread;
   const auto launch = kPerThread ? real().cuLaunchKernel_ptsz : real().cuLaunchKernel;
   return launch_stoppable({shape, stream, parameters, extra}, null_stream<E>(), launch, result);
 }
 template <Entry E>
-bool stoppable(const LaunchShape&, cu::CUstream, cu::CUresult&, void**) noexcept {
+bool launch_in_variant(const LaunchShape&, cu::CUstream, cu::CUresult&, void**) noexcept {
   return false;
 }
 
@@ -44,7 +44,7 @@ struct KernelLaunch {
     const LaunchShape shape{f, {gx, gy, gz, bx, by, bz, shared}};
     return submit(stream, null_stream<E>(), Work::kLaunch, Tail::kNo, kernel(shape), [&] {
       cu::CUresult result{};
-      if (stoppable<E>(shape, stream, result, more...)) return result;
+      if (launch_in_variant<E>(shape, stream, result, more...)) return result;
       return driver_call<E>(f, gx, gy, gz, bx, by, bz, shared, stream, more...);
     });
   }
@@ -60,7 +60,7 @@ struct ConfiguredLaunch {
     return submit(c->hStream, null_stream<E>(), Work::kLaunch, Tail::kNo, kernel(shape), [&] {
       cu::CUresult result{};
       // A variant may not honour launch attributes.
-      if (c->numAttrs == 0 && stoppable<E>(shape, c->hStream, result, parameters, extra)) return result;
+      if (c->numAttrs == 0 && launch_in_variant<E>(shape, c->hStream, result, parameters, extra)) return result;
       return forward();
     });
   }
@@ -69,16 +69,16 @@ struct ConfiguredLaunch {
 template <Entry E>
 struct GraphLaunch {
   static cu::CUresult call(cu::CUgraphExec graph, cu::CUstream stream) noexcept {
-    if (role() != Role::kBestEffort) return whole(graph, stream);
-    GraphLaunching launching(graph, stream, null_stream<E>());
+    if (role() != Role::kBestEffort) return submit_whole(graph, stream);
+    PartsLaunch launch(graph, stream, null_stream<E>());
     cu::CUresult result{};
-    if (!launching.in_parts(Traits<E>::driver(), result)) result = whole(graph, stream);
+    if (!launch.in_parts(Traits<E>::driver(), result)) result = submit_whole(graph, stream);
     graph_memory_launched(graph);
     return result;
   }
 
  private:
-  static cu::CUresult whole(cu::CUgraphExec graph, cu::CUstream stream) noexcept {
+  static cu::CUresult submit_whole(cu::CUgraphExec graph, cu::CUstream stream) noexcept {
     const LaunchShape shape = graph_shape(graph);
     return submit(stream, null_stream<E>(), Work::kLaunch, Tail::kYes, {Submission::Kind::kGraph, 0, &shape},
                   [&] { return driver_call<E>(graph, stream); });
@@ -137,10 +137,10 @@ struct SignalOutside {
     const cu::CUresult result = driver_call<E>(arguments...);
     const cu::CUstream handle = copy::stream_in(arguments...);
     const bool tails = tails_wanted.load(std::memory_order_relaxed) != 0;
-    if (result != cu::CUDA_SUCCESS || !tails || role() != Role::kHigh || capturing(handle, null_stream<E>()))
+    if (result != cu::CUDA_SUCCESS || !tails || role() != Role::kHigh || is_capturing(handle, null_stream<E>()))
       return result;
     if (Stream* stream = stream_of(handle, null_stream<E>()))
-      high_tail(*stream, {Submission::Kind::kCopy, 0, nullptr}, Tail::kYes);
+      high_write_tail(*stream, {Submission::Kind::kCopy, 0, nullptr}, Tail::kYes);
     return result;
   }
 };

@@ -14,7 +14,7 @@ namespace cotenant {
 
 // `allocate` is the driver call, `charge` records the result. If the GPU is null, the driver reports what is wrong.
 template <class Allocate, class Charge>
-cu::CUresult charged(Gpu* gpu, std::uint64_t bytes, Allocate allocate, Charge charge) noexcept {
+cu::CUresult allocate_charged(Gpu* gpu, std::uint64_t bytes, Allocate allocate, Charge charge) noexcept {
   if (!quota_counts()) return allocate();
   if (const cu::CUresult refused = gpu ? may_use(*gpu) : cu::CUDA_SUCCESS; refused != cu::CUDA_SUCCESS) return refused;
   if (!quota_reserve(bytes)) return cu::CUDA_ERROR_OUT_OF_MEMORY;
@@ -44,7 +44,7 @@ template <Entry E>
 struct Allocate {
   template <class... More>
   static cu::CUresult call(cu::CUdeviceptr* pointer, std::size_t bytes, More... more) noexcept {
-    return charged(
+    return allocate_charged(
         current_gpu(), bytes, [&] { return driver_call<E>(pointer, bytes, more...); },
         [&] { charge_to_context(pointer, bytes); });
   }
@@ -57,10 +57,10 @@ struct AllocateAsync {
   static cu::CUresult call(cu::CUdeviceptr* pointer, std::size_t bytes, More... more) noexcept {
     const auto forward = [&] { return driver_call<E>(pointer, bytes, more...); };
     const cu::CUstream handle = copy::stream_in(more...);
-    if (capturing(handle, null_stream<E>())) return forward();
+    if (is_capturing(handle, null_stream<E>())) return forward();
     const Stream* stream = quota_counts() ? stream_of(handle, null_stream<E>()) : nullptr;
-    return charged(stream ? stream->context->gpu : nullptr, bytes, forward,
-                   [&] { quota_charge(pointer ? *pointer : 0, bytes, nullptr); });
+    return allocate_charged(stream ? stream->context->gpu : nullptr, bytes, forward,
+                            [&] { quota_charge(pointer ? *pointer : 0, bytes, nullptr); });
   }
 };
 
@@ -68,7 +68,7 @@ template <Entry E>
 struct FreeAsync {
   static cu::CUresult call(cu::CUdeviceptr pointer, cu::CUstream stream) noexcept {
     const cu::CUresult result = driver_call<E>(pointer, stream);
-    if (result == cu::CUDA_SUCCESS && !capturing(stream, null_stream<E>())) quota_release(pointer);
+    if (result == cu::CUDA_SUCCESS && !is_capturing(stream, null_stream<E>())) quota_release(pointer);
     return result;
   }
 };
@@ -79,15 +79,15 @@ struct Free {
   static cu::CUresult call(Handle handle, More... more) noexcept {
     const auto forward = [&] { return driver_call<E>(handle, more...); };
     cu::CUresult result{};
-    if constexpr (named<E>("MemFree_")) result = wait_to_free(handle, forward);
-    else result = kWaits ? held_up(forward) : forward();
+    if constexpr (has_name<E>("MemFree_")) result = wait_to_free(handle, forward);
+    else result = kWaits ? time_blocking_call(forward) : forward();
     if (result == cu::CUDA_SUCCESS) quota_release(static_cast<std::uint64_t>(as_number(handle)));
     return result;
   }
 
  private:
   // The driver first waits for all work that may still use it.
-  static constexpr bool kWaits = named<E>("ArrayDestroy");
+  static constexpr bool kWaits = has_name<E>("ArrayDestroy");
   static std::uint64_t as_number(std::uint64_t handle) noexcept { return handle; }
   static std::uint64_t as_number(const void* handle) noexcept { return reinterpret_cast<std::uintptr_t>(handle); }
 };
@@ -113,7 +113,7 @@ struct Behaviour<Entry::cuMemAllocPitch_v2> {
                            unsigned element) noexcept {
     // Rows are padded to 512 bytes on every GPU so far.
     const std::uint64_t padded = (std::uint64_t{width} + 511) / 512 * 512;
-    return charged(
+    return allocate_charged(
         current_gpu(), padded * height,
         [&] { return driver_call<Entry::cuMemAllocPitch_v2>(pointer, pitch, width, height, element); },
         [&] { charge_to_context(pointer, padded * height); });
@@ -127,8 +127,8 @@ struct Behaviour<Entry::cuMemCreate> {
     const auto forward = [&] { return driver_call<Entry::cuMemCreate>(handle, bytes, properties, flags); };
     // Host memory does not count against the GPU's quota.
     if (!properties || properties->location.type != cu::CU_MEM_LOCATION_TYPE_DEVICE) return forward();
-    return charged(gpu_of_device(properties->location.id), bytes, forward,
-                   [&] { quota_created(handle ? *handle : 0, bytes); });
+    return allocate_charged(gpu_of_device(properties->location.id), bytes, forward,
+                            [&] { quota_note_created(handle ? *handle : 0, bytes); });
   }
 };
 
@@ -136,7 +136,7 @@ template <>
 struct Behaviour<Entry::cuMemRelease> {
   static cu::CUresult call(cu::CUmemGenericAllocationHandle handle) noexcept {
     const cu::CUresult result = driver_call<Entry::cuMemRelease>(handle);
-    if (result == cu::CUDA_SUCCESS) quota_handle_released(handle);
+    if (result == cu::CUDA_SUCCESS) quota_note_handle_released(handle);
     return result;
   }
 };
@@ -145,7 +145,7 @@ template <>
 struct Behaviour<Entry::cuMemRetainAllocationHandle> {
   static cu::CUresult call(cu::CUmemGenericAllocationHandle* handle, void* address) noexcept {
     const cu::CUresult result = driver_call<Entry::cuMemRetainAllocationHandle>(handle, address);
-    if (result == cu::CUDA_SUCCESS && handle) quota_retained(*handle, reinterpret_cast<std::uintptr_t>(address));
+    if (result == cu::CUDA_SUCCESS && handle) quota_note_retained(*handle, reinterpret_cast<std::uintptr_t>(address));
     return result;
   }
 };
@@ -155,7 +155,7 @@ struct Behaviour<Entry::cuMemMap> {
   static cu::CUresult call(cu::CUdeviceptr address, std::size_t bytes, std::size_t offset,
                            cu::CUmemGenericAllocationHandle handle, unsigned long long flags) noexcept {
     const cu::CUresult result = driver_call<Entry::cuMemMap>(address, bytes, offset, handle, flags);
-    if (result == cu::CUDA_SUCCESS) quota_mapped(address, handle);
+    if (result == cu::CUDA_SUCCESS) quota_note_mapped(address, handle);
     return result;
   }
 };
@@ -164,7 +164,7 @@ template <>
 struct Behaviour<Entry::cuMemUnmap> {
   static cu::CUresult call(cu::CUdeviceptr address, std::size_t bytes) noexcept {
     const cu::CUresult result = driver_call<Entry::cuMemUnmap>(address, bytes);
-    if (result == cu::CUDA_SUCCESS) quota_unmapped(address, bytes);
+    if (result == cu::CUDA_SUCCESS) quota_note_unmapped(address, bytes);
     return result;
   }
 };
@@ -187,7 +187,7 @@ struct MakeArray {
     const std::uint64_t base = array_bytes(d->Format, d->NumChannels, d->Width, d->Height, depth(d));
     // A whole chain of mipmaps is at most a third more than its base.
     const std::uint64_t bytes = sizeof...(levels) ? base + base / 3 : base;
-    return charged(current_gpu(), bytes, forward, [&] { charge_to_context(array, bytes); });
+    return allocate_charged(current_gpu(), bytes, forward, [&] { charge_to_context(array, bytes); });
   }
 
  private:

@@ -13,8 +13,8 @@ struct Prefetch {
     const cu::CUstream stream = copy::stream_in(more...);
     const std::uint64_t piece = batch::piece_for<E>(stream);
     const auto range = [&](std::size_t from, std::size_t n) {
-      return batch::moved<E>(stream, n, batch::bus_to(where),
-                             [&] { return driver_call<E>(address + from, n, where, more...); });
+      return batch::submit_moves<E>(stream, n, batch::bus_to(where),
+                                    [&] { return driver_call<E>(address + from, n, where, more...); });
     };
     if (piece == 0 || bytes <= piece) return range(0, bytes);
     for (std::uint64_t at = 0; at < bytes; at += piece)
@@ -32,8 +32,8 @@ struct PrefetchBatch {
                            cu::CUstream stream) noexcept {
     return in_ranges<E>(
         addresses, sizes, count, stream, indices, n, [&](auto ranges, std::size_t place, std::size_t* first) {
-          const Bus bus = named<E>("Discard") || !places || n == 0 ? Bus::kNone : batch::bus_to(places[place]);
-          return batch::moved<E>(stream, ranges.bytes, bus, [&] {
+          const Bus bus = has_name<E>("Discard") || !places || n == 0 ? Bus::kNone : batch::bus_to(places[place]);
+          return batch::submit_moves<E>(stream, ranges.bytes, bus, [&] {
             return driver_call<E>(ranges.addresses, ranges.sizes, ranges.count, first ? places + place : places,
                                   first ? first : indices, first ? std::size_t{1} : n, flags, stream);
           });
@@ -52,7 +52,7 @@ struct PrefetchBatch {
   static cu::CUresult in_ranges(cu::CUdeviceptr* addresses, std::size_t* sizes, std::size_t count, cu::CUstream stream,
                                 const std::size_t* indices, std::size_t n, Give give) noexcept {
     const std::uint64_t piece = batch::piece_for<Of>(stream);
-    batch::Attributed attributed(indices, n);
+    batch::Attributes attributed(indices, n);
     const auto bytes = [&](std::size_t i) { return std::uint64_t{sizes[i]}; };
     const bool known = addresses && sizes;
     if (piece == 0 || !known || count == 0 || !attributed.valid(count))
@@ -77,7 +77,7 @@ struct DiscardBatch {
                            cu::CUstream stream) noexcept {
     return PrefetchBatch<E>::template in_ranges<E>(
         addresses, sizes, count, stream, nullptr, 0, [&](auto ranges, std::size_t, std::size_t*) {
-          return batch::moved<E>(stream, ranges.bytes, Bus::kNone, [&] {
+          return batch::submit_moves<E>(stream, ranges.bytes, Bus::kNone, [&] {
             return driver_call<E>(ranges.addresses, ranges.sizes, ranges.count, flags, stream);
           });
         });
@@ -111,8 +111,8 @@ template <Entry E>
 struct MapTiles {
   static cu::CUresult call(cu::CUarrayMapInfo* tiles, unsigned count, cu::CUstream stream) noexcept {
     constexpr std::uint64_t kTileBytes = 64 << 10;
-    return batch::moved<E>(stream, count * kTileBytes, Bus::kNone,
-                           [&] { return driver_call<E>(tiles, count, stream); });
+    return batch::submit_moves<E>(stream, count * kTileBytes, Bus::kNone,
+                                  [&] { return driver_call<E>(tiles, count, stream); });
   }
 };
 

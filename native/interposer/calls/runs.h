@@ -41,7 +41,7 @@ cu::CUresult in_runs(std::size_t count, std::uint64_t piece, Bytes bytes, Togeth
 template <Entry E>
 std::uint64_t piece_for(cu::CUstream stream) noexcept {
   const std::uint64_t piece = copy::piece_bytes();
-  return piece != 0 && !capturing(stream, null_stream<E>()) ? piece : 0;
+  return piece != 0 && !is_capturing(stream, null_stream<E>()) ? piece : 0;
 }
 
 template <class Bytes>
@@ -52,16 +52,16 @@ std::uint64_t sum(std::size_t count, Bytes bytes) noexcept {
 }
 
 template <Entry E, class Call>
-cu::CUresult moved(cu::CUstream stream, std::uint64_t bytes, Bus bus, Call call,
-                   HoldsUp holds_up = HoldsUp::kNo) noexcept {
+cu::CUresult submit_moves(cu::CUstream stream, std::uint64_t bytes, Bus bus, Call call,
+                          HoldsUp holds_up = HoldsUp::kNo) noexcept {
   const Submission submission{Submission::Kind::kCopy, copy_ns(bytes, bus != Bus::kNone), nullptr, bus};
   return submit(stream, null_stream<E>(), Work::kCopy, Tail::kNo, submission, call, holds_up);
 }
 
 // Attribute k of a batch belongs to the entries from indices[k] to indices[k + 1].
-class Attributed {
+class Attributes {
  public:
-  Attributed(const std::size_t* indices, std::size_t attributes) noexcept
+  Attributes(const std::size_t* indices, std::size_t attributes) noexcept
       : indices_(indices), attributes_(attributes) {}
   [[nodiscard]] bool valid(std::size_t entries) const noexcept {
     if (attributes_ == 0) return true;

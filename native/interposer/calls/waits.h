@@ -2,7 +2,7 @@
 #pragma once
 
 #include "interposer/calls/behaviour.h"
-#include "interposer/calls/ending.h"
+#include "interposer/calls/destruction.h"
 #include "interposer/calls/launches.h"
 #include "interposer/state/events.h"
 
@@ -10,22 +10,22 @@ namespace cotenant {
 
 // Whether the call is a query, which returns at once. The other calls return when the work is done.
 template <Entry E>
-constexpr bool asks() noexcept {
-  return named<E>("Query");
+constexpr bool is_query() noexcept {
+  return has_name<E>("Query");
 }
 
 // The driver's answer about a stream's work, and since when the calling thread has been waiting for it.
-struct Answered {
+struct WaitAnswer {
   cu::CUresult result;
   std::uint64_t since;
 };
 template <Entry E, class Handle>
-Answered answered(Handle handle, Stream* stream) noexcept {
+WaitAnswer ask(Handle handle, Stream* stream) noexcept {
   const bool high = stream && role() == Role::kHigh;
-  if constexpr (asks<E>()) {
+  if constexpr (is_query<E>()) {
     const cu::CUresult result = driver_call<E>(handle);
-    if (high && result == cu::CUDA_ERROR_NOT_READY) high_asked(*stream);
-    return {result, high ? high_asked_since(*stream) : kDidNotWait};
+    if (high && result == cu::CUDA_ERROR_NOT_READY) high_note_query(*stream);
+    return {result, high ? high_querying_since(*stream) : kDidNotWait};
   } else {
     const std::uint64_t since = high ? high_blocked_since(*stream) : kDidNotWait;
     return {driver_call<E>(handle), since};
@@ -36,15 +36,15 @@ Answered answered(Handle handle, Stream* stream) noexcept {
 template <Entry E>
 struct StreamWait {
   static cu::CUresult call(cu::CUstream handle) noexcept {
-    if (capturing(handle, null_stream<E>())) return driver_call<E>(handle);
+    if (is_capturing(handle, null_stream<E>())) return driver_call<E>(handle);
     Stream* stream = stream_of(handle, null_stream<E>());
     if (!stream) return driver_call<E>(handle);
     const std::uint64_t upto = stream->high.settled.load(std::memory_order_acquire);
     const std::uint64_t launches = stream->lane.launches.load(std::memory_order_relaxed);
-    const auto [result, since] = answered<E>(handle, stream);
+    const auto [result, since] = ask<E>(handle, stream);
     if (result != cu::CUDA_SUCCESS) return result;
     if (role() == Role::kHigh) high_observe(*stream, upto, since);
-    else if (stream->lane.launches.load(std::memory_order_relaxed) == launches) best_effort_drained(*stream);
+    else if (stream->lane.launches.load(std::memory_order_relaxed) == launches) best_effort_note_drained(*stream);
     return result;
   }
 };
@@ -53,7 +53,7 @@ template <Entry E>
 struct EventRecord {
   template <class... Flags>
   static cu::CUresult call(cu::CUevent event, cu::CUstream handle, Flags... flags) noexcept {
-    if (capturing(handle, null_stream<E>())) {
+    if (is_capturing(handle, null_stream<E>())) {
       event_destroyed(event);  // it now represents a position in a graph
       return driver_call<E>(event, handle, flags...);
     }
@@ -72,11 +72,12 @@ template <Entry E>
 struct EventWait {
   static cu::CUresult call(cu::CUevent event) noexcept {
     const EventMark mark = event_mark(event);
-    if (!mark.stream && !asks<E>()) return held_up([&] { return driver_call<E>(event); });
-    const auto [result, since] = answered<E>(event, mark.stream);
+    if (!mark.stream && !is_query<E>()) return time_blocking_call([&] { return driver_call<E>(event); });
+    const auto [result, since] = ask<E>(event, mark.stream);
     if (result != cu::CUDA_SUCCESS || !mark.stream) return result;
     if (role() == Role::kHigh) high_observe(*mark.stream, mark.upto, since);
-    else if (mark.stream->lane.launches.load(std::memory_order_relaxed) == mark.upto) best_effort_drained(*mark.stream);
+    else if (mark.stream->lane.launches.load(std::memory_order_relaxed) == mark.upto)
+      best_effort_note_drained(*mark.stream);
     return result;
   }
 };
@@ -86,11 +87,11 @@ template <Entry E>
 struct StreamJoin {
   static cu::CUresult call(cu::CUstream handle, cu::CUevent event, unsigned flags) noexcept {
     const auto forward = [&] { return driver_call<E>(handle, event, flags); };
-    if (role() == Role::kBestEffort && captures_open()) {  // the event may represent a position in a capture
+    if (role() == Role::kBestEffort && has_open_captures()) {  // the event may represent a position in a capture
       const EntersCapture enters(stream_of(handle, null_stream<E>()));
       return forward();
     }
-    if (role() != Role::kHigh || capturing(handle, null_stream<E>())) return forward();
+    if (role() != Role::kHigh || is_capturing(handle, null_stream<E>())) return forward();
     const EventMark mark = event_mark(event);
     if (!mark.stream || !mark.stream->high.busy.load(std::memory_order_relaxed)) return forward();
     Stream* stream = stream_of(handle, null_stream<E>());
@@ -113,7 +114,7 @@ cu::CUresult wait_for_context(const Context* context, Call call) noexcept {
   const cu::CUresult result = call();
   if (result != cu::CUDA_SUCCESS) return result;
   if (role() == Role::kHigh) high_observe(snapshot, since);
-  else best_effort_drained(*context);
+  else best_effort_note_drained(*context);
   return result;
 }
 
@@ -122,13 +123,13 @@ cu::CUresult wait_for_context(const Context* context, Call call) noexcept {
 template <class Call>
 cu::CUresult wait_to_free(cu::CUdeviceptr memory, Call call) noexcept {
   const auto ask = real().cuPointerGetAttribute;
-  if (role() != Role::kHigh || !ask || captures_open()) return held_up(call);
+  if (role() != Role::kHigh || !ask || has_open_captures()) return time_blocking_call(call);
   cu::CUmemoryPool pool = nullptr;
   cu::CUcontext owner = nullptr;
   const bool waits = ask(&pool, cu::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, memory) == cu::CUDA_SUCCESS && !pool &&
                      ask(&owner, cu::CU_POINTER_ATTRIBUTE_CONTEXT, memory) == cu::CUDA_SUCCESS;
   const Context* context = waits ? context_of(owner) : nullptr;
-  return context ? wait_for_context(context, call) : held_up(call);
+  return context ? wait_for_context(context, call) : time_blocking_call(call);
 }
 
 template <Entry E>

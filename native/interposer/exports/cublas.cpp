@@ -13,30 +13,30 @@ constexpr int kFloat = 0;
 constexpr int kDouble = 1;
 
 std::uint64_t key_of(const Matrices& p, const void* a, const void* b, const void* c) noexcept {
-  return mixed({static_cast<std::int64_t>(p.which),
-                p.transa,
-                p.transb,
-                p.m,
-                p.n,
-                p.k,
-                p.lda,
-                p.ldb,
-                p.ldc,
-                p.at,
-                p.bt,
-                p.ct,
-                p.compute,
-                p.algo,
-                p.batch,
-                p.stride_a,
-                p.stride_b,
-                p.stride_c,
-                alignment(a),
-                alignment(b),
-                alignment(c)});
+  return mix({static_cast<std::int64_t>(p.which),
+              p.transa,
+              p.transb,
+              p.m,
+              p.n,
+              p.k,
+              p.lda,
+              p.ldb,
+              p.ldc,
+              p.at,
+              p.bt,
+              p.ct,
+              p.compute,
+              p.algo,
+              p.batch,
+              p.stride_a,
+              p.stride_b,
+              p.stride_c,
+              alignment(a),
+              alignment(b),
+              alignment(c)});
 }
 
-bool divisible(const Matrices& p) noexcept {
+bool can_divide(const Matrices& p) noexcept {
   if (role() != Role::kBestEffort) return false;
   const double operations = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) *
                             static_cast<double>(p.batch);
@@ -51,19 +51,19 @@ struct Sizes {
 template <class Call>
 int give(const Matrices& p, const Operands& o, void* function, const Call& call) noexcept {
   const Sizes all{p.m, p.n, p.batch};
-  if (!divisible(p)) return call(o.a, o.b, o.c, all);
+  if (!can_divide(p)) return call(o.a, o.b, o.c, all);
   const std::int64_t a_bytes = blas_size_of(p.at), b_bytes = blas_size_of(p.bt), c_bytes = blas_size_of(p.ct);
   const auto of_columns = [&](std::int64_t first, std::int64_t count) {
-    return call(o.a, moved(o.b, first * (p.transb == kPlain ? p.ldb : 1) * b_bytes),
-                moved(o.c, first * p.ldc * c_bytes), Sizes{p.m, count, p.batch});
+    return call(o.a, advance(o.b, first * (p.transb == kPlain ? p.ldb : 1) * b_bytes),
+                advance(o.c, first * p.ldc * c_bytes), Sizes{p.m, count, p.batch});
   };
   const auto of_rows = [&](std::int64_t first, std::int64_t count) {
-    return call(moved(o.a, first * (p.transa == kPlain ? 1 : p.lda) * a_bytes), o.b, moved(o.c, first * c_bytes),
+    return call(advance(o.a, first * (p.transa == kPlain ? 1 : p.lda) * a_bytes), o.b, advance(o.c, first * c_bytes),
                 Sizes{count, p.n, p.batch});
   };
   const auto of_matrices = [&](std::int64_t first, std::int64_t count) {
-    return call(moved(o.a, first * p.stride_a * a_bytes), moved(o.b, first * p.stride_b * b_bytes),
-                moved(o.c, first * p.stride_c * c_bytes), Sizes{p.m, p.n, count});
+    return call(advance(o.a, first * p.stride_a * a_bytes), advance(o.b, first * p.stride_b * b_bytes),
+                advance(o.c, first * p.stride_c * c_bytes), Sizes{p.m, p.n, count});
   };
   const LtFunctions* lt = product_call ? nullptr : lt_functions(function);
   const PinnedProduct columns(lt, p, o, Lines::kColumns), rows(lt, p, o, Lines::kRows),

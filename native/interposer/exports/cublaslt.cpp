@@ -93,7 +93,8 @@ EXPORT cublasLtMatmul(void* handle, void* desc, const void* alpha, const void* a
         !lay_out(*f, d_part, ld, count))
       return kNotInitialized;
     const auto at = [&](const void* matrices, const LtLayout& layout) {
-      return matrices ? moved(matrices, first * layout.stride * blas_size_of(static_cast<int>(layout.type))) : nullptr;
+      return matrices ? advance(matrices, first * layout.stride * blas_size_of(static_cast<int>(layout.type)))
+                      : nullptr;
     };
     return real(handle, desc, alpha, at(a, la), a_part.get(), at(b, lb), b_part.get(), beta, at(c, lc), c_part.get(),
                 const_cast<void*>(at(d, ld)), d_part.get(), algo, workspace, workspace_size, stream);
@@ -107,7 +108,7 @@ EXPORT cublasLtMatmul(void* handle, void* desc, const void* alpha, const void* a
         !lay_out(*f, c_part, lc, lc.rows, some) || !lay_out(*f, d_part, ld, ld.rows, some))
       return kNotInitialized;
     const auto at = [&](const auto* matrix, const LtLayout& layout, std::int64_t each) {
-      return matrix ? moved(matrix, first * each * blas_size_of(static_cast<int>(layout.type))) : nullptr;
+      return matrix ? advance(matrix, first * each * blas_size_of(static_cast<int>(layout.type))) : nullptr;
     };
     return real(handle, desc, alpha, a, a_layout, at(b, lb, plain ? lb.ld : 1), b_part.get(), beta, at(c, lc, lc.ld),
                 c_part.get(), const_cast<void*>(at(static_cast<const void*>(d), ld, ld.ld)), d_part.get(), algo,
@@ -116,33 +117,33 @@ EXPORT cublasLtMatmul(void* handle, void* desc, const void* alpha, const void* a
   std::int64_t chosen = 0;
   if (algo)
     for (int i = 0; i < 8; ++i)
-      chosen = static_cast<std::int64_t>(mixed({chosen, static_cast<const std::int64_t*>(algo)[i]}));
-  const std::uint64_t key = mixed({static_cast<std::int64_t>(kWhich),
-                                   ta,
-                                   tb,
-                                   static_cast<std::int64_t>(ld.rows),
-                                   columns,
-                                   static_cast<std::int64_t>(k),
-                                   la.ld,
-                                   lb.ld,
-                                   lc.ld,
-                                   ld.ld,
-                                   la.type,
-                                   lb.type,
-                                   lc.type,
-                                   ld.type,
-                                   compute,
-                                   epilogue,
-                                   chosen,
-                                   alignment(a),
-                                   alignment(b),
-                                   alignment(c),
-                                   alignment(d),
-                                   batch,
-                                   la.stride,
-                                   lb.stride,
-                                   lc.stride,
-                                   ld.stride});
+      chosen = static_cast<std::int64_t>(mix({chosen, static_cast<const std::int64_t*>(algo)[i]}));
+  const std::uint64_t key = mix({static_cast<std::int64_t>(kWhich),
+                                 ta,
+                                 tb,
+                                 static_cast<std::int64_t>(ld.rows),
+                                 columns,
+                                 static_cast<std::int64_t>(k),
+                                 la.ld,
+                                 lb.ld,
+                                 lc.ld,
+                                 ld.ld,
+                                 la.type,
+                                 lb.type,
+                                 lc.type,
+                                 ld.type,
+                                 compute,
+                                 epilogue,
+                                 chosen,
+                                 alignment(a),
+                                 alignment(b),
+                                 alignment(c),
+                                 alignment(d),
+                                 batch,
+                                 la.stride,
+                                 lb.stride,
+                                 lc.stride,
+                                 ld.stride});
   const auto rows = static_cast<std::int64_t>(ld.rows), depth = static_cast<std::int64_t>(k);
   const Division only =
       batch > 1 ? way({Lines::kMatrices, batch, 1, rows * columns, depth, algo != nullptr}, of_matrices, nullptr)

@@ -23,7 +23,7 @@ void* route(void* found, const char* name) noexcept {
   if (!found || role() == Role::kNone || !load_driver(found)) return nullptr;
   if (void* wrapper = wrapper_of(found)) return wrapper;
   // The driver's names go on with a capital; those of its sisters (cublas, cudnn, cufft) do not.
-  return name[2] >= 'A' && name[2] <= 'Z' ? unless_counted(name, found) : nullptr;
+  return name[2] >= 'A' && name[2] <= 'Z' ? counting_jump(name, found) : nullptr;
 }
 
 // What such a library asks for, the C library answers: its dlsym is not ours, nor is the driver's function it is linked with.

@@ -7,7 +7,7 @@
 #include "interposer/calls/memory.h"
 #include "interposer/calls/modules.h"
 #include "interposer/calls/ranges.h"
-#include "interposer/calls/recorded.h"
+#include "interposer/calls/recording.h"
 #include "interposer/calls/waits.h"
 
 namespace cotenant {
@@ -16,7 +16,7 @@ namespace cotenant {
 template <Entry E>
 struct Behaviour : Copy<E> {
   static_assert((Traits<E>::name.substr(0, 8) == "cuMemcpy" || Traits<E>::name.substr(0, 8) == "cuMemset") &&
-                    !named<E>("Batch"),
+                    !has_name<E>("Batch"),
                 "an entry point without a behaviour");
 };
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "interposer/best_effort/border.h"
-#include "interposer/lifetime/attaching.h"
+#include "interposer/lifetime/attachment.h"
 #include "interposer/lookup/entry.h"
 
 namespace cotenant {

@@ -6,9 +6,9 @@
 
 #include "interposer/base/clock.h"
 #include "interposer/best_effort/hold_word.h"
-#include "interposer/graphs/copying.h"
+#include "interposer/graphs/copy_node.h"
 #include "interposer/graphs/division.h"
-#include "interposer/lifetime/attaching.h"
+#include "interposer/lifetime/attachment.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/process/process.h"
 #include "interposer/state/capture.h"
@@ -38,7 +38,7 @@ GraphParts::GraphParts(const GraphPlaces& places, Context& context, std::uint64_
       node_(nodes_),
       twins_(nodes_) {}
 
-bool GraphParts::whole() const noexcept {
+bool GraphParts::is_allocated() const noexcept {
   return part_.holds(most_) && estimates_.holds(most_) && places_.holds(nodes_) && node_.holds(nodes_) &&
          twins_.holds(nodes_);
 }
@@ -50,7 +50,7 @@ GraphParts* GraphParts::make(const GraphPlaces& places, CUgraph graph, std::uint
   void* room = context ? std::malloc(sizeof(GraphParts)) : nullptr;
   if (!room) return nullptr;
   auto* made = new (room) GraphParts(places, *context, instantiate_flags);
-  if (!made->whole() || real().cuEventCreate(&made->done_, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS ||
+  if (!made->is_allocated() || real().cuEventCreate(&made->done_, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS ||
       !made->make_parts(places, graph)) {
     end(made, false);
     return nullptr;
@@ -82,7 +82,7 @@ bool GraphParts::make_parts(const GraphPlaces& places, CUgraph graph) noexcept {
     if (!part_[i].exec) return false;
   }
   for (std::uint32_t place = 0; place < nodes_; ++place) node_[place] = division.node(place);
-  for (std::uint32_t i = 0; i < count; ++i) expect(i);
+  for (std::uint32_t i = 0; i < count; ++i) set_expected(i);
   return true;
 }
 
@@ -97,7 +97,7 @@ void GraphParts::end(GraphParts* parts, bool context_ended) noexcept {
     parts->destroy_parts();
     if (parts->done_) real().cuEventDestroy_v2(parts->done_);
   }
-  if (parts->whole()) parts->context_->gpu->best_effort.estimates.forget(&parts->estimates_[0], parts->most_);
+  if (parts->is_allocated()) parts->context_->gpu->best_effort.estimates.forget(&parts->estimates_[0], parts->most_);
   parts->~GraphParts();
   std::free(parts);
 }
@@ -112,7 +112,7 @@ void GraphParts::destroy_parts() noexcept {
   count_ = 0;
 }
 
-void GraphParts::leave_whole(const char* why) noexcept {
+void GraphParts::give_up(const char* why) noexcept {
   if (count_ == 0) return;
   destroy_parts();
   if (const Link* link = context_->gpu->link.load(std::memory_order_acquire))
@@ -128,12 +128,12 @@ void GraphParts::update(CUgraph graph) noexcept {
   launches_ = 0;
   const Link* link = context_->gpu->link.load(std::memory_order_acquire);
   const BesideCaptures beside;
-  if (link && best_effort_gated(*link)) follow(graph);
+  if (link && is_best_effort_gated(*link)) follow(graph);
   // A clone takes about as long as an update does. A program that makes one for each launch makes the next one soon.
   else if (updates_in_turn_ <= kUpdatesToGiveUp && real().cuGraphClone(&next_, graph) != CUDA_SUCCESS) next_ = nullptr;
 }
 
-bool GraphParts::up_to_date() noexcept {
+bool GraphParts::bring_up_to_date() noexcept {
   if (behind_ && next_) {
     const BesideCaptures beside;
     follow(next_);
@@ -157,13 +157,13 @@ void GraphParts::follow(CUgraph graph) noexcept {
     able = places.count() == count_ - 1 && places.graph().nodes() == nodes_;
     for (std::uint32_t place = 0; able && place < nodes_; ++place)
       nodes[place] = places.graph().node(places.order().node_at(place));
-    const bool copied = able && copy_nodes(nodes.at()) && update_each(nullptr);
-    changed_ = changed_ || !copied;
+    const bool by_nodes = able && copy_nodes(nodes.at()) && update_each(nullptr);
+    changed_ = changed_ || !by_nodes;
     GraphDivision division(begins.at(), count_);
-    able = able && (copied || (division.divide(graph, nodes.at()) && update_each(&division)));
+    able = able && (by_nodes || (division.divide(graph, nodes.at()) && update_each(&division)));
   }
   behind_ = false;
-  if (!able) leave_whole("the driver does not update a part of it");
+  if (!able) give_up("the driver does not update a part of it");
 }
 
 // The driver took the update: the graph has the form of this one. So its nodes can be given to the parts' graphs, which is
@@ -205,7 +205,7 @@ const GraphParts::Twin* GraphParts::twin_of(CUgraphNode node) const noexcept {
 }
 
 // Until it was timed itself.
-void GraphParts::expect(std::uint32_t part) noexcept {
+void GraphParts::set_expected(std::uint32_t part) noexcept {
   std::uint64_t us = 0;
   for (std::uint32_t place = part_[part].begin; place < end_of(part); ++place) us += places_[place].us;
   const auto ns = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(us, 1, 4'000'000) * 1000);
@@ -234,7 +234,7 @@ void GraphParts::divide_long(std::uint32_t target_us) noexcept {
 }
 
 // What was measured, over its nodes: those whose time was a guess make up for what the others don't take.
-void GraphParts::believe(std::uint32_t part, std::uint32_t us) noexcept {
+void GraphParts::scale_to_measured(std::uint32_t part, std::uint32_t us) noexcept {
   std::uint64_t guessed = 0;
   std::uint64_t known = 0;
   for (std::uint32_t place = part_[part].begin; place < end_of(part); ++place)
@@ -253,7 +253,7 @@ bool GraphParts::divide(std::uint32_t part, std::uint32_t us, std::uint32_t targ
   const std::uint32_t end = end_of(part);
   Room<std::uint32_t> begins(end - first + 1u);
   if (!begins.holds(end - first + 1u)) return false;
-  believe(part, us);
+  scale_to_measured(part, us);
   std::uint32_t pieces = 1;
   std::uint64_t sum = 0;
   begins[0] = first;
@@ -295,7 +295,7 @@ bool GraphParts::replace(std::uint32_t part, const std::uint32_t* begins, std::u
   for (std::uint32_t i = 0; i < pieces; ++i)
     part_[part + i] = {division.take(i), execs[i], begins[i], i == 0 ? own : &estimates_[count_ + i - 1], false};
   count_ += pieces - 1;
-  for (std::uint32_t i = 0; i < pieces; ++i) expect(part + i);
+  for (std::uint32_t i = 0; i < pieces; ++i) set_expected(part + i);
   return true;
 }
 

@@ -8,7 +8,7 @@
 // launched again.
 #pragma once
 
-#include "interposer/best_effort/stream_taken.h"
+#include "interposer/best_effort/exclusive_stream.h"
 #include "interposer/graphs/places.h"
 #include "interposer/state/gpu.h"
 
@@ -33,10 +33,10 @@ class GraphParts {
   // Makes a change to the part that has this node. `call(exec, node)` is the driver call.
   template <class Call>
   void change(cu::CUgraphNode node, Call call) noexcept {
-    if (!up_to_date()) return;  // the next update says what the node does
+    if (!bring_up_to_date()) return;  // the next update says what the node does
     const Twin* twin = twin_of(node);
     if (count_ > 0 && (!twin || call(part_of(twin->place).exec, node_[twin->place]) != cu::CUDA_SUCCESS))
-      leave_whole("the driver does not change a part of it");
+      give_up("the driver does not change a part of it");
     changed_ = true;
   }
   // For each part; that some call fails is no matter.
@@ -46,7 +46,7 @@ class GraphParts {
   }
 
  private:
-  friend class GraphLaunching;
+  friend class PartsLaunch;
   struct Part {
     cu::CUgraph graph;
     cu::CUgraphExec exec;
@@ -60,21 +60,21 @@ class GraphParts {
   };
 
   GraphParts(const GraphPlaces& places, Context& context, std::uint64_t flags) noexcept;
-  [[nodiscard]] bool whole() const noexcept;
+  [[nodiscard]] bool is_allocated() const noexcept;
   [[nodiscard]] bool make_parts(const GraphPlaces& places, cu::CUgraph graph) noexcept;
   [[nodiscard]] cu::CUgraphExec instantiate(cu::CUgraph graph) const noexcept;
   [[nodiscard]] std::uint32_t end_of(std::uint32_t part) const noexcept;
   [[nodiscard]] const Part& part_of(std::uint32_t place) const noexcept;
   [[nodiscard]] const Twin* twin_of(cu::CUgraphNode node) const noexcept;
-  void expect(std::uint32_t part) noexcept;
+  void set_expected(std::uint32_t part) noexcept;
   // Divides parts that turned out to take much longer than `target_us`: their kernels never ran by themselves.
   void divide_long(std::uint32_t target_us) noexcept;
   [[nodiscard]] bool divide(std::uint32_t part, std::uint32_t us, std::uint32_t target_us) noexcept;
   [[nodiscard]] bool replace(std::uint32_t part, const std::uint32_t* begins, std::uint32_t pieces) noexcept;
-  void believe(std::uint32_t part, std::uint32_t us) noexcept;
-  void leave_whole(const char* why) noexcept;
+  void scale_to_measured(std::uint32_t part, std::uint32_t us) noexcept;
+  void give_up(const char* why) noexcept;
   // Makes them what the last update said, where that is known.
-  [[nodiscard]] bool up_to_date() noexcept;
+  [[nodiscard]] bool bring_up_to_date() noexcept;
   void follow(cu::CUgraph graph) noexcept;
   [[nodiscard]] bool copy_nodes(const cu::CUgraphNode* nodes) noexcept;
   [[nodiscard]] bool update_each(const GraphDivision* division) noexcept;

@@ -5,7 +5,7 @@
 #include "generated/rules.h"
 #include "interposer/kernels/function.h"
 #include "interposer/kernels/graph_nodes.h"
-#include "interposer/lifetime/attaching.h"
+#include "interposer/lifetime/attachment.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/state/gpu.h"
 

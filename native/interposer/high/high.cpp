@@ -29,7 +29,7 @@ void activate(Gpu& gpu) noexcept {
   own.worked = false;
   own.announced_until = 0;  // this is what was announced
   own.progress.burst_begins(now);
-  if (own.progress.unseen(now) == 0) own.holding.sharing = false;
+  if (own.progress.unseen_ns(now) == 0) own.holding.sharing = false;
   const Link* link = gpu.link.load(std::memory_order_acquire);
   if (!link) return;
   update_hold(gpu, *link, now);
@@ -122,7 +122,7 @@ void raise(Gpu& gpu, Stream& stream, std::uint64_t upto, End end, std::uint64_t 
     gpu.high.worked = true;
   }
   const std::uint64_t copying_out = own.copying_out.load(std::memory_order_relaxed);
-  if (copying_out != 0 && own.done >= copying_out) high_copied(stream);
+  if (copying_out != 0 && own.done >= copying_out) high_end_copy(stream);
   for (Join& join : own.joins) {
     if (!join.other || join.at > own.done) continue;
     const Join due = join;
@@ -171,7 +171,7 @@ void high_withdraw(Stream& stream) noexcept {
   Locked lock(gpu.high.lock);
   const std::uint64_t begun = own.begun.fetch_sub(1, std::memory_order_seq_cst) - 1;
   if (own.done > begun) own.done = begun;  // it was given up meanwhile
-  if (own.copying_out.load(std::memory_order_relaxed) > begun) high_copied(stream);
+  if (own.copying_out.load(std::memory_order_relaxed) > begun) high_end_copy(stream);
   end_if_done(gpu, stream, gpu.high.worked ? End::kSeen : End::kRefused, now_ns());
 }
 
@@ -205,7 +205,7 @@ void high_observe_unseen(Stream& stream, std::uint64_t upto, std::uint64_t since
   observe(stream, upto, more ? kDidNotWait : since, end);
 }
 
-void high_asked(Stream& stream) noexcept {
+void high_note_query(Stream& stream) noexcept {
   HighStream& own = stream.high;
   const std::uint64_t begun = own.begun.load(std::memory_order_relaxed);
   if (own.asked.begun.load(std::memory_order_relaxed) == begun) return;
@@ -213,7 +213,7 @@ void high_asked(Stream& stream) noexcept {
   own.asked.begun.store(begun, std::memory_order_release);
 }
 
-std::uint64_t high_asked_since(const Stream& stream) noexcept {
+std::uint64_t high_querying_since(const Stream& stream) noexcept {
   const HighStream& own = stream.high;
   const bool asked = own.asked.begun.load(std::memory_order_acquire) == own.begun.load(std::memory_order_relaxed);
   return asked ? own.asked.at_ns.load(std::memory_order_relaxed) : kDidNotWait;
@@ -221,11 +221,11 @@ std::uint64_t high_asked_since(const Stream& stream) noexcept {
 
 std::uint64_t high_blocked_since(const Stream& stream) noexcept {
   if (!stream.high.busy.load(std::memory_order_relaxed)) return kDidNotWait;
-  const std::uint64_t asked = high_asked_since(stream);
+  const std::uint64_t asked = high_querying_since(stream);
   return asked == kDidNotWait ? now_ns() : asked;
 }
 
-void high_held_up(Gpu& gpu, std::uint64_t since) noexcept {
+void high_note_blocked(Gpu& gpu, std::uint64_t since) noexcept {
   Locked lock(gpu.high.lock);
   if (gpu.high.busy_streams > 0) gpu.high.waited.add(since, now_ns());
 }

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "driver/abi.h"
-#include "interposer/state/waited.h"
+#include "interposer/state/wait_time.h"
 
 namespace cotenant {
 
@@ -44,12 +44,12 @@ void high_observe_unseen(Stream& stream, std::uint64_t upto, std::uint64_t since
 // Since when a thread waits that is about to be blocked until work of `stream` is done, or that has just been
 // told by a query that it is.
 [[nodiscard]] std::uint64_t high_blocked_since(const Stream& stream) noexcept;
-[[nodiscard]] std::uint64_t high_asked_since(const Stream& stream) noexcept;
+[[nodiscard]] std::uint64_t high_querying_since(const Stream& stream) noexcept;
 // A query said that work of `stream` is not done.
-void high_asked(Stream& stream) noexcept;
+void high_note_query(Stream& stream) noexcept;
 
 // A call that showed no completion, but may have held up its caller for the GPU, has returned.
-void high_held_up(Gpu& gpu, std::uint64_t since) noexcept;
+void high_note_blocked(Gpu& gpu, std::uint64_t since) noexcept;
 
 // What was last begun on `stream` runs after `other` up to `upto`.
 void high_join(Stream& stream, Stream& other, std::uint64_t upto) noexcept;

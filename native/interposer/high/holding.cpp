@@ -116,7 +116,7 @@ void high_share(Gpu& gpu, std::uint64_t now) noexcept {
   if (!link) return;
   Holding& own = gpu.high.holding;
   const std::uint64_t patience = patience_ns(*link);
-  if (patience == 0 || gpu.high.progress.unseen(now) <= gpu.high.progress.limit(patience)) {
+  if (patience == 0 || gpu.high.progress.unseen_ns(now) <= gpu.high.progress.limit_ns(patience)) {
     own.sharing = false;
   } else if (now >= own.slice_ends) {
     own.sharing = !own.sharing;

@@ -25,7 +25,7 @@ void add_kernel(void* to, cu::CUgraphNode node, cu::CUgraphNodeType type) noexce
   if (type != cu::CU_GRAPH_NODE_TYPE_KERNEL) return;
   auto& sum = *static_cast<GraphSum*>(to);
   LaunchShape shape{};
-  const protocol::KernelEntry* entry = launch_of(node, shape) ? profiled(shape) : nullptr;
+  const protocol::KernelEntry* entry = launch_of(node, shape) ? profile_of(shape) : nullptr;
   if (!entry) return void(sum.whole = false);
   sum.ns_of[static_cast<int>(class_of(*entry))] += entry->durationNs;
   sum.sms = std::max(sum.sms, entry->sms);
@@ -33,19 +33,19 @@ void add_kernel(void* to, cu::CUgraphNode node, cu::CUgraphNodeType type) noexce
 
 }  // namespace
 
-void high_kernel(const Stream& stream, const Submission& submission) noexcept {
+void high_publish_kernel(const Stream& stream, const Submission& submission) noexcept {
   const Gpu& gpu = *stream.context->gpu;
   const Link* link = gpu.link.load(std::memory_order_acquire);
   if (!link || !rule::want_kernels(link->region->settings)) return;
   const bool graph = submission.kind == Submission::Kind::kGraph;
-  const Needs needs = graph ? noted_needs(*submission.shape) : needs_of(*submission.shape, gpu.identity.sm_count);
+  const Needs needs = graph ? needs_of_graph(*submission.shape) : needs_of(*submission.shape, gpu.identity.sm_count);
   auto& activity = link->region->activity;
   activity.highKernel.store(static_cast<std::uint32_t>(needs.kernel_class) << 16 | needs.sms,
                             std::memory_order_relaxed);
   activity.highKernelUs.store(needs.duration_us, std::memory_order_relaxed);
 }
 
-void high_graph(cu::CUgraphExec exec, cu::CUgraph graph) noexcept {
+void high_publish_graph(cu::CUgraphExec exec, cu::CUgraph graph) noexcept {
   if (role() != Role::kHigh || !kernel_table()) return;
   GraphSum sum{{0, 0, 0}, 0, true};
   if (!visit_nodes(graph, add_kernel, &sum)) sum.whole = false;
@@ -54,10 +54,10 @@ void high_graph(cu::CUgraphExec exec, cu::CUgraph graph) noexcept {
   // A graph of which not all is known may be wider, and longer, than what is known of it.
   const Needs needs{sum.whole ? sum.sms : 0, static_cast<KernelClass>(most - sum.ns_of),
                     sum.whole ? static_cast<std::uint32_t>(std::min<std::uint64_t>(us, Needs::kLongestUs)) : 0};
-  note_needs(graph_shape(exec), needs);
+  note_needs_of_graph(graph_shape(exec), needs);
 }
 
-void high_copies(Stream& stream, const Submission& submission) noexcept {
+void high_publish_copy(Stream& stream, const Submission& submission) noexcept {
   const Link* link = stream.context->gpu->link.load(std::memory_order_acquire);
   if (!link) return;
   auto& until = link->high().copyUntil;
@@ -70,7 +70,7 @@ void high_copies(Stream& stream, const Submission& submission) noexcept {
   if (ends > until.load(std::memory_order_relaxed)) until.store(ends, std::memory_order_relaxed);
 }
 
-void high_copied(Stream& stream) noexcept {
+void high_end_copy(Stream& stream) noexcept {
   stream.high.copying_out.store(0, std::memory_order_relaxed);
   if (const Link* link = stream.context->gpu->link.load(std::memory_order_acquire))
     link->high().copyUntil.store(0, std::memory_order_relaxed);

@@ -105,7 +105,7 @@ void read_tail(Gpu& gpu, Stream& stream, std::uint64_t now) noexcept {
 void look_for_polling(Gpu& gpu, std::uint64_t submitted, std::uint64_t now) noexcept {
   HighGpu& own = gpu.high;
   Locked lock(own.lock);
-  const bool unseen = own.progress.unseen(now) > own.progress.limit(kUnseenNs);
+  const bool unseen = own.progress.unseen_ns(now) > own.progress.limit_ns(kUnseenNs);
   if (!unseen || own.seen_bursts != own.quiet_seen) own.seen_count = submitted;
   own.quiet_seen = own.seen_bursts;
   if (submitted - own.seen_count >= kUnseenSubmissions) want_tails(own);
@@ -113,7 +113,7 @@ void look_for_polling(Gpu& gpu, std::uint64_t submitted, std::uint64_t now) noex
 
 }  // namespace
 
-void high_tail(Stream& stream, const Submission& submission, Tail may_end) noexcept {
+void high_write_tail(Stream& stream, const Submission& submission, Tail may_end) noexcept {
   Gpu& gpu = *stream.context->gpu;
   if (!gpu.high.tails.load(std::memory_order_relaxed) || !real().cuStreamWriteValue32_v2) return;
   const std::uint32_t* page = tail_page(*stream.context);

@@ -25,6 +25,6 @@ extern std::atomic<int> tails_wanted;
 // Behind work just submitted: a sequence word, if this client needs it there. From the application's thread,
 // not while capturing.
 enum class Tail { kNo, kYes };  // kYes: may be the last work of a request whose end nobody asks the driver for
-void high_tail(Stream& stream, const Submission& submission, Tail tail) noexcept;
+void high_write_tail(Stream& stream, const Submission& submission, Tail tail) noexcept;
 
 }  // namespace cotenant

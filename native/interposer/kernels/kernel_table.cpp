@@ -70,7 +70,7 @@ void open_kernel_table(const char* gpu_name) noexcept {
 
 const KernelTable* kernel_table() noexcept { return table.load(std::memory_order_acquire); }
 
-const KernelEntry* profiled(const LaunchShape& shape) noexcept {
+const KernelEntry* profile_of(const LaunchShape& shape) noexcept {
   const KernelTable* in = kernel_table();
   if (!in) return nullptr;
   const NamedFunction named = named_function(shape.function);

@@ -17,7 +17,7 @@ void open_kernel_table(const char* gpu_name) noexcept;
 [[nodiscard]] const protocol::KernelTable* kernel_table() noexcept;
 
 // The kernel of this name and shape; null: not profiled, or no table.
-[[nodiscard]] const protocol::KernelEntry* profiled(const LaunchShape& shape) noexcept;
+[[nodiscard]] const protocol::KernelEntry* profile_of(const LaunchShape& shape) noexcept;
 
 [[nodiscard]] inline KernelClass class_of(const protocol::KernelEntry& entry) noexcept {
   return entry.class_ <= 2 ? static_cast<KernelClass>(entry.class_) : KernelClass::kUnknown;

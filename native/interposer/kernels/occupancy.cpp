@@ -21,12 +21,12 @@ constexpr std::uint64_t kDurationBits = 12;
 constexpr std::uint64_t kAnswerBits = kSmBits + kClassBits + kDurationBits;
 std::atomic<std::uint64_t> places[kPlaces];
 
-std::uint64_t packed(const Needs& needs) noexcept {
+std::uint64_t pack(const Needs& needs) noexcept {
   const std::uint64_t duration = std::min(needs.duration_us, Needs::kLongestUs);
   return ((duration << kClassBits | static_cast<std::uint64_t>(needs.kernel_class)) << kSmBits) | needs.sms;
 }
 
-Needs unpacked(std::uint64_t word) noexcept {
+Needs unpack(std::uint64_t word) noexcept {
   const auto part = [&](std::uint64_t from, std::uint64_t bits) {
     return static_cast<std::uint32_t>((word >> from) & ((std::uint64_t{1} << bits) - 1));
   };
@@ -44,7 +44,7 @@ std::uint64_t find(std::uint64_t key) noexcept {
 }
 
 void keep(std::uint64_t key, const Needs& needs) noexcept {
-  const std::uint64_t word = (key >> kAnswerBits << kAnswerBits) | packed(needs);
+  const std::uint64_t word = (key >> kAnswerBits << kAnswerBits) | pack(needs);
   for (std::uint32_t i = 0; i < kTries; ++i) {
     auto& place = places[(key + i) % kPlaces];
     const std::uint64_t known = place.load(std::memory_order_relaxed);
@@ -66,7 +66,7 @@ Needs ask(const LaunchShape& shape, std::uint32_t sm_count) noexcept {
   const auto fit = static_cast<std::uint64_t>(per_sm);
   const std::uint64_t needed = (std::uint64_t{gx} * gy * gz + fit - 1) / fit;
   const auto sms = static_cast<std::uint32_t>(std::min<std::uint64_t>(std::max<std::uint64_t>(needed, 1), sm_count));
-  const protocol::KernelEntry* entry = profiled(shape);
+  const protocol::KernelEntry* entry = profile_of(shape);
   if (!entry) return {sms, KernelClass::kUnknown, 0};
   return {sms, class_of(*entry), (entry->durationNs + 999) / 1000};
 }
@@ -75,14 +75,14 @@ Needs ask(const LaunchShape& shape, std::uint32_t sm_count) noexcept {
 
 Needs needs_of(const LaunchShape& shape, std::uint32_t sm_count) noexcept {
   const std::uint64_t key = shape.key();
-  if (const std::uint64_t known = find(key)) return unpacked(known);
+  if (const std::uint64_t known = find(key)) return unpack(known);
   const Needs answer = ask(shape, sm_count);
   if (answer.sms != 0) keep(key, answer);
   return answer;
 }
 
-Needs noted_needs(const LaunchShape& shape) noexcept { return unpacked(find(shape.key())); }
+Needs needs_of_graph(const LaunchShape& shape) noexcept { return unpack(find(shape.key())); }
 
-void note_needs(const LaunchShape& shape, const Needs& needs) noexcept { keep(shape.key(), needs); }
+void note_needs_of_graph(const LaunchShape& shape, const Needs& needs) noexcept { keep(shape.key(), needs); }
 
 }  // namespace cotenant

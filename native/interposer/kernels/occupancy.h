@@ -20,7 +20,7 @@ struct Needs {
 [[nodiscard]] Needs needs_of(const LaunchShape& shape, std::uint32_t sm_count) noexcept;
 
 // For a graph, which has no kernel's shape: what was recorded when it was created, otherwise nothing.
-[[nodiscard]] Needs noted_needs(const LaunchShape& shape) noexcept;
-void note_needs(const LaunchShape& shape, const Needs& needs) noexcept;
+[[nodiscard]] Needs needs_of_graph(const LaunchShape& shape) noexcept;
+void note_needs_of_graph(const LaunchShape& shape, const Needs& needs) noexcept;
 
 }  // namespace cotenant

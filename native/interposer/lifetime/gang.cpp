@@ -1,6 +1,6 @@
 #include "interposer/lifetime/gang.h"
 
-#include "interposer/lifetime/attaching.h"
+#include "interposer/lifetime/attachment.h"
 #include "interposer/process/process.h"
 #include "interposer/state/gpu.h"
 

@@ -12,7 +12,7 @@
 #include "interposer/best_effort/turns.h"
 #include "interposer/high/holding.h"
 #include "interposer/high/tail.h"
-#include "interposer/lifetime/leaving.h"
+#include "interposer/lifetime/departure.h"
 #include "interposer/lookup/unhooked.h"
 #include "interposer/process/helper_state.h"
 #include "interposer/state/gpu.h"

@@ -61,7 +61,7 @@ Sizes sizes_in(A... arguments) noexcept {
 
 // A struct-described copy passes one pointer first.
 template <class First, class... A>
-constexpr bool described() noexcept {
+constexpr bool is_struct() noexcept {
   return std::is_same_v<First, const cu::CUDA_MEMCPY2D*> || std::is_same_v<First, const cu::CUDA_MEMCPY3D*> ||
          std::is_same_v<First, const cu::CUDA_MEMCPY3D_PEER*>;
 }

@@ -58,7 +58,7 @@ void* jump(std::uint32_t i) noexcept { return cotenant_counting_jumps + i * kJum
 
 }  // namespace
 
-void* unless_counted(const char* name, void* function) noexcept {
+void* counting_jump(const char* name, void* function) noexcept {
   if (!function || known_to_pass(function) || !of_driver(function)) return function;
   Locked lock(adding);
   const std::uint32_t count = used.load(std::memory_order_relaxed);

@@ -7,7 +7,7 @@
 namespace cotenant {
 
 // What to hand out for the driver's `function`, found by `name`: itself where passed.def says that it is harmless.
-[[nodiscard]] void* unless_counted(const char* name, void* function) noexcept;
+[[nodiscard]] void* counting_jump(const char* name, void* function) noexcept;
 
 // So far, for `cotenant status`.
 [[nodiscard]] std::uint32_t unhooked_calls() noexcept;

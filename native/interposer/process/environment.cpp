@@ -24,12 +24,12 @@ std::uint64_t number(const char* name) noexcept {
   return text ? std::strtoull(text, nullptr, 10) : 0;
 }
 
-bool switched_off() noexcept {
+bool is_switched_off() noexcept {
   const char* off = std::getenv("COTENANT_OFF");
   return off && *off && std::strcmp(off, "0") != 0;
 }
 
-const char* tool_here() noexcept {
+const char* find_tool() noexcept {
   for (const char* tool : kTools)
     if (std::getenv(tool)) return tool;
   return nullptr;
@@ -37,7 +37,7 @@ const char* tool_here() noexcept {
 
 // The same as severalRanks() of src/protocol/ranks.ts.
 template <std::size_t N>
-void several_ranks(char (&into)[N]) noexcept {
+void read_ranks(char (&into)[N]) noexcept {
   for (const char* name : protocol::RANK_COUNTS) {
     const char* text = std::getenv(name);
     char* end = nullptr;
@@ -48,7 +48,7 @@ void several_ranks(char (&into)[N]) noexcept {
   }
 }
 
-protocol::Class wanted_class() noexcept {
+protocol::Class read_class() noexcept {
   const char* text = std::getenv("COTENANT_CLASS");
   if (text && std::strcmp(text, "high") == 0) return protocol::Class::kHigh;
   if (text && std::strcmp(text, "best-effort") == 0) return protocol::Class::kBestEffort;
@@ -57,7 +57,7 @@ protocol::Class wanted_class() noexcept {
 
 // The path as it is meant here and now: the program may go to another directory before it ends.
 template <std::size_t N>
-void wanted_path(const char* variable, char (&into)[N]) noexcept {
+void read_path(const char* variable, char (&into)[N]) noexcept {
   const char* path = std::getenv(variable);
   char here[N];
   if (!path || !*path) return;
@@ -70,15 +70,15 @@ void wanted_path(const char* variable, char (&into)[N]) noexcept {
 
 Environment read_environment() noexcept {
   Environment e{};
-  const bool off = switched_off();
-  e.client_class = off ? protocol::Class::kNone : wanted_class();
-  e.tool = e.client_class == protocol::Class::kNone ? nullptr : tool_here();
+  const bool off = is_switched_off();
+  e.client_class = off ? protocol::Class::kNone : read_class();
+  e.tool = e.client_class == protocol::Class::kNone ? nullptr : find_tool();
   // A high client's work is only looked at, which no tool minds.
-  const bool aside = off || (tool_here() && e.client_class != protocol::Class::kHigh);
+  const bool aside = off || (find_tool() && e.client_class != protocol::Class::kHigh);
   if (aside) e.client_class = protocol::Class::kNone;
-  several_ranks(e.ranks);
-  if (!aside && e.client_class == protocol::Class::kNone) wanted_path("COTENANT_RECORD", e.record);
-  if (e.client_class == protocol::Class::kBestEffort) wanted_path("COTENANT_CHUNKS", e.chunks);
+  read_ranks(e.ranks);
+  if (!aside && e.client_class == protocol::Class::kNone) read_path("COTENANT_RECORD", e.record);
+  if (e.client_class == protocol::Class::kBestEffort) read_path("COTENANT_CHUNKS", e.chunks);
   const char* socket = std::getenv("COTENANT_SOCKET");
   const char* name = std::getenv("COTENANT_NAME");
   if (socket) std::snprintf(e.socket, sizeof e.socket, "%s", socket);

@@ -16,17 +16,18 @@ constexpr std::uint32_t kMostParts = 64;
 constexpr std::uint32_t kLooks = 24;  // at divisions, each of which asks the library twice
 
 // Looks for the algorithm with which cublasLt launches what the library launches for the whole. False: another thread does.
-bool find_algorithm(Side& side, const Giving& giving, const PinnedProduct& pinned, const Launched& whole) noexcept {
+bool find_algorithm(Side& side, const LibraryCall& call, const PinnedProduct& pinned,
+                    const LibraryLaunches& whole) noexcept {
   int search = kNotYet;
   if (!side.search.compare_exchange_strong(search, kSearching, std::memory_order_acq_rel)) return search == kDone;
   LtAlgorithm all[PinnedProduct::kAlgorithms];
   const int count = pinned.algorithms(all);
   const Pinned* found = nullptr;
   for (int i = 0; i < count && !found; ++i) {
-    Giving with = giving;
+    LibraryCall with = call;
     with.pin(all[i], all[i].workspace ? kNoMemory : 0);
-    Launched launched{};
-    if (!with.ask(0, giving.product.count, launched) || !same_launches(whole, launched)) continue;
+    LibraryLaunches launched{};
+    if (!with.ask(0, call.product.count, launched) || !same_launches(whole, launched)) continue;
     void* memory = std::malloc(sizeof(Pinned));
     if (memory) found = new (memory) Pinned{all[i], whole};
   }
@@ -63,19 +64,19 @@ void say(const Product& product, std::uint64_t us, const char* kernel, std::uint
 
 }  // namespace
 
-std::int64_t divide(Side& side, const Giving& plain, const PinnedProduct* pinned, std::uint32_t sms, std::uint64_t us,
-                    std::uint64_t target_us) noexcept {
+std::int64_t divide(Side& side, const LibraryCall& plain, const PinnedProduct* pinned, std::uint32_t sms,
+                    std::uint64_t us, std::uint64_t target_us) noexcept {
   const Product& product = plain.product;
   const std::uint64_t least_us = side.least_us.load(std::memory_order_relaxed);
-  Launched whole{}, one{}, rest{};
+  LibraryLaunches whole{}, one{}, rest{};
   if (sms == 0 || !plain.ask(0, product.count, whole)) {
     say(product, us, nullptr, 0, {}, "the library does not say what it would launch");
     return kWhole;
   }
-  Giving giving = plain;
+  LibraryCall call = plain;
   if (pinned && !find_algorithm(side, plain, *pinned, whole)) return 0;
   const Pinned* const told = pinned ? side.pinned.load(std::memory_order_acquire) : nullptr;
-  if (told) giving.pin(told->algorithm, told->algorithm.workspace ? kNoMemory : 0);
+  if (told) call.pin(told->algorithm, told->algorithm.workspace ? kNoMemory : 0);
   const char* const name = named_function(whole.of[0].function).name;
   const Tile tile = tile_in(name);
   bool same = false;
@@ -88,13 +89,13 @@ std::int64_t divide(Side& side, const Giving& plain, const PinnedProduct* pinned
     if (count == 0) break;
     const std::int64_t full = product.count / count;
     const std::int64_t left = product.count % count;
-    if (!giving.ask(0, count, one) || !same_sums(whole, one, product, count)) continue;
-    if (left > 0 && (!giving.ask(full * count, left, rest) || !same_sums(whole, rest, product, left))) continue;
+    if (!call.ask(0, count, one) || !same_sums(whole, one, product, count)) continue;
+    if (left > 0 && (!call.ask(full * count, left, rest) || !same_sums(whole, rest, product, left))) continue;
     same = true;
     // A grid that is the same for less works through its tiles in a loop.
     const bool loops = blocks_in(one) == blocks_in(whole);
     if (loops && tile.a == 0) continue;
-    const auto waves_in = [&](const Launched& launched, std::int64_t lines) {
+    const auto waves_in = [&](const LibraryLaunches& launched, std::int64_t lines) {
       const std::uint64_t tiles = tile.a == 0 ? 0 : tiles_in(product, tile, lines);
       if (loops) return waves_of(tiles, sms);
       // Grids are rounded up so that neighbours share data; the blocks too many end at once.
@@ -105,8 +106,8 @@ std::int64_t divide(Side& side, const Giving& plain, const PinnedProduct* pinned
     waves = waves_in(whole, product.count);
     const std::uint64_t each = waves_in(one, count);
     const Parts parts{count, each, static_cast<std::uint64_t>(full) * each + (left > 0 ? waves_in(rest, left) : 0)};
-    if (each * us < least_us * waves || !affordable(parts, waves, us, target_us)) continue;
-    if (better(parts, best, waves, us, target_us)) best = parts;
+    if (each * us < least_us * waves || !is_affordable(parts, waves, us, target_us)) continue;
+    if (is_better(parts, best, waves, us, target_us)) best = parts;
   }
   // Little is won by parts that are nearly as long as the whole.
   const bool worth = best.count > 0 && best.waves * 4 <= waves * 3;

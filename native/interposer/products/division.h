@@ -6,7 +6,7 @@
 namespace cotenant {
 
 // The lines of a part, or kWhole; 0: it cannot be decided now. `us` is how long the whole takes.
-[[nodiscard]] std::int64_t divide(Side& side, const Giving& plain, const PinnedProduct* pinned, std::uint32_t sms,
+[[nodiscard]] std::int64_t divide(Side& side, const LibraryCall& plain, const PinnedProduct* pinned, std::uint32_t sms,
                                   std::uint64_t us, std::uint64_t target_us) noexcept;
 
 }  // namespace cotenant

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "interposer/kernels/estimate.h"
-#include "interposer/products/asking.h"
+#include "interposer/products/library_call.h"
 
 namespace cotenant {
 
@@ -18,7 +18,7 @@ enum Search : int { kNotYet, kSearching, kDone };
 // The whole's algorithm and what it launches. Never changed and never freed, because a call may hold the pointer.
 struct Pinned {
   LtAlgorithm algorithm;
-  Launched launched;
+  LibraryLaunches launched;
 };
 
 // What is known of dividing a product in one way.

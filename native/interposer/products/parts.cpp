@@ -35,12 +35,13 @@ std::int64_t next_count(std::int64_t lines, std::int64_t step, std::uint32_t& pi
   return 0;
 }
 
-bool affordable(const Parts& parts, std::uint64_t waves, std::uint64_t us, std::uint64_t target_us) noexcept {
+bool is_affordable(const Parts& parts, std::uint64_t waves, std::uint64_t us, std::uint64_t target_us) noexcept {
   const bool long_waves = us >= 2 * target_us * waves;
   return parts.all_waves * 100 <= waves * (long_waves ? 125u : 108u);
 }
 
-bool better(const Parts& a, const Parts& b, std::uint64_t waves, std::uint64_t us, std::uint64_t target_us) noexcept {
+bool is_better(const Parts& a, const Parts& b, std::uint64_t waves, std::uint64_t us,
+               std::uint64_t target_us) noexcept {
   if (b.count == 0) return true;
   const auto length = [&](const Parts& parts) { return std::max(parts.waves * us / waves, target_us * 5 / 4); };
   if (length(a) != length(b)) return length(a) < length(b);

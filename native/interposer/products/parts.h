@@ -25,13 +25,13 @@ struct Parts {
 
 // Is `a` a better division of a product of `waves` waves and `us` than `b` (count 0: none)? Parts of about the target's
 // length (a quarter more) are short enough; then the fewest waves, then the fewest parts.
-[[nodiscard]] bool better(const Parts& a, const Parts& b, std::uint64_t waves, std::uint64_t us,
-                          std::uint64_t target_us) noexcept;
+[[nodiscard]] bool is_better(const Parts& a, const Parts& b, std::uint64_t waves, std::uint64_t us,
+                             std::uint64_t target_us) noexcept;
 
 // Whether the additional waves are acceptable: up to 8 %, or up to 25 % if the product consists of a few long waves, which
 // nothing else can divide.
-[[nodiscard]] bool affordable(const Parts& parts, std::uint64_t waves, std::uint64_t us,
-                              std::uint64_t target_us) noexcept;
+[[nodiscard]] bool is_affordable(const Parts& parts, std::uint64_t waves, std::uint64_t us,
+                                 std::uint64_t target_us) noexcept;
 
 // The tile size in a kernel's name ("...128x256..."); 0 x 0 if the name has none.
 struct Tile {

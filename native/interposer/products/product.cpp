@@ -35,12 +35,12 @@ void forget(Estimate& estimate, std::uint32_t expected_ns) noexcept {
 
 // In ns, once there are so many samples; 0: there are not. Another context on the GPU meanwhile, or a CPU that was late, makes
 // a sample longer; nothing makes one shorter.
-std::uint64_t shortest(const Estimate& estimate, std::uint32_t samples) noexcept {
+std::uint64_t shortest_ns_of(const Estimate& estimate, std::uint32_t samples) noexcept {
   return estimate.samples.load(std::memory_order_relaxed) >= samples ? estimate.shortest_ns() : 0;
 }
 
 // What was decided against parts may have been bad luck, or have been right for then: it is not for ever.
-void refused(Side& side) noexcept {
+void note_refusal(Side& side) noexcept {
   side.again_ns.store(now_ns() + holds_for_ns(side.refusals.fetch_add(1, std::memory_order_relaxed)),
                       std::memory_order_relaxed);
 }
@@ -58,11 +58,11 @@ void begin_again(Side& side) noexcept {
 void judge(Known& known, Side& side, std::int64_t lines, std::int64_t count) noexcept {
   const auto full = static_cast<std::uint64_t>(lines / count);
   const bool rest = lines % count > 0;
-  const std::uint64_t part = shortest(side.part, kPartSamples);
-  const std::uint64_t last = rest ? shortest(side.last, kLastSamples) : 0;
+  const std::uint64_t part = shortest_ns_of(side.part, kPartSamples);
+  const std::uint64_t last = rest ? shortest_ns_of(side.last, kLastSamples) : 0;
   if (part == 0 || (rest && last == 0)) return;
   const std::uint64_t together = full * part + last;
-  const std::uint64_t whole = shortest(known.whole, kSamples);
+  const std::uint64_t whole = shortest_ns_of(known.whole, kSamples);
   const std::uint64_t percent = side.expected_percent.load(std::memory_order_relaxed) + kTooMuchPercent;
   const bool too_long = together > whole * percent / 100 + (full + 1) * kOverheadNs;
   const bool mistimed = together * 3 < whole * 2;
@@ -73,7 +73,7 @@ void judge(Known& known, Side& side, std::int64_t lines, std::int64_t count) noe
   side.count.store(0, std::memory_order_relaxed);
   if (mistimed) return forget(known.whole, 0);
   side.least_us.store(static_cast<std::uint32_t>(part * 3 / 2000), std::memory_order_relaxed);
-  refused(side);
+  note_refusal(side);
 }
 
 // How many lines a part has now; kWhole: not in parts in this way; 0: not to be said now.
@@ -86,7 +86,7 @@ std::int64_t part_lines(Side& side, const Division& way, std::uint32_t sms, std:
   std::int64_t count = side.count.load(std::memory_order_relaxed);
   if (count != 0) return count;
   const Product& product = way.product;
-  count = divide(side, Giving(way), way.pinned, sms, us, target_us);
+  count = divide(side, LibraryCall(way), way.pinned, sms, us, target_us);
   if (count == 0) return 0;
   if (count != kWhole) {
     const auto share = [&](std::int64_t lines) {
@@ -97,7 +97,7 @@ std::int64_t part_lines(Side& side, const Division& way, std::uint32_t sms, std:
     forget(side.part, share(count));
     forget(side.last, share(product.count % count));
   } else {
-    refused(side);
+    note_refusal(side);
   }
   side.count.store(count, std::memory_order_relaxed);
   return count;
@@ -106,7 +106,7 @@ std::int64_t part_lines(Side& side, const Division& way, std::uint32_t sms, std:
 // The first of the ways in which the product can be divided, and how many lines a part has; kWays: none.
 std::uint32_t choose_way(Known& known, const Division* ways, std::uint32_t count, std::uint32_t sms,
                          std::uint32_t target_us, std::int64_t& lines) noexcept {
-  const std::uint64_t us = shortest(known.whole, kSamples) / 1000;
+  const std::uint64_t us = shortest_ns_of(known.whole, kSamples) / 1000;
   if (us * 4 <= std::uint64_t{target_us} * 5) return kWays;
   for (std::uint32_t i = 0; i < count; ++i) {
     lines = part_lines(known.sides[i], ways[i], sms, us, target_us);
@@ -118,10 +118,10 @@ std::uint32_t choose_way(Known& known, const Division* ways, std::uint32_t count
 
 // Would the library launch now what it did when the product was divided? The handle, its mode and its workspace may be
 // others. With an algorithm the parts follow from the whole; else the library chooses for them, too.
-bool as_known(const Giving& plain, const Pinned* told, std::int64_t count) noexcept {
+bool launches_as_before(const LibraryCall& plain, const Pinned* told, std::int64_t count) noexcept {
   const Product& product = plain.product;
   const std::int64_t left = product.count % count;
-  Launched whole{}, part{};
+  LibraryLaunches whole{}, part{};
   if (!plain.ask(0, product.count, whole)) return false;
   if (told) return same_launches(told->launched, whole);
   return plain.ask(0, count, part) && same_sums(whole, part, product, count) &&
@@ -135,11 +135,11 @@ int give_product(std::uint64_t key, const Division* ways, std::uint32_t count) n
   const Link* link = gpu ? gpu->link.load(std::memory_order_acquire) : nullptr;
   const auto as_it_is = [&] { return ways[0].part(ways[0].call, 0, ways[0].product.count); };
   // A product inside another is a part of the library's own way to do it.
-  if (!link || product_call || captures_open()) return as_it_is();
+  if (!link || product_call || has_open_captures()) return as_it_is();
   const Rules rules = read_rules(link->region->settings);
   Known* known = rules.split_products_us > 0 ? products.find_or_add(key).place : nullptr;
   if (!known) return as_it_is();
-  const auto whole = [&] { return Giving(ways[0]).run(0, ways[0].product.count, &known->whole); };
+  const auto whole = [&] { return LibraryCall(ways[0]).run(0, ways[0].product.count, &known->whole); };
   const bool gated =
       rules.paused || (rules.protect && link->region->activity.registered.load(std::memory_order_relaxed) != 0);
   std::int64_t lines = kWhole;
@@ -149,16 +149,16 @@ int give_product(std::uint64_t key, const Division* ways, std::uint32_t count) n
 
   const Division& way = ways[chosen];
   Side& side = known->sides[chosen];
-  Giving giving(way);
+  LibraryCall call(way);
   const Pinned* const told = way.pinned ? side.pinned.load(std::memory_order_acquire) : nullptr;
-  if (!as_known(giving, told, lines)) {
-    if (side.again_ns.load(std::memory_order_relaxed) == 0) refused(side);
+  if (!launches_as_before(call, told, lines)) {
+    if (side.again_ns.load(std::memory_order_relaxed) == 0) note_refusal(side);
     return whole();
   }
   const auto in_parts = [&] {
     for (std::int64_t first = 0; first < way.product.count; first += lines) {
       const std::int64_t some = std::min(lines, way.product.count - first);
-      const int status = giving.run(first, some, some == lines ? &side.part : &side.last);
+      const int status = call.run(first, some, some == lines ? &side.part : &side.last);
       if (status != 0) return status;
     }
     link->best_effort().splitProducts.fetch_add(1, std::memory_order_relaxed);
@@ -168,7 +168,7 @@ int give_product(std::uint64_t key, const Division* ways, std::uint32_t count) n
   if (!told) return in_parts();
   const Workspace workspace(*way.pinned, told->algorithm);
   if (!workspace.ready()) return whole();
-  giving.pin(told->algorithm, workspace.at());
+  call.pin(told->algorithm, workspace.at());
   return in_parts();
 }
 

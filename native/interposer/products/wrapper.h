@@ -7,17 +7,17 @@
 #include "interposer/base/hash.h"
 #include "interposer/process/process.h"
 #include "interposer/products/library.h"
-#include "interposer/products/pinned.h"
+#include "interposer/products/pinned_product.h"
 #include "interposer/products/product.h"
 
 namespace cotenant {
 
 inline constexpr std::int64_t kStep = 128;  // whole tiles, and data aligned as before
 
-inline const void* moved(const void* at, std::int64_t bytes) noexcept { return static_cast<const char*>(at) + bytes; }
-inline void* moved(void* at, std::int64_t bytes) noexcept { return static_cast<char*>(at) + bytes; }
+inline const void* advance(const void* at, std::int64_t bytes) noexcept { return static_cast<const char*>(at) + bytes; }
+inline void* advance(void* at, std::int64_t bytes) noexcept { return static_cast<char*>(at) + bytes; }
 
-inline std::uint64_t mixed(std::initializer_list<std::int64_t> values) noexcept {
+inline std::uint64_t mix(std::initializer_list<std::int64_t> values) noexcept {
   std::uint64_t hash = 0;
   for (const std::int64_t value : values) hash = folded(hash, static_cast<std::uint64_t>(value));
   return hash | 1;

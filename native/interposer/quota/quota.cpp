@@ -29,7 +29,9 @@ class Booking {
   static void publish() noexcept;
 };
 
-std::uint64_t taken() noexcept { return used.load(std::memory_order_relaxed) + graphs.load(std::memory_order_relaxed); }
+std::uint64_t total_used() noexcept {
+  return used.load(std::memory_order_relaxed) + graphs.load(std::memory_order_relaxed);
+}
 
 void refund(std::uint64_t bytes) noexcept { used.fetch_sub(bytes, std::memory_order_relaxed); }
 
@@ -46,7 +48,7 @@ protocol::BestEffortSlot* slot() noexcept {
 
 void Booking::publish() noexcept {
   if (auto* own = slot()) {
-    own->memoryUsed.store(taken(), std::memory_order_relaxed);
+    own->memoryUsed.store(total_used(), std::memory_order_relaxed);
     own->memoryQuota.store(allowed(), std::memory_order_relaxed);
   }
 }
@@ -102,12 +104,12 @@ void quota_context_joins(cu::CUcontext green, cu::CUcontext context) noexcept {
   while (Charge* each = book.any(made_in)) each->of = reinterpret_cast<std::uintptr_t>(context);
 }
 
-void quota_created(cu::CUmemGenericAllocationHandle handle, std::uint64_t bytes) noexcept {
+void quota_note_created(cu::CUmemGenericAllocationHandle handle, std::uint64_t bytes) noexcept {
   const Booking booking;
   book.add({Charged::kHandle, 1, handle, bytes, book.new_physical()});
 }
 
-void quota_mapped(cu::CUdeviceptr address, cu::CUmemGenericAllocationHandle handle) noexcept {
+void quota_note_mapped(cu::CUdeviceptr address, cu::CUmemGenericAllocationHandle handle) noexcept {
   if (!quota_counts()) return;
   const Booking booking;
   // An unknown handle refers to memory that another process created.
@@ -115,7 +117,7 @@ void quota_mapped(cu::CUdeviceptr address, cu::CUmemGenericAllocationHandle hand
     book.add({Charged::kMapping, 0, address, physical->bytes, physical->of});
 }
 
-void quota_unmapped(cu::CUdeviceptr address, std::uint64_t bytes) noexcept {
+void quota_note_unmapped(cu::CUdeviceptr address, std::uint64_t bytes) noexcept {
   if (!quota_counts()) return;
   const Booking booking;
   const auto inside = [&](const Charge& each) {
@@ -127,7 +129,7 @@ void quota_unmapped(cu::CUdeviceptr address, std::uint64_t bytes) noexcept {
   }
 }
 
-void quota_retained(cu::CUmemGenericAllocationHandle handle, cu::CUdeviceptr address) noexcept {
+void quota_note_retained(cu::CUmemGenericAllocationHandle handle, cu::CUdeviceptr address) noexcept {
   if (!quota_counts()) return;
   const Booking booking;
   if (Charge* known = book.find(Charged::kHandle, handle)) {
@@ -145,7 +147,7 @@ void quota_retained(cu::CUmemGenericAllocationHandle handle, cu::CUdeviceptr add
   book.add({Charged::kHandle, 1, handle, physical.bytes, physical.of});
 }
 
-void quota_handle_released(cu::CUmemGenericAllocationHandle handle) noexcept {
+void quota_note_handle_released(cu::CUmemGenericAllocationHandle handle) noexcept {
   if (!quota_counts()) return;
   const Booking booking;
   Charge* known = book.find(Charged::kHandle, handle);
@@ -178,7 +180,7 @@ void quota_forget() noexcept {
 bool quota_view(std::uint64_t& free_bytes, std::uint64_t& total_bytes) noexcept {
   const std::uint64_t quota = allowed();
   if (!quota_counts() || quota == 0) return false;
-  const std::uint64_t now = taken();
+  const std::uint64_t now = total_used();
   const std::uint64_t left = now < quota ? quota - now : 0;
   if (total_bytes > quota) total_bytes = quota;
   if (free_bytes > left) free_bytes = left;

@@ -24,12 +24,12 @@ void quota_context_ended(cu::CUcontext context) noexcept;
 void quota_context_joins(cu::CUcontext green, cu::CUcontext context) noexcept;
 
 // Physical memory. It exists until each handle obtained for it is released and no address is mapped to it.
-void quota_created(cu::CUmemGenericAllocationHandle handle, std::uint64_t bytes) noexcept;
-void quota_mapped(cu::CUdeviceptr address, cu::CUmemGenericAllocationHandle handle) noexcept;
-void quota_unmapped(cu::CUdeviceptr address, std::uint64_t bytes) noexcept;
+void quota_note_created(cu::CUmemGenericAllocationHandle handle, std::uint64_t bytes) noexcept;
+void quota_note_mapped(cu::CUdeviceptr address, cu::CUmemGenericAllocationHandle handle) noexcept;
+void quota_note_unmapped(cu::CUdeviceptr address, std::uint64_t bytes) noexcept;
 // The program obtained `handle` for the memory that is mapped at `address`.
-void quota_retained(cu::CUmemGenericAllocationHandle handle, cu::CUdeviceptr address) noexcept;
-void quota_handle_released(cu::CUmemGenericAllocationHandle handle) noexcept;
+void quota_note_retained(cu::CUmemGenericAllocationHandle handle, cu::CUdeviceptr address) noexcept;
+void quota_note_handle_released(cu::CUmemGenericAllocationHandle handle) noexcept;
 
 // Sets the bytes that the graphs' own allocations hold, as the driver reports them.
 void quota_graphs_hold(std::uint64_t bytes) noexcept;

@@ -11,7 +11,7 @@
 namespace cotenant::record {
 namespace {
 
-bool is_described(const Kernel& kernel) noexcept {
+bool has_description(const Kernel& kernel) noexcept {
   Locked locked(tape_lock);
   return kernel.name != nullptr;
 }
@@ -72,7 +72,7 @@ void describe(Kernel& kernel) noexcept {
 void describe_kernels_of(Graph& graph) noexcept {
   for (std::uint32_t i = graph.first; i < graph.first + graph.count; ++i)
     if (tape.items[i].kind == Kind::kKernel)
-      if (Kernel& kernel = tape.kernels[tape.items[i].index]; !is_described(kernel)) describe(kernel);
+      if (Kernel& kernel = tape.kernels[tape.items[i].index]; !has_description(kernel)) describe(kernel);
   graph.described = true;
 }
 

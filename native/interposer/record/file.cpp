@@ -15,7 +15,7 @@
 
 #include "interposer/base/clock.h"
 #include "interposer/base/thread.h"
-#include "interposer/lifetime/leaving.h"
+#include "interposer/lifetime/departure.h"
 #include "interposer/process/process.h"
 
 namespace cotenant::record {
@@ -84,11 +84,11 @@ class File {
 
 const char* comma(std::uint64_t i) noexcept { return i == 0 ? "\n    " : ",\n    "; }
 
-void put_durations(File& file, const Timed& timed) noexcept {
-  const std::uint32_t have = std::min(timed.samples, Timed::kSamples);
+void put_durations(File& file, const Durations& timed) noexcept {
+  const std::uint32_t have = std::min(timed.samples, Durations::kSamples);
   file.print(",\"samples\":%u", have);
   if (have == 0) return;
-  std::uint32_t sorted[Timed::kSamples];
+  std::uint32_t sorted[Durations::kSamples];
   std::copy(timed.ns, timed.ns + have, sorted);
   std::sort(sorted, sorted + have);
   const auto rank = [&](std::uint32_t percent) { return sorted[(have * percent + 99) / 100 - 1]; };

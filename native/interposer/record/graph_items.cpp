@@ -28,7 +28,7 @@ class Items {
     }
     of_[used_++] = item;
   }
-  void lack() noexcept { whole_ = false; }
+  void mark_incomplete() noexcept { whole_ = false; }
   // Under `tape_lock`.
   void give(Graph& graph) const noexcept {
     if (!whole_ || used_ > Tape::kItems - tape.items_used) return;
@@ -48,11 +48,11 @@ class Items {
 
 void read_kernel(Items& into, cu::CUgraphNode node) noexcept {
   LaunchShape shape{};
-  if (!launch_of(node, shape)) return into.lack();
+  if (!launch_of(node, shape)) return into.mark_incomplete();
   Locked locked(tape_lock);
   if (const Kernel* kernel = kernel_of(shape))
     into.put({Kind::kKernel, static_cast<std::uint32_t>(kernel - tape.kernels), 0});
-  else into.lack();
+  else into.mark_incomplete();
 }
 
 void read_copy(Items& into, cu::CUgraphNode node) noexcept {
@@ -73,7 +73,7 @@ void read_node(void* items, cu::CUgraphNode node, cu::CUgraphNodeType type) noex
 
 }  // namespace
 
-void instantiated(cu::CUgraphExec exec, cu::CUgraph graph) noexcept {
+void note_instantiation(cu::CUgraphExec exec, cu::CUgraph graph) noexcept {
   if (closed.load(std::memory_order_relaxed)) return;
   BesideCaptures beside;
   Graph* into = nullptr;
@@ -83,7 +83,7 @@ void instantiated(cu::CUgraphExec exec, cu::CUgraph graph) noexcept {
   }
   if (!into) return;
   Items items;
-  if (!visit_nodes(graph, read_node, &items)) items.lack();
+  if (!visit_nodes(graph, read_node, &items)) items.mark_incomplete();
   Locked locked(tape_lock);
   items.give(*into);
 }

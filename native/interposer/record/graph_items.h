@@ -5,6 +5,6 @@
 
 namespace cotenant::record {
 
-void instantiated(cu::CUgraphExec exec, cu::CUgraph graph) noexcept;
+void note_instantiation(cu::CUgraphExec exec, cu::CUgraph graph) noexcept;
 
 }  // namespace cotenant::record

@@ -30,19 +30,19 @@ bool append(Kind kind, std::uint32_t index, std::uint64_t amount, std::uint64_t 
   return first;
 }
 
-void returned() noexcept {
+void note_return() noexcept {
   Locked locked(tape_lock);
   tape.last_end = now_ns();
 }
 
-Began begin(Kind kind, std::uint32_t index, Timed& timed, std::uint64_t at, cu::CUstream stream,
+Start begin(Kind kind, std::uint32_t index, Durations& timed, std::uint64_t at, cu::CUstream stream,
             std::uint32_t sighting) noexcept {
   if (!is_timed(sighting)) return {at, kind, index, -1};
   return {at, kind, index, start_timer(timed, sighting == 0 ? Quality::kFirst : Quality::kIdle, stream)};
 }
 
 // Bounded, because a signal handler that calls exit may have interrupted the thread that holds the lock.
-bool taken_soon() noexcept {
+bool lock_soon() noexcept {
   for (const std::uint64_t until = now_ns() + kPatienceNs; now_ns() < until; sched_yield())
     if (tape_lock.try_lock()) return true;
   return false;
@@ -50,9 +50,9 @@ bool taken_soon() noexcept {
 
 }  // namespace
 
-Began begin_kernel(const LaunchShape& shape, cu::CUstream stream) noexcept {
+Start begin_kernel(const LaunchShape& shape, cu::CUstream stream) noexcept {
   const std::uint64_t at = now_ns();
-  const Began nothing{at, Kind::kNothing, 0, -1};
+  const Start nothing{at, Kind::kNothing, 0, -1};
   const bool empty = std::find(shape.of, shape.of + 6, 0u) != shape.of + 6;  // the driver will refuse it
   if (empty || closed.load(std::memory_order_relaxed)) return nothing;
   Kernel* kernel = nullptr;
@@ -67,9 +67,9 @@ Began begin_kernel(const LaunchShape& shape, cu::CUstream stream) noexcept {
   return begin(Kind::kKernel, static_cast<std::uint32_t>(kernel - tape.kernels), kernel->timed, at, stream, sighting);
 }
 
-Began begin_graph(cu::CUgraphExec handle, cu::CUstream stream) noexcept {
+Start begin_graph(cu::CUgraphExec handle, cu::CUstream stream) noexcept {
   const std::uint64_t at = now_ns();
-  const Began nothing{at, Kind::kNothing, 0, -1};
+  const Start nothing{at, Kind::kNothing, 0, -1};
   if (closed.load(std::memory_order_relaxed)) return nothing;
   Graph* graph = nullptr;
   std::uint32_t sighting = 0;
@@ -83,7 +83,7 @@ Began begin_graph(cu::CUgraphExec handle, cu::CUstream stream) noexcept {
   return begin(Kind::kGraph, static_cast<std::uint32_t>(graph - tape.graphs), graph->timed, at, stream, sighting);
 }
 
-void end(const Began& began, cu::CUstream stream, cu::CUresult result) noexcept {
+void end(const Start& began, cu::CUstream stream, cu::CUresult result) noexcept {
   if (began.timer >= 0) stop_timer(began.timer, stream);
   if (began.kind == Kind::kNothing || result != cu::CUDA_SUCCESS) return;
   const bool is_kernel = began.kind == Kind::kKernel;
@@ -101,10 +101,10 @@ void end(const Began& began, cu::CUstream stream, cu::CUresult result) noexcept 
     if (is_kernel) describe(tape.kernels[began.index]);
     else describe_kernels_of(tape.graphs[began.index]);
   }
-  returned();
+  note_return();
 }
 
-void copied(Kind kind, std::uint64_t bytes, std::uint64_t at, bool is_wait) noexcept {
+void note_copy(Kind kind, std::uint64_t bytes, std::uint64_t at, bool is_wait) noexcept {
   if (closed.load(std::memory_order_relaxed)) return;
   bool first = false;
   {
@@ -116,10 +116,10 @@ void copied(Kind kind, std::uint64_t bytes, std::uint64_t at, bool is_wait) noex
     expect_end();
     describe_device();
   }
-  if (is_wait) waited(at);
+  if (is_wait) note_wait(at);
 }
 
-void waited(std::uint64_t at) noexcept {
+void note_wait(std::uint64_t at) noexcept {
   const std::uint64_t now = now_ns();
   if (closed.load(std::memory_order_relaxed)) return;
   {
@@ -128,7 +128,7 @@ void waited(std::uint64_t at) noexcept {
     append(Kind::kWait, 0, now - at, at);
   }
   collect_timers();
-  returned();
+  note_return();
 }
 
 void graph_ends(cu::CUgraphExec exec) noexcept {
@@ -142,16 +142,16 @@ void contexts_end() noexcept {
   forget_timers();
 }
 
-void add_sample(Timed& timed, Quality quality, std::uint32_t ns) noexcept {
+void add_sample(Durations& timed, Quality quality, std::uint32_t ns) noexcept {
   Locked locked(tape_lock);
   if (closed.load(std::memory_order_relaxed) || quality < timed.quality) return;
   if (quality > timed.quality) timed.samples = 0;
   timed.quality = quality;
-  timed.ns[timed.samples++ % Timed::kSamples] = ns;
+  timed.ns[timed.samples++ % Durations::kSamples] = ns;
 }
 
 const Tape* close_tape() noexcept {
-  const bool taken = taken_soon();
+  const bool taken = lock_soon();
   const bool before = closed.exchange(true);
   if (taken) tape_lock.unlock();
   return before || tape.steps_seen == 0 ? nullptr : &tape;

@@ -22,7 +22,7 @@ enum class Quality : std::uint8_t {
 };
 
 // The durations of one kernel or graph.
-struct Timed {
+struct Durations {
   static constexpr std::uint32_t kSamples = 64;  // the latest
   std::uint32_t sightings;
   std::uint32_t samples;
@@ -39,7 +39,7 @@ struct Kernel {
   int static_shared;
   int blocks_per_sm;
   std::uint64_t launches;  // graphs not counted
-  Timed timed;
+  Durations timed;
 };
 
 enum class Kind : std::uint8_t { kKernel, kGraph, kCopyIn, kCopyOut, kWait, kNothing };
@@ -58,7 +58,7 @@ struct Graph {
   std::uint32_t first;  // of items
   std::uint32_t count;
   std::uint64_t launches;
-  Timed timed;
+  Durations timed;
 };
 
 struct Step {
@@ -99,27 +99,27 @@ struct Tape {
 };
 
 // A driver call in progress.
-struct Began {
+struct Start {
   std::uint64_t at;
   Kind kind;  // kNothing: not recorded
   std::uint32_t index;
   int timer;
 };
 
-[[nodiscard]] Began begin_kernel(const LaunchShape& shape, cu::CUstream stream) noexcept;
-[[nodiscard]] Began begin_graph(cu::CUgraphExec graph, cu::CUstream stream) noexcept;
-void end(const Began& began, cu::CUstream stream, cu::CUresult result) noexcept;
+[[nodiscard]] Start begin_kernel(const LaunchShape& shape, cu::CUstream stream) noexcept;
+[[nodiscard]] Start begin_graph(cu::CUgraphExec graph, cu::CUstream stream) noexcept;
+void end(const Start& began, cu::CUstream stream, cu::CUresult result) noexcept;
 
 // After the call, which began at `at`.
-void copied(Kind kind, std::uint64_t bytes, std::uint64_t at, bool waited) noexcept;
-void waited(std::uint64_t at) noexcept;
+void note_copy(Kind kind, std::uint64_t bytes, std::uint64_t at, bool waited) noexcept;
+void note_wait(std::uint64_t at) noexcept;
 
 void graph_ends(cu::CUgraphExec exec) noexcept;
 
 // The events of a context that is about to end are discarded.
 void contexts_end() noexcept;
 
-void add_sample(Timed& timed, Quality quality, std::uint32_t ns) noexcept;
+void add_sample(Durations& timed, Quality quality, std::uint32_t ns) noexcept;
 
 // Stops the recording. Null if it was already stopped, in this process or its parent, or if nothing was recorded.
 [[nodiscard]] const Tape* close_tape() noexcept;

@@ -15,7 +15,7 @@ struct Timer {
   cu::CUevent start{nullptr};
   cu::CUevent end{nullptr};
   cu::CUcontext context{nullptr};
-  Timed* of{nullptr};
+  Durations* of{nullptr};
   Quality quality{};
 };
 
@@ -46,7 +46,7 @@ bool begins(Timer& timer, cu::CUstream stream) noexcept {
 
 }  // namespace
 
-int start_timer(Timed& timed, Quality quality, cu::CUstream stream) noexcept {
+int start_timer(Durations& timed, Quality quality, cu::CUstream stream) noexcept {
   collect_timers();
   const auto index = static_cast<int>(next.fetch_add(1, std::memory_order_relaxed) % kTimers);
   Timer& timer = timers[index];

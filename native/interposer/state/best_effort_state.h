@@ -37,7 +37,7 @@ struct Lane {
   std::atomic<bool> open{false};  // there is work behind the last border
   std::atomic<bool> behind_wait{false};  // the next launch is queued behind a border that waits for the hold word
   std::atomic<const void*> taken{nullptr};  // by this thread, for exclusive use (best_effort/stream_taken.h)
-  std::atomic<std::uint32_t> on_their_way{0};  // launches between set_out() and best_effort_after()
+  std::atomic<std::uint32_t> launches_in_call{0};  // launches between begin_launch() and best_effort_after()
   std::atomic<std::uint64_t> stops_inside_ns{
       0};  // submitted up to the last launch that can stop inside, where no mark tells it
   std::atomic<std::uint64_t> border_retry_ns{0};  // the driver refused a border; the next attempt is at this time

@@ -35,7 +35,7 @@ void end(Stream* stream) noexcept {
 
 }  // namespace
 
-bool in_capture(cu::CUstream handle, NullStream meaning) noexcept {
+bool is_in_capture(cu::CUstream handle, NullStream meaning) noexcept {
   const auto ask = meaning == NullStream::kPerThread ? real().cuStreamIsCapturing_ptsz : real().cuStreamIsCapturing;
   cu::CUstreamCaptureStatus status = cu::CU_STREAM_CAPTURE_STATUS_NONE;
   // An error is also a "keep out": the legacy stream while a blocking stream is captured, for one.
@@ -59,10 +59,10 @@ MarksAnother::MarksAnother(Stream& stream) noexcept : stream_(stream) {
 
 MarksAnother::~MarksAnother() { stream_.capture.marking.fetch_sub(1, std::memory_order_release); }
 
-bool MarksAnother::allowed() const noexcept {
+bool MarksAnother::is_allowed() const noexcept {
   return !stream_.gone.load(std::memory_order_seq_cst) &&
          stream_.capture.entering.load(std::memory_order_seq_cst) == 0 &&
-         !capturing(stream_.handle, NullStream::kLegacy);
+         !is_capturing(stream_.handle, NullStream::kLegacy);
 }
 
 void wait_for_marks(const Stream& stream) noexcept {
@@ -76,20 +76,20 @@ BeginsCapture::BeginsCapture(cu::CUstream handle, NullStream meaning) noexcept
     : handle_(handle),
       meaning_(meaning),
       stream_(known_stream(handle, meaning)),
-      counted_(!capturing(handle, meaning)),
+      counted_(!is_capturing(handle, meaning)),
       enters_(stream_) {
   if (counted_) begin(stream_);
 }
 
 BeginsCapture::~BeginsCapture() {
-  if (counted_ && !capturing(handle_, meaning_)) end(stream_);
+  if (counted_ && !is_capturing(handle_, meaning_)) end(stream_);
 }
 
 EndsCapture::EndsCapture(cu::CUstream handle, NullStream meaning) noexcept
-    : handle_(handle), meaning_(meaning), was_capturing_(capturing(handle, meaning)) {}
+    : handle_(handle), meaning_(meaning), was_capturing_(is_capturing(handle, meaning)) {}
 
 EndsCapture::~EndsCapture() {
-  if (was_capturing_ && !capturing(handle_, meaning_)) end(known_stream(handle_, meaning_));
+  if (was_capturing_ && !is_capturing(handle_, meaning_)) end(known_stream(handle_, meaning_));
 }
 
 void capture_abandoned(Stream& stream) noexcept {

@@ -17,15 +17,15 @@ struct OpenCaptures {
   std::atomic<int> unknown{0};
 };
 extern OpenCaptures open_captures;
-[[nodiscard]] inline bool captures_open() noexcept {
+[[nodiscard]] inline bool has_open_captures() noexcept {
   return open_captures.known.load(std::memory_order_relaxed) > 0 ||
          open_captures.unknown.load(std::memory_order_relaxed) > 0;
 }
 
 // Whether a call on this stream would be captured, or would disturb a capture elsewhere. The second asks the driver.
-[[nodiscard, gnu::cold]] bool in_capture(cu::CUstream handle, NullStream meaning) noexcept;
-[[nodiscard]] inline bool capturing(cu::CUstream handle, NullStream meaning) noexcept {
-  return captures_open() && in_capture(handle, meaning);
+[[nodiscard, gnu::cold]] bool is_in_capture(cu::CUstream handle, NullStream meaning) noexcept;
+[[nodiscard]] inline bool is_capturing(cu::CUstream handle, NullStream meaning) noexcept {
+  return has_open_captures() && is_in_capture(handle, meaning);
 }
 
 // Lives during a call of the application that may put `stream` (null: unknown) into a capture. Another thread's mark in
@@ -50,7 +50,7 @@ class MarksAnother {
   MarksAnother& operator=(const MarksAnother&) = delete;
 
   // False: the mark would be captured, or might be, or the stream is being destroyed.
-  [[nodiscard]] bool allowed() const noexcept;
+  [[nodiscard]] bool is_allowed() const noexcept;
 
  private:
   Stream& stream_;

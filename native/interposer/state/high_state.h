@@ -7,7 +7,7 @@
 
 #include "interposer/base/spin.h"
 #include "interposer/state/progress.h"
-#include "interposer/state/waited.h"
+#include "interposer/state/wait_time.h"
 
 namespace cotenant {
 
@@ -70,7 +70,7 @@ struct HighGpu {
   Spin lock;
   std::uint32_t busy_streams{0};  // under lock, like what follows up to `tails`
   std::uint64_t burst_start{0};
-  Waited waited;
+  WaitTime waited;
   bool crowded{false};  // a stream's queue may have been full in this burst
   bool worked{false};  // something was seen to be complete in it
   Progress progress;

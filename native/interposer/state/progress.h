@@ -25,12 +25,12 @@ class Progress {
     active_ = true;
   }
   void burst_ends(std::uint64_t now) noexcept {
-    before_ = unseen(now);
+    before_ = unseen_ns(now);
     at_ = now;
     active_ = false;
   }
   void launch_ended(std::uint64_t now) noexcept {
-    longest_ = std::max(longest_, std::min(unseen(now), kRise * limit(kUsualNs)));
+    longest_ = std::max(longest_, std::min(unseen_ns(now), kRise * limit_ns(kUsualNs)));
     if (++ended_ == kRemembered) {
       longest_before_ = longest_;
       longest_ = 0;
@@ -46,9 +46,11 @@ class Progress {
 
   // Time in bursts since a launch was last seen to complete. `now` may be older than the newest event, because another thread
   // may have reported it since the caller read the clock.
-  [[nodiscard]] std::uint64_t unseen(std::uint64_t now) const noexcept { return before_ + (active_ ? since(now) : 0); }
-  // The limit for unseen(): `least`, or a multiple of the longest time so far if that is more.
-  [[nodiscard]] std::uint64_t limit(std::uint64_t least) const noexcept {
+  [[nodiscard]] std::uint64_t unseen_ns(std::uint64_t now) const noexcept {
+    return before_ + (active_ ? since(now) : 0);
+  }
+  // The limit for unseen_ns(): `least`, or a multiple of the longest time so far if that is more.
+  [[nodiscard]] std::uint64_t limit_ns(std::uint64_t least) const noexcept {
     return std::max(least, kFar * std::max(longest_, longest_before_));
   }
 

@@ -4,7 +4,7 @@
 
 #include "interposer/base/spin.h"
 #include "interposer/base/table.h"
-#include "interposer/lifetime/attaching.h"
+#include "interposer/lifetime/attachment.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/process/process.h"
 #include "interposer/state/gpu.h"
@@ -38,7 +38,7 @@ thread_local CUcontext latest_context = nullptr;
 Places& table() noexcept { return tables[current_table.load(std::memory_order_acquire)]; }
 
 // Real handles are unique in the process: they hash and compare without their context.
-const Context* hashed_context(const Stream& stream) noexcept {
+const Context* context_to_hash(const Stream& stream) noexcept {
   return is_special(stream) ? stream.context.get() : nullptr;
 }
 
@@ -62,7 +62,7 @@ Stream* look_up(std::uintptr_t key, const Context* context, bool gone) noexcept 
 }
 
 void put(Places& into, Stream& stream) noexcept {
-  probe(hash_key(stream.key.load(std::memory_order_relaxed), hashed_context(stream)), kTable, [&](std::size_t at) {
+  probe(hash_key(stream.key.load(std::memory_order_relaxed), context_to_hash(stream)), kTable, [&](std::size_t at) {
     if (into[at].load(std::memory_order_relaxed)) return false;
     into[at].store(&stream, std::memory_order_release);
     return true;
@@ -88,7 +88,7 @@ void rebuild() noexcept {
 }
 
 // An entry that no stream uses: a new one, or one whose stream has gone. Null when all are in use.
-Stream* vacant() noexcept {
+Stream* find_vacant() noexcept {
   const std::uint32_t used = streams_used.load(std::memory_order_relaxed);
   if (used < kStreams) {
     streams[used].index = used;
@@ -107,7 +107,7 @@ Stream* add(std::uintptr_t key, CUstream handle, Context& context, bool special,
   Stream* stream = look_up(key, hashed, true);
   const bool placed = stream != nullptr;
   if (!placed && (crowding >= kCrowded || streams_used.load(std::memory_order_relaxed) == kStreams)) rebuild();
-  if (!placed) stream = vacant();
+  if (!placed) stream = find_vacant();
   if (!stream) {
     tell_too_many();
     return nullptr;

@@ -41,7 +41,7 @@ CUresult make_array(Call& call, const CUDA_ARRAY3D_DESCRIPTOR& shape, std::uniqu
   return error;
 }
 
-Array* known(Call& call, CUarray handle) {
+Array* resolve(Call& call, CUarray handle) {
   if (call.error != CUDA_SUCCESS) return nullptr;
   const auto found = call.d.arrays.find(object<Array>(handle));
   if (found == call.d.arrays.end()) call.error = CUDA_ERROR_INVALID_HANDLE;
@@ -54,7 +54,7 @@ CUresult cuArray3DCreate_v2(CUarray* pHandle, const CUDA_ARRAY3D_DESCRIPTOR* pAl
   Call call;
   if (call.error != CUDA_SUCCESS) return call.error;
   if (pHandle == nullptr || pAllocateArray == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (call.unsafe()) return call.error;
+  if (call.is_unsafe_in_capture()) return call.error;
   std::unique_ptr<Array> array;
   const CUresult error = make_array(call, *pAllocateArray, array);
   if (error != CUDA_SUCCESS) return error;
@@ -72,7 +72,7 @@ CUresult cuArrayCreate_v2(CUarray* pHandle, const CUDA_ARRAY_DESCRIPTOR* pAlloca
 
 CUresult cuArrayDestroy(CUarray hArray) {
   Call call;
-  const Array* array = known(call, hArray);
+  const Array* array = resolve(call, hArray);
   if (array == nullptr) return call.error;
   if (!array->owned) return CUDA_ERROR_INVALID_HANDLE;
   call.wait(everything(*call.context->root));
@@ -83,7 +83,7 @@ CUresult cuArrayDestroy(CUarray hArray) {
 
 CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR* pArrayDescriptor, CUarray hArray) {
   Call call(Call::Needs::init);
-  const Array* array = known(call, hArray);
+  const Array* array = resolve(call, hArray);
   if (array == nullptr) return call.error;
   if (pArrayDescriptor == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *pArrayDescriptor = array->shape;

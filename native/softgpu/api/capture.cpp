@@ -8,7 +8,7 @@ using namespace soft;
 
 namespace {
 
-Stream* named(Call& call, CUstream handle) {
+Stream* resolve(Call& call, CUstream handle) {
   if (call.error == CUDA_ERROR_INVALID_CONTEXT) call.error = CUDA_SUCCESS;
   return call.error == CUDA_SUCCESS ? call.stream(handle) : nullptr;
 }
@@ -17,7 +17,7 @@ CUresult info(CUstream hStream, CUstreamCaptureStatus* status, cuuint64_t* id, C
               const CUgraphNode** dependencies, const CUgraphEdgeData** edges, size_t* count) {
   if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Call call;
-  Stream* stream = named(call, hStream);
+  Stream* stream = resolve(call, hStream);
   if (stream == nullptr) return call.error;
   *status = CU_STREAM_CAPTURE_STATUS_NONE;
   if (stream->legacy && !stream->capture) {
@@ -41,7 +41,7 @@ CUresult info(CUstream hStream, CUstreamCaptureStatus* status, cuuint64_t* id, C
 CUresult update_dependencies(CUstream hStream, const CUgraphNode* dependencies, size_t count, unsigned flags) {
   if (flags > 1 || (dependencies == nullptr && count > 0)) return CUDA_ERROR_INVALID_VALUE;
   Call call;
-  Stream* stream = named(call, hStream);
+  Stream* stream = resolve(call, hStream);
   if (stream == nullptr) return call.error;
   if (!stream->capture) return CUDA_ERROR_ILLEGAL_STATE;
   if (stream->capture->broken) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
@@ -60,7 +60,7 @@ CUresult update_dependencies(CUstream hStream, const CUgraphNode* dependencies, 
 CUresult cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode mode) {
   if (mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
   Call call;
-  Stream* stream = named(call, hStream);
+  Stream* stream = resolve(call, hStream);
   return stream == nullptr ? call.error : begin_capture(call.d, *stream, mode, nullptr, {});
 }
 
@@ -72,7 +72,7 @@ CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph, const CUg
                                      const CUgraphEdgeData*, size_t numDependencies, CUstreamCaptureMode mode) {
   if (mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
   Call call;
-  Stream* stream = named(call, hStream);
+  Stream* stream = resolve(call, hStream);
   if (stream == nullptr) return call.error;
   auto* graph = object<Graph>(hGraph);
   if (call.d.graphs.count(graph) == 0) return CUDA_ERROR_INVALID_VALUE;
@@ -84,7 +84,7 @@ CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph, const CUg
 CUresult cuStreamEndCapture(CUstream hStream, CUgraph* phGraph) {
   if (phGraph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Call call;
-  Stream* stream = named(call, hStream);
+  Stream* stream = resolve(call, hStream);
   if (stream == nullptr) return call.error;
   Graph* graph = nullptr;
   const CUresult result = end_capture(call.d, *stream, &graph);

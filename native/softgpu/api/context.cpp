@@ -14,7 +14,7 @@ bool valid_device(const Call& call, CUdevice dev) {
 CUcontext handle(Context* context) { return reinterpret_cast<CUcontext>(context); }
 
 // The context a handle names, if it may be used; null handle: the current one.
-Context* named(Call& call, CUcontext ctx) {
+Context* resolve(Call& call, CUcontext ctx) {
   if (call.error != CUDA_SUCCESS) return nullptr;
   Context* context = ctx == nullptr ? call.context : object<Context>(ctx);
   if (context == nullptr || call.d.contexts.count(context) == 0) call.error = CUDA_ERROR_INVALID_CONTEXT;
@@ -142,7 +142,7 @@ CUresult cuCtxCreate(CUcontext* pctx, unsigned int flags, CUdevice dev) { return
 
 CUresult cuCtxDestroy_v2(CUcontext ctx) {
   Call call(Call::Needs::init);
-  Context* context = ctx == nullptr ? nullptr : named(call, ctx);
+  Context* context = ctx == nullptr ? nullptr : resolve(call, ctx);
   if (context == nullptr) return call.error == CUDA_SUCCESS ? CUDA_ERROR_INVALID_VALUE : call.error;
   if (context->root != context || context->primary) return CUDA_ERROR_INVALID_CONTEXT;
   auto& stack = thread_state().stack;
@@ -161,7 +161,7 @@ CUresult cuCtxSynchronize() {
 
 CUresult cuCtxSynchronize_v2(CUcontext ctx) {
   Call call(Call::Needs::init);
-  Context* context = named(call, ctx);
+  Context* context = resolve(call, ctx);
   return context == nullptr ? call.error : synchronize(call, context);
 }
 
@@ -181,7 +181,7 @@ CUresult cuCtxSetCurrent(CUcontext ctx) {
     if (!stack.empty()) stack.pop_back();
     return CUDA_SUCCESS;
   }
-  Context* context = named(call, ctx);
+  Context* context = resolve(call, ctx);
   if (context == nullptr) return call.error;
   if (stack.empty()) stack.push_back(context);
   else stack.back() = context;
@@ -190,7 +190,7 @@ CUresult cuCtxSetCurrent(CUcontext ctx) {
 
 CUresult cuCtxPushCurrent_v2(CUcontext ctx) {
   Call call(Call::Needs::init);
-  Context* context = named(call, ctx);
+  Context* context = resolve(call, ctx);
   if (context == nullptr) return call.error;
   thread_state().stack.push_back(context);
   return CUDA_SUCCESS;
@@ -211,7 +211,7 @@ CUresult cuCtxPopCurrent(CUcontext* pctx) { return cuCtxPopCurrent_v2(pctx); }
 
 CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext ctx) {
   Call call(Call::Needs::init);
-  const Context* context = named(call, ctx);
+  const Context* context = resolve(call, ctx);
   if (context == nullptr) return call.error;
   if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *device = CUdevice(context->device);
@@ -222,7 +222,7 @@ CUresult cuCtxGetDevice(CUdevice* device) { return cuCtxGetDevice_v2(device, nul
 
 CUresult cuCtxGetId(CUcontext ctx, unsigned long long* ctxId) {
   Call call(Call::Needs::init);
-  const Context* context = named(call, ctx);
+  const Context* context = resolve(call, ctx);
   if (context == nullptr) return call.error;
   if (ctxId == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *ctxId = context->id;
@@ -246,7 +246,7 @@ CUresult cuCtxSetFlags(unsigned int flags) {
 
 CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int* version) {
   Call call(Call::Needs::init);
-  const Context* context = named(call, ctx);
+  const Context* context = resolve(call, ctx);
   if (context == nullptr) return call.error;
   if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *version = context->api_version;

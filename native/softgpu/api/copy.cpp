@@ -13,17 +13,17 @@ std::uintptr_t address(const void* pointer) { return reinterpret_cast<std::uintp
 std::uintptr_t address(CUdeviceptr pointer) { return std::uintptr_t(pointer); }
 
 // A parameter that must be memory of the device: its own, or host memory it knows.
-bool known(Call& call, CUdeviceptr pointer) { return call.d.memory.find(pointer) != nullptr; }
+bool is_mapped(Call& call, CUdeviceptr pointer) { return call.d.memory.find(pointer) != nullptr; }
 
 template <class To, class From>
 CUresult copy(To to, From from, std::size_t bytes, CUstream stream, Waits waits) {
   Call call;
   if (call.error != CUDA_SUCCESS && call.error != CUDA_ERROR_INVALID_CONTEXT) return call.error;
   if constexpr (std::is_same_v<To, CUdeviceptr>) {
-    if (bytes > 0 && !known(call, to)) return CUDA_ERROR_INVALID_VALUE;
+    if (bytes > 0 && !is_mapped(call, to)) return CUDA_ERROR_INVALID_VALUE;
   }
   if constexpr (std::is_same_v<From, CUdeviceptr>) {
-    if (bytes > 0 && !known(call, from)) return CUDA_ERROR_INVALID_VALUE;
+    if (bytes > 0 && !is_mapped(call, from)) return CUDA_ERROR_INVALID_VALUE;
   }
   return submit_copy(call, stream, linear(address(to), address(from), bytes), waits);
 }
@@ -39,7 +39,7 @@ struct Attributes {
   const CUmemcpyAttributes* of;
   const size_t* indices;
   size_t count;
-  [[nodiscard]] bool good() const {
+  [[nodiscard]] bool are_valid() const {
     return of != nullptr && indices != nullptr && count > 0 && indices[0] == 0 &&
            std::all_of(of, of + count,
                        [](const auto& one) { return one.srcAccessOrder != CU_MEMCPY_SRC_ACCESS_ORDER_INVALID; });
@@ -48,7 +48,8 @@ struct Attributes {
 
 CUresult batch(const CUdeviceptr* to, const CUdeviceptr* from, const size_t* sizes, size_t count, Attributes attributes,
                size_t* failed, CUstream stream) {
-  if (to == nullptr || from == nullptr || sizes == nullptr || count == 0 || !attributes.good() || stream == nullptr)
+  if (to == nullptr || from == nullptr || sizes == nullptr || count == 0 || !attributes.are_valid() ||
+      stream == nullptr)
     return CUDA_ERROR_INVALID_VALUE;
   for (std::size_t i = 0; i < count; ++i) {
     const CUresult error = copy_any(to[i], from[i], sizes[i], stream, Waits::never);

@@ -8,7 +8,7 @@ using namespace soft;
 
 namespace {
 
-Event* named(Call& call, CUevent handle) {
+Event* resolve(Call& call, CUevent handle) {
   if (call.error != CUDA_SUCCESS) return nullptr;
   if (call.d.events.count(object<Event>(handle)) == 0) call.error = CUDA_ERROR_INVALID_HANDLE;
   return call.error == CUDA_SUCCESS ? object<Event>(handle) : nullptr;
@@ -20,7 +20,7 @@ bool in_open_capture(const Event& event) { return event.capture && event.capture
 
 CUresult record(Call& call, CUevent hEvent, CUstream hStream, unsigned flags) {
   if (call.error == CUDA_ERROR_INVALID_CONTEXT) call.error = CUDA_SUCCESS;
-  Event* event = named(call, hEvent);
+  Event* event = resolve(call, hEvent);
   if (event == nullptr) return call.error;
   Stream* stream = call.stream(hStream);
   if (stream == nullptr) return call.error;
@@ -62,7 +62,7 @@ CUresult join(Stream& stream, Event& event) {
 
 CUresult wait_event(Call& call, CUstream hStream, CUevent hEvent, unsigned flags) {
   if (call.error == CUDA_ERROR_INVALID_CONTEXT) call.error = CUDA_SUCCESS;
-  Event* event = named(call, hEvent);
+  Event* event = resolve(call, hEvent);
   if (event == nullptr) return call.error;
   Stream* stream = call.stream(hStream);
   if (stream == nullptr) return call.error;
@@ -79,10 +79,10 @@ CUresult wait_event(Call& call, CUstream hStream, CUevent hEvent, unsigned flags
   return CUDA_SUCCESS;
 }
 
-CUresult elapsed(float* milliseconds, CUevent hStart, CUevent hEnd) {
+CUresult elapsed_time(float* milliseconds, CUevent hStart, CUevent hEnd) {
   Call call(Call::Needs::init);
-  const Event* start = named(call, hStart);
-  const Event* end = start == nullptr ? nullptr : named(call, hEnd);
+  const Event* start = resolve(call, hStart);
+  const Event* end = start == nullptr ? nullptr : resolve(call, hEnd);
   if (end == nullptr) return call.error;
   if (milliseconds == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) != 0 || !start->mark || !end->mark) {
@@ -109,7 +109,7 @@ CUresult cuEventCreate(CUevent* phEvent, unsigned int Flags) {
 
 CUresult cuEventDestroy_v2(CUevent hEvent) {
   Call call(Call::Needs::init);
-  Event* event = named(call, hEvent);
+  Event* event = resolve(call, hEvent);
   if (event == nullptr) return call.error;
   call.d.events.erase(event);
   delete event;
@@ -137,13 +137,13 @@ CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
 
 CUresult cuEventQuery(CUevent hEvent) {
   Call call(Call::Needs::init);
-  const Event* event = named(call, hEvent);
+  const Event* event = resolve(call, hEvent);
   if (event == nullptr) return call.error;
   if (event->capture) {
     event->capture->broken = true;
     return CUDA_ERROR_CAPTURED_EVENT;
   }
-  if (call.unsafe()) return call.error;
+  if (call.is_unsafe_in_capture()) return call.error;
   if (!event->mark) return CUDA_SUCCESS;
   const std::shared_ptr<Mark> mark = event->mark;
   call.d.engine.pump(now());
@@ -152,27 +152,27 @@ CUresult cuEventQuery(CUevent hEvent) {
 
 CUresult cuEventSynchronize(CUevent hEvent) {
   Call call(Call::Needs::init);
-  const Event* event = named(call, hEvent);
+  const Event* event = resolve(call, hEvent);
   if (event == nullptr) return call.error;
   if (event->capture) {
     event->capture->broken = true;
     return CUDA_ERROR_CAPTURED_EVENT;
   }
-  if (call.unsafe()) return call.error;
+  if (call.is_unsafe_in_capture()) return call.error;
   if (event->mark && !event->mark->done) call.wait({place(*event)});
   return CUDA_SUCCESS;
 }
 
 CUresult cuEventElapsedTime(float* pMilliseconds, CUevent hStart, CUevent hEnd) {
-  return elapsed(pMilliseconds, hStart, hEnd);
+  return elapsed_time(pMilliseconds, hStart, hEnd);
 }
 CUresult cuEventElapsedTime_v2(float* pMilliseconds, CUevent hStart, CUevent hEnd) {
-  return elapsed(pMilliseconds, hStart, hEnd);
+  return elapsed_time(pMilliseconds, hStart, hEnd);
 }
 
 CUresult cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent) {
   Call call(Call::Needs::init);
-  Event* event = named(call, hEvent);
+  Event* event = resolve(call, hEvent);
   if (event == nullptr) return call.error;
   Context* context = object<Context>(hCtx);
   if (call.d.contexts.count(context) == 0) return CUDA_ERROR_INVALID_CONTEXT;
@@ -187,7 +187,7 @@ CUresult cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent) {
 
 CUresult cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent) {
   Call call(Call::Needs::init);
-  const Event* event = named(call, hEvent);
+  const Event* event = resolve(call, hEvent);
   if (event == nullptr) return call.error;
   Context* context = object<Context>(hCtx);
   if (call.d.contexts.count(context) == 0) return CUDA_ERROR_INVALID_CONTEXT;

@@ -7,7 +7,7 @@ using namespace soft;
 
 namespace {
 
-Function* known(Call& call, void* handle) {
+Function* resolve(Call& call, void* handle) {
   if (call.error != CUDA_SUCCESS) return nullptr;
   auto* found = static_cast<Function*>(handle);
   if (call.d.functions.count(found) == 0) call.error = CUDA_ERROR_INVALID_HANDLE;
@@ -55,7 +55,7 @@ CUresult parameter_info(const Function& function, size_t index, size_t* offset, 
 
 CUresult name_of(const char** name, void* function) {
   Call call(Call::Needs::init);
-  const Function* found = known(call, function);
+  const Function* found = resolve(call, function);
   if (found == nullptr) return call.error;
   if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *name = found->name;
@@ -66,7 +66,7 @@ CUresult name_of(const char** name, void* function) {
 
 CUresult cuKernelGetFunction(CUfunction* pFunc, CUkernel kernel) {
   Call call;
-  Function* function = known(call, kernel);
+  Function* function = resolve(call, kernel);
   if (function == nullptr) return call.error;
   if (pFunc == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *pFunc = reinterpret_cast<CUfunction>(function);
@@ -75,7 +75,7 @@ CUresult cuKernelGetFunction(CUfunction* pFunc, CUkernel kernel) {
 
 CUresult cuKernelGetLibrary(CUlibrary* pLib, CUkernel kernel) {
   Call call(Call::Needs::init);
-  const Function* function = known(call, kernel);
+  const Function* function = resolve(call, kernel);
   if (function == nullptr) return call.error;
   if (pLib == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *pLib = reinterpret_cast<CUlibrary>(function->module);
@@ -87,19 +87,19 @@ CUresult cuFuncGetName(const char** name, CUfunction hfunc) { return name_of(nam
 
 CUresult cuKernelGetAttribute(int* pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice) {
   Call call(Call::Needs::init);
-  const Function* function = known(call, kernel);
+  const Function* function = resolve(call, kernel);
   return function == nullptr ? call.error : attribute_of(*function, attrib, pi);
 }
 
 CUresult cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel, CUdevice) {
   Call call(Call::Needs::init);
-  Function* function = known(call, kernel);
+  Function* function = resolve(call, kernel);
   return function == nullptr ? call.error : set_attribute(*function, attrib, val);
 }
 
 CUresult cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t* paramOffset, size_t* paramSize) {
   Call call(Call::Needs::init);
-  const Function* function = known(call, kernel);
+  const Function* function = resolve(call, kernel);
   return function == nullptr ? call.error : parameter_info(*function, paramIndex, paramOffset, paramSize);
 }
 
@@ -109,19 +109,19 @@ CUresult cuFuncSetSharedMemConfig(CUfunction, CUsharedconfig) { return Call().er
 
 CUresult cuFuncGetAttribute(int* pi, CUfunction_attribute attrib, CUfunction hfunc) {
   Call call(Call::Needs::init);
-  const Function* function = known(call, hfunc);
+  const Function* function = resolve(call, hfunc);
   return function == nullptr ? call.error : attribute_of(*function, attrib, pi);
 }
 
 CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value) {
   Call call(Call::Needs::init);
-  Function* function = known(call, hfunc);
+  Function* function = resolve(call, hfunc);
   return function == nullptr ? call.error : set_attribute(*function, attrib, value);
 }
 
 CUresult cuFuncGetModule(CUmodule* hmod, CUfunction hfunc) {
   Call call(Call::Needs::init);
-  const Function* function = known(call, hfunc);
+  const Function* function = resolve(call, hfunc);
   if (function == nullptr) return call.error;
   if (hmod == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *hmod = reinterpret_cast<CUmodule>(function->module);
@@ -130,13 +130,13 @@ CUresult cuFuncGetModule(CUmodule* hmod, CUfunction hfunc) {
 
 CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t* paramOffset, size_t* paramSize) {
   Call call(Call::Needs::init);
-  const Function* function = known(call, func);
+  const Function* function = resolve(call, func);
   return function == nullptr ? call.error : parameter_info(*function, paramIndex, paramOffset, paramSize);
 }
 
 CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction function) {
   Call call(Call::Needs::init);
-  if (known(call, function) == nullptr) return call.error;
+  if (resolve(call, function) == nullptr) return call.error;
   if (state == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *state = CU_FUNCTION_LOADING_STATE_LOADED;
   return CUDA_SUCCESS;
@@ -144,7 +144,7 @@ CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction function) {
 
 CUresult cuFuncLoad(CUfunction function) {
   Call call(Call::Needs::init);
-  known(call, function);
+  resolve(call, function);
   return call.error;
 }
 

@@ -9,7 +9,7 @@ using soft::widen;
 
 namespace {
 
-GraphExec* known(Call& call, CUgraphExec handle) {
+GraphExec* resolve(Call& call, CUgraphExec handle) {
   if (call.error != CUDA_SUCCESS) return nullptr;
   const auto found = call.d.execs.find(object<GraphExec>(handle));
   if (found == call.d.execs.end()) call.error = CUDA_ERROR_INVALID_VALUE;
@@ -34,17 +34,17 @@ CUresult instantiate(CUgraphExec* out, CUgraph hGraph, unsigned long long flags)
 }
 
 // The plan to change: a copy if a launch still runs it.
-Plan& writable(GraphExec& exec) {
+Plan& plan_to_change(GraphExec& exec) {
   if (exec.plan.use_count() > 1) exec.plan = std::make_shared<Plan>(*exec.plan);
   return *exec.plan;
 }
 
 Plan::Step* step_of(Call& call, CUgraphExec hGraphExec, CUgraphNode hNode) {
-  GraphExec* exec = known(call, hGraphExec);
+  GraphExec* exec = resolve(call, hGraphExec);
   if (exec == nullptr) return nullptr;
   const auto found = exec->steps.find(object<Node>(hNode));
   if (found == exec->steps.end()) call.error = CUDA_ERROR_INVALID_VALUE;
-  return call.error == CUDA_SUCCESS ? &writable(*exec).steps[found->second] : nullptr;
+  return call.error == CUDA_SUCCESS ? &plan_to_change(*exec).steps[found->second] : nullptr;
 }
 
 template <class W, class Params>
@@ -75,7 +75,7 @@ CUresult change_children(GraphExec& exec, const Graph& from, const Graph& to) {
     const Node& is = *to.nodes[i];
     const auto step = exec.steps.find(&was);
     if (was.type != is.type || step == exec.steps.end()) return CUDA_ERROR_INVALID_VALUE;
-    writable(exec).steps[step->second].work = is.work;
+    plan_to_change(exec).steps[step->second].work = is.work;
     if (was.child == nullptr) continue;
     if (const CUresult error = change_children(exec, *was.child, *is.child); error != CUDA_SUCCESS) return error;
   }
@@ -95,7 +95,7 @@ CUgraphExecUpdateResult difference(const Plan& before, const Plan& after) {
 
 CUresult update(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExecUpdateResult* result) {
   Call call(Call::Needs::init);
-  GraphExec* exec = known(call, hGraphExec);
+  GraphExec* exec = resolve(call, hGraphExec);
   const Graph* graph = exec == nullptr ? nullptr : known_graph(call, hGraph);
   if (graph == nullptr) return call.error;
   auto plan = std::make_shared<Plan>();
@@ -139,7 +139,7 @@ CUresult cuGraphInstantiate_v2(CUgraphExec* phGraphExec, CUgraph hGraph, CUgraph
 
 CUresult cuGraphExecDestroy(CUgraphExec hGraphExec) {
   Call call(Call::Needs::init);
-  GraphExec* exec = known(call, hGraphExec);
+  GraphExec* exec = resolve(call, hGraphExec);
   if (exec == nullptr) return call.error;
   destroy_graph(call.d, exec->shape);
   call.d.execs.erase(exec);  // a launch that still runs keeps its plan
@@ -149,7 +149,7 @@ CUresult cuGraphExecDestroy(CUgraphExec hGraphExec) {
 CUresult cuGraphLaunch(CUgraphExec hGraph, CUstream hStream) {
   Call call;
   if (call.error == CUDA_ERROR_INVALID_CONTEXT) call.error = CUDA_SUCCESS;
-  GraphExec* exec = known(call, hGraph);
+  GraphExec* exec = resolve(call, hGraph);
   Stream* stream = exec == nullptr ? nullptr : call.stream(hStream);
   if (stream == nullptr) return call.error;
   if (stream->capture) {
@@ -170,7 +170,7 @@ CUresult cuGraphLaunch(CUgraphExec hGraph, CUstream hStream) {
 CUresult cuGraphUpload(CUgraphExec hGraphExec, CUstream hStream) {
   Call call;
   if (call.error == CUDA_ERROR_INVALID_CONTEXT) call.error = CUDA_SUCCESS;
-  const GraphExec* exec = known(call, hGraphExec);
+  const GraphExec* exec = resolve(call, hGraphExec);
   Stream* stream = exec == nullptr ? nullptr : call.stream(hStream);
   return stream == nullptr ? call.error : submit(call.d, *stream, Work{});
 }
@@ -219,7 +219,7 @@ CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec hGraphExec, CUgraphNode 
 
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraph childGraph) {
   Call call(Call::Needs::init);
-  GraphExec* exec = known(call, hGraphExec);
+  GraphExec* exec = resolve(call, hGraphExec);
   const Node* node = exec == nullptr ? nullptr : known_node(call, hNode);
   const Graph* graph = node == nullptr ? nullptr : known_graph(call, childGraph);
   if (graph == nullptr) return call.error;
@@ -252,7 +252,7 @@ CUresult cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsign
 }
 CUresult cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t* flags) {
   Call call(Call::Needs::init);
-  const GraphExec* exec = known(call, hGraphExec);
+  const GraphExec* exec = resolve(call, hGraphExec);
   if (exec == nullptr) return call.error;
   if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *flags = exec->flags;

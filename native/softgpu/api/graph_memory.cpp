@@ -8,7 +8,7 @@ using namespace soft;
 
 namespace {
 
-bool valid(Call& call, CUdevice device) {
+bool check_device(Call& call, CUdevice device) {
   if (call.error == CUDA_SUCCESS && (device < 0 || unsigned(device) >= call.d.region.shared().devices.load()))
     call.error = CUDA_ERROR_INVALID_DEVICE;
   return call.error == CUDA_SUCCESS;
@@ -47,7 +47,7 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode* phGraphNode, CUgraph hGraph, const 
   if (nodeParams == nullptr || nodeParams->poolProps.location.type != CU_MEM_LOCATION_TYPE_DEVICE)
     return CUDA_ERROR_INVALID_VALUE;
   const CUdevice device = nodeParams->poolProps.location.id;
-  if (!valid(call, device)) return call.error;
+  if (!check_device(call, device)) return call.error;
   const CUresult error =
       call.d.memory.allocate(Allocation::Kind::device, nodeParams->bytesize, unsigned(device), nullptr,
                              call.d.memory.default_pool(unsigned(device)), &nodeParams->dptr);
@@ -84,13 +84,13 @@ CUresult cuGraphMemFreeNodeGetParams(CUgraphNode hNode, CUdeviceptr* dptr_out) {
 
 CUresult cuDeviceGraphMemTrim(CUdevice device) {
   Call call(Call::Needs::init);
-  valid(call, device);
+  check_device(call, device);
   return call.error;
 }
 
 CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void* value) {
   Call call(Call::Needs::init);
-  if (!valid(call, device)) return call.error;
+  if (!check_device(call, device)) return call.error;
   if (value == nullptr || attr > CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH) return CUDA_ERROR_INVALID_VALUE;
   std::uint64_t bytes = 0;
   for (const auto& [graph, owned] : call.d.graphs)
@@ -103,7 +103,7 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr
 
 CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute, void*) {
   Call call(Call::Needs::init);
-  valid(call, device);
+  check_device(call, device);
   return call.error;
 }
 

@@ -174,7 +174,7 @@ CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src) {
 CUresult cuGraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D* nodeParams) {
   Call call(Call::Needs::init);
   const auto* copy = read<CopyWork>(call, hNode, nodeParams);
-  if (copy != nullptr) *nodeParams = form_of(*copy);
+  if (copy != nullptr) *nodeParams = struct_of(*copy);
   return call.error;
 }
 CUresult cuGraphMemcpyNodeSetParams(CUgraphNode hNode, const CUDA_MEMCPY3D* nodeParams) {

@@ -26,7 +26,7 @@ CUdevResource resource(unsigned sms) {
   return made;
 }
 
-GreenContext* known(Call& call, CUgreenCtx handle) {
+GreenContext* resolve(Call& call, CUgreenCtx handle) {
   if (call.error != CUDA_SUCCESS) return nullptr;
   const auto found = call.d.greens.find(object<GreenContext>(handle));
   if (found == call.d.greens.end()) call.error = CUDA_ERROR_INVALID_HANDLE;
@@ -59,7 +59,7 @@ CUresult cuCtxGetDevResource(CUcontext hCtx, CUdevResource* result, CUdevResourc
 
 CUresult cuGreenCtxGetDevResource(CUgreenCtx hCtx, CUdevResource* result, CUdevResourceType type) {
   Call call(Call::Needs::init);
-  const GreenContext* green = known(call, hCtx);
+  const GreenContext* green = resolve(call, hCtx);
   if (green == nullptr) return call.error;
   if (result == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
@@ -121,12 +121,12 @@ CUresult cuGreenCtxDestroy(CUgreenCtx hCtx) {
   CUdevice device = 0;
   {
     Call call(Call::Needs::init);
-    GreenContext* green = known(call, hCtx);
+    GreenContext* green = resolve(call, hCtx);
     if (green == nullptr) return call.error;
     Context* context = green->context;
     std::vector<Ticket> tickets;
     for (const auto& stream : context->root->streams) {
-      if (stream->context == context && !stream->idle()) tickets.push_back(stream->last());
+      if (stream->context == context && !stream->is_idle()) tickets.push_back(stream->last());
     }
     call.wait(std::move(tickets));
     context->alive = false;
@@ -138,7 +138,7 @@ CUresult cuGreenCtxDestroy(CUgreenCtx hCtx) {
 
 CUresult cuCtxFromGreenCtx(CUcontext* pContext, CUgreenCtx hCtx) {
   Call call(Call::Needs::init);
-  const GreenContext* green = known(call, hCtx);
+  const GreenContext* green = resolve(call, hCtx);
   if (green == nullptr) return call.error;
   if (pContext == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *pContext = reinterpret_cast<CUcontext>(green->context);
@@ -147,7 +147,7 @@ CUresult cuCtxFromGreenCtx(CUcontext* pContext, CUgreenCtx hCtx) {
 
 CUresult cuGreenCtxStreamCreate(CUstream* phStream, CUgreenCtx greenCtx, unsigned int flags, int priority) {
   Call call(Call::Needs::init);
-  const GreenContext* green = known(call, greenCtx);
+  const GreenContext* green = resolve(call, greenCtx);
   if (green == nullptr) return call.error;
   if (phStream == nullptr || flags != CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
   const auto stream = make_stream(call.d, *green->context, flags, priority);

@@ -27,7 +27,8 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVersion, cu
                              CUdriverProcAddressQueryResult* symbolStatus) {
   if (symbol == nullptr || pfn == nullptr || flags > 3 || cudaVersion > kCudaVersion) return CUDA_ERROR_INVALID_VALUE;
   *pfn = nullptr;
-  const Found found = find_form(symbol, cudaVersion, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0, pfn);
+  const Found found =
+      find_version(symbol, cudaVersion, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0, pfn);
   if (symbolStatus != nullptr) {
     *symbolStatus = found == Found::yes       ? CU_GET_PROC_ADDRESS_SUCCESS
                     : found == Found::too_old ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT

@@ -12,7 +12,7 @@ constexpr std::size_t kPitch = 512;
 CUresult allocate(Allocation::Kind kind, CUdeviceptr* dptr, std::size_t bytes) {
   Call call;
   if (call.error != CUDA_SUCCESS) return call.error;
-  if (dptr == nullptr || call.unsafe()) return dptr == nullptr ? CUDA_ERROR_INVALID_VALUE : call.error;
+  if (dptr == nullptr || call.is_unsafe_in_capture()) return dptr == nullptr ? CUDA_ERROR_INVALID_VALUE : call.error;
   Context& root = *call.context->root;
   return call.d.memory.allocate(kind, bytes, root.device, &root, nullptr, dptr);
 }
@@ -97,7 +97,7 @@ CUresult cuMemFree_v2(CUdeviceptr dptr) {
   if (range == nullptr || range->base != dptr || !range->on_device() || range->kind == Allocation::Kind::mapped) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (call.unsafe()) return call.error;
+  if (call.is_unsafe_in_capture()) return call.error;
   // As the driver: nothing that might still use it may be running, but for memory of a pool.
   if (range->pool == nullptr) call.wait(everything(*call.context->root));
   return call.d.memory.release(dptr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -109,7 +109,7 @@ CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
   if (free == nullptr || total == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const unsigned device = call.context->device;
   *total = call.d.region.device(device).memory_total.load();
-  const std::uint64_t used = call.d.region.used(device);
+  const std::uint64_t used = call.d.region.used_bytes(device);
   *free = used < *total ? *total - used : 0;
   return CUDA_SUCCESS;
 }
@@ -136,14 +136,14 @@ CUresult cuMemFreeHost(void* p) {
   if (range == nullptr || range->base != address(p) || range->kind != Allocation::Kind::pinned) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (call.unsafe()) return call.error;
+  if (call.is_unsafe_in_capture()) return call.error;
   call.wait(everything(*call.context->root));
   return call.d.memory.release(address(p)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemHostRegister_v2(void* p, size_t bytesize, unsigned int Flags) {
   Call call;
-  if (call.error != CUDA_SUCCESS || call.unsafe()) return call.error;
+  if (call.error != CUDA_SUCCESS || call.is_unsafe_in_capture()) return call.error;
   static unsigned asked = 0;  // under the driver's lock
   if (asked < call.d.settings.refused_registers) {
     ++asked;
@@ -162,7 +162,7 @@ CUresult cuMemHostUnregister(void* p) {
   if (range == nullptr || range->base != address(p) || range->kind != Allocation::Kind::registered) {
     return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
   }
-  if (call.unsafe()) return call.error;
+  if (call.is_unsafe_in_capture()) return call.error;
   call.d.memory.release(address(p));
   return CUDA_SUCCESS;
 }

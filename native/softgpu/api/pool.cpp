@@ -8,7 +8,7 @@ using namespace soft;
 
 namespace {
 
-Pool* known(Call& call, CUmemoryPool handle) {
+Pool* resolve(Call& call, CUmemoryPool handle) {
   if (call.error != CUDA_SUCCESS) return nullptr;
   auto* pool = object<Pool>(handle);
   for (unsigned device = 0; device < kMaxDevices; ++device) {
@@ -18,7 +18,7 @@ Pool* known(Call& call, CUmemoryPool handle) {
   return call.error == CUDA_SUCCESS ? pool : nullptr;
 }
 
-Stream* named(Call& call, CUstream handle) {
+Stream* resolve(Call& call, CUstream handle) {
   if (call.error == CUDA_ERROR_INVALID_CONTEXT) call.error = CUDA_SUCCESS;
   return call.error == CUDA_SUCCESS ? call.stream(handle) : nullptr;
 }
@@ -49,20 +49,20 @@ CUresult allocate(Call& call, CUdeviceptr* dptr, std::size_t bytes, Pool* pool, 
 
 CUresult cuMemAllocAsync(CUdeviceptr* dptr, size_t bytesize, CUstream hStream) {
   Call call;
-  Stream* stream = named(call, hStream);
+  Stream* stream = resolve(call, hStream);
   return stream == nullptr ? call.error : allocate(call, dptr, bytesize, nullptr, *stream);
 }
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr* dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream) {
   Call call;
-  Stream* stream = named(call, hStream);
-  Pool* from = stream == nullptr ? nullptr : known(call, pool);
+  Stream* stream = resolve(call, hStream);
+  Pool* from = stream == nullptr ? nullptr : resolve(call, pool);
   return from == nullptr ? call.error : allocate(call, dptr, bytesize, from, *stream);
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
   Call call;
-  Stream* stream = named(call, hStream);
+  Stream* stream = resolve(call, hStream);
   if (stream == nullptr) return call.error;
   if (dptr == 0) return CUDA_SUCCESS;
   const Allocation* range = call.d.memory.find(dptr);
@@ -91,7 +91,7 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* poolProps) {
 
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
   Call call(Call::Needs::init);
-  Pool* found = known(call, pool);
+  Pool* found = resolve(call, pool);
   if (found == nullptr) return call.error;
   if (found->built_in) return CUDA_ERROR_INVALID_VALUE;
   for (auto& current : call.d.current_pool) {
@@ -104,13 +104,13 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool) {
 
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t) {
   Call call(Call::Needs::init);
-  known(call, pool);
+  resolve(call, pool);
   return call.error;
 }
 
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void* value) {
   Call call(Call::Needs::init);
-  Pool* found = known(call, pool);
+  Pool* found = resolve(call, pool);
   if (found == nullptr) return call.error;
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
   switch (attr) {
@@ -129,7 +129,7 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void
 
 CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void* value) {
   Call call(Call::Needs::init);
-  const Pool* found = known(call, pool);
+  const Pool* found = resolve(call, pool);
   if (found == nullptr) return call.error;
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
   switch (attr) {
@@ -174,7 +174,7 @@ CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice dev) {
 
 CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool) {
   Call call(Call::Needs::init);
-  Pool* found = known(call, pool);
+  Pool* found = resolve(call, pool);
   if (found == nullptr) return call.error;
   if (dev < 0 || unsigned(dev) >= call.d.region.shared().devices.load()) return CUDA_ERROR_INVALID_DEVICE;
   call.d.current_pool[dev] = found;

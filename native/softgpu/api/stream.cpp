@@ -19,7 +19,7 @@ CUresult create(CUstream* phStream, unsigned flags, int priority) {
 }
 
 // For calls whose only need of a context is to know what stream 0 means.
-Stream* named(Call& call, CUstream handle) {
+Stream* resolve(Call& call, CUstream handle) {
   if (call.error == CUDA_ERROR_INVALID_CONTEXT) call.error = CUDA_SUCCESS;
   return call.error == CUDA_SUCCESS ? call.stream(handle) : nullptr;
 }
@@ -31,7 +31,7 @@ CUresult may_wait(Call& call, Stream& stream) {
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   }
   if (stream.legacy && blocked_by_capture(call.d, stream)) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-  return call.unsafe() ? call.error : CUDA_SUCCESS;
+  return call.is_unsafe_in_capture() ? call.error : CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ CUresult cuStreamDestroy(CUstream hStream) {
 
 CUresult cuStreamSynchronize(CUstream hStream) {
   Call call;
-  Stream* stream = named(call, hStream);
+  Stream* stream = resolve(call, hStream);
   if (stream == nullptr) return call.error;
   const CUresult error = may_wait(call, *stream);
   if (error != CUDA_SUCCESS) return error;
@@ -85,21 +85,21 @@ CUresult cuStreamSynchronize(CUstream hStream) {
 
 CUresult cuStreamQuery(CUstream hStream) {
   Call call;
-  Stream* stream = named(call, hStream);
+  Stream* stream = resolve(call, hStream);
   if (stream == nullptr) return call.error;
   const CUresult error = may_wait(call, *stream);
   if (error != CUDA_SUCCESS) return error;
   const std::vector<Ticket> tickets = everything(*stream);
   call.d.engine.pump(now());
   for (const Ticket& ticket : tickets) {
-    if (!ticket.honoured()) return CUDA_ERROR_NOT_READY;
+    if (!ticket.is_complete()) return CUDA_ERROR_NOT_READY;
   }
   return CUDA_SUCCESS;
 }
 
 CUresult cuStreamGetCtx(CUstream hStream, CUcontext* pctx) {
   Call call;
-  const Stream* stream = named(call, hStream);
+  const Stream* stream = resolve(call, hStream);
   if (stream == nullptr) return call.error;
   if (pctx == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *pctx = reinterpret_cast<CUcontext>(stream->context->root);
@@ -108,7 +108,7 @@ CUresult cuStreamGetCtx(CUstream hStream, CUcontext* pctx) {
 
 CUresult cuStreamGetCtx_v2(CUstream hStream, CUcontext* pCtx, CUgreenCtx* pGreenCtx) {
   Call call;
-  const Stream* stream = named(call, hStream);
+  const Stream* stream = resolve(call, hStream);
   if (stream == nullptr) return call.error;
   if (pCtx == nullptr || pGreenCtx == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *pCtx = reinterpret_cast<CUcontext>(stream->context->root);
@@ -126,7 +126,7 @@ CUresult cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx* phCtx) {
 
 CUresult cuStreamGetDevice(CUstream hStream, CUdevice* device) {
   Call call;
-  const Stream* stream = named(call, hStream);
+  const Stream* stream = resolve(call, hStream);
   if (stream == nullptr) return call.error;
   if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *device = CUdevice(stream->context->device);
@@ -135,7 +135,7 @@ CUresult cuStreamGetDevice(CUstream hStream, CUdevice* device) {
 
 CUresult cuStreamGetFlags(CUstream hStream, unsigned int* flags) {
   Call call;
-  const Stream* stream = named(call, hStream);
+  const Stream* stream = resolve(call, hStream);
   if (stream == nullptr) return call.error;
   if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *flags = stream->flags;
@@ -144,7 +144,7 @@ CUresult cuStreamGetFlags(CUstream hStream, unsigned int* flags) {
 
 CUresult cuStreamGetPriority(CUstream hStream, int* priority) {
   Call call;
-  const Stream* stream = named(call, hStream);
+  const Stream* stream = resolve(call, hStream);
   if (stream == nullptr) return call.error;
   if (priority == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *priority = stream->priority;
@@ -153,7 +153,7 @@ CUresult cuStreamGetPriority(CUstream hStream, int* priority) {
 
 CUresult cuStreamGetId(CUstream hStream, unsigned long long* streamId) {
   Call call;
-  const Stream* stream = named(call, hStream);
+  const Stream* stream = resolve(call, hStream);
   if (stream == nullptr) return call.error;
   if (streamId == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *streamId = stream->id;
@@ -162,7 +162,7 @@ CUresult cuStreamGetId(CUstream hStream, unsigned long long* streamId) {
 
 CUresult cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr, CUstreamAttrValue* value) {
   Call call;
-  const Stream* stream = named(call, hStream);
+  const Stream* stream = resolve(call, hStream);
   if (stream == nullptr) return call.error;
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *value = stream->policy;
@@ -172,7 +172,7 @@ CUresult cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr, CUstreamAtt
 
 CUresult cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr, const CUstreamAttrValue* param) {
   Call call;
-  Stream* stream = named(call, hStream);
+  Stream* stream = resolve(call, hStream);
   if (stream == nullptr) return call.error;
   if (param == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (attr == CU_LAUNCH_ATTRIBUTE_PRIORITY) stream->priority = param->priority;
@@ -182,7 +182,7 @@ CUresult cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr, const CUstr
 
 CUresult cuStreamCopyAttributes(CUstream dstStream, CUstream srcStream) {
   Call call;
-  Stream* to = named(call, dstStream);
+  Stream* to = resolve(call, dstStream);
   const Stream* from = to == nullptr ? nullptr : call.stream(srcStream);
   if (from == nullptr) return call.error;
   to->policy = from->policy;
@@ -191,7 +191,7 @@ CUresult cuStreamCopyAttributes(CUstream dstStream, CUstream srcStream) {
 
 CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr, size_t, unsigned int) {
   Call call;
-  Stream* stream = named(call, hStream);
+  Stream* stream = resolve(call, hStream);
   return stream == nullptr ? call.error : submit(call.d, *stream, Work{});
 }
 

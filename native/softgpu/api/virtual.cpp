@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kGranularity = 2 << 20;
 
-PhysicalMemory* known(Call& call, CUmemGenericAllocationHandle handle) {
+PhysicalMemory* resolve(Call& call, CUmemGenericAllocationHandle handle) {
   if (call.error != CUDA_SUCCESS) return nullptr;
   const auto found = call.d.physical.find(handle);
   if (found == call.d.physical.end()) call.error = CUDA_ERROR_INVALID_VALUE;
@@ -96,7 +96,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size, const CU
 
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
   Call call(Call::Needs::init);
-  if (known(call, handle) == nullptr) return call.error;
+  if (resolve(call, handle) == nullptr) return call.error;
   drop(call.d, handle);
   return CUDA_SUCCESS;
 }
@@ -104,7 +104,7 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
 CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
                   unsigned long long flags) {
   Call call(Call::Needs::init);
-  PhysicalMemory* memory = known(call, handle);
+  PhysicalMemory* memory = resolve(call, handle);
   if (memory == nullptr) return call.error;
   if (flags != 0 || offset != 0 || ptr % kGranularity != 0 || size != memory->size ||
       call.d.memory.find(ptr) != nullptr)
@@ -164,7 +164,7 @@ CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation*, CUdevic
 
 CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* prop, CUmemGenericAllocationHandle handle) {
   Call call(Call::Needs::init);
-  const PhysicalMemory* memory = known(call, handle);
+  const PhysicalMemory* memory = resolve(call, handle);
   if (memory == nullptr) return call.error;
   if (prop == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *prop = memory->properties;
@@ -184,7 +184,7 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void*
 CUresult cuMemExportToShareableHandle(void* shareableHandle, CUmemGenericAllocationHandle handle,
                                       CUmemAllocationHandleType handleType, unsigned long long) {
   Call call(Call::Needs::init);
-  const PhysicalMemory* memory = known(call, handle);
+  const PhysicalMemory* memory = resolve(call, handle);
   if (memory == nullptr) return call.error;
   if (shareableHandle == nullptr || handleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
     return CUDA_ERROR_NOT_SUPPORTED;

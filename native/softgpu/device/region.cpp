@@ -221,7 +221,7 @@ bool Region::charge(unsigned device, std::uint64_t bytes) {
 
 void Region::discharge(unsigned device, std::uint64_t bytes) { self().memory[device] -= bytes; }
 
-std::uint64_t Region::used(unsigned device) {
+std::uint64_t Region::used_bytes(unsigned device) {
   const Lock lock(*this);
   reap_locked();
   std::uint64_t sum = 0;

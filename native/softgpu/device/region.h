@@ -19,7 +19,7 @@ class Region {
   // Charges this process, or refuses because all live processes together would exceed the device.
   bool charge(unsigned device, std::uint64_t bytes);
   void discharge(unsigned device, std::uint64_t bytes);
-  std::uint64_t used(unsigned device);  // by all live processes
+  std::uint64_t used_bytes(unsigned device);  // by all live processes
 
   // -1: none is free.
   int claim_context(unsigned device);

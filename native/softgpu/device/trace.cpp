@@ -8,7 +8,7 @@
 namespace cotenant::soft {
 
 void Trace::line(Nanos begin, Nanos end, std::uint64_t stream, const char* kind, const char* name) {
-  if (!enabled()) return;
+  if (!is_enabled()) return;
   if (text_.empty()) due_ = now() + kInterval;
   char head[128];
   std::snprintf(head, sizeof head, "%llu %llu %d %llu %s ", static_cast<unsigned long long>(begin),

@@ -12,9 +12,9 @@ class Trace {
   static constexpr Nanos kInterval = 100 * kMilli;
 
   void open(const std::string& path) { path_ = path; }
-  [[nodiscard]] bool enabled() const { return !path_.empty(); }
+  [[nodiscard]] bool is_enabled() const { return !path_.empty(); }
   void line(Nanos begin, Nanos end, std::uint64_t stream, const char* kind, const char* name);
-  [[nodiscard]] Nanos due() const { return text_.empty() ? kNever : due_; }
+  [[nodiscard]] Nanos due_at() const { return text_.empty() ? kNever : due_; }
   void flush();
 
  private:

@@ -50,7 +50,7 @@ CUresult submit_node(Driver& d, Stream& stream, CUgraphNodeType type, Work work)
   return CUDA_SUCCESS;
 }
 
-bool Call::unsafe() {
+bool Call::is_unsafe_in_capture() {
   const CUstreamCaptureMode mode = thread_state().capture_mode;
   if (mode == CU_STREAM_CAPTURE_MODE_RELAXED) return false;
   bool forbidden = false;

@@ -145,7 +145,7 @@ bool boxes(Driver& d, const CUDA_MEMCPY3D& form, CopyWork& out) {
               form.dstZ, form.dstPitch, form.dstHeight, form, out.to);
 }
 
-CUDA_MEMCPY3D form_of(const CopyWork& copy) {
+CUDA_MEMCPY3D struct_of(const CopyWork& copy) {
   CUDA_MEMCPY3D form{};
   form.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
   form.srcDevice = copy.from.base;

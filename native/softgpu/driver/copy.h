@@ -19,6 +19,6 @@ CUDA_MEMCPY3D widen(const CUDA_MEMCPY2D& form);
 CUDA_MEMCPY3D widen(const CUDA_MEMCPY3D_PEER& form);
 Direction direction_of(Driver& d, const CopyWork& copy);
 // The form that would make this copy, for queries of graph nodes.
-CUDA_MEMCPY3D form_of(const CopyWork& copy);
+CUDA_MEMCPY3D struct_of(const CopyWork& copy);
 
 }  // namespace cotenant::soft

@@ -125,7 +125,7 @@ namespace {
 
 bool busy(const Context& context) {
   return std::any_of(context.streams.begin(), context.streams.end(),
-                     [](const auto& stream) { return !stream->idle(); });
+                     [](const auto& stream) { return !stream->is_idle(); });
 }
 
 }  // namespace
@@ -161,7 +161,7 @@ void destroy_context(Call& call, Context* context) {
 std::vector<Ticket> everything(Context& root) {
   std::vector<Ticket> tickets;
   for (const auto& stream : root.streams) {
-    if (!stream->idle()) tickets.push_back(stream->last());
+    if (!stream->is_idle()) tickets.push_back(stream->last());
   }
   return tickets;
 }
@@ -170,7 +170,7 @@ std::vector<Ticket> everything(Stream& stream) {
   std::vector<Ticket> tickets{stream.last()};
   if (!stream.legacy) return tickets;
   for (const auto& other : stream.context->streams) {
-    if (other->blocking && !other->idle()) tickets.push_back(other->last());
+    if (other->blocking && !other->is_idle()) tickets.push_back(other->last());
   }
   return tickets;
 }
@@ -178,13 +178,13 @@ std::vector<Ticket> everything(Stream& stream) {
 namespace {
 
 // The legacy stream's work follows all blocking streams', and theirs follows its.
-std::vector<Ticket> implied(Stream& stream, std::vector<Ticket> after) {
+std::vector<Ticket> with_implied_tickets(Stream& stream, std::vector<Ticket> after) {
   Context& root = *stream.context->root;
   if (stream.legacy) {
     for (const auto& other : root.streams) {
-      if (other.get() != &stream && other->blocking && !other->idle()) after.push_back(other->last());
+      if (other.get() != &stream && other->blocking && !other->is_idle()) after.push_back(other->last());
     }
-  } else if (stream.blocking && !root.legacy->idle()) {
+  } else if (stream.blocking && !root.legacy->is_idle()) {
     after.push_back(root.legacy->last());
   }
   return after;
@@ -195,13 +195,13 @@ std::vector<Ticket> implied(Stream& stream, std::vector<Ticket> after) {
 void enqueue(Driver& d, Stream& stream, Work work, std::vector<Ticket> after) {
   auto operation = std::make_unique<Operation>();
   operation->work = std::move(work);
-  operation->after = implied(stream, std::move(after));
+  operation->after = with_implied_tickets(stream, std::move(after));
   d.engine.enqueue(stream, std::move(operation));
 }
 
 void enqueue_plan(Driver& d, Stream& stream, std::shared_ptr<const Plan> plan, const char* name, Ticket after) {
   auto operation = std::make_unique<Operation>();
-  operation->after = implied(stream, {std::move(after)});
+  operation->after = with_implied_tickets(stream, {std::move(after)});
   for (unsigned i = 0; i < plan->steps.size(); ++i) {
     if (const auto* record = as<RecordWork>(plan->steps[i].work)) {
       auto mark = std::make_shared<Mark>();

@@ -87,7 +87,7 @@ class Call {
   Stream* stream(CUstream handle);
   void wait(std::vector<Ticket> tickets) { d.engine.wait(lock, std::move(tickets)); }
   // Potentially unsafe calls are refused, and break the capture, while one forbids them.
-  bool unsafe();
+  bool is_unsafe_in_capture();
 };
 
 // Everything submitted to the context so far.

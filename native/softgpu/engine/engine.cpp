@@ -95,7 +95,7 @@ bool Engine::play_next(Nanos at) {
 }
 
 Nanos Engine::next_event(Nanos at) {
-  Nanos next = trace_.due();
+  Nanos next = trace_.due_at();
   for (Context* context : contexts_) {
     const bool runs = mps_ || context->holds_turn;
     if (runs) {
@@ -128,11 +128,13 @@ Nanos Engine::next_event(Nanos at) {
 }
 
 void Engine::remove(Context* context) {
-  const auto ours = [&](const Unit* unit) { return unit->operation->stream->context->root == context; };
-  const auto drop = [&](auto& list) { list.erase(std::remove_if(list.begin(), list.end(), ours), list.end()); };
+  const auto is_of_context = [&](const Unit* unit) { return unit->operation->stream->context->root == context; };
+  const auto drop = [&](auto& list) {
+    list.erase(std::remove_if(list.begin(), list.end(), is_of_context), list.end());
+  };
   std::unique_lock<std::mutex> lock(mutex_, std::adopt_lock);
   drop(helper_queue_);
-  while (helping_ != nullptr && ours(helping_)) helped_.wait(lock);
+  while (helping_ != nullptr && is_of_context(helping_)) helped_.wait(lock);
   lock.release();  // still held, by the caller
   drop(parked_);
   for (auto& device : copiers_) {

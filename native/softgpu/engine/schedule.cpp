@@ -87,13 +87,13 @@ void Engine::schedule_slices(Context& context, Nanos at) {
 // Notices that the context got the turn or lost it.
 void Engine::follow_turn(Context& context) {
   const Turn turn = read_turn(region_.device(context.device));
-  const bool ours = turn.slot == int(context.slot);
-  if (ours && !context.holds_turn) {
+  const bool has_turn = turn.slot == int(context.slot);
+  if (has_turn && !context.holds_turn) {
     context.holds_turn = true;
     context.slice_begin = turn.since;
     context.counted = std::max(context.counted, turn.since);
     for (Unit* unit : context.running) unit->end = turn.since + unit->remaining;
-  } else if (!ours && context.holds_turn) {
+  } else if (!has_turn && context.holds_turn) {
     freeze(context, std::min(turn.slot < 0 ? now() : turn.since, now()));
   }
 }

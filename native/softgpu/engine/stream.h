@@ -19,7 +19,7 @@ struct Operation;
 struct Ticket {
   std::shared_ptr<Stream> stream;
   std::uint64_t number = 0;
-  [[nodiscard]] bool honoured() const;
+  [[nodiscard]] bool is_complete() const;
 };
 
 // One piece of work on its way through the device.
@@ -76,11 +76,11 @@ struct Stream : std::enable_shared_from_this<Stream> {
   std::vector<Node*> tail;  // of a capture: what the next node depends on
   CUstreamAttrValue policy{};
 
-  [[nodiscard]] bool idle() const { return completed == submitted; }
+  [[nodiscard]] bool is_idle() const { return completed == submitted; }
   Ticket last() { return {shared_from_this(), submitted}; }
 };
 
-inline bool Ticket::honoured() const { return !stream || stream->completed >= number; }
+inline bool Ticket::is_complete() const { return !stream || stream->completed >= number; }
 
 struct Event {
   unsigned flags = 0;
@@ -93,9 +93,9 @@ struct Event {
 struct Waiter {
   std::vector<Ticket> tickets;
   std::condition_variable woken;
-  [[nodiscard]] bool satisfied() const {
+  [[nodiscard]] bool is_satisfied() const {
     for (const Ticket& ticket : tickets) {
-      if (!ticket.honoured()) return false;
+      if (!ticket.is_complete()) return false;
     }
     return true;
   }

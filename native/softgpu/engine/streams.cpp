@@ -41,7 +41,7 @@ bool Engine::advance(Stream& stream) {
     if (!head.begun) {
       Nanos ready = std::max(stream.ready, head.enqueued);
       for (const Ticket& ticket : head.after) {
-        if (!ticket.honoured()) return moved;
+        if (!ticket.is_complete()) return moved;
         if (ticket.stream) ready = std::max(ready, ticket.stream->ready);
       }
       head.begun = true;

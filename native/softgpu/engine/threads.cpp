@@ -73,7 +73,7 @@ void Engine::run() {
   for (;;) {
     const std::uint32_t rung = bell.load();  // read before pump, so that a ring during it ends the sleep at once
     pump(now());
-    if (trace_.due() <= now()) trace_.flush();
+    if (trace_.due_at() <= now()) trace_.flush();
     const Nanos at = now();
     Nanos next = next_event(at);
     if (next != kNever) next = std::max(next, at + kPace) + (driving_ > 0 ? kBackup : 0);
@@ -92,7 +92,7 @@ void Engine::run() {
 Nanos Engine::earliest(const Waiter& waiter) const {
   Nanos bound = 0;
   for (const Ticket& ticket : waiter.tickets) {
-    if (ticket.honoured()) continue;
+    if (ticket.is_complete()) continue;
     Nanos at = 0;
     for (const auto& operation : ticket.stream->queue) {
       if (operation->number > ticket.number) break;
@@ -110,15 +110,15 @@ void Engine::wait(std::unique_lock<std::mutex>& lock, std::vector<Ticket> ticket
   Waiter waiter;
   waiter.tickets = std::move(tickets);
   pump(now());
-  if (waiter.satisfied()) return;
+  if (waiter.is_satisfied()) return;
   waiters_.push_back(&waiter);
-  while (!waiter.satisfied()) {
+  while (!waiter.is_satisfied()) {
     const Nanos at = now();
     const Nanos bound = earliest(waiter);
     if (bound > at) {
       ++driving_;
       if (bound > at + kSpin) waiter.woken.wait_until(lock, time_point(bound - kSpin));
-      if (!waiter.satisfied()) {
+      if (!waiter.is_satisfied()) {
         lock.unlock();
         const Nanos last = std::min(bound, now() + kSpin);
         while (now() < last) sched_yield();
@@ -137,7 +137,7 @@ void Engine::wait(std::unique_lock<std::mutex>& lock, std::vector<Ticket> ticket
 
 void Engine::wake_waiters() {
   for (Waiter* waiter : waiters_) {
-    if (waiter->satisfied()) waiter->woken.notify_one();
+    if (waiter->is_satisfied()) waiter->woken.notify_one();
   }
 }
 

@@ -53,7 +53,7 @@ void* find_symbol(const char* symbol) {
   return found == table->end() ? nullptr : found->second;
 }
 
-Found find_form(const char* name, int version, bool per_thread, void** out) {
+Found find_version(const char* name, int version, bool per_thread, void** out) {
   const Route* best = nullptr;
   bool known = false;
   for (const Route& route : kRoutes) {

@@ -220,7 +220,7 @@ bool read_entry(Text& text, const char* directive, Entry& entry) {
   return fits(entry.duration) && fits(entry.sms);
 }
 
-unsigned dotted(const std::string& text) {
+unsigned parse_version(const std::string& text) {
   char* end = nullptr;
   const auto major = unsigned(std::strtoul(text.c_str(), &end, 10));
   return major * 10 + (*end == '.' ? unsigned(std::strtoul(end + 1, nullptr, 10)) : 0);
@@ -236,7 +236,7 @@ cu::CUresult parse(const char* image, Program& out) {
   bool versioned = false;
   for (std::string word = text.token(); !word.empty(); word = text.token()) {
     if (word == ".version") {
-      out.version = dotted(text.token());
+      out.version = parse_version(text.token());
       versioned = true;
     } else if (word == ".target") {
       const std::string target = text.token();  // sm_90a

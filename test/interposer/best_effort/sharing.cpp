@@ -190,7 +190,7 @@ void stopped() {
 void sums() {
   constexpr std::uint64_t kMs = 1'000'000;
   Progress progress;
-  const auto limit_ms = [&] { return progress.limit(250 * kMs) / kMs; };
+  const auto limit_ms = [&] { return progress.limit_ns(250 * kMs) / kMs; };
   std::uint64_t now = 10'000 * kMs;
   const auto burst = [&](std::uint64_t ms, bool launch) {
     progress.burst_begins(now);
@@ -200,13 +200,13 @@ void sums() {
     now += kMs;
   };
   progress.burst_begins(now);
-  expect(progress.unseen(now - kMs) == 0, "a clock that was read before the burst began says nothing against it");
+  expect(progress.unseen_ns(now - kMs) == 0, "a clock that was read before the burst began says nothing against it");
   progress.burst_ends(now);
   expect(limit_ms() == 250, "what is usual at first");
   for (int i = 0; i < 30; ++i) burst(10, false);
-  expect(progress.unseen(now) == 300 * kMs, "bursts without a launch add up, idle time between them does not");
+  expect(progress.unseen_ns(now) == 300 * kMs, "bursts without a launch add up, idle time between them does not");
   burst(10, true);
-  expect(progress.unseen(now) == 0 && limit_ms() == 4 * 310, "a launch that ended begins a new count");
+  expect(progress.unseen_ns(now) == 0 && limit_ms() == 4 * 310, "a launch that ended begins a new count");
   burst(1'000, true);
   expect(limit_ms() == 4'000, "four times the longest");
   burst(100'000, true);
@@ -214,7 +214,7 @@ void sums() {
   burst(10, false);
   now += 2'000 * kMs;
   progress.burst_begins(now);
-  expect(progress.unseen(now) == 0, "after a rest it begins something new");
+  expect(progress.unseen_ns(now) == 0, "after a rest it begins something new");
   progress.burst_ends(now);
   for (std::uint32_t i = 0; i < 2 * Progress::kRemembered; ++i) burst(1, true);
   expect(limit_ms() == 250, "what was long ago is forgotten");

@@ -1,6 +1,6 @@
 // How long a high client's bursts waited for the GPU, as far as the time is its own. What a test paused is known to
 // the nanosecond, so a pause that does not count shows by the rest of the burst, on a machine however slow.
-#include "interposer/state/waited.h"
+#include "interposer/state/wait_time.h"
 
 #include "../fixture.h"
 #include "gate/histogram.h"
@@ -325,7 +325,7 @@ void overlapping_threads() {
 }
 
 void sums() {
-  cotenant::Waited waited;
+  cotenant::WaitTime waited;
   const auto begins = [&] { waited.burst_begins(1000); };
   const auto is = [&](std::uint64_t ns, const char* what) {
     expect(waited.ns() == ns,

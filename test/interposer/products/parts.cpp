@@ -40,17 +40,17 @@ void short_parts_first_then_few_waves() {
   const Parts sixteen{256, 6, 96};
   const Parts eight{512, 12, 96};
   const Parts uneven{384, 9, 99};
-  expect(better(sixteen, eight, 96, 5400, 300), "parts of 340 us are better than of 680 us");
-  expect(better(eight, sixteen, 96, 5400, 600), "but where both are short enough, few are better");
-  expect(better(eight, uneven, 96, 5400, 600), "and what wastes no wave");
-  expect(better(uneven, Parts{0, 0, 0}, 96, 5400, 300), "anything is better than nothing");
+  expect(is_better(sixteen, eight, 96, 5400, 300), "parts of 340 us are better than of 680 us");
+  expect(is_better(eight, sixteen, 96, 5400, 600), "but where both are short enough, few are better");
+  expect(is_better(eight, uneven, 96, 5400, 600), "and what wastes no wave");
+  expect(is_better(uneven, Parts{0, 0, 0}, 96, 5400, 300), "anything is better than nothing");
 }
 
 void more_waves_are_worth_little() {
-  expect(affordable({1, 1, 16}, 15, 3000, 200), "16 waves for 15");
-  expect(!affordable({1, 1, 13}, 12, 3000, 200), "but not 13 for 12");
-  expect(affordable({1, 1, 6}, 5, 3800, 200), "6 for 5 where each takes 760 us");
-  expect(!affordable({1, 1, 7}, 5, 3800, 200), "but not 7");
+  expect(is_affordable({1, 1, 16}, 15, 3000, 200), "16 waves for 15");
+  expect(!is_affordable({1, 1, 13}, 12, 3000, 200), "but not 13 for 12");
+  expect(is_affordable({1, 1, 6}, 5, 3800, 200), "6 for 5 where each takes 760 us");
+  expect(!is_affordable({1, 1, 7}, 5, 3800, 200), "but not 7");
 }
 
 void refusals_hold_longer_and_longer() {

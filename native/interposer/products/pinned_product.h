@@ -94,7 +94,7 @@ class PinnedProduct {
 
  private:
   template <class Use>
-  int described(int compute, std::int64_t first, std::int64_t count, Use use) const noexcept;
+  int with_descriptions(int compute, std::int64_t first, std::int64_t count, Use use) const noexcept;
 
   const LtFunctions* f_;
   const Matrices& p_;

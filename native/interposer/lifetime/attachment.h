@@ -15,6 +15,6 @@ namespace cotenant {
 // A best-effort process works on this one: attached before, or now.
 [[nodiscard]] cu::CUresult attach_own_gpu(Gpu& gpu) noexcept;
 
-void forget_attaching() noexcept;  // in a forked child
+void forget_attachments() noexcept;  // in a forked child
 
 }  // namespace cotenant

@@ -1,4 +1,4 @@
-#include "interposer/products/pinned.h"
+#include "interposer/products/pinned_product.h"
 
 #include <algorithm>
 #include <cstring>
@@ -108,7 +108,7 @@ const LtFunctions* lt_functions(void* function) noexcept {
 
 // Describes `count` lines from `first` on, and calls use(description, a, its layout, b, its layout, c, its layout).
 template <class Use>
-int PinnedProduct::described(int compute, std::int64_t first, std::int64_t count, Use use) const noexcept {
+int PinnedProduct::with_descriptions(int compute, std::int64_t first, std::int64_t count, Use use) const noexcept {
   const bool columns = lines_ == Lines::kColumns, rows = lines_ == Lines::kRows, matrices = lines_ == Lines::kMatrices;
   const std::int64_t m = rows ? count : p_.m, n = columns ? count : p_.n, batch = matrices ? count : p_.batch;
   const bool plain_a = p_.transa == kPlain, plain_b = p_.transb == kPlain;
@@ -162,11 +162,11 @@ int PinnedProduct::algorithms(LtAlgorithm (&into)[kAlgorithms]) const noexcept {
     prefer(kAlignmentC, alignment_of(o_.c));
     prefer(kAlignmentD, alignment_of(o_.c));
     const std::int64_t lines = lines_ == Lines::kColumns ? p_.n : lines_ == Lines::kRows ? p_.m : p_.batch;
-    const int status = described(compute, 0, lines,
-                                 [&](void* description, const void*, void* a, const void*, void* b, void*, void* c) {
-                                   return f_->heuristic(o_.handle, description, a, b, c, c, preference.get(),
-                                                        kAlgorithms - found, results, &returned);
-                                 });
+    const int status = with_descriptions(
+        compute, 0, lines, [&](void* description, const void*, void* a, const void*, void* b, void*, void* c) {
+          return f_->heuristic(o_.handle, description, a, b, c, c, preference.get(), kAlgorithms - found, results,
+                               &returned);
+        });
     for (int i = 0; status == 0 && i < returned; ++i) {
       if (results[i].state != 0 || results[i].workspace > kWorkspace) continue;
       LtAlgorithm& algorithm = into[found++];
@@ -190,12 +190,12 @@ int PinnedProduct::give(const LtAlgorithm& algorithm, std::uint64_t workspace, s
                         std::int64_t count) const noexcept {
   cu::CUstream launches_in = nullptr;
   if (!stream(launches_in)) return kNotInitialized;
-  return described(algorithm.compute, first, count,
-                   [&](void* description, const void* a, void* of_a, const void* b, void* of_b, void* c, void* of_c) {
-                     return f_->matmul(o_.handle, description, o_.alpha, a, of_a, b, of_b, o_.beta, c, of_c, c, of_c,
-                                       algorithm.data, reinterpret_cast<void*>(workspace), algorithm.workspace,
-                                       launches_in);
-                   });
+  return with_descriptions(
+      algorithm.compute, first, count,
+      [&](void* description, const void* a, void* of_a, const void* b, void* of_b, void* c, void* of_c) {
+        return f_->matmul(o_.handle, description, o_.alpha, a, of_a, b, of_b, o_.beta, c, of_c, c, of_c, algorithm.data,
+                          reinterpret_cast<void*>(workspace), algorithm.workspace, launches_in);
+      });
 }
 
 bool PinnedProduct::stream(cu::CUstream& into) const noexcept {

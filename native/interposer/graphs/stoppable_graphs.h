@@ -5,7 +5,7 @@
 
 namespace cotenant {
 
-struct MadeGraph {
+struct StoppableGraph {
   cu::CUgraphExec exec;
   const Context* context;
   std::uint32_t count;
@@ -16,7 +16,7 @@ struct MadeGraph {
 // Replaces what was known of the handle. If memory is short, only destroys the parts.
 void remember_graph(cu::CUgraphExec exec, const std::uint32_t* cuts, std::uint32_t count, GraphParts* parts) noexcept;
 // Null: the graph is not known. A result is valid until the application destroys the executable graph.
-[[nodiscard]] const MadeGraph* made_graph(cu::CUgraphExec exec) noexcept;
+[[nodiscard]] const StoppableGraph* stoppable_graph_of(cu::CUgraphExec exec) noexcept;
 void forget_graph(cu::CUgraphExec exec) noexcept;
 // The context is about to end, or has.
 void forget_graphs_in(const Context& context) noexcept;

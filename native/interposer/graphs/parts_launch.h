@@ -1,20 +1,20 @@
 // The launch of a graph that may have parts.
 #pragma once
 
-#include "interposer/best_effort/stream_taken.h"
+#include "interposer/best_effort/exclusive_stream.h"
 #include "interposer/graphs/parts.h"
 
 namespace cotenant {
 
 // One launch of an executable graph that may have parts. For any other graph this does nothing.
-class GraphLaunching {
+class PartsLaunch {
  public:
   using Function = cu::CUresult (*)(cu::CUgraphExec, cu::CUstream);
 
-  GraphLaunching(cu::CUgraphExec exec, cu::CUstream stream, NullStream meaning) noexcept;
-  ~GraphLaunching();
-  GraphLaunching(const GraphLaunching&) = delete;
-  GraphLaunching& operator=(const GraphLaunching&) = delete;
+  PartsLaunch(cu::CUgraphExec exec, cu::CUstream stream, NullStream meaning) noexcept;
+  ~PartsLaunch();
+  PartsLaunch(const PartsLaunch&) = delete;
+  PartsLaunch& operator=(const PartsLaunch&) = delete;
 
   // False: nothing was launched; the caller launches the whole graph.
   [[nodiscard]] bool in_parts(Function launch, cu::CUresult& result) noexcept;
@@ -25,7 +25,7 @@ class GraphLaunching {
   cu::CUstream handle_;
   GraphParts* parts_;
   Stream* stream_;
-  StreamTaken taken_;
+  ExclusiveStream taken_;
 };
 
 }  // namespace cotenant

@@ -15,7 +15,7 @@ inline constexpr std::uint64_t kSinceUnknown = 0;  // counted as since the burst
 // The union of the waits of a burst. Waits are added in the order of their ends. The last one is kept apart from the sum of
 // the earlier ones, because the next may overlap it. A wait that began before the last one may be counted too long, never too
 // short, and the total is never longer than the burst.
-class Waited {
+class WaitTime {
  public:
   void burst_begins(std::uint64_t now) noexcept {
     start_ = from_ = until_ = now;

@@ -1,9 +1,9 @@
-#include "interposer/calls/ending.h"
+#include "interposer/calls/destruction.h"
 
 #include "interposer/best_effort/hold_word.h"
 #include "interposer/best_effort/marks.h"
 #include "interposer/best_effort/outstanding.h"
-#include "interposer/graphs/made.h"
+#include "interposer/graphs/stoppable_graphs.h"
 #include "interposer/high/high.h"
 #include "interposer/process/process.h"
 #include "interposer/state/capture.h"
@@ -21,7 +21,7 @@ void forget(Stream& stream) noexcept {
   capture_abandoned(stream);
   // Its tail can't be observed any more. Whoever destroys a stream has nearly always waited for it.
   high_observe(stream, stream.high.begun.load(std::memory_order_relaxed), kSinceUnknown);
-  best_effort_drained(stream);
+  best_effort_note_drained(stream);
   if (stream.blocking) stream.context->blocking_streams.fetch_sub(1, std::memory_order_relaxed);
 }
 

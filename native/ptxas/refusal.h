@@ -45,7 +45,7 @@ inline bool variant_named(char* text, const char* error, variant_text::Function&
 
 // Takes the variants out that the errors mean, and with a device function all variants that may call it. Lines stay where they
 // are, so that later errors mean what they meant. Overwrites what was said.
-inline Blame take_out_refused(char* text, char* said) noexcept {
+inline Blame take_out_refused_variants(char* text, char* said) noexcept {
   Blame blame = Blame::kUnknown;
   char* rest = nullptr;
   for (char* error = strtok_r(said, "\n", &rest); error; error = strtok_r(nullptr, "\n", &rest)) {

@@ -19,14 +19,14 @@ struct RecordedCopy {
   template <class First, class... A>
   static cu::CUresult call(First first, A... rest) noexcept {
     const cu::CUstream handle = Known::kAsync ? copy::stream_in(first, rest...) : nullptr;
-    if (capturing(handle, null_stream<E>())) return driver_call<E>(first, rest...);
+    if (is_capturing(handle, null_stream<E>())) return driver_call<E>(first, rest...);
     const bool out = Known::ends_on_host(first);
     const bool in = starts_on_host(first, rest...);
     const std::uint64_t at = now_ns();
     const cu::CUresult result = driver_call<E>(first, rest...);
     if (result != cu::CUDA_SUCCESS || in == out) return result;
-    record::copied(in ? record::Kind::kCopyIn : record::Kind::kCopyOut, Known::bytes(first, rest...), at,
-                   out && !Known::kAsync);
+    record::note_copy(in ? record::Kind::kCopyIn : record::Kind::kCopyOut, Known::bytes(first, rest...), at,
+                      out && !Known::kAsync);
     return result;
   }
 
@@ -35,8 +35,8 @@ struct RecordedCopy {
   static bool starts_on_host(First first, [[maybe_unused]] A... rest) noexcept {
     if constexpr (Known::kFromHost) return true;
     else if constexpr (Known::kToHost) return false;
-    else if constexpr (copy::described<First>()) return first && first->srcMemoryType == cu::CU_MEMORYTYPE_HOST;
-    else if constexpr (Known::kLinear && !named<E>("DtoD")) return second_is_host(rest...);
+    else if constexpr (copy::is_struct<First>()) return first && first->srcMemoryType == cu::CU_MEMORYTYPE_HOST;
+    else if constexpr (Known::kLinear && !has_name<E>("DtoD")) return second_is_host(rest...);
     else return false;
   }
   template <class... A>
@@ -61,16 +61,16 @@ struct Recorded {
 
 // The handle that names the application's stream in the interposer's own driver calls.
 template <Entry E>
-cu::CUstream meant(cu::CUstream handle) noexcept {
+cu::CUstream explicit_handle(cu::CUstream handle) noexcept {
   if (handle) return handle;
   return null_stream<E>() == NullStream::kPerThread ? cu::stream_per_thread() : cu::stream_legacy();
 }
 
 template <Entry E, class Call>
-cu::CUresult recorded_launch(const LaunchShape& shape, cu::CUstream handle, Call call) noexcept {
-  if (capturing(handle, null_stream<E>())) return call();
-  const cu::CUstream stream = meant<E>(handle);
-  const record::Began began = record::begin_kernel(shape, stream);
+cu::CUresult record_launch(const LaunchShape& shape, cu::CUstream handle, Call call) noexcept {
+  if (is_capturing(handle, null_stream<E>())) return call();
+  const cu::CUstream stream = explicit_handle<E>(handle);
+  const record::Start began = record::begin_kernel(shape, stream);
   const cu::CUresult result = call();
   record::end(began, stream, result);
   return result;
@@ -81,8 +81,8 @@ struct RecordedKernel {
   template <class... More>
   static cu::CUresult call(cu::CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                            unsigned bz, unsigned shared, cu::CUstream stream, More... more) noexcept {
-    return recorded_launch<E>({f, {gx, gy, gz, bx, by, bz, shared}}, stream,
-                              [&] { return driver_call<E>(f, gx, gy, gz, bx, by, bz, shared, stream, more...); });
+    return record_launch<E>({f, {gx, gy, gz, bx, by, bz, shared}}, stream,
+                            [&] { return driver_call<E>(f, gx, gy, gz, bx, by, bz, shared, stream, more...); });
   }
 };
 
@@ -93,16 +93,16 @@ struct RecordedConfigured {
     if (!c) return forward();
     const LaunchShape shape{
         f, {c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY, c->blockDimZ, c->sharedMemBytes}};
-    return recorded_launch<E>(shape, c->hStream, forward);
+    return record_launch<E>(shape, c->hStream, forward);
   }
 };
 
 template <Entry E>
 struct RecordedGraph {
   static cu::CUresult call(cu::CUgraphExec graph, cu::CUstream handle) noexcept {
-    if (capturing(handle, null_stream<E>())) return driver_call<E>(graph, handle);
-    const cu::CUstream stream = meant<E>(handle);
-    const record::Began began = record::begin_graph(graph, stream);
+    if (is_capturing(handle, null_stream<E>())) return driver_call<E>(graph, handle);
+    const cu::CUstream stream = explicit_handle<E>(handle);
+    const record::Start began = record::begin_graph(graph, stream);
     const cu::CUresult result = driver_call<E>(graph, handle);
     record::end(began, stream, result);
     return result;
@@ -114,7 +114,7 @@ struct RecordedInstantiate {
   template <class... A>
   static cu::CUresult call(cu::CUgraphExec* exec, cu::CUgraph graph, A... rest) noexcept {
     const cu::CUresult result = driver_call<E>(exec, graph, rest...);
-    if (result == cu::CUDA_SUCCESS && exec && *exec) record::instantiated(*exec, graph);
+    if (result == cu::CUDA_SUCCESS && exec && *exec) record::note_instantiation(*exec, graph);
     return result;
   }
 };
@@ -125,7 +125,7 @@ struct RecordedWait {
   static cu::CUresult call(A... arguments) noexcept {
     const std::uint64_t at = now_ns();
     const cu::CUresult result = driver_call<E>(arguments...);
-    if (result == cu::CUDA_SUCCESS) record::waited(at);
+    if (result == cu::CUDA_SUCCESS) record::note_wait(at);
     return result;
   }
 };

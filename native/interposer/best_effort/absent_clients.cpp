@@ -1,4 +1,4 @@
-#include "interposer/best_effort/absent.h"
+#include "interposer/best_effort/absent_clients.h"
 
 #include <algorithm>
 
@@ -26,7 +26,7 @@ bool is_dead(const protocol::Region& region, const protocol::HighSlot& slot) noe
 
 }  // namespace
 
-void let_go_of_absent(protocol::Region& region, Presence& presence, std::uint64_t now) noexcept {
+void clear_holds_of_absent(protocol::Region& region, Presence& presence, std::uint64_t now) noexcept {
   const std::uint32_t active = region.activity.active.load(std::memory_order_seq_cst);
   for (std::uint32_t i = 0; i < protocol::MAX_HIGH; ++i) {
     auto& last = presence.of[i];

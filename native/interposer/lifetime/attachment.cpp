@@ -1,4 +1,4 @@
-#include "interposer/lifetime/attaching.h"
+#include "interposer/lifetime/attachment.h"
 
 #include <pthread.h>
 
@@ -96,7 +96,7 @@ CUresult attach_own_gpu(Gpu& gpu) noexcept {
   return result;
 }
 
-void forget_attaching() noexcept {
+void forget_attachments() noexcept {
   pthread_mutex_init(&attaching, nullptr);
 }  // a thread of the parent may have held it
 

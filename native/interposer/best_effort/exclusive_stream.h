@@ -14,19 +14,19 @@ namespace cotenant {
 // Announces a launch that ends with best_effort_after(). A thread that takes the stream waits until no launch is announced,
 // and a launch waits until the stream is free. Each side first writes its own flag and then reads the other's (both
 // sequentially consistent), so at least one of the two sees the other.
-void set_out_again(Lane& lane) noexcept;
-inline void set_out(Lane& lane) noexcept {
-  lane.on_their_way.fetch_add(1, std::memory_order_seq_cst);
-  if (lane.taken.load(std::memory_order_seq_cst)) set_out_again(lane);
+void wait_to_begin_launch(Lane& lane) noexcept;
+inline void begin_launch(Lane& lane) noexcept {
+  lane.launches_in_call.fetch_add(1, std::memory_order_seq_cst);
+  if (lane.taken.load(std::memory_order_seq_cst)) wait_to_begin_launch(lane);
 }
 
 // While it lives, other threads submit nothing to this stream (null: none).
-class StreamTaken {
+class ExclusiveStream {
  public:
-  explicit StreamTaken(Stream* stream) noexcept;
-  ~StreamTaken();
-  StreamTaken(const StreamTaken&) = delete;
-  StreamTaken& operator=(const StreamTaken&) = delete;
+  explicit ExclusiveStream(Stream* stream) noexcept;
+  ~ExclusiveStream();
+  ExclusiveStream(const ExclusiveStream&) = delete;
+  ExclusiveStream& operator=(const ExclusiveStream&) = delete;
 
  private:
   Lane* lane_;

@@ -1,4 +1,4 @@
-#include "interposer/graphs/copying.h"
+#include "interposer/graphs/copy_node.h"
 
 #include "interposer/lookup/entry.h"
 

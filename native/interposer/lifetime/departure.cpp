@@ -1,4 +1,4 @@
-#include "interposer/lifetime/leaving.h"
+#include "interposer/lifetime/departure.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -29,26 +29,26 @@ bool first_of_its_namespace() noexcept { return getpid() == 1; }
 void watch(int signal) noexcept {
   struct sigaction now{};
   if (sigaction(signal, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) || now.sa_handler != SIG_DFL) return;
-  struct sigaction ours{};
-  ours.sa_handler = note;
-  ours.sa_flags = SA_RESTART;
-  sigaction(signal, &ours, nullptr);
+  struct sigaction action{};
+  action.sa_handler = note;
+  action.sa_flags = SA_RESTART;
+  sigaction(signal, &action, nullptr);
 }
 
 // Still ours? The application may have set its own handler since: then the signal was its affair.
-bool still_watching(int signal) noexcept {
+bool is_still_watching(int signal) noexcept {
   struct sigaction now{};
   return sigaction(signal, nullptr, &now) == 0 && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == note;
 }
 
 void restore(int signal) noexcept {
-  if (!still_watching(signal)) return;
+  if (!is_still_watching(signal)) return;
   struct sigaction standard{};
   standard.sa_handler = SIG_DFL;
   sigaction(signal, &standard, nullptr);
 }
 
-bool drained() noexcept {
+bool is_drained() noexcept {
   const BesideCaptures beside;
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
     Stream& stream = stream_at(i);
@@ -59,7 +59,7 @@ bool drained() noexcept {
 }
 
 // The special streams need their context to be current in the asking thread.
-bool legacy_drained() noexcept {
+bool is_legacy_drained() noexcept {
   const BesideCaptures beside;
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
     Context* context = stream_at(i).context;
@@ -88,13 +88,13 @@ void stop_watching() noexcept {
 int leaving_signal() noexcept { return noted.load(std::memory_order_relaxed); }
 
 void leave(int signal) noexcept {
-  if (!still_watching(signal)) {
+  if (!is_still_watching(signal)) {
     noted.store(0, std::memory_order_relaxed);
     return;
   }
   for (std::uint32_t i = 0; i < gpu_count(); ++i) gpu_at(i).best_effort.frozen.store(true);
   const std::uint64_t until = now_ns() + kDrainNs;
-  while (now_ns() < until && !(drained() && legacy_drained())) {
+  while (now_ns() < until && !(is_drained() && is_legacy_drained())) {
     for (std::uint32_t i = 0; i < gpu_count(); ++i) {
       const auto tick = role() == Role::kHigh ? high_tick : best_effort_tick;
       static_cast<void>(tick(gpu_at(i), now_ns()));

@@ -1,27 +1,29 @@
-#include "interposer/graphs/made.h"
+#include "interposer/graphs/stoppable_graphs.h"
 
 #include <algorithm>
 #include <cstdlib>
 
 #include "interposer/base/hash.h"
 #include "interposer/base/spin.h"
-#include "interposer/lifetime/attaching.h"
+#include "interposer/lifetime/attachment.h"
 
 namespace cotenant {
 namespace {
 
-struct Kept : MadeGraph {
-  Kept* next;
+struct GraphEntry : StoppableGraph {
+  GraphEntry* next;
 };
 
 // Programs keep hundreds of graphs and launch each of them often.
 constexpr std::size_t kRows = 256;
 Spin lock;
-Kept* rows[kRows];
+GraphEntry* rows[kRows];
 
-Kept** row_of(cu::CUgraphExec exec) noexcept { return &rows[home_of(reinterpret_cast<std::uintptr_t>(exec), kRows)]; }
+GraphEntry** row_of(cu::CUgraphExec exec) noexcept {
+  return &rows[home_of(reinterpret_cast<std::uintptr_t>(exec), kRows)];
+}
 
-void discard(Kept* entry, bool context_ended) noexcept {
+void discard(GraphEntry* entry, bool context_ended) noexcept {
   if (entry->parts) GraphParts::end(entry->parts, context_ended);
   std::free(const_cast<std::uint32_t*>(entry->cuts));
   std::free(entry);
@@ -29,11 +31,11 @@ void discard(Kept* entry, bool context_ended) noexcept {
 
 // Takes one out of the row for which `is` holds.
 template <class Is>
-Kept* unlink(Kept** row, Is is) noexcept {
+GraphEntry* unlink(GraphEntry** row, Is is) noexcept {
   Locked locked(lock);
-  for (Kept** at = row; *at; at = &(*at)->next)
+  for (GraphEntry** at = row; *at; at = &(*at)->next)
     if (is(**at)) {
-      Kept* found = *at;
+      GraphEntry* found = *at;
       *at = found->next;
       return found;
     }
@@ -44,8 +46,9 @@ Kept* unlink(Kept** row, Is is) noexcept {
 
 void remember_graph(cu::CUgraphExec exec, const std::uint32_t* cuts, std::uint32_t count, GraphParts* parts) noexcept {
   // The handle of a graph that went with its context, perhaps.
-  while (Kept* old = unlink(row_of(exec), [exec](const Kept& entry) { return entry.exec == exec; })) discard(old, true);
-  auto* entry = static_cast<Kept*>(std::calloc(1, sizeof(Kept)));
+  while (GraphEntry* old = unlink(row_of(exec), [exec](const GraphEntry& entry) { return entry.exec == exec; }))
+    discard(old, true);
+  auto* entry = static_cast<GraphEntry*>(std::calloc(1, sizeof(GraphEntry)));
   auto* own = static_cast<std::uint32_t*>(std::calloc(count + 1u, sizeof *cuts));
   if (!entry || !own) {
     std::free(entry);
@@ -57,26 +60,28 @@ void remember_graph(cu::CUgraphExec exec, const std::uint32_t* cuts, std::uint32
   const Context* context = current_context();
   if (const Link* link = context ? context->gpu->link.load(std::memory_order_acquire) : nullptr)
     link->best_effort().graphGates.fetch_add(count, std::memory_order_relaxed);
-  static_cast<MadeGraph&>(*entry) = {exec, context, count, own, parts};
+  static_cast<StoppableGraph&>(*entry) = {exec, context, count, own, parts};
   Locked locked(lock);
   entry->next = *row_of(exec);
   *row_of(exec) = entry;
 }
 
-const MadeGraph* made_graph(cu::CUgraphExec exec) noexcept {
+const StoppableGraph* stoppable_graph_of(cu::CUgraphExec exec) noexcept {
   Locked locked(lock);
-  const Kept* entry = *row_of(exec);
+  const GraphEntry* entry = *row_of(exec);
   while (entry && entry->exec != exec) entry = entry->next;
   return entry;
 }
 
 void forget_graph(cu::CUgraphExec exec) noexcept {
-  if (Kept* entry = unlink(row_of(exec), [exec](const Kept& at) { return at.exec == exec; })) discard(entry, false);
+  if (GraphEntry* entry = unlink(row_of(exec), [exec](const GraphEntry& at) { return at.exec == exec; }))
+    discard(entry, false);
 }
 
 void forget_graphs_in(const Context& context) noexcept {
-  for (Kept*& row : rows)
-    while (Kept* entry = unlink(&row, [&](const Kept& at) { return at.context == &context; })) discard(entry, true);
+  for (GraphEntry*& row : rows)
+    while (GraphEntry* entry = unlink(&row, [&](const GraphEntry& at) { return at.context == &context; }))
+      discard(entry, true);
 }
 
 void forget_graphs() noexcept {

@@ -1,4 +1,4 @@
-#include "interposer/best_effort/stream_taken.h"
+#include "interposer/best_effort/exclusive_stream.h"
 
 #include "interposer/base/clock.h"
 
@@ -9,7 +9,7 @@ constexpr std::uint64_t kSpinNs = 20'000;
 constexpr std::uint64_t kTakenNeverLongerNs = 60'000'000'000;  // a thread that has it waits many times
 constexpr std::uint64_t kOnTheirWayNeverLongerNs = 5'000'000'000;
 
-bool taken_by_another(const Lane& lane) noexcept {
+bool belongs_to_another(const Lane& lane) noexcept {
   const void* by = lane.taken.load(std::memory_order_seq_cst);
   return by && by != this_thread();
 }
@@ -17,7 +17,7 @@ bool taken_by_another(const Lane& lane) noexcept {
 // False: it is not given back.
 bool wait_while_taken(const Lane& lane) noexcept {
   const std::uint64_t started = now_ns();
-  while (taken_by_another(lane)) {
+  while (belongs_to_another(lane)) {
     if (now_ns() - started > kTakenNeverLongerNs) return false;
     spin_then_nap(started, kSpinNs);
   }
@@ -26,15 +26,15 @@ bool wait_while_taken(const Lane& lane) noexcept {
 
 }  // namespace
 
-void set_out_again(Lane& lane) noexcept {
-  for (bool given_back = true; given_back && taken_by_another(lane);) {
-    lane.on_their_way.fetch_sub(1, std::memory_order_relaxed);
+void wait_to_begin_launch(Lane& lane) noexcept {
+  for (bool given_back = true; given_back && belongs_to_another(lane);) {
+    lane.launches_in_call.fetch_sub(1, std::memory_order_relaxed);
     given_back = wait_while_taken(lane);
-    lane.on_their_way.fetch_add(1, std::memory_order_seq_cst);
+    lane.launches_in_call.fetch_add(1, std::memory_order_seq_cst);
   }
 }
 
-StreamTaken::StreamTaken(Stream* stream) noexcept : lane_(stream ? &stream->lane : nullptr) {
+ExclusiveStream::ExclusiveStream(Stream* stream) noexcept : lane_(stream ? &stream->lane : nullptr) {
   if (!lane_) return;
   const std::uint64_t started = now_ns();
   const auto take = [&](const void* nobody = nullptr) {
@@ -46,11 +46,11 @@ StreamTaken::StreamTaken(Stream* stream) noexcept : lane_(stream ? &stream->lane
   }
   // One may wait for something that comes after it: then it is there first.
   const std::uint64_t taken = now_ns();
-  while (lane_->on_their_way.load(std::memory_order_seq_cst) != 0 && now_ns() - taken < kOnTheirWayNeverLongerNs)
+  while (lane_->launches_in_call.load(std::memory_order_seq_cst) != 0 && now_ns() - taken < kOnTheirWayNeverLongerNs)
     spin_then_nap(taken, kSpinNs);
 }
 
-StreamTaken::~StreamTaken() {
+ExclusiveStream::~ExclusiveStream() {
   const void* us = this_thread();
   if (lane_) lane_->taken.compare_exchange_strong(us, nullptr, std::memory_order_release);
 }

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
-#include "interposer/products/pinned.h"
+#include "interposer/products/pinned_product.h"
 #include "interposer/products/product.h"
 
 namespace cotenant {
 
 // What the library would launch for one call.
-struct Launched {
+struct LibraryLaunches {
   std::uint32_t launches;
   std::uint32_t copies;
   LaunchShape of[ProductCall::kMost];
@@ -21,7 +21,7 @@ inline bool same_code(const LaunchShape& a, const LaunchShape& b) noexcept {
 }
 
 // The same kernels on grids of the same size.
-[[nodiscard]] inline bool same_launches(const Launched& a, const Launched& b) noexcept {
+[[nodiscard]] inline bool same_launches(const LibraryLaunches& a, const LibraryLaunches& b) noexcept {
   if (a.launches != b.launches || a.copies != b.copies) return false;
   for (std::uint32_t i = 0; i < a.launches; ++i)
     if (!same_code(a.of[i], b.of[i]) || !std::equal(a.of[i].of, a.of[i].of + 3, b.of[i].of)) return false;
@@ -30,7 +30,7 @@ inline bool same_code(const LaunchShape& a, const LaunchShape& b) noexcept {
 
 // The same kernels on grids that differ only in the number of lines. If the sum is split, the grid's z dimension says how
 // often. In a batch it also counts the matrices.
-[[nodiscard]] inline bool same_sums(const Launched& whole, const Launched& part, const Product& product,
+[[nodiscard]] inline bool same_sums(const LibraryLaunches& whole, const LibraryLaunches& part, const Product& product,
                                     std::int64_t count) noexcept {
   if (whole.launches != part.launches || whole.copies != part.copies) return false;
   for (std::uint32_t i = 0; i < whole.launches; ++i) {
@@ -47,9 +47,9 @@ inline bool same_code(const LaunchShape& a, const LaunchShape& b) noexcept {
 inline constexpr std::uint64_t kNoMemory = 1u << 12;
 
 // One product that is given to the library, as the program asked for it or with a chosen algorithm.
-class Giving {
+class LibraryCall {
  public:
-  explicit Giving(const Division& way) noexcept : product(way.product), way_(way) {}
+  explicit LibraryCall(const Division& way) noexcept : product(way.product), way_(way) {}
 
   // Only if the algorithm can be chosen.
   void pin(const LtAlgorithm& algorithm, std::uint64_t workspace) noexcept {
@@ -61,13 +61,13 @@ class Giving {
   int run(std::int64_t first, std::int64_t count, Estimate* estimate) const noexcept {
     ProductCall noted{false};
     noted.estimate = estimate;
-    return during(noted, first, count);
+    return run_noted(noted, first, count);
   }
 
   // What would be launched. False: the library failed, or there are more launches than can be compared.
-  [[nodiscard]] bool ask(std::int64_t first, std::int64_t count, Launched& into) const noexcept {
+  [[nodiscard]] bool ask(std::int64_t first, std::int64_t count, LibraryLaunches& into) const noexcept {
     ProductCall noted{true};
-    const int status = during(noted, first, count);
+    const int status = run_noted(noted, first, count);
     into.launches = noted.launches;
     into.copies = noted.copies;
     std::copy(noted.launched, noted.launched + ProductCall::kMost, into.of);
@@ -80,7 +80,7 @@ class Giving {
   const Product& product;
 
  private:
-  int during(ProductCall& noted, std::int64_t first, std::int64_t count) const noexcept {
+  int run_noted(ProductCall& noted, std::int64_t first, std::int64_t count) const noexcept {
     product_call = &noted;
     const int status =
         pinned_ ? pinned_->give(*algorithm_, workspace_, first, count) : way_.part(way_.call, first, count);
@@ -95,10 +95,12 @@ class Giving {
 };
 
 // For the kernel that multiplies, which is the first launch.
-[[nodiscard]] inline std::uint64_t blocks_in(const Launched& launched) noexcept {
+[[nodiscard]] inline std::uint64_t blocks_in(const LibraryLaunches& launched) noexcept {
   const auto& of = launched.of[0].of;
   return std::uint64_t{of[0]} * of[1] * of[2];
 }
-[[nodiscard]] inline std::uint64_t divisions_in(const Launched& launched) noexcept { return launched.of[0].of[2]; }
+[[nodiscard]] inline std::uint64_t divisions_in(const LibraryLaunches& launched) noexcept {
+  return launched.of[0].of[2];
+}
 
 }  // namespace cotenant

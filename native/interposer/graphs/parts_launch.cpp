@@ -1,11 +1,11 @@
-#include "interposer/graphs/launching.h"
+#include "interposer/graphs/parts_launch.h"
 
 #include <algorithm>
 
 #include "generated/rules.h"
 #include "interposer/best_effort/best_effort.h"
 #include "interposer/best_effort/hold_word.h"
-#include "interposer/graphs/made.h"
+#include "interposer/graphs/stoppable_graphs.h"
 #include "interposer/lifetime/gang.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/process/process.h"
@@ -27,13 +27,13 @@ bool is_ordered_with_other_threads(const Stream& stream) noexcept {
 
 }  // namespace
 
-GraphParts* GraphLaunching::parts_of(CUgraphExec exec, CUstream stream, NullStream meaning) noexcept {
+GraphParts* PartsLaunch::parts_of(CUgraphExec exec, CUstream stream, NullStream meaning) noexcept {
   if (role() != Role::kBestEffort) return nullptr;
-  const MadeGraph* made = made_graph(exec);
-  return made && made->parts && !capturing(stream, meaning) ? made->parts : nullptr;
+  const StoppableGraph* made = stoppable_graph_of(exec);
+  return made && made->parts && !is_capturing(stream, meaning) ? made->parts : nullptr;
 }
 
-GraphLaunching::GraphLaunching(CUgraphExec exec, CUstream stream, NullStream meaning) noexcept
+PartsLaunch::PartsLaunch(CUgraphExec exec, CUstream stream, NullStream meaning) noexcept
     : handle_(stream),
       parts_(parts_of(exec, stream, meaning)),
       stream_(parts_ ? stream_of(stream, meaning) : nullptr),
@@ -45,24 +45,24 @@ GraphLaunching::GraphLaunching(CUgraphExec exec, CUstream stream, NullStream mea
   }
   // The event can't be recorded there: later launches would not wait for this one.
   if (!stream_ || stream_->context != parts_->context_) {
-    parts_->leave_whole("it is launched into another context");
+    parts_->give_up("it is launched into another context");
     parts_ = nullptr;
   }
 }
 
-GraphLaunching::~GraphLaunching() {
+PartsLaunch::~PartsLaunch() {
   if (!parts_) return;
   real().cuEventRecord(parts_->done_, stream_->handle);
   parts_->last_ = stream_;
 }
 
-bool GraphLaunching::in_parts(Function launch, CUresult& result) noexcept {
+bool PartsLaunch::in_parts(Function launch, CUresult& result) noexcept {
   if (!parts_ || parts_->count_ == 0) return false;
   if (result = may_use(*stream_->context->gpu); result != CUDA_SUCCESS) return true;
   ++parts_->launches_;
   const Link* link = stream_->context->gpu->link.load(std::memory_order_acquire);
-  if (!link || !best_effort_gated(*link) || is_ordered_with_other_threads(*stream_)) return false;
-  if (!parts_->up_to_date()) return false;
+  if (!link || !is_best_effort_gated(*link) || is_ordered_with_other_threads(*stream_)) return false;
+  if (!parts_->bring_up_to_date()) return false;
   parts_->divide_long(std::max(rule::chunk_us(link->region->settings), kLeastBetweenStopsUs));
   for (std::uint32_t i = 0; i < parts_->count_; ++i) {
     const GraphParts::Part& part = parts_->part_[i];
