@@ -272,8 +272,8 @@ struct alignas(4096) BestEffortSlot {
   std::atomic<std::uint64_t> cappedNs;  // time its threads waited at the submission limit
   std::atomic<std::uint64_t> turnNs;  // time its work waited for another best-effort client's turn
   std::atomic<std::uint64_t> emptyNs;  // time it was free to run and had nothing queued
-  std::atomic<std::uint64_t> variants;  // kernels that have a form that can stop inside
-  std::atomic<std::uint64_t> preemptible;  // launches in such a form
+  std::atomic<std::uint64_t> variants;  // kernels that have a variant
+  std::atomic<std::uint64_t> preemptible;  // launches in a variant
   std::atomic<std::uint64_t> graphGates;  // places where graphs made so far can stop inside
   std::atomic<std::uint64_t> wholeGraphs;  // graphs that can't, and run whole
   std::atomic<std::uint64_t> splitProducts;  // matrix products given to cuBLAS in parts
@@ -398,7 +398,7 @@ static_assert(offsetof(Welcome, slot) == 12);
 static_assert(offsetof(Welcome, memoryQuota) == 16);
 static_assert(offsetof(Welcome, reason) == 24);
 
-// The beginning of the memory file that comes with a Hello of kind variant: which kernel wants a form that can stop inside, or without a name all of a module. The kernel's name and its PTX (text, or a fat binary) follow. The answer comes with a memory file with the PTX of that kernel and its forms; its slot is 1 if the preemptible one is right only for blocks whose x size is a multiple of 32.
+// The beginning of the memory file that comes with a Hello of kind variant: which kernel wants a variant, or without a name all kernels of a module. The kernel's name and its PTX (text, or a fat binary) follow. The answer comes with a memory file with the PTX of that kernel and its variants; its slot is 1 if the preemptible variant is right only for blocks whose x size is a multiple of 32.
 struct alignas(8) VariantRequest {
   std::uint32_t nameBytes;
   std::uint32_t reserved;

@@ -155,7 +155,7 @@ namespace rule {
   return v;
 }
 
-// kernels expected to take longer run in a form that can stop inside, if their PTX is known
+// kernels expected to take longer run in a variant that can stop inside, if their PTX is known
 [[nodiscard]] inline std::uint32_t preempt_us(const protocol::Settings& settings) noexcept {
   const std::uint32_t v = settings.preemptUs.load(std::memory_order_relaxed);
   return v;

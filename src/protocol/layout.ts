@@ -165,8 +165,8 @@ export const BestEffortSlot = struct(
     cappedNs: u64("time its threads waited at the submission limit"),
     turnNs: u64("time its work waited for another best-effort client's turn"),
     emptyNs: u64("time it was free to run and had nothing queued"),
-    variants: u64("kernels that have a form that can stop inside"),
-    preemptible: u64("launches in such a form"),
+    variants: u64("kernels that have a variant"),
+    preemptible: u64("launches in a variant"),
     graphGates: u64("places where graphs made so far can stop inside"),
     wholeGraphs: u64("graphs that can't, and run whole"),
     splitProducts: u64("matrix products given to cuBLAS in parts"),
@@ -257,7 +257,7 @@ export const Welcome = struct(
 
 export const VariantRequest = struct(
   "VariantRequest",
-  "The beginning of the memory file that comes with a Hello of kind variant: which kernel wants a form that can stop inside, or without a name all of a module. The kernel's name and its PTX (text, or a fat binary) follow. The answer comes with a memory file with the PTX of that kernel and its forms; its slot is 1 if the preemptible one is right only for blocks whose x size is a multiple of 32.",
+  "The beginning of the memory file that comes with a Hello of kind variant: which kernel wants a variant, or without a name all kernels of a module. The kernel's name and its PTX (text, or a fat binary) follow. The answer comes with a memory file with the PTX of that kernel and its variants; its slot is 1 if the preemptible variant is right only for blocks whose x size is a multiple of 32.",
   {
     nameBytes: u32(),
     reserved: u32(),

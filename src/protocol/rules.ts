@@ -171,7 +171,7 @@ export const rules = {
     unit: "us",
     // Shorter kernels gain nothing that a chunk would not give; measured in decision 0005.
     usual: 200,
-    doc: "kernels expected to take longer run in a form that can stop inside, if their PTX is known",
+    doc: "kernels expected to take longer run in a variant that can stop inside, if their PTX is known",
     zero: "none",
   }),
   graphGates: words(
