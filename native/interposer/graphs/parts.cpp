@@ -5,8 +5,6 @@
 #include <new>
 
 #include "interposer/base/clock.h"
-#include "interposer/best_effort/hold_word.h"
-#include "interposer/graphs/copy_node.h"
 #include "interposer/graphs/division.h"
 #include "interposer/lifetime/attachment.h"
 #include "interposer/lookup/entry.h"
@@ -22,7 +20,6 @@ namespace {
 // Parts that may be divided at one launch: each keeps its caller for a fraction of a millisecond.
 constexpr int kDividedAtOnce = 8;
 constexpr std::uint32_t kEnoughSamples = 2;
-constexpr std::uint32_t kUpdatesToGiveUp = 4;
 
 }  // namespace
 
@@ -118,74 +115,6 @@ void GraphParts::give_up(const char* why) noexcept {
   if (const Link* link = context_->gpu->link.load(std::memory_order_acquire))
     link->best_effort().wholeGraphs.fetch_add(1, std::memory_order_relaxed);
   if (environment().debug) tell("a graph runs whole from now on: %s.", why);
-}
-
-void GraphParts::update(CUgraph graph) noexcept {
-  if (count_ == 0) return;
-  drop_next();
-  behind_ = true;
-  updates_in_turn_ = launches_ <= 1 ? updates_in_turn_ + 1 : 0;
-  launches_ = 0;
-  const Link* link = context_->gpu->link.load(std::memory_order_acquire);
-  const BesideCaptures beside;
-  if (link && is_best_effort_gated(*link)) follow(graph);
-  // A clone takes about as long as an update does. A program that makes one for each launch makes the next one soon.
-  else if (updates_in_turn_ <= kUpdatesToGiveUp && real().cuGraphClone(&next_, graph) != CUDA_SUCCESS) next_ = nullptr;
-}
-
-bool GraphParts::bring_up_to_date() noexcept {
-  if (behind_ && next_) {
-    const BesideCaptures beside;
-    follow(next_);
-    drop_next();
-  }
-  return !behind_;
-}
-
-void GraphParts::drop_next() noexcept {
-  if (next_) real().cuGraphDestroy(next_);
-  next_ = nullptr;
-}
-
-void GraphParts::follow(CUgraph graph) noexcept {
-  Room<std::uint32_t> begins(count_ + 1u);
-  Room<CUgraphNode> nodes(nodes_);
-  bool able = begins.holds(count_ + 1u) && nodes.holds(nodes_);
-  for (std::uint32_t i = 0; able && i <= count_; ++i) begins[i] = i < count_ ? part_[i].begin : nodes_;
-  if (able) {
-    const GraphPlaces places(graph, begins.at() + 1, count_ - 1);
-    able = places.count() == count_ - 1 && places.graph().nodes() == nodes_;
-    for (std::uint32_t place = 0; able && place < nodes_; ++place)
-      nodes[place] = places.graph().node(places.order().node_at(place));
-    const bool by_nodes = able && copy_nodes(nodes.at()) && update_each(nullptr);
-    changed_ = changed_ || !by_nodes;
-    GraphDivision division(begins.at(), count_);
-    able = able && (by_nodes || (division.divide(graph, nodes.at()) && update_each(&division)));
-  }
-  behind_ = false;
-  if (!able) give_up("the driver does not update a part of it");
-}
-
-// The driver took the update: the graph has the form of this one. So its nodes can be given to the parts' graphs, which is
-// a fraction of dividing it.
-bool GraphParts::copy_nodes(const CUgraphNode* nodes) noexcept {
-  bool all = true;
-  for (std::uint32_t place = 0; all && place < nodes_; ++place) all = copy_node(nodes[place], node_[place]);
-  return all;
-}
-
-// From the parts' own graphs, or those of a division.
-bool GraphParts::update_each(const GraphDivision* division) noexcept {
-  bool all = true;
-  for (std::uint32_t i = 0; all && i < count_; ++i) {
-    CUgraphExecUpdateResultInfo info{};
-    CUgraphNode node = nullptr;
-    CUgraphExecUpdateResult why{};
-    const CUgraph to = division ? division->look_at(i) : part_[i].graph;
-    all = (real().cuGraphExecUpdate_v2 ? real().cuGraphExecUpdate_v2(part_[i].exec, to, &info)
-                                       : real().cuGraphExecUpdate(part_[i].exec, to, &node, &why)) == CUDA_SUCCESS;
-  }
-  return all;
 }
 
 std::uint32_t GraphParts::end_of(std::uint32_t part) const noexcept {

@@ -7,10 +7,6 @@ using namespace soft;
 
 namespace {
 
-bool valid_device(const Call& call, CUdevice dev) {
-  return dev >= 0 && unsigned(dev) < call.d.region.shared().devices.load();
-}
-
 CUcontext handle(Context* context) { return reinterpret_cast<CUcontext>(context); }
 
 // The context a handle names, if it may be used; null handle: the current one.
@@ -26,7 +22,7 @@ CUresult create(CUcontext* pctx, unsigned flags, CUdevice dev, unsigned sms) {
   Call call(Call::Needs::init);
   if (call.error != CUDA_SUCCESS) return call.error;
   if (pctx == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (!valid_device(call, dev)) return CUDA_ERROR_INVALID_DEVICE;
+  if (!call.has_device(dev)) return CUDA_ERROR_INVALID_DEVICE;
   Context* context = make_context(call.d, unsigned(dev), flags, kCudaVersion, call.error);
   if (context == nullptr) return call.error;
   if (sms != 0) context->sm_limit = sms;
@@ -59,71 +55,6 @@ CUresult synchronize(Call& call, Context* context) {
 }
 
 }  // namespace
-
-CUresult cuDevicePrimaryCtxRetain(CUcontext* pctx, CUdevice dev) {
-  Call call(Call::Needs::init);
-  if (call.error != CUDA_SUCCESS) return call.error;
-  if (pctx == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (!valid_device(call, dev)) return CUDA_ERROR_INVALID_DEVICE;
-  Driver::Primary& primary = call.d.primary[dev];
-  if (primary.context == nullptr) {
-    primary.context = make_context(call.d, unsigned(dev), primary.flags, kCudaVersion, call.error);
-    if (primary.context == nullptr) return call.error;
-    primary.context->primary = true;
-  }
-  ++primary.references;
-  *pctx = handle(primary.context);
-  return CUDA_SUCCESS;
-}
-
-CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev) {
-  Call call(Call::Needs::init);
-  if (call.error != CUDA_SUCCESS) return call.error;
-  if (!valid_device(call, dev)) return CUDA_ERROR_INVALID_DEVICE;
-  Driver::Primary& primary = call.d.primary[dev];
-  if (primary.references == 0) return CUDA_ERROR_INVALID_CONTEXT;
-  if (--primary.references > 0) return CUDA_SUCCESS;
-  Context* context = primary.context;
-  primary.context = nullptr;
-  destroy_context(call, context);
-  return CUDA_SUCCESS;
-}
-
-CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
-  Call call(Call::Needs::init);
-  if (call.error != CUDA_SUCCESS) return call.error;
-  if (!valid_device(call, dev)) return CUDA_ERROR_INVALID_DEVICE;
-  Driver::Primary& primary = call.d.primary[dev];
-  Context* context = primary.context;
-  primary.context = nullptr;
-  primary.references = 0;
-  if (context != nullptr) destroy_context(call, context);
-  return CUDA_SUCCESS;
-}
-
-CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags) {
-  Call call(Call::Needs::init);
-  if (call.error != CUDA_SUCCESS) return call.error;
-  if (!valid_device(call, dev)) return CUDA_ERROR_INVALID_DEVICE;
-  call.d.primary[dev].flags = flags;
-  return CUDA_SUCCESS;
-}
-
-CUresult cuDevicePrimaryCtxRelease(CUdevice dev) { return cuDevicePrimaryCtxRelease_v2(dev); }
-CUresult cuDevicePrimaryCtxReset(CUdevice dev) { return cuDevicePrimaryCtxReset_v2(dev); }
-CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags) {
-  return cuDevicePrimaryCtxSetFlags_v2(dev, flags);
-}
-
-CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int* flags, int* active) {
-  Call call(Call::Needs::init);
-  if (call.error != CUDA_SUCCESS) return call.error;
-  if (!valid_device(call, dev)) return CUDA_ERROR_INVALID_DEVICE;
-  if (flags == nullptr || active == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *flags = call.d.primary[dev].flags;
-  *active = call.d.primary[dev].context != nullptr;
-  return CUDA_SUCCESS;
-}
 
 CUresult cuCtxCreate_v2(CUcontext* pctx, unsigned int flags, CUdevice dev) { return create(pctx, flags, dev, 0); }
 

@@ -13,7 +13,7 @@ namespace {
 // The state of a device; null with call.error set: there is no such one.
 DeviceState* device_state(Call& call, CUdevice index) {
   if (call.error != CUDA_SUCCESS) return nullptr;
-  if (index < 0 || unsigned(index) >= call.d.region.shared().devices.load()) {
+  if (!call.has_device(index)) {
     call.error = CUDA_ERROR_INVALID_DEVICE;
     return nullptr;
   }

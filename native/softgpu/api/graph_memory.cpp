@@ -9,8 +9,7 @@ using namespace soft;
 namespace {
 
 bool check_device(Call& call, CUdevice device) {
-  if (call.error == CUDA_SUCCESS && (device < 0 || unsigned(device) >= call.d.region.shared().devices.load()))
-    call.error = CUDA_ERROR_INVALID_DEVICE;
+  if (call.error == CUDA_SUCCESS && !call.has_device(device)) call.error = CUDA_ERROR_INVALID_DEVICE;
   return call.error == CUDA_SUCCESS;
 }
 

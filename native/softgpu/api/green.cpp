@@ -39,7 +39,7 @@ GreenContext* resolve(Call& call, CUgreenCtx handle) {
 CUresult cuDeviceGetDevResource(CUdevice device, CUdevResource* result, CUdevResourceType type) {
   Call call(Call::Needs::init);
   if (call.error != CUDA_SUCCESS) return call.error;
-  if (device < 0 || unsigned(device) >= call.d.region.shared().devices.load()) return CUDA_ERROR_INVALID_DEVICE;
+  if (!call.has_device(device)) return CUDA_ERROR_INVALID_DEVICE;
   if (result == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
   *result = resource(call.d.region.device(unsigned(device)).sms.load());

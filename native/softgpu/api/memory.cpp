@@ -103,6 +103,14 @@ CUresult cuMemFree_v2(CUdeviceptr dptr) {
   return call.d.memory.release(dptr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+// The version of CUDA 2, for addresses of 32 bits. As in a 64-bit driver, no memory has such an address.
+extern "C" __attribute__((visibility("default"))) CUresult cuMemFree(unsigned int dptr);
+
+CUresult cuMemFree(unsigned int) {
+  const Call call;
+  return call.error == CUDA_SUCCESS ? CUDA_ERROR_INVALID_VALUE : call.error;
+}
+
 CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
   Call call;
   if (call.error != CUDA_SUCCESS) return call.error;

@@ -158,7 +158,7 @@ CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool_out, CUdevice dev) {
   Call call(Call::Needs::init);
   if (call.error != CUDA_SUCCESS) return call.error;
   if (pool_out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (dev < 0 || unsigned(dev) >= call.d.region.shared().devices.load()) return CUDA_ERROR_INVALID_DEVICE;
+  if (!call.has_device(dev)) return CUDA_ERROR_INVALID_DEVICE;
   *pool_out = reinterpret_cast<CUmemoryPool>(call.d.memory.default_pool(unsigned(dev)));
   return CUDA_SUCCESS;
 }
@@ -167,7 +167,7 @@ CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice dev) {
   Call call(Call::Needs::init);
   if (call.error != CUDA_SUCCESS) return call.error;
   if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (dev < 0 || unsigned(dev) >= call.d.region.shared().devices.load()) return CUDA_ERROR_INVALID_DEVICE;
+  if (!call.has_device(dev)) return CUDA_ERROR_INVALID_DEVICE;
   *pool = reinterpret_cast<CUmemoryPool>(current_pool(call.d, unsigned(dev)));
   return CUDA_SUCCESS;
 }
@@ -176,7 +176,7 @@ CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool) {
   Call call(Call::Needs::init);
   Pool* found = resolve(call, pool);
   if (found == nullptr) return call.error;
-  if (dev < 0 || unsigned(dev) >= call.d.region.shared().devices.load()) return CUDA_ERROR_INVALID_DEVICE;
+  if (!call.has_device(dev)) return CUDA_ERROR_INVALID_DEVICE;
   call.d.current_pool[dev] = found;
   return CUDA_SUCCESS;
 }

@@ -83,6 +83,9 @@ class Call {
   Context* context = nullptr;  // current; not null after Needs::context without error
   std::unique_lock<std::mutex> lock;
 
+  [[nodiscard]] bool has_device(CUdevice index) const {
+    return index >= 0 && unsigned(index) < d.region.shared().devices.load();
+  }
   // The stream a handle means in this call; null with `error` set: none.
   Stream* stream(CUstream handle);
   void wait(std::vector<Ticket> tickets) { d.engine.wait(lock, std::move(tickets)); }
