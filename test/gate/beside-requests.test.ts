@@ -1,0 +1,143 @@
+// What the gate lets run beside an active request.
+import { describe, expect, test } from "vitest";
+import { admit, type Item, type Rules, release, type Seen, strict } from "./library.ts";
+
+describe("beside a request kernels of the other class", () => {
+  const opposite: Rules = {
+    ...strict,
+    whenActive: 1,
+    smLimit: 32,
+    maxKernelUs: 100,
+    activeAheadUs: 100,
+  };
+  test.each<{ name: string; highClass: number; item: Partial<Item>; answer: string }>([
+    {
+      name: "memory beside compute",
+      highClass: 1,
+      item: { kernelClass: 2, sms: 31 },
+      answer: "run",
+    },
+    {
+      name: "compute beside compute waits",
+      highClass: 1,
+      item: { kernelClass: 1, sms: 31 },
+      answer: "high",
+    },
+    {
+      name: "unknown waives the class",
+      highClass: 1,
+      item: { kernelClass: 0, sms: 31 },
+      answer: "run",
+    },
+    {
+      name: "but never the size (strictly fewer SMs)",
+      highClass: 1,
+      item: { kernelClass: 0, sms: 32 },
+      answer: "high",
+    },
+    {
+      name: "an unknown size is the whole GPU",
+      highClass: 1,
+      item: { kernelClass: 2, sms: 0 },
+      answer: "high",
+    },
+    {
+      name: "too long waits",
+      highClass: 1,
+      item: { kernelClass: 2, sms: 8, us: 101 },
+      answer: "high",
+    },
+  ])("$name", ({ highClass, item, answer }) => {
+    expect(admit(opposite, { active: true, highClass }, item)).toBe(answer);
+  });
+});
+
+describe("beside a request what fits the SMs that its kernel leaves and ends before it", () => {
+  const fitting: Rules = { ...strict, isolated: 0, whenActive: 4, activeAheadUs: 20_000 };
+  test.each<{ name: string; seen?: Partial<Seen>; item?: Partial<Item>; answer: string }>([
+    { name: "just so", answer: "run" },
+    { name: "an SM too many", item: { sms: 33 }, answer: "high" },
+    { name: "a microsecond too long", item: { us: 51 }, answer: "high" },
+    {
+      name: "class does not count",
+      seen: { highClass: 1 },
+      item: { kernelClass: 1 },
+      answer: "run",
+    },
+    { name: "of unknown size", item: { sms: 0 }, answer: "high" },
+    { name: "of unknown duration", item: { known: false }, answer: "high" },
+    {
+      name: "beside a kernel that nothing is known of",
+      seen: { highLeavesSms: 0, highLeftUs: 0 },
+      answer: "high",
+    },
+  ])("$name", ({ seen, item, answer }) => {
+    const beside = { active: true, highLeavesSms: 32, highLeftUs: 50, ...seen };
+    expect(admit(fitting, beside, { us: 50, sms: 32, ...item })).toBe(answer);
+  });
+});
+
+test("where all may run beside a request, a copy waits for a copy of its own, and for no kernel", () => {
+  const allow = { ...strict, isolated: 0, submission: 1, whenActive: 2, activeAheadUs: 1000 };
+  const active = { active: true, highCopying: true };
+  expect(admit(allow, active, { copy: true })).toBe("high");
+  expect(admit(allow, active)).toBe("run");
+  expect(admit(allow, { ...active, highCopying: false }, { copy: true })).toBe("run");
+  expect(admit(allow, { highCopying: true }, { copy: true })).toBe("run");
+});
+
+test("beside a request short kernels of any class, where the rules say so", () => {
+  const short: Rules = {
+    ...strict,
+    isolated: 0,
+    whenActive: 3,
+    smLimit: 32,
+    maxKernelUs: 30,
+    activeAheadUs: 60,
+  };
+  const beside = { active: true, highClass: 1 };
+  expect(admit(short, beside, { us: 30, sms: 31, kernelClass: 1 })).toBe("run");
+  expect(admit(short, beside, { us: 31, sms: 31, kernelClass: 2 })).toBe("high");
+  expect(admit(short, beside, { us: 30, sms: 32, kernelClass: 2 })).toBe("high");
+});
+
+describe("by iterations", () => {
+  const iterations: Rules = { ...strict, isolated: 0, whenActive: 5 };
+  test.each<{ name: string; seen: Partial<Seen>; answer: string }>([
+    {
+      name: "one that was begun is finished beside a request",
+      seen: { active: true, midIteration: true, aheadUs: 1e6 },
+      answer: "run",
+    },
+    { name: "and in another's turn", seen: { midIteration: true, myTurn: false }, answer: "run" },
+    { name: "none is begun beside a request", seen: { active: true }, answer: "high" },
+    { name: "one is begun on an idle GPU", seen: {}, answer: "run" },
+    { name: "and not before the last has ended", seen: { aheadUs: 1 }, answer: "ahead" },
+  ])("$name", ({ seen, answer }) => {
+    expect(admit(iterations, seen)).toBe(answer);
+  });
+
+  test("a pause by the agent stops it in the middle", () => {
+    expect(admit({ ...iterations, paused: 1 }, { midIteration: true })).toBe("paused");
+  });
+});
+
+describe("a chunk beside the request", () => {
+  const beside: Rules = { ...strict, isolated: 0, besideEveryUs: 300 };
+  test.each<{ name: string; rules?: Rules; seen?: Partial<Seen>; answer: string }>([
+    { name: "is due after so long", answer: "trickle" },
+    { name: "not in the first of it", seen: { heldUs: 299 }, answer: "high" },
+    { name: "nor so soon after the last", seen: { trickledUs: 299 }, answer: "high" },
+    { name: "nor where contexts exclude each other", rules: { isolated: 1 }, answer: "high" },
+    {
+      name: "nor in the rest after a request",
+      rules: { resumeDelayUs: 150 },
+      seen: { active: false, idleUs: 100 },
+      answer: "high",
+    },
+    { name: "nor in the agent's pause", rules: { paused: 1 }, answer: "paused" },
+  ])("$name", ({ rules, seen, answer }) => {
+    const held = { active: true, heldUs: 300, trickledUs: 300, ...seen };
+    expect(release({ ...beside, ...rules }, held)).toBe(answer);
+  });
+});
