@@ -1,14 +1,9 @@
-// What the interposer's test programs share: the driver's functions as an application finds them, an
-// agent in a thread of the same process (so that a test sees and sets shared memory directly), and named
-// cases that end with a sentence when something is not as it should be.
+// What the interposer's test programs share: the driver's functions as an application finds them, a program with two
+// kernels, and named cases that end with a sentence when something is not as it should be.
 #pragma once
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -20,24 +15,12 @@
 #include <thread>
 #include <vector>
 
+#include "agent.h"
 #include "driver/abi.h"
-#include "generated/rules.h"
-#include "interposer/base/descriptor.h"
 
 namespace harness {
 
 using namespace cotenant::cu;
-using cotenant::protocol::Region;
-
-[[noreturn]] inline void fail(const std::string& sentence) {
-  std::fprintf(stderr, "%s\n", sentence.c_str());
-  std::fflush(stderr);
-  _exit(1);
-}
-
-inline void expect(bool holds, const std::string& sentence) {
-  if (!holds) fail("expected: " + sentence);
-}
 
 // The driver through dlsym, as ctypes, JAX or CuPy find it.
 struct Cuda {
@@ -64,195 +47,6 @@ inline Cuda& cuda() {
 }
 
 #define OK(call) harness::expect((call) == CUDA_SUCCESS, #call " succeeds")
-
-// The test runner gives each case a directory and removes it afterwards.
-inline std::string socket_path() {
-  const char* directory = getenv("COTENANT_SOFTGPU_DIR");
-  return std::string(directory ? directory : "/tmp") + "/agent-" + std::to_string(getpid()) + ".sock";
-}
-
-// Serves one region to the clients of this process, with the rules that users get.
-class Agent {
- public:
-  enum Kind { kUsual, kOtherRegion };  // the second asks clients of an earlier agent to move to its own region
-
-  explicit Agent(Kind kind = kUsual) : kind_(kind) {
-    fd_ = memfd_create("cotenant-test", MFD_ALLOW_SEALING | MFD_CLOEXEC);
-    if (ftruncate(fd_, sizeof(Region)) != 0 || fcntl(fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) fail("memfd");
-    region_ = static_cast<Region*>(mmap(nullptr, sizeof(Region), PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0));
-    cotenant::protocol::set_strict_rules(region_->settings);
-    region_->header.version = cotenant::protocol::VERSION;
-    region_->header.size = sizeof(Region);
-    struct stat info{};
-    if (stat("/proc/self/ns/pid", &info) == 0) region_->header.pidNamespace = info.st_ino;
-    region_->header.magic = cotenant::protocol::MAGIC;
-    path_ = socket_path();
-    unlink(path_.c_str());
-    listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::snprintf(address.sun_path, sizeof address.sun_path, "%s", path_.c_str());
-    if (bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 || listen(listener_, 8) != 0)
-      fail("cannot listen");
-    std::thread([this] {
-      serve();
-      served_ = true;
-    }).detach();
-  }
-  ~Agent() {
-    if (getpid() != pid_) return;  // a forked child has no such thread
-    end();
-    while (!served_) usleep(100);
-  }
-  Agent(const Agent&) = delete;
-  Agent& operator=(const Agent&) = delete;
-
-  void become(const char* client_class, const char* memory = "0") const {
-    setenv("COTENANT_CLASS", client_class, 1);
-    setenv("COTENANT_SOCKET", path_.c_str(), 1);
-    setenv("COTENANT_MEMORY", memory, 1);
-  }
-
-  // A module's text with the forms of its kernels that can stop inside: `soft`, or what the command in
-  // COTENANT_TEST_PASS (`COMMAND IN --out OUT`) makes of it.
-  static std::string formed(const std::string& text, const std::string& soft) {
-    const char* command = getenv("COTENANT_TEST_PASS");
-    if (!command) return soft;
-    const std::string in = socket_path() + ".ptx";
-    const std::string out = socket_path() + ".out";
-    std::FILE* file = std::fopen(in.c_str(), "w");
-    if (!file || std::fputs(text.c_str(), file) < 0 || std::fclose(file) != 0) fail("cannot write " + in);
-    // Not under the interposer.
-    const std::string line = "env -u LD_PRELOAD " + std::string(command) + " " + in + " --out " + out + " >/dev/null";
-    if (std::system(line.c_str()) != 0) fail("failed: " + line);
-    std::string made(8u << 20, '\0');
-    file = std::fopen(out.c_str(), "r");
-    made.resize(file ? std::fread(made.data(), 1, made.size(), file) : 0);
-    if (file) std::fclose(file);
-    return made;
-  }
-
-  // As if it were killed: its region stays mapped in its clients.
-  void end() const {
-    shutdown(listener_, SHUT_RDWR);
-    hang_up();
-  }
-  // From now on it accepts whoever comes, and answers nobody, as an agent does that was stopped. Who is connected is hung
-  // up on.
-  void fall_silent() {
-    silent_ = true;
-    hang_up();
-  }
-  void hang_up() const { shutdown(latest_.load(), SHUT_RDWR); }
-  // Of those who came since: how many, and how many of them have given up.
-  int unanswered() const { return unanswered_.load(); }
-  int given_up() const { return given_up_.load(); }
-
-  Region& region() { return *region_; }
-  int connections() const { return connections_.load(); }
-
-  // What the welcome says; tests of refusals change it.
-  std::atomic<cotenant::protocol::WelcomeStatus> status{cotenant::protocol::WelcomeStatus::kOk};
-  std::atomic<std::uint32_t> version{cotenant::protocol::VERSION};
-  std::atomic<int> slot{0};
-  std::atomic<const char*> reason{""};
-  // What was asked last.
-  std::atomic<cotenant::protocol::HelloKind> last_kind{};
-  // What a client that asks for a form of a kernel that can stop inside is given; empty: it is refused.
-  std::string variant;
-  // What it was asked for last: the kernel's name and the bytes of its image.
-  std::string asked_for;
-  std::string asked_with;
-  std::atomic<int> asked{0};
-
- private:
-  // A memory file of ours with the variant in it.
-  int answer_variant(int request_fd) {
-    cotenant::protocol::VariantRequest request{};
-    if (request_fd < 0) return -1;
-    if (pread(request_fd, &request, sizeof request, 0) != static_cast<ssize_t>(sizeof request))
-      fail("the request is short");
-    asked_for.resize(request.nameBytes);
-    asked_with.resize(request.imageBytes);
-    if (pread(request_fd, asked_for.data(), asked_for.size(), sizeof request) !=
-            static_cast<ssize_t>(asked_for.size()) ||
-        pread(request_fd, asked_with.data(), asked_with.size(),
-              static_cast<off_t>(sizeof request + asked_for.size())) != static_cast<ssize_t>(asked_with.size()))
-      fail("the request is cut off");
-    const bool stops_inside = variant.find("__cotenant_preempt") != std::string::npos;
-    if (stops_inside || variant.find("__cotenant_slice") != std::string::npos) variant = formed(asked_with, variant);
-    const int fd = memfd_create("variant", MFD_CLOEXEC);
-    if (write(fd, variant.data(), variant.size()) != static_cast<ssize_t>(variant.size())) fail("memfd");
-    asked.fetch_add(1);
-    return fd;
-  }
-
-  void serve() {
-    for (;;) {
-      const int client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-      if (client < 0) return;
-      latest_ = client;
-      if (silent_) {
-        unanswered_.fetch_add(1);
-        char hello[1024];
-        while (recv(client, hello, sizeof hello, 0) > 0) {
-        }
-        given_up_.fetch_add(1);
-        close(client);
-        continue;
-      }
-      cotenant::protocol::Hello hello{};
-      int came = -1;
-      if (cotenant::receive_with_descriptor(client, &hello, sizeof hello, came, MSG_WAITALL) !=
-          static_cast<ssize_t>(sizeof hello))
-        continue;
-      last_kind = static_cast<cotenant::protocol::HelloKind>(hello.kind);
-      connections_.fetch_add(1);
-      cotenant::protocol::Welcome welcome{};
-      welcome.magic = cotenant::protocol::MESSAGE_MAGIC;
-      welcome.version = version;
-      welcome.status = static_cast<std::uint32_t>(status.load());
-      welcome.slot = slot;
-      std::snprintf(welcome.reason, sizeof welcome.reason, "%s", reason.load());
-      if (hello.kind == static_cast<std::uint32_t>(cotenant::protocol::HelloKind::kVariant)) {
-        const int made = answer_variant(came);
-        if (variant.empty()) welcome.status = static_cast<std::uint32_t>(cotenant::protocol::WelcomeStatus::kRefused);
-        if (cotenant::send_with_descriptor(client, &welcome, sizeof welcome, made, MSG_NOSIGNAL) < 0) close(client);
-        close(made);
-        close(came);
-        continue;
-      }
-      if (hello.kind == static_cast<std::uint32_t>(cotenant::protocol::HelloKind::kReattach) && kind_ == kOtherRegion)
-        welcome.status = static_cast<std::uint32_t>(cotenant::protocol::WelcomeStatus::kNewRegion);
-      const bool high = hello.class_ == static_cast<std::uint32_t>(cotenant::protocol::Class::kHigh);
-      if (status == cotenant::protocol::WelcomeStatus::kOk) {
-        if (high) {
-          region_->high[slot].pid = hello.pid;
-          region_->high[slot].startTime = hello.startTime;
-          region_->high[slot].state = 1;
-          region_->activity.registered.fetch_or(1u << slot);
-        } else {
-          region_->bestEffort[slot].state = 1;
-        }
-      }
-      close(came);
-      if (cotenant::send_with_descriptor(client, &welcome, sizeof welcome, fd_, MSG_NOSIGNAL) < 0) close(client);
-    }
-  }
-
-  Kind kind_;
-  int fd_ = -1;
-  int listener_ = -1;
-  Region* region_ = nullptr;
-  std::string path_;
-  std::atomic<int> connections_{0};
-  std::atomic<int> latest_{-1};
-  std::atomic<bool> silent_{false};
-  std::atomic<int> unanswered_{0};
-  std::atomic<int> given_up_{0};
-  pid_t pid_ = getpid();
-  std::atomic<bool> served_{false};
-};
 
 // `spin(ns)` takes the time it is told, `store(pointer, value, ns)` writes then. The comments are for the software GPU,
 // which executes nothing; the code is for a real one, where bench/live runs these programs.

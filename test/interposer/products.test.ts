@@ -1,4 +1,4 @@
 // Matrix products through cuBLAS.
 import { testCases } from "./cases.ts";
 
-testCases(["products/products", "products/parts"]);
+testCases(["products/products", "products/samples", "products/lines", "products/parts"]);

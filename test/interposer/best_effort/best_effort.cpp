@@ -63,91 +63,6 @@ void release_is_bounded() {
   expect(*word.host == 100, "all of it ran, in order");
 }
 
-// A high client may itself wait for best-effort work: a pause becomes a trickle.
-void long_pause_trickles() {
-  BestEffort client;
-  CUstream stream = make_stream();
-  client.warm(100, stream);
-  const std::uint64_t before = now_ms();
-  client.request_begins();
-  for (int i = 0; i < 12; ++i) client.program.run_us(100, stream);
-  OK(cuda().cuStreamSynchronize(stream));
-  expect(now_ms() - before >= 200, "the pause was kept for its 250 ms first");
-  expect(client.slot().trickles.load() >= 1, "the trickle is counted");
-  expect(client.agent.region().activity.active.load() != 0, "the request was active all the time");
-}
-
-// A training that synchronises each iteration is a high client without a pause worth the name.
-void bursts_in_a_row_are_one_pause() {
-  BestEffort client;
-  auto& region = client.agent.region();
-  region.settings.resumeDelayUs = 50'000;
-  CUstream stream = make_stream();
-  Word word;
-  client.warm(50, stream);
-  const std::uint64_t before = now_ms();
-  client.request_begins();
-  client.program.store_us(50, word.device, 1, stream);
-  while (*word.host == 0 && now_ms() - before < kHangMs) {
-    sleep_ms(10);
-    client.request_ends_later();
-    client.request_begins();
-  }
-  expect(*word.host == 1, "the trickle comes though bursts end all the time");
-  expect(now_ms() - before >= 50, "it had to wait");
-  client.request_ends();
-}
-
-// Where contexts take turns, work stands still for a moment so often that its time slice begins anew.
-void time_slices_are_renewed() {
-  BestEffort client;
-  auto& region = client.agent.region();
-  CUstream stream = make_stream();
-  Word word;
-  client.warm(100, stream);
-  const auto standstills = [&](unsigned from) {
-    for (unsigned i = 1; i <= 300; ++i) client.program.store_us(100, word.device, from + i, stream);
-    int stood = 0;
-    for (bool before = false; *word.host != from + 300;) {
-      const bool now = region.holds.hold[0].load() != 0;
-      if (now && !before) ++stood;
-      before = now;
-    }
-    return stood;
-  };
-  expect(standstills(0) == 0, "nobody stops it");
-  region.settings.renewUs = 1'000;
-  int stood = 0;
-  for (int i = 0; i < 20 && stood == 0; ++i) stood = standstills(300);  // a slow machine may look too seldom
-  expect(stood > 0, "300 kernels of 100 us stand still now and then");
-  region.settings.isolated = 0;
-  sleep_ms(20);
-  expect(standstills(600) == 0, "side by side there are no slices to renew");
-  region.settings.isolated = 1;
-  for (unsigned i = 1; i <= 300; ++i) client.program.store_us(100, word.device, 900 + i, stream);
-  client.request_begins();
-  sleep_ms(50);
-  const unsigned at = *word.host;
-  sleep_ms(20);
-  expect(*word.host == at, "what stood still is not let go while a request is active");
-  client.request_ends();
-  OK(cuda().cuStreamSynchronize(stream));
-  expect(*word.host == 1200, "all of it ran");
-}
-
-void lost_wake_up_is_repaired() {
-  BestEffort client;
-  client.agent.region().settings.trickleAfterUs = kLongestTrickleUs;
-  CUstream stream = make_stream();
-  client.warm(100, stream);
-  client.program.run_us(5'000, stream);
-  for (int i = 0; i < 5; ++i) client.program.run_us(100, stream);
-  // Killed between clearing its bit and opening the words.
-  for (auto& hold : client.agent.region().holds.hold) hold.store(1);
-  OK(cuda().cuStreamSynchronize(stream));
-  expect(client.slot().trickles.load() == 0, "the helper thread opens a hold that nobody wants, not the trickle");
-}
-
 void launch_by_launch() {
   BestEffort client;
   client.agent.region().settings.submission = 1;
@@ -181,23 +96,6 @@ void abandoned_streams_do_not_stall() {
     OK(cuda().cuStreamSynchronize(busy));
     expect(now_ms() - before < kHangMs, "100 launches of 100 us go on beside streams nobody waits for");
   }
-}
-
-void resume_delay() {
-  BestEffort client;
-  client.agent.region().settings.trickleAfterUs = kLongestTrickleUs;
-  CUstream stream = make_stream();
-  Word word;
-  client.agent.region().settings.resumeDelayUs = 30'000;
-  client.warm(50, stream);
-  client.request_begins();
-  client.program.store_us(50, word.device, 1, stream);
-  sleep_ms(20);
-  const std::uint64_t ended = now_ms();
-  client.request_ends_later();
-  eventually([&] { return *word.host == 1; }, "the helper thread releases it after the delay");
-  expect(now_ms() - ended >= 29, "nothing runs within the delay");
-  expect(client.slot().trickles.load() == 0, "it was not the trickle");
 }
 
 // Dynamic shapes: more of them than are kept apart.
@@ -241,21 +139,6 @@ void small_kernels_run_beside_a_request() {
   expect(now_ms() - before >= 200, "one that needs them all waits, until the trickle");
   client.request_ends();
   OK(cuda().cuStreamSynchronize(stream));
-}
-
-// Damage in the one field from which the resume delay is counted.
-void end_of_a_request_in_the_future() {
-  BestEffort client;
-  CUstream stream = make_stream();
-  client.agent.region().settings.resumeDelayUs = 150;
-  client.warm(50, stream);
-  client.agent.region().settings.trickleAfterUs = kLongestTrickleUs;
-  client.request_begins();
-  for (int i = 0; i < 10; ++i) client.program.run_us(50, stream);
-  client.agent.region().activity.idleSince.store(~0ull);
-  client.agent.region().activity.active.fetch_and(~(1u << 9));
-  OK(cuda().cuStreamSynchronize(stream));
-  expect(client.slot().trickles.load() == 0, "a request said to end in the future holds nobody back");
 }
 
 // A kernel that was short at first, and then, in the same shape and with a request in each of its launches, is not.
@@ -341,16 +224,10 @@ constexpr Case kCases[] = {
     {"work submitted while a request is active does not start", held_work_does_not_start},
     {"the launching thread runs ahead while the GPU is held", submission_runs_ahead},
     {"at most a chunk finishes after a request begins", release_is_bounded},
-    {"a long pause becomes a trickle", long_pause_trickles},
-    {"bursts in a row are one pause, and the trickle comes", bursts_in_a_row_are_one_pause},
-    {"time slices are renewed where contexts take turns", time_slices_are_renewed},
-    {"a lost wake-up is repaired", lost_wake_up_is_repaired},
     {"launch-by-launch gating holds the calling thread", launch_by_launch},
     {"streams that nobody waits for do not stall the others", abandoned_streams_do_not_stall},
-    {"after a request the resume delay is kept, and no more", resume_delay},
     {"a kernel in thousands of shapes does not stay unknown", thousands_of_shapes},
     {"small kernels run beside a request where the rules allow it", small_kernels_run_beside_a_request},
-    {"a request said to end in the future holds nobody back", end_of_a_request_in_the_future},
     {"durations are learned from a few launches", durations_are_learned},
     {"durations are learned beside requests, too", durations_are_learned_beside_requests},
     {"without high clients nothing is held", without_high_clients_nothing_is_held},

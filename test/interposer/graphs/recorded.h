@@ -115,4 +115,18 @@ struct Called {
   }
 };
 
+// Parameters of a kernel that stores a value.
+struct Store {
+  CUdeviceptr at;
+  unsigned value;
+  std::uint64_t ns = 1000;
+  void* parameters[3] = {&at, &value, &ns};
+  CUDA_KERNEL_NODE_PARAMS_v2 of{};
+
+  Store(CUgraphNode node, CUdeviceptr to, unsigned what) : at(to), value(what) {
+    OK(cuda().cuGraphKernelNodeGetParams_v2(node, &of));
+    of.kernelParams = parameters;
+  }
+};
+
 }  // namespace harness

@@ -2,63 +2,11 @@
 // the nanosecond, so a pause that does not count shows by the rest of the burst, on a machine however slow.
 #include "interposer/state/wait_time.h"
 
-#include "../fixture.h"
-#include "gate/histogram.h"
+#include "waiting.h"
 
 using namespace harness;
-using cotenant::bucket_of;
 
 namespace {
-
-constexpr std::uint64_t kLongUs = 200'000;
-// Of a kernel so long, this much at least is still to come when its launch has returned and the next call begins.
-constexpr std::uint64_t kSomeNs = 20'000'000;
-
-std::uint64_t now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec);
-}
-
-struct Waiting : High {
-  std::uint64_t paused_ns = 0;
-
-  auto& slot() { return agent.region().high[0]; }
-  // What the application does on the CPU.
-  void pause_ms(unsigned ms) {
-    const std::uint64_t before = now_ns();
-    sleep_ms(ms);
-    paused_ns += now_ns() - before;
-  }
-  template <class Buckets>
-  static unsigned total(const Buckets& of) {
-    unsigned sum = 0;
-    for (const auto& bucket : of) sum += bucket.load();
-    return sum;
-  }
-  // Of the one burst there was.
-  unsigned waited() {
-    expect(bursts() == 1 && total(slot().histogram) == 1, "there was one burst, not " + std::to_string(bursts()));
-    expect(total(slot().waits) == 1, "what it waited was told once");
-    unsigned at = 0;
-    while (slot().waits[at].load() == 0) ++at;
-    expect(at <= bucket_of(lasted()), "a burst waits no longer than it lasts");
-    return at;
-  }
-  std::uint64_t lasted() { return slot().busyNs.load(); }
-
-  // For the next burst to be the only one.
-  void forget() {
-    slot().bursts = slot().busyNs = paused_ns = 0;
-    for (unsigned at = 0; at < cotenant::kBuckets; ++at) slot().histogram[at] = slot().waits[at] = 0;
-  }
-
-  void waited_but_for_pauses() {
-    expect(paused_ns > 0 && waited() <= bucket_of(lasted() - paused_ns), "the pauses are not waited for the GPU");
-  }
-  void waited_some() { expect(waited() >= bucket_of(kSomeNs), "most of the kernel was waited for"); }
-  void waited_throughout() { expect(waited() == bucket_of(lasted()), "the burst counts as waited throughout"); }
-};
 
 void launching() {
   Waiting high;
@@ -69,105 +17,6 @@ void launching() {
   }
   OK(cuda().cuStreamSynchronize(stream));
   high.waited_but_for_pauses();
-}
-
-template <class Wait>
-void blocked_in(Wait wait) {
-  Waiting high;
-  CUstream stream = make_stream(CU_STREAM_DEFAULT);
-  CUevent done = make_event();
-  high.program.run_us(10, stream);
-  high.pause_ms(30);
-  high.program.run_us(kLongUs, stream);
-  OK(cuda().cuEventRecord(done, stream));
-  wait(stream, done);
-  if (high.active()) OK(cuda().cuStreamSynchronize(stream));  // the call showed no completion
-  high.waited_some();
-  high.waited_but_for_pauses();
-}
-
-void blocked_by_stream() {
-  blocked_in([](CUstream stream, CUevent) { OK(cuda().cuStreamSynchronize(stream)); });
-}
-void blocked_by_event() {
-  blocked_in([](CUstream, CUevent done) { OK(cuda().cuEventSynchronize(done)); });
-}
-void blocked_by_context() {
-  blocked_in([](CUstream, CUevent) { OK(cuda().cuCtxSynchronize()); });
-}
-void polled_stream() {
-  blocked_in([](CUstream stream, CUevent) {
-    while (cuda().cuStreamQuery(stream) == CUDA_ERROR_NOT_READY) usleep(500);
-  });
-}
-void polled_event() {
-  blocked_in([](CUstream, CUevent done) {
-    while (cuda().cuEventQuery(done) == CUDA_ERROR_NOT_READY) usleep(500);
-  });
-}
-void polled_then_blocked() {
-  Waiting high;
-  CUstream stream = make_stream();
-  high.program.run_us(kLongUs, stream);
-  expect(cuda().cuStreamQuery(stream) == CUDA_ERROR_NOT_READY, "a long kernel is not done at once");
-  high.pause_ms(300);
-  OK(cuda().cuStreamSynchronize(stream));
-  expect(high.waited() >= bucket_of(high.paused_ns), "it waited from its first question on");
-}
-
-// A copy to pageable memory holds up its caller, whatever its name; and so does one from it that is large.
-struct Pageable {
-  std::vector<char> host = std::vector<char>(1 << 20);
-  CUdeviceptr memory = 0;
-};
-void blocked_by_copy() {
-  blocked_in([](CUstream, CUevent) {
-    Pageable copy;
-    OK(cuda().cuMemAlloc_v2(&copy.memory, copy.host.size()));
-    OK(cuda().cuMemcpyDtoH_v2(copy.host.data(), copy.memory, copy.host.size()));
-  });
-}
-void blocked_by_copy_out() {
-  blocked_in([](CUstream stream, CUevent) {
-    Pageable copy;
-    OK(cuda().cuMemAlloc_v2(&copy.memory, copy.host.size()));
-    OK(cuda().cuMemcpyDtoHAsync_v2(copy.host.data(), copy.memory, copy.host.size(), stream));
-  });
-}
-void blocked_by_copy_in() {
-  blocked_in([](CUstream stream, CUevent) {
-    Pageable copy;
-    OK(cuda().cuMemAlloc_v2(&copy.memory, copy.host.size()));
-    OK(cuda().cuMemcpyHtoDAsync_v2(copy.memory, copy.host.data(), copy.host.size(), stream));
-  });
-}
-void blocked_by_nameless_copy() {
-  blocked_in([](CUstream stream, CUevent) {
-    Pageable copy;
-    OK(cuda().cuMemAlloc_v2(&copy.memory, copy.host.size()));
-    OK(cuda().cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(copy.host.data()), copy.memory, copy.host.size(), stream));
-  });
-}
-void blocked_by_freeing() {
-  blocked_in([](CUstream, CUevent) {
-    CUdeviceptr memory = 0;
-    OK(cuda().cuMemAlloc_v2(&memory, 4096));
-    OK(cuda().cuMemFree_v2(memory));
-  });
-}
-
-// Nothing is known of an event that a graph records, nor of what its stream has done when it is complete.
-void blocked_by_event_of_a_graph() {
-  blocked_in([](CUstream stream, CUevent done) {
-    CUgraph graph = nullptr;
-    OK(cuda().cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    OK(cuda().cuEventRecordWithFlags(done, stream, CU_EVENT_RECORD_EXTERNAL));
-    OK(cuda().cuStreamEndCapture(stream, &graph));
-    CUgraphExec instance = nullptr;
-    OK(cuda().cuGraphInstantiateWithFlags(&instance, graph, 0));
-    OK(cuda().cuGraphLaunch(instance, stream));
-    OK(cuda().cuEventSynchronize(done));
-  });
 }
 
 void asked_before_launching_more() {
@@ -354,18 +203,6 @@ void sums() {
 
 constexpr Case kCases[] = {
     {"pauses between launches are not waited for the GPU", launching},
-    {"a thread that synchronises a stream waits for the GPU", blocked_by_stream},
-    {"a thread that synchronises an event waits for the GPU", blocked_by_event},
-    {"a thread that synchronises a context waits for the GPU", blocked_by_context},
-    {"a thread that asks for a stream again and again waits for the GPU", polled_stream},
-    {"a thread that asks for an event again and again waits for the GPU", polled_event},
-    {"a thread that asks a few times and then is blocked waits for the GPU", polled_then_blocked},
-    {"a synchronous copy to the host waits for the GPU", blocked_by_copy},
-    {"an asynchronous copy to pageable memory waits for the GPU", blocked_by_copy_out},
-    {"a large asynchronous copy from pageable memory waits for the GPU", blocked_by_copy_in},
-    {"an asynchronous copy without a direction to pageable memory waits for the GPU", blocked_by_nameless_copy},
-    {"freeing memory waits for the GPU", blocked_by_freeing},
-    {"synchronising an event that a graph records waits for the GPU", blocked_by_event_of_a_graph},
     {"having asked before launching more does not count", asked_before_launching_more},
     {"work found done when first asked for was not waited for", found_done},
     {"waits for one stream after the other add up", one_stream_after_the_other},

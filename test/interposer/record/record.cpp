@@ -1,69 +1,9 @@
-// A process that is recorded: what its file says after it has run, left or forked. What is recorded runs in a
-// child of the case, because the file is written when a process ends.
-#include <sys/stat.h>
-#include <sys/wait.h>
-
-#include <csignal>
-
-#include "../fixture.h"
+// A process that is recorded: what its file says of its kernels, copies and graphs.
+#include "recording.h"
 
 using namespace harness;
 
 namespace {
-
-std::string file_named(const char* name) { return std::string(getenv("COTENANT_SOFTGPU_DIR")) + "/" + name; }
-
-std::string contents(const std::string& path) {
-  std::string text;
-  std::FILE* file = std::fopen(path.c_str(), "r");
-  if (!file) return text;
-  char piece[4096];
-  for (std::size_t n = 0; (n = std::fread(piece, 1, sizeof piece, file)) > 0;) text.append(piece, n);
-  std::fclose(file);
-  return text;
-}
-
-bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
-
-int ended(pid_t child) {
-  int status = 0;
-  expect(waitpid(child, &status, 0) == child, "the child ends");
-  return status;
-}
-
-// Runs `work` in a child that is recorded and exits; what its file says.
-template <class Work>
-std::string recorded(Work work) {
-  const std::string path = file_named("recording.json");
-  const pid_t child = fork();
-  if (child == 0) {
-    setenv("COTENANT_RECORD", path.c_str(), 1);
-    work();
-    std::exit(0);
-  }
-  const int status = ended(child);
-  expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the recorded process exits with 0");
-  return contents(path);
-}
-
-std::size_t count(const std::string& in, const std::string& what) {
-  std::size_t times = 0;
-  for (std::size_t at = in.find(what); at != std::string::npos; at = in.find(what, at + what.size())) ++times;
-  return times;
-}
-
-void expect_said(const std::string& document, const std::string& what) {
-  if (document.find(what) == std::string::npos) fail("expected: " + what + " in\n" + document);
-}
-
-// Of a kernel's line: its median duration in us.
-std::uint64_t median_us(const std::string& document, const std::string& kernel) {
-  const std::size_t at = document.find(kernel);
-  const std::size_t found = at == std::string::npos ? at : document.find("\"p50\":", at);
-  if (found == std::string::npos || found > document.find('\n', at))
-    fail("no duration of " + kernel + " in\n" + document);
-  return std::strtoull(document.c_str() + found + 6, nullptr, 10) / 1000;
-}
 
 void kernels_and_shapes() {
   const std::string said = recorded([] {
@@ -166,90 +106,6 @@ void kernels_of_a_graph() {
   expect(us >= 700 && us < 3000, "a graph has a duration of its own: " + std::to_string(us));
 }
 
-void nothing_unless_asked() {
-  const std::string path = file_named("recording.json");
-  const pid_t child = fork();
-  if (child == 0) {
-    Program program;
-    program.run_us(50, nullptr);
-    OK(cuda().cuCtxSynchronize());
-    std::exit(0);
-  }
-  ended(child);
-  expect(!exists(path), "no file without COTENANT_RECORD");
-  expect(recorded([] { OK(cuda().cuInit(0)); }).empty() && !exists(path),
-         "none of a process that asks nothing of a GPU");
-  setenv("COTENANT_OFF", "1", 1);
-  const std::string said = recorded([] {
-    Program program;
-    program.run_us(50, nullptr);
-  });
-  expect(said.empty(), "none while Cotenant is off");
-}
-
-void ready_when_killed(int signal) {
-  const std::string path = file_named("recording.json");
-  int ready[2];
-  expect(pipe(ready) == 0, "a pipe");
-  const pid_t child = fork();
-  if (child == 0) {
-    setenv("COTENANT_RECORD", path.c_str(), 1);
-    Program program;
-    CUstream stream = make_stream();
-    for (int i = 0; i < 20; ++i) program.run_us(50, stream);
-    OK(cuda().cuStreamSynchronize(stream));
-    if (write(ready[1], "x", 1) != 1) _exit(1);
-    for (;;) {
-      program.run_us(50, stream);
-      OK(cuda().cuStreamSynchronize(stream));
-    }
-  }
-  char c = 0;
-  expect(read(ready[0], &c, 1) == 1, "the child works");
-  kill(child, signal);
-  const int status = ended(child);
-  expect(WIFSIGNALED(status) && WTERMSIG(status) == signal, "it leaves with the signal's own status");
-  const std::string said = contents(path);
-  expect_said(said, "{\"name\":\"spin\",");
-  expect(said.substr(said.size() - 6) == "  ]\n}\n", "the file is whole");
-}
-
-void on_sigterm() { ready_when_killed(SIGTERM); }
-void on_sigint() { ready_when_killed(SIGINT); }
-
-void handler_goes_first() {
-  static std::atomic<int> handled{0};
-  const std::string said = recorded([] {
-    std::signal(SIGTERM, [](int) { handled = 1; });
-    Program program;
-    program.run_us(50, nullptr);
-    OK(cuda().cuCtxSynchronize());
-    std::raise(SIGTERM);
-    sleep_ms(100);
-    expect(handled.load() == 1, "the application's handler was called");
-    program.run_us(50, nullptr);
-    OK(cuda().cuCtxSynchronize());
-  });
-  expect(count(said, "\n    {\"kernel\":") == 2, "and the program was recorded to its end");
-}
-
-// A handler that calls exit may have interrupted anything of ours or of the driver's, with their locks held. What the
-// program itself does as it exits must not need what it holds: nothing static here owns memory.
-void exit_in_a_handler() {
-  const std::string said = recorded([] {
-    std::signal(SIGALRM, [](int) { std::exit(0); });
-    Program program;
-    CUstream stream = make_stream();
-    program.run_us(1, stream);  // before the alarm, however late that comes on a slow machine: there is a recording
-    ualarm(30'000, 0);
-    for (unsigned i = 0;; ++i) {
-      program.run_us(1, stream);
-      if (i % 16 == 0) OK(cuda().cuStreamSynchronize(stream));
-    }
-  });
-  expect_said(said, "{\"name\":\"spin\"");
-}
-
 void refused_launches() {
   const std::string said = recorded([] {
     Program program;
@@ -259,46 +115,6 @@ void refused_launches() {
     OK(cuda().cuCtxSynchronize());
   });
   expect(count(said, "{\"name\":\"spin\"") == 1, "a launch that was refused is none");
-}
-
-void child_keeps_off() {
-  const std::string path = file_named("recording.json");
-  const std::string said = recorded([&] {
-    Program program;
-    for (int i = 0; i < 5; ++i) program.run_us(50, nullptr);
-    OK(cuda().cuCtxSynchronize());
-    const pid_t child = fork();
-    if (child == 0) std::exit(0);
-    const int status = ended(child);
-    expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child exits");
-    expect(!exists(path), "the child wrote nothing");
-    const pid_t other = fork();
-    if (other == 0)
-      for (;;) pause();
-    kill(other, SIGTERM);
-    const int killed = ended(other);
-    expect(WIFSIGNALED(killed) && WTERMSIG(killed) == SIGTERM, "SIGTERM does to a child what it did");
-    for (int i = 0; i < 5; ++i) program.run_us(50, nullptr);
-    OK(cuda().cuCtxSynchronize());
-  });
-  expect_said(said, "\"launches\":10");
-}
-
-// Its parent asked for the driver's functions and recorded nothing yet: the child is recorded.
-void child_that_begins() {
-  const std::string path = file_named("recording.json");
-  const std::string said = recorded([&] {
-    expect(cuda().cuLaunchKernel != nullptr, "the driver is there");
-    const pid_t child = fork();
-    if (child == 0) {
-      Program program;
-      program.run_us(50, nullptr);
-      OK(cuda().cuCtxSynchronize());
-      std::exit(0);
-    }
-    ended(child);
-  });
-  expect_said(said, "\"launches\":1");
 }
 
 void only_the_latest_steps() {
@@ -350,14 +166,7 @@ constexpr Case kCases[] = {
     {"kernels in their shapes, with counts, needs and durations", kernels_and_shapes},
     {"copies with their bytes, and which of them wait", copies_with_bytes},
     {"a graph's kernels, and nothing of ours in a capture", kernels_of_a_graph},
-    {"nothing is written unless asked for", nothing_unless_asked},
-    {"the file is written on SIGTERM", on_sigterm},
-    {"the file is written on SIGINT", on_sigint},
-    {"an application's own signal handler goes first", handler_goes_first},
-    {"a program may exit in a handler", exit_in_a_handler},
     {"a launch that the driver refuses is none", refused_launches},
-    {"a child of fork leaves its parent's file alone", child_keeps_off},
-    {"a child whose parent recorded nothing is recorded", child_that_begins},
     {"a long program's latest steps are kept", only_the_latest_steps},
     {"threads are recorded together", many_threads},
     {"contexts may come and go", contexts_come_and_go},
