@@ -137,7 +137,8 @@ class Agent {
               static_cast<off_t>(sizeof request + asked_for.size())) != static_cast<ssize_t>(asked_with.size()))
       fail("the request is cut off");
     const bool stops_inside = variant.find("__cotenant_preempt") != std::string::npos;
-    if (stops_inside || variant.find("__cotenant_slice") != std::string::npos) variant = with_variants(asked_with, variant);
+    if (stops_inside || variant.find("__cotenant_slice") != std::string::npos)
+      variant = with_variants(asked_with, variant);
     const int fd = memfd_create("variant", MFD_CLOEXEC);
     if (write(fd, variant.data(), variant.size()) != static_cast<ssize_t>(variant.size())) fail("memfd");
     asked.fetch_add(1);

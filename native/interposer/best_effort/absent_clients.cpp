@@ -17,7 +17,8 @@ std::uint64_t longest_burst(const protocol::HighSlot& slot) noexcept {
   return 0;
 }
 
-// In another PID namespace than the agent's a pid means another process, or none: there only the beats tell.
+// A pid of the agent's PID namespace names another process in this one, or none. In that case only the beats tell
+// whether the client lives.
 bool is_dead(const protocol::Region& region, const protocol::HighSlot& slot) noexcept {
   if (slot.state.load(std::memory_order_acquire) == 0) return true;
   const auto pid = static_cast<pid_t>(slot.pid.load(std::memory_order_relaxed));

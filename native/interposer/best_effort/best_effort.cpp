@@ -27,14 +27,14 @@ namespace {
 using protocol::Region;
 
 constexpr std::uint64_t kSpinNs = 20'000;
-// Waiting at the gate for work to end: that is soon, and the GPU stands idle until we notice.
+// The wait at the gate for work to end is short, and the GPU is idle until this thread notices the end.
 constexpr std::uint64_t kSpinForRoomNs = 400'000;
 constexpr std::uint64_t kNeverLongerNs =
-    5'000'000'000;  // no wait of ours outlasts this, but one for a stream that is taken
+    5'000'000'000;  // the longest wait, except the one for a stream that another thread uses exclusively
 constexpr std::uint32_t kLongNs = 300'000;
 constexpr std::uint32_t kCollectEvery = 32;
 
-// Do the rules look at what a single kernel needs?
+// Whether the rules depend on what a single kernel needs.
 bool needs_count(const Rules& rules) noexcept {
   using protocol::WhenActive;
   return rules.when_active == WhenActive::kAllowOpposite || rules.when_active == WhenActive::kAllowShort ||
@@ -43,8 +43,8 @@ bool needs_count(const Rules& rules) noexcept {
 
 constexpr Needs kUnknownNeeds{0, KernelClass::kUnknown, 0};
 
-// Of a graph nothing is known. Copies and fills have no class and leave the SMs to others (Orion, section 5.1.3, submits
-// them directly); that a copy waits for a copy is the gate's own rule.
+// What a graph needs is not known. Copies and fills have no class and leave the SMs to other work (Orion, section
+// 5.1.3, submits them directly). That a copy waits for another copy is a rule of the gate.
 Needs needs_beside(const Submission& submission, std::uint32_t sm_count) noexcept {
   using Kind = Submission::Kind;
   if (submission.kind == Kind::kKernel) return needs_of(*submission.shape, sm_count);
@@ -62,8 +62,8 @@ void say_waiting(Region& region, const Link& link) noexcept {
     waiting.fetch_or(link.bit(), std::memory_order_relaxed);
 }
 
-// Deep submission: how much of a stream may be queued behind the hold word. Runs after the border was issued, so that all
-// that counts against the limit has a mark behind it.
+// Deep submission: waits until the stream has room for another launch behind the hold word. Runs after the border was
+// submitted, so that a mark follows all the work that counts against the limit.
 void wait_for_room(Gpu& gpu, Stream& stream, const Link& link, const Rules& rules) noexcept {
   const Lane& lane = stream.lane;
   const auto full = [&] {
@@ -82,7 +82,7 @@ void wait_for_room(Gpu& gpu, Stream& stream, const Link& link, const Rules& rule
   link.best_effort().cappedNs.fetch_add(now_ns() - started, std::memory_order_relaxed);
 }
 
-// Is a copy over PCIe of an active high client in flight?
+// Whether a copy over PCIe of an active high client is in flight.
 bool high_copying(const Region& region, std::uint64_t now) noexcept {
   const std::uint32_t active = region.activity.active.load(std::memory_order_seq_cst);
   for (std::uint32_t i = 0; i < protocol::MAX_HIGH; ++i)
@@ -90,8 +90,8 @@ bool high_copying(const Region& region, std::uint64_t now) noexcept {
   return false;
 }
 
-// Deep submission where holds let everything pass: a copy over PCIe takes place soon after it is submitted, and
-// not while one of a high client is in flight. What was queued before it is given as long as it may take.
+// Deep submission where the rules let work run beside a request: a copy over PCIe is submitted shortly before it can
+// run, and not while a copy of a high client is in flight. Work queued before it gets at most `submit_us` to finish.
 void wait_for_bus(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
   Region& region = *link.region;
   const std::uint64_t started = now_ns();
@@ -107,15 +107,15 @@ void wait_for_bus(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
   link.best_effort().trickles.fetch_add(1, std::memory_order_relaxed);
 }
 
-// What a policy's own limits go by, once a launch was let through.
+// Updates the limits that only some policies set, after a launch was let through.
 void spend(BestEffortGpu& own, const Rules& rules, const GateView& seen, const Item& item, std::uint64_t now) noexcept {
   if (rules.budget_us > 0) own.spent_us.store(spent_after(rules, seen, item), std::memory_order_relaxed);
   if (rules.launch_every_ns > 0)
     own.due_ns.store(due_after(rules, own.due_ns.load(std::memory_order_relaxed), now), std::memory_order_relaxed);
 }
 
-// Launch-by-launch gating: asks the gate until it lets this item through. The time it takes is accounted by
-// the helper thread, which sees a caller waiting.
+// Launch-by-launch gating: asks the gate until it lets this item through. The helper thread accounts for the waiting
+// time, because it sees that a caller waits.
 void wait_for_gate(Gpu& gpu, const Link& link, const Item& item) noexcept {
   Region& region = *link.region;
   const std::uint64_t started = now_ns();
@@ -131,12 +131,12 @@ void wait_for_gate(Gpu& gpu, const Link& link, const Item& item) noexcept {
     const Answer answer = admit(rules, seen, item);
     if (answer == Answer::kTrickle) {
       gpu.best_effort.trickled_at = now;
-      // One that the policy lets pass beside a request is no emergency.
+      // A launch that the policy allows beside a request is not counted as a trickle.
       if (seen.held_us >= rules.trickle_after_us) link.best_effort().trickles.fetch_add(1, std::memory_order_relaxed);
     }
     if (answer == Answer::kRun || answer == Answer::kTrickle || now - started > kNeverLongerNs)
       return spend(gpu.best_effort, rules, seen, item, now);
-    // What is out must have a mark behind it, or its end would never be seen.
+    // Without a mark behind the outstanding work nobody would see it end.
     mark_open_lanes(gpu, link);
     read_event_marks(gpu);
     Waiting waiting(gpu.best_effort);
@@ -145,7 +145,7 @@ void wait_for_gate(Gpu& gpu, const Link& link, const Item& item) noexcept {
   }
 }
 
-// `ns` is what budgets go by, `typical_ns` what the statistics add up.
+// Budgets use `ns`, statistics use `typical_ns`.
 void count(protocol::BestEffortSlot& slot, const Submission& submission, std::uint64_t ns, std::uint64_t typical_ns,
            bool known) noexcept {
   using Kind = Submission::Kind;
@@ -168,11 +168,16 @@ bool kernel_is_new(const Submission& submission, const Estimate& estimate) noexc
   return named.function ? gpu.best_effort.estimates.find(named) : nullptr;
 }
 
-// A kernel's first launch, in which the driver loads its code, is left as it is, and so is its first in each shape. Beside
-// the time of loading, events around it would show another: with them the driver apparently gave a training's stream another
-// of the work queues that processes under MPS have from one pool. While that one waited, the GPU read host memory without
-// end, and the high client lost time by it (docs/results/policies.md, two trainings). Of a product, whose kernel may be
-// known, that is asked of the kernel.
+// Whether the driver may load code in this launch: the first launch of a kernel, or its first in a shape. Such a launch
+// is not timed.
+//
+// One reason is that the time would include the loading. The other one is events around such a launch: with them the
+// driver apparently moved a training's stream to another of the work queues that the processes under MPS share. While
+// that queue waited, the GPU kept reading host memory, which slowed the high client down (docs/results/policies.md, two
+// trainings).
+//
+// A product has an estimate of its own although its kernel may have been launched before, so for products the kernel is
+// asked.
 bool loads_code(Gpu& gpu, const Submission& submission, const Estimate& estimate, bool of_product) noexcept {
   if (submission.kind != Submission::Kind::kKernel) return false;
   return of_product ? gpu.best_effort.estimates.first_launch(submission.shape->function)
@@ -214,7 +219,7 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
     note_thread(*stream.context);
 
   Estimate* const general = submission.shape ? gpu.best_effort.estimates.find(*submission.shape) : submission.estimate;
-  // At its second launch: the first is left alone, see loads().
+  // At the kernel's second launch, because the first one is left as it is: see loads_code().
   if (general && submission.kind == Submission::Kind::kKernel &&
       general->sightings.load(std::memory_order_relaxed) == 1 && !has_open_captures())
     look_for_ranks(submission.shape->function);
@@ -226,7 +231,7 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   const auto& settings = region.settings;
   const bool is_gated = is_best_effort_gated(*link);
   std::uint64_t expected_ns = estimate ? learned : submission.copy_ns;
-  // More kernels than can be kept apart: one of the others is taken to fill a chunk by itself.
+  // All entries for kernels are in use. A kernel without one is expected to fill a chunk by itself.
   if (submission.shape && !estimate) expected_ns = std::uint64_t{rule::chunk_us(settings)} * 1000;
   if (is_gated) {
     const Rules rules = read_rules(settings);
@@ -249,7 +254,7 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   lane.open.store(true, std::memory_order_relaxed);
   if (chunk_log::is_on()) chunk_log::note_launch(stream, submission, expected_ns);
 
-  // Where the GPU stands, each entry more is one less for the program.
+  // While the stream stands still, each entry that is added here takes a place in the driver's queue from the program.
   if (!estimate || stands_still(lane)) return {&stream, -1};
   const auto& activity = region.activity;
   const std::uint64_t activations = activity.activations.load(std::memory_order_relaxed);

@@ -1,13 +1,15 @@
-// A best-effort client's side: work is submitted well ahead and released in small steps.
+// The side of a best-effort client: it submits work well ahead, and the GPU runs it in small steps.
 //
-// Deep submission: each stream's work is divided by borders into chunks. A border is one batch operation
-// on the stream, {write mark = n; wait until hold == 0}: the write tells how far the GPU has come, the
-// wait is where the GPU itself stops when a request of a high client is active. Stopping and going on
-// again is one store by whoever knows (a high client, or our helper thread).
-// Launch-by-launch gating (the fall-back) asks the gate before each launch and uses the marks alone.
+// Deep submission: borders divide each stream's work into chunks. A border is one batch operation on the stream, {write
+// mark = n; wait until hold == 0}. The write tells how far the GPU has come. At the wait the GPU stops while a request
+// of a high client is active. To stop the GPU, or to let it continue, a high client or the helper thread stores one
+// word.
 //
-// A stream may also stand still because the GPU waits for the program: for a word that the program writes later, a host
-// function, a peer. We must never block the program until such a stream moves: it would wait for itself (standstill.h).
+// Launch-by-launch gating is the fall-back. It asks the gate before each launch and uses only the marks.
+//
+// A stream may also stand still because the GPU waits for the program: for a word that the program writes later, for a
+// host function, for a peer. The interposer must never block the program until such a stream moves, because then both
+// would wait for ever (standstill.h).
 #pragma once
 
 #include "interposer/state/submission.h"
@@ -16,7 +18,7 @@ namespace cotenant {
 
 struct Stream;
 
-// Before the driver call; may wait. Hands what it began to best_effort_after.
+// Called before the driver call; may wait. The result is passed to best_effort_after() once the call has returned.
 struct Admission {
   Stream* stream;
   int timer;  // index of a running timer, -1: none

@@ -9,7 +9,8 @@ namespace {
 
 using namespace cu;
 
-// A stream that refuses a border may be about to be destroyed, or its context is lost. Others are not concerned.
+// The driver refuses a border if the stream is about to be destroyed or its context is lost. Other streams are not
+// affected.
 constexpr std::uint64_t kRetryNs = 100'000'000;
 
 }  // namespace
@@ -39,7 +40,7 @@ bool put_border(Stream& stream, const Link& link) noexcept {
   if ((retry_ns != 0 && now_ns() < retry_ns) || !map_pages(context, link)) return false;
   const std::uint32_t number = next_mark(stream);
   const bool by_word = stream.index < kMarkWords;
-  // Without a mark the wait is still right: the stream stops there, and only how far it has come is not seen.
+  // Without a mark the wait is still correct: the stream stops at it, but nobody sees how far the stream has come.
   if (!by_word) put_event_mark(stream, number);
   CUstreamBatchMemOpParams operations[] = {write_word(mark_word(context, by_word ? stream.index : 0), number),
                                            wait_for_release(context, link)};

@@ -1,4 +1,4 @@
-// Borders: what divides a stream's work into chunks. A border is a mark, and a wait for the client's hold word.
+// Borders divide a stream's work into chunks. A border is a mark followed by a wait for the client's hold word.
 #pragma once
 
 #include "interposer/best_effort/marks.h"
@@ -7,15 +7,16 @@
 
 namespace cotenant {
 
-// What a stream or a graph is told to do: write a word; wait until this client's hold word is 0. After map_pages().
+// Operations for a stream or a graph: write a word; wait until this client's hold word is 0. Valid after map_pages().
 [[nodiscard]] cu::CUstreamBatchMemOpParams write_word(cu::CUdeviceptr at, std::uint32_t value) noexcept;
 [[nodiscard]] cu::CUstreamBatchMemOpParams wait_for_release(const Context& context, const Link& link) noexcept;
 
-// Puts a border behind what `stream` has now. From the application's thread, not while the stream is captured. False: it
-// can't be had now, and this launch must be gated by itself; it is tried again.
+// Puts a border behind the work that `stream` has now. Called on the application's thread, and not while the stream is
+// captured. False: no border could be put there now, so this launch must be gated by itself. A later launch tries
+// again.
 [[nodiscard]] bool put_border(Stream& stream, const Link& link) noexcept;
 
-// What comes next belongs to another chunk.
+// Ends the current chunk: later work belongs to the next one.
 void close_chunk(Stream& stream, const Link& link, bool waits) noexcept;
 
 }  // namespace cotenant

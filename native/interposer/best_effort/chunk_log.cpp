@@ -19,8 +19,8 @@
 namespace cotenant::chunk_log {
 namespace {
 
-constexpr std::uint32_t kMost = 4 << 20;     // records; of the file only what is written takes room
-constexpr std::uint32_t kFunctions = 1 << 13;  // whose names are kept; a power of two
+constexpr std::uint32_t kMost = 4 << 20;  // records; the file is sparse, so only written records take space
+constexpr std::uint32_t kFunctions = 1 << 13;  // functions whose names are noted; a power of two
 constexpr std::uint64_t kBlindNs = 10'000;
 constexpr std::uint32_t kWatched = 64;       // streams
 
@@ -50,10 +50,11 @@ void note_name(cu::CUfunction function) noexcept {
   const char* name = named_function(function).name;
   const int length =
       std::snprintf(line, sizeof line, "%llx %.480s\n", static_cast<unsigned long long>(key), name ? name : "?");
-  if (length > 0 && write(names, line, static_cast<std::size_t>(length)) < 0) return;  // it stays without a name
+  if (length > 0 && write(names, line, static_cast<std::size_t>(length)) < 0)
+    return;  // the function stays without a name
 }
 
-// What changed in shared memory since the last look.
+// Records what has changed in shared memory since the last look.
 class Watch {
  public:
   explicit Watch(Gpu& gpu) noexcept : gpu_(gpu) {}
@@ -91,7 +92,7 @@ class Watch {
     const std::uint64_t at = now_ns();
     const std::uint32_t chunk_ns = rule::chunk_us(region.settings) * 1000;
     const auto client = static_cast<std::uint16_t>(slot);
-    // One may have ended and the next begun between two looks.
+    // One burst may have ended and the next one begun between two looks.
     if (bursts_[slot]) add({What::kBurst, client, 0, at, bursts_[slot], 0, chunk_ns, {}, {}, {}});
     if (since) add({What::kBurst, client, 0, at, since, 1, chunk_ns, {}, {}, {}});
     bursts_[slot] = since;

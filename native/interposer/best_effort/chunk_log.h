@@ -1,7 +1,8 @@
-// A diary of one best-effort client, for finding out why a request was slow (bench/live/slow_bursts.py): what was put
-// between which borders, and when the GPU passed them, holds changed and bursts began and ended. COTENANT_CHUNKS=PATH asks for
-// it; PATH.PID is a file of records as they are in memory, PATH.PID.names says what functions are called. A thread of its own
-// watches shared memory without a pause, so it takes a CPU. Without it a launch pays one comparison.
+// A diary of one best-effort client that shows why a request was slow (bench/live/slow_bursts.py): which work was put
+// between which borders, when the GPU passed them, when holds changed, and when bursts began and ended.
+//
+// COTENANT_CHUNKS=PATH turns it on. PATH.PID contains the records as they are in memory, PATH.PID.names the names of
+// functions. A separate thread polls shared memory and takes a whole CPU. When it is off, a launch pays one comparison.
 #pragma once
 
 #include <atomic>
@@ -20,7 +21,7 @@ enum class What : std::uint16_t {
   kHold = 5,  // number: the hold word
   kBurst = 6,  // number: 1 begins, 0 ends; key: when it began, ns; expected_ns: a chunk under the rules in force
   kActive = 7,  // number: who is active, or has announced a request
-  kBlind = 8,  // key: when the watching thread looked before, ns: it was away for longer than it should
+  kBlind = 8,  // key: time of the watching thread's previous look, ns: it lost its CPU in between
 };
 
 // Times are monotonic ns.
@@ -38,17 +39,17 @@ struct Record {
 };
 static_assert(sizeof(Record) == 64);
 
-// The file begins with one record's room for this.
+// The file begins with this header, which has the size of one record.
 struct Header {
   char magic[8];
   std::uint32_t record_bytes;
   std::uint32_t most;
-  std::atomic<std::uint64_t> used;  // past `most` nothing is kept
+  std::atomic<std::uint64_t> used;  // records beyond `most` are dropped
 };
 
 extern std::atomic<Header*> log;
 
-// Where the environment asks for it. Says so on stderr if it can't.
+// Starts the diary if the environment asks for it. Reports on stderr if that fails.
 void start(Gpu& gpu) noexcept;
 void forget() noexcept;  // in a forked child
 

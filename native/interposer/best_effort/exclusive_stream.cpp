@@ -6,7 +6,8 @@ namespace cotenant {
 namespace {
 
 constexpr std::uint64_t kSpinNs = 20'000;
-constexpr std::uint64_t kTakenNeverLongerNs = 60'000'000'000;  // a thread that has it waits many times
+constexpr std::uint64_t kTakenNeverLongerNs =
+    60'000'000'000;  // the thread that uses the stream exclusively waits many times
 constexpr std::uint64_t kOnTheirWayNeverLongerNs = 5'000'000'000;
 
 bool belongs_to_another(const Lane& lane) noexcept {
@@ -14,7 +15,7 @@ bool belongs_to_another(const Lane& lane) noexcept {
   return by && by != this_thread();
 }
 
-// False: it is not given back.
+// False: the stream was not given back in time.
 bool wait_while_taken(const Lane& lane) noexcept {
   const std::uint64_t started = now_ns();
   while (belongs_to_another(lane)) {
@@ -44,7 +45,7 @@ ExclusiveStream::ExclusiveStream(Stream* stream) noexcept : lane_(stream ? &stre
     if (now_ns() - started > kTakenNeverLongerNs) return;
     spin_then_nap(started, kSpinNs);
   }
-  // One may wait for something that comes after it: then it is there first.
+  // One of these launches may wait for work that comes after it. Then the exclusive user's work comes first.
   const std::uint64_t taken = now_ns();
   while (lane_->launches_in_call.load(std::memory_order_seq_cst) != 0 && now_ns() - taken < kOnTheirWayNeverLongerNs)
     spin_then_nap(taken, kSpinNs);

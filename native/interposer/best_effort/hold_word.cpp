@@ -24,7 +24,7 @@ void best_effort_open_former(const Gpu& gpu) noexcept {
   const Link* link = gpu.link.load(std::memory_order_acquire);
   for (; link && link->before; link = link->before) {
     const Link& former = *link->before;
-    // A slot that another process has by now is its own.
+    // The slot may belong to another process by now.
     const bool is_own_slot = former.best_effort().pid.load(std::memory_order_relaxed) == link->before_pid;
     if (is_own_slot && former.hold().load(std::memory_order_relaxed) != 0) best_effort_open(former);
   }

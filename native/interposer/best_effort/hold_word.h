@@ -7,17 +7,18 @@ namespace cotenant {
 
 struct Gpu;
 
-// Is there a high client on this GPU, and a policy that protects it? Without, best-effort work just runs.
+// Whether the GPU has a high client and a policy that protects it. If not, best-effort work is not gated.
 [[nodiscard]] bool is_best_effort_gated(const Link& link) noexcept;
 
-// Prepares a slot that was just taken: clears the marks of its earlier client and sets the hold word by what is active now.
+// Prepares a slot that this client has just got: clears the marks of its previous client, and sets the hold word if a
+// request is active now.
 void best_effort_enter(const Link& link) noexcept;
 
 // Sets the hold word to 0, so that everything queued runs.
 void best_effort_open(const Link& link) noexcept;
 
-// Work queued under a former link, and graphs made executable under it, wait for that link's hold word, which nobody manages
-// any more. This keeps it at 0; a high client that still uses the old region may set it again.
+// Work queued under a former link, and graphs made executable under it, wait for that link's hold word. Nobody manages
+// that word any more, so this keeps it at 0. A high client that still uses the old region may set it again.
 void best_effort_open_former(const Gpu& gpu) noexcept;
 
 }  // namespace cotenant

@@ -20,8 +20,8 @@ void note_passed(Lane& lane, std::uint32_t number) noexcept {
     lane.finished_launches.store(launches, std::memory_order_relaxed);
 }
 
-// Numbers grow and may wrap; a value that is not between the last seen and the last issued is a relic of an earlier
-// client of the slot.
+// Numbers grow and may wrap. A value that is not between the last one seen and the last one issued was left by an
+// earlier client of the slot.
 bool is_plausible_mark(const Lane& lane, std::uint32_t number) noexcept {
   const std::uint32_t before = lane.passed.load(std::memory_order_relaxed);
   return number - before - 1 < lane.borders.load(std::memory_order_relaxed) - before;
@@ -32,8 +32,8 @@ CUcontext current_handle() noexcept {
   return real().cuCtxGetCurrent(&current) == CUDA_SUCCESS ? current : nullptr;
 }
 
-// The special handles mean the current context's and the calling thread's streams. Streams of other contexts are left
-// alone: their owner may end the context while we are in the driver.
+// The special handles mean streams of the current context and the calling thread. Streams of other contexts are left
+// out, because their owner may destroy the context during the driver call.
 bool is_reachable(const Stream& stream, const Gpu& gpu, CUcontext current) noexcept {
   const Context* context = stream.context;
   return context->gpu == &gpu && context->handle.load(std::memory_order_relaxed) == current &&
@@ -86,7 +86,7 @@ bool put_event_mark(Stream& stream, std::uint32_t number) noexcept {
   EventMarks& marks = stream.lane.events;
   if (marks.busy.exchange(true, std::memory_order_acquire)) return false;
   const CUcontext context = stream.context->handle.load(std::memory_order_relaxed);
-  if (marks.context != context) {  // events belong to a context; an old one's are left to it
+  if (marks.context != context) {  // an event belongs to a context: events of an old context are destroyed with it
     marks.context = context;
     for (int i = 0; i < EventMarks::kEvents; ++i) marks.event[i] = nullptr, marks.number[i] = 0;
   }
@@ -138,7 +138,8 @@ void read_event_marks(const Gpu& gpu) noexcept {
 }
 
 void event_marks_end(EventMarks& events) noexcept {
-  if (events.busy.exchange(true, std::memory_order_acquire)) return;  // whoever looks at them finds the context changed
+  if (events.busy.exchange(true, std::memory_order_acquire))
+    return;  // readers of the events see that the context has changed
   events.context = nullptr;
   for (int i = 0; i < EventMarks::kEvents; ++i) events.event[i] = nullptr, events.number[i] = 0;
   events.out.store(false, std::memory_order_relaxed);

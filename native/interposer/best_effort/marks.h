@@ -12,21 +12,22 @@ struct Gpu;
 struct Link;
 struct Stream;
 
-// Takes down what has been submitted to this stream by now under the next number, which it returns.
+// Notes what has been submitted to this stream so far under the next number, which it returns.
 [[nodiscard]] std::uint32_t next_mark(Stream& stream) noexcept;
 
-// Puts a mark behind what `stream` has now. From the application's thread, not while the stream is captured.
+// Puts a mark behind the work that `stream` has now. Called on the application's thread, and not while the stream is
+// captured.
 bool put_mark(Stream& stream, const Link& link) noexcept;
 // The same, always by an event.
 bool put_event_mark(Stream& stream, std::uint32_t number) noexcept;
 
-// Puts a mark behind the work of every stream of the current context. Called before waiting for work to finish, because
-// otherwise nobody would see that it has.
+// Puts a mark behind the work of every stream of the current context. Called before a wait for work to finish, because
+// without a mark nobody sees that it has.
 void mark_open_lanes(const Gpu& gpu, const Link& link) noexcept;
 
-// Takes over what the GPU has written for this stream. Any thread.
+// Reads what the GPU has written for this stream. Called on any thread.
 void read_mark(Stream& stream, const Link& link) noexcept;
-// Asks the driver for events of streams of the current context. From the application's threads.
+// Asks the driver for the events of streams of the current context. Called on the application's threads.
 void read_event_marks(const Gpu& gpu) noexcept;
 
 // The stream's context is about to end, and its events with it.

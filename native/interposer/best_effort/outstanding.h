@@ -1,4 +1,4 @@
-// How much of what this client has submitted the GPU has not done yet, and what the gate is told.
+// How much of the work that this client has submitted the GPU has not done yet, and the view that the gate decides by.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,13 @@ struct Context;
 struct Gpu;
 struct Stream;
 
-// Reads the marks; GPU time submitted by this process and not known finished, over all streams but those that stand.
+// Reads the marks. GPU time submitted by this process and not known to be finished, over all streams that do not stand
+// still.
 struct Outstanding {
   std::uint64_t ns;
   std::uint64_t launches;
-  std::uint64_t standing_ns;  // of those that stand,
-  bool stands;                // and whether there are any
+  std::uint64_t standing_ns;  // of the streams that stand still
+  bool stands;  // whether a stream stands still
 };
 [[nodiscard]] Outstanding best_effort_outstanding(Gpu& gpu) noexcept;
 
@@ -25,7 +26,7 @@ struct Outstanding {
 void best_effort_note_drained(Stream& stream) noexcept;
 void best_effort_note_drained(const Context& context) noexcept;
 
-// What the gate needs to know, as it is now. held_us and trickled_us are the caller's to fill.
+// The view of the gate at this moment. The caller fills in held_us and trickled_us.
 [[nodiscard]] GateView best_effort_view(Gpu& gpu, const Link& link, std::uint64_t now) noexcept;
 
 }  // namespace cotenant

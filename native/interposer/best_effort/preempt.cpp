@@ -14,21 +14,21 @@ namespace {
 
 using namespace cu;
 
-// Of a preemptible variant the last launch does not stop, so a kernel can stop once less than it has launches: once for
-// each request within its time. One that is not needed takes some us.
+// The last launch of a preemptible variant does not stop. So a kernel can be stopped once less than it has launches,
+// that is once for each request within its time. A launch that is not needed takes some us.
 constexpr std::uint32_t kFewestLaunches = 3;
 constexpr std::uint32_t kMostLaunches = 8;
 constexpr std::uint32_t kNsForOneMore = 1'000'000;
 constexpr std::uint64_t kMostSlices = 64;
 constexpr std::uint32_t kMostParameters = 512;
-constexpr std::size_t kMostBytes = 4096;  // of parameters in one buffer
-// With less than half of the kernel's own blocks on an SM the variant costs more than it is worth.
+constexpr std::size_t kMostBytes = 4096;  // bytes of parameters passed in one buffer
+// If the variant allows fewer than half of the kernel's own blocks on an SM, it costs more than it gains.
 constexpr int kWorstOccupancy = 2;
 
-// What is passed in kernelParams, or in one buffer: as the application does it.
+// The parameters as the application passes them: in kernelParams, or in one buffer.
 class Arguments {
  public:
-  // False: the application passes them in a way that is not understood.
+  // False: the application passes them in an unknown way.
   [[nodiscard]] bool take(const KernelCall& kernel, const Variant& variant) noexcept {
     if (kernel.extra) return take_buffer(kernel.extra, variant);
     if (variant.parameters > kMostParameters || (!kernel.parameters && variant.parameters > 0)) return false;
@@ -78,7 +78,7 @@ int blocks_on_an_sm(CUfunction function, const LaunchShape& shape) noexcept {
   return ask && ask(&blocks, function, static_cast<int>(bx * by * bz), shared) == CUDA_SUCCESS ? blocks : 0;
 }
 
-// Boxes of a grid, whole waves each, along the side whose number counts slowest.
+// Boxes of a grid. Each box has whole waves of blocks and divides the slowest dimension of the grid.
 struct Slices {
   int side;
   unsigned step;
@@ -96,14 +96,14 @@ Slices slices_of(const LaunchShape& shape, std::uint64_t wave, std::uint64_t wan
   return {side, step, (std::uint64_t{grid[side]} + step - 1) / step};
 }
 
-// One launch, and the variants that it could have.
+// One launch, and the variants that are possible for it.
 struct Possible {
   Tried tried[kVariantKinds];
-  unsigned workers;  // as many as fit
+  unsigned workers;  // as many workers as the GPU holds
   Slices slices;
 };
 
-// False: it is better left as it is. A grid that is on the GPU all at once ends with its longest block anyway.
+// False: the kernel is launched as it is. A grid that is on the GPU all at once ends with its longest block anyway.
 bool look(const KernelVariants& variants, const LaunchShape& shape, std::uint64_t expected_ns, std::uint64_t target_ns,
           std::uint32_t sms, Possible& into) noexcept {
   const auto& [gx, gy, gz, bx, by, bz, shared] = shape.of;
@@ -115,7 +115,7 @@ bool look(const KernelVariants& variants, const LaunchShape& shape, std::uint64_
   into = {};
   if (variants.preempt.function && !(variants.whole_warps && bx % 32 != 0)) {
     const int fit = blocks_on_an_sm(variants.preempt.function, shape);
-    // One place is the sentinel's.
+    // The sentinel takes the place of one block.
     const std::uint64_t places = std::uint64_t{sms} * static_cast<unsigned>(std::max(fit, 0));
     if (fit * kWorstOccupancy >= own && places > 2 && blocks >= places) {
       into.workers = static_cast<unsigned>(places - 1);
@@ -130,13 +130,13 @@ bool look(const KernelVariants& variants, const LaunchShape& shape, std::uint64_
   return into.workers > 0 || into.slices.count > 1;
 }
 
-// A launch in some variant, on its way into a stream.
+// A launch in a variant, while it is submitted to a stream.
 struct Way {
   const KernelCall& kernel;
   Stream& stream;
   const Link& link;
   LaunchFunction launch;
-  bool began{false};  // something of it was submitted, so that it can't be launched as it is any more
+  bool began{false};  // a part of it was submitted, so the kernel can't be launched as it is any more
 
   CUresult words(unsigned count, CUstreamBatchMemOpParams* words) const noexcept {
     return real().cuStreamBatchMemOp_v2(stream.handle, count, words, 0);
@@ -205,7 +205,7 @@ void say_choice(const char* name, const Possible& possible, VariantKind chosen) 
        static_cast<unsigned long long>(possible.slices.count), us(2), kNames[static_cast<int>(chosen)]);
 }
 
-// Times what is launched while it lives, if it is to be.
+// Measures the time of what is launched while this object exists, if a measurement is due.
 class Timed {
  public:
   Timed(Estimate& estimate, std::uint32_t every, Stream& stream, const Link& link) noexcept
@@ -236,14 +236,15 @@ bool launch_stoppable(const KernelCall& kernel, NullStream meaning, LaunchFuncti
   if (!variants) return false;
   Stream* stream = stream_of(kernel.stream, meaning);
   const Link* link = stream ? stream->context->gpu->link.load(std::memory_order_acquire) : nullptr;
-  // Only behind a border: what it waits for is what the kernel stops for.
+  // Only behind a border, whose wait stops the kernel's later launches.
   if (!link || !stream->lane.behind_wait.load(std::memory_order_relaxed)) return false;
   Gpu& gpu = *stream->context->gpu;
   const Rules rules = read_rules(link->region->settings);
-  // Kernels of less are not touched, so no other could stop sooner than that matters.
+  // Shorter kernels have no variants, so a variant need not stop sooner than this.
   const std::uint64_t target_ns = std::uint64_t{std::max({rules.chunk_us, rules.preempt_us, 1u})} * 1000;
   const std::uint64_t usual_ns = gpu.best_effort.estimates.expected_ns(kernel.shape);
-  // A trial is of this variant: the kernel's handle may come back as another's, the variant's place does not.
+  // A trial belongs to this variant. The kernel's handle may be reused for another kernel, the address of the variant
+  // is not.
   LaunchShape tried_as = kernel.shape;
   tried_as.function = reinterpret_cast<CUfunction>(variants);
   VariantTrial* trial = gpu.best_effort.trials.find(tried_as);

@@ -1,6 +1,6 @@
-// A long kernel launched in a variant that can stop inside: a few launches of it on one counter, with a wait for the hold
-// word between them. A request stops the one that runs at the end of its blocks; the next one goes on where it
-// stopped, when it is let; the last one does not stop. What was not needed ends as soon as it begins.
+// A long kernel launched in a variant that can stop inside: several launches on one counter, with a wait for the hold
+// word between them. A request makes the running launch stop after its current blocks. The next launch continues there
+// once the hold word is 0. The last launch does not stop. Launches that are not needed end at once.
 #pragma once
 
 #include "interposer/lookup/entry.h"
@@ -9,7 +9,7 @@
 
 namespace cotenant {
 
-// A launch as cuLaunchKernel is given it.
+// The arguments of cuLaunchKernel.
 struct KernelCall {
   LaunchShape shape;
   cu::CUstream stream;
@@ -17,10 +17,10 @@ struct KernelCall {
   void** extra;
 };
 
-// The driver's function that launches in the same way, and thus in the same stream.
+// The driver's function for the same family of entry points, so that handle 0 means the same stream.
 using LaunchFunction = decltype(cu_entries::Real::cuLaunchKernel);
 
-// True: the kernel was launched, with `result`. False: launch it as it is.
+// True: the kernel was launched, and `result` is the driver's. False: the caller launches it as it is.
 [[nodiscard]] bool launch_stoppable(const KernelCall& kernel, NullStream meaning, LaunchFunction launch,
                                     cu::CUresult& result) noexcept;
 

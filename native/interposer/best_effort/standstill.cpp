@@ -5,15 +5,15 @@
 namespace cotenant {
 namespace {
 
-// While another best-effort client wants the GPU, a kernel of that one may be the reason, of whatever length.
+// While another best-effort client wants the GPU, a kernel of that client may be the reason, however long it is.
 constexpr std::uint64_t kStillBesideOthersNs = 250'000'000;
-// Longer between two looks, and somebody was away: nobody knows what happened in between.
+// If more time passes between two looks, this thread lost its CPU, and what happened in between is unknown.
 constexpr std::uint64_t kLongestLookNs = 2'000'000;
-// A border is two entries: a word that is written, and a wait.
+// A border takes two entries in the driver's queue: a write and a wait.
 constexpr std::uint64_t kEntriesOfABorder = 2;
 constexpr std::uint64_t kEntriesWithBorders = 700;
 
-// What the GPU has under way there takes about so long.
+// About how long the work that the GPU is running takes.
 std::uint64_t first_chunk_ns(const Lane& lane) noexcept {
   const std::uint32_t passed = lane.passed.load(std::memory_order_relaxed);
   const std::uint64_t finished = lane.finished_ns.load(std::memory_order_relaxed);

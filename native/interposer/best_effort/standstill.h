@@ -1,9 +1,10 @@
 // Detects streams in which the GPU waits for the program: for a word that the program writes after its launches (stream
-// memory operations), for a host function that blocks, for a peer that is late. Only the program can end such a wait, so none
-// of its calls may be blocked because of such a stream, and its queued work does not count as work that could run.
+// memory operations), for a host function that blocks, for a peer that is late. Only the program can end such a wait.
+// So none of its calls may be blocked because of such a stream, and the work queued in it does not count as work that
+// could run.
 //
-// A stream is taken for waiting if the hold word is 0 and its marks have not moved for longer than its work can explain. A
-// wrong guess costs little: the queue behind the same borders grows until the stream moves.
+// A stream is assumed to wait if the hold word is 0 and its marks have not moved for longer than its work explains. A
+// wrong assumption costs little: the queue behind the same borders grows until the stream moves.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace cotenant {
 
-// After a standstill of this length no call waits for room in the stream any more. It may also be due to a long kernel.
+// After a standstill of this length no call waits for room in the stream. A long kernel may also be the reason for it.
 inline constexpr std::uint64_t kStillNs = 5'000'000;
 
 [[nodiscard]] inline bool stands_still(const Lane& lane) noexcept {
@@ -29,7 +30,7 @@ inline constexpr std::uint64_t kStillNs = 5'000'000;
 // about 1,000 entries, and a launch into a full queue blocks. The program may need the rest to let the stream continue.
 [[nodiscard]] bool is_crowded(const Lane& lane) noexcept;
 
-// The stream has been seen empty, or in motion.
+// Notes that the stream was seen empty, or in motion.
 void note_motion(Lane& lane) noexcept;
 
 // Called by the helper thread: looks at all streams of a GPU. `held`: the streams may not run now. `others`: another

@@ -15,7 +15,7 @@ using protocol::Region;
 
 constexpr std::uint32_t kNoLinkUs = 10'000;
 
-// A request may begin between the look and the store: look again after opening.
+// A request may begin between the check and the store, so check again after clearing the word.
 void open_word(Region& region, std::uint32_t slot) noexcept {
   region.holds.hold[slot].store(0, std::memory_order_seq_cst);
   const bool held = region.activity.active.load(std::memory_order_seq_cst) != 0 && rule::protect(region.settings) &&
@@ -23,7 +23,7 @@ void open_word(Region& region, std::uint32_t slot) noexcept {
   if (held) region.holds.hold[slot].store(1, std::memory_order_seq_cst);
 }
 
-// The mirror image: whoever would open it may have looked just before we closed it.
+// As in open_word(): another process may have checked just before the word was set here, so check again.
 void close_word(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
   link.hold().store(1, std::memory_order_seq_cst);
   if (release(rules, best_effort_view(gpu, link, now_ns())) == Answer::kRun) open_word(*link.region, link.slot);
@@ -43,7 +43,7 @@ void take_turn(const Link& link, std::uint32_t from, std::uint64_t now) noexcept
     activity.turnSince.store(now, std::memory_order_relaxed);
 }
 
-// A number that changes when the GPU passes a border of a stream, or comes to another gate of a graph.
+// Changes when the GPU passes a border of a stream, or reaches another gate in a graph.
 std::uint64_t border_count(const Gpu& gpu, const Link& link) noexcept {
   std::uint32_t borders = 0;
   for (std::uint32_t i = 0; i < stream_count(); ++i)
@@ -51,7 +51,7 @@ std::uint64_t border_count(const Gpu& gpu, const Link& link) noexcept {
   return std::uint64_t{borders} << 32 | last_gate(link);
 }
 
-// Whether something is out that stops inside when the hold is closed: nobody would see it stand.
+// Whether a launch is outstanding that stops inside when the hold word is set. No mark would show that it stands.
 bool stops_inside(const Gpu& gpu) noexcept {
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
     const Lane& lane = stream_at(i).lane;
@@ -62,10 +62,10 @@ bool stops_inside(const Gpu& gpu) noexcept {
   return false;
 }
 
-// What this client has submitted, as far as the streams' standstill is known.
+// The outstanding work of this client, after streams that stand still were looked for.
 Outstanding count_submitted(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
   const auto& activity = link.region->activity;
-  // While a request is active, a hold that is open for a trickle does not mean that the GPU could come here.
+  // A trickle may clear the hold word while a request is active. The GPU need not run this client's work then.
   const bool held =
       link.hold().load(std::memory_order_seq_cst) != 0 || activity.active.load(std::memory_order_seq_cst) != 0;
   const Outstanding out = best_effort_outstanding(gpu);
@@ -73,8 +73,8 @@ Outstanding count_submitted(Gpu& gpu, const Link& link, std::uint64_t now) noexc
   return look_for_standstill(gpu, held, others, now) ? best_effort_outstanding(gpu) : out;
 }
 
-// Says what this client has finished, and whether it wants the GPU. Before the turn is looked at: two clients that come at
-// the same time must see each other.
+// Publishes what this client has finished, and whether it wants the GPU. Comes before the turn is looked at, because
+// two clients that start at the same time must see each other.
 void publish(const Link& link, const Rules& rules, const HoldView& view, std::uint64_t standing_ns) noexcept {
   Region& region = *link.region;
   auto& slot = link.best_effort();
@@ -110,7 +110,7 @@ HoldView make_view(Gpu& gpu, const Link& link, const Rules& rules, const Outstan
   publish(link, rules, view, out.standing_ns);
   settle_turn(link, rules, view);
   view.seen = best_effort_view(gpu, link, now);
-  view.held = link.hold().load(std::memory_order_seq_cst) != 0;  // turns may have closed it
+  view.held = link.hold().load(std::memory_order_seq_cst) != 0;  // settle_turn() may have set it
   view.far = border_count(gpu, link);
   view.stops_inside = stops_inside(gpu);
   view.trickled_ns = now - own.trickled_at.load(std::memory_order_relaxed);
@@ -136,7 +136,7 @@ void apply(Gpu& gpu, const Link& link, const Rules& rules, const HoldDecision& d
   if (decision.held_ns) slot.heldNs.fetch_add(decision.held_ns, std::memory_order_relaxed);
 }
 
-// Waits for the next look without leaving the CPU: a nap would be longer than all of this.
+// Waits for the next look on the CPU, because the interval is shorter than a nap.
 void spin_until_next_look(Gpu& gpu, const Link& link, const HoldDecision& decision, std::uint64_t far) noexcept {
   const std::uint64_t started = now_ns();
   const auto passed = [&] {

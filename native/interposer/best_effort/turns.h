@@ -1,6 +1,6 @@
-// The helper thread's part of a best-effort client. Normally high clients store the hold words themselves. The helper thread
-// does the rest: it gives turns to several best-effort clients, lets a trickle through in a long hold, renews the time slice,
-// and repairs holds that a killed process left behind. What to do is decided by gate/hold.h; here it is carried out on shared
+// The helper thread's part of a best-effort client. High clients usually store the hold words themselves. The helper
+// thread gives turns to several best-effort clients, lets a trickle through in a long pause, renews the time slice, and
+// clears holds that a killed process left behind. gate/hold.h decides what to do; this file applies it to shared
 // memory.
 #pragma once
 
@@ -10,8 +10,8 @@ namespace cotenant {
 
 struct Gpu;
 
-// One look of the helper thread at a GPU; renewing a time slice takes several, up to 0.2 ms. Returns in how many
-// microseconds to look again.
+// One look of the helper thread at a GPU. A renewal of the time slice takes several looks, up to 0.2 ms in all. Returns
+// the time until the next look in microseconds.
 [[nodiscard]] std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept;
 
 }  // namespace cotenant

@@ -13,13 +13,14 @@ namespace {
 
 Gpu& gpu_of(const Stream& stream) noexcept { return *stream.context->gpu; }
 
-// A client that has looked at what is done so often, with so few bursts in between that only words ended, needs no words.
+// A client needs no sequence words if it has asked for completions kLooks times in a row, with fewer than kFew bursts
+// before each that only words ended.
 constexpr std::uint32_t kLooks = 8;
 constexpr std::uint32_t kFew = 4;
-// One of which only words showed so many bursts in a row polls.
+// A client is known to poll memory after so many bursts in a row that only words ended.
 constexpr std::uint32_t kPolls = 64;
 
-// These and what calls them under the lock of the GPU.
+// These functions and their callers run under the lock of the GPU.
 void activate(Gpu& gpu) noexcept {
   const std::uint64_t now = now_ns();
   HighGpu& own = gpu.high;
@@ -27,7 +28,7 @@ void activate(Gpu& gpu) noexcept {
   own.waited.burst_begins(now);
   own.crowded = false;
   own.worked = false;
-  own.announced_until = 0;  // this is what was announced
+  own.announced_until = 0;  // this burst is the request that was announced
   own.progress.burst_begins(now);
   if (own.progress.unseen_ns(now) == 0) own.holding.sharing = false;
   const Link* link = gpu.link.load(std::memory_order_acquire);
@@ -47,10 +48,10 @@ void publish_burst(const Gpu& gpu, const Link& link, End end, std::uint64_t last
   const std::uint64_t waited = gpu.high.crowded ? lasted : gpu.high.waited.ns();
   slot.histogram[bucket_of(lasted)].fetch_add(1, std::memory_order_relaxed);
   slot.waits[bucket_of(waited)].fetch_add(1, std::memory_order_relaxed);
-  slot.bursts.fetch_add(1, std::memory_order_release);  // last: the agent looks for what is new when this has grown
+  slot.bursts.fetch_add(1, std::memory_order_release);  // last, because the agent reads the others when this has grown
 }
 
-// The program was told that work is done, of a burst that may have been ended by a word before.
+// The program was told that work is done. A sequence word may have ended the burst of that work before.
 [[gnu::cold]] void note_look(Gpu& gpu) noexcept {
   HighGpu& own = gpu.high;
   Locked lock(own.lock);
@@ -68,13 +69,13 @@ void deactivate(Gpu& gpu, End end, std::uint64_t now) noexcept {
   if (end == End::kSeen) ++gpu.high.seen_bursts;
   if (end == End::kByWord) ++gpu.high.by_words;
   if (end == End::kSeen || end == End::kByWord) {
-    // A slow peak: up at once, down by 1/64 a burst.
+    // A slowly decaying peak: it rises at once and falls by 1/64 a burst.
     auto& learned = gpu.high.learned_ns;
     learned = lasted > learned ? lasted : learned - (learned - lasted) / 64;
     gpu.high.unobserved = 0;
   }
   gpu.high.progress.burst_ends(now);
-  // Where the next one is announced there is no gap before it.
+  // If the next request is announced, there is no gap before it.
   if (gpu.high.announced_until <= now) gpu.high.announced_until = 0;
   const Link* link = gpu.link.load(std::memory_order_acquire);
   if (!link) return;
@@ -90,8 +91,8 @@ void mark_busy(Stream& stream) noexcept {
   if (gpu.high.busy_streams++ == 0) activate(gpu);
 }
 
-// A request is done, or a part of it: what is still out is protected. Of a word that counts where the client is known
-// to poll: one that starts up without a look at what is done gets words, too.
+// A request, or a part of it, is done, so best-effort work is held for the rest. An end that a word showed counts only
+// for a client that is known to poll, because a client that starts up without asking for completions gets words, too.
 void launch_ended(Gpu& gpu, End end, std::uint64_t now) noexcept {
   const bool counts = end == End::kSeen || (end == End::kByWord && gpu.high.by_words >= kPolls);
   if (!counts) return;
@@ -103,7 +104,7 @@ void end_if_done(Gpu& gpu, Stream& stream, End end, std::uint64_t now) noexcept 
   HighStream& own = stream.high;
   if (!own.busy.load(std::memory_order_relaxed) || own.done != own.begun.load(std::memory_order_seq_cst)) return;
   own.busy.store(false, std::memory_order_seq_cst);
-  // A launch that began meanwhile either sees the flag down and takes the lock, or is seen here.
+  // A launch that began meanwhile either sees `busy` false and takes the lock, or is seen here.
   if (own.done != own.begun.load(std::memory_order_seq_cst)) {
     own.busy.store(true, std::memory_order_seq_cst);
     return;
@@ -111,12 +112,12 @@ void end_if_done(Gpu& gpu, Stream& stream, End end, std::uint64_t now) noexcept 
   if (--gpu.high.busy_streams == 0) deactivate(gpu, end, now);
 }
 
-// Follows the joins, too.
+// Marks work up to `upto` as done, in `stream` and in the streams that it has joined.
 void raise(Gpu& gpu, Stream& stream, std::uint64_t upto, End end, std::uint64_t now) noexcept {
   HighStream& own = stream.high;
   if (own.begun.load(std::memory_order_relaxed) - own.done > protocol::CROWDED_QUEUE) gpu.high.crowded = true;
   if (upto > own.done) {
-    // Only the latest launch is known. If it is not among what is done, another is taken to be.
+    // Only the latest launch is known. If it is not among the finished work, an earlier one is assumed to be.
     if (own.launched.load(std::memory_order_relaxed) > own.done) launch_ended(gpu, end, now);
     own.done = upto;
     gpu.high.worked = true;
@@ -126,7 +127,7 @@ void raise(Gpu& gpu, Stream& stream, std::uint64_t upto, End end, std::uint64_t 
   for (Join& join : own.joins) {
     if (!join.other || join.at > own.done) continue;
     const Join due = join;
-    join.other = nullptr;  // before following it: joins may form a ring
+    join.other = nullptr;  // cleared first, because joins may form a ring
     raise(gpu, *due.other, due.upto, end, now);
   }
   end_if_done(gpu, stream, end, now);
@@ -170,14 +171,15 @@ void high_withdraw(Stream& stream) noexcept {
   HighStream& own = stream.high;
   Locked lock(gpu.high.lock);
   const std::uint64_t begun = own.begun.fetch_sub(1, std::memory_order_seq_cst) - 1;
-  if (own.done > begun) own.done = begun;  // it was given up meanwhile
+  if (own.done > begun) own.done = begun;  // high_give_up() was called meanwhile
   if (own.copying_out.load(std::memory_order_relaxed) > begun) high_end_copy(stream);
   end_if_done(gpu, stream, gpu.high.worked ? End::kSeen : End::kRefused, now_ns());
 }
 
 namespace {
 
-// A client that shared the GPU, and of which a launch was seen to end, holds again for what is still out.
+// A launch of a client that shared the GPU was seen to end, so best-effort work is held again for the work still
+// outstanding.
 void protect_again(Gpu& gpu, std::uint64_t now) noexcept {
   if (gpu.high.busy_streams == 0 || gpu.high.holding.held) return;
   if (const Link* link = gpu.link.load(std::memory_order_acquire)) update_hold(gpu, *link, now);
@@ -233,12 +235,13 @@ void high_note_blocked(Gpu& gpu, std::uint64_t since) noexcept {
 void high_join(Stream& stream, Stream& other, std::uint64_t upto) noexcept {
   if (&stream == &other || !other.high.busy.load(std::memory_order_relaxed)) return;
   Gpu& gpu = gpu_of(stream);
-  if (&gpu != &gpu_of(other)) return;  // another lock; its own observations must do
+  if (&gpu != &gpu_of(other))
+    return;  // the other GPU has another lock; completions must be observed on its own streams
   const std::uint64_t at = stream.high.begun.load(std::memory_order_relaxed);
   Locked lock(gpu.high.lock);
   Join* chosen = &stream.high.joins[0];
   for (Join& join : stream.high.joins) {
-    if (join.other == &other) {  // `other` is not idle before the later count anyway
+    if (join.other == &other) {  // `other` reaches the later count only after the earlier one
       join = {&other, at, upto};
       return;
     }
@@ -259,7 +262,7 @@ void high_snapshot(const Context& context, bool blocking_only, Snapshot& into) n
 
 void high_observe(const Snapshot& snapshot, std::uint64_t since) noexcept {
   if (snapshot.count == 0) return;
-  Gpu& gpu = gpu_of(*snapshot.of[0].stream);  // of one context, so of one GPU
+  Gpu& gpu = gpu_of(*snapshot.of[0].stream);  // all streams are of one context, and so of one GPU
   if (tails_wanted.load(std::memory_order_relaxed) != 0) note_look(gpu);
   Locked lock(gpu.high.lock);
   if (gpu.high.busy_streams == 0) return;

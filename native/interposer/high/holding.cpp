@@ -14,7 +14,7 @@ using protocol::Region;
 
 constexpr std::uint64_t kSliceNs = 10'000'000;
 
-// Best-effort work must stand still while a request is active, unless the rules allow finer things.
+// Whether hold words are set while a request is active. The rules may allow some best-effort work beside a request.
 bool holds_apply(const Region& region) noexcept {
   const auto& rules = region.settings;
   return rule::protect(rules) && rule::when_active(rules) == protocol::WhenActive::kWait;
@@ -24,7 +24,8 @@ void close_holds(Region& region) noexcept {
   for (auto& hold : region.holds.hold) hold.store(1, std::memory_order_seq_cst);
 }
 
-// Opens the words of those who may run now: whose turn it is, or all where contexts run side by side.
+// Clears the hold words of the clients that may run now: of the one whose turn it is, or of all if contexts run side by
+// side.
 void open_holds(Region& region) noexcept {
   const auto& rules = region.settings;
   if (rule::paused(rules) || rule::resume_delay_us(rules) > 0) return;
@@ -34,9 +35,9 @@ void open_holds(Region& region) noexcept {
     if (!turns || i == turn) region.holds.hold[i].store(0, std::memory_order_seq_cst);
 }
 
-// These two sequentially consistent throughout: activity and holds are the two sides of a store-then-look protocol
-// with every other client of the GPU. The look after opening catches a request of another client that began in
-// between.
+// The atomic operations of the next two functions are sequentially consistent. `active` and the hold words form a
+// protocol with every other client of the GPU in which each side first stores and then checks. The check after clearing
+// the words detects a request of another client that began in between.
 void hold_others(const Link& link) noexcept {
   Region& region = *link.region;
   const std::uint32_t before = region.activity.active.fetch_or(link.bit(), std::memory_order_seq_cst);
@@ -53,8 +54,8 @@ void let_others_go(const Link& link, std::uint64_t now) noexcept {
   if (region.activity.active.load(std::memory_order_seq_cst) != 0 && holds_apply(region)) close_holds(region);
 }
 
-// For how long no launch may be seen to end before the client shares the GPU; 0: as long as it likes. A training has
-// no requests, and may go on for long without a look at what is done.
+// After this time without a launch that was seen to end the client shares the GPU; 0: never. A training has no
+// requests, and may go on for long without asking for completions.
 std::uint64_t patience_ns(const Link& link) noexcept {
   const protocol::KernelTable* profile = kernel_table();
   const std::uint64_t us = rule::share_after_us(link.region->settings);

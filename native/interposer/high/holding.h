@@ -1,6 +1,7 @@
-// How a high client holds best-effort work on its GPU: while it is busy, or has announced a request, its bit in
-// `activity.active` is set. If no launch of it has been seen to complete for far longer than ever before (it loads, captures,
-// or waits for another process), it holds best-effort work in every other time slice only, until a launch completes.
+// How a high client holds best-effort work on its GPU: its bit in `activity.active` is set while it is busy or has
+// announced a request. If no launch of it has been seen to complete for far longer than ever before (it loads,
+// captures, or waits for another process), it holds best-effort work only in every other time slice, until a launch
+// completes.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +11,18 @@ namespace cotenant {
 struct Gpu;
 struct Link;
 
-// Brings the shared state (the client's bit, the hold words) in line with this client's. Under HighGpu::lock.
+// Makes the shared state (the client's bit, the hold words) agree with the state of this client. Under HighGpu::lock.
 void update_hold(Gpu& gpu, const Link& link, std::uint64_t now) noexcept;
 // Counts how much best-effort work a burst found on the GPU when it began.
 void note_launch_ahead(const Link& link) noexcept;
 
-// A request is expected before `until`. From now on best-effort work is held as in a burst, but no burst is counted. The
-// next burst takes the announcement over; an announcement made during a burst outlasts it. Returns whether the helper thread
-// must be woken because it does not know yet that the announcement has to be ended.
+// A request is expected before `until`. From now on best-effort work is held as in a burst, but no burst is counted.
+// The next burst replaces the announcement; an announcement made during a burst lasts longer than the burst. Returns
+// whether the helper thread must be woken, because it does not know yet that it has to end the announcement.
 [[nodiscard]] bool high_announce(Gpu& gpu, std::uint64_t until) noexcept;
 
-// Ends an announcement that no request has followed. Returns in how many microseconds there will be one to
-// end.
+// Ends an announcement that no request has followed. Returns the time until the next announcement ends, in
+// microseconds.
 [[nodiscard]] std::uint32_t high_expire(Gpu& gpu, std::uint64_t now) noexcept;
 inline constexpr std::uint32_t kNothingAnnounced = ~0u;
 
@@ -29,7 +30,7 @@ inline constexpr std::uint32_t kNothingAnnounced = ~0u;
 // client was taken for stopped.
 void high_share(Gpu& gpu, std::uint64_t now) noexcept;
 
-// The link was replaced: tell the new region what is true now.
+// The link was replaced: writes the current state to the new region.
 void high_republish(Gpu& gpu) noexcept;
 
 }  // namespace cotenant

@@ -14,7 +14,7 @@
 namespace cotenant {
 namespace {
 
-// What is found of a graph's kernels in the profile.
+// The sums over a graph's kernels that the profile knows.
 struct GraphSum {
   std::uint64_t ns_of[3];  // by class
   std::uint32_t sms;
@@ -51,7 +51,7 @@ void high_publish_graph(cu::CUgraphExec exec, cu::CUgraph graph) noexcept {
   if (!visit_nodes(graph, add_kernel, &sum)) sum.whole = false;
   const auto* most = std::max_element(sum.ns_of, sum.ns_of + 3);
   const std::uint64_t us = (sum.ns_of[0] + sum.ns_of[1] + sum.ns_of[2] + 999) / 1000;
-  // A graph of which not all is known may be wider, and longer, than what is known of it.
+  // A graph with unknown kernels may need more SMs, and take longer, than its known kernels.
   const Needs needs{sum.whole ? sum.sms : 0, static_cast<KernelClass>(most - sum.ns_of),
                     sum.whole ? static_cast<std::uint32_t>(std::min<std::uint64_t>(us, Needs::kLongestUs)) : 0};
   note_needs_of_graph(graph_shape(exec), needs);

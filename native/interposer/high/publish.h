@@ -1,5 +1,5 @@
-// What a high client publishes of its work beside the fact that it is busy: the needs of its kernels and graphs, where
-// the policy asks for them, and its copies over PCIe.
+// What a high client publishes about its work besides being busy: the needs of its kernels and graphs, if the policy
+// asks for them, and its copies over PCIe.
 #pragma once
 
 #include "interposer/state/streams.h"
@@ -7,18 +7,18 @@
 
 namespace cotenant {
 
-// Publishes what the kernel or graph being launched needs, where the policy asks for it. Class and duration are the
-// profile's, if there is one.
+// Publishes the needs of the kernel or graph that is launched, if the policy asks for them. Class and duration come
+// from the profile, if there is one.
 void high_publish_kernel(const Stream& stream, const Submission& submission) noexcept;
 
-// A graph was made. When one of its kernels begins is not to be seen from here, so all of it has the class in
-// which, by the profile, its kernels spend most of their time, and the SMs of the widest of them.
+// A graph was made executable. When each of its kernels begins can't be seen from here. So the whole graph gets the
+// class in which its kernels spend most of their time according to the profile, and the SMs of its widest kernel.
 void high_publish_graph(cu::CUgraphExec exec, cu::CUgraph graph) noexcept;
 
-// Publishes a copy over PCIe that was just begun: in flight for as long as it is expected to take, one to the
-// host, which comes after the kernels, until it has been seen to be complete.
+// Publishes that a copy over PCIe has begun. It counts as in flight for its expected time. A copy to the host comes
+// after the kernels, so it counts until it was observed to be complete.
 void high_publish_copy(Stream& stream, const Submission& submission) noexcept;
-// A copy that held up its caller is over.
+// A copy that blocked its caller is over.
 void high_end_copy(Stream& stream) noexcept;
 
 }  // namespace cotenant

@@ -19,26 +19,26 @@ std::atomic<int> tails_wanted{0};
 namespace {
 
 constexpr std::uint64_t kTailEveryNs = 200'000;        // at most one word in flight a stream per 200 us
-constexpr std::uint64_t kSilenceNs = 50'000'000;       // never give up before 50 ms,
-constexpr std::uint64_t kFirstSilenceNs = 1'000'000'000;  // or 1 s while no burst has been seen,
-constexpr std::uint64_t kSilenceFactor = 10;           // or 10 times the longest recent burst
+constexpr std::uint64_t kSilenceNs = 50'000'000;  // how long to wait before giving up: at least 50 ms,
+constexpr std::uint64_t kFirstSilenceNs = 1'000'000'000;  // at least 1 s while no burst has been seen,
+constexpr std::uint64_t kSilenceFactor = 10;  // at least 10 times the longest recent burst
 constexpr std::uint32_t kUnobservedToTail = 2;
-constexpr std::uint64_t kUnseenNs = 1'000'000'000;  // without a look at what is done, and so many submissions since
+constexpr std::uint64_t kUnseenNs = 1'000'000'000;  // so long, and so many submissions, without asking for a completion
 constexpr std::uint64_t kUnseenSubmissions = 16;
 constexpr std::uint64_t kPauseNs = 1'000'000;  // the application polls, or waits for something else
-constexpr std::uint32_t kEnds = 3;             // times that it did so after work of a kind
+constexpr std::uint32_t kEnds = 3;  // this many times after work of one kind
 constexpr std::uint32_t kTailLookUs = 500;
 constexpr std::uint32_t kQuietLookUs = 10'000;
 constexpr std::uint64_t kRecentlyNs = 100'000'000;
 constexpr cu::CUdeviceptr kRefusedPage = 1;
 constexpr std::size_t kWordsBytes = kStreams * sizeof(std::uint32_t);  // whole pages
 
-// The words of a context, registered at first use; null: not now, or this driver refuses. The memory is ours, so that
-// whoever reads a word of a context that has just ended reads memory that is there.
+// The sequence words of a context, registered at first use. Null: not possible now, or this driver refuses. The memory
+// is never unmapped, so a thread may still read a word after its context has ended.
 std::uint32_t* tail_page(Context& context) noexcept {
   const cu::CUdeviceptr known = context.tail_device.load(std::memory_order_acquire);
   if (known != 0) return known == kRefusedPage ? nullptr : context.tail_page.load(std::memory_order_relaxed);
-  static std::atomic<bool> busy{false};  // one at a time; whoever comes meanwhile does without
+  static std::atomic<bool> busy{false};  // one thread registers; others go on without words
   if (busy.exchange(true, std::memory_order_acquire)) return nullptr;
   std::uint32_t* page = context.tail_page.load(std::memory_order_relaxed);
   if (!page) {
@@ -74,7 +74,7 @@ bool ends_requests(const HighGpu& own, std::uint64_t kind) noexcept {
                      [=](const Ending& each) { return each.kind == kind && each.times >= kEnds; });
 }
 
-// Under the lock. The application has been silent for a while, and behind its latest work there is no word.
+// Under the lock. The application has submitted nothing for a while, and no word follows its latest work.
 void note_silence(HighGpu& own, HighStream& stream, std::uint64_t now) noexcept {
   TailWord& tail = stream.tail;
   const std::uint64_t begun = stream.begun.load(std::memory_order_relaxed);
@@ -101,7 +101,7 @@ void read_tail(Gpu& gpu, Stream& stream, std::uint64_t now) noexcept {
     high_observe_unseen(stream, tail.upto, tail.at_ns, End::kByWord);
 }
 
-// A client that submits much and does not look at what is done.
+// Detects a client that submits much and does not ask for completions.
 void look_for_polling(Gpu& gpu, std::uint64_t submitted, std::uint64_t now) noexcept {
   HighGpu& own = gpu.high;
   Locked lock(own.lock);

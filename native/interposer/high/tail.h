@@ -1,8 +1,8 @@
-// Completions that nobody shows us. An application may poll a pinned word that its own work writes;
-// no driver call is made when it sees it. A client that submits much, and never looks at what is done, or of which the
-// last resort ended a few bursts, is taken for such a one. Its work is then followed by sequence words that the helper
-// thread reads: behind graph launches and copies to the host, and behind such work as it has a few times fallen
-// silent after.
+// Completions that no driver call shows. An application may poll a pinned word that its own work writes, and makes no
+// driver call when it sees the word. A client is assumed to do so if it submits much and never asks for completions, or
+// if the last resort has ended some of its bursts. Then its work is followed by sequence words that the helper thread
+// reads: behind graph launches and copies to the host, and behind kinds of work after which it has stopped submitting a
+// few times.
 #pragma once
 
 #include <atomic>
@@ -15,16 +15,16 @@ namespace cotenant {
 
 struct Gpu;
 
-// Some GPU's `tails` is set: one load on the launch path of a client that needs none.
+// How many GPUs have `tails` set. A launch of a client that needs no words pays one load.
 extern std::atomic<int> tails_wanted;
 
-// The helper thread's look at a client whose completions may go unobserved: reads the sequence
-// words, gives up after a long silence, ends announcements. Returns in how many microseconds to look again.
+// One look of the helper thread at a client whose completions may stay unobserved: reads the sequence words, gives up
+// after a long silence, ends announcements. Returns the time until the next look in microseconds.
 [[nodiscard]] std::uint32_t high_tick(Gpu& gpu, std::uint64_t now) noexcept;
 
-// Behind work just submitted: a sequence word, if this client needs it there. From the application's thread,
-// not while capturing.
-enum class Tail { kNo, kYes };  // kYes: may be the last work of a request whose end nobody asks the driver for
+// Puts a sequence word behind work just submitted, if this client needs one there. Called on the application's thread,
+// and not while it captures.
+enum class Tail { kNo, kYes };  // kYes: it may be the last work of a request, whose end no driver call shows
 void high_write_tail(Stream& stream, const Submission& submission, Tail tail) noexcept;
 
 }  // namespace cotenant

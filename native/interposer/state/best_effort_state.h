@@ -1,5 +1,5 @@
-// What is kept of a best-effort client: of each stream, how much was submitted and how much of that the GPU has done; of
-// the GPU, what was learned of kernels, and where the helper thread stands with holds.
+// The state of a best-effort client. For each stream: how much was submitted, and how much of that the GPU has done.
+// For each GPU: what was learned of kernels, and the helper thread's state of the holds.
 #pragma once
 
 #include <atomic>
@@ -13,17 +13,17 @@
 
 namespace cotenant {
 
-// The events of one stream. Two: one is asked for while the other is on its way.
+// The events of one stream. There are two, so that one can be queried while the other is pending.
 struct EventMarks {
   static constexpr int kEvents = 2;
-  std::atomic<bool> busy{false};  // a thread looks at them; whoever comes meanwhile does without
-  std::atomic<bool> out{false};  // one of them has not been seen complete
+  std::atomic<bool> busy{false};  // a thread reads them; other threads go on without
+  std::atomic<bool> out{false};  // one of them is not known to be complete
   cu::CUcontext context{nullptr};
   cu::CUevent event[kEvents]{};
   std::uint32_t number[kEvents]{};  // 0: free
 };
 
-// What one stream has submitted. Numbers only grow; `ring` tells what had been submitted at each border.
+// What one stream has submitted. The numbers only grow. `ring` contains what had been submitted at each border.
 struct Lane {
   static constexpr std::uint32_t kRing = 512;
   std::atomic<std::uint64_t> submitted_ns{0};  // expected GPU time
@@ -36,21 +36,22 @@ struct Lane {
   std::atomic<std::uint32_t> passed{0};  // the last one known to have been reached
   std::atomic<bool> open{false};  // there is work behind the last border
   std::atomic<bool> behind_wait{false};  // the next launch is queued behind a border that waits for the hold word
-  std::atomic<const void*> taken{nullptr};  // by this thread, for exclusive use (best_effort/stream_taken.h)
+  std::atomic<const void*> taken{
+      nullptr};  // the thread that uses the stream exclusively (best_effort/exclusive_stream.h)
   std::atomic<std::uint32_t> launches_in_call{0};  // launches between begin_launch() and best_effort_after()
   std::atomic<std::uint64_t> stops_inside_ns{
-      0};  // submitted up to the last launch that can stop inside, where no mark tells it
+      0};  // submitted time up to the last launch that can stop inside without a mark
   std::atomic<std::uint64_t> border_retry_ns{0};  // the driver refused a border; the next attempt is at this time
   std::atomic<std::uint64_t> still_ns{0};  // time without progress while the stream was not held
   std::atomic<bool> stands{
       false};  // still_ns is so long that the GPU must be waiting for the program; its work is not counted
-  std::uint64_t still_at{0};  // the helper thread's: progress at its last tick
+  std::uint64_t still_at{0};  // for the helper thread: progress at its last tick
   EventMarks events;
   std::atomic<std::uint64_t> ring_ns[kRing]{};
   std::atomic<std::uint64_t> ring_launches[kRing]{};
 };
 
-// What was heard of each high client that holds: the beats of its helper thread, and since when they are the same.
+// The beats of each high client that holds, and since when they have not changed.
 struct Presence {
   struct {
     std::uint32_t beats;
@@ -62,11 +63,12 @@ struct BestEffortGpu {
   Estimates estimates;
   VariantTrials trials;
   std::atomic<std::uint32_t> callers_waiting{0};
-  std::atomic<bool> frozen{false};  // leaving: nothing more is submitted
+  std::atomic<bool> frozen{false};  // the process is leaving: nothing more is submitted
   // Launch by launch, where a policy limits them.
   std::atomic<std::uint64_t> spent_us{0};  // of the budget
   std::atomic<std::uint64_t> due_ns{0};  // when the next launch is
-  std::atomic<std::uint64_t> trickled_at{0};  // monotonic ns; by the helper thread and by callers who are let through
+  std::atomic<std::uint64_t> trickled_at{
+      0};  // monotonic ns; written by the helper thread and by callers that the gate lets through
   // The helper thread's.
   HoldState hold;
   Presence presence;
@@ -74,8 +76,8 @@ struct BestEffortGpu {
   bool standstill_held{false};
 };
 
-// Lives while a thread of the application is blocked by us, or by the driver because of work that we hold. Then a long hold
-// lets a trickle through even if that work is not counted as outstanding any more.
+// Exists while a thread of the application is blocked by the interposer, or by the driver because of held work. Then a
+// long hold lets a trickle through even if that work does not count as outstanding any more.
 class Waiting {
  public:
   explicit Waiting(BestEffortGpu& gpu) noexcept : gpu_(gpu) { gpu_.callers_waiting.fetch_add(1); }

@@ -13,10 +13,9 @@ OpenCaptures open_captures;
 namespace {
 
 constexpr std::uint64_t kSpinNs = 20'000;
-constexpr std::uint64_t kNeverLongerNs =
-    5'000'000'000;  // a mark is one call of the driver, by a thread that may lose its CPU
+constexpr std::uint64_t kNeverLongerNs = 5'000'000'000;  // a mark is one driver call, but its thread may lose the CPU
 
-// A recorded process has no books on streams.
+// In a recorded process streams are not tracked.
 Stream* known_stream(cu::CUstream handle, NullStream meaning) noexcept {
   return role() == Role::kRecord ? nullptr : stream_of(handle, meaning);
 }
@@ -38,11 +37,12 @@ void end(Stream* stream) noexcept {
 bool is_in_capture(cu::CUstream handle, NullStream meaning) noexcept {
   const auto ask = meaning == NullStream::kPerThread ? real().cuStreamIsCapturing_ptsz : real().cuStreamIsCapturing;
   cu::CUstreamCaptureStatus status = cu::CU_STREAM_CAPTURE_STATUS_NONE;
-  // An error is also a "keep out": the legacy stream while a blocking stream is captured, for one.
+  // An error also means that nothing may be added, for instance the legacy stream while a blocking stream is captured.
   return !ask || ask(handle, &status) != cu::CUDA_SUCCESS || status != cu::CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-// Who enters says so, then looks for marks on their way; who marks says so, then looks for who enters.
+// The thread that enters a capture sets its flag and then checks for marks in progress; a thread that marks sets its
+// flag and then checks for a capture that is entered.
 EntersCapture::EntersCapture(Stream* stream) noexcept : stream_(stream) {
   if (!stream_) return;
   stream_->capture.entering.fetch_add(1, std::memory_order_seq_cst);

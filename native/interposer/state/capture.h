@@ -1,5 +1,5 @@
-// Stream capture is left alone: nothing of ours is recorded into somebody's graph, and no call of ours breaks a capture.
-// While no capture is open in the process the question costs one load.
+// Stream capture stays undisturbed: nothing of the interposer is recorded into a graph of the application, and no call
+// of the interposer breaks a capture. While the process has no open capture the check costs one load.
 #pragma once
 
 #include <atomic>
@@ -10,8 +10,8 @@
 
 namespace cotenant {
 
-// Captures that are open in this process: of streams that we keep books on, exactly; of others by the calls that begin
-// and end them.
+// The captures that are open in this process. For known streams the number is exact; for others it counts the calls
+// that begin and end captures.
 struct OpenCaptures {
   std::atomic<int> known{0};
   std::atomic<int> unknown{0};
@@ -22,14 +22,15 @@ extern OpenCaptures open_captures;
          open_captures.unknown.load(std::memory_order_relaxed) > 0;
 }
 
-// Whether a call on this stream would be captured, or would disturb a capture elsewhere. The second asks the driver.
+// Whether a call on this stream would be captured, or would disturb a capture of another stream. in_capture() asks the
+// driver.
 [[nodiscard, gnu::cold]] bool is_in_capture(cu::CUstream handle, NullStream meaning) noexcept;
 [[nodiscard]] inline bool is_capturing(cu::CUstream handle, NullStream meaning) noexcept {
   return has_open_captures() && is_in_capture(handle, meaning);
 }
 
-// Lives during a call of the application that may put `stream` (null: unknown) into a capture. Another thread's mark in
-// it is in the driver's hands by then, or is left out.
+// Exists during a call of the application that may put `stream` into a capture (null: unknown stream). Before the call,
+// a mark by another thread in this stream is complete or left out.
 class EntersCapture {
  public:
   explicit EntersCapture(Stream* stream) noexcept;
@@ -41,7 +42,7 @@ class EntersCapture {
   Stream* stream_;
 };
 
-// Lives while a thread puts a mark into a stream in which it does not launch itself.
+// Exists while a thread puts a mark into a stream other than the one it launches into.
 class MarksAnother {
  public:
   explicit MarksAnother(Stream& stream) noexcept;
@@ -56,8 +57,8 @@ class MarksAnother {
   Stream& stream_;
 };
 
-// Lives during the driver's call that begins a capture. The capture counts as open from before the call until it ends
-// or its stream goes; if none has begun, until the call returns.
+// Exists during the driver's call that begins a capture. The capture counts as open from before the call until it ends
+// or its stream is destroyed. If the call fails, it counts until the call returns.
 class BeginsCapture {
  public:
   BeginsCapture(cu::CUstream handle, NullStream meaning) noexcept;
@@ -73,7 +74,7 @@ class BeginsCapture {
   EntersCapture enters_;
 };
 
-// Lives during the driver's call that ends a capture, which may fail and leave it open.
+// Exists during the driver's call that ends a capture, which may fail and leave it open.
 class EndsCapture {
  public:
   EndsCapture(cu::CUstream handle, NullStream meaning) noexcept;
@@ -87,10 +88,10 @@ class EndsCapture {
   bool was_capturing_;
 };
 
-// The stream is marked as gone: until other threads' marks in it are in the driver's hands.
+// The stream is marked as gone: waits until other threads have finished their marks in it.
 void wait_for_marks(const Stream& stream) noexcept;
 
-// The stream goes. A capture that began in it can't be ended any more.
+// The stream is destroyed. A capture that began in it can't be ended any more.
 void capture_abandoned(Stream& stream) noexcept;
 void forget_captures() noexcept;  // in a forked child
 

@@ -6,8 +6,8 @@
 namespace cotenant {
 namespace {
 
-// A few sets of a few places each: an event that falls out of its set is merely unknown, and its
-// completion is then shown by something else.
+// A small cache of a few sets with a few places each. An event that is evicted from its set becomes unknown, and
+// another call shows its completion.
 constexpr std::uint32_t kSets = 1024;
 constexpr int kWays = 8;
 

@@ -13,7 +13,7 @@ using namespace cu;
 
 constexpr std::uint32_t kGpus = 16;
 constexpr std::uint32_t kContexts = 64;
-// Megabytes, of which a process must touch only what it uses: no code may run to make them.
+// These take megabytes. They need no constructor, so a process touches only the pages that it uses.
 __constinit Gpu gpus[kGpus]{};
 __constinit Context contexts[kContexts]{};
 std::atomic<std::uint32_t> gpus_used{0};
@@ -45,8 +45,8 @@ Gpu* add_gpu(CUdevice device) noexcept {
   return &gpus[index];
 }
 
-// The driver may hand out a handle again, and a program may make contexts for ever: entries of ended ones
-// are used again.
+// The driver may reuse a handle, and a program may create contexts without end, so entries of destroyed contexts are
+// reused.
 Context* add_context(CUcontext handle, Gpu& gpu) noexcept {
   Locked lock(growing);
   Context* context = context_of(handle);
@@ -57,7 +57,7 @@ Context* add_context(CUcontext handle, Gpu& gpu) noexcept {
   if (!context) return nullptr;
   if (context == &contexts[used] || context->ended.load(std::memory_order_relaxed))
     context->primary.store(false, std::memory_order_relaxed);
-  if (context->gpu != &gpu) context->gpu = &gpu;  // the helper thread may be looking at streams of the ended one
+  if (context->gpu != &gpu) context->gpu = &gpu;  // the helper thread may still read streams of the destroyed context
   context->handle.store(handle, std::memory_order_release);
   context->ended.store(false, std::memory_order_release);
   if (context == &contexts[used]) contexts_used.store(used + 1, std::memory_order_release);
@@ -102,7 +102,8 @@ std::uint32_t gpu_count() noexcept { return gpus_used.load(std::memory_order_acq
 Gpu& gpu_at(std::uint32_t index) noexcept { return gpus[index]; }
 
 void forget_gpus() noexcept {
-  // The parent's links: its sockets must not be kept open by us, or its death would go unnoticed.
+  // The child closes the parent's sockets, because the agent would not notice the parent's death while they are open
+  // here.
   for (std::uint32_t i = 0; i < gpus_used.load(std::memory_order_relaxed); ++i) {
     if (Link* link = gpus[i].link.load(std::memory_order_relaxed)) drop_in_child(*link);
     forget(gpus[i].knock);

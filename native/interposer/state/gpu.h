@@ -1,5 +1,5 @@
-// The GPUs, contexts and streams that this process uses, each found by the driver's handle. Entries live
-// as long as the process (fixed pools, nothing is allocated on a launch), so a pointer to one stays good.
+// The GPUs, contexts and streams that this process uses, each found by the driver's handle. Entries are in fixed pools
+// and last as long as the process, so nothing is allocated on a launch and pointers to them stay valid.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@ struct Context;
 struct Gpu {
   GpuIdentity identity{};
   std::atomic<Link*> link{nullptr};
-  std::uint64_t knocked{0};  // the helper thread's: when it last asked for an agent,
-  Knock knock;               // and the question that is not answered yet
+  std::uint64_t knocked{0};  // for the helper thread: when it last asked for an agent,
+  Knock knock;  // and the request that is not answered yet
   HighGpu high;
   BestEffortGpu best_effort;
 };
@@ -32,8 +32,9 @@ struct Context {
   Gpu* gpu{nullptr};
   std::atomic<Stream*> legacy{nullptr};
   std::atomic<std::uint32_t> blocking_streams{0};  // the legacy one included
-  std::atomic<const void*> blocking_thread{nullptr};  // the first that best-effort work of theirs came from
-  std::atomic<bool> blocking_threads{false};          // another one, too
+  std::atomic<const void*> blocking_thread{
+      nullptr};  // the first thread that submitted best-effort work to blocking streams
+  std::atomic<bool> blocking_threads{false};  // another thread has done so, too
   ContextPages pages;                    // best-effort: our pages as the GPU sees them
   std::atomic<std::uint32_t*> tail_page{nullptr};  // high: a word per stream index, written by the GPU; never unmapped
   std::atomic<cu::CUdeviceptr> tail_device{0};  // where the GPU finds it; 0: not registered in this context yet
@@ -41,13 +42,13 @@ struct Context {
 
 [[nodiscard]] Context* context_of(cu::CUcontext handle) noexcept;  // null when not seen
 
-// Begin to be kept: a device, and a context on it. Null: there are more than we keep.
+// Add a device, and a context on it. Null: the pool is full.
 [[nodiscard]] Gpu* add_gpu(cu::CUdevice device) noexcept;
 Context* add_context(cu::CUcontext handle, Gpu& gpu) noexcept;
 
 // The one GPU that a best-effort process works on (lifetime/gang.h); null: it has not chosen yet.
 extern std::atomic<Gpu*> own_gpu;
-// That one, or else the one that it will work on, and its link; null: none.
+// That GPU, or else the one that the process will work on, together with its link. Null: none.
 [[nodiscard]] Gpu* gpu_at_work() noexcept;
 [[nodiscard]] const Link* own_link() noexcept;
 [[nodiscard]] Gpu* gpu_of_device(cu::CUdevice device) noexcept;  // null: it has had no context there
@@ -60,7 +61,7 @@ void primary_retained(cu::CUcontext handle) noexcept;
 [[nodiscard]] std::uint32_t gpu_count() noexcept;
 [[nodiscard]] Gpu& gpu_at(std::uint32_t index) noexcept;
 
-// In a forked child: as if this process had never used a GPU.
+// In a forked child: resets everything, as if the process had never used a GPU.
 void forget_gpus() noexcept;
 
 }  // namespace cotenant

@@ -1,5 +1,5 @@
-// What is kept of a high client: of each stream, how much was submitted and how much of that was seen to be complete; of
-// the GPU, the burst that runs and what is known of how such bursts go.
+// The state of a high client. For each stream: how much was submitted, and how much of that was observed to be
+// complete. For each GPU: the current burst, and what is known of such bursts.
 #pragma once
 
 #include <atomic>
@@ -21,15 +21,15 @@ struct Join {
   std::uint64_t upto;
 };
 
-// tail.cpp. For applications that poll memory themselves: a number that the GPU writes behind their work. All of it
-// under HighGpu::lock.
+// The sequence word of a stream (high/tail.h): a number that the GPU writes behind the work of an application that
+// polls memory. All of it under HighGpu::lock.
 struct TailWord {
   std::uint32_t number{0};  // the last one enqueued
   std::uint64_t upto{0};  // `settled` when it was
   std::uint64_t at_ns{0};
   std::uint64_t latest{0};  // the kind of the latest work, with a word behind it or not,
   std::uint64_t latest_ns{0};
-  std::uint64_t counted{0};  // and `begun` when that kind was last counted as one that comes before a silence
+  std::uint64_t counted{0};  // `begun` when that kind was last counted as work before a silence
 };
 
 // A kind of work (a kernel in a shape, a graph, a copy) after which the application submitted nothing for a while.
@@ -38,8 +38,8 @@ struct Ending {
   std::uint32_t times{0};
 };
 
-// An application that asks whether its work is done, and finds that it is not, waits from then on; until it
-// submits more.
+// The first query that found the stream's latest work not done. The application waits from then on, until it submits
+// more.
 struct Asked {
   std::atomic<std::uint64_t> begun{0};  // `begun` of the stream then
   std::atomic<std::uint64_t> at_ns{0};
@@ -51,37 +51,38 @@ struct HighStream {
   std::atomic<std::uint64_t> settled{0};
   std::atomic<std::uint64_t> launched{0};  // `begun` at the latest kernel or graph
   std::atomic<bool> busy{false};
-  std::uint64_t done{0};  // these two under HighGpu::lock
+  std::uint64_t done{0};  // `done` and `joins` are under HighGpu::lock
   Join joins[kJoins]{};
   TailWord tail;
   Asked asked;
   std::atomic<std::uint64_t> copying_out{0};  // `begun` at the latest copy to the host; 0: it is over
 };
 
-// What others are made to do. Under HighGpu::lock.
+// How best-effort work is held. Under HighGpu::lock.
 struct Holding {
-  bool held{false};  // our bit is set
-  bool sharing{false};  // in a slice of time in which it is not, though the client is busy
+  bool held{false};  // this client's bit in `activity.active` is set
+  bool sharing{false};  // a time slice in which the bit is clear although the client is busy
   std::uint64_t slice_ends{0};
   std::uint64_t shared_from{0};  // 0: not sharing, or idle
 };
 
 struct HighGpu {
   Spin lock;
-  std::uint32_t busy_streams{0};  // under lock, like what follows up to `tails`
+  std::uint32_t busy_streams{0};  // under the lock, like all members up to `tails`
   std::uint64_t burst_start{0};
   WaitTime waited;
   bool crowded{false};  // a stream's queue may have been full in this burst
-  bool worked{false};  // something was seen to be complete in it
+  bool worked{false};  // some work of this burst was seen to be complete
   Progress progress;
   Holding holding;
   std::uint64_t announced_until{0};  // a request is expected before this moment; 0: none is
-  std::uint64_t learned_ns{0};  // a typical long burst: decays towards what is seen
+  std::uint64_t learned_ns{0};  // a typical long burst; decays towards the observed ones
   std::uint32_t unobserved{0};  // bursts in a row that only the last resort ended
   Ending endings[8]{};
-  std::uint32_t by_words{0};  // while words are added: bursts that only one ended, since the program last looked,
-  std::uint32_t idle_words{0};  // and looks in a row before which there were few of them
-  std::uint64_t seen_bursts{0};  // that the program saw end
+  std::uint32_t by_words{
+      0};  // while words are added: bursts that only a word ended since the program last looked for completions,
+  std::uint32_t idle_words{0};  // and such looks in a row with only few of those bursts before each
+  std::uint64_t seen_bursts{0};  // bursts that the program saw end
   std::atomic<bool> tails{false};  // add sequence words behind this client's work
   std::uint64_t quiet_count{0};  // the helper thread's: submissions at its last look,
   std::uint64_t quiet_since{0};  // since when there were no more while work was out,

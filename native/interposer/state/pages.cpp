@@ -14,7 +14,7 @@ using namespace cu;
 
 constexpr std::uint64_t kRetryNs = 1'000'000'000;
 
-// The calling thread's current context, for the length of one call of ours.
+// The calling thread's current context during one call of the interposer.
 class Current {
  public:
   explicit Current(CUcontext wanted) noexcept {
@@ -72,7 +72,7 @@ bool try_to_map(Context& context, const Link& link) noexcept {
   if (!current.is() || (pages.mapped != &link && !map_anew(pages, link))) return false;
   const CUresult result = register_pages(pages);
   if (result != CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED) return result == CUDA_SUCCESS;
-  // By an earlier context of this entry that the driver still has.
+  // An earlier context of this entry has registered the page, and the driver has not released it yet.
   return map_anew(pages, link) && register_pages(pages) == CUDA_SUCCESS;
 }
 

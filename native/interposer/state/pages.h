@@ -11,27 +11,27 @@ namespace cotenant {
 struct Context;
 struct Link;
 
-// Those of one link in one context. Each context registers mappings of its own: a registration ends with the context
-// in which it was made, and another context must not lose its marks by that.
+// The pages of one link in one context. Each context registers mappings of its own, because a registration ends with
+// the context in which it was made, and that must not end the marks of another context.
 struct ContextPages {
   std::atomic<const Link*> of{nullptr};  // the link they belong to; null: not registered now
   std::atomic<bool> busy{false};         // a thread registers them
   std::atomic<std::uint64_t> retry_ns{0};  // the driver refused: not again before
-  const Link* mapped{nullptr};             // whose pages are at the next two
+  const Link* mapped{nullptr};  // the two mappings that are registered
   void* hold_page{nullptr};
   void* mark_page{nullptr};
   cu::CUdeviceptr hold{0};
   cu::CUdeviceptr marks{0};
 };
 
-// As many streams have a word that the GPU writes as a page has words, but for the one that graphs' gates write.
+// The number of streams with a word for marks: the words of a page but one, which the gates of graphs write.
 inline constexpr std::uint32_t kMarkWords = 1023;
 
-// Registers the pages of this link with the driver for this context, unless they are. False: they are not registered now
-// (the driver refuses, or another thread is registering them), so no work can be made to wait for the hold word.
+// Registers the pages of this link with the driver for this context, unless they are registered. False: the driver
+// refuses, or another thread is registering them. Then no work can be made to wait for the hold word.
 [[nodiscard]] bool map_pages(Context& context, const Link& link) noexcept;
 
-// The driver is about to end the context, and its registrations with it.
+// The driver is about to destroy the context, and with it the registrations.
 void pages_end(ContextPages& pages) noexcept;
 
 // Addresses for the GPU, valid after map_pages(): of this client's hold word; of the word in which the GPU writes how far

@@ -1,5 +1,5 @@
-// How long a high client has been in bursts without a launch that was seen to complete, compared with the longest such time
-// so far. Far beyond that it shares the GPU (high/holding.h). Pure; times are ns of one clock.
+// How long a high client has been in bursts without a launch that was seen to complete, compared with the longest such
+// time so far. If it is far longer, the client shares the GPU (high/holding.h). Pure; times are ns of one clock.
 #pragma once
 
 #include <algorithm>

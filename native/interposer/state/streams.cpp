@@ -14,20 +14,20 @@ namespace {
 
 using namespace cu;
 
-// Open addressing, twice: while readers walk one table the other can be made anew. A power of two.
+// Two tables with open addressing: while readers use one, the other can be rebuilt. The size is a power of two.
 constexpr std::uint32_t kTable = 4 * kStreams;
 constexpr std::uint32_t kCrowded = kTable / 4 * 3;
 using Places = std::atomic<Stream*>[kTable];
 
-// Handles 0 to 2 have a meaning; per-thread streams are told apart by the address of a thread's own byte.
+// Handles 0 to 2 are special. Per-thread streams are told apart by the address of a thread-local byte.
 constexpr std::uintptr_t kLegacyKey = 1;
 thread_local char own_thread;
 
-// Megabytes, of which a process must touch only what it uses: no code may run to make them.
+// These take megabytes. They need no constructor, so a process touches only the pages that it uses.
 __constinit Stream streams[kStreams]{};
 Places tables[2];
 std::atomic<std::uint32_t> current_table{0};
-std::uint32_t crowding{0};  // places taken in the current table, by streams here or gone
+std::uint32_t crowding{0};  // places in use in the current table, by streams that exist or are gone
 std::atomic<std::uint32_t> streams_used{0};
 Spin growing;
 
@@ -37,7 +37,7 @@ thread_local CUcontext latest_context = nullptr;
 
 Places& table() noexcept { return tables[current_table.load(std::memory_order_acquire)]; }
 
-// Real handles are unique in the process: they hash and compare without their context.
+// Real handles are unique in the process, so their context is neither hashed nor compared.
 const Context* context_to_hash(const Stream& stream) noexcept {
   return is_special(stream) ? stream.context.get() : nullptr;
 }
@@ -70,7 +70,7 @@ void put(Places& into, Stream& stream) noexcept {
   ++crowding;
 }
 
-// The other table, with only those that are still here, takes over.
+// Rebuilds the other table with the streams that still exist, and makes it the current one.
 void rebuild() noexcept {
   const std::uint32_t next = 1 - current_table.load(std::memory_order_relaxed);
   for (auto& place : tables[next]) place.store(nullptr, std::memory_order_relaxed);
@@ -103,7 +103,7 @@ Stream* add(std::uintptr_t key, CUstream handle, Context& context, bool special,
   const Context* hashed = special ? &context : nullptr;
   Locked lock(growing);
   if (Stream* found = look_up(key, hashed, false)) return found;
-  // Drivers like to hand the same handle out again: its old entry is in the right place already.
+  // Drivers often reuse a handle at once: then its old entry is already in the right place.
   Stream* stream = look_up(key, hashed, true);
   const bool placed = stream != nullptr;
   if (!placed && (crowding >= kCrowded || streams_used.load(std::memory_order_relaxed) == kStreams)) rebuild();

@@ -1,6 +1,6 @@
-// The streams of this process, found by the driver's handle without a lock. An entry outlives its stream
-// and may serve a later one: its counts then go on from where they were, so that an event or a join that
-// still speaks of the old stream speaks of work long done.
+// The streams of this process, found by the driver's handle without a lock. An entry may serve a later stream after its
+// own was destroyed. Its counts continue then, so an event or a join that refers to the old stream refers to work that
+// is done.
 #pragma once
 
 #include <atomic>
@@ -15,11 +15,11 @@ namespace cotenant {
 
 struct Context;
 
-// capture.h. What concerns captures of a stream.
+// What concerns captures of a stream (capture.h).
 struct CaptureState {
-  std::atomic<bool> origin{false};          // one began in it, and neither has it ended nor the stream gone
-  std::atomic<std::uint32_t> entering{0};   // calls under way that may put the stream into a capture
-  std::atomic<std::uint32_t> marking{0};    // other threads' marks under way
+  std::atomic<bool> origin{false};  // a capture began in it, has not ended, and the stream still exists
+  std::atomic<std::uint32_t> entering{0};  // calls under way that may put the stream into a capture
+  std::atomic<std::uint32_t> marking{0};  // marks by other threads that are in progress
 };
 
 // One stream of one context. The two special handles and the NULL stream are streams too: `key` is the
@@ -27,7 +27,7 @@ struct CaptureState {
 struct Stream {
   std::atomic<std::uintptr_t> key{0};
   std::atomic<bool> gone{false};  // destroyed; the entry waits for another stream
-  Published<cu::CUstream> handle;  // what calls of ours are given
+  Published<cu::CUstream> handle;  // the handle for the interposer's own calls
   Published<Context*> context;
   Published<bool> blocking;  // ordered with the legacy stream
   std::uint32_t index{0};
@@ -36,23 +36,23 @@ struct Stream {
   Lane lane;
 };
 
-// At one time. Work in more than that is neither held back nor seen; the first such stream is told of.
+// The number of streams at one time. Work in further streams is neither held back nor observed; the first such stream
+// is reported.
 inline constexpr std::uint32_t kStreams = 4096;
 
-// How an entry point reads handle 0: plain names mean the legacy stream, _ptds and _ptsz names the
-// calling thread's own.
+// What handle 0 means for an entry point: with plain names the legacy stream, with _ptds and _ptsz names the calling
+// thread's own stream.
 enum class NullStream { kLegacy, kPerThread };
 
-// The stream a call goes to, or null when it cannot be known (no context, pool used up): the call then
-// passes without being looked at.
+// The stream that a call refers to. Null: it can't be known (no context, or the pool is full). Then the call passes
+// unobserved.
 [[nodiscard]] Stream* stream_of(cu::CUstream handle, NullStream meaning) noexcept;
 
-// Whether a stream's handle is one of the special values, and if so whether the calling thread means this
-// stream by it (in the right context).
+// Whether a stream's handle is special, and whether the calling thread in its current context means this stream by it.
 [[nodiscard]] bool is_special(const Stream& stream) noexcept;
 [[nodiscard]] bool own_special(const Stream& stream) noexcept;
 
-// All streams seen so far: [0, stream_count()) of stream_at().
+// All streams seen so far are stream_at(0) to stream_at(stream_count() - 1).
 [[nodiscard]] std::uint32_t stream_count() noexcept;
 [[nodiscard]] Stream& stream_at(std::uint32_t index) noexcept;
 

@@ -1,4 +1,4 @@
-// What the application is about to submit, as both classes look at it.
+// What the application is about to submit, as both classes see it.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace cotenant {
 // Whether a copy crosses PCIe, and towards whom.
 enum class Bus { kNone, kIn, kOut };
 
-// What is about to be submitted. The time of kernels and graphs is learned by their shape, that of a graph's part where
-// the part is kept; that of copies follows from their size.
+// One submission. The time of kernels and graphs is learned by their shape, that of a graph's part in its own estimate.
+// The time of a copy follows from its size.
 struct Submission {
   enum class Kind { kKernel, kGraph, kGraphPart, kCopy } kind;
   std::uint64_t copy_ns;

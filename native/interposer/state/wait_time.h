@@ -37,7 +37,7 @@ class WaitTime {
 
  private:
   std::uint64_t start_{0};
-  std::uint64_t before_{0};  // the sum of those over before the last one began
+  std::uint64_t before_{0};  // the sum of the waits that ended before the last one began
   std::uint64_t from_{0};
   std::uint64_t until_{0};
 };
