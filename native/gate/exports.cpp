@@ -13,7 +13,7 @@ using namespace cotenant;
 
 namespace {
 
-// What is ours to read is aligned, what a program of another language has may not be.
+// Copies a value that may be unaligned, because a program in another language allocates it.
 Rules rules_from(const void* settings) noexcept {
   alignas(protocol::Settings) unsigned char bytes[sizeof(protocol::Settings)];
   std::memcpy(bytes, settings, sizeof bytes);
@@ -45,12 +45,12 @@ Item item_from(const std::uint32_t* i) noexcept {
 std::uint64_t whole(double value) noexcept { return static_cast<std::uint64_t>(value); }
 std::uint32_t small(double value) noexcept { return static_cast<std::uint32_t>(value); }
 
-// What cotenant_hold is given and what it returns, in one block: doubles, which hold moments of up to 2^53 ns exactly.
+// The input and output of cotenant_hold in one block: doubles, which represent times of up to 2^53 ns exactly.
 // src/gpu/hold.ts has the same block.
 struct HoldBlock {
   double view[16];
   double decision[13];
-  double state[12];  // a HoldState as it is in memory, between the calls
+  double state[12];  // the bytes of a HoldState, kept between the calls
 };
 static_assert(sizeof(HoldState) <= sizeof(HoldBlock::state));
 static_assert(std::is_trivially_copyable_v<HoldState>);
@@ -116,8 +116,8 @@ EXPORT std::uint32_t cotenant_closes(const void* settings, const std::uint32_t* 
 
 EXPORT std::uint32_t cotenant_bucket_of(std::uint64_t ns) { return bucket_of(ns); }
 
-// One look of a helper thread whom nobody interferes with: what it decides about the turn is taken as done before the rest
-// is decided.
+// One look of a helper thread without interference: what it decides about the turn is applied before it decides the
+// rest.
 EXPORT void cotenant_hold(const void* settings, double* block) {
   const Rules rules = rules_from(settings);
   HoldBlock words;
@@ -125,7 +125,7 @@ EXPORT void cotenant_hold(const void* settings, double* block) {
   HoldView view = hold_view_from(words.view);
   HoldState state;
   std::memcpy(&state, words.state, sizeof state);
-  // The client's own bit in `waiting` is decided, too.
+  // The client's own bit in `waiting` is decided here, too.
   const std::uint32_t own = 1u << view.slot;
   view.waiting = has_backlog(rules, view) ? view.waiting | own : view.waiting & ~own;
   const TurnDecision turn = decide_turn(rules, view);

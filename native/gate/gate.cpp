@@ -12,7 +12,7 @@ bool is_short(const Rules& rules, const Item& item) noexcept {
   return item.sms != 0 && item.sms < rules.sm_limit && item.expected_us <= rules.max_kernel_us;
 }
 
-// Is this item allowed beside an active request?
+// Whether this item is allowed beside an active request.
 bool allowed_beside(const Rules& rules, const GateView& seen, const Item& item) noexcept {
   switch (rules.when_active) {
     case protocol::WhenActive::kWait: return false;
@@ -32,7 +32,7 @@ Answer or_trickle(const Rules& rules, const GateView& seen, Answer reason) noexc
   return due ? Answer::kTrickle : reason;
 }
 
-// A request is active, or has just ended. Where contexts do not exclude each other, a chunk may run beside it.
+// A request is active, or has just ended. If contexts run side by side, a chunk may run beside it.
 Answer held_by_high(const Rules& rules, const GateView& seen) noexcept {
   const bool beside = rules.beside_every_us > 0 && !rules.isolated && seen.high_active;
   if (beside && seen.held_us >= rules.beside_every_us && seen.trickled_us >= rules.beside_every_us)
@@ -40,7 +40,7 @@ Answer held_by_high(const Rules& rules, const GateView& seen) noexcept {
   return or_trickle(rules, seen, Answer::kHeldByHigh);
 }
 
-// Limits that only some policies set.
+// The limits that only some policies set.
 Answer within_limits(const Rules& rules, const GateView& seen) noexcept {
   if ((rules.kernels_out | rules.launch_every_ns | rules.budget_us) == 0) return Answer::kRun;
   if (rules.kernels_out > 0 && seen.kernels_out >= rules.kernels_out) return Answer::kAheadFull;
@@ -58,7 +58,7 @@ bool resting(const Rules& rules, const GateView& seen) noexcept {
 Answer release(const Rules& rules, const GateView& seen) noexcept {
   if (rules.paused) return or_trickle(rules, seen, Answer::kPaused);
   if (!rules.protect || !seen.high_registered) return Answer::kRun;
-  // Finer permissions than "wait" are given launch by launch, in admit().
+  // Rules that allow some work beside a request are applied to single launches, in admit().
   const bool held = seen.high_active ? rules.when_active == protocol::WhenActive::kWait : resting(rules, seen);
   if (held) return held_by_high(rules, seen);
   if (rules.isolated && !seen.my_turn) return or_trickle(rules, seen, Answer::kNotMyTurn);
@@ -68,17 +68,17 @@ Answer release(const Rules& rules, const GateView& seen) noexcept {
 Answer admit(const Rules& rules, const GateView& seen, const Item& item) noexcept {
   const bool gated = rules.protect && seen.high_registered;
   const bool finishes = gated && rules.when_active == protocol::WhenActive::kFinishIteration;
-  // What shares time by iterations does not stop in the middle of one, whosever turn it is.
+  // A client that shares time by iterations does not stop in the middle of one, whoever's turn it is.
   if (finishes && seen.mid_iteration && !rules.paused) return Answer::kRun;
   const Answer general = release(rules, seen);
   if (general != Answer::kRun || !gated) return general;
-  // PCIe is one resource whatever may run beside a request: a copy waits for a copy.
+  // PCIe is a resource of its own: a copy waits for a copy, whatever else may run beside a request.
   if (seen.high_active && item.copy && seen.high_copying) return or_trickle(rules, seen, Answer::kHeldByHigh);
   if (seen.high_active && !allowed_beside(rules, seen, item)) return held_by_high(rules, seen);
   if (finishes) return seen.ahead_us == 0 ? Answer::kRun : Answer::kAheadFull;
   const Answer limited = within_limits(rules, seen);
   if (limited != Answer::kRun || rules.budget_us > 0) return limited;
-  // Something must be able to run, however long: a launch always goes when nothing is outstanding.
+  // A launch is always admitted when nothing is outstanding, however long it is, so that every kernel can run.
   if (seen.ahead_us == 0) return Answer::kRun;
   if (!item.known) return Answer::kAheadFull;
   const std::uint64_t limit = seen.high_active ? rules.active_ahead_us : rules.chunk_us;

@@ -1,6 +1,5 @@
-// The gate: whether best-effort work may run now. Pure functions of the rule table and of what is seen;
-// no driver, no clock, no memory of their own. The interposer compiles them in, the model calls them
-// through libcotenant-gate.so.
+// The gate decides whether best-effort work may run now. It consists of pure functions of the rule table and a view: no
+// driver, no clock, no state. The interposer compiles it in; the model calls it through libcotenant-gate.so.
 #pragma once
 
 #include <cstdint>
@@ -10,33 +9,33 @@
 namespace cotenant {
 
 enum class Answer : std::uint32_t {
-  kRun = 0,         // go ahead
-  kTrickle = 1,     // go ahead with one chunk: the pause has lasted too long, or one is due beside the request
+  kRun = 0,  // go ahead
+  kTrickle = 1,  // go ahead with one chunk: the pause has lasted too long, or one is due beside the request
   kHeldByHigh = 2,  // a request is active (or ended less than the resume delay ago)
-  kPaused = 3,      // the agent paused best-effort work
-  kNotMyTurn = 4,   // another best-effort client has the GPU
-  kAheadFull = 5,   // launch-ahead, or the budget, is used up
-  kPaced = 6,       // the next launch is not due yet
+  kPaused = 3,  // the agent paused best-effort work
+  kNotMyTurn = 4,  // another best-effort client has the GPU
+  kAheadFull = 5,  // launch-ahead, or the budget, is used up
+  kPaced = 6,  // the next launch is not due yet
 };
 
 enum class KernelClass : std::uint32_t { kUnknown = 0, kCompute = 1, kMemory = 2 };
 
-// What a best-effort client sees at one moment.
+// The view of a best-effort client at one moment.
 struct GateView {
   bool high_registered;
   bool high_active;
-  KernelClass high_class;     // of the latest high kernel
-  std::uint64_t idle_us;      // since the last request ended
-  bool my_turn;               // or nobody else wants the GPU
-  std::uint64_t held_us;      // how long this pause has lasted
+  KernelClass high_class;  // class of the latest high kernel
+  std::uint64_t idle_us;  // since the end of the last request
+  bool my_turn;  // true also if nobody else wants the GPU
+  std::uint64_t held_us;  // how long this pause has lasted
   std::uint64_t trickled_us;  // since the last trickle in this pause
-  std::uint64_t ahead_us;     // released and not known finished, over all best-effort clients
+  std::uint64_t ahead_us;  // time of released work not known to be finished, over all best-effort clients
   std::uint32_t kernels_out;
   std::uint32_t high_leaves_sms = 0;  // SMs that the latest high kernel does not need; 0: none, or unknown
-  std::uint64_t high_left_us = 0;     // expected until that kernel ends; 0: unknown
-  std::uint64_t spent_us = 0;         // of the budget: see spent_after()
-  std::uint64_t early_ns = 0;         // until the next launch is due: see due_after()
-  bool mid_iteration = false;  // of the iteration that this item belongs to, something was submitted before
+  std::uint64_t high_left_us = 0;  // expected time until that kernel ends; 0: unknown
+  std::uint64_t spent_us = 0;  // the spent part of the budget: see spent_after()
+  std::uint64_t early_ns = 0;  // until the next launch is due: see due_after()
+  bool mid_iteration = false;  // earlier work of this item's iteration was submitted
   bool high_copying = false;  // a copy of an active high client crosses PCIe now
 };
 
@@ -49,34 +48,34 @@ struct Item {
   bool copy = false;  // it crosses PCIe
 };
 
-// Work put behind one border so far.
+// The work since the last border.
 struct Chunk {
   std::uint32_t expected_us;
   std::uint32_t launches;
 };
 
-// May released work run at all now? This is what the hold word says; no single launch is looked at.
+// Whether released work may run now. This decides the hold word; single launches are not considered.
 [[nodiscard]] Answer release(const Rules& rules, const GateView& seen) noexcept;
 
-// May this launch go to the driver now (launch-by-launch gating)?
+// Whether this launch may go to the driver now (launch-by-launch gating).
 [[nodiscard]] Answer admit(const Rules& rules, const GateView& seen, const Item& item) noexcept;
 
-// What is spent of the budget once `item` is submitted. The sum starts anew only where it was over the budget
-// and all had ended (Orion, Listing 1, lines 12 to 20), so one long kernel may overshoot it.
+// The spent part of the budget after `item` is submitted. The sum restarts only if it was over the budget and all
+// kernels had ended (Orion, Listing 1, lines 12 to 20), so one long kernel may exceed the budget.
 [[nodiscard]] std::uint64_t spent_after(const Rules& rules, const GateView& seen, const Item& item) noexcept;
 
-// When the launch after one at `now_ns` is due, by when that one was; moments of one clock. What was not
-// used for a while is lost, but for a millisecond.
+// When the launch after the one at `now_ns` is due, given when that one was due; times of one clock. At most a
+// millisecond of unused time can be made up for.
 [[nodiscard]] std::uint64_t due_after(const Rules& rules, std::uint64_t due_ns, std::uint64_t now_ns) noexcept;
 
-// Deep submission: may more be queued behind the hold word, if so much of the stream is submitted and not known finished?
-// `out_ns` is called only if the launches leave room, because this is on the launch path.
+// Deep submission: whether more work may be queued behind the hold word, given how much of the stream is submitted and
+// not known to be finished. `out_ns` is called only if the launches leave room, because this is on the launch path.
 template <typename OutNs>
 [[nodiscard]] inline bool has_room(const Rules& rules, std::uint64_t launches_out, OutNs out_ns) noexcept {
   return launches_out < rules.submit_launches && out_ns() < std::uint64_t{rules.submit_us} * 1000;
 }
 
-// Deep submission: must a border come before this item? An item that is long or unknown stands alone.
+// Deep submission: whether a border must come before this item. A long or unknown item gets a chunk of its own.
 [[nodiscard]] bool closes(const Rules& rules, const Chunk& chunk, const Item& item) noexcept;
 
 }  // namespace cotenant

@@ -12,7 +12,7 @@ inline constexpr std::uint32_t kBuckets = protocol::OCTAVES * protocol::BUCKETS_
 
 [[nodiscard]] constexpr std::uint32_t bucket_of(std::uint64_t ns) noexcept {
   constexpr std::uint64_t kSteps = protocol::BUCKETS_PER_OCTAVE;
-  // In 1/128 us. Durations over 2^50 ns (13 days) would overflow the product; they are the last bucket.
+  // In units of 1/128 us. Durations over 2^50 ns (13 days) would overflow the product; they fall into the last bucket.
   if (ns >> 50) return kBuckets - 1;
   const std::uint64_t fine = ns * kSteps / 1000;
   if (fine < kSteps) return 0;

@@ -7,23 +7,25 @@ namespace {
 
 using Renewal = HoldState::Renewal;
 
-constexpr std::uint64_t kStaleTurnNs = 100'000'000;   // a holder silent for so long has gone
-constexpr std::uint64_t kLookForAbsentNs = 250'000'000;  // a pause so long deserves a look at its cause
-// A trickle ends by itself after this: what runs is long, or its context is not on the GPU just now.
+constexpr std::uint64_t kStaleTurnNs =
+    100'000'000;  // a client that has the turn and has been silent for so long is gone
+constexpr std::uint64_t kLookForAbsentNs =
+    250'000'000;  // after a pause of this length the cause of the pause is checked
+// A trickle ends after this time: its kernel is long, or its context is not on the GPU now.
 constexpr std::uint64_t kTrickleLimitNs = 5'000'000;
-constexpr std::uint64_t kTrickleLimitBesideNs = 1'000'000;  // where contexts do not exclude each other
-// Looks at which progress is tolerated in a pause: chunks already released may still finish.
+constexpr std::uint64_t kTrickleLimitBesideNs = 1'000'000;  // if contexts run side by side
+// The number of looks in a pause at which progress is tolerated, because chunks released before may still finish.
 constexpr std::uint32_t kSlipping = 2;
 
-// When to look again. High clients clear the hold words themselves; only the end of a resume delay is the helper thread's,
-// and it must be precise, because the GPU stands idle meanwhile.
+// Intervals between looks. High clients clear the hold words themselves. Only the end of a resume delay is up to the
+// helper thread, and its look must be on time, because the GPU is idle meanwhile.
 constexpr std::uint32_t kDelayedUs = 50;
 constexpr std::uint32_t kTricklingUs = 100;
-constexpr std::uint32_t kBesideUs = 20;  // a chunk beside a request, of which a second one must not slip through
+constexpr std::uint32_t kBesideUs = 20;  // during a chunk beside a request, so that no second chunk passes
 constexpr std::uint32_t kBacklogUs = 1'000;
 constexpr std::uint32_t kIdleUs = 10'000;
-// Renewing the time slice: how long a border is waited for without leaving the CPU, then after which nap again, and for how
-// long in all; and how long the GPU must find nothing to do.
+// Renewal of the time slice: how long the thread waits for a border on the CPU, how long it naps after that, and for
+// how long in all; and how long the GPU must find nothing to do.
 constexpr std::uint64_t kWatchNs = 150'000;
 constexpr std::uint32_t kRenewingUs = 20;
 constexpr std::uint64_t kRenewalLimitNs = 2'000'000;
@@ -42,8 +44,8 @@ std::uint32_t next_waiting(std::uint32_t waiting, std::uint32_t after) noexcept 
   return after;
 }
 
-// A pause in which something ran, but for a trickle, is a new pause. That the word was 0 for a moment between two bursts
-// does not end one.
+// If something other than a trickle ran in a pause, a new pause begins. The word may be 0 for a moment between two
+// bursts; that does not end a pause.
 void note_pause(const HoldView& view, bool pending, HoldState& state) noexcept {
   if (!state.trickling && view.far != state.pause_far) {
     state.pause_far = view.far;
@@ -83,8 +85,8 @@ std::uint32_t renewal_due_us(const Rules& rules, const HoldView& view, const Hol
   return passed_us >= due_us ? 0 : static_cast<std::uint32_t>(std::min<std::uint64_t>(kBacklogUs, due_us - passed_us));
 }
 
-// Goes on with a renewal, or begins one that is due. False: there is none. A request that begins meanwhile finds the word
-// set, which is what it wants.
+// Continues a renewal, or begins one that is due. False: there is none. If a request begins meanwhile, it finds the
+// word set, as it needs it.
 bool renew(const Rules& rules, const HoldView& view, HoldDecision& decision, HoldState& state) noexcept {
   const std::uint64_t now = view.now_ns;
   if (state.renewal == Renewal::kNone) {
@@ -120,17 +122,18 @@ bool renew(const Rules& rules, const HoldView& view, HoldDecision& decision, Hol
   return true;
 }
 
-// May chunks pass beside requests?
+// Whether chunks may run beside requests.
 bool passes_beside(const Rules& rules) noexcept { return rules.beside_every_us > 0 && !rules.isolated; }
 
-// One chunk: the word is cleared when it begins, and set again when the GPU has passed a border or a gate.
+// Lets one chunk pass: the word is cleared when the chunk begins, and set again when the GPU has passed a border or a
+// gate.
 void begin_trickle(const Rules& rules, const HoldView& view, std::uint64_t held_us, HoldDecision& decision,
                    HoldState& state) noexcept {
   state.trickling = true;
   state.trickle_from = view.far;
   decision.action = HoldAction::kChunk;
   decision.trickles = true;
-  // A chunk that the policy lets pass beside a request is no emergency.
+  // A chunk that the policy allows beside a request is not counted as a trickle.
   decision.counts = held_us >= rules.trickle_after_us;
 }
 
@@ -189,7 +192,7 @@ HoldDecision decide_hold(const Rules& rules, const HoldView& view, HoldState& st
   HoldDecision decision;
   const std::uint64_t now = view.now_ns;
   const bool backlog = has_backlog(rules, view);
-  // A turn is of no use to work that stands still, the end of a pause may be.
+  // Work that stands still has no use for a turn, but it may need the end of a pause.
   const bool pending = backlog || (is_gated(rules, view.seen.high_registered) && view.stands);
   decision.waiting = backlog;
   if (backlog && !view.held) decision.released_ns = std::min(view.out_ns, std::uint64_t{rules.chunk_us} * 1000);

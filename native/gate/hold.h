@@ -1,9 +1,9 @@
-// The helper thread of a best-effort client: when it opens and closes the client's hold word, whose turn it is, when a
-// trickle passes and when the GPU's time slice is renewed. One state machine, pure like the gate: no driver, no clock, no
-// memory of its own. The interposer applies its decisions to shared memory (best_effort/turns.cpp), the model to its board
-// (src/gpu/clients/helper.ts, through libcotenant-gate.so).
+// The state machine of a best-effort client's helper thread: when it clears and sets the client's hold word, whose turn
+// it is, when a trickle passes and when the GPU's time slice is renewed. It is pure like the gate: no driver, no clock,
+// no state of its own. The interposer applies its decisions to shared memory (best_effort/turns.cpp), the model to its
+// board (src/gpu/clients/helper.ts, through libcotenant-gate.so).
 //
-// Moments are ns on one clock, whose origin is of no importance. Durations are in the unit that their names end with.
+// Times are ns on one clock with any origin. Durations are in the unit that ends their names.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace cotenant {
 
-// What the helper thread sees at one look.
+// The view of the helper thread at one look.
 struct HoldView {
   std::uint64_t now_ns;
   std::uint32_t slot;  // of this client
@@ -32,7 +32,7 @@ struct HoldView {
   GateView seen;  // for release(), except held_us and trickled_us, which are computed here
 };
 
-// What the helper thread remembers from look to look. Its own, zero at first.
+// The state of the helper thread between looks, zero at first.
 struct HoldState {
   std::uint64_t looked_ns{0};  // the last look
   std::uint64_t held_since_ns{0};  // valid if `pausing`
@@ -51,7 +51,7 @@ struct HoldState {
 
 enum class TurnAction : std::uint32_t {
   kKeep = 0,
-  kGive = 1,  // set the own word, hand the turn to `to`, clear the word of that one unless a request is active
+  kGive = 1,  // set the own word, give the turn to `to`, and clear that client's word unless a request is active
   kTake = 2,  // from `view.turn`, unless another client takes it first
 };
 
@@ -63,9 +63,9 @@ struct TurnDecision {
 enum class HoldAction : std::uint32_t {
   kLeave = 0,
   kOpen = 1,  // clear the word, unless a request holds best-effort work
-  kClose = 2,  // set the word; then look again, because whoever clears it may have looked just before
-  kChunk = 3,  // clear it whatever holds: one chunk passes
-  kStand = 4,  // set it for a moment though nothing holds, so that the time slice is renewed
+  kClose = 2,  // set the word, then check again, because another process may have checked just before
+  kChunk = 3,  // clear the word even if best-effort work is held: one chunk passes
+  kStand = 4,  // set the word for a moment although nothing holds, to renew the time slice
 };
 
 // How to wait for the next look.
@@ -83,26 +83,27 @@ struct HoldDecision {
   bool trickles{false};  // a trickle, or a chunk beside a request, begins: note the time
   bool counts{false};  // it is a trickle: count it
   bool look_for_absent{false};  // the pause is so long that its cause may have died
-  // To be added to the client's statistics: the time since the last look, if the client
+  // To be added to the client's statistics: the part of the time since the last look in which the client
   std::uint64_t empty_ns{0};  // had no work,
   std::uint64_t turn_ns{0};  // waited for its turn,
   std::uint64_t held_ns{0};  // was held by a request or paused by the agent.
   std::uint64_t released_ns{0};  // its launch-ahead now
 };
 
-// Is there anything that best-effort work may have to wait for: a high client that is protected, or a pause?
+// Whether best-effort work may have to wait for something: a protected high client, or a pause.
 [[nodiscard]] bool is_gated(const Rules& rules, bool high_registered) noexcept;
 
-// Does this client have work that may have to wait? Reads only launches_out, callers_waiting and seen.high_registered.
+// Whether this client has work that may have to wait. Reads only launches_out, callers_waiting and
+// seen.high_registered.
 [[nodiscard]] bool has_backlog(const Rules& rules, const HoldView& view) noexcept;
 
-// Is it this client's turn, or does nobody else want the GPU?
+// Whether it is this client's turn, or nobody else wants the GPU.
 [[nodiscard]] bool has_turn(std::uint32_t slot, std::uint32_t waiting, std::uint32_t turn) noexcept;
 
-// The first step of a look: what to do about the turn. `view.held` and the rest of `view.seen` are not read.
+// The first step of a look: decides about the turn. Does not read `view.held` and the rest of `view.seen`.
 [[nodiscard]] TurnDecision decide_turn(const Rules& rules, const HoldView& view) noexcept;
 
-// The second step: what to do about the hold word. `view.held` and `view.seen.my_turn` are as the first step left them.
+// The second step: decides about the hold word. `view.held` and `view.seen.my_turn` are as the first step left them.
 [[nodiscard]] HoldDecision decide_hold(const Rules& rules, const HoldView& view, HoldState& state) noexcept;
 
 }  // namespace cotenant

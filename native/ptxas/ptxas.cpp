@@ -1,7 +1,10 @@
-// ptxas for best-effort programs that compile kernels as they run (Triton, by TRITON_PTXAS_PATH): the machine code gets,
-// beside each kernel, the variants of it that can stop inside. The agent makes them; the real ptxas assembles them with
-// the caller's own options. A variant that it refuses is left out, and costs no other. Whatever else goes wrong on the way,
-// and within half a second, the real ptxas is run as it was called. It is the one in COTENANT_PTXAS, else the one beside the libtriton.so that the caller has loaded, else in PATH.
+// A stand-in for ptxas in best-effort programs that compile kernels as they run (Triton, by TRITON_PTXAS_PATH). Beside
+// each kernel the machine code gets the variants of it that can stop inside. The agent makes the variants, and the real
+// ptxas assembles them with the caller's options. A variant that ptxas refuses is left out; the others stay. If
+// anything else fails, or takes longer than half a second, the real ptxas runs with the original arguments.
+//
+// The real ptxas is the one in COTENANT_PTXAS, else the one beside the libtriton.so that the caller has loaded, else
+// the one in PATH.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -37,7 +40,8 @@ using protocol::Welcome;
 
 constexpr int kAgentMs = 500;
 constexpr std::size_t kLongest = 8u << 20;  // the agent reads no larger ones
-// Programs keep machine code by what ptxas says of itself. Rises when the variants that the agent makes change.
+// Programs cache machine code under what ptxas prints as its version. This number rises when the agent's variants
+// change.
 constexpr int kVariantsVersion = 4;
 
 struct Text {
@@ -45,13 +49,13 @@ struct Text {
   std::size_t size{0};
 };
 
-// One that is not this program under another name.
+// Whether the path is an executable other than this program.
 bool is_program(const char* path) noexcept {
   const char* name = std::strrchr(path, '/');
   return path[0] && std::strcmp(name ? name + 1 : path, "cotenant-ptxas") != 0 && access(path, X_OK) == 0;
 }
 
-// The caller's Triton has its own ptxas: triton/_C/libtriton.so is loaded, triton/backends/nvidia/bin/ptxas is meant.
+// The ptxas of the caller's Triton: for a loaded triton/_C/libtriton.so it is triton/backends/nvidia/bin/ptxas.
 bool find_in_triton(char (&path)[PATH_MAX]) noexcept {
   char maps[64];
   std::snprintf(maps, sizeof maps, "/proc/%d/maps", static_cast<int>(getppid()));
@@ -88,7 +92,8 @@ bool find_real(char (&path)[PATH_MAX]) noexcept {
   return find_in_triton(path) || in_path(path);
 }
 
-// Its exit status; -1: it could not be started, or was killed. What it says on stderr goes to `said`, if that is not -1.
+// Runs a program and returns its exit status; -1: it could not be started, or was killed. Its stderr is copied to
+// `said` unless that is -1.
 int run(const char* program, char** words, int said) noexcept {
   posix_spawn_file_actions_t actions;
   if (posix_spawn_file_actions_init(&actions) != 0) return -1;
@@ -153,14 +158,14 @@ bool receive(int fd, Welcome& welcome, int& descriptor) noexcept {
   return welcome.magic == protocol::MESSAGE_MAGIC && welcome.version == protocol::VERSION;
 }
 
-// The agent's answer to a request in a memory file of ours; nothing: it has none, or not in time.
+// Receives the memory file with the agent's answer. Empty: there is none, or it is late.
 Text answer_to(int request) noexcept {
   const char* socket_path = std::getenv("COTENANT_SOCKET");
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (!socket_path || std::strlen(socket_path) >= sizeof address.sun_path) return {};
   std::strcpy(address.sun_path, socket_path);
-  // A full queue of an agent that hangs must not hold us.
+  // If the agent hangs and its queue is full, this must not block.
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   Hello hello{};
   hello.magic = protocol::MESSAGE_MAGIC;
@@ -188,7 +193,7 @@ Text with_variants(const char* file) noexcept {
   const Text ptx = read_all(fd);
   if (fd >= 0) close(fd);
   if (!ptx.at || ptx.size > kLongest) return {};
-  // No name: all kernels of the module.
+  // An empty name means all kernels of the module.
   const VariantRequest request{0, 0, ptx.size};
   const int memory = memfd_create("cotenant-ptxas", MFD_CLOEXEC);
   const bool written =
@@ -203,7 +208,7 @@ bool is_ptx(const char* word) noexcept {
   return word[0] != '-' && length > 4 && std::strcmp(word + length - 4, ".ptx") == 0;
 }
 
-// A word of the caller's that the real ptxas gets in its place.
+// Replaces one of the caller's arguments while it exists.
 struct ReplacedArgument {
   char** word;
   char* own;
@@ -213,10 +218,10 @@ struct ReplacedArgument {
   ReplacedArgument& operator=(const ReplacedArgument&) = delete;
 };
 
-// What becomes of one run.
+// The outcome of one run.
 enum class Outcome { kDone, kRefused, kFailed };
 
-// The text in a file of ours, for the real ptxas. Of a run that is refused, `said` gets what ptxas says.
+// Writes the text to a file and runs the real ptxas on it. If ptxas refuses it, `said` gets its messages.
 Outcome assemble(const char* real, char** words, int which, const char* text, Text& said) noexcept {
   const char* folder = std::getenv("TMPDIR");
   char path[PATH_MAX];
@@ -243,15 +248,15 @@ bool has_variants(char* text) noexcept {
   return false;
 }
 
-// Each run may find errors that those before hid.
+// Each run may report errors that earlier errors have hidden.
 constexpr int kRuns = 4;
 
-// True: the machine code with the variants is where the caller wants it.
+// True: the machine code with the variants was written to the caller's output file.
 bool assembled_with_variants(const char* real, int count, char** words) noexcept {
   int which = 0;
   for (int i = 1; i < count; ++i) {
     if (!is_ptx(words[i])) continue;
-    if (which) return false;  // several files: not what is known of
+    if (which) return false;  // several files are not supported
     which = i;
   }
   const Text made = which ? with_variants(words[which]) : Text{};
@@ -264,7 +269,7 @@ bool assembled_with_variants(const char* real, int count, char** words) noexcept
     if (blame == Blame::kProgram) return false;
     if (blame == Blame::kUnknown) break;
   }
-  // It does not say which: each kind without the other.
+  // The messages name no variant: tries each kind without the other.
   char* const other = strdup(made.at);
   for (const auto& [text, suffix] :
        {std::pair{made.at, variant_text::kSlice}, std::pair{other, variant_text::kPreempt}})

@@ -1,4 +1,4 @@
-// What ptxas says of a text with variants that it refuses: whose fault it is.
+// Finds out what the errors of ptxas refer to: the variants, or the program's own text.
 #pragma once
 
 #include <cstdlib>
@@ -9,12 +9,12 @@
 namespace cotenant {
 
 enum class Blame {
-  kVariants,  // they were taken out
+  kVariants,  // the variants in question were removed
   kProgram,  // the program's own text is wrong
   kUnknown,
 };
 
-// Which function has this line, from 1.
+// Finds the function that contains this line; lines count from 1.
 inline bool function_at(char* text, long line, variant_text::Function& out) noexcept {
   variant_text::Reader reader(text);
   const char* counted = text;
@@ -30,7 +30,7 @@ inline bool function_at(char* text, long line, variant_text::Function& out) noex
   return false;
 }
 
-// The variant that has this name in quotes: "Entry function 'k__cotenant_slice' uses too much shared data".
+// Finds the variant whose name an error has in quotes: "Entry function 'k__cotenant_slice' uses too much shared data".
 inline bool variant_named(char* text, const char* error, variant_text::Function& out) noexcept {
   variant_text::Reader reader(text);
   while (reader.next(out)) {
@@ -43,8 +43,8 @@ inline bool variant_named(char* text, const char* error, variant_text::Function&
   return false;
 }
 
-// Takes the variants out that the errors mean, and with a device function all variants that may call it. Lines stay where they
-// are, so that later errors mean what they meant. Overwrites what was said.
+// Removes the variants that the errors refer to, and for a device function all variants that may call it. The line
+// numbers stay the same, so that later errors still refer to the right lines. Overwrites `said`.
 inline Blame take_out_refused_variants(char* text, char* said) noexcept {
   Blame blame = Blame::kUnknown;
   char* rest = nullptr;

@@ -1,5 +1,5 @@
-// The variants that the agent puts into a module (src/ptx/variants), in the module's text: found by their names, and taken
-// out where whoever assembles the module refuses them, so that one variant costs no other.
+// The variants that the agent puts into a module (src/ptx/variants), in the module's text. They are found by their
+// names, and removed if the assembler refuses them, so that one refused variant does not cost the others.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@ inline constexpr const char* kPreempt = "__cotenant_preempt";
 inline constexpr const char* kSlice = "__cotenant_slice";
 
 struct Function {
-  char* begin;  // of the comments before it
+  char* begin;  // where the comments before it begin
   char* word;  // its first
   char* end;
   const char* name;
   std::size_t name_size;
-  bool entry;  // else a device function, which several kernels may call
+  bool entry;  // false: a device function, which several kernels may call
 };
 
 inline bool ends_in(const Function& one, const char* suffix) noexcept {
@@ -33,13 +33,13 @@ inline bool has_name(const Function& one, const char* name, std::size_t size) no
   return one.name_size == size && std::memcmp(one.name, name, size) == 0;
 }
 
-// Lines stay where they are.
+// Removes a function; line numbers stay the same.
 inline void take_out(const Function& one) noexcept {
   for (char* at = one.begin; at < one.end; ++at)
     if (*at != '\n') *at = ' ';
 }
 
-// Reads a text that ends with a 0 at the level of its declarations: what is in braces is passed over.
+// Reads the declarations of a text that ends with a 0; skips what is in braces.
 class Reader {
  public:
   explicit Reader(char* text) noexcept : at_(text) {}
@@ -47,7 +47,7 @@ class Reader {
   // False: there is no other.
   bool next(Function& out) noexcept {
     char* begin = nullptr;
-    char* first = nullptr;  // a linkage, or the function's own
+    char* first = nullptr;  // the linkage, or the directive of the function
     for (;;) {
       char* const blanks = at_;
       skip_blanks();
@@ -92,7 +92,7 @@ class Reader {
 
   std::size_t word_size() const noexcept { return 1 + std::strcspn(at_ + 1, " \t\r\n(){};,./\""); }
 
-  // And comments.
+  // Skips comments, too.
   void skip_blanks() noexcept {
     for (;;) {
       at_ += std::strspn(at_, " \t\r\n");
@@ -107,7 +107,7 @@ class Reader {
     }
   }
 
-  // A character, a string, or all that is in brackets.
+  // Skips a character, a string, or a whole pair of brackets.
   void skip_one() noexcept {
     int depth = 0;
     do {
@@ -125,7 +125,7 @@ class Reader {
   char* at_;
 };
 
-// Takes out all variants of a kind. How many entries there were.
+// Removes all variants of a kind. Returns the number of entries among them.
 inline int take_out_all(char* text, const char* suffix) noexcept {
   int entries = 0;
   Reader reader(text);

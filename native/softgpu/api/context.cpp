@@ -9,7 +9,7 @@ namespace {
 
 CUcontext handle(Context* context) { return reinterpret_cast<CUcontext>(context); }
 
-// The context a handle names, if it may be used; null handle: the current one.
+// The context that a handle names, if it may be used. A null handle names the current context.
 Context* resolve(Call& call, CUcontext ctx) {
   if (call.error != CUDA_SUCCESS) return nullptr;
   Context* context = ctx == nullptr ? call.context : object<Context>(ctx);
@@ -83,7 +83,9 @@ CUresult cuCtxDestroy_v2(CUcontext ctx) {
 }
 
 CUresult cuCtxDestroy(CUcontext ctx) { return cuCtxDestroy_v2(ctx); }
-CUresult cuCtxDetach(CUcontext ctx) { return cuCtxDestroy_v2(ctx); }  // nobody attaches
+CUresult cuCtxDetach(CUcontext ctx) {
+  return cuCtxDestroy_v2(ctx);
+}  // cuCtxAttach() is not offered, so nobody is attached
 
 CUresult cuCtxSynchronize() {
   Call call;

@@ -12,7 +12,7 @@ namespace {
 std::uintptr_t address(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 std::uintptr_t address(CUdeviceptr pointer) { return std::uintptr_t(pointer); }
 
-// A parameter that must be memory of the device: its own, or host memory it knows.
+// Whether a pointer is memory that the device knows: its own, or registered host memory.
 bool is_mapped(Call& call, CUdeviceptr pointer) { return call.d.memory.find(pointer) != nullptr; }
 
 template <class To, class From>
@@ -28,13 +28,13 @@ CUresult copy(To to, From from, std::size_t bytes, CUstream stream, Waits waits)
   return submit_copy(call, stream, linear(address(to), address(from), bytes), waits);
 }
 
-// Either side may be anything: unified addressing tells.
+// Each side may be in the host's or the device's memory; the address tells which.
 CUresult copy_any(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream, Waits waits) {
   Call call;
   return submit_copy(call, stream, linear(std::uintptr_t(to), std::uintptr_t(from), bytes), waits);
 }
 
-// When each copy's source is read must be said; the legacy stream takes no batches (an H200, driver 580).
+// Each copy must say when its source is read. The legacy stream takes no batches (an H200, driver 580).
 struct Attributes {
   const CUmemcpyAttributes* of;
   const size_t* indices;
@@ -108,7 +108,7 @@ CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* siz
   return batch(dsts, srcs, sizes, count, {attrs, attrsIdxs, numAttrs}, nullptr, hStream);
 }
 
-// Migration is a hint, and everything is one memory here.
+// Migration has no effect, because all memory is in one place.
 namespace {
 
 CUresult hint(CUdeviceptr pointer, size_t count, CUstream stream) {
@@ -140,7 +140,7 @@ CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr* dptrs, size_t* sizes, si
                                            CUstream hStream) {
   return cuMemPrefetchBatchAsync(dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags, hStream);
 }
-// What was discarded may hold anything: also what it held before.
+// Discarded memory may contain anything, also its old contents.
 CUresult cuMemDiscardBatchAsync(CUdeviceptr* dptrs, size_t* sizes, size_t count, unsigned long long flags,
                                 CUstream hStream) {
   if (dptrs == nullptr || sizes == nullptr || count == 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;

@@ -1,4 +1,4 @@
-// What a device is.
+// The properties of devices.
 #include <cstdio>
 #include <cstring>
 
@@ -10,7 +10,7 @@ using namespace soft;
 
 namespace {
 
-// The state of a device; null with call.error set: there is no such one.
+// The state of a device; null with call.error set: there is no such device.
 DeviceState* device_state(Call& call, CUdevice index) {
   if (call.error != CUDA_SUCCESS) return nullptr;
   if (!call.has_device(index)) {

@@ -39,7 +39,7 @@ CUresult record(Call& call, CUevent hEvent, CUstream hStream, unsigned flags) {
   return submit(call.d, *stream, std::move(work));
 }
 
-// The stream takes part in the event's capture from now on, or follows more of it.
+// The stream joins the event's capture, or follows more of it.
 CUresult join(Stream& stream, Event& event) {
   if (stream.capture && stream.capture != event.capture) {
     stream.capture->broken = true;
@@ -176,7 +176,7 @@ CUresult cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent) {
   if (event == nullptr) return call.error;
   Context* context = object<Context>(hCtx);
   if (call.d.contexts.count(context) == 0) return CUDA_ERROR_INVALID_CONTEXT;
-  // A stream of its own that follows everything so far carries the record.
+  // The record is made in a new stream that follows all work so far.
   const auto carrier = make_stream(call.d, *context, CU_STREAM_NON_BLOCKING, 0);
   carrier->detached = true;
   event->mark = std::make_shared<Mark>();

@@ -1,4 +1,4 @@
-// Building graphs and looking into them. Editing edges with data accepts plain edges only.
+// Builds and inspects graphs. Edges with data are refused; plain edges can be added and removed.
 #include <algorithm>
 #include <cstdio>
 
@@ -39,7 +39,7 @@ bool plain(const CUgraphEdgeData* edges, std::size_t count) {
   return true;
 }
 
-// The usual two steps of the driver's lists: without room the count, else as many as fit and the rest nulled.
+// The driver's way to return lists: without a buffer the count, else as many elements as fit, and null for the rest.
 CUresult answer(const std::vector<Node*>& found, CUgraphNode* out, size_t* count) {
   if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (out != nullptr) {

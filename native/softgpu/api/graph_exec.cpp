@@ -33,7 +33,7 @@ CUresult instantiate(CUgraphExec* out, CUgraph hGraph, unsigned long long flags)
   return CUDA_SUCCESS;
 }
 
-// The plan to change: a copy if a launch still runs it.
+// The plan, for a change: a copy if a launch still runs the old one.
 Plan& plan_to_change(GraphExec& exec) {
   if (exec.plan.use_count() > 1) exec.plan = std::make_shared<Plan>(*exec.plan);
   return *exec.plan;
@@ -67,7 +67,7 @@ CUresult change_event(CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event) 
   return CUDA_SUCCESS;
 }
 
-// The nodes within, and within those, one by one; the forms are the same.
+// Changes the child's nodes one by one, and their children's; both graphs have the same topology.
 CUresult change_children(GraphExec& exec, const Graph& from, const Graph& to) {
   if (from.nodes.size() != to.nodes.size()) return CUDA_ERROR_INVALID_VALUE;
   for (std::size_t i = 0; i < from.nodes.size(); ++i) {
@@ -105,7 +105,7 @@ CUresult update(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExecUpdateResult*
   *result = difference(*exec->plan, *plan);
   if (*result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
   exec->plan = std::move(plan);
-  // Nodes of the graph it was first made from still name its steps; those of this one now do too.
+  // Nodes of the original graph keep naming their steps; from now on nodes of this graph do so, too.
   for (const auto& [node, step] : steps) exec->steps[node] = step;
   return CUDA_SUCCESS;
 }

@@ -1,5 +1,5 @@
-// Nodes that allocate and free. The memory is there from the node on and goes with its graph; the driver gives it
-// pages at the first launch and lets graphs share them, so the attributes tell less there.
+// Nodes that allocate and free memory. Here the memory exists from the node's creation until its graph is destroyed.
+// The driver gives it pages at the first launch and lets graphs share them, so the attributes say less here.
 #include "softgpu/driver/nodes.h"
 
 namespace cotenant::cu {

@@ -47,7 +47,7 @@ CUresult change(CUgraphNode hNode, CUgraphNodeType type, const Params* params) {
   return work_of(call, *params, node->work);
 }
 
-// The work of a node of the kind asked for; null with call.error set otherwise.
+// The work of a node, which must be of the kind that was asked for; else null with call.error set.
 template <class W>
 const W* read(Call& call, CUgraphNode hNode, const void* out) {
   const Node* node = known_node(call, hNode);

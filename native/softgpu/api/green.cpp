@@ -8,7 +8,7 @@ namespace cotenant::cu {
 
 using namespace soft;
 
-// What CUdevResourceDesc points to: the SMs of the resources it was made from.
+// CUdevResourceDesc points to this: the SMs of the resources that it was made from.
 struct CUdevResourceDesc_st {
   unsigned sms;
 };

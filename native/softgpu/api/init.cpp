@@ -1,4 +1,4 @@
-// Starting up, finding entry points, words for errors.
+// Initialisation, lookup of entry points, names of errors.
 #include <pthread.h>
 
 #include <cstring>

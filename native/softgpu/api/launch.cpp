@@ -1,4 +1,4 @@
-// Kernels and host functions are put into streams here.
+// Puts kernels and host functions into streams.
 #include <algorithm>
 
 #include "softgpu/driver/driver.h"
@@ -44,7 +44,7 @@ using namespace soft;
 
 namespace {
 
-// What the attributes of a launch change.
+// The effects of a launch's attributes.
 struct Traits {
   bool cooperative = false;
   unsigned cluster = 1;  // blocks
@@ -69,7 +69,7 @@ CUresult launch(Call& call, CUstream handle, const LaunchRequest& request, const
     const int resident = blocks_per_sm(*object<Function>(request.function), threads, request.shared_bytes);
     if (blocks > std::uint64_t(resident) * sms) return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
   }
-  // A cluster is placed in one processing cluster of the GPU, of which a small partition may hold too little.
+  // A cluster runs in one processing cluster of the GPU, of which a small partition may have too few SMs.
   if (traits.cluster > 1 && (blocks % traits.cluster != 0 || traits.cluster > std::min(16u, sms))) {
     return CUDA_ERROR_INVALID_CLUSTER_SIZE;
   }

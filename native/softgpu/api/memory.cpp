@@ -98,7 +98,7 @@ CUresult cuMemFree_v2(CUdeviceptr dptr) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (call.is_unsafe_in_capture()) return call.error;
-  // As the driver: nothing that might still use it may be running, but for memory of a pool.
+  // As in the driver: waits until no work runs that may use the memory, except for memory of a pool.
   if (range->pool == nullptr) call.wait(everything(*call.context->root));
   return call.d.memory.release(dptr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
@@ -205,7 +205,7 @@ CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute*
   Call call(Call::Needs::init);
   if (call.error != CUDA_SUCCESS) return call.error;
   if (attributes == nullptr || data == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  // An unknown pointer is no error here: it gets zeros.
+  // An unknown pointer is not an error here: its attributes are zeros.
   const bool known = call.d.memory.find(ptr) != nullptr;
   for (unsigned i = 0; i < numAttributes; ++i) {
     if (known) attribute(call, data[i], attributes[i], ptr);

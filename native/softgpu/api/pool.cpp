@@ -1,5 +1,5 @@
-// Stream-ordered allocation. Memory counts from the call and is given back when the stream reaches the free; pools
-// cache nothing, so reserved and used are the same.
+// Stream-ordered allocation. Memory counts from the call until the stream reaches the free. Pools cache nothing, so the
+// reserved and the used amounts are equal.
 #include "softgpu/driver/driver.h"
 
 namespace cotenant::cu {
@@ -27,7 +27,7 @@ Pool* current_pool(Driver& d, unsigned device) {
   return d.current_pool[device] != nullptr ? d.current_pool[device] : d.memory.default_pool(device);
 }
 
-// Of a stream that is captured.
+// The node for a stream that is captured.
 CUresult memory_node(Driver& d, Stream& stream, CUgraphNodeType type, CUdeviceptr pointer) {
   const CUresult error = submit_node(d, stream, type, Work{});
   if (error == CUDA_SUCCESS) stream.tail.front()->memory = pointer;
@@ -40,7 +40,7 @@ CUresult allocate(Call& call, CUdeviceptr* dptr, std::size_t bytes, Pool* pool, 
   if (pool == nullptr) pool = current_pool(call.d, root.device);
   const CUresult error = call.d.memory.allocate(Allocation::Kind::device, bytes, pool->device, &root, pool, dptr);
   if (error != CUDA_SUCCESS || !stream.capture) return error;
-  // In a capture the memory is the graph's: it is there at every launch and goes with the graph.
+  // In a capture the memory belongs to the graph: every launch has it, and it is freed with the graph.
   stream.capture->graph->allocations.push_back(*dptr);
   return memory_node(call.d, stream, CU_GRAPH_NODE_TYPE_MEM_ALLOC, *dptr);
 }
@@ -97,7 +97,7 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool) {
   for (auto& current : call.d.current_pool) {
     if (current == found) current = nullptr;
   }
-  // Its memory outlives the handle; a pool that still has some is kept for the sums.
+  // The pool's memory outlives its handle. A pool that still has memory is kept for the statistics.
   if (found->used == 0) call.d.pools.erase(found);
   return CUDA_SUCCESS;
 }

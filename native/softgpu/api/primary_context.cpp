@@ -1,4 +1,4 @@
-// Primary contexts: one per device, retained and released by all of the program.
+// Primary contexts: one for each device; all of the program shares it and counts references.
 #include "softgpu/driver/driver.h"
 
 namespace cotenant::cu {

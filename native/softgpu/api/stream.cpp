@@ -1,4 +1,4 @@
-// Streams: making, asking, waiting.
+// Streams: creation, queries, waits.
 #include "softgpu/driver/capture.h"
 #include "softgpu/driver/driver.h"
 
@@ -18,13 +18,13 @@ CUresult create(CUstream* phStream, unsigned flags, int priority) {
   return CUDA_SUCCESS;
 }
 
-// For calls whose only need of a context is to know what stream 0 means.
+// For calls that need a context only to know what stream 0 means.
 Stream* resolve(Call& call, CUstream handle) {
   if (call.error == CUDA_ERROR_INVALID_CONTEXT) call.error = CUDA_SUCCESS;
   return call.error == CUDA_SUCCESS ? call.stream(handle) : nullptr;
 }
 
-// Waiting for a stream that only records its work would wait for ever.
+// A wait for a stream that is captured would never end.
 CUresult may_wait(Call& call, Stream& stream) {
   if (stream.capture) {
     stream.capture->broken = true;
@@ -62,7 +62,7 @@ CUresult cuStreamDestroy_v2(CUstream hStream) {
   return CUDA_SUCCESS;
 }
 
-// The form of before CUDA 4 waits for the stream's work (an H100, driver 580).
+// The version before CUDA 4 waits for the stream's work (an H100, driver 580).
 CUresult cuStreamDestroy(CUstream hStream) {
   {
     Call call(Call::Needs::init);

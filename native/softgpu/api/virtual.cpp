@@ -135,7 +135,7 @@ CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
     if (part == nullptr || part->kind != Allocation::Kind::mapped) return CUDA_ERROR_INVALID_VALUE;
     const Allocation gone = *part;
     call.d.memory.forget(gone.base);
-    // Where it fails, the pages stay: the address is free again all the same.
+    // If this fails, the pages stay; the address range is free nevertheless.
     static_cast<void>(mmap(reinterpret_cast<void*>(gone.base), gone.size, PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
     drop(call.d, gone.id);
@@ -195,7 +195,7 @@ CUresult cuMemExportToShareableHandle(void* shareableHandle, CUmemGenericAllocat
   return CUDA_SUCCESS;
 }
 
-// Imported memory is counted where it was made.
+// Imported memory is counted in the process that made it.
 CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* osHandle,
                                         CUmemAllocationHandleType shHandleType) {
   Call call(Call::Needs::init);

@@ -15,14 +15,14 @@ CUresult check(Call& call, const CUstreamBatchMemOpParams& word) {
     case CU_STREAM_MEM_OP_WAIT_VALUE_64:
     case CU_STREAM_MEM_OP_WRITE_VALUE_64: {
       const std::size_t size = word.operation >= CU_STREAM_MEM_OP_WAIT_VALUE_64 ? 8 : 4;
-      // Only memory that the device knows: its own, or registered host memory.
+      // The address must be in memory that the device knows: its own, or registered host memory.
       if (value.address % size != 0 || call.d.memory.find(value.address, size) == nullptr) {
         return CUDA_ERROR_INVALID_VALUE;
       }
       return CUDA_SUCCESS;
     }
     case CU_STREAM_MEM_OP_BARRIER: return CUDA_SUCCESS;
-    default: return CUDA_ERROR_NOT_SUPPORTED;  // flushing remote writes is not an ability of this device
+    default: return CUDA_ERROR_NOT_SUPPORTED;  // this device can't flush remote writes
   }
 }
 

@@ -60,7 +60,7 @@ struct Shared {
   std::uint64_t size;  // sizeof(Shared)
   std::atomic<std::uint32_t> devices;
   std::uint32_t reserved;
-  char boot_id[40];  // a file from before a reboot is not believed
+  char boot_id[40];  // a file from before a reboot is not valid
   Process processes[kMaxProcesses];
   DeviceState device[kMaxDevices];
 };

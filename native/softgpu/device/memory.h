@@ -45,12 +45,12 @@ class Memory {
   CUresult allocate(Allocation::Kind kind, std::size_t bytes, unsigned device, Context* context, Pool* pool,
                     CUdeviceptr* out);
   CUresult register_host(void* pointer, std::size_t bytes, unsigned flags, Context* context);
-  // Notes a range whose pages belong to somebody else (mapped physical memory).
+  // Notes a range whose pages another object owns (mapped physical memory).
   void note(const Allocation& allocation) { ranges_[allocation.base] = allocation; }
   // Undoes allocate or register_host; false: no range begins there.
   bool release(CUdeviceptr pointer);
   void forget(CUdeviceptr pointer) { ranges_.erase(std::uintptr_t(pointer)); }
-  void release_all(const Context* context);  // what dies with its context: a pool's memory does not
+  void release_all(const Context* context);  // what ends with its context: all but the memory of pools
 
   // The range that holds [pointer, pointer + bytes); null: none does.
   Allocation* find(CUdeviceptr pointer, std::size_t bytes = 1);

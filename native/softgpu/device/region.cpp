@@ -58,7 +58,7 @@ int open_file(const std::string& directory) {
   }
   const int low = open((directory + "/devices").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (low < 0) return -1;
-  // Out of the way of programs that close or redirect low descriptors by number.
+  // A high number, because some programs close or redirect low descriptors by number.
   const int high = fcntl(low, F_DUPFD_CLOEXEC, 400);
   if (high < 0) return low;
   close(low);
@@ -80,7 +80,7 @@ bool set_lock(int file, short type, int command, unsigned byte = 0) {
   return fcntl(file, command, &lock) == 0;
 }
 
-// By another process.
+// Whether another process has locked the byte.
 bool is_locked(int file, unsigned byte) {
   struct flock lock = lock_on(F_WRLCK, byte);
   return fcntl(file, F_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
@@ -129,7 +129,7 @@ bool Region::join(const Settings& settings) {
   return false;
 }
 
-// The first to come says what the devices are; whoever joins later gets the same ones.
+// The first process decides what the devices are; later ones get the same devices.
 void Region::configure(const Settings& settings) {
   char boot[40];
   read_boot_id(boot);
@@ -174,7 +174,7 @@ void Region::leave() {
 
 bool Region::alive(const Process& process) const {
   if (process.pid.load() == 0) return false;
-  // Locks of this process don't show to itself, and a library may be there twice.
+  // A process does not see its own locks, and a process may contain this library twice.
   const bool own = process.pid.load() == std::uint32_t(getpid()) && process.start_time.load() == own_start_time();
   return own || is_locked(file_, byte_of(unsigned(&process - shared_->processes)));
 }
@@ -260,7 +260,7 @@ void Region::release_context(unsigned device, unsigned slot) {
     state.turn.compare_exchange_strong(turn, 0);
   }
   entry.process = 0;
-  // Whoever waits for this turn, or for these SMs, looks again.
+  // Wakes the processes that wait for this turn, or for these SMs.
   for (unsigned other = 0; other < kMaxContexts; ++other) {
     if (context(device, other).runnable_since.load() != 0 || context(device, other).sms_wanted.load() != 0) {
       ring_owner(device, other);

@@ -1,6 +1,7 @@
 #pragma once
-// This process's part in the shared file: joining, leaving, its memory and contexts, and noticing the dead.
-// Every method may be called by any thread that holds the driver's mutex; none waits longer than kLockPatience.
+// This process's part in the shared file: it joins and leaves, charges memory, claims contexts, and detects dead
+// processes. Every method may be called by any thread that holds the driver's mutex; none waits longer than
+// kLockPatience.
 #include "softgpu/device/device.h"
 #include "softgpu/device/settings.h"
 
@@ -31,8 +32,8 @@ class Region {
   void ring(unsigned process_index);
   void ring_owner(unsigned device, unsigned slot);
 
-  // The lock between processes. Bounded: after kLockPatience the caller goes on without it, so that a stopped
-  // process cannot stop the others; the worst that follows is a wrong sum of memory.
+  // The lock between processes. Its wait is bounded: after kLockPatience the caller goes on without the lock, so that a
+  // stopped process can't stop the others. At worst a sum of memory is wrong then.
   class Lock {
    public:
     explicit Lock(Region& region);

@@ -1,5 +1,5 @@
-// COTENANT_SOFTGPU=devices=1,sms=132,memory=16GiB,cc=9.0 and friends. A word that makes no sense is ignored: a
-// driver has nobody to complain to.
+// Reads COTENANT_SOFTGPU=devices=1,sms=132,memory=16GiB,cc=9.0 and similar settings. Invalid words are ignored, because
+// a driver has nowhere to report them.
 #include "softgpu/device/settings.h"
 
 #include <sys/stat.h>

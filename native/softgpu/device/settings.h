@@ -1,5 +1,5 @@
 #pragma once
-// Everything the environment says, read once at cuInit.
+// All settings from the environment, read once at cuInit.
 #include <string>
 
 #include "softgpu/device/clock.h"
@@ -13,7 +13,7 @@ struct Settings {
   std::uint64_t memory = std::uint64_t{16} << 30;
   std::string directory;  // of the shared file
   std::string trace;      // file; empty: none
-  bool refuses_edges = false;  // cuGraphAddDependencies fails: a driver may have its reasons
+  bool refuses_edges = false;  // cuGraphAddDependencies fails, as a driver's may
   unsigned refused_registers = 0;  // so many calls of cuMemHostRegister fail
   bool refuses_clones = false;  // cuGraphClone fails
   bool mps = false;       // contexts of different processes run at the same instant

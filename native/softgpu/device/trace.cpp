@@ -22,7 +22,7 @@ void Trace::flush() {
   if (text_.empty()) return;
   const int file = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
   if (file >= 0) {
-    // One write: with O_APPEND it stays together.
+    // One call of write(), which is not split because of O_APPEND.
     if (::write(file, text_.data(), text_.size()) < 0) path_.clear();
     ::close(file);
   }

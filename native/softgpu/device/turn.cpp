@@ -1,5 +1,5 @@
-// One compare-and-swap decides every hand-over, so two processes never both believe they have the turn for longer
-// than it takes the loser to read the word.
+// One compare-and-swap decides every hand-over, so two processes believe that they have the turn at most until the
+// loser reads the word.
 #include "softgpu/device/turn.h"
 
 namespace cotenant::soft {

@@ -109,7 +109,8 @@ CUresult end_capture(Driver& d, Stream& stream, Graph** out) {
   *out = nullptr;
   if (!stream.capture) return CUDA_ERROR_ILLEGAL_STATE;
   const std::shared_ptr<Capture> capture = stream.capture;
-  // What an H200 does (driver 580): a branch that is ended breaks the capture, another thread ends it and gets nothing.
+  // As an H200 does (driver 580): ending a branch breaks the capture. Another thread than the one that began the capture
+  // ends it, but gets no graph.
   if (capture->origin != &stream) {
     capture->broken = true;
     return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;

@@ -31,7 +31,7 @@ Effect effect_of(const Function& function, const LaunchSpec& spec) {
   if (entry.effect_arguments.size() != wanted) return {};
   std::uint64_t* const values[] = {&effect.a, &effect.b, &effect.c};
   for (std::size_t i = 0; i < wanted; ++i) *values[i] = evaluate(entry.effect_arguments[i], function, spec);
-  // A wild pointer would be an illegal address on a GPU; here it is a launch without effect.
+  // On a GPU an invalid pointer is an illegal address; here the launch has no effect.
   const std::size_t words = wanted == 3 ? effect.b : 1;
   if (effect.kind != Effect::Kind::none && memory().find(effect.a, words * 4) == nullptr) return {};
   return effect;
@@ -44,7 +44,7 @@ Resumable resumable_of(const Function& function, const LaunchSpec& spec) {
   return {value(2) * value(3) * value(4), value(0), value(1)};
 }
 
-// Of one box of a kernel's grid.
+// The duration and effect of one box of a kernel's grid.
 void take_slice(const Function& function, KernelWork& work, std::uint64_t blocks) {
   if (!function.entry->sliced) return;
   const auto first = unsigned(function.entry->parameters.size() - 6);
@@ -56,7 +56,7 @@ void take_slice(const Function& function, KernelWork& work, std::uint64_t blocks
   if (!last) work.effect = {};
 }
 
-// A variant without a directive of its own has the duration and effect of its original.
+// A variant without its own directive has the duration and effect of its original.
 void describe_variant(const Driver& d, ptx::Entry& entry) {
   if (entry.described || (!entry.resumable && !entry.sliced)) return;
   const std::string original = entry.name.substr(0, entry.name.rfind("__cotenant_"));

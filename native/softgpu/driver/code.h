@@ -20,7 +20,7 @@ struct Function {
   int dynamic_shared_limit = 48 << 10;
   int carveout = -1;
   bool non_portable_clusters = false;
-  // Arguments of launches in the style of the first releases.
+  // Arguments for launches through the functions of the first releases.
   unsigned block[3] = {1, 1, 1};
   unsigned shared_bytes = 0;
   std::vector<unsigned char> arguments;
@@ -40,7 +40,7 @@ CUresult load_file(const char* path, Context* context, Module** out);
 void unload_module(Module* module);
 Function* find_function(Module& module, const char* name);
 
-// What one launch of `function` costs and does, with the arguments in `spec`.
+// The duration and effects of one launch of `function` with the arguments in `spec`.
 KernelWork kernel_work(const Function& function, std::shared_ptr<const LaunchSpec> spec, unsigned device_sms);
 
 // Copies the arguments of a launch (kernelParams or extra) into `spec`.

@@ -21,7 +21,7 @@ void stage(CopyWork& copy) {
   copy.from = {0, copy.width, copy.width * copy.height};
 }
 
-// One side of a struct form.
+// One side of a copy that a struct describes.
 bool side(Driver& d, CUmemorytype type, const void* host, CUdeviceptr device, CUarray handle, std::size_t x,
           std::size_t y, std::size_t z, std::size_t pitch, std::size_t height, const CUDA_MEMCPY3D& form, Box& out) {
   if (pitch == 0) pitch = form.WidthInBytes + x;

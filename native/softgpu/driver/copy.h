@@ -1,5 +1,5 @@
 #pragma once
-// From the driver's many forms of copies and fills to one box-to-box copy, and into a stream.
+// Turns the driver's many kinds of copies and fills into one copy from box to box, and puts it into a stream.
 #include "softgpu/driver/driver.h"
 
 namespace cotenant::soft {
@@ -13,12 +13,12 @@ CUresult submit_fill(Call& call, CUstream stream, const FillWork& fill);
 
 CopyWork linear(std::uintptr_t to, std::uintptr_t from, std::size_t bytes);
 
-// The boxes of the struct forms; false: it names memory that is not there.
+// The boxes of a copy that a struct describes; false: it names unknown memory.
 bool boxes(Driver& d, const CUDA_MEMCPY3D& form, CopyWork& out);
 CUDA_MEMCPY3D widen(const CUDA_MEMCPY2D& form);
 CUDA_MEMCPY3D widen(const CUDA_MEMCPY3D_PEER& form);
 Direction direction_of(Driver& d, const CopyWork& copy);
-// The form that would make this copy, for queries of graph nodes.
+// The struct that describes this copy, for queries of graph nodes.
 CUDA_MEMCPY3D struct_of(const CopyWork& copy);
 
 }  // namespace cotenant::soft

@@ -1,4 +1,4 @@
-// The one Driver, the guard of every call, and how contexts and streams are created and destroyed.
+// The driver object, the guard of every call, and the creation and destruction of contexts and streams.
 #include "softgpu/driver/driver.h"
 
 #include <pthread.h>
@@ -130,7 +130,7 @@ bool busy(const Context& context) {
 
 }  // namespace
 
-// Waits for all that was submitted, also for what is parked on a word that nobody may ever write, as an H200 does.
+// Waits for all submitted work, also for work that waits for a word that may never be written, as an H200 does.
 void destroy_context(Call& call, Context* context) {
   Driver& d = call.d;
   for (d.engine.pump(now()); context->alive && busy(*context); d.engine.pump(now())) {
@@ -177,7 +177,7 @@ std::vector<Ticket> everything(Stream& stream) {
 
 namespace {
 
-// The legacy stream's work follows all blocking streams', and theirs follows its.
+// Adds the order that the legacy stream imposes: its work follows that of all blocking streams, and theirs follows its.
 std::vector<Ticket> with_implied_tickets(Stream& stream, std::vector<Ticket> after) {
   Context& root = *stream.context->root;
   if (stream.legacy) {

@@ -1,6 +1,6 @@
 #pragma once
-// The driver in this process: everything that handles name, behind one mutex, and the guard each entry point opens
-// with. Made at first use and never destroyed, because threads may still call while the process exits.
+// The driver in this process: all objects that handles name, behind one mutex, and the guard with which each entry
+// point begins. Made at first use and never destroyed, because threads may still call it while the process exits.
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
@@ -72,7 +72,7 @@ struct Driver {
 
 Driver& driver();
 
-// Opened at the top of every entry point: takes the mutex and finds out why the call may not go on.
+// Created at the start of every entry point: locks the mutex, and sets `error` if the call can't continue.
 class Call {
  public:
   enum class Needs { nothing, init, context };
@@ -89,7 +89,7 @@ class Call {
   // The stream a handle means in this call; null with `error` set: none.
   Stream* stream(CUstream handle);
   void wait(std::vector<Ticket> tickets) { d.engine.wait(lock, std::move(tickets)); }
-  // Potentially unsafe calls are refused, and break the capture, while one forbids them.
+  // Whether a capture forbids potentially unsafe calls now. If so, `error` is set and the capture breaks.
   bool is_unsafe_in_capture();
 };
 
@@ -101,7 +101,7 @@ std::vector<Ticket> everything(Stream& stream);
 // Queues a work, or adds it to the stream's capture as a node; capture.cpp.
 CUresult submit(Driver& d, Stream& stream, Work work);
 CUresult submit_node(Driver& d, Stream& stream, CUgraphNodeType type, Work work);
-// Works with the order that the legacy stream imposes; never looks at captures.
+// Queue work in the order that the legacy stream imposes; captures are not considered.
 void enqueue(Driver& d, Stream& stream, Work work, std::vector<Ticket> after = {});
 void enqueue_plan(Driver& d, Stream& stream, std::shared_ptr<const Plan> plan, const char* name, Ticket after);
 

@@ -22,7 +22,7 @@ unsigned add_step(Plan& plan, const Work& work) {
   return unsigned(plan.steps.size() - 1);
 }
 
-// A child becomes an empty step, its nodes, and another empty step.
+// A child graph becomes an empty step, the steps of its nodes, and another empty step.
 void flatten(const Graph& graph, Plan& plan, std::unordered_map<const Node*, Ends>& ends) {
   for (const auto& node : graph.nodes) {
     const unsigned first = add_step(plan, node->work);

@@ -1,5 +1,5 @@
 #pragma once
-// Graphs as they are built, captures as they go on, and the flat plan that a launch runs.
+// Graphs, open captures, and the flat plan that a launch runs.
 #include <memory>
 #include <thread>
 #include <unordered_map>
@@ -46,7 +46,7 @@ struct Capture {
   std::thread::id thread;
   Stream* origin = nullptr;
   std::vector<Stream*> streams;  // origin first, then those that joined
-  bool broken = false;  // by a call that a capture cannot hold
+  bool broken = false;  // broken by a call that can't be captured
   bool open = true;
 };
 

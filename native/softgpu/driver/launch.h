@@ -1,5 +1,5 @@
 #pragma once
-// From the parameters of a launch to the work it is; used by launches, graph nodes and occupancy queries.
+// Turns the parameters of a launch into its work; used by launches, graph nodes and occupancy queries.
 #include "softgpu/driver/code.h"
 
 namespace cotenant::soft {

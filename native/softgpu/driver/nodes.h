@@ -1,5 +1,5 @@
 #pragma once
-// Graph nodes: from the driver's parameters of each kind to the work it is, and back.
+// Converts the driver's parameters of each kind of graph node to work, and back.
 #include "softgpu/driver/driver.h"
 
 namespace cotenant::soft {

@@ -1,6 +1,6 @@
-// The rest of the exports, made from entries.def so that none is missing. All are weak: a definition elsewhere wins.
-// A _ptds or _ptsz form runs its plain form with stream 0 meaning the thread's own. What is left answers
-// CUDA_ERROR_NOT_SUPPORTED; unsupported.def lists those, and a test compares.
+// The remaining exports, made from entries.def so that none is missing. All are weak: a definition elsewhere takes
+// precedence. A _ptds or _ptsz function runs its plain function with stream 0 meaning the thread's own. All others
+// return CUDA_ERROR_NOT_SUPPORTED; unsupported.def lists them, and a test compares.
 #include <cstring>
 
 #include "softgpu/entry/entries.h"

@@ -7,7 +7,7 @@
 #include "softgpu/entry/entries.h"
 
 namespace cotenant::cu {
-extern "C" CUresult cuMemFree(unsigned int dptr);  // of which entries.def knows only the form of 3.2
+extern "C" CUresult cuMemFree(unsigned int dptr);  // entries.def knows only the version of 3.2
 }
 
 namespace cotenant::soft {

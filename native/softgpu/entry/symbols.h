@@ -9,7 +9,7 @@ void* find_symbol(const char* symbol);
 
 enum class Found { yes, too_old, no };
 
-// The form of `name` that a program built for `version` expects.
+// The version of `name` that a program built for `version` expects.
 Found find_version(const char* name, int version, bool per_thread, void** out);
 
 }  // namespace cotenant::soft

@@ -18,7 +18,7 @@ struct ThreadState {
 
 ThreadState& thread_state();
 
-// For the time of one call through a _ptds or _ptsz entry point.
+// Exists during a call through a _ptds or _ptsz entry point.
 class PerThreadScope {
  public:
   PerThreadScope() : before_(thread_state().per_thread_stream) { thread_state().per_thread_stream = true; }
@@ -30,7 +30,7 @@ class PerThreadScope {
   bool before_;
 };
 
-// While a host function runs: the driver refuses calls made from it.
+// Exists while a host function runs: the driver refuses calls made from it.
 class CallbackScope {
  public:
   CallbackScope() { thread_state().in_callback = true; }

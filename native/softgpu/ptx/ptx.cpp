@@ -26,7 +26,7 @@ class Text {
     }
   }
 
-  // Names, numbers and dotted words whole, a string as one token, anything else a character.
+  // A name, a number or a dotted word is one token, and so is a string; anything else is a single character.
   std::string token() {
     space();
     const char* begin = at_;
@@ -60,7 +60,7 @@ class Text {
     }
   }
 
-  // The comment seen since the last call.
+  // Takes the directive seen since the last call.
   const char* take_directive() {
     const char* found = directive_;
     directive_ = nullptr;
@@ -83,7 +83,7 @@ std::size_t type_size(const std::string& word) {
   return bits % 8 == 0 ? bits / 8 : 0;
 }
 
-// What follows .param or .global up to the name: its size and alignment.
+// Reads what follows .param or .global up to the name: size and alignment.
 struct Declaration {
   std::string name;
   std::size_t size = 0;
@@ -251,7 +251,7 @@ cu::CUresult parse(const char* image, Program& out) {
     } else if (word == "{") {
       text.skip_block();
     } else if (word == "}" || word == ";") {
-      text.take_directive();  // it belonged to something else
+      text.take_directive();  // the directive belonged to another declaration
     }
   }
   return versioned ? cu::CUDA_SUCCESS : cu::CUDA_ERROR_INVALID_PTX;
