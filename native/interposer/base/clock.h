@@ -1,5 +1,4 @@
-// Time on the monotonic clock, the same for all processes of a machine. A step of the wall clock is
-// invisible here.
+// Time on the monotonic clock, which all processes of a machine share. It does not follow steps of the wall clock.
 #pragma once
 
 #include <time.h>
@@ -19,7 +18,7 @@ inline void nap_us(std::uint32_t us) noexcept {
   nanosleep(&t, nullptr);
 }
 
-// One turn of a wait that began at `started`: without leaving the CPU at first.
+// One iteration of a wait that began at `started`. At first the thread keeps the CPU, later it sleeps.
 inline void spin_then_nap(std::uint64_t started, std::uint64_t spin_ns) noexcept {
   constexpr std::uint32_t kNapUs = 50;
   if (now_ns() - started < spin_ns) __builtin_ia32_pause();

@@ -1,4 +1,4 @@
-// Whether a process still is the one we knew: its pid may have been given to another.
+// Identifies a process by pid and start time, because a pid may be reused.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,5 @@
-// A lock for sections of a few dozen instructions inside one process. Never held across a driver call,
-// a system call or a wait.
+// A lock within one process for sections of a few dozen instructions. Never held during a driver call, a system call or
+// a wait.
 #pragma once
 
 #include <sched.h>

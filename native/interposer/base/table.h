@@ -31,11 +31,11 @@ class Table {
     bool added;  // by this call
   };
 
-  // Null: the key is not there.
+  // Null: the table does not contain the key.
   [[nodiscard]] Place* find(std::uint64_t key) noexcept { return find_or_add(key, 0).place; }
 
-  // Adds the key if it is not there and fewer than `most` are. What the thread that added it wrote into the place later is
-  // not necessarily there yet.
+  // Adds the key if the table lacks it and has fewer than `most` keys. Data that another thread writes into the place
+  // after adding the key may not be visible yet.
   [[nodiscard]] Found find_or_add(std::uint64_t key, std::size_t most = kSize) noexcept {
     Found found{nullptr, false};
     probe(key, kSize, [&](std::size_t at) {

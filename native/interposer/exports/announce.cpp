@@ -1,4 +1,4 @@
-// The one function that a program may call by itself (include/cotenant.h): a request is about to arrive.
+// The one function that a program may call itself (include/cotenant.h): it announces a request.
 #include "include/cotenant.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kLongestUs = 100'000;  // an announcement that no request follows ends after this
 
-// Null: not known. Unlike current_context() it never attaches, which may take a while.
+// Null: the current GPU is unknown. Unlike current_context() this never attaches, which may take some time.
 Gpu* current_gpu() noexcept {
   cu::CUcontext handle = nullptr;
   if (!real().cuCtxGetCurrent || real().cuCtxGetCurrent(&handle) != cu::CUDA_SUCCESS || !handle) return nullptr;
@@ -35,8 +35,8 @@ void announce(std::uint32_t us) noexcept {
 }  // namespace
 }  // namespace cotenant
 
-// The role as it was decided, if it was: a process that never asked for the driver stays as it is. Without
-// the helper thread nobody would be there to end an announcement.
+// Uses the role only if it has been decided: a process that has never asked for the driver stays unchanged. Without the
+// helper thread nobody would end an announcement.
 extern "C" void cotenant_announce(unsigned int microseconds) {
   using namespace cotenant;
   if (decided_role.load(std::memory_order_relaxed) != Role::kHigh) return;

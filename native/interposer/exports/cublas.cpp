@@ -1,5 +1,5 @@
-// The wrappers of cuBLAS: what a call multiplies, and the same call for a part of the columns. The declarations are our
-// own; handles and enumerations are passed on as they come.
+// The wrappers of cuBLAS: they describe what a call multiplies, and make the same call for a part of the result. The
+// declarations are the interposer's own; handles and enumerations are passed on unchanged.
 #include "interposer/products/parts.h"
 #include "interposer/products/wrapper.h"
 

@@ -1,5 +1,5 @@
-// The wrapper of cublasLt. It describes matrices by layouts, so each part gets layouts of its own. The declarations are our
-// own; handles and enumerations are passed on as they come.
+// The wrapper of cublasLt, in which layouts describe the matrices, so each part gets layouts of its own. The
+// declarations are the interposer's own; handles and enumerations are passed on unchanged.
 #include "interposer/products/wrapper.h"
 
 namespace cotenant {
@@ -19,7 +19,8 @@ struct LtLayout {
       std::size_t written = 0;
       return f.layout_get(layout, attribute, &value, sizeof value, &written) == 0;
     };
-    // What older libraries do not know is as it always was: complex numbers in one place, matrices at a stride.
+    // An attribute that an older library does not know has its former meaning: complex numbers in one place, matrices
+    // at a stride.
     std::int64_t plane = 0;
     std::int32_t mode = 0;
     if (layout && ((get(7, plane) && plane != 0) || (get(8, mode) && mode != 0))) return false;
@@ -33,7 +34,7 @@ bool lay_out(const LtFunctions& f, LtObject& into, const LtLayout& like, std::ui
   return f.layout_create(into.into(), static_cast<int>(like.type), rows, columns, like.ld) == 0;
 }
 
-// So many matrices of a batch.
+// Sets the number of matrices of a batch.
 bool lay_out(const LtFunctions& f, LtObject& into, const LtLayout& like, std::int64_t count) noexcept {
   const auto batch = static_cast<std::int32_t>(count);
   return lay_out(f, into, like, like.rows, like.columns) && f.layout_set(into.get(), 5, &batch, sizeof batch) == 0 &&
@@ -48,9 +49,10 @@ bool by_element(std::uint32_t epilogue) noexcept {
   return epilogue == kBias || without == 1 || without == 2 || without == 32;
 }
 
-// Of a batch: nothing but the matrices themselves may differ from one to the next. A bias and a vector of factors can.
+// In a batch only the matrices themselves may differ from one to the next. A bias and a vector of factors can differ,
+// too.
 bool by_matrix(std::uint32_t epilogue, std::int32_t pointer_mode) noexcept {
-  constexpr std::int32_t kScalars = 1;  // CUBLASLT_POINTER_MODE_HOST, _DEVICE; what is above are vectors
+  constexpr std::int32_t kScalars = 1;  // CUBLASLT_POINTER_MODE_HOST, _DEVICE; higher values are modes with vectors
   return (epilogue & kBias) == 0 && pointer_mode >= 0 && pointer_mode <= kScalars;
 }
 

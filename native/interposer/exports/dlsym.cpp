@@ -1,7 +1,7 @@
-// Our dlsym and dlvsym. A name of the driver is answered with our wrapper; every other call must reach
-// the C library as if we were not there, the return address included (RTLD_NEXT is resolved by it), so
-// the forwarding is a jump, written in assembly. Our dlopen and dlmopen only look at what is loaded in a way
-// that leads past us.
+// The interposer's dlsym and dlvsym. For a name of the driver they return the wrapper. Every other call must reach the
+// C library unchanged, including its return address, by which RTLD_NEXT is resolved. So the call is forwarded by a
+// jump, which is written in assembly. dlopen and dlmopen only check for libraries that are loaded in a way that
+// bypasses the interposer.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -16,17 +16,18 @@
 namespace cotenant {
 namespace {
 
-// What the application's dlsym(handle, name) must return, or null to forward the call.
+// What the application's dlsym(handle, name) returns. Null: the call is forwarded.
 void* route(void* found, const char* name) noexcept {
   if (std::strncmp(name, "cublas", 6) == 0) return role() == Role::kBestEffort ? blas_wrapper(name, found) : nullptr;
   if (found && role() == Role::kNone && environment().tool && load_driver(found) && of_driver(found)) say_aside();
   if (!found || role() == Role::kNone || !load_driver(found)) return nullptr;
   if (void* wrapper = wrapper_of(found)) return wrapper;
-  // The driver's names go on with a capital; those of its sisters (cublas, cudnn, cufft) do not.
+  // The driver's names continue with a capital letter after "cu"; those of cublas, cudnn and cufft do not.
   return name[2] >= 'A' && name[2] <= 'Z' ? counting_jump(name, found) : nullptr;
 }
 
-// What such a library asks for, the C library answers: its dlsym is not ours, nor is the driver's function it is linked with.
+// Lookups of such a library go to the C library: neither its dlsym nor the driver's functions that it is linked with
+// are the interposer's.
 void say_past_us(const char* file, const char* how) noexcept {
   static std::atomic<bool> said{false};
   if (!file || role() < Role::kHigh || said.exchange(true)) return;
@@ -40,7 +41,7 @@ bool is_driver_name(const char* name) noexcept { return name && name[0] == 'c' &
 }  // namespace
 
 extern "C" __attribute__((visibility("hidden"))) void* cotenant_route_dlsym(void* handle, const char* name) {
-  // RTLD_NEXT (-1) depends on the caller: the C library must see it itself.
+  // RTLD_NEXT (-1) depends on the caller, so the C library must see the original caller.
   if (!is_driver_name(name) || handle == reinterpret_cast<void*>(-1l)) return nullptr;
   const Dlsym find = real_dlsym();
   return find ? route(find(handle, name), name) : nullptr;
@@ -76,8 +77,9 @@ REAL(dlmopen, kDlmopen)
 #error "dlsym forwarding is written for x86-64 only"
 #endif
 
-// Each: keep the three arguments, ask route; a non-null answer is returned, else restore the arguments
-// and jump to the C library's function, which then sees the original caller's return address.
+// Each function saves the three arguments and calls its route function. If that returns an answer, it is returned. Else
+// the arguments are restored, and the function jumps to the C library's, which then sees the original caller's return
+// address.
 #define FORWARD(name)                      \
   asm(".text\n"                            \
       ".globl " #name                      \

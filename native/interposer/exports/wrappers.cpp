@@ -1,4 +1,4 @@
-// The exports: one function for each replaced entry point, with the driver's own name and signature.
+// The exports: one function for each replaced entry point, with the driver's name and signature.
 #include "interposer/calls/batches.h"
 #include "interposer/calls/contexts.h"
 #include "interposer/calls/copies.h"
@@ -12,7 +12,8 @@
 
 namespace cotenant {
 
-// Copies and fills: whatever entries.def calls so. Everything else is specialised in its family's header.
+// The default is a copy or a fill, as entries.def names them. All other entry points are specialised in the headers of
+// their families.
 template <Entry E>
 struct Behaviour : Copy<E> {
   static_assert((Traits<E>::name.substr(0, 8) == "cuMemcpy" || Traits<E>::name.substr(0, 8) == "cuMemset") &&
@@ -22,7 +23,8 @@ struct Behaviour : Copy<E> {
 
 namespace cu {
 
-// Flat: what wrappers share is small beside a call with all its arguments handed on, which costs 150 instructions a launch.
+// Everything is inlined: a call that hands on all arguments costs 150 instructions a launch, and the code that wrappers
+// could share is small beside that.
 #define HOOK(symbol, params, args)                                                         \
   extern "C" __attribute__((visibility("default"), flatten)) CUresult symbol params {      \
     if (!load_driver(nullptr)) return CUDA_ERROR_NOT_INITIALIZED;                          \

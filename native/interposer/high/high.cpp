@@ -210,15 +210,15 @@ void high_observe_unseen(Stream& stream, std::uint64_t upto, std::uint64_t since
 void high_note_query(Stream& stream) noexcept {
   HighStream& own = stream.high;
   const std::uint64_t begun = own.begun.load(std::memory_order_relaxed);
-  if (own.asked.begun.load(std::memory_order_relaxed) == begun) return;
-  own.asked.at_ns.store(now_ns(), std::memory_order_relaxed);
-  own.asked.begun.store(begun, std::memory_order_release);
+  if (own.first_query.begun.load(std::memory_order_relaxed) == begun) return;
+  own.first_query.at_ns.store(now_ns(), std::memory_order_relaxed);
+  own.first_query.begun.store(begun, std::memory_order_release);
 }
 
 std::uint64_t high_querying_since(const Stream& stream) noexcept {
   const HighStream& own = stream.high;
-  const bool asked = own.asked.begun.load(std::memory_order_acquire) == own.begun.load(std::memory_order_relaxed);
-  return asked ? own.asked.at_ns.load(std::memory_order_relaxed) : kDidNotWait;
+  const bool asked = own.first_query.begun.load(std::memory_order_acquire) == own.begun.load(std::memory_order_relaxed);
+  return asked ? own.first_query.at_ns.load(std::memory_order_relaxed) : kDidNotWait;
 }
 
 std::uint64_t high_blocked_since(const Stream& stream) noexcept {

@@ -28,8 +28,8 @@ void tell_no_agent(const char* reason) noexcept {
          high ? "this high client runs unprotected" : "best-effort work runs at a trickle until one does");
 }
 
-// Attaches a GPU seen for the first time. A best-effort client without an agent gets a private region in
-// which it crawls; a high client without one simply runs.
+// Attaches to a GPU that is seen for the first time. A best-effort client without an agent gets a private region, in
+// which only trickles run; a high client without an agent runs unchanged.
 CUresult attach_gpu(Gpu& gpu) noexcept {
   open_kernel_table(gpu.identity.name);
   const Attachment attachment = attach(gpu.identity);
@@ -64,14 +64,14 @@ Context* current_context() noexcept {
 }
 
 CUresult context_made(CUcontext handle, CUdevice device) noexcept {
-  // Saying hello takes a moment; two threads that make the first context together must not both do it,
-  // and neither may go on as if nobody had to be asked.
+  // Attaching takes some time. If two threads create the first context together, only one of them may attach, and the
+  // other one must wait for the answer.
   pthread_mutex_lock(&attaching);
   Gpu* gpu = gpu_of_device(device);
   const bool first = !gpu;
   if (first) gpu = add_gpu(device);
   const bool best_effort = role() == Role::kBestEffort;
-  // A best-effort client that was refused asks again: without a slot it gets no context.
+  // A refused best-effort client asks again, because it gets no context without a slot.
   const bool ask = gpu && (best_effort ? gpu == &gpu_at(0) && !gpu->link.load(std::memory_order_relaxed) : first);
   const CUresult result = ask ? attach_gpu(*gpu) : CUDA_SUCCESS;
   pthread_mutex_unlock(&attaching);

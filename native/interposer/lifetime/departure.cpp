@@ -22,8 +22,8 @@ std::atomic<int> noted{0};
 
 void note(int signal) { noted.store(signal, std::memory_order_relaxed); }
 
-// The kernel keeps a signal from the first process of a PID namespace, a container's, where the program has no handler
-// for it: there it must stay without effect.
+// The kernel does not deliver a signal to the first process of a PID namespace (a container's) if the program has no
+// handler for it. The interposer must not change that, so it installs no handler there.
 bool first_of_its_namespace() noexcept { return getpid() == 1; }
 
 void watch(int signal) noexcept {
@@ -35,7 +35,8 @@ void watch(int signal) noexcept {
   sigaction(signal, &action, nullptr);
 }
 
-// Still ours? The application may have set its own handler since: then the signal was its affair.
+// Whether the handler is still the interposer's. The application may have installed its own since then, and handles the
+// signal itself.
 bool is_still_watching(int signal) noexcept {
   struct sigaction now{};
   return sigaction(signal, nullptr, &now) == 0 && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == note;
@@ -52,13 +53,14 @@ bool is_drained() noexcept {
   const BesideCaptures beside;
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
     Stream& stream = stream_at(i);
-    if (stream.gone.load(std::memory_order_relaxed) || is_special(stream)) continue;  // special ones: below
+    if (stream.gone.load(std::memory_order_relaxed) || is_special(stream))
+      continue;  // special streams: is_legacy_drained()
     if (real().cuStreamQuery(stream.handle) == cu::CUDA_ERROR_NOT_READY) return false;
   }
   return true;
 }
 
-// The special streams need their context to be current in the asking thread.
+// The driver looks the special streams up in the calling thread's current context.
 bool is_legacy_drained() noexcept {
   const BesideCaptures beside;
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
@@ -107,7 +109,7 @@ void leave(int signal) noexcept {
   sigaddset(&only, signal);
   pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
   kill(getpid(), signal);
-  // Still here: a debugger keeps the signal. The program goes on as it would without us.
+  // The process still runs: a debugger has kept the signal. The program continues as it would without the interposer.
   pthread_sigmask(SIG_BLOCK, &only, nullptr);
   noted.store(0, std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < gpu_count(); ++i) gpu_at(i).best_effort.frozen.store(false);

@@ -1,5 +1,5 @@
-// Jobs whose processes or GPUs wait for each other: held back one by one, what one of them does not do the others wait
-// for. A best-effort one is refused; a high one is told what is protected.
+// Jobs whose processes or GPUs wait for each other. If one process is held, the others wait for it. A best-effort job
+// of this kind is refused; for a high one, the limits of its protection are reported.
 #pragma once
 
 #include "interposer/kernels/ranks.h"
@@ -7,11 +7,12 @@
 
 namespace cotenant {
 
-// Asked before a best-effort process gets a context, said once of a high one: a launcher may have told it of other ranks.
+// Called before a best-effort process gets a context, and once in a high process: whether a launcher has told it of
+// other ranks.
 [[nodiscard]] cu::CUresult may_start() noexcept;
 
-// A best-effort process has one GPU, the first that it allocates memory or submits work on. To look at others is no use
-// of them. The error to return, else CUDA_SUCCESS.
+// A best-effort process has one GPU: the first on which it allocates memory or submits work. It may query others.
+// Returns CUDA_SUCCESS, or the error for the application.
 [[nodiscard]] cu::CUresult choose_gpu(Gpu& gpu) noexcept;
 [[nodiscard]] inline cu::CUresult may_use(Gpu& gpu) noexcept {
   return own_gpu.load(std::memory_order_acquire) == &gpu && !ranks_seen.load(std::memory_order_relaxed)

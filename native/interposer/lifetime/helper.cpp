@@ -24,7 +24,7 @@ constexpr std::uint32_t kLatestUs = 10'000;
 constexpr std::uint64_t kLinkEveryNs = 200'000'000;
 constexpr std::uint64_t kKnockEveryNs = 1'000'000'000;  // where no agent has ever answered, or none had a slot
 
-// A best-effort client whose link changes: what is parked behind the old hold word must run.
+// The link of a best-effort client changes: the work queued behind the old hold word must run.
 void adopt(Gpu& gpu, Link* fresh) noexcept {
   Link* before = gpu.link.load(std::memory_order_relaxed);
   if (role() == Role::kBestEffort) {
@@ -36,7 +36,8 @@ void adopt(Gpu& gpu, Link* fresh) noexcept {
   if (role() == Role::kHigh) high_republish(gpu);
 }
 
-// Nothing here waits for the agent: one that accepts and never answers would keep holds from being opened.
+// Nothing here waits for the agent, because an agent that accepts and never answers would keep holds from being
+// cleared.
 void keep_link(Gpu& gpu) noexcept {
   Link* link = gpu.link.load(std::memory_order_acquire);
   if (link) {
@@ -48,7 +49,7 @@ void keep_link(Gpu& gpu) noexcept {
   if (gpu.knock.under_way) return;
   const bool attached = link && link->attached;
   if (attached && !hung_up(*link)) return;
-  // A GPU that a best-effort process only looks at.
+  // A best-effort process only queries this GPU.
   if (!link && role() == Role::kBestEffort && &gpu != gpu_at_work()) return;
   const std::uint64_t now = now_ns();
   if (!attached && now - gpu.knocked < kKnockEveryNs) return;

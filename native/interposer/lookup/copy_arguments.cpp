@@ -7,7 +7,7 @@ namespace cotenant::copy {
 bool is_host(cu::CUdeviceptr address) noexcept {
   unsigned type = 0;
   if (!real().cuPointerGetAttribute) return false;
-  // Memory the driver has never heard of is the host's, and makes this an error.
+  // The driver returns an error for memory that it does not know, which is the host's.
   return real().cuPointerGetAttribute(&type, cu::CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) != cu::CUDA_SUCCESS ||
          type == cu::CU_MEMORYTYPE_HOST;
 }

@@ -9,8 +9,8 @@
 
 namespace cotenant::copy {
 
-// How many bytes the arguments speak of. Structs tell; else the sizes among the arguments are multiplied
-// (width x height), leaving out pitches, which come before them.
+// The number of bytes that is copied. Structs contain it. In other calls it is the product of the sizes (width x
+// height) without the pitches, which come before them.
 inline std::uint64_t bytes_in(const cu::CUDA_MEMCPY2D* p) noexcept {
   return p ? std::uint64_t{p->WidthInBytes} * p->Height : 0;
 }
@@ -33,7 +33,7 @@ inline bool to_host(const cu::CUDA_MEMCPY3D_PEER* p) noexcept {
   return p && p->dstMemoryType == cu::CU_MEMORYTYPE_HOST;
 }
 
-// The stream among the arguments of an asynchronous form: always the last.
+// The stream, which is always the last argument of an asynchronous copy.
 template <class... A>
 cu::CUstream stream_in(A... arguments) noexcept {
   cu::CUstream found = nullptr;
@@ -59,18 +59,18 @@ Sizes sizes_in(A... arguments) noexcept {
   return sizes;
 }
 
-// A struct-described copy passes one pointer first.
+// A copy that is described by a struct passes one pointer as its first argument.
 template <class First, class... A>
 constexpr bool is_struct() noexcept {
   return std::is_same_v<First, const cu::CUDA_MEMCPY2D*> || std::is_same_v<First, const cu::CUDA_MEMCPY3D*> ||
          std::is_same_v<First, const cu::CUDA_MEMCPY3D_PEER*>;
 }
 
-// Whether `address` is the host's: what cuMemcpy, which names no direction, copies to.
+// Whether `address` is the host's: cuMemcpy names no direction.
 [[nodiscard]] bool is_host(cu::CUdeviceptr address) noexcept;
 
-// Whether a copy to `address` is complete when the call returns, whatever the call's name: the host's memory, which the
-// driver has not been told of (CUDA's driver API, "API synchronization behavior"; on an H100 with driver 580 it is so
+// Whether a copy to `address` is complete when the call returns, whatever the call's name. It is for memory of the host
+// that is not registered with the driver (CUDA's driver API, "API synchronization behavior"; on an H100 with driver 580
 // from 4 bytes on).
 [[nodiscard]] bool is_pageable(cu::CUdeviceptr address) noexcept;
 

@@ -12,7 +12,7 @@
 
 namespace cotenant {
 
-// Our exports, one per replaced function; defined in wrappers.cpp.
+// The interposer's exports, one for each replaced function; defined in wrappers.cpp.
 namespace cu {
 #define HOOK(symbol, params, args) extern "C" CUresult symbol params;
 #define CALL(symbol, params, args)
@@ -31,11 +31,11 @@ struct Pair {
 constexpr auto kHooks = static_cast<std::size_t>(Entry::kCount);
 
 Real table;
-Pair pairs[kHooks];  // sorted by driver pointer; those this driver lacks are null and sort first
+Pair pairs[kHooks];  // sorted by the driver's pointer; functions that this driver lacks are null and come first
 std::atomic<bool> loaded{false};
 Spin loading;
 
-// The others of cuda.h, which are harmless.
+// The other functions of cuda.h, which need no wrapper.
 constexpr const char* kPassed[] = {
 #define HOOK(symbol, params, args)
 #define CALL(symbol, params, args) #symbol,
@@ -55,7 +55,8 @@ void* driver_base = nullptr;
 
 void* library(void* hint) noexcept {
   if (void* handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD)) return handle;
-  // A driver under another name: the object that holds `hint`, if it is one (cuBLAS also has "cu" names).
+  // The driver may have another file name: it is the object that contains `hint`, if that object is a driver (cuBLAS
+  // also has names that begin with "cu").
   Dl_info of_hint{};
   Dl_info of_init{};
   const Dlsym find = real_dlsym();

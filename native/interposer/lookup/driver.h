@@ -1,11 +1,10 @@
-// Finding the driver: the real dlsym behind our own, libcuda's functions, and the way from a pointer
-// that the driver hands out to the wrapper of exactly that function.
+// Finds the driver's functions in libcuda, and the wrapper for a pointer that the driver returns.
 #pragma once
 
 namespace cotenant {
 
-// Fills the table of real(), once. `hint` is any pointer into libcuda, or null: then libcuda must be
-// loaded already. False when there is no driver in this process.
+// Fills the table of real() once. `hint` is any pointer into libcuda, or null if libcuda is loaded under its usual
+// name. False: this process has no driver.
 [[nodiscard]] bool load_driver(void* hint) noexcept;
 
 // The wrapper for a pointer into libcuda, or null if that function is not replaced.

@@ -11,7 +11,7 @@ namespace cotenant {
 namespace cu_entries {
 using namespace cu;
 
-// The driver's own functions. Null where this driver has no such symbol.
+// The driver's own functions. Null: this driver lacks the function.
 struct Real {
 #define HOOK(symbol, params, args) CUresult(*symbol) params = nullptr;
 #define CALL(symbol, params, args) CUresult(*symbol) params = nullptr;

@@ -9,7 +9,7 @@
 namespace cotenant {
 namespace {
 
-// By hand: a sanitizer's runtime asks for the very functions that compare strings.
+// Written out, because a sanitizer's runtime looks up the very functions that compare strings.
 bool begins_with(const char* text, const char* part, bool whole) noexcept {
   for (; *part; ++text, ++part)
     if (*text != *part) return false;
@@ -42,7 +42,7 @@ void* find_in(const link_map& object, const char* symbol) noexcept {
   const char* strings = nullptr;
   const Elf32_Word* gnu_hash = nullptr;
   for (const ElfW(Dyn)* dynamic = object.l_ld; dynamic->d_tag != DT_NULL; ++dynamic) {
-    const auto at = dynamic->d_un.d_ptr;  // glibc has relocated these
+    const auto at = dynamic->d_un.d_ptr;  // glibc has already added the load address to these
     if (dynamic->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym)*>(at);
     if (dynamic->d_tag == DT_STRTAB) strings = reinterpret_cast<const char*>(at);
     if (dynamic->d_tag == DT_GNU_HASH) gnu_hash = reinterpret_cast<const Elf32_Word*>(at);
@@ -55,8 +55,8 @@ void* find_in(const link_map& object, const char* symbol) noexcept {
   return nullptr;
 }
 
-// Objects are appended, and those that the program began with never go: without the loader's lock the way to the C
-// library is safe.
+// Objects are appended to the list, and those that the program started with are never removed. So the list can be read
+// up to the C library without the loader's lock.
 void* find(const char* symbol) noexcept {
   for (const link_map* object = _r_debug.r_map; object; object = object->l_next) {
     if (!is_c_library(object->l_name)) continue;

@@ -1,5 +1,5 @@
-// dlsym and its kin of the C library. We export these names ourselves, so they are looked up in the dynamic
-// symbol table of libc (libdl before glibc 2.34) by hand.
+// dlsym and related functions of the C library. The interposer exports functions of these names itself, so the
+// originals are found in the dynamic symbol table of libc (libdl before glibc 2.34).
 #pragma once
 
 namespace cotenant {
@@ -7,7 +7,7 @@ namespace cotenant {
 using Dlsym = void* (*)(void* handle, const char* name);
 using Dlvsym = void* (*)(void* handle, const char* name, const char* version);
 
-// The C library's own functions, found in its symbol table: asking for them by name would find ours.
+// The C library's own functions. A lookup by name would find the interposer's.
 [[nodiscard]] Dlsym real_dlsym() noexcept;
 [[nodiscard]] Dlvsym real_dlvsym() noexcept;
 enum class Loader { kDlsym, kDlvsym, kDlopen, kDlmopen };

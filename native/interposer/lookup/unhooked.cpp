@@ -9,13 +9,13 @@
 
 namespace {
 
-// As many as a new release may bring. More are handed out as the driver's own.
+// Enough for the functions of a new release. Further ones are returned without a counter.
 #define COTENANT_COUNTING 256
 
 }  // namespace
 
 extern "C" {
-// Jump i counts in calls[i], then goes to targets[i].
+// Jump i increments calls[i] and then jumps to targets[i].
 __attribute__((visibility("hidden"))) std::uint64_t cotenant_counting_calls[COTENANT_COUNTING];
 __attribute__((visibility("hidden"))) void* cotenant_counting_targets[COTENANT_COUNTING];
 __attribute__((visibility("hidden"))) extern char cotenant_counting_jumps[];

@@ -1,18 +1,20 @@
-// Entry points that we do not replace though they may submit work: those that passed.def counts, and those of releases
-// that we do not know. The application gets a jump to the driver's function that counts; its signature need not be known.
+// Entry points that may submit work and have no wrapper: those that passed.def counts, and those of releases that the
+// interposer does not know. The application gets a jump that counts its calls and continues in the driver's function,
+// so the signature need not be known.
 #pragma once
 
 #include <cstdint>
 
 namespace cotenant {
 
-// What to hand out for the driver's `function`, found by `name`: itself where passed.def says that it is harmless.
+// Returns the pointer that the application gets for the driver's `function`, which was found by `name`: a counting
+// jump, or `function` itself if passed.def lists it as harmless.
 [[nodiscard]] void* counting_jump(const char* name, void* function) noexcept;
 
-// So far, for `cotenant status`.
+// The number of such calls so far, for `cotenant status`.
 [[nodiscard]] std::uint32_t unhooked_calls() noexcept;
 
-// The helper thread's: each that has been called is named once on stderr.
+// For the helper thread: names each such function that was called, once, on stderr.
 void name_unhooked() noexcept;
 
 }  // namespace cotenant

@@ -10,7 +10,7 @@
 namespace cotenant {
 namespace {
 
-// Tools that replay, patch or count kernels must see a best-effort program as it is, without borders, gates and variants.
+// Tools that replay, patch or count kernels must see a best-effort program without borders, gates and variants.
 constexpr const char* kTools[] = {
     "NV_COMPUTE_PROFILER_PERFWORKS_DIR",  // ncu
     "NV_NSIGHT_INJECTION_PORT_BASE",  // ncu, nsys
@@ -55,7 +55,7 @@ protocol::Class read_class() noexcept {
   return protocol::Class::kNone;
 }
 
-// The path as it is meant here and now: the program may go to another directory before it ends.
+// Makes the path absolute, because the program may change its directory before it ends.
 template <std::size_t N>
 void read_path(const char* variable, char (&into)[N]) noexcept {
   const char* path = std::getenv(variable);
@@ -73,7 +73,7 @@ Environment read_environment() noexcept {
   const bool off = is_switched_off();
   e.client_class = off ? protocol::Class::kNone : read_class();
   e.tool = e.client_class == protocol::Class::kNone ? nullptr : find_tool();
-  // A high client's work is only looked at, which no tool minds.
+  // A high client's work is only observed, so it may run under a tool.
   const bool aside = off || (find_tool() && e.client_class != protocol::Class::kHigh);
   if (aside) e.client_class = protocol::Class::kNone;
   read_ranks(e.ranks);

@@ -5,15 +5,16 @@
 
 namespace cotenant {
 
-// Without it nothing may be queued behind a hold word: somebody must be there to open it.
+// While it does not run, nothing may be queued behind a hold word, because nobody would clear the word.
 [[nodiscard]] bool helper_runs() noexcept;
-// Returns whether it ran before.
+// Returns the previous value.
 bool set_helper_runs(bool runs) noexcept;
 
-// Ends its nap: there is something to be done sooner than it knew.
+// Ends the helper thread's nap because it has something to do earlier than it planned.
 void wake_helper() noexcept;
 
-// The helper thread's: a number that every call changes; and a nap that ends with the first call since that was read.
+// For the helper thread: the number of calls of wake_helper(), and a nap that ends with the first call since that
+// number was read.
 [[nodiscard]] std::uint32_t helper_wakes() noexcept;
 void nap_unless_woken(std::uint32_t heard, std::uint32_t us) noexcept;
 

@@ -1,4 +1,4 @@
-// What this process is to us: its role, decided once, and what a fork takes away.
+// The role of this process, decided once, and what a fork resets.
 #pragma once
 
 #include <atomic>
@@ -7,14 +7,14 @@
 
 namespace cotenant {
 
-// What is nobody's client comes first: the wrappers tell it apart with one comparison.
+// Roles that are no client come first, so the wrappers recognise them with one comparison.
 enum class Role : int { kUndecided, kNone, kRecord, kHigh, kBestEffort };
 
 extern std::atomic<Role> decided_role;
 [[nodiscard]] Role decide_role() noexcept;
 
-// The role of this process. Decided at its first use of a driver name; no file, thread or connection
-// exists before a context does.
+// The role of this process. It is decided when the process first uses a name of the driver. Before it has a context,
+// the process gets no file, thread or connection from the interposer.
 [[nodiscard]] inline Role role() noexcept {
   const Role known = decided_role.load(std::memory_order_relaxed);
   return known == Role::kUndecided ? decide_role() : known;
@@ -22,14 +22,14 @@ extern std::atomic<Role> decided_role;
 
 [[nodiscard]] const Environment& environment() noexcept;
 
-// What of this process is not protected, or not held back: for `cotenant status`.
+// Which work of this process is not protected, or not held: for `cotenant status`.
 void note_caveat(protocol::Caveat caveat) noexcept;
 [[nodiscard]] std::uint32_t caveats() noexcept;
 
-// Of a process that uses the driver though a tool made us step aside: said once.
+// Reports once that the process uses the driver but the interposer does nothing because of a tool.
 void say_aside() noexcept;
 
-// One line on stderr, never on stdout. For what a person must know: refusals, a missing agent.
+// Writes one line to stderr, never to stdout. For what a user must know: refusals, a missing agent.
 void tell(const char* format, ...) noexcept __attribute__((format(printf, 1, 2)));
 
 }  // namespace cotenant

@@ -40,7 +40,7 @@ struct Ending {
 
 // The first query that found the stream's latest work not done. The application waits from then on, until it submits
 // more.
-struct Asked {
+struct FirstQuery {
   std::atomic<std::uint64_t> begun{0};  // `begun` of the stream then
   std::atomic<std::uint64_t> at_ns{0};
 };
@@ -54,7 +54,7 @@ struct HighStream {
   std::uint64_t done{0};  // `done` and `joins` are under HighGpu::lock
   Join joins[kJoins]{};
   TailWord tail;
-  Asked asked;
+  FirstQuery first_query;
   std::atomic<std::uint64_t> copying_out{0};  // `begun` at the latest copy to the host; 0: it is over
 };
 

@@ -11,11 +11,11 @@ namespace {
 
 using namespace cu;
 
-// Beyond this a program's PTX is not kept: it would be a second copy of a library.
+// The largest amount of PTX that is kept, because it is a second copy of what a library contains.
 constexpr std::size_t kMostOfOne = 8u << 20;
 constexpr std::size_t kMostInAll = 64u << 20;
 
-// Fat binaries; src/ptx/fatbin.ts says how their layout was found.
+// The layout of fat binaries; src/ptx/fatbin.ts says how it was found.
 constexpr std::uint32_t kWrapperMagic = 0x466243b1;  // what nvcc puts into a program points to the fat binary
 constexpr std::uint32_t kFatMagic = 0xba55ed50;
 constexpr std::uint16_t kKindPtx = 1;
@@ -23,7 +23,7 @@ struct FatHeader {
   std::uint32_t magic;
   std::uint16_t version;
   std::uint16_t header_bytes;
-  std::uint64_t bytes;  // of what follows
+  std::uint64_t bytes;  // of the part that follows this header
 };
 struct FatEntry {
   std::uint16_t kind;
@@ -61,7 +61,7 @@ struct Part {
   std::size_t size;
 };
 
-// The entry that the driver would make code from: the newest PTX that is not newer than the GPU.
+// The entry that the driver would compile: the newest PTX that is not newer than the GPU.
 Part entry_of(const unsigned char* fat) noexcept {
   const auto header = read<FatHeader>(fat);
   const unsigned most = architecture();
@@ -111,7 +111,7 @@ void keep(const void* owner, bool library, const FatHeader* header, Part part) n
   std::free(image);
 }
 
-// Under the lock. The caller frees what it gets.
+// Under the lock. The caller frees the returned image.
 PtxImage* let_go(PtxImage* image) noexcept {
   if (--image->readers > 0) return nullptr;
   kept -= image->size;
@@ -168,7 +168,7 @@ PtxImage* take_image_of(CUfunction function) noexcept {
   if (!module && real().cuKernelGetLibrary &&
       real().cuKernelGetLibrary(&library, reinterpret_cast<CUkernel>(function)) != CUDA_SUCCESS)
     library = nullptr;
-  // The driver is not asked under the lock: images are few, and a name is enough to find one again.
+  // The driver is not called under the lock. There are few images, so one can be found again by its name.
   for (std::size_t skip = 0;; ++skip) {
     PtxImage* image = nullptr;
     {

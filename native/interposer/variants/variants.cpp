@@ -24,16 +24,16 @@ namespace {
 using namespace cu;
 
 constexpr std::size_t kLongestName = 1000;
-// The driver compiles on it.
+// stack size: the driver compiles on this thread
 constexpr std::size_t kMakersStack = 8u << 20;
 
-// One long kernel. Never freed: a launch may hold the pointer.
-struct Wanted {
+// One long kernel. Never freed, because a launch may hold the pointer.
+struct LongKernel {
   enum State : int { kAsked, kNone, kReady, kForgotten };
   std::atomic<CUfunction> function{nullptr};
   std::atomic<int> state{kAsked};
   KernelVariants variants{};
-  // What the maker needs, so that it need not touch the function, which may go.
+  // A copy of all that the maker thread needs, because the function may be unloaded meanwhile.
   PtxImage* image{nullptr};
   const void* owner{nullptr};
   CUcontext context{nullptr};
@@ -45,16 +45,16 @@ struct Wanted {
 };
 
 constexpr std::uint32_t kMost = 256;
-std::atomic<Wanted*> all[kMost];
+std::atomic<LongKernel*> all[kMost];
 std::atomic<bool> maker_runs{false};
 std::atomic<std::uint32_t> calls{0};  // a futex
 
-Wanted* find(CUfunction function) noexcept {
+LongKernel* find(CUfunction function) noexcept {
   const std::uint32_t n = variants_wanted.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < n && i < kMost; ++i) {
-    Wanted* one = all[i].load(std::memory_order_acquire);
+    LongKernel* one = all[i].load(std::memory_order_acquire);
     if (one && one->function.load(std::memory_order_relaxed) == function &&
-        one->state.load(std::memory_order_relaxed) != Wanted::kForgotten)
+        one->state.load(std::memory_order_relaxed) != LongKernel::kForgotten)
       return one;
   }
   return nullptr;
@@ -64,12 +64,12 @@ template <class Which>
 void forget_where(Which which) noexcept {
   const std::uint32_t n = variants_wanted.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < n && i < kMost; ++i) {
-    Wanted* one = all[i].load(std::memory_order_acquire);
-    if (one && which(*one)) one->state.store(Wanted::kForgotten, std::memory_order_release);
+    LongKernel* one = all[i].load(std::memory_order_acquire);
+    if (one && which(*one)) one->state.store(LongKernel::kForgotten, std::memory_order_release);
   }
 }
 
-// The parameters as the driver lays them out; false: it is not a variant of a kernel with so many.
+// Reads the layout of the parameters from the driver. False: this is not a variant of a kernel with so many parameters.
 bool read_parameters(Variant& variant) noexcept {
   if (!real().cuFuncGetParamInfo) return false;
   std::size_t offset = 0;
@@ -88,8 +88,8 @@ bool read_parameters(Variant& variant) noexcept {
   return true;
 }
 
-// Null, or what is wrong with it.
-const char* take_variant(Variant& variant, CUmodule module, const Wanted& wanted, const char* suffix) noexcept {
+// Returns null, or the reason why the variant can't be used.
+const char* take_variant(Variant& variant, CUmodule module, const LongKernel& wanted, const char* suffix) noexcept {
   char name[sizeof wanted.name + 32];
   std::snprintf(name, sizeof name, "%s%s", wanted.name, suffix);
   variant.function = nullptr;
@@ -109,8 +109,8 @@ const char* take_variant(Variant& variant, CUmodule module, const Wanted& wanted
   return error;
 }
 
-// Those variants that the module has; null, or what is wrong with all of them. In the context of the kernel.
-const char* take_variants(Wanted& wanted, CUmodule module) noexcept {
+// Finds the variants that the module has, in the kernel's context. Returns null, or the reason why none can be used.
+const char* take_variants(LongKernel& wanted, CUmodule module) noexcept {
   KernelVariants& variants = wanted.variants;
   const char* sliced = take_variant(variants.slice, module, wanted, variant_text::kSlice);
   const char* error = take_variant(variants.preempt, module, wanted, variant_text::kPreempt);
@@ -122,8 +122,9 @@ const char* take_variants(Wanted& wanted, CUmodule module) noexcept {
   return sliced ? "the GPU's memory is full" : nullptr;
 }
 
-// The text without one of the variants. The driver refuses a text as a whole, so this tells which variant it means.
-bool load_without(CUmodule& module, const Wanted& wanted, const char* text, const char* suffix) noexcept {
+// Tries the text without one of the variants. The driver refuses a text as a whole, so this shows which variant it
+// refuses.
+bool load_without(CUmodule& module, const LongKernel& wanted, const char* text, const char* suffix) noexcept {
   char* const rest = strdup(text);
   if (!rest) return false;
   const bool loaded =
@@ -133,8 +134,8 @@ bool load_without(CUmodule& module, const Wanted& wanted, const char* text, cons
   return loaded;
 }
 
-// On the maker's thread.
-const char* load(Wanted& wanted, const char* text) noexcept {
+// Runs on the maker thread.
+const char* load(LongKernel& wanted, const char* text) noexcept {
   CUmodule module = nullptr;
   if (real().cuModuleLoadData(&module, text) != CUDA_SUCCESS &&
       !load_without(module, wanted, text, variant_text::kSlice) &&
@@ -145,9 +146,9 @@ const char* load(Wanted& wanted, const char* text) noexcept {
   return error;
 }
 
-// The program's own module may have the variant already: whoever assembled it put it there (bin/cotenant-ptxas). Whether it
-// is right for parts of warps only is not to be seen any more.
-bool is_built_in(Wanted& wanted, CUfunction own) noexcept {
+// The program's own module has the variant already if bin/cotenant-ptxas assembled it. Whether the variant is right for
+// parts of warps is then unknown.
+bool is_built_in(LongKernel& wanted, CUfunction own) noexcept {
   CUmodule module = nullptr;
   if (!own || !real().cuFuncGetModule || real().cuFuncGetModule(&module, own) != CUDA_SUCCESS) return false;
   if (take_variants(wanted, module)) return false;
@@ -156,8 +157,8 @@ bool is_built_in(Wanted& wanted, CUfunction own) noexcept {
   return true;
 }
 
-// False: `reason` says why not.
-bool make(Wanted& wanted, char (&reason)[200]) noexcept {
+// False: `reason` is set.
+bool make(LongKernel& wanted, char (&reason)[200]) noexcept {
   VariantAnswer answer = ask_for_variant(wanted.gpu, wanted.name, wanted.image->bytes, wanted.image->size);
   std::snprintf(reason, sizeof reason, "%s", answer.reason[0] ? answer.reason : "the agent does not answer");
   if (!answer.text) return false;
@@ -178,15 +179,15 @@ void* run(void*) {
   for (std::uint32_t next = 0;;) {
     const std::uint32_t heard = calls.load(std::memory_order_acquire);
     for (; next < variants_wanted.load(std::memory_order_acquire) && next < kMost; ++next) {
-      Wanted* wanted = all[next].load(std::memory_order_acquire);
-      if (!wanted) break;  // being put there
+      LongKernel* wanted = all[next].load(std::memory_order_acquire);
+      if (!wanted) break;  // the entry is being written
       if (!wanted->image) continue;
       char reason[200];
       const bool made = make(*wanted, reason);
       give_back(wanted->image);
       if (!made && environment().debug) tell("%s cannot stop inside: %s", wanted->name, reason);
-      int asked = Wanted::kAsked;  // unless it was forgotten meanwhile
-      const int now = made ? Wanted::kReady : Wanted::kNone;
+      int asked = LongKernel::kAsked;  // unless it was discarded meanwhile
+      const int now = made ? LongKernel::kReady : LongKernel::kNone;
       if (wanted->state.compare_exchange_strong(asked, now, std::memory_order_acq_rel) && made)
         wanted->link->best_effort().variants.fetch_add(1, std::memory_order_relaxed);
     }
@@ -203,30 +204,31 @@ void want_variant(Context& context, CUfunction function) noexcept {
   Link* link = context.gpu->link.load(std::memory_order_acquire);
   if (!link || !link->attached) return;
   if (variants_wanted.load(std::memory_order_relaxed) >= kMost) return;
-  // Allocated on a launch, but once for a long kernel. Before its place is taken: the maker waits for who has one.
-  void* memory = std::malloc(sizeof(Wanted));
+  // Allocated on the launch path, but only once for each long kernel. The allocation comes before the entry is claimed,
+  // because the maker waits for whoever has claimed one.
+  void* memory = std::malloc(sizeof(LongKernel));
   if (!memory) return;
   const std::uint32_t place = variants_wanted.fetch_add(1);
   if (place >= kMost) return std::free(memory);
-  auto* wanted = new (memory) Wanted;
+  auto* wanted = new (memory) LongKernel;
   const BesideCaptures beside;
   const auto [own, name] = named_function(function);
   wanted->function.store(function, std::memory_order_relaxed);
   wanted->context = context.handle.load(std::memory_order_relaxed);
   wanted->gpu = context.gpu->identity;
   wanted->link = link;
-  wanted->state.store(Wanted::kNone, std::memory_order_relaxed);
+  wanted->state.store(LongKernel::kNone, std::memory_order_relaxed);
   if (name && std::strlen(name) <= kLongestName) {
     std::strcpy(wanted->name, name);
     real().cuFuncGetAttribute(&wanted->most_shared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, own);
     real().cuFuncGetAttribute(&wanted->carveout, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, own);
     if (is_built_in(*wanted, own)) {
-      wanted->state.store(Wanted::kReady, std::memory_order_relaxed);
+      wanted->state.store(LongKernel::kReady, std::memory_order_relaxed);
       link->best_effort().variants.fetch_add(1, std::memory_order_relaxed);
     } else if (PtxImage* image = take_image_of(function)) {
       wanted->image = image;
       wanted->owner = image->owner;
-      wanted->state.store(Wanted::kAsked, std::memory_order_relaxed);
+      wanted->state.store(LongKernel::kAsked, std::memory_order_relaxed);
     } else if (environment().debug) {
       tell("%s cannot stop inside: it came as machine code.", name);
     }
@@ -238,20 +240,20 @@ void want_variant(Context& context, CUfunction function) noexcept {
 }
 
 KernelVariants* variants_of(CUfunction function) noexcept {
-  Wanted* wanted = find(function);
-  return wanted && wanted->state.load(std::memory_order_acquire) == Wanted::kReady ? &wanted->variants : nullptr;
+  LongKernel* wanted = find(function);
+  return wanted && wanted->state.load(std::memory_order_acquire) == LongKernel::kReady ? &wanted->variants : nullptr;
 }
 
 void give_up_variant(CUfunction function) noexcept {
-  if (Wanted* wanted = find(function)) wanted->state.store(Wanted::kNone, std::memory_order_release);
+  if (LongKernel* wanted = find(function)) wanted->state.store(LongKernel::kNone, std::memory_order_release);
 }
 
 void forget_variants_of(const void* owner) noexcept {
-  forget_where([owner](const Wanted& one) { return one.owner == owner; });
+  forget_where([owner](const LongKernel& one) { return one.owner == owner; });
 }
 
 void forget_variants_in(CUcontext context) noexcept {
-  forget_where([context](const Wanted& one) { return one.context == context; });
+  forget_where([context](const LongKernel& one) { return one.context == context; });
 }
 
 void forget_variants() noexcept {

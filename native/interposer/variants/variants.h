@@ -19,9 +19,9 @@ enum SliceParameter { kFirstX, kFirstY, kFirstZ, kSliceGridX, kSliceGridY, kSlic
 
 struct Variant {
   cu::CUfunction function;  // null: there is no such variant
-  std::uint32_t parameters;  // the kernel's own
+  std::uint32_t parameters;  // the number of the kernel's own parameters
   std::size_t offset[kVariantParameters];
-  std::size_t bytes;  // of all parameters
+  std::size_t bytes;  // bytes of all parameters
 };
 
 // Words in GPU memory for each launch, 0 when it begins: the number of claimed blocks (src/ptx/variants/preempt.ts).
@@ -30,7 +30,7 @@ struct alignas(8) VariantControl {
 };
 
 struct KernelVariants {
-  static constexpr std::uint32_t kControls = 1024;  // more than the launches in a queue
+  static constexpr std::uint32_t kControls = 1024;  // more words than launches fit into a queue
   Variant preempt;
   Variant slice;
   int most_shared;  // dynamic, in bytes
@@ -39,8 +39,8 @@ struct KernelVariants {
   std::atomic<std::uint32_t> control;  // the last one used
 };
 
-// This kernel proved long. Its variants are made in the background, once, if possible. Called on the application's thread
-// with the kernel's context current.
+// This kernel has proved long: requests its variants, which are made once, in the background, if possible. Called on
+// the application's thread with the kernel's context current.
 void want_variant(Context& context, cu::CUfunction function) noexcept;
 
 // The number of kernels whose variants were requested. Read on every launch.
@@ -52,7 +52,8 @@ extern std::atomic<std::uint32_t> variants_wanted;
 // The variants failed: from now on the original kernel is launched.
 void give_up_variant(cu::CUfunction function) noexcept;
 
-// Handles may be reused for other functions, so variants from this module or library, or in this context, are discarded.
+// Discards the variants of kernels from this module or library, or in this context, because handles may be reused for
+// other functions.
 void forget_variants_of(const void* owner) noexcept;
 void forget_variants_in(cu::CUcontext context) noexcept;
 
