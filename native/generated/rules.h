@@ -173,7 +173,7 @@ namespace rule {
   return v;
 }
 
-// isolated: how often released work stands still for a moment, so that its time slice on the GPU begins anew
+// isolated: how often released work stands still for a moment, which renews its time slice on the GPU
 [[nodiscard]] inline std::uint32_t renew_us(const protocol::Settings& settings) noexcept {
   const std::uint32_t v = settings.renewUs.load(std::memory_order_relaxed);
   return v == 0 ? 0 : v < 200 ? 200 : v;

@@ -191,7 +191,7 @@ export const rules = {
     unit: "us",
     least: 200,
     usual: 0,
-    doc: "isolated: how often released work stands still for a moment, so that its time slice on the GPU begins anew",
+    doc: "isolated: how often released work stands still for a moment, which renews its time slice on the GPU",
     zero: "never",
   }),
   shareAfterUs: limit({

@@ -1,6 +1,6 @@
 // What the gate lets run beside an active request.
 import { describe, expect, test } from "vitest";
-import { admit, type Item, type Rules, release, type Seen, strict } from "./library.ts";
+import { admit, type GateView, type Item, type Rules, release, strict } from "./library.ts";
 
 describe("beside a request kernels of the other class", () => {
   const opposite: Rules = {
@@ -54,7 +54,7 @@ describe("beside a request kernels of the other class", () => {
 
 describe("beside a request what fits the SMs that its kernel leaves and ends before it", () => {
   const fitting: Rules = { ...strict, isolated: 0, whenActive: 4, activeAheadUs: 20_000 };
-  test.each<{ name: string; seen?: Partial<Seen>; item?: Partial<Item>; answer: string }>([
+  test.each<{ name: string; seen?: Partial<GateView>; item?: Partial<Item>; answer: string }>([
     { name: "just so", answer: "run" },
     { name: "an SM too many", item: { sms: 33 }, answer: "high" },
     { name: "a microsecond too long", item: { us: 51 }, answer: "high" },
@@ -103,7 +103,7 @@ test("beside a request short kernels of any class, where the rules say so", () =
 
 describe("by iterations", () => {
   const iterations: Rules = { ...strict, isolated: 0, whenActive: 5 };
-  test.each<{ name: string; seen: Partial<Seen>; answer: string }>([
+  test.each<{ name: string; seen: Partial<GateView>; answer: string }>([
     {
       name: "one that was begun is finished beside a request",
       seen: { active: true, midIteration: true, aheadUs: 1e6 },
@@ -124,7 +124,7 @@ describe("by iterations", () => {
 
 describe("a chunk beside the request", () => {
   const beside: Rules = { ...strict, isolated: 0, besideEveryUs: 300 };
-  test.each<{ name: string; rules?: Rules; seen?: Partial<Seen>; answer: string }>([
+  test.each<{ name: string; rules?: Rules; seen?: Partial<GateView>; answer: string }>([
     { name: "is due after so long", answer: "trickle" },
     { name: "not in the first of it", seen: { heldUs: 299 }, answer: "high" },
     { name: "nor so soon after the last", seen: { trickledUs: 299 }, answer: "high" },

@@ -4,18 +4,18 @@ import { describe, expect, test } from "vitest";
 import {
   admit,
   anyItem,
-  anySeen,
   anySettings,
+  anyView,
   closes,
+  type GateView,
   hasRoom,
   type Rules,
   release,
-  type Seen,
   strict,
 } from "./library.ts";
 
 describe("what is released", () => {
-  test.each<{ name: string; rules?: Rules; seen?: Partial<Seen>; answer: string }>([
+  test.each<{ name: string; rules?: Rules; seen?: Partial<GateView>; answer: string }>([
     { name: "an idle GPU is free", answer: "run" },
     { name: "an active request holds", seen: { active: true }, answer: "high" },
     {
@@ -60,7 +60,7 @@ describe("what is released", () => {
 
   test("whatever the table says, a pause of a second and a trickle a second old let work go on", () => {
     fc.assert(
-      fc.property(anySettings, anySeen, (rules, seen) => {
+      fc.property(anySettings, anyView, (rules, seen) => {
         const long = { ...seen, heldUs: 1_000_000, trickledUs: 1_000_000 };
         expect(["run", "trickle"]).toContain(release(rules, long));
       }),
@@ -69,7 +69,7 @@ describe("what is released", () => {
 
   test("and so does every launch, unless it is not due or others must end first", () => {
     fc.assert(
-      fc.property(anySettings, anySeen, anyItem, (rules, seen, item) => {
+      fc.property(anySettings, anyView, anyItem, (rules, seen, item) => {
         const long = { ...seen, heldUs: 1_000_000, trickledUs: 1_000_000, earlyNs: 0 };
         const nothingOut = { ...long, aheadUs: 0, kernelsOut: 0 };
         expect(["run", "trickle"]).toContain(admit(rules, nothingOut, item));
@@ -79,7 +79,7 @@ describe("what is released", () => {
 
   test("nothing runs beside an active request under `wait`, except the trickle", () => {
     fc.assert(
-      fc.property(anySeen, anyItem, (seen, item) => {
+      fc.property(anyView, anyItem, (seen, item) => {
         const beside = { ...seen, registered: true, active: true };
         expect(admit(strict, beside, item)).not.toBe("run");
       }),

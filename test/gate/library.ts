@@ -16,7 +16,7 @@ export const nativeBucketOf = library.func("uint32_t cotenant_bucket_of(uint64_t
 
 const answers = ["run", "trickle", "high", "paused", "turn", "ahead", "paced"] as const;
 
-export interface Seen {
+export interface GateView {
   registered: boolean;
   active: boolean;
   highClass: number;
@@ -43,7 +43,7 @@ export interface Item {
 export type Rules = Partial<Record<keyof (typeof Settings)["fields"], number>>;
 
 export const strict: Rules = policyNamed("strict").rules({ isolated: true, high: [] });
-const quiet: Seen = {
+const quiet: GateView = {
   registered: true,
   active: false,
   highClass: 0,
@@ -67,21 +67,22 @@ function settings(rules: Rules): Uint8Array {
   Object.assign(view(Settings, buffer), rules);
   return new Uint8Array(buffer);
 }
-const seenWords = (seen: Seen) => BigUint64Array.from(Object.values(seen).map((v) => BigInt(v)));
+const viewWords = (seen: GateView) =>
+  BigUint64Array.from(Object.values(seen).map((v) => BigInt(v)));
 const itemWords = (item: Item) => Uint32Array.from(Object.values(item).map(Number));
 
-export const release = (rules: Rules, seen: Partial<Seen>) =>
-  answers[releaseOf(settings(rules), seenWords({ ...quiet, ...seen }))];
-export const admit = (rules: Rules, seen: Partial<Seen>, item: Partial<Item> = {}) =>
+export const release = (rules: Rules, seen: Partial<GateView>) =>
+  answers[releaseOf(settings(rules), viewWords({ ...quiet, ...seen }))];
+export const admit = (rules: Rules, seen: Partial<GateView>, item: Partial<Item> = {}) =>
   answers[
-    admitOf(settings(rules), seenWords({ ...quiet, ...seen }), itemWords({ ...small, ...item }))
+    admitOf(settings(rules), viewWords({ ...quiet, ...seen }), itemWords({ ...small, ...item }))
   ];
 export const closes = (rules: Rules, us: number, launches: number, item: Partial<Item> = {}) =>
   closesOf(settings(rules), Uint32Array.of(us, launches), itemWords({ ...small, ...item })) === 1;
 /** What a budget has spent once a launch was let through. */
-export const spentAfter = (rules: Rules, seen: Partial<Seen>, us: number) =>
+export const spentAfter = (rules: Rules, seen: Partial<GateView>, us: number) =>
   Number(
-    spentAfterOf(settings(rules), seenWords({ ...quiet, ...seen }), itemWords({ ...small, us })),
+    spentAfterOf(settings(rules), viewWords({ ...quiet, ...seen }), itemWords({ ...small, us })),
   );
 /** When the launch after this one is due. */
 export const dueAfter = (rules: Rules, dueNs: number, nowNs: number) =>
@@ -94,7 +95,7 @@ const anyU32 = fc.nat({ max: 0xffffffff });
 export const anySettings: fc.Arbitrary<Rules> = fc.record(
   Object.fromEntries(Object.keys(Settings.fields).map((name) => [name, anyU32])),
 );
-export const anySeen: fc.Arbitrary<Seen> = fc.record({
+export const anyView: fc.Arbitrary<GateView> = fc.record({
   registered: fc.boolean(),
   active: fc.boolean(),
   highClass: fc.nat({ max: 2 }),

@@ -1,7 +1,7 @@
 // Limits of a policy's own: a budget, and a rate of launches.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { admit, dueAfter, type Rules, type Seen, spentAfter, strict } from "./library.ts";
+import { admit, dueAfter, type GateView, type Rules, spentAfter, strict } from "./library.ts";
 
 describe("a budget, Orion's", () => {
   const budget: Rules = { ...strict, isolated: 0, budgetUs: 100 };
@@ -11,7 +11,7 @@ describe("a budget, Orion's", () => {
   });
 
   test("is full until the last kernel has ended, then empty", () => {
-    const spent = (seen: Partial<Seen>, us: number) => spentAfter(budget, seen, us);
+    const spent = (seen: Partial<GateView>, us: number) => spentAfter(budget, seen, us);
     expect(admit(budget, { spentUs: 101, kernelsOut: 0 })).toBe("run");
     expect(spent({ spentUs: 101, kernelsOut: 0 }, 30)).toBe(30);
     expect(spent({ spentUs: 100, kernelsOut: 0 }, 30)).toBe(130);
