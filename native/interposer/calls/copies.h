@@ -36,7 +36,7 @@ class HostCopy {
  public:
   HostCopy(Stream& stream, bool legacy) noexcept;
   void complete() noexcept;
-  // The call took so long that it may have waited for the GPU. Only then is it worth a question what memory it is.
+  // Whether the call took so long that it may have waited for the GPU. Only then is the kind of memory queried.
   [[nodiscard]] bool may_have_waited() const noexcept { return now_ns() - since_ > kNotHeldUpNs; }
 
  private:
@@ -56,8 +56,8 @@ struct Copy {
   static constexpr bool kFill = has_name<E>("Memset");
   static constexpr bool kToHost = has_name<E>("DtoH") || has_name<E>("AtoH");
   static constexpr bool kFromHost = has_name<E>("HtoD") || has_name<E>("HtoA");
-  // To and from pageable memory the driver copies by way of its own, which may have to wait for the GPU, whatever the
-  // name says. What memory it is, nobody is asked.
+  // To and from pageable memory the driver copies through buffers of its own, and may have to wait for the GPU,
+  // whatever the call's name. The kind of memory is not queried.
   static constexpr HoldsUp kHoldsUp =
       kFill || has_name<E>("DtoD") || has_name<E>("DtoA") || has_name<E>("AtoD") || has_name<E>("AtoA") ? HoldsUp::kNo
                                                                                                         : HoldsUp::kYes;
@@ -108,7 +108,8 @@ struct Copy {
     return cu::CUDA_SUCCESS;
   }
 
-  // Copies that name no direction are asked about in best-effort clients only: a high one pays for no question.
+  // For copies without a direction in their name the driver is asked only in best-effort clients, because a high client
+  // should not pay for the question.
   template <class First, class... A>
   static Bus bus(First first, [[maybe_unused]] A... rest) noexcept {
     if constexpr (kToHost) return Bus::kOut;

@@ -17,7 +17,8 @@ using namespace cu;
 
 namespace {
 
-// Parts that may be divided at one launch: each keeps its caller for a fraction of a millisecond.
+// The number of parts that may be divided at one launch, because each division delays it by a fraction of a
+// millisecond.
 constexpr int kDividedAtOnce = 8;
 constexpr std::uint32_t kEnoughSamples = 2;
 
@@ -25,7 +26,7 @@ constexpr std::uint32_t kEnoughSamples = 2;
 
 GraphParts::GraphParts(const GraphPlaces& places, Context& context, std::uint64_t flags) noexcept
     : context_(&context),
-      // Uploads are for the whole; the parts' come with those that the application asks for.
+      // A flag to upload concerns the whole graph; the parts are uploaded when the application asks for that.
       flags_(flags & (CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY)),
       nodes_(places.graph().nodes()),
       most_(std::min(nodes_, std::max(places.count(), kMostStops) + 1)),
@@ -133,7 +134,7 @@ const GraphParts::Twin* GraphParts::twin_of(CUgraphNode node) const noexcept {
   return found != end && found->of == node ? found : nullptr;
 }
 
-// Until it was timed itself.
+// The sum over the nodes, until the part itself was timed.
 void GraphParts::set_expected(std::uint32_t part) noexcept {
   std::uint64_t us = 0;
   for (std::uint32_t place = part_[part].begin; place < end_of(part); ++place) us += places_[place].us;
@@ -162,7 +163,7 @@ void GraphParts::divide_long(std::uint32_t target_us) noexcept {
     tell("a graph has %u parts now, in place of %u: some took longer than was guessed.", count_, before);
 }
 
-// What was measured, over its nodes: those whose time was a guess make up for what the others don't take.
+// Distributes the measured time over the part's nodes: guessed times take what the known ones leave.
 void GraphParts::scale_to_measured(std::uint32_t part, std::uint32_t us) noexcept {
   std::uint64_t guessed = 0;
   std::uint64_t known = 0;
@@ -212,7 +213,7 @@ bool GraphParts::replace(std::uint32_t part, const std::uint32_t* begins, std::u
       if (execs[i]) real().cuGraphExecDestroy(execs[i]);
     return false;
   }
-  // A launch of it that still runs goes on.
+  // A launch of the part that still runs is not disturbed.
   real().cuGraphExecDestroy(part_[part].exec);
   real().cuGraphDestroy(part_[part].graph);
   Estimate* const own = part_[part].estimate;

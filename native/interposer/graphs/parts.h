@@ -1,11 +1,11 @@
-// A graph in parts: one executable graph for what is between two places to stop, launched one after the other into the
-// application's stream, with the borders between them that any other launches get.
+// A graph in parts: an executable graph for the nodes between each two places to stop. The parts are launched one after
+// the other into the application's stream, with the borders between them that any other launches get.
 //
-// Each part is made from a clone of the application's graph without the nodes of the others. The application's own
-// executable graph stays, whole: it answers for what is asked of it and runs where there is nobody to stop for. What is
-// changed in it is changed in the part that has the node; where that fails, it runs whole from then on. When it is
-// brought up to date with another graph, the parts follow at once or, while there is nobody to stop for, before they are
-// launched again.
+// Each part is made from a clone of the application's graph without the nodes of the other parts. The application's own
+// executable graph stays whole. The driver answers queries about it, and it is what runs while there is no request to
+// stop for. A change of one of its nodes is also made in the part that has the node. If that fails, the graph runs
+// whole from then on. When the application updates it from another graph, the parts are updated at once or, while there
+// is no request to stop for, before their next launch.
 #pragma once
 
 #include "interposer/best_effort/exclusive_stream.h"
@@ -18,17 +18,17 @@ class GraphDivision;
 
 class GraphParts {
  public:
-  // Null: it can't be divided. Made in the current context.
+  // Null: the graph can't be divided. The parts are made in the current context.
   [[nodiscard]] static GraphParts* make(const GraphPlaces& places, cu::CUgraph graph,
                                         std::uint64_t instantiate_flags) noexcept;
-  // In the driver, too, unless the context has ended, and they with it.
+  // Destroys the parts, in the driver, too, unless it has destroyed them with their context.
   static void end(GraphParts* parts, bool context_ended) noexcept;
 
-  // 0: it runs whole.
+  // The number of parts; 0: the graph runs whole.
   [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
 
-  // The application's executable graph was brought up to date with this one. It may go at any time: what the parts are to
-  // follow later is a clone.
+  // The application's executable graph was updated from this graph, which may be destroyed at any time. So a later
+  // update of the parts uses a clone.
   void update(cu::CUgraph graph) noexcept;
   // Makes a change to the part that has this node. `call(exec, node)` is the driver call.
   template <class Call>
@@ -39,7 +39,7 @@ class GraphParts {
       give_up("the driver does not change a part of it");
     changed_ = true;
   }
-  // For each part; that some call fails is no matter.
+  // Makes a call for each part; its failure is ignored.
   template <class Call>
   void each(Call call) const noexcept {
     for (std::uint32_t i = 0; i < count_; ++i) static_cast<void>(call(part_[i].exec));
@@ -73,7 +73,7 @@ class GraphParts {
   [[nodiscard]] bool replace(std::uint32_t part, const std::uint32_t* begins, std::uint32_t pieces) noexcept;
   void scale_to_measured(std::uint32_t part, std::uint32_t us) noexcept;
   void give_up(const char* why) noexcept;
-  // Makes them what the last update said, where that is known.
+  // Applies the last update to the parts if it is known. False: the parts are out of date.
   [[nodiscard]] bool bring_up_to_date() noexcept;
   void follow(cu::CUgraph graph) noexcept;
   [[nodiscard]] bool copy_nodes(const cu::CUgraphNode* nodes) noexcept;
@@ -91,10 +91,10 @@ class GraphParts {
   Room<GraphPlaces::Place> places_;
   Room<cu::CUgraphNode> node_;  // by place, in its part's graph
   Room<Twin> twins_;  // in the order of `of`
-  bool changed_{false};  // the parts' graphs are not what the parts are any more
-  bool behind_{false};  // the parts are not what the last update said
-  cu::CUgraph next_{nullptr};  // that is it; null: it was not kept
-  std::uint32_t updates_in_turn_{0};  // with no more than one launch between
+  bool changed_{false};  // the parts' graphs differ from their executable graphs
+  bool behind_{false};  // the last update has not been applied to the parts
+  cu::CUgraph next_{nullptr};  // the graph of that update; null: it was not kept
+  std::uint32_t updates_in_turn_{0};  // updates in a row with at most one launch between two of them
   std::uint32_t launches_{0};  // since the last update
   // Launches of one executable graph do not overlap, whatever their streams.
   cu::CUevent done_{nullptr};

@@ -15,7 +15,7 @@ namespace {
 using namespace cu;
 using protocol::GraphGates;
 
-// What the driver will not let us undo, or what runs out of our sight.
+// Nodes that the driver does not let the interposer change back, or whose work it can't observe.
 constexpr std::uint64_t kDeviceLaunch = CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
 constexpr int kDeepest = 8;
 // A kernel that never ran by itself: a program may record others than it warmed up with. What a wave of threads that fills
@@ -28,14 +28,14 @@ constexpr std::uint32_t kOtherNodeUs = 1;
 constexpr std::uint32_t kAnyNumber = ~0u;
 
 // Sums up what nodes are expected to take, and finds out whether the graph can be divided at all.
-class Estimating {
+class NodeTimes {
  public:
-  Estimating(Gpu& gpu, GraphGates how) noexcept
+  NodeTimes(Gpu& gpu, GraphGates how) noexcept
       : estimates_(gpu.best_effort.estimates),
         wave_(std::max(gpu.identity.sm_count, 1u) * kThreadsOnAnSm),
         measured_later_(how == GraphGates::kParts) {}
 
-  // Why the graph is to be left whole; null: it is not.
+  // The reason why the graph is not divided; null: there is none.
   [[nodiscard]] const char* refused() const noexcept { return refused_; }
   [[nodiscard]] std::uint32_t unknown() const noexcept { return unknown_; }
 
@@ -161,24 +161,24 @@ void GraphPlaces::choose(const Link& link, Rules rules) noexcept {
   gpu.best_effort.estimates.collect(activity.activations.load(std::memory_order_relaxed),
                                     activity.active.load(std::memory_order_relaxed) != 0,
                                     current_context()->handle.load(std::memory_order_relaxed));
-  Estimating estimating(gpu, how_);
+  NodeTimes times(gpu, how_);
   std::uint64_t us = 0;
   for (std::uint32_t place = 0; place < nodes; ++place) {
     const std::uint32_t node = ordered_.node_at(place);
-    const std::uint32_t unknown = estimating.unknown();
-    at_[place].us = estimating.node_us(reading_.node(node));
-    at_[place].guessed = estimating.unknown() > unknown;
+    const std::uint32_t unknown = times.unknown();
+    at_[place].us = times.node_us(reading_.node(node));
+    at_[place].guessed = times.unknown() > unknown;
     items[node] = {at_[place].us, true, KernelClass::kUnknown, 0};
     us += at_[place].us;
   }
-  if (estimating.refused()) return report(link, estimating.refused());
+  if (times.refused()) return report(link, times.refused());
   rules.chunk_launches = kAnyNumber;
   const auto least_us = static_cast<std::uint32_t>(std::max<std::uint64_t>(kLeastBetweenStopsUs, us / kMostStops));
   count_ = ordered_.choose(items.at(), rules, least_us, cuts_.at());
   const auto may_cut = [](const Place& at) { return at.free; };
-  doubtful_ = estimating.unknown() > 0 && std::any_of(at_.at(), at_.at() + nodes, may_cut);
+  doubtful_ = times.unknown() > 0 && std::any_of(at_.at(), at_.at() + nodes, may_cut);
   if (environment().debug)
-    tell("a graph of %u nodes, %u kernels among them unknown, %llu us: %u places to stop.", nodes, estimating.unknown(),
+    tell("a graph of %u nodes, %u kernels among them unknown, %llu us: %u places to stop.", nodes, times.unknown(),
          static_cast<unsigned long long>(us), count_);
   if (count_ == 0 && us > rules.chunk_us) report(link, "it has branches that do not meet");
 }

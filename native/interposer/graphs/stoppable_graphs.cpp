@@ -45,7 +45,7 @@ GraphEntry* unlink(GraphEntry** row, Is is) noexcept {
 }  // namespace
 
 void remember_graph(cu::CUgraphExec exec, const std::uint32_t* cuts, std::uint32_t count, GraphParts* parts) noexcept {
-  // The handle of a graph that went with its context, perhaps.
+  // The old entry may be of a graph that was destroyed with its context.
   while (GraphEntry* old = unlink(row_of(exec), [exec](const GraphEntry& entry) { return entry.exec == exec; }))
     discard(old, true);
   auto* entry = static_cast<GraphEntry*>(std::calloc(1, sizeof(GraphEntry)));

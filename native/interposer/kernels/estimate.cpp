@@ -69,7 +69,7 @@ void Estimates::forget(const Estimate* first, std::size_t count) noexcept {
     return of >= first && of < first + count;
   };
   for (auto& timer : timers_) {
-    // Taken: another thread looks at it, and is about to be done.
+    // Another thread checks this timer and will finish soon.
     for (int state = Timer::kRunning; state != Timer::kFree && times_one(timer);) {
       state = Timer::kRunning;
       if (timer.state.compare_exchange_weak(state, Timer::kFree, std::memory_order_acq_rel)) break;
@@ -81,8 +81,8 @@ void Estimates::forget(const Estimate* first, std::size_t count) noexcept {
 bool Estimates::due(Estimate& estimate, std::uint32_t every) noexcept {
   const std::uint32_t sighting = estimate.sightings.fetch_add(1, std::memory_order_relaxed);
   const bool few = estimate.samples.load(std::memory_order_relaxed) < kAlwaysTimed;
-  // A sample that some request spoiled is taken again: beside many requests a long kernel hardly ever gets a clean one,
-  // and what its shape took before, with other data, would be believed for a thousand launches.
+  // A sample disturbed by a request is repeated. Beside many requests a long kernel hardly ever gets an undisturbed
+  // sample. Without this, the former duration of its shape, with other data, would stay valid for a thousand launches.
   const bool again = few || estimate.dropped.load(std::memory_order_relaxed) > 0;
   return sighting % every == 0 || (few && sighting < kAlwaysTimed) ||
          (again && every < kSeldom && sighting % kSoon == 0);
@@ -95,7 +95,7 @@ int Estimates::start(Estimate& estimate, cu::CUstream stream, cu::CUcontext cont
   int free = Timer::kFree;
   if (!timer.state.compare_exchange_strong(free, Timer::kTaken, std::memory_order_acquire)) return -1;
   if (timer.context.load(std::memory_order_relaxed) !=
-      context) {  // events are a context's; an old one's are left to it
+      context) {  // an event belongs to a context: events of an old context are destroyed with it
     timer.context.store(context, std::memory_order_relaxed);
     timer.start = timer.end = nullptr;
   }
@@ -125,7 +125,7 @@ void Estimates::context_ends(cu::CUcontext context) noexcept {
   for (auto& timer : timers_) {
     cu::CUcontext of = context;
     int running = Timer::kRunning;
-    // Who has taken it finds out when he gives it back.
+    // A thread that has claimed the timer notices that when it gives the timer back.
     if (timer.context.compare_exchange_strong(of, nullptr, std::memory_order_relaxed))
       timer.state.compare_exchange_strong(running, Timer::kFree, std::memory_order_acq_rel);
   }

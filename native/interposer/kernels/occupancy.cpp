@@ -10,9 +10,8 @@
 namespace cotenant {
 namespace {
 
-// A shape is kept in one of a few places after its own; where all are taken the first is taken over: whoever
-// was there asks again, and is still right, because the key is kept beside the answer (in one word, so that no
-// reader sees half of each).
+// Each shape is kept in one of a few places. If all are in use, the first one is overwritten, and the next caller with
+// the old shape asks the driver again. The key and the answer are in one word, so no reader sees half of an entry.
 constexpr std::uint32_t kPlaces = 4096;
 constexpr std::uint32_t kTries = 4;
 constexpr std::uint64_t kSmBits = 12;

@@ -39,7 +39,7 @@ std::uint64_t shortest_ns_of(const Estimate& estimate, std::uint32_t samples) no
   return estimate.samples.load(std::memory_order_relaxed) >= samples ? estimate.shortest_ns() : 0;
 }
 
-// What was decided against parts may have been bad luck, or have been right for then: it is not for ever.
+// A refusal may rest on a disturbed measurement, or be right only for a time, so it is not final.
 void note_refusal(Side& side) noexcept {
   side.again_ns.store(now_ns() + holds_for_ns(side.refusals.fetch_add(1, std::memory_order_relaxed)),
                       std::memory_order_relaxed);
@@ -54,7 +54,7 @@ void begin_again(Side& side) noexcept {
 }
 
 // Parts that take clearly longer together than the whole did are made longer. A whole that took half as long again as its parts
-// was timed while others had the GPU: it is timed anew.
+// was timed while others had the GPU: it is timed again.
 void judge(Known& known, Side& side, std::int64_t lines, std::int64_t count) noexcept {
   const auto full = static_cast<std::uint64_t>(lines / count);
   const bool rest = lines % count > 0;
@@ -69,7 +69,7 @@ void judge(Known& known, Side& side, std::int64_t lines, std::int64_t count) noe
   if (!too_long && !mistimed) return;
   if (environment().debug)
     tell("parts of %ld of %ld take %lu us together, the whole took %lu us: %s.", count, lines, together / 1000,
-         whole / 1000, too_long ? "they are made longer" : "it is timed anew");
+         whole / 1000, too_long ? "they are made longer" : "it is timed again");
   side.count.store(0, std::memory_order_relaxed);
   if (mistimed) return forget(known.whole, 0);
   side.least_us.store(static_cast<std::uint32_t>(part * 3 / 2000), std::memory_order_relaxed);
