@@ -1,10 +1,8 @@
 // A stand-in for ptxas in best-effort programs that compile kernels as they run (Triton, by TRITON_PTXAS_PATH). Beside
-// each kernel the machine code gets the variants of it that can stop inside. The agent makes the variants, and the real
-// ptxas assembles them with the caller's options. A variant that ptxas refuses is left out; the others stay. If
-// anything else fails, or takes longer than half a second, the real ptxas runs with the original arguments.
-//
-// The real ptxas is the one in COTENANT_PTXAS, else the one beside the libtriton.so that the caller has loaded, else
-// the one in PATH.
+// each kernel the machine code gets the variants of it that can stop inside. The agent makes them; the real ptxas
+// assembles them with the caller's options and the variants that it refuses left out. If anything else fails, the real
+// ptxas runs with the original arguments within half a second. It is the one in COTENANT_PTXAS, else the one beside the
+// libtriton.so that the caller has loaded, else the one in PATH.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
