@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { metrics, renderMetrics } from "#agent";
+import { type GpuStatus, metrics, renderMetrics } from "#agent";
+import { type ObjectiveState, objectiveStates } from "#policy";
 import { exampleStatus } from "./example.ts";
 
 test("the table of metrics", () => {
@@ -106,4 +107,59 @@ test("a status becomes Prometheus text, with what is unknown left out", async ()
 test("a machine without GPUs and clients still has all of the agent's metrics", async () => {
   const { text } = await renderMetrics({ ...exampleStatus, gpus: [] });
   expect(text).toContain("cotenant_agent_cpu_share 0.005");
+});
+
+/** The samples of one metric in the text of a status whose only GPU is the example's with `change`. */
+async function samplesOf(metric: string, change: Partial<GpuStatus>): Promise<readonly string[]> {
+  const gpus = exampleStatus.gpus.map((gpu) => ({ ...gpu, ...change }));
+  const { text } = await renderMetrics({ ...exampleStatus, gpus });
+  return text.split("\n").filter((line) => line.startsWith(`cotenant_${metric}{`));
+}
+
+test("of a GPU that the driver does not list there is no figure, and of its clients there are all", async () => {
+  const unlisted = { reading: undefined };
+  for (const name of metrics.map((metric) => metric.name.replace(/^cotenant_/, "")))
+    if (name.startsWith("gpu_")) expect(await samplesOf(name, unlisted)).toEqual([]);
+  expect(await samplesOf("strangers", unlisted)).toEqual(['cotenant_strangers{gpu="GPU-a"} 1']);
+  expect(await samplesOf("launches_total", unlisted)).toHaveLength(2);
+});
+
+test("a clock and a power that the driver does not tell are left out, and told ones are in hertz and watts", async () => {
+  const [gpu] = exampleStatus.gpus;
+  if (!gpu?.reading) throw new Error("the example has a GPU");
+  const of = (smClockMHz?: number, powerW?: number) => ({
+    reading: { ...gpu.reading, smClockMHz, powerW } as GpuStatus["reading"],
+  });
+  expect(await samplesOf("gpu_sm_clock_hertz", of())).toEqual([]);
+  expect(await samplesOf("gpu_power_watts", of(1980, 412.5))).toEqual([
+    'cotenant_gpu_power_watts{gpu="GPU-a"} 412.5',
+  ]);
+});
+
+test("an objective is shown by the number of its state, and its level", async () => {
+  const high = exampleStatus.gpus.flatMap((gpu) => gpu.high);
+  const held = high.map((client) => ({
+    ...client,
+    objective: { state: objectiveStates[2] as ObjectiveState, level: 3 },
+  }));
+  expect(await samplesOf("objective_state", { high: held })).toEqual([
+    expect.stringMatching(/ 2$/),
+  ]);
+  expect(await samplesOf("objective_level", { high: held })).toEqual([
+    expect.stringMatching(/ 3$/),
+  ]);
+  expect(await samplesOf("objective_state", { high })).toEqual([]);
+});
+
+test("what only grows is a counter for Prometheus, and nothing else is", async () => {
+  const { text } = await renderMetrics(exampleStatus);
+  const types = new Map(
+    [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name, type]),
+  );
+  expect([types.get("cotenant_bursts_total"), types.get("cotenant_active_share")]).toEqual([
+    "counter",
+    "gauge",
+  ]);
+  for (const { name } of metrics)
+    expect(types.get(name)).toBe(name.endsWith("_total") ? "counter" : "gauge");
 });

@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { welcomeStatus } from "#protocol";
+import { noFormMaker, refused } from "./maker.ts";
+
+test("an agent that makes no forms refuses every request, and says so", async () => {
+  const { answer, giveUp } = noFormMaker.ask("/nowhere", 1);
+  const { reply, done } = await answer;
+  expect(reply).toMatchObject({
+    status: welcomeStatus.refused,
+    reason: "This agent makes no forms.",
+  });
+  expect(reply.regionFd).toBeLessThan(0);
+  giveUp();
+  done();
+});
+
+test("a refusal has its reason and brings no file", () => {
+  const { reply } = refused("Not today.");
+  expect(reply).toMatchObject({ status: welcomeStatus.refused, reason: "Not today." });
+  expect(reply.regionFd).toBeLessThan(0);
+});
