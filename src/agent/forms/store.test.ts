@@ -5,6 +5,7 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -88,6 +89,33 @@ test("there are never more bytes than allowed", () => {
   const sizes = readdirSync(directory).map((name) => statSync(join(directory, name)).size);
   expect(sizes.length).toBeGreaterThan(2);
   expect(sizes.reduce((sum, one) => sum + one)).toBeLessThanOrEqual(1000);
+});
+
+test("of too many the least recently used goes, and what fits exactly stays", () => {
+  const size = (() => {
+    const { ask, directory } = store("one");
+    ask("k", "a");
+    return statSync(join(directory, readdirSync(directory)[0] ?? "")).size;
+  })();
+  const { ask, directory, made } = store("least recently used", 3 * size);
+  const names = new Map<string, string>();
+  for (const [i, text] of ["a", "b", "c"].entries()) {
+    ask("k", text);
+    const name = readdirSync(directory).find((one) => ![...names.values()].includes(one)) ?? "";
+    names.set(text, name);
+    utimesSync(join(directory, name), 1000 + i, 1000 + i);
+  }
+  expect(readdirSync(directory)).toHaveLength(3);
+  ask("k", "a");
+  expect(made()).toBe(3);
+  ask("k", "d");
+  const left = readdirSync(directory);
+  expect(["a", "b", "c"].map((text) => left.includes(names.get(text) ?? ""))).toEqual([
+    true,
+    false,
+    true,
+  ]);
+  expect(left).toHaveLength(3);
 });
 
 test("a directory that can't be made costs no form", () => {

@@ -1,5 +1,5 @@
 // The daemon's keeper, against a control program of our own that keeps its daemon's pid in the pipe
-// directory and notes what it was told.
+// directory and notes what it was told. Instead of starting its daemon it may do something else.
 import {
   chmodSync,
   existsSync,
@@ -7,24 +7,30 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
+import { logLine } from "../log.ts";
 import { startTimeOf } from "../system/index.ts";
 import { startMps, startSoftMps } from "./mps.ts";
 
 const fakeControl = `#!/bin/sh
 pid_file="$CUDA_MPS_PIPE_DIRECTORY/daemon.pid"
+broken="$(dirname "$0")/broken"
 alive() { [ -f "$pid_file" ] && grep -qv ') Z ' "/proc/$(cat "$pid_file")/stat" 2>/dev/null; }
 if [ "$1" = "-d" ]; then
   echo "start preload=$LD_PRELOAD" >>"$CUDA_MPS_LOG_DIRECTORY/told"
+  [ -f "$broken" ] && . "$broken"
   alive && exit 1
   sleep 1000 >/dev/null 2>&1 &
   echo $! >"$pid_file"
   exit 0
 fi
+[ $# -eq 0 ] || exit 2
 read -r command
+[ "$command" = quit ] || [ "$command" = get_server_list ] || exit 2
 alive || { echo "Cannot find MPS control daemon process"; exit 1; }
 if [ "$command" = quit ]; then
   echo quit >>"$CUDA_MPS_LOG_DIRECTORY/told"
@@ -36,9 +42,13 @@ fi
 function place() {
   const root = mkdtempSync(`${tmpdir()}/cotenant-mps-`);
   const folders = { pipes: `${root}/mps`, logs: `${root}/mps-log` };
+  const control = `${root}/bin/nvidia-cuda-mps-control`;
   mkdirSync(`${root}/bin`);
-  writeFileSync(`${root}/bin/nvidia-cuda-mps-control`, fakeControl);
-  chmodSync(`${root}/bin/nvidia-cuda-mps-control`, 0o755);
+  const install = () => {
+    writeFileSync(control, fakeControl);
+    chmodSync(control, 0o755);
+  };
+  install();
   const daemonPid = () => Number(readFileSync(`${folders.pipes}/daemon.pid`, "utf8"));
   const kill = () => process.kill(daemonPid(), "SIGKILL");
   onTestFinished(() => {
@@ -48,6 +58,11 @@ function place() {
   const log: string[] = [];
   return {
     folders,
+    mark: `${folders.pipes}/started-by-cotenant`,
+    install,
+    uninstall: () => rmSync(control),
+    /** What it does instead of starting its daemon, in the shell's words. */
+    instead: (script: string) => writeFileSync(`${root}/bin/broken`, script),
     daemonPid,
     kill,
     log,
@@ -55,7 +70,7 @@ function place() {
       startMps(
         folders,
         { ...process.env, PATH: `${root}/bin:${process.env.PATH}`, ...env },
-        (event) => log.push(event),
+        (event, facts) => log.push(logLine(event, facts)),
       ),
     told: () => readFileSync(`${folders.logs}/told`, "utf8").trim().split("\n"),
   };
@@ -83,16 +98,17 @@ test("a daemon that was killed is started again at the next look, once", async (
   await mps.check();
   await mps.check();
   expect(mps.restarts).toBe(1);
-  expect(log).toEqual(["mps restarted"]);
+  expect(log).toEqual(['mps restarted because="it no longer answers"']);
   await mps.stop();
   expect(told()).toEqual(["start preload=", "start preload=", "quit"]);
 });
 
 test("a daemon that somebody else started is used, and not told to quit", async () => {
-  const { start, folders, daemonPid } = place();
+  const { start, mark, log, daemonPid } = place();
   const theirs = await start();
-  rmSync(`${folders.pipes}/started-by-cotenant`); // now nobody knows that it was us
+  rmSync(mark); // now nobody knows that it was us
   const mps = await start();
+  expect(log).toEqual(["mps found ours=no"]);
   await mps.stop();
   expect(isAlive(daemonPid())).toBe(true);
   await theirs.stop();
@@ -100,13 +116,86 @@ test("a daemon that somebody else started is used, and not told to quit", async 
 });
 
 test("the daemon of the agent before is taken over, and told to quit by this one", async () => {
-  const { start, told, daemonPid } = place();
+  const { start, told, log, daemonPid } = place();
   await start();
   const pid = daemonPid();
   const mps = await start();
   expect(daemonPid()).toBe(pid);
+  expect(log).toEqual(["mps found ours=yes"]);
   await mps.stop();
   expect(told()).toEqual(["start preload=", "quit"]);
+});
+
+test("a daemon that died is started once, however many looks find it dead at the same time", async () => {
+  const { start, told, daemonPid, kill } = place();
+  const mps = await start();
+  const pid = daemonPid();
+  kill();
+  await expect.poll(() => isAlive(pid)).toBe(false);
+  await Promise.all([mps.check(), mps.check()]);
+  expect(mps.restarts).toBe(1);
+  expect(told()).toHaveLength(2);
+  await mps.stop();
+});
+
+test("once it was told to quit it is not started again", async () => {
+  const { start, told } = place();
+  const mps = await start();
+  await mps.stop();
+  await mps.check();
+  expect(told()).toEqual(["start preload=", "quit"]);
+  expect(mps.restarts).toBe(0);
+});
+
+test("a daemon that can't be started again is reported, and the next look tries once more", async () => {
+  const { start, uninstall, install, log, daemonPid, kill } = place();
+  const mps = await start();
+  const pid = daemonPid();
+  kill();
+  await expect.poll(() => isAlive(pid)).toBe(false);
+  uninstall();
+  await mps.check();
+  expect(log.at(-1)).toBe(
+    'mps failed because="NVIDIA MPS could not be started: nvidia-cuda-mps-control is not installed."',
+  );
+  install();
+  await mps.check();
+  expect(isAlive(daemonPid())).toBe(true);
+  await mps.stop();
+});
+
+test("what the control program says last is the reason, and what did not start is not told to quit", async () => {
+  const { start, instead, mark } = place();
+  instead('echo "Starting." >&2; echo "The pipe directory is full." >&2; echo >&2; exit 1');
+  await expect(start()).rejects.toThrow(
+    /^NVIDIA MPS could not be started: The pipe directory is full\./,
+  );
+  expect(existsSync(mark)).toBe(false);
+});
+
+test.each([
+  { what: "starts nothing", script: "exit 0" },
+  {
+    what: "is killed when it is asked",
+    script: `printf '#!/bin/sh\\nkill -9 $$\\n' >"$0"; exit 0`,
+  },
+])("a control program that $what is a daemon that does not answer", async ({ script }) => {
+  const { start, instead } = place();
+  instead(script);
+  await expect(start()).rejects.toThrow("NVIDIA MPS could not be started: it does not answer.");
+});
+
+test("other users can neither enter the directories nor read what is in them", async () => {
+  const { start, folders, mark } = place();
+  const soft = startSoftMps(folders);
+  const mps = await start();
+  const modes = [folders.pipes, folders.logs, mark, `${folders.pipes}/softgpu-mps`].map(
+    (path) => statSync(path).mode & 0o777,
+  );
+  expect(modes).toEqual([0o700, 0o700, 0o600, 0o600]);
+  await mps.stop();
+  await soft.stop();
+  await soft.stop(); // nothing is left to do
 });
 
 test("without the control program the reason is said", async () => {
