@@ -1,5 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { closeSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -70,6 +79,59 @@ test.each([
   expect(found.sort()).toEqual(entries);
 });
 
+/** Its preemptible form is right only where blocks are made of whole warps. */
+const warps = `.visible .entry warps (.param .u64 out)
+{
+  .reg .pred %p1;
+  .reg .b32 %r<3>;
+  mov.u32 %r1, %tid.x;
+  setp.gt.u32 %p1, %r1, 63;
+  @%p1 ret;
+  shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1;
+  bar.sync 0;
+  ret;
+}
+`;
+
+test("that a form is right for whole warps only is said of its kernel, and of all together if it is so for one", () => {
+  const both = text(`${kernels}${warps}`);
+  expect(madeOf(request("warps", both)).wholeWarps).toBe(true);
+  expect(madeOf(request("plain", both)).wholeWarps).toBe(false);
+  const all = (source: string) => madeOf(request("", new TextEncoder().encode(source))).wholeWarps;
+  expect(all(`${kernels}${warps}`)).toBe(true);
+  expect(all(kernels)).toBe(false);
+});
+
+test("PTX ends at its first zero, or with its file", () => {
+  const { ptx } = madeOf(request("plain", text(kernels)));
+  const after = new TextEncoder().encode(`${kernels}\0nonsense {`);
+  expect(madeOf(request("plain", after)).ptx).toBe(ptx);
+  expect(madeOf(request("plain", new TextEncoder().encode(kernels.trim()))).ptx).toBe(ptx);
+});
+
+test("a request as long as allowed is met", () => {
+  const path = request("plain", text(kernels));
+  const longest = 8 * 2 ** 20 + 4096;
+  const image = new Uint8Array(longest - VariantRequest.size - "plain".length);
+  image.set(text(kernels));
+  expect(madeOf(request("plain", image)).ptx).toBe(madeOf(path).ptx);
+});
+
+test("no file stays open, whether its request was met or not", () => {
+  const [good, bad] = [request("plain", text(kernels)), request("plain", text(kernels), 1)];
+  madeOf(good);
+  makeForms(bad, noForms);
+  const open = readdirSync("/proc/self/fd").map((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      return ""; // closed since
+    }
+  });
+  expect(open).not.toContain(good);
+  expect(open).not.toContain(bad);
+});
+
 test("without a name all kernels get their form, in the module that they are in", () => {
   const { ptx } = madeOf(request("", new TextEncoder().encode(kernels)));
   expect(ptx.match(/\.entry (\w+)/g)?.sort()).toEqual([
@@ -103,6 +165,40 @@ test.each([
   { what: "is nothing", kernel: "plain", image: new Uint8Array(), says: /./ },
 ])("a kernel that $what is refused with the reason", ({ kernel, image, says }) => {
   refusalOf(request(kernel, image)).toEqual({ reason: expect.stringMatching(says) });
+});
+
+test("a module without a kernel that can stop inside is refused, and one that is not UTF-8 is not changed", () => {
+  const [head] = kernels.split(".visible");
+  const numbered = `.visible${kernels.split(".visible").at(-1)}`;
+  refusalOf(request("", new TextEncoder().encode(`${head}${numbered}`))).toEqual({
+    reason: "No kernel of the PTX can stop inside.",
+  });
+  const latin1 = Buffer.from(`// gr\u00f6\u00dfe\n${kernels}`, "latin1");
+  refusalOf(request("", latin1)).toEqual({
+    reason: expect.stringMatching(/^The request can't be met: .*utf-8/i),
+  });
+});
+
+test("a reason is a sentence with one full stop at its end", () => {
+  refusalOf(request("missing", text(kernels))).toEqual({
+    reason: "the module has no kernel missing.",
+  });
+  refusalOf(request("plain", text(".version 8.0\nnonsense.x {"))).toEqual({
+    reason: 'Line 2, column 1: no directive begins so, at "nonsense.x {".',
+  });
+});
+
+test("a fat binary without PTX is refused, and so is a request without anything", () => {
+  refusalOf(request("k", bomb(0, 1))).toEqual({ reason: "The fat binary has no PTX." });
+  refusalOf(request("", new Uint8Array())).toEqual({
+    reason: "No kernel of the PTX can stop inside.",
+  });
+});
+
+test("a file that holds less than it says is refused", () => {
+  refusalOf("/sys/devices/system/cpu/online").toEqual({
+    reason: "The request can't be met: it became shorter.",
+  });
 });
 
 test("a request that cannot be read is refused with the reason", () => {
