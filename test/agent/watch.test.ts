@@ -1,18 +1,21 @@
 // What a policy is told of co-location, and what a status says of a GPU: a sensor of our own beside real shared memory.
-import { expect, onTestFinished, test } from "vitest";
+import { spawn } from "node:child_process";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { GpuReading } from "#agent";
 import { type Applicant, createRegion, ServedGpu, startTimeOf, Watch } from "#agent";
 import { type Bytes, ms } from "#core";
 import { type Policy, policyNamed } from "#policy";
+import { bucketOf } from "#protocol";
 import { HandClock } from "./fakes.ts";
+
+type Look = Parameters<NonNullable<Policy["remember"]>>[0];
 
 const identity = { uuid: new Uint8Array(16), name: "as the client says", smCount: 4 };
 
-const applicant = (kind: Applicant["class"]): Applicant => ({
-  class: kind,
+const applicant = (change: Partial<Applicant> & Pick<Applicant, "class">): Applicant => ({
   pid: process.pid,
   startTime: startTimeOf(process.pid) ?? 0,
-  name: kind,
+  name: change.class,
   memoryQuota: 0,
   sloP99Us: 0,
   sloSlowdownPermille: 0,
@@ -21,12 +24,15 @@ const applicant = (kind: Applicant["class"]): Applicant => ({
   training: false,
   identity: undefined,
   grant: undefined,
+  ...change,
 });
 
-function watched(...kinds: Applicant["class"][]) {
+type Wanted = Applicant["class"] | Parameters<typeof applicant>[0];
+
+function watched(...clients: readonly Wanted[]) {
   const gpu = new ServedGpu(identity, createRegion(identity, 1));
   onTestFinished(() => gpu.region.close());
-  for (const kind of kinds) gpu.take(applicant(kind), 0);
+  for (const one of clients) gpu.take(applicant(typeof one === "string" ? { class: one } : one), 0);
   let reading: GpuReading = {
     uuid: gpu.uuid,
     name: "as the driver says",
@@ -39,18 +45,32 @@ function watched(...kinds: Applicant["class"][]) {
     powerW: undefined,
     processes: [{ pid: process.pid, memory: 5 as Bytes }],
   };
-  const shown: (boolean | undefined)[] = [];
+  const shown: Look[] = [];
+  const strict = policyNamed("strict");
+  /** Everything is met, on the level of how often it has looked. */
   const policy: Policy = {
-    ...policyNamed("strict"),
-    remember({ colocated }) {
-      shown.push(colocated);
-      return { level: 0, pausedUntilMs: undefined, clients: new Map() };
+    ...strict,
+    rules: (seen, memory) => ({
+      ...strict.rules(seen),
+      submitLaunches: 100 + (memory?.level ?? 0),
+    }),
+    remember(look, memory) {
+      shown.push(look);
+      const met = look.high.map(({ id }) => [id, { state: "met" }] as const);
+      const level = (memory?.level ?? 0) + 1;
+      return { level, pausedUntilMs: undefined, clients: new Map(met) };
     },
   };
   const clock = new HandClock();
   const sensor = { read: () => [reading], knows: () => true };
-  const watch = new Watch({ isolated: true, policy, overrides: {}, sensor, clock });
+  const overrides = { trickleEveryUs: 12_345 };
+  const watch = new Watch({ isolated: true, policy, overrides, sensor, clock });
   const { high, bestEffort } = gpu.region.memory;
+  const look = () => {
+    clock.advance(ms(250));
+    watch.lookAndDecide([gpu]);
+    return shown.at(-1);
+  };
   return {
     watch,
     gpu,
@@ -60,11 +80,8 @@ function watched(...kinds: Applicant["class"][]) {
       reading = { ...reading, ...change };
       watch.readSensor();
     },
-    colocated: () => {
-      clock.advance(ms(250));
-      watch.lookAndDecide([gpu]);
-      return shown.at(-1);
-    },
+    look,
+    colocated: () => look()?.colocated,
   };
 }
 
@@ -116,6 +133,120 @@ test("a status has a GPU's figures by the driver, its name by the driver first, 
   expect(watch.clientsOfOthers([gpu])).toEqual([]);
 });
 
+test("a client of another agent, on a GPU of this machine, is found with its agent and its GPU", () => {
+  const { watch, gpu, read } = watched();
+  const theirs = createRegion(identity, process.ppid);
+  onTestFinished(() => theirs.close());
+  const client = spawn("sleep", ["600"], { stdio: ["ignore", "ignore", "ignore", theirs.fd] });
+  const plain = spawn("sleep", ["600"], { stdio: "ignore" });
+  onTestFinished(() => void [client, plain].map((child) => child.kill()));
+  const [pid = 0, other = 0] = [client.pid, plain.pid];
+  read({ processes: [pid, other].map((one) => ({ pid: one, memory: 3 as Bytes })) });
+  const stranger = { pid, name: "sleep", memory: 3, agentPid: process.ppid };
+  expect(watch.clientsOfOthers([gpu])).toEqual([{ ...stranger, gpu: gpu.uuid }]);
+  expect(watch.status([gpu])[0]?.strangers).toMatchObject([stranger, { pid: other }]);
+});
+
+describe("a policy is told of a high client", () => {
+  const told = (change: Partial<Applicant>) =>
+    watched({ class: "high", ...change }).look()?.high[0];
+
+  test("what it asks for, of which either part may be missing", () => {
+    const objective = (sloP99Us: number, sloSlowdownPermille: number) =>
+      told({ sloP99Us, sloSlowdownPermille })?.objective;
+    expect(objective(10_000, 50)).toEqual({ p99Us: 10_000, slowdown: 0.05 });
+    expect(objective(10_000, 0)).toEqual({ p99Us: 10_000, slowdown: undefined });
+    expect(objective(0, 50)).toEqual({ p99Us: undefined, slowdown: 0.05 });
+    expect(objective(0, 0)).toBeUndefined();
+  });
+
+  test("what its profile says, and nothing where it has none", () => {
+    const profile = { soloUs: 5000, gpuSharePermille: 250, training: true };
+    expect(told(profile)).toMatchObject({ soloUs: 5000, gpuShare: 0.25, training: true });
+    expect(told({ ...profile, soloUs: 0, gpuSharePermille: 0 })).toMatchObject({
+      soloUs: undefined,
+      gpuShare: undefined,
+      training: undefined,
+    });
+  });
+
+  test("its name, what it has done since, and when", () => {
+    const { look, high } = watched({ class: "high", name: "serve" });
+    const first = look();
+    if (!high) throw new Error("no slot");
+    for (const counts of [high.histogram, high.waits]) counts.set(bucketOf(3_300_000), 20);
+    high.bursts = 20;
+    high.launches = 40;
+    const second = look();
+    expect(second?.high).toMatchObject([{ name: "serve", launches: 40 }]);
+    expect(second?.high[0]?.burstP50Us).toBeCloseTo(3300, -3);
+    expect(second?.high[0]?.ended?.[bucketOf(3_300_000)]).toBe(20);
+    expect((second?.nowMs ?? 0) - (first?.nowMs ?? 0)).toBe(250);
+    expect(second).toMatchObject({ isolated: true, smCount: 4 });
+  });
+});
+
+test("clients of one name are told apart", () => {
+  const { look } = watched("high", "high");
+  const ids = look()?.high.map(({ id }) => id) ?? [];
+  expect([ids.length, new Set(ids).size]).toEqual([2, 2]);
+});
+
+test("rules follow from what the policy remembers, and what was set by hand goes over them", () => {
+  const { look, gpu, watch } = watched("high");
+  const { settings } = gpu.region.memory;
+  watch.writeRules(gpu);
+  expect(settings).toMatchObject({ submitLaunches: 100, trickleEveryUs: 12_345 });
+  look();
+  look();
+  expect(settings).toMatchObject({ submitLaunches: 102, trickleEveryUs: 12_345 });
+  expect(watch.status([gpu])[0]?.served).toMatchObject({
+    generation: gpu.region.memory.header.generation,
+    smCount: 4,
+    rules: { submitLaunches: 102, trickleEveryUs: 12_345, protect: 1 },
+  });
+});
+
+test("how an objective fares is shown once the policy knows, and only for a client that has one", () => {
+  const { look, gpu, watch } = watched({ class: "high", sloP99Us: 10_000 }, "high");
+  const shown = () => watch.status([gpu])[0]?.high.map(({ objective }) => objective);
+  expect(shown()).toEqual([undefined, undefined]);
+  look();
+  look();
+  expect(shown()).toEqual([{ state: "met", level: 2 }, undefined]);
+  expect(watch.status([gpu])[0]?.high).toMatchObject([
+    { sloP99Us: 10_000, sloSlowdown: undefined },
+    { sloP99Us: undefined, sloSlowdown: undefined },
+  ]);
+});
+
+test("a mode is recommended where there are clients of both classes", () => {
+  const service = { class: "high", name: "serve", soloUs: 1000 } as const;
+  const recommended = (...clients: readonly Wanted[]) => {
+    const { watch, gpu } = watched(...clients);
+    return watch.status([gpu])[0]?.recommended;
+  };
+  expect(recommended(service)).toBeUndefined();
+  expect(recommended("best-effort")).toBeUndefined();
+  expect(recommended(service, "best-effort")).toEqual({
+    mode: "mps",
+    reason: expect.stringContaining("serve"),
+  });
+});
+
+test("of a GPU that the driver does not list, utilisation says nothing, and neither does another GPU's", () => {
+  const { colocated, read } = watched("high", "best-effort");
+  read({ uuid: "GPU-other", utilisation: 1 });
+  expect(colocated()).toBe(false);
+});
+
+test("a GPU without clients is shown with the driver's figures and nothing else", () => {
+  const { watch } = watched();
+  expect(watch.status([])).toMatchObject([
+    { high: [], bestEffort: [], served: undefined, recommended: undefined },
+  ]);
+});
+
 test("a client that claims more memory than its GPU has is shown with the GPU's", () => {
   const { watch, gpu, bestEffort, read } = watched("best-effort");
   const shown = () => watch.status([gpu])[0]?.bestEffort[0]?.memoryUsed;
@@ -125,4 +256,6 @@ test("a client that claims more memory than its GPU has is shown with the GPU's"
   expect(shown()).toBe(7);
   bestEffort.memoryUsed = 2 ** 50;
   expect(shown()).toBe(10);
+  read({ memoryTotal: undefined });
+  expect(shown()).toBe(2 ** 50);
 });

@@ -1,7 +1,24 @@
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
-import { isAlive, nameOf, openFilesOf, printable, startTimeOf } from "./processes.ts";
+import {
+  isAlive,
+  nameOf,
+  openFilesOf,
+  pidNamespace,
+  pidsOf,
+  printable,
+  startTimeOf,
+} from "./processes.ts";
 
 const NOBODY = 2 ** 22 + 1; // above the largest pid
 
@@ -42,4 +59,34 @@ test("open files are found by what they are, of nobody there are none", () => {
   expect(openFilesOf(process.pid, "pipe:").length).toBeGreaterThan(0);
   expect(openFilesOf(NOBODY, "")).toEqual([]);
   expect(nameOf(NOBODY)).toBe("");
+});
+
+test("open files are those whose path begins so, by the paths where others find them", () => {
+  const directory = mkdtempSync(`${tmpdir()}/cotenant-processes-`);
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  for (const name of ["one", "two"]) {
+    writeFileSync(`${directory}/${name}`, name);
+    const fd = openSync(`${directory}/${name}`, "r");
+    onTestFinished(() => closeSync(fd));
+  }
+  const found = openFilesOf(process.pid, `${directory}/o`);
+  expect(found).toEqual([expect.stringMatching(`^/proc/${process.pid}/fd/[0-9]+$`)]);
+  expect(found.map((path) => readlinkSync(path))).toEqual([`${directory}/one`]);
+  expect(openFilesOf(process.pid, `${directory}/`)).toHaveLength(2);
+  expect(openFilesOf(process.pid, directory.slice(1))).toEqual([]);
+});
+
+test("a process has a pid in each of its PID namespaces, the one that is gone has none", () => {
+  expect(pidsOf(process.pid)[0]).toBe(process.pid);
+  expect(pidsOf(process.pid).every((pid) => Number.isInteger(pid) && pid > 0)).toBe(true);
+  expect(pidsOf(NOBODY)).toEqual([]);
+});
+
+test("a PID namespace is known by its inode", () => {
+  expect(readlinkSync("/proc/self/ns/pid")).toBe(`pid:[${pidNamespace()}]`);
+});
+
+test("a name is one line, without the line break that the kernel adds", () => {
+  expect(nameOf(process.pid)).toBe(readFileSync("/proc/self/comm", "utf8").slice(0, -1));
+  expect(printable("two\nlines\ttab")).toBe("two?lines?tab");
 });

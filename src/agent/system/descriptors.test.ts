@@ -1,0 +1,109 @@
+// Two ends of a Unix socket in this process.
+import { closeSync, fstatSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { connect, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { expect, onTestFinished, test } from "vitest";
+import { closeDescriptor, receiveWithDescriptor, sendWithDescriptor } from "./descriptors.ts";
+import { createMemoryFile } from "./libc.ts";
+
+const fdOf = (socket: Socket & { readonly _handle?: { readonly fd: number } }) =>
+  socket._handle?.fd ?? -1;
+
+/** Both are paused, so that Node reads nothing. */
+async function connected() {
+  const directory = mkdtempSync(`${tmpdir()}/cotenant-descriptors-`);
+  const server = createServer({ pauseOnConnect: true, allowHalfOpen: true });
+  const accepted = new Promise<Socket>((resolve) => server.once("connection", resolve));
+  const client = await new Promise<Socket>((resolve) => {
+    server.listen(`${directory}/socket`, () => {
+      const socket = connect(`${directory}/socket`, () => resolve(socket));
+      socket.pause();
+    });
+  });
+  const peer = await accepted;
+  onTestFinished(() => {
+    for (const socket of [client, peer]) socket.destroy();
+    server.close();
+    rmSync(directory, { recursive: true });
+  });
+  return { client, peer, from: fdOf(client), to: fdOf(peer) };
+}
+
+function memoryFile(): number {
+  const fd = createMemoryFile("cotenant-test");
+  onTestFinished(() => closeSync(fd));
+  return fd;
+}
+
+/** The next bytes that have come, as a text, at most `most`. */
+function received(socket: number, most = 100) {
+  const bytes = new Uint8Array(most);
+  const got = receiveWithDescriptor(socket, bytes);
+  return got && { ...got, text: new TextDecoder().decode(bytes.subarray(0, got.size)) };
+}
+
+const text = (said: string) => new TextEncoder().encode(said);
+
+test("a descriptor comes with its bytes, is the same file, and goes to no program that is started", async () => {
+  const { from, to } = await connected();
+  const file = memoryFile();
+  expect(sendWithDescriptor(from, text("hello"), file)).toBe(true);
+  const got = received(to);
+  expect(got).toMatchObject({ size: 5, text: "hello" });
+  const { descriptor = -1 } = got ?? {};
+  expect(descriptor).not.toBe(file);
+  expect(fstatSync(descriptor).ino).toBe(fstatSync(file).ino);
+  const flags = /^flags:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "utf8"));
+  expect(Number.parseInt(flags?.[1] ?? "0", 8) & 0o2000000).toBe(0o2000000); // close-on-exec
+  closeDescriptor(descriptor);
+  expect(() => fstatSync(descriptor)).toThrow("EBADF");
+});
+
+test("bytes may come without a descriptor, and in parts", async () => {
+  const { client, from, to } = await connected();
+  await new Promise<void>((resolve) => void client.write("hello", () => resolve()));
+  expect(received(to, 3)).toEqual({ size: 3, text: "hel", descriptor: undefined });
+  expect(received(to, 3)).toEqual({ size: 2, text: "lo", descriptor: undefined });
+  expect(sendWithDescriptor(from, text("again"), memoryFile())).toBe(true);
+  const first = received(to, 3);
+  expect(first).toMatchObject({ size: 3, text: "aga" });
+  expect(first?.descriptor).toBeGreaterThan(0);
+  closeDescriptor(first?.descriptor ?? -1);
+  expect(received(to, 3)).toEqual({ size: 2, text: "in", descriptor: undefined });
+});
+
+test("that nothing has come yet is told from the end", async () => {
+  const { client, to } = await connected();
+  expect(received(to)).toBeUndefined();
+  await new Promise<void>((resolve) => void client.end(() => resolve()));
+  expect(received(to)).toMatchObject({ size: 0, descriptor: undefined });
+});
+
+test("what is no socket any more has come to its end", () => {
+  for (const fd of [-1, memoryFile()])
+    expect(received(fd)).toEqual({ size: 0, text: "", descriptor: undefined });
+});
+
+test("a descriptor that is none is not sent", async () => {
+  const { from, to } = await connected();
+  expect(sendWithDescriptor(from, text("hello"), -1)).toBe(false);
+  expect(received(to)).toBeUndefined();
+  expect(sendWithDescriptor(-1, text("hello"), memoryFile())).toBe(false);
+});
+
+test("what does not fit into the socket is not sent whole, and nobody waits for room", async () => {
+  const { from } = await connected();
+  const file = openSync("/dev/null", "r");
+  onTestFinished(() => closeSync(file));
+  const bytes = new Uint8Array(2 ** 16 + 1);
+  let sent = 0;
+  while (sent < 1000 && sendWithDescriptor(from, bytes, file)) sent++;
+  expect(sent).toBeGreaterThan(0);
+  expect(sent).toBeLessThan(1000);
+});
+
+test("to an end that is closed nothing is sent, and this process goes on", async () => {
+  const { peer, from } = await connected();
+  await new Promise<void>((resolve) => void peer.destroy().once("close", () => resolve()));
+  expect(sendWithDescriptor(from, text("hello"), memoryFile())).toBe(false);
+});

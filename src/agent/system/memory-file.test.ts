@@ -1,0 +1,89 @@
+import { execFileSync } from "node:child_process";
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { expect, onTestFinished, test } from "vitest";
+import { createMemoryFile } from "./libc.ts";
+import { inodeOfMemoryFile, openMemoryFile } from "./memory-file.ts";
+
+function temporary(): string {
+  const directory = mkdtempSync(`${tmpdir()}/cotenant-memory-file-`);
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  return directory;
+}
+
+/** An open file of this process, as others find it. */
+function pathOf(fd: number): string {
+  onTestFinished(() => closeSync(fd));
+  return `/proc/${process.pid}/fd/${fd}`;
+}
+
+test("a memory file is opened to read, or to write as well, and is the same file", () => {
+  const path = pathOf(createMemoryFile("some"));
+  const writer = openMemoryFile(path, "write");
+  const reader = openMemoryFile(path, "read");
+  if (writer === undefined || reader === undefined) throw new Error("not opened");
+  pathOf(reader);
+  pathOf(writer);
+  writeSync(writer, "text");
+  expect(readFileSync(reader, "utf8")).toBe("text");
+  expect(() => writeSync(reader, "more")).toThrow("EBADF");
+});
+
+test("memory files have inodes of their own, however they are found", () => {
+  const fds = [createMemoryFile("same"), createMemoryFile("same")];
+  const [first = "", second = ""] = fds.map(pathOf);
+  expect(inodeOfMemoryFile(first)).toBeGreaterThan(0);
+  expect(inodeOfMemoryFile(first)).toBe(inodeOfMemoryFile(first.replace(`${process.pid}`, "self")));
+  expect(inodeOfMemoryFile(first)).not.toBe(inodeOfMemoryFile(second));
+});
+
+test("what is no memory file is not opened: a file of the same name, a pipe, a device, a directory", () => {
+  const directory = temporary();
+  writeFileSync(`${directory}/memfd:cotenant`, "");
+  execFileSync("mkfifo", [`${directory}/pipe`]);
+  const paths = [
+    openSync(`${directory}/memfd:cotenant`, "r+"),
+    openSync(`${directory}/pipe`, "r+"),
+    openSync("/dev/null", "r+"),
+    openSync(directory, "r"),
+  ].map(pathOf);
+  for (const path of paths) {
+    expect(openMemoryFile(path, "read")).toBeUndefined();
+    expect(inodeOfMemoryFile(path)).toBeUndefined();
+  }
+});
+
+test("a path that is no descriptor, or leads nowhere, is none", () => {
+  const directory = temporary();
+  symlinkSync(pathOf(createMemoryFile("some")), `${directory}/link`);
+  for (const path of [`${directory}/link`, `${directory}/missing`, "/proc/self/fd/1000000", ""]) {
+    expect(openMemoryFile(path, "write")).toBeUndefined();
+    expect(inodeOfMemoryFile(path)).toBeUndefined();
+  }
+});
+
+test("to look at a memory file leaves nothing open", () => {
+  const path = pathOf(createMemoryFile("looked-at"));
+  for (let i = 0; i < 3; i++) inodeOfMemoryFile(path);
+  const open = execFileSync("ls", [`/proc/${process.pid}/fd`], { encoding: "utf8" })
+    .trim()
+    .split("\n")
+    .filter((fd) => {
+      try {
+        return /memfd:(looked-at|cotenant-mount)/.test(readlinkSync(`/proc/self/fd/${fd}`));
+      } catch {
+        return false; // closed since
+      }
+    });
+  expect(open).toHaveLength(1);
+});
