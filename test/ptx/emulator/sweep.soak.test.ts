@@ -1,5 +1,6 @@
 // The whole comparison: every kernel of the corpus on both architectures, every Triton kernel that is to be had,
-// many random programs; several numbers of workers, several orders, a stop at every claim. Prints what was run.
+// many random programs (COTENANT_PROGRAMS, drawn from COTENANT_SEED); several numbers of workers, several orders, a stop
+// at every claim. Prints what was run.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { capturedCase, capturedNames } from "./captured.ts";
@@ -15,7 +16,8 @@ const thorough: Effort = {
   everyStop: true,
   stoppedBy: ["flag", "counter"],
 };
-const RANDOM_PROGRAMS = 300;
+const RANDOM_PROGRAMS = Number(process.env.COTENANT_PROGRAMS ?? 300);
+const SEED = Number(process.env.COTENANT_SEED ?? Date.now() % 2 ** 31);
 
 class Tally {
   readonly #counts = new Map<string, number>();
@@ -84,7 +86,7 @@ test("random programs", () => {
       tally.add(outcome);
       if (outcome.differences.length > 0) expect.fail(`${outcome.differences[0]}\n${source}`);
     }),
-    { numRuns: RANDOM_PROGRAMS },
+    { numRuns: RANDOM_PROGRAMS, seed: SEED },
   );
-  tally.print("random programs");
+  tally.print(`random programs, seed ${SEED}`);
 });
