@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
-import { closeSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { closeSync, ftruncateSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
 import type { Bytes } from "#core";
 import { createRegion } from "./region.ts";
 import { strangersOn } from "./strangers.ts";
+import { createMemoryFile, openFilesOf } from "./system/index.ts";
 
 const identity = { uuid: new Uint8Array(16), name: "a GPU", smCount: 1 };
 
@@ -47,6 +48,28 @@ test("a client of ours whose slot is gone, and one whose agent is gone, are plai
     { pid: ours, agentPid: undefined },
     { pid: orphan, agentPid: undefined },
   ]);
+});
+
+test("a process that has another memory file open, too short to be an agent's or empty, is a plain stranger", () => {
+  const files = [createMemoryFile("cotenant"), createMemoryFile("cotenant")];
+  ftruncateSync(files[1] ?? -1, 16);
+  const children = files.map((fd) =>
+    spawn("sleep", ["60"], { stdio: ["ignore", "ignore", "ignore", fd] }),
+  );
+  for (const fd of files) closeSync(fd);
+  onTestFinished(() => void children.map((child) => child.kill()));
+  const pids = children.map(({ pid = 0 }) => pid);
+  expect(strangersOn(on(...pids), new Set(), 1)).toMatchObject(
+    pids.map((pid) => ({ pid, agentPid: undefined })),
+  );
+});
+
+test("to look at a stranger leaves nothing of it open here", () => {
+  const others = processOf(process.pid);
+  strangersOn(on(others), new Set(), 1);
+  const before = openFilesOf(process.pid, "/memfd:cotenant").length;
+  for (let i = 0; i < 5; i++) strangersOn(on(others), new Set(), 1);
+  expect(openFilesOf(process.pid, "/memfd:cotenant")).toHaveLength(before);
 });
 
 test("the server of MPS, in which all its clients' work runs, is no stranger", () => {
