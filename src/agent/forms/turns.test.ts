@@ -59,6 +59,14 @@ test("a request that is removed has no turn, and the others of its client do", (
   expect(taken(turns)).toEqual([1]);
 });
 
+test("a client whose only request is removed does not keep the others from their turns", () => {
+  const { turns, requests } = turnsOf(1, 2);
+  const [first, second] = requests;
+  if (!first || !second) throw new Error("two requests");
+  turns.remove(first);
+  expect(turns.next(new Set())).toBe(second);
+});
+
 test("one that does not wait any more can't be removed", () => {
   const { turns, requests } = turnsOf(1, 1);
   const [first] = requests;
