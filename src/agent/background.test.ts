@@ -17,6 +17,7 @@ import { pidNamespace } from "./system/index.ts";
 
 const agentFile: Omit<AgentFile, "pid" | "startTime"> = {
   pidNamespace: pidNamespace(),
+  scope: "user",
   socket: "/nowhere",
   port: 1,
   token: "secret",
@@ -24,6 +25,7 @@ const agentFile: Omit<AgentFile, "pid" | "startTime"> = {
   policy: "strict",
   gpu: "soft",
   stopsKernels: false,
+  gpuNames: [],
   regions: [],
 };
 

@@ -15,7 +15,7 @@ import { expect, onTestFinished, test } from "vitest";
 import {
   createMemoryFile,
   mapShared,
-  peerProcess,
+  peerOf,
   SIZE_SEALS,
   sealSize,
   sealsOf,
@@ -96,9 +96,13 @@ test("the process that connected a socket is known, of what is no socket there i
   });
   const socket: Socket & { readonly _handle?: { readonly fd: number } } = await accepted;
   onTestFinished(() => void socket.destroy());
-  expect(peerProcess(socket._handle?.fd ?? -1)).toBe(process.pid);
-  expect(peerProcess(memoryFile())).toBeUndefined();
-  expect(peerProcess(-1)).toBeUndefined();
+  expect(peerOf(socket._handle?.fd ?? -1)).toEqual({
+    pid: process.pid,
+    uid: process.getuid?.(),
+    gid: process.getgid?.(),
+  });
+  expect(peerOf(memoryFile())).toBeUndefined();
+  expect(peerOf(-1)).toBeUndefined();
 });
 
 test("a lock has one holder at a time, and is free again when its file is closed", () => {
