@@ -65,8 +65,7 @@ enum class GraphGates : std::uint32_t {
 enum class HelloKind : std::uint32_t {
   kAttach = 1,
   kReattach = 2,
-  kProbe = 3,
-  kVariant = 4,
+  kVariant = 3,
 };
 enum class WelcomeStatus : std::uint32_t {
   kOk = 0,
@@ -342,7 +341,7 @@ static_assert(offsetof(Region, bestEffort) == 1089536);
 struct alignas(8) Hello {
   std::uint32_t magic;  // MESSAGE_MAGIC
   std::uint32_t version;  // VERSION
-  std::uint32_t kind;  // attach; reattach: the client already maps a region; probe: no slot wanted; variant: see VariantRequest
+  std::uint32_t kind;  // attach; reattach: the client already maps a region; variant: see VariantRequest
   std::uint32_t class_;  // see classes
   std::uint32_t pid;  // as the client sees it, in a PID namespace of its own perhaps
   std::int32_t slot;  // reattach: the slot it holds
@@ -381,7 +380,7 @@ static_assert(offsetof(Hello, soloUs) == 188);
 static_assert(offsetof(Hello, gpuSharePermille) == 192);
 static_assert(offsetof(Hello, training) == 196);
 
-// The agent's answer. Where the status is ok, a descriptor comes with it (SCM_RIGHTS): the region's, or that of the variants that were asked for; with a probe only if the GPU is served.
+// The agent's answer. Where the status is ok, a descriptor comes with it (SCM_RIGHTS): the region's, or that of the variants that were asked for.
 struct alignas(8) Welcome {
   std::uint32_t magic;  // MESSAGE_MAGIC
   std::uint32_t version;  // VERSION

@@ -91,7 +91,6 @@ export class Registry {
   answer(hello: View<typeof Hello>, identity: Identity, file?: string): Reply {
     const error = errorIn(hello);
     if (error) return refusal(error);
-    if (hello.kind === helloKinds.probe) return this.#answerProbe(hello);
     const reply = this.#admit(hello, identity, file);
     this.#retireEmpty();
     return reply;
@@ -158,11 +157,6 @@ export class Registry {
       gpu.region.close();
       this.#around.log("serving no more", { gpu: gpu.uuid, because: "its last client is gone" });
     }
-  }
-
-  #answerProbe(hello: View<typeof Hello>): Reply {
-    const regionFd = this.#gpus.get(formatUuid(hello.gpuUuid))?.region.fd ?? -1;
-    return { status: welcomeStatus.ok, slot: -1, regionFd, reason: "" };
   }
 
   #attach(gpu: ServedGpu, applicant: Applicant): Reply {
@@ -262,8 +256,7 @@ export const refusal = (reason: string): Reply => ({
 function errorIn(hello: View<typeof Hello>): string | undefined {
   if (!Object.values<number>(helloKinds).includes(hello.kind))
     return `There is no Hello of kind ${hello.kind}.`;
-  if (hello.kind !== helloKinds.probe && !classNames.has(hello.class))
-    return `There is no class ${hello.class}.`;
+  if (!classNames.has(hello.class)) return `There is no class ${hello.class}.`;
   return undefined;
 }
 

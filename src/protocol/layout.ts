@@ -200,7 +200,7 @@ export const Region = struct(
 );
 
 /** `Hello.kind` and `Welcome.status`. */
-export const helloKinds = { attach: 1, reattach: 2, probe: 3, variant: 4 } as const;
+export const helloKinds = { attach: 1, reattach: 2, variant: 3 } as const;
 export const welcomeStatus = { ok: 0, full: 1, refused: 2, newRegion: 3 } as const;
 
 const MESSAGE_MAGIC = 0x48544f43; // "COTH"
@@ -218,9 +218,7 @@ export const Hello = struct(
   {
     magic: u32("MESSAGE_MAGIC"),
     version: u32("VERSION"),
-    kind: u32(
-      "attach; reattach: the client already maps a region; probe: no slot wanted; variant: see VariantRequest",
-    ),
+    kind: u32("attach; reattach: the client already maps a region; variant: see VariantRequest"),
     class: u32("see classes"),
     pid: u32("as the client sees it, in a PID namespace of its own perhaps"),
     slot: i32("reattach: the slot it holds"),
@@ -241,7 +239,7 @@ export const Hello = struct(
 
 export const Welcome = struct(
   "Welcome",
-  "The agent's answer. Where the status is ok, a descriptor comes with it (SCM_RIGHTS): the region's, or that of the variants that were asked for; with a probe only if the GPU is served.",
+  "The agent's answer. Where the status is ok, a descriptor comes with it (SCM_RIGHTS): the region's, or that of the variants that were asked for.",
   {
     magic: u32("MESSAGE_MAGIC"),
     version: u32("VERSION"),

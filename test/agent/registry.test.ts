@@ -146,14 +146,6 @@ describe("attaching", () => {
     expect((await attach(path, { gpu: gpuB })).welcome.status).toBe(welcomeStatus.ok);
     expect(registry.gpus).toHaveLength(1);
   });
-
-  test("a probe takes no slot", async () => {
-    const { path, registry } = await registryAtDoor();
-    const probe = await attach(path, { kind: "probe" });
-    expect(probe.welcome).toMatchObject({ status: welcomeStatus.ok, slot: -1 });
-    expect(probe.descriptor).toBeUndefined();
-    expect(registry.gpus).toEqual([]);
-  });
 });
 
 describe("what is not a Hello", () => {

@@ -94,12 +94,11 @@ test("memory is at most what the grant says, and an objective is the operator's"
   expect(high).toMatchObject({ sloP99Us: 0, sloSlowdownPermille: 100 });
 });
 
-test("a probe needs no grant, and gets no more than an answer", async () => {
+test("who is granted nothing gets no slot, and no memory", async () => {
   const none = { name: "nobody", to: { everybody: true }, class: "none" };
   const { come, registry } = await machineAgent([none], users);
-  expect((await come(1, { class: "best-effort" })).welcome.reason).toBe(
-    'uid 1000 gets no slot here, by the grant "nobody".',
-  );
-  expect((await come(1, { kind: "probe" })).welcome.status).toBe(welcomeStatus.ok);
+  const { welcome, descriptor } = await come(1, { class: "best-effort" });
+  expect(welcome.reason).toBe('uid 1000 gets no slot here, by the grant "nobody".');
+  expect(descriptor).toBeUndefined();
   expect(registry.gpus).toEqual([]);
 });
