@@ -47,7 +47,6 @@ export {
   writeAgentFile,
 } from "./state.ts";
 export type { BestEffortStatus, GpuStatus, HighStatus, Status } from "./status.ts";
-export type { Stranger } from "./strangers.ts";
 export {
   createMemoryFile,
   openFilesOf,
@@ -58,6 +57,7 @@ export {
   startTimeOf,
 } from "./system/index.ts";
 export { watchSystem } from "./system-watch.ts";
+export type { Stranger } from "./tenants/index.ts";
 export {
   admissionByFile,
   admitAll,

@@ -5,8 +5,7 @@ import type { ClientClass, Rules } from "#protocol";
 import type { BestEffortMeasure, HighMeasure } from "./meter.ts";
 import type { GpuReading } from "./sensor.ts";
 import type { AgentFile } from "./state.ts";
-import type { Stranger } from "./strangers.ts";
-import type { Identity } from "./tenants/index.ts";
+import type { Identity, Stranger } from "./tenants/index.ts";
 
 export interface Status {
   readonly agent: AgentStatus;

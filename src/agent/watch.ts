@@ -15,7 +15,7 @@ import type { Client, ServedGpu } from "./gpu.ts";
 import { BestEffortMeter, HighMeter } from "./meter.ts";
 import type { GpuReading, Sensor } from "./sensor.ts";
 import type { BestEffortStatus, ClientStatus, GpuStatus, HighStatus } from "./status.ts";
-import { type Stranger, strangersOn } from "./strangers.ts";
+import { type Stranger, strangersOn } from "./tenants/index.ts";
 
 /** The driver's figure is about the last second, and the window about four. */
 const BEYOND_REQUESTS = 0.4;

@@ -143,7 +143,7 @@ test("a client of another agent, on a GPU of this machine, is found with its age
   const [pid = 0, other = 0] = [client.pid, plain.pid];
   read({ processes: [pid, other].map((one) => ({ pid: one, memory: 3 as Bytes })) });
   const stranger = { pid, name: "sleep", memory: 3, agentPid: process.ppid };
-  expect(watch.clientsOfOthers([gpu])).toEqual([{ ...stranger, gpu: gpu.uuid }]);
+  expect(watch.clientsOfOthers([gpu])).toMatchObject([{ ...stranger, gpu: gpu.uuid }]);
   expect(watch.status([gpu])[0]?.strangers).toMatchObject([stranger, { pid: other }]);
 });
 

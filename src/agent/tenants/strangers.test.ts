@@ -3,9 +3,9 @@ import { closeSync, ftruncateSync, mkdtempSync, rmSync, symlinkSync } from "node
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
 import type { Bytes } from "#core";
-import { createRegion } from "./region.ts";
+import { createRegion } from "../region.ts";
+import { createMemoryFile, openFilesOf } from "../system/index.ts";
 import { strangersOn } from "./strangers.ts";
-import { createMemoryFile, openFilesOf } from "./system/index.ts";
 
 const identity = { uuid: new Uint8Array(16), name: "a GPU", smCount: 1 };
 

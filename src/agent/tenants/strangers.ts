@@ -2,10 +2,10 @@
 // knows of the other's requests, and what either promises is void.
 import { closeSync, readSync } from "node:fs";
 import { Header, view } from "#protocol";
-import { REGION_LINK } from "./region.ts";
-import type { GpuReading } from "./sensor.ts";
-import { nameOf, openFilesOf, openMemoryFile, startTimeOf } from "./system/index.ts";
-import { type Identity, identityOf } from "./tenants/index.ts";
+import { REGION_LINK } from "../region.ts";
+import type { GpuReading } from "../sensor.ts";
+import { nameOf, openFilesOf, openMemoryFile, startTimeOf } from "../system/index.ts";
+import { type Identity, identityOf } from "./identity.ts";
 
 export interface Stranger {
   readonly pid: number;
