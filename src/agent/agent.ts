@@ -12,7 +12,7 @@ import { FormQueue, noFormMaker, type Program } from "./forms/index.ts";
 import type { Log } from "./log.ts";
 import { type Mps, openNvml, startMps, startSoftMps } from "./nvidia/index.ts";
 import { Registry } from "./registry.ts";
-import { openSoftGpus, openToAll } from "./softgpu.ts";
+import { openSoftGpus, openToAll, SOFT_GPU_NAME } from "./softgpu.ts";
 import {
   type AgentFile,
   claimDirectory,
@@ -159,7 +159,8 @@ async function start(
     policy: policy.name,
     gpu: options.gpu,
     stopsKernels,
-    gpuNames: watch.readings.map(({ name }) => name),
+    // The software GPU is listed from its first client on.
+    gpuNames: options.gpu === "soft" ? [SOFT_GPU_NAME] : watch.readings.map(({ name }) => name),
     regions: registry.records(),
   });
   const note = () => {

@@ -35,10 +35,12 @@ std::uint64_t total_used() noexcept {
 
 void refund(std::uint64_t bytes) noexcept { used.fetch_sub(bytes, std::memory_order_relaxed); }
 
-// Bytes; 0: no limit. The agent may allow less than this process asks for.
+// Bytes; 0: no limit. The smaller of what this process asks for and what the agent allows.
 std::uint64_t allowed() noexcept {
+  const std::uint64_t wanted = environment().memory_quota;
   const Link* link = own_link();
-  return link && link->attached ? link->memory_quota : environment().memory_quota;
+  const std::uint64_t granted = link ? link->memory_quota : 0;
+  return wanted == 0 || (granted != 0 && granted < wanted) ? granted : wanted;
 }
 
 protocol::BestEffortSlot* slot() noexcept {

@@ -207,7 +207,8 @@ describe("whatever is submitted", () => {
             machine.gpu.dramReachable,
             ...jobs.flatMap(({ kernels }) => kernels.map(({ memory = 0 }) => memory)),
           );
-          expect(processors.dramNs).toBeLessThanOrEqual(processors.busyNs * most * (1 + 1e-6));
+          // The machine ignores a millionth of an SM, here of one among several.
+          expect(processors.dramNs).toBeLessThanOrEqual(processors.busyNs * most * (1 + 1e-5));
         },
       ),
       { numRuns: 200 },

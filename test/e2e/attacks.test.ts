@@ -1,0 +1,111 @@
+// What a user of the machine may try against the agent and against other users, and what comes of it.
+import { chmodSync, copyFileSync, existsSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { pathsIn } from "#agent";
+import { service } from "./faults.ts";
+import { allowed, HIGH_UID, OTHER_UID, sharedMachine } from "./tenants.ts";
+
+/** One that all users can run, not one in the folder of this user. */
+const python =
+  ["/usr/bin/python3", "/usr/local/bin/python3"].find((path) => existsSync(path)) ?? "python3";
+
+/** Connects as fast as it can, for as long as it lives, and keeps the last 500 connections. */
+const FLOOD = `
+import socket, sys, time
+held = []
+print("flooding", file=sys.stderr, flush=True)
+while True:
+    try:
+        one = socket.socket(socket.AF_UNIX)
+        one.connect(sys.argv[1])
+        held = held[-500:] + [one]
+    except OSError:
+        time.sleep(0.001)
+`;
+
+/** Sends one message with as many descriptors as the kernel lets through, and waits for the end of the connection. */
+const DESCRIPTORS = `
+import socket, sys
+one = socket.socket(socket.AF_UNIX)
+one.connect(sys.argv[1])
+socket.send_fds(one, [b"x" * 16], [sys.stdin.fileno()] * 253)
+while one.recv(4096):
+    pass
+`;
+
+test.skipIf(!allowed)("a user who floods the socket keeps no other from being served", async () => {
+  const { machine, program, load } = await sharedMachine();
+  const { socket } = pathsIn(machine.directory);
+  const floods = [1, 2].map(() => program(OTHER_UID, python, "-c", FLOOD, socket));
+  for (const flood of floods) await flood.said("flooding");
+  const { status, stdout, stderr } = await load(HIGH_UID, "high", [...service, "--seconds", "0.5"])
+    .ended;
+  expect({ status, said: stderr.match(/^cotenant: .*/gm) }).toEqual({ status: 0, said: null });
+  expect(JSON.parse(stdout)).toMatchObject({ intact: true });
+  for (const flood of floods) flood.signal("SIGKILL");
+  for (const { ended } of floods) await ended;
+  const { residentBytes } = (await machine.status()).agent;
+  expect(residentBytes).toBeLessThan(2 ** 30);
+});
+
+test.skipIf(!allowed)("descriptors that nobody asked for are not kept", async () => {
+  const { machine, program } = await sharedMachine();
+  const { pid } = machine.agent();
+  const open = () => readdirSync(`/proc/${pid}/fd`).length;
+  const before = open();
+  const { socket } = pathsIn(machine.directory);
+  for (let i = 0; i < 20; i++)
+    expect((await program(OTHER_UID, python, "-c", DESCRIPTORS, socket).ended).status).toBe(0);
+  await expect.poll(open, { timeout: 60_000 }).toBeLessThanOrEqual(before + 1);
+});
+
+test.skipIf(!allowed)("a user reads and opens nothing of the agent's or of others'", async () => {
+  const { machine, program, load } = await sharedMachine();
+  const client = load(HIGH_UID, "high", service);
+  await client.said("load: serving");
+  const { pid } = machine.agent();
+  const { file, log, lock } = pathsIn(machine.directory);
+  const [high] = (await machine.status()).gpus.flatMap((gpu) => gpu.high);
+  for (const path of [file, log, lock])
+    expect((await program(OTHER_UID, "cat", path).ended).stderr).toContain("Permission denied");
+  for (const write of [machine.directory, `${machine.directory}/agent.sock`])
+    expect((await program(OTHER_UID, "rm", "-rf", write).ended).status).not.toBe(0);
+  // In its own PID namespace it sees neither; here it may look, and finds closed doors.
+  const own = ["setpriv", `--reuid=${OTHER_UID}`, `--regid=${OTHER_UID}`, "--clear-groups"];
+  for (const target of [pid, high?.pid])
+    for (const what of ["fd", "map_files", "mem"]) {
+      const { status } = await machine.elsewhere([
+        ...own,
+        "sh",
+        "-c",
+        `ls /proc/${target}/${what}/ || cat /proc/${target}/${what}`,
+      ]).ended;
+      expect(status).not.toBe(0);
+    }
+  client.signal("SIGKILL");
+});
+
+test.skipIf(!allowed)(
+  "the library is not loaded into programs with other rights than their user's",
+  async () => {
+    const { at, program } = await sharedMachine();
+    const plain = join(tmpdir(), `cotenant-maps-${process.pid}`);
+    copyFileSync("/bin/cat", plain);
+    onTestFinished(() => rmSync(plain, { force: true }));
+    const environment = [
+      `LD_PRELOAD=${at}/build/native/libcotenant.so`,
+      "COTENANT_CLASS=high",
+      `COTENANT_RECORD=${tmpdir()}/cotenant-record`,
+    ];
+    const maps = async () =>
+      (await program(OTHER_UID, "env", ...environment, plain, "/proc/self/maps").ended).stdout;
+    chmodSync(plain, 0o755);
+    expect(await maps()).toContain("libcotenant.so");
+    chmodSync(plain, 0o4755); // of root, so it runs as root
+    const privileged = await maps();
+    expect(privileged).toContain("cotenant-maps");
+    expect(privileged).not.toContain("libcotenant.so");
+  },
+);
