@@ -220,6 +220,13 @@ test("how an objective fares is shown once the policy knows, and only for a clie
   ]);
 });
 
+test("a client that attached since the last look is shown, and how its objective fares is not known yet", () => {
+  const { look, gpu, watch } = watched();
+  look();
+  gpu.take(applicant({ class: "high", sloP99Us: 10_000 }), 0);
+  expect(watch.status([gpu])[0]?.high).toMatchObject([{ sloP99Us: 10_000, objective: undefined }]);
+});
+
 test("a mode is recommended where there are clients of both classes", () => {
   const service = { class: "high", name: "serve", soloUs: 1000 } as const;
   const recommended = (...clients: readonly Wanted[]) => {

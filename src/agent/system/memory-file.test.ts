@@ -73,14 +73,14 @@ test("a path that is no descriptor, or leads nowhere, is none", () => {
 });
 
 test("to look at a memory file leaves nothing open", () => {
-  const path = pathOf(createMemoryFile("seen-at"));
+  const path = pathOf(createMemoryFile("found"));
   for (let i = 0; i < 3; i++) inodeOfMemoryFile(path);
   const open = execFileSync("ls", [`/proc/${process.pid}/fd`], { encoding: "utf8" })
     .trim()
     .split("\n")
     .filter((fd) => {
       try {
-        return /memfd:(seen-at|cotenant-mount)/.test(readlinkSync(`/proc/self/fd/${fd}`));
+        return /memfd:(found|cotenant-mount)/.test(readlinkSync(`/proc/self/fd/${fd}`));
       } catch {
         return false; // closed since
       }
