@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -12,6 +11,7 @@
 #include <new>
 
 #include "generated/rules.h"
+#include "interposer/base/file_status.h"
 #include "interposer/base/liveness.h"
 #include "interposer/kernels/kernel_table.h"
 
@@ -59,7 +59,7 @@ Region* map_region(const Knock& answered) noexcept {
   const int fd = answered.descriptor;
   struct stat info{};
   const int seals = fcntl(fd, F_GET_SEALS);
-  const bool whole = fstat(fd, &info) == 0 && info.st_size == static_cast<off_t>(sizeof(Region));
+  const bool whole = file_status(fd, &info) && info.st_size == static_cast<off_t>(sizeof(Region));
   if (whole && seals >= 0 && (seals & F_SEAL_SHRINK) != 0) {
     void* at = mmap(nullptr, sizeof(Region), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (at != MAP_FAILED) {
@@ -93,7 +93,7 @@ int request_file(const char* kernel, const void* image, std::size_t size) noexce
 // Copies a memory file that the agent sent into a string.
 char* text_of(int fd) noexcept {
   struct stat info{};
-  const std::size_t size = fstat(fd, &info) == 0 && info.st_size > 0 ? static_cast<std::size_t>(info.st_size) : 0;
+  const std::size_t size = file_status(fd, &info) && info.st_size > 0 ? static_cast<std::size_t>(info.st_size) : 0;
   char* text = size ? static_cast<char*>(std::malloc(size + 1)) : nullptr;
   std::size_t have = 0;
   while (text && have < size) {

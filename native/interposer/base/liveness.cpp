@@ -1,12 +1,13 @@
 #include "interposer/base/liveness.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "interposer/base/file_status.h"
 
 namespace cotenant {
 
@@ -28,7 +29,7 @@ std::uint64_t start_time_of(pid_t pid) noexcept {
 
 std::uint64_t pid_namespace() noexcept {
   struct stat info{};
-  return stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
+  return file_status("/proc/self/ns/pid", &info) ? info.st_ino : 0;
 }
 
 }  // namespace cotenant

@@ -1,7 +1,5 @@
 #include "interposer/calls/forks.h"
 
-#include <pthread.h>
-
 #include "interposer/best_effort/chunk_log.h"
 #include "interposer/graphs/stoppable_graphs.h"
 #include "interposer/lifetime/attachment.h"
@@ -31,10 +29,16 @@ void in_child() {
   forget_graph_memory();
 }
 
+// What glibc's pthread_atfork calls. Weak: musl has no such function, and would not start a program without it.
+extern "C" __attribute__((weak)) int __register_atfork(void (*before)(), void (*parent)(), void (*child)(),
+                                                       void* object);
+extern "C" __attribute__((visibility("hidden"))) void* __dso_handle;
+
 }  // namespace
 
 void expect_forks(Role role) noexcept {
-  pthread_atfork(nullptr, nullptr, role == Role::kRecord ? record::in_child : in_child);
+  if (__register_atfork)
+    __register_atfork(nullptr, nullptr, role == Role::kRecord ? record::in_child : in_child, __dso_handle);
 }
 
 }  // namespace cotenant

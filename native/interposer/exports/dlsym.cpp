@@ -64,8 +64,14 @@ extern "C" __attribute__((visibility("hidden"))) void* cotenant_route_dlmopen(Lm
   return nullptr;
 }
 
-#define REAL(name, which) \
-  extern "C" __attribute__((visibility("hidden"))) void* cotenant_real_##name() { return real_loader(Loader::which); }
+// musl has neither dlvsym nor dlmopen.
+void* nothing() noexcept { return nullptr; }
+
+#define REAL(name, which)                                                         \
+  extern "C" __attribute__((visibility("hidden"))) void* cotenant_real_##name() { \
+    void* found = real_loader(Loader::which);                                     \
+    return found ? found : reinterpret_cast<void*>(nothing);                      \
+  }
 REAL(dlsym, kDlsym)
 REAL(dlvsym, kDlvsym)
 REAL(dlopen, kDlopen)

@@ -2,13 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 
+#include "interposer/base/file_status.h"
 #include "interposer/base/hash.h"
 #include "interposer/kernels/function.h"
 #include "interposer/process/environment.h"
@@ -25,7 +25,7 @@ std::atomic<const KernelTable*> table{nullptr};
 const KernelTable* map_file(const char* path) noexcept {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   struct stat info{};
-  if (fd < 0 || fstat(fd, &info) != 0) {
+  if (fd < 0 || !file_status(fd, &info)) {
     if (fd >= 0) close(fd);
     return nullptr;
   }

@@ -17,7 +17,7 @@ bool begins_with(const char* text, const char* part, bool whole) noexcept {
 }
 
 bool is_c_library(const char* path) noexcept {
-  constexpr const char* kNames[] = {"/libc.so", "/libc-", "/libdl"};
+  constexpr const char* kNames[] = {"/libc.so", "/libc-", "/libdl", "/ld-musl"};
   for (; *path; ++path)
     for (const char* name : kNames)
       if (begins_with(path, name, false)) return true;
@@ -42,7 +42,9 @@ void* find_in(const link_map& object, const char* symbol) noexcept {
   const char* strings = nullptr;
   const Elf32_Word* gnu_hash = nullptr;
   for (const ElfW(Dyn)* dynamic = object.l_ld; dynamic->d_tag != DT_NULL; ++dynamic) {
-    const auto at = dynamic->d_un.d_ptr;  // glibc has already added the load address to these
+    // glibc has already added the load address to these, musl has not.
+    const auto given = dynamic->d_un.d_ptr;
+    const auto at = given < object.l_addr ? object.l_addr + given : given;
     if (dynamic->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym)*>(at);
     if (dynamic->d_tag == DT_STRTAB) strings = reinterpret_cast<const char*>(at);
     if (dynamic->d_tag == DT_GNU_HASH) gnu_hash = reinterpret_cast<const Elf32_Word*>(at);
@@ -55,10 +57,19 @@ void* find_in(const link_map& object, const char* symbol) noexcept {
   return nullptr;
 }
 
+// Both C libraries keep the list for debuggers. The names are weak, because each library has only one of them.
+#pragma weak _r_debug
+extern "C" __attribute__((weak)) const r_debug* _dl_debug_addr;  // musl's
+
+const link_map* first_object() noexcept {
+  if (&_r_debug) return _r_debug.r_map;
+  return &_dl_debug_addr ? _dl_debug_addr->r_map : nullptr;
+}
+
 // Objects are appended to the list, and those that the program started with are never removed. So the list can be read
 // up to the C library without the loader's lock.
 void* find(const char* symbol) noexcept {
-  for (const link_map* object = _r_debug.r_map; object; object = object->l_next) {
+  for (const link_map* object = first_object(); object; object = object->l_next) {
     if (!is_c_library(object->l_name)) continue;
     if (void* found = find_in(*object, symbol)) return found;
   }

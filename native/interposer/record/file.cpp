@@ -191,6 +191,22 @@ void* watch(void*) {
   }
 }
 
+// Not strerror: it translates under locks that whoever exits in a signal's handler may have interrupted. glibc's
+// strerrordesc_np takes none, but is not in glibc before 2.32.
+const char* reason_of(int error) noexcept {
+  switch (error) {
+    case ENOENT: return "there is no such folder";
+    case EACCES:
+    case EPERM: return "permission denied";
+    case EISDIR:
+    case ENOTDIR: return "it is a folder, or in something that is none";
+    case EROFS: return "the file system is read-only";
+    case ENOSPC:
+    case EDQUOT: return "no space is left";
+    default: return nullptr;
+  }
+}
+
 }  // namespace
 
 void expect_end() noexcept {
@@ -213,8 +229,9 @@ void write_file(const Tape& tape) noexcept {
   File file(fresh);
   put_document(file, tape);
   if (file.finish() && rename(fresh, path) == 0) return;
-  // Not strerror: it translates under locks that whoever exits in a signal's handler may have interrupted.
-  tell("the recording could not be written to %s: %s.", path, strerrordesc_np(errno));
+  const int error = errno;
+  if (const char* reason = reason_of(error)) tell("the recording could not be written to %s: %s.", path, reason);
+  else tell("the recording could not be written to %s: error %d.", path, error);
   unlink(fresh);
 }
 
