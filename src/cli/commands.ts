@@ -2,6 +2,7 @@
 
 import type { Command } from "./command.ts";
 import { benchCommand } from "./commands/bench.ts";
+import { cdiCommand } from "./commands/cdi.ts";
 import { clusterCommand } from "./commands/cluster.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { downCommand } from "./commands/down.ts";
@@ -34,5 +35,6 @@ export const commands: readonly Command[] = [
   clusterCommand,
   ptxCommand,
   socCommand,
+  cdiCommand,
   makeFormsCommand,
 ];

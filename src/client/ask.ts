@@ -22,6 +22,10 @@ export const ownUid = (): number => process.getuid?.() ?? 0;
 
 export const ownRunDirectory = (): string => runDirectory(process.env, ownUid());
 
+/** Of the agent of the machine. */
+export const machineRunDirectory = (): string =>
+  process.env.COTENANT_DIR ? ownRunDirectory() : SYSTEM_DIRECTORY;
+
 /** Where an agent is found: one's own if it runs, else that of the machine. COTENANT_DIR names the only one. */
 export interface Found<A extends Service = Service> {
   readonly directory: string;

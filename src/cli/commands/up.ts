@@ -9,7 +9,7 @@ import {
   startAgent,
   startInBackground,
 } from "#agent";
-import { askStatus, ownRunDirectory, ownUid } from "#client";
+import { askStatus, machineRunDirectory, ownRunDirectory, ownUid } from "#client";
 import {
   dateNow,
   errors,
@@ -133,7 +133,7 @@ const repeated = (args: Args<typeof options>): string[] => {
 const scopeOf = ({ system }: Args<typeof options>): Scope => (system ? "machine" : "user");
 
 const directoryFor = ({ system }: Args<typeof options>): string =>
-  system && !process.env.COTENANT_DIR ? SYSTEM_DIRECTORY : ownRunDirectory();
+  system ? machineRunDirectory() : ownRunDirectory();
 
 async function report(directory: string, asJson: boolean): Promise<number> {
   const agent = runningAgent(directory);

@@ -1,0 +1,82 @@
+// What makes a container a client, as edits that container runtimes apply: the Container Device Interface,
+// https://github.com/cncf-tags/container-device-interface.
+import { realpathSync } from "node:fs";
+import { basename, dirname } from "node:path";
+import { type GpuKind, pathsIn } from "#agent";
+import { interposer, softGpuFolder } from "#core";
+import type { ClientClass } from "#protocol";
+
+/** Where a container finds what is mounted into it, whatever the machine's own paths are. */
+const inside = {
+  library: "/opt/cotenant/lib",
+  agent: "/run/cotenant",
+  softGpu: "/opt/cotenant/softgpu",
+  /** Memory of the software GPU, which all of its processes share. */
+  softGpuMemory: "/opt/cotenant/softgpu-memory",
+} as const;
+
+const clientClasses: readonly ClientClass[] = ["high", "best-effort"];
+
+interface Mount {
+  readonly hostPath: string;
+  readonly containerPath: string;
+  readonly options: readonly string[];
+}
+
+/** With the names of the format. */
+export interface CdiDocument {
+  readonly cdiVersion: string;
+  readonly kind: string;
+  readonly devices: readonly {
+    readonly name: ClientClass;
+    readonly containerEdits: { readonly env: readonly string[]; readonly mounts: readonly Mount[] };
+  }[];
+}
+
+/**
+ * One device for each class. They bring the interposer and the agent's socket; the GPU itself comes from its vendor's
+ * own specification. Throws a UserError when the library is not built.
+ */
+export function cdiDocument(directory: string, gpu: GpuKind): CdiDocument {
+  const shared = sharedEdits(directory);
+  const soft = gpu === "soft" ? softGpuEdits(directory) : { env: [], mounts: [] };
+  return {
+    cdiVersion: "0.3.0", // the oldest that has all of this: more runtimes read it
+    kind: "cotenant.io/class",
+    // Each has all of the edits: the format also has edits for all devices, but published schemas refuse them.
+    devices: clientClasses.map((name) => ({
+      name,
+      containerEdits: {
+        env: [`COTENANT_CLASS=${name}`, ...shared.env, ...soft.env],
+        mounts: [...shared.mounts, ...soft.mounts],
+      },
+    })),
+  };
+}
+
+// Folders, not files: a mount of a file keeps the old one when it is replaced, as the socket is by each new agent.
+function sharedEdits(directory: string) {
+  const library = realpathSync(interposer(process.env));
+  const { socket } = pathsIn(directory);
+  return {
+    env: [
+      `LD_PRELOAD=${inside.library}/${basename(library)}`,
+      `COTENANT_SOCKET=${inside.agent}/${basename(socket)}`,
+    ],
+    mounts: [mount(dirname(library), inside.library), mount(dirname(socket), inside.agent)],
+  };
+}
+
+const softGpuEdits = (directory: string) => ({
+  env: [`LD_LIBRARY_PATH=${inside.softGpu}`, `COTENANT_SOFTGPU_DIR=${inside.softGpuMemory}`],
+  mounts: [
+    mount(softGpuFolder(), inside.softGpu),
+    mount(pathsIn(directory).softGpu, inside.softGpuMemory, "rw"),
+  ],
+});
+
+const mount = (hostPath: string, containerPath: string, access = "ro"): Mount => ({
+  hostPath,
+  containerPath,
+  options: ["rbind", "nosuid", "nodev", access],
+});
