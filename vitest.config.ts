@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
-    exclude: ["**/*.soak.test.ts", "**/node_modules/**"],
+    exclude: ["**/*.soak.test.ts", "test/containers/**", "**/node_modules/**"],
     reporters: ["default", "./test/count-reporter.ts"],
     // Two cores: whole runs beside each other would measure each other.
     maxWorkers: 2,
