@@ -11,7 +11,7 @@ import { table } from "#core";
 
 /** Compared with each other by more than the spread over seeds; the others are seen on one seed. */
 const COMPARED = ["muxflow", "muxflow-calm", "cotenant", "cotenant-several"];
-/** Seed 1 is left out: on it the limit in schedulers/ours.ts was chosen. */
+/** Seed 1 is left out: on it the limit in src/offline/cluster/schedulers/cotenant.ts was chosen. */
 const SEEDS = [2, 3, 4];
 
 const here = import.meta.dirname;

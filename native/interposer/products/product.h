@@ -5,7 +5,7 @@
 // Sums are never divided. Each element is then computed by the same additions in the same order, provided that the library
 // uses the same kernels for a part as for the whole and splits the sum equally often. This is checked: the library is
 // called with its launches withheld, and the launches are compared. If the library would choose another algorithm for a
-// part, the whole's algorithm is looked up in cublasLt, which accepts an algorithm (products/pinned.h). In any doubt the
+// part, the whole's algorithm is looked up in cublasLt, which accepts an algorithm (pinned_product.h). In any doubt the
 // product runs whole.
 #pragma once
 

@@ -1,4 +1,5 @@
-// The table of sharing policies. To add one: a file beside this one, a line here, a row in its test.
+// The table of sharing policies. To add one: a file beside this one with a test of its own, an import and a line here,
+// a row in docs/guide/policies.md.
 import { errors } from "#core";
 import type { Policy } from "../policy.ts";
 import { cotenant } from "./cotenant.ts";
