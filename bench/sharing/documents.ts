@@ -22,14 +22,13 @@ export function sharingDocuments(): Readonly<Record<string, string>> {
   };
 }
 
-/** What stands between `<!-- table NAME … -->` and `<!-- end -->` is replaced. */
+/** What stands between `<!-- table NAME: … -->` and `<!-- end -->` is replaced. Throws where the text has no table at all. */
 export function withTables(text: string, tables: ReadonlyMap<string, readonly string[]>): string {
-  return text.replace(
-    /(<!-- table ([^:]+): [^>]*-->\n)[\s\S]*?(<!-- end -->)/g,
-    (_, begin: string, name: string, end: string) => {
-      const lines = tables.get(name);
-      if (!lines) throw new Error(`there is no table "${name}"`);
-      return `${begin}\n${lines.join("\n")}\n\n${end}`;
-    },
-  );
+  const marked = /(<!-- table ([^:]+): [^>]*-->\n)[\s\S]*?(<!-- end -->)/g;
+  if (!marked.test(text)) throw new Error("no table is marked in it");
+  return text.replace(marked, (_, begin: string, name: string, end: string) => {
+    const lines = tables.get(name);
+    if (!lines) throw new Error(`there is no table "${name}"`);
+    return `${begin}\n${lines.join("\n")}\n\n${end}`;
+  });
 }

@@ -200,15 +200,15 @@ describe("rules set by hand", () => {
     },
     {
       text: "submission=shallow",
-      message: "--set submission=shallow: not one of deep, 0, launch, 1.",
+      message: "--set submission=shallow: not one of deep (0), launch (1).",
     },
     {
       text: "graphGates=3",
-      message: "--set graphGates=3: not one of none, 0, nodes, 1, parts, 2.",
+      message: "--set graphGates=3: not one of none (0), nodes (1), parts (2).",
     },
     {
       text: "submission=constructor",
-      message: "--set submission=constructor: not one of deep, 0, launch, 1.",
+      message: "--set submission=constructor: not one of deep (0), launch (1).",
     },
   ])("$text is wrong use", ({ text, message }) => {
     expect(() => parseOverrides([text])).toThrow(message);

@@ -60,7 +60,9 @@ export function accepted(rule: Rule): string {
     case "flag":
       return "0 or 1";
     case "words":
-      return `one of ${Object.entries(rule.words).flat().join(", ")}`;
+      return `one of ${Object.entries(rule.words)
+        .map(([word, number]) => `${word} (${number})`)
+        .join(", ")}`;
     case "limit": {
       const { least, most, unit, zero } = rule;
       const number = (n: number) => n.toLocaleString("en-US");
