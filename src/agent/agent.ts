@@ -91,6 +91,7 @@ async function start(
 ): Promise<Agent> {
   const { directory, clock, log, mode, policy, overrides, scope = "user" } = options;
   const paths = pathsIn(directory);
+  const socket = scope === "machine" ? paths.sharedSocket : paths.socket;
   const admission =
     scope === "machine" ? admissionByFile(options.grants, options.uid, log) : admitAll;
   claimDirectory(directory, options.uid, scope);
@@ -152,7 +153,7 @@ async function start(
     startTime,
     pidNamespace: pidNamespace(),
     scope,
-    socket: paths.socket,
+    socket,
     port: http.port,
     token,
     mode,
@@ -171,7 +172,7 @@ async function start(
       log("notes not written", { because: String(error) });
     }
   };
-  rmSync(paths.socket, { force: true }); // the lock is ours, so nobody listens there
+  rmSync(socket, { force: true }); // the lock is ours, so nobody listens there
   const queue = options.formProgram && new FormQueue({ program: options.formProgram, clock, log });
   if (queue) opened.push(() => queue.close());
   const changed = () => {
@@ -181,7 +182,7 @@ async function start(
   };
   const forms = queue ?? noFormMaker;
   const { identify } = options;
-  const door = await openDoor(paths.socket, registry, clock, changed, { scope, forms, identify });
+  const door = await openDoor(socket, registry, clock, changed, { scope, forms, identify });
   opened.push(() => door.close());
 
   changed();

@@ -51,7 +51,10 @@ export interface AgentFile extends Service {
 /** Every path under the run directory, so that nobody else spells one. */
 export const pathsIn = (directory: string) => ({
   file: `${directory}/agent.json`,
-  service: `${directory}/service.json`,
+  /** Of an agent of the machine: what containers get mounted. Their root could read whatever else stood there. */
+  shared: `${directory}/shared`,
+  sharedSocket: `${directory}/shared/agent.sock`,
+  service: `${directory}/shared/service.json`,
   lock: `${directory}/agent.lock`,
   socket: `${directory}/agent.sock`,
   log: `${directory}/agent.log`,
@@ -67,12 +70,17 @@ export function claimDirectory(directory: string, uid: number, scope: Scope = "u
   checkDirectory(directory, uid, scope);
   try {
     makeFolders(directory);
-    // What is inside stays closed to others, except what clients need.
-    if (scope === "machine") chmodSync(directory, 0o755);
+    if (scope === "machine") openToClients(directory);
   } catch (error) {
     throw errors.directoryNotMade(directory, messageOf(error));
   }
   checkDirectory(directory, uid, scope);
+}
+
+function openToClients(directory: string): void {
+  const { shared } = pathsIn(directory);
+  makeFolders(shared);
+  for (const folder of [directory, shared]) chmodSync(folder, 0o755);
 }
 
 /** Not Node's `recursive`, which never ends where a file system refuses, as /proc does. */
@@ -236,11 +244,14 @@ export function removeAgentFile(directory: string): void {
   for (const path of [file, service]) rmSync(path, { force: true });
 }
 
-/** Its process runs, whatever it has still to tidy up. In another PID namespace it shows by its lock only. */
+/**
+ * Its process runs, whatever it has still to tidy up. In another PID namespace it shows by its lock; where the lock is not to
+ * be had, as in a container, its socket must do.
+ */
 export const isRunning = (directory: string, agent: Service): boolean =>
   agent.pidNamespace === pidNamespace()
     ? isAlive(agent.pid, agent.startTime)
-    : isLocked(directory) || !isReadable(pathsIn(directory).lock);
+    : isLocked(directory) || (!isReadable(pathsIn(directory).lock) && existsSync(agent.socket));
 
 /** The agent that runs now; undefined when none does, whatever file an earlier one left. */
 export function runningAgent(directory: string): AgentFile | undefined {
@@ -248,7 +259,7 @@ export function runningAgent(directory: string): AgentFile | undefined {
   return agent && isRunning(directory, agent) ? agent : undefined;
 }
 
-/** The same for clients, of whatever user. Where neither pid nor lock tell, the agent is taken to run. */
+/** The same for clients, of whatever user. */
 export function runningService(directory: string): Service | undefined {
   const service = readService(directory);
   return service && isRunning(directory, service) ? service : undefined;
@@ -259,6 +270,6 @@ function isReadable(path: string): boolean {
     accessSync(path, constants.R_OK);
     return true;
   } catch {
-    return !existsSync(path);
+    return false;
   }
 }

@@ -3,13 +3,13 @@
 import { realpathSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { type GpuKind, pathsIn } from "#agent";
-import { interposer, softGpuFolder } from "#core";
+import { interposer, SYSTEM_DIRECTORY, softGpuFolder } from "#core";
 import type { ClientClass } from "#protocol";
 
 /** Where a container finds what is mounted into it, whatever the machine's own paths are. */
 const inside = {
   library: "/opt/cotenant/lib",
-  agent: "/run/cotenant",
+  agent: pathsIn(SYSTEM_DIRECTORY).shared,
   softGpu: "/opt/cotenant/softgpu",
   /** Memory of the software GPU, which all of its processes share. */
   softGpuMemory: "/opt/cotenant/softgpu-memory",
@@ -57,7 +57,7 @@ export function cdiDocument(directory: string, gpu: GpuKind): CdiDocument {
 // Folders, not files: a mount of a file keeps the old one when it is replaced, as the socket is by each new agent.
 function sharedEdits(directory: string) {
   const library = realpathSync(interposer(process.env));
-  const { socket } = pathsIn(directory);
+  const { sharedSocket: socket } = pathsIn(directory);
   return {
     env: [
       `LD_PRELOAD=${inside.library}/${basename(library)}`,

@@ -23,11 +23,11 @@ test("a device for each class brings the library and the agent's socket", async 
     env: [
       `COTENANT_CLASS=${kind}`,
       "LD_PRELOAD=/opt/cotenant/lib/libcotenant.so",
-      "COTENANT_SOCKET=/run/cotenant/agent.sock",
+      "COTENANT_SOCKET=/run/cotenant/shared/agent.sock",
     ],
     mounts: [
       { hostPath: native, containerPath: "/opt/cotenant/lib", options },
-      { hostPath: folder, containerPath: "/run/cotenant", options },
+      { hostPath: `${folder}/shared`, containerPath: "/run/cotenant/shared", options },
     ],
   });
   expect(await generate()).toEqual({
@@ -42,7 +42,7 @@ test("a device for each class brings the library and the agent's socket", async 
 
 test("the agent is that of the machine, unless another directory is named", async () => {
   vi.stubEnv("COTENANT_DIR", "");
-  expect(editsOf(await generate()).mounts[1]?.hostPath).toBe("/run/cotenant");
+  expect(editsOf(await generate()).mounts[1]?.hostPath).toBe("/run/cotenant/shared");
 });
 
 test("for the software GPU they bring its library and the memory that its processes share", async () => {

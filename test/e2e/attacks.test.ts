@@ -37,7 +37,7 @@ while one.recv(4096):
 
 test.skipIf(!allowed)("a user who floods the socket keeps no other from being served", async () => {
   const { machine, program, load } = await sharedMachine();
-  const { socket } = pathsIn(machine.directory);
+  const { sharedSocket: socket } = pathsIn(machine.directory);
   const floods = [1, 2].map(() => program(OTHER_UID, python, "-c", FLOOD, socket));
   for (const flood of floods) await flood.said("flooding");
   const { status, stdout, stderr } = await load(HIGH_UID, "high", [...service, "--seconds", "0.5"])
@@ -55,7 +55,7 @@ test.skipIf(!allowed)("descriptors that nobody asked for are not kept", async ()
   const { pid } = machine.agent();
   const open = () => readdirSync(`/proc/${pid}/fd`).length;
   const before = open();
-  const { socket } = pathsIn(machine.directory);
+  const { sharedSocket: socket } = pathsIn(machine.directory);
   for (let i = 0; i < 20; i++)
     expect((await program(OTHER_UID, python, "-c", DESCRIPTORS, socket).ended).status).toBe(0);
   await expect.poll(open, { timeout: 60_000 }).toBeLessThanOrEqual(before + 1);
@@ -70,7 +70,7 @@ test.skipIf(!allowed)("a user reads and opens nothing of the agent's or of other
   const [high] = (await machine.status()).gpus.flatMap((gpu) => gpu.high);
   for (const path of [file, log, lock])
     expect((await program(OTHER_UID, "cat", path).ended).stderr).toContain("Permission denied");
-  for (const write of [machine.directory, `${machine.directory}/agent.sock`])
+  for (const write of [machine.directory, pathsIn(machine.directory).sharedSocket])
     expect((await program(OTHER_UID, "rm", "-rf", write).ended).status).not.toBe(0);
   // In its own PID namespace it sees neither; here it may look, and finds closed doors.
   const own = ["setpriv", `--reuid=${OTHER_UID}`, `--regid=${OTHER_UID}`, "--clear-groups"];
