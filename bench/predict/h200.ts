@@ -3,7 +3,7 @@
 // all pairs of one workload left out at a time.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type BenchResult, collected, parseResult } from "#bench";
+import { type BenchResult, collectSides, parseResult } from "#bench";
 import {
   accounted,
   accuracyOf,
@@ -100,7 +100,7 @@ function measuredIn(file: string, arrangement: string): Pair[] {
   const result: BenchResult = parseResult(readFileSync(join(results, file), "utf8"), file);
   if (!result.cells.some((cell) => cell.arrangement === arrangement && cell.high)) return [];
   const { colocations } = readTable(
-    JSON.stringify(collected([result], arrangement)),
+    JSON.stringify(collectSides([result], arrangement)),
     file,
     featuresOf,
   );

@@ -8,7 +8,6 @@ import { type Overrides, type Policy, withOverrides } from "#policy";
 import { serveHttp } from "./connections/http.ts";
 import type { Identify } from "./connections/peer.ts";
 import { openDoor } from "./connections/socket.ts";
-import { FormQueue, noFormMaker, type Program } from "./forms/index.ts";
 import type { Log } from "./log.ts";
 import { type Mps, openNvml, startMps, startSoftMps } from "./nvidia/index.ts";
 import { Registry } from "./registry.ts";
@@ -28,6 +27,7 @@ import {
 import type { Status } from "./status.ts";
 import { pidNamespace, startTimeOf } from "./system/index.ts";
 import { admissionByFile, admitAll } from "./tenants/index.ts";
+import { noVariantMaker, type Program, VariantQueue } from "./variants/index.ts";
 import { Watch } from "./watch.ts";
 import { explain } from "./why.ts";
 
@@ -57,8 +57,8 @@ export interface AgentOptions {
   readonly log: Log;
   /** Whether a client is who it says it is; by the kernel's word where not given. */
   readonly identify?: Identify;
-  /** Starts a process that serves forms (serveForms); where not given, none are made. */
-  readonly formProgram?: Program;
+  /** Starts a process that serves variants (serveVariants); where not given, none are made. */
+  readonly variantProgram?: Program;
 }
 
 export interface Agent {
@@ -173,16 +173,21 @@ async function start(
     }
   };
   rmSync(socket, { force: true }); // the lock is ours, so nobody listens there
-  const queue = options.formProgram && new FormQueue({ program: options.formProgram, clock, log });
+  const queue =
+    options.variantProgram && new VariantQueue({ program: options.variantProgram, clock, log });
   if (queue) opened.push(() => queue.close());
   const changed = () => {
     note();
     const clients = registry.gpus.flatMap((gpu) => gpu.clients);
     queue?.keepOne(stopsKernels && clients.some((client) => client.class === "best-effort"));
   };
-  const forms = queue ?? noFormMaker;
+  const variants = queue ?? noVariantMaker;
   const { identify } = options;
-  const door = await openDoor(socket, registry, clock, changed, { scope, forms, identify });
+  const door = await openDoor(socket, registry, clock, changed, {
+    scope,
+    variants,
+    identify,
+  });
   opened.push(() => door.close());
 
   changed();

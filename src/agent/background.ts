@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, renameSync, statSync, writeSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { dateNow, errors, itself, written } from "#core";
+import { dateNow, errors, itself, tryWrite } from "#core";
 import { pathsIn, runningAgent } from "./state.ts";
 
 const STARTED_WITHIN_MS = 15_000;
@@ -32,7 +32,7 @@ export async function startInBackground(
  * found here: an agent could neither write its state nor report the failure there.
  */
 function openLog(path: string): number {
-  return written(path, () => {
+  return tryWrite(path, () => {
     if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > LOG_KEPT)
       renameSync(path, `${path}.1`);
     const log = openSync(path, "a", 0o600);

@@ -2,15 +2,6 @@ export { type Agent, type AgentOptions, startAgent } from "./agent.ts";
 export { startInBackground } from "./background.ts";
 export { descriptorOf, type Identify } from "./connections/peer.ts";
 export { openDoor } from "./connections/socket.ts";
-export {
-  type FormLimits,
-  type FormMaker,
-  FormQueue,
-  formLimits,
-  makeForms,
-  noForms,
-  serveForms,
-} from "./forms/index.ts";
 export { type Applicant, ServedGpu } from "./gpu.ts";
 export { logLine } from "./log.ts";
 export { metrics, renderMetrics } from "./metrics.ts";
@@ -65,5 +56,14 @@ export {
   type Identity,
   identityOf,
 } from "./tenants/index.ts";
+export {
+  makeVariants,
+  noVariantStore,
+  serveVariants,
+  type VariantLimits,
+  type VariantMaker,
+  VariantQueue,
+  variantLimits,
+} from "./variants/index.ts";
 export { Watch } from "./watch.ts";
 export type { Explanation } from "./why.ts";

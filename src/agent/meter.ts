@@ -168,7 +168,7 @@ export interface BestEffortMeasure {
   readonly longKernels: number;
   readonly longestKernelUs: number;
   readonly unknownLaunches: number;
-  /** Long kernels that have a form which can stop inside, and launches in such forms. */
+  /** Long kernels that have a variant which can stop inside, and launches in such variants. */
   readonly preemptible: { readonly variants: number; readonly launches: number };
   /** Places where CUDA graphs made so far can stop inside, and graphs that have none. */
   readonly graphGates: { readonly places: number; readonly wholeGraphs: number };

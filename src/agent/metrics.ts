@@ -76,10 +76,10 @@ const ofBestEffort: Table<BestEffortStatus> = {
   trickles_total: ["pauses", "pauses broken by the trickle", (c) => c.trickles],
   variants_total: [
     "kernels",
-    "long kernels that got a form which can stop inside",
+    "long kernels that got a variant which can stop inside",
     (c) => c.preemptible.variants,
   ],
-  preemptible_launches_total: ["launches", "in such a form", (c) => c.preemptible.launches],
+  preemptible_launches_total: ["launches", "in such a variant", (c) => c.preemptible.launches],
   graph_gates_total: ["places", "where CUDA graphs can stop inside", (c) => c.graphGates.places],
   whole_graphs_total: ["graphs", "that can't stop inside", (c) => c.graphGates.wholeGraphs],
   split_products_total: ["products", "given to cuBLAS in parts", (c) => c.splitProducts],

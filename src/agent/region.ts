@@ -93,9 +93,9 @@ export function createRegion(gpu: GpuIdentity, agentPid: number): SharedRegion {
     const region = new SharedRegion(fd);
     region.writeHeader(gpu, agentPid, 1);
     return region;
-  } catch (fault) {
+  } catch (error) {
     closeSync(fd);
-    throw fault;
+    throw error;
   }
 }
 

@@ -7,7 +7,7 @@ export interface GpuReading {
   readonly uuid: string;
   readonly name: string;
   /** Why the driver can't read it, in its own words, such as "GPU is lost"; undefined while it can. */
-  readonly fault: string | undefined;
+  readonly error: string | undefined;
   readonly memoryTotal: Bytes | undefined;
   readonly memoryUsed: Bytes | undefined;
   /** Part of the last second in which some kernel ran, 0 to 1. */

@@ -83,7 +83,7 @@ function readDevice(file: DataView, index: number) {
   const reading: GpuReading = {
     uuid: formatUuid(uuid),
     name: SOFT_GPU_NAME,
-    fault: undefined,
+    error: undefined,
     memoryTotal: u64(file, base + devicePart.memoryTotal) as Bytes,
     memoryUsed: processes.reduce((sum, { memory }) => sum + memory, 0) as Bytes,
     utilisation: undefined,

@@ -62,7 +62,7 @@ export const pathsIn = (directory: string) => ({
   mpsLogs: `${directory}/mps-log`,
   softGpu: `${directory}/softgpu`,
   kernels: `${directory}/kernels`,
-  forms: `${directory}/forms`,
+  variants: `${directory}/variants`,
 });
 
 /** Makes the run directory, or makes sure that the one that is there is nobody else's. */

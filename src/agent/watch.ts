@@ -159,7 +159,7 @@ export class Watch {
       uuid,
       name: reading?.name ?? gpu?.identity.name ?? "",
       reading: reading && {
-        fault: reading.fault,
+        error: reading.error,
         memoryTotal: reading.memoryTotal,
         memoryUsed: reading.memoryUsed,
         utilisation: reading.utilisation,

@@ -68,7 +68,7 @@ function stretch(
 function readTrace(path: string): string {
   try {
     return readInput(path).toString();
-  } catch (fault) {
-    throw errors.inputNotRead("trace", path, fault);
+  } catch (error) {
+    throw errors.inputNotRead("trace", path, error);
   }
 }

@@ -24,7 +24,7 @@ export interface Collected {
 }
 
 /** Cells of one service and one training, both at work. Throws a UserError when there are none. */
-export function collected(results: readonly BenchResult[], arrangement: string): Collected {
+export function collectSides(results: readonly BenchResult[], arrangement: string): Collected {
   const gpus = [...new Set(results.map(({ machine }) => machine.gpu))];
   if (gpus.length > 1)
     throw usage(

@@ -1,4 +1,4 @@
-export { collected } from "./colocations.ts";
+export { collectSides } from "./colocations.ts";
 export { type Demonstrated, demonstrate } from "./demo/demo.ts";
 export { commitOf } from "./machine.ts";
 export { type Modelled, model, modelScenario } from "./model.ts";

@@ -91,8 +91,8 @@ export function modelScenario(
   const run = new ModelMeasurement(scenario, arrangements, {
     ...options,
     gpu,
-    high: { ...launched(high), ...(objective && { objective }) },
-    bestEffort: bestEffort.map(launched),
+    high: { ...modelJob(high), ...(objective && { objective }) },
+    bestEffort: bestEffort.map(modelJob),
   });
   const measured = run.run();
   return resultOf(scenario, measured, {
@@ -105,7 +105,7 @@ export function modelScenario(
   });
 }
 
-const launched = ({ profile, graph }: Modelled): ModelJob => ({
+const modelJob = ({ profile, graph }: Modelled): ModelJob => ({
   profile,
   submission: graph ? "graph" : "kernels",
 });

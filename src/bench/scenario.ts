@@ -8,11 +8,11 @@ import {
   errors,
   Field,
   parseBytes,
-  placed,
   type Refusal,
   readInput,
   readJson,
   usage,
+  withPlace,
 } from "#core";
 import { type Arrivals, parseArrivals } from "#load";
 import { parseObjective } from "#policy";
@@ -93,7 +93,7 @@ export function readScenario(given: string, changes: Changes, folders: Folders):
 /** Of the jobs in a catalogue. */
 export const jobNames = (catalogue: string): string[] => [...readCatalogue(catalogue).keys()];
 
-const bad: Refusal = (file, place, what, hint) => usage(placed(file, place, what), hint);
+const bad: Refusal = (file, place, what, hint) => usage(withPlace(file, place, what), hint);
 
 function readCatalogue(path: string): ReadonlyMap<string, Job> {
   return new Map(
@@ -107,8 +107,8 @@ function readFile(path: string): Field {
   let text: string;
   try {
     text = readInput(path).toString();
-  } catch (fault) {
-    if (existsSync(path)) throw errors.inputNotRead("scenario", path, fault);
+  } catch (error) {
+    if (existsSync(path)) throw errors.inputNotRead("scenario", path, error);
     throw usage(
       `There is no scenario ${path}.`,
       "Give a JSON file, the name of one under bench/scenarios, or HIGH+BEST-EFFORT from bench/jobs.json.",
@@ -152,7 +152,7 @@ function build(
     high: job(whole.at("high"), "high"),
     bestEffort: others.map((one, i) => job(one, `best-effort-${i + 1}`)),
   };
-  return assembled(name, jobs, whole, changes, folder);
+  return assemble(name, jobs, whole, changes, folder);
 }
 
 /** Of jobs that are given; `arrivals` as in a file. Throws a UserError. */
@@ -161,11 +161,11 @@ export const scenarioOf = (
   jobs: Jobs,
   arrivals: string,
   changes: Changes,
-): Scenario => assembled(name, jobs, new Field({ arrivals }, name, bad), changes, ".");
+): Scenario => assemble(name, jobs, new Field({ arrivals }, name, bad), changes, ".");
 
 type Jobs = Pick<Scenario, "high" | "bestEffort">;
 
-function assembled(
+function assemble(
   name: string,
   jobs: Jobs,
   whole: Field,
@@ -185,13 +185,13 @@ function assembled(
     field(key)
       .list()
       .map((one) => one.text());
-  const profiled = (job: Job): Job => ({ ...job, profile: profileOf(job, changes.profiles) });
+  const withProfile = (job: Job): Job => ({ ...job, profile: profileOf(job, changes.profiles) });
   const slo = texts("slo");
   parseObjective(slo);
   return {
     name,
-    high: profiled(jobs.high),
-    bestEffort: jobs.bestEffort.map(profiled),
+    high: withProfile(jobs.high),
+    bestEffort: jobs.bestEffort.map(withProfile),
     arriving: readArriving(whole.at("arrivals"), field("load"), folder),
     arrangements: distinct([solo, alone, ...texts("arrangements").map(arrangementNamed)]),
     rounds: number("rounds"),

@@ -52,12 +52,12 @@ const sidesOf = (pairs: readonly Pair[]): Sides => ({
 });
 
 function ratios(blocks: readonly Sides[], quantiles: readonly number[]): number[] {
-  const solo = joined(blocks.map((block) => block.solo)).sort();
-  const colocated = joined(blocks.map((block) => block.colocated)).sort();
+  const solo = concatenate(blocks.map((block) => block.solo)).sort();
+  const colocated = concatenate(blocks.map((block) => block.colocated)).sort();
   return quantiles.map((q) => quantileOfSorted(colocated, q) / quantileOfSorted(solo, q));
 }
 
-function joined(parts: readonly Float64Array[]): Float64Array {
+function concatenate(parts: readonly Float64Array[]): Float64Array {
   const whole = new Float64Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
   for (const part of parts) {

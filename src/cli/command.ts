@@ -1,22 +1,22 @@
-// What a command is. Its options table makes the parser, the validation, the types of what `run` gets
-// and the `--help` text, so nothing about an option is said twice. Makers for options are below.
+// The definition of a command. The parser, the validation, the types of `run`'s argument and the `--help` text are made
+// from its options table, so each option is described once. The functions below make options.
 import { type Bytes, errors, type Micros, parseBytes, parseDuration, usage } from "#core";
 
 export interface Option<T = unknown> {
   /** A flag takes no value; a list may be given again and again. */
   readonly kind: "flag" | "value" | "list";
-  /** What stands for the value in `--help`, such as SECONDS. */
+  /** The name of the value in `--help`, such as SECONDS. */
   readonly placeholder: string;
   readonly doc: string;
-  /** What `run` gets when the option is not given. */
+  /** The value that `run` gets when the option is not given. */
   readonly fallback: T;
-  /** Text as given → value; throws a UserError that names what is wrong with it. */
+  /** Makes the value from the text. Throws a UserError that says what is wrong with the text. */
   parse(text: string): T;
 }
 
 export type OptionsTable = Readonly<Record<string, Option>>;
 
-/** What `run` gets: a value per option, under the name it has on the command line. */
+/** The argument of `run`: the value of each option, under the option's name. */
 export type Args<O extends OptionsTable> = {
   readonly [K in keyof O]: O[K] extends Option<infer T> ? T : never;
 } & { readonly positional: readonly string[] };
@@ -26,7 +26,7 @@ export interface Positional {
   readonly name: string;
   readonly doc: string;
   readonly atLeast: number;
-  /** Whether this first word begins a command line of its own, as if "--" stood before it. */
+  /** True if this first word begins the command line of another program, as if "--" stood before it. */
   endsOptions?(word: string): boolean;
 }
 
@@ -36,9 +36,9 @@ export interface Command {
   readonly summary: string;
   readonly options: OptionsTable;
   readonly positional?: Positional;
-  /** Started by ourselves only: not listed. */
+  /** Only Cotenant itself starts the command, so help does not list it. */
   readonly internal?: true;
-  /** Command lines to copy, shown below the options; what they name is there, or obviously the reader's own. */
+  /** Command lines to copy, shown below the options. Files that they name exist, or are clearly the reader's own. */
   readonly examples?: readonly string[];
   /** Resolves to the exit status: 0 done, 1 failed. Wrong use and known failures are thrown UserErrors. */
   // biome-ignore lint/suspicious/noExplicitAny: the table of commands holds commands of every table
@@ -64,7 +64,7 @@ export const flag = (doc: string): Option<boolean> => ({
   parse: () => true,
 });
 
-/** Every command that prints has this one: `options: { …, json }`. */
+/** The option --json, which every command that prints has: `options: { …, json }`. */
 export const json = flag("print one JSON document");
 
 const value = <T, F>(
@@ -118,7 +118,7 @@ export const duration = <F extends Micros | undefined>(
   doc: string,
 ): Option<Micros | F> => value(placeholder, fallback, doc, parseDuration);
 
-/** May be given again and again; none given is an empty list. */
+/** An option that may be given several times. The list is empty if it is not given. */
 export const list = (placeholder: string, doc: string): Option<readonly string[]> => ({
   kind: "list",
   placeholder,

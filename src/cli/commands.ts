@@ -7,7 +7,7 @@ import { clusterCommand } from "./commands/cluster.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { downCommand } from "./commands/down.ts";
 import { loadCommand } from "./commands/load.ts";
-import { makeFormsCommand } from "./commands/make-forms.ts";
+import { makeVariantsCommand } from "./commands/make-variants.ts";
 import { modelCommand } from "./commands/model.ts";
 import { predictCommand } from "./commands/predict/predict.ts";
 import { profileCommand } from "./commands/profile/profile.ts";
@@ -36,5 +36,5 @@ export const commands: readonly Command[] = [
   ptxCommand,
   socCommand,
   cdiCommand,
-  makeFormsCommand,
+  makeVariantsCommand,
 ];

@@ -1,6 +1,6 @@
 import { errors, packageVersion } from "#core";
 import { commands } from "./commands.ts";
-import { help, overview, parse, separated } from "./parse.ts";
+import { help, overview, parse, separateCommand } from "./parse.ts";
 
 /** Finds the command and runs it with its options; resolves to the exit status. */
 export async function dispatch(argv: readonly string[]): Promise<number> {
@@ -21,7 +21,7 @@ export async function dispatch(argv: readonly string[]): Promise<number> {
       name,
       listed.map((known) => known.name),
     );
-  const given = separated(command, rest);
+  const given = separateCommand(command, rest);
   if (asksForHelp(given)) {
     console.log(help(command, process.stdout.columns));
     return 0;
@@ -29,7 +29,7 @@ export async function dispatch(argv: readonly string[]): Promise<number> {
   return await command.run(parse(command, given));
 }
 
-/** Behind "--" it is the business of the command that is run. */
+/** Words after "--" belong to the command that is run. */
 function asksForHelp(argv: readonly string[]): boolean {
   const end = argv.indexOf("--");
   const own = end < 0 ? argv : argv.slice(0, end);

@@ -1,37 +1,37 @@
 #!/usr/bin/env node
-// The `cotenant` command. Exit status 0 done, 1 failed, 2 wrong use; a failure is one line on stderr, whether anybody
-// foresaw it or not, and COTENANT_DEBUG=1 adds where it was.
+// The `cotenant` command. Exit status 0 is done, 1 failed, 2 wrong use. Any failure is one line on stderr, expected
+// or not. COTENANT_DEBUG=1 adds the stack of an unexpected one.
 import { errors, UserError } from "#core";
 import { dispatch } from "./dispatch.ts";
 
-process.on("uncaughtException", (fault) => {
-  say(fault);
-  // What was going on cannot be known any more.
+process.on("uncaughtException", (error) => {
+  say(error);
+  // After an uncaught exception the state of the program is unknown.
   process.exit(1);
 });
 
 try {
   process.exitCode = await dispatch(process.argv.slice(2));
   checkPrinted(process.stdout);
-} catch (fault) {
-  process.exitCode = say(fault);
+} catch (error) {
+  process.exitCode = say(error);
 }
 
-/** The exit status that belongs to it. */
-function say(fault: unknown): 1 | 2 {
-  const { message, hint, exitStatus } = errors.anyFault(fault);
+/** Prints the error and returns the exit status for it. */
+function say(error: unknown): 1 | 2 {
+  const { message, hint, exitStatus } = errors.asUserError(error);
   console.error(`cotenant: ${[message, hint].filter(Boolean).join(" ")}`);
-  const expected = fault instanceof UserError;
-  if (!expected && process.env.COTENANT_DEBUG === "1" && fault instanceof Error)
-    console.error(fault.stack);
+  const expected = error instanceof UserError;
+  if (!expected && process.env.COTENANT_DEBUG === "1" && error instanceof Error)
+    console.error(error.stack);
   return exitStatus;
 }
 
 /**
- * Throws a UserError when what was printed got lost: Node's console does not say so. That a reader has seen
- * enough (`| head`) is none.
+ * Throws a UserError when printed text was lost, which Node's console does not report. A reader that closes the pipe
+ * early (`| head`) is no error.
  */
 function checkPrinted({ errored }: Pick<NodeJS.WriteStream, "errored">): void {
-  const fault: NodeJS.ErrnoException | null = errored;
-  if (fault && fault.code !== "EPIPE") throw errors.cannotPrint(fault.message);
+  const error: NodeJS.ErrnoException | null = errored;
+  if (error && error.code !== "EPIPE") throw errors.cannotPrint(error.message);
 }

@@ -12,7 +12,7 @@ import {
   text,
 } from "./command.ts";
 import { commands } from "./commands.ts";
-import { help, overview, parse, separated } from "./parse.ts";
+import { help, overview, parse, separateCommand } from "./parse.ts";
 
 const sample = command({
   name: "sample",
@@ -73,13 +73,13 @@ describe('behind the first word of a command to run, options are its own, as beh
     { given: "list --count 4", is: "list --count 4" },
     { given: "--count 4 --help", is: "--count 4 --help" },
   ])("$given", ({ given, is }) => {
-    expect(separated(runs as Command, given.split(" ")).join(" ")).toBe(is);
-    expect(separated(sample, given.split(" ")).join(" ")).toBe(given);
+    expect(separateCommand(runs as Command, given.split(" ")).join(" ")).toBe(is);
+    expect(separateCommand(sample, given.split(" ")).join(" ")).toBe(given);
   });
 
   test.each(["run", "profile"])("%s", (name) => {
     const command = commands.find((one) => one.name === name) as Command;
-    const given = separated(command, ["--name", "x", "python", "train.py", "--name", "y"]);
+    const given = separateCommand(command, ["--name", "x", "python", "train.py", "--name", "y"]);
     expect(parse(command, given)).toMatchObject({
       name: "x",
       positional: ["python", "train.py", "--name", "y"],
@@ -111,23 +111,23 @@ describe("wrong use", () => {
     { argv: ["--wait", "10"], says: '--wait: "10" is not a time such as 200us, 10ms or 2s.' },
     { argv: [], says: '"sample" needs FILE…. "cotenant sample --help" shows its use.' },
   ])("$argv", ({ argv, says }) => {
-    const fault = faultOf(() => parse(sample, argv));
-    expect([fault.message, fault.hint].filter(Boolean).join(" ")).toBe(says);
-    expect(fault.exitStatus).toBe(2);
+    const error = errorOf(() => parse(sample, argv));
+    expect([error.message, error.hint].filter(Boolean).join(" ")).toBe(says);
+    expect(error.exitStatus).toBe(2);
   });
 
   test("an argument that nobody asked for", () => {
-    const fault = faultOf(() => parse({ ...sample, positional: undefined as never }, ["a"]));
-    expect(fault.message).toBe('"sample" does not know what to do with "a".');
+    const error = errorOf(() => parse({ ...sample, positional: undefined as never }, ["a"]));
+    expect(error.message).toBe('"sample" does not know what to do with "a".');
   });
 });
 
-function faultOf(run: () => unknown): UserError {
+function errorOf(run: () => unknown): UserError {
   try {
     run();
-  } catch (fault) {
-    if (fault instanceof UserError) return fault;
-    throw fault;
+  } catch (error) {
+    if (error instanceof UserError) return error;
+    throw error;
   }
   throw new Error("nothing was wrong");
 }
@@ -179,7 +179,7 @@ describe("help", () => {
         const itself = commands.find((command) => command.name === name);
         expect(program, example).toBe("cotenant");
         if (!itself) throw new Error(`no command: ${example}`);
-        expect(() => parse(itself, separated(itself, rest)), example).not.toThrow();
+        expect(() => parse(itself, separateCommand(itself, rest)), example).not.toThrow();
       }
   });
 

@@ -1,6 +1,6 @@
 // Command line → a command's arguments, and a command's options table → its help.
 import { parseArgs } from "node:util";
-import { errors, UserError, wrapped } from "#core";
+import { errors, UserError, wrap } from "#core";
 import type { Command, Option } from "./command.ts";
 
 /** Throws a UserError of exit status 2 for whatever the options table does not allow. */
@@ -44,10 +44,10 @@ export function parse(command: Command, argv: readonly string[]): Record<string,
 }
 
 /**
- * With the "--" that people leave out: behind the first word of a command to run, options are that command's.
- * Where there is one already, or none is needed, as it was given.
+ * Adds the "--" that people leave out before a command to run, because options after its first word belong to that
+ * command. The words stay unchanged if they have a "--" or need none.
  */
-export function separated(
+export function separateCommand(
   { options, positional }: Command,
   argv: readonly string[],
 ): readonly string[] {
@@ -74,13 +74,13 @@ function optionValue(
     if (text !== undefined) throw errors.optionTakesNoValue(name);
     return true;
   }
-  // What looks like the next option is that, unless it was written --name=--value.
+  // A word that looks like an option is one, unless it was written --name=--value.
   if (text === undefined || (!inline && text.startsWith("--")))
     throw errors.optionNeedsValue(name, option.placeholder);
   try {
     return option.parse(text);
-  } catch (fault) {
-    throw fault instanceof UserError ? errors.badOption(name, fault) : fault;
+  } catch (error) {
+    throw error instanceof UserError ? errors.badOption(name, error) : error;
   }
 }
 
@@ -106,12 +106,12 @@ export function help(
   const width = Math.min(columns, HELP_COLUMNS);
   const ways = positional ? positional.name.split(" | ") : [""];
   return [
-    ...wrapped(`cotenant ${name}: ${summary}`, width),
+    ...wrap(`cotenant ${name}: ${summary}`, width),
     "",
     ...ways.map((way, i) =>
       `${i === 0 ? "Usage:" : "      "} cotenant ${name} [options] ${way}`.trimEnd(),
     ),
-    ...(positional ? wrapped(positional.doc, width - 2).map((line) => `  ${line}`) : []),
+    ...(positional ? wrap(positional.doc, width - 2).map((line) => `  ${line}`) : []),
     "",
     ...twoColumns([...rows, { left: "--help", right: "show this" }], width),
     ...(examples.length > 0 ? ["", "Examples:"] : []),
@@ -155,22 +155,22 @@ export const overview = (commands: readonly Command[]): string =>
     ),
   ].join("\n");
 
-/** Behind a list, one line an item, it gets a line of its own. */
+/** Text behind a list of one line per item gets a line of its own. */
 function shownFallback(doc: string, fallback: unknown): string {
   const shown = typeof fallback === "string" ? fallback !== "" : fallback !== 0;
   if (!shown || (typeof fallback !== "string" && typeof fallback !== "number")) return "";
   return doc.includes("\n") ? `\n(default: ${fallback})` : ` (default: ${fallback})`;
 }
 
-/** Two columns; what is too wide for the left one gets lines of its own. */
+/** Two columns. Text that is too wide for the left one gets lines of its own. */
 function twoColumns(
   rows: readonly { readonly left: string; readonly right: string }[],
   columns: number,
 ): string[] {
   const width = Math.min(LEFT_COLUMNS, Math.max(...rows.map(({ left }) => left.length)));
   return rows.flatMap(({ left, right }) => {
-    const lines = wrapped(right, columns - width - 4);
-    const lefts = left.length > width ? wrapped(left.replaceAll("|", "| "), columns - 2) : [];
+    const lines = wrap(right, columns - width - 4);
+    const lefts = left.length > width ? wrap(left.replaceAll("|", "| "), columns - 2) : [];
     const beside = lefts.length > 0 ? "" : left;
     return [
       ...lefts.map((line) => `  ${line.replaceAll("| ", "|")}`),

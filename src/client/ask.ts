@@ -26,7 +26,7 @@ export const ownRunDirectory = (): string => runDirectory(process.env, ownUid())
 export const machineRunDirectory = (): string =>
   process.env.COTENANT_DIR ? ownRunDirectory() : SYSTEM_DIRECTORY;
 
-/** Where an agent is found: one's own if it runs, else that of the machine. COTENANT_DIR names the only one. */
+/** The user's own agent if it runs, else that of the machine. If COTENANT_DIR is set, only the agent that it names. */
 export interface Found<A extends Service = Service> {
   readonly directory: string;
   readonly agent: A;
@@ -57,7 +57,7 @@ export function agentHere(): Found {
     : errors.agentNotReady(directory);
 }
 
-/** For whoever steers the agent. Throws a UserError when no agent runs, or it is another user's. */
+/** For commands that control the agent. Throws a UserError when no agent runs, or it is another user's. */
 export function ownAgentHere(): Found<AgentFile> {
   const { directory, agent } = agentHere();
   const own = runningAgent(directory);
@@ -101,7 +101,7 @@ function ask(agent: AgentFile, method: "GET" | "POST", path: string): Promise<st
         answer.on("data", (chunk) => {
           body += chunk;
         });
-        answer.on("error", (fault) => fail(fault.message));
+        answer.on("error", (error) => fail(error.message));
         answer.on("end", () => {
           const { statusCode = 0 } = answer;
           if (statusCode >= 200 && statusCode < 300) resolve(body);
@@ -109,8 +109,8 @@ function ask(agent: AgentFile, method: "GET" | "POST", path: string): Promise<st
         });
       },
     );
-    question.on("error", (fault) =>
-      fail(fault.name === "AbortError" ? `not within ${ANSWER_WITHIN_MS / 1000} s` : fault.message),
+    question.on("error", (error) =>
+      fail(error.name === "AbortError" ? `not within ${ANSWER_WITHIN_MS / 1000} s` : error.message),
     );
     question.end();
   });

@@ -1,8 +1,8 @@
-// Becoming another program. Node has no exec, so it is libc's; where libc.so.6 is not to be had (musl),
-// the program is a child whose signals and exit status are passed on.
+// Replaces this process by another program. Node has no exec, so libc's is called. Without libc.so.6 (musl), the
+// program is started as a child, and signals and the exit status are passed on.
 //
-// Nothing may touch process.stdin, stdout or stderr before: Node makes the pipes behind them
-// non-blocking, and the program would inherit that.
+// process.stdin, stdout and stderr must not be used before: Node makes their pipes non-blocking, and the program would
+// inherit that.
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { getSystemErrorName } from "node:util";
@@ -11,7 +11,7 @@ import { errors } from "#core";
 
 const F_SETFD = 2;
 
-/** Does not return, or throws a UserError, or resolves to the exit status of a child. */
+/** Does not return if the program replaces this one. Throws a UserError, or resolves to the exit status of a child. */
 export async function become(
   program: string,
   args: readonly string[],
@@ -21,8 +21,8 @@ export async function become(
   if (!libc) return await beside(program, args, env);
   // Node ignores SIGPIPE, and what is ignored stays ignored across exec.
   libc.signal(constants.signals.SIGPIPE, null);
-  // Node marks every descriptor it inherits close-on-exec. Which of those above 2 were passed to us on
-  // purpose can no longer be told, so they stay behind, as they would with `spawn`.
+  // Node sets close-on-exec on every descriptor it inherits. It is not known which of those above 2 were passed to us
+  // on purpose, so the program gets none of them. `spawn` does the same.
   for (const fd of [0, 1, 2]) libc.fcntl(fd, F_SETFD, "int", 0);
   const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   libc.execvpe(program, [program, ...args, null], [...settings, null]);
@@ -47,8 +47,8 @@ function beside(program: string, args: readonly string[], env: NodeJS.ProcessEnv
     const child = spawn(program, args, { env, stdio: "inherit" });
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const)
       process.on(signal, () => child.kill(signal));
-    child.on("error", (fault: NodeJS.ErrnoException) =>
-      reject(errors.cannotExecute(program, fault.code ?? fault.message)),
+    child.on("error", (error: NodeJS.ErrnoException) =>
+      reject(errors.cannotExecute(program, error.code ?? error.message)),
     );
     child.on("exit", (status, signal) =>
       resolve(status ?? 128 + (signal ? constants.signals[signal] : 0)),

@@ -6,13 +6,13 @@ import { interposer, ptxasStandIn, softGpuFolder } from "#core";
 import type { Objective } from "#policy";
 import type { ClientClass } from "#protocol";
 
-/** What a program is run as. */
+/** The options that a program is run with. */
 export interface ClientOptions {
   readonly kind: ClientClass;
   readonly name: string;
   /** GPU memory it may allocate; undefined: no limit. */
   readonly memory: number | undefined;
-  /** Neither protected nor held back. */
+  /** The program is not a client: it is neither protected nor held back. */
   readonly off: boolean;
 }
 
@@ -35,7 +35,7 @@ export function clientEnvironment(
   };
 }
 
-/** Triton's kernels get forms that stop inside as they are assembled; a ptxas that the user has named is kept. */
+/** Triton's kernels get variants that stop inside as they are assembled; a ptxas that the user has named is kept. */
 function compilerEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
   const standIn = ptxasStandIn();
   const given = env.TRITON_PTXAS_PATH;
@@ -52,10 +52,10 @@ export function objectiveEnvironment({ p99Us, slowdown }: Objective): Record<str
   };
 }
 
-/** Of several agents that are to share one software GPU, COTENANT_SOFTGPU_DIR says where it is. */
+/** COTENANT_SOFTGPU_DIR names the folder of a software GPU that several agents share. */
 function softGpuEnvironment(directory: string, { scope }: Service): Record<string, string> {
   const softGpu = process.env.COTENANT_SOFTGPU_DIR ?? pathsIn(directory).softGpu;
-  // That of the machine's agent is there already.
+  // The folder of the machine's agent exists already.
   if (scope === "user") mkdirSync(softGpu, { recursive: true, mode: 0o700 });
   return {
     LD_LIBRARY_PATH: inFront(softGpuFolder(), process.env.LD_LIBRARY_PATH),

@@ -1,5 +1,5 @@
-// A client's profile as the file that the interposer maps (COTENANT_KERNELS): what native/interposer/
-// kernel_table.cpp looks kernels up in. Layout: KernelTable and KernelEntry in src/protocol/layout.ts.
+// Writes a client's profile as the file that the interposer maps (COTENANT_KERNELS). The interposer looks kernels up
+// in it (kernel_table.cpp). Its layout is KernelTable and KernelEntry in src/protocol/layout.ts.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,8 +7,9 @@ import type { KernelProfile, WorkloadProfile } from "#profile";
 import { constants, KernelEntry, KernelTable, kernelClasses, view } from "#protocol";
 
 /**
- * Writes it into `folder`, under a name that is its content's, so that clients of one profile share a file and
- * nobody writes where another reads. Returns the path. `gpu`: the driver's name of the GPU it is used on.
+ * Writes the table into `folder` and returns its path. The file's name is a hash of its content. So clients of one
+ * profile share a file, and no file is written while another client reads it. `gpu`: the driver's name of the GPU it
+ * is used on.
  */
 export function writeKernelTable(profile: WorkloadProfile, gpu: string, folder: string): string {
   const bytes = kernelTable(profile, gpu);
@@ -48,7 +49,7 @@ function kernelTable(profile: WorkloadProfile, gpu: string): Uint8Array {
   return new Uint8Array(bytes);
 }
 
-/** Kernels of one name and shape differ in what a launch does not tell: the longest stands for all. */
+/** A launch does not tell kernels of the same name and shape apart, so the longest of them is used for all. */
 function byKey(kernels: readonly KernelProfile[]): ReadonlyMap<bigint, KernelProfile> {
   const found = new Map<bigint, KernelProfile>();
   for (const kernel of kernels) {

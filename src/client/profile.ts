@@ -2,7 +2,7 @@
 // interposer as a table of kernels.
 import { writeSync } from "node:fs";
 import { claimDirectory, pathsIn, type Service } from "#agent";
-import { errors, isFile, written } from "#core";
+import { errors, isFile, tryWrite } from "#core";
 import {
   checkGpu,
   ProfileStore,
@@ -23,10 +23,10 @@ export function profileEnvironment(
   const { profile, gpu } = isFile(asked) ? ofFile(asked, gpus) : ofName(asked, gpus);
   const folder = pathsIn(agent.scope === "user" ? directory : ownFolder()).kernels;
   warn(profile);
-  return { COTENANT_KERNELS: written(folder, () => writeKernelTable(profile, gpu, folder)) };
+  return { COTENANT_KERNELS: tryWrite(folder, () => writeKernelTable(profile, gpu, folder)) };
 }
 
-/** Into the folder of the machine's agent only that agent may write. */
+/** Only the machine's agent may write into its own folder, so tables for its clients go elsewhere. */
 function ownFolder(): string {
   const directory = ownRunDirectory();
   claimDirectory(directory, ownUid());
@@ -47,7 +47,7 @@ function ofFile(path: string, gpus: readonly string[]): Fitting {
   throw errors.profileOfAnotherGpu(reasons[0] ?? "The agent knows of no GPU.");
 }
 
-/** A name may have profiles on several GPUs. */
+/** There may be several profiles of one name, each for another GPU. */
 function ofName(name: string, gpus: readonly string[]): Fitting {
   const folder = profileFolder(process.env);
   const stored = new ProfileStore(folder).list();
@@ -58,7 +58,7 @@ function ofName(name: string, gpus: readonly string[]): Fitting {
   return ofFile(here?.path ?? "", gpus);
 }
 
-/** Written past Node's stderr, which must not be touched before the process becomes another. */
+/** Does not use process.stderr, which must not be touched before the process becomes another program (become.ts). */
 function warn({ name, kernels }: WorkloadProfile): void {
   const spelt = kernels.filter((kernel) => /[ (<]/.test(kernel.name)).length;
   const classless = kernels.every((kernel) => kernel.class === "unknown");

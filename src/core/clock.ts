@@ -1,4 +1,5 @@
-// Time as an argument: the agent gets the system's clock, its tests one they turn by hand.
+// Clocks that are passed as arguments. The agent gets the system's clock, its tests get one that they advance
+// themselves.
 import type { Micros } from "./units.ts";
 
 export interface Clock {
@@ -22,5 +23,5 @@ export const systemClock: Clock = {
   },
 };
 
-/** ISO 8601, by the wall clock: for readers, nothing is reckoned with it. */
+/** ISO 8601, by the wall clock. It is only shown, never used in calculations. */
 export const dateNow = (): string => new Date().toISOString();

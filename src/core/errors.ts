@@ -1,6 +1,6 @@
-// What a user is told: a stable code, a sentence that names the culprit, and the cure where there is one.
-// Here are the messages of the commands and the agent; a room with many of its own has an errors.ts. A bug
-// is a plain throw. Exit status 2 is wrong use, 1 is "failed".
+// Errors that a user is told: a stable code, a sentence that names what is wrong, and what to do about it if that is
+// known. Here are the messages of the commands and the agent. A folder with many messages of its own has its own
+// errors.ts. Bugs are thrown as plain errors. Exit status 2 is wrong use, 1 is "failed".
 import { getSystemErrorMap } from "node:util";
 
 export class UserError extends Error {
@@ -17,12 +17,12 @@ export class UserError extends Error {
   }
 }
 
-/** Why a system call failed, without the call: "permission denied". Of any other fault what it says. */
-export function whyOf(fault: unknown): string {
-  if (!(fault instanceof Error)) return String(fault);
-  const { errno } = fault as NodeJS.ErrnoException;
+/** Why a system call failed, without the name of the call: "permission denied". Otherwise the error's message. */
+export function whyOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { errno } = error as NodeJS.ErrnoException;
   const [, why] = getSystemErrorMap().get(errno ?? 0) ?? [];
-  return why ?? fault.message;
+  return why ?? error.message;
 }
 
 const cures: Readonly<Record<string, string>> = {
@@ -34,17 +34,17 @@ const cures: Readonly<Record<string, string>> = {
   EROFS: "Name a place that can be written to.",
 };
 
-/** Whatever was thrown, as what a user is told: what nobody foresaw, too. */
-export function anyFault(fault: unknown): UserError {
-  if (fault instanceof UserError) return fault;
-  const { syscall, path, code = "" } = (fault ?? {}) as NodeJS.ErrnoException;
+/** Makes a UserError of anything that was thrown, also of an error that was not expected. */
+export function asUserError(error: unknown): UserError {
+  if (error instanceof UserError) return error;
+  const { syscall, path, code = "" } = (error ?? {}) as NodeJS.ErrnoException;
   if (syscall !== undefined)
     return new UserError(
       "SYSTEM",
-      `${path === undefined ? `The system call ${syscall}` : `${syscall.split(" ")[0]} of ${path}`} failed: ${whyOf(fault)}.`,
+      `${path === undefined ? `The system call ${syscall}` : `${syscall.split(" ")[0]} of ${path}`} failed: ${whyOf(error)}.`,
       cures[code] ?? "",
     );
-  const what = fault instanceof Error ? `${fault.name}: ${fault.message}` : String(fault);
+  const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return new UserError(
     "BUG",
     `This is an error in Cotenant itself (${what.replace(/\s+/g, " ").slice(0, LONGEST_BUG)}).`,
@@ -169,12 +169,12 @@ export const noGpu = (why: string) =>
 export const cannotWrite = (path: string, why: string) =>
   new UserError("CANNOT_WRITE", `${path} can't be written: ${why}.`);
 
-export const cannotRead = (path: string, fault: unknown) =>
-  new UserError("CANNOT_READ", `${path} can't be read: ${whyOf(fault)}.`);
+export const cannotRead = (path: string, error: unknown) =>
+  new UserError("CANNOT_READ", `${path} can't be read: ${whyOf(error)}.`);
 
-/** `what`: for what it was given, such as "result". */
-export const inputNotRead = (what: string, path: string, fault: unknown) =>
-  usage(`The ${what} ${path} can't be read: ${whyOf(fault)}.`);
+/** `what`: what the file was given as, such as "result". */
+export const inputNotRead = (what: string, path: string, error: unknown) =>
+  usage(`The ${what} ${path} can't be read: ${whyOf(error)}.`);
 
 export const cannotPrint = (why: string) =>
   new UserError("CANNOT_PRINT", `What was printed could not be written: ${why}.`);
@@ -196,7 +196,7 @@ const whyNotExecuted: Readonly<Record<string, string>> = {
   E2BIG: "its arguments and environment are too long",
 };
 
-/** `code`: of the failed exec or spawn, such as ENOENT. */
+/** `code`: the error code of the failed exec or spawn, such as ENOENT. */
 export const cannotExecute = (command: string, code: string) =>
   new UserError("CANNOT_EXECUTE", `Cannot run "${command}": ${whyNotExecuted[code] ?? code}.`);
 

@@ -1,13 +1,13 @@
-// Reads parsed JSON field by field. What does not fit is a UserError that names the file, the line and the field as
-// one would write it: kernels[3].durationNs.p50. All JSON files that a user gives are read with it.
+// Reads parsed JSON field by field. A wrong field is a UserError that names the file, the line and the field as one
+// would write it: kernels[3].durationNs.p50. All JSON files that a user gives are read with it.
 import type { UserError } from "./errors.ts";
 import { parseJson, shownPath } from "./json.ts";
 
-/** What a room calls a bad file. `place`: a line, a field, or both; empty for the file as a whole. */
+/** Makes a folder's own error for a bad file. `place`: a line, a field, or both; empty for the file as a whole. */
 export type Refusal = (file: string, place: string, what: string, hint?: string) => UserError;
 
 /** For the message of a Refusal: "a.json, line 3, high.run: is missing." */
-export const placed = (file: string, place: string, what: string): string =>
+export const withPlace = (file: string, place: string, what: string): string =>
   `${[file, place].filter(Boolean).join(", ")}: ${what}`;
 
 /** The whole of a JSON text; throws a refusal for a text that is no JSON. */
@@ -34,7 +34,7 @@ export class Field {
   readonly #refuse: Refusal;
   readonly #lineOf: ((path: string) => number) | undefined;
 
-  /** `lineOf`: undefined for a value that stands in no file. */
+  /** `lineOf`: undefined for a value that does not come from a file. */
   constructor(
     value: unknown,
     file: string,
@@ -53,7 +53,7 @@ export class Field {
     return this.#refuse(this.#file, this.#inFile, what, hint);
   }
 
-  /** File, line and field, for a sentence of another kind than `bad`. */
+  /** File, line and field, for messages that `bad` can't make. */
   get place(): string {
     return [this.#file, this.#inFile].filter(Boolean).join(", ");
   }
@@ -72,7 +72,7 @@ export class Field {
     );
   }
 
-  /** The value, for a message. JSON would write the infinite number that 1e999 stands for as null. */
+  /** The value, for a message. 1e999 is read as Infinity, which JSON.stringify would write as null. */
   get brief(): string {
     const { value } = this;
     if (Array.isArray(value)) return "a list";

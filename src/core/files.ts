@@ -15,18 +15,18 @@ import { dirname, join } from "node:path";
 import { cannotWrite, inputNotRead, usage } from "./errors.ts";
 import { readInput } from "./input.ts";
 
-/** `what`: for the sentence that says so when it can't be read, such as "result". */
+/** `what`: what the file is, such as "result", for the message if it can't be read. */
 export function readGiven(path: string, what: string): string {
   try {
     return readInput(path).toString();
-  } catch (fault) {
-    throw inputNotRead(what, path, fault);
+  } catch (error) {
+    throw inputNotRead(what, path, error);
   }
 }
 
-/** Whole or not at all: on a full disk what was there before stays. */
+/** Writes all or nothing: if the disk is full, the former file stays. */
 export const writeGiven = (path: string, content: string | Buffer): void =>
-  written(path, () => {
+  tryWrite(path, () => {
     const there = kindOf(path);
     if (there && !there.isFile()) return writeFileSync(path, content); // such as /dev/stdout
     const target = there ? realpathSync(path) : path;
@@ -39,22 +39,24 @@ export const writeGiven = (path: string, content: string | Buffer): void =>
     }
   });
 
-/** Runs what writes to `path`; a file that can't be written is said in a sentence, without ours beside it. */
-export function written<T>(path: string, write: () => T): T {
+/**
+ * Runs `write`, which writes to `path`. A failed system call becomes a UserError that names `path` and no other file.
+ */
+export function tryWrite<T>(path: string, write: () => T): T {
   try {
     return write();
-  } catch (fault) {
-    if (!(fault instanceof Error && "syscall" in fault)) throw fault;
-    throw cannotWrite(path, fault.message.replace(/, \w+ '.*$/s, ""));
+  } catch (error) {
+    if (!(error instanceof Error && "syscall" in error)) throw error;
+    throw cannotWrite(path, error.message.replace(/, \w+ '.*$/s, ""));
   }
 }
 
-/** A folder of its own, which the caller removes. */
+/** A new empty folder, which the caller removes. */
 export function temporaryFolder(purpose: string): string {
   try {
     return mkdtempSync(join(tmpdir(), `cotenant-${purpose}-`));
-  } catch (fault) {
-    const why = fault instanceof Error && "code" in fault ? fault.code : fault;
+  } catch (error) {
+    const why = error instanceof Error && "code" in error ? error.code : error;
     throw usage(
       `No temporary folder can be made in ${tmpdir()}: ${why}.`,
       "Set TMPDIR to a folder that you may write to.",
@@ -62,7 +64,7 @@ export function temporaryFolder(purpose: string): string {
   }
 }
 
-/** Throws now what writing there would only find out later, when there is something to lose. */
+/** Throws if writing to this path would fail, so that a user learns it before the result is computed. */
 export function checkWritable(path: string): void {
   if (kindOf(path)?.isDirectory())
     throw usage(`${path} can't be written: it is a folder.`, "Give the name of a file.");

@@ -2,10 +2,25 @@ export { type Clock, dateNow, systemClock } from "./clock.ts";
 export { type CsvRow, csvRows } from "./csv.ts";
 export * as errors from "./errors.ts";
 export { UserError, usage } from "./errors.ts";
-export { Field, placed, type Refusal, readJson } from "./fields.ts";
-export { checkWritable, isFile, readGiven, temporaryFolder, writeGiven, written } from "./files.ts";
+export { Field, type Refusal, readJson, withPlace } from "./fields.ts";
+export {
+  checkWritable,
+  isFile,
+  readGiven,
+  temporaryFolder,
+  tryWrite,
+  writeGiven,
+} from "./files.ts";
 export { readInput } from "./input.ts";
-export { element, escaped, joined, type Markup, short, svgElement, words } from "./markup.ts";
+export {
+  element,
+  escapeMarkup,
+  joinMarkup,
+  type Markup,
+  short,
+  svgElement,
+  words,
+} from "./markup.ts";
 export {
   interposer,
   itself,
@@ -15,7 +30,7 @@ export {
   softGpuFolder,
 } from "./package.ts";
 export { runDirectory, SYSTEM_DIRECTORY, SYSTEM_GRANTS } from "./paths.ts";
-export { gibibytes, micros, percent, table, wrapped } from "./print.ts";
+export { gibibytes, micros, percent, table, wrap } from "./print.ts";
 export {
   conformalQuantile,
   quantile,

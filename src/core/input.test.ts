@@ -35,7 +35,7 @@ test.each(["/dev/zero", "/dev/urandom", "/dev/null"])("the device %s is refused"
 test("a pipe is read until its end, and no further than allowed", () => {
   const source = fileURLToPath(new URL("./input.ts", import.meta.url));
   const read = (most: number) => {
-    const code = `import { readInput } from ${JSON.stringify(source)}; try { console.log(readInput("/dev/stdin", ${most}).length) } catch (fault) { console.log(fault.message) }`;
+    const code = `import { readInput } from ${JSON.stringify(source)}; try { console.log(readInput("/dev/stdin", ${most}).length) } catch (error) { console.log(error.message) }`;
     const node = `"${process.execPath}" --import tsx --input-type=module -e '${code}'`;
     return spawnSync("sh", ["-c", `head -c 300000 /dev/zero | ${node}`], { encoding: "utf8" });
   };

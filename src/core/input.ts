@@ -1,5 +1,5 @@
-// Files that a user names to be read. What has no end, or may never begin, is refused: it would only show as a command
-// that does nothing.
+// Reads files that a user names. Files that have no end, or whose reading may never begin, are refused: the command
+// would seem to do nothing.
 import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync } from "node:fs";
 import { isatty } from "node:tty";
 
@@ -7,7 +7,9 @@ import { isatty } from "node:tty";
 const MOST_BYTES = 511 * 2 ** 20;
 const CHUNK_BYTES = 2 ** 16;
 
-/** The bytes of a file, or of a pipe or terminal such as /dev/stdin until its end. Throws an Error that says why not. */
+/**
+ * The bytes of a file, or of a pipe or terminal such as /dev/stdin until its end. Throws an Error that says why not.
+ */
 export function readInput(path: string, mostBytes = MOST_BYTES): Buffer {
   const fd = openInput(path);
   try {
@@ -30,7 +32,7 @@ export function readInput(path: string, mostBytes = MOST_BYTES): Buffer {
 
 function openInput(path: string): number {
   const { O_RDONLY, O_NOCTTY, O_NONBLOCK } = constants;
-  // O_NONBLOCK: a named pipe to which nobody writes would never be open.
+  // O_NONBLOCK: otherwise opening a named pipe waits until somebody writes to it.
   const fd = openSync(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
   const kind = fstatSync(fd);
   if (kind.isFile() || kind.isDirectory()) return fd; // reading a folder fails with a reason of its own

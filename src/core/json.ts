@@ -1,5 +1,5 @@
-// JSON.parse that says on which line, and in which field, it failed, which Node's own does not always; and on which
-// line a field stands that proves wrong later. A field is written as one would: kernels[3].durationNs.p50.
+// A JSON.parse that says on which line and in which field it failed. Node's own does not always say so. It also finds
+// the line of a field that proves wrong later. A field is written as one would: kernels[3].durationNs.p50.
 
 /** `line`, from 1, and `field` when the text is no JSON. */
 export type Parsed =
@@ -16,17 +16,17 @@ export function parseJson(text: string): Parsed {
   try {
     return { ok: true, value: JSON.parse(text), lineOf: (field) => lineOf(text, field) };
   } catch {
-    const { at, field, why } = walked(text) ?? { at: 0, field: "", why: "it is no JSON." };
+    const { at, field, why } = walk(text) ?? { at: 0, field: "", why: "it is no JSON." };
     return { ok: false, line: lineAt(text, at), field, why };
   }
 }
 
 const lineAt = (text: string, at: number): number => text.slice(0, at).split("\n").length;
 
-/** Of one that is not there, of what should hold it. */
+/** The line of the field. If the field is missing, the line of the object or list that should hold it. */
 function lineOf(text: string, field: string): number {
   let best = { length: 0, at: 0 };
-  walked(text, field, (length, at) => {
+  walk(text, field, (length, at) => {
     if (length > best.length) best = { length, at };
   });
   return lineAt(text, best.at);
@@ -39,7 +39,7 @@ const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const LONGEST_ESCAPE = 6;
 
-/** What the end of the text may leave of a word, a number or an escape. */
+/** The beginning of a word, a number or an escape that the end of the text cuts. */
 const CUT_SCALAR = /^(?:tr?u?|fa?l?s?|nu?l?|-)$/;
 const CUT_ESCAPE = /^\\(?:u[0-9a-fA-F]*)?$/;
 
@@ -84,8 +84,8 @@ function pastBlanks(text: string, at: number): number {
 type Next = "value" | "value or ]" | "key" | "key or }" | ":" | ", or end";
 
 /**
- * What is open where the walk is: a list with the index it has come to, an object with its latest name. `matched`:
- * how many characters of the field that is looked for lead to it; -1 if it does not hold that field.
+ * A list or object that the walk is inside of: a list with its current index, an object with its latest name.
+ * `matched`: how many characters of the searched field's name lead to it; -1 if it does not hold that field.
  */
 interface Open {
   readonly bracket: "[" | "{";
@@ -112,7 +112,7 @@ function pathOf(open: readonly Open[]): string {
 const stepInto = ({ bracket, index, name }: Open, isFirst: boolean): string =>
   bracket === "[" ? `[${index}]` : isFirst || name === "" ? name : `.${name}`;
 
-/** How much of the field the value that comes next matches; -1: it is another, or holds others only. */
+/** How many characters of the field's name the next value matches; -1 if it neither is nor holds the field. */
 function matchedBy(open: readonly Open[], field: string): number {
   const holder = open.at(-1);
   if (holder === undefined) return 0;
@@ -124,10 +124,10 @@ function matchedBy(open: readonly Open[], field: string): number {
 }
 
 /**
- * Walks the grammar by tokens to the first fault. `found` is told where the value begins that `field` names, and
- * where each of those that hold it does, with how many characters of the field name it.
+ * Walks the text token by token to the first error. Calls `found` where the value of `field` begins, and where each
+ * value that holds it begins, with the number of characters of the field's name that lead there.
  */
-function walked(
+function walk(
   text: string,
   field = "",
   found?: (matched: number, at: number) => void,
@@ -151,7 +151,7 @@ function walked(
       return {
         at,
         field: pathOf(open),
-        why: `it has ${shown(text, at)} where JSON has ${wanted(next, open)}.`,
+        why: `it has ${shown(text, at)} where JSON has ${describeNext(next, open)}.`,
       };
     const top = open.at(-1);
     if (top && (next === "key" || next === "key or }") && kind === "string")
@@ -202,7 +202,7 @@ function value(token: string, open: Open[], matched: number, done: () => Next | 
   return token === "[" ? "value or ]" : "key or }";
 }
 
-const wanted = (next: Next | "nothing", open: readonly Open[]): string =>
+const describeNext = (next: Next | "nothing", open: readonly Open[]): string =>
   ({
     value: "a value",
     "value or ]": "a value",

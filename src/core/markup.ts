@@ -21,13 +21,16 @@ export function svgElement(name: string, attributes: Attributes, ...inside: read
 
 const written = (attributes: Attributes): string =>
   Object.entries(attributes)
-    .map(([key, value]) => ` ${key}="${typeof value === "number" ? short(value) : escaped(value)}"`)
+    .map(
+      ([key, value]) =>
+        ` ${key}="${typeof value === "number" ? short(value) : escapeMarkup(value)}"`,
+    )
     .join("");
 
-export const words = (text: string): Markup => escaped(text) as Markup;
+export const words = (text: string): Markup => escapeMarkup(text) as Markup;
 
 /** Parts that follow each other, a line each. */
-export const joined = (parts: readonly Markup[]): Markup => parts.join("\n") as Markup;
+export const joinMarkup = (parts: readonly Markup[]): Markup => parts.join("\n") as Markup;
 
 /** A number to two decimal places. */
 export const short = (value: number): string => String(Math.round(value * 100) / 100);
@@ -42,5 +45,5 @@ const entities: Readonly<Record<string, string>> = {
 /** XML forbids most control characters and halves of surrogate pairs, even escaped. */
 const forbidden = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
 
-export const escaped = (text: string): string =>
+export const escapeMarkup = (text: string): string =>
   text.replace(forbidden, "\ufffd").replace(/[&<>"]/g, (one) => entities[one] ?? one);

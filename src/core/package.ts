@@ -19,7 +19,7 @@ export const packageVersion = (): string =>
 
 /** The interposer; COTENANT_LIB names another one. Throws a UserError when it is not built, or can't be preloaded. */
 export function interposer(env: NodeJS.ProcessEnv): string {
-  const path = built(
+  const path = checkBuilt(
     resolve(env.COTENANT_LIB ?? join(packageRoot(), "build/native/libcotenant.so")),
   );
   // The loader goes on without what it can't find: the client would run as if there were no Cotenant.
@@ -29,7 +29,7 @@ export function interposer(env: NodeJS.ProcessEnv): string {
 
 /** The folder that holds the software GPU's libcuda.so.1. */
 export const softGpuFolder = (): string =>
-  dirname(built(join(packageRoot(), "build/native/softgpu/libcuda.so.1")));
+  dirname(checkBuilt(join(packageRoot(), "build/native/softgpu/libcuda.so.1")));
 
 /** What stands in for Triton's ptxas; undefined when it is not built. */
 export function ptxasStandIn(): string | undefined {
@@ -43,7 +43,7 @@ export const itself = (): { readonly command: string; readonly args: readonly st
   args: [...process.execArgv, process.argv[1] ?? ""],
 });
 
-function built(path: string): string {
+function checkBuilt(path: string): string {
   if (!existsSync(path)) throw notBuilt(path);
   return path;
 }

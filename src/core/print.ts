@@ -12,7 +12,7 @@ export function micros(us: number | undefined): string {
 export const gibibytes = (bytes: number): string =>
   bytes < 2 ** 30 ? `${(bytes / 2 ** 20).toFixed(0)} MiB` : `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 
-/** Columns as wide as they need to be; the first few hold words (to the left), the rest numbers. */
+/** A table with columns as wide as needed. The first few hold words and are aligned to the left, the others numbers. */
 export function table(rows: readonly (readonly string[])[], words: number): string[] {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => (row[column] ?? "").length)),
@@ -25,8 +25,10 @@ export function table(rows: readonly (readonly string[])[], words: number): stri
   );
 }
 
-/** Lines of at most so many columns, broken at blanks; a longer word stands alone. A line break in it stays. */
-export const wrapped = (text: string, width: number): string[] =>
+/**
+ * Breaks the text at blanks into lines of at most `width` columns. A longer word gets its own line. Line breaks stay.
+ */
+export const wrap = (text: string, width: number): string[] =>
   text.split("\n").flatMap((line) => {
     const lines: string[] = [];
     for (const word of line.split(" ")) {

@@ -9,13 +9,15 @@ export const quantileOfSorted = (sorted: ArrayLike<number>, q: number): number =
   sorted[Math.max(Math.ceil(q * sorted.length) - 1, 0)] ?? Number.NaN;
 
 /**
- * The next higher value where a part q of all is a whole number of them, as for the median of an even number; else the
- * same. Recorded results of the cluster simulator and of `bench/model` and `bench/soc` are of this definition.
+ * The same, or the next higher value if a part q of all is a whole number of values, as for the median of an even
+ * number. Recorded results of the cluster simulator and of `bench/model` and `bench/soc` use this definition.
  */
 export const upperQuantileOfSorted = (sorted: ArrayLike<number>, q: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN;
 
-/** Of the errors of n predictions, what the next error exceeds with probability 1 - q at most (Vovk et al.). */
+/**
+ * From the errors of n predictions: a bound that the next error exceeds with probability 1 - q at most (Vovk et al.).
+ */
 export const conformalQuantile = (errors: Iterable<number>, q: number): number => {
   const sorted = Float64Array.from(errors).sort();
   return sorted[Math.min(sorted.length, Math.ceil((sorted.length + 1) * q)) - 1] ?? Number.NaN;

@@ -15,7 +15,7 @@ export function mulberry32(seed: number): Random {
   };
 }
 
-/** 128 bits of state, for seeds above 2^32. The first numbers are dropped: those of near seeds are alike. */
+/** 128 bits of state, for seeds above 2^32. The first numbers are dropped, because close seeds give similar ones. */
 export function sfc32(seed: number): Random {
   let a = 0x9e3779b9;
   let b = Math.floor(seed / 2 ** 32) | 0;

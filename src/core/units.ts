@@ -1,5 +1,5 @@
-// Plain numbers that remember their unit. The brand exists only in the type checker; at run time a
-// Micros is a number of microseconds.
+// Numbers whose type names their unit. The unit exists only in the type checker. At run time a Micros is a plain
+// number of microseconds.
 import { badQuantity } from "./errors.ts";
 
 export type Micros = number & { readonly __unit: "us" };

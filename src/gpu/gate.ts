@@ -1,11 +1,11 @@
-// The gate that best-effort clients run, through the library that it is built into for models: the same
-// decisions, not a copy of them. A call costs 0.1 to 0.2 us.
+// The gate of best-effort clients, called in a library that is built for the model. So the model uses the same code,
+// not a copy of it. A call costs 0.1 to 0.2 us.
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import koffi from "koffi";
 import { policyNamed } from "#policy";
 import { type Rules, Settings, view } from "#protocol";
-import { noGate } from "./faults.ts";
+import { noGate } from "./errors.ts";
 
 /** As in native/gate/gate.h; above them the other reasons to wait. */
 export const RUN = 0;
@@ -49,14 +49,14 @@ export const newSeen = (): Seen => ({
   highCopying: false,
 });
 
-/** One rule table, and the decisions by it. */
+/** One rule table, and the gate's decisions by these rules. */
 export interface Gate {
   /** In force now, as the policy gave them; the decisions force them into their ranges. */
   readonly rules: Rules;
   setRules(rules: Rules): void;
   release(seen: Seen): number;
   admit(seen: Seen, us: number, kernelClass: number, sms: number, copy: boolean): number;
-  /** Must a border come before an item that is expected to take `us`? */
+  /** True if a border must come before an item that is expected to take `us`. */
   closes(chunkUs: number, chunkLaunches: number, us: number): boolean;
   /** May more be queued behind the hold word, with so much submitted and not known finished? */
   hasRoom(launchesOut: number, outUs: number): boolean;

@@ -1,5 +1,5 @@
-// One helper thread of a best-effort client, as native/gate/hold.h has it: the state machine that the interposer runs,
-// through the gate's library. What goes in, what comes out and what it remembers stand in one block, so a look allocates
+// The helper thread's state machine of one best-effort client: the code of native/gate/hold.h that the interposer
+// runs too, called in the gate's library. Its input, output and state are in one block of memory, so a look allocates
 // nothing.
 import type { Gate } from "./gate.ts";
 
@@ -53,58 +53,58 @@ export class HoldMachine {
   }
 
   get turn(): number {
-    return this.#decided(0);
+    return this.#decision(0);
   }
 
   get turnTo(): number {
-    return this.#decided(1);
+    return this.#decision(1);
   }
 
   get hold(): number {
-    return this.#decided(2);
+    return this.#decision(2);
   }
 
   get next(): number {
-    return this.#decided(3);
+    return this.#decision(3);
   }
 
   get againNs(): number {
-    return this.#decided(4);
+    return this.#decision(4);
   }
 
   get waiting(): boolean {
-    return this.#decided(5) !== 0;
+    return this.#decision(5) !== 0;
   }
 
   get trickles(): boolean {
-    return this.#decided(6) !== 0;
+    return this.#decision(6) !== 0;
   }
 
   get counts(): boolean {
-    return this.#decided(7) !== 0;
+    return this.#decision(7) !== 0;
   }
 
   get looksForAbsent(): boolean {
-    return this.#decided(8) !== 0;
+    return this.#decision(8) !== 0;
   }
 
   get emptyNs(): number {
-    return this.#decided(9);
+    return this.#decision(9);
   }
 
   get turnNs(): number {
-    return this.#decided(10);
+    return this.#decision(10);
   }
 
   get heldNs(): number {
-    return this.#decided(11);
+    return this.#decision(11);
   }
 
   get releasedNs(): number {
-    return this.#decided(12);
+    return this.#decision(12);
   }
 
-  #decided(index: number): number {
+  #decision(index: number): number {
     return this.#block[DECISION + index] as number;
   }
 }

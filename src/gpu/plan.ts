@@ -4,7 +4,7 @@ export const KERNEL = 0;
 export const COPY_IN = 1;
 export const COPY_OUT = 2;
 
-/** How a job hands its work to the GPU: launch by launch, or as one graph a request. */
+/** How a job submits its work: by single launches, or as one graph for each request. */
 export type Submission = "kernels" | "graph";
 
 /** Entries of a copy that goes in pieces. */
@@ -12,28 +12,30 @@ export const piecesOf = (bytes: number, pieceBytes: number): number =>
   Math.max(1, Math.ceil(bytes / pieceBytes));
 
 /**
- * What the interposer takes a copy over PCIe for: deliberately slow, so that a chunk errs on the short side
- * (native/interposer/calls/copies.h).
+ * The PCIe bandwidth that the interposer assumes for a copy (native/interposer/calls/copies.h). It is low on purpose,
+ * so that a chunk is rather too short than too long.
  */
 export const expectedCopyNs = (bytes: number): number => 2000 + bytes / 20;
 
 export interface Plan {
   readonly name: string;
   readonly submission: Submission;
-  /** Steps in order. What is kept of each goes on behind them: there are the parts that a product may be launched in. */
+  /**
+   * Steps in order. What is kept of each goes on behind them: there are the parts that a product may be launched in.
+   */
   readonly length: number;
   /** Of a product that can be divided: its first part and how many there are; else 0. */
   readonly partsFrom: Int32Array;
   readonly partCount: Int32Array;
   /** KERNEL, COPY_IN, COPY_OUT */
   readonly kind: Uint8Array;
-  /** Of a kernel, alone. */
+  /** Duration of a kernel alone. */
   readonly durationNs: Float64Array;
-  /** Of the logarithm of a kernel's duration. */
+  /** Standard deviation of the logarithm of a kernel's duration. */
   readonly spread: Float64Array;
   /** CPU time of the launch. */
   readonly cpuNs: Float64Array;
-  /** The GPU idles so long before the step. */
+  /** Idle time of the GPU before the step. */
   readonly bubbleNs: Float64Array;
   readonly bytes: Float64Array;
   /** SMs that all blocks at once would fill. */
@@ -45,7 +47,7 @@ export interface Plan {
   /** Compute, DRAM, L2 of each step in turn: parts of the peak while it runs alone. */
   readonly need: Float64Array;
   readonly kernelClass: Uint8Array;
-  /** What a best-effort client's gate goes by: p95. */
+  /** The p95, from which the gate of a best-effort client decides. */
   readonly expectedUs: Uint32Array;
   readonly graphUs: number;
   /** The step that a training's backward pass begins with; undefined where the profile has no such mark. */

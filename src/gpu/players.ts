@@ -1,4 +1,4 @@
-// Who takes part in a window: the clients of an arrangement, put on a machine.
+// Puts the clients of an arrangement on a machine, for a window.
 import { type Objective, withOverrides } from "#policy";
 import type { WorkloadProfile } from "#profile";
 import type { Rules } from "#protocol";
@@ -7,7 +7,7 @@ import { Alternating, Barrier } from "./clients/alternating.ts";
 import { BestEffort } from "./clients/besteffort.ts";
 import { Board } from "./clients/board.ts";
 import { HighClient, type Request } from "./clients/high.ts";
-import { noPasses, notTwoTrainings } from "./faults.ts";
+import { noPasses, notTwoTrainings } from "./errors.ts";
 import { type Gate, openDoor, openGate } from "./gate.ts";
 import { planOf } from "./jobs/planning.ts";
 import type { Machine } from "./machine/machine.ts";
@@ -50,7 +50,10 @@ export interface Players {
   startLoop(): void;
   /** A closed loop begins nothing more. */
   stop(): void;
-  /** Everything that has arrived is served, and each best-effort job has ended an iteration since then, if it has one left. */
+  /**
+   * Everything that has arrived is served, and each best-effort job has ended an iteration since then, if it has one
+   * left.
+   */
   through(sinceNs: number): boolean;
   readonly requests: readonly Request[];
   /** When iterations were done, by best-effort job. */
@@ -72,7 +75,7 @@ function sharing(
   const door = arrangement.gated ? (gate ?? openGate()) : openDoor;
   const board = new Board(door);
   const partition = (asked: number | undefined) => partitionSms(gpu, asked ?? gpu.description.sms);
-  const service = high && served(machine, board, high, arrangement, startNs);
+  const service = high && serve(machine, board, high, arrangement, startNs);
   const percent = percentSms(gpu, arrangement.bestEffortPercent);
   const smLimit = Math.min(percent, partition(arrangement.bestEffortSms));
   const splitProductsUs = arrangement.gated
@@ -118,7 +121,7 @@ function sharing(
   };
 }
 
-/** What a policy begins with: how kernels and products are divided does not change later. */
+/** The first rules of a policy. Those for dividing kernels and products do not change later. */
 const rulesOf = (
   { policy, overrides }: NonNullable<Arrangement["gated"]>,
   { contexts, gpu }: Machine,
@@ -129,7 +132,7 @@ const rulesOf = (
   return withOverrides(policy.rules(seen, undefined), overrides);
 };
 
-function served(
+function serve(
   machine: Machine,
   board: Board,
   high: HighJob,
@@ -148,7 +151,7 @@ function served(
   return { client, plan, training: high.profile.kind === "training", objective: high.objective };
 }
 
-/** Two trainings that wait for each other. One by itself waits for nobody, and is as it is elsewhere. */
+/** Two trainings that wait for each other. A training alone waits for none, and runs as in other arrangements. */
 function alternating(machine: Machine, cast: Cast): Players {
   const { arrangement, high, bestEffort } = cast;
   const [other, third] = bestEffort;

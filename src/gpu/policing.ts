@@ -1,5 +1,5 @@
-// The agent's loop on the modelled GPU: four times a second of virtual time, what was seen goes to the policy
-// and its rules into the gate.
+// The agent's loop on the modelled GPU. Four times a second of virtual time, it gives the policy what was observed,
+// and the gate the policy's rules.
 import {
   type Memory,
   type MeteredHigh,
@@ -16,7 +16,7 @@ import type { Stream } from "./machine/stream.ts";
 import type { Plan } from "./plan.ts";
 
 const EVERY_NS = 250e6;
-/** Bursts count for so long, as in the agent's meter. */
+/** The time for which bursts count, as in the agent's meter. */
 const WINDOW_NS = 4e9;
 
 /** The high client, and what its profile and the person at the command line say of it. */
@@ -44,7 +44,7 @@ export class Policing implements Actor {
   #memory: Memory | undefined;
   #from = 0;
   /** Of the bursts, up to the last look; as the next two. */
-  #looked = 0;
+  #burstsSeen = 0;
   #launched = 0;
   #finished = 0;
 
@@ -74,7 +74,7 @@ export class Policing implements Actor {
       smCount: gpu.description.sms,
     };
     if (policy.remember && now > 0) {
-      const look = { ...seen, nowMs: now / 1e6, colocated: this.#colocated() };
+      const look = { ...seen, nowMs: now / 1e6, colocated: this.#wasColocated() };
       this.#memory = policy.remember(look, this.#memory);
     }
     this.#gate.setRules(withOverrides(policy.rules(seen, this.#memory), overrides));
@@ -93,7 +93,7 @@ export class Policing implements Actor {
         name: "high",
         objective,
         burstP50Us: this.#burstP50Us(client),
-        ...this.#ended(client),
+        ...this.#endedBursts(client),
         launches,
         ...this.#fromProfile,
       },
@@ -113,17 +113,17 @@ export class Policing implements Actor {
     return this.#from === 0 ? this.#fromProfile.soloUs : undefined;
   }
 
-  #ended({ bursts }: HighClient): Pick<MeteredHigh, "ended" | "waited"> {
-    if (bursts.length === this.#looked) return { ended: undefined };
-    const fresh = bursts.slice(this.#looked);
-    this.#looked = bursts.length;
+  #endedBursts({ bursts }: HighClient): Pick<MeteredHigh, "ended" | "waited"> {
+    if (bursts.length === this.#burstsSeen) return { ended: undefined };
+    const fresh = bursts.slice(this.#burstsSeen);
+    this.#burstsSeen = bursts.length;
     return {
-      ended: counted(fresh.map(({ lastedNs }) => lastedNs)),
-      waited: counted(fresh.map(({ waitedNs }) => waitedNs)),
+      ended: histogramOf(fresh.map(({ lastedNs }) => lastedNs)),
+      waited: histogramOf(fresh.map(({ waitedNs }) => waitedNs)),
     };
   }
 
-  #colocated(): boolean {
+  #wasColocated(): boolean {
     const finished = this.#policed.colocated.reduce((sum, stream) => sum + stream.finished, 0);
     const ran = finished > this.#finished;
     this.#finished = finished;
@@ -131,7 +131,7 @@ export class Policing implements Actor {
   }
 }
 
-function counted(timesNs: readonly number[]): Uint32Array {
+function histogramOf(timesNs: readonly number[]): Uint32Array {
   const counts = new Uint32Array(bucketCount);
   for (const ns of timesNs) {
     const bucket = bucketOf(ns);

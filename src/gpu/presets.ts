@@ -7,7 +7,7 @@
 // (paranumal.com, "Rough-n-Ready Roofline: NVIDIA V100 edition", 2018), H200 4.3 of 4.8 TB/s; H100 taken like the
 // H200, T4 and A100 like the V100. [A] assumed.
 import { type GpuDescription, gpuNamed } from "#profile";
-import { unknownModel } from "./faults.ts";
+import { unknownModel } from "./errors.ts";
 
 export interface GpuModel {
   readonly description: GpuDescription;

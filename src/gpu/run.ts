@@ -1,10 +1,10 @@
-// One window on the modelled GPU: an arrangement of jobs for some seconds of virtual time, and what came of it,
-// in the shape that a measured window has.
+// Runs one window on the modelled GPU: an arrangement of jobs for some seconds of virtual time. The result has the
+// same fields as a measured window.
 import type { Rules } from "#protocol";
 import { constants } from "#protocol";
 import type { Arrangement } from "./arrangements.ts";
 import type { Request } from "./clients/high.ts";
-import { noJob, tooManyBestEffort } from "./faults.ts";
+import { noJob, tooManyBestEffort } from "./errors.ts";
 import type { Gate } from "./gate.ts";
 import { Machine } from "./machine/machine.ts";
 import { type BestEffortJob, type HighJob, playersOn } from "./players.ts";
@@ -55,13 +55,13 @@ export interface ModelWindow {
   readonly rules: Rules | undefined;
 }
 
-/** Best-effort work is in full swing when requests begin. */
+/** Best-effort work runs for this long before requests begin. */
 const LEAD_NS = 100e6;
 const SETTLE_NS = 400e6;
-/** An open loop that can't keep up, and an iteration that does not end, have so many times the window, no longer. */
+/** The window is extended at most to this multiple for an overloaded open loop or an iteration that does not end. */
 const PATIENCE = 4;
 
-/** Who has the GPU keeps it until it has nothing to run, and no context is changed: threads of one process. */
+/** Threads of one process: a job keeps the GPU until it has nothing to run, and no context is switched. */
 const endless: Slices = {
   sliceNs: Number.POSITIVE_INFINITY,
   standNs: 0,
@@ -104,8 +104,8 @@ export function runWindow(plan: WindowPlan): ModelWindow {
   machine.run(endNs);
   const after = reading(machine);
   const { rules } = players;
-  // What has arrived is served, beside best-effort work, to the last, and each job ends what it was at: else nobody
-  // could tell how far it was.
+  // All requests that have arrived are served, beside best-effort work, and each job ends its current iteration.
+  // Otherwise its progress would be unknown.
   players.stop();
   const latest = startNs + PATIENCE * plan.seconds * 1e9;
   while (!players.through(endNs) && machine.now < latest) machine.run(machine.now + 10e6);

@@ -1,12 +1,12 @@
-// The preloaded interposer can be told that a request is about to come. It is called by name, as any
-// program of any language would.
+// Tells the preloaded interposer that a request is about to come. The function is found by its name, as a program in
+// any language would find it.
 import koffi from "koffi";
 import { UserError } from "#core";
 
-/** Throws a UserError where no interposer is loaded that has it. */
+/** Throws a UserError if no interposer with this function is loaded. */
 export function announcer(): (microseconds: number) => void {
   try {
-    // Null: among what this process has loaded.
+    // Null: searches all libraries that this process has loaded.
     return koffi.load(null).func("cotenant_announce", "void", ["unsigned int"]);
   } catch {
     throw new UserError(

@@ -1,17 +1,17 @@
-// How many iterations make a kernel last as long as wanted. Other work on the GPU only ever adds time, so
-// every reading is the least of a few.
-import { made } from "./cuda.ts";
+// Finds how many iterations make a kernel last as long as wanted. Other work on the GPU can only make a kernel
+// slower, so each reading is the smallest of several.
+import { readHandle } from "./cuda.ts";
 import { type Gpu, launch } from "./gpu.ts";
 import type { KernelName } from "./kernels.ts";
 import { type Calibration, kernelsOf, type Work } from "./plan.ts";
 import type { Slot } from "./slot.ts";
 
 const rounds = 5;
-/** Long enough that launching is not all of it. */
+/** Long enough that the launch is a small part of it. */
 const enoughUs = 40;
 const mostIterations = 2 ** 30;
 const mostSearches = 5;
-/** Kernels timed together, so that what is read is the time of one among others. */
+/** Several kernels are timed together, because the time wanted is that of a kernel among others. */
 const chain = 4;
 
 /** Sets the iterations of every kind of kernel the work has, in every slot. */
@@ -38,8 +38,8 @@ export function calibrate(
 }
 
 /**
- * Searches again when other work spoilt a search. A reading is never too short, so a kernel that turns out
- * much shorter than wanted gives that away; one that turns out longer may only have been beside other work.
+ * Searches again if other work disturbed the search. A reading is never too short. So a kernel that proves much
+ * shorter than wanted shows a disturbed search. A kernel that proves longer may just have run beside other work.
  */
 export function search(
   wantedUs: number,
@@ -52,7 +52,7 @@ export function search(
   }
 }
 
-/** `timeUs` says how long a kernel takes at that many iterations. */
+/** `timeUs` measures how long a kernel takes with a number of iterations. */
 export function iterationsFor(wantedUs: number, timeUs: (iterations: number) => number): number {
   let iterations = 16;
   let took = timeUs(iterations);
@@ -60,7 +60,7 @@ export function iterationsFor(wantedUs: number, timeUs: (iterations: number) => 
     iterations *= 2;
     took = timeUs(iterations);
   }
-  // A line through two points near the target: a launch has a fixed cost too.
+  // A line through two points near the target, because a launch also has a fixed cost.
   const high = clamp((iterations * wantedUs) / took);
   const low = clamp(high / 2);
   const highUs = timeUs(high);
@@ -73,7 +73,7 @@ const clamp = (iterations: number) => Math.min(Math.max(Math.round(iterations), 
 function stopwatch({ cuda, own, ...gpu }: Gpu, slot: Slot): (name: KernelName) => number {
   const event = () =>
     own(
-      made((out) => cuda.cuEventCreate(out, 0)),
+      readHandle((out) => cuda.cuEventCreate(out, 0)),
       cuda.cuEventDestroy_v2,
     );
   const before = event();

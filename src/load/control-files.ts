@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { UserError } from "#core";
 import type { ControlFiles } from "./control.ts";
 
-/** Throws a UserError when the directory is not there, or is gone: then so is the bench. */
+/** Throws a UserError when the directory does not exist. If it is removed later, the bench has ended. */
 export function controlFiles(directory: string): ControlFiles {
   const path = join(directory, "phase");
   const check = () => {
@@ -23,8 +23,8 @@ export function controlFiles(directory: string): ControlFiles {
       try {
         process.kill(pid, 0);
         return true;
-      } catch (fault) {
-        return (fault as NodeJS.ErrnoException).code !== "ESRCH";
+      } catch (error) {
+        return (error as NodeJS.ErrnoException).code !== "ESRCH";
       }
     },
     write(file, text) {

@@ -1,12 +1,12 @@
-// The workload's end of a bench's control files: a job is kept alive and told by the file `phase` what to
-// do until the next phase, and answers with NAME.ready and NAME.ID.json. Times are CLOCK_MONOTONIC in
-// ns, the one clock that all processes of a machine share. A double holds them exactly for the
-// first 104 days after boot, and to 2 ns after that, which is less than what it takes to read the clock.
+// A job's side of a bench's control files. The bench keeps the job alive. The file `phase` says what to do until the
+// next phase, and the job answers with NAME.ready and NAME.ID.json. Times are ns of CLOCK_MONOTONIC, which all
+// processes of a machine share. A double holds them exactly for the first 104 days after boot, and to 2 ns after
+// that. Reading the clock takes longer.
 import { parseArrivalFile } from "./arrivals/arrivals.ts";
 import type { Served } from "./plan.ts";
 import { type Clock, closedLoop, openLoop, type Server, type Stop } from "./serve.ts";
 
-/** What one job is to do in a phase. */
+/** The task of one job in a phase. */
 export interface Part {
   /** A file of ns offsets from the phase's start; without it, a closed loop. */
   readonly arrivals?: string;
@@ -16,22 +16,22 @@ export interface Part {
 
 export interface Phase {
   readonly id: number;
-  /** Of the bench: a job leaves when it has gone. */
+  /** The pid of the bench. A job ends when the bench has ended. */
   readonly pid?: number;
   readonly start_ns: number;
   readonly seconds: number;
-  /** Jobs that are not in it have nothing to do. */
+  /** The tasks by job. A job without a task does nothing in this phase. */
   readonly jobs: Readonly<Record<string, Part>>;
   readonly quit: boolean;
 }
 
 /** The control directory. */
 export interface ControlFiles {
-  /** Another one whenever the phase was replaced; undefined before the first. Costs a stat(). */
+  /** The same value until the phase is replaced; undefined before the first phase. Costs a stat(). */
   mark(): string | undefined;
   phase(): string;
   alive(pid: number): boolean;
-  /** As a whole: a reader sees all of it or none. */
+  /** Writes the file atomically: a reader sees all of it or nothing. */
   write(file: string, text: string): void;
 }
 
@@ -40,20 +40,20 @@ export interface PhaseContext {
   readonly files: ControlFiles;
   /** CLOCK_MONOTONIC. */
   readonly clock: Clock;
-  /** Ends the job as a phase that says quit does. */
+  /** Ends the job, as a phase with `quit` does. */
   readonly stop: Stop;
   /** Closed loop: requests in flight. */
   readonly depth: number;
   readText(path: string): string;
-  /** Finds what `announce_us` asks for; throws a UserError if there is no such thing. */
+  /** Finds the function that `announce_us` needs. Throws a UserError if there is none. */
   announcer(): (microseconds: number) => void;
 }
 
-/** Between phases. */
+/** Time between two looks at the phase while the job has no task. */
 const idleMs = 2;
-/** An announcement lapses by itself: so long after the arrival, if the request has not reached the GPU. */
+/** An announcement ends by itself this long after the arrival if the request has not reached the GPU. */
 const graceUs = 500;
-/** In a phase, requests come first. */
+/** Time between two looks during a phase. It is longer, so that looks do not delay requests. */
 const lookEveryNs = 5e6;
 const benchEveryNs = 1e9;
 
@@ -62,7 +62,7 @@ export const ready = (
   facts: Readonly<Record<string, unknown>>,
 ): void => files.write(`${name}.ready`, JSON.stringify(facts));
 
-/** Does this job's part of every phase it sees, until one says quit. */
+/** Does this job's task in every phase, until a phase says `quit`. */
 export async function followPhases(server: Server, context: PhaseContext): Promise<void> {
   const { name, files, clock, stop } = context;
   const look = watch(files, clock);
@@ -80,8 +80,10 @@ export async function followPhases(server: Server, context: PhaseContext): Promi
     const over = onceChanged(look, phase, context);
     const answer =
       part.arrivals === undefined
-        ? iterated(await closedLoop(server, clock, context.depth, Number.POSITIVE_INFINITY, over))
-        : answered(await serve(server, phase, part.arrivals, context, over));
+        ? iterationTimes(
+            await closedLoop(server, clock, context.depth, Number.POSITIVE_INFINITY, over),
+          )
+        : requestTimes(await serve(server, phase, part.arrivals, context, over));
     files.write(`${name}.${phase.id}.json`, JSON.stringify({ id: phase.id, ...answer }));
   }
 }
@@ -100,7 +102,7 @@ function serve(server: Server, phase: Phase, path: string, context: PhaseContext
       },
     }),
   };
-  // Sleeps are cut short, so that a phase that changes while no request comes is seen.
+  // Sleeps are limited, so that a new phase is noticed while no request arrives.
   const restless: Clock = {
     now: clock.now,
     sleep: (ms) => clock.sleep(Math.min(ms, lookEveryNs / 1e6)),
@@ -108,7 +110,7 @@ function serve(server: Server, phase: Phase, path: string, context: PhaseContext
   return openLoop(server, restless, arriving, over);
 }
 
-/** The phase now, read again only when it was replaced. */
+/** The current phase. The file is read again only after it was replaced. */
 function watch(files: ControlFiles, clock: Clock): () => Phase | undefined {
   let mark: string | undefined;
   let phase: Phase | undefined;
@@ -116,7 +118,7 @@ function watch(files: ControlFiles, clock: Clock): () => Phase | undefined {
   return () => {
     const now = files.mark();
     if (now !== undefined && now !== mark) {
-      // Written by the bench, which is of one version with this: both come from one package.
+      // No version check: the bench that writes it comes from the same package.
       phase = JSON.parse(files.phase()) as Phase;
       mark = now;
     }
@@ -128,19 +130,19 @@ function watch(files: ControlFiles, clock: Clock): () => Phase | undefined {
   };
 }
 
-/** Stops a loop when another phase has come. */
+/** Stops a loop when the phase has changed. */
 function onceChanged(
   look: () => Phase | undefined,
   phase: Phase,
   { clock, stop }: PhaseContext,
 ): Stop {
-  let looked = clock.now();
+  let lastLookNs = clock.now();
   let over = false;
   return {
     get aborted() {
       const now = clock.now();
-      if (!over && now - looked >= lookEveryNs) {
-        looked = now;
+      if (!over && now - lastLookNs >= lookEveryNs) {
+        lastLookNs = now;
         over = look()?.id !== phase.id;
       }
       return over || stop.aborted;
@@ -148,10 +150,10 @@ function onceChanged(
   };
 }
 
-const answered = (served: readonly Served[]) => ({
+const requestTimes = (served: readonly Served[]) => ({
   arrival_ns: served.map(({ arrival }) => arrival),
   latency_ns: served.map(({ arrival, done }) => done - arrival),
   service_ns: served.map(({ start, done }) => done - start),
 });
 
-const iterated = (served: readonly Served[]) => ({ done_ns: served.map(({ done }) => done) });
+const iterationTimes = (served: readonly Served[]) => ({ done_ns: served.map(({ done }) => done) });

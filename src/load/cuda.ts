@@ -3,7 +3,7 @@
 import koffi from "koffi";
 import { UserError } from "#core";
 
-/** An address, memory of ours, or null. */
+/** An address, memory of this process, or null. */
 export type Pointer = bigint | ArrayBuffer | ArrayBufferView | null;
 
 interface Kinds {
@@ -145,14 +145,14 @@ function cudaFailed(symbol: string, name: string): UserError {
 }
 
 /** For calls that write a handle or an address through their first argument. */
-export function made(call: (out: BigUint64Array) => void): bigint {
+export function readHandle(call: (out: BigUint64Array) => void): bigint {
   const out = new BigUint64Array(1);
   call(out);
   return out[0] ?? 0n;
 }
 
 /** For calls that write an int. */
-export function told(call: (out: Int32Array) => void): number {
+export function readInt(call: (out: Int32Array) => void): number {
   const out = new Int32Array(1);
   call(out);
   return out[0] ?? 0;

@@ -1,6 +1,6 @@
-// The first GPU, our two kernels loaded on it, and how large a grid takes the SMs asked for.
+// The first GPU with the two kernels loaded. Also finds how large a grid must be to take a number of SMs.
 import { usage } from "#core";
-import { addressOf, type Cuda, made, type Pointer, told } from "./cuda.ts";
+import { addressOf, type Cuda, type Pointer, readHandle, readInt } from "./cuda.ts";
 import { blockThreads, entryPoint, type KernelName, ptx } from "./kernels.ts";
 
 const multiprocessorCount = 16;
@@ -13,20 +13,20 @@ export interface Kernel {
 export interface Gpu {
   readonly cuda: Cuda;
   readonly name: string;
-  /** SMs that a kernel takes. */
+  /** The number of SMs that a kernel takes. */
   readonly sms: number;
   readonly kernels: Readonly<Record<KernelName, Kernel>>;
   /** Frees everything that was allocated through `own`, then the context. */
   close(): void;
-  /** Has `release` called at close, in reverse order. */
+  /** Registers `release` to be called at close. The calls are in reverse order. */
   own<T>(thing: T, release: (thing: T) => void): T;
 }
 
 /** Uses the primary context, as the CUDA runtime does. */
 export function openGpu(cuda: Cuda, wantedSms: number, waves: number): Gpu {
   cuda.cuInit(0);
-  const device = told((out) => cuda.cuDeviceGet(out, 0));
-  const all = told((out) => cuda.cuDeviceGetAttribute(out, multiprocessorCount, device));
+  const device = readInt((out) => cuda.cuDeviceGet(out, 0));
+  const all = readInt((out) => cuda.cuDeviceGetAttribute(out, multiprocessorCount, device));
   if (wantedSms > all) throw usage(`--sms ${wantedSms} is more than this GPU has (${all}).`);
   const sms = wantedSms || all;
 
@@ -36,17 +36,17 @@ export function openGpu(cuda: Cuda, wantedSms: number, waves: number): Gpu {
     return thing;
   };
   const context = own(
-    made((out) => cuda.cuDevicePrimaryCtxRetain(out, device)),
+    readHandle((out) => cuda.cuDevicePrimaryCtxRetain(out, device)),
     () => cuda.cuDevicePrimaryCtxRelease_v2(device),
   );
   cuda.cuCtxSetCurrent(context);
   const module = own(
-    made((out) => cuda.cuModuleLoadData(out, ptx)),
+    readHandle((out) => cuda.cuModuleLoadData(out, ptx)),
     cuda.cuModuleUnload,
   );
   const kernel = (name: KernelName): Kernel => {
-    const handle = made((out) => cuda.cuModuleGetFunction(out, module, entryPoint[name]));
-    const perSm = told((out) =>
+    const handle = readHandle((out) => cuda.cuModuleGetFunction(out, module, entryPoint[name]));
+    const perSm = readInt((out) =>
       cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(out, handle, blockThreads, 0),
     );
     return { handle, blocks: sms * Math.max(perSm, 1) * waves };
@@ -71,17 +71,17 @@ function nameOf(cuda: Cuda, device: number): string {
 
 export const deviceMemory = ({ cuda, own }: Gpu, bytes: number): bigint =>
   own(
-    made((out) => cuda.cuMemAlloc_v2(out, bytes)),
+    readHandle((out) => cuda.cuMemAlloc_v2(out, bytes)),
     cuda.cuMemFree_v2,
   );
 
 export const pinnedMemory = ({ cuda, own }: Gpu, bytes: number): bigint =>
   own(
-    made((out) => cuda.cuMemHostAlloc(out, bytes, 0)),
+    readHandle((out) => cuda.cuMemHostAlloc(out, bytes, 0)),
     cuda.cuMemFreeHost,
   );
 
-/** One for each thread of the largest grid. */
+/** One word for each thread of the largest grid. */
 export const stateWords = ({ kernels }: Gpu): number =>
   Math.max(kernels.compute.blocks, kernels.memory.blocks) * blockThreads;
 

@@ -4,7 +4,7 @@ export {
   arrivalSeconds,
   arrivalTimes,
   parseArrivals,
-  scheduled,
+  scheduleArrivals,
 } from "./arrivals/arrivals.ts";
 export { type Schedule, type Trace, traceSchedule } from "./arrivals/trace.ts";
 export type { ControlFiles, Part, Phase } from "./control.ts";

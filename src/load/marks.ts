@@ -1,4 +1,4 @@
-// When each request arrived, began and was done, as a file.
+// Writes a file of the times at which each request arrived, began and was done.
 import type { Served } from "./plan.ts";
 
 /** Times are since `origin`, in ns; the file has monotonic ns. */

@@ -1,4 +1,4 @@
-// What a run of the synthetic client is to do, and what it reports.
+// The plan of a run of the synthetic client, and its result.
 import type { Bytes } from "#core";
 import type { Arrivals } from "./arrivals/arrivals.ts";
 import type { KernelName } from "./kernels.ts";
@@ -7,9 +7,9 @@ export const shapes = ["compute", "memory", "mixed"] as const;
 type Shape = (typeof shapes)[number];
 
 /**
- * How completion is noticed. `stream` and `event-sync` block in the driver, `event-query` asks again and
- * again, `copy` is a synchronous copy of the result, `poll` reads a pinned word that the last copy of the
- * request writes: then no CUDA call tells anyone that the request is over.
+ * How the client notices that a request is done. `stream` and `event-sync` block in the driver. `event-query` asks
+ * repeatedly. `copy` is a synchronous copy of the result. `poll` reads a pinned word that the request's last copy
+ * writes, so no CUDA call shows that the request is done.
  */
 export const awaits = ["stream", "event-query", "event-sync", "copy", "poll"] as const;
 export type Await = (typeof awaits)[number];
@@ -19,11 +19,11 @@ export interface Work {
   readonly shape: Shape;
   /** Kernels in a request. */
   readonly kernels: number;
-  /** Wanted duration of one kernel among others of its kind, in us. */
+  /** The wanted duration of one kernel among others of its kind, in us. */
   readonly kernelUs: number;
   /** SMs a kernel takes; 0 = all. */
   readonly sms: number;
-  /** Blocks of a kernel, in rounds of what its SMs hold at once. */
+  /** The number of blocks of a kernel, as a multiple of the blocks that its SMs hold at once. */
   readonly waves: number;
   /** Submit a request as one CUDA graph. */
   readonly graph: boolean;
@@ -31,10 +31,10 @@ export interface Work {
   readonly warmup: number;
   readonly copyIn: Bytes;
   readonly copyOut: Bytes;
-  /** Closed loop: requests in flight. One on a stream with others waits for those as well if awaited by `stream`. */
+  /** Closed loop: requests in flight. With `stream`, a request also waits for other requests on the same stream. */
   readonly depth: number;
   readonly await: Await;
-  /** Requests take them in turn. */
+  /** The number of streams. Requests use them in turn. */
   readonly streams: number;
   /** Device memory to hold, unused. */
   readonly memory: Bytes;
@@ -63,7 +63,7 @@ export interface Served {
 
 export interface Calibration {
   readonly iterations: number;
-  /** What a kernel took, back to back with others, at that many iterations. */
+  /** The duration of a kernel with this number of iterations, back to back with others. */
   readonly kernelUs: number;
   readonly blocks: number;
 }
@@ -82,7 +82,7 @@ export interface Result {
   readonly calibration: Partial<Record<KernelName, Calibration>>;
   /** Every kernel of every request took place exactly once. */
   readonly intact: boolean;
-  /** SHA-256 of what three requests make of a fresh state: the same with and without the interposer. */
+  /** SHA-256 of the state that three requests make of a new one. It is the same with and without the interposer. */
   readonly checksum: string;
 }
 

@@ -1,4 +1,4 @@
-// Everything before the first request that counts: memory, calibration, warm-up.
+// Prepares a run: memory, calibration and warm-up, before the first request that counts.
 import { calibrate } from "./calibrate.ts";
 import type { Cuda } from "./cuda.ts";
 import { deviceMemory, type Gpu, openGpu } from "./gpu.ts";
@@ -13,7 +13,7 @@ export interface Surroundings {
   readonly clock: Clock;
   readonly stop: Stop;
   readText(path: string): string;
-  /** One line for a person. */
+  /** Prints one line for the user. */
   say(line: string): void;
 }
 
@@ -23,9 +23,9 @@ export interface Prepared {
   readonly calibration: Partial<Record<KernelName, Calibration>>;
   /** Whether every kernel so far took place exactly once. Call with nothing in flight. */
   intact(): boolean;
-  /** SHA-256 of what three requests make of a fresh state. Nothing is intact after it. */
+  /** SHA-256 of the state that three requests make of a new one. `intact` must not be called after it. */
   checksum(): string;
-  /** Not after a failure: then every release would fail too, and the process is about to end. */
+  /** Must not be called after a failure. Every release would fail too, and the process is about to end. */
   close(): void;
 }
 
@@ -45,7 +45,7 @@ export async function prepare(work: Work, around: Surroundings): Promise<Prepare
     gpu: gpu.name,
     calibration,
     intact: () =>
-      slots.every((slot) => stateCounts(gpu, slot, work.seed, slot.submitted() * work.kernels)),
+      slots.every((slot) => stateCounts(gpu, slot, work.seed, slot.submissions() * work.kernels)),
     checksum: () => checksum(gpu, slots[0], work.seed),
     close: gpu.close,
   };

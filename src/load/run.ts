@@ -1,6 +1,6 @@
-// The two ways of being a client: a run of its own, or a job that a bench keeps alive and leads.
+// The synthetic client runs either by itself, or as a job that a bench keeps alive and controls.
 import { sfc32, UserError } from "#core";
-import { scheduled } from "./arrivals/arrivals.ts";
+import { scheduleArrivals } from "./arrivals/arrivals.ts";
 import { followPhases, type PhaseContext, ready } from "./control.ts";
 import type { Plan, Result, Served, Work } from "./plan.ts";
 import { prepare, type Surroundings } from "./prepare.ts";
@@ -19,7 +19,7 @@ export async function runLoad(plan: Plan, around: Surroundings): Promise<Run> {
   const schedule =
     arrivals.kind === "closed"
       ? undefined
-      : scheduled(arrivals, plan.seconds, sfc32(plan.seed), readText);
+      : scheduleArrivals(arrivals, plan.seconds, sfc32(plan.seed), readText);
   const prepared = await prepare(plan, around);
   const { server } = prepared;
   const seconds = schedule?.seconds ?? plan.seconds;
@@ -40,7 +40,7 @@ export async function runLoad(plan: Plan, around: Surroundings): Promise<Run> {
   return { result, served };
 }
 
-/** Takes part in a bench until that is over. Throws a UserError if a kernel was lost or doubled. */
+/** Runs as a job of a bench until the bench ends. Throws a UserError if a kernel was lost or doubled. */
 export async function runJob(
   work: Work,
   around: Surroundings,

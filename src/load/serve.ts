@@ -1,16 +1,15 @@
-// When requests are started: at their arrival (open loop), or as soon as another is done (closed loop).
-// The driver's calls block this thread, as they do in a server of one thread: an open loop has one request
-// in service at a time, and the others queue.
+// Starts requests at their arrival (open loop), or as soon as another is done (closed loop). The driver's calls block
+// this thread, as in a server with one thread. So an open loop serves one request at a time, and the others queue.
 import type { Served } from "./plan.ts";
 
 export interface Clock {
   /** Monotonic, in ns since the run's origin. */
   now(): number;
-  /** Lets the event loop turn; comes back early when the run is cut short. */
+  /** Waits while the event loop runs. Returns early if the run is stopped. */
   sleep(ms: number): Promise<void>;
 }
 
-/** What serves request number i. `wait` is called once for each `submit`, in the same order. */
+/** Serves request number i. `wait` is called once for each `submit`, in the same order. */
 export interface Server {
   submit(request: number): void;
   wait(request: number): void;
@@ -20,13 +19,13 @@ export interface Stop {
   readonly aborted: boolean;
 }
 
-/** A timer may be late by a millisecond and more: sleep until this long before an arrival, then spin. */
+/** A timer may be late by a millisecond or more. So the loop sleeps until this long before an arrival, then spins. */
 const spinNs = 1.5e6;
-/** Signals are heard only when the event loop turns. */
+/** Signals are handled only when the event loop runs. */
 const hearEveryNs = 50e6;
 
 export interface Arriving {
-  /** On the clock; what should have arrived before now is late. */
+  /** The start, by the clock. Requests that should have arrived before now are late. */
   readonly begin: number;
   /** ns from the begin, sorted. */
   readonly offsets: readonly number[];
@@ -42,7 +41,7 @@ export async function openLoop(
 ): Promise<Served[]> {
   const served: Served[] = [];
   let heard = clock.now();
-  /** Returns shortly before; false when the run was cut short. */
+  /** Returns shortly before the time. False if the run was stopped. */
   const approach = async (instant: number): Promise<boolean> => {
     while (!stop.aborted && instant - clock.now() > spinNs) {
       await clock.sleep((instant - clock.now() - spinNs) / 1e6);

@@ -1,7 +1,7 @@
 // Room for one request in flight: its memory, its stream, and its graph if it has one. A slot is used
 // again only when its request is done.
 import { UserError } from "#core";
-import { made, memoryAt } from "./cuda.ts";
+import { memoryAt, readHandle } from "./cuda.ts";
 import {
   deviceMemory,
   type Gpu,
@@ -19,15 +19,15 @@ export interface Slot {
   submit(): void;
   /** Returns when the request last submitted is done. */
   wait(): void;
-  /** How often since it was made. */
-  submitted(): number;
+  /** The number of requests submitted since the slot was made. */
+  submissions(): number;
   readonly stream: bigint;
   /** One word a thread of the largest grid; each kernel adds 1 to all of them. */
   readonly state: bigint;
   readonly parameters: Readonly<Record<KernelName, Parameters>>;
 }
 
-/** Of 16 bytes each, a power of two: 256 MiB, several times what an L2 cache holds. */
+/** Elements of 16 bytes, a power of two. They make 256 MiB, several times the size of an L2 cache. */
 export const streamedElements = 2 ** 24;
 
 const captureThreadLocal = 1;
@@ -37,7 +37,7 @@ const nonBlocking = 1;
 /** A synchronous copy waits for blocking streams only. */
 export const makeStream = ({ cuda, own }: Gpu, noticed: Await): bigint =>
   own(
-    made((out) => cuda.cuStreamCreate(out, noticed === "copy" ? 0 : nonBlocking)),
+    readHandle((out) => cuda.cuStreamCreate(out, noticed === "copy" ? 0 : nonBlocking)),
     cuda.cuStreamDestroy_v2,
   );
 
@@ -66,29 +66,29 @@ export function makeSlot(gpu: Gpu, work: Work, stream: bigint, streamed: bigint)
     ...slot,
     submit() {
       if (work.graph) {
-        // Captured when first submitted: by then the iterations are known.
-        graph ??= own(captured(gpu, stream, enqueue), cuda.cuGraphExecDestroy);
+        // The graph is captured at the first submission, when the number of iterations is known.
+        graph ??= own(captureGraph(gpu, stream, enqueue), cuda.cuGraphExecDestroy);
         cuda.cuGraphLaunch(graph, stream);
       } else enqueue();
       notice.mark();
       submitted++;
     },
     wait: notice.wait,
-    submitted: () => submitted,
+    submissions: () => submitted,
   };
 }
 
-function captured({ cuda }: Gpu, stream: bigint, enqueue: () => void): bigint {
+function captureGraph({ cuda }: Gpu, stream: bigint, enqueue: () => void): bigint {
   cuda.cuStreamBeginCapture_v2(stream, captureThreadLocal);
   enqueue();
-  const graph = made((out) => cuda.cuStreamEndCapture(stream, out));
-  const executable = made((out) => cuda.cuGraphInstantiateWithFlags(out, graph, 0n));
+  const graph = readHandle((out) => cuda.cuStreamEndCapture(stream, out));
+  const executable = readHandle((out) => cuda.cuGraphInstantiateWithFlags(out, graph, 0n));
   cuda.cuGraphDestroy(graph);
   return executable;
 }
 
 interface Noticing {
-  /** Puts the mark, if there is one, behind the request. */
+  /** Puts the mark behind the request if there is one. */
   mark(): void;
   wait(): void;
 }
@@ -102,7 +102,7 @@ function noticing(
   const { stream, state, outputHost } = slot;
   const event = () =>
     own(
-      made((out) => cuda.cuEventCreate(out, disableTiming)),
+      readHandle((out) => cuda.cuEventCreate(out, disableTiming)),
       cuda.cuEventDestroy_v2,
     );
   switch (work.await) {

@@ -1,10 +1,10 @@
-// What the synthetic client runs in: the driver, the clock, signals and files.
+// The environment of the synthetic client: the driver, the clock, signals and files.
 import { setTimeout as after } from "node:timers/promises";
 import { errors, readInput } from "#core";
 import { loadCuda } from "./cuda.ts";
 import type { Surroundings } from "./prepare.ts";
 
-/** Of this process: it stops on a signal. Times are since `origin`. */
+/** The environment of this process. A signal stops the run. Times are since `origin`. */
 export function surroundings(origin: bigint, say: (line: string) => void): Surroundings {
   const stop = new AbortController();
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stop.abort());
@@ -23,7 +23,7 @@ export function surroundings(origin: bigint, say: (line: string) => void): Surro
 function readText(path: string): string {
   try {
     return readInput(path).toString();
-  } catch (fault) {
-    throw errors.inputNotRead("arrivals file", path, fault);
+  } catch (error) {
+    throw errors.inputNotRead("arrivals file", path, error);
   }
 }

@@ -1,12 +1,16 @@
 // What a user can meet here. Each sentence names the file, the row or the workload.
-import { placed, type Refusal, UserError } from "#core";
+import { type Refusal, UserError, withPlace } from "#core";
 import { type MetricName, unitOf } from "./metrics.ts";
 
 export const badTable: Refusal = (file, place, what, hint) =>
-  new UserError("BAD_MEASUREMENTS", placed(file, place, what), hint);
+  new UserError("BAD_MEASUREMENTS", withPlace(file, place, what), hint);
 
 export const badModel: Refusal = (file, place, what) =>
-  new UserError("BAD_MODEL", placed(file, place, what), 'Make one with "cotenant predict train".');
+  new UserError(
+    "BAD_MODEL",
+    withPlace(file, place, what),
+    'Make one with "cotenant predict train".',
+  );
 
 export const lacksMetric = (who: string, name: MetricName) =>
   new UserError(

@@ -1,9 +1,9 @@
 // What a user can meet here. Each sentence names the file and the place in it.
-import { placed, type Refusal, UserError } from "#core";
+import { type Refusal, UserError, withPlace } from "#core";
 
 /** `place`: a line, a field, or both; empty for the file as a whole. */
 export const badProfile: Refusal = (file, place, what, hint) =>
-  new UserError("BAD_PROFILE", placed(file, place, what), hint);
+  new UserError("BAD_PROFILE", withPlace(file, place, what), hint);
 
 export const noProfile = (what: string) => new UserError("NO_PROFILE", `There is no ${what}.`);
 

@@ -64,17 +64,16 @@ function textOf(view: DataView, image: Uint8Array, at: number, header: number, p
   if (bytes > LONGEST_TEXT) return undefined;
   try {
     if (flags & FLAG_ZSTD)
-      return decoded(decompress(image.subarray(start, start + compressed), new Uint8Array(bytes)));
-    if (flags & FLAG_LZ4)
-      return decoded(lz4Block(image.subarray(start, start + compressed), bytes));
-    return decoded(image.subarray(start, start + payload));
+      return decode(decompress(image.subarray(start, start + compressed), new Uint8Array(bytes)));
+    if (flags & FLAG_LZ4) return decode(lz4Block(image.subarray(start, start + compressed), bytes));
+    return decode(image.subarray(start, start + payload));
   } catch {
     return undefined;
   }
 }
 
 /** Texts end with zeros that fill up to a multiple of eight bytes. */
-function decoded(bytes: Uint8Array): string {
+function decode(bytes: Uint8Array): string {
   const end = bytes.indexOf(0);
   return new TextDecoder().decode(end < 0 ? bytes : bytes.subarray(0, end));
 }

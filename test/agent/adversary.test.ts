@@ -197,7 +197,7 @@ describe("in another's name", () => {
     });
   });
 
-  test("even a form is not made", async () => {
+  test("even a variant is not made", async () => {
     const { socket } = await agentHere();
     const { welcome } = await attach(socket, { kind: "variant", pid: 1, startTime: 1 });
     expect(welcome.reason).toContain("The Hello of process 1 came from process");

@@ -77,7 +77,7 @@ const gpu: GpuStatus = {
   uuid: "GPU-a",
   name: "Fake GPU",
   reading: {
-    fault: undefined,
+    error: undefined,
     memoryTotal: (80 * 2 ** 30) as Bytes,
     memoryUsed: (20 * 2 ** 30) as Bytes,
     utilisation: 0.75,

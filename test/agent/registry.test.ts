@@ -200,7 +200,7 @@ describe("what is not a Hello", () => {
   test("half a Hello and then silence is hung up on after five seconds", async () => {
     const { path, clock } = await registryAtDoor();
     const answer = say(path, helloBytes({}).subarray(0, 100)).catch(
-      (fault: Error) => fault.message,
+      (error: Error) => error.message,
     );
     await eventually(() => clock.pending === 1);
     clock.advance(ms(5001));

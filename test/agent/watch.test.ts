@@ -36,7 +36,7 @@ function watched(...clients: readonly Wanted[]) {
   let reading: GpuReading = {
     uuid: gpu.uuid,
     name: "as the driver says",
-    fault: undefined,
+    error: undefined,
     memoryTotal: 10 as Bytes,
     memoryUsed: 5 as Bytes,
     utilisation: undefined,
@@ -116,15 +116,15 @@ test("without a best-effort client nobody is co-located, whatever the driver see
 test("a status has a GPU's figures by the driver, its name by the driver first, and only others as strangers", () => {
   const { watch, gpu, read } = watched("high");
   expect(watch.status([gpu])).toMatchObject([
-    { name: "as the driver says", reading: { memoryUsed: 5, fault: undefined }, strangers: [] },
+    { name: "as the driver says", reading: { memoryUsed: 5, error: undefined }, strangers: [] },
   ]);
-  read({ uuid: "GPU-other", fault: "GPU is lost", memoryUsed: undefined });
+  read({ uuid: "GPU-other", error: "GPU is lost", memoryUsed: undefined });
   expect(watch.status([gpu])).toMatchObject([
     {
       uuid: "GPU-other",
       served: undefined,
       recommended: undefined,
-      reading: { fault: "GPU is lost", memoryUsed: undefined },
+      reading: { error: "GPU is lost", memoryUsed: undefined },
       high: [],
       strangers: [],
     },

@@ -110,10 +110,10 @@ describe("without an agent", () => {
     },
   ])("$argv is refused with a reason", async ({ argv, status, says }) => {
     vi.stubEnv("COTENANT_DIR", "/nonexistent/cotenant");
-    const fault = await dispatch(argv).catch((thrown: unknown) => thrown);
-    if (!(fault instanceof UserError)) throw fault;
-    expect([fault.message, fault.hint].filter(Boolean).join(" ")).toMatch(says);
-    expect(fault.exitStatus).toBe(status);
+    const error = await dispatch(argv).catch((thrown: unknown) => thrown);
+    if (!(error instanceof UserError)) throw error;
+    expect([error.message, error.hint].filter(Boolean).join(" ")).toMatch(says);
+    expect(error.exitStatus).toBe(status);
   });
 
   test("a refusal is one line on stderr, nothing on stdout, and an exit status", () => {
@@ -348,9 +348,9 @@ describe("what nobody foresaw is one sentence", () => {
 
 /** What a command that is refused says. */
 async function refusal(argv: readonly string[]): Promise<string> {
-  const fault = await dispatch(argv).catch((thrown: unknown) => thrown);
-  if (!(fault instanceof UserError)) throw fault;
-  return fault.message;
+  const error = await dispatch(argv).catch((thrown: unknown) => thrown);
+  if (!(error instanceof UserError)) throw error;
+  return error.message;
 }
 
 test("an agent whose file is damaged is said to run", async () => {

@@ -42,9 +42,9 @@ export function person(name: string): Person {
       return said.join("\n");
     },
     async refusal(...argv) {
-      const fault = await dispatch(argv).catch((thrown: unknown) => thrown);
-      if (!(fault instanceof UserError)) throw fault;
-      return [fault.message, fault.hint].filter(Boolean).join(" ");
+      const error = await dispatch(argv).catch((thrown: unknown) => thrown);
+      if (!(error instanceof UserError)) throw error;
+      return [error.message, error.hint].filter(Boolean).join(" ");
     },
     noted: () => noted,
   };

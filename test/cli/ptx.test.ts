@@ -148,7 +148,7 @@ test.each([
   [["run", good, "--shared", "999999999999"], "not a whole number from 0 to 232448"],
   [["check", good, "--out", "report.txt"], "--out is for slice and preempt"],
 ])("%s is refused in a sentence", async (words, sentence) => {
-  const fault = await cotenant(...words).catch((thrown: unknown) => thrown);
-  expect(fault).toBeInstanceOf(UserError);
-  expect((fault as UserError).message).toContain(sentence);
+  const error = await cotenant(...words).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(UserError);
+  expect((error as UserError).message).toContain(sentence);
 });

@@ -11,7 +11,7 @@ const training =
     " ",
   );
 
-test("a training of long kernels gets forms of them that can stop, and loses nothing", async () => {
+test("a training of long kernels gets variants of them that can stop, and loses nothing", async () => {
   const machine = await startMachine({});
   const high = machine.load("high", service);
   await high.serving;
@@ -26,16 +26,16 @@ test("a training of long kernels gets forms of them that can stop, and loses not
   expect(result.intact).toBe(true);
 });
 
-test("the process that makes forms is there before it is needed, and ends with its agent", async () => {
+test("the process that makes variants is there before it is needed, and ends with its agent", async () => {
   const machine = await startMachine({});
   const { pid } = machine.agent();
   const children = () => readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
   expect(children()).toBe("");
   const train = machine.load("best-effort", training);
   await train.serving;
-  await eventually("a process that makes forms", async () => children() !== "");
+  await eventually("a process that makes variants", async () => children() !== "");
   const maker = children();
-  expect(readFileSync(`/proc/${maker}/cmdline`, "utf8").split("\0")).toContain("make-forms");
+  expect(readFileSync(`/proc/${maker}/cmdline`, "utf8").split("\0")).toContain("make-variants");
   process.kill(pid, "SIGKILL");
   await eventually("its end", async () => !existsSync(`/proc/${maker}`));
 });

@@ -92,9 +92,9 @@ export function submit<Stream extends Queue>(
 
 /** Owns a stream and does nothing. */
 export const quiet = {
-  reached() {},
-  released: () => true,
-  ended() {},
+  onBorder() {},
+  mayPass: () => true,
+  onEnd() {},
   refill() {},
-  began() {},
+  onKernel() {},
 };

@@ -84,8 +84,8 @@ test.skipIf(!ptxas)("ptxas takes variants of a block's number that is read in an
   const original = assemble(text);
   expect(original.cubin, original.said).toBeDefined();
   const module = preempt(slice(parse(text)));
-  for (const form of ["k__cotenant_slice(", "k__cotenant_preempt("])
-    expect(print(module)).toContain(form);
+  for (const variant of ["k__cotenant_slice(", "k__cotenant_preempt("])
+    expect(print(module)).toContain(variant);
   const { said, cubin } = assemble(print(module));
   expect(cubin, said).toBeDefined();
 });

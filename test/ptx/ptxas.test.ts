@@ -5,7 +5,14 @@ import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { admitAll, type FormMaker, makeForms, noForms, openDoor, Registry } from "#agent";
+import {
+  admitAll,
+  makeVariants,
+  noVariantStore,
+  openDoor,
+  Registry,
+  type VariantMaker,
+} from "#agent";
 import { welcomeStatus } from "#protocol";
 import { HandClock, temporaryDirectory } from "../agent/fakes.ts";
 
@@ -79,10 +86,10 @@ const entries = (folder: string) =>
 
 const made = (folder: string) => readFileSync(join(folder, "k.o"), "utf8");
 
-/** Makes forms in this process, at once: what starts a process could be late on a busy machine. */
-const formsHere = (change = (ptx: string) => ptx): FormMaker => ({
+/** Makes variants in this process, at once: what starts a process could be late on a busy machine. */
+const variantsHere = (change = (ptx: string) => ptx): VariantMaker => ({
   ask(path) {
-    const made = makeForms(path, noForms);
+    const made = makeVariants(path, noVariantStore);
     if ("reason" in made) throw new Error(made.reason);
     const { fd, wholeWarps } = made;
     const changed = change(readFileSync(`/proc/self/fd/${fd}`, "utf8"));
@@ -103,18 +110,20 @@ async function agentIn(folder: string, change?: (ptx: string) => string): Promis
     knows: () => undefined,
     admission: admitAll,
   });
-  const door = await openDoor(socket, registry, clock, () => {}, { forms: formsHere(change) });
+  const door = await openDoor(socket, registry, clock, () => {}, {
+    variants: variantsHere(change),
+  });
   onTestFinished(() => door.close());
   return socket;
 }
 
-test("the real ptxas gets the kernel and its forms that can stop inside", async () => {
+test("the real ptxas gets the kernel and its variants that can stop inside", async () => {
   const folder = temporaryDirectory();
   await run(folder, { socket: await agentIn(folder) });
   expect(entries(folder)).toEqual(["k", "k__cotenant_preempt", "k__cotenant_slice"]);
 });
 
-describe("a form that the real ptxas refuses costs only itself", () => {
+describe("a variant that the real ptxas refuses costs only itself", () => {
   const kernels = `${KERNEL}
 // { a comment's brace, a 'quote' and a "string, which end nothing
 .func helper(.param .u64 out) { .reg .b32 %r1; mov.u32 %r1, %nctaid.x; ret; }
@@ -146,18 +155,18 @@ describe("a form that the real ptxas refuses costs only itself", () => {
   const real = spawnSync("ptxas", ["--version"]).status === 0;
   if (!real && process.env.CI)
     throw new Error("ptxas is missing: put the folder bin of $(scripts/cuda-tools) into PATH.");
-  if (!real) console.warn("SKIPPED: no form is shown to NVIDIA's ptxas, because it is missing.");
+  if (!real) console.warn("SKIPPED: no variant is shown to NVIDIA's ptxas, because it is missing.");
 
   test.skipIf(!real).each([
-    { form: "k__cotenant_slice", wrong: "mov.u16 %nothing, 1;" },
+    { variant: "k__cotenant_slice", wrong: "mov.u16 %nothing, 1;" },
     {
-      form: "k__cotenant_preempt",
+      variant: "k__cotenant_preempt",
       wrong: ".shared .b8 large[1000000]; .reg .b32 %l; mov.u32 %l, large; st.shared.u32 [%l], %l;",
     },
-  ])("where NVIDIA's refuses $form", async ({ form, wrong }) => {
+  ])("where NVIDIA's refuses $variant", async ({ variant, wrong }) => {
     const folder = temporaryDirectory();
     const damage = (ptx: string) => {
-      const body = ptx.indexOf("{", ptx.indexOf(`${form}(`)) + 1;
+      const body = ptx.indexOf("{", ptx.indexOf(`${variant}(`)) + 1;
       return `${ptx.slice(0, body)}\n${wrong}\n${ptx.slice(body)}`;
     };
     await run(folder, { socket: await agentIn(folder, damage), ptxas: "ptxas" });
@@ -166,7 +175,7 @@ describe("a form that the real ptxas refuses costs only itself", () => {
       code.includes(name),
     );
     expect(found).toEqual(
-      ["k__cotenant_preempt", "k__cotenant_slice"].filter((one) => one !== form),
+      ["k__cotenant_preempt", "k__cotenant_slice"].filter((one) => one !== variant),
     );
   });
 });
@@ -189,7 +198,7 @@ describe("the real ptxas gets what the caller has written", () => {
     expect(made(folder)).toBe(KERNEL);
   });
 
-  test("when it does not take the form", async () => {
+  test("when it does not take the variant", async () => {
     const folder = temporaryDirectory();
     await run(folder, { socket: await agentIn(folder), refused: "__cotenant" });
     expect(made(folder)).toBe(KERNEL);
@@ -205,7 +214,7 @@ test("what the real ptxas says of a wrong file is what the caller gets", async (
   });
 });
 
-test("its version is the real one's and says that there are forms", async () => {
+test("its version is the real one's and says that there are variants", async () => {
   const folder = temporaryDirectory();
   expect(await run(folder, { words: ["--version"] })).toMatch(
     /^ptxas of the test\nCotenant variants [\d.]+\n$/,

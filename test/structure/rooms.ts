@@ -14,7 +14,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "offline/cluster": ["core", "profile", "predict", "place"],
   "offline/soc": ["core", "profile"],
   // PTX is compiled in processes of their own, never on the thread that serves all clients.
-  "agent/forms": ["core", "protocol", "policy", "profile", "ptx"],
+  "agent/variants": ["core", "protocol", "policy", "profile", "ptx"],
   agent: ["core", "protocol", "policy", "profile"],
   client: ["core", "protocol", "policy", "profile", "agent"],
   load: ["core", "protocol"],

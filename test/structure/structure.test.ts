@@ -45,7 +45,7 @@ test.each([
 });
 
 test.each([
-  ["src/agent/forms/a.ts", 'import { b } from "#ptx";'],
+  ["src/agent/variants/a.ts", 'import { b } from "#ptx";'],
   ["src/agent/a.test.ts", 'import { b } from "#gpu";'],
   ["src/offline/cluster/a.ts", 'import { b } from "#place";'],
   ["src/ptx/waits/a.ts", 'import { b } from "../analysis/b.ts";'],

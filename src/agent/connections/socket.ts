@@ -5,17 +5,17 @@ import { chmodSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { type Clock, errors, ms } from "#core";
 import { constants, helloKinds, messageMagic, view, Welcome } from "#protocol";
-import { type FormMaker, noFormMaker } from "../forms/index.ts";
 import { type Registry, type Reply, refusal } from "../registry.ts";
 import type { Scope } from "../state.ts";
 import { closeDescriptor, peerOf, sendWithDescriptor } from "../system/index.ts";
+import { noVariantMaker, type VariantMaker } from "../variants/index.ts";
 import { type Heard, hear } from "./hello.ts";
 import { descriptorOf, type Identify, identifyPeer } from "./peer.ts";
 import { WaitingRoom } from "./waiting-room.ts";
 
 /** A connection that has not said its Hello by then is closed. */
 const HELLO_WITHIN = ms(5000);
-/** Connections without a slot: such that have not said their Hello, and such that wait for forms. */
+/** Connections without a slot: such that have not said their Hello, and such that wait for variants. */
 const MOST_WITHOUT_SLOT = 64;
 const LONGEST_SOCKET_PATH = 107;
 
@@ -26,7 +26,7 @@ export interface Door {
 interface DoorOptions {
   /** Who may connect: all, or those whom the folder of the socket lets pass. */
   readonly scope?: Scope | undefined;
-  readonly forms?: FormMaker | undefined;
+  readonly variants?: VariantMaker | undefined;
   readonly identify?: Identify | undefined;
 }
 
@@ -36,7 +36,7 @@ export async function openDoor(
   registry: Registry,
   clock: Clock,
   changed: () => void,
-  { scope = "user", forms = noFormMaker, identify = identifyPeer }: DoorOptions = {},
+  { scope = "user", variants = noVariantMaker, identify = identifyPeer }: DoorOptions = {},
 ): Promise<Door> {
   if (Buffer.byteLength(path) > LONGEST_SOCKET_PATH) throw errors.pathTooLong(path);
   const open = new Set<Socket>();
@@ -61,7 +61,7 @@ export async function openDoor(
     open.add(socket);
     socket.on("close", () => open.delete(socket));
     withoutSlot.enter(socket, peerOf(descriptorOf(socket))?.uid);
-    receive(socket, registry, clock, { attached, hungUp, forms, identify });
+    receive(socket, registry, clock, { attached, hungUp, variants, identify });
   });
   await listen(server, path);
   // Until now nobody else could connect, because of the umask.
@@ -81,7 +81,7 @@ type Holder = NonNullable<Reply["holder"]>;
 interface Listener {
   attached(socket: Socket, holder: Holder): void;
   hungUp(socket: Socket, holder: Holder): void;
-  readonly forms: FormMaker;
+  readonly variants: VariantMaker;
   readonly identify: Identify;
 }
 
@@ -100,8 +100,8 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
     if (holder) listener.attached(socket, holder);
   };
 
-  const askForForms = (path: string, pid: number) => {
-    const asked = listener.forms.ask(path, pid);
+  const askForVariants = (path: string, pid: number) => {
+    const asked = listener.variants.ask(path, pid);
     socket.on("close", asked.giveUp);
     return asked.answer.then(({ reply, done }) => {
       answer(reply);
@@ -121,8 +121,8 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
       return close();
     }
     if (hello.kind !== helloKinds.variant) answer(registry.answer(hello, identity, path));
-    else if (path) return void askForForms(path, identity.pid).finally(close);
-    else answer(refusal("A request for forms comes with a descriptor of its memory file."));
+    else if (path) return void askForVariants(path, identity.pid).finally(close);
+    else answer(refusal("A request for variants comes with a descriptor of its memory file."));
     close();
   };
 

@@ -51,7 +51,7 @@ test("every GPU is read; what it does not support is unknown", () => {
   expect(first).toEqual({
     uuid: "GPU-00",
     name: "NVIDIA H200",
-    fault: undefined,
+    error: undefined,
     memoryTotal: 150_754_820_096,
     memoryUsed: 754_820_096,
     utilisation: 0.37,
@@ -70,7 +70,7 @@ test("a GPU that is lost has no memory, which is not none", () => {
   expect(openNvml(library(0, 3)).read()[2]).toMatchObject({
     uuid: "GPU-22",
     name: "NVIDIA H200",
-    fault: "GPU is lost",
+    error: "GPU is lost",
     memoryTotal: undefined,
     memoryUsed: undefined,
     utilisation: undefined,

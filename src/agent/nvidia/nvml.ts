@@ -110,7 +110,7 @@ function readDevice(nvml: Nvml, { handle, uuid, name }: Device): GpuReading {
   return {
     uuid,
     name,
-    fault: memoryKnown ? undefined : nvml.describe(memoryStatus),
+    error: memoryKnown ? undefined : nvml.describe(memoryStatus),
     memoryTotal: memoryKnown ? (Number(memory[0]) as Bytes) : undefined,
     memoryUsed: memoryKnown ? (Number(memory[2]) as Bytes) : undefined,
     utilisation: utilisationKnown ? (utilisation[0] ?? 0) / 100 : undefined,

@@ -28,10 +28,10 @@ const SIGKILL = 9;
 /** F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW: the size can never change again. */
 export const SIZE_SEALS = 1 | 2 | 4;
 
-const faultOf = (call: string) => `${call} failed: ${getSystemErrorName(-koffi.errno())}`;
+const errorOf = (call: string) => `${call} failed: ${getSystemErrorName(-koffi.errno())}`;
 
 function checked(result: number, call: string): number {
-  if (result < 0) throw new Error(faultOf(call));
+  if (result < 0) throw new Error(errorOf(call));
   return result;
 }
 
@@ -54,7 +54,7 @@ const dropped = new FinalizationRegistry<{ readonly address: unknown; readonly s
 export function mapShared(fd: number, size: number): ArrayBuffer {
   const address = mapMemory(null, size, PROT_READ_WRITE, MAP_SHARED, fd, 0);
   if (BigInt.asUintN(64, BigInt(address)) === MAP_FAILED)
-    throw new Error(faultOf(`mmap of ${size} bytes`));
+    throw new Error(errorOf(`mmap of ${size} bytes`));
   const buffer = koffi.view(address, size);
   dropped.register(buffer, { address, size });
   return buffer;

@@ -1,9 +1,9 @@
 // What the operator who writes grants can meet.
-import { placed, type Refusal, UserError } from "#core";
+import { type Refusal, UserError, withPlace } from "#core";
 
 /** `place`: a line, a field, or both; empty for the file as a whole. */
 export const badGrants: Refusal = (file, place, what, hint) =>
-  new UserError("BAD_GRANTS", placed(file, place, what), hint);
+  new UserError("BAD_GRANTS", withPlace(file, place, what), hint);
 
 export const grantsOfOthers = (path: string) =>
   new UserError(

@@ -72,10 +72,10 @@ export async function bench(scenario: Scenario, options: BenchOptions): Promise<
   let measured: Measured;
   try {
     measured = await measurement.run();
-  } catch (fault) {
+  } catch (error) {
     if (options.stop.aborted) throw new UserError("STOPPED", "The measurement was stopped.");
-    if (fault instanceof JobFailed) throw new UserError("JOB_FAILED", fault.message);
-    throw fault;
+    if (error instanceof JobFailed) throw new UserError("JOB_FAILED", error.message);
+    throw error;
   } finally {
     options.stop.removeEventListener("abort", abandon);
     await measurement.end();
@@ -125,7 +125,7 @@ function boardOf({ gpu, gpuIndex }: BenchOptions): Board {
   if (!reading) throw errors.noGpu(`there is no GPU ${gpuIndex}`);
   const { memoryTotal, memoryUsed } = reading;
   if (memoryTotal === undefined || memoryUsed === undefined)
-    throw errors.noGpu(`of GPU ${gpuIndex} the NVIDIA driver says "${reading.fault}"`);
+    throw errors.noGpu(`of GPU ${gpuIndex} the NVIDIA driver says "${reading.error}"`);
   return {
     name: reading.name,
     driver: driverVersion() ?? "",

@@ -20,8 +20,8 @@ export async function checkJob(
       [...args, "--control", directory, "--name", "check", "--check"],
       { env, timeout: ANSWER_WITHIN_MS },
     );
-  } catch (fault) {
-    const { code, stderr = "" } = fault as { code?: unknown; stderr?: string };
+  } catch (error) {
+    const { code, stderr = "" } = error as { code?: unknown; stderr?: string };
     if (code === "ENOENT")
       throw usage(
         `Job "${job}": there is no program "${program}".`,

@@ -31,8 +31,8 @@ export class JobProcess {
     this.#child.on("exit", (status, signal) => {
       this.#ended ??= `ended with ${signal ?? status}`;
     });
-    this.#child.on("error", (fault) => {
-      this.#ended ??= `could not be started: ${fault.message}`;
+    this.#child.on("error", (error) => {
+      this.#ended ??= `could not be started: ${error.message}`;
     });
   }
 

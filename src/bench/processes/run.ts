@@ -80,10 +80,10 @@ export class Measurement {
         await this.#wave(wave, title);
         await this.#leave(planned[index + 1] ?? []);
       }
-    } catch (fault) {
+    } catch (error) {
       // Without the native jobs there is nothing to compare with; what was measured before stands.
-      if (!(fault instanceof JobFailed) || this.#rounds.length === 0) throw fault;
-      cutShort = this.#around.stop.aborted ? "stopped by a signal" : fault.message;
+      if (!(error instanceof JobFailed) || this.#rounds.length === 0) throw error;
+      cutShort = this.#around.stop.aborted ? "stopped by a signal" : error.message;
       for (const { name } of scenario.arrangements)
         if (!this.#rounds.some((round) => round.has(name)) && !this.#failures.has(name))
           this.#failures.set(name, cutShort);
@@ -162,8 +162,8 @@ export class Measurement {
   /** One that ends instead is noticed by the arrangements that need it. */
   async #readyOrEnded(process: JobProcess, name: string): Promise<void> {
     const look = () => this.#control.readiness(name);
-    await process.until(look, READY_WITHIN_S, "ready").catch((fault: unknown) => {
-      if (!(fault instanceof JobFailed)) throw fault;
+    await process.until(look, READY_WITHIN_S, "ready").catch((error: unknown) => {
+      if (!(error instanceof JobFailed)) throw error;
     });
   }
 
@@ -174,8 +174,8 @@ export class Measurement {
       try {
         const found = await this.#process(process).until(look, READY_WITHIN_S, "ready");
         this.#facts.set(name, found);
-      } catch (fault) {
-        this.#fail(arrangement, fault);
+      } catch (error) {
+        this.#fail(arrangement, error);
         return;
       }
     }
@@ -220,8 +220,8 @@ export class Measurement {
           this.#around.watch,
         );
         seen.set(arrangement.name, window);
-      } catch (fault) {
-        this.#fail(arrangement, fault);
+      } catch (error) {
+        this.#fail(arrangement, error);
       }
     }
     return seen;
@@ -243,11 +243,11 @@ export class Measurement {
   }
 
   /** The cell has failed; the others stand, unless it was one of the native jobs alone. */
-  #fail(arrangement: Arrangement, fault: unknown): void {
-    if (!(fault instanceof JobFailed)) throw fault;
-    if (always.includes(arrangement) || this.#around.stop.aborted) throw fault;
-    this.#around.say(`${arrangement.name} failed: ${fault.message}`);
-    this.#failures.set(arrangement.name, fault.message);
+  #fail(arrangement: Arrangement, error: unknown): void {
+    if (!(error instanceof JobFailed)) throw error;
+    if (always.includes(arrangement) || this.#around.stop.aborted) throw error;
+    this.#around.say(`${arrangement.name} failed: ${error.message}`);
+    this.#failures.set(arrangement.name, error.message);
     this.#control.idle();
   }
 

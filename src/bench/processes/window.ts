@@ -86,16 +86,16 @@ export async function runWindow(
   const rules = plan.rules?.();
   // An open loop that can't keep up serves what has arrived, beside best-effort work, to the last.
   let requests: readonly Request[] = [];
-  if (high && plan.arrivals !== undefined) requests = opened(await answerOf(high));
+  if (high && plan.arrivals !== undefined) requests = openRequests(await answerOf(high));
   control.idle();
-  if (high && plan.arrivals === undefined) requests = closed(await answerOf(high));
+  if (high && plan.arrivals === undefined) requests = closedRequests(await answerOf(high));
   const doneNs: (readonly number[])[] = [];
   for (const member of bestEffort) doneNs.push((await answerOf(member)).done_ns ?? []);
   const counts = ({ arrivalNs }: Request) => arrivalNs >= settledNs && arrivalNs < endNs;
   return { startNs, endNs, settledNs, requests: requests.filter(counts), doneNs, gpu, rules };
 }
 
-function opened({
+function openRequests({
   arrival_ns = [],
   latency_ns = [],
   service_ns = [],
@@ -110,7 +110,7 @@ function opened({
 }
 
 /** A closed loop's request lasts from one completion to the next. */
-function closed({ done_ns = [] }: Answer): Request[] {
+function closedRequests({ done_ns = [] }: Answer): Request[] {
   return done_ns.slice(1).map((done, i) => {
     const from = done_ns[i] ?? done;
     return { arrivalNs: from, latencyNs: done - from, serviceNs: done - from };

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { chart } from "./chart.ts";
-import { alone, cell, failed, nasty, result, solo } from "./invented.ts";
+import { alone, cell, failedCell, nasty, result, solo } from "./invented.ts";
 
 /** Enough of XML: tags are balanced, attributes quoted, no stray mark. */
 function expectWellFormed(svg: string): void {
@@ -61,7 +61,9 @@ test("the other figure is the burst's p50", () => {
 });
 
 test("what failed is named in its panel, its reason in the description", () => {
-  const svg = chart([result([cell("mps", 2, 0.5), failed("streams", "out of <memory>\nmore")])]);
+  const svg = chart([
+    result([cell("mps", 2, 0.5), failedCell("streams", "out of <memory>\nmore")]),
+  ]);
   expect(svg).toMatch(/class="failed"(?:.|\n)*>failed: streams<\/text>/);
   expect(svg).toMatch(/<desc[^>]*>.*streams failed: out of &lt;memory&gt;\.</);
 });
@@ -82,7 +84,7 @@ test("well-formed, and every point inside the picture, whatever is measured and 
       fc
         .tuple(nasty, figure, fc.double({ min: 0, max: 1.5, noNaN: true }), figure)
         .map(([arrangement, p99, kept, p50]) => cell(arrangement, p99, kept, p50)),
-      fc.tuple(nasty, nasty).map(([arrangement, reason]) => failed(arrangement, reason)),
+      fc.tuple(nasty, nasty).map(([arrangement, reason]) => failedCell(arrangement, reason)),
     ),
   );
   fc.assert(

@@ -7,7 +7,7 @@ import type { BenchResult } from "../result.ts";
 import { BETTER, betterArrow, betterCorner, GREY, INK, text } from "./ink.ts";
 import { drawMark, families, isOurs, type Mark, marksFor } from "./marks.ts";
 import { type Axes, drawPanel, type Panel, xAxis, yAxis } from "./panel.ts";
-import { type Box, fitted, textWidth } from "./places.ts";
+import { type Box, fitText, textWidth } from "./places.ts";
 import { arrangementsOf, type Merged, merge, type Pair, type Row } from "./rows.ts";
 import { ratioScale, shareScale } from "./scale.ts";
 import { pairText, percent, runsText, times } from "./words.ts";
@@ -163,7 +163,7 @@ function heading(pairs: readonly Pair[], figure: ChartFigure, width: number): re
     text(
       MARGIN,
       50,
-      fitted(
+      fitText(
         [
           gpus || "no results",
           `${figure} of the high job, ${about}; 1x is alone on the GPU`,
@@ -187,7 +187,7 @@ function drawLegend(
   for (const { name, has } of families) {
     const members = [...marks].filter(([arrangement]) => has.test(arrangement));
     members.forEach(([arrangement, mark], i) => {
-      const label = fitted(arrangement, 12, width / 2);
+      const label = fitText(arrangement, 12, width / 2);
       const lead = i === 0 ? textWidth(name, 12) + 10 : 0;
       const needed = lead + 15 + textWidth(label, 12);
       if (x > MARGIN && x + needed > width - MARGIN) {

@@ -45,7 +45,7 @@ export function alone(): Cell {
     : rest;
 }
 
-export const failed = (arrangement: string, reason: string): Cell => ({
+export const failedCell = (arrangement: string, reason: string): Cell => ({
   arrangement,
   status: "failed",
   reason,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cell, failed, result } from "./invented.ts";
+import { cell, failedCell, result } from "./invented.ts";
 import { latest } from "./latest.ts";
 import { merge } from "./rows.ts";
 
@@ -30,11 +30,11 @@ test("another pair's later run does not hide an older one", () => {
 test("a later run that failed does not hide the one that succeeded", () => {
   const kept = latest([
     on("20", [cell("mps", 6, 0.9)]),
-    on("22", [failed("mps", "out of memory")]),
+    on("22", [failedCell("mps", "out of memory")]),
   ]);
   expect(kept.map(({ cells }) => cells.map(({ status }) => status))).toEqual([["ok"]]);
 });
 
 test("what never succeeded is still shown as failed", () => {
-  expect(latest([on("22", [failed("mps", "out of memory")])])).toHaveLength(1);
+  expect(latest([on("22", [failedCell("mps", "out of memory")])])).toHaveLength(1);
 });

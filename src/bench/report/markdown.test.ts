@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { alone, cell, failed, nasty, result, solo } from "./invented.ts";
+import { alone, cell, failedCell, nasty, result, solo } from "./invented.ts";
 import { markdownMatrix, markdownTable } from "./markdown.ts";
 import { escapeMarkdown } from "./pipes.ts";
 
@@ -16,9 +16,9 @@ const twoPairs = [
     solo(),
     alone(),
     cell("strict-mps", 1.1, 0.75, 1.1),
-    failed("time-slicing", "\n\u001b[31mOut of memory | on *GPU* 0\u001b[0m\nTraceback …"),
+    failedCell("time-slicing", "\n\u001b[31mOut of memory | on *GPU* 0\u001b[0m\nTraceback …"),
   ]),
-  result([solo(), alone(), failed("strict-mps", "MPS did not start")], "resnet-graph", 0.05),
+  result([solo(), alone(), failedCell("strict-mps", "MPS did not start")], "resnet-graph", 0.05),
 ];
 
 test("a table holds absolute figures for each side alone, ratios for the rest, and every failure", () => {
@@ -105,7 +105,7 @@ test("without results there is no table", () => {
 test("no name can break out of its cell", () => {
   fc.assert(
     fc.property(nasty, nasty, (name, why) => {
-      const lines = markdownMatrix([result([failed("mps", why)], name)]).split("\n");
+      const lines = markdownMatrix([result([failedCell("mps", why)], name)]).split("\n");
       expect(lines).toHaveLength(4);
       expect(lines[2]?.match(/(?<!\\)(\\\\)*\|/g)).toHaveLength(6);
     }),

@@ -3,7 +3,7 @@
 import { type Markup, short, svgElement, words } from "#core";
 import { betterArrow, FAINT, GREY, SMALL, text } from "./ink.ts";
 import { drawMark, type Mark } from "./marks.ts";
-import { type Box, beside, fitted, type Place, place, type Spot, textWidth } from "./places.ts";
+import { type Box, beside, fitText, type Place, place, type Spot, textWidth } from "./places.ts";
 import type { Merged, Pair, Row } from "./rows.ts";
 import type { Scale } from "./scale.ts";
 import { besideText, loadText, pairText, percent, runsText, times } from "./words.ts";
@@ -34,8 +34,8 @@ export function drawPanel(panel: Panel, axes: Axes): readonly Markup[] {
   const taken: Box[] = points.flatMap((point) => around(spotOf(point, axes)));
   return [
     svgElement("title", {}, words(pairText(pair))),
-    text(0, -22, fitted(pair.high, 13, frame.width), { "font-size": 13, "font-weight": 600 }),
-    text(0, -7, fitted(`${besideText(pair)}, ${loadText(pair)}`, 12, frame.width), { fill: GREY }),
+    text(0, -22, fitText(pair.high, 13, frame.width), { "font-size": 13, "font-weight": 600 }),
+    text(0, -7, fitText(`${besideText(pair)}, ${loadText(pair)}`, 12, frame.width), { fill: GREY }),
     svgElement("rect", {
       x: 0.6 * frame.width,
       y: 0.55 * frame.height,
@@ -134,7 +134,7 @@ function placedText({ x, y, width, anchor }: Place, content: string): Markup {
 function failedNote({ failed }: Panel, frame: Box, taken: Box[]): readonly Markup[] {
   if (failed.length === 0) return [];
   const names = failed.map((row) => row.arrangement).join(", ");
-  const content = fitted(`failed: ${names}`, SMALL, frame.width - 12);
+  const content = fitText(`failed: ${names}`, SMALL, frame.width - 12);
   const width = textWidth(content, SMALL);
   const at = (y: number): Place => ({ x: 6, y, width, height: 13, anchor: "start" });
   const down = Array.from({ length: Math.floor(frame.height / 16) }, (_, i) => at(3 + 16 * i));

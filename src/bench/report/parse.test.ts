@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { UserError } from "#core";
 import type { BenchResult } from "../result.ts";
-import { alone, cell, failed, result, solo } from "./invented.ts";
+import { alone, cell, failedCell, result, solo } from "./invented.ts";
 import { parseResult } from "./parse.ts";
 
 const ruled = { ...cell("strict-mps", 2, 0.7), rules: { chunkUs: 100, isolated: 0 } };
-const good = result([solo(), alone(), cell("mps", 2, 0.7), failed("streams", "why"), ruled]);
+const good = result([solo(), alone(), cell("mps", 2, 0.7), failedCell("streams", "why"), ruled]);
 const written = () => JSON.parse(JSON.stringify(good));
 
 test("a result comes back as it was written; unknown fields are left out, null is NaN", () => {

@@ -1,5 +1,5 @@
 // A result file back from disk. The type says what must be there; whatever else is there is left out.
-import { type Field, placed, type Refusal, readJson, UserError } from "#core";
+import { type Field, type Refusal, readJson, UserError, withPlace } from "#core";
 import type {
   BenchResult,
   BestEffortFigures,
@@ -20,7 +20,7 @@ export const parseResult = (text: string, path: string): BenchResult =>
 const badResult: Refusal = (file, place, what, hint) =>
   new UserError(
     "BAD_RESULT",
-    placed(file, place, what),
+    withPlace(file, place, what),
     hint || "It must be a result of the bench, version 2.",
   );
 

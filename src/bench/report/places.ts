@@ -32,7 +32,7 @@ export const textWidth = (text: string, size: number): number =>
   size * [...text].reduce((sum, character) => sum + advance(character), 0);
 
 /** Cut to what fits, with an ellipsis. */
-export function fitted(text: string, size: number, width: number): string {
+export function fitText(text: string, size: number, width: number): string {
   if (textWidth(text, size) <= width) return text;
   const kept = [...text];
   while (kept.length > 1 && textWidth(kept.join(""), size) + size > width) kept.pop();

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { cell, failed, result, solo } from "./invented.ts";
+import { cell, failedCell, result, solo } from "./invented.ts";
 import { merge } from "./rows.ts";
 
 test("what was measured twice is one row: means, the widest interval, the spread of the burst p50", () => {
   const [pair] = merge([
     result([cell("mps", 2, 0.7, 1)]),
     result([cell("mps", 3, 0.8, 1.5)]),
-    result([failed("mps", "out of memory\nmore")]),
+    result([failedCell("mps", "out of memory\nmore")]),
   ]);
   expect(pair?.rows).toHaveLength(1);
   expect(pair?.rows[0]).toMatchObject({
@@ -65,7 +65,7 @@ test("rows come in one order, whatever the order of cells", () => {
   ];
   fc.assert(
     fc.property(fc.shuffledSubarray(names), (some) => {
-      const rows = merge([result(some.map((name) => failed(name, "")))])[0]?.rows ?? [];
+      const rows = merge([result(some.map((name) => failedCell(name, "")))])[0]?.rows ?? [];
       expect(rows.map(({ arrangement }) => arrangement)).toEqual(
         names.filter((name) => some.includes(name)),
       );

@@ -95,7 +95,7 @@ export const benchCommand = command({
     const measured = args.from ? undefined : await measure(args);
     const results = measured ? [measured.result] : readResults(args);
     if (results.length === 0) throw errors.missingArgument("bench", "result files after --from");
-    // Printed first: what was measured is not lost when the disk is full.
+    // The result is printed before it is written, so that it is not lost when the disk is full.
     if (args.json) console.log(JSON.stringify(args.from ? results : results[0], null, 2));
     else console.log(args.matrix ? markdownMatrix(results) : markdownTable(results));
     if (measured) keep(measured, args);
@@ -104,9 +104,9 @@ export const benchCommand = command({
   },
 });
 
-/** With --latest and --arrangement, what they leave of it. */
+/** The results of the files. --latest and --arrangement leave some of them out. */
 function readResults({ positional, latest: newest, arrangement: wanted }: Given): BenchResult[] {
-  // A file that is named twice is not two runs.
+  // A file that is named twice counts once.
   const files = new Map(positional.map((path) => [resolve(path), path]));
   const all = [...files.values()].map(readResult);
   const known = new Set(all.flatMap(({ cells }) => cells.map((cell) => cell.arrangement)));
@@ -138,14 +138,14 @@ async function measure(args: Given): Promise<Outcome> {
     },
     folders(),
   );
-  // What would be missing only when the first process starts, or at the end, is said now.
+  // Checks now what would otherwise be missing when the first process starts, or at the end.
   interposer(process.env);
   for (const path of [args.out ?? `${scenario.name}.json`, args.raw, args.chart])
     if (path !== undefined) checkWritable(path);
   const { kind, index } = gpuChosen(args.gpu);
   const directory = temporaryFolder("bench");
   const stop = new AbortController();
-  // Not once: whoever asks again would end this process, and leave its jobs on the GPU.
+  // Not `once`: a second signal would end this process and leave its jobs on the GPU.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     process.on(signal, () => stop.abort());
   try {

@@ -84,7 +84,7 @@ export const clusterCommand = command({
     if (args.out !== undefined) writeGiven(args.out, `${JSON.stringify(result)}\n`);
     if (args.report !== undefined)
       writeGiven(args.report, htmlReport({ ...result, name: given, hours }));
-    console.log(args.json ? JSON.stringify(result, null, 2) : printed(figures));
+    console.log(args.json ? JSON.stringify(result, null, 2) : tableOf(figures));
     return 0;
   },
 });
@@ -114,7 +114,7 @@ function readNamed(path: string, scenario: string, { data }: Given): string {
   }
 }
 
-/** Milliseconds between lines of progress. */
+/** Milliseconds between two lines of progress. */
 const SAY_EVERY = 2_000;
 
 function progressOf(what: string, jobs: number): (now: number, ended: number) => void {
@@ -126,7 +126,7 @@ function progressOf(what: string, jobs: number): (now: number, ended: number) =>
   };
 }
 
-function printed(figures: readonly Figures[]): string {
+function tableOf(figures: readonly Figures[]): string {
   const names = [...new Set(figures.map(({ scheduler }) => scheduler))];
   const rows = names.map((name) => {
     const own = figures.filter(({ scheduler }) => scheduler === name);

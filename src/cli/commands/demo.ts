@@ -28,10 +28,10 @@ function gpuHere(): GpuKind {
   try {
     openNvml();
     return "nvidia";
-  } catch (fault) {
-    if (!(fault instanceof UserError) || fault.code !== "NO_GPU") throw fault;
+  } catch (error) {
+    if (!(error instanceof UserError) || error.code !== "NO_GPU") throw error;
     console.error(
-      `demo: ${fault.message} The software GPU takes its place: its times are made up, its waiting is real.`,
+      `demo: ${error.message} The software GPU takes its place: its times are made up, its waiting is real.`,
     );
     return "soft";
   }

@@ -18,12 +18,12 @@ import { type Args, bytes, choice, command, flag, json, number, text } from "../
 
 const none = 0 as Bytes;
 const count = { min: 1, whole: true };
-// Far more than a request has, and little enough to be prepared, and for a request to end.
+// Far more than a request has. Few enough that preparing them and a request take a limited time.
 const launches = { ...count, max: 100_000 };
 const channels = { ...count, max: 1_000 };
 const LONGEST_KERNEL_US = 10e6;
 
-// Without a fallback in the table, so that what was given beside --control is known.
+// These have no fallback in the table, so that it is known which of them were given together with --control.
 const usual = { arrivals: "poisson", seconds: 10 };
 
 const options = {
@@ -83,7 +83,7 @@ export const loadCommand = command({
   },
 });
 
-/** On its own. */
+/** Runs the client by itself, without a bench. */
 async function runAlone(plan: Plan, args: Given): Promise<number> {
   const origin = process.hrtime.bigint();
   const run = await runLoad(plan, surroundings(origin, say));
@@ -97,7 +97,7 @@ interface Job {
   readonly name: string;
 }
 
-/** In a bench, whose jobs share the machine's clock as it is. */
+/** Runs the client in a bench. All jobs of a bench use the machine's monotonic clock. */
 async function takePart(work: Work, { directory, name }: Job): Promise<number> {
   const files = controlFiles(directory);
   await runJob(work, surroundings(0n, say), { name, files, announcer });
@@ -111,7 +111,7 @@ async function checkDriver(): Promise<number> {
   );
 }
 
-/** What a bench decides is not for the command line. */
+/** The job of a bench, if --control is given. Refuses options whose values the bench decides. */
 function jobOf(args: Given): Job | undefined {
   const { control: directory, name } = args;
   if (directory === undefined) {

@@ -1,4 +1,4 @@
-// What the bench measures, predicted: the same rounds, figures and tables on a modelled GPU, from profiles.
+// Predicts what the bench measures. The rounds, figures and tables are the same, on a modelled GPU, from profiles.
 import { join } from "node:path";
 import {
   type BenchResult,
@@ -21,7 +21,7 @@ const ROUNDS = { min: 1, max: 1000, whole: true };
 const REQUESTS = { min: 1, max: 10_000_000, whole: true };
 const SEEDS = { min: 0, max: 1_000_000, whole: true };
 
-/** The way up takes 300 bursts a level. */
+/** Climbing takes 300 bursts for each level. */
 const LEARN_S = 30;
 
 const options = {
@@ -112,7 +112,7 @@ function ofProfiles(args: Given): BenchResult {
   if (!high || bestEffort.length === 0)
     throw errors.missingArgument("model", "a best-effort job beside the high one");
   const { arrivals = "poisson" } = args;
-  // Of the profiles the bench need not know: they have been read.
+  // The profiles have been read already, so the bench does not get them.
   return model({ high, bestEffort }, { ...common(args), arrivals, profiles: undefined });
 }
 
@@ -127,7 +127,7 @@ function isScenario(given: string, args: Given): boolean {
   return !known([given], args) && isFile(join(folders().scenarios, `${given}.json`));
 }
 
-/** What else is wrong with it is said where it is read. */
+/** Other mistakes in it are found where it is read. */
 const holdsScenario = (text: string): boolean =>
   /"bestEffort"\s*:/.test(text) && !/"kernels"\s*:/.test(text);
 
@@ -143,7 +143,7 @@ function ofScenario(given: string, args: Given): BenchResult {
   return modelScenario(scenario, { high, bestEffort }, asked);
 }
 
-/** Names of the store's files have a + of their own: the shortest run of parts that is known counts. */
+/** Names of the store's files may contain a +, so the shortest sequence of parts that is a known name counts. */
 function modelledIn(given: string, args: Given): Modelled[] {
   const parts = given.split("+");
   const found: Modelled[] = [];
@@ -157,7 +157,7 @@ function modelledIn(given: string, args: Given): Modelled[] {
 }
 
 const known = (parts: readonly string[], args: Given): boolean =>
-  isFile(parts.join("+")) || named(parts.join("+"), args).length > 0;
+  isFile(parts.join("+")) || profilesNamed(parts.join("+"), args).length > 0;
 
 const unknown = (parts: readonly string[], { profiles }: Given) => {
   const text = parts[0]?.includes(".json") ? parts.join("+") : (parts[0] ?? "");
@@ -166,20 +166,20 @@ const unknown = (parts: readonly string[], { profiles }: Given) => {
       `There is no profile ${text}.`,
       "Give a file, or the folder of names with --profiles DIR.",
     );
-  const names = [...new Set(stored(profiles).map(({ name }) => name))];
+  const names = [...new Set(profilesIn(profiles).map(({ name }) => name))];
   return usage(
     `There is no profile ${text}, neither a file nor a name in ${profiles}.`,
     names.length > 0 ? `There: ${names.join(", ")}.` : `${profiles} holds no profile.`,
   );
 };
 
-const stored = (folder: string) => new ProfileStore(folder).list();
-const named = (name: string, { profiles }: Given) =>
-  profiles === undefined ? [] : stored(profiles).filter((one) => one.name === name);
+const profilesIn = (folder: string) => new ProfileStore(folder).list();
+const profilesNamed = (name: string, { profiles }: Given) =>
+  profiles === undefined ? [] : profilesIn(profiles).filter((one) => one.name === name);
 
 function read(given: string, args: Given): Modelled {
   if (isFile(given)) return { profile: readProfileFile(given), file: given };
-  const all = named(given, args).map(({ path }) => ({
+  const all = profilesNamed(given, args).map(({ path }) => ({
     profile: readProfileFile(path),
     file: path,
   }));

@@ -1,5 +1,5 @@
-// Runs a command as a client of the agent: sets its environment and becomes it, so that no process of
-// ours stays in between.
+// Runs a command as a client of the agent. It sets the environment and replaces this process by the command, so that no
+// process of Cotenant stays in between.
 import { basename } from "node:path";
 import {
   agentHere,
@@ -60,7 +60,7 @@ export const runCommand = command({
     checkClass(args, args.class);
     const [program = "", ...rest] = args.positional;
     const objective = objectiveEnvironment(parseObjective(args.slo));
-    // Switched off, nothing of ours may stand in the way, a missing agent neither.
+    // If Cotenant is switched off, nothing of it may stop the command, not even a missing agent.
     const off = args.ungated || process.env.COTENANT_OFF === "1";
     const ranks = severalRanks(process.env);
     if (!off && args.class === "best-effort" && ranks) throw errors.severalRanks(ranks);
@@ -81,7 +81,7 @@ export const runCommand = command({
   },
 });
 
-/** What would do nothing is refused: whoever gives it counts on it. */
+/** Refuses options that would have no effect, because the user relies on them. */
 function checkClass({ slo, memory }: Args<typeof options>, kind: ClientClass): void {
   if (kind === "best-effort" && slo.length > 0)
     throw usage("--slo is for --class high: best-effort clients have no objective.");

@@ -20,7 +20,7 @@ test("a client of another agent is named with that agent, a GPU that can't be re
   if (!gpu?.reading) throw new Error("no GPU");
   const other = { pid: 9, name: "other", memory: 0, agentPid: 77, identity: undefined };
   const lost = { memoryTotal: undefined, memoryUsed: undefined, utilisation: undefined };
-  const reading = { ...gpu.reading, ...lost, smClockMHz: undefined, fault: "GPU is lost" };
+  const reading = { ...gpu.reading, ...lost, smClockMHz: undefined, error: "GPU is lost" };
   const shown = describe({ ...exampleStatus, gpus: [{ ...gpu, reading, strangers: [other] }] });
   expect(shown).toContain('Fake GPU GPU-a, not to be read: the driver says "GPU is lost"\n');
   expect(shown).toContain(

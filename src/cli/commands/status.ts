@@ -7,7 +7,7 @@ import {
   type Stranger,
 } from "#agent";
 import { askStatus, ownAgentHere } from "#client";
-import { gibibytes, micros, percent, table, wrapped } from "#core";
+import { gibibytes, micros, percent, table, wrap } from "#core";
 import { caveats } from "#protocol";
 import { command, json } from "../command.ts";
 
@@ -29,7 +29,7 @@ export function describe(status: Status, columns = Number.POSITIVE_INFINITY): st
   const { pid, mode, policy, cpuShare, residentBytes, upSeconds } = status.agent;
   const up = upSeconds < 120 ? `${upSeconds.toFixed(0)} s` : `${(upSeconds / 60).toFixed(0)} min`;
   return [
-    ...wrapped(
+    ...wrap(
       `Agent ${pid}, up ${up}: mode ${mode}, policy ${policy}, ${percent(cpuShare)} CPU, ${gibibytes(residentBytes)}`,
       columns,
     ),
@@ -47,7 +47,7 @@ export function describeGpu({ name, uuid, reading }: GpuStatus): string {
     reading?.utilisation !== undefined && `${percent(reading.utilisation)} busy`,
     reading?.smClockMHz !== undefined && `${reading.smClockMHz} MHz`,
     reading?.powerW !== undefined && `${reading.powerW.toFixed(0)} W`,
-    reading?.fault !== undefined && `not to be read: the driver says "${reading.fault}"`,
+    reading?.error !== undefined && `not to be read: the driver says "${reading.error}"`,
   ].filter(Boolean);
   return [`${name || "GPU"} ${uuid}`, ...facts].join(", ");
 }
@@ -62,8 +62,8 @@ function describeClients(
   const { high, bestEffort, strangers, recommended } = gpu;
   const within = columns - INDENT.length;
   const clients = [
-    ...fitted([highHeader, ...high.map(highRow)], within),
-    ...fitted([bestEffortHeader, ...bestEffort.map(bestEffortRow)], within),
+    ...fitRows([highHeader, ...high.map(highRow)], within),
+    ...fitRows([bestEffortHeader, ...bestEffort.map(bestEffortRow)], within),
   ];
   const sentences = [
     ...high.flatMap(describeSharing),
@@ -73,16 +73,16 @@ function describeClients(
     ...high.filter(({ implausible }) => implausible > 0).map(describeDamage),
     ...(recommended ? [describeAdvice(recommended, mode)] : []),
     ...strangers.map(describeStranger),
-  ].flatMap((sentence) => wrapped(sentence, within));
+  ].flatMap((sentence) => wrap(sentence, within));
   return [
-    ...wrapped(describeGpu(gpu), columns),
+    ...wrap(describeGpu(gpu), columns),
     ...[...(clients.length > 0 ? clients : ["no client"]), ...sentences].map(
       (line) => `${INDENT}${line}`,
     ),
   ];
 }
 
-/** Whose a client is: with an agent of one's own they are all of one user. */
+/** The owner of a client. Nothing with a user's own agent, whose clients all have the same owner. */
 const describeTenant = (
   { name, pid, identity, grant }: HighStatus | BestEffortStatus,
   scope: Status["agent"]["scope"],
@@ -99,7 +99,7 @@ const describeStranger = ({ pid, name, memory, agentPid, identity }: Stranger): 
   }`;
 
 /** A table of clients; where it is too wide, their names are cut. Nothing where there is no client. */
-function fitted(rows: readonly (readonly [string, ...string[]])[], columns: number): string[] {
+function fitRows(rows: readonly (readonly [string, ...string[]])[], columns: number): string[] {
   if (rows.length === 1) return [];
   const lines = table(rows, 1);
   const excess = Math.max(...lines.map((line) => line.length)) - columns;
@@ -115,7 +115,7 @@ function fitted(rows: readonly (readonly [string, ...string[]])[], columns: numb
   );
 }
 
-/** The mode is fixed when processes start, so what would be better is for the next time. */
+/** The mode is fixed when processes start, so the recommendation is for the next start. */
 const describeAdvice = (
   { mode, reason }: NonNullable<GpuStatus["recommended"]>,
   now: Status["agent"]["mode"],
@@ -143,7 +143,7 @@ function describeObjective({ name, pid, sloP99Us, sloSlowdown, objective }: High
   return [`objective of ${name} (pid ${pid}): ${wanted.join(" and ")}, ${found}`];
 }
 
-/** What Cotenant can't do for a client, though it holds a slot. */
+/** What Cotenant can't do for a client although the client has a slot. */
 function describeCaveats(client: HighStatus | BestEffortStatus): string[] {
   const without = client.class === "high" ? "protected" : "held back";
   const said = [
@@ -204,6 +204,6 @@ const bestEffortRow = (client: BestEffortStatus) =>
       : gibibytes(client.memoryUsed),
   ] as const;
 
-/** Detached: it has not come back since the agent was restarted. */
+/** A detached client has not come back since the agent was restarted. */
 const shownName = ({ name, connected }: HighStatus | BestEffortStatus) =>
   connected ? name : `detached: ${name}`;

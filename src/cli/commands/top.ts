@@ -8,7 +8,7 @@ const MAIN_SCREEN = "\x1b[?1049l\x1b[?25h";
 const FROM_THE_TOP = "\x1b[H";
 const CLEAR_LINE_END = "\x1b[K";
 const CLEAR_BELOW = "\x1b[J";
-/** q, Ctrl-C, Ctrl-D: in raw mode the terminal makes no signals of them. */
+/** q, Ctrl-C, Ctrl-D. In raw mode the terminal does not turn them into signals. */
 const quitKeys = ["q", "Q", "\x03", "\x04"];
 
 export const topCommand = command({
@@ -33,7 +33,7 @@ export const topCommand = command({
     }
     try {
       while (!stop.signal.aborted) {
-        // Found anew each time: an agent that was restarted goes on being watched.
+        // The agent is looked for each time, so that a restarted agent is shown too.
         const shown = describe(await askStatus(ownAgentHere().agent), stdout.columns);
         stdout.write(interactive ? screen(shown, stdout.rows) : `${shown}\n\n`);
         await pause(args.every * 1000, undefined, { signal: stop.signal }).catch(() => {});
@@ -49,7 +49,7 @@ export const topCommand = command({
   },
 });
 
-/** Written over the last one line by line, so that nothing flickers, and no longer than the terminal. */
+/** Overwrites the former screen line by line, so that it does not flicker. It has no more lines than the terminal. */
 function screen(text: string, rows: number): string {
   const lines = text.split("\n");
   const room = rows - 2;

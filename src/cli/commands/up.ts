@@ -74,7 +74,7 @@ export const upCommand = command({
     "cotenant up --system --grants grants.json",
   ],
   async run(args) {
-    // Whatever can be wrong with the options is said here, not in the log of a process behind.
+    // The options are checked here, so that mistakes do not end up in the log of the background process.
     policyNamed(args.policy);
     parseOverrides(args.set);
     if (args.system && args.mode === "mps") throw errors.mpsOfOneUser();
@@ -86,7 +86,7 @@ export const upCommand = command({
     if (running) throw errors.agentRunning(running.pid, directory);
     if (args.foreground) return await stay(directory, args);
     if (args.gpu === "auto") openNvml();
-    await startInBackground(directory, ["up", "--foreground", ...repeated(args)]);
+    await startInBackground(directory, ["up", "--foreground", ...repeatOptions(args)]);
     return await report(directory, args.json);
   },
 });
@@ -108,19 +108,22 @@ async function stay(directory: string, args: Args<typeof options>): Promise<numb
     env: process.env,
     clock: systemClock,
     log: (event, facts) => console.error(`${dateNow()} ${logLine(event, facts)}`),
-    formProgram: { command: node, args: [...program, "make-forms", pathsIn(directory).forms] },
+    variantProgram: {
+      command: node,
+      args: [...program, "make-variants", pathsIn(directory).variants],
+    },
   });
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.on(signal, () => void agent.stop(signal));
-  // A terminal that closes takes with it what runs in it. Elsewhere it is sent to daemons to have them open their log anew,
-  // which ours need not.
+  // A terminal that closes sends SIGHUP to end what runs in it. Without a terminal, SIGHUP asks a daemon to open its
+  // log again, which this one does not need.
   process.on("SIGHUP", () => void (process.stderr.isTTY && agent.stop("SIGHUP")));
   await agent.stopped;
   return 0;
 }
 
-/** The options again, for the process that stays. */
-const repeated = (args: Args<typeof options>): string[] => {
+/** The options as words, for the background process. */
+const repeatOptions = (args: Args<typeof options>): string[] => {
   const { gpu, mode, policy, set, port, system, grants } = args;
   return [
     ...["--gpu", gpu, "--mode", mode, "--policy", policy, "--port", String(port)],

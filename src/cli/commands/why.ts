@@ -49,7 +49,7 @@ function describeWhy({
     origin.length > 0
       ? `It belongs to ${origin.join(", ")} (cgroup ${identity.cgroup}).`
       : `It belongs to no container or service that is known (cgroup ${identity.cgroup || "unknown"}).`,
-    `The first grant that applies is "${grant.name}": ${allowed(grant)}.`,
+    `The first grant that applies is "${grant.name}": ${grantText(grant)}.`,
     ...(grant.slots === null ? [] : [`The tenant is ${tenant}.`]),
     ...slots.map(
       ({ gpu, class: kind, grant: by }) =>
@@ -60,7 +60,7 @@ function describeWhy({
   ];
 }
 
-function allowed({ class: kind, slots, memory }: NonNullable<Explanation["grant"]>): string {
+function grantText({ class: kind, slots, memory }: NonNullable<Explanation["grant"]>): string {
   if (kind === "none") return "it gets no slot";
   return [
     kind === "high" ? "it may be high or best-effort" : "it may be best-effort",

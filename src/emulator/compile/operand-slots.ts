@@ -99,7 +99,7 @@ export function operandSlots(
   }
 
   /** Takes the low words of a wider value, or zero-extends a narrower one. */
-  function fitted(slot: Slot, from: number, to: number): Slot {
+  function fitWords(slot: Slot, from: number, to: number): Slot {
     if (from === to) return slot;
     const made = slots.claim(to);
     before((w, lanes, n) => {
@@ -117,16 +117,16 @@ export function operandSlots(
     switch (operand.kind) {
       case "name": {
         const register = registerSlot(operand.name);
-        if (register !== undefined) return fitted(register.slot, wordsOf(register.type), count);
+        if (register !== undefined) return fitWords(register.slot, wordsOf(register.type), count);
         if (operand.name === "WARP_SZ") return slots.constant(32n, count);
         if (isSpecial(operand.name.replace(/\.[xyzw]$/, ""))) {
           const wide = /^%(clock64|globaltimer|gridid)$/.test(operand.name);
-          return fitted(special(operand.name), wide ? 2 : 1, count);
+          return fitWords(special(operand.name), wide ? 2 : 1, count);
         }
-        return fitted(addressOf(operand.name, 0).slot, 2, count);
+        return fitWords(addressOf(operand.name, 0).slot, 2, count);
       }
       case "sum":
-        return fitted(addressOf(operand.name, offsetOf(operand.offset)).slot, 2, count);
+        return fitWords(addressOf(operand.name, offsetOf(operand.offset)).slot, 2, count);
       case "immediate": {
         const bits = immediateBits(operand.text, type);
         return bits === undefined

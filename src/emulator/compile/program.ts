@@ -180,7 +180,7 @@ export function compile(module: Module, kernelName: string): Program {
     shared,
     frameBytes: (routineOf.get(kernel) as Routine).frame.bytes,
     locationOf,
-    located(error, pc, warp) {
+    addPlace(error, pc, warp) {
       if (!(error instanceof KernelError)) return error;
       const lane = error.lane ?? (warp.lanes[0] as number);
       return atLocation(error, locationOf(pc), threadName(warp, lane));

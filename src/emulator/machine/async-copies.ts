@@ -8,7 +8,7 @@ export type Kind = "copies" | "bulk copies" | "copies on mbarriers";
 /** The warp that starts a copy. */
 interface Starter {
   threadOf(lane: number): number;
-  located(error: unknown, pc: number): unknown;
+  addPlace(error: unknown, pc: number): unknown;
 }
 
 interface Copy {
@@ -74,7 +74,7 @@ export class AsyncCopies {
   end(): void {
     const late = this.#copies.find(({ kind }) => kind === "copies on mbarriers");
     if (late !== undefined)
-      throw late.warp.located(
+      throw late.warp.addPlace(
         new KernelError("PTX_BAD_BARRIER", "the block ends while this copy is under way", 0),
         late.pc,
       );
@@ -90,7 +90,7 @@ export class AsyncCopies {
       try {
         run();
       } catch (error) {
-        throw warp.located(error, pc);
+        throw warp.addPlace(error, pc);
       }
     }
   }

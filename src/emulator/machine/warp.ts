@@ -40,7 +40,7 @@ export interface Code extends BlockCode {
   /** The registers' initial words, with constants. */
   readonly template: ArrayBuffer;
   /** Adds the instruction and the thread to an error. */
-  located(error: unknown, pc: number, warp: Warp): unknown;
+  addPlace(error: unknown, pc: number, warp: Warp): unknown;
 }
 
 export class Warp extends WarpState {
@@ -96,7 +96,7 @@ export class Warp extends WarpState {
           if (passed || left <= 0) break;
         }
       } catch (error) {
-        throw this.located(error, pc);
+        throw this.addPlace(error, pc);
       }
       if (pc !== REGROUP) for (let k = 0; k < this.n; k++) this.pcs[lanes[k] as number] = pc;
       if (this.yields) return;
@@ -104,8 +104,8 @@ export class Warp extends WarpState {
   }
 
   /** Adds the instruction to an error. */
-  located(error: unknown, pc: number): unknown {
-    return this.code.located(error, pc, this);
+  addPlace(error: unknown, pc: number): unknown {
+    return this.code.addPlace(error, pc, this);
   }
 
   /** The lanes whose predicate holds, in a buffer that the next call overwrites. */

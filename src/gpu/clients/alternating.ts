@@ -1,12 +1,12 @@
-// Two trainings that take turns by passes, as Tick-Tock has them: the forward pass of one runs beside the
-// backward pass (and the update) of the other, and at the end of each pass both wait for whoever is slower.
+// Two trainings that alternate their passes, as in Tick-Tock. The forward pass of one runs beside the backward pass
+// (and the update) of the other. At the end of each pass, both wait for the slower one.
 
 import type { Machine } from "../machine/machine.ts";
 import { END, type Owner, type Stream } from "../machine/stream.ts";
 import type { Plan } from "../plan.ts";
 import type { Request } from "./high.ts";
 
-/** Whoever comes waits until all have come. */
+/** Each client that arrives waits until all have arrived. */
 export class Barrier {
   readonly #clients: Alternating[] = [];
   #arrived = 0;
@@ -75,7 +75,7 @@ export class Alternating implements Owner {
     this.#machine.kick(this.stream);
   }
 
-  ended(): void {
+  onEnd(): void {
     if (this.#step === this.#plan.length) {
       const { now } = this.#machine;
       const ns = now - this.#begunNs;
@@ -86,10 +86,10 @@ export class Alternating implements Owner {
     this.#barrier.arrive();
   }
 
-  reached(): void {}
-  released(): boolean {
+  onBorder(): void {}
+  mayPass(): boolean {
     return true;
   }
   refill(): void {}
-  began(): void {}
+  onKernel(): void {}
 }

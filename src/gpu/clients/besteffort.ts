@@ -1,6 +1,7 @@
-// A best-effort client: a closed loop that launches far ahead of the GPU, as an eager framework does, and, where
-// it is gated, what its interposer does: borders between chunks, room for so much queued work, or launch by
-// launch. After native/interposer/best_effort/best_effort.cpp; how long a kernel will run counts as learned already.
+// A best-effort client: a closed loop that launches far ahead of the GPU, as an eager framework does. If it is gated,
+// it does what its interposer does: it puts borders between chunks and limits the queued work, or asks the gate for
+// each launch. It follows native/interposer/best_effort/best_effort.cpp. Durations of kernels count as learned
+// already.
 import { submission, whenActive } from "#protocol";
 import { newSeen, PACED, RUN, type Seen, TRICKLE } from "../gate.ts";
 import type { Actor, Machine } from "../machine/machine.ts";
@@ -14,11 +15,11 @@ import { Position } from "./position.ts";
 const LAUNCH = 0;
 const LOOK = 1;
 
-/** The queue is filled up with calls that will be made within this. */
+/** The queue is filled with calls that will be made within this time. */
 const AHEAD_NS = 20e6;
-/** Without a gate it is filled up when so few entries are left. */
+/** Without a gate, the queue is filled when so few entries are left. */
 const LOW = 256;
-/** Held by a request, launch by launch: naps between two looks. */
+/** Time between two questions to the gate while a request holds the client, if it asks for each launch. */
 const NAP_NS = 50e3;
 
 export interface BestEffortOptions {
@@ -27,7 +28,7 @@ export interface BestEffortOptions {
   readonly smLimit?: number;
   /** The next iteration is launched only when the one before is done, as requests are. */
   readonly waits: boolean;
-  /** It says where its iterations begin; else each launch counts as one. */
+  /** The program marks where its iterations begin. Otherwise each launch counts as an iteration. */
   readonly marks: boolean;
   /** And when its request has arrived: rising; left out: at once. */
   readonly arrivalsNs?: readonly number[] | undefined;
@@ -102,7 +103,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
     return !Number.isNaN(this.#askedSince);
   }
 
-  /** Has it ended an iteration since then, or none left to begin? */
+  /** True if it has ended an iteration since then, or has none left to begin. */
   through(sinceNs: number): boolean {
     const { doneNs } = this;
     return doneNs.length === this.#arrivalsNs?.length || (doneNs.at(-1) ?? 0) > sinceNs;
@@ -120,27 +121,27 @@ export class BestEffort implements Owner, Actor, HeldClient {
     this.#machine.kick(this.stream);
   }
 
-  reached(stream: Stream): void {
+  onBorder(stream: Stream): void {
     this.outstanding.reach();
     if (this.#helper.awaitsBorder) this.#look();
     if (stream.low === 0) this.refill();
   }
 
-  released(): boolean {
+  mayPass(): boolean {
     return !this.#board.held(this.slot);
   }
 
-  opened(): void {
+  onRelease(): void {
     this.#machine.open(this.stream);
   }
 
-  otherKernel(): void {
+  onOtherKernel(): void {
     if (this.asks) this.#callAt(this.now);
   }
 
-  began(): void {}
+  onKernel(): void {}
 
-  ended(): void {
+  onEnd(): void {
     this.doneNs.push(this.now);
     this.#inFlight = false;
     if (this.#waits) this.refill();
@@ -151,22 +152,22 @@ export class BestEffort implements Owner, Actor, HeldClient {
     this.#machine.at(this.#lookAt, this.#actor, LOOK);
   }
 
-  /** Makes the calls that nothing holds up. */
+  /** Makes all calls that need not wait. */
   refill(): void {
     const { gated, gate } = this.#board;
     const deep = gate.rules.submission === submission.deep;
     this.stream.low = gated ? 0 : LOW;
     while (
       !this.#inFlight &&
-      this.#arrived() &&
+      this.#hasRequest() &&
       (gated ? (deep ? this.#deep() : this.#shallow()) : this.#plain())
     ) {
       this.#launch();
     }
   }
 
-  /** The request whose turn it is; else it is called when it comes. */
-  #arrived(): boolean {
+  /** True if the next request has arrived. Otherwise the client is called when it arrives. */
+  #hasRequest(): boolean {
     if (!this.#arrivalsNs || this.#next.midIteration) return true;
     const arrival = this.#arrivalsNs[this.doneNs.length];
     if (arrival === undefined) return false;
@@ -175,7 +176,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
     return false;
   }
 
-  /** Nothing of ours in between. */
+  /** Submits without a gate. */
   #plain(): boolean {
     this.#behindWait = false;
     return this.stream.length < this.#machine.gpu.border.queueDepth && this.#soon(AHEAD_NS);
@@ -200,8 +201,8 @@ export class BestEffort implements Owner, Actor, HeldClient {
   }
 
   /**
-   * Where holds let everything pass: a copy takes place soon after it is submitted, and not while a high one
-   * crosses the link.
+   * If nothing is held, a copy takes place soon after it is submitted, but not while a copy of a high client crosses
+   * the link.
    */
   #busFree(): boolean {
     const { now } = this;
@@ -257,13 +258,13 @@ export class BestEffort implements Owner, Actor, HeldClient {
       this.#callAt(this.#dueNs);
       return false;
     }
-    // What is out must have a mark behind it, or its end would never be seen.
+    // Submitted work must have a mark behind it. Otherwise its end would never be seen.
     if (this.#chunkLaunches > 0) this.#put(MARK);
     this.#callAt(now + NAP_NS);
     return false;
   }
 
-  /** Is the thread there within so much? Else it is called then. */
+  /** True if the thread reaches this point within the given time. Otherwise it is called then. */
   #soon(within: number): boolean {
     if (this.#cpuAt <= this.now + within) return true;
     this.#callAt(this.#cpuAt - within / 2);

@@ -5,12 +5,12 @@ import type { Gate, Seen } from "../gate.ts";
 
 export interface HeldClient {
   /** Its hold word was opened. */
-  opened(): void;
-  /** Another high kernel runs: who was refused beside the one before may ask again. */
-  otherKernel(): void;
+  onRelease(): void;
+  /** Another high kernel runs. A client that was refused beside the former one may ask again. */
+  onOtherKernel(): void;
 }
 
-/** Known as far as the CPU can tell. */
+/** The time in which a copy crosses the link, as far as the CPU can tell. */
 export interface Crossing {
   readonly fromNs: number;
   readonly untilNs: number;
@@ -39,7 +39,7 @@ export class Board {
     this.gate = gate;
   }
 
-  /** Anything for best-effort work to be careful about? */
+  /** True if best-effort work may have to wait. */
   get gated(): boolean {
     const { paused, protect } = this.gate.rules;
     return paused !== 0 || (protect !== 0 && this.registered !== 0);
@@ -57,14 +57,14 @@ export class Board {
   open(slot: number): void {
     if ((this.active !== 0 && this.#holdsApply) || this.#holds[slot] === 0) return;
     this.#holds[slot] = 0;
-    this.clients[slot]?.opened();
+    this.clients[slot]?.onRelease();
   }
 
-  /** One chunk may pass, whoever is active. */
+  /** Lets one chunk pass, even if a high client is active. */
   letTrickle(slot: number): void {
     if (this.#holds[slot] === 0) return;
     this.#holds[slot] = 0;
-    this.clients[slot]?.opened();
+    this.clients[slot]?.onRelease();
   }
 
   /** The one that has the turn gives it to another. */
@@ -116,7 +116,7 @@ export class Board {
     this.#highClass = kernelClass;
     this.#highLeavesSms = leavesSms;
     this.#highEndsNs = endsNs;
-    for (const client of this.clients) client.otherKernel();
+    for (const client of this.clients) client.onOtherKernel();
   }
 
   /** Fills in all but what is the client's own; `heldUs` and `trickledUs` are the caller's. */

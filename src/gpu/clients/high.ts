@@ -1,5 +1,6 @@
-// A high client: requests in an open loop, one at a time, each the whole sequence of its profile; without
-// arrivals a closed loop. It never waits for anything of ours: it says when it is busy, and stores the hold words.
+// A high client: requests in an open loop, one at a time, or a closed loop if there are no arrivals. Each request is
+// the whole sequence of its profile. The client never waits for Cotenant. It publishes when it is busy, and stores
+// the hold words.
 import { constants } from "#protocol";
 import type { Actor, Machine } from "../machine/machine.ts";
 import { type Context, END, type Owner, type Stream } from "../machine/stream.ts";
@@ -89,28 +90,28 @@ export class HighClient implements Owner, Actor {
     }
   }
 
-  began(stream: Stream, step: number): void {
+  onKernel(stream: Stream, step: number): void {
     const { plan } = stream;
     const { now, gpu } = this.#machine;
     const leaves = Math.max(0, gpu.description.sms - Math.ceil(plan.units[step] ?? 0));
     this.#board.highKernel(plan.kernelClass[step] ?? 0, leaves, now + (plan.durationNs[step] ?? 0));
   }
 
-  ended(): void {
+  onEnd(): void {
     const { now } = this.#machine;
     const serviceNs = now - this.#servedFrom;
     const arrivalNs = this.#options.arrivalsNs?.[this.#begun - 1] ?? this.#servedFrom;
     this.requests.push({ arrivalNs, latencyNs: now - arrivalNs, serviceNs });
     this.bursts.push({ endNs: now, lastedNs: serviceNs, waitedNs: now - this.#launchedAt });
     this.#serving = false;
-    // The next one is about to arrive: no gap before it.
+    // The next request is about to arrive, so there is no gap before it.
     if (this.#announced <= this.#begun) this.#board.idle(this.#options.bit, now);
     const { arrivalsNs } = this.#options;
     if (arrivalsNs ? this.#begun < this.#arrived : !this.#stopped) this.#begin();
   }
 
-  reached(): void {}
-  released(): boolean {
+  onBorder(): void {}
+  mayPass(): boolean {
     return true;
   }
   refill(): void {}
@@ -146,7 +147,7 @@ export class HighClient implements Owner, Actor {
 
 const launchesOf = ({ submission, length }: Plan): number => (submission === "graph" ? 1 : length);
 
-/** One towards the host comes after kernels of unknown length, so it counts until the request is over. */
+/** A copy to the host comes after kernels of unknown length, so it counts until the request is over. */
 const crossing = (launchedNs: number, isIn: boolean, bytes: number): Crossing => ({
   fromNs: launchedNs,
   untilNs: isIn ? launchedNs + expectedCopyNs(bytes) : Number.POSITIVE_INFINITY,

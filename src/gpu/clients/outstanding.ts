@@ -1,5 +1,5 @@
-// What a best-effort client has submitted, and what of it the GPU is known to have done: all up to the last border or mark
-// that it came to.
+// The work that a best-effort client has submitted, and the part of it that the GPU is known to have done: everything
+// up to the last border or mark that the GPU reached.
 
 /** Borders and marks that the GPU has not come to, at most. */
 const MARKS = 1024;

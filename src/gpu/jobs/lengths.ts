@@ -1,17 +1,18 @@
-// What a profile has as one kernel may be several: products of one size and another depth run the same kernel on the same grid,
-// and so do layers of other shapes. Such a kernel's p95 lies far above its p50, and both are times that it takes again and again,
-// each at its own places of the sequence.
+// One kernel of a profile may do several kinds of work. Matrix products of the same size and different depth run the
+// same kernel on the same grid, and so do layers of different shapes. The p95 of such a kernel is far above its p50.
+// Both are typical times of it, each at certain places of the sequence.
 import type { KernelProfile, WorkloadProfile } from "#profile";
 
-/** From here on p50 and p95 are of different work. */
+/** From this ratio of p95 to p50 on, they are taken for times of different work. */
 const FAR = 2;
 /**
- * So many launches to one long one. It is 2 at least and 20 at most, or p50 and p95 would be others; of BERT-large's layers, which
- * are known, four such products are as deep as the model is wide and one four times that.
+ * One launch of this number is long. The number is between 2 and 20, because otherwise p50 and p95 would be
+ * different. In BERT-large's layers, which are known, four such products are as deep as the model is wide, and one is
+ * four times as deep.
  */
 const EVERY = 5;
 
-/** The profile with a kernel each for the short and the long launches of those. */
+/** The profile with two kernels in place of each such kernel: one for its short launches and one for its long ones. */
 export function apart(profile: WorkloadProfile): WorkloadProfile {
   const launches = new Map<number, number>();
   for (const step of profile.sequence)

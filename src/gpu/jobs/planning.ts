@@ -11,7 +11,7 @@ import {
   volume,
   type WorkloadProfile,
 } from "#profile";
-import { emptyProfile, otherGpu } from "../faults.ts";
+import { emptyProfile, otherGpu } from "../errors.ts";
 import { steadyMHz } from "../machine/clock.ts";
 import { COMPUTE, DRAM, L2, RESOURCES } from "../machine/contention.ts";
 import {
@@ -34,8 +34,8 @@ const classNumber: Readonly<Record<KernelClass, number>> = {
 };
 
 /**
- * Of a kernel whose utilisation is not known, by class: what Orion, section 3.2, measured of Conv2d and
- * BatchNorm; an unknown one has less than 60 % of either (section 5.2), taken as half of that.
+ * The utilisation of kernels for which it is not known, by class. Orion, section 3.2, measured it for Conv2d and
+ * BatchNorm. An unknown kernel has less than 60 % of either (section 5.2), and is assumed to have half of that.
  */
 const typical: Readonly<Record<KernelClass, { sm: number; memory: number }>> = {
   compute: { sm: 0.89, memory: 0.2 },
@@ -43,10 +43,13 @@ const typical: Readonly<Record<KernelClass, { sm: number; memory: number }>> = {
   unknown: { sm: 0.3, memory: 0.3 },
 };
 
-/** Of the normal distribution: p95 lies so many deviations above p50. */
+/** In a normal distribution, p95 is so many standard deviations above p50. */
 const P95_DEVIATIONS = 1.645;
 
-/** `splitProductsUs`: best-effort, products that take clearly longer are prepared to be launched in parts; 0: none are. */
+/**
+ * `splitProductsUs`: best-effort, products that take clearly longer are prepared to be launched in parts; 0: none
+ * are.
+ */
 export function planOf(
   given: WorkloadProfile,
   gpu: GpuModel,
@@ -152,7 +155,10 @@ function fill(draft: KernelColumns, i: number, kernel: KernelProfile, capability
   draft.expectedUs[i] = Math.max(1, Math.ceil(Math.max(p50, p95) / 1000));
 }
 
-/** Where the SMs that the profile says it needs are not those of its blocks, the profile is believed: blocks of nothing else fit. */
+/**
+ * If the profile's number of SMs differs from what the kernel's blocks need, the profile's number is used. Then
+ * blocks of other kernels do not fit beside them.
+ */
 function fillPlaces(
   draft: KernelColumns,
   i: number,
@@ -176,7 +182,7 @@ type Timed = Pick<Plan, "durationNs" | "cpuNs" | "bubbleNs" | "kind" | "bytes" |
 /** Of a sum of thousands of times, relative. */
 const ROUNDING = 1e-9;
 
-/** Makes the whole take what the profile says it takes, as far as it can. */
+/** Changes the times so that the whole takes what the profile says, as far as possible. */
 function matchSolo(timed: Timed, profile: WorkloadProfile): void {
   const solo = profile.soloNs;
   if (solo === undefined || solo <= 0) return;
@@ -184,30 +190,30 @@ function matchSolo(timed: Timed, profile: WorkloadProfile): void {
   const kernels = timed.durationNs.reduce((sum, ns) => sum + ns, 0);
   const copies = timed.bytes.reduce((sum, _, i) => sum + copyNs(timed, i), 0);
   if (kernels + copies > solo && kernels > 0)
-    scale(timed.durationNs, Math.max(0.01, solo - copies) / kernels);
+    scaleInPlace(timed.durationNs, Math.max(0.01, solo - copies) / kernels);
   const launching = timed.cpuNs.reduce((sum, ns) => sum + ns, 0);
   const allowed = solo * (1 + ROUNDING);
   if (aloneNs(timed, closed) > allowed || launching > Math.min(kernels + copies, solo)) {
     // Launching is what takes so long; given gaps are believed less than the whole.
     const most = Math.max(1, solo / launching);
     const part = root(
-      (x) => aloneNs({ ...timed, cpuNs: scaled(timed.cpuNs, x * most) }, closed) - allowed,
+      (x) => aloneNs({ ...timed, cpuNs: scale(timed.cpuNs, x * most) }, closed) - allowed,
     );
-    scale(timed.cpuNs, part * most);
+    scaleInPlace(timed.cpuNs, part * most);
     return;
   }
   // So much before each step would be the whole alone.
   const most = solo / timed.length;
-  const part = root((x) => aloneNs(bubbled(timed, x * most), closed) - solo);
+  const part = root((x) => aloneNs(withBubbles(timed, x * most), closed) - solo);
   timed.bubbleNs.fill(part * most);
 }
 
-const bubbled = (timed: Timed, ns: number): Timed => ({
+const withBubbles = (timed: Timed, ns: number): Timed => ({
   ...timed,
   bubbleNs: new Float64Array(timed.length).fill(ns),
 });
-const scaled = (of: Float64Array, by: number) => of.map((ns) => ns * by);
-const scale = (of: Float64Array, by: number) => of.set(scaled(of, by));
+const scale = (of: Float64Array, by: number) => of.map((ns) => ns * by);
+const scaleInPlace = (of: Float64Array, by: number) => of.set(scale(of, by));
 
 /** Of a growing function on 0 to 1, by halving; 1 where it stays below zero. */
 function root(of: (x: number) => number): number {

@@ -1,8 +1,8 @@
-// Long matrix products that a best-effort client asks for in parts (decision 0006), on the modelled GPU. Which kernels are
-// products of cuBLAS is told by their names, into how many parts they go by the arithmetic of
-// native/interposer/products/parts.cpp, with tiles of the grid for the result's lines. What is not known from a profile: where
-// a grid was rounded up it has more waves here than the library would say, and no part is given up for taking longer than
-// predicted.
+// Long matrix products that a best-effort client requests in parts (decision 0006), on the modelled GPU. The names of
+// kernels show which are products of cuBLAS. The number of parts is calculated as in
+// native/interposer/products/parts.cpp, with tiles of the grid in place of the result's lines. Two things are not
+// known from a profile. If a grid was rounded up, it has more waves here than the library would say. And no part is
+// given up for taking longer than predicted.
 import {
   type Dim3,
   type KernelProfile,

@@ -1,8 +1,11 @@
-// Power and the SM clock. Power grows with what the SMs and DRAM do and with the clock; where it would pass
-// the limit at the highest clock, the clock comes down to where it does not, slowly.
+// Power and the SM clock. Power grows with the load of the SMs and DRAM, and with the clock. If it would exceed the
+// limit at the highest clock, the clock falls slowly until it does not.
 import type { PowerModel } from "../presets.ts";
 
-/** The clock that a steady load settles at. `compute` and `dram`: parts of their peaks; `scale`: of the preset's watts. */
+/**
+ * The clock that a steady load settles at. `compute` and `dram`: parts of their peaks; `scale`: of the preset's
+ * watts.
+ */
 export function steadyMHz(
   { maxMHz, minMHz, idleW, limitW, fullW, dramPart, exponent }: PowerModel,
   compute: number,

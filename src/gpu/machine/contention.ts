@@ -1,8 +1,9 @@
-// What kernels that run at one instant do to each other. Each asks for a part of three things that all SMs
-// share a limit of: issue slots (compute), DRAM bandwidth, L2 bandwidth. Where the parts asked for sum to
-// more than there is, that resource is stretched: a kernel that needs nothing else slows down by the whole
-// stretch, another in proportion to how near its own limit it is there. A kernel's speed is 1 / the worst of
-// its slowdowns. The stretch is the smallest at which no more is used than there is.
+// How kernels that run at the same time slow each other down. They share three limited resources: issue slots
+// (compute), DRAM bandwidth and L2 bandwidth. Each kernel needs a part of each. If the needs of a resource sum to
+// more than its capacity, the resource is stretched by a factor. A kernel that needs nothing else slows down by the
+// whole factor. Any other kernel slows down in proportion to how near it is to its own limit on that resource. A
+// kernel's speed is 1 / the worst of its slowdowns. The factor is the smallest at which no more is used than the
+// capacity.
 
 export const COMPUTE = 0;
 export const DRAM = 1;
@@ -12,7 +13,7 @@ export const RESOURCES = 3;
 export interface Demanding {
   /** Parts of the peak, undisturbed: compute, DRAM, L2. */
   readonly need: Float64Array;
-  /** Answer: how many times longer everything takes, at least 1. */
+  /** Result: how many times longer the kernel takes, at least 1. */
   slowdown: number;
 }
 
@@ -34,7 +35,7 @@ export function contend(running: readonly Demanding[], count: number, capacity: 
       total += need;
       if (need > largest) largest = need;
     }
-    // What one kernel was measured to use alone is there.
+    // A kernel was measured to use this much alone, so the capacity is at least that.
     const limit = Math.max(most, largest);
     if (total > limit) stretch(running, count, capacity, resource, limit);
   }

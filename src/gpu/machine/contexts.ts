@@ -1,11 +1,12 @@
-// Contexts that take turns, as a GPU without MPS has them: one at a time on the SMs, in slices while others
-// wait. A context that has nothing to run is left at once, one with only a few kernels in its queue when
-// those are done (its front end has nothing more to fetch), any other in mid-kernel when its slice ends.
+// Contexts that take turns, as on a GPU without MPS. One context at a time is on the SMs, for a time slice if others
+// wait. The GPU leaves a context with nothing to run at once. It leaves a context with only a few queued kernels when
+// they are done, because its front end has nothing more to fetch. It leaves any other context within a kernel when
+// its slice ends.
 import type { Slices } from "../presets.ts";
 import type { Processors } from "./processors.ts";
 import { type Context, FENCED, MARKING, RUNNING, type Stream, TIMED, WAITING } from "./stream.ts";
 
-/** What of the machine is needed here. */
+/** The part of the machine that contexts need. */
 export interface Stage {
   now(): number;
   schedule(at: number, event: "slice" | "switched", context: number): void;
@@ -60,7 +61,7 @@ export class Contexts {
     if (next && next !== active) this.#limit(active);
   }
 
-  /** Work that was not there before begins a slice. */
+  /** New work after a time without any begins a slice. */
   #renew(): void {
     const now = this.#stage.now();
     if (now - this.#stoodFrom >= this.#slices.standNs) this.#since = now;
@@ -75,7 +76,7 @@ export class Contexts {
     if (next && next !== active) this.#switch(next, this.#slices.preemptNs);
   }
 
-  switched(id: number): void {
+  endSwitch(id: number): void {
     this.#switching = false;
     const context = this.all[id];
     if (context) this.#activate(context);
@@ -88,7 +89,7 @@ export class Contexts {
     else this.#activate(next);
   }
 
-  /** Others wait: for how long may this one still go on? */
+  /** How long the active context may still run while others wait. */
   #limit(active: Context): void {
     const kernels = active.streams.reduce((sum, stream) => sum + stream.kernels, 0);
     if (kernels <= this.#slices.shallow)
@@ -97,7 +98,7 @@ export class Contexts {
     if (this.#slices.sliceNs === Number.POSITIVE_INFINITY) return;
     const now = this.#stage.now();
     if (this.#sliceEnd >= now && this.#sliceEnd !== Number.POSITIVE_INFINITY) return;
-    // Slices pass whether somebody waits or not.
+    // Slices begin and end even if no other context waits.
     const passed = Math.floor((now - this.#since) / this.#slices.sliceNs);
     const end = this.#since + (passed + 1) * this.#slices.sliceNs;
     this.#sliceEnd = end > now ? end : now + this.#slices.sliceNs;
@@ -131,7 +132,7 @@ export class Contexts {
     }
   }
 
-  /** In turn, those with something to run; the same one last. */
+  /** The next context in order that has something to run. The active one is tried last. */
   #nextAfter(context: Context | undefined): Context | undefined {
     const from = context ? context.id + 1 : 0;
     for (let i = 0; i < this.all.length; i++) {

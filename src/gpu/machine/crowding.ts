@@ -1,6 +1,6 @@
-// How long a block takes where fewer of its kernel run than the GPU holds. What an SM can do is shared by the blocks on it, and
-// DRAM by all SMs; so with fewer blocks each is faster, in proportion to how near the kernel is to that limit. A block
-// that is near none takes its time.
+// How long a block takes if fewer blocks of its kernel run than the GPU could hold. The blocks on an SM share the SM,
+// and all SMs share DRAM. So fewer blocks are faster, in proportion to how near the kernel is to that limit. The time
+// of a block that is near no limit does not change.
 
 import type { Plan } from "../plan.ts";
 import { COMPUTE, DRAM, L2, RESOURCES } from "./contention.ts";
@@ -13,8 +13,8 @@ export class Crowding {
   #bend = 1;
 
   /**
-   * `reachable`: of DRAM's peak. `oversupply`: what all SMs would draw if each drew what one does that is alone, of what can be
-   * reached.
+   * `reachable`: of DRAM's peak. `oversupply`: what all SMs would draw if each drew what one does that is alone, of
+   * what can be reached.
    */
   constructor(sms: number, reachable: number, oversupply: number) {
     this.#sms = sms;
@@ -31,8 +31,8 @@ export class Crowding {
   }
 
   /**
-   * The time of a block of step `step` where `units` of them run on at most `limit` SMs, of its time where all SMs are full of
-   * its kind.
+   * The time of a block of step `step` where `units` of them run on at most `limit` SMs, of its time where all SMs
+   * are full of its kind.
    */
   time(plan: Plan, step: number, units: number, limit: number): number {
     const at = step * RESOURCES;
@@ -40,7 +40,7 @@ export class Crowding {
     const dram = peak / this.#reachable;
     const l2 = plan.need[at + L2] as number;
     const compute = plan.need[at + COMPUTE] as number;
-    // Of the memory system more than DRAM: what is in the SM or beside it.
+    // The part of the memory load beyond DRAM, which is in the SM or beside it.
     const local = l2 > peak ? Math.max(compute, l2) : compute;
     if (dram > local) {
       const sms = Math.min(this.#sms, units);

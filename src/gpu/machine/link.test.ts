@@ -17,10 +17,10 @@ function copies(...each: { to: "in" | "out"; bytes: number; piece?: number }[]):
   const at: number[] = [];
   each.forEach(({ to, bytes, piece }, i) => {
     const profile = workload("copies", [], { sequence: [{ copy: to, bytes }] });
-    const ended = () => {
+    const onEnd = () => {
       at[i] = Math.round(machine.now / 1000);
     };
-    const owner = { ...quiet, ended };
+    const owner = { ...quiet, onEnd };
     const stream = machine.addStream(
       machine.contexts.add(),
       planOf(profile, gpu, "kernels"),

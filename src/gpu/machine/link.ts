@@ -1,5 +1,5 @@
-// Copies between host and GPU: one link, each way first come first served, both ways a little slower at once. A
-// best-effort copy comes here in pieces, as it does to the driver.
+// Copies between host and GPU over one link. Each direction serves copies in their order. Both directions are a
+// little slower while both are busy. Best-effort copies arrive in pieces, as they do at the driver.
 
 import { COPY_IN } from "../plan.ts";
 import type { LinkModel } from "../presets.ts";

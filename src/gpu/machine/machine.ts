@@ -1,5 +1,5 @@
-// The modelled GPU: streams in order, SMs, contexts, the link, the clock, in virtual time (ns). Nothing here
-// knows of clients and rules: those are its owners and actors.
+// The modelled GPU in virtual time (ns): ordered streams, SMs, contexts, the link and the clock. It does not know
+// clients and rules. Clients are the owners of streams, and actors that it calls.
 import { mulberry32, normals, type Random } from "#core";
 import { SM_RESOURCES } from "#profile";
 import { KERNEL, type Plan, piecesOf } from "../plan.ts";
@@ -37,7 +37,7 @@ const ACTOR = 16;
 
 const CLOCK_TICK_NS = 5e6;
 
-/** Whoever wants to be called at a moment. */
+/** Something that is called at a given time. */
 export interface Actor {
   wake(what: number): void;
 }
@@ -171,9 +171,9 @@ export class Machine {
     if (kind === WAKE) {
       if (stream?.state === TIMED) this.#advance(stream);
     } else if (kind === MARKED) {
-      if (stream) this.#marked(stream);
+      if (stream) this.#passMark(stream);
     } else if (kind === RESUMED) {
-      if (stream?.state === PARKED && stream.owner.released()) this.#next(stream);
+      if (stream?.state === PARKED && stream.owner.mayPass()) this.#next(stream);
     } else if (kind === LINK) {
       const copied = this.link.over(who, this.now);
       if (copied) this.#next(copied);
@@ -181,7 +181,7 @@ export class Machine {
       this.contexts.sliceEnds(who);
       this.#dirty = true;
     } else if (kind === SWITCHED) {
-      this.contexts.switched(who);
+      this.contexts.endSwitch(who);
       this.#dirty = true;
     } else this.#tickClock();
   }
@@ -194,10 +194,10 @@ export class Machine {
     this.#next(stream);
   }
 
-  #marked(stream: Stream): void {
+  #passMark(stream: Stream): void {
     const border = stream.code === BORDER;
-    stream.owner.reached(stream);
-    if (border && !stream.owner.released()) {
+    stream.owner.onBorder(stream);
+    if (border && !stream.owner.mayPass()) {
       stream.state = PARKED;
       this.#dirty = true;
     } else this.#next(stream);
@@ -226,7 +226,7 @@ export class Machine {
       else if (code === END) {
         stream.pop();
         stream.yields = false;
-        stream.owner.ended(stream);
+        stream.owner.onEnd(stream);
         continue;
       } else {
         const { borderNs, markNs } = this.gpu.border;
@@ -287,7 +287,7 @@ export class Machine {
     stream.soloCrowding = crowding.time(plan, step, Math.min(units, total), total);
     const last = units % total;
     stream.even = 1;
-    // The last wave, if it is not full, is over sooner.
+    // The last wave ends sooner if it is not full.
     if (units > total && last > 0)
       stream.even =
         (waves - 1 + crowding.time(plan, step, last, total) / stream.soloCrowding) / waves;
@@ -300,7 +300,7 @@ export class Machine {
     stream.state = WAITING;
     stream.context.work++;
     stream.launched++;
-    stream.owner.began(stream, step);
+    stream.owner.onKernel(stream, step);
     if (this.contexts.runs(stream.context)) this.processors.wait(stream);
     this.#dirty = true;
   }

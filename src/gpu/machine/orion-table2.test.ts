@@ -47,11 +47,11 @@ const conv = (waves: number) => job("Conv2d", 1350, waves * SMS, 0.89, 0.2);
 const batchNorm = job("BN2d", 930, 0.4 * SMS, 0.14, 0.8);
 
 const idle: Owner = {
-  reached() {},
-  released: () => true,
-  ended() {},
+  onBorder() {},
+  mayPass: () => true,
+  onEnd() {},
   refill() {},
-  began() {},
+  onKernel() {},
 };
 
 /** Until all are done: each stream runs its kernel so many times. */

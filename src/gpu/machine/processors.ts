@@ -1,10 +1,10 @@
-// The SMs: who holds how many, and how fast what runs there gets on.
+// The SMs: which kernel holds how many, and how fast each kernel runs.
 //
-// A kernel asks for room for its blocks (room.ts), counted in SMs that they fill. It goes to the highest priority, then to who has
-// waited longest, and nobody behind is served while the one in front could still start blocks. A running
-// block is never interrupted: a kernel gives SMs to a higher priority as its blocks end, evenly spread over
-// the time a block takes, and only while it has blocks that have not begun; else when it ends. With all the
-// SMs it wants, a kernel takes what its profile says; with fewer, as many waves more as its blocks need.
+// A kernel asks for room for its blocks (room.ts), counted in SMs that they fill. The kernel of the highest priority
+// is served first, then the one that waited longest. No other is served while the first could still start blocks. A
+// running block is never interrupted. A kernel that still has blocks to start gives SMs to a higher priority as its
+// blocks end, evenly spread over the time of a block. Otherwise it gives them when it ends. With all SMs that it
+// wants, a kernel takes the time of its profile. With fewer, it takes as many more waves as its blocks need.
 import { type Capacity, COMPUTE, contend, DRAM, L2, RESOURCES } from "./contention.ts";
 import type { Crowding } from "./crowding.ts";
 import { roomFor, smsUnder } from "./room.ts";
@@ -30,7 +30,7 @@ export class Processors {
   readonly total: number;
   /** The SM clock now; undefined where it is not modelled. */
   clockMHz: number | undefined;
-  /** When something here comes to pass next, what, and to whom. */
+  /** The time of the next event here, its kind, and its stream. */
   nextAt = Number.POSITIVE_INFINITY;
   nextWhat = NOTHING;
   nextStream: Stream | undefined = NONE;
@@ -48,7 +48,7 @@ export class Processors {
   /** By priority, then by order. */
   readonly #waiting: Stream[] = [];
   #settledAt = 0;
-  /** SMs a ns that come free for who waits with priority. */
+  /** SMs per ns that become free for the stream that waits with higher priority. */
   #flow = 0;
   #claimed = 0;
   #begun = 0;
@@ -61,7 +61,7 @@ export class Processors {
     this.clockMHz = clockMHz;
   }
 
-  /** Brings progress up to `now`; before anything changes. */
+  /** Updates the progress of all kernels to `now`. Must be called before any change. */
   settle(now: number): void {
     const passed = now - this.#settledAt;
     if (passed <= 0) return;
@@ -84,7 +84,7 @@ export class Processors {
     if (this.#claimant) this.#claimant.gained += this.#flow * passed;
   }
 
-  /** Somebody runs or waits. */
+  /** True if any stream runs or waits. */
   get shared(): boolean {
     return this.#running.length + this.#waiting.length > 0;
   }
@@ -112,7 +112,7 @@ export class Processors {
     this.nextAt = Number.POSITIVE_INFINITY;
   }
 
-  /** What was planned for `nextAt` happens. Returns the kernel's stream that finished, if one did. */
+  /** Handles the event of `nextAt`. Returns the stream whose kernel finished, if one did. */
   happen(): Stream | undefined {
     const stream = this.nextStream as Stream;
     if (this.nextWhat === FINISH) {
@@ -125,7 +125,7 @@ export class Processors {
     return NONE;
   }
 
-  /** After every change: gives SMs out, sets speeds, and says what comes next. */
+  /** Must be called after every change. Gives SMs out, sets speeds, and sets the next event. */
   resolve(now: number): void {
     const running = this.#running;
     const alone = running.length + this.#waiting.length < 2;
@@ -134,7 +134,7 @@ export class Processors {
     while (next) {
       const room = roomFor(next, running, this.total);
       if (room < SOME) break;
-      this.#give(next, Math.min(room, wanted(next)));
+      this.#give(next, Math.min(room, wantedSms(next)));
       next = this.#neediest();
     }
     this.#claim(next);
@@ -143,13 +143,13 @@ export class Processors {
     this.#planNext(now, lonely);
   }
 
-  /** Who is to get the next free SM. */
+  /** The stream that gets the next free SM. */
   #neediest(): Stream | undefined {
     let best = this.#waiting[0];
     for (let i = 0; i < this.#running.length; i++) {
       const stream = this.#running[i] as Stream;
       if (stream.waves <= 1 && stream.aligned) continue;
-      if ((!best || before(stream, best)) && wanted(stream) > 0) best = stream;
+      if ((!best || before(stream, best)) && wantedSms(stream) > 0) best = stream;
     }
     return best;
   }
@@ -175,7 +175,7 @@ export class Processors {
     }
   }
 
-  /** Those of lower priority that still have blocks to begin make room as their blocks end. */
+  /** Kernels of lower priority that still have blocks to start make room as their blocks end. */
   #claim(claimant: Stream | undefined): void {
     if (this.#claimant && this.#claimant !== claimant) this.#claimant.gained = 0;
     this.#claimant = NONE;
@@ -190,10 +190,13 @@ export class Processors {
     const most = yielding > 0 ? roomFor(claimant, this.#running, this.total, 1) : 0;
     if (most < SOME) return;
     this.#claimant = claimant;
-    this.#claimed = yielding * this.#partToLeave(claimant, Math.min(wanted(claimant), most));
+    this.#claimed = yielding * this.#partToLeave(claimant, Math.min(wantedSms(claimant), most));
   }
 
-  /** Of the blocks that make room: the smallest part without which there is as much of it as there can be, or as is wanted. */
+  /**
+   * Of the blocks that make room: the smallest part without which there is as much of it as there can be, or as is
+   * wanted.
+   */
   #partToLeave(claimant: Stream, goal: number): number {
     let enough = 1;
     for (let step = 0.5; step >= FINEST; step /= 2) {
@@ -223,7 +226,7 @@ export class Processors {
       this.wait(victim);
     }
     claimant.gained = 0;
-    const room = Math.min(roomFor(claimant, running, this.total), wanted(claimant));
+    const room = Math.min(roomFor(claimant, running, this.total), wantedSms(claimant));
     if (room >= SOME) this.#give(claimant, room);
   }
 
@@ -262,8 +265,8 @@ export class Processors {
   }
 
   /**
-   * Warps that came to an SM first issue first: where blocks share an SM with those of a kernel that began earlier, they get
-   * what it leaves. A kernel of one wave, or in its last, ends with its slowest block.
+   * On an SM, older warps issue first. Blocks that share an SM with blocks of an earlier kernel get what those leave.
+   * A kernel of one wave, or in its last wave, ends with its slowest block.
    */
   #yieldIssue(stream: Stream): void {
     let older = 0;
@@ -325,7 +328,8 @@ const yields = (stream: Stream, claimant: Stream): boolean =>
   stream.priority < claimant.priority && stream.pending > 0;
 
 /**
- * Are its blocks on an SM older? Not where they are soon over and followed by more: those begin later than the other's.
+ * True if its blocks on an SM are older than the other's. False if they end soon and more of its blocks follow,
+ * because those begin later than the other's.
  */
 function issuesBefore(a: Stream, b: Stream): boolean {
   const [first, second] = a.began < b.began ? [a, b] : [b, a];
@@ -333,8 +337,8 @@ function issuesBefore(a: Stream, b: Stream): boolean {
   return renewed === (first === b);
 }
 
-/** More SMs that it could use now. */
-function wanted(stream: Stream): number {
+/** The number of SMs that it could use in addition now. */
+function wantedSms(stream: Stream): number {
   if (stream.state === WAITING) return Math.min(inBlocks(stream, stream.units), stream.smLimit);
   return Math.min(inBlocks(stream, stream.pending), stream.smLimit - stream.sms);
 }

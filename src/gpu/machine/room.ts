@@ -46,14 +46,19 @@ export function roomFor(
   }
   const blocks =
     covered <= total + EPSILON
-      ? apart(wanting, running, total - covered, gone)
-      : mixed(wanting, running, total, gone);
+      ? fitApart(wanting, running, total - covered, gone)
+      : fitMixed(wanting, running, total, gone);
   const own = wanting.state === RUNNING ? wanting.sms : 0;
   return Math.min(Math.floor(blocks + 1e-6) / wanting.perSm, wanting.smLimit - own);
 }
 
 /** Each on SMs of its own. */
-function apart(wanting: Stream, running: readonly Stream[], empty: number, gone: number): number {
+function fitApart(
+  wanting: Stream,
+  running: readonly Stream[],
+  empty: number,
+  gone: number,
+): number {
   let blocks = empty * wanting.perSm;
   for (let i = 0; i < running.length; i++) {
     const stream = running[i] as Stream;
@@ -69,7 +74,12 @@ function apart(wanting: Stream, running: readonly Stream[], empty: number, gone:
 }
 
 /** Several on one SM, evenly. */
-function mixed(wanting: Stream, running: readonly Stream[], total: number, gone: number): number {
+function fitMixed(
+  wanting: Stream,
+  running: readonly Stream[],
+  total: number,
+  gone: number,
+): number {
   let fit = wanting.perSm;
   for (let r = 0; r < SM_RESOURCES; r++) {
     let used = 0;

@@ -11,37 +11,37 @@ export const MARK = -2;
 export const END = -3;
 
 export const IDLE = 0;
-/** Until a moment: the launch has not been made yet, or the GPU idles before a kernel. */
+/** Waits for a time: the launch has not been made yet, or the GPU idles before a kernel. */
 export const TIMED = 1;
-/** For SMs. */
+/** Waits for SMs. */
 export const WAITING = 2;
 export const RUNNING = 3;
 export const COPYING = 4;
-/** At a border, by the client's hold word. */
+/** Held at a border by the client's hold word. */
 export const PARKED = 5;
 /** Its context has been told to let others run first. */
 export const FENCED = 6;
 /** The GPU performs a border or mark. */
 export const MARKING = 7;
 
-/** Whoever fills the stream. */
+/** The client that fills the stream. */
 export interface Owner {
   /** The GPU has come to a border or mark. */
-  reached(stream: Stream): void;
-  /** May it go past this border? */
-  released(): boolean;
+  onBorder(stream: Stream): void;
+  /** May the stream go past this border? */
+  mayPass(): boolean;
   /** A request or iteration has ended. */
-  ended(stream: Stream): void;
+  onEnd(stream: Stream): void;
   /** The queue has run below `stream.low`. */
   refill(stream: Stream): void;
   /** A kernel began on the GPU. */
-  began(stream: Stream, step: number): void;
+  onKernel(stream: Stream, step: number): void;
 }
 
 /** Whose kernels may run at the same time; see contexts.ts. */
 export interface Context {
   readonly id: number;
-  /** Streams of it that are waiting for SMs or running. */
+  /** The number of its streams that wait for SMs or run. */
   work: number;
   readonly streams: Stream[];
 }
@@ -51,9 +51,9 @@ export class Stream {
   readonly context: Context;
   readonly plan: Plan;
   readonly owner: Owner;
-  /** A larger one gets SMs first. */
+  /** A stream of larger priority gets SMs first. */
   readonly priority: number;
-  /** SMs it may hold at once: thread percentage, green context. */
+  /** The SMs that it may hold at once, by its thread percentage or green context. */
   readonly smLimit: number;
   /** Asks for more when fewer entries than this are left. */
   low = 0;
@@ -73,9 +73,9 @@ export class Stream {
   yields = false;
 
   // The kernel at the head, while waiting or running. A unit is the blocks that one SM holds at once.
-  /** When it began to wait, in order: who waits longer goes first among equals. */
+  /** The order in which it began to wait. Of streams of equal priority, the one that waited longest goes first. */
   order = 0;
-  /** When it got its first SMs, in order. */
+  /** The order in which it got its first SMs. */
   began = 0;
   units = 0;
   /** Units that run. Their blocks are on as many SMs as there are blocks, and may leave room on each. */
@@ -85,22 +85,22 @@ export class Stream {
   readonly blockParts = new Float64Array(SM_RESOURCES);
   /** Its blocks that end make room for a higher priority. */
   leaves = false;
-  /** Wave after wave of all its SMs together, until SMs come or go. */
+  /** All its SMs run their waves together. False after it got or lost SMs. */
   aligned = true;
-  /** In waves; done at `waves`. */
+  /** Progress in waves. The kernel is done at `waves`. */
   progress = 0;
   waves = 0;
   /** Waves that it still takes at least, from the last change of its SMs on. */
   least = 0;
-  /** Waves a ns. */
+  /** Waves per ns. */
   rate = 0;
-  /** Of one wave, undisturbed. */
+  /** Duration of one wave, undisturbed. */
   waveNs = 1;
-  /** Units a wave, alone on the whole GPU: what `need` of the plan was measured at. */
+  /** Units of a wave, alone on the whole GPU. The plan's `need` was measured with them. */
   soloUnits = 1;
   /** Of its first wave, alone on the whole GPU: see crowding.ts. */
   soloCrowding = 1;
-  /** Its waves take so much of the first's time on average, alone: the last is not full. */
+  /** Mean time of its waves alone, divided by the first's. It is below 1 because the last wave is not full. */
   even = 1;
   /** SMs given up to it so far, while it waits for them. */
   gained = 0;
@@ -162,8 +162,8 @@ export class Stream {
   }
 
   /**
-   * Goes on with so many SMs, from what is left, its blocks now out of step. It takes no less than it would have
-   * taken in step: being disturbed makes no kernel pack better than alone.
+   * Continues the remaining work on so many SMs. Its blocks are now out of step. It takes at least the time that it
+   * would have taken in step, because a disturbance can't make a kernel's blocks fit better than alone.
    */
   continueOn(sms: number): void {
     const least = Math.max(0, this.least - this.progress);
@@ -174,7 +174,10 @@ export class Stream {
     this.begin(sms);
   }
 
-  /** What is left of it, on so many SMs. One that had to leave them all gets them one after another, as it left. */
+  /**
+   * Continues on so many SMs: sets the waves that remain. A kernel that had to leave all SMs gets them back one after
+   * another.
+   */
   begin(sms: number): void {
     this.sms = sms;
     const waves = sms > 0 ? this.units / sms : 0;

@@ -6,7 +6,7 @@ import {
   arrivalTimes,
   parseArrivalFile,
   parseArrivals,
-  scheduled,
+  scheduleArrivals,
 } from "./arrivals.ts";
 
 const generated = fc.record({
@@ -92,7 +92,7 @@ test("files and traces say themselves how long they last", () => {
   const of = (text: string, rate?: number) => {
     const arrivals = parseArrivals(text, rate);
     if (arrivals.kind === "closed") throw new Error("not open");
-    return scheduled(arrivals, 7, sfc32(1), (path) => texts[path] ?? "");
+    return scheduleArrivals(arrivals, 7, sfc32(1), (path) => texts[path] ?? "");
   };
   expect(of("file:f")).toEqual({ offsets: [0, 1.5e9], seconds: 1.5 });
   expect(of("trace:t?column=at&unit=s")).toEqual({ offsets: [0, 1e9, 2e9], seconds: 2 });

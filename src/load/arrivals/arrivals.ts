@@ -1,6 +1,6 @@
-// When requests arrive, fixed before the first one starts: a pure function of the shape, the rate and the
-// seed. Times are ns from the start, sorted, all before the end. A request that can't start on time queues;
-// it never shifts the ones after it, or a slow GPU would lower its own load.
+// The times at which requests arrive. They are fixed before the first request starts, as a pure function of the
+// shape, the rate and the seed. Times are ns from the start, sorted, all before the end. A request that can't start
+// on time queues. It does not delay the arrivals after it, because then a slow GPU would lower its own load.
 
 import type { Random } from "#core";
 import { usage } from "#core";
@@ -61,7 +61,7 @@ export function parseArrivals(text: string, rate: number | undefined): Arrivals 
   }
 }
 
-/** `10s@20` is 20 a second, `10s@2x` twice the rate that all the steps share. */
+/** `10s@20` is 20 requests a second. `10s@2x` is twice the rate that is given for all steps. */
 function parseStep(text: string, base: number | undefined): Step {
   const match = /^(\d+(?:\.\d+)?)s@(\d+(?:\.\d+)?)(x?)$/.exec(text.trim());
   if (!match) throw usage(`"${text}" is not a step such as 10s@20 or 10s@2x.`);
@@ -85,8 +85,11 @@ export function parseArrivalFile(text: string, path: string): number[] {
 
 type Generated = Exclude<Arrivals, { kind: "file" | "trace" | "closed" }>;
 
-/** The arrivals of any open loop. A file and a trace know themselves how long they last, as steps do. */
-export function scheduled(
+/**
+ * The arrivals of any open loop. Files, traces and steps have lengths of their own, so `seconds` is not used for
+ * them.
+ */
+export function scheduleArrivals(
   arrivals: Exclude<Arrivals, { kind: "closed" }>,
   seconds: number,
   random: Random,
@@ -124,7 +127,7 @@ export function arrivalTimes(arrivals: Generated, seconds: number, random: Rando
   }
 }
 
-/** Poisson at a rate that changes in steps; memoryless, so each step starts afresh. */
+/** Poisson arrivals at a rate that changes in steps. They are memoryless, so each step starts independently. */
 function poisson(steps: Iterable<Step>, random: Random): number[] {
   const times: number[] = [];
   let start = 0;
@@ -153,7 +156,7 @@ function* burstySteps(rate: number, seconds: number, random: Random): Generator<
   }
 }
 
-/** Every 1/rate, the first after half of that. */
+/** One arrival every 1/rate seconds. The first comes after half of that. */
 function uniform(rate: number, seconds: number): number[] {
   const count = Math.floor(seconds * rate + 0.5);
   const times = Array.from({ length: count }, (_, i) =>

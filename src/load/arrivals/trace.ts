@@ -1,6 +1,5 @@
-// When requests arrived somewhere else: a column of a CSV file with a header. A trace begins with its
-// earliest row, whatever is filtered, so that one window of two clients is one stretch of time. Rows may
-// come in any order.
+// Reads recorded arrivals from a column of a CSV file with a header. A trace begins with its earliest row, even if
+// that row is filtered out, so that the same window of two clients is the same time. Rows may come in any order.
 import { usage } from "#core";
 
 const units = ["s", "ms", "us", "ns", "iso"] as const;
@@ -21,11 +20,11 @@ export interface Trace {
   readonly rate?: number;
 }
 
-/** What an open loop keeps to. */
+/** The arrivals of an open loop. */
 export interface Schedule {
   /** ns from the begin, sorted, whole. */
   readonly offsets: readonly number[];
-  /** How long it lasts: the mean rate is that of so many offsets in this time. */
+  /** The length of the schedule. The mean rate is the number of offsets divided by it. */
   readonly seconds: number;
 }
 
@@ -89,10 +88,10 @@ export function traceSchedule(text: string, trace: Trace): Schedule {
     .filter(inside)
     .sort((a, b) => a - b);
   if (offsets.length === 0) throw nothingIn(trace);
-  return stretched(offsets, length, trace);
+  return stretch(offsets, length, trace);
 }
 
-function stretched(offsets: readonly number[], length: number, { path, rate }: Trace): Schedule {
+function stretch(offsets: readonly number[], length: number, { path, rate }: Trace): Schedule {
   if (rate === undefined) return { offsets, seconds: length / nsPerSecond };
   if (length <= 0)
     throw usage(`${path} has all its rows at one instant, so it has no rate to scale.`);
@@ -106,7 +105,7 @@ const nsPerSecond = 1e9;
 const decimals = { s: 9, ms: 6, us: 3, ns: 0 };
 
 interface Row {
-  /** Since whatever the file counts from: more than a double holds if that is 1970. */
+  /** ns since the file's origin. A bigint, because ns since 1970 are more than a double holds exactly. */
   readonly ns: bigint;
   readonly chosen: boolean;
 }
@@ -137,7 +136,7 @@ function columnAt(header: readonly string[], column: string, path: string): numb
   return at;
 }
 
-/** Of one line; quoted ones may hold commas, but no end of line. */
+/** The fields of one line. Quoted fields may hold commas, but no line breaks. */
 function fields(line: string): string[] {
   if (!line.includes('"')) return line.split(",").map((field) => field.trim());
   const found = line.matchAll(/(?:^|,)\s*(?:"((?:[^"]|"")*)"|([^,]*))/g);
@@ -159,11 +158,11 @@ function timeOf(text: string, { path, column, unit }: Trace, line: number): bigi
   const [, whole, fraction] = /^(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
   return whole === undefined
     ? BigInt(Math.round(time * 10 ** decimals[unit]))
-    : shifted(whole, fraction, decimals[unit]);
+    : shiftPoint(whole, fraction, decimals[unit]);
 }
 
 /** The digits of a number times a power of ten: exact where a double is not. */
-const shifted = (whole: string, fraction = "", places: number): bigint =>
+const shiftPoint = (whole: string, fraction = "", places: number): bigint =>
   BigInt(whole + fraction.padEnd(places, "0").slice(0, places));
 
 /** ns since 1970. The language's own parser does not promise to read more than three decimals. */
@@ -175,7 +174,7 @@ function timestamp(text: string): bigint | undefined {
   const [, day, time, fraction, zone = "Z"] = match;
   const ms = Date.parse(`${day}T${time}${zone.replace(/(\d\d)(\d\d)$/, "$1:$2")}`);
   if (Number.isNaN(ms)) return undefined;
-  return shifted(`${ms / 1000}`, fraction, 9);
+  return shiftPoint(`${ms / 1000}`, fraction, 9);
 }
 
 function nothingIn({ path, where, from = 0, seconds }: Trace) {

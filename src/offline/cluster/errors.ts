@@ -1,5 +1,5 @@
 // What a user can meet here. Each sentence names the file, row, field or workload.
-import { placed, type Refusal, UserError } from "#core";
+import { type Refusal, UserError, withPlace } from "#core";
 
 export const badField = (place: string, field: string, given: string, wanted: string) =>
   new UserError(
@@ -23,7 +23,7 @@ export const noJobs = (file: string, why: string) =>
   new UserError("NO_JOBS", `${file} gives no job to simulate: ${why}.`);
 
 export const badScenario: Refusal = (file, place, what, hint) =>
-  new UserError("BAD_SCENARIO", placed(file, place, what), hint, 2);
+  new UserError("BAD_SCENARIO", withPlace(file, place, what), hint, 2);
 
 export const unknownWorkload = (place: string, name: string, known: readonly string[]) =>
   new UserError(

@@ -1,8 +1,8 @@
 // What a user can meet here. Each sentence names the file, and the line and field where there is one.
-import { placed, type Refusal, UserError } from "#core";
+import { type Refusal, UserError, withPlace } from "#core";
 
 export const badProblem: Refusal = (file, place, what, hint) =>
-  new UserError("BAD_PROBLEM", placed(file, place, what), hint);
+  new UserError("BAD_PROBLEM", withPlace(file, place, what), hint);
 
 /** Nothing keeps the limits that were asked for. */
 export const noPlan = (what: string, hint: string) => new UserError("NO_PLAN", what, hint);

@@ -2,7 +2,7 @@
 // foot, the more its neighbours' memory traffic slows it there; its height says how much of the time is lost. A
 // thin line before a box leads from where its inputs were ready: it waited for the accelerator.
 
-import { escaped } from "#core";
+import { escapeMarkup } from "#core";
 import type { Problem, Span, Timeline } from "./problem/types.ts";
 import { makespanMs } from "./timeline.ts";
 
@@ -23,10 +23,10 @@ export function picture(problem: Problem, found: Timeline, title: string): strin
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${bottom + 66}" font-family="sans-serif" font-size="12">`,
     `<rect width="${WIDTH}" height="${bottom + 66}" fill="#fff"/>`,
-    `<text x="12" y="22" font-size="15" font-weight="bold">${escaped(title)}</text>`,
+    `<text x="12" y="22" font-size="15" font-weight="bold">${escapeMarkup(title)}</text>`,
     ...legend(problem),
     ...problem.accelerators.flatMap(({ name }, a) => [
-      `<text x="12" y="${TOP + a * ROW + BOX / 2 + 4}">${escaped(name)}</text>`,
+      `<text x="12" y="${TOP + a * ROW + BOX / 2 + 4}">${escapeMarkup(name)}</text>`,
       `<rect x="${LEFT}" y="${TOP + a * ROW}" width="${round(end * scale)}" height="${BOX}" fill="#f3f3f3"/>`,
     ]),
     ...found.spans.flatMap((span) => box(problem, span, x)),
@@ -40,7 +40,7 @@ function legend({ networks }: Problem): string[] {
   const entry = (colour: string, label: string) => {
     const here = at;
     at += 26 + 7 * label.length;
-    return `<rect x="${here}" y="34" width="12" height="12" fill="${colour}"/><text x="${here + 17}" y="44">${escaped(label)}</text>`;
+    return `<rect x="${here}" y="34" width="12" height="12" fill="${colour}"/><text x="${here + 17}" y="44">${escapeMarkup(label)}</text>`;
   };
   return [
     ...networks.map(({ name }, n) => entry(colour(n), name)),
@@ -58,7 +58,7 @@ function box(problem: Problem, span: Span, x: (ms: number) => number): string[] 
   const tip = `${network?.name} ${name}: ${ms(span.startMs)} to ${ms(span.endMs)} ms, alone ${ms(alone)} ms, contention ${ms(lost)} ms, waited ${ms(span.startMs - span.readyMs)} ms`;
   const fits = width > 7 * name.length + 4;
   return [
-    `<g><title>${escaped(tip)}</title>`,
+    `<g><title>${escapeMarkup(tip)}</title>`,
     `<rect x="${x(span.startMs)}" y="${y}" width="${width}" height="${BOX}" fill="${colour(span.network)}" fill-opacity="0.75" stroke="#fff"/>`,
     ...span.pieces
       .filter(({ slowdown }) => slowdown > 1)
@@ -68,7 +68,7 @@ function box(problem: Problem, span: Span, x: (ms: number) => number): string[] 
       }),
     ...(fits
       ? [
-          `<text x="${round((x(span.startMs) + x(span.endMs)) / 2)}" y="${y + 18}" text-anchor="middle">${escaped(name)}</text>`,
+          `<text x="${round((x(span.startMs) + x(span.endMs)) / 2)}" y="${y + 18}" text-anchor="middle">${escapeMarkup(name)}</text>`,
         ]
       : []),
     ...(span.startMs - span.readyMs > 1e-6

@@ -4,7 +4,7 @@
 // profiles until everything is had, so that the same command goes on where it was stopped.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { UserError, written } from "#core";
+import { tryWrite, UserError } from "#core";
 import { unsampled, withUtilisation } from "../importers/merge.ts";
 import { importNcu } from "../importers/ncu.ts";
 import { importRecorded, type RecordingAbout } from "../recording/recording.ts";
@@ -65,7 +65,7 @@ export async function measure(wanted: Wanted): Promise<Measured> {
     await sampleInto(parts, withSamples(recording, parts), recorded.seconds, wanted);
   const sampling = parts.json<SamplingState>("sampling");
   const profile = { ...withSamples(recording, parts), ...recorded.system };
-  const path = written(wanted.out, () => new ProfileStore(wanted.out).write(profile));
+  const path = tryWrite(wanted.out, () => new ProfileStore(wanted.out).write(profile));
   const lacks = [
     ...(recorded.lacks === undefined ? [] : [recorded.lacks]),
     ...(wanted.sample ? lacksOf(profile, sampling) : []),
@@ -262,7 +262,7 @@ function openParts(wanted: Wanted): Parts {
   const text = (part: string) =>
     existsSync(path(part)) ? readFileSync(path(part), "utf8") : undefined;
   const keep = (part: string, content: string) =>
-    written(out, () => writeFileSync(path(part), content));
+    tryWrite(out, () => writeFileSync(path(part), content));
   const parts: Parts = {
     path,
     text,
@@ -275,13 +275,13 @@ function openParts(wanted: Wanted): Parts {
           file: `ncu's ${basename(file)}`,
           text: readFileSync(join(folder, file), "utf8"),
         })),
-    remove: () => written(out, () => rmSync(folder, { recursive: true, force: true })),
+    remove: () => tryWrite(out, () => rmSync(folder, { recursive: true, force: true })),
   };
   const asked = JSON.stringify({ command, kind, gpu, soloNs, seconds, onePass });
   const same = text("asked") === asked && parts.json("recorded") !== undefined;
   if (fresh || !same) parts.remove();
   else say(`what was kept of ${name} is used; --fresh begins anew`);
-  written(out, () => mkdirSync(folder, { recursive: true }));
+  tryWrite(out, () => mkdirSync(folder, { recursive: true }));
   keep("asked", asked);
   return parts;
 }

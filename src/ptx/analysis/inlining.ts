@@ -13,7 +13,7 @@ import { splitLiveRanges } from "./live-ranges.ts";
 const LARGEST = 200_000;
 
 /** The inlined graph; undefined if it would be too large. */
-export function inlined({ functions }: CallGraph): Flow | undefined {
+export function inline({ functions }: CallGraph): Flow | undefined {
   const [kernel, ...others] = functions;
   if (kernel === undefined) return undefined;
   if (others.length === 0) return splitLiveRanges(controlFlow(kernel));

@@ -19,8 +19,8 @@ import type { Refuse } from "./reasons.ts";
 const groups = ["copies", "bulk copies", "wgmma"] as const;
 type Group = (typeof groups)[number];
 
-const open = (group: Group) => 1 << (2 * groups.indexOf(group));
-const committed = (group: Group) => 2 << (2 * groups.indexOf(group));
+const openBit = (group: Group) => 1 << (2 * groups.indexOf(group));
+const committedBit = (group: Group) => 2 << (2 * groups.indexOf(group));
 
 /** PTX to add at the end of a block. */
 export interface Ending {
@@ -38,11 +38,11 @@ const waits: Readonly<Partial<Record<Group, string>>> = {
 export function outstanding(flow: Flow, refuse: Refuse): Ending {
   if (![...flow.operations].some(goesOn)) return { each: "", once: "" };
   const barriers = liveBarriers(flow, refuse);
-  untracked(flow, barriers.ended, refuse);
+  refuseUntracked(flow, barriers.ended, refuse);
   const atEnd = pendingAtExit(flow);
   const each: string[] = [];
   for (const group of groups) {
-    if ((atEnd & (open(group) | committed(group))) === 0) continue;
+    if ((atEnd & (openBit(group) | committedBit(group))) === 0) continue;
     const wait = waits[group];
     const first = flow.instructions.find((one) => opens(one) === group);
     if (wait !== undefined) each.push(wait);
@@ -69,7 +69,7 @@ const isBulk = ({ operation }: Instruction) =>
  * Refuses work that completes on an mbarrier and may be outstanding. It is known to be complete only if the program
  * invalidates each mbarrier: a copy that completed after that would be an error in the original kernel too.
  */
-function untracked(flow: Flow, ended: boolean, refuse: Refuse): void {
+function refuseUntracked(flow: Flow, ended: boolean, refuse: Refuse): void {
   for (const one of flow.instructions) {
     const { opcode, modifiers, text } = one.operation;
     const asynchronous = modifiers.includes("async");
@@ -101,24 +101,24 @@ function commits({ operation }: Instruction): Group | undefined {
 /** The groups that are pending after an instruction, as bits. */
 function after(pending: number, one: Instruction): number {
   const opened = opens(one);
-  if (opened !== undefined) return pending | open(opened);
+  if (opened !== undefined) return pending | openBit(opened);
   const { opcode, modifiers } = one.operation;
   if (opcode !== "cp" && opcode !== "wgmma") return pending;
   const done = commits(one);
   if (done !== undefined) {
-    if ((pending & open(done)) === 0) return pending;
+    if ((pending & openBit(done)) === 0) return pending;
     // With a predicate the group may stay open for some threads and be committed for others.
-    const rest = one.predicate === undefined ? pending & ~open(done) : pending;
-    return rest | committed(done);
+    const rest = one.predicate === undefined ? pending & ~openBit(done) : pending;
+    return rest | committedBit(done);
   }
   if (one.predicate !== undefined) return pending;
   if (opcode === "cp" && modifiers.includes("wait_all"))
-    return pending & ~(open("copies") | committed("copies"));
+    return pending & ~(openBit("copies") | committedBit("copies"));
   const all = one.operands[0];
   if (!modifiers.includes("wait_group") || all?.kind !== "immediate" || Number(all.text) !== 0)
     return pending;
-  if (opcode === "wgmma") return pending & ~committed("wgmma");
-  return pending & ~committed(modifiers.includes("bulk") ? "bulk copies" : "copies");
+  if (opcode === "wgmma") return pending & ~committedBit("wgmma");
+  return pending & ~committedBit(modifiers.includes("bulk") ? "bulk copies" : "copies");
 }
 
 function pendingAtExit(flow: Flow): number {

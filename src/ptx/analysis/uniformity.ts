@@ -126,7 +126,7 @@ function settle(flow: Flow, control: readonly Sameness[], facts: Facts): boolean
     const end = names.at[2 * i + 1] ?? 0;
     if (instruction === undefined || from === end) continue;
     const where = control[flow.blockOf[i] ?? 0] ?? "varying";
-    const value = guarded(instruction, where, facts);
+    const value = guardedResult(instruction, where, facts);
     if (value === undefined) continue;
     for (let k = from; k < end; k += 1) {
       const number = names.numbers[k] ?? 0;
@@ -149,7 +149,11 @@ function next(stale: Uint8Array, i: number): number {
 }
 
 /** How uniform the result of an instruction is, given the control flow that leads to it and its predicate. */
-function guarded(instruction: Instruction, where: Sameness, facts: Facts): Sameness | undefined {
+function guardedResult(
+  instruction: Instruction,
+  where: Sameness,
+  facts: Facts,
+): Sameness | undefined {
   const value = result(instruction, facts);
   if (value === undefined) return undefined;
   const reached = where === "block" ? value : join(value, where);
@@ -337,19 +341,19 @@ function arithmetic(
     case "bfe":
       return a === "lanes" && constantValue(second, known) >= 5 ? "warp" : undefined;
     case "and":
-      return a === "lanes" ? masked(constantValue(second, known)) : undefined;
+      return a === "lanes" ? lanesOfMask(constantValue(second, known)) : undefined;
     case "div":
       return a === "lanes" && areWholeWarps(constantValue(second, known)) ? "warp" : undefined;
     case "setp":
       return a === "lanes"
-        ? compared(modifiers[0] ?? "", constantValue(second, known), b)
+        ? comparisonResult(modifiers[0] ?? "", constantValue(second, known), b)
         : undefined;
   }
   return undefined;
 }
 
 /** A value "lanes" after a bit mask that clears or keeps all five bits of the lane; undefined for other masks. */
-function masked(mask: number): Sameness | undefined {
+function lanesOfMask(mask: number): Sameness | undefined {
   if (mask % WARP === 0) return "warp";
   return (mask & (WARP - 1)) === WARP - 1 ? "lanes" : undefined;
 }
@@ -371,7 +375,7 @@ const product = (a: Sameness, b: Sameness): Sameness | undefined => {
 /**
  * `tid < 64` and `tid > 63` diverge between warps, not within one. `bound` is the compared number, `b` its uniformity.
  */
-function compared(how: string, bound: number, b: Sameness): Sameness | undefined {
+function comparisonResult(how: string, bound: number, b: Sameness): Sameness | undefined {
   const below = how === "lt" || how === "ge" || how === "lo" || how === "hs";
   const upTo = how === "le" || how === "gt" || how === "ls" || how === "hi";
   if (below && b === "aligned") return "warp";

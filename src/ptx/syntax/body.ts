@@ -38,7 +38,7 @@ export function body(cursor: Cursor, depth = 0): readonly Statement[] {
     const c = skip(cursor);
     const at = cursor.at;
     if (startsName(c)) all.push(labelOrInstruction(cursor, at));
-    else if (c === code.at) all.push(predicated(cursor, at));
+    else if (c === code.at) all.push(parsePredicated(cursor, at));
     else if (c === code.dot) all.push(directive(cursor, at));
     else if (c === code.openBrace) {
       cursor.at += 1;
@@ -65,7 +65,7 @@ function labelOrInstruction(cursor: Cursor, at: number): Statement {
   return instruction(cursor, at, undefined);
 }
 
-function predicated(cursor: Cursor, at: number): Statement {
+function parsePredicated(cursor: Cursor, at: number): Statement {
   cursor.at += 1;
   let c = skip(cursor);
   if (c === code.at) return line(cursor, at);

@@ -17,15 +17,15 @@ import type {
 } from "./syntax.ts";
 
 export function print(module: Module): string {
-  return printed(module, module.source);
+  return printModule(module, module.source);
 }
 
 /** Prints everything from the tree, in our own layout and without comments. It assembles to the same instructions. */
 export function printPlain(module: Module): string {
-  return printed(module, undefined);
+  return printModule(module, undefined);
 }
 
-function printed(module: Module, source: string | undefined): string {
+function printModule(module: Module, source: string | undefined): string {
   const out: Output = { source, parts: [], from: 0, upTo: 0 };
   for (const item of module.items) printItem(item, out);
   if (source !== undefined && onlyBlanks(source, out.upTo, source.length)) copy(out, source.length);
@@ -61,7 +61,7 @@ const copy = (out: Output, upTo: number) => {
 };
 
 /** Prints `from` to `upTo` of the source, including what is between it and the previous node if they are neighbours. */
-function copied(out: Output, source: string, from: number, upTo: number, indent: string): void {
+function copySource(out: Output, source: string, from: number, upTo: number, indent: string): void {
   if (out.upTo < 0 || !onlyBlanks(source, out.upTo, from)) {
     put(out, `\n${indent}`);
     out.from = from;
@@ -87,7 +87,7 @@ function onlyBlanks(source: string, from: number, upTo: number): boolean {
 /** Copies a leaf from the source if no pass made it; false otherwise. */
 function asRead(out: Output, { at, end }: Spanned, indent: string): boolean {
   if (out.source === undefined || at < 0) return false;
-  copied(out, out.source, at, end, indent);
+  copySource(out, out.source, at, end, indent);
   return true;
 }
 
@@ -101,14 +101,14 @@ function printFunction(func: Func, out: Output): void {
   const { at, end, bodyAt, bodyRead, body } = func;
   const asWas = out.source !== undefined && at >= 0;
   if (asWas && body === bodyRead) {
-    copied(out, out.source, at, end, "");
+    copySource(out, out.source, at, end, "");
     return;
   }
-  if (asWas) copied(out, out.source, at, bodyAt, "");
+  if (asWas) copySource(out, out.source, at, bodyAt, "");
   else put(out, `\n${header(func)}${body === undefined ? ";" : "\n{"}`);
   if (body === undefined) return;
   printBody(body, INDENT, out);
-  if (asWas) copied(out, out.source, end - 1, end, "");
+  if (asWas) copySource(out, out.source, end - 1, end, "");
   else put(out, "\n}");
 }
 
@@ -135,10 +135,10 @@ function printBody(body: readonly Statement[], indent: string, out: Output): voi
 
 function printBlock({ at, end, body }: Block, indent: string, out: Output): void {
   const asWas = out.source !== undefined && at >= 0;
-  if (asWas) copied(out, out.source, at, at + 1, indent);
+  if (asWas) copySource(out, out.source, at, at + 1, indent);
   else put(out, `\n${indent}{`);
   printBody(body, `${indent}\t`, out);
-  if (asWas) copied(out, out.source, end - 1, end, indent);
+  if (asWas) copySource(out, out.source, end - 1, end, indent);
   else put(out, `\n${indent}}`);
 }
 

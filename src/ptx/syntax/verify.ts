@@ -51,7 +51,7 @@ function verifyInstruction(instruction: Instruction, scope: Scope, say: Say): vo
       branch(operands[0], scope, at, say);
       return;
     case "brx":
-      for (const one of operands.slice(0, 1)) declared(one, scope, at, say);
+      for (const one of operands.slice(0, 1)) checkDeclared(one, scope, at, say);
       branch(operands[1], scope, at, say);
       return;
     case "call":
@@ -62,7 +62,7 @@ function verifyInstruction(instruction: Instruction, scope: Scope, say: Say): vo
       for (const name of writtenNames(instruction))
         if (name !== "_") mustBePredicate(name, scope, at, say);
   }
-  for (const one of operands) declared(one, scope, at, say);
+  for (const one of operands) checkDeclared(one, scope, at, say);
 }
 
 function mustBePredicate(name: string, scope: Scope, at: number, say: Say): void {
@@ -88,10 +88,10 @@ function call(operands: readonly Operand[], scope: Scope, at: number, say: Say):
     findFunction(scope, callee.name) !== undefined ||
     findVariable(scope, callee.name) !== undefined;
   if (!known) say(at, `there is no function ${callee.name} to call`);
-  for (const one of operands) if (one.kind === "list") declared(one, scope, at, say);
+  for (const one of operands) if (one.kind === "list") checkDeclared(one, scope, at, say);
 }
 
-function declared(operand: Operand, scope: Scope, at: number, say: Say): void {
+function checkDeclared(operand: Operand, scope: Scope, at: number, say: Say): void {
   const names: string[] = [];
   addNames(operand, names);
   for (const name of names) {

@@ -12,7 +12,7 @@ import {
   type Statement,
 } from "../syntax/syntax.ts";
 import type { Appended } from "./appended.ts";
-import { renamed, rewrite } from "./rewrite.ts";
+import { rename, rewrite } from "./rewrite.ts";
 import { statements } from "./template.ts";
 
 // Layout of the shared words: ctaid.x, .y, .z, an unused word, nctaid.x, .y, .z. The preemptible variant keeps more
@@ -103,7 +103,7 @@ export function withNames(func: Func, names: ReadonlyMap<string, string>): reado
  * moved to a 16-bit register; ours have 32 bits and need a conversion.
  */
 export function withOurNumbers(one: Instruction, names: ReadonlyMap<string, string>): Instruction {
-  const ours = renamed(one, names);
+  const ours = rename(one, names);
   const [, from] = one.operands;
   const narrow = one.operation.opcode === "mov" && one.operation.modifiers.some(is16Bits);
   if (!narrow || from?.kind !== "name" || !registerOf.has(from.name)) return ours;

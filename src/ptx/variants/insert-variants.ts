@@ -14,7 +14,7 @@ export function withVariants(module: Module, all: readonly Variants[]): Module {
   const sizes = new Map<string, number>();
   for (const { shared } of all)
     for (const { name, bytes } of shared) sizes.set(name, Math.max(sizes.get(name) ?? 0, bytes));
-  const before = module.items.map((item) => grown(item, sizes));
+  const before = module.items.map((item) => enlarge(item, sizes));
   const words = [...sizes].map(([name, bytes]) => sharedWords(name, bytes, bytes));
   const behind = new Map(all.map(({ kernel, items }) => [kernel, items]));
   const items: Item[] = [];
@@ -35,7 +35,7 @@ export function withVariants(module: Module, all: readonly Variants[]): Module {
 }
 
 /** Reuses shared words of an earlier pass, enlarged if more are needed. */
-function grown(item: Item, sizes: Map<string, number>): Item {
+function enlarge(item: Item, sizes: Map<string, number>): Item {
   const words = item.kind === "variable" ? sharedWordsIn(item) : undefined;
   const wanted = words && sizes.get(words.name);
   if (words === undefined || wanted === undefined) return item;

@@ -14,7 +14,7 @@ export function rewrite(
 }
 
 /** The instruction with the names in its operands replaced; the same object if it has none of them. */
-export function renamed(instruction: Instruction, names: ReadonlyMap<string, string>): Instruction {
+export function rename(instruction: Instruction, names: ReadonlyMap<string, string>): Instruction {
   const operands = renamedAll(instruction.operands, names);
   return operands === instruction.operands ? instruction : { ...instruction, ...made, operands };
 }

@@ -98,7 +98,7 @@ class Following {
     }
     if (successors.length + (exits ? 1 : 0) < 2) return;
     if (!this.#readsMet(end - 1)) return;
-    for (const one of this.#decided(n)) {
+    for (const one of this.#dependentBlocks(n)) {
       if (this.#controlled[one] || !this.#within.has(one)) continue;
       this.#controlled[one] = 1;
       this.#grown = true;
@@ -106,7 +106,7 @@ class Following {
   }
 
   /** Blocks that are control-dependent on the branch. Outside of the loop, this includes when a thread gets there. */
-  #decided(n: number): readonly number[] {
+  #dependentBlocks(n: number): readonly number[] {
     const { flow } = this.#reads;
     if (this.#loop.has(n)) return decidedBy(flow, postDominators(flow, true), n);
     return decidedBy(flow, new Int32Array(0), n);

@@ -63,7 +63,7 @@ function distance(
     const zero = plus(affine(a, known), affine(b, known), -1);
     const [[name, factor] = ["", 0]] = zero.terms;
     const times = -(apart.terms.get(name) ?? 0) / factor;
-    const rest = plus(apart, scaled(zero, times), 1);
+    const rest = plus(apart, scale(zero, times), 1);
     if (rest.terms.size > 0 || Number.isNaN(rest.constant)) continue;
     if (
       !reachableWithout(flow, (n, next) =>
@@ -75,7 +75,7 @@ function distance(
   return undefined;
 }
 
-const scaled = ({ constant, terms }: Affine, by: number): Affine => ({
+const scale = ({ constant, terms }: Affine, by: number): Affine => ({
   constant: constant * by,
   terms: new Map([...terms].map(([name, factor]) => [name, factor * by])),
 });

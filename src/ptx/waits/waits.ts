@@ -12,7 +12,7 @@ import {
 } from "../analysis/alias-analysis.ts";
 import type { CallGraph } from "../analysis/call-graph.ts";
 import { type Flow, loops } from "../analysis/control-flow.ts";
-import { inlined } from "../analysis/inlining.ts";
+import { inline } from "../analysis/inlining.ts";
 import { type Loop, loopNests } from "../analysis/loop-nests.ts";
 import {
   isFence,
@@ -54,7 +54,7 @@ interface Waits {
 function findWaits(kernel: Func, graph: CallGraph, module: Module): Waits {
   const refused: { node: Spanned; text: string }[] = [];
   const found = (lookBack: boolean): Waits => ({ items: module.items, refused, lookBack });
-  const flow = inlined(graph);
+  const flow = inline(graph);
   if (flow === undefined) {
     const text = "it calls so much that whether it waits is not known";
     refused.push({ node: kernel, text });

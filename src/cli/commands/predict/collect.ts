@@ -1,5 +1,5 @@
 // `cotenant predict collect`: the bench's results as measured colocations.
-import { collected, parseResult } from "#bench";
+import { collectSides, parseResult } from "#bench";
 import { checkWritable, errors, readGiven, writeGiven } from "#core";
 import type { Given } from "./options.ts";
 
@@ -8,7 +8,7 @@ export function collect({ positional: [, ...files], arrangement, out }: Given): 
   if (out === undefined) throw errors.missingArgument("predict collect", "--out FILE");
   checkWritable(out);
   const results = files.map((path) => parseResult(readGiven(path, "result"), path));
-  const { source, ...rest } = collected(results, arrangement);
+  const { source, ...rest } = collectSides(results, arrangement);
   writeGiven(out, `${JSON.stringify({ ...rest, source }, null, 1)}\n`);
   console.log(
     `${out}: ${rest.colocations.length} colocations of ${files.length} results (${source})`,

@@ -1,4 +1,5 @@
-// Who goes with whom: models of colocations, trained on measured ones, asked about others, judged.
+// Predicts which jobs go well together: models of colocations are trained on measured ones, asked about others, and
+// judged.
 import { errors, usage } from "#core";
 import { command } from "../../command.ts";
 import { collect } from "./collect.ts";

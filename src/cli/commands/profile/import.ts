@@ -1,6 +1,6 @@
 // `cotenant profile import`: from what profilers write.
 import { basename } from "node:path";
-import { errors, readGiven, usage, written } from "#core";
+import { errors, readGiven, tryWrite, usage } from "#core";
 import {
   checkGpu,
   importNcu,
@@ -22,7 +22,7 @@ export function importAll(files: readonly string[], args: Given): number {
   const out = folderOf(args);
   const store = new ProfileStore(out);
   for (const profile of profiles) {
-    const path = written(out, () => store.write(profile));
+    const path = tryWrite(out, () => store.write(profile));
     if (!args.json) console.log(`${path}: ${summaryText(profile)}`);
   }
   if (args.json) console.log(JSON.stringify(profiles.map(summaryOf), null, 2));
@@ -50,7 +50,7 @@ function importOne(file: string, args: Given): WorkloadProfile {
     : importTorch(content, about);
 }
 
-/** These files say what they are and which GPU it was: what is said besides must agree. */
+/** These files say what they are and which GPU they are from. Options that say so too must agree. */
 function importedOrion(file: string, args: Given, soloNs: number | undefined): WorkloadProfile {
   const profile = importOrion(readGiven(file, "file"), file, file);
   if (args.kind !== undefined && args.kind !== profile.kind)

@@ -30,8 +30,8 @@ function rowOf(path: string): string[] {
     const { kind, launches, distinct, kernelNs, soloNs, sms } = summaryOf(profile);
     const counts = [launches, distinct].map(String);
     return [kind, ...counts, time(kernelNs), time(soloNs), sms.toFixed(0)];
-  } catch (fault) {
-    if (!(fault instanceof UserError)) throw fault;
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
     return ["damaged", "-", "-", "-", "-", "-"];
   }
 }

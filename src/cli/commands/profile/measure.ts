@@ -32,7 +32,7 @@ export async function measureOne(
 
 const INTERPRETER = /^(python|node|bash|sh|torchrun)[\d.]*$/;
 
-/** The program's, or of a script the script's. */
+/** The name of the program. If an interpreter runs a script, the name of the script. */
 function nameOf([program, ...args]: readonly [string, ...string[]]): string {
   const script = INTERPRETER.test(basename(program))
     ? args.find((word) => /^[^-].*\.\w+$/.test(word))

@@ -7,7 +7,7 @@ import { summaryText, time } from "./text.ts";
 /** Longer names are templates spelt out. */
 const NAME_WIDTH = 60;
 
-/** A name goes for the first profile that has it. */
+/** A name stands for the first profile that has it. */
 function pathOf(given: string, folder: string): string {
   if (given.includes("/") || given.endsWith(".json")) return given;
   const stored = new ProfileStore(folder).list();
@@ -32,7 +32,7 @@ export function show(asked: string, args: Given): number {
   const rows = kernels
     .slice(0, args.top)
     .map(({ kernel, launches, ns }) => [
-      shortened(kernel.name),
+      shorten(kernel.name),
       kernel.class,
       String(launches),
       time(kernel.durationNs.p50),
@@ -49,5 +49,5 @@ export function show(asked: string, args: Given): number {
   return 0;
 }
 
-const shortened = (name: string): string =>
+const shorten = (name: string): string =>
   name.length > NAME_WIDTH ? `${name.slice(0, NAME_WIDTH - 1)}…` : name;

@@ -45,7 +45,7 @@ function preemptSaid({ preempt: { legal, unified, wholeWarps } }: KernelReport):
   return conditions.length === 0 ? "legal" : `legal, ${conditions.join(", ")}`;
 }
 
-/** A reason that stands against both variants is said once. */
+/** A reason that holds for both variants is shown once. */
 function refusals({ kernel, slice: sliced, preempt: persistent }: KernelReport): string[] {
   const line = (which: string, one: Reason) =>
     `${kernel}: ${which} refused, line ${one.line}: ${one.text} [${one.code}]`;

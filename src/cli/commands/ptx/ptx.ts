@@ -1,4 +1,4 @@
-// PTX looked at, transformed and run without a GPU.
+// Checks, transforms and runs PTX without a GPU.
 import { errors, readInput, usage } from "#core";
 import { LONGEST_TEXT, type Module, PtxError, parse, targetOf } from "#ptx";
 import { command } from "../../command.ts";
@@ -45,19 +45,19 @@ function moduleIn(file: string): Module {
   let source: string;
   try {
     source = readInput(file, LONGEST_TEXT).toString("latin1");
-  } catch (fault) {
-    throw errors.inputNotRead("PTX file", file, fault);
+  } catch (error) {
+    throw errors.inputNotRead("PTX file", file, error);
   }
-  const module = parsed(source, file);
+  const module = parseFile(source, file);
   if (targetOf(module).version === 0) throw usage(`${file} is not PTX: it says no .version.`);
   return module;
 }
 
-function parsed(source: string, file: string): Module {
+function parseFile(source: string, file: string): Module {
   try {
     return parse(source);
-  } catch (fault) {
-    if (!(fault instanceof PtxError)) throw fault;
-    throw usage(`${file} is not PTX. ${fault.message}`);
+  } catch (error) {
+    if (!(error instanceof PtxError)) throw error;
+    throw usage(`${file} is not PTX. ${error.message}`);
   }
 }

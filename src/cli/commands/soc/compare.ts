@@ -1,4 +1,4 @@
-// `cotenant soc compare`: the plan beside what else one could do.
+// `cotenant soc compare`: the plan beside the alternatives.
 import { percent, table } from "#core";
 import {
   baselines,

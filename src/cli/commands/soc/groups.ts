@@ -40,7 +40,7 @@ function cannot(given: string): [string, ReadonlySet<string>] {
 function readBytes(path: string, what: string): Uint8Array {
   try {
     return readInput(path);
-  } catch (fault) {
-    throw errors.inputNotRead(what, path, fault);
+  } catch (error) {
+    throw errors.inputNotRead(what, path, error);
   }
 }

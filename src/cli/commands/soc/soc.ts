@@ -16,7 +16,7 @@ import { type Given, options } from "./options.ts";
 import { plan } from "./plan.ts";
 import { title, verdict } from "./text.ts";
 
-/** After this long without a word, say that something is going on. */
+/** After this time without output, a line says that the search goes on. */
 const QUIET_MS = 2_000;
 
 export const socCommand = command({
@@ -42,7 +42,7 @@ export const socCommand = command({
     if (others[0] !== undefined) throw errors.strayArgument(`soc ${verb}`, others[0]);
     if (verb === "groups") return groups(file, args);
     for (const path of [args.svg, args.out]) if (path !== undefined) checkWritable(path);
-    const problem = limited(parseProblem(readGiven(file, "description"), file), args);
+    const problem = withLimits(parseProblem(readGiven(file, "description"), file), args);
     const solution = search(problem, args.seconds);
     if (args.svg !== undefined)
       writeGiven(args.svg, picture(problem, solution.timeline, title(solution)));
@@ -52,7 +52,7 @@ export const socCommand = command({
   },
 });
 
-function limited(problem: Problem, { objective, transitions: most }: Given): Problem {
+function withLimits(problem: Problem, { objective, transitions: most }: Given): Problem {
   const count = most === "unlimited" ? Number.POSITIVE_INFINITY : Number(most);
   if (most !== undefined && most !== "unlimited" && !(Number.isInteger(count) && count >= 0))
     throw usage(`--transitions: "${most}" is no whole number and not "unlimited".`);

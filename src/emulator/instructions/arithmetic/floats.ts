@@ -71,7 +71,7 @@ function floatStep(site: Site, arity: 1 | 2 | 3, family: Partial<Family>): Step 
     return arity === 2 ? doubles2(d, a, b, of as Fn2) : doubles3(d, a, b, c, of);
   }
   if (type === "f32") {
-    const of = shaped(site, family.f32?.(mode) ?? site.fail("this type"));
+    const of = withModifiers(site, family.f32?.(mode) ?? site.fail("this type"));
     if (arity === 1) return floats1(d, a, of as Fn1);
     return arity === 2 ? floats2(d, a, b, of as Fn2) : floats3(d, a, b, c, of);
   }
@@ -83,7 +83,7 @@ function floatStep(site: Site, arity: 1 | 2 | 3, family: Partial<Family>): Step 
 }
 
 /** With .ftz and .sat around it. */
-function shaped(site: Site, of: Fn1 | Fn2 | Fn3): Fn3 {
+function withModifiers(site: Site, of: Fn1 | Fn2 | Fn3): Fn3 {
   const whole = of as Fn3;
   const ftz = site.has("ftz");
   const sat = site.has("sat");

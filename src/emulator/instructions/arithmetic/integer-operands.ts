@@ -9,7 +9,7 @@ export type Two = (a: number, b: number) => number;
 export type Big = (a: bigint, b: bigint) => bigint;
 
 /** The operation with its operands extended and its result truncated as the type requires (up to 32 bits). */
-export function narrowed(type: string, of: Two): Two {
+export function narrow(type: string, of: Two): Two {
   switch (type) {
     case "s16":
       return (a, b) => of((a << 16) >> 16, (b << 16) >> 16) & 0xffff;
@@ -27,7 +27,7 @@ const isHalves = (type: string) => type === "s16x2" || type === "u16x2";
 
 /** The operation on each half of a word. */
 const inHalves = (type: string, of: Two): Two => {
-  const each = narrowed(type.slice(0, 3), of);
+  const each = narrow(type.slice(0, 3), of);
   return (a, b) => each(a & 0xffff, b & 0xffff) | (each(a >>> 16, b >>> 16) << 16);
 };
 
@@ -41,7 +41,7 @@ export function binary(site: Site, of: Two, wide: Big | undefined): Step {
     if (wide === undefined) return site.fail("this type");
     return longs2(d, a, b, isSigned(type), wide);
   }
-  return words2(d, a, b, isHalves(type) ? inHalves(type, of) : narrowed(type, of));
+  return words2(d, a, b, isHalves(type) ? inHalves(type, of) : narrow(type, of));
 }
 
 export const value = (site: Site, index: number, type: string, write = false): Value => ({

@@ -4,7 +4,7 @@ import type { Step } from "../../machine/warp.ts";
 import { bitsOf, isSigned } from "../../numbers/types.ts";
 import type { Compile, Site, Slot } from "../site.ts";
 import { carrying } from "./carries.ts";
-import { binary, narrowed, type Two, three, value } from "./integer-operands.ts";
+import { binary, narrow, type Two, three, value } from "./integer-operands.ts";
 import { bits, words2, words3 } from "./loops.ts";
 
 /** The upper word of a product of two words. */
@@ -84,7 +84,7 @@ const mad: Compile = (site) => {
   if (site.has("sat")) return site.fail("saturation");
   const d = site.write(site.operand(0), type);
   const [a, b, c] = [1, 2, 3].map((i) => site.read(site.operand(i), type)) as [Slot, Slot, Slot];
-  const product = narrowed(type, productOf(type, high));
+  const product = narrow(type, productOf(type, high));
   const keep = bitsOf(type) === 16 ? 0xffff : -1;
   return words3(d, a, b, c, (x, y, z) => (product(x, y) + z) & keep);
 };

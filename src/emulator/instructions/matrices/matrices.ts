@@ -1,7 +1,7 @@
 // Matrix fragments: ldmatrix, stmatrix and mma.sync. Sums are formed in double precision and rounded once to
 // the accumulator's type; the hardware's order and width of accumulation are its own, so its last bits differ.
 import { KernelError } from "../../machine/errors.ts";
-import { bracketed, locate, pieces, spaceOf } from "../memory/moves.ts";
+import { locate, memoryOperand, pieces, spaceOf } from "../memory/moves.ts";
 import type { Compile, Meaning, Slot } from "../site.ts";
 import { collective } from "../warps/collectives.ts";
 import { fragmentOfA, fragmentOfB, sumsOf } from "./fragments.ts";
@@ -24,7 +24,7 @@ const matrixMove =
     const registers = pieces(site.operand(loads ? 0 : 1));
     const slots = registers.map((one) => (loads ? site.write(one, "b32") : site.read(one, "b32")));
     const find = locate(
-      site.address(bracketed(site, loads ? 1 : 0), spaceOf(site)),
+      site.address(memoryOperand(site, loads ? 1 : 0), spaceOf(site)),
       16,
       "a matrix row",
     );

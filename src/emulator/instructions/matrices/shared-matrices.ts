@@ -3,7 +3,7 @@
 // K, the dimension that a product sums over, else "MN-major".
 import type { Block } from "../../machine/block.ts";
 import { KernelError, outOfBounds } from "../../machine/errors.ts";
-import { type Swizzle, swizzled } from "../memory/swizzle.ts";
+import { type Swizzle, swizzleAddress } from "../memory/swizzle.ts";
 import type { Element } from "./matrix-elements.ts";
 
 interface Descriptor {
@@ -21,7 +21,7 @@ export const DEPTH_BYTES = 32;
 const swizzles: readonly Swizzle[] = [0, 128, 64, 32];
 
 /** From its two words. Bits 0 to 13, 16 to 29 and 32 to 45 hold addresses and distances in units of 16 bytes. */
-function described(low: number, high: number): Descriptor {
+function describe(low: number, high: number): Descriptor {
   if (((high >>> 17) & 7) !== 0)
     throw new KernelError("PTX_NOT_EMULATED", "a matrix descriptor with a base offset");
   return {
@@ -75,7 +75,7 @@ export function matrixAt(
   element: Element,
   mnMajor: boolean,
 ): SharedMatrix {
-  const descriptor = described(low, high);
+  const descriptor = describe(low, high);
   const place = (mnMajor ? alongMN : alongK)(descriptor, element.bytes);
   return { element, descriptor, place };
 }
@@ -92,7 +92,7 @@ export function readMatrix(
   const depth = DEPTH_BYTES / element.bytes;
   for (let row = 0; row < count; row++)
     for (let k = 0; k < depth; k++) {
-      const at = swizzled(start + place(first + row, k), swizzle);
+      const at = swizzleAddress(start + place(first + row, k), swizzle);
       if (at + element.bytes > running.sharedBytes)
         throw outOfBounds(
           "a matrix element",

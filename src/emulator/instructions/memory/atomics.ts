@@ -5,7 +5,7 @@ import { decode, encode, type HalfType } from "../../numbers/halves.ts";
 import { fmaF32, sumToOdd } from "../../numbers/rounding.ts";
 import { bitsOf, bytesOf, isFloat, isSigned } from "../../numbers/types.ts";
 import type { Compile, Site } from "../site.ts";
-import { bracketed, locate, pieces, spaceOf } from "./moves.ts";
+import { locate, memoryOperand, pieces, spaceOf } from "./moves.ts";
 
 /** New value of the cell, from the old one and the operands; all as bits of the type. */
 export type Update = (old: bigint, b: bigint, c: bigint) => bigint;
@@ -137,7 +137,7 @@ const atom =
     const operands = values.map((one) => site.read(one, type));
     const third = site.has("cas") ? site.read(site.operand(first + 2), type) : undefined;
     const find = locate(
-      site.address(bracketed(site, first), spaceOf(site)),
+      site.address(memoryOperand(site, first), spaceOf(site)),
       each * values.length,
       "an atomic access",
     );

@@ -7,7 +7,7 @@ import { bytesOf } from "../../numbers/types.ts";
 import type { Meaning, Site } from "../site.ts";
 import { readCell, type Update, updateOf, writeCell } from "./atomics.ts";
 import { complete, mbarrierAddress } from "./mbarriers.ts";
-import { bracketed, type Locate, locate } from "./moves.ts";
+import { type Locate, locate, memoryOperand } from "./moves.ts";
 
 /** Bytes that sizes and addresses are multiples of. */
 const PIECE = 16;
@@ -37,7 +37,7 @@ export function bulkCopy(site: Site): Meaning {
   onlyKnown(site);
   const way = wayOf(site);
   const place = (index: number, shared: boolean, what: string) =>
-    locate(site.address(bracketed(site, index), shared ? "shared" : "global"), PIECE, what);
+    locate(site.address(memoryOperand(site, index), shared ? "shared" : "global"), PIECE, what);
   const to = place(0, way === "loads", "a copy's store");
   const from = place(1, way === "stores", "a copy's load");
   const size = site.read(site.operand(2), "u32");

@@ -4,7 +4,7 @@ import type { Kind } from "../../machine/async-copies.ts";
 import type { Compile, Meaning, Site } from "../site.ts";
 import { bulkCopy } from "./bulk-copies.ts";
 import { arriveForCopies } from "./mbarriers.ts";
-import { bracketed, locate } from "./moves.ts";
+import { locate, memoryOperand } from "./moves.ts";
 import { tensorCopy } from "./tensor-copies.ts";
 
 const cp: Compile = (site) => {
@@ -43,8 +43,8 @@ function smallCopy(site: Site): Meaning {
   const size = site.operand(2);
   const bytes = size.kind === "immediate" ? Number(size.text) : Number.NaN;
   if (!(bytes === 4 || bytes === 8 || bytes === 16)) return site.fail("this size");
-  const to = locate(site.address(bracketed(site, 0), "shared"), bytes, "a copy's store");
-  const from = locate(site.address(bracketed(site, 1), "global"), bytes, "a copy's load");
+  const to = locate(site.address(memoryOperand(site, 0), "shared"), bytes, "a copy's store");
+  const from = locate(site.address(memoryOperand(site, 1), "global"), bytes, "a copy's load");
   const extra = site.operands[3];
   const hint = site.has("L2::cache_hint");
   const more = extra !== undefined && !(hint && site.operands.length === 4);

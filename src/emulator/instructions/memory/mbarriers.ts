@@ -2,7 +2,7 @@
 import { KernelError } from "../../machine/errors.ts";
 import type { Warp } from "../../machine/warp.ts";
 import type { Compile, Meaning, Site } from "../site.ts";
-import { bracketed, type Locate, locate } from "./moves.ts";
+import { type Locate, locate, memoryOperand } from "./moves.ts";
 
 // An mbarrier as we keep it in its 64 bits, from the lowest: arrivals still missing in this phase (20 bits), in
 // the next ones (20), bytes announced and not yet copied (23, two's complement), the phase (1). PTX leaves the
@@ -21,7 +21,7 @@ const unpack = (word: bigint): Mbarrier => ({
   phase: Number(word >> 63n),
 });
 
-const packed = ({ pending, expected, bytes, phase }: Mbarrier): bigint =>
+const pack = ({ pending, expected, bytes, phase }: Mbarrier): bigint =>
   BigInt(pending) |
   (BigInt(expected) << 20n) |
   (BigInt.asUintN(23, BigInt(bytes)) << 40n) |
@@ -46,7 +46,7 @@ function change(w: Warp, lane: number, at: number, by: (bar: Mbarrier) => void):
   const bar = unpack(old);
   by(bar);
   settle(bar);
-  w.block.shared.u64[at >> 3] = packed(bar);
+  w.block.shared.u64[at >> 3] = pack(bar);
   w.block.mbarriers.set(at, true);
   return old;
 }
@@ -62,7 +62,7 @@ export function complete(w: Warp, lane: number, at: number, bytes: number): void
 export function mbarrierAddress(site: Site, index: number): Locate {
   const space =
     site.one(["shared", "shared::cta", "shared::cluster"]) === undefined ? "" : "shared";
-  return locate(site.address(bracketed(site, index), space), 8, "an mbarrier access");
+  return locate(site.address(memoryOperand(site, index), space), 8, "an mbarrier access");
 }
 
 const mbarrier: Compile = (site) => {
@@ -134,7 +134,7 @@ function init(site: Site): Meaning {
         );
       mbarriers.set(at, false);
       const expected = w.u32[count + l] as number;
-      w.segment.u64[at >> 3] = packed({ pending: expected, expected, bytes: 0, phase: 0 });
+      w.segment.u64[at >> 3] = pack({ pending: expected, expected, bytes: 0, phase: 0 });
     }
   };
 }

@@ -210,7 +210,7 @@ export const pieces = (operand: Operand): readonly Operand[] =>
   operand.kind === "vector" ? operand.elements : [operand];
 
 /** An operand of a load or store, which must be in brackets. */
-export function bracketed(site: Site, index: number) {
+export function memoryOperand(site: Site, index: number) {
   const operand = site.operand(index);
   return operand.kind === "memory" ? operand : site.fail(`operand ${index + 1} is no address`);
 }
@@ -218,7 +218,7 @@ export function bracketed(site: Site, index: number) {
 const ld: Compile = (site) => {
   const type = site.type();
   const to = pieces(site.operand(0));
-  const address = site.address(bracketed(site, 1), spaceOf(site));
+  const address = site.address(memoryOperand(site, 1), spaceOf(site));
   const each = bytesOf(type);
   const find = locate(address, each * to.length, "a load");
   const slots = to.map((one) => site.write(one, type));
@@ -269,7 +269,7 @@ const st: Compile = (site) => {
   const type = site.type();
   const space = spaceOf(site);
   const from = pieces(site.operand(1));
-  const address = site.address(bracketed(site, 0), space);
+  const address = site.address(memoryOperand(site, 0), space);
   const each = bytesOf(type);
   const find = locate(address, each * from.length, "a store");
   const slots = from.map((one) => site.read(one, type));

@@ -7,8 +7,8 @@ import type { Meaning, Site } from "../site.ts";
 import { type Update, updateOf } from "./atomics.ts";
 import { onlyKnown, reduce, startBulk, wayOf } from "./bulk-copies.ts";
 import { mbarrierAddress } from "./mbarriers.ts";
-import { bracketed, locate } from "./moves.ts";
-import { swizzled } from "./swizzle.ts";
+import { locate, memoryOperand } from "./moves.ts";
+import { swizzleAddress } from "./swizzle.ts";
 import { mapAddress, type ReadMap, readMap } from "./tensor-maps.ts";
 
 /** A box in shared memory begins at a multiple of this. */
@@ -26,12 +26,12 @@ export function tensorCopy(site: Site): Meaning {
   const way = wayOf(site);
   const dimensions = Number(modifiers.find((one) => /^[1-5]d$/.test(one))?.[0]);
   const [boxAt, mapAt] = way === "loads" ? [0, 1] : [1, 0];
-  const [coordinates] = bracketed(site, mapAt).rest;
+  const [coordinates] = memoryOperand(site, mapAt).rest;
   if (coordinates?.kind !== "vector" || coordinates.elements.length !== dimensions)
     return site.fail("coordinates that are no vector of its dimensions");
   const corner = coordinates.elements.map((one) => site.read(one, "s32"));
   const findMap = mapAddress(site, mapAt);
-  const findBox = locate(site.address(bracketed(site, boxAt), "shared"), 16, "a box");
+  const findBox = locate(site.address(memoryOperand(site, boxAt), "shared"), 16, "a box");
   const bar = way === "loads" ? mbarrierAddress(site, 2) : undefined;
   const updates = site.has("reduce") ? (map: ReadMap) => updateOf(site, map.element) : undefined;
   return (w, lanes, n) => {
@@ -130,7 +130,7 @@ function moveRow(
       memory.find(start, length, "a row of a box", lane);
   }
   for (let e = 0; e < count; e++) {
-    const here = swizzled(at + (row * count + e) * bytes, swizzle);
+    const here = swizzleAddress(at + (row * count + e) * bytes, swizzle);
     if (e < from || e >= until) {
       if (way === "loads") shared.u8.fill(0, here, here + bytes);
       continue;

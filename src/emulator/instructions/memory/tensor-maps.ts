@@ -6,7 +6,7 @@ import type { Segment } from "../../machine/memory.ts";
 import type { Step } from "../../machine/warp.ts";
 import type { Compile, Site } from "../site.ts";
 import { collective } from "../warps/collectives.ts";
-import { bracketed, type Locate, locate } from "./moves.ts";
+import { type Locate, locate, memoryOperand } from "./moves.ts";
 import type { Swizzle } from "./swizzle.ts";
 
 const MAP_BYTES = 128;
@@ -125,7 +125,7 @@ export function readMap(segment: Segment, start: number, lane: number): ReadMap 
 
 /** Where a map of 128 bytes is, which begins at a multiple of 64. */
 export function mapAddress(site: Site, index: number, space = ""): Locate {
-  const address = site.address(bracketed(site, index), space);
+  const address = site.address(memoryOperand(site, index), space);
   const first = locate(address, 64, "a tensor map's access");
   const second = locate({ ...address, offset: address.offset + 64 }, 64, "a tensor map's access");
   return (w, l) => {

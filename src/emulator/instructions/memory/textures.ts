@@ -2,7 +2,7 @@
 // of a texel are 0, 0, 1.
 import { KernelError } from "../../machine/errors.ts";
 import type { Compile } from "../site.ts";
-import { bracketed, pieces } from "./moves.ts";
+import { memoryOperand, pieces } from "./moves.ts";
 
 const tex: Compile = (site) => {
   const shape = site.one(["1d", "2d"]) ?? site.fail("this shape");
@@ -10,7 +10,7 @@ const tex: Compile = (site) => {
   if (!site.has("v4") || site.type(0) !== "f32" || (by !== "s32" && by !== "f32"))
     return site.fail("this type");
   const to = pieces(site.operand(0)).map((one) => site.write(one, "f32"));
-  const address = bracketed(site, 1);
+  const address = memoryOperand(site, 1);
   const handle = site.read(address.base, "b64");
   const [coordinates] = address.rest;
   if (coordinates === undefined || address.rest.length !== 1) return site.fail("a sampler");

@@ -68,13 +68,13 @@ export function printLine(w: Warp, lane: number, given: readonly bigint[]): void
         body = `+${body}`;
       const wide = Number(width || 0);
       if (flags.includes("-")) return body.padEnd(wide);
-      return flags.includes("0") ? zeroPadded(body, wide) : body.padStart(wide);
+      return flags.includes("0") ? padZeros(body, wide) : body.padStart(wide);
     },
   );
   w.block.running.printed.push(line);
 }
 
-const zeroPadded = (body: string, width: number): string => {
+const padZeros = (body: string, width: number): string => {
   const sign = /^[-+]/.test(body) ? body.slice(0, 1) : "";
   return sign + body.slice(sign.length).padStart(width - sign.length, "0");
 };

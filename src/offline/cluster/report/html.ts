@@ -1,6 +1,6 @@
 // A run as one page that needs nothing else: no script, no font, no picture from elsewhere.
 
-import { element, joined, type Markup, words } from "#core";
+import { element, joinMarkup, type Markup, words } from "#core";
 import type { Figures } from "../meters.ts";
 import { coloursFor } from "./colours.ts";
 import { type LineChart, lineChart } from "./lines.ts";
@@ -156,7 +156,7 @@ function servicesTable(first: readonly Figures[], colours: Colours): Markup {
     ),
   );
   const head = ["scheduler", "service", "mean latency", "to alone", "p99 latency", "to alone"];
-  return joined([
+  return joinMarkup([
     element(
       "table",
       {},

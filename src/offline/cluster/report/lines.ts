@@ -1,5 +1,5 @@
 // A chart of curves over one axis, such as a metric over the day, a curve for each scheduler.
-import { element, joined, type Markup, words } from "#core";
+import { element, joinMarkup, type Markup, words } from "#core";
 
 interface Curve {
   readonly name: string;
@@ -65,7 +65,7 @@ export function lineChart(chart: LineChart): Markup {
       words(chart.title),
     ),
     ...ticks.map((y) =>
-      joined([
+      joinMarkup([
         element("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: sy(y), y2: sy(y), stroke: FAINT }),
         text(LEFT - 6, sy(y) + 4, chart.format(y), { "text-anchor": "end" }),
       ]),

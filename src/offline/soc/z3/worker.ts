@@ -19,12 +19,12 @@ const { parentPort, workerData } = require("node:worker_threads");
     try {
       const types = ["number", "string"];
       parentPort.postMessage({ answer: em.ccall("Z3_eval_smtlib2_string", "string", types, [session, text]) });
-    } catch (fault) {
-      parentPort.postMessage({ fault: String(fault) });
+    } catch (error) {
+      parentPort.postMessage({ error: String(error) });
     }
   });
   parentPort.postMessage({ answer: "ready" });
-})().catch((fault) => parentPort.postMessage({ fault: String(fault) }));
+})().catch((error) => parentPort.postMessage({ error: String(error) }));
 `;
 
 /** Node takes a longer timer for none. */
@@ -60,11 +60,11 @@ export async function openZ3(limitMs: number): Promise<Session> {
         worker.off("error", onError);
         how();
       };
-      const onMessage = (said: { answer?: string; fault?: string }) =>
+      const onMessage = (said: { answer?: string; error?: string }) =>
         settle(() =>
-          said.answer === undefined ? reject(new Error(said.fault)) : resolve(said.answer),
+          said.answer === undefined ? reject(new Error(said.error)) : resolve(said.answer),
         );
-      const onError = (fault: Error) => settle(() => reject(fault));
+      const onError = (error: Error) => settle(() => reject(error));
       worker.on("message", onMessage);
       worker.on("error", onError);
     });

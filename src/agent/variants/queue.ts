@@ -1,15 +1,15 @@
-// Who waits for forms (variants.ts). What a client sends may take minutes and gigabytes to read, or never end, and the
+// Who waits for variants (make-variants.ts). What a client sends may take minutes and gigabytes to read, or never end, and the
 // agent has one thread for all clients: so processes of their own do it, one request each at a time, within limits. A
 // process that goes beyond them is ended and its request refused. Clients take turns, and one that has a request in
 // work waits with its next: it can't keep others waiting who ask for little.
 import { type Clock, ms } from "#core";
 import type { Log } from "../log.ts";
-import { type FormMaker, type FormReply, type FormRequest, refused } from "./maker.ts";
+import { type PendingRequest, refused, type VariantMaker, type VariantReply } from "./maker.ts";
 import { Refusals } from "./refusals.ts";
 import { Turns, type Waiting } from "./turns.ts";
-import { FormWorker, type Program, type WorkerEnd } from "./worker.ts";
+import { type Program, VariantWorker, type WorkerEnd } from "./worker.ts";
 
-export interface FormLimits {
+export interface VariantLimits {
   /** For one request, once it is in work. */
   readonly seconds: number;
   /** Of one process's heap. */
@@ -24,7 +24,7 @@ export interface FormLimits {
 }
 
 /** A client waits for 60 seconds (native/interposer/agent/link.cpp). */
-export const formLimits: FormLimits = {
+export const variantLimits: VariantLimits = {
   seconds: 10,
   mebibytes: 768,
   waitSeconds: 45,
@@ -34,26 +34,26 @@ export const formLimits: FormLimits = {
   idleSeconds: 30,
 };
 
-export interface FormQueueOptions {
-  /** Starts a process that serves forms (process.ts). */
+export interface VariantQueueOptions {
+  /** Starts a process that serves variants (process.ts). */
   readonly program: Program;
   readonly clock: Clock;
   readonly log: Log;
-  readonly limits?: FormLimits;
+  readonly limits?: VariantLimits;
 }
 
-export class FormQueue implements FormMaker {
-  readonly #options: FormQueueOptions;
-  readonly #limits: FormLimits;
-  readonly #workers = new Set<FormWorker>();
+export class VariantQueue implements VariantMaker {
+  readonly #options: VariantQueueOptions;
+  readonly #limits: VariantLimits;
+  readonly #workers = new Set<VariantWorker>();
   readonly #turns = new Turns();
   readonly #refusals = new Refusals();
   #keepsOne = false;
   #closed = false;
 
-  constructor(options: FormQueueOptions) {
+  constructor(options: VariantQueueOptions) {
     this.#options = options;
-    this.#limits = options.limits ?? formLimits;
+    this.#limits = options.limits ?? variantLimits;
   }
 
   /** One process is kept ready, for clients that do not wait long. */
@@ -63,7 +63,7 @@ export class FormQueue implements FormMaker {
     for (const worker of this.#workers) if (worker.free) this.#rest(worker);
   }
 
-  ask(path: string, client: number): FormRequest {
+  ask(path: string, client: number): PendingRequest {
     const full = this.#fullFor(client);
     if (full) return { answer: Promise.resolve(refused(full)), giveUp() {} };
     const { request, answer } = this.#waiting(path, client);
@@ -72,7 +72,7 @@ export class FormQueue implements FormMaker {
     return {
       answer,
       giveUp: () => {
-        // One that is in work goes on: its forms are kept for the next time that somebody asks.
+        // One that is in work goes on: its variants are kept for the next time that somebody asks.
         if (this.#turns.remove(request)) request.settle(refused("The client hung up."));
       },
     };
@@ -88,13 +88,13 @@ export class FormQueue implements FormMaker {
 
   #waiting(path: string, client: number) {
     const { waitSeconds } = this.#limits;
-    let resolve = (_: FormReply) => {};
-    const answer = new Promise<FormReply>((resolved) => {
+    let resolve = (_: VariantReply) => {};
+    const answer = new Promise<VariantReply>((resolved) => {
       resolve = resolved;
     });
     const impatience = this.#options.clock.after(ms(waitSeconds * 1000), () => {
       this.#turns.remove(request);
-      resolve(refused(`Other requests for forms took longer than ${waitSeconds} s.`));
+      resolve(refused(`Other requests for variants took longer than ${waitSeconds} s.`));
     });
     const request: Waiting = {
       path,
@@ -112,9 +112,11 @@ export class FormQueue implements FormMaker {
     if (this.#closed) return "The agent stops.";
     const own = this.#turns.lengthOf(client);
     if (own >= waitingPerClient)
-      return `Process ${client} has ${own} requests for forms waiting: that is the limit.`;
+      return `Process ${client} has ${own} requests for variants waiting: that is the limit.`;
     const all = this.#turns.length;
-    return all >= waiting ? `${all} requests for forms are waiting: that is the limit.` : undefined;
+    return all >= waiting
+      ? `${all} requests for variants are waiting: that is the limit.`
+      : undefined;
   }
 
   /** Gives work to whoever is free, and starts a process where nobody is. */
@@ -137,7 +139,7 @@ export class FormQueue implements FormMaker {
   #start(): void {
     const { program, clock } = this.#options;
     const { seconds, mebibytes } = this.#limits;
-    const worker = new FormWorker(
+    const worker = new VariantWorker(
       { program, clock, seconds, mebibytes },
       {
         free: () => {
@@ -152,16 +154,16 @@ export class FormQueue implements FormMaker {
   }
 
   /** Nothing to do: it ends some time, unless it is the one that is kept. */
-  #rest(worker: FormWorker): void {
+  #rest(worker: VariantWorker): void {
     worker.rest(this.#limits.idleSeconds, () => {
       if (!this.#keepsOne || this.#workers.size > 1) worker.end("It has nothing to do.");
     });
   }
 
-  #gone(worker: FormWorker, { why, request, beyondLimits }: WorkerEnd): void {
+  #gone(worker: VariantWorker, { why, request, beyondLimits }: WorkerEnd): void {
     this.#workers.delete(worker);
     const { ready } = worker;
-    if ((request || !ready) && !this.#closed) this.#options.log("no forms", { because: why });
+    if ((request || !ready) && !this.#closed) this.#options.log("no variants", { because: why });
     if (beyondLimits !== undefined) this.#remember(beyondLimits, why);
     request?.settle(refused(why));
     if (ready || this.#closed) this.#proceed();

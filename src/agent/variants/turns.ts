@@ -1,11 +1,11 @@
 // Requests that wait until a process is free to work on them. Clients take turns, so that one with many requests keeps no
 // other client waiting.
-import type { FormReply } from "./maker.ts";
+import type { VariantReply } from "./maker.ts";
 
 export interface Waiting {
   readonly path: string;
   readonly client: number;
-  settle(answer: FormReply): void;
+  settle(answer: VariantReply): void;
 }
 
 export class Turns {

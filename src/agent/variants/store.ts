@@ -1,6 +1,7 @@
-// Forms of kernels that were made once, kept across runs: one file each in a directory that only the owner can enter,
-// found by what they were made from. A file is a line of JSON with a digest, then the PTX. The least recently used go when there are
-// too many. Whatever is wrong with a file or the disk, the form is made anew.
+// Keeps the variants of kernels across runs, one file for each kernel, in a directory that only the owner can enter.
+// The file's name is a hash of what the variants were made from. A file is a line of JSON with a digest, then the PTX.
+// The least recently used files are removed when there are too many. If a file or the disk is damaged, the variants
+// are made again.
 import { createHash } from "node:crypto";
 import {
   lstatSync,
@@ -15,65 +16,67 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** What the passes made of a kernel, or why they made nothing. */
-export type Form =
+export type Variants =
   | { readonly ptx: string; readonly wholeWarps: boolean }
   | { readonly reason: string };
 
-export interface Forms {
+export interface VariantStore {
   /** Of this kernel in this image; `make` where it is not kept. */
-  of(kernel: string, image: Uint8Array, make: () => Form): Form;
+  of(kernel: string, image: Uint8Array, make: () => Variants): Variants;
 }
 
 /** Nothing is kept. */
-export const noForms: Forms = { of: (_kernel, _image, make) => make() };
+export const noVariantStore: VariantStore = { of: (_kernel, _image, make) => make() };
 
 const MOST_BYTES = 64 * 2 ** 20;
 
-export function openForms(directory: string, mostBytes = MOST_BYTES): Forms {
-  // Other passes make other forms: the program that they are part of is part of the name.
+export function openVariantStore(directory: string, mostBytes = MOST_BYTES): VariantStore {
+  // Other passes make other variants: the program that they are part of is part of the name.
   const program = readFileSync(fileURLToPath(import.meta.url));
   return {
     of(kernel, image, make) {
       const hash = createHash("sha256").update(program).update(`${kernel}\0`).update(image);
       const path = join(directory, hash.digest("hex"));
-      const form = read(path) ?? make();
+      const variants = read(path) ?? make();
       try {
         // Also what was there already: the file system notes when, and what was used last stays longest.
-        write(path, form);
+        write(path, variants);
         makeRoom(directory, mostBytes);
       } catch {
-        // A full disk costs time, no forms.
+        // A full disk costs time, no variants.
       }
-      return form;
+      return variants;
     },
   };
 }
 
-function read(path: string): Form | undefined {
+function read(path: string): Variants | undefined {
   try {
     const text = readFileSync(path, "utf8");
     const end = text.indexOf("\n");
     const { digest, reason, wholeWarps } = JSON.parse(text.slice(0, end));
     const ptx = text.slice(end + 1);
-    const form: Form =
+    const variants: Variants =
       typeof reason === "string" ? { reason } : { ptx, wholeWarps: wholeWarps === true };
-    return digest === digestOf(form) ? form : undefined;
+    return digest === digestOf(variants) ? variants : undefined;
   } catch {
     return undefined;
   }
 }
 
-function write(path: string, form: Form): void {
-  const [head, ptx] = "reason" in form ? [form, ""] : [{ wholeWarps: form.wholeWarps }, form.ptx];
-  const line = JSON.stringify({ ...head, digest: digestOf(form) });
+function write(path: string, variants: Variants): void {
+  const [head, ptx] =
+    "reason" in variants ? [variants, ""] : [{ wholeWarps: variants.wholeWarps }, variants.ptx];
+  const line = JSON.stringify({ ...head, digest: digestOf(variants) });
   mkdirSync(join(path, ".."), { recursive: true, mode: 0o700 });
   writeFileSync(`${path}.new`, `${line}\n${ptx}`, { mode: 0o600 });
   renameSync(`${path}.new`, path);
 }
 
 /** A disk gives back other bytes than it was given now and then, and PTX with another number in it would still run. */
-function digestOf(form: Form): string {
-  const all = "reason" in form ? ["reason", form.reason] : [`${form.wholeWarps}`, form.ptx];
+function digestOf(variants: Variants): string {
+  const all =
+    "reason" in variants ? ["reason", variants.reason] : [`${variants.wholeWarps}`, variants.ptx];
   return createHash("sha256").update(all.join("\0")).digest("hex");
 }
 

@@ -1,13 +1,13 @@
-// The agent's side of one process that makes forms (process.ts): starts it, gives it one request at a time, and ends it
+// The agent's side of one process that makes variants (process.ts): starts it, gives it one request at a time, and ends it
 // where it goes beyond its limits.
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { type Clock, errors, ms } from "#core";
 import { welcomeStatus } from "#protocol";
-import { type FormReply, refused } from "./maker.ts";
+import type { Made } from "./make-variants.ts";
+import { refused, type VariantReply } from "./maker.ts";
 import type { Answer, Asked } from "./process.ts";
 import type { Waiting } from "./turns.ts";
-import type { Made } from "./variants.ts";
 
 /** How to start a program. */
 export interface Program {
@@ -16,7 +16,7 @@ export interface Program {
 }
 
 export interface WorkerOptions {
-  /** Starts a process that serves forms. */
+  /** Starts a process that serves variants. */
   readonly program: Program;
   readonly clock: Clock;
   /** For one request, once it is in work. */
@@ -41,17 +41,17 @@ export interface WorkerEnd {
 
 const READY_WITHIN = ms(60_000);
 
-/** The answer's slot: the form is right only for blocks whose x size is a multiple of 32. */
+/** The answer's slot: the variant is right only for blocks whose x size is a multiple of 32. */
 const WHOLE_WARPS = 1;
 
-export class FormWorker {
+export class VariantWorker {
   readonly #options: WorkerOptions;
   readonly #events: WorkerEvents;
   readonly #child: ChildProcess;
   #ready = false;
   #gone = false;
   #request: Waiting | undefined;
-  /** The key of the request, once the process has read it and begins to make its forms. */
+  /** The key of the request, once the process has read it and begins to make its variants. */
   #begun: string | undefined;
   /** Why it is being ended. */
   #because: string | undefined;
@@ -66,7 +66,7 @@ export class FormWorker {
     const args = [`--max-old-space-size=${mebibytes}`, ...program.args];
     this.#child = spawn(program.command, args, { stdio: ["ignore", "ignore", "ignore", "ipc"] });
     this.#timer = clock.after(READY_WITHIN, () =>
-      this.end("The process that makes forms does not start."),
+      this.end("The process that makes variants does not start."),
     );
     this.#child.on("message", (answer: Answer) => this.#hear(answer));
     this.#child.on("error", (error) => this.#leave(errors.whyOf(error)));
@@ -100,7 +100,7 @@ export class FormWorker {
     this.#begun = undefined;
     this.#timer = clock.after(ms(seconds * 1000), () => {
       this.#outOfTime = true;
-      this.end(`Making the forms took longer than ${seconds} s: that is the limit.`);
+      this.end(`Making the variants took longer than ${seconds} s: that is the limit.`);
     });
     this.#send({ path: request.path });
   }
@@ -150,14 +150,14 @@ export class FormWorker {
     const why =
       this.#because ??
       (outOfMemory
-        ? `Making the forms took more than ${mebibytes} MiB: that is the limit.`
-        : `The process that makes forms is gone: ${how}.`);
+        ? `Making the variants took more than ${mebibytes} MiB: that is the limit.`
+        : `The process that makes variants is gone: ${how}.`);
     const beyondLimits = this.#outOfTime || outOfMemory ? this.#begun : undefined;
     this.#events.gone({ why, request: this.#request, beyondLimits });
   }
 
   /** The descriptor in it is one of the agent: the process may end, and the client looks for it in the agent. */
-  #replyOf(made: Made): FormReply {
+  #replyOf(made: Made): VariantReply {
     if ("reason" in made) return refused(made.reason);
     try {
       const regionFd = openSync(`/proc/${this.#child.pid}/fd/${made.fd}`, "r");
@@ -167,7 +167,7 @@ export class FormWorker {
         done: () => closeSync(regionFd),
       };
     } catch (error) {
-      return refused(`The forms can't be handed over: ${errors.whyOf(error)}.`);
+      return refused(`The variants can't be handed over: ${errors.whyOf(error)}.`);
     } finally {
       this.#send({ close: made.fd });
     }

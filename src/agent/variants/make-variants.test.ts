@@ -13,8 +13,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { VariantRequest, view } from "#protocol";
-import { noForms } from "./store.ts";
-import { makeForms } from "./variants.ts";
+import { makeVariants } from "./make-variants.ts";
+import { noVariantStore } from "./store.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "cotenant-variants-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -59,27 +59,27 @@ function request(kernel: string, image: Uint8Array, extra = 0): string {
 
 /** The PTX that was made, and whether it is right for whole warps only. */
 function madeOf(path: string) {
-  const made = makeForms(path, noForms);
+  const made = makeVariants(path, noVariantStore);
   if ("reason" in made) throw new Error(made.reason);
   const ptx = readFileSync(`/proc/self/fd/${made.fd}`, "utf8");
   closeSync(made.fd);
   return { ptx, wholeWarps: made.wholeWarps };
 }
 
-const refusalOf = (path: string) => expect(makeForms(path, noForms));
+const refusalOf = (path: string) => expect(makeVariants(path, noVariantStore));
 
 const text = (source: string) => new TextEncoder().encode(`${source}\0`);
 
 test.each([
   ["plain", ["plain", "plain__cotenant_preempt", "plain__cotenant_slice"]],
   ["clocked", ["clocked", "clocked__cotenant_slice"]],
-])("the forms of %s that can stop inside are in a module of their own", (kernel, entries) => {
+])("the variants of %s that can stop inside are in a module of their own", (kernel, entries) => {
   const { ptx } = madeOf(request(kernel, text(kernels)));
   const found = [...ptx.matchAll(/\.entry (\w+)/g)].map(([, name]) => name);
   expect(found.sort()).toEqual(entries);
 });
 
-/** Its preemptible form is right only where blocks are made of whole warps. */
+/** Its preemptible variant is right only where blocks are made of whole warps. */
 const warps = `.visible .entry warps (.param .u64 out)
 {
   .reg .pred %p1;
@@ -93,7 +93,7 @@ const warps = `.visible .entry warps (.param .u64 out)
 }
 `;
 
-test("that a form is right for whole warps only is said of its kernel, and of all together if it is so for one", () => {
+test("that a variant is right for whole warps only is said of its kernel, and of all together if it is so for one", () => {
   const both = text(`${kernels}${warps}`);
   expect(madeOf(request("warps", both)).wholeWarps).toBe(true);
   expect(madeOf(request("plain", both)).wholeWarps).toBe(false);
@@ -120,7 +120,7 @@ test("a request as long as allowed is met", () => {
 test("no file stays open, whether its request was met or not", () => {
   const [good, bad] = [request("plain", text(kernels)), request("plain", text(kernels), 1)];
   madeOf(good);
-  makeForms(bad, noForms);
+  makeVariants(bad, noVariantStore);
   const open = readdirSync("/proc/self/fd").map((fd) => {
     try {
       return readlinkSync(`/proc/self/fd/${fd}`);
@@ -132,7 +132,7 @@ test("no file stays open, whether its request was met or not", () => {
   expect(open).not.toContain(bad);
 });
 
-test("without a name all kernels get their form, in the module that they are in", () => {
+test("without a name all kernels get their variant, in the module that they are in", () => {
   const { ptx } = madeOf(request("", new TextEncoder().encode(kernels)));
   expect(ptx.match(/\.entry (\w+)/g)?.sort()).toEqual([
     ".entry clocked",

@@ -1,9 +1,9 @@
-// The process that makes forms: does one request after the other, and ends with the agent that started it.
+// The process that makes variants: does one request after the other, and ends with the agent that started it.
 import { closeSync } from "node:fs";
 import { endWithParent } from "../system/index.ts";
+import { type Made, makeVariants } from "./make-variants.ts";
 import { keyOf, Refusals } from "./refusals.ts";
-import { type Forms, openForms } from "./store.ts";
-import { type Made, makeForms } from "./variants.ts";
+import { openVariantStore, type VariantStore } from "./store.ts";
 
 /** What the agent says. */
 export type Asked =
@@ -20,13 +20,13 @@ export type Answer =
   | { readonly begun: string }
   | Made;
 
-/** Resolves when the agent is gone. `directory`: where forms are kept. */
-export function serveForms(directory: string): Promise<void> {
+/** Resolves when the agent is gone. `directory`: where variants are kept. */
+export function serveVariants(directory: string): Promise<void> {
   endWithParent();
   const tell = (answer: Answer) => void process.send?.(answer);
   const refusals = new Refusals();
-  const kept = openForms(directory);
-  const forms: Forms = {
+  const kept = openVariantStore(directory);
+  const store: VariantStore = {
     of(kernel, image, make) {
       const key = keyOf(kernel, image);
       const reason = refusals.of(key);
@@ -40,7 +40,7 @@ export function serveForms(directory: string): Promise<void> {
   process.on("message", (asked: Asked) => {
     if ("close" in asked) closeSync(asked.close);
     else if ("refuse" in asked) refusals.add(asked.refuse, asked.reason);
-    else tell(makeForms(asked.path, forms));
+    else tell(makeVariants(asked.path, store));
   });
   tell("ready");
   return new Promise((resolve) => process.on("disconnect", () => resolve()));

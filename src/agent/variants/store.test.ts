@@ -11,30 +11,30 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { type Form, noForms, openForms } from "./store.ts";
+import { noVariantStore, openVariantStore, type Variants } from "./store.ts";
 
-const root = mkdtempSync(join(tmpdir(), "cotenant-forms-"));
+const root = mkdtempSync(join(tmpdir(), "cotenant-variants-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const image = (text: string) => new TextEncoder().encode(text);
-const form = (ptx: string): Form => ({ ptx, wholeWarps: true });
+const variant = (ptx: string): Variants => ({ ptx, wholeWarps: true });
 
-/** A store in a directory of its own, and how often forms had to be made. */
+/** A store in a directory of its own, and how often variants had to be made. */
 function store(name: string, mostBytes?: number) {
   const directory = join(root, name);
   let made = 0;
-  const ask = (kernel: string, text: string, what = form(text)) =>
-    openForms(directory, mostBytes).of(kernel, image(text), () => {
+  const ask = (kernel: string, text: string, what = variant(text)) =>
+    openVariantStore(directory, mostBytes).of(kernel, image(text), () => {
       made += 1;
       return what;
     });
   return { directory, ask, made: () => made };
 }
 
-test("a form is made once, whoever asks later", () => {
+test("a variant is made once, whoever asks later", () => {
   const { ask, made } = store("once");
-  expect(ask("k", "a")).toEqual(form("a"));
-  expect(ask("k", "a", form("other"))).toEqual(form("a"));
+  expect(ask("k", "a")).toEqual(variant("a"));
+  expect(ask("k", "a", variant("other"))).toEqual(variant("a"));
   expect(made()).toBe(1);
   ask("other kernel", "a");
   ask("k", "other image");
@@ -61,7 +61,7 @@ test("what is damaged is made anew", () => {
   ask("k", "some text");
   for (const bytes of [20, 3, 0]) {
     for (const name of readdirSync(directory)) truncateSync(join(directory, name), bytes);
-    expect(ask("k", "some text")).toEqual(form("some text"));
+    expect(ask("k", "some text")).toEqual(variant("some text"));
   }
   expect(made()).toBe(4);
 });
@@ -70,7 +70,7 @@ test.each([
   { what: "a letter of the PTX", from: "some text", to: "some next" },
   { what: "a flag", from: '"wholeWarps":true', to: '"wholeWarps":null' },
   { what: "a refusal", from: "a reason", to: "a season" },
-])("$what that changed on the disk is noticed, and the form is made anew", ({ from, to }) => {
+])("$what that changed on the disk is noticed, and the variant is made anew", ({ from, to }) => {
   const { ask, directory, made } = store(`changed ${from}`);
   ask("k", "some text");
   ask("refused", "some text", { reason: "a reason" });
@@ -78,7 +78,7 @@ test.each([
     const path = join(directory, name);
     writeFileSync(path, readFileSync(path, "utf8").replace(from, to));
   }
-  expect(ask("k", "some text")).toEqual(form("some text"));
+  expect(ask("k", "some text")).toEqual(variant("some text"));
   expect(ask("refused", "some text", { reason: "a reason" })).toEqual({ reason: "a reason" });
   expect(made()).toBe(3);
 });
@@ -118,9 +118,9 @@ test("of too many the least recently used goes, and what fits exactly stays", ()
   expect(left).toHaveLength(3);
 });
 
-test("a directory that can't be made costs no form", () => {
+test("a directory that can't be made costs no variant", () => {
   writeFileSync(join(root, "file"), "");
-  const forms = openForms(join(root, "file", "forms"));
-  expect(forms.of("k", image("a"), () => form("a"))).toEqual(form("a"));
-  expect(noForms.of("k", image("a"), () => form("b"))).toEqual(form("b"));
+  const store = openVariantStore(join(root, "file", "variants"));
+  expect(store.of("k", image("a"), () => variant("a"))).toEqual(variant("a"));
+  expect(noVariantStore.of("k", image("a"), () => variant("b"))).toEqual(variant("b"));
 });

@@ -1,4 +1,4 @@
-// Makes the forms of kernels that can stop inside, which best-effort clients ask for: from the PTX of the program, by
+// Makes the variants of kernels that can stop inside, which best-effort clients ask for: from the PTX of the program, by
 // the passes of #ptx. Nothing that a client sends can do more here than be refused with a reason; but it may take long,
 // so the agent has it done by a process of its own (queue.ts).
 import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from "node:fs";
@@ -16,7 +16,7 @@ import {
   slice,
 } from "#ptx";
 import { createMemoryFile } from "../system/index.ts";
-import type { Form, Forms } from "./store.ts";
+import type { VariantStore, Variants } from "./store.ts";
 
 /** A client keeps no larger images. */
 const LONGEST_REQUEST = 8 * 2 ** 20 + 4096;
@@ -29,14 +29,14 @@ interface Refused {
 }
 
 /** Makes what the request in the file `path` wants, which a client has filled. */
-export function makeForms(path: string, forms: Forms): Made {
+export function makeVariants(path: string, store: VariantStore): Made {
   try {
     const { kernel, image } = readRequest(path);
-    const form = forms.of(kernel, image, () => formOf(kernel, image));
-    if ("reason" in form) return { reason: `${form.reason}.` };
+    const variants = store.of(kernel, image, () => variantsOf(kernel, image));
+    if ("reason" in variants) return { reason: `${variants.reason}.` };
     const fd = createMemoryFile("cotenant-variant");
-    writeAll(fd, new TextEncoder().encode(form.ptx));
-    return { fd, wholeWarps: form.wholeWarps };
+    writeAll(fd, new TextEncoder().encode(variants.ptx));
+    return { fd, wholeWarps: variants.wholeWarps };
   } catch (error) {
     return { reason: `The request can't be met: ${errors.whyOf(error)}.` };
   }
@@ -47,7 +47,7 @@ function writeAll(fd: number, bytes: Uint8Array): void {
 }
 
 /** What is wrong with the PTX is a refusal like any other. */
-function formOf(kernel: string, image: Uint8Array): Form {
+function variantsOf(kernel: string, image: Uint8Array): Variants {
   try {
     if (kernel === "") return allStoppable(image);
     const text = textOf(image);
@@ -59,10 +59,10 @@ function formOf(kernel: string, image: Uint8Array): Form {
 }
 
 /**
- * One kernel alone with its forms that can stop inside, preemptible and sliced; or why there is none. Throws a PtxError. The rest of the
+ * One kernel alone with its variants that can stop inside, preemptible and sliced; or why there is none. Throws a PtxError. The rest of the
  * program's module is left out first, other kernels without being read, so that neither time nor shared memory goes into them.
  */
-function stoppable(text: string, kernel: string): Form {
+function stoppable(text: string, kernel: string): Variants {
   const own = extractKernel(parse(text, kernel), kernel);
   if ("reason" in own) return own;
   const report = legality(own).find((one) => one.kernel === kernel);
@@ -73,10 +73,10 @@ function stoppable(text: string, kernel: string): Form {
 }
 
 /**
- * The module with a preemptible form behind each kernel that can have one, for whoever assembles it (native/ptxas).
+ * The module with a preemptible variant behind each kernel that can have one, for whoever assembles it (native/ptxas).
  * Throws if the text is not UTF-8: it could not be given back as it came.
  */
-function allStoppable(image: Uint8Array): Form {
+function allStoppable(image: Uint8Array): Variants {
   const module = parse(new TextDecoder("utf-8", { fatal: true }).decode(image));
   const reports = legality(module).filter(({ preempt, slice }) => preempt.legal || slice.legal);
   if (reports.length === 0) return { reason: "No kernel of the PTX can stop inside" };

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { welcomeStatus } from "#protocol";
-import { noFormMaker, refused } from "./maker.ts";
+import { noVariantMaker, refused } from "./maker.ts";
 
-test("an agent that makes no forms refuses every request, and says so", async () => {
-  const { answer, giveUp } = noFormMaker.ask("/nowhere", 1);
+test("an agent that makes no variants refuses every request, and says so", async () => {
+  const { answer, giveUp } = noVariantMaker.ask("/nowhere", 1);
   const { reply, done } = await answer;
   expect(reply).toMatchObject({
     status: welcomeStatus.refused,
-    reason: "This agent makes no forms.",
+    reason: "This agent makes no variants.",
   });
   expect(reply.regionFd).toBeLessThan(0);
   giveUp();

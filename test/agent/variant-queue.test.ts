@@ -1,20 +1,20 @@
-// Who waits for forms and what becomes of a request, with processes whose requests say what they do and a clock turned by
+// Who waits for variants and what becomes of a request, with processes whose requests say what they do and a clock turned by
 // hand.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
-import { type FormLimits, FormQueue, formLimits, logLine, startTimeOf } from "#agent";
+import { logLine, startTimeOf, type VariantLimits, VariantQueue, variantLimits } from "#agent";
 import { ms } from "#core";
 import { welcomeStatus } from "#protocol";
 import { eventually, HandClock, temporaryDirectory } from "./fakes.ts";
 
-/** Serves requests as src/agent/forms/process.ts does, and notes when it has begun what never ends. */
+/** Serves requests as src/agent/variants/process.ts does, and notes when it has begun what never ends. */
 const server = `
 import { appendFileSync, closeSync, openSync } from "node:fs";
 const [, , notes] = process.argv;
 const told = [];
 const tell = (answer) => process.send(answer);
 const requests = {
-  form: () => tell({ fd: openSync("/proc/self/comm", "r"), wholeWarps: false }),
+  variant: () => tell({ fd: openSync("/proc/self/comm", "r"), wholeWarps: false }),
   warps: () => tell({ fd: openSync("/proc/self/comm", "r"), wholeWarps: true }),
   nowhere: () => tell({ fd: 1000, wholeWarps: false }),
   refusal: () => tell({ reason: "It has a clock." }),
@@ -36,32 +36,32 @@ if (notes !== "silent") tell("ready");
 
 const seconds = (count: number) => ms(1000 * count);
 
-function queue(limits: Partial<FormLimits> = {}, silent = false) {
+function queue(limits: Partial<VariantLimits> = {}, silent = false) {
   const clock = new HandClock();
   const log: string[] = [];
   const folder = temporaryDirectory();
   const [program, notes] = [`${folder}/server.mjs`, `${folder}/notes`];
   writeFileSync(program, server);
-  const forms = new FormQueue({
+  const variants = new VariantQueue({
     program: { command: process.execPath, args: [program, silent ? "silent" : notes] },
     clock,
     log: (event, facts) => log.push(logLine(event, facts)),
-    limits: { ...formLimits, ...limits },
+    limits: { ...variantLimits, ...limits },
   });
-  onTestFinished(() => forms.close());
+  onTestFinished(() => variants.close());
   const reasonFor = async (path: string, client = 1) =>
-    (await forms.ask(path, client).answer).reply.reason;
+    (await variants.ask(path, client).answer).reply.reason;
   const noted = () => (existsSync(notes) ? readFileSync(notes, "utf8") : "");
   /** A request that is in work and never ends. */
   const stuck = async (client: number, path: "nothing" | "begun" = "nothing") => {
     const before = noted();
-    const { answer, giveUp } = forms.ask(path, client);
+    const { answer, giveUp } = variants.ask(path, client);
     await eventually(() => noted() !== before);
     await new Promise((resolve) => setTimeout(resolve, 1)); // what it said before its note has come
     return { reason: answer.then(({ reply }) => reply.reason), giveUp };
   };
   const running = () => readdirSync("/proc").filter((pid) => wordsOf(pid).includes(program));
-  return { forms, clock, log, reasonFor, stuck, running };
+  return { variants, clock, log, reasonFor, stuck, running };
 }
 
 /** Of a process's command line. */
@@ -75,9 +75,9 @@ function wordsOf(pid: string): readonly string[] {
 
 const isGone = (pid: string) => startTimeOf(Number(pid)) === undefined;
 
-test("a form comes as a file of this process, and its maker closes its own", async () => {
-  const { forms, reasonFor } = queue();
-  const { reply, done } = await forms.ask("form", 1).answer;
+test("a variant comes as a file of this process, and its maker closes its own", async () => {
+  const { variants, reasonFor } = queue();
+  const { reply, done } = await variants.ask("variant", 1).answer;
   expect(reply).toMatchObject({ status: welcomeStatus.ok, slot: 0, reason: "" });
   const path = `/proc/self/fd/${reply.regionFd}`;
   expect(readFileSync(path, "utf8")).not.toBe("");
@@ -86,19 +86,19 @@ test("a form comes as a file of this process, and its maker closes its own", asy
   expect(await reasonFor("told")).toBe("close");
 });
 
-test("that a form is right for whole warps only is in the reply", async () => {
-  const { forms } = queue();
-  const { reply, done } = await forms.ask("warps", 1).answer;
+test("that a variant is right for whole warps only is in the reply", async () => {
+  const { variants } = queue();
+  const { reply, done } = await variants.ask("warps", 1).answer;
   expect(reply).toMatchObject({ status: welcomeStatus.ok, slot: 1 });
   done();
 });
 
-test("a refusal has its maker's reason, and a form that can't be handed over has one too", async () => {
-  const { forms, reasonFor, log } = queue();
-  const { reply } = await forms.ask("refusal", 1).answer;
+test("a refusal has its maker's reason, and a variant that can't be handed over has one too", async () => {
+  const { variants, reasonFor, log } = queue();
+  const { reply } = await variants.ask("refusal", 1).answer;
   expect(reply).toMatchObject({ status: welcomeStatus.refused, reason: "It has a clock." });
   expect(await reasonFor("nowhere")).toBe(
-    "The forms can't be handed over: no such file or directory.",
+    "The variants can't be handed over: no such file or directory.",
   );
   expect(await reasonFor("told")).toBe("close");
   expect(log).toEqual([]);
@@ -115,9 +115,9 @@ test("a request may take so long, then its process is ended and the next one is 
   clock.advance(seconds(9.9));
   expect(isGone(pid)).toBe(false);
   clock.advance(seconds(0.1));
-  expect(await long.reason).toBe("Making the forms took longer than 10 s: that is the limit.");
+  expect(await long.reason).toBe("Making the variants took longer than 10 s: that is the limit.");
   expect(log).toEqual([
-    'no forms because="Making the forms took longer than 10 s: that is the limit."',
+    'no variants because="Making the variants took longer than 10 s: that is the limit."',
   ]);
   expect(await reasonFor("pid")).not.toBe(pid);
   expect(isGone(pid)).toBe(true);
@@ -142,7 +142,7 @@ test("every process, the living and the next, is told of what took longer than a
   clock.advance(seconds(10));
   await long.reason;
   const told =
-    "its key: Making the forms took longer than 10 s: that is the limit, and it is not tried again while this agent runs";
+    "its key: Making the variants took longer than 10 s: that is the limit, and it is not tried again while this agent runs";
   expect(await reasonFor("told", 2)).toBe(told);
   expect(await reasonFor("pid", 2)).toBe(other);
   await stuck(2);
@@ -152,48 +152,48 @@ test("every process, the living and the next, is told of what took longer than a
 test("a process that ends in its work is said to be gone, and how", async () => {
   const { reasonFor, log, stuck } = queue();
   expect(await reasonFor("exit")).toBe(
-    "The process that makes forms is gone: ended with status 3.",
+    "The process that makes variants is gone: ended with status 3.",
   );
   const pid = await reasonFor("pid");
   const asked = await stuck(1);
   process.kill(Number(pid), "SIGTERM");
-  expect(await asked.reason).toBe("The process that makes forms is gone: ended by SIGTERM.");
+  expect(await asked.reason).toBe("The process that makes variants is gone: ended by SIGTERM.");
   expect(log).toHaveLength(2);
   expect(await reasonFor("told")).toBe("");
 });
 
 test("one that aborts has taken more memory than allowed", async () => {
   expect(await queue().reasonFor("abort")).toBe(
-    "Making the forms took more than 768 MiB: that is the limit.",
+    "Making the variants took more than 768 MiB: that is the limit.",
   );
 });
 
 test("a request that finds no process free in time is refused", async () => {
-  const { forms, stuck, clock, reasonFor } = queue({ processes: 1, seconds: 100 });
+  const { variants, stuck, clock, reasonFor } = queue({ processes: 1, seconds: 100 });
   await stuck(1);
   const late = reasonFor("pid", 2);
   clock.advance(seconds(44.9));
-  const later = forms.ask("pid", 3);
+  const later = variants.ask("pid", 3);
   clock.advance(seconds(0.1));
-  expect(await late).toBe("Other requests for forms took longer than 45 s.");
+  expect(await late).toBe("Other requests for variants took longer than 45 s.");
   later.giveUp();
   expect((await later.answer).reply.reason).toBe("The client hung up.");
 });
 
 test("so many requests wait at most, of one client and of all", async () => {
-  const { forms, stuck, reasonFor } = queue({ processes: 1, waiting: 3, waitingPerClient: 2 });
+  const { variants, stuck, reasonFor } = queue({ processes: 1, waiting: 3, waitingPerClient: 2 });
   await stuck(1);
-  for (const client of [1, 1, 2]) void forms.ask("pid", client);
+  for (const client of [1, 1, 2]) void variants.ask("pid", client);
   expect(await reasonFor("pid", 1)).toBe(
-    "Process 1 has 2 requests for forms waiting: that is the limit.",
+    "Process 1 has 2 requests for variants waiting: that is the limit.",
   );
-  expect(await reasonFor("pid", 3)).toBe("3 requests for forms are waiting: that is the limit.");
+  expect(await reasonFor("pid", 3)).toBe("3 requests for variants are waiting: that is the limit.");
 });
 
 test("a client has one request in work at a time, and there are no more processes than allowed", async () => {
-  const { forms, stuck, reasonFor } = queue({ processes: 2 });
+  const { variants, stuck, reasonFor } = queue({ processes: 2 });
   await stuck(1);
-  const waiting = forms.ask("pid", 1);
+  const waiting = variants.ask("pid", 1);
   const free = await reasonFor("pid", 2);
   expect(await reasonFor("pid", 3)).toBe(free);
   let answered = false;
@@ -201,19 +201,19 @@ test("a client has one request in work at a time, and there are no more processe
     answered = true;
   });
   await stuck(2);
-  const third = forms.ask("pid", 3);
+  const third = variants.ask("pid", 3);
   expect(answered).toBe(false);
-  await forms.close();
+  await variants.close();
   for (const one of [waiting, third])
     expect((await one.answer).reply.reason).toBe("The agent stops.");
 });
 
 test("when the agent stops, whoever has asked is refused, and so is who asks later", async () => {
-  const { forms, stuck, reasonFor, log } = queue({ processes: 1 });
+  const { variants, stuck, reasonFor, log } = queue({ processes: 1 });
   const pid = await reasonFor("pid");
   const inWork = await stuck(1);
   const waiting = reasonFor("pid", 2);
-  await forms.close();
+  await variants.close();
   expect(isGone(pid)).toBe(true);
   expect([await inWork.reason, await waiting, await reasonFor("pid", 3)]).toEqual(
     Array.from({ length: 3 }, () => "The agent stops."),
@@ -222,15 +222,15 @@ test("when the agent stops, whoever has asked is refused, and so is who asks lat
 });
 
 test("who hangs up while its request is in work gets its answer all the same", async () => {
-  const { forms, reasonFor } = queue();
+  const { variants, reasonFor } = queue();
   await reasonFor("pid");
-  const asked = forms.ask("refusal", 1);
+  const asked = variants.ask("refusal", 1);
   asked.giveUp();
   expect((await asked.answer).reply.reason).toBe("It has a clock.");
 });
 
 test("a process that has nothing to do ends after a while, but for one where one is kept", async () => {
-  const { forms, clock, reasonFor, log } = queue();
+  const { variants, clock, reasonFor, log } = queue();
   const pid = await reasonFor("pid");
   clock.advance(seconds(29.9));
   expect(await reasonFor("pid")).toBe(pid);
@@ -238,19 +238,19 @@ test("a process that has nothing to do ends after a while, but for one where one
   expect(isGone(pid)).toBe(false);
   clock.advance(seconds(0.1));
   await eventually(() => isGone(pid));
-  forms.keepOne(true);
+  variants.keepOne(true);
   const kept = await reasonFor("pid");
   clock.advance(seconds(100));
   expect(await reasonFor("pid")).toBe(kept);
-  forms.keepOne(false);
+  variants.keepOne(false);
   clock.advance(seconds(30));
   await eventually(() => isGone(kept));
   expect(log).toEqual([]);
 });
 
 test("the process that is kept is started again where it was killed", async () => {
-  const { forms, clock, reasonFor, running } = queue();
-  forms.keepOne(true);
+  const { variants, clock, reasonFor, running } = queue();
+  variants.keepOne(true);
   const first = await reasonFor("pid");
   expect(running()).toEqual([first]);
   process.kill(Number(first), "SIGKILL");
@@ -265,18 +265,18 @@ test("a program that does not get ready is ended, and all who wait are refused",
   const asked = [reasonFor("pid", 1), reasonFor("pid", 2)];
   clock.advance(seconds(60));
   for (const reason of asked)
-    expect(await reason).toBe("The process that makes forms does not start.");
-  expect(log).toEqual(['no forms because="The process that makes forms does not start."']);
+    expect(await reason).toBe("The process that makes variants does not start.");
+  expect(log).toEqual(['no variants because="The process that makes variants does not start."']);
 });
 
 test("a program that is not there is a refusal that says so", async () => {
-  const forms = new FormQueue({
+  const variants = new VariantQueue({
     program: { command: "/nowhere/node", args: [] },
     clock: new HandClock(),
     log: () => {},
   });
-  onTestFinished(() => forms.close());
-  expect((await forms.ask("pid", 1).answer).reply.reason).toBe(
-    "The process that makes forms is gone: no such file or directory.",
+  onTestFinished(() => variants.close());
+  expect((await variants.ask("pid", 1).answer).reply.reason).toBe(
+    "The process that makes variants is gone: no such file or directory.",
   );
 });
