@@ -1,15 +1,16 @@
-// Where the processes of each side live in an arrangement; two arrangements that agree about a process share it.
+// The places in which the processes of an arrangement run. Two arrangements share a process if it runs in the same
+// place in both.
 import { parseArrangement, type Sharing } from "#policy";
 
-/** Who starts a process, and what it lives in. */
+/** What a process runs under. */
 export type Place =
-  /** Plain processes: the driver slices time between contexts. */
+  /** Plain processes. The driver gives contexts time slices. */
   | { readonly kind: "native" }
   /** An MPS daemon of the bench's own. */
   | { readonly kind: "mps" }
   /** Both jobs in one process, a stream each. */
   | { readonly kind: "streams" }
-  /** Under an agent of ours. */
+  /** Under an agent of Cotenant. */
   | {
       readonly kind: "cotenant";
       readonly policy: string;
@@ -57,7 +58,7 @@ function environmentOf(sharing: Sharing): Record<string, string> {
   };
 }
 
-/** The denominators of every ratio: measured in every call, whatever else is. */
+/** The arrangements that every ratio is relative to. They are always measured. */
 export const solo = arrangementNamed("solo");
 export const alone = arrangementNamed("alone");
 

@@ -12,9 +12,9 @@ export const loadOf = (arriving: Arriving): number | undefined =>
       : arriving.rate;
 
 /**
- * ns offsets for a window of so many seconds; undefined for a closed loop. `serviceNs`: what a request takes
- * alone. Each round has others: drawn anew, or the next stretch of a trace. Another seed, up to 2^20, draws
- * others for all rounds.
+ * ns offsets for a window of so many seconds; undefined for a closed loop. `serviceNs`: the time of a request alone.
+ * Each round has different arrivals: newly drawn ones, or the next part of a trace. Another seed, up to 2^20, gives
+ * other arrivals in all rounds.
  */
 export function arrivalOffsets(
   arriving: Arriving,
@@ -64,7 +64,7 @@ function stretch(
     .filter((offset) => offset >= 0 && offset < seconds * 1e9);
 }
 
-/** Also said before anything starts, by asking for the arrivals once. */
+/** Errors are found before anything starts, because the arrivals are computed once then. */
 function readTrace(path: string): string {
   try {
     return readInput(path).toString();

@@ -1,5 +1,5 @@
-// Who plays in which arrangement. A process is named after its job and the place it lives in, so
-// arrangements that agree about a process share it, and it is started once.
+// The processes of each arrangement. A process is named after its job and the place in which it runs. So arrangements
+// with the same process share it, and it is started once.
 import { type Arrangement, placeKey } from "./arrangements.ts";
 import type { Job, Scenario } from "./scenario.ts";
 
@@ -15,7 +15,7 @@ export interface Roles {
   readonly bestEffort: readonly Role[];
 }
 
-/** The jobs that a process does: both sides where they are streams of one process. */
+/** The jobs of a process. It has the jobs of both sides if they are streams of one process. */
 export interface ProcessPlan {
   readonly name: string;
   readonly high: Job | undefined;
@@ -81,8 +81,8 @@ const memoryOf = ({ high, bestEffort }: ProcessPlan): number =>
   (high?.memory ?? 0) + (bestEffort?.memory ?? 0);
 
 /**
- * Arrangements in waves, so that the processes of one fit into GPU memory side by side: those of `always`
- * in each. Undefined when one arrangement does not even fit by itself.
+ * Divides the arrangements into waves, so that the processes of a wave fit into GPU memory together. Each wave has the
+ * arrangements of `always`. Undefined if an arrangement does not fit even alone.
  */
 export function waves(
   scenario: Scenario,
@@ -99,7 +99,8 @@ export function waves(
   const found: Arrangement[][] = [];
   for (const one of scenario.arrangements.filter((candidate) => !always.includes(candidate))) {
     if (!fits([one])) return undefined;
-    // The first with room, not only the last: one whose processes a wave has anyway costs it nothing.
+    // The first wave with room, not only the last: an arrangement whose processes are in a wave already needs no
+    // memory there.
     const wave = found.find((candidate) => fits([...candidate, one]));
     if (wave) wave.push(one);
     else found.push([one]);

@@ -1,15 +1,16 @@
-// What the bench measured, as measurements that predictors learn from.
+// Makes measurements, from which predictors learn, of results of the bench.
 //
-// Predictors speak of two jobs that are both at work all the time; a service of the bench is so only part of it. What
-// it keeps is solo service time / service time co-located (the burst, not the latency, in which requests queue). The
-// training runs alone for the rest of the time, so with `a` for the part in which a request is served,
-//     kept over all = a x kept beside requests + (1 - a) x 1.
-// Nobody runs faster beside others than alone: what comes out above 1 is noise (trainings that wait for their CPU vary
-// by a tenth) and counts as 1.
+// Predictors are about two jobs that both work all the time. A service of the bench works only part of the time. It
+// retains solo service time / service time co-located. The service time is the burst, not the latency, in which
+// requests queue. The training runs alone for the rest of the time. With `a` for the part of the time in which a
+// request is served,
+//     retained over all = a x retained beside requests + (1 - a) x 1.
+// No job runs faster beside others than alone. A result above 1 is noise, because trainings that wait for their CPU
+// vary by a tenth, and counts as 1.
 import { usage } from "#core";
 import type { BenchResult } from "./result.ts";
 
-/** With less of it, what the training kept beside requests is lost in noise. */
+/** If `a` is smaller, noise hides what the training retained beside requests. */
 const LEAST_ACTIVE = 0.15;
 
 interface Client {

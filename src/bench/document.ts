@@ -1,4 +1,4 @@
-// The document that a measurement leaves behind, from the times of its requests and iterations.
+// Makes the result document of a measurement from the times of its requests and iterations.
 import { alone, solo } from "./arrangements.ts";
 import { loadOf } from "./arriving.ts";
 import { rolesIn } from "./cast.ts";

@@ -139,7 +139,7 @@ function bestEffortFigures(
       mean(bestEffort.map((_, i) => speeds(window, i) / speeds(base, i))),
     ]),
   );
-  // A closed loop is always active: it leaves no turns to be had.
+  // A closed loop is always active, so it leaves no turns to best-effort work.
   const free = high && arriving.kind !== "closed" ? 1 - high.activeShare.value : 0;
   const least = Math.min(...jobs.map((job) => job.retained.value));
   return {
@@ -163,7 +163,7 @@ function gpuFigures(windows: readonly Window[]): GpuFigures | undefined {
   };
 }
 
-/** How long a stretch best-effort throughput is looked at to tell whether it has settled. */
+/** The length of the interval over which best-effort throughput is compared to find out whether it has settled. */
 const LOOK_NS = 250e6;
 const SETTLED_WITHIN = 0.1;
 
@@ -208,7 +208,7 @@ function stepsOf(
   });
 }
 
-/** When a sliding look first finds the throughput of the step's second half, within a tenth. */
+/** The first time at which the throughput of a sliding interval is within a tenth of that of the step's second half. */
 function settledMs(
   { done: times, start, end }: { done: readonly number[]; start: number; end: number },
   steady: number,

@@ -1,5 +1,5 @@
-// The same measurement on a modelled GPU, in virtual time: profiles instead of processes, and the windows,
-// rounds, arrivals and figures of a real one. The same seed gives the same cells.
+// The bench's measurement on a modelled GPU, in virtual time. Profiles take the place of processes. Windows, rounds,
+// arrivals and figures are those of a real measurement. The same seed gives the same cells.
 import { dateNow, quantile, usage } from "#core";
 import {
   type GpuModel,
@@ -97,7 +97,7 @@ export function modelScenario(
   const measured = run.run();
   return resultOf(scenario, measured, {
     date,
-    // Whose CPU it was computed on changes nothing.
+    // The CPU that computed it has no effect on the result.
     machine: { gpu: `modelled ${gpu.description.short}`, driver: "model", cpu: "", cpus: 0 },
     commit: commitOf(options.codeFolder),
     command: options.command,
@@ -110,7 +110,7 @@ const modelJob = ({ profile, graph }: Modelled): ModelJob => ({
   submission: graph ? "graph" : "kernels",
 });
 
-/** A model needs no command; what stands there is where the job comes from. */
+/** A model needs no command, so the command says where the job comes from. */
 const jobOf = ({ profile, file }: Modelled, suffix: string): Job => ({
   name: `${profile.name}${suffix}`,
   run: [file],
@@ -120,8 +120,9 @@ const jobOf = ({ profile, file }: Modelled, suffix: string): Job => ({
 });
 
 /**
- * Times of another GPU say nothing, so one with other SMs is refused. GPUs that differ in less (H100 and H200)
- * are let through where the GPU was named, with the kernels' times as they are, and the result says so.
+ * Times measured on another GPU do not hold, so a profile of a GPU with other SMs is refused. GPUs that differ less
+ * (H100 and H200) are accepted if the user named the GPU. The kernels' times are used unchanged, and the result says
+ * so.
  */
 function gpuFor(all: readonly Modelled[], asked: string | undefined) {
   const name = asked ?? all[0]?.profile.gpu.name ?? "";
@@ -167,7 +168,7 @@ function checkWindow({ arriving, learn }: Scenario, { seconds, serviceNs, ratePe
     );
 }
 
-/** One side by itself is the arrangement with the other side left out. */
+/** One side alone is the arrangement without the other side. */
 interface Surroundings {
   readonly gpu: GpuModel;
   readonly high: HighJob;
@@ -184,7 +185,7 @@ interface WindowAsked {
   readonly round: number;
 }
 
-/** Rounds of windows, as processes are led through them; nothing drifts, so none is dropped. */
+/** Rounds of windows, as for processes. Nothing drifts in the model, so no window is dropped. */
 class ModelMeasurement {
   readonly #scenario: Scenario;
   readonly #arrangements: ReadonlyMap<string, ModelArrangement>;
@@ -248,7 +249,7 @@ class ModelMeasurement {
       arrangements.map((one) => {
         const own = one.high ? seconds : Math.min(seconds, ALONE_S);
         const learn = learns(one, scenario) ? scenario.learn : 0;
-        // Every window is a world of its own, so what is learnt for one is learnt in it, from other arrivals.
+        // Windows are independent, so a policy learns in each window anew, from other arrivals.
         const before = learn > 0 ? offsets(learn, scenario.rounds + round) : [];
         const all = before && arrivals && [...before, ...arrivals.map((ns) => ns + learn * 1e9)];
         const window = this.#window(one, { seconds: own, learn, arrivals: all, round });
@@ -298,7 +299,7 @@ class ModelMeasurement {
   }
 }
 
-/** Prime, so that rounds of near seeds are not each other's. */
+/** A prime number, so that close seeds do not share rounds. */
 const SEEDS_APART = 10_007;
 
 function factsOf({ profile, submission }: ModelJob, gpu: GpuModel) {

@@ -1,4 +1,4 @@
-// How fast requests arrive and how long windows are, from what a request takes alone.
+// Computes the rate of requests and the length of windows from the time of a request alone.
 import { policies } from "#policy";
 import type { Arrangement } from "./arrangements.ts";
 import { loadOf } from "./arriving.ts";
@@ -7,7 +7,7 @@ import type { Scenario } from "./scenario.ts";
 
 /** The high job alone, in a closed loop, to see what it can serve. */
 export const CALIBRATION_S = 1.5;
-/** Training alone is steady: it needs no more. */
+/** A training alone is steady and needs no longer window. */
 export const ALONE_S = 5;
 
 export interface Pace {
@@ -26,7 +26,7 @@ export function paceOf({ arriving, requests, rounds, seconds }: Scenario, servic
     return { serviceNs, ratePerS: undefined, seconds: whole };
   }
   const ratePerS = (loadOf(arriving) ?? 0) / (serviceNs / 1e9);
-  // Arrivals come by chance: two standard deviations more, so that there are not fewer than asked for.
+  // Arrivals are random. Two standard deviations are added, so that there are not fewer requests than asked for.
   const perRound = requests / rounds;
   const needed = (perRound + 2 * Math.sqrt(perRound)) / ratePerS + SETTLE_S;
   return { serviceNs, ratePerS, seconds: Math.min(seconds + SETTLE_S, needed) };
@@ -42,7 +42,7 @@ export const warmUpOf = (
   { seconds }: Pace,
 ): number => (learns(arrangement, scenario) ? scenario.learn : Math.min(WARMUP_S, seconds));
 
-/** Under its policy there is something to learn from. */
+/** True if the measurement has what the arrangement's policy learns from. */
 export function learns(
   { place, high, bestEffort }: Arrangement,
   { slo, arriving }: Scenario,

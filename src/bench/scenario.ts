@@ -1,6 +1,6 @@
-// What to measure: two or more jobs, when requests arrive, and the arrangements to compare. Written as a
-// JSON file, or as HIGH+BEST-EFFORT with names from the catalogue. Everything that can be wrong with it
-// is said before anything starts.
+// A scenario says what to measure: two or more jobs, the arrivals of requests, and the arrangements to compare. It is
+// a JSON file, or HIGH+BEST-EFFORT with names from the catalogue. All its mistakes are reported before anything
+// starts.
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import {
@@ -25,7 +25,7 @@ export interface Job {
   readonly run: readonly string[];
   /** GPU memory it takes, when that matters for how many processes live side by side. */
   readonly memory: Bytes;
-  /** It measures the GPU before it is ready, so nobody else may be at work meanwhile. */
+  /** The job measures the GPU before it is ready, so no other job may work meanwhile. */
   readonly startsAlone: boolean;
   /** A file, given to `cotenant run --profile` where it lives under an agent. */
   readonly profile: string | undefined;
@@ -172,7 +172,7 @@ function assemble(
   changes: Changes,
   folder: string,
 ): Scenario {
-  /** What the command line says goes before what the file says. */
+  /** The command line overrides the file. */
   const field = (key: keyof typeof usual) => {
     const changed = changes[key];
     const given =

@@ -1,12 +1,12 @@
-// From times of requests and iterations to figures with intervals. Intervals come from the bootstrap
-// (Efron 1979, percentile method), seeded, so that a file of times always gives the same figures.
+// Computes figures with intervals from times of requests and iterations. Intervals come from the bootstrap (Efron 1979,
+// percentile method) with a fixed seed, so that a file of times always gives the same figures.
 import { quantile, quantileOfSorted, sfc32 } from "#core";
 import type { Ratio } from "./result.ts";
 
-/** Requests queue behind each other: neighbours are resampled together, so many at a time. */
+/** Successive requests depend on each other by queueing, so blocks of this many are resampled together. */
 const BLOCK = 25;
 const RESAMPLES = 400;
-/** Fewer blocks or rounds than that say nothing about how far a figure may be off. */
+/** Fewer blocks or rounds than this are too few for an interval. */
 const FEWEST = { blocks: 4, rounds: 2 };
 const SEED = 1;
 
@@ -83,7 +83,7 @@ export function meanRatio(rounds: readonly Pair[]): Ratio {
   };
 }
 
-/** The middle 95 % of what was drawn; NaN where nothing was. */
+/** The middle 95 % of the samples; NaN if there are none. */
 const middle = (drawn: readonly number[]): { low: number; high: number } => ({
   low: quantile(drawn, 0.025),
   high: quantile(drawn, 0.975),

@@ -1,4 +1,4 @@
-// Asked before anything starts: can each job run here at all? Every workload answers `--check` with one
+// Checks before anything starts whether each job can run on this machine. Every workload answers `--check` with one
 // sentence about the option or the package that is wrong.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";

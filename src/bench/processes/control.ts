@@ -1,5 +1,5 @@
-// The harness's end of the control files: how jobs that are kept alive are told what to do next, and
-// how they answer. `workloads/README.md` describes the files; times are CLOCK_MONOTONIC in ns.
+// The bench's side of the control files, which tell running jobs what to do next and hold their answers.
+// `workloads/README.md` describes the files. Times are CLOCK_MONOTONIC in ns.
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import type { Phase } from "#load";
 
@@ -48,7 +48,7 @@ export class Control {
 
   #write(phase: Omit<Phase, "id">): number {
     const id = this.#id++;
-    // As a whole or not at all: a job reads it at any time.
+    // The file is replaced atomically, because a job may read it at any time.
     writeFileSync(
       `${this.directory}/phase.new`,
       JSON.stringify({ id, pid: process.pid, ...phase }),

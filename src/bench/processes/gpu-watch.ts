@@ -1,5 +1,5 @@
-// What the GPU does during a window: activity from the hardware's counters (NVML GPM), clock and power
-// from a reading now and then.
+// Measures the GPU during a window: its activity by the hardware's counters (NVML GPM), its clock and power by
+// occasional readings.
 import type { Gpm, Sensor } from "#agent";
 import type { GpuFigures } from "../result.ts";
 import { mean } from "../stats.ts";

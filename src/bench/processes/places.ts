@@ -1,6 +1,5 @@
-// Where processes live: plainly on the GPU, under an MPS daemon, or under an agent of ours. A place is
-// opened when the first process needs it and closed at the end; all of them leave the GPU's settings
-// alone.
+// The places in which processes run: plainly on the GPU, under an MPS daemon, or under an agent of Cotenant. A place
+// is opened when the first process needs it, and closed at the end. No place changes the GPU's settings.
 import { mkdirSync } from "node:fs";
 import {
   type Agent,
@@ -82,7 +81,7 @@ export class Places {
     this.#open.clear();
   }
 
-  /** Two software GPUs: one is either under MPS, as all its processes are, or not. */
+  /** There are two software GPUs, because all processes of a software GPU are under MPS or none. */
   #softGpu(mode: Mode): Record<string, string> {
     if (this.#options.gpu !== "soft") return {};
     const directory = `${this.#options.directory}/softgpu-${mode}`;

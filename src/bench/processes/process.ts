@@ -1,4 +1,4 @@
-// One job's process: started once, led through many windows, and never left behind.
+// The process of a job. It is started once, runs through many windows, and is always ended.
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
@@ -48,7 +48,7 @@ export class JobProcess {
     }
   }
 
-  /** Waits for it to leave, having been told to; then makes it. */
+  /** Waits for the process to end after it was told to. Then kills it. */
   async end(): Promise<void> {
     const end = performance.now() + LEAVES_WITHIN_MS;
     while (this.#ended === undefined && performance.now() < end) await pause(LOOK_EVERY_MS);
@@ -62,7 +62,7 @@ export class JobProcess {
     try {
       process.kill(-this.#child.pid, signal);
     } catch {
-      // Nobody of its group is left.
+      // No process of its group is left.
     }
   }
 

@@ -1,7 +1,7 @@
-// A measurement, from the scenario to the times of every request and iteration. Processes are started
-// once per wave and led through rounds of short windows: in each round every arrangement has its window,
-// solo and alone too, with the same arrivals, so that what drifts (clock, temperature, neighbours)
-// drifts for all alike. Odd rounds run backwards.
+// Runs a measurement: from the scenario to the times of every request and iteration. Processes are started once per
+// wave and run through rounds of short windows. In each round every arrangement, also solo and alone, has a window
+// with the same arrivals. So drift (of clock, temperature, neighbours) affects all alike. Odd rounds run in reverse
+// order.
 import { writeFileSync } from "node:fs";
 import { quantile } from "#core";
 import { type Arrangement, alone, solo } from "../arrangements.ts";
@@ -24,7 +24,7 @@ export interface Surroundings {
   readonly watch: GpuWatch;
   /** Bytes of GPU memory that may be taken. */
   readonly memory: number;
-  /** Ends it early; the rounds that are complete stand. */
+  /** Ends the measurement early. Complete rounds are kept. */
   readonly stop: AbortSignal;
   /** The command of a process, with `{workloads}` and the like filled in. */
   command(plan: ProcessPlan): readonly string[];
@@ -81,7 +81,7 @@ export class Measurement {
         await this.#leave(planned[index + 1] ?? []);
       }
     } catch (error) {
-      // Without the native jobs there is nothing to compare with; what was measured before stands.
+      // Without the native jobs there is nothing to compare with. What was measured before is kept.
       if (!(error instanceof JobFailed) || this.#rounds.length === 0) throw error;
       cutShort = this.#around.stop.aborted ? "stopped by a signal" : error.message;
       for (const { name } of scenario.arrangements)
@@ -159,7 +159,7 @@ export class Measurement {
     return new JobProcess(plan.name, [...line, ...names], env, directory);
   }
 
-  /** One that ends instead is noticed by the arrangements that need it. */
+  /** Waits until the process is ready or has ended. An ended process is noticed by the arrangements that need it. */
   async #readyOrEnded(process: JobProcess, name: string): Promise<void> {
     const look = () => this.#control.readiness(name);
     await process.until(look, READY_WITHIN_S, "ready").catch((error: unknown) => {
@@ -242,7 +242,7 @@ export class Measurement {
     return found;
   }
 
-  /** The cell has failed; the others stand, unless it was one of the native jobs alone. */
+  /** Notes that the cell has failed. The others are kept, unless it was one of the native jobs alone. */
   #fail(arrangement: Arrangement, error: unknown): void {
     if (!(error instanceof JobFailed)) throw error;
     if (always.includes(arrangement) || this.#around.stop.aborted) throw error;

@@ -1,5 +1,5 @@
-// One window: some processes of an arrangement work for some seconds, and what they report of that time
-// is kept, the first moments left out.
+// Runs one window: the processes of an arrangement work for some seconds. What they report of that time is kept,
+// except for the settling at its start.
 import { setTimeout as pause } from "node:timers/promises";
 import type { Part } from "#load";
 import type { Rules } from "#protocol";
@@ -51,10 +51,10 @@ export interface Window {
   readonly rules?: Rules | undefined;
 }
 
-/** Best-effort work is in full swing when requests begin. */
+/** Best-effort work runs for this long before requests begin. */
 const LEAD_S = 0.6;
 export const SETTLE_S = 0.4;
-/** What answering may take, beyond some times the window. */
+/** The time that answering may take, in addition to a multiple of the window. */
 const PATIENCE_S = 60;
 
 const now = () => Number(process.hrtime.bigint());
@@ -84,7 +84,7 @@ export async function runWindow(
   await pause((endNs - now()) / 1e6);
   const gpu = seen?.end();
   const rules = plan.rules?.();
-  // An open loop that can't keep up serves what has arrived, beside best-effort work, to the last.
+  // An overloaded open loop serves all requests that have arrived, beside best-effort work.
   let requests: readonly Request[] = [];
   if (high && plan.arrivals !== undefined) requests = openRequests(await answerOf(high));
   control.idle();
