@@ -1,6 +1,14 @@
 // Two containers of different users on one GPU, with namespaces of their own, run by the runtimes that people use.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readlinkSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -19,7 +27,22 @@ const runtimes: readonly [string, StartRuntime, readonly string[]][] = [
 ];
 const missing = (tools: readonly string[]) =>
   tools.filter((tool) => spawnSync(tool, ["--version"]).error !== undefined);
-const isRoot = process.getuid?.() === 0;
+
+/** Why there can be no container here at all: a sandbox forbids namespaces, or new cgroups. */
+function forbidden(): string[] {
+  if (process.getuid?.() !== 0) return ["this is not root"];
+  const namespaces = ["--mount", "--pid", "--ipc", "--net", "--fork", "true"];
+  if (spawnSync("unshare", namespaces).status !== 0) return ["unshare is not allowed"];
+  const [root = ""] = ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"].filter((path) => existsSync(path));
+  const probe = join(root, `cotenant-probe-${process.pid}`);
+  try {
+    mkdirSync(probe);
+    rmdirSync(probe);
+    return [];
+  } catch {
+    return [`no cgroup can be made in ${root}`];
+  }
+}
 
 const HIGH_UID = 1000;
 const BEST_EFFORT_UID = 2000;
@@ -32,7 +55,7 @@ const grants = {
 };
 
 for (const [name, start, tools] of runtimes) {
-  const why = isRoot ? missing(tools).map((tool) => `${tool} is missing`) : ["this is not root"];
+  const why = [...missing(tools).map((tool) => `${tool} is missing`), ...forbidden()];
   if (why.length > 0) console.error(`SKIPPED: containers of ${name}, because ${why.join(", ")}.`);
 
   test.skipIf(why.length > 0)(`two users' containers of ${name} share a GPU by class`, async () => {
