@@ -1,5 +1,6 @@
 // Launches a kernel. Blocks start in rising order, a few at a time, and their warps take turns. A run depends only on
 // the arguments and the seed.
+import { mulberry32, shuffle } from "#core";
 import type { Module } from "#ptx";
 import { compile, type Program } from "./compile/program.ts";
 import { loadVariables } from "./loading.ts";
@@ -13,34 +14,34 @@ import { type Argument, packParameters } from "./parameters.ts";
 export type Extent = readonly [x: number, y: number, z: number];
 
 export interface LaunchOptions {
-  /** Blocks, and threads a block. */
+  /** The numbers of blocks, and of threads in a block. */
   readonly grid: Extent;
   readonly block: Extent;
-  /** Bytes. */
+  /** In bytes. */
   readonly dynamicShared?: number;
   readonly args: readonly Argument[];
   readonly memory: DeviceMemory;
-  /** 0: warps take turns in order. Others: in a random order, with turns of random lengths. */
+  /** 0: warps take turns in order. Other seeds: in random order, with turns of random lengths. */
   readonly seed?: number;
   /** The number of blocks in flight. */
   readonly resident?: number;
-  /** Instructions of all warps after which a kernel is assumed to run for ever. */
+  /** After so many instructions of all warps a kernel is assumed to run for ever. */
   readonly limit?: number;
   /** Called after each atomic access to global memory, with its address. */
   readonly onAtomic?: (address: number) => void;
 }
 
 export interface Launched {
-  /** Instructions executed, counted by threads and by warps. */
+  /** Executed instructions, counted by threads and by warps. */
   readonly instructions: number;
   readonly warpInstructions: number;
-  /** What printf printed, a piece a call. */
+  /** What printf printed, one string for each call. */
   readonly printed: readonly string[];
 }
 
 const RESIDENT = 16;
 const LIMIT = 50_000_000;
-/** Instructions a warp runs before the next has its turn. */
+/** The instructions that a warp runs in one turn. */
 const TURN = 256;
 const MAX_THREADS = 1024;
 /** The value of bytes in shared memory that no thread has written. */
@@ -63,8 +64,8 @@ function programOf(module: Module, kernel: string): Program {
 }
 
 /**
- * Runs a kernel. Throws a UserError where the kernel is wrong (out of bounds, misaligned, a trap, a hang) or
- * has an instruction that is not emulated; memory is then as the kernel left it.
+ * Runs a kernel. Throws a UserError if the kernel is wrong (out of bounds, misaligned, a trap, a hang) or has an
+ * instruction that is not emulated. Memory is then as the kernel left it.
  */
 export function launch(module: Module, kernel: string, options: LaunchOptions): Launched {
   const { grid, block, memory, dynamicShared = 0, resident = RESIDENT, limit = LIMIT } = options;
@@ -75,7 +76,7 @@ export function launch(module: Module, kernel: string, options: LaunchOptions): 
   const { align } = program.shared;
   const sharedBytes =
     dynamicShared > 0 ? Math.ceil(staticShared / align) * align + dynamicShared : staticShared;
-  const random = options.seed ? randomOf(options.seed) : undefined;
+  const random = options.seed ? mulberry32(options.seed) : undefined;
   const running: Running = {
     grid,
     block,
@@ -99,10 +100,10 @@ export function launch(module: Module, kernel: string, options: LaunchOptions): 
     while (started < total && flying.length < resident)
       flying.push(startBlock(program, running, addresses, started++));
     let moved = false;
-    const order = random === undefined ? flying : shuffled(flying, random);
+    const order = random === undefined ? flying : shuffle(flying, random);
     for (const one of order) {
       one.block.asyncCopies.some();
-      const warps = random === undefined ? one.warps : shuffled(one.warps, random);
+      const warps = random === undefined ? one.warps : shuffle(one.warps, random);
       for (const warp of warps) {
         if (!warp.ready) continue;
         moved = true;
@@ -184,7 +185,7 @@ function startBlock(
 
 const axes = "xyz";
 
-/** Special registers that don't change while a warp runs. */
+/** Special registers that do not change while a warp runs. */
 function fillSpecials(program: Program, warp: Warp, warps: number): void {
   const { running, index } = warp.block;
   const [bx, by] = running.block;
@@ -254,25 +255,4 @@ function fillSpecials(program: Program, warp: Warp, warps: number): void {
       if (words === 2) warp.i32[slot + l * words + 1] = 0;
     }
   }
-}
-
-/** Random numbers in [0, 1) from the seed (mulberry32). */
-function randomOf(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
-function shuffled<T>(all: readonly T[], random: () => number): T[] {
-  const made = [...all];
-  for (let i = made.length - 1; i > 0; i--) {
-    const j = Math.floor(random() * (i + 1));
-    [made[i], made[j]] = [made[j] as T, made[i] as T];
-  }
-  return made;
 }

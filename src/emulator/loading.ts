@@ -63,7 +63,7 @@ function place(module: Module, memory: DeviceMemory, addresses: Map<Declarator, 
       }
 }
 
-/** Values in order, whatever the nesting of their braces. */
+/** The values in order, without the nesting of their braces. */
 function initialBytes(init: string, type: string, addressOf: (name: string) => bigint): Uint8Array {
   const values = init
     .split(/[{},]/)

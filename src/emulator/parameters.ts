@@ -4,7 +4,7 @@ import type { Program } from "./compile/program.ts";
 import { badLaunch } from "./machine/errors.ts";
 import { type Segment, segmentOf } from "./machine/memory.ts";
 
-/** A number for a scalar or an address, bytes for whatever else the parameter is. */
+/** A number for a scalar or an address; bytes for any other parameter. */
 export type Argument = number | bigint | Uint8Array;
 
 /** Converts each number to the parameter's type; an untyped parameter (.b32, .b64) takes integers. */

@@ -13,21 +13,21 @@ export interface RunOptions {
   readonly shared: number;
   readonly arg: readonly string[];
   readonly seed: number;
-  /** Values of each memory in the result. */
+  /** How many values of each memory the result shows. */
   readonly show: number;
 }
 
 export interface Ran {
   readonly kernel: string;
-  /** Of threads, in total. */
+  /** Of all threads together. */
   readonly instructions: number;
   readonly printed: readonly string[];
   readonly memories: readonly {
-    /** From 0. */
+    /** The number of the argument, from 0. */
     readonly argument: number;
     readonly type: string;
     readonly count: number;
-    /** The first ones. */
+    /** The first values. */
     readonly values: readonly number[];
   }[];
 }
@@ -73,7 +73,7 @@ function kernelOf(module: Module, file: string, wanted: string | undefined): str
   );
 }
 
-/** Types of memory that can be given and shown. */
+/** Types of memory that arguments may have. */
 const arrays = {
   u8: (bytes: ArrayBuffer) => new Uint8Array(bytes),
   u32: (bytes: ArrayBuffer) => new Uint32Array(bytes),
@@ -86,7 +86,7 @@ const isArrayType = (text: string): text is ArrayType => text in arrays;
 
 const elementBytes: Readonly<Record<ArrayType, number>> = { u8: 1, u32: 4, s32: 4, f32: 4, f64: 8 };
 
-/** More than the emulator could look at in minutes. */
+/** More would take the emulator minutes. */
 const MOST_ELEMENTS = 1 << 24;
 
 const [MOST_X, MOST_YZ] = [2 ** 31 - 1, 65_535];
@@ -95,7 +95,7 @@ type Given =
   | { readonly scalar: number | bigint }
   | { readonly type: ArrayType; readonly array: ReturnType<(typeof arrays)[ArrayType]> };
 
-/** "7", "0.5", "u32[64]", "f32[64]=1.5", "s32[8]=iota". */
+/** Such as "7", "0.5", "u32[64]", "f32[64]=1.5", "s32[8]=iota". */
 function argumentOf(text: string): Given {
   const memory = /^(\w+)\[(\d+)\](?:=(\S+))?$/.exec(text);
   if (memory === null) {

@@ -18,6 +18,8 @@ export interface Phase {
   readonly id: number;
   /** The pid of the bench. A job ends when the bench has ended. */
   readonly pid?: number;
+  /** In which it has that pid. A job in another one is ended in another way. */
+  readonly pid_namespace?: number;
   readonly start_ns: number;
   readonly seconds: number;
   /** The tasks by job. A job without a task does nothing in this phase. */
@@ -30,7 +32,8 @@ export interface ControlFiles {
   /** The same value until the phase is replaced; undefined before the first phase. Costs a stat(). */
   mark(): string | undefined;
   phase(): string;
-  alive(pid: number): boolean;
+  /** True, too, for a process in another PID namespace. */
+  alive(pid: number, namespace?: number): boolean;
   /** Writes the file atomically: a reader sees all of it or nothing. */
   write(file: string, text: string): void;
 }
@@ -124,7 +127,8 @@ function watch(files: ControlFiles, clock: Clock): () => Phase | undefined {
     }
     if (phase?.pid !== undefined && clock.now() - benchSeen >= benchEveryNs) {
       benchSeen = clock.now();
-      if (!files.alive(phase.pid)) phase = { ...phase, id: -1, jobs: {}, quit: true };
+      if (!files.alive(phase.pid, phase.pid_namespace))
+        phase = { ...phase, id: -1, jobs: {}, quit: true };
     }
     return phase;
   };

@@ -7,6 +7,7 @@ export {
   scheduleArrivals,
 } from "./arrivals/arrivals.ts";
 export { type Schedule, type Trace, traceSchedule } from "./arrivals/trace.ts";
+export { makeContext } from "./context.ts";
 export type { ControlFiles, Part, Phase } from "./control.ts";
 export { controlFiles } from "./control-files.ts";
 export { driverHere, loadCuda, memoryAt } from "./cuda.ts";

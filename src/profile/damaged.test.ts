@@ -1,4 +1,4 @@
-// The profiles that come with Cotenant, damaged as files get damaged.
+// The profiles that come with Cotenant, damaged as files may be.
 import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -10,7 +10,7 @@ const shipped = readdirSync(folder)
   .filter((name) => name.endsWith(".json"))
   .map((name) => ({ name, text: readFileSync(new URL(name, folder), "utf8") }));
 
-/** Why it is refused; undefined where it is a profile. Whatever else is thrown fails the test. */
+/** Why the text is refused; undefined if it is a profile. Any other error fails the test. */
 function refusal(text: string): string | undefined {
   try {
     parseProfile(text, "damaged.json");

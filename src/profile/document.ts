@@ -1,6 +1,5 @@
-// A workload profile as a file: JSON that people can read and compare, a kernel or a step on each line, with
-// its version first. Reading checks everything; a field that is not known is refused, because it is a
-// misspelt one.
+// A workload profile as a file: JSON that people can read and compare, with the version first and one line for each
+// kernel or step. Everything is checked on reading. An unknown field is refused, because it is probably misspelt.
 import { type Field, readJson } from "#core";
 import { badProfile } from "./errors.ts";
 import { present, readDim3, readQuantiles } from "./kernel-fields.ts";
@@ -27,7 +26,7 @@ export function formatProfile(profile: WorkloadProfile): string {
   return `{\n${lines.join("")}${list("kernels", kernels)},\n${list("sequence", sequence)}\n}\n`;
 }
 
-/** `file` is named in what is wrong. */
+/** `file` is named in error messages. */
 export function parseProfile(text: string, file: string): WorkloadProfile {
   const whole = readJson(text, file, badProfile);
   const version = whole.at("version");

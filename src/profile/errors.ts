@@ -1,7 +1,7 @@
-// What a user can meet here. Each sentence names the file and the place in it.
+// The errors that a user can meet here. Each sentence names the file and the place in it.
 import { type Refusal, UserError, withPlace } from "#core";
 
-/** `place`: a line, a field, or both; empty for the file as a whole. */
+/** `place`: a line, a field, or both; empty if the error concerns the whole file. */
 export const badProfile: Refusal = (file, place, what, hint) =>
   new UserError("BAD_PROFILE", withPlace(file, place, what), hint);
 

@@ -11,7 +11,7 @@ const featuresOf = (profile: WorkloadProfile) => {
 };
 
 test("KACE: kernel metrics are means weighted by duration, in the units of its measurements", () => {
-  // 9 us of gemm, twice 3 us of layer_norm: weights 0.6 and 0.4.
+  // 9 us of gemm and twice 3 us of layer_norm: the weights are 0.6 and 0.4.
   expect(featuresOf(example)).toEqual({
     smBusy: 40,
     memoryBusy: 20,

@@ -1,18 +1,18 @@
-// What predictors of colocation look at, from profiles taken alone.
+// The features that predictors of co-location use, from profiles taken alone.
 //
-// KACE (SoCC'24), section 3.1: ten metrics of a workload. Kernel metrics are means over the kernels of one
-// step weighted by duration: "we sum up the kernel metrics across kernels and weigh them by kernel duration",
-// which their published figures show to be a mean, since percentages stay below 100. Section 3.2: of a pair,
-// raw metrics are summed and percentages averaged; normalising needs the whole training set, so the predictor
-// does it. Units are those of their published measurements (per cent, GB, a launch's registers and static
-// shared memory in total), so that both kinds of rows may stand in one table.
+// KACE (SoCC'24), section 3.1: ten metrics of a workload. Kernel metrics are means over the kernels of one step,
+// weighted by duration. The paper says: "we sum up the kernel metrics across kernels and weigh them by kernel
+// duration". Its published figures show that this is a mean, since percentages stay below 100. Section 3.2: of a pair,
+// raw metrics are summed and percentages averaged. Normalising needs the whole training set, so the predictor does it.
+// Units are those of the published measurements (per cent, GB, a launch's registers and static shared memory in total),
+// so that both kinds of rows fit into one table.
 //
-// MuxFlow (2023), section 5: "GPU utilization, SM activity, SM occupancy, separate execution time, and
-// assigned SM percentage", of the online and of the offline workload. Without published figures: 0 to 1, ms.
+// MuxFlow (2023), section 5: "GPU utilization, SM activity, SM occupancy, separate execution time, and assigned SM
+// percentage", of the online and of the offline workload. There are no published figures, so units are 0 to 1 and ms.
 import { volume } from "./occupancy.ts";
 import type { KernelProfile, WorkloadProfile } from "./types.ts";
 
-/** How a metric of a pair is made from those of its two workloads. */
+/** How a metric of a pair follows from those of its two workloads. */
 const kaceMetrics = {
   smBusy: "percentage",
   memoryBusy: "percentage",
@@ -36,7 +36,7 @@ const muxflowMetrics = ["gpuUtilization", "smActivity", "smOccupancy", "separate
 type MuxflowName = (typeof muxflowMetrics)[number];
 export type MuxflowFeatures = Readonly<Record<MuxflowName, number>>;
 
-/** A profile that lacks a metric has no features: the reason names what it lacks. */
+/** The features, or the reason why there are none: it names the metrics that the profile lacks. */
 export type Featured<T> =
   | { readonly ok: true; readonly features: T }
   | { readonly ok: false; readonly reason: string };
@@ -59,7 +59,7 @@ export function kaceFeatures(profile: WorkloadProfile): Featured<KaceFeatures> {
   });
 }
 
-/** The row of a pair: the same whichever comes first. */
+/** The features of a pair. The order of the two does not matter. */
 export function kacePair(a: KaceFeatures, b: KaceFeatures): KaceFeatures {
   const pair = (name: KaceName) =>
     kaceMetrics[name] === "raw" ? a[name] + b[name] : (a[name] + b[name]) / 2;
@@ -72,7 +72,7 @@ export function muxflowFeatures(profile: WorkloadProfile): Featured<MuxflowFeatu
   return complete(profile, { gpuUtilization: smBusy, smActivity, smOccupancy, separateMs });
 }
 
-/** The input of MuxFlow's predictor; `smShare`: of the SMs, given to the offline workload, 0 to 1. */
+/** The input of MuxFlow's predictor. `smShare`: the part of the SMs that the offline workload gets, 0 to 1. */
 export const muxflowInput = (
   online: MuxflowFeatures,
   offline: MuxflowFeatures,
@@ -83,7 +83,7 @@ export const muxflowInput = (
   smShare,
 ];
 
-/** Mean over the launches of the sequence whose kernel has the figure, weighted by duration. */
+/** The mean over the launches whose kernel has the figure, weighted by duration. */
 function overKernels(
   { kernels, sequence }: WorkloadProfile,
   of: (kernel: KernelProfile) => number | undefined,

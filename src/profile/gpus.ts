@@ -1,23 +1,23 @@
-// The GPUs that profiles and models know, from NVIDIA's data sheets and white papers ("NVIDIA Tesla V100
-// GPU Architecture", 2017; "Turing GPU Architecture", 2018; "A100 Tensor Core GPU Architecture", 2020;
-// "H100 Tensor Core GPU Architecture", 2022; the data sheets of T4 and H200), SXM boards except the T4.
-// What those leave out comes from the device: a base clock is what the driver says of its default clocks,
-// and is left out where no source was found; the H200's L2 is what its driver reports.
+// The GPUs that profiles and models know. Sources are NVIDIA's data sheets and white papers ("NVIDIA Tesla V100 GPU
+// Architecture", 2017; "Turing GPU Architecture", 2018; "A100 Tensor Core GPU Architecture", 2020; "H100 Tensor Core
+// GPU Architecture", 2022; the data sheets of T4 and H200). All are SXM boards except the T4. Two figures come from the
+// devices: base clocks are the driver's default clocks, left out if no source was found, and the H200's L2 is what its
+// driver reports.
 
 export interface GpuDescription {
-  /** As in a document: "H200". */
+  /** The short name, such as "H200". */
   readonly short: string;
-  /** As the driver says it, the first for profiles that don't know better. */
+  /** The driver's names. The first is for profiles that have none. */
   readonly names: readonly [string, ...string[]];
   readonly computeCapability: string;
   readonly sms: number;
-  /** FMAs an SM starts per clock in fp32: its "CUDA cores". */
+  /** FMAs that an SM starts per clock in fp32: its "CUDA cores". */
   readonly fp32Lanes: number;
-  /** Peak at the boost clock, an FMA counted as two. */
+  /** The peak at the boost clock; an FMA counts as two. */
   readonly fp32Flops: number;
   /**
-   * Peak of the tensor cores in 16 bits, dense: bf16, or fp16 on Volta and Turing, which have no bf16.
-   * Hopper's is stated for 1,830 MHz, below its boost clock.
+   * The peak of the tensor cores in 16 bits, dense: bf16, or fp16 on Volta and Turing, which have no bf16. Hopper's is
+   * stated for 1,830 MHz, which is below its boost clock.
    */
   readonly tensorFlops: number;
   readonly dramBytesPerSecond: number;
@@ -25,7 +25,7 @@ export interface GpuDescription {
   readonly memoryBytes: number;
   readonly baseClockMHz?: number;
   readonly boostClockMHz: number;
-  /** One way, before protocol overhead. */
+  /** In one direction, before protocol overhead. */
   readonly pcieBytesPerSecond: number;
 }
 
@@ -141,9 +141,9 @@ export const gpus: readonly GpuDescription[] = [
   },
 ];
 
-/** By the driver's name or the short one; undefined for any other, a slice of a GPU (MIG) included. */
+/** By the driver's name or the short one. undefined for any other GPU, and for a slice of one (MIG). */
 export const gpuNamed = (name: string): GpuDescription | undefined =>
   gpus.find(({ short, names }) => short === name || names.includes(name));
 
-/** FLOPs per byte of DRAM traffic at which a kernel in fp32 has both at their peak. */
+/** The FLOPs per byte of DRAM traffic at which an fp32 kernel uses both peaks. */
 export const ridgePoint = (gpu: GpuDescription): number => gpu.fp32Flops / gpu.dramBytesPerSecond;

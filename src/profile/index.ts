@@ -11,7 +11,7 @@ export {
 } from "./features.ts";
 export { type GpuDescription, gpuNamed, gpus, ridgePoint } from "./gpus.ts";
 export type { About } from "./importers/about.ts";
-export { unsampled, withUtilisation } from "./importers/merge.ts";
+export { withoutSamples, withUtilisation } from "./importers/merge.ts";
 export { importNcu, type NcuAbout } from "./importers/ncu.ts";
 export { importOrion, readOrionFolder } from "./importers/orion.ts";
 export { importTorch } from "./importers/torch.ts";

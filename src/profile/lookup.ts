@@ -1,5 +1,5 @@
-// Which kernel of a profile is the one being launched? A kernel that was not profiled is unknown, never an
-// error: jobs run kernels that their profile did not see.
+// Finds the kernel of a profile that is being launched. A kernel that was not profiled is unknown and not an error,
+// because jobs run kernels that their profile did not see.
 import { volume } from "./occupancy.ts";
 import type { Dim3, KernelProfile, WorkloadProfile } from "./types.ts";
 
@@ -10,15 +10,15 @@ export interface LaunchedKernel {
 }
 
 /**
- * By name and shape; then by name, the profiled shape with the nearest number of blocks, the longer kernel
- * if two are as near; else unknown: a duration of 0, and an SM for each block, which is the most it could
- * fill.
+ * The kernel of this name and shape. Else, of the kernels of this name, the one with the nearest number of blocks; of
+ * two as near, the longer. Else an unknown kernel: its duration is 0, and it needs an SM for each block, which is the
+ * most that it could fill.
  */
 export function kernelLookup(profile: WorkloadProfile): (launch: LaunchedKernel) => KernelProfile {
   const exact = new Map<string, KernelProfile>();
   const named = new Map<string, KernelProfile[]>();
   for (const kernel of profile.kernels) {
-    // Two with one shape differ in registers or shared memory: the longer stands for both.
+    // Two kernels of one shape differ in registers or shared memory. The longer stands for both.
     const other = exact.get(keyOf(kernel));
     if (!other || other.durationNs.p50 < kernel.durationNs.p50) exact.set(keyOf(kernel), kernel);
     const sameName = named.get(kernel.name) ?? [];

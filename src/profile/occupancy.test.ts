@@ -28,7 +28,7 @@ describe("what NVIDIA documents", () => {
     expect(limitedBy).toEqual(["registers"]);
   });
 
-  // The same: every block of full occupancy on 7.0 may have 32 registers a thread.
+  // From the same page: every block of full occupancy on 7.0 may have 32 registers a thread.
   test("32 registers a thread still fill an SM of 7.0", () => {
     expect(occupancy("7.0", launch(1024, { registers: 32 }))).toEqual({
       blocksPerSm: 2,
@@ -37,7 +37,7 @@ describe("what NVIDIA documents", () => {
     });
   });
 
-  // Tuning guides: the largest block of shared memory that a capability allows leaves one block.
+  // From the tuning guides: of blocks with the largest shared memory that a capability allows, one fits.
   test.each([
     ["7.0", 96],
     ["7.5", 64],
@@ -75,7 +75,7 @@ describe("what NVIDIA documents", () => {
 test("shared memory is given in portions, with what the driver keeps", () => {
   // 9.0: 28 KiB + 1 KiB reserved = 29 KiB, 7 times in 228; a byte more takes 128 bytes, still 7.
   expect(occupancy("9.0", launch(64, { staticSharedBytes: 28 * 1024 })).blocksPerSm).toBe(7);
-  // 227.5 KiB / 8 blocks: 28.5 KiB fit exactly with the reserved KiB, one byte more does not.
+  // 227.5 KiB / 8 blocks: 28.5 KiB fit exactly with the reserved KiB; one byte more does not.
   const exact = 28.5 * 1024 - 1024;
   expect(occupancy("9.0", launch(64, { dynamicSharedBytes: exact })).blocksPerSm).toBe(8);
   expect(occupancy("9.0", launch(64, { dynamicSharedBytes: exact + 1 })).blocksPerSm).toBe(7);

@@ -1,28 +1,29 @@
-// How many blocks of a kernel one SM holds at once, and so how many SMs a launch asks for (Orion, section
-// 5.2: sm_needed = ceil(blocks / blocks per SM)).
+// How many blocks of a kernel one SM holds at once, and how many SMs a launch therefore needs (Orion, section 5.2:
+// sm_needed = ceil(blocks / blocks per SM)).
 //
-// Sources. [G] CUDA C Programming Guide, "Technical Specifications per Compute Capability" and the
-// sections on shared memory of each capability. [O] NVIDIA's occupancy calculator as it ships,
-// cuda_occupancy.h of CUDA 13.0, whose arithmetic this is and against which the tests compare it where
-// the header is installed. The driver's cuOccupancyMaxActiveBlocksPerMultiprocessor, which the
-// interposer asks, gives the same except for a kernel that asks for a smaller shared memory carve-out:
-// here an SM gives shared memory all it can, as the driver does by default.
+// Sources. [G] CUDA C Programming Guide, "Technical Specifications per Compute Capability" and the sections on shared
+// memory of each capability. [O] NVIDIA's occupancy calculator, cuda_occupancy.h of CUDA 13.0. The arithmetic is the
+// calculator's, and the tests compare both where the header is installed.
+//
+// The interposer asks the driver's cuOccupancyMaxActiveBlocksPerMultiprocessor. It gives the same, except for a kernel
+// that asks for a smaller shared memory carve-out. Here an SM gives shared memory all that it can, as the driver does
+// by default.
 import { unknownCapability } from "./errors.ts";
 import type { Dim3 } from "./types.ts";
 
-/** What one SM has, and in what portions it gives it. */
+/** What one SM has, and the units in which it gives it. */
 interface SmLimits {
-  /** [G] Resident threads; warps are a 32nd of it. */
+  /** [G] Resident threads. A warp has 32. */
   readonly threads: number;
   /** [G] [O] Resident blocks. */
   readonly blocks: number;
   /** [G] Shared memory at the largest carve-out. */
   readonly sharedBytes: number;
-  /** [G] The most one block may have, opted in. */
+  /** [G] The most shared memory that one block may have, with opt-in. */
   readonly sharedBytesPerBlock: number;
-  /** [G] What the driver keeps for itself in each block's shared memory, from capability 8.0 on. */
+  /** [G] The part of each block's shared memory that the driver reserves, from capability 8.0 on. */
   readonly sharedBytesReserved: number;
-  /** [O] Shared memory is given to a block in multiples of it. */
+  /** [O] A block gets shared memory in multiples of this. */
   readonly sharedBytesUnit: number;
 }
 
@@ -59,29 +60,29 @@ const MOST_THREADS_PER_BLOCK = 1024;
 const REGISTERS = 65_536;
 /** [O] */
 const MOST_REGISTERS_PER_THREAD = 256;
-/** [O] A warp gets registers in multiples of it. */
+/** [O] A warp gets registers in multiples of this. */
 const REGISTERS_UNIT = 256;
-/** [O] Quarters of an SM: each has a fourth of the registers, and a warp lives in one. */
+/** [O] An SM has four quarters. Each has a fourth of the registers, and a warp stays in one. */
 const QUARTERS = 4;
 
 /** The capabilities whose limits are known. */
 export const computeCapabilities: readonly string[] = Object.keys(limits);
 
-/** What of a launch decides how many of its blocks fit. */
+/** The properties of a launch that decide how many of its blocks fit. */
 export interface LaunchNeeds {
   readonly block: Dim3;
-  /** A thread's; left out, they are taken not to limit. */
+  /** Registers of a thread; if left out, they do not limit. */
   readonly registers?: number;
   readonly staticSharedBytes?: number;
   readonly dynamicSharedBytes?: number;
 }
 
 export interface Occupancy {
-  /** 0: such a launch is refused. */
+  /** 0: the GPU refuses such a launch. */
   readonly blocksPerSm: number;
-  /** Warps resident, of those an SM can hold. */
+  /** Resident warps, as a part of those that an SM can hold. */
   readonly warps: number;
-  /** Which limits are reached: all that allow no more. */
+  /** All limits that allow no more blocks. */
   readonly limitedBy: readonly Limit[];
 }
 
@@ -114,7 +115,7 @@ function byWarps(sm: SmLimits, { block }: LaunchNeeds, warpsPerBlock: number): n
 
 function byRegisters({ registers = 0 }: LaunchNeeds, warpsPerBlock: number): number {
   const perWarp = roundUp(registers * WARP, REGISTERS_UNIT);
-  // The hardware refuses a block as if its warps filled the quarters evenly.
+  // The hardware decides whether it refuses a block as if its warps filled the quarters evenly.
   const assumed = perWarp * roundUp(warpsPerBlock, QUARTERS);
   if (registers > MOST_REGISTERS_PER_THREAD || assumed > REGISTERS) return 0;
   if (perWarp === 0) return Number.POSITIVE_INFINITY;
@@ -133,12 +134,12 @@ function sharedOf(sm: SmLimits, launch: LaunchNeeds): number {
   return roundUp(asked + sm.sharedBytesReserved, sm.sharedBytesUnit);
 }
 
-/** Resources of an SM of which a resident block takes a part. */
+/** The number of resources of an SM of which a resident block takes a part. */
 export const SM_RESOURCES = 4;
 
 /**
- * What one resident block takes of an SM: parts of its warps, blocks, registers and shared memory. Blocks of several
- * kernels fit on an SM together as long as no part sums to more than 1. Throws as `occupancy` does.
+ * The parts of an SM's warps, blocks, registers and shared memory that one resident block takes. Blocks of several
+ * kernels fit on an SM together if no part sums to more than 1. Throws as `occupancy` does.
  */
 export function partsOfSm(computeCapability: string, launch: LaunchNeeds): readonly number[] {
   const sm = limits[computeCapability];
@@ -154,15 +155,15 @@ export function partsOfSm(computeCapability: string, launch: LaunchNeeds): reado
 }
 
 /**
- * SMs that all blocks at once would fill: not capped at what the GPU has. A kernel that ran fits one block
- * on an SM, whatever is not known of it, so it never needs more SMs than it has blocks.
+ * The SMs that all blocks at once would fill, which may be more than the GPU has. One block of a kernel that ran fits
+ * on an SM, so it never needs more SMs than it has blocks.
  */
 export function smsNeeded(computeCapability: string, grid: Dim3, launch: LaunchNeeds): number {
   const { blocksPerSm } = occupancy(computeCapability, launch);
   return Math.ceil(volume(grid) / Math.max(blocksPerSm, 1));
 }
 
-/** Threads of a block, blocks of a grid. */
+/** The threads of a block, or the blocks of a grid. */
 export const volume = ([x, y, z]: Dim3): number => x * y * z;
 
 const roundUp = (n: number, unit: number): number => Math.ceil(n / unit) * unit;

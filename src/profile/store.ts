@@ -1,6 +1,6 @@
-// Profiles in a folder, one file for a workload on a GPU: `bert@NVIDIA+H200.json`. Files that people name, as
-// `bert.json`, count as well; name and GPU stand inside. A file is written whole under another name and renamed,
-// so that a reader sees the old profile or the new one.
+// Profiles in a folder, one file for each workload and GPU, such as `bert@NVIDIA+H200.json`. Files that people named,
+// such as `bert.json`, are read too, because name and GPU are in the file. A file is written under another name and
+// then renamed, so a reader sees either the old profile or the new one.
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ export interface Stored {
   readonly path: string;
 }
 
-/** Where profiles are kept unless told otherwise: COTENANT_PROFILES, else the user's data folder. */
+/** The folder of profiles: COTENANT_PROFILES, else in the user's data folder. */
 export function profileFolder(env: Readonly<Record<string, string | undefined>>): string {
   if (env.COTENANT_PROFILES) return env.COTENANT_PROFILES;
   return join(env.XDG_DATA_HOME || join(homedir(), ".local", "share"), "cotenant", "profiles");
@@ -31,13 +31,13 @@ export class ProfileStore {
     this.#folder = folder;
   }
 
-  /** By name, then GPU. Files that are no profile, by their names or by what is in them, are passed over. */
+  /** Sorted by name, then GPU. Files that are not profiles are left out. */
   list(): readonly Stored[] {
     return filesIn(this.#folder)
       .flatMap((file) => {
         const path = join(this.#folder, file);
         if (file.startsWith(".") || !file.endsWith(".json")) return [];
-        if (!file.includes("@")) return said(path) ?? [];
+        if (!file.includes("@")) return readHead(path) ?? [];
         const parts = /^([^@]+)@([^@]+)\.json$/.exec(file);
         if (!parts) return [];
         const [, name = "", gpu = ""] = parts;
@@ -58,7 +58,7 @@ export class ProfileStore {
   write(profile: WorkloadProfile): string {
     const path = this.#path(profile.name, profile.gpu.name);
     const text = formatProfile(profile);
-    // What could not be read back is never written.
+    // Throws if the text could not be read back.
     parseProfile(text, path);
     mkdirSync(this.#folder, { recursive: true });
     const fresh = `${path}.${process.pid}.new`;
@@ -76,7 +76,7 @@ export class ProfileStore {
   }
 }
 
-/** A profile from any file. */
+/** Reads a profile from any file. */
 export function readProfileFile(path: string): WorkloadProfile {
   let text: string;
   try {
@@ -89,10 +89,10 @@ export function readProfileFile(path: string): WorkloadProfile {
   return parseProfile(text, path);
 }
 
-/** A refusal says why, in words for the user. */
+/** `reason` is a sentence for the user. */
 export type Fit = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
-/** May a profile be used on this GPU now? Durations and SM needs of another GPU would be wrong there. */
+/** Whether a profile may be used on this GPU now. Durations and SM needs of another GPU would be wrong. */
 export function checkGpu(profile: WorkloadProfile, gpuName: string): Fit {
   const recorded = profile.gpu.name;
   const same = gpuNamed(recorded)?.short ?? recorded;
@@ -101,8 +101,8 @@ export function checkGpu(profile: WorkloadProfile, gpuName: string): Fit {
   return { ok: false, reason };
 }
 
-/** What a file says of itself; undefined where it is no profile. */
-function said(path: string): Stored | undefined {
+/** What the file says of itself; undefined if it is not a profile. */
+function readHead(path: string): Stored | undefined {
   try {
     const { name, gpu, kernels } = JSON.parse(readInput(path).toString());
     const is = typeof name === "string" && typeof gpu?.name === "string" && Array.isArray(kernels);
@@ -122,7 +122,7 @@ function filesIn(folder: string): readonly string[] {
   }
 }
 
-/** Names hold slashes and spaces; "@" and a leading dot mean something here. */
+/** Names contain slashes and blanks; "@" and a leading dot have a meaning here. */
 const encode = (name: string): string =>
   encodeURIComponent(name).replaceAll("%20", "+").replace(/^\./, "%2E");
 
@@ -130,7 +130,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
   } catch {
-    // No name of ours: shown as it is.
+    // The name was not made by `encode`: it is shown as it is.
     return text;
   }
 }

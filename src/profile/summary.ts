@@ -1,4 +1,4 @@
-// A profile in a few numbers, for lists and first looks.
+// A profile in a few numbers, for lists.
 import type { KernelProfile, WorkloadProfile } from "./types.ts";
 
 /** How often each kernel is launched in one request or iteration. */
@@ -15,13 +15,13 @@ export interface ProfileSummary {
   readonly gpu: string;
   readonly launches: number;
   readonly distinct: number;
-  /** Of all kernels, one after the other. */
+  /** The sum over all launches. */
   readonly kernelNs: number;
   readonly soloNs: number | undefined;
-  /** That a kernel can fill, mean over the kernels' time. */
+  /** The SMs that a kernel can fill: the mean, weighted by the kernels' time. */
   readonly sms: number;
   readonly smsOfGpu: number;
-  /** Parts of the kernels' time. */
+  /** Each class's part of the kernels' time. */
   readonly classes: Readonly<Record<KernelProfile["class"], number>>;
 }
 

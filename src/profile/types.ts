@@ -1,8 +1,8 @@
-// What a job asks of a GPU, measured alone: its kernels, and the order it launches them in. Importers
-// write it, the store keeps it as JSON; the modelled GPU, the predictors and the gate's per-kernel rules
-// read it. Ratios and utilisations are 0 to 1, times ns, sizes bytes, unless a name says otherwise.
+// A job's demands on a GPU, measured alone: its kernels, and the order in which it launches them. Importers write
+// profiles and the store keeps them as JSON. The modelled GPU, the predictors and the gate's rules for single kernels
+// read them. Ratios and utilisations are 0 to 1, times ns, sizes bytes, unless a name says otherwise.
 
-/** The resource a kernel is short of (Orion, section 5.2); a kernel short of neither is unknown. */
+/** The resource that limits a kernel (Orion, section 5.2); unknown if neither does. */
 export const kernelClasses = ["compute", "memory", "unknown"] as const;
 export type KernelClass = (typeof kernelClasses)[number];
 
@@ -13,16 +13,16 @@ export interface KernelProfile {
   readonly name: string;
   readonly grid: Dim3;
   readonly block: Dim3;
-  /** A thread's. */
+  /** Registers of a thread. */
   readonly registers?: number;
   readonly staticSharedBytes?: number;
   readonly dynamicSharedBytes?: number;
   readonly durationNs: { readonly p50: number; readonly p95: number };
-  /** ceil(blocks / blocks per SM): what all its blocks at once would fill, so not capped at the GPU's SMs. */
+  /** ceil(blocks / blocks per SM): the SMs that all blocks at once would fill, which may be more than the GPU has. */
   readonly smsNeeded: number;
-  /** Compute throughput, of its peak. */
+  /** Compute throughput, as a part of its peak. */
   readonly sm?: number;
-  /** Throughput of the busiest part of the memory system, of its peak. */
+  /** Throughput of the busiest part of the memory system, as a part of its peak. */
   readonly memory?: number;
   readonly dram?: number;
   readonly l2Hit?: number;
@@ -33,11 +33,11 @@ export const workloadKinds = ["inference", "training"] as const;
 export type WorkloadKind = (typeof workloadKinds)[number];
 
 export const copyDirections = ["in", "out"] as const;
-/** `in` is towards the GPU. */
+/** `in`: to the GPU. */
 export type CopyDirection = (typeof copyDirections)[number];
 
 export const marks = ["forward", "backward", "optimizer"] as const;
-/** Where a training iteration passes from one phase to the next. */
+/** The phase of a training iteration that begins at a step. */
 export type Mark = (typeof marks)[number];
 
 export type Step =
@@ -46,7 +46,7 @@ export type Step =
   | { readonly copy: CopyDirection; readonly bytes: number }
   | { readonly mark: Mark };
 
-/** What the whole job shows of itself, averaged over a run alone. */
+/** What was measured of the whole job, as means over a run alone. */
 export interface SystemMetrics {
   readonly memoryBytes?: number;
   /** Part of the time in which a kernel ran: NVML's GPU utilisation. */
@@ -55,7 +55,7 @@ export interface SystemMetrics {
   readonly memoryBusy?: number;
   /** Part of the SMs with a warp, averaged over time: GPM or DCGM. */
   readonly smActivity?: number;
-  /** Warps resident, of those an SM can hold. */
+  /** Resident warps, as a part of those that an SM can hold. */
   readonly smOccupancy?: number;
   readonly dramActivity?: number;
   readonly powerW?: number;
@@ -64,7 +64,7 @@ export interface SystemMetrics {
 
 export interface ProfiledGpu {
   readonly name: string;
-  /** "9.0" */
+  /** Such as "9.0". */
   readonly computeCapability: string;
   readonly sms: number;
 }
@@ -74,7 +74,7 @@ export interface WorkloadProfile extends SystemMetrics {
   readonly name: string;
   readonly kind: WorkloadKind;
   readonly gpu: ProfiledGpu;
-  /** Where it comes from: command, file, commit. */
+  /** How it was made: command, file, commit. */
   readonly source: string;
   /** Latency of a request or time of an iteration, alone. */
   readonly soloNs: number | undefined;

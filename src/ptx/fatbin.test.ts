@@ -17,7 +17,7 @@ const compiler = [nvcc, "/usr/local/bin/nvcc"].find(existsSync);
 const directory = mkdtempSync(join(tmpdir(), "cotenant-fatbin-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** A container as nvcc makes it, of texts that are not compressed. */
+/** A container of uncompressed texts, as nvcc makes it. */
 function container(...entries: { architecture: number; text: string; kind?: number }[]) {
   const bodies = entries.map(({ text }) => new TextEncoder().encode(text));
   const sizes = bodies.map(({ length }) => 64 + Math.ceil((length + 1) / 8) * 8);
@@ -41,7 +41,7 @@ function container(...entries: { architecture: number; text: string; kind?: numb
   return bytes;
 }
 
-const unpacked = (image: Uint8Array) =>
+const unpack = (image: Uint8Array) =>
   ptxOf(image).map(({ architecture, text }) => ({ architecture, text: text() }));
 
 describe("a fat binary", () => {
@@ -54,14 +54,14 @@ describe("a fat binary", () => {
   test("gives the PTX of each architecture", () => {
     expect(isFatBinary(image)).toBe(true);
     expect(fatBinaryBytes(image)).toBe(image.length);
-    expect(unpacked(image)).toEqual([
+    expect(unpack(image)).toEqual([
       { architecture: 80, text: ".version 8.0" },
       { architecture: 90, text: ".version 9.0" },
     ]);
   });
 
   test("that is cut off gives what is whole", () => {
-    expect(unpacked(image.subarray(0, image.length - 1))).toEqual([
+    expect(unpack(image.subarray(0, image.length - 1))).toEqual([
       { architecture: 80, text: ".version 8.0" },
     ]);
   });
@@ -82,7 +82,7 @@ describe("a fat binary", () => {
     const view = new DataView(packed.buffer);
     view.setUint32(16 + 40, 0x8000, true);
     view.setBigUint64(16 + 56, BigInt(LONGEST_TEXT + 1), true);
-    expect(unpacked(packed)).toEqual([{ architecture: 90, text: undefined }]);
+    expect(unpack(packed)).toEqual([{ architecture: 90, text: undefined }]);
   });
 
   test("that is damaged is no reason to fail", () => {
@@ -90,7 +90,7 @@ describe("a fat binary", () => {
       fc.property(fc.nat(image.length - 1), fc.nat(255), (at, value) => {
         const damaged = image.slice();
         damaged[at] = value;
-        expect(Array.isArray(unpacked(damaged))).toBe(true);
+        expect(Array.isArray(unpack(damaged))).toBe(true);
       }),
     );
   });
@@ -108,14 +108,14 @@ describe("a fat binary", () => {
         "k.fatbin",
       );
       run("-ptx", "-arch=compute_80", "-o", "k.ptx");
-      const [found, ...more] = unpacked(readFileSync(join(directory, "k.fatbin")));
+      const [found, ...more] = unpack(readFileSync(join(directory, "k.fatbin")));
       expect(more).toEqual([]);
       expect(found?.architecture).toBe(80);
       expect(bare(found?.text)).toBe(bare(readFileSync(join(directory, "k.ptx"), "utf8")));
     });
 });
 
-/** The text without comments and layout, which nvcc writes otherwise into a fat binary. */
+/** The text without comments and layout, because nvcc writes those differently into a fat binary. */
 const bare = (text = ""): string => text.replace(/\/\/.*/g, "").replace(/\s+/g, "");
 
 describe("an LZ4 block", () => {

@@ -1,10 +1,10 @@
-// Fat binaries: what nvcc puts into a program and a program hands to the driver, one code for several
+// Fat binaries, which nvcc puts into a program and a program passes to the driver. They hold one code for several
 // architectures, as machine code and as PTX. Only the PTX is read here.
 //
-// The container is not documented. What is used of it was found by comparing what nvcc 13.0 makes in each of its
-// compression modes: a header of 16 bytes (magic, version, its own size, size of what follows), then entries. An
-// entry's header says kind, its own size, size of the payload, size of the compressed text, architecture, flags
-// and size of the text.
+// The container is not documented. What is used here was found by comparing what nvcc 13.0 makes in each of its
+// compression modes: a header of 16 bytes (magic, version, its own size, size of the rest), then entries. An entry's
+// header has kind, its own size, size of the payload, size of the compressed text, architecture, flags and size of the
+// text.
 import { decompress } from "fzstd";
 
 const MAGIC = 0xba55ed50;
@@ -13,27 +13,30 @@ const ENTRY_BYTES = 64;
 const KIND_PTX = 1;
 const FLAG_LZ4 = 0x2000;
 const FLAG_ZSTD = 0x8000;
-/** No PTX of a single module is near this; a damaged header could say anything, and few bytes can stand for many. */
+/**
+ * The PTX of a single module is far shorter. A damaged header could say any size, and a few bytes can be unpacked to
+ * many.
+ */
 export const LONGEST_TEXT = 2 ** 26;
 
 export interface FatPtx {
-  /** 90 for sm_90. */
+  /** The architecture, such as 90 for sm_90. */
   readonly architecture: number;
-  /** Unpacks it; undefined where it is damaged, or longer than LONGEST_TEXT. */
+  /** The unpacked text; undefined if it is damaged or longer than LONGEST_TEXT. */
   text(): string | undefined;
 }
 
-/** Does this begin as a fat binary does? */
+/** Whether this begins as a fat binary does. */
 export const isFatBinary = (image: Uint8Array): boolean =>
   image.length >= HEADER_BYTES && viewOf(image).getUint32(0, true) === MAGIC;
 
-/** Bytes of the whole fat binary, header included; 0 if it is none. */
+/** The bytes of the whole fat binary, including its header; 0 if it is not one. */
 export const fatBinaryBytes = (image: Uint8Array): number =>
   isFatBinary(image) ? headerBytes(viewOf(image)) + Number(viewOf(image).getBigUint64(8, true)) : 0;
 
 /**
- * The PTX in a fat binary, in the order of its entries. An entry that is cut off is left out: the driver has the last
- * word on the image, and whoever asks here can do without.
+ * The PTX in a fat binary, in the order of its entries. An entry that is cut off is left out, because the driver
+ * decides about the image and the PTX is optional here.
  */
 export function ptxOf(image: Uint8Array): readonly FatPtx[] {
   const whole = Math.min(image.length, fatBinaryBytes(image));
@@ -72,15 +75,15 @@ function textOf(view: DataView, image: Uint8Array, at: number, header: number, p
   }
 }
 
-/** Texts end with zeros that fill up to a multiple of eight bytes. */
+/** Texts are filled up with zeros to a multiple of eight bytes. */
 function decode(bytes: Uint8Array): string {
   const end = bytes.indexOf(0);
   return new TextDecoder().decode(end < 0 ? bytes : bytes.subarray(0, end));
 }
 
 /**
- * An LZ4 block (lz4_Block_format.md of the LZ4 project): sequences of a token, literals, and a match in what was
- * written before. Throws a RangeError when it is damaged.
+ * Unpacks an LZ4 block (lz4_Block_format.md of the LZ4 project): sequences of a token, literals, and a match in what
+ * was written before. Throws a RangeError if it is damaged.
  */
 export function lz4Block(from: Uint8Array, bytes: number): Uint8Array {
   const to = new Uint8Array(bytes);
@@ -109,7 +112,7 @@ export function lz4Block(from: Uint8Array, bytes: number): Uint8Array {
     const length = lengthOf(token & 15) + 4;
     if (offset === 0 || offset > written || written + length > bytes)
       throw new RangeError("LZ4 block: a match outside of what was written");
-    // Byte by byte: a match may overlap what it writes.
+    // Byte by byte, because a match may overlap what it writes.
     for (let i = 0; i < length; i++, written++) to[written] = to[written - offset] ?? 0;
   }
   if (written !== bytes) throw new RangeError("LZ4 block: shorter than it says");

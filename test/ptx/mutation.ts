@@ -95,10 +95,10 @@ const cut: fc.Arbitrary<Cut> = fc.record({
 
 export const mutated: fc.Arbitrary<string> = fc
   .tuple(fc.constantFrom(...seeds), fc.array(cut, { minLength: 1, maxLength: 6 }))
-  .map(([seed, cuts]) => cuts.reduce(applied, seed));
+  .map(([seed, cuts]) => cuts.reduce(apply, seed));
 
 /** The same damage from plain chance, quick enough for millions; `random` gives numbers from 0 to below 1. */
-export function damaged(random: () => number): string {
+export function damage(random: () => number): string {
   const whole = (below: number) => Math.floor(random() * below);
   const cuts = Array.from({ length: 1 + whole(3) }, () => ({
     at: random(),
@@ -106,10 +106,10 @@ export function damaged(random: () => number): string {
     put: pieces[whole(pieces.length * 2)] ?? "",
     copyFrom: random() < 0.5 ? random() : undefined,
   }));
-  return cuts.reduce(applied, seeds[whole(seeds.length)] ?? "");
+  return cuts.reduce(apply, seeds[whole(seeds.length)] ?? "");
 }
 
-function applied(text: string, { at, length, put, copyFrom }: Cut): string {
+function apply(text: string, { at, length, put, copyFrom }: Cut): string {
   const from = Math.floor(at * text.length);
   const source = Math.floor((copyFrom ?? 0) * text.length);
   const copy = copyFrom === undefined ? "" : text.slice(source, source + 20);

@@ -12,7 +12,7 @@ import {
   unifySync,
   verify,
 } from "#ptx";
-import { damaged } from "./mutation.ts";
+import { damage } from "./mutation.ts";
 
 const RUNS = 1_000_000;
 const SEED = Number(process.env.COTENANT_SEED ?? 1);
@@ -22,7 +22,7 @@ test(`${RUNS} mutated inputs`, () => {
   let read = 0;
   let longest = 0;
   for (let i = 0; i < RUNS; i += 1) {
-    const source = damaged(random);
+    const source = damage(random);
     const before = performance.now();
     try {
       if (survives(source)) read += 1;
@@ -38,8 +38,8 @@ test(`${RUNS} mutated inputs`, () => {
 });
 
 function survives(source: string): boolean {
-  parsed(source, "no kernel");
-  const module = parsed(source);
+  tryParse(source, "no kernel");
+  const module = tryParse(source);
   if (module === undefined) return false;
   if (print(module) !== source) throw new Error("is not printed as it was read");
   verify(module);
@@ -48,7 +48,7 @@ function survives(source: string): boolean {
   return true;
 }
 
-function parsed(source: string, only?: string): Module | undefined {
+function tryParse(source: string, only?: string): Module | undefined {
   try {
     return parse(source, only);
   } catch (error) {

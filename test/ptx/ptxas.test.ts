@@ -94,7 +94,7 @@ const variantsHere = (change = (ptx: string) => ptx): VariantMaker => ({
     const { fd, wholeWarps } = made;
     const changed = change(readFileSync(`/proc/self/fd/${fd}`, "utf8"));
     writeFileSync(`/proc/self/fd/${fd}`, changed);
-    const reply = { status: welcomeStatus.ok, slot: wholeWarps ? 1 : 0, regionFd: fd, reason: "" };
+    const reply = { status: welcomeStatus.ok, slot: wholeWarps ? 1 : 0, files: [fd], reason: "" };
     return { answer: Promise.resolve({ reply, done: () => closeSync(fd) }), giveUp() {} };
   },
 });

@@ -1,5 +1,5 @@
-// A kernel and the functions it calls as one list of instructions, each compiled to a closure. What depends on
-// a launch (addresses of variables, the grid, parameters) is filled in by the launch (`loading.ts`).
+// A kernel and the functions that it calls as one list of instructions, each compiled to a closure. Values that depend
+// on a launch (addresses of variables, the grid, parameters) are filled in by the launch (`loading.ts`).
 
 import {
   blockScope,
@@ -53,14 +53,14 @@ export function compile(module: Module, kernelName: string): Program {
   const addresses: FilledByVariable[] = [];
   const specials = new Map<string, FilledBySpecial>();
 
-  // All of them first: arrays of open length begin behind them.
+  // All variables are placed first, because arrays of open length begin behind them.
   for (const item of module.items) {
     if (item.kind === "variable" && item.space === "shared") shared.add(item);
     if (item.kind === "function" && (item === kernel || !item.entry))
       for (const one of variablesIn(item.body ?? [])) if (one.space === "shared") shared.add(one);
   }
 
-  /** Puts a function's instructions behind those that are there. */
+  /** Appends the instructions of a function. */
   function addRoutine(func: Func): Routine {
     const known = routineOf.get(func);
     if (known !== undefined) return known;
@@ -108,7 +108,7 @@ export function compile(module: Module, kernelName: string): Program {
   const reductions: (Reduction | undefined)[] = [];
 
   const queue: Routine[] = [];
-  /** A function met while its caller is compiled: its instructions follow. */
+  /** A function that is met while its caller is compiled. Its instructions are appended later. */
   function addRoutineLater(func: Func): Routine {
     const known = routineOf.get(func);
     if (known !== undefined) return known;

@@ -8,7 +8,7 @@ import { isType } from "../numbers/types.ts";
 import type { Compilation, Compiled } from "./compilation.ts";
 import { operandSlots } from "./operand-slots.ts";
 
-/** Steps that have to run before and after the instruction are added to `first` and `last`. */
+/** Adds to `first` and `last` the steps that must run before and after the instruction. */
 export function makeSite(
   compilation: Compilation,
   pc: number,

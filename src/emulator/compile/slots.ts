@@ -4,7 +4,7 @@ import type { Filled, Slot } from "../instructions/site.ts";
 import { LANES } from "../machine/warp-state.ts";
 import { wordsOf } from "../numbers/types.ts";
 
-/** The value of words that no instruction has written: an unusual value, so that reading one shows. */
+/** The value of words that no instruction has written. It is unusual, so that reading such a word is noticed. */
 const UNWRITTEN = 0x5eed5eed;
 
 export interface Slots {
@@ -12,9 +12,9 @@ export interface Slots {
   claim(words: number): Slot;
   /** The slot of a constant with these bits. */
   constant(bits: bigint, words: number): Slot;
-  /** The slot of a declared register; `name` tells the members of a family apart. */
+  /** The slot of a declared register. `name` distinguishes the members of a family. */
   register(declaration: Declaration, name: string): Slot;
-  /** A list to which slots are added that are claimed from now on, until the next call. */
+  /** Returns a list to which all slots are added that are claimed until the next call. */
   collect(): readonly Filled[];
   /** The registers' initial words, with constants. */
   template(): ArrayBuffer;

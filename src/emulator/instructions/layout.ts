@@ -29,8 +29,8 @@ export function byteSize({ variable, declarator }: Declaration): number {
 }
 
 /**
- * Variables of open length (`extern .shared .b8 raw[]`) all begin behind the others: their offset is known
- * when everything is placed.
+ * Variables of open length (`extern .shared .b8 raw[]`) all begin behind the others. Their offset is known when all
+ * others are placed.
  */
 export function placeVariables(variables: readonly Variable[]): Placement {
   let bytes = 0;
@@ -72,8 +72,8 @@ export function placeVariables(variables: readonly Variable[]): Placement {
 }
 
 /**
- * There is no memory at these addresses. The lower word is 16 times the function's number among the module's items,
- * from 1.
+ * There is no memory at the addresses of functions. The lower word is 16 times the function's number among the module's
+ * items, from 1.
  */
 export const functionAddress = (module: Module, func: Func): bigint =>
   (BigInt(FUNCTION_WINDOW) << 32n) + BigInt(16 * (module.items.indexOf(func) + 1));

@@ -35,7 +35,7 @@ export interface Routine {
   readonly frame: Placement;
   /** The slots of its registers. */
   slots: readonly Filled[];
-  /** Does it call itself, directly or through other functions? */
+  /** Whether it calls itself, directly or through other functions. */
   recursive: boolean;
 }
 

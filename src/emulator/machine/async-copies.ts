@@ -1,5 +1,5 @@
-// Asynchronous copies. Without a seed they are done at once. With a seed they are done later, in any order, at the
-// latest when they are waited for, so that a missing wait shows.
+// Asynchronous copies. Without a seed they are done at once. With a seed they are done later, in any order, and at the
+// latest when they are waited for. So a missing wait changes results.
 import { KernelError } from "./errors.ts";
 
 /** Each kind has groups of its own; copies that complete on mbarriers belong to no group. */

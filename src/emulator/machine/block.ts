@@ -68,7 +68,7 @@ export class Block {
   readonly index: readonly [number, number, number];
   readonly shared: Segment;
   warps: readonly WarpState[] = [];
-  /** By the address of each live mbarrier object: has it been used? */
+  /** The addresses of live mbarrier objects, each with whether it has been used. */
   readonly mbarriers = new Map<number, boolean>();
   readonly asyncCopies: AsyncCopies;
   readonly #barriers: (Barrier | undefined)[] = new Array(BARRIERS);
@@ -103,8 +103,8 @@ export class Block {
   }
 
   /**
-   * A lane arrives at barrier `id`, which is for `expected` threads (0: all that have not exited). It waits there if
-   * `stays`. `aligned`: all lanes of a warp must execute the same instruction.
+   * A lane arrives at barrier `id`, which waits for `expected` threads (0: all that have not exited). The lane waits
+   * there if `stays`. `aligned`: all lanes of a warp must execute the same instruction.
    */
   arrive(
     warp: WarpState,
@@ -202,7 +202,7 @@ export class Block {
     for (let id = 0; id < BARRIERS; id++) this.release(id);
   }
 
-  /** With a seed, sometimes true: then another group than the next in order runs. */
+  /** With a seed, sometimes true: then another group runs than the next in order. */
   strays(): boolean {
     const { random } = this.running;
     return random !== undefined && random() < STRAYS;

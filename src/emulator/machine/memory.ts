@@ -11,7 +11,9 @@ export const HEAP_WINDOW = 16;
 
 export const WORD = 2 ** 32;
 const HEAP_BASE = HEAP_WINDOW * WORD;
-/** The alignment of cudaMalloc. At least as much memory behind each allocation stays unused, so that overruns show. */
+/**
+ * The alignment of cudaMalloc. At least as many bytes behind each allocation stay unused, so that overruns are noticed.
+ */
 const ALIGNMENT = 256;
 const FIRST_HEAP_BYTES = 1 << 16;
 
@@ -46,7 +48,7 @@ interface Allocation {
   readonly end: number;
 }
 
-/** A texture object's image: `texels` are f32, rows of `width`; coordinates outside are clamped. */
+/** The image of a texture object: `texels` are f32, in rows of `width`. Coordinates outside are clamped. */
 export interface Texture {
   readonly width: number;
   readonly height: number;
@@ -102,7 +104,7 @@ export class DeviceMemory {
     return handle;
   }
 
-  /** Offset into the heap; throws where no allocation holds all of [address, address + size). */
+  /** The offset into the heap. Throws if no allocation holds all of [address, address + size). */
   #offset(address: number, size: number): number {
     const offset = address - HEAP_BASE;
     if (offset < this.start || offset + size > this.end) this.find(offset, size, "an access", 0);

@@ -13,12 +13,12 @@ export const WAITS_FOR_LANES = 2;
 export const WAITS_AT_BARRIER = 3;
 
 const LOCAL_BYTES = 512;
-/** Per lane; CUDA's default stack is 1 KiB, its limit 512 KiB. */
+/** For each lane. CUDA's default stack is 1 KiB, its limit 512 KiB. */
 const LOCAL_LIMIT = 1 << 19;
 
 export class WarpState {
   readonly index: number;
-  /** Views of the warp's registers, which are one buffer. */
+  /** Views of the warp's registers, which share one buffer. */
   readonly i32: Int32Array;
   readonly u32: Uint32Array;
   readonly f32: Float32Array;
@@ -70,7 +70,7 @@ export class WarpState {
     return this.alive === 0;
   }
 
-  /** Can any lane go on? */
+  /** Whether any lane can continue. */
   get ready(): boolean {
     for (let l = 0; l < LANES; l++) if (this.states[l] === RUNS) return true;
     return false;

@@ -1,5 +1,5 @@
 // Executes one warp. Each lane has a program counter of its own, and lanes at the same instruction run as one group. Of
-// several groups the one deepest in calls goes first, then the one with the lowest program counter, so that lanes
+// several groups the one deepest in calls runs first, then the one with the lowest program counter, so that lanes
 // converge where their paths join. Warp-wide operations wait for each lane of their mask, as on GPUs since Volta.
 import type { Block, BlockCode } from "./block.ts";
 import { KernelError } from "./errors.ts";
@@ -16,7 +16,9 @@ export type Step = (warp: Warp, lanes: Uint8Array, n: number) => void;
 export type Control = (warp: Warp) => number;
 export const REGROUP = -1;
 
-/** Instructions after which another group of the warp gets its turn: a lane may spin until another one stores. */
+/**
+ * After so many instructions another group of the warp gets its turn, because a lane may spin until another one stores.
+ */
 const PATIENCE = 2_000;
 
 /** The return address of a call, and what it restores. */
@@ -66,7 +68,7 @@ export class Warp extends WarpState {
     this.segment = block.shared;
   }
 
-  /** Runs about `budget` instructions, fewer when no lane can go on. */
+  /** Runs about `budget` instructions, or fewer if no lane can continue. */
   run(budget: number): void {
     const { steps, controls, ends } = this.code;
     const { lanes } = this;
@@ -134,7 +136,7 @@ export class Warp extends WarpState {
     this.mask = mask >>> 0;
   }
 
-  /** Chooses the next group; false if no lane can go on. */
+  /** Chooses the next group. False if no lane can continue. */
   #pick(): boolean {
     const { states, pcs, stacks } = this;
     let best = -1;

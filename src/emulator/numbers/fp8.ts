@@ -5,14 +5,14 @@ import { type Format, toFormat } from "./rounding.ts";
 export type ByteFloat = "e4m3" | "e5m2";
 
 const formats: Readonly<Record<ByteFloat, Format & { readonly most: number }>> = {
-  // No infinities: the largest exponent holds numbers, too, but all ones is none.
+  // There are no infinities. The largest exponent stands for numbers too, except that all ones are NaN.
   e4m3: { precision: 4, lowest: -6, highest: 8, most: 448 },
   e5m2: { precision: 3, lowest: -14, highest: 15, most: 57344 },
 };
 
 export const isByteFloat = (type: string): type is ByteFloat => type in formats;
 
-/** The canonical one. */
+/** The canonical NaN. */
 const NAN = 0x7f;
 
 function numberOf(bits: number, type: ByteFloat): number {
@@ -34,7 +34,7 @@ const decoded = { e4m3: numbersOf("e4m3"), e5m2: numbersOf("e5m2") };
 export const byteFloat = (bits: number, type: ByteFloat): number =>
   decoded[type][bits & 0xff] as number;
 
-/** To the nearest, ties to even; what is too large, also infinity, becomes the largest (`.satfinite`). */
+/** Rounds to nearest, ties to even. Too large values, also infinity, become the largest number (`.satfinite`). */
 export function byteOf(value: number, type: ByteFloat): number {
   if (Number.isNaN(value)) return NAN;
   const format = formats[type];

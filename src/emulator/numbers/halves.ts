@@ -50,6 +50,6 @@ function pack(value: number, type: HalfType): number {
   return sign | (((bits >>> 23) - 112) << 10) | ((bits >>> 13) & 0x3ff);
 }
 
-/** Of a double that is exact or rounded to odd. */
+/** Rounds a double that is exact or was rounded to odd. */
 export const encode = (value: number, type: HalfType, mode: Rounding): number =>
   pack(toFormat(value, formatOf(type), mode), type);

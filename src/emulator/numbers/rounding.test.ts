@@ -1,5 +1,4 @@
-// Floating point against a straightforward reference: all 65,536 halves, and random operands against exact
-// rational arithmetic.
+// Floating point against a simple reference: all 65,536 halves, and random operands against exact rational arithmetic.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { decode, encode } from "./halves.ts";
@@ -16,7 +15,7 @@ import {
   sqrtF32,
 } from "./rounding.ts";
 
-/** What 16 bits mean, by the definition of the format. */
+/** The number that 16 bits stand for, by the definition of the format. */
 function meaning(bits: number, exponentBits: number, fractionBits: number): number {
   const sign = bits >> 15 ? -1 : 1;
   const exponent = (bits >> fractionBits) & (2 ** exponentBits - 1);

@@ -3,7 +3,7 @@
 // same as the exact value (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008). Where a double is
 // not enough (f64 itself), bigint is used.
 
-/** To nearest even, to zero, down, up, to nearest with ties away from zero. */
+/** To nearest with ties to even, to zero, down, up, to nearest with ties away from zero. */
 export type Rounding = "rn" | "rz" | "rm" | "rp" | "rna";
 
 const f64 = new Float64Array(1);
@@ -37,7 +37,7 @@ function neighbour32(x: number, by: 1 | -1): number {
   return f32[0] as number;
 }
 
-/** `near` is the exact value rounded to nearest, `error` the rest of it (its sign matters). */
+/** `near` is the exact value rounded to nearest, `error` the rest of it, of which only the sign matters. */
 function toOdd(near: number, error: number): number {
   if (error === 0 || !Number.isFinite(near)) return near;
   f64[0] = near;
@@ -111,7 +111,7 @@ export function sqrtF32(a: number, mode: Rounding): number {
     : adjust32(near, a - near * near, mode);
 }
 
-// What follows is exact: a finite number is mantissa * 2^exponent with a whole mantissa.
+// From here on everything is exact: a finite number is mantissa * 2^exponent with a whole mantissa.
 
 interface Exact {
   readonly mantissa: bigint;
@@ -119,9 +119,9 @@ interface Exact {
 }
 
 export interface Format {
-  /** Bits of the mantissa, the hidden one with them. */
+  /** Bits of the mantissa, including the hidden one. */
   readonly precision: number;
-  /** Of the smallest normal number and of the largest. */
+  /** The exponents of the smallest normal number and of the largest. */
   readonly lowest: number;
   readonly highest: number;
 }
@@ -130,10 +130,10 @@ export const F64: Format = { precision: 53, lowest: -1022, highest: 1023 };
 export const F32: Format = { precision: 24, lowest: -126, highest: 127 };
 export const F16: Format = { precision: 11, lowest: -14, highest: 15 };
 export const BF16: Format = { precision: 8, lowest: -126, highest: 127 };
-/** 10 bits of mantissa behind the hidden one, the range of f32. */
+/** 10 bits of mantissa behind the hidden one, and the range of f32. */
 export const TF32: Format = { precision: 11, lowest: -126, highest: 127 };
 
-/** 2^e for every e a double has. */
+/** 2^e for every exponent e of a double. */
 const powers = new Float64Array(2098);
 for (let e = -1074; e <= 1023; e++) {
   if (e >= -1022) {
@@ -158,7 +158,7 @@ function exact(x: number): Exact {
 
 const bitLength = (m: bigint): number => m.toString(2).length;
 
-/** Does the last place go up, for a value between two numbers: half -1, 0, 1 is below, at, above the middle. */
+/** Whether the last place goes up, for a value between two numbers. `half` -1, 0, 1: below, at, above the middle. */
 function goesUp(mode: Rounding, negative: boolean, odd: boolean, half: -1 | 0 | 1): boolean {
   switch (mode) {
     case "rn":
@@ -180,7 +180,7 @@ function roundExact(m: bigint, exponent: number, format: Format, mode: Rounding,
   let size = negative ? -m : m;
   let place = exponent;
   if (more) {
-    // One odd place further down stands for whatever is missing.
+    // One odd place further down stands for the missing rest.
     size = (size << 1n) | 1n;
     place -= 1;
   }
@@ -211,7 +211,7 @@ function roundExact(m: bigint, exponent: number, format: Format, mode: Rounding,
   const zeros = bitLength(size) > 53 ? bitLength(size) - 53 : 0;
   const scale = place + zeros;
   const value = Number(size >> BigInt(zeros));
-  // Two steps where the place is below what a power of two reaches on its own.
+  // In two steps, if the scale is below the smallest power of two.
   return sign * (scale < -1074 ? value * power(-1074) * power(scale + 1074) : value * power(scale));
 }
 
@@ -233,7 +233,7 @@ export function fmaExact(a: number, b: number, c: number, format: Format, mode: 
   return roundExact(sum, low, format, mode);
 }
 
-/** The zero that a * b + c is. */
+/** The sign of zero if a * b + c is zero. */
 function signedZero(a: number, b: number, c: number, mode: Rounding): number {
   const negativeProduct = isNegative(a) !== isNegative(b);
   if (negativeProduct === isNegative(c)) return negativeProduct ? -0 : 0;
@@ -291,9 +291,9 @@ export const sqrtF64 = (a: number, mode: Rounding): number =>
     ? Math.sqrt(a)
     : sqrtExact(a, F64, mode);
 
-/** Veltkamp's factor, which splits a double in two halves of 26 bits. */
+/** Veltkamp's factor, which splits a double into two halves of 26 bits. */
 const SPLIT = 2 ** 27 + 1;
-/** Between these, no step of the quick way over- or underflows. */
+/** Between these, no step of the fast path over- or underflows. */
 const QUICK_LOW = 2 ** -400;
 const QUICK_HIGH = 2 ** 400;
 const quick = (x: number): boolean => {
@@ -302,7 +302,7 @@ const quick = (x: number): boolean => {
 };
 
 export function fmaF64(a: number, b: number, c: number, mode: Rounding): number {
-  // A product of finite numbers is finite, also where a double is not.
+  // A product of finite numbers counts as finite, even if it overflows a double.
   if (!finite(a, b, c)) return finite(a, b) ? c : a * b + c;
   if (mode !== "rn" || !quick(a) || !quick(b) || !quick(c)) return fmaExact(a, b, c, F64, mode);
   const product = a * b;
@@ -311,7 +311,7 @@ export function fmaF64(a: number, b: number, c: number, mode: Rounding): number 
   const al = a - ah;
   const bl = b - bh;
   const low = al * bl - (product - ah * bh - al * bh - ah * bl);
-  // Sum of c, product and low: the two small parts to odd, then once to nearest.
+  // The sum of c, product and low: the two small parts are added to odd, then all are rounded once to nearest.
   const th = c + low;
   const tp = th - c;
   const tl = c - (th - tp) + (low - tp);
@@ -321,7 +321,7 @@ export function fmaF64(a: number, b: number, c: number, mode: Rounding): number 
   return vh + sumToOdd(tl, vl);
 }
 
-/** A double that is exact or rounded to odd, in a format of fewer bits, as a double. */
+/** Rounds a double that is exact or was rounded to odd to a format of fewer bits. The result is a double. */
 export function toFormat(x: number, format: Format, mode: Rounding): number {
   if (x === 0 || !Number.isFinite(x)) return x;
   f64[0] = x;

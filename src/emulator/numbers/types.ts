@@ -1,5 +1,5 @@
-// The types of PTX as the emulator holds them. A register of up to 32 bits takes one word a lane (16-bit ones
-// zero-extended, predicates as 0 and 1), of 64 bits two, of 128 bits four.
+// The types of PTX as the emulator holds them. For each lane, a register of up to 32 bits takes one word (16-bit values
+// zero-extended, predicates as 0 and 1), one of 64 bits two words, one of 128 bits four.
 
 const bits: Readonly<Record<string, number>> = {
   pred: 1,
@@ -29,17 +29,17 @@ const bits: Readonly<Record<string, number>> = {
 
 export const isType = (text: string): boolean => text in bits;
 
-/** Of one value; 0 for what is no type. */
+/** Bits of one value; 0 if this is no type. */
 export const bitsOf = (type: string): number => bits[type] ?? 0;
 export const bytesOf = (type: string): number => bitsOf(type) / 8;
-/** Words a lane. */
+/** Words for each lane. */
 export const wordsOf = (type: string): number => Math.max(1, bitsOf(type) / 32);
 export const isFloat = (type: string): boolean => /^b?f|^tf/.test(type);
 export const isSigned = (type: string): boolean => type.startsWith("s");
 
 const scratch = new DataView(new ArrayBuffer(8));
 
-/** Whole numbers as PTX writes them: "-1", "0x1F", "0b11", "017", "7U". undefined for others. */
+/** Integers as PTX writes them: "-1", "0x1F", "0b11", "017", "7U". undefined for other texts. */
 export function parseInteger(text: string): bigint | undefined {
   const match = /^(-?)(0[xX][\da-fA-F]+|0[bB][01]+|\d+)U?$/.exec(text);
   if (match === null) return undefined;
@@ -49,7 +49,7 @@ export function parseInteger(text: string): bigint | undefined {
   return match[1] === "-" ? -value : value;
 }
 
-/** The bits of an immediate in a register of the type, or undefined for what is no number. */
+/** The bits of an immediate in a register of the type; undefined if it is not a number. */
 export function immediateBits(text: string, type: string): bigint | undefined {
   const hex = /^(-?)0([fFdD])([\da-fA-F]+)$/.exec(text);
   const whole = hex === null ? parseInteger(text) : undefined;

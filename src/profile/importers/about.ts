@@ -1,4 +1,4 @@
-// What an importer must be told, because a profiler's file does not say it.
+// What an importer must be told because a profiler's file does not contain it.
 import { unknownGpu } from "../errors.ts";
 import { type GpuDescription, gpuNamed, gpus, ridgePoint } from "../gpus.ts";
 import type { ProfiledGpu, WorkloadKind } from "../types.ts";
@@ -6,17 +6,17 @@ import type { ProfiledGpu, WorkloadKind } from "../types.ts";
 export interface About {
   readonly name: string;
   readonly kind: WorkloadKind;
-  /** The file, for messages. */
+  /** The file's name, for messages. */
   readonly file: string;
-  /** Where the file comes from: command, commit. */
+  /** How the file was made: command, commit. */
   readonly source: string;
-  /** A name that `gpus` knows; for files that do not say which GPU it was. */
+  /** A name in `gpus`, for files that do not say on which GPU they were made. */
   readonly gpu?: string;
-  /** Latency of a request or time of an iteration alone, measured without a profiler. */
+  /** Latency of a request or time of an iteration, alone and without a profiler. */
   readonly soloNs?: number;
 }
 
-/** What a file itself says of the GPU. */
+/** What the file itself says of the GPU. */
 export interface SaidOfGpu {
   readonly name?: string;
   readonly computeCapability?: string;
@@ -25,11 +25,11 @@ export interface SaidOfGpu {
 
 export interface KnownGpu {
   readonly gpu: ProfiledGpu;
-  /** Undefined for a GPU that is not described. */
+  /** undefined if the GPU is not described. */
   readonly ridge?: number;
 }
 
-/** A GPU named by hand goes before what the file says, but must have its compute capability. */
+/** A GPU that the user names has precedence over the file's, but must have the same compute capability. */
 export function gpuOf({ file, gpu: given }: About, said: SaidOfGpu): KnownGpu {
   const known = gpuGiven(file, given) ?? gpuNamed(said.name ?? "");
   const capability = said.computeCapability ?? known?.computeCapability;

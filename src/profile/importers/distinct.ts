@@ -1,6 +1,6 @@
-// From launches as a profiler saw them to the distinct kernels of a profile and the order they run in. Two
-// launches are of one kernel if name, shape, registers and shared memory agree; its durations and
-// utilisations are those of all its launches.
+// Makes the distinct kernels of a profile, and the order in which they run, from single launches. Two launches are of
+// one kernel if name, shape, registers and shared memory agree. Its durations and utilisations are those of all its
+// launches.
 import { quantile } from "#core";
 import { classify } from "../classify.ts";
 import { smsNeeded } from "../occupancy.ts";
@@ -16,16 +16,16 @@ export interface Launch {
   readonly identity: Identity;
   readonly durationNs: number;
   readonly used: Utilisation;
-  /** Operations and DRAM bytes, where the profiler counted them. */
+  /** Operations and DRAM bytes, if the profiler counted them. */
   readonly flops?: number;
   readonly bytes?: number;
-  /** Known without the figures. */
+  /** The class, if it is known without the figures above. */
   readonly class?: KernelClass;
 }
 
 export interface Distinct {
   readonly kernels: readonly KernelProfile[];
-  /** For each launch its kernel's place in `kernels`. */
+  /** For each launch, the place of its kernel in `kernels`. */
   readonly of: readonly number[];
 }
 
@@ -76,7 +76,7 @@ function kernelOf(
   };
 }
 
-/** Weighted by duration, over the launches that have it; nothing where none has. */
+/** The mean over the launches that have the figure, weighted by duration; empty if none has it. */
 function mean<Key extends string>(
   key: Key,
   group: readonly Launch[],

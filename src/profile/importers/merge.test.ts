@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { example } from "../../../test/profile/example.ts";
 import type { KernelProfile, WorkloadProfile } from "../types.ts";
-import { unsampled, withUtilisation } from "./merge.ts";
+import { withoutSamples, withUtilisation } from "./merge.ts";
 
 const kernel = (name: string, more: Partial<KernelProfile> = {}): KernelProfile => ({
   name,
@@ -29,7 +29,7 @@ test("utilisation and class come from the samples, the order stays", () => {
     kernel("b"),
   ]);
   expect(merged.sequence).toBe(example.sequence);
-  expect(unsampled(merged).map(({ name }) => name)).toEqual(["b"]);
+  expect(withoutSamples(merged).map(({ name }) => name)).toEqual(["b"]);
 });
 
 test("of a kernel launched by itself the shorter duration is taken, of one in a graph its own", () => {

@@ -1,18 +1,17 @@
-// A profile made of two measurements: an interposer's recording knows how long each kernel takes in the job
-// itself and in which order they run; Nsight Compute knows how busy each one keeps the SMs and the memory.
-// Order and gaps are the recording's, utilisation and class the samples'.
+// Makes a profile from two measurements. An interposer's recording gives order, gaps and the time of each kernel in the
+// job itself. Nsight Compute gives utilisation and class.
 //
-// Both err on the long side about a duration: the events around a launch take in what it takes to launch when
-// the stream had nothing else to do (some 5 us on an H200), and Nsight Compute empties the caches before each
-// kernel. So of a kernel that is launched by itself the shorter of both is taken. Kernels of a graph stay: theirs
-// were made to add up to the graph's time.
+// Both durations are rather too long. Events around a launch include the time of launching if the stream was empty
+// (some 5 us on an H200). Nsight Compute empties the caches before each kernel. So the shorter one is taken for a
+// kernel that is launched by itself. Kernels of a graph keep theirs, because they were made to add up to the graph's
+// time.
 import { badProfile } from "../errors.ts";
 import type { KernelProfile, WorkloadProfile } from "../types.ts";
 
 /**
- * The profile with what was sampled of its kernels, found by name and shape; of several samples of one shape
- * the one with the same dynamic shared memory goes first. A kernel without a sample stays as it is. Throws a
- * UserError when the samples are from another GPU. `file`: where they are, for that sentence.
+ * The profile with the utilisation of its kernels. Samples are found by name and shape; of several, the one with the
+ * same dynamic shared memory is preferred. A kernel without a sample stays as it is. Throws a UserError that names
+ * `file` if the samples are from another GPU.
  */
 export function withUtilisation(
   profile: WorkloadProfile,
@@ -40,7 +39,7 @@ export function withUtilisation(
   };
 }
 
-/** Kernels before most of whose launches there is CPU time: within a graph there is none. */
+/** Kernels with CPU time before most of their launches. Within a graph there is none. */
 function launchedAlone({ sequence }: WorkloadProfile): ReadonlySet<number> {
   const balance = new Map<number, number>();
   for (const step of sequence)
@@ -49,7 +48,7 @@ function launchedAlone({ sequence }: WorkloadProfile): ReadonlySet<number> {
   return new Set([...balance].flatMap(([kernel, gaps]) => (gaps > 0 ? [kernel] : [])));
 }
 
-/** What is too much of the median is too much of the others as well. */
+/** The p95 is reduced by as much as the p50. */
 function shorter(recorded: KernelProfile, sampled: KernelProfile): KernelProfile["durationNs"] {
   const p50 = Math.min(recorded.durationNs.p50, sampled.durationNs.p50);
   return { p50, p95: Math.max(p50, recorded.durationNs.p95 - (recorded.durationNs.p50 - p50)) };
@@ -73,6 +72,6 @@ function withFigures(kernel: KernelProfile, sample: KernelProfile): KernelProfil
   };
 }
 
-/** Kernels that no sample told anything of. */
-export const unsampled = ({ kernels }: WorkloadProfile): readonly KernelProfile[] =>
+/** Kernels for which there was no sample. */
+export const withoutSamples = ({ kernels }: WorkloadProfile): readonly KernelProfile[] =>
   kernels.filter((kernel) => kernel.sm === undefined && kernel.memory === undefined);

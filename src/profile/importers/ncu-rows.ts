@@ -1,4 +1,4 @@
-// The rows of Nsight Compute's CSV as launches, whichever page they are from, and its numbers in our units.
+// The rows of Nsight Compute's CSV as launches, from either page, and its numbers in our units.
 
 import { type CsvRow, csvRows } from "#core";
 import { badProfile } from "../errors.ts";
@@ -28,7 +28,7 @@ export function readLaunches(text: string, file: string): readonly LaunchRow[] {
   return long ? rowPerMetric(file, header.fields, body) : rowPerLaunch(file, header.fields, body);
 }
 
-/** Columns about rules, some of which ncu leaves off at the end of a metric's row. */
+/** Columns about rules. ncu leaves some of them off at the end of a metric's row. */
 const RULE_COLUMNS = 5;
 
 function rowPerLaunch(file: string, header: readonly string[], body: readonly CsvRow[]) {
@@ -61,7 +61,7 @@ function rowPerMetric(file: string, header: readonly string[], body: readonly Cs
       launch = { line, said: new Map(columns) };
       launches.set(at(id), launch);
     }
-    // Page details has a metric Grid Size, the number of blocks, besides the column.
+    // Besides the column, page details has a metric Grid Size, which is the number of blocks.
     if (header.includes(at(metric))) continue;
     const said = { line, unit: at(unit), value: at(value) };
     launch.said.set(at(metric), [...(launch.said.get(at(metric)) ?? []), said]);
@@ -69,7 +69,7 @@ function rowPerMetric(file: string, header: readonly string[], body: readonly Cs
   return [...launches.values()].map(({ line, said }) => new LaunchRow(file, line, said));
 }
 
-/** What a number is wanted in; `any` takes it as it is. */
+/** The unit that a number is converted to; `any`: none. */
 type Wanted = "ns" | "bytes" | "ratio" | "hz" | "count" | "any";
 
 interface Said {
@@ -78,11 +78,11 @@ interface Said {
   readonly value: string;
 }
 
-/** One launch, whichever page it was read from. */
+/** One launch, from either page. */
 export class LaunchRow {
   readonly line: number;
   readonly #file: string;
-  /** A metric may be said twice in different units: Memory Throughput in % and in bytes per second. */
+  /** A metric may appear twice in different units: Memory Throughput in % and in bytes per second. */
   readonly #said: ReadonlyMap<string, readonly Said[]>;
 
   constructor(file: string, line: number, said: ReadonlyMap<string, readonly Said[]>) {
@@ -105,12 +105,12 @@ export class LaunchRow {
     return said.value;
   }
 
-  /** The first of these metrics that has a number in a fitting unit; "n/a" counts as not said. */
+  /** The first of these metrics that has a number in a fitting unit. "n/a" counts as missing. */
   number(names: readonly string[], wanted: Wanted): number | undefined {
     for (const name of names)
       for (const said of this.#said.get(name) ?? []) {
         const factor = factorOf(said.unit, wanted);
-        if (factor === undefined || notMeasured(said.value)) continue;
+        if (factor === undefined || isMissing(said.value)) continue;
         const value = Number(said.value.replaceAll(",", "")) * factor;
         if (value >= 0 && value < Number.POSITIVE_INFINITY) return tidy(value, wanted);
         throw badProfile(
@@ -122,7 +122,7 @@ export class LaunchRow {
     return undefined;
   }
 
-  /** Of the metrics that fit, the largest number in a fitting unit. */
+  /** The largest number in a fitting unit of all metrics whose name fits. */
   largest(fitting: RegExp, wanted: Wanted): number | undefined {
     const all = [...this.#said.keys()]
       .filter((name) => fitting.test(name))
@@ -130,7 +130,7 @@ export class LaunchRow {
     return all.length > 0 ? Math.max(...all) : undefined;
   }
 
-  /** The same launch with what another run says of it besides. */
+  /** The same launch, with the metrics of another run in addition. */
   and(other: LaunchRow): LaunchRow {
     return new LaunchRow(this.#file, this.line, new Map([...other.#said, ...this.#said]));
   }
@@ -154,15 +154,15 @@ export class LaunchRow {
   }
 }
 
-/** 65.536 Kbyte are whole bytes, and a hit rate just above 100 % is one of multi-pass counting. */
+/** 65.536 Kbyte are whole bytes. A hit rate just above 100 % comes from counting in several passes. */
 function tidy(value: number, wanted: Wanted): number {
   if (wanted === "ratio") return Math.min(Math.round(value * 1e6) / 1e6, 1);
   return wanted === "ns" || wanted === "bytes" ? Math.round(value) : value;
 }
 
-const notMeasured = (value: string) => value === "" || /n\/a/i.test(value);
+const isMissing = (value: string) => value === "" || /n\/a/i.test(value);
 
-/** Undefined if a number in this unit is not what is wanted. Nsight Compute's kilo is 1,000. */
+/** undefined if a number in this unit is of another kind. Nsight Compute's kilo is 1,000. */
 function factorOf(unit: string, wanted: Wanted): number | undefined {
   switch (wanted) {
     case "ns":

@@ -154,7 +154,9 @@ describe("page details", () => {
 });
 
 describe("the roofline", () => {
-  const counted = (metrics: Readonly<Record<string, readonly [unit: string, value: string]>>) => {
+  const importMetrics = (
+    metrics: Readonly<Record<string, readonly [unit: string, value: string]>>,
+  ) => {
     const names = Object.keys(metrics).map((name) => `,"${name}"`);
     const units = Object.values(metrics).map(([unit]) => `,"${unit}"`);
     const values = Object.values(metrics).map(([, value]) => `,"${value}"`);
@@ -180,7 +182,7 @@ describe("the roofline", () => {
       [op("fmul")]: ["inst", "0"],
       [op("ffma")]: ["inst", fma],
     } as const;
-    expect(counted({ ...ops, ...bytes })).toBe(is);
+    expect(importMetrics({ ...ops, ...bytes })).toBe(is);
   });
 
   test("may be counted per cycle", () => {
@@ -196,7 +198,7 @@ describe("the roofline", () => {
         ["inst/cycle", value] as const,
       ]),
     );
-    expect(counted({ ...rate, ...ops, ...bytes })).toBe("compute");
+    expect(importMetrics({ ...rate, ...ops, ...bytes })).toBe("compute");
   });
 
   test("in fp32 says nothing of a kernel on the tensor cores", () => {
@@ -206,8 +208,8 @@ describe("the roofline", () => {
       [op("ffma")]: ["inst", "5"],
     } as const;
     const tensor = { "sm__inst_executed_pipe_tensor.sum": ["inst", "1,000"] } as const;
-    expect(counted({ ...ops, ...bytes })).toBe("memory");
-    expect(counted({ ...ops, ...bytes, ...tensor })).toBe("unknown");
+    expect(importMetrics({ ...ops, ...bytes })).toBe("memory");
+    expect(importMetrics({ ...ops, ...bytes, ...tensor })).toBe("unknown");
   });
 });
 

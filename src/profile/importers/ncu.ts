@@ -1,11 +1,10 @@
-// Nsight Compute's CSV, `ncu --csv --page raw` (a row per launch, a second header row with units) or
-// `--page details` and `--metrics …` (a row per metric of a launch). Rows are in launch order.
+// Nsight Compute's CSV, `ncu --csv --page raw` (a row per launch, a second header row with units) or `--page details`
+// and `--metrics …` (a row per metric of a launch). Rows are in launch order.
 //
-// What it measures is one kernel by itself: Nsight Compute serialises launches, runs each several times,
-// flushes the caches before each run and holds the clock at its base, unless told not to
-// (`--cache-control none --clock-control none`). So durations are longer than in the job itself, and their
-// sum is no request's latency: `soloNs` comes from elsewhere. CPU time between launches, copies and marks
-// are not in the file.
+// Nsight Compute measures each kernel by itself. It serialises launches, runs each several times, flushes the caches
+// before each run and holds the clock at its base, unless told not to (`--cache-control none --clock-control none`). So
+// durations are longer than in the job itself, and their sum is not a request's latency: `soloNs` comes from elsewhere.
+// The file does not contain CPU time between launches, copies and marks.
 
 import { badProfile } from "../errors.ts";
 import type { WorkloadProfile } from "../types.ts";
@@ -14,13 +13,13 @@ import { distinct, type Launch } from "./distinct.ts";
 import { type LaunchRow, readLaunches } from "./ncu-rows.ts";
 
 export interface NcuAbout extends About {
-  /** Requests or iterations recorded, one by default; the last of them is the sequence. */
+  /** How many requests or iterations were recorded; default 1. The last one is the sequence. */
   readonly iterations?: number;
 }
 
 /**
- * Throws a UserError that names file, line and column of what cannot be used. Several texts are runs of one program that
- * looked at the same kernels with other metrics.
+ * Throws a UserError that names file, line and column of what cannot be used. Several texts are runs of one program in
+ * which the same kernels were measured by other metrics.
  */
 export function importNcu(text: string | readonly string[], about: NcuAbout): WorkloadProfile {
   const runs = [text].flat().map((one) => readLaunches(one, about.file));
@@ -47,7 +46,7 @@ export function importNcu(text: string | readonly string[], about: NcuAbout): Wo
   return { version: 1, name, kind, gpu, source, soloNs, kernels, sequence };
 }
 
-/** A launch for each kernel and shape, with all that is said of it. */
+/** One launch for each kernel and shape, with the metrics of all runs. */
 function together(runs: readonly (readonly LaunchRow[])[]): readonly LaunchRow[] {
   const found = new Map<string, LaunchRow>();
   for (const row of runs.flat()) {
@@ -63,7 +62,7 @@ const blockOf = (row: LaunchRow) => row.shape("Block Size", "launch__block_dim")
 const DEVICE_NAME = "device__attribute_display_name";
 const DEVICE_SMS = "device__attribute_multiprocessor_count";
 
-/** Names of one figure: in page raw, then in page details of recent and of older versions. */
+/** Names of one figure: first in page raw, then in page details of recent and of older versions. */
 const metrics = {
   duration: ["gpu__time_duration.sum", "Duration"],
   registers: ["launch__registers_per_thread", "Registers Per Thread"],
@@ -89,8 +88,8 @@ const metrics = {
 } as const;
 
 /**
- * Throughputs are the largest of their parts. Where the parts were looked at instead, which take fewer passes, the
- * largest of those is taken, and errs on the small side if some are missing.
+ * A throughput is the largest of its parts. The parts take fewer passes to measure. If only they were measured, the
+ * largest of them is taken, which is too small if some are missing.
  */
 const parts = {
   sm: /^(sm|idc)__(?!throughput).*\.avg\.pct_of_peak_sustained_elapsed$/,
@@ -129,7 +128,7 @@ function launchOf(row: LaunchRow): Launch {
   };
 }
 
-/** Without its tensor cores and its other pipes nothing is known of a kernel. */
+/** undefined if the tensor cores or other pipes were not measured, because the figure would be too small. */
 function smOf(row: LaunchRow): number | undefined {
   const known =
     row.largest(pipes.tensor, "ratio") !== undefined &&
@@ -143,13 +142,13 @@ function memoryOf(row: LaunchRow): number | undefined {
   return parted === undefined ? dram : Math.max(parted, dram ?? 0);
 }
 
-/** What uses less of the DRAM than this is short of nothing. */
+/** A kernel that uses less of the DRAM than this is not limited by it. */
 const SOME = 0.01;
 
 /**
- * Where operations were not counted but pipes and DRAM were seen: the pipe that floating-point operations go through is
- * busier than they alone make it, so a kernel that uses less of it than of the DRAM's bandwidth is left of the
- * roofline's ridge. What its tensor cores do would not be in it.
+ * For kernels whose operations were not counted. The pipe of floating-point operations is busier than those operations
+ * alone make it. So a kernel that uses less of this pipe than of the DRAM's bandwidth is left of the roofline's ridge.
+ * Tensor cores are not included.
  */
 function isBelowRidge(row: LaunchRow): boolean {
   const fma = row.largest(pipes.fma, "ratio");
@@ -162,9 +161,9 @@ const figure = <Key extends string>(key: Key, value: number | undefined) =>
   (value === undefined ? {} : { [key]: value }) as { readonly [K in Key]?: number };
 
 /**
- * The fp32 operations of Nsight Compute's roofline, in total or per cycle. A kernel whose work is on the
- * tensor cores has none to speak of, so that its roofline in fp32 would say "memory" of a matrix
- * multiplication: undefined there, which leaves it to the utilisations.
+ * The fp32 operations of Nsight Compute's roofline, in total or per cycle. A kernel that works on the tensor cores has
+ * hardly any, and the fp32 roofline would call a matrix multiplication memory-bound. For such a kernel the result is
+ * undefined, and the utilisations decide.
  */
 function flopsOf(row: LaunchRow, durationNs: number): number | undefined {
   if (tensorPipe.some((metric) => (row.number([metric], "any") ?? 0) > 0)) return undefined;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { importOrion } from "./orion.ts";
 
-// Rows of resnet50_4_fwd and of transformer_xl (eth-easl/orion, MIT), one with commas in its name.
+// Rows of resnet50_4_fwd and of transformer_xl (eth-easl/orion, MIT). One has commas in its name.
 const rows = `Name,Profile,Memory_footprint,SM_usage,Duration
 Conv,1,0,98,100480
 BatchNorm,0,0,64,40480

@@ -1,10 +1,11 @@
-// The kernel profiles that Orion's artifact publishes (eth-easl/orion, benchmarking/model_kernels; MIT),
-// recorded on a V100 16 GB: Name, Profile (1 compute, 0 memory, -1 unknown), Memory_footprint (a
-// placeholder), SM_usage (SMs needed), Duration (ns). A row is an operator, so kernels of one convolution
-// are one "Conv". Files called …_fb0 hold placeholders only.
+// The kernel profiles that Orion's artifact publishes (eth-easl/orion, benchmarking/model_kernels; MIT), recorded on a
+// V100 16 GB: Name, Profile (1 compute, 0 memory, -1 unknown), Memory_footprint (a placeholder), SM_usage (SMs needed),
+// Duration (ns). A row is an operator, so the kernels of one convolution are one "Conv". Files called …_fb0 hold only
+// placeholders.
 //
-// The grid is not in the file. A profile gets one that needs the SMs the file says: a block for each, of
-// which none shares an SM. Durations are exact, one each row, and serialised: their sum is no latency.
+// The file has no grid. A profile gets a grid that needs as many SMs as the file says: one block for each, of which
+// none shares an SM. Each row has one exact duration. Launches were serialised, so the sum of durations is not a
+// latency.
 import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { csvRows, readInput } from "#core";
@@ -78,7 +79,7 @@ function readRows(text: string, file: string): readonly Row[] {
   if (rows.length === 0) throw badProfile(file, "", "it has no rows below its header.");
   return rows.map(({ line, fields }) => {
     const place = `line ${line}`;
-    // Names of templates have commas, unquoted.
+    // Names of templates contain commas, and are not quoted.
     const name = fields.slice(0, 1 - COLUMNS).join(",");
     const [profile = "", , sms = "", duration = ""] = fields.slice(1 - COLUMNS);
     const kind = classes[profile];
@@ -99,7 +100,7 @@ const isPlaceholder = (row: Row): boolean =>
 
 const v100 = { name: "Tesla V100-SXM2-16GB", computeCapability: "7.0", sms: 80 };
 
-/** 1,024 threads of 64 registers take all registers of an SM: one block on each. */
+/** 1,024 threads of 64 registers take all registers of an SM, so each SM holds one block. */
 const kernelOf = (row: Row): KernelProfile => ({
   name: row.name,
   grid: [row.sms, 1, 1],

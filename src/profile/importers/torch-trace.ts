@@ -1,5 +1,5 @@
-// A trace of the PyTorch profiler, read: what was asked of the GPU, by which call, and when. Times are
-// those of the trace, microseconds with fractions on one clock for CPU and GPU.
+// Reads a trace of the PyTorch profiler: what the GPU was asked to do, by which call, and when. Times are in
+// microseconds with fractions, on one clock for CPU and GPU.
 
 import { type Field, readJson } from "#core";
 import { badProfile } from "../errors.ts";
@@ -21,9 +21,9 @@ interface Copy {
 }
 
 interface Asked {
-  /** When it was asked for; when it began on the GPU, if the trace lacks the call. */
+  /** When the work was asked for; when it began on the GPU, if the trace lacks the call. */
   readonly at: number;
-  /** The call; the kernels of a CUDA graph share one. */
+  /** The call. The kernels of a CUDA graph share one. */
   readonly call: Span | undefined;
 }
 
@@ -79,7 +79,7 @@ interface Event {
   readonly onGpu: boolean;
 }
 
-/** Names of before PyTorch 1.12. */
+/** The names of categories before PyTorch 1.12. */
 const oldCategories: Readonly<Record<string, string>> = {
   Kernel: "kernel",
   Memcpy: "gpu_memcpy",
@@ -91,7 +91,7 @@ const gpuCategories = ["kernel", "gpu_memcpy", "gpu_memset"];
 const callCategories = ["cuda_runtime", "cuda_driver"];
 const used = [...gpuCategories, ...callCategories, "user_annotation"];
 
-/** Nothing, for what is not of interest here: most of a trace. */
+/** Empty for events that are not needed, which are most of a trace. */
 function readEvent(field: Field): Event[] {
   const { cat, ph, args } = field.object();
   if (ph !== "X" || typeof cat !== "string") return [];
@@ -116,7 +116,7 @@ function readEvent(field: Field): Event[] {
   ];
 }
 
-/** The GPU with most events: the others hold a few copies of a job that uses one. */
+/** The GPU with most events. A job that uses one GPU may have a few copies on others. */
 function busiest(events: readonly Event[]): number | undefined {
   const counts = new Map<number | undefined, number>();
   for (const { onGpu, device } of events)
@@ -124,7 +124,7 @@ function busiest(events: readonly Event[]): number | undefined {
   return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0];
 }
 
-/** By correlation, the outermost where the runtime calls the driver. */
+/** Calls by correlation. If the runtime calls the driver, the outer call is taken. */
 function callsOf(events: readonly Event[]): ReadonlyMap<number, Span> {
   const calls = new Map<number, Span>();
   for (const { category, correlation, span } of events) {
@@ -167,7 +167,7 @@ function doneBy(event: Event): Launch | Copy {
   };
 }
 
-/** A copy or fill within the GPU takes its time and its memory as a small kernel would. */
+/** A copy or fill within the GPU uses time and memory as a small kernel does. */
 const moves = (name: string, durationNs: number): Launch => ({
   identity: { name, grid: [1, 1, 1], block: [1, 1, 1] },
   durationNs,

@@ -27,7 +27,7 @@ const trace = (...events: readonly (Made | readonly Made[])[]) =>
   });
 
 let correlation = 0;
-/** A call at `ts` that takes 4 us, and what it runs 20 us later for `dur`. */
+/** A call at `ts` that takes 4 us. What it launches runs 20 us later, for `dur`. */
 const asks = (
   cat: string,
   api: string,
@@ -97,7 +97,7 @@ test("a scheduled trace: durations of all iterations, the order and CPU time of 
         registers: 32,
         dynamicSharedBytes: 16_384,
         durationNs: { p50: 60_000, p95: 70_000 },
-        // 17 KiB a block: 13 fit.
+        // 17 KiB a block: 13 blocks fit on an SM.
         smsNeeded: 21,
         class: "unknown",
       },
@@ -106,13 +106,13 @@ test("a scheduled trace: durations of all iterations, the order and CPU time of 
     sequence: [
       { mark: "forward" },
       { copy: "in", bytes: 4096 },
-      // From the begin of the iteration, without the copy's call: 30 - 4.
+      // From the begin of the iteration, without the call of the copy: 30 - 4.
       { kernel: 0, gapNs: 26_000 },
       { mark: "backward" },
       { kernel: 1, gapNs: 6500 },
       { mark: "optimizer" },
       { kernel: 0, gapNs: 25_500 },
-      // 1120 - 774, of which 300 were a wait for the GPU.
+      // 1120 - 774, of which 300 were spent waiting for the GPU.
       { kernel: 1, gapNs: 46_000 },
       { copy: "out", bytes: 8 },
     ],

@@ -1,10 +1,11 @@
-// The PyTorch profiler's trace (`prof.export_chrome_trace`, Kineto's JSON): what one iteration launches, in
-// which order, and with how much CPU time in between.
+// The PyTorch profiler's trace (`prof.export_chrome_trace`, Kineto's JSON): what one iteration launches, in which
+// order, and with how much CPU time in between.
 //
-// With a schedule (`prof.step()`) the file says where iterations begin: durations come from all of them, the
-// sequence from the last. Without, the file is one iteration. Not in it: how busy a kernel keeps the SMs and
-// the memory, so that every class is unknown; and whether shared memory is static, so that all of it counts
-// as dynamic. The time of an iteration is the profiler's, some per cent too long, unless `soloNs` is given.
+// With a schedule (`prof.step()`) the file says where iterations begin. Durations then come from all iterations and the
+// sequence from the last. Otherwise the file is one iteration. The file does not say how busy a kernel keeps the SMs
+// and the memory, so every class is unknown. It does not say whether shared memory is static, so all of it counts as
+// dynamic. The time of an iteration is measured under the profiler, and some per cent too long, unless `soloNs` is
+// given.
 
 import { badProfile } from "../errors.ts";
 import type { Mark, Step, WorkloadProfile } from "../types.ts";
@@ -43,7 +44,7 @@ const within = ({ begin, end }: Span, at: number) => at >= begin && at < end;
 type Launched = Work & { readonly does: Launch };
 const isLaunch = (work: Work): work is Launched => "identity" in work.does;
 
-/** The median from one begin to the next; of one iteration its own length. */
+/** The median time from one begin to the next; if there is one iteration, its length. */
 function iterationNs(iterations: readonly Span[]): number | undefined {
   const [only] = iterations;
   if (!only) return undefined;
@@ -74,15 +75,15 @@ function sequenceOf(trace: Trace, span: Span, places: ReadonlyMap<Work, number>)
   return steps;
 }
 
-/** Where the phase changes: an annotation inside another of the same phase changes nothing. */
+/** Where the phase changes. An annotation inside another of the same phase changes nothing. */
 function phasesOf(trace: Trace, span: Span): { readonly at: number; readonly mark: Mark }[] {
   const marks = trace.marks.filter(({ at }) => within(span, at));
   return marks.filter(({ mark }, i) => mark !== marks[i - 1]?.mark);
 }
 
 /**
- * CPU time from the end of one call to the begin of another, less that of calls which may wait for the GPU:
- * how long a model's CPU must work, whatever its GPU does. Kernels of one graph have no time between them.
+ * CPU time from the end of one call to the begin of another, without calls that may wait for the GPU. It is what the
+ * CPU needs, whatever the GPU does. There is none between kernels of one graph.
  */
 function gapBetween(before: Span, call: Span, waits: readonly Span[]): number | undefined {
   if (call === before) return 0;

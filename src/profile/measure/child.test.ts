@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "vitest";
 import { runToEnd } from "./child.ts";
 
-/** What a signal to this process would call. */
-const signalled = (signal: "SIGINT" | "SIGTERM") =>
+/** The handlers of a signal to this process. */
+const handlersOf = (signal: "SIGINT" | "SIGTERM") =>
   process
     .listeners(signal)
     .filter((listener) => !before.has(listener))
@@ -18,8 +18,8 @@ const run = (program: string) =>
 const forever = "setInterval(() => {}, 1000)";
 
 afterEach(() => {
-  // Nothing of a run is left behind.
-  expect(signalled("SIGINT")).toEqual([]);
+  // No handler of a run is left.
+  expect(handlersOf("SIGINT")).toEqual([]);
 });
 
 test("a command that ends by itself", async () => {
@@ -33,14 +33,14 @@ test("a command that ends by itself", async () => {
 
 test("a termination is passed on", async () => {
   const ended = run(forever);
-  signalled("SIGTERM");
+  handlersOf("SIGTERM");
   expect(await ended).toMatchObject({ how: "signal 15", interrupted: true, late: false });
 });
 
 test("an interrupt that did not reach the command is passed on when it is given again", async () => {
   const ended = run(forever);
-  signalled("SIGINT");
-  signalled("SIGINT");
+  handlersOf("SIGINT");
+  handlersOf("SIGINT");
   expect(await ended).toMatchObject({ how: "signal 15", interrupted: true });
 });
 

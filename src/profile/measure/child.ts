@@ -1,30 +1,30 @@
-// Runs a command to its end, told to end when its time is up, while something is measured about it.
+// Runs a command to its end while something is measured, and tells it to end when its time is up.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { errors } from "#core";
 
-/** Who does not end when told to is killed. */
+/** A command that does not end within this time after it was told to is killed. */
 const PATIENCE_MS = 30_000;
 const PROGRESS_MS = 5000;
 
 export interface Run {
   readonly env: NodeJS.ProcessEnv;
-  /** Then it is told to end (SIGTERM). */
+  /** After this time the command is told to end (SIGTERM). */
   readonly seconds: number | undefined;
-  /** The command starts the program that is meant, which is the one to be told: a profiler. */
+  /** Whether the command is a profiler, which starts the program that is to be told. */
   readonly wraps?: boolean;
-  /** Called now and then with the seconds passed. */
+  /** Called at intervals with the seconds passed. */
   readonly progress: (seconds: number) => void;
 }
 
 export interface Ended {
-  /** "status 0", "signal 15" */
+  /** How it ended: "status 0", "signal 15". */
   readonly how: string;
   readonly ok: boolean;
-  /** Its time was up. */
+  /** Whether it was told to end because its time was up. */
   readonly late: boolean;
-  /** Somebody wants us to stop. */
+  /** Whether this process was asked to stop. */
   readonly interrupted: boolean;
   readonly seconds: number;
 }
@@ -34,8 +34,8 @@ export function runToEnd(
   { env, seconds, wraps = false, progress }: Run,
 ): Promise<Ended> {
   const begun = performance.now();
-  const passed = () => (performance.now() - begun) / 1000;
-  // Node takes no empty name.
+  const secondsPassed = () => (performance.now() - begun) / 1000;
+  // Node refuses an empty name by another error.
   if (program === "") throw errors.cannotExecute(program, "ENOENT");
   const child = spawn(program, args, { env, stdio: "inherit" });
   let [late, interrupted] = [false, false];
@@ -43,7 +43,7 @@ export function runToEnd(
     if (!wraps) child.kill(signal);
     else for (const pid of descendantsOf(child.pid ?? 0)) send(pid, signal);
   };
-  const timers = [setInterval(() => progress(passed()), PROGRESS_MS)];
+  const timers = [setInterval(() => progress(secondsPassed()), PROGRESS_MS)];
   const end = () => {
     tell("SIGTERM");
     timers.push(setTimeout(() => tell("SIGKILL"), PATIENCE_MS));
@@ -55,7 +55,8 @@ export function runToEnd(
         end();
       }, seconds * 1000),
     );
-  // Ctrl-C reaches the command as well; where it did not, or is ignored, whoever asks again is heard.
+  // Ctrl-C reaches the command too. A command that does not end by it is told to end after a while, or at once if
+  // another signal comes.
   const pass = (signal: NodeJS.Signals) => {
     if (signal !== "SIGINT" || interrupted) end();
     else timers.push(setTimeout(end, PATIENCE_MS));
@@ -75,12 +76,12 @@ export function runToEnd(
     child.on("exit", (status, signal) => {
       settle();
       const how = signal ? `signal ${constants.signals[signal]}` : `status ${status}`;
-      resolve({ how, ok: status === 0, late, interrupted, seconds: passed() });
+      resolve({ how, ok: status === 0, late, interrupted, seconds: secondsPassed() });
     });
   });
 }
 
-/** Children, their children, and so on; not the process itself. */
+/** The children of the process, their children, and so on. */
 function descendantsOf(pid: number): readonly number[] {
   let children: readonly number[] = [];
   try {

@@ -1,11 +1,11 @@
-// What `cotenant profile -- COMMAND` does: runs the command twice. First with the interposer, which notes
-// launches, shapes, durations and their order, while the GPU itself is watched; then under Nsight
-// Compute (ncu.ts), which tells how busy each distinct kernel keeps the GPU. What is done is kept beside the
-// profiles until everything is had, so that the same command goes on where it was stopped.
+// What `cotenant profile -- COMMAND` does: it runs the command twice. In the first run the interposer notes launches,
+// shapes, durations and their order, and the GPU is watched. In the second run Nsight Compute (ncu.ts) measures how
+// busy each distinct kernel keeps the GPU. Results of each part are kept beside the profiles until all parts are done,
+// so the same command continues where it was stopped.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { tryWrite, UserError } from "#core";
-import { unsampled, withUtilisation } from "../importers/merge.ts";
+import { withoutSamples, withUtilisation } from "../importers/merge.ts";
 import { importNcu } from "../importers/ncu.ts";
 import { importRecorded, type RecordingAbout } from "../recording/recording.ts";
 import { ProfileStore } from "../store.ts";
@@ -14,7 +14,7 @@ import { findNcu, hasLaunches, METRICS, sampleWithNcu } from "./ncu.ts";
 import { ONE_PASS_CAPABILITY, onePassRuns } from "./one-pass.ts";
 import { record } from "./record.ts";
 
-/** The run under ncu is told to end after so many times the first run's length, and a start's worth more. */
+/** The run under ncu is told to end after so many times the length of the first run, and the time of a start. */
 const SAMPLING_FACTOR = 3;
 const SAMPLING_START_SECONDS = 60;
 
@@ -27,11 +27,11 @@ export interface Wanted {
   readonly gpu: string | undefined;
   readonly soloNs: number | undefined;
   readonly seconds: number | undefined;
-  /** False: no second run, so that classes stay unknown. */
+  /** False: there is no second run, and classes stay unknown. */
   readonly sample: boolean;
-  /** The second run is several, of one pass each. */
+  /** The second run consists of several runs of one pass each. */
   readonly onePass: boolean;
-  /** Begins anew, whatever was kept. */
+  /** Begins from the start, whatever was kept. */
   readonly fresh: boolean;
   readonly say: (text: string) => void;
   /** Watches the GPU from now on. */
@@ -46,14 +46,14 @@ export interface SystemWatch {
   /** Processes that were on the GPU before. */
   readonly others: number;
   stop(): void;
-  /** Means over the readings within a stretch of time; memory is the most over what was used before. */
+  /** Means over the readings within this time. Memory is the maximum, less what was used before. */
   between(fromNs: number, toNs: number): SystemMetrics;
 }
 
 export interface Measured {
   readonly profile: WorkloadProfile;
   readonly path: string;
-  /** What could not be had, in sentences. */
+  /** Sentences about what could not be measured. */
   readonly lacks: readonly string[];
 }
 
@@ -83,14 +83,14 @@ const aboutOf = ({ command, name, kind, gpu, soloNs }: Wanted): RecordingAbout =
   ...(soloNs !== undefined && { soloNs }),
 });
 
-/** Of the first run. */
+/** The result of the first run. */
 interface Recorded {
   readonly seconds: number;
   readonly system: SystemMetrics;
   readonly lacks?: string;
 }
 
-/** One that failed leaves nothing to go on from. */
+/** If it fails there is nothing to continue from. */
 async function firstRun(parts: Parts, wanted: Wanted): Promise<Recorded> {
   try {
     return await recordInto(parts, wanted);
@@ -119,7 +119,7 @@ async function recordInto(parts: Parts, wanted: Wanted): Promise<Recorded> {
     const lacks = same ? {} : { lacks: `Utilisation, memory and power are unknown: ${why}` };
     const recorded = { seconds: ended.seconds, system, ...lacks };
     parts.write("recorded", recorded);
-    if (ended.interrupted) throw stopped();
+    if (ended.interrupted) throw interruptedError();
     return recorded;
   } finally {
     watch.stop();
@@ -129,9 +129,9 @@ async function recordInto(parts: Parts, wanted: Wanted): Promise<Recorded> {
 /** How far the second run has come. */
 interface SamplingState {
   readonly runs: number;
-  /** Of those with one pass each, how many are done. */
+  /** How many of the runs with one pass each are done. */
   readonly passes?: number;
-  /** It ended by itself: what it did not see it would not see again. */
+  /** Whether it ended by itself. Then another run would see no more kernels. */
   readonly whole: boolean;
   readonly why?: string;
 }
@@ -155,7 +155,7 @@ async function sampleInto(
     say(
       `runs of one pass are known for compute capability ${ONE_PASS_CAPABILITY}, not for ${capability}: all in one run`,
     );
-  const wanting = unsampled(soFar);
+  const wanting = withoutSamples(soFar);
   if (wanting.length === 0) return parts.write("sampling", { runs, whole: true });
   say(
     `2 of 2: ncu looks at ${wanting.length} distinct kernels in another run, ${seconds.toFixed(0)} s at most`,
@@ -177,10 +177,10 @@ async function sampleInto(
     ...(failed && { why: `ncu: ${sampled.why}` }),
     ...(sampled.kind === "cut" && { why: `its time of ${seconds.toFixed(0)} s was up` }),
   });
-  if (sampled.kind === "interrupted") throw stopped();
+  if (sampled.kind === "interrupted") throw interruptedError();
 }
 
-/** Every kernel in each run, with other metrics. What a run did not see until its time was up stays unknown. */
+/** Each run measures every kernel by other metrics. What a run has not seen when its time is up stays unknown. */
 async function passByPass(
   parts: Parts,
   { kernels }: WorkloadProfile,
@@ -201,7 +201,7 @@ async function passByPass(
       seconds,
       progress: (passed) => say(`2: ncu, ${passed.toFixed(0)} s`),
     });
-    if (sampled.kind === "interrupted") throw stopped();
+    if (sampled.kind === "interrupted") throw interruptedError();
     if (sampled.kind === "failed") {
       rmSync(log, { force: true });
       return parts.write("sampling", {
@@ -216,7 +216,7 @@ async function passByPass(
   }
 }
 
-/** With whatever has been sampled so far. */
+/** The profile with everything that has been sampled so far. */
 function withSamples(profile: WorkloadProfile, parts: Parts): WorkloadProfile {
   const samples = parts.samples();
   if (samples.length === 0) return profile;
@@ -227,7 +227,7 @@ function withSamples(profile: WorkloadProfile, parts: Parts): WorkloadProfile {
 }
 
 function lacksOf(profile: WorkloadProfile, state: SamplingState | undefined): string[] {
-  const unknown = unsampled(profile).length;
+  const unknown = withoutSamples(profile).length;
   if (unknown === 0) return [];
   const all = profile.kernels.length;
   const which =
@@ -237,14 +237,14 @@ function lacksOf(profile: WorkloadProfile, state: SamplingState | undefined): st
   return [`${which} are unknown: ${why}${cure}`];
 }
 
-const stopped = () =>
+const interruptedError = () =>
   new UserError(
     "STOPPED",
     "Stopped before the profile was whole.",
     "The same command goes on from here; --fresh begins anew.",
   );
 
-/** Results of the parts, in a folder beside the profile. */
+/** The results of the parts, in a folder beside the profile. */
 interface Parts {
   path(part: string): string;
   text(part: string): string | undefined;
@@ -266,7 +266,7 @@ function openParts(wanted: Wanted): Parts {
   const parts: Parts = {
     path,
     text,
-    json: (part) => parsed(text(part)),
+    json: (part) => parse(text(part)),
     write: (part, value) => keep(part, JSON.stringify(value)),
     samples: () =>
       readdirSync(folder)
@@ -286,8 +286,8 @@ function openParts(wanted: Wanted): Parts {
   return parts;
 }
 
-/** Undefined when it was never written, or not to its end: then that part is done again. */
-function parsed<T>(text: string | undefined): T | undefined {
+/** undefined if it was not written, or not to its end. Then that part is done again. */
+function parse<T>(text: string | undefined): T | undefined {
   try {
     return text === undefined ? undefined : (JSON.parse(text) as T);
   } catch {

@@ -1,23 +1,23 @@
-// Nsight Compute's command line on an unmodified program: how busy each distinct kernel keeps the SMs and the
-// memory. Each launch configuration (kernel, grid, block) is looked at once, whatever their number, in 13 passes of
-// some 30 ms on an H200, and every other launch runs at nearly its own speed.
+// Nsight Compute's command line, for an unmodified program. It measures how busy each distinct kernel keeps the SMs and
+// the memory. Each launch configuration (kernel, grid, block) is measured once, however often it is launched, in 13
+// passes of some 30 ms on an H200. All other launches run at nearly their own speed.
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { runToEnd } from "./child.ts";
 
-/** Launches of one configuration that are looked at. */
+/** How many launches of one configuration are measured. */
 const SAMPLES = 1;
 
-/** A name longer than all that fit on a command line leaves the others to the next run. */
+/** Names beyond this length do not fit on a command line and wait for the next run. */
 const MOST_FILTER_CHARACTERS = 100_000;
 
-/** Where the toolkit puts it, if it is not on the PATH. */
+/** The toolkit's folder, if ncu is not on the PATH. */
 const USUAL_FOLDER = "/usr/local/cuda/bin";
 
 const OPERATIONS = "smsp__sass_thread_inst_executed_op";
 const OF_PEAK = "avg.pct_of_peak_sustained_elapsed";
 
-/** In every run. */
+/** Metrics of every run. */
 const ALWAYS = [
   "gpu__time_duration.sum",
   "launch__registers_per_thread",
@@ -27,7 +27,7 @@ const ALWAYS = [
   "device__attribute_multiprocessor_count",
 ];
 
-/** What importNcu reads. The operations and bytes are the roofline's. */
+/** The metrics that importNcu reads. Operations and bytes are for the roofline. */
 export const METRICS: readonly string[] = [
   `sm__throughput.${OF_PEAK}`,
   `gpu__compute_memory_throughput.${OF_PEAK}`,
@@ -56,19 +56,19 @@ function isExecutable(path: string): boolean {
 
 export interface Sampling {
   readonly ncu: string;
-  /** The file its CSV goes to. */
+  /** The file that the CSV is written to. */
   readonly log: string;
-  /** Kernels as the driver names them; empty: all. */
+  /** Kernels by the driver's names; empty: all. */
   readonly names: readonly string[];
   readonly metrics: readonly string[];
-  /** Then the program is told to end; what was looked at until then counts. */
+  /** After this time the program is told to end. What was measured until then counts. */
   readonly seconds: number;
   readonly progress: (seconds: number) => void;
 }
 
 export type Sampled =
   | { readonly kind: "whole" | "cut" | "interrupted" }
-  /** Nothing could be looked at; ncu's own words. */
+  /** Nothing could be measured. `why` is in ncu's words. */
   | { readonly kind: "failed"; readonly why: string };
 
 export async function sampleWithNcu(
@@ -79,10 +79,10 @@ export async function sampleWithNcu(
   const ended = await runToEnd(
     [
       ...([ncu, "--csv", "--page", "raw"] as const),
-      // The program's children too, as of a launcher script.
+      // Includes the program's children, for launcher scripts.
       ...["--target-processes", "all", "--clock-control", "none"],
       ...["--filter-mode", "per-launch-config", "--launch-count", String(SAMPLES)],
-      // As the interposer names kernels.
+      // The interposer names kernels so, too.
       ...["--kernel-name-base", "mangled", "--print-kernel-base", "mangled"],
       ...["--metrics", [...ALWAYS, ...metrics].join(","), ...filter, "--log-file", log, ...command],
     ],
@@ -105,7 +105,7 @@ function patternOf(names: readonly string[]): string {
   return `^(${escaped.join("|")})$`;
 }
 
-/** Whether ncu wrote a launch there: a row with a number in front. */
+/** Whether the CSV has a launch: a row that begins with a number. */
 export const hasLaunches = (log: string): boolean => /^"\d+",/m.test(textOf(log));
 
 const textOf = (log: string) => (existsSync(log) ? readFileSync(log, "utf8") : "");

@@ -1,9 +1,9 @@
-// Runs a command with the interposer noting what it launches, as nobody's client: nothing is held back.
+// Runs a command while the interposer records its launches. The command is not a client: nothing is held back.
 import { existsSync } from "node:fs";
 import { interposer, UserError } from "#core";
 import { type Ended, runToEnd } from "./child.ts";
 
-/** Leaves the recording in `file`; a UserError when the command used no GPU. */
+/** Leaves the recording in `file`. Throws a UserError if the command used no GPU. */
 export async function record(
   command: readonly [string, ...string[]],
   file: string,

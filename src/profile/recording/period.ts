@@ -1,16 +1,16 @@
-// Where a sequence of steps repeats itself: the requests or iterations of a program that does the same work
-// again and again, with something else before, between and after.
+// Finds where a sequence of steps repeats itself: the requests or iterations of a program that does the same work again
+// and again, with other work before, between and after.
 
-/** The same `length` steps, at each of `starts`. */
+/** The same `length` steps at each of `starts`. */
 export interface Period {
   readonly length: number;
   readonly starts: readonly number[];
 }
 
 const LEAST_TIMES = 3;
-/** What repeats is the program's work only if it is at least this part of it. */
+/** A repetition counts only if it covers at least this part of the steps. */
 const LEAST_PART = 1 / 4;
-/** Of the steps that the best period covers: a shorter period that covers nearly as many is meant. */
+/** A shorter period is preferred if it covers at least this part of what the best one covers. */
 const NEARLY = 0.9;
 
 interface Stretch {
@@ -20,9 +20,9 @@ interface Stretch {
 }
 
 /**
- * Steps are equal where their numbers are. For every distance, the longest stretch in which each step equals the
- * one that far on; of these the shortest distance that covers nearly as much as any. So a layer that repeats
- * within an iteration is no iteration: three iterations cover more. `may` says what a period must have.
+ * Equal numbers are equal steps. For each distance, the longest stretch is found in which each step equals the one at
+ * that distance. Of these distances the shortest is taken that covers nearly as much as any. So a layer that repeats
+ * within an iteration is not taken for an iteration: three iterations cover more. `may` tests a period.
  */
 export function findPeriod(
   steps: Int32Array,
@@ -59,7 +59,7 @@ const startsFrom = ({ begin, covers, length }: Stretch, first: number): number[]
     (_, i) => first + i * length,
   );
 
-/** The same period begun `by` steps later, once less unless it was not begun later at all. */
+/** The same period begun `by` steps later. Unless `by` is 0, there is one occurrence less. */
 export const later = ({ length, starts }: Period, by: number): Period => ({
   length,
   starts: by === 0 ? starts : starts.slice(0, -1).map((start) => start + by),

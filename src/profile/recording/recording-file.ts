@@ -1,4 +1,4 @@
-// The interposer's recording as a file: what native/interposer/record/file.cpp writes, checked field by field.
+// The interposer's recording as a file, checked field by field. native/interposer/record/file.cpp writes it.
 
 import { type Field, readJson } from "#core";
 import { badProfile } from "../errors.ts";
@@ -13,7 +13,7 @@ export type RecordedKernel = Pick<
   "name" | "grid" | "block" | "registers" | "staticSharedBytes" | "dynamicSharedBytes"
 > & {
   readonly blocksPerSm?: number;
-  /** Those in graphs are not counted. */
+  /** Launches outside of graphs. */
   readonly launches: number;
   readonly samples: number;
   readonly durationNs?: KernelProfile["durationNs"];
@@ -26,21 +26,21 @@ export type Item =
 export interface RecordedGraph {
   readonly launches: number;
   readonly durationNs?: KernelProfile["durationNs"];
-  /** Left out where it could not be looked into. */
+  /** Left out if the graph's nodes could not be read. */
   readonly steps?: readonly Item[];
 }
 
 export interface Happened {
   readonly does: Item | { readonly graph: number } | { readonly waitNs: number };
-  /** Since the first step. */
+  /** ns since the first step. */
   readonly atNs: number;
-  /** CPU time since the step before it returned. */
+  /** CPU time since the previous step returned. */
   readonly gapNs: number;
 }
 
 export interface Recording {
   readonly gpu: SaidOfGpu;
-  /** Monotonic: when the first step was. */
+  /** When the first step was, on the monotonic clock. */
   readonly beganNs: number | undefined;
   readonly kernels: readonly RecordedKernel[];
   readonly graphs: readonly RecordedGraph[];
@@ -91,7 +91,7 @@ const wholeFields = [
   "steps",
 ];
 
-/** Empty where the driver did not say. */
+/** Empty if the driver did not tell. */
 function readGpu(gpu: Field): SaidOfGpu {
   gpu.only(["name", "computeCapability", "sms"]);
   if (gpu.at("name").missing) return {};

@@ -27,7 +27,7 @@ const kernel = (name: string, us: number | undefined, more: object = {}) => ({
 const conv = kernel("conv", 40);
 const relu = kernel("relu", 5, { grid: [12, 1, 1], blocksPerSm: 8 });
 
-/** A step's letter, and the CPU time before it in us: "c20" is a launch of the first kernel. */
+/** A step's letter, or the step and the CPU time before it in us. "c20" is a launch of the first kernel. */
 type Told = string | { readonly step: object; readonly us: number };
 const letters: Readonly<Record<string, object>> = {
   a: { kernel: 0 },
@@ -62,11 +62,11 @@ const recording = (changes: object) => ({
   graphs: [],
   ...changes,
 });
-const imported = (changes: object, more: Partial<About> = {}): WorkloadProfile =>
+const importSteps = (changes: object, more: Partial<About> = {}): WorkloadProfile =>
   importRecording(JSON.stringify(recording(changes)), { ...about, ...more });
 
 /** Steps in the letters above, with their gaps in us. */
-const shown = ({ sequence, kernels }: WorkloadProfile): string =>
+const showSteps = ({ sequence, kernels }: WorkloadProfile): string =>
   sequence
     .map((step) => {
       if ("kernel" in step)
@@ -77,10 +77,10 @@ const shown = ({ sequence, kernels }: WorkloadProfile): string =>
 
 describe("one request", () => {
   test("is what repeats, from the pause before it to the wait it ends with", () => {
-    const profile = imported({
+    const profile = importSteps({
       steps: steps(...words("a9 a9 w9"), ...words("i300 a20 b10 a10 o5 w2", 8), ...words("b1 w1")),
     });
-    expect(shown(profile)).toBe("in:4096 conv20 relu10 conv10 out:256");
+    expect(showSteps(profile)).toBe("in:4096 conv20 relu10 conv10 out:256");
     // From the copy to the end of the wait.
     expect(profile.soloNs).toBe(97_000);
     expect(profile.kernels).toEqual([
@@ -101,36 +101,36 @@ describe("one request", () => {
   });
 
   test("may wait within", () => {
-    const profile = imported({ steps: steps(...words("a500 w5 b20 w5", 6)) });
-    expect(shown(profile)).toBe("conv0 relu25");
+    const profile = importSteps({ steps: steps(...words("a500 w5 b20 w5", 6)) });
+    expect(showSteps(profile)).toBe("conv0 relu25");
   });
 
   test("has the gaps and bytes that are usual", () => {
     const odd = { step: { copy: "in", bytes: 9 }, us: 7 };
-    const profile = imported({
+    const profile = importSteps({
       steps: steps(...words("i9 a20 w1", 3), odd, ...words("a900 w1"), ...words("i9 a30 w1", 5)),
     });
-    expect(shown(profile)).toBe("in:4096 conv30");
+    expect(showSteps(profile)).toBe("in:4096 conv30");
   });
 
   test("is what usually lies between two waits where requests differ", () => {
-    const profile = imported({
+    const profile = importSteps({
       steps: steps(
         ...words("a9 b9 w1 a9 b9 w1 b7 w1 a9 b9 w1 a3 a3 w1 a9 b9 w1 b1 a1 w1 a9 b9 w1"),
       ),
     });
-    expect(shown(profile)).toBe("conv0 relu9");
+    expect(showSteps(profile)).toBe("conv0 relu9");
   });
 
   test("is not a layer that repeats within it", () => {
-    const profile = imported({ steps: steps(...words("i9"), ...words("a5 b5", 20), "w1") });
+    const profile = importSteps({ steps: steps(...words("i9"), ...words("a5 b5", 20), "w1") });
     expect(profile.sequence).toHaveLength(41);
     expect(profile.soloNs).toBeUndefined();
   });
 
   test("is all of it if nothing repeats, and waits for nothing count once", () => {
-    const profile = imported({ steps: steps(...words("w1 a1 a2 b3 w4 w5 a6 b7 w8 w8")) });
-    expect(shown(profile)).toBe("conv0 conv2 relu3 conv10 relu7");
+    const profile = importSteps({ steps: steps(...words("w1 a1 a2 b3 w4 w5 a6 b7 w8 w8")) });
+    expect(showSteps(profile)).toBe("conv0 conv2 relu3 conv10 relu7");
   });
 });
 
@@ -138,14 +138,17 @@ describe("one iteration", () => {
   const training = { kind: "training" } as const;
 
   test("repeats without waiting, and goes by the pause", () => {
-    const profile = imported({ steps: steps(...words("b3 a200 b3 b3", 7)) }, training);
-    expect(shown(profile)).toBe("conv200 relu3 relu3 relu3");
+    const profile = importSteps({ steps: steps(...words("b3 a200 b3 b3", 7)) }, training);
+    expect(showSteps(profile)).toBe("conv200 relu3 relu3 relu3");
     expect(profile.soloNs).toBe(209_000);
   });
 
   test("is longer than a layer that repeats within it", () => {
     const iteration = [...words("i50 a5 a5"), ...words("a5 b5", 12), ...words("b5 w2")];
-    const profile = imported({ steps: steps(...[1, 2, 3, 4].flatMap(() => iteration)) }, training);
+    const profile = importSteps(
+      { steps: steps(...[1, 2, 3, 4].flatMap(() => iteration)) },
+      training,
+    );
     expect(profile.sequence).toHaveLength(28);
     expect(profile.sequence[1]).toEqual({ kernel: 0, gapNs: 57_000 });
   });
@@ -165,8 +168,8 @@ describe("a graph", () => {
 
   test("is its kernels, the untimed ones sharing what is left of its time", () => {
     const kernels = [conv, kernel("tail", undefined), kernel("head", undefined)];
-    const profile = imported({ kernels, graphs, steps: repeated });
-    expect(shown(profile)).toBe("conv0 out:8 tail0 head0");
+    const profile = importSteps({ kernels, graphs, steps: repeated });
+    expect(showSteps(profile)).toBe("conv0 out:8 tail0 head0");
     expect(profile.kernels.map(({ durationNs }) => durationNs.p50)).toEqual([
       40_000, 30_000, 30_000,
     ]);
@@ -179,7 +182,7 @@ describe("a graph", () => {
       kernel("tail", 10, rare),
       kernel("head", undefined, rare),
     ];
-    const profile = imported({ kernels, graphs, steps: repeated });
+    const profile = importSteps({ kernels, graphs, steps: repeated });
     expect(profile.kernels.map(({ durationNs }) => durationNs.p50)).toEqual([
       44_444, 22_222, 33_333,
     ]);
@@ -189,12 +192,12 @@ describe("a graph", () => {
   test("made anew each time is the same graph", () => {
     const anew = [0, 1, 2, 3].flatMap((graph) => [{ step: { graph }, us: 9 }, "w1"] as Told[]);
     const all = Array.from({ length: 4 }, () => ({ ...graphs[0], steps: [{ kernel: 0 }] }));
-    expect(shown(imported({ graphs: all, steps: steps(...anew) }))).toBe("conv0");
+    expect(showSteps(importSteps({ graphs: all, steps: steps(...anew) }))).toBe("conv0");
   });
 
   test("that could not be looked into is one kernel on the whole GPU", () => {
     const { steps: _, ...opaque } = graphs[0] ?? { steps: [] };
-    const profile = imported({ graphs: [opaque], steps: repeated });
+    const profile = importSteps({ graphs: [opaque], steps: repeated });
     expect(profile.kernels).toEqual([
       expect.objectContaining({
         name: "graph 0",
@@ -222,7 +225,7 @@ test("says when its requests were, by the machine's clock", () => {
     importRecorded(JSON.stringify(recording(changes)), about).steady;
   const requests = { steps: steps(...words("a100 w0", 3)) };
   expect(steadyOf(requests)).toBeUndefined();
-  // Each takes 100 us of CPU time and 50 us of waiting; the third begins where the second has ended.
+  // Each request takes 100 us of CPU time and 50 us of waiting. The third begins where the second has ended.
   expect(steadyOf({ ...requests, beganNs: 7e9 })).toEqual({
     fromNs: 7e9 + 100_000,
     toNs: 7e9 + 400_000,
@@ -235,14 +238,14 @@ test("a kernel never timed takes as long as the nearest of its name", () => {
     kernel("conv", 10, { grid: [100, 1, 1] }),
     kernel("conv", 30, { grid: [250, 1, 1] }),
   ];
-  const profile = imported({ kernels, steps: steps(...words("a9 w1", 4)) });
+  const profile = importSteps({ kernels, steps: steps(...words("a9 w1", 4)) });
   expect(profile.kernels[0]?.durationNs.p50).toBe(30_000);
 });
 
 test("without the driver's word on occupancy it is computed", () => {
   const { blocksPerSm: _, ...silent } = conv;
-  const profile = imported({ kernels: [silent], steps: steps(...words("a9 w1", 4)) });
-  // 2,048 threads on an SM, 256 in a block.
+  const profile = importSteps({ kernels: [silent], steps: steps(...words("a9 w1", 4)) });
+  // An SM has 2,048 threads, a block 256.
   expect(profile.kernels[0]?.smsNeeded).toBe(33);
 });
 
@@ -296,7 +299,7 @@ describe("refused", () => {
     ],
     ["an unknown GPU", {}, { gpu: {} }, "net.json: it does not say which GPU it was recorded on."],
   ])("%s", (_, more, changes, sentence) => {
-    expect(() => imported({ steps: good, ...changes }, more)).toThrow(sentence);
+    expect(() => importSteps({ steps: good, ...changes }, more)).toThrow(sentence);
   });
 
   test("a file cut short", () => {
@@ -308,7 +311,7 @@ describe("refused", () => {
 });
 
 describe("a period", () => {
-  /** Its last step is like no other, so that it is not made of shorter ones. */
+  /** The last step is like no other, so the period does not consist of shorter ones. */
   const period = fc.array(fc.nat(5), { maxLength: 30 }).map((steps) => [...steps, 9]);
   /** Steps that are in no period. */
   const other = fc.array(fc.integer({ min: 10, max: 10_000 }), { maxLength: 40 });
@@ -342,8 +345,10 @@ describe("a period", () => {
           fc.pre(letters.some((letter) => letter !== "i"));
           const once = [...letters, "w"];
           const told = Array.from({ length: times }, () => once).flat();
-          const profile = imported({ steps: steps(...told.map((one, i) => `${one}${gaps[i]}`)) });
-          const kinds = shown(profile)
+          const profile = importSteps({
+            steps: steps(...told.map((one, i) => `${one}${gaps[i]}`)),
+          });
+          const kinds = showSteps(profile)
             .replace(/conv\d+/g, "a")
             .replace(/relu\d+/g, "b");
           expect(kinds.replaceAll("in:4096", "i").split(" ")).toEqual(letters);

@@ -25,12 +25,15 @@ import {
   readRecording,
 } from "./recording-file.ts";
 
-/** What a recording is asked for; without a kind, its kernels' names tell. */
+/** Without a kind, the names of the kernels decide. */
 export type RecordingAbout = Omit<About, "kind"> & { readonly kind?: WorkloadKind | undefined };
 
 export interface Recorded {
   readonly profile: WorkloadProfile;
-  /** The requests or iterations of the recording: from the first one's begin to the last one's. Monotonic. */
+  /**
+   * The time of the requests or iterations of the recording, from the begin of the first to the begin of the last, on
+   * the monotonic clock.
+   */
   readonly steady: { readonly fromNs: number; readonly toNs: number } | undefined;
 }
 
@@ -38,7 +41,7 @@ export interface Recorded {
 export const importRecording = (text: string, about: RecordingAbout): WorkloadProfile =>
   importRecorded(text, about).profile;
 
-/** The same, and when it was. */
+/** The same, with the time at which it was recorded. */
 export function importRecorded(text: string, given: RecordingAbout): Recorded {
   const recording = readRecording(text, given.file);
   const about = { ...given, kind: given.kind ?? kindOf(recording) };
@@ -57,7 +60,7 @@ export function importRecorded(text: string, given: RecordingAbout): Recorded {
   };
 }
 
-/** What frameworks call the kernels of backward passes and optimizers. */
+/** Words in the names that frameworks give to kernels of backward passes and optimizers. */
 const TRAINING = /backward|bwd|dgrad|wgrad|multi_tensor_apply|optimizer|adam|sgd_/i;
 
 const kindOf = ({ kernels }: Recording): WorkloadKind =>
@@ -75,7 +78,7 @@ function steadyOf(
   return { fromNs: beganNs + fromNs, toNs: beganNs + toNs };
 }
 
-/** Waits in a row are one: after the first there was nothing to wait for. */
+/** Several waits in a row count as one, because after the first there was nothing to wait for. */
 function withoutEmptyWaits(steps: readonly Happened[]): readonly Happened[] {
   const kept: Happened[] = [];
   for (const step of steps) {
@@ -88,7 +91,7 @@ function withoutEmptyWaits(steps: readonly Happened[]): readonly Happened[] {
 const isWait = ({ does }: Happened): boolean => "waitNs" in does;
 
 function periodOf(happened: readonly Happened[], recording: Recording, kind: WorkloadKind): Period {
-  const steps = numbered(happened, recording);
+  const steps = numberSteps(happened, recording);
   const needsWait = kind === "inference" && happened.some(isWait);
   const waitsBefore = [0];
   for (const step of happened) waitsBefore.push((waitsBefore.at(-1) ?? 0) + (isWait(step) ? 1 : 0));
@@ -100,8 +103,11 @@ function periodOf(happened: readonly Happened[], recording: Recording, kind: Wor
   return usual ?? { length: happened.length, starts: [0] };
 }
 
-/** Steps that do the same have the same number: a kernel in its shape, a graph's contents, a direction. */
-function numbered(happened: readonly Happened[], recording: Recording): Int32Array {
+/**
+ * A number for each step. Equal steps have equal numbers: the same kernel in the same shape, the same graph, or a copy
+ * in the same direction.
+ */
+function numberSteps(happened: readonly Happened[], recording: Recording): Int32Array {
   const numbers = new Map<string, number>();
   const kernels = recording.kernels.map(keyOf);
   const itemKey = (item: Item) => ("copy" in item ? item.copy : (kernels[item.kernel] ?? ""));
@@ -127,7 +133,7 @@ function begunRightly(happened: readonly Happened[], period: Period): Period {
   const ways = Array.from({ length: period.length }, (_, by) => {
     const starts = later(period, by).starts;
     const [first = 0] = period.starts;
-    // Before a period lies the end of the one before it.
+    // The step before a period is the last step of the one before it.
     const before = happened[first + ((by + period.length - 1) % period.length)];
     const pause = median(starts.map((start) => happened[start]?.gapNs ?? 0));
     return { by, pause, afterWait: before !== undefined && isWait(before) };
@@ -153,7 +159,7 @@ function usualBetweenWaits(happened: readonly Happened[], steps: Int32Array): Pe
   return [...places.values()].find(({ starts }) => starts.length > 1 && starts.length * 2 > times);
 }
 
-/** From the first step to the end of the last wait; of an iteration, from one begin to the next. */
+/** For a request, from the first step to the end of the last wait; for an iteration, from one begin to the next. */
 function soloOf(
   happened: readonly Happened[],
   { length, starts }: Period,
@@ -170,7 +176,7 @@ function soloOf(
   return times.length === starts.length ? median(times) : undefined;
 }
 
-/** CPU time before a launch is all of it since the launch before; copies and waits themselves left out. */
+/** The CPU time before a launch is all of it since the previous launch, without copies and waits. */
 function sequenceOf(
   happened: readonly Happened[],
   { length, starts }: Period,
@@ -187,7 +193,7 @@ function sequenceOf(
       : sequence.push(item);
   for (let i = 0; i < length; i++) {
     const all = starts.flatMap((start) => happened[start + i] ?? []);
-    // The pause before a request is nobody's work.
+    // The pause before a request is not its work.
     if (i > 0 || kind === "training") gap += median(all.map(({ gapNs }) => gapNs));
     const does = happened[example + i]?.does;
     if (!does || "waitNs" in does) continue;
@@ -210,7 +216,7 @@ function sequenceOf(
     }
     if (!inside) gap = 0;
   }
-  // What an iteration ends with is before the first launch of the next.
+  // CPU time at the end of an iteration belongs to the first launch of the next.
   return kind === "training" ? withFirstGap(sequence, gap) : sequence;
 }
 
@@ -221,7 +227,7 @@ function withFirstGap(sequence: readonly Step[], more: number): Step[] {
   );
 }
 
-/** The kernels of the sequence, each once, with what could be learned of their durations. */
+/** The distinct kernels of the sequence, with what is known of their durations. */
 class Kernels {
   readonly used: KernelProfile[] = [];
   readonly #places = new Map<string, number>();
@@ -244,7 +250,7 @@ class Kernels {
     return this.#placeOf(keyOf(kernel), () => this.#profileOf(kernel, index));
   }
 
-  /** A graph of which only its time is known is a kernel that fills the GPU. */
+  /** A graph of which only the time is known counts as one kernel that fills the GPU. */
   graphPlace(index: number): number {
     const durationNs = this.#recording.graphs[index]?.durationNs;
     if (!durationNs) throw badProfile(this.#file, `graphs[${index}]`, "it was never timed.");
@@ -284,7 +290,7 @@ class Kernels {
     };
   }
 
-  /** Of the shape whose grid is nearest. */
+  /** The duration of the kernel of this name with the nearest grid. */
   #ofSameName(kernel: RecordedKernel): Duration | undefined {
     const blocks = volume(kernel.grid);
     return this.#recording.kernels
@@ -297,9 +303,9 @@ class Kernels {
 type Duration = KernelProfile["durationNs"];
 
 /**
- * By kernel: of two entries that are one kernel, the one with more samples. Nothing can be timed inside a graph:
- * kernels that ran there more often than outside get what the others leave of the graph's time, in proportion
- * to what was seen of them outside, if that is more. The graph launched most often decides.
+ * The duration of each kernel. Of two entries for one kernel, the one with more samples is taken. Nothing can be timed
+ * inside a graph. Kernels that ran more often inside a graph than outside share what the other kernels leave of the
+ * graph's time, in proportion to their times outside, if that is more. The graph that was launched most often decides.
  */
 function durationsIn({ kernels, graphs }: Recording): ReadonlyMap<string, Duration> {
   const keys = kernels.map(keyOf);
@@ -324,7 +330,7 @@ function durationsIn({ kernels, graphs }: Recording): ReadonlyMap<string, Durati
     const sum = (of: readonly string[], unseen: number) =>
       of.reduce((sum, key) => sum + (seen.get(key)?.p50 ?? unseen), 0);
     const ofSeen = mostly.filter((key) => seen.has(key));
-    // One of which nothing was seen is taken for an average one.
+    // A kernel that was never timed counts as an average one.
     const unseen = ofSeen.length > 0 ? sum(ofSeen, 0) / ofSeen.length : 1;
     const left = graph.durationNs.p50 - sum(inside(graph), 0) + sum(ofSeen, 0);
     const factor = Math.max(left, 0) / sum(mostly, unseen);

@@ -85,10 +85,10 @@ function spaceOfAccess(
   roots: ReadonlySet<string>,
   spaceOf: SpaceOf,
 ): MemoryLocation["space"] {
-  const named = modifiers.filter((one) => /^(global|shared)/.test(one));
+  const written = modifiers.filter((one) => /^(global|shared)/.test(one));
   // A copy names two spaces, the destination's first.
-  if (opcode === "cp" && operand !== operands[0]) named.shift();
-  for (const one of opcode === "cp" ? named : modifiers) {
+  if (opcode === "cp" && operand !== operands[0]) written.shift();
+  for (const one of opcode === "cp" ? written : modifiers) {
     if (one === "param" || one === "const" || one === "nc") return "constant";
     if (one === "local" || one === "global") return one;
     if (one.startsWith("shared")) return "shared";

@@ -129,8 +129,8 @@ function maskOf({ operation, operands }: Instruction): Operand | undefined {
 }
 
 /**
- * Is the mask a constant that leaves lanes out? Its author knows which lanes come here, so it is trusted; not where the
- * lanes that don't come here exit.
+ * Whether the mask is a constant that leaves lanes out. Then its author knows which lanes come here, so it is trusted,
+ * unless the lanes that do not come here exit.
  */
 function partial(
   found: Uniformity,

@@ -171,7 +171,7 @@ function findPostDominators(flow: Flow, leavers: boolean): Int32Array {
       let meet = -1;
       for (const one of next[block] ?? []) {
         if (found[one] === -1) continue;
-        meet = meet === -1 ? one : meeting(found, rank, meet, one);
+        meet = meet === -1 ? one : meetOf(found, rank, meet, one);
       }
       if (meet !== -1 && found[block] !== meet) {
         found[block] = meet;
@@ -229,7 +229,7 @@ function towardsExit(next: readonly (readonly number[])[], exit: number): number
   return post.reverse();
 }
 
-function meeting(found: Int32Array, rank: Int32Array, a: number, b: number): number {
+function meetOf(found: Int32Array, rank: Int32Array, a: number, b: number): number {
   let one = a;
   let other = b;
   while (one !== other) {

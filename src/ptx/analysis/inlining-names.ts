@@ -65,15 +65,15 @@ export class Renaming {
     const { opcode, modifiers } = one.operation;
     if (opcode === "call") return [this.#outside(one, index)];
     if (!modifiers.includes("param") || (opcode !== "ld" && opcode !== "st"))
-      return [this.renamed(one)];
+      return [this.rename(one)];
     const stores = opcode === "st";
     const [place, value] = stores ? one.operands : [one.operands[1], one.operands[0]];
     if (place?.kind !== "memory" || place.base.kind !== "name" || value === undefined)
-      return [this.renamed(one)];
+      return [this.rename(one)];
     const cell = this.#cells.get(place.base.name) ?? this.#cellAt(place.base.name, index);
     // Parameters of a kernel are memory, not registers.
-    if (cell === undefined) return [this.renamed(one)];
-    const { kind, at, end, predicate, operands } = this.renamed(one);
+    if (cell === undefined) return [this.rename(one)];
+    const { kind, at, end, predicate, operands } = this.rename(one);
     const given = stores ? operands[1] : operands[0];
     if (given === undefined) return [];
     const whole = given.kind !== "vector" && /^\+?0?$/.test(place.offset);
@@ -102,10 +102,10 @@ export class Renaming {
       );
       return { ...list, elements };
     });
-    return { ...this.renamed(call), operands };
+    return { ...this.rename(call), operands };
   }
 
-  renamed(one: Instruction): Instruction {
+  rename(one: Instruction): Instruction {
     if (this.#copy === 0) return one;
     const predicate = one.predicate && {
       ...one.predicate,
@@ -174,7 +174,7 @@ function callsOfParameters(
   isOwn: (name: string) => boolean,
 ): ReadonlyMap<number, number> {
   const found = new Map<number, number>();
-  const named = (one: Instruction | undefined) => {
+  const parameterName = (one: Instruction | undefined) => {
     const place = one?.operation.opcode === "st" ? one.operands[0] : one?.operands[1];
     const isParameter = /^(ld|st)\.param/.test(one?.operation.text ?? "");
     return isParameter && place?.kind === "memory" && place.base.kind === "name"
@@ -186,7 +186,7 @@ function callsOfParameters(
     const before: { i: number; name: string }[] = [];
     for (let i = first; i < end; i += 1) {
       const one = instructions[i];
-      const name = named(one);
+      const name = parameterName(one);
       if (one?.operation.opcode === "call") {
         const taken = new Set(
           one.operands.flatMap((list) =>
@@ -204,7 +204,7 @@ function callsOfParameters(
     }
   }
   const lost = instructions.some((one, i) => {
-    const name = named(one);
+    const name = parameterName(one);
     return name !== undefined && !isOwn(name) && !found.has(i);
   });
   return lost ? new Map() : found;

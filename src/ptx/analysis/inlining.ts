@@ -49,7 +49,7 @@ class Building {
   /** Inlines a function; `callers` are the copies on the call stack, outermost first. */
   put(func: Func, cells: ReadonlyMap<string, string>, callers: readonly Copy[]): Copy | undefined {
     const flow = controlFlow(func);
-    const named = new Renaming(func, flow, this.#copies, cells);
+    const renaming = new Renaming(func, flow, this.#copies, cells);
     this.#copies += 1;
     const entry = this.#blocks.length;
     const copy: Copy = { func, entry, cells, returns: [], goesOn: [] };
@@ -64,8 +64,8 @@ class Building {
         const callee = this.#functions.get(
           one.operation.opcode === "call" ? (calleeOf(one) ?? "") : "",
         );
-        if (callee === undefined) this.#instructions.push(...named.instructions(one, i));
-        else if (!this.#call(one, i, callee, named, [...callers, copy])) return undefined;
+        if (callee === undefined) this.#instructions.push(...renaming.instructions(one, i));
+        else if (!this.#call(one, i, callee, renaming, [...callers, copy])) return undefined;
       }
       if (flow.lost.includes(block.end - 1)) this.#lost.push(this.#instructions.length - 1);
       ends.push(this.#end());
@@ -88,10 +88,10 @@ class Building {
     call: Instruction,
     index: number,
     callee: Func,
-    named: Renaming,
+    renaming: Renaming,
     callers: readonly Copy[],
   ): boolean {
-    const cells = named.cellsOf(call, index, callee);
+    const cells = renaming.cellsOf(call, index, callee);
     for (const { inside, given } of cells.registers)
       if (callee.params.some(({ names }) => names[0]?.name === inside))
         this.#instructions.push(move(call, cells.names.get(inside) ?? inside, given));
@@ -106,7 +106,7 @@ class Building {
         );
       }
     // Keeps the predicate of the call: which threads make it.
-    this.#instructions.push({ ...named.renamed(call), operands: [] });
+    this.#instructions.push({ ...renaming.rename(call), operands: [] });
     const from = this.#end();
     const copy = again ?? this.put(callee, cells.names, callers);
     if (copy === undefined) return false;

@@ -12,7 +12,7 @@ export function splitLiveRanges(flow: Flow): Flow {
   const passing = passingWithin(flow);
   if (passing.size === 0) return flow;
   const versions = new Map<string, number>();
-  const named = (name: string) => {
+  const nameOf = (name: string) => {
     const base = baseName(name);
     const version = versions.get(base);
     return version === undefined ? name : `${base}#${version}${name.slice(base.length)}`;
@@ -24,10 +24,10 @@ export function splitLiveRanges(flow: Flow): Flow {
     if (!touched.some((number) => passing.has(number))) return one;
     const predicate = one.predicate && {
       ...one.predicate,
-      register: named(one.predicate.register),
+      register: nameOf(one.predicate.register),
     };
     const writes = writesFirst(one);
-    const rest = one.operands.slice(writes ? 1 : 0).map((operand) => withNames(operand, named));
+    const rest = one.operands.slice(writes ? 1 : 0).map((operand) => withNames(operand, nameOf));
     if (predicate === undefined)
       for (const number of names.numbers.slice(from, names.at[2 * i + 1]))
         if (passing.has(number)) {
@@ -35,7 +35,7 @@ export function splitLiveRanges(flow: Flow): Flow {
           versions.set(name, (versions.get(name) ?? 0) + 1);
         }
     const first = one.operands[0];
-    const operands = writes && first !== undefined ? [withNames(first, named), ...rest] : rest;
+    const operands = writes && first !== undefined ? [withNames(first, nameOf), ...rest] : rest;
     return { ...one, predicate, operands };
   });
   return { ...flow, instructions, names: gatherNames(instructions) };

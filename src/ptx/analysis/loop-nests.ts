@@ -8,7 +8,7 @@ export interface Loop {
   readonly head: number;
 }
 
-/** No program nests loops deeper than this. */
+/** Programs do not nest loops deeper than this. */
 const DEEPEST = 40;
 
 /** Loops that contain one of the blocks `of`, outer ones first. Undefined if they are nested too deep. */

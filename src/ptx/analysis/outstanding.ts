@@ -35,7 +35,7 @@ const waits: Readonly<Partial<Record<Group, string>>> = {
   "bulk copies": "cp.async.bulk.wait_group 0;",
 };
 
-export function outstanding(flow: Flow, refuse: Refuse): Ending {
+export function endOutstanding(flow: Flow, refuse: Refuse): Ending {
   if (![...flow.operations].some(goesOn)) return { each: "", once: "" };
   const barriers = liveBarriers(flow, refuse);
   refuseUntracked(flow, barriers.ended, refuse);
@@ -166,14 +166,14 @@ function liveBarriers(flow: Flow, refuse: Refuse): LiveBarriers {
     const ends = invals.some(
       (inval) =>
         isSame(init.address, inval.address) &&
-        (inval.guard === undefined || sameGuard(init.guard, inval.guard, known)) &&
+        (inval.predicate === undefined || samePredicate(init.predicate, inval.predicate, known)) &&
         dominates(post, inval.block, init.block),
     );
     const one = flow.instructions[i];
     if (ends || one === undefined) continue;
     ended = false;
     const place = namedPlace(init.address);
-    const always = dominates(post, init.block, 0) && byThreadZero(init.guard, known);
+    const always = dominates(post, init.block, 0) && byThreadZero(init.predicate, known);
     if (place !== undefined && invals.length === 0 && !copiesArrive && always)
       added.add(`mbarrier.inval.shared.b64 [${place}];`);
     else refuse("mbarrier-live", one, "no mbarrier.inval of the same address is sure to follow");
@@ -189,15 +189,15 @@ interface LiveBarriers {
 }
 
 /** Has it no predicate, or one that holds for threads with %tid.x 0? Every block has such a thread. */
-function byThreadZero(guard: Predicate | undefined, known: Definitions): boolean {
-  if (guard === undefined) return true;
-  const test = known.get(guard.register);
+function byThreadZero(predicate: Predicate | undefined, known: Definitions): boolean {
+  if (predicate === undefined) return true;
+  const test = known.get(predicate.register);
   if (test?.operation.opcode !== "setp" || test.predicate !== undefined) return false;
   const [, left, right] = test.operands;
   const how = test.operation.modifiers[0];
   const first = left && affine(left, known);
   const isX = first?.constant === 0 && first.terms.size === 1 && first.terms.get("%tid.x") === 1;
-  return isX && constantValue(right, known) === 0 && how === (guard.negated ? "ne" : "eq");
+  return isX && constantValue(right, known) === 0 && how === (predicate.negated ? "ne" : "eq");
 }
 
 /** "name+8" for an address in shared memory; undefined if it has another form. */
@@ -217,14 +217,14 @@ interface Site {
   readonly address: Affine | undefined;
   /** The block with the branch that decides which threads execute it, and the condition. */
   readonly block: number;
-  readonly guard: Predicate | undefined;
+  readonly predicate: Predicate | undefined;
 }
 
 function site(flow: Flow, known: Definitions, index: number): Site {
   const one = flow.instructions[index];
   const address = addressOf(one?.operands[0], known);
   const block = flow.blockOf[index] ?? 0;
-  if (one?.predicate !== undefined) return { address, block, guard: one.predicate };
+  if (one?.predicate !== undefined) return { address, block, predicate: one.predicate };
   const entries = flow.blocks.flatMap(({ successors }, n) =>
     successors.includes(block) ? [n] : [],
   );
@@ -232,13 +232,13 @@ function site(flow: Flow, known: Definitions, index: number): Site {
   const branch =
     only === undefined ? undefined : flow.instructions[(flow.blocks[only]?.end ?? 0) - 1];
   if (entries.length !== 1 || only === undefined || branch?.predicate === undefined)
-    return { address, block, guard: undefined };
+    return { address, block, predicate: undefined };
   const taken = only + 1 !== block;
   const { register, negated } = branch.predicate;
-  return { address, block: only, guard: { register, negated: taken ? negated : !negated } };
+  return { address, block: only, predicate: { register, negated: taken ? negated : !negated } };
 }
 
-const sameGuard = (a: Predicate | undefined, b: Predicate, known: Definitions) =>
+const samePredicate = (a: Predicate | undefined, b: Predicate, known: Definitions) =>
   a !== undefined &&
   a.register === b.register &&
   a.negated === b.negated &&

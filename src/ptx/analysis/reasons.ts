@@ -1,9 +1,9 @@
-// Why a variant of a kernel is refused. A reason has a code, to count by, and a sentence that names what
-// stands in the way; it points at the line.
+// Why a variant of a kernel is refused. A reason has a code for counting, a sentence that names the obstacle, and the
+// position of its line.
 import { type Position, positionOf } from "../syntax/errors.ts";
 import type { Module, Spanned } from "../syntax/syntax.ts";
 
-/** What each code stands for. */
+/** The meaning of each code. */
 export const reasonCodes = {
   "absolute-address": "shared memory is addressed by number, and the variant moves it",
   alloca: "stack memory taken for each block would pile up",
@@ -43,7 +43,7 @@ type ReasonCode = keyof typeof reasonCodes;
 
 export interface Reason extends Position {
   readonly code: ReasonCode;
-  /** A sentence without its full stop, the culprit by name. */
+  /** A sentence without its full stop, which names the culprit. */
   readonly text: string;
 }
 

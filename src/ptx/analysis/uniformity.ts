@@ -159,9 +159,9 @@ function guardedResult(
   const reached = where === "block" ? value : join(value, where);
   const { predicate } = instruction;
   if (predicate === undefined) return reached;
-  const guard = known(predicate.register, facts);
-  if (guard === undefined) return undefined;
-  return join(reached, guard === "lanes" ? "varying" : guard);
+  const sameness = known(predicate.register, facts);
+  if (sameness === undefined) return undefined;
+  return join(reached, sameness === "lanes" ? "varying" : sameness);
 }
 
 function partingAt(flow: Flow, last: number, facts: Facts): Sameness {

@@ -36,8 +36,8 @@ const vectors = new Map<string, 2 | 4 | 8>([
 const none: readonly string[] = [];
 
 /**
- * A declaration, the cursor behind the word of its space; `single` is a parameter of a function's header:
- * one name and no semicolon.
+ * Parses a declaration; the cursor stands behind the word of its space. `single`: a parameter of a function's header,
+ * which has one name and no semicolon.
  */
 export function variable(
   cursor: Cursor,

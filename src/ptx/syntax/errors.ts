@@ -1,4 +1,4 @@
-// Errors in PTX text. Every message says line, column and the text in question.
+// Errors in PTX text. Every message has line, column and the text in question.
 import { UserError } from "#core";
 
 /** Columns count characters from 1, as editors do. */
@@ -35,7 +35,7 @@ function lineStarts(source: string): readonly number[] {
 
 const LONGEST_EXCERPT = 40;
 
-/** The text that a message shows: up to the end of the line, cut when long. */
+/** The text that a message shows: the rest of the line, cut if it is long. */
 function excerpt(source: string, at: number): string {
   const newline = source.indexOf("\n", at);
   const end = newline < 0 ? source.length : newline;
@@ -45,7 +45,7 @@ function excerpt(source: string, at: number): string {
   return `"${text}${end > at + LONGEST_EXCERPT ? "..." : ""}"`;
 }
 
-/** A file that is not PTX as the parser knows it. */
+/** The text is not PTX as the parser knows it. */
 export class PtxError extends UserError {
   readonly line: number;
   readonly column: number;

@@ -165,7 +165,7 @@ function other(cursor: Cursor, at: number, word: string): Verbatim {
   };
 }
 
-/** Directives without a terminator that stand on a line. */
+/** Directives without a terminator that take one line. */
 const plainLines: ReadonlySet<string> = new Set([".version", ".target", ".address_size", ".loc"]);
 
 function toEndOfLine(cursor: Cursor): void {

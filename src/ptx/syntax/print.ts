@@ -71,7 +71,7 @@ function copySource(out: Output, source: string, from: number, upTo: number, ind
 
 const SEMICOLON = 59;
 
-/** Blanks, comments and empty statements. */
+/** Whether there are only blanks, comments and empty statements. */
 function onlyBlanks(source: string, from: number, upTo: number): boolean {
   if (from > upTo) return false;
   const cursor = { text: source, at: from };

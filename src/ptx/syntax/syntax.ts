@@ -5,21 +5,21 @@
 import type { AnalysisCache } from "./analysis-cache.ts";
 
 /**
- * Where a node stands in the source it was parsed from, as offsets. A node with a span is as its source has
- * it, and is printed so; whoever makes or changes one gives it `made`. Of a block or function the span speaks
- * for its head and its braces, not for the statements inside.
+ * The offsets of a node in the source that it was parsed from. A node with a span is printed as its source has it; a
+ * pass that makes or changes a node gives it `made`. The span of a block or function covers its head and its braces,
+ * and says nothing of the statements inside.
  */
 export interface Spanned {
   readonly at: number;
   readonly end: number;
 }
 
-/** The span of what a pass made or changed. */
+/** The span of a node that a pass made or changed. */
 export const made: Spanned = { at: -1, end: -1 };
 
 /** One PTX file: its directives, variables and functions in order. */
 export interface Module {
-  /** What was parsed; spans point into it. */
+  /** The text that was parsed. Spans point into it. */
   readonly source: string;
   readonly items: readonly Item[];
   readonly analyses: AnalysisCache<readonly Item[]>;
@@ -44,12 +44,15 @@ export interface Func extends Spanned {
   /** Offset behind the opening brace; only of use with a span. */
   readonly bodyAt: number;
   readonly body: readonly Statement[] | undefined;
-  /** The body that was read. While it is the body, with a span all of the function is as its source has it. */
+  /**
+   * The body that was read. While `body` is the same list and the function has a span, all of the function is as in the
+   * source.
+   */
   readonly bodyRead: readonly Statement[] | undefined;
   readonly analyses: AnalysisCache<readonly Statement[] | undefined>;
 }
 
-/** "" is the module's own. */
+/** "": the module's own. */
 export type Linkage = "" | ".visible" | ".extern" | ".weak" | ".common";
 
 export interface Directive {
@@ -125,7 +128,7 @@ export interface Predicate {
   readonly negated: boolean;
 }
 
-/** What is done, shared by all instructions that do the same: compare by identity or by `text`. */
+/** What an instruction does. All instructions that do the same share one object: compare by identity or by `text`. */
 export interface Operation {
   /** "ld.global.v2.u32" */
   readonly text: string;

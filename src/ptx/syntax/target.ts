@@ -1,12 +1,12 @@
-// What a module says it was written for.
+// The PTX version and the GPU that a module was written for.
 import type { Item, Module } from "./syntax.ts";
 
 export interface Target {
-  /** "sm_90a"; "" if it does not say. */
+  /** Such as "sm_90a"; "" if the module does not say. */
   readonly name: string;
-  /** 90 of sm_90a. */
+  /** Such as 90 for sm_90a. */
   readonly sm: number;
-  /** 8.7 as 807, so that 8.10 comes later. */
+  /** 8.7 is 807, so that 8.10 is later. */
   readonly version: number;
 }
 

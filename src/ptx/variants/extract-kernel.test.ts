@@ -46,7 +46,7 @@ $L__info:
 }
 `;
 
-const printed = (kernel: string): string => {
+const printExtracted = (kernel: string): string => {
   const made = extractKernel(parse(source, kernel), kernel);
   if ("reason" in made) throw new Error(made.reason);
   return print(made);
@@ -54,7 +54,7 @@ const printed = (kernel: string): string => {
 
 describe("a kernel alone", () => {
   test("has what it needs and nothing else", () => {
-    const text = printed("tiled");
+    const text = printExtracted("tiled");
     for (const there of [".version 8.0", ".target sm_80", "tile[128]", "helper", ".entry tiled"])
       expect(text).toContain(there);
     for (const gone of [
@@ -82,7 +82,7 @@ describe("a kernel alone", () => {
   test("is the same whether or not other kernels were read", () => {
     const made = extractKernel(parse(source), "tiled");
     if ("reason" in made) throw new Error(made.reason);
-    expect(print(made)).toBe(printed("tiled"));
+    expect(print(made)).toBe(printExtracted("tiled"));
   });
 
   test.each([

@@ -5,7 +5,7 @@ import { type Barriers, barriers } from "../analysis/barriers.ts";
 import { type CallGraph, callGraph, hasOperation } from "../analysis/call-graph.ts";
 import { controlFlow } from "../analysis/control-flow.ts";
 import { parameterBytes, sharedMemory } from "../analysis/memory-sizes.ts";
-import { type Ending, outstanding } from "../analysis/outstanding.ts";
+import { type Ending, endOutstanding } from "../analysis/outstanding.ts";
 import { collect, type Reason, type Refuse } from "../analysis/reasons.ts";
 import { positionOf } from "../syntax/errors.ts";
 import { moduleScope } from "../syntax/scopes.ts";
@@ -104,9 +104,9 @@ export function preemptPlan(
     refuse("old-target", kernel, `${target.name} is older than sm_70 or PTX 6.3`);
   forbiddenWhenPersistent(graph, refuse);
   const sharedBytes = bytesForWords(kernel, graph, module, variant, refuse);
-  const { wholeWarps, used } = parting(kernel, graph, module, reasons);
+  const { wholeWarps, used } = checkDivergence(kernel, graph, module, reasons);
   const flow = controlFlow(kernel);
-  const ending = outstanding(flow, refuse);
+  const ending = endOutstanding(flow, refuse);
   for (const i of flow.lost) {
     const one = flow.instructions[i];
     if (one !== undefined) refuse("not-understood", one, "where this branch goes is not known");
@@ -141,7 +141,7 @@ function everyVariant(
 /**
  * Checks barriers and warp-wide operations in divergent code, first without, then with the assumption of whole warps.
  */
-function parting(kernel: Func, graph: CallGraph, module: Module, reasons: Reason[]) {
+function checkDivergence(kernel: Func, graph: CallGraph, module: Module, reasons: Reason[]) {
   const given = kernel.directives.find(({ name }) => name === ".reqntid");
   const known = given !== undefined && Number.parseInt(given.text, 10) % 32 === 0;
   const first = collect(module);

@@ -47,7 +47,7 @@ import { type Variants, withVariants } from "./insert-variants.ts";
 import { kernels, type PreemptPlan, preemptPlan } from "./legality.ts";
 import { rewrite } from "./rewrite.ts";
 import { parameter, statements } from "./template.ts";
-import { isExit, leaveTo, unified } from "./unify-sync.ts";
+import { isExit, leaveTo, unifyKernel } from "./unify-sync.ts";
 
 /** The module with a preemptible variant behind each kernel for which it is legal. */
 export function preempt(module: Module): Module {
@@ -64,7 +64,7 @@ function variant(kernel: Func, plan: PreemptPlan, module: Module): Variants {
   const { graph, barriers, ending, verdict } = plan;
   const { suffix, params } = appended.preempt;
   const others = callees(graph, appended.preempt);
-  const whole = barriers.unify ? unified(kernel, barriers.free) : kernel;
+  const whole = barriers.unify ? unifyKernel(kernel, barriers.free) : kernel;
   const names = withOurs(others.names);
   const body = rewrite(whole.body ?? [], (one) =>
     isExit(one) ? leaveTo(one, "$cotenant_done") : withOurNumbers(one, names),

@@ -15,12 +15,12 @@ export function rewrite(
 
 /** The instruction with the names in its operands replaced; the same object if it has none of them. */
 export function rename(instruction: Instruction, names: ReadonlyMap<string, string>): Instruction {
-  const operands = renamedAll(instruction.operands, names);
+  const operands = renameAll(instruction.operands, names);
   return operands === instruction.operands ? instruction : { ...instruction, ...made, operands };
 }
 
 /** The same list if nothing in it changes. */
-function renamedAll(
+function renameAll(
   operands: readonly Operand[],
   names: ReadonlyMap<string, string>,
 ): readonly Operand[] {
@@ -28,7 +28,7 @@ function renamedAll(
   for (let i = 0; i < operands.length; i += 1) {
     const one = operands[i];
     if (one === undefined) continue;
-    const other = renamedOperand(one, names);
+    const other = renameOperand(one, names);
     if (other === one) continue;
     changed ??= [...operands];
     changed[i] = other;
@@ -36,15 +36,15 @@ function renamedAll(
   return changed ?? operands;
 }
 
-function renamedOperand(operand: Operand, names: ReadonlyMap<string, string>): Operand {
+function renameOperand(operand: Operand, names: ReadonlyMap<string, string>): Operand {
   switch (operand.kind) {
     case "name": {
       const other = names.get(operand.name);
       return other === undefined ? operand : { kind: "name", name: other };
     }
     case "memory": {
-      const base = renamedOperand(operand.base, names);
-      const rest = renamedAll(operand.rest, names);
+      const base = renameOperand(operand.base, names);
+      const rest = renameAll(operand.rest, names);
       const same = base === operand.base && rest === operand.rest;
       return same || (base.kind !== "name" && base.kind !== "immediate")
         ? operand
@@ -52,12 +52,12 @@ function renamedOperand(operand: Operand, names: ReadonlyMap<string, string>): O
     }
     case "vector":
     case "list": {
-      const elements = renamedAll(operand.elements, names);
+      const elements = renameAll(operand.elements, names);
       return elements === operand.elements ? operand : { ...operand, elements };
     }
     case "pair": {
-      const first = renamedOperand(operand.first, names);
-      const second = renamedOperand(operand.second, names);
+      const first = renameOperand(operand.first, names);
+      const second = renameOperand(operand.second, names);
       return first === operand.first && second === operand.second
         ? operand
         : { kind: "pair", first, second };

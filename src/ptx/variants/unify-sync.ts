@@ -32,13 +32,13 @@ export function unifySync(module: Module): Module {
       const { verdict, barriers } = preemptPlan(kernel, module, appended.unified);
       if (!verdict.legal || !barriers.unify) return [];
       const name = kernel.name + appended.unified.suffix;
-      return [{ kernel, items: [{ ...unified(kernel, barriers.free), name }], shared: [] }];
+      return [{ kernel, items: [{ ...unifyKernel(kernel, barriers.free), name }], shared: [] }];
     }),
   );
 }
 
 /** The kernel with a single exit at its end, and with barriers that parked threads arrive at too. */
-export function unified(kernel: Func, barrier: number): Func {
+export function unifyKernel(kernel: Func, barrier: number): Func {
   const active = `barrier.red.or.pred %cotenant_busy, ${barrier}, %cotenant_true;`;
   const [meet] = statements(active);
   const body = rewrite(kernel.body ?? [], (one) => {

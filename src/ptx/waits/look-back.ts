@@ -115,7 +115,7 @@ function atMost(exact: Affine, flow: Flow, known: Definitions): Affine | undefin
   let constant = exact.constant;
   const add = (name: string, factor: number) => terms.set(name, (terms.get(name) ?? 0) + factor);
   for (const [name, factor] of exact.terms) {
-    const from = name.startsWith("%") ? beginning(name, flow, known) : undefined;
+    const from = name.startsWith("%") ? firstValue(name, flow, known) : undefined;
     if (from === undefined) {
       add(name, factor);
       continue;
@@ -130,7 +130,7 @@ function atMost(exact: Affine, flow: Flow, known: Definitions): Affine | undefin
 }
 
 /** The first value of a register that is set once and then only decreased by constants. */
-function beginning(register: string, flow: Flow, known: Definitions): Affine | undefined {
+function firstValue(register: string, flow: Flow, known: Definitions): Affine | undefined {
   const writers = flow.instructions.filter((one) => writtenNames(one).includes(register));
   const [first, ...more] = writers.filter((one) => !reduces(one, register, known));
   if (writers.length < 2 || first === undefined || more.length > 0) return undefined;

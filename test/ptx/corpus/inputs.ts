@@ -40,7 +40,7 @@ function randomOf(seed: number): () => number {
 }
 
 /** Numbers as the element type holds them. */
-function packed(type: Element, values: readonly number[]): ArrayBufferView {
+function pack(type: Element, values: readonly number[]): ArrayBufferView {
   switch (type) {
     case "u8":
       return Uint8Array.from(values);
@@ -65,7 +65,7 @@ function packed(type: Element, values: readonly number[]): ArrayBufferView {
 }
 
 /** 64-bit integers lose what a double does not hold. */
-export function unpacked(type: Element, bytes: Uint8Array<ArrayBuffer>): number[] {
+export function unpack(type: Element, bytes: Uint8Array<ArrayBuffer>): number[] {
   const { buffer } = bytes;
   const views: Record<Element, () => Numbers> = {
     u8: () => bytes,
@@ -83,7 +83,7 @@ export function unpacked(type: Element, bytes: Uint8Array<ArrayBuffer>): number[
 }
 
 function fill({ type, count, fill: how }: Buffer, seed: number): ArrayBufferView {
-  if (how === "zero") return packed(type, new Array<number>(count).fill(0));
+  if (how === "zero") return pack(type, new Array<number>(count).fill(0));
   const next = randomOf(seed);
   const isWhole = how.whole || !/^b?f/.test(type);
   const values = Array.from({ length: count }, () =>
@@ -91,7 +91,7 @@ function fill({ type, count, fill: how }: Buffer, seed: number): ArrayBufferView
       ? Math.floor(how.low + next() * (how.high - how.low + 1))
       : how.low + next() * (how.high - how.low),
   );
-  return packed(type, values);
+  return pack(type, values);
 }
 
 const made = new Map<string, ArrayBufferView>();
@@ -136,7 +136,7 @@ export function prepare(launch: Launch): Prepared {
           address,
           bytes: data.byteLength,
           get before() {
-            return unpacked(argument.type, bytesOf(data).slice());
+            return unpack(argument.type, bytesOf(data).slice());
           },
         });
         return address;

@@ -104,7 +104,7 @@ const value = (index: number, i: number) =>
 /** e4m3's bits of 0 to 3. */
 const bytesOfWhole = [0, 0x38, 0x40, 0x44];
 
-function filled(type: string, count: number, index: number, scale: number): ArrayBufferView {
+function fill(type: string, count: number, index: number, scale: number): ArrayBufferView {
   const values = Array.from({ length: count }, (_, i) => value(index, i) * scale);
   switch (type) {
     case "bfloat16":
@@ -156,7 +156,7 @@ export function capturedCase(name: string): CapturedCase | undefined {
       const given = args.map((one): Argument => {
         if (one.kind === "scalar") return scalars[scalar++] ?? 0;
         const index = buffer++;
-        const data = filled(one.type, sizes[index] ?? 0, index, attention ? 0.25 : 1);
+        const data = fill(one.type, sizes[index] ?? 0, index, attention ? 0.25 : 1);
         const address = memory.upload(data);
         buffers.push({ address, bytes: data.byteLength });
         return address;

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { UserError } from "#core";
 import { launch } from "#emulator";
 import { kernels as kernelsIn } from "#ptx";
-import { contents, prepare, unpacked } from "../corpus/inputs.ts";
+import { contents, prepare, unpack } from "../corpus/inputs.ts";
 import { type Launch, launches } from "../corpus/launches.ts";
 import { type Arch, launchesFor, plainModule } from "./corpus.ts";
 import { references } from "./references.ts";
@@ -45,7 +45,7 @@ test.each(Object.keys(references))("%s computes what its reference does", (kerne
   const held = prepared.buffers[expected.buffer];
   const bytes = after[expected.buffer];
   if (held === undefined || bytes === undefined) throw new Error(`${kernel} has no such buffer`);
-  const found = unpacked(held.buffer.type, bytes);
+  const found = unpack(held.buffer.type, bytes);
   const wanted = expected.values(
     prepared.buffers.map(({ before }) => before),
     prepared.scalars,

@@ -272,7 +272,7 @@ export const references: Readonly<Record<string, Expected>> = {
     ),
   ),
   copy_zero_fill: exactly(1, ([x = []], [n = 0]) =>
-    range(192).map((i) => (mirrored(i) < n ? at(x, mirrored(i)) : 0)),
+    range(192).map((i) => (mirror(i) < n ? at(x, mirror(i)) : 0)),
   ),
   generic_pointers: exactly(1, ([x = []]) =>
     x.map((_, i) => {
@@ -285,4 +285,4 @@ export const references: Readonly<Record<string, Expected>> = {
 };
 
 /** The place that its block's reversal takes element i from. */
-const mirrored = (i: number): number => i - (i % 64) + 63 - (i % 64);
+const mirror = (i: number): number => i - (i % 64) + 63 - (i % 64);

@@ -1,7 +1,7 @@
 // As waiting.test.ts, with many more programs.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { judged } from "./waiting.ts";
+import { judge } from "./waiting.ts";
 import { waitingProgram, waitingSource } from "./waiting-programs.ts";
 
 const PROGRAMS = Number(process.env.COTENANT_PROGRAMS ?? 20_000);
@@ -12,7 +12,7 @@ test(`${PROGRAMS} kernels with and without waits for other blocks`, () => {
   fc.assert(
     fc.property(waitingProgram, (program) => {
       const source = waitingSource(program);
-      const { wrong, slice, ends, alone } = judged(source);
+      const { wrong, slice, ends, alone } = judge(source);
       if (wrong !== "") expect.fail(`${wrong}\n${source}`);
       if (ends && slice) count.legal += 1;
       if (ends && !alone) count.waiting += 1;

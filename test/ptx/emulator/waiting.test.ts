@@ -2,7 +2,7 @@
 // block after the other.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { judged } from "./waiting.ts";
+import { judge } from "./waiting.ts";
 import { waitingProgram, waitingSource } from "./waiting-programs.ts";
 
 const PROGRAMS = 150;
@@ -13,7 +13,7 @@ test("kernels that are legal end without blocks that have not been started", () 
   fc.assert(
     fc.property(waitingProgram, (program) => {
       const source = waitingSource(program);
-      const { wrong, slice, ends, alone } = judged(source);
+      const { wrong, slice, ends, alone } = judge(source);
       if (wrong !== "") expect.fail(`${wrong}\n${source}`);
       if (slice && ends) legal += 1;
       if (ends && !alone) waiting += 1;

@@ -19,7 +19,7 @@ export interface Judged {
   readonly wrong: string;
 }
 
-export function judged(source: string): Judged {
+export function judge(source: string): Judged {
   const module = parse(source);
   const [report] = legality(module);
   const verdict = { slice: report?.slice.legal === true, preempt: report?.preempt.legal === true };

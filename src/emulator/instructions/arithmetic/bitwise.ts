@@ -139,7 +139,7 @@ const bfe: Compile = (site) => {
       const from = position & 0xffn;
       const count = length & 0xffn;
       if (count === 0n) return 0n;
-      // Bits beyond the value repeat its sign, or are 0: which is what a shift of a whole number does.
+      // Bits beyond the value repeat its sign, or are 0. A shift of a bigint does the same.
       const field = a >> from;
       return signed
         ? BigInt.asIntN(Number(count), fieldSign(field, from, count, width, a))
@@ -148,7 +148,7 @@ const bfe: Compile = (site) => {
   );
 };
 
-/** The field's sign is its top bit, or the value's where the field reaches beyond it. */
+/** The sign of a field is its top bit; if the field reaches beyond the value, the value's top bit. */
 const fieldSign = (field: bigint, from: bigint, count: bigint, width: number, a: bigint): bigint =>
   from + count > BigInt(width) && a < 0n ? field | (-1n << count) : field;
 
@@ -219,7 +219,7 @@ const popc: Compile = (site) => {
 const byteOf = (a: number, b: number, index: number): number =>
   ((index < 4 ? a : b) >>> (8 * (index & 3))) & 0xff;
 
-/** Which byte each mode takes to each place, by the low two bits of the selector. */
+/** For each mode, which byte goes to which place, by the low two bits of the selector. */
 const permutations: Readonly<Record<string, readonly (readonly number[])[]>> = {
   f4e: [
     [0, 1, 2, 3],

@@ -1,4 +1,4 @@
-// Additions and subtractions of more than a word, piece by piece.
+// Additions and subtractions of more than a word, a word at a time.
 
 import type { Step } from "../../machine/warp.ts";
 import { bitsOf } from "../../numbers/types.ts";
@@ -6,8 +6,8 @@ import type { Site } from "../site.ts";
 import { value } from "./integer-operands.ts";
 import { bits, type Value } from "./loops.ts";
 
-/** add.cc, addc, sub.cc, subc, mad.cc, madc: the carry flag is a word of its own. */
-export function carrying(site: Site, what: "add" | "sub" | "mad", takes: boolean): Step {
+/** add.cc, addc, sub.cc, subc, mad.cc, madc. The carry flag has a word of its own. */
+export function addWithCarry(site: Site, what: "add" | "sub" | "mad", takes: boolean): Step {
   const type = site.type();
   const width = bitsOf(type);
   const mask = (1n << BigInt(width)) - 1n;

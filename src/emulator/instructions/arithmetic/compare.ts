@@ -74,7 +74,7 @@ function tester(site: Site, type: string, a: Slot, b: Slot): (w: Warp, l: number
   }
 }
 
-/** The source type is the last, the comparison's. */
+/** The source type is the last one, that of the comparison. */
 const sourceType = (site: Site): string => site.type(site.types.length - 1);
 
 type Combine = (test: boolean, other: boolean) => boolean;
@@ -143,7 +143,7 @@ function setpHalves(site: Site, type: string): Step {
   };
 }
 
-/** All ones, or 1.0, where the comparison holds. */
+/** All ones, or 1.0, if the comparison holds. */
 const set: Compile = (site) => {
   const type = sourceType(site);
   const to = site.type(0);
@@ -186,7 +186,7 @@ const selp: Compile = (site) => {
   };
 };
 
-/** The first source where the third is not negative (and is a number), else the second. */
+/** The first source if the third is a number and not negative, else the second. */
 const slct: Compile = (site) => {
   const type = site.type(0);
   const by = site.type(1);

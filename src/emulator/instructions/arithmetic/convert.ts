@@ -110,7 +110,7 @@ const cvt: Compile = (site) => {
   const mode = site.one(modes) ?? "rn";
   const whole = wholes[site.one(["rni", "rzi", "rmi", "rpi"]) ?? ""];
   if (isFloat(to)) return toFloat(site, to, from, d, a, mode, whole);
-  // A narrow integer fills its register: 16 bits of a 16-bit one, all of a wider one.
+  // A narrow integer fills its register: 16 bits of a 16-bit register, all bits of a wider one.
   const keep = site.bits(site.operand(0), to) === 16 ? 0xffff : -1;
   return isFloat(from)
     ? floatToInteger(site, to, from, d, a, whole ?? Math.trunc, keep)
@@ -190,7 +190,7 @@ function floatToInteger(
       for (let k = 0; k < n; k++) {
         const l = lanes[k] as number;
         const x = whole(ftz ? flush(read(w, l)) : read(w, l));
-        // What is not a number gives the top bit alone (PTX ISA 9.0, cvt).
+        // For NaN only the top bit is set (PTX ISA 9.0, cvt).
         const value = Number.isNaN(x)
           ? 1n << 63n
           : x >= high

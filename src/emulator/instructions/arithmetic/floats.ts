@@ -1,6 +1,6 @@
-// Floating point: f64, f32, f16, bf16 and pairs of halves. Results that are not a number have PTX's canonical
-// bits, whatever came in. The approximate functions (sin, ex2, rsqrt ...) are those of the JavaScript engine in
-// double precision, rounded once to the type: within the error that PTX allows, not the hardware's bits.
+// Floating point: f64, f32, f16, bf16 and pairs of halves. A NaN result has PTX's canonical bits, whatever the operands
+// were. The approximate functions (sin, ex2, rsqrt ...) are those of the JavaScript engine in double precision, rounded
+// once to the type. They are within the error that PTX allows, but have not the hardware's bits.
 
 import type { Step } from "../../machine/warp.ts";
 import { decode, encode, type HalfType } from "../../numbers/halves.ts";
@@ -48,7 +48,7 @@ const roundingOf = (site: Site): Rounding => site.one(["rn", "rz", "rm", "rp", "
 interface Family {
   readonly f32: (mode: Rounding) => Fn1 | Fn2 | Fn3;
   readonly f64: (mode: Rounding) => Fn1 | Fn2 | Fn3;
-  /** On the numbers that halves stand for; exact or rounded to odd. */
+  /** On the numbers that halves stand for. The result is exact or rounded to odd. */
   readonly half: Fn1 | Fn2 | Fn3;
 }
 
@@ -82,7 +82,7 @@ function floatStep(site: Site, arity: 1 | 2 | 3, family: Partial<Family>): Step 
   return arity === 2 ? words2(d, a, b, of as Fn2) : words3(d, a, b, c, of);
 }
 
-/** With .ftz and .sat around it. */
+/** Applies .ftz and .sat. */
 function withModifiers(site: Site, of: Fn1 | Fn2 | Fn3): Fn3 {
   const whole = of as Fn3;
   const ftz = site.has("ftz");

@@ -3,7 +3,7 @@
 import type { Step } from "../../machine/warp.ts";
 import { bitsOf } from "../../numbers/types.ts";
 import type { Compile, Slot } from "../site.ts";
-import { carrying } from "./carries.ts";
+import { addWithCarry } from "./carries.ts";
 import { type Big, binary, value } from "./integer-operands.ts";
 import { bits, words1 } from "./loops.ts";
 import { products } from "./products.ts";
@@ -33,7 +33,7 @@ const clampS32 = (v: number) => Math.max(-MAX_S32 - 1, Math.min(MAX_S32, v));
 
 const add: Compile = (site) => {
   const type = site.type();
-  if (site.has("cc")) return carrying(site, "add", false);
+  if (site.has("cc")) return addWithCarry(site, "add", false);
   if (type === "s64" || type === "u64")
     return pairs(
       site.write(site.operand(0), type),
@@ -50,7 +50,7 @@ const add: Compile = (site) => {
 
 const sub: Compile = (site) => {
   const type = site.type();
-  if (site.has("cc")) return carrying(site, "sub", false);
+  if (site.has("cc")) return addWithCarry(site, "sub", false);
   if (type === "s64" || type === "u64")
     return pairs(
       site.write(site.operand(0), type),
@@ -65,11 +65,11 @@ const sub: Compile = (site) => {
   );
 };
 
-const addc: Compile = (site) => carrying(site, "add", true);
-const subc: Compile = (site) => carrying(site, "sub", true);
-const madc: Compile = (site) => carrying(site, "mad", true);
+const addc: Compile = (site) => addWithCarry(site, "add", true);
+const subc: Compile = (site) => addWithCarry(site, "sub", true);
+const madc: Compile = (site) => addWithCarry(site, "mad", true);
 
-/** A quotient by 0 has all bits set, as on the hardware; PTX leaves it open. The remainder is the dividend. */
+/** A quotient by 0 has all bits set, as on the hardware; PTX does not define it. The remainder is the dividend. */
 const div: Compile = (site) =>
   binary(
     site,

@@ -3,7 +3,7 @@
 import type { Step } from "../../machine/warp.ts";
 import { bitsOf, isSigned } from "../../numbers/types.ts";
 import type { Compile, Site, Slot } from "../site.ts";
-import { carrying } from "./carries.ts";
+import { addWithCarry } from "./carries.ts";
 import { binary, narrow, type Two, three, value } from "./integer-operands.ts";
 import { bits, words2, words3 } from "./loops.ts";
 
@@ -72,7 +72,7 @@ function wideProduct(site: Site, addend: number | undefined): Step {
 
 const mad: Compile = (site) => {
   const type = site.type();
-  if (site.has("cc")) return carrying(site, "mad", false);
+  if (site.has("cc")) return addWithCarry(site, "mad", false);
   if (site.has("wide")) return wideProduct(site, 3);
   const high = site.has("hi");
   if (bitsOf(type) === 64)

@@ -1,4 +1,4 @@
-// Matrices in the registers of a warp, as mma.sync and wgmma share them out: a row of 8 lies in four lanes.
+// Matrices in the registers of a warp, as mma.sync and wgmma distribute them: four lanes hold a row of 8.
 
 import type { Warp } from "../../machine/warp.ts";
 import { decode, encode } from "../../numbers/halves.ts";
@@ -9,8 +9,8 @@ import type { Element } from "./matrix-elements.ts";
 export type Fragment = (w: Warp, slots: readonly Slot[], along: number, k: number) => number;
 
 /**
- * Pieces of 8 rows and 16 bytes of K, a register each: of A the lower 8 rows, the upper 8, then the same for what
- * follows along K; of B one behind the other along K.
+ * Each register holds a piece of 8 rows and 16 bytes of K. For A: the lower 8 rows, the upper 8, then the same for the
+ * next piece along K. For B: one piece after the other along K.
  */
 const fragment =
   (halves: 1 | 2) =>
@@ -30,7 +30,7 @@ export const fragmentOfB = fragment(1);
 
 /** Sums of 16 rows and any number of columns: C and D. */
 export interface Sums {
-  /** For so many columns. */
+  /** The registers for so many columns. */
   registers(columns: number): number;
   read(w: Warp, slots: readonly Slot[], row: number, column: number): number;
   write(w: Warp, slots: readonly Slot[], row: number, column: number, sum: number): void;
@@ -38,7 +38,7 @@ export interface Sums {
 
 const laneOf = (row: number, column: number): number => (row & 7) * 4 + ((column & 7) >> 1);
 
-/** For each 8 columns four registers: rows 0 to 7, even and odd columns, then rows 8 to 15. */
+/** Each 8 columns have four registers: rows 0 to 7, even and odd columns, then rows 8 to 15. */
 const wordAt = (slots: readonly Slot[], row: number, column: number): number =>
   (slots[(column >> 3) * 4 + (row >> 3) * 2 + (column & 1)] as number) + laneOf(row, column);
 
@@ -75,7 +75,7 @@ const whole = (saturates: boolean): Sums => ({
   },
 });
 
-/** By the type of the sums and the one of the elements; undefined where PTX has no such product. */
+/** By the type of the sums and of the elements; undefined if PTX has no such product. */
 export function sumsOf(type: string, of: string, saturates: boolean): Sums | undefined {
   if (/^[us]8$/.test(of)) return type === "s32" ? whole(saturates) : undefined;
   if (type === "f32") return f32;

@@ -1,5 +1,5 @@
-// Matrix fragments: ldmatrix, stmatrix and mma.sync. Sums are formed in double precision and rounded once to
-// the accumulator's type; the hardware's order and width of accumulation are its own, so its last bits differ.
+// Matrix fragments: ldmatrix, stmatrix and mma.sync. Sums are computed in double precision and rounded once to the
+// accumulator's type. The hardware accumulates in another order and width, so its last bits differ.
 import { KernelError } from "../../machine/errors.ts";
 import { locate, memoryOperand, pieces, spaceOf } from "../memory/moves.ts";
 import type { Compile, Meaning, Slot } from "../site.ts";
@@ -7,7 +7,7 @@ import { collective } from "../warps/collectives.ts";
 import { fragmentOfA, fragmentOfB, sumsOf } from "./fragments.ts";
 import { matrixElements } from "./matrix-elements.ts";
 
-/** Of what mma.sync makes. */
+/** Rows of a product of mma.sync. */
 const ROWS = 16;
 const COLUMNS = 8;
 
@@ -16,7 +16,7 @@ export function whole(n: number, lanes: Uint8Array): void {
     throw new KernelError("PTX_BAD_MASK", "not all lanes of the warp take part", lanes[0]);
 }
 
-/** Eight rows of 16 bytes each, whose addresses lanes 8 i to 8 i + 7 give for matrix i. */
+/** Eight rows of 16 bytes each. Lanes 8 i to 8 i + 7 give the addresses for matrix i. */
 const matrixMove =
   (loads: boolean): Compile =>
   (site) => {

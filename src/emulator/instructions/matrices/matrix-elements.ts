@@ -15,7 +15,7 @@ export interface Element {
 const words = new Int32Array(1);
 const floats = new Float32Array(words.buffer);
 
-/** tf32 is a float of which the last 13 bits don't count. */
+/** tf32 is a float whose last 13 bits do not count. */
 function tf32(word: number): number {
   words[0] = word & ~0x1fff;
   return floats[0] as number;

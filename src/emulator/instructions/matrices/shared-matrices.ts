@@ -8,19 +8,22 @@ import type { Element } from "./matrix-elements.ts";
 
 interface Descriptor {
   readonly start: number;
-  /** Bytes; what they lead to depends on swizzle and order. */
+  /** In bytes. The meaning depends on swizzle and order. */
   readonly leading: number;
   readonly stride: number;
   readonly swizzle: Swizzle;
 }
 
 const PIECE = 16;
-/** Of K: what one product sums over. */
+/** Bytes along K, the dimension that one product sums over. */
 export const DEPTH_BYTES = 32;
-/** By bits 62 and 63. */
+/** By bits 62 and 63 of the descriptor. */
 const swizzles: readonly Swizzle[] = [0, 128, 64, 32];
 
-/** From its two words. Bits 0 to 13, 16 to 29 and 32 to 45 hold addresses and distances in units of 16 bytes. */
+/**
+ * Reads a descriptor of two words. Bits 0 to 13, 16 to 29 and 32 to 45 hold addresses and distances in units of 16
+ * bytes.
+ */
 function describe(low: number, high: number): Descriptor {
   if (((high >>> 17) & 7) !== 0)
     throw new KernelError("PTX_NOT_EMULATED", "a matrix descriptor with a base offset");
@@ -36,8 +39,8 @@ function describe(low: number, high: number): Descriptor {
 type Location = (along: number, k: number) => number;
 
 /**
- * Groups of 8 rows are `stride` apart. Within one, rows follow each other: by pieces, where the next
- * piece along K is `leading` away, or by whole rows of the swizzle.
+ * Groups of 8 rows are `stride` apart. Within a group, rows follow each other. Without a swizzle they do so by pieces,
+ * and the next piece along K is `leading` away; with one, by whole rows of the swizzle.
  */
 function alongK({ leading, stride, swizzle }: Descriptor, bytes: number): Location {
   const row = swizzle === 0 ? PIECE : swizzle;
@@ -49,8 +52,8 @@ function alongK({ leading, stride, swizzle }: Descriptor, bytes: number): Locati
 }
 
 /**
- * Along M or N a row of the swizzle (without one: a piece), then `leading` to the next one (without one: `stride`);
- * along K 8 rows, then `stride` to the next 8 (without one: `leading`).
+ * Along M or N: with a swizzle a row of it, then `leading` to the next; without one a piece, then `stride` to the next.
+ * Along K: 8 rows, then `stride` to the next 8, or `leading` without a swizzle.
  */
 function alongMN({ leading, stride, swizzle }: Descriptor, bytes: number): Location {
   const row = swizzle === 0 ? PIECE : swizzle;
@@ -61,7 +64,7 @@ function alongMN({ leading, stride, swizzle }: Descriptor, bytes: number): Locat
   };
 }
 
-/** A matrix where it lies. */
+/** A matrix and its place in shared memory. */
 interface SharedMatrix {
   readonly element: Element;
   readonly descriptor: Descriptor;

@@ -1,6 +1,6 @@
-// wgmma: matrix products by four warps together; each warp computes 16 of 64 rows. Sums are computed in double
-// precision and rounded once, as for mma.sync. They are computed at once: a program may use its registers before it
-// waits, because ptxas inserts the wait.
+// wgmma: matrix products by four warps together, of which each computes 16 of 64 rows. Sums are computed in double
+// precision and rounded once, as for mma.sync. They are computed at once. Programs may use the registers before they
+// wait, because ptxas inserts the wait.
 import { KernelError } from "../../machine/errors.ts";
 import type { Warp } from "../../machine/warp.ts";
 import { pieces } from "../memory/moves.ts";
@@ -11,9 +11,9 @@ import { whole } from "./matrices.ts";
 import { type Element, matrixElements } from "./matrix-elements.ts";
 import { DEPTH_BYTES, matrixAt, readMatrix } from "./shared-matrices.ts";
 
-/** Warps. */
+/** Warps of a group. */
 const GROUP = 4;
-/** Rows that a warp makes. */
+/** Rows that one warp computes. */
 const ROWS = 16;
 
 const wgmma: Compile = (site) => {
@@ -30,7 +30,7 @@ const wgmma: Compile = (site) => {
   }
 };
 
-/** What all lanes of each warp of a whole group do. */
+/** An action of all lanes of each warp of a whole group. */
 const inGroup = (act: (w: Warp) => void): Meaning =>
   collective(undefined, (w, lanes, n) => {
     whole(n, lanes);
@@ -42,7 +42,7 @@ const inGroup = (act: (w: Warp) => void): Meaning =>
 /** Reads a warp's rows of A, or all columns of B, one after the other. */
 type Source = (w: Warp, into: Float64Array) => void;
 
-/** `D, A, B, adds(, sign of A, sign of B(, order of A)(, order of B))`; A may be registers, without an order then. */
+/** `D, A, B, adds(, sign of A, sign of B(, order of A)(, order of B))`. If A is in registers, it has no order. */
 function product(site: Site): Meaning {
   const { modifiers } = site.instruction.operation;
   const at = modifiers.findIndex((one) => one.startsWith("m64n"));
@@ -88,7 +88,7 @@ function product(site: Site): Meaning {
   });
 }
 
-/** Four registers hold a warp's rows. */
+/** Four registers hold the rows of a warp. */
 function fromRegisters(site: Site, element: Element, depth: number): Source {
   const slots = pieces(site.operand(1)).map((one) => site.read(one, "b32"));
   if (slots.length !== 4) return site.fail(`${slots.length} registers for A`);

@@ -51,7 +51,7 @@ function floatSum(type: string): Update | undefined {
   };
 }
 
-/** The float extremum of halves (red.min.f16 ...) is not here: nothing that we have seen uses it. */
+/** The float extremum of halves (red.min.f16 ...) is missing, because no known program uses it. */
 export function updateOf(site: Site, type: string): Update {
   const width = bitsOf(type);
   const as = (v: bigint) => (isSigned(type) ? BigInt.asIntN(width, v) : v);
@@ -94,7 +94,7 @@ export function writeCell(segment: Segment, at: number, bytes: number, value: bi
   else segment.u16[at >> 1] = Number(BigInt.asUintN(16, value));
 }
 
-/** The same for words of 32 bits, the common case, without bigint. */
+/** The same for words of 32 bits, without bigint: the common case. */
 type WordUpdate = (old: number, b: number, c: number) => number;
 
 function wordUpdate(site: Site, type: string): WordUpdate | undefined {

@@ -9,13 +9,13 @@ import { readCell, type Update, updateOf, writeCell } from "./atomics.ts";
 import { complete, mbarrierAddress } from "./mbarriers.ts";
 import { type Locate, locate, memoryOperand } from "./moves.ts";
 
-/** Bytes that sizes and addresses are multiples of. */
+/** Sizes and addresses are multiples of this, in bytes. */
 const PIECE = 16;
 
-/** Which way a copy goes; a block is a cluster of its own. */
+/** The direction of a copy. A block is a cluster of its own. */
 export type Way = "loads" | "stores";
 
-/** From the two spaces behind "bulk", and ".tensor.2d" where there is one. */
+/** From the two spaces behind "bulk", and behind ".tensor.2d" if it is there. */
 export function wayOf(site: Site): Way {
   const { modifiers } = site.instruction.operation;
   const [to = "", from = ""] = modifiers.filter((one) => /^(global|shared)/.test(one));
@@ -32,7 +32,7 @@ export function onlyKnown(site: Site): void {
   if (other !== undefined) site.fail(`.${other}`);
 }
 
-/** `[to], [from], bytes`, and into shared memory an mbarrier that counts them. */
+/** `[to], [from], bytes`; into shared memory also an mbarrier, which counts the bytes. */
 export function bulkCopy(site: Site): Meaning {
   onlyKnown(site);
   const way = wayOf(site);
@@ -77,7 +77,7 @@ export function reduce(
   writeCell(target, at, bytes, update(old, readCell(source, from, bytes), 0n));
 }
 
-/** Where a copy of `bytes` bytes begins, and in what; all of it must be there. */
+/** The offset and the segment of `bytes` bytes. Fails if they are not all in it. */
 function whole(w: Warp, l: number, find: Locate, bytes: number): [number, Segment] {
   const at = find(w, l);
   const { memory, sharedBytes } = w.block.running;
@@ -87,7 +87,7 @@ function whole(w: Warp, l: number, find: Locate, bytes: number): [number, Segmen
   return [at, w.segment];
 }
 
-/** Starts a copy that completes on the mbarrier, or else in the thread's open group. */
+/** Starts a copy that completes on the mbarrier, or in the thread's open group if there is none. */
 export function startBulk(
   site: Site,
   w: Warp,

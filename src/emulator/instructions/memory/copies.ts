@@ -19,7 +19,7 @@ const cp: Compile = (site) => {
   return groups(site, "copies") ?? smallCopy(site);
 };
 
-/** commit_group, wait_group N and wait_all; undefined for what is none of them. */
+/** commit_group, wait_group N and wait_all; undefined for other operations. */
 function groups(site: Site, kind: Kind): Meaning | undefined {
   if (site.has("commit_group"))
     return (w, lanes, n) => {
@@ -38,7 +38,7 @@ function groups(site: Site, kind: Kind): Meaning | undefined {
   };
 }
 
-/** cp.async: a source shorter than the destination is filled up with zeros. */
+/** cp.async: if the source is shorter than the destination, the rest is filled with zeros. */
 function smallCopy(site: Site): Meaning {
   const size = site.operand(2);
   const bytes = size.kind === "immediate" ? Number(size.text) : Number.NaN;

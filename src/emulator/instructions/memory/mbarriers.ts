@@ -4,9 +4,9 @@ import type { Warp } from "../../machine/warp.ts";
 import type { Compile, Meaning, Site } from "../site.ts";
 import { type Locate, locate, memoryOperand } from "./moves.ts";
 
-// An mbarrier as we keep it in its 64 bits, from the lowest: arrivals still missing in this phase (20 bits), in
-// the next ones (20), bytes announced and not yet copied (23, two's complement), the phase (1). PTX leaves the
-// layout open.
+// An mbarrier, as its 64 bits are used here; PTX does not define them. From the lowest bit: arrivals still missing in
+// this phase (20 bits), in the next ones (20), bytes announced and not yet copied (23, two's complement), the phase
+// (1).
 interface Mbarrier {
   pending: number;
   expected: number;
@@ -58,7 +58,7 @@ export function complete(w: Warp, lane: number, at: number, bytes: number): void
   });
 }
 
-/** A block is a cluster of its own, so that `shared::cluster` is its own shared memory. */
+/** A block is a cluster of its own, so `shared::cluster` is its own shared memory. */
 export function mbarrierAddress(site: Site, index: number): Locate {
   const space =
     site.one(["shared", "shared::cta", "shared::cluster"]) === undefined ? "" : "shared";
@@ -115,8 +115,8 @@ const mbarrier: Compile = (site) => {
 };
 
 /**
- * An mbarrier that was not used yet may be initialised again, as Triton does with those that it never waits for. Others
- * must be invalidated first.
+ * An unused mbarrier may be initialised again. Triton does so with mbarriers that it never waits for. Others must be
+ * invalidated first.
  */
 function init(site: Site): Meaning {
   const find = mbarrierAddress(site, 0);
@@ -165,7 +165,7 @@ function arrive(site: Site, drops: boolean): Meaning {
   };
 }
 
-/** Has the phase of a token or parity ended? Ends the warp's turn, so that others can make progress. */
+/** Whether the phase of a token or parity has ended. Ends the warp's turn, so that others can continue. */
 function wait(site: Site): Meaning {
   const d = site.write(site.operand(0), "pred");
   const find = mbarrierAddress(site, 1);
@@ -188,7 +188,7 @@ function wait(site: Site): Meaning {
   };
 }
 
-/** cp.async.mbarrier.arrive: the thread's copies before it are done, then it arrives. */
+/** cp.async.mbarrier.arrive: arrives when the thread's earlier copies are done. */
 export function arriveForCopies(site: Site): Meaning {
   const find = mbarrierAddress(site, 0);
   const counts = site.has("noinc");

@@ -41,7 +41,7 @@ const mov: Compile = (site) => {
   return copy(site.write(to, type), site.read(from, type), wordsOf(type));
 };
 
-/** `mov.b64 {a, b}, c`: pieces from the lowest bits up. */
+/** `mov.b64 {a, b}, c`: the pieces from the lowest bits up. */
 function unpack(site: Site, to: readonly Operand[], from: Operand, type: string): Step {
   const each = bitsOf(type) / to.length;
   const source = site.read(from, type);
@@ -147,7 +147,7 @@ export function locate(
   size: number,
   what: string,
 ): Locate {
-  // The upper word is signed: a small negative base may have a positive offset.
+  // The upper word is signed, because a small negative base may have a positive offset.
   const addressIn = (w: Warp, l: number): number =>
     words === 2
       ? (w.u32[slot + 2 * l] as number) + (w.i32[slot + 2 * l + 1] as number) * WORD + offset

@@ -1,4 +1,4 @@
-// cp.async.bulk.tensor and cp.reduce.async.bulk.tensor: boxes of a tensor to shared memory and back.
+// cp.async.bulk.tensor and cp.reduce.async.bulk.tensor: copies of boxes of a tensor to shared memory and back.
 
 import { KernelError, misaligned } from "../../machine/errors.ts";
 import { HEAP_WINDOW, WORD } from "../../machine/memory.ts";
@@ -14,12 +14,12 @@ import { mapAddress, type ReadMap, readMap } from "./tensor-maps.ts";
 /** A box in shared memory begins at a multiple of this. */
 const BOX_ALIGNMENT = 128;
 /**
- * And in a row of the tensor at one of this. Elsewhere, and where a store begins before its tensor (a load may), an
- * H200 ends with an illegal instruction.
+ * In the row of a tensor a box begins at a multiple of this. On an H200 any other begin ends with an illegal
+ * instruction. So does a store that begins before its tensor; a load may.
  */
 const ROW_ALIGNMENT = 16;
 
-/** Into shared memory `[box], [map, {x, ...}], [mbarrier]`, out of it `[map, {x, ...}], [box]`. */
+/** Into shared memory `[box], [map, {x, ...}], [mbarrier]`; out of it `[map, {x, ...}], [box]`. */
 export function tensorCopy(site: Site): Meaning {
   onlyKnown(site);
   const { modifiers } = site.instruction.operation;
@@ -76,16 +76,16 @@ export function tensorCopy(site: Site): Meaning {
 
 interface Copy {
   readonly map: ReadMap;
-  /** Where the box begins in the tensor; may be outside. */
+  /** The corner of the box in the tensor. It may be outside. */
   readonly corner: readonly number[];
-  /** Elements of the box in shared memory. */
+  /** The size of the box in shared memory, in elements. */
   readonly sides: readonly number[];
   readonly at: number;
   readonly way: "loads" | "stores";
   readonly update: Update | undefined;
 }
 
-/** Row by row: in shared memory rows lie one behind the other. */
+/** Row by row. In shared memory, rows follow each other. */
 function move(w: Warp, lane: number, copy: Copy): void {
   const { map, corner, sides } = copy;
   const rows = sides.slice(1).reduce((all, side) => all * side, 1);
@@ -104,7 +104,7 @@ function move(w: Warp, lane: number, copy: Copy): void {
   }
 }
 
-/** `address` is where the row's first element would be in the heap; undefined: all of it is outside of the tensor. */
+/** `address`: where the row's first element would be in the heap; undefined if the whole row is outside the tensor. */
 function moveRow(
   w: Warp,
   lane: number,
@@ -119,7 +119,7 @@ function moveRow(
   const [size = 0] = map.sizes;
   const { memory } = w.block.running;
   const { shared } = w.block;
-  // Those before `from` and from `until` on are outside.
+  // Elements before `from`, and from `until` on, are outside.
   const from = address === undefined ? count : Math.min(count, Math.max(0, -first));
   const until = Math.max(from, Math.min(count, size - first));
   const base = address ?? 0;

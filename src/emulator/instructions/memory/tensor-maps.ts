@@ -1,6 +1,6 @@
-// Tensor maps: what a tensor in global memory looks like, and the box of it that one copy moves. On a GPU their
-// 128 bytes are opaque; here they are laid out as said below. A map that is all 0, which kernels begin with
-// when they make one themselves, becomes whole by `tensormap.replace`.
+// Tensor maps: the layout of a tensor in global memory, and the box of it that one copy moves. On a GPU their 128 bytes
+// are opaque; the layout here is described below. A kernel that makes a map itself begins with zeros and fills it in by
+// `tensormap.replace`.
 import { KernelError } from "../../machine/errors.ts";
 import type { Segment } from "../../machine/memory.ts";
 import type { Step } from "../../machine/warp.ts";
@@ -12,7 +12,7 @@ import type { Swizzle } from "./swizzle.ts";
 const MAP_BYTES = 128;
 const MOST_DIMENSIONS = 5;
 
-/** In the order of PTX's numbers for them (PTX ISA 9.0, `tensormap.replace`), with bytes an element. */
+/** In the order of PTX's numbers for them (PTX ISA 9.0, `tensormap.replace`), with the bytes of an element. */
 const elements = [
   ["u8", 1],
   ["u16", 2],
@@ -31,23 +31,25 @@ const elements = [
 type TensorElement = (typeof elements)[number][0];
 const swizzles: readonly Swizzle[] = [0, 32, 64, 128];
 
-/** A tensor's first dimension is the innermost. What is outside of it is read as 0. */
+/** A tensor. Its first dimension is the innermost. Elements outside are read as 0. */
 export interface TensorMap {
-  /** Of its first element. */
+  /** The address of the first element. */
   readonly address: number;
   readonly element: TensorElement;
-  /** Elements along each dimension, at most 5. */
+  /** Elements along each dimension. There are at most 5 dimensions. */
   readonly sizes: readonly number[];
-  /** Bytes from one element to the next along each dimension but the first. */
+  /** Bytes from one element to the next along each dimension except the first. */
   readonly strides: readonly number[];
   /** Elements that a copy spans along each dimension. */
   readonly box: readonly number[];
-  /** Every how many of these it takes; 1 along each dimension if absent, and always along the first. */
+  /** Along each dimension a copy takes one of so many elements; 1 if absent, and always along the first dimension. */
   readonly steps?: readonly number[];
   readonly swizzle?: Swizzle;
 }
 
-/** Offsets in the 128 bytes: the address and each stride take 8, each size and side of the box 4, all else 1. */
+/**
+ * Offsets in the 128 bytes. The address and each stride take 8 bytes, each size and side of the box 4, all others 1.
+ */
 const at = {
   address: 0,
   sizes: 8,
@@ -80,13 +82,13 @@ export function encodeTensorMap(map: TensorMap): Uint8Array {
   return new Uint8Array(view.buffer);
 }
 
-/** A map as a copy needs it. */
+/** A map with all fields that a copy needs. */
 export type ReadMap = Required<TensorMap> & { readonly bytes: number };
 
 const wrong = (lane: number, why: string) =>
   new KernelError("PTX_BAD_TENSOR", `its tensor map ${why}`, lane);
 
-/** The map at an offset; faults where a copy engine would refuse it. */
+/** Reads the map at an offset. Fails if a copy engine would refuse the map. */
 export function readMap(segment: Segment, start: number, lane: number): ReadMap {
   const view = new DataView(segment.u8.buffer, segment.u8.byteOffset + start, MAP_BYTES);
   const rank = view.getUint8(at.rank) + 1;
@@ -123,7 +125,7 @@ export function readMap(segment: Segment, start: number, lane: number): ReadMap 
   return map;
 }
 
-/** Where a map of 128 bytes is, which begins at a multiple of 64. */
+/** The place of a map of 128 bytes, which begins at a multiple of 64. */
 export function mapAddress(site: Site, index: number, space = ""): Locate {
   const address = site.address(memoryOperand(site, index), space);
   const first = locate(address, 64, "a tensor map's access");
@@ -136,7 +138,7 @@ export function mapAddress(site: Site, index: number, space = ""): Locate {
 
 type Field = keyof typeof at;
 
-/** Fields of a dimension, with the bytes of each; PTX's names. */
+/** The fields of a dimension by PTX's names, with the bytes of each. */
 const ofDimension: Readonly<Record<string, readonly [Field, 1 | 4 | 8]>> = {
   global_dim: ["sizes", 4],
   box_dim: ["box", 4],

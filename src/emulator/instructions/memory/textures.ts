@@ -1,5 +1,5 @@
-// Texture reads of one f32 channel, of the nearest texel, coordinates clamped to the image; the other channels
-// of a texel are 0, 0, 1.
+// Texture reads of one f32 channel, of the nearest texel, with coordinates clamped to the image. The other channels of
+// a texel are 0, 0, 1.
 import { KernelError } from "../../machine/errors.ts";
 import type { Compile } from "../site.ts";
 import { memoryOperand, pieces } from "./moves.ts";

@@ -8,8 +8,10 @@ const field = (number: number, bytes: Uint8Array | string): number[] => {
   const content = typeof bytes === "string" ? new TextEncoder().encode(bytes) : bytes;
   return [...varint(number * 8 + 2), ...varint(content.length), ...content];
 };
-const varint = (value: number): number[] =>
-  value < 128 ? [value] : [(value % 128) + 128, ...varint(Math.floor(value / 128))];
+const varint = (value: number | bigint): number[] => {
+  const bits = BigInt.asUintN(64, BigInt(value));
+  return bits < 128n ? [Number(bits)] : [Number(bits % 128n) + 128, ...varint(bits / 128n)];
+};
 const message = (...fields: readonly number[][]) => Uint8Array.from(fields.flat());
 const node = (op: string, inputs: string[], output: string) =>
   field(
@@ -82,6 +84,15 @@ test("fused layers, open branches and reformatting stay together; every boundary
 
 test("weights are no inputs", () => {
   expect(readOnnx(small, "m.onnx").inputs).toEqual(["image"]);
+});
+
+test("a negative dimension is an unknown one, as exporters write a batch of any size", () => {
+  const graph = model(
+    value(11, "image", [-1, 3, 224, 224]),
+    node("Relu", ["image"], "a"),
+    value(12, "a", [8, 3]),
+  );
+  expect(readOnnx(graph, "m.onnx").elements).toEqual(new Map([["a", 24]]));
 });
 
 test.each([

@@ -29,6 +29,8 @@ const TYPE_TENSOR = 1;
 const TENSOR_SHAPE = 2;
 const SHAPE_DIM = 1;
 const DIM_VALUE = 1;
+/** An int64 is written as 64 bits without a sign. Exporters write -1 for a dimension that they do not know. */
+const NEGATIVE_FROM = 2 ** 63;
 
 export function readOnnx(bytes: Uint8Array, file: string): Graph {
   const inside = (one: Uint8Array) => fieldsOf(one, file);
@@ -63,7 +65,7 @@ export function readOnnx(bytes: Uint8Array, file: string): Graph {
       .flatMap((tensor) => all(inside(tensor), TENSOR_SHAPE))
       .flatMap((shape) => all(inside(shape), SHAPE_DIM))
       .map((dim) => inside(dim).find((one) => one.number === DIM_VALUE)?.value);
-    const known = dims.filter((one) => one !== undefined);
+    const known = dims.filter((one): one is number => one !== undefined && one < NEGATIVE_FROM);
     if (dims.length > 0 && known.length === dims.length)
       elements.set(
         name,

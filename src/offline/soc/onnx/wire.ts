@@ -3,7 +3,7 @@ import { badModel } from "../errors.ts";
 
 export interface Field {
   readonly number: number;
-  /** Of a varint; 0 otherwise. */
+  /** Of a varint, read without a sign; 0 otherwise. */
   readonly value: number;
   /** Of a byte string; empty otherwise. */
   readonly bytes: Uint8Array;

@@ -1,6 +1,6 @@
 // Boxes of tensors that the copy engine moves, each a kernel of one copy by a map from the host. What they leave
 // follows from going over the box element by element.
-import { filled, type HopperCase, type HostMap, turned } from "./hopper-case.ts";
+import { fill, type HopperCase, type HostMap, turn } from "./hopper-case.ts";
 
 interface Box extends Omit<HostMap, "buffer" | "strides" | "steps" | "swizzle"> {
   readonly corner: readonly number[];
@@ -41,7 +41,7 @@ function* elements(
     const line = Math.floor((i * bytes) / row);
     const column = (i * bytes) % row;
     const piece = Math.floor(column / 16);
-    const there = map.swizzle === 0 ? piece : turned(line, piece, map.swizzle);
+    const there = map.swizzle === 0 ? piece : turn(line, piece, map.swizzle);
     yield [line * row + there * 16 + (column % 16), at];
   }
 }
@@ -84,7 +84,7 @@ const said = (box: Box) =>
   `${box.sizes.length}D, ${box.box.join(" x ")} ${box.element}${box.swizzle ? `, ${box.swizzle} bytes` : ""}${box.steps ? `, steps ${box.steps.join(", ")}` : ""} at ${box.corner.join(", ")}`;
 
 /** The box as it comes to lie in shared memory, which the kernel writes down. */
-function loaded(box: Box): HopperCase {
+function load(box: Box): HopperCase {
   const map = mapOf(box);
   const tensor = pattern(tensorBytes(map), 1);
   const bytes = boxBytes(box, map);
@@ -126,7 +126,7 @@ const updates = {
 } as const;
 
 /** What a box of shared memory leaves in the tensor; `how` is the reduction, "" is a plain copy. */
-function stored(box: Box, how: keyof typeof updates = ""): HopperCase {
+function store(box: Box, how: keyof typeof updates = ""): HopperCase {
   const map = { ...mapOf(box), buffer: 1 };
   const bytes = boxBytes(box, map);
   const source = pattern(bytes, 2);
@@ -141,7 +141,7 @@ function stored(box: Box, how: keyof typeof updates = ""): HopperCase {
   }
   const copy = `async.bulk.tensor.${box.sizes.length}d.global.shared::cta`;
   const ptx = `${head(bytes, "to").replace("%to, [second]", "%from, [first]")}${corners(box)}
-${filled(bytes, THREADS)}
+${fill(bytes, THREADS)}
 @!%leads ret;
 cp.${how === "" ? copy : `reduce.${copy}.${how}`}.tile.bulk_group [%map, ${vector(box)}], [tile];
 cp.async.bulk.commit_group;
@@ -174,14 +174,14 @@ const all: readonly Box[] = [
 ];
 
 export const boxes: readonly HopperCase[] = [
-  ...all.map(loaded),
+  ...all.map(load),
   ...all
     .filter(({ steps, corner }) => steps === undefined && corner.every((at) => at >= 0))
-    .map((box) => stored(box)),
-  stored({ ...plane, corner: [24, 10], gaps: [16] }),
-  stored({ element: "s64", sizes: [6, 5, 4], box: [4, 3, 2], corner: [4, 3, 3], gaps: [16, 32] }),
-  stored({ element: "s32", sizes: [8, 3, 2, 2, 3], box: [4, 2, 1, 2, 2], corner: [4, 2, 1, 0, 2] }),
+    .map((box) => store(box)),
+  store({ ...plane, corner: [24, 10], gaps: [16] }),
+  store({ element: "s64", sizes: [6, 5, 4], box: [4, 3, 2], corner: [4, 3, 3], gaps: [16, 32] }),
+  store({ element: "s32", sizes: [8, 3, 2, 2, 3], box: [4, 2, 1, 2, 2], corner: [4, 2, 1, 0, 2] }),
   ...(["add", "max", "xor"] as const).map((how) =>
-    stored({ element: "s32", sizes: [40, 9], box: [32, 8], swizzle: 128, corner: [20, 4] }, how),
+    store({ element: "s32", sizes: [40, 9], box: [32, 8], swizzle: 128, corner: [20, 4] }, how),
   ),
 ];

@@ -26,7 +26,7 @@ export interface HostMap {
 }
 
 /** Rows of a swizzle take their 16-byte pieces in another order, which repeats after 8, 4 or 2 patterns. */
-export const turned = (row: number, piece: number, swizzle: number): number =>
+export const turn = (row: number, piece: number, swizzle: number): number =>
   swizzle === 128
     ? piece ^ (row % 8)
     : swizzle === 64
@@ -34,7 +34,7 @@ export const turned = (row: number, piece: number, swizzle: number): number =>
       : piece ^ (Math.floor(row / 4) % 2);
 
 /** So many bytes from global %from to shared %tile, four a thread at a time from %i, for asynchronous copies to see. */
-export const filled = (bytes: number, threads: number): string => `Fill:
+export const fill = (bytes: number, threads: number): string => `Fill:
 setp.ge.u32 %more, %i, ${bytes};
 @%more bra Filled;
 cvt.u64.u32 %here, %i; add.u64 %here, %here, %from; ld.global.b32 %word, [%here];

@@ -1,6 +1,6 @@
 // Products of warp groups on matrices laid out as PTX's manual draws them, each a kernel of one instruction. What
 // every kernel leaves follows from a plain product; whoever has a GPU can run the same kernels there.
-import { filled, type HopperCase, turned } from "./hopper-case.ts";
+import { fill, type HopperCase, turn } from "./hopper-case.ts";
 import {
   bytesOf,
   putElement,
@@ -62,7 +62,7 @@ function image({ along, swizzle }: Layout, size: number, bytes: number, step: nu
     const stride = 8 * swizzle + 1024;
     const place = (mn: number, k: number) => {
       const at = (k + step * depth) * bytes;
-      const piece = turned(mn % 8, Math.floor(at / 16), swizzle);
+      const piece = turn(mn % 8, Math.floor(at / 16), swizzle);
       return Math.floor(mn / 8) * stride + (mn % 8) * swizzle + piece * 16 + (at % 16);
     };
     return { bytes: (size / 8) * stride, leading: 16, stride, start: step * 32, place };
@@ -78,7 +78,7 @@ function image({ along, swizzle }: Layout, size: number, bytes: number, step: nu
   const leading = 2 * stride + 1024;
   const place = (mn: number, k: number) => {
     const at = (mn % across) * bytes;
-    const piece = turned(k % 8, Math.floor(at / 16), swizzle);
+    const piece = turn(k % 8, Math.floor(at / 16), swizzle);
     return (
       Math.floor(mn / across) * leading +
       Math.floor(k / 8) * stride +
@@ -161,7 +161,7 @@ ld.param.u64 %from, [image]; ld.param.u64 %left, [left]; ld.param.u64 %sums, [su
 mov.u32 %t, %tid.x; mov.u32 %tile, tile;
 shl.b32 %i, %t, 2;
 mul.wide.u32 %here, %t, 4; add.u64 %left, %left, %here; add.u64 %sums, %sums, %here;
-${filled(shared.byteLength, THREADS)}
+${fill(shared.byteLength, THREADS)}
 ${each((i) => `ld.global.b32 %d${i}, [%sums+${4 * THREADS * i}];`, registers)}
 ${each((i) => `ld.global.b32 %a${i}, [%left+${4 * THREADS * i}];`, 4)}
 add.u32 %at, %tile, ${ofB.start}; shr.u32 %at, %at, 4; cvt.u64.u32 %descB, %at; or.b64 %descB, %descB, ${BigInt.asIntN(64, descriptor(ofB, right))};
