@@ -2,15 +2,8 @@
 // throughput, which tells one job from another and nothing of what it needs: here models can only remember. So this
 // says how pairs are filled in from other pairs of the same jobs, and that unseen jobs can't be predicted from it.
 import { join } from "node:path";
-import { mulberry32 } from "#core";
-import {
-  accuracyOf,
-  type Colocation,
-  type Features,
-  learnerNames,
-  learners,
-  shuffled,
-} from "#predict";
+import { mulberry32, shuffle } from "#core";
+import { accuracyOf, type Colocation, type Features, learnerNames, learners } from "#predict";
 import { isWanted, spreadOf, trainingOf } from "./contestants.ts";
 import { csvRecords, dataFolder } from "./kace.ts";
 
@@ -25,7 +18,7 @@ export function gavel(say: (line: string) => void) {
   const results = learnerNames.filter(isWanted).map((name) => {
     const errors = PARTS.map((part) => {
       const runs = Array.from({ length: SPLITS }, (_, seed) => {
-        const mixed = shuffled(rows, mulberry32(seed));
+        const mixed = shuffle(rows, mulberry32(seed));
         const size = Math.round(part * rows.length);
         const state = learners[name].train(mixed.slice(0, size), metrics, {
           ...trainingOf(seed),

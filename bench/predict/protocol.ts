@@ -1,7 +1,7 @@
 // KACE's protocol (SoCC'24, section 4): each target takes the partner with the highest predicted sum, judged by the
 // fraction of the oracle's; two variants (all measured partners; held-out rows only), 50 random splits and its own.
 
-import { mulberry32 } from "#core";
+import { mulberry32, shuffle } from "#core";
 import {
   accuracyOf,
   bestOf,
@@ -13,7 +13,6 @@ import {
   ofOracle,
   regret,
   type Score,
-  shuffled,
 } from "#predict";
 import { kaceNames } from "#profile";
 import {
@@ -61,7 +60,7 @@ function compared(rows: readonly Named[], goal: Goal, say: (line: string) => voi
   const tallies = new Map<string, Tally>();
   const hindsight = remembered(bestList(rows, goal), []);
   for (let seed = 0; seed < SPLITS; seed++) {
-    const mixed = shuffled(rows, mulberry32(seed));
+    const mixed = shuffle(rows, mulberry32(seed));
     const size = Math.round(TRAINING * rows.length);
     const [learned, held] = [mixed.slice(0, size), mixed.slice(size)];
     for (const [name, train] of Object.entries(trained)) {
@@ -204,7 +203,7 @@ function onSplit(rows: readonly Named[], learned: readonly Named[], goal: Goal) 
 /** Whether what we state of our errors holds, on held-out rows; and what a prediction costs. */
 function intervals(rows: readonly Named[]) {
   const found = Array.from({ length: SPLITS }, (_, seed) => {
-    const mixed = shuffled(rows, mulberry32(seed));
+    const mixed = shuffle(rows, mulberry32(seed));
     const size = Math.round(TRAINING * rows.length);
     const predictor = learners.ours.open(
       learners.ours.train(mixed.slice(0, size), kaceNames),
@@ -226,7 +225,7 @@ const REPEATS = 20;
 export function speed() {
   const all = kacePairs();
   const training = Array.from({ length: SPLITS }, (_, seed) => {
-    const mixed = shuffled(all, mulberry32(seed)).slice(0, Math.round(TRAINING * all.length));
+    const mixed = shuffle(all, mulberry32(seed)).slice(0, Math.round(TRAINING * all.length));
     return cpuMs(() => learners.ours.train(mixed, kaceNames))[1];
   });
   const rows = all.filter(isConsistent);

@@ -1,7 +1,7 @@
 // KACE, Figures 2 and 3: fit, training time and choices against the size of the training set.
 
-import { mulberry32 } from "#core";
-import { choose, fitOf, ofOracle, shuffled } from "#predict";
+import { mulberry32, shuffle } from "#core";
+import { choose, fitOf, ofOracle } from "#predict";
 import { cpuMs, medianOf, remembered, spreadOf, trained } from "./contestants.ts";
 import { kacePairs } from "./kace.ts";
 
@@ -18,7 +18,7 @@ export function sizes(say: (line: string) => void) {
     results: PARTS.map((part) => {
       const results = shown.map(([name, train]) => {
         const runs = Array.from({ length: SPLITS }, (_, seed) => {
-          const mixed = shuffled(rows, mulberry32(seed));
+          const mixed = shuffle(rows, mulberry32(seed));
           const size = Math.round(part * rows.length);
           const [score, ms] = cpuMs(() => train(mixed.slice(0, size), goal, seed));
           const held = mixed.slice(size);

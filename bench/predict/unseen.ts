@@ -1,7 +1,7 @@
 // KACE, section 5.2.4: the target at its largest batch size, and no batch size of it in the training rows.
 
-import { mulberry32 } from "#core";
-import { accuracyOf, choose, type Goal, learners, ofOracle, type Score, shuffled } from "#predict";
+import { mulberry32, shuffle } from "#core";
+import { accuracyOf, choose, type Goal, learners, ofOracle, type Score } from "#predict";
 import { kaceNames } from "#profile";
 import { bestList, spreadOf, trained, unlearned } from "./contestants.ts";
 import { isConsistent, kacePairs, modelOf, type Named } from "./kace.ts";
@@ -20,7 +20,7 @@ export function unseen(say: (line: string) => void) {
     const full = targets.map((target) => reached(rows, target, train(othersOf(rows, target), 0)));
     const small = Array.from({ length: REPEATS }, (_, seed) =>
       targets.map((target) => {
-        const learned = shuffled(othersOf(rows, target), mulberry32(seed)).slice(0, SMALL);
+        const learned = shuffle(othersOf(rows, target), mulberry32(seed)).slice(0, SMALL);
         return reached(rows, target, train(learned, seed));
       }),
     );

@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import koffi from "koffi";
 import { policyNamed } from "#policy";
+import type { Dim3 } from "#profile";
 import { type Rules, Settings, view } from "#protocol";
 import { noGate } from "./errors.ts";
 
@@ -60,6 +61,8 @@ export interface Gate {
   closes(chunkUs: number, chunkLaunches: number, us: number): boolean;
   /** May more be queued behind the hold word, with so much submitted and not known finished? */
   hasRoom(launchesOut: number, outUs: number): boolean;
+  /** May a copy be submitted beside a request, after so long? */
+  admitCopy(waitedUs: number, aheadUs: number, highCopying: boolean): number;
   /** Of the budget, once the item that `admit` was last asked about is submitted. */
   spentAfter(): number;
   /** When the launch after one at `nowNs` is due. */
@@ -73,10 +76,13 @@ const usual = ["../../build/native/", "../build/native/"].map((folder) =>
   fileURLToPath(new URL(`${folder}libcotenant-gate.so`, import.meta.url)),
 );
 
+const libraryPath = (): string => usual.find((one) => existsSync(one)) ?? (usual[0] as string);
+
 /** Throws a UserError where there is no library. */
 export function openGate(path?: string): Gate {
-  const from = path ?? usual.find((one) => existsSync(one)) ?? (usual[0] as string);
-  const { release, admit, closes, hasRoom, spentAfter, dueAfter, hold } = load(from);
+  const { release, admit, closes, admitCopy, hasRoom, spentAfter, dueAfter, hold } = load(
+    path ?? libraryPath(),
+  );
   const settings = new Uint8Array(new ArrayBuffer(Settings.size));
   const fields = view(Settings, settings.buffer);
   const seenWords = new Uint32Array(30);
@@ -129,6 +135,8 @@ export function openGate(path?: string): Gate {
       item[1] = 1;
       return closes(settings, chunk, item) === 1;
     },
+    admitCopy: (waitedUs, aheadUs, highCopying) =>
+      admitCopy(settings, Math.floor(waitedUs), aheadUs, highCopying ? 1 : 0),
     hasRoom: (launchesOut, outUs) => hasRoom(settings, launchesOut, outUs * 1000) === 1,
     spentAfter: () => Number(spentAfter(settings, seenWords, item)),
     dueAfter: (dueNs, nowNs) =>
@@ -144,11 +152,28 @@ export const openDoor: Gate = {
   release: () => RUN,
   admit: () => RUN,
   closes: () => false,
+  admitCopy: () => RUN,
   hasRoom: () => true,
   spentAfter: () => 0,
   dueAfter: () => 0,
   hold() {},
 };
+
+/**
+ * As in native/gate/parts.h, with tiles of the grid for lines. A part has `lines` of this side; undefined: the product
+ * stays whole.
+ */
+export function partsOfGrid(
+  grid: Dim3,
+  sms: number,
+  us: number,
+  targetUs: number,
+): { readonly side: 0 | 1; readonly lines: number } | undefined {
+  const parts = new Uint32Array(2);
+  load(libraryPath()).parts(Uint32Array.from([...grid, sms, us, targetUs]), parts);
+  const [side, lines = 0] = parts;
+  return lines > 0 ? { side: side === 1 ? 1 : 0, lines } : undefined;
+}
 
 type Call = (...buffers: readonly (Uint8Array | Uint32Array)[]) => number;
 
@@ -157,9 +182,16 @@ interface Decisions {
   readonly admit: Call;
   readonly closes: Call;
   readonly hasRoom: (settings: Uint8Array, launchesOut: number, outNs: number) => number;
+  readonly admitCopy: (
+    settings: Uint8Array,
+    waitedUs: number,
+    aheadUs: number,
+    highCopying: number,
+  ) => number;
   readonly spentAfter: Call;
   readonly dueAfter: (settings: Uint8Array, dueNs: number, nowNs: number) => number | bigint;
   readonly hold: (settings: Uint8Array, block: Float64Array) => void;
+  readonly parts: (product: Uint32Array, parts: Uint32Array) => void;
 }
 
 const loaded = new Map<string, Decisions>();
@@ -177,10 +209,12 @@ function declare(path: string): Decisions {
       release: library.func("uint32_t cotenant_release(void*, void*)"),
       admit: library.func("uint32_t cotenant_admit(void*, void*, void*)"),
       closes: library.func("uint32_t cotenant_closes(void*, void*, void*)"),
+      admitCopy: library.func("uint32_t cotenant_admit_copy(void*, uint64_t, uint64_t, uint32_t)"),
       hasRoom: library.func("uint32_t cotenant_has_room(void*, uint64_t, uint64_t)"),
       spentAfter: library.func("uint64_t cotenant_spent_after(void*, void*, void*)"),
       dueAfter: library.func("uint64_t cotenant_due_after(void*, uint64_t, uint64_t)"),
       hold: library.func("void cotenant_hold(void*, void*)"),
+      parts: library.func("void cotenant_parts(void*, void*)"),
     };
   } catch (error) {
     throw noGate(path, error instanceof Error ? error.message : String(error));

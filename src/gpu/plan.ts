@@ -7,13 +7,13 @@ export const COPY_OUT = 2;
 /** How a job submits its work: by single launches, or as one graph for each request. */
 export type Submission = "kernels" | "graph";
 
-/** Entries of a copy that goes in pieces. */
+/** Entries of a copy that goes in pieces. The interposer's last piece is shorter instead (calls/copies.h). */
 export const piecesOf = (bytes: number, pieceBytes: number): number =>
   Math.max(1, Math.ceil(bytes / pieceBytes));
 
 /**
- * The PCIe bandwidth that the interposer assumes for a copy (native/interposer/calls/copies.h). It is low on purpose,
- * so that a chunk is rather too short than too long.
+ * As copy_ns() of native/interposer/calls/copies.h, which says why. It stands twice because a call of the gate's
+ * library would be longer than the formula.
  */
 export const expectedCopyNs = (bytes: number): number => 2000 + bytes / 20;
 

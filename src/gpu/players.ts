@@ -64,10 +64,10 @@ export interface Players {
 }
 
 export const playersOn = (machine: Machine, cast: Cast): Players =>
-  cast.arrangement.alternating ? alternating(machine, cast) : sharing(machine, cast);
+  cast.arrangement.alternating ? playersAlternating(machine, cast) : playersSharing(machine, cast);
 
 /** One high client, any number of best-effort ones, and the gate between them where there is one. */
-function sharing(
+function playersSharing(
   machine: Machine,
   { arrangement, high, bestEffort, startNs, gate }: Cast,
 ): Players {
@@ -152,10 +152,10 @@ function serve(
 }
 
 /** Two trainings that wait for each other. A training alone waits for none, and runs as in other arrangements. */
-function alternating(machine: Machine, cast: Cast): Players {
+function playersAlternating(machine: Machine, cast: Cast): Players {
   const { arrangement, high, bestEffort } = cast;
   const [other, third] = bestEffort;
-  if (!high || !other) return sharing(machine, { ...cast, gate: undefined });
+  if (!high || !other) return playersSharing(machine, { ...cast, gate: undefined });
   if (third || high.arrivalsNs) throw notTwoTrainings(arrangement.name);
   const barrier = new Barrier();
   const [first, second] = [high, other].map(({ profile, submission }, i) => {

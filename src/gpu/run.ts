@@ -100,9 +100,9 @@ export function runWindow(plan: WindowPlan): ModelWindow {
   players.startLoop();
 
   machine.run(settledNs);
-  const before = reading(machine);
+  const before = readMachine(machine);
   machine.run(endNs);
-  const after = reading(machine);
+  const after = readMachine(machine);
   const { rules } = players;
   // All requests that have arrived are served, beside best-effort work, and each job ends its current iteration.
   // Otherwise its progress would be unknown.
@@ -126,9 +126,9 @@ export function runWindow(plan: WindowPlan): ModelWindow {
   };
 }
 
-type Reading = ReturnType<typeof reading>;
+type Reading = ReturnType<typeof readMachine>;
 
-const reading = ({ processors, clock, link }: Machine) => ({
+const readMachine = ({ processors, clock, link }: Machine) => ({
   held: processors.heldNs,
   busy: processors.busyNs,
   compute: processors.computeNs,

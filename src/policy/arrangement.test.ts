@@ -35,7 +35,14 @@ test("under a policy both sides share by it, in the mode that is named", () => {
     kind: "cotenant",
     policy: { name: "orion" },
     mode: "isolated",
+    tenants: false,
     rules: [],
+  });
+  expect(parseArrangement("strict-tenants:chunkUs=50").sharing).toMatchObject({
+    policy: { name: "strict" },
+    mode: "isolated",
+    tenants: true,
+    rules: ["chunkUs=50"],
   });
   expect(parseArrangement("floor").sharing).toMatchObject({
     policy: { name: "strict" },

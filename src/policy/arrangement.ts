@@ -21,6 +21,8 @@ export type Sharing =
       readonly kind: "cotenant";
       readonly policy: Policy;
       readonly mode: "isolated" | "mps";
+      /** Each job is a user of its own in namespaces of its own, under an agent of the machine. */
+      readonly tenants: boolean;
       /** As after --set. */
       readonly rules: readonly string[];
     };
@@ -57,17 +59,23 @@ const fixed: Readonly<Record<string, ParsedArrangement>> = {
 interface Ours {
   readonly policy: Policy;
   readonly mode: "isolated" | "mps";
+  readonly tenants: boolean;
   readonly announceUs: number;
 }
 
-/** By the part of the name before the rules: POLICY-MODE, and the floor, which is `strict` told of each request. */
+/**
+ * By the part of the name before the rules: POLICY-MODE; POLICY-tenants, which is isolated; and the floor, which is `strict`
+ * told of each request.
+ */
 const ours: ReadonlyMap<string, Ours> = new Map(
   policies.flatMap((policy) =>
-    (["isolated", "mps"] as const).flatMap((mode): [string, Ours][] => {
-      const plain: [string, Ours] = [`${policy.name}-${mode}`, { policy, mode, announceUs: 0 }];
-      if (policy.name !== "strict") return [plain];
-      const floor = mode === "isolated" ? "floor" : "floor-mps";
-      return [[floor, { policy, mode, announceUs: FLOOR_US }], plain];
+    (["isolated", "mps", "tenants"] as const).flatMap((form): [string, Ours][] => {
+      const tenants = form === "tenants";
+      const how = { policy, mode: tenants ? "isolated" : form, tenants } as const;
+      const plain: [string, Ours] = [`${policy.name}-${form}`, { ...how, announceUs: 0 }];
+      if (policy.name !== "strict" || tenants) return [plain];
+      const floor = form === "isolated" ? "floor" : "floor-mps";
+      return [[floor, { ...how, announceUs: FLOOR_US }], plain];
     }),
   ),
 );
@@ -81,7 +89,8 @@ export const arrangementNames: readonly string[] = [
 
 export const arrangementHelp =
   "floor: best-effort work stopped 1 ms before each request; mps-30: 30 % of the threads for " +
-  "best-effort; streams: both in one process; strict-isolated:chunkUs=100 and floor:chunkUs=100 fix a rule; " +
+  "best-effort; streams: both in one process; strict-tenants: strict-isolated with each job as a user of its own in " +
+  "namespaces of its own, which needs root; strict-isolated:chunkUs=100 and floor:chunkUs=100 fix a rule; " +
   "solo@X and alone@X: one side of arrangement X by itself";
 
 /** "mps-30", "strict-mps:chunkUs=100,resumeDelayUs=0", "floor", "solo@mps" …; throws a UserError. */
@@ -101,8 +110,8 @@ export function parseArrangement(name: string): ParsedArrangement {
   if (!found) throw unknown(name);
   const rules = given.join(":").split(",").filter(Boolean);
   parseOverrides(rules);
-  const { policy, mode, announceUs } = found;
-  return { ...both, sharing: { kind: "cotenant", policy, mode, rules }, announceUs };
+  const { announceUs, ...how } = found;
+  return { ...both, sharing: { kind: "cotenant", ...how, rules }, announceUs };
 }
 
 const unknown = (name: string) =>

@@ -4,6 +4,7 @@
 import { mulberry32 } from "#core";
 import type { Colocation } from "./colocations.ts";
 import { accuracyOf } from "./evaluate.ts";
+import { folds } from "./folds.ts";
 import { type GaussianState, openGaussian, trainGaussian } from "./gaussian/learner.ts";
 import type { MetricName } from "./metrics.ts";
 import type { Predictor } from "./predictor.ts";
@@ -11,7 +12,6 @@ import { boosting } from "./regress/boosting.ts";
 import { customaryForest } from "./regress/forest.ts";
 import { linear, ridge } from "./regress/linear.ts";
 import type { Regressor } from "./regress/regressor.ts";
-import { folds } from "./shuffle.ts";
 import { openSides, type SidesState, trainSides } from "./sides.ts";
 
 interface Candidate {

@@ -40,6 +40,5 @@ export {
   type Score,
   worthOf,
 } from "./scores.ts";
-export { shuffled } from "./shuffle.ts";
 export { judged, type SplitFigures } from "./splits.ts";
 export { type Measured, readTable } from "./table.ts";

@@ -1,14 +1,13 @@
 // What every learner must do, whatever it learns and however.
 import { describe, expect, test } from "vitest";
-import { mulberry32 } from "#core";
+import { mulberry32, shuffle } from "#core";
 import { exampleMetrics, examplePairs, exampleWorkloads } from "../../test/predict/example.ts";
 import { accuracyOf, meanOf } from "./evaluate.ts";
 import { type LearnerName, learnerNames } from "./learners.ts";
 import { formatModel, openModel, parseModel, train } from "./model.ts";
-import { shuffled } from "./shuffle.ts";
 
 const workloads = exampleWorkloads(10);
-const mixed = shuffled(examplePairs(workloads), mulberry32(3));
+const mixed = shuffle(examplePairs(workloads), mulberry32(3));
 const [learned, held] = [mixed.slice(0, 38), mixed.slice(38)];
 const split = examplePairs(workloads, 0.3);
 const provenance = { source: "an invented GPU", date: "2026-01-01", command: "test" };

@@ -1,6 +1,6 @@
 // Any regressor as a predictor: one row for each side of each colocation, and what that side retained.
 
-import { conformalQuantile, type Random } from "#core";
+import { conformalQuantile, type Random, shuffle } from "#core";
 import type { Colocation, Side } from "./colocations.ts";
 import { sideRow } from "./encode.ts";
 import { familiarity } from "./familiar.ts";
@@ -8,7 +8,6 @@ import type { Features, MetricName } from "./metrics.ts";
 import { INTERVAL, type Predictor, type SmShares } from "./predictor.ts";
 import type { Regressor } from "./regress/regressor.ts";
 import { alone } from "./several.ts";
-import { shuffled } from "./shuffle.ts";
 import { type Standard, standardised, standardOf } from "./standard.ts";
 
 export interface SidesState {
@@ -30,7 +29,7 @@ export function trainSides<State>(
   metrics: readonly MetricName[],
   random: Random,
 ): SidesState {
-  const mixed = shuffled(rows, random);
+  const mixed = shuffle(rows, random);
   const back = Math.max(1, Math.round(HELD_BACK * mixed.length));
   const early = fitSides(regressor, mixed.slice(back), metrics, random);
   const predict = regressor.open(early.regression);

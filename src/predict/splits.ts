@@ -1,13 +1,12 @@
 // Learners and rules judged by random splits: trained on a part of the colocations, asked about the others.
 
-import { mulberry32 } from "#core";
+import { mulberry32, shuffle } from "#core";
 import type { Colocation } from "./colocations.ts";
 import { accuracyOf, choose, fitOf, meanOf, ofOracle, regret } from "./evaluate.ts";
 import type { LearnerName, Training } from "./learners.ts";
 import type { Features, MetricName } from "./metrics.ts";
 import { openModel, train } from "./model.ts";
 import { type Goal, listScore, popularity, predictedScore, rules, type Score } from "./scores.ts";
-import { shuffled } from "./shuffle.ts";
 
 export interface Judging {
   readonly learners: readonly LearnerName[];
@@ -43,7 +42,7 @@ export function judged(
   const found = new Map<string, SplitFigures[]>();
   for (let split = 0; split < splits; split++) {
     const seed = training.seed + split;
-    const mixed = shuffled(colocations, mulberry32(seed));
+    const mixed = shuffle(colocations, mulberry32(seed));
     const [learned, held] = [mixed.slice(0, size), mixed.slice(size)];
     const note = (name: string, figures: SplitFigures) =>
       found.set(name, [...(found.get(name) ?? []), figures]);

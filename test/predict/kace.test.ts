@@ -2,8 +2,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { mulberry32 } from "#core";
-import { accuracyOf, choose, learners, meanOf, ofOracle, predictedScore, shuffled } from "#predict";
+import { mulberry32, shuffle } from "#core";
+import { accuracyOf, choose, learners, meanOf, ofOracle, predictedScore } from "#predict";
 import { kaceNames } from "#profile";
 import {
   dataFolder,
@@ -31,7 +31,7 @@ describe.skipIf(!there)("KACE's measurements", () => {
 
   test("are predicted from a fifth of them", () => {
     const reached = [0, 1, 2, 3].map((seed) => {
-      const learned = shuffled(rows, mulberry32(seed)).slice(0, 36);
+      const learned = shuffle(rows, mulberry32(seed)).slice(0, 36);
       const predictor = ours.open(ours.train(learned, kaceNames), kaceNames);
       return ofOracle(choose(rows, predictedScore(predictor, "throughput"), "throughput"));
     });
@@ -39,7 +39,7 @@ describe.skipIf(!there)("KACE's measurements", () => {
   });
 
   test("are predicted within the bounds that are stated", () => {
-    const mixed = shuffled(rows.filter(isConsistent), mulberry32(1));
+    const mixed = shuffle(rows.filter(isConsistent), mulberry32(1));
     const predictor = ours.open(ours.train(mixed.slice(0, 40), kaceNames), kaceNames);
     const { error, covered } = accuracyOf(mixed.slice(40), predictor);
     expect(error).toBeLessThan(0.1);

@@ -157,7 +157,7 @@ describe("under strict", () => {
 
 describe("copies", () => {
   /** One that copies 20 MiB in each iteration, 20 ms after it began; a MiB takes 20 us or so. */
-  function copying(rules: Record<string, number>) {
+  function startCopies(rules: Record<string, number>) {
     const exclusive = rules.isolated !== 0;
     gate.setRules({
       ...policyNamed("strict").rules({ isolated: exclusive, high: [] }),
@@ -185,7 +185,7 @@ describe("copies", () => {
   }
 
   test("a request stops a long one within a chunk", () => {
-    const { board, copiedUs } = copying({ chunkUs: 200 });
+    const { board, copiedUs } = startCopies({ chunkUs: 200 });
     expect(copiedUs(5e6)).toBeGreaterThan(2000);
     board.busy(HIGH);
     expect(copiedUs(5e6)).toBeLessThan(200);
@@ -196,7 +196,7 @@ describe("copies", () => {
     { how: "launch by launch", submission: 1 },
   ])("beside a request ($how) one waits for a high copy, and for nothing else", (given) => {
     const allow = { whenActive: 2, isolated: 0, activeAheadUs: 400, chunkUs: 400 };
-    const { machine, board, copiedUs } = copying({ ...allow, submission: given.submission });
+    const { machine, board, copiedUs } = startCopies({ ...allow, submission: given.submission });
     board.busy(HIGH);
     expect(copiedUs(5e6)).toBeGreaterThan(1000);
     board.copies(HIGH, [{ fromNs: machine.now, untilNs: machine.now + 5e6 }]);

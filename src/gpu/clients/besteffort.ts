@@ -1,7 +1,7 @@
 // A best-effort client: a closed loop that launches far ahead of the GPU, as an eager framework does. If it is gated,
-// it does what its interposer does: it puts borders between chunks and limits the queued work, or asks the gate for
-// each launch. It follows native/interposer/best_effort/best_effort.cpp. Durations of kernels count as learned
-// already.
+// it puts borders between chunks and limits the queued work, or asks the gate for each launch. The steps are those of
+// native/interposer/best_effort/best_effort.cpp. They stand twice because a thread blocks there where a client is
+// called again here. All decisions are the gate's. Durations of kernels count as learned already.
 import { submission, whenActive } from "#protocol";
 import { newSeen, PACED, RUN, type Seen, TRICKLE } from "../gate.ts";
 import type { Actor, Machine } from "../machine/machine.ts";
@@ -200,17 +200,14 @@ export class BestEffort implements Owner, Actor, HeldClient {
     return gate.hasRoom(this.outstanding.launches, this.outstanding.us);
   }
 
-  /**
-   * If nothing is held, a copy takes place soon after it is submitted, but not while a copy of a high client crosses
-   * the link.
-   */
+  /** True if a copy may be submitted now. Otherwise the client is called again. */
   #busFree(): boolean {
     const { now } = this;
-    const { rules } = this.#board.gate;
+    const board = this.#board;
     if (Number.isNaN(this.#askedSince)) this.#askedSince = now;
     const waitedUs = (now - this.#askedSince) / 1000;
-    const soon = waitedUs >= rules.submitUs || this.outstanding.us <= rules.chunkUs;
-    if ((soon && !this.#board.highCopying(now)) || waitedUs >= rules.trickleAfterUs) {
+    const answer = board.gate.admitCopy(waitedUs, this.outstanding.us, board.highCopying(now));
+    if (answer === RUN || answer === TRICKLE) {
       this.#askedSince = Number.NaN;
       return true;
     }

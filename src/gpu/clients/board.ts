@@ -1,5 +1,8 @@
 // What the clients of the modelled GPU share, as the region of src/protocol/layout.ts has it: who is active,
 // whose turn it is, the hold words, and the rule table. Times in ns of virtual time.
+//
+// When holds are set and cleared is also stated in native/interposer/high/holding.cpp and best_effort/tick.cpp. It
+// stands twice because it consists there of atomic operations between processes, each followed by a check.
 import { constants, whenActive } from "#protocol";
 import type { Gate, Seen } from "../gate.ts";
 

@@ -1,5 +1,5 @@
 // The helper thread of a best-effort client: looks at the board, and carries out what the state machine decides
-// (native/gate/hold.h). What the interposer does on shared memory is in native/interposer/best_effort/turns.cpp.
+// (native/gate/hold.h). What the interposer does on shared memory is in native/interposer/best_effort/tick.cpp.
 import { HoldMachine, type HoldView, holdAction, nextLook, turnAction } from "../hold.ts";
 import type { Board } from "./board.ts";
 import type { Outstanding } from "./outstanding.ts";

@@ -1,6 +1,6 @@
 // A high client: requests in an open loop, one at a time, or a closed loop if there are no arrivals. Each request is
 // the whole sequence of its profile. The client never waits for Cotenant. It publishes when it is busy, and stores
-// the hold words.
+// the hold words. native/interposer/high/high.cpp must find out where a request begins and ends; here that is known.
 import { constants } from "#protocol";
 import type { Actor, Machine } from "../machine/machine.ts";
 import { type Context, END, type Owner, type Stream } from "../machine/stream.ts";
@@ -147,7 +147,10 @@ export class HighClient implements Owner, Actor {
 
 const launchesOf = ({ submission, length }: Plan): number => (submission === "graph" ? 1 : length);
 
-/** A copy to the host comes after kernels of unknown length, so it counts until the request is over. */
+/**
+ * A copy to the host comes after kernels of unknown length, so it counts until the request is over. As in
+ * high_publish_copy() of native/interposer/high/publish.cpp, which knows a copy only when it is made.
+ */
 const crossing = (launchedNs: number, isIn: boolean, bytes: number): Crossing => ({
   fromNs: launchedNs,
   untilNs: isIn ? launchedNs + expectedCopyNs(bytes) : Number.POSITIVE_INFINITY,

@@ -1,5 +1,6 @@
 // The work that a best-effort client has submitted, and the part of it that the GPU is known to have done: everything
-// up to the last border or mark that the GPU reached.
+// up to the last border or mark that the GPU reached. native/interposer/best_effort/marks.cpp does the same for several
+// streams; it stands twice because the GPU writes numbers into memory there and calls the client here.
 
 /** Borders and marks that the GPU has not come to, at most. */
 const MARKS = 1024;

@@ -1,5 +1,5 @@
-// Where a best-effort program is in its plan, and what it launches next: a kernel, a copy or a piece of one, a part of a
-// matrix product, or a whole graph. What is divided depends on the rules in force.
+// Where a best-effort program is in its plan, and what it launches next: a kernel, a copy or a piece of one, a part of
+// a matrix product, or a whole graph. What is divided depends on the rules in force.
 import { expectedCopyNs, KERNEL, type Plan, piecesOf } from "../plan.ts";
 import type { Board } from "./board.ts";
 

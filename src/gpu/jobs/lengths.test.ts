@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { workload } from "../../../test/gpu/example.ts";
-import { apart } from "./lengths.ts";
+import { splitLengths } from "./lengths.ts";
 
-const varying = (p95: number, launches: number) => {
+const layersOf = (p95: number, launches: number) => {
   const of = workload("layers", [{ us: 100 }, { us: 20 }]);
   return {
     ...of,
@@ -14,7 +14,7 @@ const varying = (p95: number, launches: number) => {
 };
 
 test("a kernel that takes now one time, now another far from it, takes the longer one at each fifth place", () => {
-  const { kernels, sequence } = apart(varying(400e3, 20));
+  const { kernels, sequence } = splitLengths(layersOf(400e3, 20));
   const times = sequence.map((step) => ("kernel" in step ? kernels[step.kernel]?.durationNs : 0));
   const [short, long] = [
     { p50: 100e3, p95: 100e3 },
@@ -30,6 +30,6 @@ test.each([
   { why: "they lie near each other", p95: 150e3, launches: 20 },
   { why: "it is launched too seldom to tell", p95: 400e3, launches: 4 },
 ])("where $why it stays one", ({ p95, launches }) => {
-  const profile = varying(p95, launches);
-  expect(apart(profile)).toEqual(profile);
+  const profile = layersOf(p95, launches);
+  expect(splitLengths(profile)).toEqual(profile);
 });

@@ -13,7 +13,7 @@ const FAR = 2;
 const EVERY = 5;
 
 /** The profile with two kernels in place of each such kernel: one for its short launches and one for its long ones. */
-export function apart(profile: WorkloadProfile): WorkloadProfile {
+export function splitLengths(profile: WorkloadProfile): WorkloadProfile {
   const launches = new Map<number, number>();
   for (const step of profile.sequence)
     if ("kernel" in step) launches.set(step.kernel, (launches.get(step.kernel) ?? 0) + 1);

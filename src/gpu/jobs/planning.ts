@@ -24,7 +24,7 @@ import {
   type Submission,
 } from "../plan.ts";
 import type { GpuModel, PowerModel } from "../presets.ts";
-import { apart } from "./lengths.ts";
+import { splitLengths } from "./lengths.ts";
 import { withParts } from "./products.ts";
 
 const classNumber: Readonly<Record<KernelClass, number>> = {
@@ -56,7 +56,7 @@ export function planOf(
   submission: Submission,
   splitProductsUs = 0,
 ): Plan {
-  const profile = apart(given);
+  const profile = splitLengths(given);
   const { computeCapability, sms } = gpu.description;
   if (profile.gpu.computeCapability !== computeCapability || profile.gpu.sms !== sms)
     throw otherGpu(profile.name, profile.gpu.name, gpu.description.short);

@@ -1,15 +1,8 @@
 // Long matrix products that a best-effort client requests in parts (decision 0006), on the modelled GPU. The names of
-// kernels show which are products of cuBLAS. The number of parts is calculated as in
-// native/interposer/products/parts.cpp, with tiles of the grid in place of the result's lines. Two things are not
-// known from a profile. If a grid was rounded up, it has more waves here than the library would say. And no part is
-// given up for taking longer than predicted.
-import {
-  type Dim3,
-  type KernelProfile,
-  SM_RESOURCES,
-  volume,
-  type WorkloadProfile,
-} from "#profile";
+// kernels show which are products of cuBLAS. Two things are not known from a profile. If a grid was rounded up, it has
+// more waves here than the library would say. And no part is given up for taking longer than predicted.
+import { type KernelProfile, SM_RESOURCES, volume, type WorkloadProfile } from "#profile";
+import { partsOfGrid } from "../gate.ts";
 import { RESOURCES } from "../machine/contention.ts";
 import type { KernelColumns, Plan } from "../plan.ts";
 import type { GpuModel } from "../presets.ts";
@@ -23,73 +16,31 @@ interface Parts {
   readonly lastShare: number;
 }
 
-const MOST_PARTS = 64;
-/** Parts of so much more than the target are short enough. */
-const ENOUGH = 5 / 4;
-
 /** Convolutions are cuDNN's, even where they are products inside. */
 export const isProduct = (name: string): boolean =>
   /gemm|nvjet/i.test(name) && !/cudnn|conv|implicit|[fdw](prop|grad)/i.test(name);
 
-const wavesOf = (blocks: number, sms: number): number => Math.ceil(blocks / sms);
-
-interface Candidate extends Parts {
-  readonly waves: number;
-  readonly allWaves: number;
-  readonly lengthUs: number;
-}
-
-/** As the interposer would; undefined: it stays whole. Never divided is the third side, which may be the sum. */
+/** undefined: it stays whole. */
 export function partsOfProduct(
   { name, grid, durationNs }: KernelProfile,
   sms: number,
   targetUs: number,
 ): Parts | undefined {
-  const us = durationNs.p50 / 1000;
-  if (targetUs === 0 || us <= targetUs * ENOUGH || !isProduct(name)) return undefined;
-  const [best] = [0, 1]
-    .flatMap((side) => candidates(grid, side, us, sms, targetUs))
-    .sort((a, b) => a.lengthUs - b.lengthUs || a.allWaves - b.allWaves || a.count - b.count);
-  const waves = wavesOf(volume(grid), sms);
-  // Little is won by parts that are nearly as long as the whole.
-  return best && best.waves * 4 <= waves * 3 ? best : undefined;
-}
-
-function candidates(
-  grid: Dim3,
-  side: number,
-  us: number,
-  sms: number,
-  targetUs: number,
-): Candidate[] {
-  const lines = grid[side] ?? 1;
-  const across = volume(grid) / lines;
-  const waves = wavesOf(volume(grid), sms);
-  const most = Math.min(Math.floor((2 * us) / targetUs) + 1, MOST_PARTS, lines);
-  const found: Candidate[] = [];
-  for (let pieces = most; pieces >= 2; pieces--) {
-    const each = Math.ceil(lines / pieces);
-    const count = Math.ceil(lines / each);
-    const blocks = each * across;
-    const lastBlocks = (lines - (count - 1) * each) * across;
-    const [one, last] = [wavesOf(blocks, sms), wavesOf(lastBlocks, sms)];
-    const allWaves = (count - 1) * one + last;
-    // Up to a quarter more where the product is of few waves that take long each.
-    const dear = us >= 2 * targetUs * waves ? 1.25 : 1.08;
-    if (count < 2 || allWaves > waves * dear) continue;
-    const lengthUs = Math.max((one * us) / waves, targetUs * ENOUGH);
-    found.push({
-      count,
-      blocks,
-      share: one / waves,
-      lastBlocks,
-      lastShare: last / waves,
-      waves: one,
-      allWaves,
-      lengthUs,
-    });
-  }
-  return found;
+  if (targetUs === 0 || !isProduct(name)) return undefined;
+  const parts = partsOfGrid(grid, sms, Math.floor(durationNs.p50 / 1000), targetUs);
+  if (!parts) return undefined;
+  const all = grid[parts.side];
+  const across = volume(grid) / all;
+  const count = Math.ceil(all / parts.lines);
+  const last = all - (count - 1) * parts.lines;
+  const waves = (lines: number) => Math.ceil((lines * across) / sms);
+  return {
+    count,
+    blocks: parts.lines * across,
+    share: waves(parts.lines) / waves(all),
+    lastBlocks: last * across,
+    lastShare: waves(last) / waves(all),
+  };
 }
 
 type Steps = KernelColumns & Pick<Plan, "length" | "cpuNs" | "bubbleNs" | "bytes">;

@@ -3,8 +3,8 @@
 import type { PowerModel } from "../presets.ts";
 
 /**
- * The clock that a steady load settles at. `compute` and `dram`: parts of their peaks; `scale`: of the preset's
- * watts.
+ * The clock at which a steady load settles. `compute` and `dram` are parts of their peaks; `scale` multiplies the watts
+ * of the preset.
  */
 export function steadyMHz(
   { maxMHz, minMHz, idleW, limitW, fullW, dramPart, exponent }: PowerModel,
@@ -21,9 +21,9 @@ export class SmClock {
   readonly model: PowerModel;
   mhz: number;
   watts: number;
-  /** Over all ticks. */
+  /** Sums over all ticks. */
   readonly sums = { ticks: 0, mhz: 0, watts: 0 };
-  /** Low-passed load. */
+  /** The load, averaged over the recent past. */
   #compute = 0;
   #dram = 0;
 
@@ -33,7 +33,7 @@ export class SmClock {
     this.watts = model.idleW;
   }
 
-  /** `compute` and `dram`: means since the last tick, `passedNs` ago. */
+  /** `compute` and `dram` are means over the `passedNs` since the last tick. */
   tick(compute: number, dram: number, passedNs: number): void {
     const { timeConstantNs, idleW, fullW, dramPart, maxMHz, exponent } = this.model;
     const weight = 1 - Math.exp(-passedNs / timeConstantNs);

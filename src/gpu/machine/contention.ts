@@ -11,18 +11,18 @@ export const L2 = 2;
 export const RESOURCES = 3;
 
 export interface Demanding {
-  /** Parts of the peak, undisturbed: compute, DRAM, L2. */
+  /** Compute, DRAM and L2 as parts of their peaks, undisturbed. */
   readonly need: Float64Array;
   /** Result: how many times longer the kernel takes, at least 1. */
   slowdown: number;
 }
 
-/** Parts of the peak that can be had, by resource. */
+/** The reachable part of each peak. */
 export type Capacity = readonly [compute: number, dram: number, l2: number];
 
 const STEPS = 30;
 
-/** Fills in the slowdowns of the first `count`. */
+/** Sets the slowdowns of the first `count` kernels. */
 export function contend(running: readonly Demanding[], count: number, capacity: Capacity): void {
   for (let i = 0; i < count; i++) (running[i] as Demanding).slowdown = 1;
   if (count < 2) return;
@@ -49,7 +49,10 @@ function weight({ need }: Demanding, resource: number, capacity: Capacity): numb
   return (need[resource] as number) / (capacity[resource] as number) / Math.max(compute, dram, l2);
 }
 
-/** Solves sum(need / (1 + weight x)) = limit for x by Newton: convex and falling, so it comes from the left. */
+/**
+ * Solves sum(need / (1 + weight x)) = limit for x by Newton's method. The sum is convex and falls with x, so x only
+ * grows.
+ */
 function stretch(
   running: readonly Demanding[],
   count: number,

@@ -20,9 +20,9 @@ export class Contexts {
   switches = 0;
   #active: Context | undefined;
   #switching = false;
-  /** The beginning of the slices of the active one. */
+  /** When the slices of the active context began. */
   #since = 0;
-  /** Since when it has had nothing to run. */
+  /** Since when the active context has had nothing to run; NaN: it has something. */
   #stoodFrom = Number.NaN;
   #sliceEnd = Number.POSITIVE_INFINITY;
   readonly #slices: Slices;
@@ -42,12 +42,12 @@ export class Contexts {
     return context;
   }
 
-  /** May its kernels run now? */
+  /** Whether the kernels of the context may run now. */
   runs(context: Context): boolean {
     return !this.exclusive || (!this.#switching && context === this.#active);
   }
 
-  /** After every change. */
+  /** Must be called after every change. */
   resolve(): void {
     if (!this.exclusive || this.#switching) return;
     const active = this.#active;
@@ -61,7 +61,7 @@ export class Contexts {
     if (next && next !== active) this.#limit(active);
   }
 
-  /** New work after a time without any begins a slice. */
+  /** New work after an idle time begins a new slice. */
   #renew(): void {
     const now = this.#stage.now();
     if (now - this.#stoodFrom >= this.#slices.standNs) this.#since = now;
@@ -144,7 +144,7 @@ export class Contexts {
   }
 }
 
-/** It has something to run, or the GPU is between two things that it has fetched of it. */
+/** The context has something to run, or the GPU is between two of its entries. */
 const busy = (context: Context): boolean =>
   context.work > 0 ||
   context.streams.some(({ state, rested }) => state === MARKING || (state === TIMED && rested));

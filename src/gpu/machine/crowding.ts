@@ -13,26 +13,26 @@ export class Crowding {
   #bend = 1;
 
   /**
-   * `reachable`: of DRAM's peak. `oversupply`: what all SMs would draw if each drew what one does that is alone, of
-   * what can be reached.
+   * `reachable`: the part of DRAM's peak that can be reached. `oversupply`: what all SMs together would draw if each
+   * drew as much as one alone, divided by what can be reached.
    */
   constructor(sms: number, reachable: number, oversupply: number) {
     this.#sms = sms;
     this.#reachable = reachable;
     this.#oversupply = oversupply;
-    // One SM by itself draws its part of the oversupply; all draw what can be reached.
+    // `bend` is chosen so that one SM alone draws its part of the oversupply.
     for (let i = 0; i < 20; i++) this.#bend = bent(oversupply * this.#bend);
     this.#all = bent(oversupply * this.#bend);
   }
 
-  /** What so many SMs draw from DRAM, of what all draw. */
+  /** The DRAM traffic of so many SMs, divided by that of all SMs. */
   drawn(sms: number): number {
     return bent((this.#oversupply * this.#bend * sms) / this.#sms) / this.#all;
   }
 
   /**
-   * The time of a block of step `step` where `units` of them run on at most `limit` SMs, of its time where all SMs
-   * are full of its kind.
+   * The time of a block of `step` when `units` of them run on at most `limit` SMs, divided by its time when all SMs are
+   * full of such blocks.
    */
   time(plan: Plan, step: number, units: number, limit: number): number {
     const at = step * RESOURCES;
@@ -50,7 +50,23 @@ export class Crowding {
     const each = units / Math.min(limit, units * perSm);
     return 1 - Math.min(1, local) * (1 - each);
   }
+
+  /**
+   * The mean time of the waves when `units` run on `sms` SMs, divided by the time of the first wave. It is below 1 if
+   * the last wave is not full, because that one is faster.
+   */
+  mean(plan: Plan, step: number, units: number, sms: number, limit: number): number {
+    const last = units % sms;
+    if (units <= sms || last === 0) return 1;
+    const waves = Math.ceil(units / sms);
+    return (
+      (waves - 1 + this.time(plan, step, last, limit) / this.time(plan, step, sms, limit)) / waves
+    );
+  }
 }
 
-/** Bends where DRAM becomes the limit; the cube keeps within 6 % of what was measured on an H200 from 1 to 132 SMs. */
+/**
+ * A curve that bends where DRAM becomes the limit. With the cube it is within 6 % of measurements on an H200 from 1 to
+ * 132 SMs.
+ */
 const bent = (x: number): number => 1 / Math.cbrt(1 + 1 / (x * x * x));

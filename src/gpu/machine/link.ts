@@ -9,7 +9,7 @@ import type { Stream } from "./stream.ts";
 class Way {
   readonly queue: Stream[] = [];
   readonly bytes: number[] = [];
-  /** Full-speed ns that the copy in front still takes. */
+  /** The time that the copy in front still takes at full speed, in ns. */
   left = 0;
   endsAt = Number.POSITIVE_INFINITY;
   busyNs = 0;
@@ -23,7 +23,7 @@ export class Link {
   #settledAt = 0;
   #speed = 1;
 
-  /** `kind`: of the calendar's events that are ours; `who` is the way. */
+  /** `kind`: the kind of the link's events in the calendar. Their `who` is the direction. */
   constructor(model: LinkModel, calendar: Calendar, kind: number) {
     this.#model = model;
     this.#calendar = calendar;
@@ -44,7 +44,7 @@ export class Link {
     this.#replan(now);
   }
 
-  /** An event of ours: the stream whose copy is over; undefined when it came too early. */
+  /** Handles an event of the link. Returns the stream whose copy is over; undefined if the event came too early. */
   over(index: number, now: number): Stream | undefined {
     const way = this.#ways[index as 0 | 1];
     if (way.endsAt !== now) return undefined;

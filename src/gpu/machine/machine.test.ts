@@ -8,7 +8,7 @@ const SMS = 132;
 const options = { exclusive: false, seed: 1, spread: false };
 
 /** When each stream was empty again, in us. */
-function finishing(machine: Machine, streams: readonly Stream[]): number[] {
+function finishTimes(machine: Machine, streams: readonly Stream[]): number[] {
   const at = streams.map(() => Number.NaN);
   while (at.some(Number.isNaN)) {
     machine.run(machine.now + 100);
@@ -28,7 +28,7 @@ function together(
     machine.addStream(context, plan(kernels), quiet, { priority, smLimit }),
   );
   for (const stream of streams) submit(stream, machine);
-  return finishing(machine, streams);
+  return finishTimes(machine, streams);
 }
 
 describe("SMs", () => {
@@ -53,7 +53,7 @@ describe("SMs", () => {
   });
 
   test("blocks that share an SM are on all SMs, so a kernel that needs whole ones waits for their end", () => {
-    // 192 blocks, of which four fit on an SM: 48 SMs would do, all have one or two.
+    // 192 blocks, of which four fit on an SM. They would fit on 48 SMs; all SMs have one or two.
     const spread = { us: 100, sms: 48, perSm: 4 };
     expect(together({ kernels: [spread] }, { kernels: [{ us: 10, sms: 84 }] })).toEqual([100, 110]);
     const [, beside = 0] = together(
@@ -82,7 +82,7 @@ describe("SMs", () => {
     submit(other, machine, 3);
     machine.run(50e3);
     submit(high, machine);
-    const [, , done] = finishing(machine, [low, other, high]);
+    const [, , done] = finishTimes(machine, [low, other, high]);
     expect(done).toBe(110);
   });
 
@@ -95,7 +95,7 @@ describe("SMs", () => {
     submit(low, machine);
     machine.run(10e3);
     submit(high, machine);
-    const [lowDone = 0, highDone = 0] = finishing(machine, [low, high]);
+    const [lowDone = 0, highDone = 0] = finishTimes(machine, [low, high]);
     expect(highDone).toBeLessThan(60);
     expect(lowDone).toBeGreaterThanOrEqual(100);
     expect(lowDone).toBeLessThan(115);
@@ -111,13 +111,33 @@ describe("SMs", () => {
     submit(low, machine);
     machine.run(5e6);
     submit(high, machine);
-    const [lowDone = 0, highDone = 0] = finishing(machine, [low, high]);
+    const [lowDone = 0, highDone = 0] = finishTimes(machine, [low, high]);
     expect(highDone - 5000).toBeGreaterThan(10);
     expect(highDone - 5000).toBeLessThanOrEqual(111);
     expect(lowDone).toBeGreaterThan(10_000);
     expect(lowDone).toBeLessThanOrEqual(10_120);
   });
 });
+
+test.each([
+  { us: 6, sms: 313, memory: 1, smLimit: SMS },
+  { us: 60, sms: 133, memory: 0.9, smLimit: 45 },
+])(
+  "alone on $smLimit SMs, a kernel whose last wave is not full draws from DRAM what it did when it was measured",
+  (kernel) => {
+    const machine = new Machine({ ...h200(), handoverNs: 0 }, options);
+    const { smLimit, memory, us } = kernel;
+    const stream = machine.addStream(machine.contexts.add(), plan([kernel]), quiet, {
+      priority: 0,
+      smLimit,
+    });
+    submit(stream, machine);
+    finishTimes(machine, [stream]);
+    const { dramNs, busyNs } = machine.processors;
+    expect(dramNs).toBeCloseTo(us * 1000 * memory, 6);
+    expect(dramNs).toBeLessThanOrEqual(busyNs * memory * (1 + 1e-9));
+  },
+);
 
 describe("contexts that take turns", () => {
   const alternate = (kernels: KernelShape[]) => {
@@ -144,7 +164,7 @@ describe("contexts that take turns", () => {
       priority: 0,
     });
     submit(busy, machine, 100);
-    expect(finishing(machine, [busy])).toEqual([10_000]);
+    expect(finishTimes(machine, [busy])).toEqual([10_000]);
     expect(machine.contexts.switches).toBe(0);
   });
 });
@@ -199,7 +219,7 @@ describe("whatever is submitted", () => {
             .flatMap(({ kernels }) => kernels)
             .reduce((sum, { us, sms = 0 }) => sum + (us * 1000 * sms) / Math.ceil(sms / SMS), 0);
           const { processors } = machine;
-          // Blocks take no SM twice, and an SM runs them no faster than alone, but for what it draws from DRAM.
+          // No SM is given away twice. A block runs no faster than alone, except that it may draw more from DRAM.
           const faster = machine.gpu.smOversupply * (1 + 1e-6);
           expect(work).toBeLessThanOrEqual(processors.heldNs * SMS * faster + total);
           expect(processors.heldNs).toBeLessThanOrEqual(processors.busyNs * (1 + 1e-9));
@@ -207,7 +227,7 @@ describe("whatever is submitted", () => {
             machine.gpu.dramReachable,
             ...jobs.flatMap(({ kernels }) => kernels.map(({ memory = 0 }) => memory)),
           );
-          // The machine ignores a millionth of an SM, here of one among several.
+          // The machine ignores a millionth of an SM.
           expect(processors.dramNs).toBeLessThanOrEqual(processors.busyNs * most * (1 + 1e-5));
         },
       ),

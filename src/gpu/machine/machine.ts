@@ -1,5 +1,5 @@
-// The modelled GPU in virtual time (ns): ordered streams, SMs, contexts, the link and the clock. It does not know
-// clients and rules. Clients are the owners of streams, and actors that it calls.
+// The modelled GPU in virtual time (ns): ordered streams, SMs, contexts, the link and the clock. It knows neither
+// clients nor rules. A client owns streams, and is an actor that the machine calls.
 import { mulberry32, normals, type Random } from "#core";
 import { SM_RESOURCES } from "#profile";
 import { KERNEL, type Plan, piecesOf } from "../plan.ts";
@@ -32,7 +32,7 @@ const LINK = 3;
 const SLICE = 4;
 const SWITCHED = 5;
 const CLOCK = 6;
-/** And above: an actor's. */
+/** The smallest kind of an actor's events. */
 const ACTOR = 16;
 
 const CLOCK_TICK_NS = 5e6;
@@ -43,9 +43,9 @@ export interface Actor {
 }
 
 export interface MachineOptions {
-  /** One context at a time on the SMs. */
+  /** Only one context at a time is on the SMs. */
   readonly exclusive: boolean;
-  /** Idle time before each kernel, besides what its plan has; default none. */
+  /** Idle time before each kernel in addition to the plan's; default 0. */
   readonly pauseNs?: number;
   readonly seed: number;
   /** False: kernels take exactly their p50. */
@@ -60,7 +60,7 @@ export class Machine {
   readonly clock: SmClock | undefined;
   readonly streams: Stream[] = [];
   now = 0;
-  /** Events handled, finished kernels among them. */
+  /** Events that were handled, including finished kernels. */
   events = 0;
   readonly #calendar = new Calendar();
   readonly #actors: Actor[] = [];
@@ -118,12 +118,12 @@ export class Machine {
     this.#calendar.add(time, ACTOR + what, actor);
   }
 
-  /** Something was pushed. */
+  /** Must be called after a push. */
   kick(stream: Stream): void {
     if (stream.state === IDLE && stream.length > 0) this.#advance(stream);
   }
 
-  /** A hold word was opened. */
+  /** Must be called after a hold word was cleared. */
   open(stream: Stream): void {
     if (stream.state === PARKED)
       this.#calendar.add(this.now + this.gpu.border.resumeNs, RESUMED, stream.id);
@@ -209,10 +209,10 @@ export class Machine {
     this.#advance(stream);
   }
 
-  /** Goes on with what is at the head, until something takes time or there is nothing left. */
+  /** Continues with the entry at the head until one takes time or none is left. */
   #advance(stream: Stream): void {
     for (;;) {
-      stream.state = MARKING; // busy with it: a push meanwhile needs no kick
+      stream.state = MARKING; // busy, so that a push meanwhile needs no kick
       if (stream.length < stream.low) stream.owner.refill(stream);
       if (stream.length === 0) {
         stream.state = IDLE;
@@ -276,7 +276,7 @@ export class Machine {
     const spread = plan.spread[step] as number;
     if (this.#spread && spread > 0)
       duration *= Math.exp(spread * this.#normal() - (spread * spread) / 2);
-    // Of the profile's times, the pause is a part.
+    // The times of a profile include the pause.
     if (stream.yields) duration = Math.max(duration / 2, duration - this.gpu.handoverNs);
     stream.units = units;
     stream.perSm = plan.perSm[step] as number;
@@ -285,13 +285,8 @@ export class Machine {
     stream.soloUnits = units / waves;
     const crowding = this.#crowding;
     stream.soloCrowding = crowding.time(plan, step, Math.min(units, total), total);
-    const last = units % total;
-    stream.even = 1;
-    // The last wave ends sooner if it is not full.
-    if (units > total && last > 0)
-      stream.even =
-        (waves - 1 + crowding.time(plan, step, last, total) / stream.soloCrowding) / waves;
-    stream.waveNs = duration / waves / stream.even;
+    stream.soloMean = crowding.mean(plan, step, units, total, total);
+    stream.waveNs = duration / waves / stream.soloMean;
     stream.aligned = true;
     stream.sms = 0;
     stream.progress = 0;

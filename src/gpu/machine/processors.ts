@@ -17,11 +17,11 @@ const TAIL = 2;
 /** The SMs that a kernel of higher priority waits for are free. */
 const CLAIM = 3;
 
-/** How exactly it is said which part of a kernel's blocks must end for another to begin. */
+/** The part of a kernel's blocks that must end for another to begin is found to this precision. */
 const FINEST = 1 / 64;
-/** Of an SM's issue slots: what kernels get beside others that use all; nearly nothing. */
+/** The part of an SM's issue slots that a kernel gets beside others that use all of them; nearly nothing. */
 const LEAST_ISSUE = 0.02;
-/** Less is nothing: a block is more of an SM. */
+/** Fewer SMs than this count as none. A block is always more. */
 const SOME = 1e-6;
 
 const NONE: Stream | undefined = undefined;
@@ -34,21 +34,21 @@ export class Processors {
   nextAt = Number.POSITIVE_INFINITY;
   nextWhat = NOTHING;
   nextStream: Stream | undefined = NONE;
-  // Sums over time, ns times a part of the whole GPU.
+  // Sums over time: ns times a part of the whole GPU.
   busyNs = 0;
   heldNs = 0;
   computeNs = 0;
-  /** As that, weighted with what each job's compute draws. */
+  /** `computeNs`, weighted with the power that each job's compute draws. */
   drawnNs = 0;
   dramNs = 0;
 
   readonly #capacity: Capacity;
   readonly #crowding: Crowding;
   readonly #running: Stream[] = [];
-  /** By priority, then by order. */
+  /** Sorted by priority, then by order. */
   readonly #waiting: Stream[] = [];
   #settledAt = 0;
-  /** SMs per ns that become free for the stream that waits with higher priority. */
+  /** SMs per ns that become free for the claimant. */
   #flow = 0;
   #claimed = 0;
   #begun = 0;
@@ -84,7 +84,7 @@ export class Processors {
     if (this.#claimant) this.#claimant.gained += this.#flow * passed;
   }
 
-  /** True if any stream runs or waits. */
+  /** Whether any stream runs or waits. */
   get shared(): boolean {
     return this.#running.length + this.#waiting.length > 0;
   }
@@ -99,12 +99,12 @@ export class Processors {
     waiting[at] = stream;
   }
 
-  /** A context goes on where it was interrupted. */
+  /** The context of the stream continues where it was interrupted. */
   goOn(stream: Stream): void {
     this.#running.push(stream);
   }
 
-  /** A context is taken off the SMs; its kernels keep their progress. */
+  /** The context is taken off the SMs. Its kernels keep their progress. */
   clear(): void {
     this.#running.length = 0;
     this.#waiting.length = 0;
@@ -166,7 +166,7 @@ export class Processors {
     } else {
       const all = stream.pending <= sms;
       stream.continueOn(stream.sms + sms);
-      // The blocks that begin now take a whole wave, and if they are all that are left, no more.
+      // The blocks that begin now take a whole wave. If no others are left, the kernel takes no more.
       stream.aligned = all;
       if (all || stream.waves < 1) {
         stream.waves = Math.max(1, stream.units / stream.sms);
@@ -193,10 +193,7 @@ export class Processors {
     this.#claimed = yielding * this.#partToLeave(claimant, Math.min(wantedSms(claimant), most));
   }
 
-  /**
-   * Of the blocks that make room: the smallest part without which there is as much of it as there can be, or as is
-   * wanted.
-   */
+  /** The smallest part of the yielding blocks that must end for the goal, or for as much room as there can be. */
   #partToLeave(claimant: Stream, goal: number): number {
     let enough = 1;
     for (let step = 0.5; step >= FINEST; step /= 2) {
@@ -206,7 +203,7 @@ export class Processors {
     return enough;
   }
 
-  /** From all of lower priority alike. */
+  /** All kernels of lower priority give the same part of their SMs. */
   #handOver(claimant: Stream): void {
     const running = this.#running;
     let yielding = 0;
@@ -234,13 +231,18 @@ export class Processors {
     const running = this.#running;
     for (let i = 0; i < running.length; i++) {
       const stream = running[i] as Stream;
-      const { need, plan } = stream;
-      const at = stream.code * RESOURCES;
-      // By itself a kernel's waves are not told apart, so the last is as long as the others.
-      const crowded = this.#crowding.time(plan, stream.code, stream.sms, stream.smLimit);
-      const time = (crowded / stream.soloCrowding) * (alone && stream.aligned ? stream.even : 1);
-      // What the SMs draw goes with the blocks they run.
-      const scale = stream.units / stream.waves / stream.soloUnits / time;
+      const { need, plan, code, sms, smLimit } = stream;
+      const at = code * RESOURCES;
+      const blockTime = this.#crowding.time(plan, code, sms, smLimit) / stream.soloCrowding;
+      let waveTime = blockTime;
+      // The SMs draw in proportion to the blocks that they run.
+      let scale = stream.units / stream.waves / stream.soloUnits / blockTime;
+      if (alone && stream.aligned) {
+        // While a kernel is alone, each of its waves takes and draws the mean of all.
+        const mean = this.#crowding.mean(plan, code, stream.units, sms, smLimit);
+        waveTime *= mean;
+        scale *= stream.soloMean / mean;
+      }
       const compute = plan.need[at + COMPUTE] as number;
       const dram = plan.need[at + DRAM] as number;
       const l2 = plan.need[at + L2] as number;
@@ -253,7 +255,7 @@ export class Processors {
       need[DRAM] = (dram * scale) / clock;
       need[L2] = (l2 * scale) / clock;
       stream.slowdown = 1;
-      stream.rate = 1 / (stream.waveNs * time * clock);
+      stream.rate = 1 / (stream.waveNs * waveTime * clock);
     }
     if (running.length < 2) return;
     for (let i = 0; i < running.length; i++) this.#yieldIssue(running[i] as Stream);
@@ -265,8 +267,8 @@ export class Processors {
   }
 
   /**
-   * On an SM, older warps issue first. Blocks that share an SM with blocks of an earlier kernel get what those leave.
-   * A kernel of one wave, or in its last wave, ends with its slowest block.
+   * On an SM, older warps issue first. Blocks that share an SM with blocks of an earlier kernel get the issue slots
+   * that those leave. In its last wave a kernel ends with its slowest block.
    */
   #yieldIssue(stream: Stream): void {
     let older = 0;
@@ -328,8 +330,8 @@ const yields = (stream: Stream, claimant: Stream): boolean =>
   stream.priority < claimant.priority && stream.pending > 0;
 
 /**
- * True if its blocks on an SM are older than the other's. False if they end soon and more of its blocks follow,
- * because those begin later than the other's.
+ * Whether a's blocks on an SM are older than b's. They are not if they end soon and more of a's blocks follow, because
+ * those begin later than b's.
  */
 function issuesBefore(a: Stream, b: Stream): boolean {
   const [first, second] = a.began < b.began ? [a, b] : [b, a];
@@ -337,13 +339,13 @@ function issuesBefore(a: Stream, b: Stream): boolean {
   return renewed === (first === b);
 }
 
-/** The number of SMs that it could use in addition now. */
+/** The SMs that the stream could use in addition now. */
 function wantedSms(stream: Stream): number {
   if (stream.state === WAITING) return Math.min(inBlocks(stream, stream.units), stream.smLimit);
   return Math.min(inBlocks(stream, stream.pending), stream.smLimit - stream.sms);
 }
 
-/** Units, in whole blocks. */
+/** So many units, rounded up to whole blocks. */
 const inBlocks = ({ perSm }: Stream, units: number): number =>
   Math.ceil(units * perSm - 1e-6) / perSm;
 

@@ -1,20 +1,21 @@
-// How many more blocks of a kernel find room on the SMs. A GPU puts each block on the SM that has most room, so
-// a kernel of 192 blocks, four to an SM, is on all of 132 SMs with one or two each, not on 48 of them: an empty SM
-// is rare, and a block that needs all of one's shared memory waits for the end of whatever is there. Blocks of other
-// kernels fit beside as far as warps, blocks, registers and shared memory allow (#profile's partsOfSm).
+// How many more blocks of a kernel find room on the SMs. A GPU puts each block on the SM that has most room. So a
+// kernel of 192 blocks, four to an SM, is not on 48 of 132 SMs but on all of them, with one or two blocks each. An
+// empty SM is rare, and a block that needs all of an SM's shared memory waits until the blocks there have ended. Blocks
+// of other kernels fit beside as far as warps, blocks, registers and shared memory allow (partsOfSm of #profile).
 //
-// Measured by bench/probe/beside.sh. What it found and is not modelled: an SM's array is divided into shared memory and cache
-// for the kernel that comes when it is empty, and one that needs more of it waits until the SM is empty again.
+// This was measured by bench/probe/beside.sh. One result is not modelled: an SM's array is divided into shared memory
+// and cache for the kernel that comes when the SM is empty. A kernel that needs more shared memory waits until the SM
+// is empty again.
 import { SM_RESOURCES } from "#profile";
 import { RUNNING, type Stream } from "./stream.ts";
 
 const EPSILON = 1e-9;
 
-/** Blocks of it that are on SMs; `gone` is the part that those which make room have lost. */
+/** The kernel's blocks that are on SMs. `gone` is the part that a yielding kernel has lost. */
 const blocksOf = ({ sms, perSm, leaves }: Stream, gone: number): number =>
   leaves ? sms * perSm * (1 - gone) : sms * perSm;
 
-/** SMs that its blocks are on. */
+/** The SMs that have blocks of the kernel. */
 export const smsUnder = ({ sms, perSm, smLimit }: Stream): number => Math.min(smLimit, sms * perSm);
 
 /** Blocks of `other` that fit on an SM with so many of `stream`. */
@@ -30,8 +31,8 @@ function fitBeside({ blockParts }: Stream, blocks: number, other: Stream): numbe
 }
 
 /**
- * Units of `wanting` that could begin now, at most what its limit of SMs leaves. `gone`: as if those that make room
- * (`leaves`) had lost that part of their blocks already.
+ * The units of `wanting` that could begin now, within its limit of SMs. `gone`: as if yielding kernels (`leaves`) had
+ * lost that part of their blocks already.
  */
 export function roomFor(
   wanting: Stream,
@@ -52,7 +53,7 @@ export function roomFor(
   return Math.min(Math.floor(blocks + 1e-6) / wanting.perSm, wanting.smLimit - own);
 }
 
-/** Each on SMs of its own. */
+/** The blocks that fit if each running kernel has SMs of its own. */
 function fitApart(
   wanting: Stream,
   running: readonly Stream[],
@@ -73,7 +74,7 @@ function fitApart(
   return blocks;
 }
 
-/** Several on one SM, evenly. */
+/** The blocks that fit if the running kernels share all SMs evenly. */
 function fitMixed(
   wanting: Stream,
   running: readonly Stream[],

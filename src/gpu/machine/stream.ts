@@ -1,5 +1,5 @@
-// One client's stream on the modelled GPU: what is queued, in order, and what of it goes on. At most one thing
-// of a stream is on the GPU at a time. Flat and reused: nothing is allocated for a kernel.
+// One client's stream on the modelled GPU: its queue, in order, and the entry that runs. At most one entry of a stream
+// is on the GPU at a time. The object is flat and reused: nothing is allocated for a kernel.
 import { SM_RESOURCES } from "#profile";
 import type { Plan } from "../plan.ts";
 import { RESOURCES } from "./contention.ts";
@@ -28,7 +28,7 @@ export const MARKING = 7;
 export interface Owner {
   /** The GPU has come to a border or mark. */
   onBorder(stream: Stream): void;
-  /** May the stream go past this border? */
+  /** Whether the stream may go past this border. */
   mayPass(): boolean;
   /** A request or iteration has ended. */
   onEnd(stream: Stream): void;
@@ -38,7 +38,7 @@ export interface Owner {
   onKernel(stream: Stream, step: number): void;
 }
 
-/** Whose kernels may run at the same time; see contexts.ts. */
+/** Only kernels of one context may run at the same time; see contexts.ts. */
 export interface Context {
   readonly id: number;
   /** The number of its streams that wait for SMs or run. */
@@ -55,21 +55,21 @@ export class Stream {
   readonly priority: number;
   /** The SMs that it may hold at once, by its thread percentage or green context. */
   readonly smLimit: number;
-  /** Asks for more when fewer entries than this are left. */
+  /** The owner is asked for more when fewer entries than this are left. */
   low = 0;
-  /** Each entry of a copy is an equal piece of it, of at most this size. */
+  /** Each entry of a copy is one of several equal pieces of at most this size. */
   pieceBytes = Number.POSITIVE_INFINITY;
 
   state = IDLE;
   /** Kernels in the queue, the running one included. */
   kernels = 0;
-  /** Kernels from this entry on must wait for the context's next turn. */
+  /** Kernels from this entry on wait for the next turn of the context. */
   fence = Number.POSITIVE_INFINITY;
   launched = 0;
   finished = 0;
-  /** The idle time before the entry at the head has passed. */
+  /** Whether the idle time before the entry at the head has passed. */
   rested = false;
-  /** A kernel came before the entry at the head: between them others may take the SMs. */
+  /** Whether a kernel came before the entry at the head. Other kernels may take the SMs between the two. */
   yields = false;
 
   // The kernel at the head, while waiting or running. A unit is the blocks that one SM holds at once.
@@ -78,31 +78,31 @@ export class Stream {
   /** The order in which it got its first SMs. */
   began = 0;
   units = 0;
-  /** Units that run. Their blocks are on as many SMs as there are blocks, and may leave room on each. */
+  /** Units that run. Their blocks are on as many SMs as there are blocks and may leave room on each. */
   sms = 0;
   perSm = 1;
-  /** What one block takes of an SM: see the plan. */
+  /** The part of an SM that one block takes, by resource: see the plan. */
   readonly blockParts = new Float64Array(SM_RESOURCES);
-  /** Its blocks that end make room for a higher priority. */
+  /** Whether its blocks that end make room for a higher priority. */
   leaves = false;
-  /** All its SMs run their waves together. False after it got or lost SMs. */
+  /** Whether all its SMs run their waves together. They do not after the kernel got or lost SMs. */
   aligned = true;
   /** Progress in waves. The kernel is done at `waves`. */
   progress = 0;
   waves = 0;
-  /** Waves that it still takes at least, from the last change of its SMs on. */
+  /** The waves that it takes at least from the last change of its SMs on. */
   least = 0;
   /** Waves per ns. */
   rate = 0;
   /** Duration of one wave, undisturbed. */
   waveNs = 1;
-  /** Units of a wave, alone on the whole GPU. The plan's `need` was measured with them. */
+  /** The mean units of a wave, alone on the whole GPU. The plan's `need` was measured with them. */
   soloUnits = 1;
-  /** Of its first wave, alone on the whole GPU: see crowding.ts. */
+  /** Crowding.time() of its first wave, alone on the whole GPU. */
   soloCrowding = 1;
-  /** Mean time of its waves alone, divided by the first's. It is below 1 because the last wave is not full. */
-  even = 1;
-  /** SMs given up to it so far, while it waits for them. */
+  /** Crowding.mean() of its waves, alone on the whole GPU. */
+  soloMean = 1;
+  /** The SMs that were given up for it so far, while it waits for them. */
   gained = 0;
   slowdown = 1;
   readonly need = new Float64Array(RESOURCES);
@@ -140,7 +140,7 @@ export class Stream {
     return this.#readyAt[this.head & (this.#codes.length - 1)] as number;
   }
 
-  /** `readyAt`: when the CPU has made the call. */
+  /** `readyAt`: when the CPU makes the call. */
   push(code: number, readyAt: number): void {
     if (this.tail - this.head === this.#codes.length) this.#grow();
     const at = this.tail++ & (this.#codes.length - 1);
@@ -154,7 +154,7 @@ export class Stream {
     this.rested = false;
   }
 
-  /** SM-units whose blocks have not begun. */
+  /** Units whose blocks have not begun. */
   get pending(): number {
     const begun = this.aligned ? Math.floor(this.progress + 1e-9) + 1 : this.progress + 1;
     const left = this.units - this.sms * begun;
@@ -162,8 +162,8 @@ export class Stream {
   }
 
   /**
-   * Continues the remaining work on so many SMs. Its blocks are now out of step. It takes at least the time that it
-   * would have taken in step, because a disturbance can't make a kernel's blocks fit better than alone.
+   * Continues on so many SMs, with blocks out of step. The kernel takes at least as long as in step, because a
+   * disturbance cannot make its blocks fit better than alone.
    */
   continueOn(sms: number): void {
     const least = Math.max(0, this.least - this.progress);
@@ -175,8 +175,8 @@ export class Stream {
   }
 
   /**
-   * Continues on so many SMs: sets the waves that remain. A kernel that had to leave all SMs gets them back one after
-   * another.
+   * Begins or continues on so many SMs: sets the waves that remain. A kernel that lost all its SMs gets them back one
+   * by one.
    */
   begin(sms: number): void {
     this.sms = sms;

@@ -4,7 +4,7 @@
 // cross-validation; that is the grid here, with a tenth of its 200 to 2,000 trees, which are only averaged.
 
 import type { Random } from "#core";
-import { folds } from "../shuffle.ts";
+import { folds } from "../folds.ts";
 import { crossValidated, type Regressor } from "./regressor.ts";
 import { grow, ranked, type Tree, type TreeShape, treeValue } from "./tree.ts";
 

@@ -1,7 +1,6 @@
 // Fully connected networks with rectifiers and one linear output, trained until rows held back get worse.
 
-import type { Random } from "#core";
-import { shuffled } from "../shuffle.ts";
+import { type Random, shuffle } from "#core";
 import { meanOf, type Regressor } from "./regressor.ts";
 
 interface NetworkShape {
@@ -53,7 +52,7 @@ export const network = (shape: NetworkShape): Regressor<NetworkState> => ({
     const centre = meanOf(y);
     const spread = Math.sqrt(meanOf(y.map((value) => (value - centre) ** 2))) || 1;
     const wanted = y.map((value) => (value - centre) / spread);
-    const order = shuffled([...y.keys()], random);
+    const order = shuffle([...y.keys()], random);
     const back = Math.round(HELD_BACK * order.length);
     const [held, learned] = [order.slice(0, back), order.slice(back)];
     const layers = initial(x[0]?.length ?? 0, shape.hidden, random);
@@ -65,7 +64,7 @@ export const network = (shape: NetworkShape): Regressor<NetworkState> => ({
       );
     let best = { error: Number.POSITIVE_INFINITY, epoch: 0, weights: copies(layers) };
     for (let epoch = 0; epoch < shape.epochs && epoch - best.epoch <= shape.patience; epoch++) {
-      const mixed = shuffled(learned, random);
+      const mixed = shuffle(learned, random);
       for (let from = 0; from < mixed.length; from += BATCH)
         trainer.step(x, wanted, mixed.slice(from, from + BATCH));
       const now = error(held.length > 0 ? held : learned);

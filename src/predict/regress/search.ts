@@ -1,7 +1,7 @@
 // A search over models within a time limit, as KACE uses H2O's AutoML (section 5.1): forests, boosting and networks
 // are tried until the time is over, and the one with the least cross-validated error is trained on all rows.
 
-import { folds } from "../shuffle.ts";
+import { folds } from "../folds.ts";
 import { boosting } from "./boosting.ts";
 import { customaryForest } from "./forest.ts";
 import { linear, ridge } from "./linear.ts";
