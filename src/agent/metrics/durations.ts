@@ -1,0 +1,28 @@
+// The fine histogram of a client in the few buckets that Prometheus keeps.
+import { bucketMiddle } from "#protocol";
+
+/** Upper bounds, in seconds. A burst is at most 0.8 % off the side of a bound that it is counted on. */
+export const durationBounds: readonly number[] = [
+  1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+];
+
+export interface DurationHistogram {
+  /** Up to each of `durationBounds` and over the bound before; the last one is over all bounds. */
+  readonly counts: readonly number[];
+  /** To 0.4 %. */
+  readonly sumSeconds: number;
+}
+
+export function coarseHistogram(fine: Uint32Array): DurationHistogram {
+  const counts = [...durationBounds, Number.POSITIVE_INFINITY].map(() => 0);
+  let sumSeconds = 0;
+  let bound = 0;
+  for (let bucket = 0; bucket < fine.length; bucket++) {
+    const seconds = bucketMiddle(bucket) / 1e6;
+    while (seconds > (durationBounds[bound] ?? Number.POSITIVE_INFINITY)) bound++;
+    const count = fine[bucket] ?? 0;
+    counts[bound] = (counts[bound] ?? 0) + count;
+    sumSeconds += count * seconds;
+  }
+  return { counts, sumSeconds };
+}

@@ -1,0 +1,338 @@
+// Every metric, once: name, type, unit, meaning, labels, and how it follows from a Status. /metrics is this table in
+// Prometheus' text form, and docs/guide/monitoring.md shows it. What ends in _total is a counter.
+import { packageVersion } from "#core";
+import { objectiveStates } from "#policy";
+import { caveats } from "#protocol";
+import type { AgentStatus, BestEffortStatus, GpuStatus, HighStatus, Status } from "../status.ts";
+import type { DurationHistogram } from "./durations.ts";
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** A value that is not known is left out. */
+type Sample<V> = readonly [value: V | undefined, labels: Labels];
+
+interface Described {
+  readonly name: string;
+  readonly unit: string;
+  readonly doc: string;
+  readonly labels: readonly string[];
+}
+
+interface NumberMetric extends Described {
+  readonly type: "gauge" | "counter";
+  samples(status: Status): readonly Sample<number>[];
+}
+
+interface HistogramMetric extends Described {
+  readonly type: "histogram";
+  samples(status: Status): readonly Sample<DurationHistogram>[];
+}
+
+export type Metric = NumberMetric | HistogramMetric;
+
+/** What a table of metrics is about, and with which labels. */
+interface Scope<Of> {
+  readonly labels: readonly string[];
+  find(status: Status): readonly (readonly [Of, Labels])[];
+}
+
+type Client = HighStatus | BestEffortStatus;
+
+const agent: Scope<AgentStatus> = {
+  labels: [],
+  find: (status) => [[status.agent, {}]],
+};
+
+const gpus: Scope<GpuStatus> = {
+  labels: ["gpu"],
+  find: (status) => status.gpus.map((gpu) => [gpu, { gpu: gpu.uuid }]),
+};
+
+const clients = <C extends Client>(on: (gpu: GpuStatus) => readonly C[]): Scope<C> => ({
+  labels: ["gpu", "class", "name", "pid", "slot"],
+  find: (status) =>
+    status.gpus.flatMap((gpu) =>
+      on(gpu).map((client): readonly [C, Labels] => {
+        const { class: kind, name, pid, slot } = client;
+        return [client, { gpu: gpu.uuid, class: kind, name, pid: String(pid), slot: String(slot) }];
+      }),
+    ),
+});
+
+const all = clients<Client>(({ high, bestEffort }) => [...high, ...bestEffort]);
+const high = clients(({ high }) => high);
+const bestEffort = clients(({ bestEffort }) => bestEffort);
+
+type Row<Of, V = number> = readonly [unit: string, doc: string, value: (of: Of) => V | undefined];
+
+const ofAgent: Readonly<Record<string, Row<AgentStatus>>> = {
+  agent_cpu_seconds_total: ["seconds", "CPU time of the agent", (a) => a.cpuShare * a.upSeconds],
+  agent_resident_memory_bytes: ["bytes", "memory of the agent", (a) => a.residentBytes],
+  agent_up_seconds: ["seconds", "time since the agent started", (a) => a.upSeconds],
+  mps_restarts_total: ["restarts", "times the MPS daemon had died", (a) => a.mpsRestarts],
+};
+
+const ofGpu: Readonly<Record<string, Row<GpuStatus>>> = {
+  gpu_utilisation_ratio: [
+    "ratio",
+    "part of the last second in which a kernel ran",
+    (g) => g.reading?.utilisation,
+  ],
+  gpu_sm_clock_hertz: ["hertz", "SM clock", (g) => hertz(g.reading?.smClockMHz)],
+  gpu_power_watts: ["watts", "power drawn", (g) => g.reading?.powerW],
+  gpu_memory_used_bytes: ["bytes", "memory in use by anybody", (g) => g.reading?.memoryUsed],
+  gpu_memory_size_bytes: ["bytes", "memory of the GPU", (g) => g.reading?.memoryTotal],
+  served: ["0 or 1", "1: it has clients", (g) => (g.served ? 1 : 0)],
+  strangers: ["processes", "on the GPU without a slot: not gated", (g) => g.strangers.length],
+  chunk_seconds: ["seconds", "launch-ahead allowed", (g) => seconds(g.served?.rules.chunkUs)],
+  paused: ["0 or 1", "1: best-effort work is paused by the policy", (g) => g.served?.rules.paused],
+};
+
+const ofClient: Readonly<Record<string, Row<Client>>> = {
+  launches_total: [
+    "launches",
+    "kernels and graphs submitted",
+    (c) => ("graphs" in c ? c.launches + c.graphs : c.launches),
+  ],
+  unhooked_calls_total: [
+    "calls",
+    "calls of driver functions that are not gated though they may submit work",
+    (c) => c.unhooked,
+  ],
+};
+
+/** Gauges of shares and quantiles are of the last window, 4 seconds. */
+const ofHigh: Readonly<Record<string, Row<HighStatus>>> = {
+  burst_p50_seconds: ["seconds", "median burst of the last 4 s", (c) => seconds(c.burstP50Us)],
+  burst_p99_seconds: [
+    "seconds",
+    "99th percentile of the bursts of the last 4 s",
+    (c) => seconds(c.burstP99Us),
+  ],
+  burst_wait_p50_seconds: [
+    "seconds",
+    "median of the time that bursts of the last 4 s waited for the GPU",
+    (c) => seconds(c.burstWaitP50Us),
+  ],
+  burst_wait_p99_seconds: [
+    "seconds",
+    "99th percentile of the time that bursts of the last 4 s waited for the GPU",
+    (c) => seconds(c.burstWaitP99Us),
+  ],
+  active_ratio: ["ratio", "part of the last 4 s in which a burst ran", (c) => c.activeShare],
+  shared_ratio: [
+    "ratio",
+    "part of the last 4 s in which a burst ran that took turns with best-effort work",
+    (c) => c.sharedShare,
+  ],
+  ahead_mean_seconds: [
+    "seconds",
+    "mean launch-ahead that bursts of the last 4 s met",
+    (c) => seconds(c.aheadMeanUs),
+  ],
+  ahead_max_seconds: [
+    "seconds",
+    "largest launch-ahead that bursts of the last 4 s met",
+    (c) => seconds(c.aheadMaxUs),
+  ],
+  timeouts_total: ["bursts", "bursts whose end nothing showed", (c) => c.timeouts],
+  implausible_looks_total: ["looks", "at counters that can't be true", (c) => c.implausible],
+  objective_p99_seconds: [
+    "seconds",
+    "the objective: 99th percentile of bursts",
+    (c) => seconds(c.sloP99Us),
+  ],
+  objective_slowdown_ratio: ["ratio", "the objective: allowed slowdown", (c) => c.sloSlowdown],
+  objective_level: ["level", "what best-effort work may do; 0: strict", (c) => c.objective?.level],
+};
+
+const histograms: Readonly<Record<string, Row<HighStatus, DurationHistogram>>> = {
+  burst_duration_seconds: [
+    "seconds",
+    "bursts that ended, by their length",
+    (c) => c.burstHistogram,
+  ],
+  burst_wait_seconds: [
+    "seconds",
+    "the same bursts, by the time that they waited for the GPU",
+    (c) => c.burstWaitHistogram,
+  ],
+};
+
+const ofBestEffort: Readonly<Record<string, Row<BestEffortStatus>>> = {
+  used_ratio: [
+    "ratio",
+    "part of the last second in which its kernels ran, as the driver samples it",
+    (c) => c.hold?.usedShare,
+  ],
+  open_ratio: [
+    "ratio",
+    "part of it in which no high client held the GPU",
+    (c) => c.hold?.openShare,
+  ],
+  hold_trials_total: ["pauses", "made to see whether it heeds its hold", (c) => c.hold?.trials],
+  hold_ignored_total: ["pauses", "of these in which its kernels ran on", (c) => c.hold?.ignored],
+  finished_seconds_total: ["seconds", "GPU time finished", (c) => c.finishedSeconds],
+  held_seconds_total: ["seconds", "time work waited for high clients", (c) => c.heldSeconds],
+  capped_seconds_total: [
+    "seconds",
+    "time threads waited because too much was submitted",
+    (c) => c.cappedSeconds,
+  ],
+  turn_seconds_total: ["seconds", "time work waited for another's turn", (c) => c.turnSeconds],
+  empty_seconds_total: ["seconds", "time free to run with nothing queued", (c) => c.emptySeconds],
+  trickles_total: ["pauses", "pauses broken by the trickle", (c) => c.trickles],
+  variants_total: [
+    "kernels",
+    "long kernels that got a variant which can stop inside",
+    (c) => c.preemptible.variants,
+  ],
+  preemptible_launches_total: [
+    "launches",
+    "launches in such a variant",
+    (c) => c.preemptible.launches,
+  ],
+  graph_gates_total: ["places", "places where CUDA graphs can stop", (c) => c.graphGates.places],
+  whole_graphs_total: [
+    "graphs",
+    "CUDA graphs that can't stop inside",
+    (c) => c.graphGates.wholeGraphs,
+  ],
+  split_products_total: ["products", "products given to cuBLAS in parts", (c) => c.splitProducts],
+  memory_used_bytes: ["bytes", "memory allocated", (c) => c.memoryUsed],
+  memory_quota_bytes: ["bytes", "memory allowed", (c) => c.memoryQuota || undefined],
+  memory_refusals_total: [
+    "allocations",
+    "allocations refused over the quota",
+    (c) => c.memoryRefusals,
+  ],
+};
+
+const constants: readonly Metric[] = [
+  constant("build_info", "1; the label says the version of Cotenant", ["version"], () => [
+    { version: packageVersion() },
+  ]),
+  constant(
+    "agent_info",
+    "1; the labels say how the agent runs",
+    ["mode", "policy", "scope"],
+    ({ agent: { mode, policy, scope } }) => [{ mode, policy, scope }],
+  ),
+];
+
+/** To be joined with the others by the labels of a client. */
+const clientInfo = constant(
+  "client_info",
+  "1; the labels say who the client is",
+  [...all.labels, "grant", "uid", "container", "pod", "unit", "slurm_job"],
+  (status) =>
+    all.find(status).map(([{ identity, grant = "" }, labels]) => ({
+      ...labels,
+      grant,
+      uid: String(identity?.uid ?? ""),
+      container: identity?.container ?? "",
+      pod: identity?.pod ?? "",
+      unit: identity?.unit ?? "",
+      slurm_job: identity?.slurmJob ?? "",
+    })),
+);
+
+/** The names are part of alert rules: not those of the code. */
+const caveatNames = {
+  several_ranks: caveats.ranks,
+  several_gpus: caveats.gpus,
+  past_cotenant: caveats.pastUs,
+};
+
+const clientCaveat = oneOf(
+  "client_caveat",
+  "1: the client is not wholly protected, or not wholly held back, for this reason",
+  all,
+  "caveat",
+  Object.keys(caveatNames) as (keyof typeof caveatNames)[],
+  (client, name) => (client.caveats & caveatNames[name]) !== 0,
+);
+
+const objectiveState = oneOf(
+  "objective_state",
+  "1: the state of the objective",
+  {
+    labels: high.labels,
+    find: (status) => high.find(status).filter(([{ objective }]) => objective),
+  },
+  "state",
+  objectiveStates,
+  ({ objective }, state) => objective?.state === state,
+);
+
+export const metrics: readonly Metric[] = [
+  ...constants,
+  ...numbers(agent, ofAgent),
+  ...numbers(gpus, ofGpu),
+  clientInfo,
+  clientCaveat,
+  ...numbers(all, ofClient),
+  ...rows(high, histograms).map((row) => ({ ...row, type: "histogram" as const })),
+  ...numbers(high, ofHigh),
+  objectiveState,
+  ...numbers(bestEffort, ofBestEffort),
+];
+
+function rows<Of, V>(scope: Scope<Of>, table: Readonly<Record<string, Row<Of, V>>>) {
+  return Object.entries(table).map(([name, [unit, doc, value]]) => ({
+    name: `cotenant_${name}`,
+    unit,
+    doc,
+    labels: scope.labels,
+    samples: (status: Status) =>
+      scope.find(status).map(([of, labels]): Sample<V> => [value(of), labels]),
+  }));
+}
+
+function numbers<Of>(scope: Scope<Of>, table: Readonly<Record<string, Row<Of>>>): Metric[] {
+  return rows(scope, table).map((row) => ({
+    ...row,
+    type: row.name.endsWith("_total") ? "counter" : "gauge",
+  }));
+}
+
+function constant(
+  name: string,
+  doc: string,
+  labels: readonly string[],
+  find: (status: Status) => readonly Labels[],
+): Metric {
+  const samples = (status: Status) => find(status).map((found): Sample<number> => [1, found]);
+  return { name: `cotenant_${name}`, type: "gauge", unit: "constant", doc, labels, samples };
+}
+
+/** A series for each of the values that a label can have, 1 for those that hold. */
+function oneOf<Of, W extends string>(
+  name: string,
+  doc: string,
+  scope: Scope<Of>,
+  label: string,
+  values: readonly W[],
+  holds: (of: Of, value: W) => boolean,
+): Metric {
+  return {
+    name: `cotenant_${name}`,
+    type: "gauge",
+    unit: "0 or 1",
+    doc,
+    labels: [...scope.labels, label],
+    samples: (status) =>
+      scope
+        .find(status)
+        .flatMap(([of, labels]) =>
+          values.map(
+            (value): Sample<number> => [holds(of, value) ? 1 : 0, { ...labels, [label]: value }],
+          ),
+        ),
+  };
+}
+
+const seconds = (us: number | undefined) => (us === undefined ? undefined : us / 1e6);
+
+const hertz = (megahertz: number | undefined) =>
+  megahertz === undefined ? undefined : megahertz * 1e6;

@@ -1,0 +1,77 @@
+// Whether what a high client's counters say of the time between two looks can be true. They lie in memory that every client
+// may write to: noise in them would be taken for bursts, and a policy would give away protection for it. What is checked is
+// what cannot be otherwise, against the agent's own clock: bursts of a client follow one another, each is in both histograms
+// and in the count, it waits no longer than it lasts, and nothing is ever taken back.
+import { bucketStart } from "#protocol";
+
+export interface Counted {
+  /** Before and after the histograms were read: bursts end meanwhile. */
+  readonly bursts: readonly [before: number, after: number];
+  readonly launches: number;
+  readonly busyNs: number;
+  readonly aheadNs: number;
+}
+
+/** Bursts that ended since the look before, by bucket. */
+export interface Ended {
+  readonly durations: Uint32Array;
+  readonly waits: Uint32Array;
+}
+
+/** The agent may be late by as much, and takes the time of its look before it looks. */
+const LATE_NS = 1e9;
+/** No process launches so many kernels in a second. */
+const MOST_LAUNCHES_PER_S = 20e6;
+
+/**
+ * `ns`: since a moment at which bursts were counted that had all ended before these began. `between`: since the look
+ * before.
+ */
+export function canBe(
+  from: Counted,
+  to: Counted,
+  ended: Ended | undefined,
+  { ns, between }: { readonly ns: number; readonly between: number },
+): boolean {
+  const launched = to.launches - from.launches;
+  const busyNs = to.busyNs - from.busyNs;
+  const bursts = to.bursts[1] - from.bursts[0];
+  return (
+    bursts >= 0 &&
+    launched >= 0 &&
+    launched <= (MOST_LAUNCHES_PER_S * (between + LATE_NS)) / 1e9 &&
+    busyNs >= 0 &&
+    busyNs <= ns + LATE_NS &&
+    to.aheadNs >= from.aheadNs &&
+    (!ended || areTheSame(from, to, ended, ns))
+  );
+}
+
+/** One burst may be in a histogram and not in the count, which comes last. */
+function areTheSame(from: Counted, to: Counted, { durations, waits }: Ended, ns: number): boolean {
+  const least = to.bursts[0] - from.bursts[1] - 1;
+  const most = to.bursts[1] - from.bursts[0] + 1;
+  const lasted = totals(durations);
+  const waited = totals(waits);
+  return (
+    [lasted, waited].every(({ count }) => count >= least && count <= most) &&
+    lasted.leastUs <= (ns + LATE_NS) / 1e3 &&
+    // The last burst may be in one histogram only.
+    waited.leastUs - waited.longestUs <= lasted.mostUs
+  );
+}
+
+/** In how much time so many bursts may have been. The first bucket holds what is shorter, too. */
+function totals(counts: Uint32Array) {
+  let [count, leastUs, mostUs, longestUs] = [0, 0, 0, 0];
+  for (let bucket = 0; bucket < counts.length; bucket++) {
+    const n = counts[bucket] ?? 0;
+    if (n === 0) continue;
+    const startUs = bucket === 0 ? 0 : bucketStart(bucket);
+    count += n;
+    leastUs += n * startUs;
+    mostUs += n * bucketStart(bucket + 1);
+    longestUs = startUs;
+  }
+  return { count, leastUs, mostUs, longestUs };
+}

@@ -1,0 +1,10 @@
+// Asks for more memory than its quota allows, is refused, and stays.
+import { deviceMemory, loadCuda, openGpu } from "#load";
+
+const gpu = openGpu(loadCuda(), 0, 1);
+try {
+  deviceMemory(gpu, 2 ** 30);
+} catch {
+  console.error("refused");
+}
+setInterval(() => {}, 1000);
