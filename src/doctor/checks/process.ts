@@ -1,0 +1,42 @@
+// Limits and namespaces of the processes that start here.
+import { pidNamespace } from "#agent";
+import { gibibytes } from "#core";
+import { Region } from "#protocol";
+import { type Finding, fail, pass, skip, warn } from "../finding.ts";
+import { type Surroundings, textOf } from "../surroundings.ts";
+
+/** PROC_PID_INIT_INO of the kernel. */
+const MACHINES_OWN = 0xeffffffc;
+
+export function checkPidNamespace(): Finding {
+  const check = "PID namespace";
+  return pidNamespace() === MACHINES_OWN
+    ? pass(
+        check,
+        "This is the PID namespace of the machine: an agent sees the processes of all containers.",
+      )
+    : warn(
+        check,
+        "This is a PID namespace of its own, as of a container: an agent that starts here serves processes in here alone.",
+        "Start the agent on the host, and give it to containers (docs/guide/containers.md).",
+      );
+}
+
+/** Each context of a client registers the shared memory with the driver, which locks it. */
+export function checkLockedMemory(around: Surroundings): Finding {
+  const check = "locked memory";
+  const limits = textOf(around, "/proc/self/limits") ?? "";
+  const [, limit] = /^Max locked memory +(\S+)/m.exec(limits) ?? [];
+  if (limit === undefined) return skip(check, "/proc/self/limits does not say the limit.");
+  const enough = limit === "unlimited" || Number(limit) >= Region.size;
+  return enough
+    ? pass(
+        check,
+        `A process may lock ${limit === "unlimited" ? "any amount of" : gibibytes(Number(limit))} memory.`,
+      )
+    : fail(
+        check,
+        `A process may lock ${limit} bytes of memory, and the memory that clients share has ${Region.size}.`,
+        'Raise the limit: "ulimit -l unlimited", LimitMEMLOCK=infinity in a systemd unit, --ulimit memlock=-1 for a container.',
+      );
+}

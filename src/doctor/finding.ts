@@ -1,0 +1,42 @@
+// What a check finds.
+
+/** pass: as it should be. warn: it may be so on purpose. fail: Cotenant can't do its work. skip: it can't be tried here. */
+export type Verdict = "pass" | "warn" | "fail" | "skip";
+
+export interface Finding {
+  /** The name of the check. */
+  readonly check: string;
+  readonly verdict: Verdict;
+  /** What is so, in one sentence. */
+  readonly says: string;
+  /** What to do about it; empty where nothing is to be done. */
+  readonly cure: string;
+}
+
+export const pass = (check: string, says: string): Finding => ({
+  check,
+  verdict: "pass",
+  says,
+  cure: "",
+});
+
+export const skip = (check: string, says: string): Finding => ({
+  check,
+  verdict: "skip",
+  says,
+  cure: "",
+});
+
+export const warn = (check: string, says: string, cure: string): Finding => ({
+  check,
+  verdict: "warn",
+  says,
+  cure,
+});
+
+export const fail = (check: string, says: string, cure: string): Finding => ({
+  check,
+  verdict: "fail",
+  says,
+  cure,
+});

@@ -1,0 +1,4 @@
+export { diagnose } from "./diagnose.ts";
+export type { Finding, Verdict } from "./finding.ts";
+export { surroundingsHere } from "./surroundings.ts";
+export { testedTable } from "./tested.ts";

@@ -1,0 +1,36 @@
+// What the checks look at. Tests pass a folder in place of "/", another environment, or another driver.
+import { readFileSync } from "node:fs";
+import { type DriverFacts, driverFacts } from "#agent";
+import { ownUid } from "#client";
+
+export interface Surroundings {
+  /** What stands before absolute paths: empty, or a folder of a test. */
+  readonly root: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly uid: number;
+  /** The words that start this program, for processes that a check starts. */
+  readonly itself: readonly string[];
+  /** As driverFacts says it. */
+  readonly driver: DriverFacts | string | undefined;
+}
+
+export const surroundingsHere = (itself: readonly string[]): Surroundings => ({
+  root: "",
+  env: process.env,
+  uid: ownUid(),
+  itself,
+  driver: driverFacts(),
+});
+
+/** The GPUs of the driver; none where there is no driver that answers. */
+export const gpusOf = ({ driver }: Surroundings): DriverFacts["gpus"] =>
+  typeof driver === "object" ? driver.gpus : [];
+
+/** undefined where it can't be read. */
+export function textOf({ root }: Surroundings, path: string): string | undefined {
+  try {
+    return readFileSync(`${root}${path}`, "utf8");
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,24 @@
+// The combinations of GPU and driver on which Cotenant was tested. The table in docs/guide/install.md is made from it.
+
+interface Combination {
+  /** As the driver says it. */
+  readonly gpu: string;
+  /** The first number of the driver's version. */
+  readonly driver: string;
+  /** Of CUDA, the highest that this driver serves. */
+  readonly cuda: string;
+}
+
+export const testedCombinations: readonly Combination[] = [
+  { gpu: "NVIDIA H200", driver: "580", cuda: "13.0" },
+];
+
+export const isTested = (gpu: string, driverVersion: string): boolean =>
+  testedCombinations.some((one) => one.gpu === gpu && one.driver === driverVersion.split(".")[0]);
+
+/** Lines of a table for documents. */
+export const testedTable = (): readonly string[] => [
+  "| GPU | driver | CUDA |",
+  "| --- | --- | --- |",
+  ...testedCombinations.map(({ gpu, driver, cuda }) => `| ${gpu} | ${driver} | ${cuda} |`),
+];
