@@ -1,11 +1,11 @@
-GATE_OBJECTS := $(BUILD)/gate/gate.o $(BUILD)/gate/hold.o
+GATE_OBJECTS := $(BUILD)/gate/gate.o $(BUILD)/gate/hold.o $(BUILD)/gate/parts.o
 TARGETS += $(BUILD)/libcotenant-gate.so
 
 $(BUILD)/gate/%.o: gate/%.cpp
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) -c $< -o $@
 
-$(BUILD)/libcotenant-gate.so: $(GATE_OBJECTS) $(BUILD)/gate/exports.o
+$(BUILD)/libcotenant-gate.so: $(GATE_OBJECTS) $(addprefix $(BUILD)/gate/,exports.o turns.o turn_thread.o)
 	$(CXX) -shared $(CXXFLAGS) $^ -o $@
 
 # Node loads the library, in which AddressSanitizer's runtime can't be the first.

@@ -6,6 +6,7 @@
 #include "gate/gate.h"
 #include "gate/histogram.h"
 #include "gate/hold.h"
+#include "gate/parts.h"
 
 using namespace cotenant;
 
@@ -110,8 +111,39 @@ EXPORT std::uint32_t cotenant_has_room(const void* settings, std::uint64_t launc
   return has_room(rules_from(settings), launches_out, [&] { return out_ns; });
 }
 
+EXPORT std::uint32_t cotenant_admit_copy(const void* settings, std::uint64_t waited_us, std::uint64_t ahead_us,
+                                         std::uint32_t high_copying) {
+  return static_cast<std::uint32_t>(admit_copy(rules_from(settings), waited_us, ahead_us, high_copying != 0));
+}
+
 EXPORT std::uint32_t cotenant_closes(const void* settings, const std::uint32_t* chunk, const std::uint32_t* item) {
   return closes(rules_from(settings), Chunk{chunk[0], chunk[1]}, item_from(item));
+}
+
+// How a product is divided of which only the grid is known: its tiles stand for lines of the result. The third side is
+// never divided, because it may be the sum. `product`: the sides x and y, the blocks of z, the SMs, how long it takes
+// and the target, in us. `parts`: the side, and the lines of each part; 0: it stays whole.
+EXPORT void cotenant_parts(const std::uint32_t* product, std::uint32_t* parts) {
+  const std::uint32_t sms = product[3], us = product[4], target_us = product[5];
+  parts[0] = parts[1] = 0;
+  if (!is_long(us, target_us)) return;
+  const std::uint64_t blocks = std::uint64_t{product[0]} * product[1] * product[2];
+  const std::uint64_t waves = waves_of(blocks, sms);
+  Parts best{};
+  for (std::uint32_t side = 0; side < 2; ++side) {
+    const std::uint64_t lines = product[side], across = blocks / lines;
+    std::uint32_t pieces = most_parts(us, target_us);
+    std::int64_t count = 0;
+    while ((count = next_count(product[side], 1, pieces, count)) != 0) {
+      const auto each = static_cast<std::uint64_t>(count);
+      const std::uint64_t full = lines / each, left = lines % each, each_waves = waves_of(each * across, sms);
+      const Parts found{count, full + (left > 0), each_waves, full * each_waves + waves_of(left * across, sms)};
+      if (!is_affordable(found, waves, us, target_us) || !is_better(found, best, waves, us, target_us)) continue;
+      best = found;
+      parts[0] = side;
+    }
+  }
+  if (is_worthwhile(best, waves)) parts[1] = static_cast<std::uint32_t>(best.count);
 }
 
 EXPORT std::uint32_t cotenant_bucket_of(std::uint64_t ns) { return bucket_of(ns); }

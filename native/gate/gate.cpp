@@ -96,6 +96,12 @@ std::uint64_t due_after(const Rules& rules, std::uint64_t due_ns, std::uint64_t 
   return (due_ns > earliest ? due_ns : earliest) + rules.launch_every_ns;
 }
 
+Answer admit_copy(const Rules& rules, std::uint64_t waited_us, std::uint64_t ahead_us, bool high_copying) noexcept {
+  const bool soon = waited_us >= rules.submit_us || ahead_us <= rules.chunk_us;
+  if (soon && !high_copying) return Answer::kRun;
+  return waited_us >= rules.trickle_after_us ? Answer::kTrickle : Answer::kHeldByHigh;
+}
+
 bool closes(const Rules& rules, const Chunk& chunk, const Item& item) noexcept {
   if (chunk.launches == 0) return false;
   if (chunk.launches >= rules.chunk_launches || !item.known) return true;

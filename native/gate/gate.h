@@ -78,4 +78,15 @@ template <typename OutNs>
 // Deep submission: whether a border must come before this item. A long or unknown item gets a chunk of its own.
 [[nodiscard]] bool closes(const Rules& rules, const Chunk& chunk, const Item& item) noexcept;
 
+// Deep submission where the rules let work run beside a request: whether a copy over PCIe may be submitted. It is
+// submitted shortly before it can run, and not while a copy of a high client is in flight. Work queued before it gets
+// at most `submit_us` to finish. `waited_us`: how long the copy has waited; `ahead_us`: as in GateView.
+[[nodiscard]] Answer admit_copy(const Rules& rules, std::uint64_t waited_us, std::uint64_t ahead_us,
+                                bool high_copying) noexcept;
+
+// Whether hold words are set while a request is active. Otherwise the rules let some best-effort work run beside it.
+[[nodiscard]] inline bool holds_apply(const protocol::Settings& settings) noexcept {
+  return rule::protect(settings) && rule::when_active(settings) == protocol::WhenActive::kWait;
+}
+
 }  // namespace cotenant

@@ -11,10 +11,11 @@
 namespace cotenant::protocol {
 
 inline constexpr std::uint64_t MAGIC = 0x544e414e45544f43ull;
-inline constexpr std::uint32_t VERSION = 4;
+inline constexpr std::uint32_t VERSION = 5;
 inline constexpr std::uint32_t PAGE = 4096;
-inline constexpr std::uint32_t MAX_HIGH = 32;
-inline constexpr std::uint32_t MAX_BEST_EFFORT = 8;
+inline constexpr std::uint32_t MAX_HIGH = 64;
+inline constexpr std::uint32_t MAX_BEST_EFFORT = 16;
+inline constexpr std::uint32_t MAX_SHARE = 100;
 inline constexpr std::uint32_t BUCKETS_PER_OCTAVE = 128;
 inline constexpr std::uint32_t OCTAVES = 26;
 inline constexpr std::uint32_t CROWDED_QUEUE = 900;
@@ -71,24 +72,22 @@ enum class WelcomeStatus : std::uint32_t {
   kOk = 0,
   kFull = 1,
   kRefused = 2,
-  kNewRegion = 3,
+  kAttachAnew = 3,
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-// Written once when the region is made, except generation, agentPid and pidNamespace.
+// Written once, when an agent begins to serve a GPU.
 struct alignas(64) Header {
   std::atomic<std::uint64_t> magic;  // MAGIC; written last, so a half-made region is not taken for a whole one
   std::atomic<std::uint32_t> version;  // VERSION
-  std::atomic<std::uint32_t> size;  // bytes of the whole region
+  std::atomic<std::uint32_t> size;  // bytes of Region
   std::atomic<std::uint64_t> pidNamespace;  // inode of the PID namespace in which the pids here are meant: the agent's
-  std::atomic<std::uint32_t> agentPid;  // the agent that serves this region now
-  std::atomic<std::uint32_t> generation;  // counts the agents that have served this region
+  std::atomic<std::uint32_t> agentPid;  // the agent that serves this GPU
   std::atomic<std::uint32_t> smCount;  // SMs of the GPU
-  std::atomic<std::uint32_t> reserved;
   unsigned char gpuUuid[16];  // as the driver gives it
   char gpuName[64];
-  unsigned char pad0[8];
+  unsigned char pad0[16];
 };
 static_assert(sizeof(Header) == 128);
 static_assert(offsetof(Header, magic) == 0);
@@ -96,11 +95,9 @@ static_assert(offsetof(Header, version) == 8);
 static_assert(offsetof(Header, size) == 12);
 static_assert(offsetof(Header, pidNamespace) == 16);
 static_assert(offsetof(Header, agentPid) == 24);
-static_assert(offsetof(Header, generation) == 28);
-static_assert(offsetof(Header, smCount) == 32);
-static_assert(offsetof(Header, reserved) == 36);
-static_assert(offsetof(Header, gpuUuid) == 40);
-static_assert(offsetof(Header, gpuName) == 56);
+static_assert(offsetof(Header, smCount) == 28);
+static_assert(offsetof(Header, gpuUuid) == 32);
+static_assert(offsetof(Header, gpuName) == 48);
 
 // The gate's rule table: src/protocol/rules.ts describes each. A policy fills it; every client reads it.
 struct alignas(64) Settings {
@@ -166,57 +163,72 @@ static_assert(offsetof(Settings, splitProductsUs) == 104);
 static_assert(offsetof(Settings, renewUs) == 108);
 static_assert(offsetof(Settings, shareAfterUs) == 112);
 
-// Who is busy now. Written by clients.
-struct alignas(64) Activity {
-  std::atomic<std::uint32_t> active;  // a bit per high slot: a burst is running
-  std::atomic<std::uint32_t> registered;  // a bit per high slot: somebody is there to be protected
-  std::atomic<std::uint32_t> waiting;  // a bit per best-effort slot: has work to run
+// Who is there, and which best-effort client's turn it is.
+struct alignas(64) Roster {
+  std::atomic<std::uint32_t> registered;  // how many high clients are there to be protected
+  std::atomic<std::uint32_t> bestEffort;  // a bit per best-effort slot that is taken
+  std::atomic<std::uint32_t> waiting;  // a bit per best-effort slot that has work to run, where there are several
   std::atomic<std::uint32_t> turn;  // best-effort slot whose turn it is
   std::atomic<std::uint64_t> turnSince;  // monotonic ns
+  std::atomic<std::uint64_t> lookedAt;  // monotonic ns at which the agent last looked who waits; of no use with one client
+  std::atomic<std::uint32_t> holdsVersion;  // counts the hold pages that high clients were sent
+  std::atomic<std::uint32_t> shares[16];  // per best-effort slot, how many times turnUs its turn lasts; 0 counts as 1
+  unsigned char pad0[28];
+};
+static_assert(sizeof(Roster) == 128);
+static_assert(offsetof(Roster, registered) == 0);
+static_assert(offsetof(Roster, bestEffort) == 4);
+static_assert(offsetof(Roster, waiting) == 8);
+static_assert(offsetof(Roster, turn) == 12);
+static_assert(offsetof(Roster, turnSince) == 16);
+static_assert(offsetof(Roster, lookedAt) == 24);
+static_assert(offsetof(Roster, holdsVersion) == 32);
+static_assert(offsetof(Roster, shares) == 36);
+
+// What one high client tells of itself in a hold page.
+struct alignas(8) HoldOfHigh {
+  std::atomic<std::uint64_t> copyUntil;  // monotonic ns: a copy over PCIe is in flight until then; all ones: till the end
+  std::atomic<std::uint64_t> burstSince;  // monotonic ns
+  std::atomic<std::uint32_t> longestUs;  // its longest burst
+  std::atomic<std::uint32_t> beats;  // counts the looks of its helper thread; 0: it has none
+};
+static_assert(sizeof(HoldOfHigh) == 24);
+static_assert(offsetof(HoldOfHigh, copyUntil) == 0);
+static_assert(offsetof(HoldOfHigh, burstSince) == 8);
+static_assert(offsetof(HoldOfHigh, longestUs) == 16);
+static_assert(offsetof(HoldOfHigh, beats) == 20);
+
+// What one best-effort client must know of the high clients, and its GPU waits for.
+struct alignas(4096) HoldPage {
+  std::atomic<std::uint32_t> word;  // mapped read-only into the GPU's address space, which waits for it: 0 = released
+  std::atomic<std::uint32_t> highKernel;  // class and SM need of the latest high kernel: class << 16 | SMs; 0: unknown
+  std::atomic<std::uint64_t> active;  // a bit per high slot: a burst is running
   std::atomic<std::uint64_t> activations;  // idle to active transitions of the GPU
   std::atomic<std::uint64_t> idleSince;  // monotonic ns at which the last burst ended
-  std::atomic<std::uint32_t> highKernel;  // class and SM need of the latest high kernel: class << 16 | SMs; 0: unknown
-  std::atomic<std::uint32_t> highKernelUs;  // its expected duration; 0: unknown
-  unsigned char pad0[16];
+  std::atomic<std::uint32_t> highKernelUs;  // expected duration of the latest high kernel; 0: unknown
+  std::atomic<std::uint32_t> reserved;
+  std::atomic<std::uint64_t> releasedNs;  // that of the best-effort client's slot, which high clients don't see
+  HoldOfHigh high[64];
+  unsigned char pad0[2512];
 };
-static_assert(sizeof(Activity) == 64);
-static_assert(offsetof(Activity, active) == 0);
-static_assert(offsetof(Activity, registered) == 4);
-static_assert(offsetof(Activity, waiting) == 8);
-static_assert(offsetof(Activity, turn) == 12);
-static_assert(offsetof(Activity, turnSince) == 16);
-static_assert(offsetof(Activity, activations) == 24);
-static_assert(offsetof(Activity, idleSince) == 32);
-static_assert(offsetof(Activity, highKernel) == 40);
-static_assert(offsetof(Activity, highKernelUs) == 44);
-
-// A page of its own, mapped read-only into best-effort GPUs' address spaces. Word i: 0 = released.
-struct alignas(4096) Holds {
-  std::atomic<std::uint32_t> hold[8];
-  unsigned char pad0[4064];
-};
-static_assert(sizeof(Holds) == 4096);
-static_assert(offsetof(Holds, hold) == 0);
-
-// A page of its own per best-effort client, written by the GPU: chunks finished, a word per stream.
-struct alignas(4096) Marks {
-  std::atomic<std::uint32_t> done[1024];
-};
-static_assert(sizeof(Marks) == 4096);
-static_assert(offsetof(Marks, done) == 0);
+static_assert(sizeof(HoldPage) == 4096);
+static_assert(offsetof(HoldPage, word) == 0);
+static_assert(offsetof(HoldPage, highKernel) == 4);
+static_assert(offsetof(HoldPage, active) == 8);
+static_assert(offsetof(HoldPage, activations) == 16);
+static_assert(offsetof(HoldPage, idleSince) == 24);
+static_assert(offsetof(HoldPage, highKernelUs) == 32);
+static_assert(offsetof(HoldPage, reserved) == 36);
+static_assert(offsetof(HoldPage, releasedNs) == 40);
+static_assert(offsetof(HoldPage, high) == 48);
 
 // One high client on this GPU.
 struct alignas(4096) HighSlot {
-  std::atomic<std::uint32_t> state;  // 0 free, 1 taken
-  std::atomic<std::uint32_t> pid;
-  std::atomic<std::uint64_t> startTime;  // field 22 of /proc/PID/stat: tells a recycled pid
-  char name[48];
   std::atomic<std::uint64_t> launches;  // kernels and graphs submitted
   std::atomic<std::uint64_t> copies;  // copies and memsets submitted
   std::atomic<std::uint64_t> bursts;  // bursts ended
   std::atomic<std::uint64_t> busySince;  // monotonic ns; 0: idle
   std::atomic<std::uint64_t> busyNs;  // time in bursts, ended ones only
-  std::atomic<std::uint64_t> copyUntil;  // monotonic ns: a copy over PCIe is in flight until then; all ones: till the end
   std::atomic<std::uint64_t> aheadNs;  // launch-ahead found at the bursts' starts, summed
   std::atomic<std::uint64_t> aheadMaxNs;  // the largest of these since the agent last cleared it
   std::atomic<std::uint64_t> tailWrites;  // sequence words added because the application polls memory itself
@@ -226,39 +238,33 @@ struct alignas(4096) HighSlot {
   std::atomic<std::uint32_t> histogram[3328];  // bursts by duration
   std::atomic<std::uint32_t> waits[3328];  // the same bursts, by the time waited for the GPU in them
   std::atomic<std::uint64_t> sharedNs;  // time in bursts in which best-effort work was not held: see shareAfterUs
-  std::atomic<std::uint32_t> beats;  // counts the looks of the client's helper thread; 0: it has none
+  std::atomic<std::uint32_t> holdsVersion;  // the roster's, when this client had mapped all hold pages
   std::atomic<std::uint32_t> spare[1020];  // makes the size a power of two: each launch finds its slot by a shift
-  unsigned char pad0[1900];
+  unsigned char pad0[1972];
 };
 static_assert(sizeof(HighSlot) == 32768);
-static_assert(offsetof(HighSlot, state) == 0);
-static_assert(offsetof(HighSlot, pid) == 4);
-static_assert(offsetof(HighSlot, startTime) == 8);
-static_assert(offsetof(HighSlot, name) == 16);
-static_assert(offsetof(HighSlot, launches) == 64);
-static_assert(offsetof(HighSlot, copies) == 72);
-static_assert(offsetof(HighSlot, bursts) == 80);
-static_assert(offsetof(HighSlot, busySince) == 88);
-static_assert(offsetof(HighSlot, busyNs) == 96);
-static_assert(offsetof(HighSlot, copyUntil) == 104);
-static_assert(offsetof(HighSlot, aheadNs) == 112);
-static_assert(offsetof(HighSlot, aheadMaxNs) == 120);
-static_assert(offsetof(HighSlot, tailWrites) == 128);
-static_assert(offsetof(HighSlot, timeouts) == 136);
-static_assert(offsetof(HighSlot, unhooked) == 144);
-static_assert(offsetof(HighSlot, caveats) == 148);
-static_assert(offsetof(HighSlot, histogram) == 152);
-static_assert(offsetof(HighSlot, waits) == 13464);
-static_assert(offsetof(HighSlot, sharedNs) == 26776);
-static_assert(offsetof(HighSlot, beats) == 26784);
-static_assert(offsetof(HighSlot, spare) == 26788);
+static_assert(offsetof(HighSlot, launches) == 0);
+static_assert(offsetof(HighSlot, copies) == 8);
+static_assert(offsetof(HighSlot, bursts) == 16);
+static_assert(offsetof(HighSlot, busySince) == 24);
+static_assert(offsetof(HighSlot, busyNs) == 32);
+static_assert(offsetof(HighSlot, aheadNs) == 40);
+static_assert(offsetof(HighSlot, aheadMaxNs) == 48);
+static_assert(offsetof(HighSlot, tailWrites) == 56);
+static_assert(offsetof(HighSlot, timeouts) == 64);
+static_assert(offsetof(HighSlot, unhooked) == 72);
+static_assert(offsetof(HighSlot, caveats) == 76);
+static_assert(offsetof(HighSlot, histogram) == 80);
+static_assert(offsetof(HighSlot, waits) == 13392);
+static_assert(offsetof(HighSlot, sharedNs) == 26704);
+static_assert(offsetof(HighSlot, holdsVersion) == 26712);
+static_assert(offsetof(HighSlot, spare) == 26716);
 
 // One best-effort client on this GPU. Times in ns.
 struct alignas(4096) BestEffortSlot {
-  std::atomic<std::uint32_t> state;  // 0 free, 1 taken
-  std::atomic<std::uint32_t> pid;
-  std::atomic<std::uint64_t> startTime;  // field 22 of /proc/PID/stat: tells a recycled pid
-  char name[48];
+  std::atomic<std::uint32_t> done[1024];  // a page that the GPU writes: chunks finished, a word per stream
+  std::atomic<std::uint32_t> waiting;  // 1: it has work to run
+  unsigned char pad0[4];
   std::atomic<std::uint64_t> launches;  // kernels submitted
   std::atomic<std::uint64_t> graphs;  // graphs submitted
   std::atomic<std::uint64_t> copies;  // copies and memsets submitted
@@ -284,64 +290,60 @@ struct alignas(4096) BestEffortSlot {
   std::atomic<std::uint64_t> memoryRefusals;  // allocations refused over the quota
   std::atomic<std::uint32_t> unhooked;  // calls of the driver's functions that are not replaced though they may submit work
   std::atomic<std::uint32_t> caveats;  // bits of Caveat: what of it is not protected, or not held back
-  unsigned char pad0[3840];
+  unsigned char pad1[3896];
 };
-static_assert(sizeof(BestEffortSlot) == 4096);
-static_assert(offsetof(BestEffortSlot, state) == 0);
-static_assert(offsetof(BestEffortSlot, pid) == 4);
-static_assert(offsetof(BestEffortSlot, startTime) == 8);
-static_assert(offsetof(BestEffortSlot, name) == 16);
-static_assert(offsetof(BestEffortSlot, launches) == 64);
-static_assert(offsetof(BestEffortSlot, graphs) == 72);
-static_assert(offsetof(BestEffortSlot, copies) == 80);
-static_assert(offsetof(BestEffortSlot, submittedNs) == 88);
-static_assert(offsetof(BestEffortSlot, finishedNs) == 96);
-static_assert(offsetof(BestEffortSlot, releasedNs) == 104);
-static_assert(offsetof(BestEffortSlot, chunks) == 112);
-static_assert(offsetof(BestEffortSlot, trickles) == 120);
-static_assert(offsetof(BestEffortSlot, heldNs) == 128);
-static_assert(offsetof(BestEffortSlot, cappedNs) == 136);
-static_assert(offsetof(BestEffortSlot, turnNs) == 144);
-static_assert(offsetof(BestEffortSlot, emptyNs) == 152);
-static_assert(offsetof(BestEffortSlot, variants) == 160);
-static_assert(offsetof(BestEffortSlot, preemptible) == 168);
-static_assert(offsetof(BestEffortSlot, graphGates) == 176);
-static_assert(offsetof(BestEffortSlot, wholeGraphs) == 184);
-static_assert(offsetof(BestEffortSlot, splitProducts) == 192);
-static_assert(offsetof(BestEffortSlot, longKernels) == 200);
-static_assert(offsetof(BestEffortSlot, longestNs) == 208);
-static_assert(offsetof(BestEffortSlot, unknownLaunches) == 216);
-static_assert(offsetof(BestEffortSlot, memoryUsed) == 224);
-static_assert(offsetof(BestEffortSlot, memoryQuota) == 232);
-static_assert(offsetof(BestEffortSlot, memoryRefusals) == 240);
-static_assert(offsetof(BestEffortSlot, unhooked) == 248);
-static_assert(offsetof(BestEffortSlot, caveats) == 252);
+static_assert(sizeof(BestEffortSlot) == 8192);
+static_assert(offsetof(BestEffortSlot, done) == 0);
+static_assert(offsetof(BestEffortSlot, waiting) == 4096);
+static_assert(offsetof(BestEffortSlot, launches) == 4104);
+static_assert(offsetof(BestEffortSlot, graphs) == 4112);
+static_assert(offsetof(BestEffortSlot, copies) == 4120);
+static_assert(offsetof(BestEffortSlot, submittedNs) == 4128);
+static_assert(offsetof(BestEffortSlot, finishedNs) == 4136);
+static_assert(offsetof(BestEffortSlot, releasedNs) == 4144);
+static_assert(offsetof(BestEffortSlot, chunks) == 4152);
+static_assert(offsetof(BestEffortSlot, trickles) == 4160);
+static_assert(offsetof(BestEffortSlot, heldNs) == 4168);
+static_assert(offsetof(BestEffortSlot, cappedNs) == 4176);
+static_assert(offsetof(BestEffortSlot, turnNs) == 4184);
+static_assert(offsetof(BestEffortSlot, emptyNs) == 4192);
+static_assert(offsetof(BestEffortSlot, variants) == 4200);
+static_assert(offsetof(BestEffortSlot, preemptible) == 4208);
+static_assert(offsetof(BestEffortSlot, graphGates) == 4216);
+static_assert(offsetof(BestEffortSlot, wholeGraphs) == 4224);
+static_assert(offsetof(BestEffortSlot, splitProducts) == 4232);
+static_assert(offsetof(BestEffortSlot, longKernels) == 4240);
+static_assert(offsetof(BestEffortSlot, longestNs) == 4248);
+static_assert(offsetof(BestEffortSlot, unknownLaunches) == 4256);
+static_assert(offsetof(BestEffortSlot, memoryUsed) == 4264);
+static_assert(offsetof(BestEffortSlot, memoryQuota) == 4272);
+static_assert(offsetof(BestEffortSlot, memoryRefusals) == 4280);
+static_assert(offsetof(BestEffortSlot, unhooked) == 4288);
+static_assert(offsetof(BestEffortSlot, caveats) == 4292);
 
-// All of it: one per GPU.
+// All of it, for one GPU.
 struct alignas(4096) Region {
   Header header;
   Settings settings;
-  Activity activity;
-  unsigned char pad0[3776];
-  Holds holds;
-  Marks marks[8];
-  HighSlot high[32];
-  BestEffortSlot bestEffort[8];
+  Roster roster;
+  unsigned char pad0[3712];
+  HoldPage holds[16];
+  HighSlot high[64];
+  BestEffortSlot bestEffort[16];
 };
-static_assert(sizeof(Region) == 1122304);
+static_assert(sizeof(Region) == 2297856);
 static_assert(offsetof(Region, header) == 0);
 static_assert(offsetof(Region, settings) == 128);
-static_assert(offsetof(Region, activity) == 256);
+static_assert(offsetof(Region, roster) == 256);
 static_assert(offsetof(Region, holds) == 4096);
-static_assert(offsetof(Region, marks) == 8192);
-static_assert(offsetof(Region, high) == 40960);
-static_assert(offsetof(Region, bestEffort) == 1089536);
+static_assert(offsetof(Region, high) == 69632);
+static_assert(offsetof(Region, bestEffort) == 2166784);
 
-// The first and only message of a client to the agent, once per GPU. With reattach comes the descriptor of the region, with variant that of a VariantRequest (SCM_RIGHTS). The connection stays open: its hang-up is the client's death notice.
+// The first and only message of a client to the agent, once per GPU. With reattach come the client's own files (SCM_RIGHTS): its slot, and of a best-effort client its hold page; with variant that of a VariantRequest. The connection stays open: its hang-up is the client's death notice.
 struct alignas(8) Hello {
   std::uint32_t magic;  // MESSAGE_MAGIC
   std::uint32_t version;  // VERSION
-  std::uint32_t kind;  // attach; reattach: the client already maps a region; variant: see VariantRequest
+  std::uint32_t kind;  // attach; reattach: the client has a slot from the last agent; variant: see VariantRequest
   std::uint32_t class_;  // see classes
   std::uint32_t pid;  // as the client sees it, in a PID namespace of its own perhaps
   std::int32_t slot;  // reattach: the slot it holds
@@ -380,22 +382,35 @@ static_assert(offsetof(Hello, soloUs) == 188);
 static_assert(offsetof(Hello, gpuSharePermille) == 192);
 static_assert(offsetof(Hello, training) == 196);
 
-// The agent's answer. Where the status is ok, a descriptor comes with it (SCM_RIGHTS): the region's, or that of the variants that were asked for.
+// The agent's answer. Where the status is ok, files come with it (SCM_RIGHTS): the common one, the client's slot, and the hold pages of `holds` by rising slot; or that of the variants that were asked for. A high client is sent further hold pages later: see NewHold.
 struct alignas(8) Welcome {
   std::uint32_t magic;  // MESSAGE_MAGIC
   std::uint32_t version;  // VERSION
   std::uint32_t status;  // see welcomeStatus
   std::int32_t slot;
   std::uint64_t memoryQuota;  // bytes that this client may have: what it asked for, or the operator's grant; 0: no limit
+  std::uint32_t holds;  // a bit per best-effort slot whose hold page comes
+  std::uint32_t holdsVersion;  // the roster's, with these
   char reason[200];  // why not, for people
 };
-static_assert(sizeof(Welcome) == 224);
+static_assert(sizeof(Welcome) == 232);
 static_assert(offsetof(Welcome, magic) == 0);
 static_assert(offsetof(Welcome, version) == 4);
 static_assert(offsetof(Welcome, status) == 8);
 static_assert(offsetof(Welcome, slot) == 12);
 static_assert(offsetof(Welcome, memoryQuota) == 16);
-static_assert(offsetof(Welcome, reason) == 24);
+static_assert(offsetof(Welcome, holds) == 24);
+static_assert(offsetof(Welcome, holdsVersion) == 28);
+static_assert(offsetof(Welcome, reason) == 32);
+
+// From the agent to a high client: the hold page of a best-effort client comes with it (SCM_RIGHTS). After it the roster's holdsVersion grows.
+struct alignas(8) NewHold {
+  std::uint32_t magic;  // MESSAGE_MAGIC
+  std::uint32_t slot;  // of the best-effort client
+};
+static_assert(sizeof(NewHold) == 8);
+static_assert(offsetof(NewHold, magic) == 0);
+static_assert(offsetof(NewHold, slot) == 4);
 
 // The beginning of the memory file that comes with a Hello of kind variant: which kernel wants a variant, or without a name all kernels of a module. The kernel's name and its PTX (text, or a fat binary) follow. The answer comes with a memory file with the PTX of that kernel and its variants; its slot is 1 if the preemptible variant is right only for blocks whose x size is a multiple of 32.
 struct alignas(8) VariantRequest {

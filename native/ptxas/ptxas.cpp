@@ -137,18 +137,18 @@ long now_ms() noexcept {
   return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-bool receive(int fd, Welcome& welcome, int& descriptor) noexcept {
+bool receive(int fd, Welcome& welcome, Descriptors& files) noexcept {
   const long until = now_ms() + kAgentMs;
   for (std::size_t have = 0; have < sizeof welcome;) {
     pollfd waiting{fd, POLLIN, 0};
     const long left = until - now_ms();
     if (left <= 0 || poll(&waiting, 1, static_cast<int>(left)) <= 0) return false;
-    int came = -1;
+    Descriptors came;
     const ssize_t n =
-        receive_with_descriptor(fd, reinterpret_cast<char*>(&welcome) + have, sizeof welcome - have, came, 0);
-    if (came >= 0) {
-      if (descriptor >= 0) close(descriptor);
-      descriptor = came;
+        receive_with_descriptors(fd, reinterpret_cast<char*>(&welcome) + have, sizeof welcome - have, came, 0);
+    if (came.count > 0) {
+      close_all(files);
+      files = came;
     }
     if (n <= 0) return false;
     have += static_cast<std::size_t>(n);
@@ -174,13 +174,15 @@ Text answer_to(int request) noexcept {
   hello.startTime = start_time_of(getpid());
   hello.slot = -1;
   Welcome welcome{};
-  int made = -1;
+  Descriptors made{};
   Text text;
   if (fd >= 0 && connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
-      send_with_descriptor(fd, &hello, sizeof hello, request, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof hello) &&
-      receive(fd, welcome, made) && welcome.status == static_cast<std::uint32_t>(protocol::WelcomeStatus::kOk))
-    text = read_all(made);
-  if (made >= 0) close(made);
+      send_with_descriptors(fd, &hello, sizeof hello, {{request}, 1}, MSG_NOSIGNAL) ==
+          static_cast<ssize_t>(sizeof hello) &&
+      receive(fd, welcome, made) && welcome.status == static_cast<std::uint32_t>(protocol::WelcomeStatus::kOk) &&
+      made.count > 0)
+    text = read_all(made.fds[0]);
+  close_all(made);
   if (fd >= 0) close(fd);
   return text;
 }

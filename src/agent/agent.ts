@@ -3,14 +3,18 @@
 // clients, ask the policy, write its rules; once a second: repair the memory, read the GPUs.
 import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
-import { type Clock, ms } from "#core";
+import { type Address, type Clock, ms, packageVersion } from "#core";
 import { type Overrides, type Policy, withOverrides } from "#policy";
+import { Changes } from "./changes.ts";
 import { serveHttp } from "./connections/http.ts";
+import { metricsToken } from "./connections/metrics-token.ts";
 import type { Identify } from "./connections/peer.ts";
 import { openDoor } from "./connections/socket.ts";
-import type { Log } from "./log.ts";
+import { checkKernel } from "./gpus/region.ts";
+import { Registry } from "./gpus/registry.ts";
+import { launchesIn } from "./launches.ts";
+import { type Log, limitedLog, withoutRepeats } from "./log.ts";
 import { type Mps, openNvml, startMps, startSoftMps } from "./nvidia/index.ts";
-import { Registry } from "./registry.ts";
 import { openSoftGpus, openToAll, SOFT_GPU_NAME } from "./softgpu.ts";
 import {
   type AgentFile,
@@ -26,17 +30,25 @@ import {
 } from "./state.ts";
 import type { Status } from "./status.ts";
 import { pidNamespace, startTimeOf } from "./system/index.ts";
-import { admissionByFile, admitAll } from "./tenants/index.ts";
+import {
+  admissionByFile,
+  admitAll,
+  describeIdentity,
+  strangerTold,
+  WARN,
+} from "./tenants/index.ts";
 import { noVariantMaker, type Program, VariantQueue } from "./variants/index.ts";
 import { Watch } from "./watch.ts";
 import { explain } from "./why.ts";
 
 const POLICY_PERIOD = ms(250);
 const HEALING_PERIOD = ms(1000);
+/** After the policy's period, so that what it has decided is logged as it stands. */
+const CHANGES_PERIOD = ms(1000);
 /** Asking the daemon starts a process. */
 const MPS_PERIOD = ms(5000);
-/** Looking into the open files of strangers takes a millisecond or so each. */
-const STRANGERS_PERIOD = ms(5000);
+/** A stranger is told of when it was there at two readings. */
+const SENSOR_PERIOD = ms(400);
 
 export interface AgentOptions {
   readonly directory: string;
@@ -49,8 +61,14 @@ export interface AgentOptions {
   readonly mode: Mode;
   readonly policy: Policy;
   readonly overrides: Overrides;
+  /** A command to be run for each stranger; none, or WARN: strangers are logged. */
+  readonly onStranger?: string | undefined;
   /** 0: any free one. */
   readonly port: number;
+  /** Where metrics are served besides loopback. */
+  readonly metricsAddress?: Address | undefined;
+  /** The file of the token of metrics, made if there is none; in the run directory if not given. */
+  readonly metricsToken?: string | undefined;
   /** Of the MPS daemon; says where the software GPU is, if not in the run directory. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
@@ -89,11 +107,13 @@ async function start(
   opened: (() => Promise<void> | void)[],
   close: () => Promise<void>,
 ): Promise<Agent> {
-  const { directory, clock, log, mode, policy, overrides, scope = "user" } = options;
+  const { directory, clock, mode, policy, overrides, scope = "user" } = options;
+  const log = limitedLog(options.log, () => clock.now());
   const paths = pathsIn(directory);
   const socket = scope === "machine" ? paths.sharedSocket : paths.socket;
   const admission =
     scope === "machine" ? admissionByFile(options.grants, options.uid, log) : admitAll;
+  if (scope === "machine") checkKernel();
   claimDirectory(directory, options.uid, scope);
   opened.push(lockDirectory(directory));
 
@@ -103,7 +123,8 @@ async function start(
   if (mps) opened.push(() => mps.stop());
 
   const isolated = mode === "isolated";
-  const watch = new Watch({ isolated, policy, overrides, sensor, clock });
+  const tenants = scope === "machine";
+  const watch = new Watch({ tenants, isolated, policy, overrides, sensor, clock });
   const registry = new Registry({
     agentPid: process.pid,
     now: () => clock.now(),
@@ -112,7 +133,8 @@ async function start(
     knows: (uuid) => sensor.knows(uuid),
     admission,
   });
-  registry.adopt(readAgentFile(directory)?.regions ?? []);
+  opened.push(() => registry.close());
+  registry.recall(readAgentFile(directory)?.gpus ?? []);
 
   const startedAt = clock.now();
   const cpuAtStart = process.cpuUsage();
@@ -127,18 +149,25 @@ async function start(
         gpu: options.gpu,
         scope,
         port: http.port,
+        metrics: { address: http.metricsAddress, tokenFile },
         upSeconds,
         cpuShare: upSeconds > 0 ? (user + system) / 1e6 / upSeconds : 0,
         residentBytes: process.memoryUsage.rss(),
         mpsRestarts: mps?.restarts ?? 0,
       },
+      launched: launchesIn(directory),
       gpus: watch.status(registry.gpus),
     };
   };
   const token = randomBytes(32).toString("hex");
+  const tokenFile = options.metricsToken ?? paths.metricsToken;
+  let ready = false;
   const http = await serveHttp({
     port: options.port,
     token,
+    metricsToken: metricsToken(tokenFile, options.uid),
+    metricsAddress: options.metricsAddress,
+    ready: () => ready,
     status,
     why: (pid) => explain(pid, admission, status()),
     stop: () => stop("asked to"),
@@ -149,6 +178,7 @@ async function start(
   const { preemptUs } = withOverrides(policy.rules({ isolated, high: [] }, undefined), overrides);
   const stopsKernels = preemptUs > 0;
   const file = (): AgentFile => ({
+    version: packageVersion(),
     pid: process.pid,
     startTime,
     pidNamespace: pidNamespace(),
@@ -162,7 +192,7 @@ async function start(
     stopsKernels,
     // The software GPU is listed from its first client on.
     gpuNames: options.gpu === "soft" ? [SOFT_GPU_NAME] : watch.readings.map(({ name }) => name),
-    regions: registry.records(),
+    gpus: registry.records(),
   });
   const note = () => {
     try {
@@ -191,31 +221,54 @@ async function start(
   opened.push(() => door.close());
 
   changed();
+  ready = true;
   opened.push(() => {
+    ready = false;
     // Whoever is attached now is whom the next agent looks for.
     if (registry.gpus.some(({ clients }) => clients.length > 0)) note();
     else removeAgentFile(directory);
   });
   const { pid } = process;
-  log("started", { pid, mode, policy: policy.name, gpu: options.gpu, port: http.port });
+  const { port, metricsAddress: metrics } = http;
+  log("started", {
+    pid,
+    version: packageVersion(),
+    mode,
+    policy: policy.name,
+    gpu: options.gpu,
+    scope,
+    port,
+    metrics,
+    ...overrides,
+  });
 
-  const told = new Set<string>();
+  const logOnce = withoutRepeats(log);
+  const changes = new Changes(log);
   const tellOfOthers = () => {
-    for (const { gpu, agentPid = 0 } of watch.clientsOfOthers(registry.gpus)) {
-      if (told.has(`${gpu} ${agentPid}`)) continue;
-      told.add(`${gpu} ${agentPid}`);
-      log("another agent", { gpu, pid: agentPid, because: "it has clients on this GPU, too" });
+    for (const { gpu, agentPid = 0 } of watch.clientsOfOthers(registry.gpus))
+      logOnce("another agent", { gpu, pid: agentPid, because: "it has clients on this GPU, too" });
+  };
+
+  const tellOfStranger = strangerTold(options.onStranger ?? WARN, options.env, log);
+  const tellOfIgnored = () => {
+    for (const { gpu, client, usedShare } of watch.lookAndDecide(registry.gpus)) {
+      const { pid, name: called, slot, identity } = client;
+      const of = identity ? { of: describeIdentity(identity) } : {};
+      const because = `its kernels ran in ${Math.round(100 * usedShare)} % of a pause`;
+      log("hold ignored", { client: called, pid, slot, gpu, ...of, because });
     }
   };
 
   opened.push(
-    clock.every(POLICY_PERIOD, () => watch.lookAndDecide(registry.gpus)),
-    clock.every(HEALING_PERIOD, () => {
-      registry.heal();
+    clock.every(POLICY_PERIOD, tellOfIgnored),
+    clock.every(HEALING_PERIOD, () => registry.heal()),
+    clock.every(SENSOR_PERIOD, () => {
       watch.readSensor();
+      for (const stranger of watch.untoldStrangers(registry.gpus)) tellOfStranger(stranger);
+      tellOfOthers();
     }),
     clock.every(MPS_PERIOD, () => void mps?.check()),
-    clock.every(STRANGERS_PERIOD, tellOfOthers),
+    clock.every(CHANGES_PERIOD, () => changes.note(watch.standings(registry.gpus))),
   );
 
   let finish = () => {};

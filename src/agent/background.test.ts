@@ -11,23 +11,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
+import { exampleAgent } from "../../test/agent/example.ts";
 import { startInBackground } from "./background.ts";
-import { type AgentFile, pathsIn, runningAgent } from "./state.ts";
-import { pidNamespace } from "./system/index.ts";
-
-const agentFile: Omit<AgentFile, "pid" | "startTime"> = {
-  pidNamespace: pidNamespace(),
-  scope: "user",
-  socket: "/nowhere",
-  port: 1,
-  token: "secret",
-  mode: "isolated",
-  policy: "strict",
-  gpu: "soft",
-  stopsKernels: false,
-  gpuNames: [],
-  regions: [],
-};
+import { pathsIn, runningAgent } from "./state.ts";
 
 /** Says that it serves, and does so until it is killed. */
 const serves = `
@@ -40,7 +26,7 @@ console.log("serving " + args.join(" "));
 writeFileSync(file + ".new", JSON.stringify({ ...FILE, pid: process.pid, startTime }));
 renameSync(file + ".new", file);
 setInterval(() => {}, 1000);
-`.replace("FILE", JSON.stringify(agentFile));
+`.replace("FILE", JSON.stringify(exampleAgent));
 
 function start(script: string) {
   const directory = mkdtempSync(`${tmpdir()}/cotenant-background-`);

@@ -1,23 +1,24 @@
 // Starting the agent as a process in the background.
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, openSync, readFileSync, renameSync, statSync, writeSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { dateNow, errors, itself, tryWrite } from "#core";
+import { formatEntry, type LogFormat, parseEntry } from "./log.ts";
+import { appendToLog } from "./log-file.ts";
 import { pathsIn, runningAgent } from "./state.ts";
 
 const STARTED_WITHIN_MS = 15_000;
-/** A longer log is put aside at the next start, in place of the one put aside before. */
-const LOG_KEPT = 4 * 2 ** 20;
 const STARTING = "starting";
 
 /** Starts the agent as a process of its own, by a `command` of this program, and waits until it serves. */
 export async function startInBackground(
   directory: string,
   command: readonly string[],
+  format: LogFormat = "text",
 ): Promise<void> {
   const { log } = pathsIn(directory);
   const { command: node, args: program } = itself();
-  const output = openLog(log);
+  const output = openLog(log, format);
   const child = spawn(node, [...program, ...command], {
     detached: true,
     stdio: ["ignore", output, output],
@@ -31,13 +32,10 @@ export async function startInBackground(
  * The log of the agent before is kept: it may say why that one ended. A line is written at once, so that a full disk is
  * found here: an agent could neither write its state nor report the failure there.
  */
-function openLog(path: string): number {
+function openLog(path: string, format: LogFormat): number {
   return tryWrite(path, () => {
-    if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > LOG_KEPT)
-      renameSync(path, `${path}.1`);
-    const log = openSync(path, "a", 0o600);
-    writeSync(log, `${dateNow()} ${STARTING}\n`);
-    return log;
+    appendToLog(path, formatEntry(format, { time: dateNow(), event: STARTING, facts: {} }));
+    return openSync(path, "a");
   });
 }
 
@@ -57,7 +55,7 @@ async function serving(child: ChildProcess, directory: string, log: string): Pro
 /** What it said for people to read. Of one that was killed, or crashed, there is none. */
 function lastWords(log: string): string | undefined {
   const all = readFileSync(log, "utf8").split("\n");
-  const lines = all.slice(all.findLastIndex((line) => line.endsWith(` ${STARTING}`)));
+  const lines = all.slice(all.findLastIndex((line) => parseEntry(line)?.event === STARTING));
   const own = lines.findLast((line) => line.startsWith("cotenant: "));
   return own?.slice("cotenant: ".length);
 }

@@ -2,21 +2,41 @@ export { type Agent, type AgentOptions, startAgent } from "./agent.ts";
 export { startInBackground } from "./background.ts";
 export { descriptorOf, type Identify } from "./connections/peer.ts";
 export { openDoor } from "./connections/socket.ts";
-export { type Applicant, ServedGpu } from "./gpu.ts";
-export { logLine } from "./log.ts";
-export { metrics, renderMetrics } from "./metrics.ts";
+export { type Applicant, ServedGpu } from "./gpus/gpu.ts";
 export {
+  common,
+  formatUuid,
+  type Part,
+  placeOf,
+  REGION_LINK,
+  SharedRegion,
+} from "./gpus/region.ts";
+export { Registry } from "./gpus/registry.ts";
+export { type Launch, noteLaunch } from "./launches.ts";
+export {
+  formatEntry,
+  type Log,
+  type LogFormat,
+  logFormats,
+  logLine,
+  parseEntry,
+} from "./log.ts";
+export { appendToLog, asideOf, isStderr } from "./log-file.ts";
+export { metrics } from "./metrics/metrics.ts";
+export { metricsTable, renderMetrics } from "./metrics/metrics-text.ts";
+export {
+  type DriverFacts,
+  driverFacts,
   driverVersion,
   type Gpm,
   type GpmSample,
+  type GpuFacts,
   mpsEnvironment,
   openGpm,
   openNvml,
   startMps,
   startSoftMps,
 } from "./nvidia/index.ts";
-export { createRegion, formatUuid, REGION_LINK, SharedRegion } from "./region.ts";
-export { Registry } from "./registry.ts";
 export type { GpuReading, Sensor } from "./sensor.ts";
 export { openSoftGpus, SOFT_GPU_NAME } from "./softgpu.ts";
 export {
@@ -40,11 +60,13 @@ export {
 export type { BestEffortStatus, GpuStatus, HighStatus, Status } from "./status.ts";
 export {
   createMemoryFile,
+  MappedRange,
   openFilesOf,
   pidNamespace,
-  receiveWithDescriptor,
+  printable,
+  receiveWithDescriptors,
   sealSize,
-  sendWithDescriptor,
+  sendWithDescriptors,
   startTimeOf,
 } from "./system/index.ts";
 export { watchSystem } from "./system-watch.ts";

@@ -22,6 +22,11 @@ export interface GpuReading {
 export interface Sensor {
   /** One reading per GPU, in the driver's order. */
   read(): readonly GpuReading[];
+  /**
+   * For how long kernels of each process have run on that GPU, in ns since the sensor was opened, by pid; undefined where that
+   * can't be told. A process of which nothing ran may be missing.
+   */
+  use(uuid: string): ReadonlyMap<number, number> | undefined;
   /** Whether there is a GPU, or a part of one (MIG), of that UUID; undefined where that can't be told. */
   knows(uuid: string): boolean | undefined;
 }

@@ -60,6 +60,7 @@ function sensorOf(file: Buffer) {
   const sensor = openSoftGpus(directory, () => now);
   return {
     knows: (uuid: string) => sensor.knows(uuid),
+    use: (uuid: string) => sensor.use(uuid),
     read: (at: number) => {
       now = at;
       write();
@@ -150,4 +151,17 @@ test.each([
 test("a short file, or none, is no GPU", () => {
   expect(sensorOf(sharedFile().subarray(0, 1000)).read(0)).toEqual([]);
   expect(openSoftGpus("/nonexistent", () => 0).read()).toEqual([]);
+});
+
+test("what a process uses is the sum over its contexts on that GPU", () => {
+  const file = sharedFile();
+  for (const [slot, ns] of [5n, 0n, 7n].entries()) {
+    file.writeUInt32LE(slot === 1 ? 0 : 1, CONTEXT + 40 * slot);
+    file.writeBigUInt64LE(ns, CONTEXT + 40 * slot + 24);
+  }
+  const sensor = sensorOf(file);
+  expect(sensor.use("GPU-abababab-abab-abab-abab-abababababab")).toEqual(
+    new Map([[process.pid, 12]]),
+  );
+  expect(sensor.use("GPU-other")).toBe(undefined);
 });

@@ -2,7 +2,7 @@
 // native/softgpu/device/device.h; a file of another layout, or from before a reboot, is not believed.
 import { chmodSync, closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import type { Bytes } from "#core";
-import { formatUuid } from "./region.ts";
+import { formatUuid } from "./gpus/region.ts";
 import type { GpuReading, Sensor } from "./sensor.ts";
 import { isAlive } from "./system/index.ts";
 
@@ -19,7 +19,7 @@ const MOST_CONTEXTS = 128;
 const shared = { magic: 0, layout: 4, size: 8, devices: 16, bootId: 24, processes: 64 } as const;
 const processPart = { pid: 0, startTime: 8, memory: 16, size: 16 + 8 * MOST_DEVICES } as const;
 const devicePart = { memoryTotal: 0, uuid: 16, busyNs: 56, contexts: 72 } as const;
-const contextPart = { process: 0, size: 40 } as const;
+const contextPart = { process: 0, busyNs: 24, size: 40 } as const;
 const DEVICES_AT = shared.processes + MOST_PROCESSES * processPart.size;
 const DEVICE_SIZE = devicePart.contexts + MOST_CONTEXTS * contextPart.size;
 const SHARED_SIZE = DEVICES_AT + MOST_DEVICES * DEVICE_SIZE;
@@ -38,6 +38,7 @@ export function openSoftGpus(directory: string, now: () => number): Sensor {
   return {
     // One that is not listed may be of another folder.
     knows: (uuid) => look().some(({ reading }) => reading.uuid === uuid) || undefined,
+    use: (uuid) => look().find(({ reading }) => reading.uuid === uuid)?.use,
 
     read() {
       const at = now();
@@ -92,7 +93,21 @@ function readDevice(file: DataView, index: number) {
     powerW: undefined,
     processes,
   };
-  return { reading, busyNs: u64(file, base + devicePart.busyNs) };
+  return { reading, busyNs: u64(file, base + devicePart.busyNs), use: useIn(file, base) };
+}
+
+/** Of the contexts that each process has now. */
+function useIn(file: DataView, base: number): ReadonlyMap<number, number> {
+  const use = new Map<number, number>();
+  for (let slot = 0; slot < MOST_CONTEXTS; slot++) {
+    const at = base + devicePart.contexts + slot * contextPart.size;
+    const process = file.getUint32(at + contextPart.process, true);
+    if (process === 0 || process > MOST_PROCESSES) continue;
+    const owner = shared.processes + (process - 1) * processPart.size + processPart.pid;
+    const pid = file.getUint32(owner, true);
+    use.set(pid, (use.get(pid) ?? 0) + u64(file, at + contextPart.busyNs));
+  }
+  return use;
 }
 
 /** Living processes with a context or memory on the device. */

@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
+import { exampleAgent as agent } from "../../test/agent/example.ts";
 import {
   type AgentFile,
   claimDirectory,
@@ -23,7 +24,6 @@ import {
   runningAgent,
   writeAgentFile,
 } from "./state.ts";
-import { pidNamespace, startTimeOf } from "./system/index.ts";
 
 const uid = process.getuid?.() ?? 0;
 
@@ -33,24 +33,13 @@ function temporary(): string {
   return directory;
 }
 
-const agent: AgentFile = {
-  pid: process.pid,
-  startTime: startTimeOf(process.pid) ?? 0,
-  pidNamespace: pidNamespace(),
-  scope: "user",
-  socket: "/nowhere",
-  port: 1,
-  token: "secret",
-  mode: "isolated",
-  policy: "strict",
-  gpu: "soft",
-  stopsKernels: false,
-  gpuNames: [],
-  regions: [],
+const client = { class: "high", slot: 0, pid: 12, startTime: 345, name: "serve" } as const;
+const gpu = {
+  uuid: "GPU-1",
+  name: "A GPU",
+  smCount: 132,
+  clients: [client, { ...client, pid: 13 }],
 };
-
-const client = { pid: 12, startTime: 345 };
-const region = { uuid: "GPU-1", inode: 6, clients: [client, { ...client, pid: 13 }] };
 
 test("a run directory that is missing is made for its owner alone", () => {
   const directory = `${temporary()}/deep/down`;
@@ -111,7 +100,7 @@ test("a run directory has one agent, until it unlocks", () => {
 test.each<Partial<AgentFile>>([
   {},
   { mode: "mps", gpu: "nvidia", stopsKernels: true, port: 65_535 },
-  { regions: [region, { ...region, clients: [] }] },
+  { gpus: [gpu, { ...gpu, clients: [] }] },
 ])("the agent's notes come back whole, and only their owner may read them: %j", (more) => {
   const directory = temporary();
   writeAgentFile(directory, { ...agent, ...more });
@@ -157,13 +146,18 @@ test.each([
   { policy: undefined },
   { gpu: "other" },
   { stopsKernels: 1 },
-  { regions: 5 },
-  { regions: [null] },
-  { regions: [region, { ...region, uuid: 1 }] },
-  { regions: [{ ...region, inode: "1" }] },
-  { regions: [{ ...region, clients: {} }] },
-  { regions: [{ ...region, clients: [client, {}] }] },
-  { regions: [{ ...region, clients: [null] }] },
+  { version: 1 },
+  { gpus: 5 },
+  { gpus: [null] },
+  { gpus: [gpu, { ...gpu, uuid: 1 }] },
+  { gpus: [{ ...gpu, smCount: "1" }] },
+  { gpus: [{ ...gpu, name: undefined }] },
+  { gpus: [{ ...gpu, clients: [{ ...client, class: "low" }] }] },
+  { gpus: [{ ...gpu, clients: [{ ...client, slot: -1 }] }] },
+  { gpus: [{ ...gpu, clients: [{ ...client, slot: 64 }] }] },
+  { gpus: [{ ...gpu, clients: {} }] },
+  { gpus: [{ ...gpu, clients: [client, {}] }] },
+  { gpus: [{ ...gpu, clients: [null] }] },
 ])("an agent's file that is damaged names no agent: %j", (damage) => {
   const text = typeof damage === "string" ? damage : JSON.stringify({ ...agent, ...damage });
   const directory = temporary();

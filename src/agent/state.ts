@@ -15,7 +15,8 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { errors, SYSTEM_DIRECTORY } from "#core";
-import type { RegionRecord } from "./registry.ts";
+import { capacity } from "./gpus/gpu.ts";
+import type { GpuRecord } from "./gpus/registry.ts";
 import { isAlive, pidNamespace, tryLock } from "./system/index.ts";
 
 export type Mode = "isolated" | "mps";
@@ -26,6 +27,8 @@ export type Scope = "user" | "machine";
 
 /** What a client must know to find the agent. */
 export interface Service {
+  /** Of the package; undefined: of an agent that did not say it yet. */
+  readonly version: string | undefined;
   readonly pid: number;
   readonly startTime: number;
   /** Inode of the PID namespace that it runs in. */
@@ -45,7 +48,7 @@ export interface Service {
 /** agent.json: for the owner only, since it holds the token. Of an agent of the machine, service.json holds the rest for all. */
 export interface AgentFile extends Service {
   readonly token: string;
-  readonly regions: readonly RegionRecord[];
+  readonly gpus: readonly GpuRecord[];
 }
 
 /** Every path under the run directory, so that nobody else spells one. */
@@ -62,7 +65,9 @@ export const pathsIn = (directory: string) => ({
   mpsLogs: `${directory}/mps-log`,
   softGpu: `${directory}/softgpu`,
   kernels: `${directory}/kernels`,
+  launched: `${directory}/launched`,
   variants: `${directory}/variants`,
+  metricsToken: `${directory}/metrics.token`,
 });
 
 /** Makes the run directory, or makes sure that the one that is there is nobody else's. */
@@ -134,7 +139,11 @@ export function lockDirectory(directory: string): () => void {
   const fd = openSync(pathsIn(directory).lock, "a", 0o600);
   // Who asks whether it is locked (isLocked) holds it for a moment.
   for (let tries = 0; tries < LOCK_TRIES; tries++) {
-    if (tryLock(fd)) return () => closeSync(fd);
+    if (tryLock(fd)) {
+      const folder = openSync(directory, "r");
+      tryLock(folder); // systemd-tmpfiles removes old files in /tmp, but none in a folder that is locked
+      return () => [fd, folder].forEach(closeSync);
+    }
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOCK_PAUSE_MS);
   }
   closeSync(fd);
@@ -155,7 +164,7 @@ export function isLocked(directory: string): boolean {
 
 export function writeAgentFile(directory: string, agent: AgentFile): void {
   const { file, service } = pathsIn(directory);
-  const { token: _token, regions: _regions, ...forClients } = agent;
+  const { token: _token, gpus: _gpus, ...forClients } = agent;
   writeWhole(file, agent, 0o600);
   if (agent.scope === "machine") writeWhole(service, forClients, 0o644);
 }
@@ -196,6 +205,7 @@ function isService(found: unknown): found is Service {
   const { port, mode, gpu, scope } = found;
   return (
     isProcess(found) &&
+    (found.version === undefined || typeof found.version === "string") &&
     typeof found.pidNamespace === "number" &&
     (scope === "user" || scope === "machine") &&
     typeof found.socket === "string" &&
@@ -213,21 +223,31 @@ function isService(found: unknown): found is Service {
 
 function isAgentFile(found: unknown): found is AgentFile {
   if (!isService(found) || !isObject(found)) return false;
-  const { token, regions } = found;
+  const { token, gpus } = found;
   return (
     typeof token === "string" &&
     /^[\w.-]+$/.test(token) &&
-    Array.isArray(regions) &&
-    regions.every(isRegionRecord)
+    Array.isArray(gpus) &&
+    gpus.every(isGpuRecord)
   );
 }
 
-const isRegionRecord = (found: unknown): boolean =>
+const isGpuRecord = (found: unknown): boolean =>
   isObject(found) &&
   typeof found.uuid === "string" &&
-  typeof found.inode === "number" &&
+  typeof found.name === "string" &&
+  Number.isSafeInteger(found.smCount) &&
   Array.isArray(found.clients) &&
-  found.clients.every((one: unknown) => isObject(one) && isProcess(one));
+  found.clients.every(isClientRecord);
+
+const isClientRecord = (found: unknown): boolean =>
+  isObject(found) &&
+  isProcess(found) &&
+  typeof found.name === "string" &&
+  (found.class === "high" || found.class === "best-effort") &&
+  Number.isSafeInteger(found.slot) &&
+  Number(found.slot) >= 0 &&
+  Number(found.slot) < capacity[found.class];
 
 const isProcess = ({ pid, startTime }: Readonly<Record<string, unknown>>): boolean =>
   Number.isSafeInteger(pid) && Number(pid) > 0 && typeof startTime === "number";

@@ -2,13 +2,17 @@
 
 import type { ObjectiveState } from "#policy";
 import type { ClientClass, Rules } from "#protocol";
-import type { BestEffortMeasure, HighMeasure } from "./meter.ts";
+import type { Launch } from "./launches.ts";
+import type { DurationHistogram } from "./metrics/durations.ts";
+import type { BestEffortMeasure, HighMeasure } from "./metrics/meter.ts";
 import type { GpuReading } from "./sensor.ts";
 import type { AgentFile } from "./state.ts";
-import type { Identity, Stranger } from "./tenants/index.ts";
+import type { HoldRecord, Identity, Stranger } from "./tenants/index.ts";
 
 export interface Status {
   readonly agent: AgentStatus;
+  /** Programs of `cotenant run` that use no CUDA yet. */
+  readonly launched: readonly Launch[];
   readonly gpus: readonly GpuStatus[];
 }
 
@@ -19,6 +23,8 @@ export interface AgentStatus {
   readonly gpu: AgentFile["gpu"];
   readonly scope: AgentFile["scope"];
   readonly port: number;
+  /** HOST:PORT and the file of the token that Prometheus needs there. */
+  readonly metrics: { readonly address: string; readonly tokenFile: string };
   readonly upSeconds: number;
   /** Of one core, since the agent started. */
   readonly cpuShare: number;
@@ -32,9 +38,7 @@ export interface GpuStatus {
   /** What the driver says; undefined for a GPU it does not list. */
   readonly reading: Omit<GpuReading, "uuid" | "name" | "processes"> | undefined;
   /** undefined while there is no client. */
-  readonly served:
-    | { readonly generation: number; readonly smCount: number; readonly rules: Rules }
-    | undefined;
+  readonly served: { readonly smCount: number; readonly rules: Rules } | undefined;
   /** What suits these clients, for their next start; undefined while there is no pair of them. */
   readonly recommended: { readonly mode: AgentFile["mode"]; readonly reason: string } | undefined;
   readonly high: readonly HighStatus[];
@@ -64,6 +68,13 @@ export interface HighStatus extends ClientStatus, HighMeasure {
   /** Since it attached. */
   readonly burstP50SinceStartUs: number | undefined;
   readonly burstP99SinceStartUs: number | undefined;
+  /** Of all bursts since it attached; undefined until it was looked at. */
+  readonly burstHistogram: DurationHistogram | undefined;
+  /** The same bursts, by the time that they waited for the GPU. */
+  readonly burstWaitHistogram: DurationHistogram | undefined;
 }
 
-export interface BestEffortStatus extends ClientStatus, BestEffortMeasure {}
+export interface BestEffortStatus extends ClientStatus, BestEffortMeasure {
+  /** Whether it heeds its hold; undefined where nothing can be said: in mode mps, and without a high client. */
+  readonly hold: HoldRecord | undefined;
+}

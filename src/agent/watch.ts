@@ -10,17 +10,28 @@ import {
   recommendMode,
   withOverrides,
 } from "#policy";
-import { type Rules, ruleNames } from "#protocol";
-import type { Client, ServedGpu } from "./gpu.ts";
-import { BestEffortMeter, HighMeter } from "./meter.ts";
+import { type Rules, ruleNames, rules as ruleTable, whenActive } from "#protocol";
+import type { ClientStanding, Standing } from "./changes.ts";
+import type { Client, ServedGpu } from "./gpus/gpu.ts";
+import { BestEffortMeter, HighMeter } from "./metrics/meter.ts";
 import type { GpuReading, Sensor } from "./sensor.ts";
 import type { BestEffortStatus, ClientStatus, GpuStatus, HighStatus } from "./status.ts";
-import { type Stranger, strangersOn } from "./tenants/index.ts";
+import { isStopped } from "./system/index.ts";
+import { HoldTrials, type Ignored, type Stranger, Strangers } from "./tenants/index.ts";
 
 /** The driver's figure is about the last second, and the window about four. */
 const BEYOND_REQUESTS = 0.4;
 
+/** In a trial of holds: even the trickle would look as if a hold were ignored. */
+const standStill = {
+  paused: 1,
+  trickleAfterUs: ruleTable.trickleAfterUs.most,
+  trickleEveryUs: ruleTable.trickleEveryUs.most,
+};
+
 interface WatchOptions {
+  /** Clients need not trust each other: who seems to ignore its hold is tried, which pauses the others, too. */
+  readonly tenants: boolean;
   readonly isolated: boolean;
   readonly policy: Policy;
   readonly overrides: Overrides;
@@ -34,10 +45,15 @@ export class Watch {
   readonly #bestEffort = new WeakMap<Client, BestEffortMeter>();
   /** Of a policy that learns. */
   readonly #memories = new WeakMap<ServedGpu, Memory>();
+  readonly #trials = new WeakMap<ServedGpu, HoldTrials<Client>>();
+  readonly #strangers: Strangers;
   #readings: readonly GpuReading[];
+  #sampledAt: number;
 
   constructor(options: WatchOptions) {
     this.#options = options;
+    this.#strangers = new Strangers(process.pid, () => options.clock.now());
+    this.#sampledAt = options.clock.now();
     this.#readings = options.sensor.read();
   }
 
@@ -49,26 +65,58 @@ export class Watch {
     this.#readings = this.#options.sensor.read();
   }
 
-  /** A few times a second: a sample of each client, then the rules that follow. */
-  lookAndDecide(gpus: readonly ServedGpu[]): void {
+  /** A few times a second: a sample of each client, then the rules that follow. Returns who was just seen to ignore its hold. */
+  lookAndDecide(
+    gpus: readonly ServedGpu[],
+  ): readonly (Ignored<Client> & { readonly gpu: string })[] {
     const now = this.#options.clock.now();
+    const ignored: (Ignored<Client> & { readonly gpu: string })[] = [];
     for (const gpu of gpus) {
       for (const client of gpu.clients) {
         this.#highMeter(gpu, client)?.sample(now);
         this.#bestEffortMeter(gpu, client)?.sample(now);
       }
+      ignored.push(...this.#lookAtHolds(gpu, now).map((one) => ({ ...one, gpu: gpu.uuid })));
       this.#remember(gpu, now);
       this.writeRules(gpu);
     }
+    this.#sampledAt = now;
+    return ignored;
+  }
+
+  #lookAtHolds(gpu: ServedGpu, now: number): readonly Ignored<Client>[] {
+    const { tenants, isolated, sensor } = this.#options;
+    const bestEffort = gpu.clients.filter((client) => client.class === "best-effort");
+    const trials = this.#trials.get(gpu) ?? new HoldTrials<Client>();
+    this.#trials.set(gpu, trials);
+    const held = gpu.clients.some((client) => client.class === "high");
+    if (!tenants || !isolated || !held || bestEffort.length === 0) return [];
+    const closed = this.#closedNs(gpu, now - this.#sampledAt);
+    return trials.look(now, closed, bestEffort, () => sensor.use(gpu.uuid));
+  }
+
+  /** For how long of the last so many ns high clients held best-effort work, rather too little than too much. */
+  #closedNs(gpu: ServedGpu, span: number): number {
+    const { protect, whenActive: may } = gpu.region.memory.settings;
+    if (protect === 0 || may !== whenActive.wait) return 0;
+    const held = gpu.clients.map((client) => {
+      const ns = this.#highMeter(gpu, client)?.heldNs() ?? 0;
+      // Best-effort clients go on beside one that stands still.
+      return ns >= span && isStopped(client.pid) ? 0 : ns;
+    });
+    return Math.min(span, Math.max(0, ...held));
   }
 
   writeRules(gpu: ServedGpu): void {
     const { policy, overrides } = this.#options;
-    const rules = withOverrides(
+    const decided = withOverrides(
       policy.rules(this.#observed(gpu), this.#memories.get(gpu)),
       overrides,
     );
+    const pauses = this.#trials.get(gpu)?.pauses === true;
+    const rules = pauses ? { ...decided, ...standStill } : decided;
     for (const name of ruleNames) gpu.region.memory.settings[name] = rules[name];
+    if (pauses) gpu.holdAll();
   }
 
   #remember(gpu: ServedGpu, now: number): void {
@@ -138,13 +186,45 @@ export class Watch {
     return [...listed, ...unlisted];
   }
 
+  /** Call it after each reading: strangers of whom nobody was told of yet. */
+  untoldStrangers(gpus: readonly ServedGpu[]): readonly (Stranger & { readonly gpu: string })[] {
+    return this.#strangers.untold(this.#readings, clientPids(gpus));
+  }
+
   /** Strangers that are clients of another agent, on any GPU. */
   clientsOfOthers(gpus: readonly ServedGpu[]): readonly (Stranger & { readonly gpu: string })[] {
     const known = clientPids(gpus);
     return this.#readings.flatMap((reading) =>
-      strangersOn(reading, known, process.pid)
+      this.#strangers
+        .on(reading, known)
         .filter(({ agentPid }) => agentPid !== undefined)
         .map((stranger) => ({ ...stranger, gpu: reading.uuid })),
+    );
+  }
+
+  standings(gpus: readonly ServedGpu[]): readonly Standing[] {
+    return gpus.map((gpu) => ({
+      gpu: gpu.uuid,
+      paused: gpu.region.memory.settings.paused === 1,
+      level: this.#memories.get(gpu)?.level,
+      clients: gpu.clients.flatMap((client) => this.#clientStanding(gpu, client) ?? []),
+    }));
+  }
+
+  #clientStanding(gpu: ServedGpu, client: Client): ClientStanding | undefined {
+    const { class: kind, name, pid, slot } = client;
+    const { high, bestEffort } = gpu.region.memory;
+    const own = kind === "high" ? high[slot] : bestEffort[slot];
+    return (
+      own && {
+        id: idOf(client),
+        facts: { client: name, class: kind, pid },
+        high: kind === "high",
+        state: this.#objective(gpu, client)?.state,
+        caveats: own.caveats,
+        unhooked: own.unhooked,
+        memoryRefusals: kind === "high" ? 0 : (bestEffort[slot]?.memoryRefusals ?? 0),
+      }
     );
   }
 
@@ -171,7 +251,7 @@ export class Watch {
       recommended: gpu && this.#recommended(gpu),
       high: clients.flatMap((client) => this.#highStatus(gpu, client)),
       bestEffort: clients.flatMap((client) => this.#bestEffortStatus(gpu, client, reading)),
-      strangers: strangersOn(reading, clientPids(gpus), process.pid),
+      strangers: this.#strangers.on(reading, clientPids(gpus)),
     };
   }
 
@@ -195,6 +275,8 @@ export class Watch {
         ...meter.measure(),
         burstP50SinceStartUs: meter.quantileUs(0.5),
         burstP99SinceStartUs: meter.quantileUs(0.99),
+        burstHistogram: meter.histogram("durations"),
+        burstWaitHistogram: meter.histogram("waits"),
       },
     ];
   }
@@ -209,7 +291,8 @@ export class Watch {
     const measured = meter.measure();
     // The client writes this figure itself: what no GPU could hold is not shown.
     const memoryUsed = Math.min(measured.memoryUsed, reading?.memoryTotal ?? Infinity);
-    return [{ ...clientStatus(client), ...measured, memoryUsed }];
+    const hold = this.#trials.get(gpu)?.of(client);
+    return [{ ...clientStatus(client), ...measured, memoryUsed, hold }];
   }
 
   #highMeter(gpu: ServedGpu, client: Client): HighMeter | undefined {
@@ -239,10 +322,10 @@ function objectiveOf({ sloP99Us, sloSlowdownPermille }: Client): Objective | und
 }
 
 function servedStatus({ identity, region }: ServedGpu): GpuStatus["served"] {
-  const { header, settings } = region.memory;
+  const { settings } = region.memory;
   const rules = Object.fromEntries(ruleNames.map((name) => [name, settings[name]]));
   // The names are exactly the keys of Rules.
-  return { generation: header.generation, smCount: identity.smCount, rules: rules as Rules };
+  return { smCount: identity.smCount, rules: rules as Rules };
 }
 
 const clientPids = (gpus: readonly ServedGpu[]): ReadonlySet<number> =>

@@ -17,6 +17,7 @@ export interface Explanation {
         readonly class: ClientClass | "none";
         /** On each GPU; null: no limit. */
         readonly slots: number | null;
+        readonly share: number;
         /** Bytes; 0: no limit. */
         readonly memory: number;
       }
@@ -47,6 +48,7 @@ export function explain(pid: number, admission: Admission, { gpus }: Status): Ex
       name: grant.name,
       class: grant.class,
       slots: Number.isFinite(grant.slots) ? grant.slots : null,
+      share: grant.share,
       memory: grant.memory,
     },
     slots: clients

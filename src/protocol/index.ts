@@ -16,6 +16,7 @@ export {
   kernelClasses,
   messageMagic,
   messageStructs,
+  NewHold,
   Region,
   Settings,
   sharedStructs,

@@ -1,21 +1,26 @@
 // The memory that the agent and the clients of one GPU share, described once. The C++ side is
 // native/generated/protocol.h, made from this file (`npm run update`).
 //
-// Who writes what: the agent writes `header` and `settings`; a client writes its own slot; `activity`
-// and `holds` are written by every client with atomic operations. Nothing in here is trusted by a
-// reader: a client checks magic, version and size when it attaches, and bounds every wait itself.
+// The memory consists of memory files, one for each set of writers, which every process maps beside each other in the
+// layout of `Region`. A client is sent the files that it may read or write (docs/design/decisions/0012):
+//   common       header, settings, roster: written by the agent, sealed, read by all
+//   hold page    one for each best-effort client: written by that client, the high clients and the agent
+//   slot         one for each client: written by that client and the agent
+// Where a client has no file, it finds zeros of its own. Nothing that another client writes is trusted by a reader.
 import { type RuleName, rules } from "./rules.ts";
 import { bytes, i32, many, one, type ScalarField, struct, text, u32, u32s, u64 } from "./struct.ts";
 
 export const constants = {
   /** "COTENANT" in ASCII, little-endian. */
   MAGIC: 0x544e414e45544f43n,
-  VERSION: 4,
+  VERSION: 5,
   PAGE: 4096,
-  /** A bit each in `activity.active`. */
-  MAX_HIGH: 32,
-  /** One hold word each; all fit in one cache line, so a high client writes them in a few stores. */
-  MAX_BEST_EFFORT: 8,
+  /** A bit each in `HoldPage.active`. */
+  MAX_HIGH: 64,
+  /** A bit each in `roster`. */
+  MAX_BEST_EFFORT: 16,
+  /** See `Roster.shares`. */
+  MAX_SHARE: 100,
   /** 128 buckets an octave (each at most 1/128 = 0.78 % wide), 26 octaves from 1 us to 67 s. */
   BUCKETS_PER_OCTAVE: 128,
   OCTAVES: 26,
@@ -51,16 +56,14 @@ const settings = () =>
 
 export const Header = struct(
   "Header",
-  "Written once when the region is made, except generation, agentPid and pidNamespace.",
+  "Written once, when an agent begins to serve a GPU.",
   {
     magic: u64("MAGIC; written last, so a half-made region is not taken for a whole one"),
     version: u32("VERSION"),
-    size: u32("bytes of the whole region"),
+    size: u32("bytes of Region"),
     pidNamespace: u64("inode of the PID namespace in which the pids here are meant: the agent's"),
-    agentPid: u32("the agent that serves this region now"),
-    generation: u32("counts the agents that have served this region"),
+    agentPid: u32("the agent that serves this GPU"),
     smCount: u32("SMs of the GPU"),
-    reserved: u32(),
     gpuUuid: bytes(16, "as the driver gives it"),
     gpuName: text(64),
   },
@@ -74,57 +77,67 @@ export const Settings = struct(
   cacheLine,
 );
 
-const Activity = struct(
-  "Activity",
-  "Who is busy now. Written by clients.",
+const Roster = struct(
+  "Roster",
+  "Who is there, and which best-effort client's turn it is.",
   {
-    active: u32("a bit per high slot: a burst is running"),
-    registered: u32("a bit per high slot: somebody is there to be protected"),
-    waiting: u32("a bit per best-effort slot: has work to run"),
+    registered: u32("how many high clients are there to be protected"),
+    bestEffort: u32("a bit per best-effort slot that is taken"),
+    waiting: u32("a bit per best-effort slot that has work to run, where there are several"),
     turn: u32("best-effort slot whose turn it is"),
     turnSince: u64("monotonic ns"),
-    activations: u64("idle to active transitions of the GPU"),
-    idleSince: u64("monotonic ns at which the last burst ended"),
-    highKernel: u32("class and SM need of the latest high kernel: class << 16 | SMs; 0: unknown"),
-    highKernelUs: u32("its expected duration; 0: unknown"),
+    lookedAt: u64(
+      "monotonic ns at which the agent last looked who waits; of no use with one client",
+    ),
+    holdsVersion: u32("counts the hold pages that high clients were sent"),
+    shares: u32s(
+      constants.MAX_BEST_EFFORT,
+      "per best-effort slot, how many times turnUs its turn lasts; 0 counts as 1",
+    ),
   },
   cacheLine,
 );
 
-const Holds = struct(
-  "Holds",
-  "A page of its own, mapped read-only into best-effort GPUs' address spaces. Word i: 0 = released.",
-  { hold: u32s(constants.MAX_BEST_EFFORT) },
-  constants.PAGE,
+const HoldOfHigh = struct(
+  "HoldOfHigh",
+  "What one high client tells of itself in a hold page.",
+  {
+    copyUntil: u64(
+      "monotonic ns: a copy over PCIe is in flight until then; all ones: till the end",
+    ),
+    burstSince: u64("monotonic ns"),
+    longestUs: u32("its longest burst"),
+    beats: u32("counts the looks of its helper thread; 0: it has none"),
+  },
+  8,
 );
 
-const Marks = struct(
-  "Marks",
-  "A page of its own per best-effort client, written by the GPU: chunks finished, a word per stream.",
-  { done: u32s(constants.PAGE / 4) },
+const HoldPage = struct(
+  "HoldPage",
+  "What one best-effort client must know of the high clients, and its GPU waits for.",
+  {
+    word: u32("mapped read-only into the GPU's address space, which waits for it: 0 = released"),
+    highKernel: u32("class and SM need of the latest high kernel: class << 16 | SMs; 0: unknown"),
+    active: u64("a bit per high slot: a burst is running"),
+    activations: u64("idle to active transitions of the GPU"),
+    idleSince: u64("monotonic ns at which the last burst ended"),
+    highKernelUs: u32("expected duration of the latest high kernel; 0: unknown"),
+    reserved: u32(),
+    releasedNs: u64("that of the best-effort client's slot, which high clients don't see"),
+    high: many(HoldOfHigh, constants.MAX_HIGH),
+  },
   constants.PAGE,
 );
-
-const identity = {
-  state: u32("0 free, 1 taken"),
-  pid: u32(),
-  startTime: u64("field 22 of /proc/PID/stat: tells a recycled pid"),
-  name: text(48),
-};
 
 export const HighSlot = struct(
   "HighSlot",
   "One high client on this GPU.",
   {
-    ...identity,
     launches: u64("kernels and graphs submitted"),
     copies: u64("copies and memsets submitted"),
     bursts: u64("bursts ended"),
     busySince: u64("monotonic ns; 0: idle"),
     busyNs: u64("time in bursts, ended ones only"),
-    copyUntil: u64(
-      "monotonic ns: a copy over PCIe is in flight until then; all ones: till the end",
-    ),
     aheadNs: u64("launch-ahead found at the bursts' starts, summed"),
     aheadMaxNs: u64("the largest of these since the agent last cleared it"),
     tailWrites: u64("sequence words added because the application polls memory itself"),
@@ -139,7 +152,7 @@ export const HighSlot = struct(
       "the same bursts, by the time waited for the GPU in them",
     ),
     sharedNs: u64("time in bursts in which best-effort work was not held: see shareAfterUs"),
-    beats: u32("counts the looks of the client's helper thread; 0: it has none"),
+    holdsVersion: u32("the roster's, when this client had mapped all hold pages"),
     spare: u32s(
       constants.PAGE / 4 - 4,
       "makes the size a power of two: each launch finds its slot by a shift",
@@ -152,7 +165,11 @@ export const BestEffortSlot = struct(
   "BestEffortSlot",
   "One best-effort client on this GPU. Times in ns.",
   {
-    ...identity,
+    done: u32s(
+      constants.PAGE / 4,
+      "a page that the GPU writes: chunks finished, a word per stream",
+    ),
+    waiting: u32("1: it has work to run"),
     launches: u64("kernels submitted"),
     graphs: u64("graphs submitted"),
     copies: u64("copies and memsets submitted"),
@@ -186,13 +203,12 @@ export const BestEffortSlot = struct(
 
 export const Region = struct(
   "Region",
-  "All of it: one per GPU.",
+  "All of it, for one GPU.",
   {
     header: one(Header),
     settings: one(Settings),
-    activity: one(Activity),
-    holds: one(Holds),
-    marks: many(Marks, constants.MAX_BEST_EFFORT),
+    roster: one(Roster),
+    holds: many(HoldPage, constants.MAX_BEST_EFFORT),
     high: many(HighSlot, constants.MAX_HIGH),
     bestEffort: many(BestEffortSlot, constants.MAX_BEST_EFFORT),
   },
@@ -201,7 +217,7 @@ export const Region = struct(
 
 /** `Hello.kind` and `Welcome.status`. */
 export const helloKinds = { attach: 1, reattach: 2, variant: 3 } as const;
-export const welcomeStatus = { ok: 0, full: 1, refused: 2, newRegion: 3 } as const;
+export const welcomeStatus = { ok: 0, full: 1, refused: 2, attachAnew: 3 } as const;
 
 const MESSAGE_MAGIC = 0x48544f43; // "COTH"
 
@@ -214,11 +230,13 @@ const workload = {
 
 export const Hello = struct(
   "Hello",
-  "The first and only message of a client to the agent, once per GPU. With reattach comes the descriptor of the region, with variant that of a VariantRequest (SCM_RIGHTS). The connection stays open: its hang-up is the client's death notice.",
+  "The first and only message of a client to the agent, once per GPU. With reattach come the client's own files (SCM_RIGHTS): its slot, and of a best-effort client its hold page; with variant that of a VariantRequest. The connection stays open: its hang-up is the client's death notice.",
   {
     magic: u32("MESSAGE_MAGIC"),
     version: u32("VERSION"),
-    kind: u32("attach; reattach: the client already maps a region; variant: see VariantRequest"),
+    kind: u32(
+      "attach; reattach: the client has a slot from the last agent; variant: see VariantRequest",
+    ),
     class: u32("see classes"),
     pid: u32("as the client sees it, in a PID namespace of its own perhaps"),
     slot: i32("reattach: the slot it holds"),
@@ -239,7 +257,7 @@ export const Hello = struct(
 
 export const Welcome = struct(
   "Welcome",
-  "The agent's answer. Where the status is ok, a descriptor comes with it (SCM_RIGHTS): the region's, or that of the variants that were asked for.",
+  "The agent's answer. Where the status is ok, files come with it (SCM_RIGHTS): the common one, the client's slot, and the hold pages of `holds` by rising slot; or that of the variants that were asked for. A high client is sent further hold pages later: see NewHold.",
   {
     magic: u32("MESSAGE_MAGIC"),
     version: u32("VERSION"),
@@ -248,7 +266,19 @@ export const Welcome = struct(
     memoryQuota: u64(
       "bytes that this client may have: what it asked for, or the operator's grant; 0: no limit",
     ),
+    holds: u32("a bit per best-effort slot whose hold page comes"),
+    holdsVersion: u32("the roster's, with these"),
     reason: text(200, "why not, for people"),
+  },
+  8,
+);
+
+export const NewHold = struct(
+  "NewHold",
+  "From the agent to a high client: the hold page of a best-effort client comes with it (SCM_RIGHTS). After it the roster's holdsVersion grows.",
+  {
+    magic: u32("MESSAGE_MAGIC"),
+    slot: u32("of the best-effort client"),
   },
   8,
 );
@@ -264,7 +294,7 @@ export const VariantRequest = struct(
   8,
 );
 
-/** `KernelEntry.class`, and the upper half of `activity.highKernel`: as in native/gate/gate.h. */
+/** `KernelEntry.class`, and the upper half of `HoldPage.highKernel`: as in native/gate/gate.h. */
 export const kernelClasses = { unknown: 0, compute: 1, memory: 2 } as const;
 
 export const KernelTable = struct(
@@ -297,12 +327,19 @@ export const messageMagic = MESSAGE_MAGIC;
 export const sharedStructs = [
   Header,
   Settings,
-  Activity,
-  Holds,
-  Marks,
+  Roster,
+  HoldOfHigh,
+  HoldPage,
   HighSlot,
   BestEffortSlot,
   Region,
 ] as const;
 /** Messages, and what is in a file: one writer, so plain memory. */
-export const messageStructs = [Hello, Welcome, VariantRequest, KernelTable, KernelEntry] as const;
+export const messageStructs = [
+  Hello,
+  Welcome,
+  NewHold,
+  VariantRequest,
+  KernelTable,
+  KernelEntry,
+] as const;

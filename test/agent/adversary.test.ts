@@ -5,27 +5,16 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { pathsIn, runningAgent, startAgent } from "#agent";
-import { systemClock } from "#core";
-import { policyNamed } from "#policy";
+import { pathsIn, runningAgent } from "#agent";
 import { Welcome, welcomeStatus } from "#protocol";
+import { startAgentHere } from "./agent-here.ts";
 import { attach, dial, eventually, helloBytes, say, temporaryDirectory } from "./fakes.ts";
 
 async function agentHere() {
   const directory = temporaryDirectory();
-  const agent = await startAgent({
+  const agent = await startAgentHere({
     directory,
-    uid: process.getuid?.() ?? 0,
-    gpu: "soft",
-    mode: "isolated",
-    policy: policyNamed("strict"),
-    overrides: {},
-    port: 0,
-    env: {},
-    clock: systemClock,
-    log: () => {},
   });
-  onTestFinished(() => agent.stop("the test is over"));
   const headers = { authorization: `Bearer ${agent.file.token}` };
   const status = () => fetch(`http://127.0.0.1:${agent.file.port}/status`, { headers });
   return { agent, status, ...pathsIn(directory) };
@@ -144,9 +133,9 @@ describe("at the clients' door", () => {
     onTestFinished(() => closeSync(file));
     const whole = helloBytes({});
     const nonsense = Buffer.from("GET / HTTP/1.1\r\n\r\n");
-    const silenced = await dial(socket, whole.subarray(0, 20), file); // half a Hello
+    const silenced = await dial(socket, whole.subarray(0, 20), [file]); // half a Hello
     for (const bytes of [whole, helloBytes({ kind: "reattach" }), helloBytes({ pid: 1 }), nonsense])
-      for (let i = 0; i < 5; i++) (await say(socket, bytes, file)).hangUp();
+      for (let i = 0; i < 5; i++) (await say(socket, bytes, { passed: [file, file] })).hangUp();
     silenced.destroy();
     await eventually(() => openHere().filter((link) => link === path).length === 1);
   });
@@ -237,4 +226,18 @@ test("an agent that has no descriptor left says so to the client of a new GPU, a
   await eventually(() => free() > 10);
   expect((await attach(socket)).welcome.status).toBe(welcomeStatus.ok);
   expect(readFileSync(`/proc/${child.pid}/comm`, "utf8")).toContain("node");
+});
+
+test("an agent that can't make memory says so to the client of a new GPU", async () => {
+  const directory = temporaryDirectory();
+  // The limit on files holds for memory files, too; the signal would end the agent.
+  const command = `trap "" XFSZ; ulimit -f 48; exec "$0" bin/cotenant up --foreground --gpu soft`;
+  const child = spawn("sh", ["-c", command, process.execPath], {
+    env: { ...process.env, COTENANT_DIR: directory },
+    stdio: "ignore",
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  await eventually(() => runningAgent(directory)?.pid === child.pid);
+  const { welcome } = await attach(pathsIn(directory).socket);
+  expect(welcome.reason).toMatch(/^The agent can't make memory for the GPU GPU-[-\w]+: .*EFBIG/);
 });

@@ -1,5 +1,14 @@
-// A status with one client of each class and a stranger, for what is made from a status.
-import type { BestEffortStatus, GpuStatus, HighStatus, Status } from "#agent";
+// What an agent says of itself: a status with one client of each class and a stranger, and the notes of this process as
+// if it were an agent.
+import {
+  type AgentFile,
+  type BestEffortStatus,
+  type GpuStatus,
+  type HighStatus,
+  pidNamespace,
+  type Status,
+  startTimeOf,
+} from "#agent";
 import type { Bytes } from "#core";
 import { identified } from "./fakes.ts";
 
@@ -34,9 +43,12 @@ const high: HighStatus = {
   aheadMaxUs: 190,
   burstP50SinceStartUs: 2000,
   burstP99SinceStartUs: 4000,
+  burstHistogram: { counts: [0, 0, 0, 10, 50, 40, ...Array(11).fill(0)], sumSeconds: 0.25 },
+  burstWaitHistogram: { counts: [0, 0, 0, 60, 40, ...Array(12).fill(0)], sumSeconds: 0.125 },
 };
 
 const bestEffort: BestEffortStatus = {
+  hold: { usedShare: 0.7, openShare: 0.8, trials: 2, ignored: 0 },
   class: "best-effort",
   name: "train",
   pid: 43,
@@ -100,10 +112,29 @@ export const exampleStatus: Status = {
     gpu: "soft",
     scope: "user",
     port: 1,
+    metrics: { address: "127.0.0.1:1", tokenFile: "/nowhere/metrics.token" },
     upSeconds: 10,
     cpuShare: 0.005,
     residentBytes: 6e7,
     mpsRestarts: 0,
   },
+  launched: [],
   gpus: [gpu],
+};
+
+export const exampleAgent: AgentFile = {
+  pid: process.pid,
+  startTime: startTimeOf(process.pid) ?? 0,
+  pidNamespace: pidNamespace(),
+  scope: "user",
+  socket: "/nowhere",
+  port: 1,
+  token: "secret",
+  mode: "isolated",
+  policy: "strict",
+  gpu: "soft",
+  version: "1.0.0",
+  stopsKernels: false,
+  gpuNames: [],
+  gpus: [],
 };

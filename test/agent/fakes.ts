@@ -7,9 +7,8 @@ import { onTestFinished } from "vitest";
 import {
   descriptorOf,
   type Identity,
-  receiveWithDescriptor,
-  SharedRegion,
-  sendWithDescriptor,
+  receiveWithDescriptors,
+  sendWithDescriptors,
   startTimeOf,
 } from "#agent";
 import type { Clock, Micros } from "#core";
@@ -20,12 +19,15 @@ import {
   Hello,
   helloKinds,
   messageMagic,
+  NewHold,
+  type Region,
   type View,
   view,
   Welcome,
 } from "#protocol";
+import { regionBy } from "./region.ts";
 
-const gpuA = Uint8Array.from({ length: 16 }, (_, i) => 0xa0 + i);
+export const gpuA = Uint8Array.from({ length: 16 }, (_, i) => 0xa0 + i);
 export const gpuB = Uint8Array.from({ length: 16 }, (_, i) => 0xb0 + i);
 
 /** Who a process of the tests is said to be. */
@@ -96,80 +98,101 @@ export function helloBytes(fields: HelloFields): Uint8Array {
 export interface FakeClient {
   readonly welcome: View<typeof Welcome>;
   /** What came with it; the test's from now on. */
-  readonly descriptor: number | undefined;
-  /** Maps the region of the welcome, as the interposer does. */
-  region(): SharedRegion;
+  readonly files: readonly number[];
+  /** What came, mapped as the interposer does. */
+  memory(): View<typeof Region>;
   /** The agent has closed the connection. */
   readonly closed: Promise<void>;
   hangUp(): void;
 }
 
-/** Connects, says `bytes`, with a descriptor if one is given, and waits for the whole answer. */
+/** Connects, says `bytes`, with descriptors if some are given, and waits for the whole answer. */
 export async function say(
   socketPath: string,
   bytes: Uint8Array,
-  passed?: number,
+  { passed = [], confirms = true }: Pick<AttachFields, "passed" | "confirms"> = {},
 ): Promise<FakeClient> {
   const socket = await dial(socketPath, bytes, passed);
   onTestFinished(() => void socket.destroy());
   const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()));
-  const { welcome, descriptor } = await listenTo(socket);
+  const { welcome, files } = await listenTo(socket);
+  const isHigh =
+    bytes.length === Hello.size && view(Hello, bytes.slice().buffer).class === classes.high;
+  const memory = () => regionBy(welcome, isHigh ? "high" : "best-effort", files);
+  if (isHigh && confirms && files.length > 1) {
+    const own = memory().high[welcome.slot];
+    if (own) own.holdsVersion = 2 ** 32 - 1;
+  }
   return {
     welcome,
-    descriptor,
+    files,
     closed,
-    region() {
-      if (descriptor === undefined) throw new Error("no region came");
-      return new SharedRegion(descriptor);
-    },
+    memory,
     hangUp() {
       socket.destroy();
-      if (descriptor !== undefined) closeSync(descriptor);
+      for (const fd of files) closeSync(fd);
     },
   };
 }
 
 export interface AttachFields extends HelloFields {
-  /** A descriptor to send along. */
-  readonly passed?: number;
+  /** Descriptors to send along. */
+  readonly passed?: readonly number[];
+  /** A high client seems to have mapped every hold page that it will be sent. False: it seems to be stopped. */
+  readonly confirms?: boolean;
 }
 
 export const attach = (
   socketPath: string,
-  { passed, ...fields }: AttachFields = {},
-): Promise<FakeClient> => say(socketPath, helloBytes(fields), passed);
+  { passed = [], confirms = true, ...fields }: AttachFields = {},
+): Promise<FakeClient> => say(socketPath, helloBytes(fields), { passed, confirms });
 
 /** A connection that has said `bytes`, and is not read yet. */
-export function dial(socketPath: string, bytes: Uint8Array, passed?: number): Promise<Socket> {
+export function dial(
+  socketPath: string,
+  bytes: Uint8Array,
+  passed: readonly number[] = [],
+): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect(socketPath);
     socket.pause(); // Node's own reads would drop the descriptor
     socket.on("error", reject);
     socket.on("connect", () => {
-      if (passed === undefined) socket.write(bytes);
-      else if (!sendWithDescriptor(descriptorOf(socket), bytes, passed))
+      if (passed.length === 0) socket.write(bytes);
+      else if (!sendWithDescriptors(descriptorOf(socket), bytes, passed))
         return reject(new Error("the Hello could not be sent"));
       resolve(socket);
     });
   });
 }
 
-/** The answer that comes to it, and what came along. The connection is read from then on, for its end. */
-export async function listenTo(socket: Socket) {
+/** The answer that comes to it, and what came along. The connection is read from then on, for its end, unless more is to come. */
+export async function listenTo(socket: Socket, more?: "and goes on listening") {
   const bytes = new Uint8Array(Welcome.size);
-  let descriptor: number | undefined;
+  const files: number[] = [];
   for (let size = 0; size < bytes.length; ) {
-    const got = receiveWithDescriptor(descriptorOf(socket), bytes.subarray(size));
+    const got = receiveWithDescriptors(descriptorOf(socket), bytes.subarray(size), 20);
     if (got?.size === 0) {
       socket.resume();
       throw new Error(`closed after ${size} bytes`);
     }
     size += got?.size ?? 0;
-    descriptor ??= got?.descriptor;
+    files.push(...(got?.descriptors ?? []));
     if (!got) await new Promise((resolve) => setTimeout(resolve, 1));
   }
-  socket.resume();
-  return { welcome: view(Welcome, bytes.buffer), descriptor };
+  if (!more) socket.resume();
+  return { welcome: view(Welcome, bytes.buffer), files };
+}
+
+/** The next hold page that comes to a high client. */
+export async function newHold(socket: Socket) {
+  const bytes = new Uint8Array(NewHold.size);
+  let got = receiveWithDescriptors(descriptorOf(socket), bytes, 20);
+  while (!got) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    got = receiveWithDescriptors(descriptorOf(socket), bytes, 20);
+  }
+  return { message: view(NewHold, bytes.buffer), page: got.descriptors[0] ?? -1 };
 }
 
 /** Time passes only in `advance`, and what falls due in it runs in order. */

@@ -1,53 +1,26 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { type GpuStatus, metrics, renderMetrics } from "#agent";
-import { type ObjectiveState, objectiveStates } from "#policy";
+import { type GpuStatus, metrics, metricsTable, renderMetrics } from "#agent";
+import { caveats } from "#protocol";
+import { hasPromtool } from "../deploy/prometheus.ts";
 import { exampleStatus } from "./example.ts";
 
-test("the table of metrics", () => {
-  const rows = metrics.map(({ name, unit }) => `${name} ${unit}`);
-  expect(rows.join("\n")).toMatchInlineSnapshot(`
-    "cotenant_agent_cpu_share ratio
-    cotenant_agent_resident_bytes bytes
-    cotenant_agent_up_seconds seconds
-    cotenant_mps_restarts_total restarts
-    cotenant_gpu_utilisation ratio
-    cotenant_gpu_sm_clock_hertz hertz
-    cotenant_gpu_power_watts watts
-    cotenant_gpu_memory_used_bytes bytes
-    cotenant_gpu_memory_total_bytes bytes
-    cotenant_strangers processes
-    cotenant_chunk_seconds seconds
-    cotenant_launches_total launches
-    cotenant_unhooked calls
-    cotenant_client_info constant
-    cotenant_bursts_total bursts
-    cotenant_burst_p50_seconds seconds
-    cotenant_burst_p99_seconds seconds
-    cotenant_burst_wait_p50_seconds seconds
-    cotenant_burst_wait_p99_seconds seconds
-    cotenant_busy_seconds_total seconds
-    cotenant_active_share ratio
-    cotenant_ahead_mean_seconds seconds
-    cotenant_ahead_max_seconds seconds
-    cotenant_timeouts_total bursts
-    cotenant_implausible_looks_total looks
-    cotenant_objective_state state
-    cotenant_objective_level level
-    cotenant_finished_seconds_total seconds
-    cotenant_held_seconds_total seconds
-    cotenant_capped_seconds_total seconds
-    cotenant_turn_seconds_total seconds
-    cotenant_empty_seconds_total seconds
-    cotenant_trickles_total pauses
-    cotenant_variants_total kernels
-    cotenant_preemptible_launches_total launches
-    cotenant_graph_gates_total places
-    cotenant_whole_graphs_total graphs
-    cotenant_split_products_total products
-    cotenant_memory_used_bytes bytes
-    cotenant_memory_quota_bytes bytes
-    cotenant_memory_refusals_total allocations"
-  `);
+/** The example with a value for everything. */
+const fullStatus = {
+  ...exampleStatus,
+  gpus: exampleStatus.gpus.map((gpu) => ({
+    ...gpu,
+    high: gpu.high.map((client) => ({
+      ...client,
+      objective: { state: "missed", level: 3 } as const,
+    })),
+  })),
+};
+
+test("the table of metrics in the guide is that of the code", () => {
+  const guide = readFileSync("docs/guide/monitoring.md", "utf8");
+  expect(guide).toContain(metricsTable().join("\n"));
 });
 
 test("every metric has a name of its own, a unit and a meaning", () => {
@@ -58,36 +31,68 @@ test("every metric has a name of its own, a unit and a meaning", () => {
   }
 });
 
+test("every metric has the labels that its table names, and no others", () => {
+  for (const { name, labels, samples } of metrics) {
+    const found = samples(fullStatus);
+    expect(found.length, name).toBeGreaterThan(0);
+    for (const [, shown] of found) expect(Object.keys(shown), name).toEqual(labels);
+  }
+});
+
+test.skipIf(!hasPromtool)("promtool finds nothing to blame in the names, units and texts", () => {
+  const { status, stdout, stderr } = spawnSync("promtool", ["check", "metrics"], {
+    input: renderMetrics(fullStatus),
+    encoding: "utf8",
+  });
+  expect({ status, said: stdout + stderr }).toEqual({ status: 0, said: "" });
+});
+
 test("a status becomes Prometheus text, with what is unknown left out", async () => {
-  const { text } = await renderMetrics(exampleStatus);
-  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  const text = renderMetrics(exampleStatus);
+  const lines = text.split("\n").filter((line) => line !== "" && !/^#|_bucket/.test(line));
   expect(lines.join("\n")).toMatchInlineSnapshot(`
-    "cotenant_agent_cpu_share 0.005
-    cotenant_agent_resident_bytes 60000000
+    "cotenant_build_info{version="0.1.0"} 1
+    cotenant_agent_info{mode="isolated",policy="strict",scope="user"} 1
+    cotenant_agent_cpu_seconds_total 0.05
+    cotenant_agent_resident_memory_bytes 60000000
     cotenant_agent_up_seconds 10
     cotenant_mps_restarts_total 0
-    cotenant_gpu_utilisation{gpu="GPU-a"} 0.75
+    cotenant_gpu_utilisation_ratio{gpu="GPU-a"} 0.75
     cotenant_gpu_sm_clock_hertz{gpu="GPU-a"} 1980000000
     cotenant_gpu_memory_used_bytes{gpu="GPU-a"} 21474836480
-    cotenant_gpu_memory_total_bytes{gpu="GPU-a"} 85899345920
+    cotenant_gpu_memory_size_bytes{gpu="GPU-a"} 85899345920
+    cotenant_served{gpu="GPU-a"} 0
     cotenant_strangers{gpu="GPU-a"} 1
-    cotenant_launches_total{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 2000
-    cotenant_launches_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 15
-    cotenant_unhooked{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0
-    cotenant_unhooked{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 0
     cotenant_client_info{gpu="GPU-a",class="high",name="serve",pid="42",slot="0",grant="an agent of one's own",uid="1000",container="",pod="",unit="",slurm_job=""} 1
     cotenant_client_info{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1",grant="",uid="",container="",pod="",unit="",slurm_job=""} 1
-    cotenant_bursts_total{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 100
+    cotenant_client_caveat{gpu="GPU-a",class="high",name="serve",pid="42",slot="0",caveat="several_ranks"} 0
+    cotenant_client_caveat{gpu="GPU-a",class="high",name="serve",pid="42",slot="0",caveat="several_gpus"} 0
+    cotenant_client_caveat{gpu="GPU-a",class="high",name="serve",pid="42",slot="0",caveat="past_cotenant"} 0
+    cotenant_client_caveat{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1",caveat="several_ranks"} 0
+    cotenant_client_caveat{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1",caveat="several_gpus"} 0
+    cotenant_client_caveat{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1",caveat="past_cotenant"} 0
+    cotenant_launches_total{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 2000
+    cotenant_launches_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 15
+    cotenant_unhooked_calls_total{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0
+    cotenant_unhooked_calls_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 0
+    cotenant_burst_duration_seconds_sum{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.25
+    cotenant_burst_duration_seconds_count{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 100
+    cotenant_burst_wait_seconds_sum{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.125
+    cotenant_burst_wait_seconds_count{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 100
     cotenant_burst_p50_seconds{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.002
     cotenant_burst_p99_seconds{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.004
     cotenant_burst_wait_p50_seconds{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.0011
     cotenant_burst_wait_p99_seconds{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.0029
-    cotenant_busy_seconds_total{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.25
-    cotenant_active_share{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.05
+    cotenant_active_ratio{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.05
+    cotenant_shared_ratio{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0
     cotenant_ahead_mean_seconds{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.00006
     cotenant_ahead_max_seconds{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.00019
     cotenant_timeouts_total{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0
     cotenant_implausible_looks_total{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0
+    cotenant_used_ratio{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 0.7
+    cotenant_open_ratio{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 0.8
+    cotenant_hold_trials_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 2
+    cotenant_hold_ignored_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 0
     cotenant_finished_seconds_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 7
     cotenant_held_seconds_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 1.5
     cotenant_capped_seconds_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 0.5
@@ -105,14 +110,14 @@ test("a status becomes Prometheus text, with what is unknown left out", async ()
 });
 
 test("a machine without GPUs and clients still has all of the agent's metrics", async () => {
-  const { text } = await renderMetrics({ ...exampleStatus, gpus: [] });
-  expect(text).toContain("cotenant_agent_cpu_share 0.005");
+  const text = renderMetrics({ ...exampleStatus, gpus: [] });
+  expect(text).toContain("cotenant_agent_cpu_seconds_total 0.05");
 });
 
 /** The samples of one metric in the text of a status whose only GPU is the example's with `change`. */
 async function samplesOf(metric: string, change: Partial<GpuStatus>): Promise<readonly string[]> {
   const gpus = exampleStatus.gpus.map((gpu) => ({ ...gpu, ...change }));
-  const { text } = await renderMetrics({ ...exampleStatus, gpus });
+  const text = renderMetrics({ ...exampleStatus, gpus });
   return text.split("\n").filter((line) => line.startsWith(`cotenant_${metric}{`));
 }
 
@@ -136,30 +141,60 @@ test("a clock and a power that the driver does not tell are left out, and told o
   ]);
 });
 
-test("an objective is shown by the number of its state, and its level", async () => {
+test("an objective is shown by its goal, its level and which of the states it has", async () => {
   const high = exampleStatus.gpus.flatMap((gpu) => gpu.high);
   const held = high.map((client) => ({
     ...client,
-    objective: { state: objectiveStates[2] as ObjectiveState, level: 3 },
+    sloP99Us: 5000,
+    sloSlowdown: 0.05,
+    objective: { state: "missed", level: 3 } as const,
   }));
-  expect(await samplesOf("objective_state", { high: held })).toEqual([
-    expect.stringMatching(/ 2$/),
-  ]);
+  const states = (await samplesOf("objective_state", { high: held })).map((line) =>
+    line.replace(/.*state="(\w+)"\} (\d)$/, "$1 $2"),
+  );
+  expect(states).toEqual(["learning 0", "met 0", "missed 1", "impossible 0"]);
   expect(await samplesOf("objective_level", { high: held })).toEqual([
     expect.stringMatching(/ 3$/),
+  ]);
+  expect(await samplesOf("objective_p99_seconds", { high: held })).toEqual([
+    expect.stringMatching(/ 0\.005$/),
+  ]);
+  expect(await samplesOf("objective_slowdown_ratio", { high: held })).toEqual([
+    expect.stringMatching(/ 0\.05$/),
   ]);
   expect(await samplesOf("objective_state", { high })).toEqual([]);
 });
 
-test("what only grows is a counter for Prometheus, and nothing else is", async () => {
-  const { text } = await renderMetrics(exampleStatus);
-  const types = new Map(
-    [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name, type]),
+test("what is not protected of a client is shown by a series for each reason", async () => {
+  const high = exampleStatus.gpus.flatMap((gpu) => gpu.high);
+  const split = high.map((client) => ({ ...client, caveats: caveats.gpus | caveats.pastUs }));
+  const found = (await samplesOf("client_caveat", { high: split, bestEffort: [] })).map((line) =>
+    line.replace(/.*caveat="(\w+)"\} (\d)$/, "$1 $2"),
   );
-  expect([types.get("cotenant_bursts_total"), types.get("cotenant_active_share")]).toEqual([
-    "counter",
-    "gauge",
+  expect(found).toEqual(["several_ranks 0", "several_gpus 1", "past_cotenant 1"]);
+});
+
+test("the buckets of a histogram add up to its count", async () => {
+  const buckets = await samplesOf("burst_duration_seconds_bucket", {});
+  expect(buckets.map((line) => line.replace(/.*le="(.+)"\} (\d+)$/, "$1 $2"))).toEqual(
+    expect.arrayContaining(["0.0005 0", "0.001 10", "0.0025 60", "0.005 100", "+Inf 100"]),
+  );
+  expect(await samplesOf("burst_duration_seconds_count", {})).toEqual([
+    expect.stringMatching(/ 100$/),
   ]);
-  for (const { name } of metrics)
-    expect(types.get(name)).toBe(name.endsWith("_total") ? "counter" : "gauge");
+  expect(await samplesOf("burst_duration_seconds_sum", {})).toEqual([
+    expect.stringMatching(/ 0\.25$/),
+  ]);
+});
+
+test("a name that holds quotes, backslashes and line ends stays one label", async () => {
+  const high = exampleStatus.gpus.flatMap((gpu) => gpu.high);
+  const named = high.map((client) => ({ ...client, name: 'a"b\\c\nd' }));
+  expect(await samplesOf("active_ratio", { high: named })).toEqual([
+    expect.stringContaining(String.raw`name="a\"b\\c\nd"`),
+  ]);
+});
+
+test("what only grows is a counter for Prometheus, and its name says so", () => {
+  for (const { name, type } of metrics) expect(type === "counter").toBe(name.endsWith("_total"));
 });

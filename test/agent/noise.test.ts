@@ -1,9 +1,10 @@
 // Something writes over a client's counters while the policy learns: it must not be taken for bursts.
-import { expect, onTestFinished, test } from "vitest";
-import { pathsIn, startAgent } from "#agent";
+import { expect, test } from "vitest";
+import { pathsIn } from "#agent";
 import { ms, sfc32 } from "#core";
 import { policyNamed } from "#policy";
 import { bucketCount, bucketOf } from "#protocol";
+import { startAgentHere } from "./agent-here.ts";
 import { attach, HandClock, identified, temporaryDirectory } from "./fakes.ts";
 
 const LOOKS_PER_S = 4;
@@ -12,24 +13,17 @@ const LOOKS_PER_S = 4;
 async function learning() {
   const clock = new HandClock();
   const directory = temporaryDirectory();
-  const agent = await startAgent({
+  const agent = await startAgentHere({
     directory,
-    uid: process.getuid?.() ?? 0,
-    gpu: "soft",
-    mode: "isolated",
     policy: policyNamed("cotenant"),
-    overrides: {},
-    port: 0,
-    env: {},
     clock,
-    log: () => {},
     identify: (_, { pid }) => identified(pid),
   });
-  onTestFinished(() => agent.stop("the test is over"));
   const { socket } = pathsIn(directory);
-  const { region } = await attach(socket, { name: "serve", sloSlowdownPermille: 100 });
-  await attach(socket, { class: "best-effort", name: "train", pid: 1, startTime: 1 });
-  const { high, bestEffort, settings } = region().memory;
+  const serve = await attach(socket, { name: "serve", sloSlowdownPermille: 100 });
+  const train = { class: "best-effort", name: "train", pid: 1, startTime: 1 } as const;
+  const { bestEffort } = (await attach(socket, train)).memory();
+  const { high, settings } = serve.memory();
   const [service, training] = [high[0], bestEffort[0]];
   if (!service || !training) throw new Error("no slots");
   const status = () => agent.status().gpus.flatMap((gpu) => gpu.high)[0];

@@ -2,9 +2,23 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { admissionByFile, type Identity, openDoor, Registry } from "#agent";
-import { welcomeStatus } from "#protocol";
-import { type AttachFields, attach, HandClock, identified, temporaryDirectory } from "./fakes.ts";
+import {
+  admissionByFile,
+  formatUuid,
+  type Identity,
+  openDoor,
+  Registry,
+  startTimeOf,
+} from "#agent";
+import { constants, welcomeStatus } from "#protocol";
+import {
+  type AttachFields,
+  attach,
+  gpuA,
+  HandClock,
+  identified,
+  temporaryDirectory,
+} from "./fakes.ts";
 
 const AGENT = process.getuid?.() ?? 0;
 
@@ -45,7 +59,7 @@ test("who is not granted high is refused with a sentence, and may be best-effort
   expect(refused.welcome.reason).toBe(
     'uid 2000 may only be best-effort here, by the grant "everybody else".',
   );
-  expect(refused.descriptor).toBeUndefined();
+  expect(refused.files).toEqual([]);
   expect((await come(200, { class: "best-effort" })).welcome.status).toBe(welcomeStatus.ok);
   const [gpu] = registry.gpus;
   expect(gpu?.clients.map(({ pid, grant }) => [pid, grant])).toEqual([
@@ -53,6 +67,17 @@ test("who is not granted high is refused with a sentence, and may be best-effort
     [200, "everybody else"],
   ]);
   expect(said.find((line) => line.startsWith("refused"))).toContain("uid 2000");
+});
+
+test("every refusal is logged, and one that comes again every second is logged once", async () => {
+  const { come, said } = await machineAgent([{ ...serving, slots: 100 }], users);
+  const refusals = () => said.filter((line) => line.startsWith("refused"));
+  for (let i = 0; i < 3; i++) await come(200);
+  expect(refusals()).toEqual([expect.stringContaining('"pid":200')]);
+  for (let pid = 1; pid <= constants.MAX_HIGH + 1; pid++) await come(pid);
+  expect(refusals().at(-1)).toContain(`All ${constants.MAX_HIGH} places for high clients`);
+  await come(201);
+  expect(refusals()).toHaveLength(3);
 });
 
 test("a tenant gets its slots and no more; what another has does not count, and an end frees one", async () => {
@@ -69,6 +94,14 @@ test("a tenant gets its slots and no more; what another has does not count, and 
   expect((await come(2, best)).welcome.status).toBe(welcomeStatus.ok); // the same process again
   first.hangUp();
   await expect.poll(async () => (await come(3, best)).welcome.status).toBe(welcomeStatus.ok);
+});
+
+test("a grant's share is where turns are given", async () => {
+  const favoured = { name: "favoured", to: { user: 1000 }, class: "best-effort", share: 3 };
+  const { come } = await machineAgent([favoured], users);
+  await come(200, { class: "best-effort" });
+  const { memory } = await come(1, { class: "best-effort" });
+  expect([...memory().roster.shares.copy().slice(0, 2)]).toEqual([1, 3]);
 });
 
 test("processes of one container share slots, whatever users they have", async () => {
@@ -97,8 +130,21 @@ test("memory is at most what the grant says, and an objective is the operator's"
 test("who is granted nothing gets no slot, and no memory", async () => {
   const none = { name: "nobody", to: { everybody: true }, class: "none" };
   const { come, registry } = await machineAgent([none], users);
-  const { welcome, descriptor } = await come(1, { class: "best-effort" });
+  const { welcome, files } = await come(1, { class: "best-effort" });
   expect(welcome.reason).toBe('uid 1000 gets no slot here, by the grant "nobody".');
-  expect(descriptor).toBeUndefined();
+  expect(files).toEqual([]);
+  expect(registry.gpus).toEqual([]);
+  const variant = await come(1, { kind: "variant" });
+  expect(variant.welcome.reason).toBe('uid 1000 gets no slot here, by the grant "nobody".');
+});
+
+test("who was a client of the last agent and may be none of this one loses the slot at once", async () => {
+  const own = { pid: process.pid, startTime: startTimeOf(process.pid) ?? 0 };
+  const none = { name: "nobody", to: { everybody: true }, class: "none" };
+  const { come, registry } = await machineAgent([none], users);
+  const noted = { ...own, class: "best-effort", slot: 0, name: "train" } as const;
+  registry.recall([{ uuid: formatUuid(gpuA), name: "A GPU", smCount: 132, clients: [noted] }]);
+  expect(registry.gpus[0]?.clients).toMatchObject([{ pid: process.pid, connected: false }]);
+  await come(1, { ...own, class: "best-effort", kind: "reattach", slot: 0 });
   expect(registry.gpus).toEqual([]);
 });

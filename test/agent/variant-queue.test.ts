@@ -79,7 +79,7 @@ test("a variant comes as a file of this process, and its maker closes its own", 
   const { variants, reasonFor } = queue();
   const { reply, done } = await variants.ask("variant", 1).answer;
   expect(reply).toMatchObject({ status: welcomeStatus.ok, slot: 0, reason: "" });
-  const path = `/proc/self/fd/${reply.regionFd}`;
+  const path = `/proc/self/fd/${reply.files[0]}`;
   expect(readFileSync(path, "utf8")).not.toBe("");
   done();
   expect(() => readFileSync(path)).toThrow();

@@ -84,7 +84,7 @@ async function stuck(variants: VariantQueue) {
 test("variants come as a file of this process, which is closed when its client has them", async () => {
   const { reply, done } = await queue().ask(request(SHORT), 1).answer;
   expect(reply).toMatchObject({ status: welcomeStatus.ok, reason: "" });
-  const path = `/proc/self/fd/${reply.regionFd}`;
+  const path = `/proc/self/fd/${reply.files[0]}`;
   expect(readFileSync(path, "utf8")).toContain("k__cotenant_preempt");
   done();
   expect(() => readFileSync(path)).toThrow();
@@ -215,7 +215,8 @@ test("nothing that a client gives as its request keeps others from attaching", a
   execFileSync("mkfifo", [`${folder}/pipe`]); // nobody will ever write to it
   const pipe = openSync(`${folder}/pipe`, constants.O_RDONLY | constants.O_NONBLOCK);
   onTestFinished(() => closeSync(pipe));
-  const ask = (passed: number) => attach(path, { kind: "variant", class: "best-effort", passed });
+  const ask = (passed: number) =>
+    attach(path, { kind: "variant", class: "best-effort", passed: [passed] });
   const { welcome } = await ask(pipe);
   expect(welcome).toMatchObject({
     status: welcomeStatus.refused,

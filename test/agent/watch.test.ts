@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { GpuReading } from "#agent";
-import { type Applicant, createRegion, ServedGpu, startTimeOf, Watch } from "#agent";
+import { type Applicant, ServedGpu, SharedRegion, startTimeOf, Watch } from "#agent";
 import { type Bytes, ms } from "#core";
 import { type Policy, policyNamed } from "#policy";
 import { bucketOf } from "#protocol";
@@ -17,6 +17,7 @@ const applicant = (change: Partial<Applicant> & Pick<Applicant, "class">): Appli
   startTime: startTimeOf(process.pid) ?? 0,
   name: change.class,
   memoryQuota: 0,
+  share: 1,
   sloP99Us: 0,
   sloSlowdownPermille: 0,
   soloUs: 0,
@@ -30,8 +31,8 @@ const applicant = (change: Partial<Applicant> & Pick<Applicant, "class">): Appli
 type Wanted = Applicant["class"] | Parameters<typeof applicant>[0];
 
 function watched(...clients: readonly Wanted[]) {
-  const gpu = new ServedGpu(identity, createRegion(identity, 1));
-  onTestFinished(() => gpu.region.close());
+  const gpu = new ServedGpu(identity, 1);
+  onTestFinished(() => gpu.close());
   for (const one of clients) gpu.take(applicant(typeof one === "string" ? { class: one } : one), 0);
   let reading: GpuReading = {
     uuid: gpu.uuid,
@@ -45,6 +46,7 @@ function watched(...clients: readonly Wanted[]) {
     powerW: undefined,
     processes: [{ pid: process.pid, memory: 5 as Bytes }],
   };
+  let use: ReadonlyMap<number, number> | undefined;
   const shown: Look[] = [];
   const strict = policyNamed("strict");
   /** Everything is met, on the level of how often it has looked. */
@@ -62,13 +64,14 @@ function watched(...clients: readonly Wanted[]) {
     },
   };
   const clock = new HandClock();
-  const sensor = { read: () => [reading], knows: () => true };
+  const sensor = { read: () => [reading], use: () => use, knows: () => true };
   const overrides = { trickleEveryUs: 12_345 };
-  const watch = new Watch({ isolated: true, policy, overrides, sensor, clock });
+  const watch = new Watch({ tenants: true, isolated: true, policy, overrides, sensor, clock });
   const { high, bestEffort } = gpu.region.memory;
+  let ignored: ReturnType<typeof watch.lookAndDecide> = [];
   const look = () => {
     clock.advance(ms(250));
-    watch.lookAndDecide([gpu]);
+    ignored = watch.lookAndDecide([gpu]);
     return shown.at(-1);
   };
   return {
@@ -81,6 +84,12 @@ function watched(...clients: readonly Wanted[]) {
       watch.readSensor();
     },
     look,
+    /** By the driver, since the beginning. */
+    used: (ns: number) => {
+      use = new Map([[process.pid, ns]]);
+    },
+    ignored: () => ignored,
+    clock,
     colocated: () => look()?.colocated,
   };
 }
@@ -135,7 +144,7 @@ test("a status has a GPU's figures by the driver, its name by the driver first, 
 
 test("a client of another agent, on a GPU of this machine, is found with its agent and its GPU", () => {
   const { watch, gpu, read } = watched();
-  const theirs = createRegion(identity, process.ppid);
+  const theirs = new SharedRegion(identity, process.ppid);
   onTestFinished(() => theirs.close());
   const client = spawn("sleep", ["600"], { stdio: ["ignore", "ignore", "ignore", theirs.fd] });
   const plain = spawn("sleep", ["600"], { stdio: "ignore" });
@@ -201,7 +210,6 @@ test("rules follow from what the policy remembers, and what was set by hand goes
   look();
   expect(settings).toMatchObject({ submitLaunches: 102, trickleEveryUs: 12_345 });
   expect(watch.status([gpu])[0]?.served).toMatchObject({
-    generation: gpu.region.memory.header.generation,
     smCount: 4,
     rules: { submitLaunches: 102, trickleEveryUs: 12_345, protect: 1 },
   });
@@ -265,4 +273,63 @@ test("a client that claims more memory than its GPU has is shown with the GPU's"
   expect(shown()).toBe(10);
   read({ memoryTotal: undefined });
   expect(shown()).toBe(2 ** 50);
+});
+
+describe("a best-effort client that the driver sees running while a request holds it", () => {
+  /** Requests all the time. For each look, a quarter of a second, which part of it the client's kernels ran. */
+  function held(runs: (paused: boolean) => number, looks: number) {
+    const setting = watched("high", "best-effort");
+    const { high, bestEffort, gpu, look, used, ignored, watch, clock } = setting;
+    if (!high || !bestEffort) throw new Error("no slot");
+    const { settings, holds } = gpu.region.memory;
+    high.busySince = clock.now() + 1;
+    const seen: { readonly paused: boolean; readonly word: number; readonly ignored: number }[] =
+      [];
+    let ns = 0;
+    used(0);
+    for (let i = 0; i < looks; i++) {
+      ns += runs(settings.paused === 1) * 250e6;
+      used(ns);
+      look();
+      const [page] = holds;
+      seen.push({
+        paused: settings.paused === 1,
+        word: page?.word ?? -1,
+        ignored: ignored().length,
+      });
+      if (page) page.word = 0;
+    }
+    return { seen, hold: watch.status([gpu])[0]?.bestEffort[0]?.hold, settings };
+  }
+
+  test("and in a pause too has ignored its hold, which is told within ten seconds", () => {
+    const { seen, hold } = held(() => 0.5, 40);
+    expect(seen.some(({ ignored }) => ignored === 1)).toBe(true);
+    expect(hold).toMatchObject({ trials: 1, ignored: 1, usedShare: 0.5, openShare: 0 });
+  });
+
+  test("but not in a pause has not: its kernels are long, or the driver took its samples unluckily", () => {
+    const { seen, hold, settings } = held((paused) => (paused ? 0 : 0.5), 40);
+    expect(seen.every(({ ignored }) => ignored === 0)).toBe(true);
+    expect(hold).toMatchObject({ trials: 1, ignored: 0 });
+    expect(settings).toMatchObject({ paused: 0, trickleEveryUs: 12_345 });
+  });
+
+  test("stands still in the pause: its hold is closed, and there is no trickle", () => {
+    const { seen } = held((paused) => (paused ? 0 : 0.5), 40);
+    const pause = seen.filter(({ paused }) => paused);
+    expect(pause).toHaveLength(6);
+    expect(pause.every(({ word }) => word === 1)).toBe(true);
+  });
+
+  test("is paused ever more rarely where it heeds its hold", () => {
+    const { hold } = held((paused) => (paused ? 0 : 0.5), 4 * 600);
+    expect(hold?.trials).toBe(6);
+  });
+
+  test("for no longer than chunks and the trickle need is not paused", () => {
+    const { seen, hold } = held(() => 0.05, 4 * 60);
+    expect(seen.every(({ paused }) => !paused)).toBe(true);
+    expect(hold).toMatchObject({ trials: 0, ignored: 0 });
+  });
 });

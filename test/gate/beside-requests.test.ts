@@ -1,6 +1,14 @@
 // What the gate lets run beside an active request.
 import { describe, expect, test } from "vitest";
-import { admit, type GateView, type Item, type Rules, release, strict } from "./library.ts";
+import {
+  admit,
+  admitCopy,
+  type GateView,
+  type Item,
+  type Rules,
+  release,
+  strict,
+} from "./library.ts";
 
 describe("beside a request kernels of the other class", () => {
   const opposite: Rules = {
@@ -139,5 +147,37 @@ describe("a chunk beside the request", () => {
   ])("$name", ({ rules, seen, answer }) => {
     const held = { active: true, heldUs: 300, trickledUs: 300, ...seen };
     expect(release({ ...beside, ...rules }, held)).toBe(answer);
+  });
+});
+
+describe("a copy that is queued beside requests", () => {
+  const allow: Rules = {
+    ...strict,
+    whenActive: 2,
+    isolated: 0,
+    chunkUs: 200,
+    submitUs: 10_000,
+    trickleAfterUs: 250_000,
+  };
+  test.each([
+    { name: "is submitted shortly before it can run", waitedUs: 0, aheadUs: 200, answer: "run" },
+    { name: "and not earlier", waitedUs: 9_999, aheadUs: 201, answer: "high" },
+    { name: "work before it has submitUs to end", waitedUs: 10_000, aheadUs: 9_000, answer: "run" },
+    {
+      name: "it waits for a copy of a high client",
+      waitedUs: 10_000,
+      aheadUs: 0,
+      highCopying: true,
+      answer: "high",
+    },
+    {
+      name: "but not for ever",
+      waitedUs: 250_000,
+      aheadUs: 0,
+      highCopying: true,
+      answer: "trickle",
+    },
+  ])("$name", ({ waitedUs, aheadUs, highCopying = false, answer }) => {
+    expect(admitCopy(allow, waitedUs, aheadUs, highCopying)).toBe(answer);
   });
 });

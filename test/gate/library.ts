@@ -10,6 +10,9 @@ const releaseOf = library.func("uint32_t cotenant_release(void*, uint64_t*)");
 const admitOf = library.func("uint32_t cotenant_admit(void*, uint64_t*, uint32_t*)");
 const spentAfterOf = library.func("uint64_t cotenant_spent_after(void*, uint64_t*, uint32_t*)");
 const dueAfterOf = library.func("uint64_t cotenant_due_after(void*, uint64_t, uint64_t)");
+const admitCopyOf = library.func(
+  "uint32_t cotenant_admit_copy(void*, uint64_t, uint64_t, uint32_t)",
+);
 const closesOf = library.func("uint32_t cotenant_closes(void*, uint32_t*, uint32_t*)");
 const hasRoomOf = library.func("uint32_t cotenant_has_room(void*, uint64_t, uint64_t)");
 export const nativeBucketOf = library.func("uint32_t cotenant_bucket_of(uint64_t)");
@@ -77,6 +80,9 @@ export const admit = (rules: Rules, seen: Partial<GateView>, item: Partial<Item>
   answers[
     admitOf(settings(rules), viewWords({ ...quiet, ...seen }), itemWords({ ...small, ...item }))
   ];
+/** Of a copy that is queued beside requests. */
+export const admitCopy = (rules: Rules, waitedUs: number, aheadUs: number, highCopying: boolean) =>
+  answers[admitCopyOf(settings(rules), waitedUs, aheadUs, highCopying ? 1 : 0)];
 export const closes = (rules: Rules, us: number, launches: number, item: Partial<Item> = {}) =>
   closesOf(settings(rules), Uint32Array.of(us, launches), itemWords({ ...small, ...item })) === 1;
 /** What a budget has spent once a launch was let through. */

@@ -28,20 +28,23 @@ inline std::string socket_path() {
   return std::string(directory ? directory : "/tmp") + "/agent-" + std::to_string(getpid()) + ".sock";
 }
 
-// Serves one region to the clients of this process, with the rules that users get.
+// Serves one GPU to the clients of this process, with the rules that users get: one best-effort client, and one high
+// client at a time.
 class Agent {
  public:
-  enum Kind { kUsual, kOtherRegion };  // the second asks clients of an earlier agent to move to its own region
+  enum Kind { kUsual, kOtherRegion };  // the second asks clients of an earlier agent to attach anew
 
   explicit Agent(Kind kind = kUsual) : kind_(kind) {
-    fd_ = memfd_create("cotenant-test", MFD_ALLOW_SEALING | MFD_CLOEXEC);
-    if (ftruncate(fd_, sizeof(Region)) != 0 || fcntl(fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) fail("memfd");
-    region_ = static_cast<Region*>(mmap(nullptr, sizeof(Region), PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0));
+    region_ =
+        static_cast<Region*>(mmap(nullptr, sizeof(Region), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    common_ = put(region_, offsetof(Region, holds));
+    hold_ = put(&region_->holds[0], sizeof region_->holds[0]);
+    high_ = put(&region_->high[0], sizeof region_->high[0]);
+    best_effort_ = put(&region_->bestEffort[0], sizeof region_->bestEffort[0]);
+    region_->roster.bestEffort = 1;
     cotenant::protocol::set_strict_rules(region_->settings);
     region_->header.version = cotenant::protocol::VERSION;
     region_->header.size = sizeof(Region);
-    struct stat info{};
-    if (stat("/proc/self/ns/pid", &info) == 0) region_->header.pidNamespace = info.st_ino;
     region_->header.magic = cotenant::protocol::MAGIC;
     path_ = socket_path();
     unlink(path_.c_str());
@@ -106,6 +109,10 @@ class Agent {
   int given_up() const { return given_up_.load(); }
 
   Region& region() { return *region_; }
+  // How the best-effort client is held.
+  cotenant::protocol::HoldPage& page() { return region_->holds[0]; }
+  // How often a client got its slot.
+  int welcomed() const { return welcomed_.load(); }
   int connections() const { return connections_.load(); }
 
   // What the welcome says; tests of refusals change it.
@@ -123,6 +130,15 @@ class Agent {
   std::atomic<int> asked{0};
 
  private:
+  // A file of the agent in its place.
+  static int put(void* place, std::size_t size) {
+    const int fd = memfd_create("cotenant-test", MFD_ALLOW_SEALING | MFD_CLOEXEC);
+    if (ftruncate(fd, static_cast<off_t>(size)) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0 ||
+        mmap(place, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != place)
+      fail("memfd");
+    return fd;
+  }
+
   // A memory file of ours with the variant in it.
   int answer_variant(int request_fd) {
     cotenant::protocol::VariantRequest request{};
@@ -160,8 +176,8 @@ class Agent {
         continue;
       }
       cotenant::protocol::Hello hello{};
-      int came = -1;
-      if (cotenant::receive_with_descriptor(client, &hello, sizeof hello, came, MSG_WAITALL) !=
+      cotenant::Descriptors came;
+      if (cotenant::receive_with_descriptors(client, &hello, sizeof hello, came, MSG_WAITALL) !=
           static_cast<ssize_t>(sizeof hello))
         continue;
       last_kind = static_cast<cotenant::protocol::HelloKind>(hello.kind);
@@ -173,33 +189,35 @@ class Agent {
       welcome.slot = slot;
       std::snprintf(welcome.reason, sizeof welcome.reason, "%s", reason.load());
       if (hello.kind == static_cast<std::uint32_t>(cotenant::protocol::HelloKind::kVariant)) {
-        const int made = answer_variant(came);
+        const int made = answer_variant(came.count > 0 ? came.fds[0] : -1);
         if (variant.empty()) welcome.status = static_cast<std::uint32_t>(cotenant::protocol::WelcomeStatus::kRefused);
-        if (cotenant::send_with_descriptor(client, &welcome, sizeof welcome, made, MSG_NOSIGNAL) < 0) close(client);
+        const cotenant::Descriptors answer{{made}, made < 0 ? 0u : 1u};
+        if (cotenant::send_with_descriptors(client, &welcome, sizeof welcome, answer, MSG_NOSIGNAL) < 0) close(client);
         close(made);
-        close(came);
+        cotenant::close_all(came);
         continue;
       }
       if (hello.kind == static_cast<std::uint32_t>(cotenant::protocol::HelloKind::kReattach) && kind_ == kOtherRegion)
-        welcome.status = static_cast<std::uint32_t>(cotenant::protocol::WelcomeStatus::kNewRegion);
+        welcome.status = static_cast<std::uint32_t>(cotenant::protocol::WelcomeStatus::kAttachAnew);
       const bool high = hello.class_ == static_cast<std::uint32_t>(cotenant::protocol::Class::kHigh);
-      if (status == cotenant::protocol::WelcomeStatus::kOk) {
-        if (high) {
-          region_->high[slot].pid = hello.pid;
-          region_->high[slot].startTime = hello.startTime;
-          region_->high[slot].state = 1;
-          region_->activity.registered.fetch_or(1u << slot);
-        } else {
-          region_->bestEffort[slot].state = 1;
-        }
+      cotenant::Descriptors files{};
+      if (welcome.status == static_cast<std::uint32_t>(cotenant::protocol::WelcomeStatus::kOk)) {
+        if (high) region_->roster.registered = 1;
+        files = {{common_, high ? high_ : best_effort_, hold_}, 3};
+        welcome.holds = 1;
       }
-      close(came);
-      if (cotenant::send_with_descriptor(client, &welcome, sizeof welcome, fd_, MSG_NOSIGNAL) < 0) close(client);
+      cotenant::close_all(came);
+      if (cotenant::send_with_descriptors(client, &welcome, sizeof welcome, files, MSG_NOSIGNAL) < 0) close(client);
+      if (files.count > 0) welcomed_.fetch_add(1);
     }
   }
 
   Kind kind_;
-  int fd_ = -1;
+  int common_ = -1;
+  int hold_ = -1;
+  int high_ = -1;
+  int best_effort_ = -1;
+  std::atomic<int> welcomed_{0};
   int listener_ = -1;
   Region* region_ = nullptr;
   std::string path_;

@@ -14,7 +14,7 @@ struct High {
   } role{agent};
   Program program;
 
-  bool active() { return (agent.region().activity.active.load() & 1) != 0; }
+  bool active() { return (agent.page().active.load() & 1) != 0; }
   std::uint64_t bursts() { return agent.region().high[0].bursts.load(); }
   void busy(const char* when) { expect(active(), std::string("busy ") + when); }
   void idle(const char* when) { expect(!active(), std::string("idle ") + when); }
@@ -27,31 +27,26 @@ struct BestEffort {
   } role;
   Program program;
 
-  explicit BestEffort(const char* memory = "0") : role(agent, memory) {
-    auto& high = agent.region().high[9];
-    high.pid = static_cast<std::uint32_t>(getpid());
-    high.startTime = start_time();
-    high.state = 1;
-    agent.region().activity.registered.fetch_or(1u << 9);
-  }
+  explicit BestEffort(const char* memory = "0") : role(agent, memory) { agent.region().roster.registered = 1; }
 
   auto& slot() { return agent.region().bestEffort[0]; }
+  // Of a high client in slot 9.
+  static constexpr std::uint64_t kRequest = 1u << 9;
   void request_begins() {
-    if (agent.region().activity.active.fetch_or(1u << 9) == 0) agent.region().activity.activations.fetch_add(1);
-    for (auto& hold : agent.region().holds.hold) hold.store(1);
+    auto& page = agent.page();
+    page.high[9].burstSince.store(now());
+    if (page.active.fetch_or(kRequest) == 0) page.activations.fetch_add(1);
+    page.word.store(1);
   }
   void request_ends() {
-    agent.region().activity.active.fetch_and(~(1u << 9));
-    agent.region().activity.idleSince.store(0);
-    for (auto& hold : agent.region().holds.hold) hold.store(0);
+    agent.page().active.fetch_and(~kRequest);
+    agent.page().idleSince.store(0);
+    agent.page().word.store(0);
   }
   // As a high client ends its request where there is a resume delay: the helper thread opens what waits.
   void request_ends_later() {
-    timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    agent.region().activity.idleSince.store(static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
-                                            static_cast<std::uint64_t>(t.tv_nsec));
-    agent.region().activity.active.fetch_and(~(1u << 9));
+    agent.page().idleSince.store(now());
+    agent.page().active.fetch_and(~kRequest);
   }
   // Kernels whose durations are already learned, so that chunks are filled as in steady state.
   void warm(std::uint64_t us, CUstream stream) {
@@ -62,14 +57,11 @@ struct BestEffort {
     OK(cuda().cuStreamSynchronize(stream));
   }
 
-  static std::uint64_t start_time() {
-    std::FILE* file = std::fopen("/proc/self/stat", "r");
-    char text[1024] = {};
-    if (!file || !std::fgets(text, sizeof text, file)) fail(std::string("/proc/self/stat: ") + std::strerror(errno));
-    std::fclose(file);
-    const char* at = std::strrchr(text, ')');
-    for (int field = 2; field < 22; ++field) at = std::strchr(at + 1, ' ');
-    return std::strtoull(at + 1, nullptr, 10);
+ private:
+  static std::uint64_t now() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec);
   }
 };
 

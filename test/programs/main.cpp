@@ -22,6 +22,7 @@ using namespace harness;
 
 constexpr std::uint64_t kStuckNs = 3'000'000'000;  // a call that takes longer: the program is ended
 constexpr unsigned kNeighbour = 9;
+constexpr std::uint64_t kBit = std::uint64_t{1} << kNeighbour;
 
 std::uint64_t now_ns() {
   timespec t;
@@ -123,25 +124,20 @@ class Neighbour {
 
  private:
   void run(const Request& request) {
-    auto& own = region_.high[kNeighbour];
-    own.pid = static_cast<std::uint32_t>(getpid());
-    own.startTime = BestEffort::start_time();
-    own.state = 1;
-    region_.activity.registered.fetch_or(1u << kNeighbour);
+    auto& page = region_.holds[0];
+    region_.roster.registered = 1;
     for (unsigned i = 0; i < request.bursts && !stop_.load(); ++i) {
       usleep(request.gap_us);
       const std::uint64_t begin = now_ns();
-      if (region_.activity.active.fetch_or(1u << kNeighbour) == 0) region_.activity.activations.fetch_add(1);
-      own.busySince = begin;
-      for (auto& hold : region_.holds.hold) hold.store(1);
+      page.high[kNeighbour].burstSince = begin;
+      if (page.active.fetch_or(kBit) == 0) page.activations.fetch_add(1);
+      page.word.store(1);
       usleep(request.burst_us);
-      own.busySince = 0;
-      region_.activity.active.fetch_and(~(1u << kNeighbour));
-      region_.activity.idleSince.store(now_ns());
+      page.active.fetch_and(~kBit);
+      page.idleSince.store(now_ns());
       active_ns_.fetch_add(now_ns() - begin);
     }
-    region_.activity.registered.fetch_and(~(1u << kNeighbour));
-    own.state = 0;
+    region_.roster.registered = 0;
   }
   cotenant::protocol::Region& region_;
   std::thread thread_;
@@ -193,12 +189,11 @@ Outcome watch(pid_t child, const Results& results) {
 }
 
 void reset(cotenant::protocol::Region& region) {
-  for (auto& slot : region.high) slot.state = 0;
   std::memset(static_cast<void*>(&region.bestEffort[0]), 0, sizeof region.bestEffort[0]);
   std::memset(static_cast<void*>(&region.high[0]), 0, sizeof region.high[0]);
-  std::memset(static_cast<void*>(&region.activity), 0, sizeof region.activity);
-  std::memset(static_cast<void*>(&region.holds), 0, sizeof region.holds);
-  std::memset(static_cast<void*>(&region.marks), 0, sizeof region.marks);
+  std::memset(static_cast<void*>(&region.roster), 0, sizeof region.roster);
+  std::memset(static_cast<void*>(&region.holds[0]), 0, sizeof region.holds[0]);
+  region.roster.bestEffort = 1;
   cotenant::protocol::set_strict_rules(region.settings);
 }
 

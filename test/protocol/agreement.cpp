@@ -28,9 +28,9 @@ int read_back(const char* path) {
   const auto& region = *reinterpret_cast<const Region*>(memory);
   std::printf("{\"magic\":\"%llx\",\"version\":%u,\"size\":%u,\"chunkUs\":%u,\"turn\":%u,\"hold7\":%u,",
               static_cast<unsigned long long>(region.header.magic.load()), region.header.version.load(),
-              region.header.size.load(), region.settings.chunkUs.load(), region.activity.turn.load(),
-              region.holds.hold[7].load());
-  std::printf("\"name\":\"%s\",\"bursts\":%llu,\"lastBucket\":%u,\"memoryQuota\":%llu}\n", region.high[31].name,
+              region.header.size.load(), region.settings.chunkUs.load(), region.roster.turn.load(),
+              region.holds[7].word.load());
+  std::printf("\"name\":\"%s\",\"bursts\":%llu,\"lastBucket\":%u,\"memoryQuota\":%llu}\n", region.header.gpuName,
               static_cast<unsigned long long>(region.high[31].bursts.load()),
               region.high[31].histogram[OCTAVES * BUCKETS_PER_OCTAVE - 1].load(),
               static_cast<unsigned long long>(region.bestEffort[7].memoryQuota.load()));

@@ -29,12 +29,14 @@ test("what TypeScript writes is what C++ reads", () => {
   region.header.version = 7;
   region.header.size = Region.size;
   region.settings.chunkUs = 4_000_000_001;
-  region.activity.turn = 5;
-  region.holds.hold.set(7, 3);
+  region.roster.turn = 5;
+  const [hold] = region.holds.slice(7);
   const high = region.high[31];
   const bestEffort = region.bestEffort[7];
-  if (!high || !bestEffort) throw new Error("the last slots are missing");
-  high.name = "an ünusually löng näme that does not fit in the field at all";
+  if (!high || !bestEffort || !hold) throw new Error("the last slots are missing");
+  hold.word = 3;
+  region.header.gpuName =
+    "an ünusually löng näme that does not fit in the field at all, of all names";
   high.bursts = 2 ** 52 + 1;
   high.histogram.set(high.histogram.length - 1, 9);
   bestEffort.memoryQuota = 20 * 2 ** 30;
@@ -49,12 +51,12 @@ test("what TypeScript writes is what C++ reads", () => {
     chunkUs: 4_000_000_001,
     turn: 5,
     hold7: 3,
-    name: high.name,
+    name: region.header.gpuName,
     bursts: 2 ** 52 + 1,
     lastBucket: 9,
     memoryQuota: 20 * 2 ** 30,
   });
-  expect(high.name.startsWith("an ünusually löng")).toBe(true);
+  expect(region.header.gpuName.startsWith("an ünusually löng")).toBe(true);
 });
 
 test("a view over too little memory is refused", () => {

@@ -10,7 +10,6 @@
 #include <cstring>
 
 #include "interposer/base/clock.h"
-#include "interposer/base/descriptor.h"
 #include "interposer/process/process.h"
 
 namespace cotenant {
@@ -51,7 +50,7 @@ int out_of_the_way(int fd) noexcept {
   return high;
 }
 
-bool knock(Knock& own, const protocol::Hello& hello, Door door, int passed, int patience_ms) noexcept {
+bool knock(Knock& own, const protocol::Hello& hello, Door door, const Descriptors& passed, int patience_ms) noexcept {
   own = Knock{};
   own.socket = connect_to_agent(door);
   own.under_way = own.socket >= 0;
@@ -59,7 +58,7 @@ bool knock(Knock& own, const protocol::Hello& hello, Door door, int passed, int 
   own.kind = static_cast<protocol::HelloKind>(hello.kind);
   own.until = now_ns() + static_cast<std::uint64_t>(patience_ms) * 1'000'000;
   // A Hello is short: a new connection has room for it.
-  const ssize_t sent = send_with_descriptor(own.socket, &hello, sizeof hello, passed, MSG_NOSIGNAL | MSG_DONTWAIT);
+  const ssize_t sent = send_with_descriptors(own.socket, &hello, sizeof hello, passed, MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent == static_cast<ssize_t>(sizeof hello)) return true;
   forget(own);
   return false;
@@ -69,12 +68,12 @@ Heard hear(Knock& own) noexcept {
   if (!own.under_way) return Heard::kFailed;
   while (own.have < sizeof own.welcome) {
     char* at = reinterpret_cast<char*>(&own.welcome) + own.have;
-    int came = -1;
-    const ssize_t n = receive_with_descriptor(own.socket, at, sizeof own.welcome - own.have, came, MSG_DONTWAIT);
-    if (came >= 0) {
-      if (own.came) close(own.descriptor);
-      own.descriptor = out_of_the_way(came);
-      own.came = true;
+    Descriptors came;
+    const ssize_t n = receive_with_descriptors(own.socket, at, sizeof own.welcome - own.have, came, MSG_DONTWAIT);
+    if (came.count > 0) {
+      close_all(own.came);
+      own.came = came;
+      for (std::size_t i = 0; i < came.count; ++i) own.came.fds[i] = out_of_the_way(came.fds[i]);
     }
     if (n > 0) own.have += static_cast<std::size_t>(n);
     else if (n < 0 && errno == EINTR) continue;
@@ -96,13 +95,16 @@ Heard hear_within(Knock& own) noexcept {
 
 void forget(Knock& own) noexcept {
   if (own.under_way) close(own.socket);
-  if (own.came) close(own.descriptor);
-  own.under_way = own.came = false;
+  for (std::size_t i = 0; i < own.came.count; ++i)
+    if (own.came.fds[i] >= 0) close(own.came.fds[i]);
+  own.came.count = 0;
+  own.under_way = false;
 }
 
-int take_descriptor(Knock& own) noexcept {
-  const int taken = own.came ? own.descriptor : -1;
-  own.came = false;
+int take_descriptor(Knock& own, std::size_t number) noexcept {
+  if (number >= own.came.count) return -1;
+  const int taken = own.came.fds[number];
+  own.came.fds[number] = -1;
   return taken;
 }
 

@@ -7,15 +7,15 @@
 #include <cstdint>
 
 #include "generated/protocol.h"
+#include "interposer/base/descriptor.h"
 
 namespace cotenant {
 
 // All zeros at first: it is part of the table of GPUs, which must stay in .bss, because it has megabytes.
 struct Knock {
   bool under_way{false};
-  bool came{false};  // a descriptor, with the Welcome
   int socket{0};  // while it is under way
-  int descriptor{0};
+  Descriptors came{};  // with the Welcome
   protocol::HelloKind kind{};
   std::uint64_t until{0};  // deadline, in monotonic ns
   protocol::Welcome welcome{};
@@ -29,21 +29,21 @@ enum class Door { kNow, kWait };
 
 inline constexpr int kKnockMs = 500;
 
-// Connects and sends the Hello, with the descriptor `passed` unless that is -1. False: no agent listens.
-[[nodiscard]] bool knock(Knock& own, const protocol::Hello& hello, Door door, int passed = -1,
+// Connects and sends the Hello, with the descriptors `passed`. False: no agent listens.
+[[nodiscard]] bool knock(Knock& own, const protocol::Hello& hello, Door door, const Descriptors& passed = {},
                          int patience_ms = kKnockMs) noexcept;
 
 // Reads what has arrived. kFailed: the agent hung up, the deadline passed, or the answer is no Welcome of this version
 // (`welcome` holds the bytes); everything is then closed. With kWelcome the caller takes
-// the socket and the descriptor (see below), or closes both by `forget`.
+// the socket and the descriptors (see below), or closes all by `forget`.
 [[nodiscard]] Heard hear(Knock& own) noexcept;
 [[nodiscard]] Heard hear_within(Knock& own) noexcept;
 
-// Closes the connection, if there is one, and the descriptor that came.
+// Closes the connection, if there is one, and the descriptors that came.
 void forget(Knock& own) noexcept;
 
-// The descriptor that came, which is the caller's from now on; -1: none came.
-[[nodiscard]] int take_descriptor(Knock& own) noexcept;
+// The descriptor of this number that came, which is the caller's from now on; -1: none such came.
+[[nodiscard]] int take_descriptor(Knock& own, std::size_t number) noexcept;
 // The socket, of which the caller keeps the connection.
 [[nodiscard]] int take_socket(Knock& own) noexcept;
 

@@ -52,31 +52,69 @@ Hello hello_for(const GpuIdentity& gpu, HelloKind kind) noexcept {
   return hello;
 }
 
-// Maps what the agent sent. Null, unless it is a complete region of this version and sealed: a file that shrinks while it
-// is mapped would raise SIGBUS.
-Region* map_region(const Knock& answered) noexcept {
-  if (!answered.came) return nullptr;
-  const int fd = answered.descriptor;
+// Maps a file into its place. False, unless it has the size of that place for ever: a file that shrinks while it is mapped
+// would raise SIGBUS.
+bool put(Region* region, const void* place, std::size_t size, int fd, int rights) noexcept {
   struct stat info{};
   const int seals = fcntl(fd, F_GET_SEALS);
-  const bool whole = file_status(fd, &info) && info.st_size == static_cast<off_t>(sizeof(Region));
-  if (whole && seals >= 0 && (seals & F_SEAL_SHRINK) != 0) {
-    void* at = mmap(nullptr, sizeof(Region), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (at != MAP_FAILED) {
-      auto* region = static_cast<Region*>(at);
-      const auto& header = region->header;
-      if (header.magic == protocol::MAGIC && header.version == protocol::VERSION && header.size == sizeof(Region))
-        return region;
-      munmap(at, sizeof(Region));
-    }
-  }
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || !file_status(fd, &info)) return false;
+  if (info.st_size != static_cast<off_t>(size)) return false;
+  char* const at =
+      reinterpret_cast<char*>(region) + (static_cast<const char*>(place) - reinterpret_cast<char*>(region));
+  return mmap(at, size, rights, MAP_SHARED | MAP_FIXED, fd, 0) == at;
+}
+
+// The places in Region.
+constexpr std::size_t kCommonBytes = offsetof(Region, holds);
+
+bool put_common(Region* region, int fd) noexcept { return put(region, region, kCommonBytes, fd, PROT_READ); }
+
+bool put_slot(Region* region, bool high, std::uint32_t slot, int fd) noexcept {
+  constexpr int kRights = PROT_READ | PROT_WRITE;
+  return high ? put(region, &region->high[slot], sizeof(protocol::HighSlot), fd, kRights)
+              : put(region, &region->bestEffort[slot], sizeof(protocol::BestEffortSlot), fd, kRights);
+}
+
+bool put_hold(Region* region, std::uint32_t slot, int fd) noexcept {
+  return slot < protocol::MAX_BEST_EFFORT &&
+         put(region, &region->holds[slot], sizeof(protocol::HoldPage), fd, PROT_READ | PROT_WRITE);
+}
+
+// The common file and a slot come first, then the hold pages of the Welcome.
+constexpr std::size_t kFirstHold = 2;
+
+bool put_holds(Region* region, const Knock& answered) noexcept {
+  std::size_t number = kFirstHold;
+  for (std::uint32_t left = answered.welcome.holds; left != 0; left &= left - 1, ++number)
+    if (number >= answered.came.count ||
+        !put_hold(region, static_cast<std::uint32_t>(__builtin_ctz(left)), answered.came.fds[number]))
+      return false;
+  return true;
+}
+
+// Null, unless what the agent sent is a whole region of this version.
+Region* map_region(const Knock& answered, bool high, std::uint32_t slot) noexcept {
+  if (answered.came.count < kFirstHold) return nullptr;
+  void* at = mmap(nullptr, sizeof(Region), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) return nullptr;
+  auto* region = static_cast<Region*>(at);
+  const auto& header = region->header;
+  const auto is_ours = [&] {
+    return header.magic == protocol::MAGIC && header.version == protocol::VERSION && header.size == sizeof(Region);
+  };
+  const int* fds = answered.came.fds;
+  if (put_common(region, fds[0]) && is_ours() && put_slot(region, high, slot, fds[1]) && put_holds(region, answered))
+    return region;
+  munmap(at, sizeof(Region));
   return nullptr;
 }
 
-Link* make_link(Region* region, std::uint32_t slot, int region_fd, int socket, bool attached) noexcept {
+Link* make_link(Region* region, std::uint32_t slot) noexcept {
   void* memory = std::malloc(sizeof(Link));
-  return memory ? new (memory) Link{region, slot, region_fd, socket, attached} : nullptr;
+  return memory ? new (memory) Link{region, slot, -1, {-1, 0}, {-1, 0}, -1, true} : nullptr;
 }
+
+bool is_high() noexcept { return environment().client_class == protocol::Class::kHigh; }
 
 // A memory file with the request; -1 if it cannot be created.
 int request_file(const char* kernel, const void* image, std::size_t size) noexcept {
@@ -123,14 +161,15 @@ VariantAnswer ask_for_variant(const GpuIdentity& gpu, const char* kernel, const 
   VariantAnswer answer{nullptr, false, {}};
   const int file = request_file(kernel, image, size);
   Knock asking;
-  if (file >= 0 && knock(asking, hello_for(gpu, HelloKind::kVariant), Door::kWait, file, kVariantMs) &&
+  const Descriptors passed{{file}, 1};
+  if (file >= 0 && knock(asking, hello_for(gpu, HelloKind::kVariant), Door::kWait, passed, kVariantMs) &&
       hear_within(asking) == Heard::kWelcome) {
     const Welcome& welcome = asking.welcome;
     std::memcpy(answer.reason, welcome.reason, sizeof answer.reason);
     answer.reason[sizeof answer.reason - 1] = '\0';
     answer.whole_warps = welcome.slot == 1;
     if (welcome.status == static_cast<std::uint32_t>(WelcomeStatus::kOk))
-      answer.text = asking.came ? text_of(asking.descriptor) : nullptr;
+      answer.text = asking.came.count > 0 ? text_of(asking.came.fds[0]) : nullptr;
   }
   forget(asking);
   if (file >= 0) close(file);
@@ -148,14 +187,15 @@ Attachment attached_by(Knock& answered) noexcept {
   Attachment result{AttachOutcome::kRefused, nullptr, {}};
   std::memcpy(result.reason, welcome.reason, sizeof result.reason);
   result.reason[sizeof result.reason - 1] = '\0';
-  const bool high = environment().client_class == protocol::Class::kHigh;
+  const bool high = is_high();
   const auto slots = static_cast<std::int32_t>(high ? protocol::MAX_HIGH : protocol::MAX_BEST_EFFORT);
   if (welcome.status != static_cast<std::uint32_t>(WelcomeStatus::kOk) || welcome.slot < 0 || welcome.slot >= slots) {
     forget(answered);
     return result;
   }
-  Region* region = map_region(answered);
-  Link* link = region ? make_link(region, static_cast<std::uint32_t>(welcome.slot), -1, -1, true) : nullptr;
+  const auto slot = static_cast<std::uint32_t>(welcome.slot);
+  Region* region = map_region(answered, high, slot);
+  Link* link = region ? make_link(region, slot) : nullptr;
   if (!link) {
     forget(answered);
     std::snprintf(result.reason, sizeof result.reason,
@@ -163,26 +203,63 @@ Attachment attached_by(Knock& answered) noexcept {
     return result;
   }
   link->memory_quota = welcome.memoryQuota;
-  link->region_fd = take_descriptor(answered);
+  link->common = take_descriptor(answered, 0);
+  link->slot_part.fd = take_descriptor(answered, 1);
+  if (!high) link->hold_part.fd = take_descriptor(answered, kFirstHold);
+  link->holds_version = welcome.holdsVersion;
+  if (high) confirm_holds(*link);
   link->socket = take_socket(answered);
+  forget(answered);
   return {AttachOutcome::kAttached, link, {}};
 }
 
 bool knock_for(Knock& own, const GpuIdentity& gpu, const Link* former) noexcept {
   Hello hello = hello_for(gpu, former ? HelloKind::kReattach : HelloKind::kAttach);
-  if (former) hello.slot = static_cast<std::int32_t>(former->slot);
-  return knock(own, hello, Door::kNow, former ? former->region_fd : -1);
+  Descriptors passed{};
+  if (former) {
+    hello.slot = static_cast<std::int32_t>(former->slot);
+    passed.fds[passed.count++] = former->slot_part.fd;
+    if (former->hold_part.fd >= 0) passed.fds[passed.count++] = former->hold_part.fd;
+  }
+  return knock(own, hello, Door::kNow, passed);
 }
 
 bool reattached_by(Knock& answered, Link& link) noexcept {
-  if (answered.welcome.status != static_cast<std::uint32_t>(WelcomeStatus::kOk)) {
+  const bool ok = answered.welcome.status == static_cast<std::uint32_t>(WelcomeStatus::kOk);
+  // The slot that came is the one that is mapped. So is a best-effort client's hold page.
+  if (!ok || answered.came.count < kFirstHold || !put_common(link.region, answered.came.fds[0]) ||
+      (is_high() && !put_holds(link.region, answered))) {
     forget(answered);
     return false;
   }
   if (link.socket >= 0) close(link.socket);
   link.socket = take_socket(answered);
-  forget(answered);  // the region that came is the one that we have
+  if (link.common >= 0) close(link.common);
+  link.common = take_descriptor(answered, 0);
+  link.holds_version = answered.welcome.holdsVersion;
+  forget(answered);
   return true;
+}
+
+bool map_new_holds(Link& link) noexcept {
+  const std::uint32_t version = link.region->roster.holdsVersion.load(std::memory_order_acquire);
+  if (version == link.holds_version || link.socket < 0) return false;
+  for (;;) {
+    protocol::NewHold message{};
+    Descriptors came;
+    const ssize_t n = receive_with_descriptors(link.socket, &message, sizeof message, came, MSG_DONTWAIT);
+    const bool whole = n == static_cast<ssize_t>(sizeof message) && message.magic == protocol::MESSAGE_MAGIC;
+    if (whole && (came.count != 1 || !put_hold(link.region, message.slot, came.fds[0])))
+      tell("the hold page of a best-effort client that has come cannot be mapped: it is not held back for this client.");
+    close_all(came);
+    if (!whole) break;
+  }
+  link.holds_version = version;
+  return true;
+}
+
+void confirm_holds(const Link& link) noexcept {
+  link.high().holdsVersion.store(link.holds_version, std::memory_order_release);
 }
 
 bool hung_up(const Link& link) noexcept {
@@ -193,7 +270,8 @@ bool hung_up(const Link& link) noexcept {
 
 void drop_in_child(const Link& link) noexcept {
   if (link.socket >= 0) close(link.socket);
-  if (link.region_fd >= 0) close(link.region_fd);
+  for (const int fd : {link.common, link.slot_part.fd, link.attached ? link.hold_part.fd : -1})
+    if (fd >= 0) close(fd);
 }
 
 Link* private_link() noexcept {
@@ -212,9 +290,15 @@ Link* private_link() noexcept {
   // No other client is in this region to take turns with, and there is no agent to make variants of kernels.
   rules.isolated = 0;
   rules.preemptUs = 0;
-  region->activity.registered = 1;
-  region->holds.hold[0] = 1;
-  return make_link(region, 0, sized ? fd : -1, -1, false);
+  region->roster.registered = 1;
+  region->holds[0].word = 1;
+  Link* link = make_link(region, 0);
+  if (!link) return nullptr;
+  link->attached = false;
+  if (!sized) return link;
+  link->slot_part = {fd, offsetof(Region, bestEffort)};
+  link->hold_part = {fd, offsetof(Region, holds)};
+  return link;
 }
 
 }  // namespace cotenant

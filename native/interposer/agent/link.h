@@ -1,7 +1,8 @@
-// The connection of this process to the agent of the machine, for one GPU: the shared region, a slot in
-// it, and a socket that closes when the client exits, which is how the agent learns of it. A link never changes:
-// when the agent serves another region, a new link replaces it. The old link stays mapped for ever,
-// because a thread may still read it.
+// The connection of this process to the agent of the machine, for one GPU: the shared memory, a slot in it, and a socket
+// that closes when the client exits, which is how the agent learns of it. The memory has the layout of protocol::Region,
+// in which each file that the agent sends is mapped in its place; elsewhere are zeros of this process. After a restart
+// the agent sends new files for some places. If it has no use for the old ones, a new link replaces this one. The old one
+// stays mapped for ever, because a thread may still read it.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +14,41 @@
 
 namespace cotenant {
 
+// Where a part of the shared memory is in a file of this process.
+struct Part {
+  int fd;  // -1: in none
+  std::size_t offset;
+};
+
 struct Link {
   protocol::Region* region;
   std::uint32_t slot;
-  int region_fd;  // a descriptor through which a restarted agent finds the region again
-  int socket;     // -1: lost
-  bool attached;  // false: a private region, for a best-effort client without an agent
+  int common;  // the file that all clients have; open, so that another agent sees whose client this is
+  Part slot_part;  // these two go to a restarted agent
+  Part hold_part;  // of a best-effort client
+  int socket;  // -1: lost
+  bool attached;  // false: memory of its own, for a best-effort client without an agent
   std::uint64_t memory_quota{0};  // bytes that the agent allows; 0: no limit
-  Link* before{nullptr};  // the link that this one replaced,
-  std::uint32_t before_pid{0};  // and the process id in that link's slot: this process, as its agent saw it
+  std::uint32_t holds_version{0};  // of a high client: the roster's, when the hold pages were mapped
+  Link* before{nullptr};  // the link that this one replaced
 
   [[nodiscard]] protocol::HighSlot& high() const noexcept { return region->high[slot]; }
   [[nodiscard]] protocol::BestEffortSlot& best_effort() const noexcept { return region->bestEffort[slot]; }
-  [[nodiscard]] std::atomic<std::uint32_t>& hold() const noexcept { return region->holds.hold[slot]; }
-  [[nodiscard]] std::uint32_t bit() const noexcept { return 1u << slot; }
+  // Of a best-effort client.
+  [[nodiscard]] protocol::HoldPage& hold_page() const noexcept { return region->holds[slot]; }
+  [[nodiscard]] std::atomic<std::uint32_t>& hold() const noexcept { return hold_page().word; }
 };
+
+// Calls `use` with the hold page of each best-effort client of this GPU, for a high client.
+template <typename Use>
+void each_hold(const Link& link, Use use) noexcept {
+  constexpr std::uint32_t kAll = (1u << protocol::MAX_BEST_EFFORT) - 1;
+  std::uint32_t left = link.region->roster.bestEffort.load(std::memory_order_relaxed) & kAll;
+  for (; left != 0; left &= left - 1) {
+    const auto slot = static_cast<std::uint32_t>(__builtin_ctz(left));
+    use(link.region->holds[slot], slot);
+  }
+}
 
 // Identifies the GPU to the agent.
 struct GpuIdentity {
@@ -41,7 +62,7 @@ enum class AttachOutcome { kAttached, kNoAgent, kRefused };
 
 struct Attachment {
   AttachOutcome outcome;
-  Link* link;        // kAttached
+  Link* link;  // kAttached
   // kRefused: the agent's message. kNoAgent: empty, or what is wrong with the agent that answered.
   char reason[200];
 };
@@ -56,16 +77,20 @@ struct VariantAnswer {
 [[nodiscard]] VariantAnswer ask_for_variant(const GpuIdentity& gpu, const char* kernel, const void* image,
                                             std::size_t size) noexcept;
 
-// Connects, says hello, maps the region. Bounded: half a second for each step. No driver call.
+// Connects, says hello, maps the memory. Bounded: half a second for each step. No driver call.
 [[nodiscard]] Attachment attach(const GpuIdentity& gpu) noexcept;
 
-// The same in steps, for the helper thread. With a `former` link, whose agent has exited, the client asks for the slot and
-// the region that it already has. False: no agent listens.
+// The same in steps, for the helper thread. With a `former` link, whose agent has exited, the client asks for the slot that
+// it already has. False: no agent listens.
 [[nodiscard]] bool knock_for(Knock& own, const GpuIdentity& gpu, const Link* former) noexcept;
 // Evaluates the Welcome.
 [[nodiscard]] Attachment attached_by(Knock& answered) noexcept;
-// False: the agent serves another region now. True: the link is connected again.
+// False: the slot is lost. True: the link is connected again.
 [[nodiscard]] bool reattached_by(Knock& answered, Link& link) noexcept;
+
+// Of a high client: maps the hold pages that the agent has sent since. True: some came, and the client confirms them.
+[[nodiscard]] bool map_new_holds(Link& link) noexcept;
+void confirm_holds(const Link& link) noexcept;
 
 // Whether the agent's end of the socket is closed.
 [[nodiscard]] bool hung_up(const Link& link) noexcept;
@@ -73,7 +98,7 @@ struct VariantAnswer {
 // In a forked child: closes the parent's descriptors. The mapping stays, but is no longer read.
 void drop_in_child(const Link& link) noexcept;
 
-// A private region in which everything is paused, so that a best-effort client without an agent runs at a trickle.
+// Memory of its own in which everything is paused, so that a best-effort client without an agent runs at a trickle.
 [[nodiscard]] Link* private_link() noexcept;
 
 }  // namespace cotenant

@@ -1,54 +1,69 @@
-// Messages over a Unix socket that bring one descriptor along (SCM_RIGHTS, unix(7)).
+// Messages over a Unix socket that bring descriptors along (SCM_RIGHTS, unix(7)).
 #pragma once
 
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
 namespace cotenant {
 
-// A message of some bytes, with room for one descriptor and no second.
+// The most that one message brings: the common file, a slot, and all hold pages.
+inline constexpr std::size_t kMostDescriptors = 18;
+
+struct Descriptors {
+  int fds[kMostDescriptors];
+  std::size_t count;
+};
+
+// A message of some bytes, with room for so many descriptors and no more.
 struct DescriptorMessage {
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))]{};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMostDescriptors)]{};
   iovec content{};
   msghdr message{};
 
-  DescriptorMessage(void* at, std::size_t size) noexcept : content{at, size} {
+  DescriptorMessage(void* at, std::size_t size, std::size_t descriptors) noexcept : content{at, size} {
     message.msg_iov = &content;
     message.msg_iovlen = 1;
     message.msg_control = control;
-    message.msg_controllen = CMSG_LEN(sizeof(int));
+    message.msg_controllen = CMSG_LEN(sizeof(int) * descriptors);
   }
   DescriptorMessage(const DescriptorMessage&) = delete;
   DescriptorMessage& operator=(const DescriptorMessage&) = delete;
 };
 
-// Like send(2). The descriptor stays open here; -1: none is sent.
-inline ssize_t send_with_descriptor(int socket, const void* from, std::size_t size, int descriptor,
-                                    int flags) noexcept {
-  if (descriptor < 0) return send(socket, from, size, flags);
-  DescriptorMessage out(const_cast<void*>(from), size);  // sendmsg() doesn't write to it
+// Like send(2). The descriptors stay open here.
+inline ssize_t send_with_descriptors(int socket, const void* from, std::size_t size, const Descriptors& passed,
+                                     int flags) noexcept {
+  if (passed.count == 0) return send(socket, from, size, flags);
+  DescriptorMessage out(const_cast<void*>(from), size, passed.count);  // sendmsg() doesn't write to it
   cmsghdr* header = CMSG_FIRSTHDR(&out.message);
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof descriptor);
-  std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+  header->cmsg_len = CMSG_LEN(sizeof(int) * passed.count);
+  std::memcpy(CMSG_DATA(header), passed.fds, sizeof(int) * passed.count);
   return sendmsg(socket, &out.message, flags);
 }
 
-// Like recv(2). The descriptor that came belongs to the caller; -1: none came.
-inline ssize_t receive_with_descriptor(int socket, void* at, std::size_t size, int& descriptor, int flags) noexcept {
-  DescriptorMessage in(at, size);
-  descriptor = -1;
+// Like recv(2). The descriptors that came belong to the caller.
+inline ssize_t receive_with_descriptors(int socket, void* at, std::size_t size, Descriptors& came, int flags) noexcept {
+  DescriptorMessage in(at, size, kMostDescriptors);
+  came.count = 0;
   const ssize_t n = recvmsg(socket, &in.message, flags | MSG_CMSG_CLOEXEC);
   const cmsghdr* header = n > 0 ? CMSG_FIRSTHDR(&in.message) : nullptr;
-  if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
-      header->cmsg_len == CMSG_LEN(sizeof descriptor))
-    std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
+  if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) return n;
+  came.count = std::min((header->cmsg_len - CMSG_LEN(0)) / sizeof(int), kMostDescriptors);
+  std::memcpy(came.fds, CMSG_DATA(header), sizeof(int) * came.count);
   return n;
+}
+
+inline void close_all(Descriptors& open) noexcept {
+  for (std::size_t i = 0; i < open.count; ++i) close(open.fds[i]);
+  open.count = 0;
 }
 
 }  // namespace cotenant

@@ -11,6 +11,6 @@
 namespace cotenant {
 
 // Called by the helper thread every quarter of a second while best-effort work is held for long.
-void clear_holds_of_absent(protocol::Region& region, Presence& presence, std::uint64_t now) noexcept;
+void clear_holds_of_absent(protocol::HoldPage& page, Presence& presence, std::uint64_t now) noexcept;
 
 }  // namespace cotenant

@@ -56,10 +56,9 @@ Needs needs_beside(const Submission& submission, std::uint32_t sm_count) noexcep
   while (gpu.frozen.load(std::memory_order_relaxed) && now_ns() - started < kNeverLongerNs) nap_us(1000);
 }
 
-void say_waiting(Region& region, const Link& link) noexcept {
-  auto& waiting = region.activity.waiting;
-  if ((waiting.load(std::memory_order_relaxed) & link.bit()) == 0)
-    waiting.fetch_or(link.bit(), std::memory_order_relaxed);
+void say_waiting(const Link& link) noexcept {
+  auto& waiting = link.best_effort().waiting;
+  if (waiting.load(std::memory_order_relaxed) == 0) waiting.store(1, std::memory_order_relaxed);
 }
 
 // Deep submission: waits until the stream has room for another launch behind the hold word. Runs after the border was
@@ -83,23 +82,21 @@ void wait_for_room(Gpu& gpu, Stream& stream, const Link& link, const Rules& rule
 }
 
 // Whether a copy over PCIe of an active high client is in flight.
-bool high_copying(const Region& region, std::uint64_t now) noexcept {
-  const std::uint32_t active = region.activity.active.load(std::memory_order_seq_cst);
-  for (std::uint32_t i = 0; i < protocol::MAX_HIGH; ++i)
-    if ((active & (1u << i)) != 0 && region.high[i].copyUntil.load(std::memory_order_relaxed) > now) return true;
+bool high_copying(const protocol::HoldPage& page, std::uint64_t now) noexcept {
+  std::uint64_t left = page.active.load(std::memory_order_seq_cst);
+  for (; left != 0; left &= left - 1)
+    if (page.high[__builtin_ctzll(left)].copyUntil.load(std::memory_order_relaxed) > now) return true;
   return false;
 }
 
-// Deep submission where the rules let work run beside a request: a copy over PCIe is submitted shortly before it can
-// run, and not while a copy of a high client is in flight. Work queued before it gets at most `submit_us` to finish.
+// Waits until a copy may be submitted: see admit_copy().
 void wait_for_bus(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
-  Region& region = *link.region;
   const std::uint64_t started = now_ns();
-  const auto soon = [&](std::uint64_t waited_us) {
-    return waited_us >= rules.submit_us || best_effort_outstanding(gpu).ns <= std::uint64_t{rules.chunk_us} * 1000;
-  };
-  for (std::uint64_t now = started; (now - started) / 1000 < rules.trickle_after_us; now = now_ns()) {
-    if (soon((now - started) / 1000) && !high_copying(region, now)) return;
+  for (std::uint64_t now = started;; now = now_ns()) {
+    const std::uint64_t ahead_us = (best_effort_outstanding(gpu).ns + 999) / 1000;
+    const Answer answer = admit_copy(rules, (now - started) / 1000, ahead_us, high_copying(link.hold_page(), now));
+    if (answer == Answer::kRun) return;
+    if (answer == Answer::kTrickle) break;
     mark_open_lanes(gpu, link);
     Waiting waiting(gpu.best_effort);
     spin_then_nap(started, kSpinNs);
@@ -123,7 +120,7 @@ void wait_for_gate(Gpu& gpu, const Link& link, const Item& item) noexcept {
     const Rules rules = read_rules(region.settings);
     const std::uint64_t now = now_ns();
     GateView seen = best_effort_view(gpu, link, now);
-    seen.high_copying = item.copy && high_copying(region, now);
+    seen.high_copying = item.copy && high_copying(link.hold_page(), now);
     seen.held_us = (now - started) / 1000;
     seen.trickled_us = std::max<std::uint64_t>(seen.held_us, 1);
     if (rules.trickle_every_us > 0 && gpu.best_effort.trickled_at)
@@ -187,7 +184,7 @@ bool loads_code(Gpu& gpu, const Submission& submission, const Estimate& estimate
 void gate_submission(Gpu& gpu, Stream& stream, const Link& link, const Rules& rules, const Item& item) noexcept {
   Lane& lane = stream.lane;
   const Chunk chunk{lane.chunk_us.load(std::memory_order_relaxed), lane.chunk_launches.load(std::memory_order_relaxed)};
-  say_waiting(*link.region, link);
+  say_waiting(link);
   if (rules.submission == protocol::Submission::kDeep && helper_runs()) {
     if (item.copy && rules.when_active != protocol::WhenActive::kWait) wait_for_bus(gpu, link, rules);
     if (lane.behind_wait.load(std::memory_order_relaxed) && !closes(rules, chunk, item)) return;
@@ -256,11 +253,11 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
 
   // While the stream stands still, each entry that is added here takes a place in the driver's queue from the program.
   if (!estimate || stands_still(lane)) return {&stream, -1};
-  const auto& activity = region.activity;
-  const std::uint64_t activations = activity.activations.load(std::memory_order_relaxed);
+  const auto& page = link->hold_page();
+  const std::uint64_t activations = page.activations.load(std::memory_order_relaxed);
   const cu::CUcontext context = stream.context->handle.load(std::memory_order_relaxed);
   if (!known || (product && product->samples.load(std::memory_order_relaxed) < 3) || launches % kCollectEvery == 0)
-    gpu.best_effort.estimates.collect(activations, activity.active.load(std::memory_order_relaxed) != 0, context);
+    gpu.best_effort.estimates.collect(activations, page.active.load(std::memory_order_relaxed) != 0, context);
   const std::uint32_t every = rule::sample_every(settings);
   if (!Estimates::due(*estimate, every) || loads_code(gpu, submission, *estimate, product != nullptr))
     return {&stream, -1};

@@ -24,10 +24,10 @@ CUstreamBatchMemOpParams write_word(CUdeviceptr at, std::uint32_t value) noexcep
   return operation;
 }
 
-CUstreamBatchMemOpParams wait_for_release(const Context& context, const Link& link) noexcept {
+CUstreamBatchMemOpParams wait_for_release(const Context& context) noexcept {
   CUstreamBatchMemOpParams operation{};
   operation.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
-  operation.waitValue.address = hold_word(context, link);
+  operation.waitValue.address = hold_word(context);
   operation.waitValue.value = 0;
   operation.waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
   return operation;
@@ -43,7 +43,7 @@ bool put_border(Stream& stream, const Link& link) noexcept {
   // Without a mark the wait is still correct: the stream stops at it, but nobody sees how far the stream has come.
   if (!by_word) put_event_mark(stream, number);
   CUstreamBatchMemOpParams operations[] = {write_word(mark_word(context, by_word ? stream.index : 0), number),
-                                           wait_for_release(context, link)};
+                                           wait_for_release(context)};
   CUstreamBatchMemOpParams* from = by_word ? operations : operations + 1;
   if (real().cuStreamBatchMemOp_v2(stream.handle, by_word ? 2 : 1, from, 0) != CUDA_SUCCESS) {
     lane.border_retry_ns.store(now_ns() + kRetryNs, std::memory_order_relaxed);

@@ -9,7 +9,7 @@ namespace cotenant {
 
 // Operations for a stream or a graph: write a word; wait until this client's hold word is 0. Valid after map_pages().
 [[nodiscard]] cu::CUstreamBatchMemOpParams write_word(cu::CUdeviceptr at, std::uint32_t value) noexcept;
-[[nodiscard]] cu::CUstreamBatchMemOpParams wait_for_release(const Context& context, const Link& link) noexcept;
+[[nodiscard]] cu::CUstreamBatchMemOpParams wait_for_release(const Context& context) noexcept;
 
 // Puts a border behind the work that `stream` has now. Called on the application's thread, and not while the stream is
 // captured. False: no border could be put there now, so this launch must be gated by itself. A later launch tries

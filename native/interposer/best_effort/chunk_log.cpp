@@ -67,13 +67,14 @@ class Watch {
     if (looked_ && now - looked_ > kBlindNs) add({What::kBlind, 0, 0, now, looked_, 0, 0, {}, {}, {}});
     looked_ = now;
     word(hold_, link->hold().load(std::memory_order_acquire), What::kHold);
-    word(active_, region.activity.active.load(std::memory_order_acquire), What::kActive);
-    const std::uint32_t registered = region.activity.registered.load(std::memory_order_relaxed);
-    for (std::uint32_t i = 0; i < protocol::MAX_HIGH && registered >> i; ++i)
-      if (registered >> i & 1) burst(i, region);
+    const protocol::HoldPage& page = link->hold_page();
+    const std::uint64_t active = page.active.load(std::memory_order_acquire);
+    word(active_, static_cast<std::uint32_t>(active | active >> 32), What::kActive);
+    for (std::uint32_t i = 0; i < protocol::MAX_HIGH; ++i)
+      burst(i, active >> i & 1 ? page.high[i].burstSince.load(std::memory_order_acquire) : 0, region);
     const std::uint32_t streams = std::min(stream_count(), kWatched);
     for (std::uint32_t i = 0; i < streams; ++i) {
-      const std::uint32_t number = region.marks[link->slot].done[i].load(std::memory_order_acquire);
+      const std::uint32_t number = link->best_effort().done[i].load(std::memory_order_acquire);
       if (number == marks_[i]) continue;
       marks_[i] = number;
       add({What::kMark, 0, i, now_ns(), 0, number, 0, {}, {}, {}});
@@ -86,8 +87,7 @@ class Watch {
     last = now;
     add({what, 0, 0, now_ns(), 0, now, 0, {}, {}, {}});
   }
-  void burst(std::uint32_t slot, const protocol::Region& region) noexcept {
-    const std::uint64_t since = region.high[slot].busySince.load(std::memory_order_acquire);
+  void burst(std::uint32_t slot, std::uint64_t since, const protocol::Region& region) noexcept {
     if (since == bursts_[slot]) return;
     const std::uint64_t at = now_ns();
     const std::uint32_t chunk_ns = rule::chunk_us(region.settings) * 1000;

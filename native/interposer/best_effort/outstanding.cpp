@@ -11,6 +11,9 @@
 namespace cotenant {
 namespace {
 
+// The agent looks every millisecond while there are several best-effort clients. Without it nobody gives turns.
+constexpr std::uint64_t kAgentGoneNs = 1'000'000'000;
+
 // False for a time read from shared memory that is more than a second ahead of `now`: the memory is damaged, and the value
 // must not delay anybody.
 bool is_plausible(std::uint64_t moment, std::uint64_t now) noexcept { return moment < now + 1'000'000'000; }
@@ -18,26 +21,33 @@ bool is_plausible(std::uint64_t moment, std::uint64_t now) noexcept { return mom
 }  // namespace
 
 GateView best_effort_view(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
-  const auto& activity = link.region->activity;
-  const std::uint64_t idle_since = activity.idleSince.load(std::memory_order_relaxed);
-  const std::uint32_t kernel = activity.highKernel.load(std::memory_order_relaxed);
+  const auto& roster = link.region->roster;
+  const auto& page = link.hold_page();
+  const std::uint64_t idle_since = page.idleSince.load(std::memory_order_relaxed);
+  const std::uint32_t kernel = page.highKernel.load(std::memory_order_relaxed);
   const Outstanding out = best_effort_outstanding(gpu);
   GateView seen{};
-  seen.high_registered = activity.registered.load(std::memory_order_relaxed) != 0;
-  seen.high_active = activity.active.load(std::memory_order_seq_cst) != 0;
+  seen.high_registered = roster.registered.load(std::memory_order_relaxed) != 0;
+  seen.high_active = page.active.load(std::memory_order_seq_cst) != 0;
   seen.high_class = static_cast<KernelClass>(std::min(kernel >> 16, 2u));
   const std::uint32_t high_sms = kernel & 0xffff;
   if (high_sms != 0 && high_sms < gpu.identity.sm_count) seen.high_leaves_sms = gpu.identity.sm_count - high_sms;
-  seen.high_left_us = activity.highKernelUs.load(std::memory_order_relaxed);
+  seen.high_left_us = page.highKernelUs.load(std::memory_order_relaxed);
   seen.spent_us = gpu.best_effort.spent_us.load(std::memory_order_relaxed);
   const std::uint64_t due = gpu.best_effort.due_ns.load(std::memory_order_relaxed);
   seen.early_ns = due > now ? due - now : 0;
   seen.idle_us = now > idle_since ? (now - idle_since) / 1000 : is_plausible(idle_since, now) ? 0 : ~0u;
-  seen.my_turn = has_turn(link.slot, activity.waiting.load(std::memory_order_relaxed),
-                          activity.turn.load(std::memory_order_relaxed));
+  seen.my_turn = has_turn(link.slot, who_waits(link, now), roster.turn.load(std::memory_order_relaxed));
   seen.ahead_us = (out.ns + 999) / 1000;
   seen.kernels_out = static_cast<std::uint32_t>(out.launches);
   return seen;
+}
+
+std::uint32_t who_waits(const Link& link, std::uint64_t now) noexcept {
+  const auto& roster = link.region->roster;
+  const std::uint32_t waiting = roster.waiting.load(std::memory_order_relaxed);
+  const std::uint64_t looked = roster.lookedAt.load(std::memory_order_relaxed);
+  return now > looked && now - looked > kAgentGoneNs ? 0 : waiting;
 }
 
 Outstanding best_effort_outstanding(Gpu& gpu) noexcept {

@@ -155,14 +155,14 @@ CUresult launch_workers(Way& way, KernelVariants& variants, unsigned workers, st
   const Variant& variant = variants.preempt;
   const std::uint32_t place = variants.control.fetch_add(1, std::memory_order_relaxed) % KernelVariants::kControls;
   CUdeviceptr control = variants.controls + place * sizeof(VariantControl);
-  CUdeviceptr flag = hold_word(*way.stream.context, way.link);
+  CUdeviceptr flag = hold_word(*way.stream.context);
   unsigned grid[3];
   std::uint32_t epoch = 0;
   std::copy(way.kernel.shape.of, way.kernel.shape.of + 3, grid);
   arguments.set(variant, kControl, control);
   for (int i = 0; i < 3; ++i) arguments.set(variant, kGridX + i, grid[i]);
   CUstreamBatchMemOpParams begin[] = {write_word(control, 0), write_word(control + sizeof(std::uint32_t), 0)};
-  CUstreamBatchMemOpParams again[] = {wait_for_release(*way.stream.context, way.link)};
+  CUstreamBatchMemOpParams again[] = {wait_for_release(*way.stream.context)};
   CUresult result = CUDA_SUCCESS;
   Lane& lane = way.stream.lane;
   lane.stops_inside_ns.store(lane.submitted_ns.load(std::memory_order_relaxed), std::memory_order_relaxed);
@@ -185,7 +185,7 @@ CUresult launch_slices(Way& way, const KernelVariants& variants, const Slices& s
   std::copy(whole, whole + 3, box);
   for (int i = 0; i < 3; ++i) arguments.set(variant, kSliceGridX + i, whole[i]);
   CUstreamBatchMemOpParams next[] = {write_word(gate_word(*way.stream.context), 0),
-                                     wait_for_release(*way.stream.context, way.link)};
+                                     wait_for_release(*way.stream.context)};
   CUresult result = CUDA_SUCCESS;
   for (unsigned& at = first[slices.side]; result == CUDA_SUCCESS && at < whole[slices.side]; at += slices.step) {
     box[slices.side] = std::min(slices.step, whole[slices.side] - at);
@@ -210,10 +210,10 @@ class Timed {
  public:
   Timed(Estimate& estimate, std::uint32_t every, Stream& stream, const Link& link) noexcept
       : estimates_(stream.context->gpu->best_effort.estimates), stream_(stream) {
-    const auto& activity = link.region->activity;
-    const std::uint64_t activations = activity.activations.load(std::memory_order_relaxed);
+    const auto& page = link.hold_page();
+    const std::uint64_t activations = page.activations.load(std::memory_order_relaxed);
     const CUcontext context = stream.context->handle.load(std::memory_order_relaxed);
-    if (every == 1) estimates_.collect(activations, activity.active.load(std::memory_order_relaxed) != 0, context);
+    if (every == 1) estimates_.collect(activations, page.active.load(std::memory_order_relaxed) != 0, context);
     if (Estimates::due(estimate, every))
       timer_ = estimates_.start(estimate, stream.handle, context, activations, nullptr, nullptr);
   }

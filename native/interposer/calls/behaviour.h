@@ -1,8 +1,7 @@
-// What a wrapper does around the driver's function: Behaviour<E>::call takes the driver's arguments and
-// returns what the application gets. Each family of entry points has one template; which family an entry
-// belongs to, and how, is read off its name at compile time, because the driver's names are regular:
-// Async or not, HtoD / DtoH / DtoD, _ptsz and _ptds for the per-thread default stream. An entry without
-// a behaviour does not compile.
+// What a wrapper does around the driver's function: Behaviour<E>::call takes the driver's arguments and returns what
+// the application gets. Each family of entry points has one template. The family of an entry, and its properties, are
+// read off its name at compile time, because the driver's names are regular: Async or not, HtoD / DtoH / DtoD, _ptsz
+// and _ptds for the per-thread default stream. An entry without a behaviour does not compile.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +39,8 @@ constexpr bool has_name(std::string_view part) noexcept {
 
 template <Entry E>
 constexpr NullStream null_stream() noexcept {
-  // A constant of its own: as a plain return value it was searched for on every launch, 130 instructions.
+  // This is a constant because the compiler searched for the name on every launch when it was a plain return value: 130
+  // instructions.
   constexpr bool kPerThread = has_name<E>("_ptsz") || has_name<E>("_ptds");
   return kPerThread ? NullStream::kPerThread : NullStream::kLegacy;
 }
@@ -51,7 +51,7 @@ cu::CUresult driver_call(A... arguments) noexcept {
   return Traits<E>::driver()(arguments...);
 }
 
-// A driver call that may block until earlier work is done, of which it is not known how much: the call's duration counts as
+// A driver call that may block until earlier work is done. How much work is not known, so the call's duration counts as
 // time waited.
 template <class Call>
 cu::CUresult time_blocking_call(Call call) noexcept {

@@ -8,14 +8,14 @@ std::uint64_t piece_bytes() noexcept {
   const Link* link = role() == Role::kBestEffort ? own_link() : nullptr;
   if (!link) return 0;
   const auto& settings = link->region->settings;
-  const bool gated = rule::protect(settings) && link->region->activity.registered.load(std::memory_order_relaxed) != 0;
+  const bool gated = rule::protect(settings) && link->region->roster.registered.load(std::memory_order_relaxed) != 0;
   return gated ? rule::copy_piece_bytes(settings) : 0;
 }
 
 HostCopy::HostCopy(Stream& stream, bool legacy) noexcept : stream_(stream), since_(now_ns()) {
   others_.count = 0;
   if (legacy) high_snapshot(*stream.context, true, others_);
-  // What had settled, and this copy itself.
+  // What had settled before, and this copy.
   upto_ = stream.high.settled.load(std::memory_order_acquire) + 1;
 }
 

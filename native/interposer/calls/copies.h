@@ -1,4 +1,4 @@
-// Copies and fills: how many bytes, in which direction, and whether the call itself shows completion.
+// Copies and fills: their size, their direction, and whether the call itself shows completion.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace cotenant {
 
-// Expected time on the copy engine or in memory. Deliberately slow figures: PCIe 4/5 reaches 25 to 50
-// GB/s from pinned memory, an H200's memory 4.3 TB/s (read plus write); a budget errs on the long side.
+// Expected time on the copy engine or in memory. The figures are slow on purpose, so that a budget is rather too long:
+// PCIe 4/5 reaches 25 to 50 GB/s from pinned memory, an H200's memory 4.3 TB/s (read plus write).
 [[nodiscard]] constexpr std::uint64_t copy_ns(std::uint64_t bytes, bool over_pcie) noexcept {
   return over_pcie ? 2'000 + bytes / 20 : 1'500 + bytes / 1'000;
 }
@@ -30,8 +30,8 @@ cu::CUdeviceptr host_target(const Described* p) noexcept {
   return to_host(p) ? reinterpret_cast<std::uintptr_t>(p->dstHost) : 0;
 }
 
-// A copy to the host, by a high client, that is complete when the call returns: completes its stream, and on the legacy
-// stream the blocking ones as well.
+// A copy to the host, by a high client, that is complete when the call returns. It completes its stream, and on the
+// legacy stream the blocking streams as well.
 class HostCopy {
  public:
   HostCopy(Stream& stream, bool legacy) noexcept;
@@ -40,7 +40,7 @@ class HostCopy {
   [[nodiscard]] bool may_have_waited() const noexcept { return now_ns() - since_ > kNotHeldUpNs; }
 
  private:
-  // One to pinned memory takes 2 us (measured as above), one to pageable memory 250.
+  // A copy to pinned memory takes 2 us, one to pageable memory 250 us.
   static constexpr std::uint64_t kNotHeldUpNs = 5'000;
   Stream& stream_;
   std::uint64_t upto_;
@@ -56,12 +56,12 @@ struct Copy {
   static constexpr bool kFill = has_name<E>("Memset");
   static constexpr bool kToHost = has_name<E>("DtoH") || has_name<E>("AtoH");
   static constexpr bool kFromHost = has_name<E>("HtoD") || has_name<E>("HtoA");
-  // To and from pageable memory the driver copies through buffers of its own, and may have to wait for the GPU,
+  // The driver copies to and from pageable memory through buffers of its own, and may have to wait for the GPU,
   // whatever the call's name. The kind of memory is not queried.
   static constexpr HoldsUp kHoldsUp =
       kFill || has_name<E>("DtoD") || has_name<E>("DtoA") || has_name<E>("AtoD") || has_name<E>("AtoA") ? HoldsUp::kNo
                                                                                                         : HoldsUp::kYes;
-  // Destination, source, bytes: what can be cut into pieces.
+  // Whether the arguments are destination, source and bytes. Such a copy can be divided.
   static constexpr bool kLinear =
       !kFill && (has_name<E>("HtoD") || has_name<E>("DtoH") || has_name<E>("DtoD") ||
                  Traits<E>::name.substr(0, 9) == "cuMemcpy_" || Traits<E>::name == "cuMemcpy" ||
@@ -108,8 +108,8 @@ struct Copy {
     return cu::CUDA_SUCCESS;
   }
 
-  // For copies without a direction in their name the driver is asked only in best-effort clients, because a high client
-  // should not pay for the question.
+  // If the name does not say the direction, only best-effort clients ask the driver. A high client should not pay for
+  // the question.
   template <class First, class... A>
   static Bus bus(First first, [[maybe_unused]] A... rest) noexcept {
     if constexpr (kToHost) return Bus::kOut;

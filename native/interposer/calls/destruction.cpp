@@ -19,7 +19,8 @@ void forget(Stream& stream) noexcept {
   stream.gone.store(true, std::memory_order_seq_cst);
   wait_for_marks(stream);
   capture_abandoned(stream);
-  // Its tail can't be observed any more. Whoever destroys a stream has nearly always waited for it.
+  // The end of the stream's work cannot be observed any more. A program that destroys a stream has nearly always waited
+  // for it.
   high_observe(stream, stream.high.begun.load(std::memory_order_relaxed), kSinceUnknown);
   best_effort_note_drained(stream);
   if (stream.blocking) stream.context->blocking_streams.fetch_sub(1, std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// The program destroys something: everything known of it is discarded.
+// When the program destroys something, everything that is known of it is discarded.
 #pragma once
 
 #include "driver/abi.h"

@@ -29,7 +29,8 @@ void in_child() {
   forget_graph_memory();
 }
 
-// What glibc's pthread_atfork calls. Weak: musl has no such function, and would not start a program without it.
+// The function that glibc's pthread_atfork calls. It is weak, because musl does not have it and would not start a
+// program without it.
 extern "C" __attribute__((weak)) int __register_atfork(void (*before)(), void (*parent)(), void (*child)(),
                                                        void* object);
 extern "C" __attribute__((visibility("hidden"))) void* __dso_handle;

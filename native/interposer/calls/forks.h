@@ -1,4 +1,4 @@
-// Forks: a child has the mappings and descriptors of its parent, but is not the client.
+// Forks. A child has the mappings and descriptors of its parent, but is not the client.
 #pragma once
 
 #include "interposer/process/process.h"

@@ -58,7 +58,7 @@ struct Instantiate {
       remember_graph(*exec, places.cuts(), places.count(), parts);
       return result;
     }
-    // It may have failed for lack of the memory that the parts occupy.
+    // The update may have failed for lack of the memory that the parts occupy.
     GraphParts::end(parts, false);
     return call();
   }

@@ -21,8 +21,8 @@ void unwrap(HostCall* wrapped) noexcept;
 
 inline Submission kernel(const LaunchShape& shape) noexcept { return {Submission::Kind::kKernel, 0, &shape}; }
 
-// Launches a variant of a best-effort kernel that proved long, if there is one. A cooperative launch (which has no `extra`)
-// needs all its blocks at once and has none.
+// Launches a variant of a best-effort kernel that proved long, if there is one. A cooperative launch (which has no
+// `extra`) has none, because it needs all its blocks at once.
 template <Entry E>
 bool launch_in_variant(const LaunchShape& shape, cu::CUstream stream, cu::CUresult& result, void** parameters,
                        void** extra) noexcept {

@@ -39,7 +39,7 @@ void charge_to_context(const Made* made, std::uint64_t bytes) noexcept {
   else quota_charge(made ? *made : 0, bytes, context);
 }
 
-// Pointer out, size second: cuMemAlloc, managed.
+// cuMemAlloc and managed memory: the pointer first, the size second.
 template <Entry E>
 struct Allocate {
   template <class... More>

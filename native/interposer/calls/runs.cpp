@@ -31,7 +31,7 @@ std::uint64_t element_bytes(const CUmemcpy3DOperand& operand) noexcept {
 
 }  // namespace
 
-// A call with copies in both directions counts as one to the GPU, because those wait for more.
+// A call with copies in both directions counts as one to the GPU, because such copies wait for more.
 Bus bus_of(const cu::CUdeviceptr* to, const cu::CUdeviceptr* from, std::size_t count) noexcept {
   Bus all = Bus::kNone;
   if (role() != Role::kBestEffort) return all;

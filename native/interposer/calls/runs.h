@@ -7,7 +7,7 @@
 namespace cotenant {
 namespace batch {
 
-// `count` entries of a batch from `first` on; or one of them, of which `bytes` from `at` on.
+// `count` entries of a batch from `first` on. Or a part of one entry: `bytes` bytes from `at` on.
 struct Run {
   std::size_t first;
   std::size_t count;
@@ -17,7 +17,7 @@ struct Run {
 
 enum class Entries { kWhole, kCut };  // whether one entry may be divided
 
-// `bytes(i)` is what entry i moves, `together(i)` the first behind it that may not be in one call with it.
+// `bytes(i)` is what entry i moves. `together(i)` is the first entry behind it that may not be in one call with it.
 template <Entries kEntries, class Bytes, class Together, class Each>
 cu::CUresult in_runs(std::size_t count, std::uint64_t piece, Bytes bytes, Together together, Each each) noexcept {
   for (std::size_t i = 0; i < count;) {

@@ -1,6 +1,6 @@
 // The wrappers of cuBLAS: they describe what a call multiplies, and make the same call for a part of the result. The
 // declarations are the interposer's own; handles and enumerations are passed on unchanged.
-#include "interposer/products/parts.h"
+#include "gate/parts.h"
 #include "interposer/products/wrapper.h"
 
 namespace cotenant {

@@ -25,7 +25,7 @@ Gates::Gates(CUgraph graph, const GraphPlaces& places) noexcept : cuts_(places.c
     std::size_t count = 0;
     ordered.each_end(cut, [&](std::uint32_t node) { ends[count++] = reading.node(node); });
     CUgraphNode gate = nullptr;
-    CUstreamBatchMemOpParams words[] = {write_word(gate_word(*context), cut), wait_for_release(*context, *link)};
+    CUstreamBatchMemOpParams words[] = {write_word(gate_word(*context), cut), wait_for_release(*context)};
     const CUDA_BATCH_MEM_OP_NODE_PARAMS params{context->handle.load(std::memory_order_relaxed), 2, words, 0};
     if (real().cuGraphAddBatchMemOpNode(&gate, graph, ends.at(), count, &params) != CUDA_SUCCESS) break;
     bool waited_for = true;

@@ -157,9 +157,9 @@ void GraphPlaces::choose(const Link& link, Rules rules) noexcept {
   if (!reading_.whole() || !ordered_.whole() || !room || !find_free()) return;
   Gpu& gpu = *current_context()->gpu;
   // What the program ran to warm up may not have been looked at yet.
-  const auto& activity = link.region->activity;
-  gpu.best_effort.estimates.collect(activity.activations.load(std::memory_order_relaxed),
-                                    activity.active.load(std::memory_order_relaxed) != 0,
+  const auto& page = link.hold_page();
+  gpu.best_effort.estimates.collect(page.activations.load(std::memory_order_relaxed),
+                                    page.active.load(std::memory_order_relaxed) != 0,
                                     current_context()->handle.load(std::memory_order_relaxed));
   NodeTimes times(gpu, how_);
   std::uint64_t us = 0;

@@ -38,13 +38,15 @@ void activate(Gpu& gpu) noexcept {
   if (own.holding.held) note_launch_ahead(*link);
 }
 
-void publish_burst(const Gpu& gpu, const Link& link, End end, std::uint64_t lasted) noexcept {
+void publish_burst(Gpu& gpu, const Link& link, End end, std::uint64_t lasted) noexcept {
   auto& slot = link.high();
   slot.busySince.store(0, std::memory_order_relaxed);
-  slot.copyUntil.store(0, std::memory_order_relaxed);
+  end_copies(link);
   slot.busyNs.fetch_add(lasted, std::memory_order_relaxed);
   if (end == End::kGivenUp) slot.timeouts.fetch_add(1, std::memory_order_relaxed);
   if (end == End::kGivenUp || end == End::kRefused) return;
+  if (lasted > gpu.high.longest_ns.load(std::memory_order_relaxed))
+    gpu.high.longest_ns.store(lasted, std::memory_order_relaxed);
   const std::uint64_t waited = gpu.high.crowded ? lasted : gpu.high.waited.ns();
   slot.histogram[bucket_of(lasted)].fetch_add(1, std::memory_order_relaxed);
   slot.waits[bucket_of(waited)].fetch_add(1, std::memory_order_relaxed);

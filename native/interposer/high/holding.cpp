@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gate/gate.h"
 #include "generated/rules.h"
 #include "interposer/base/clock.h"
 #include "interposer/kernels/kernel_table.h"
@@ -13,45 +14,50 @@ namespace {
 using protocol::Region;
 
 constexpr std::uint64_t kSliceNs = 10'000'000;
+constexpr std::uint64_t kMostAheadNs = 10'000'000'000;  // of what another process wrote, more than this is not believed
 
-// Whether hold words are set while a request is active. The rules may allow some best-effort work beside a request.
-bool holds_apply(const Region& region) noexcept {
-  const auto& rules = region.settings;
-  return rule::protect(rules) && rule::when_active(rules) == protocol::WhenActive::kWait;
-}
-
-void close_holds(Region& region) noexcept {
-  for (auto& hold : region.holds.hold) hold.store(1, std::memory_order_seq_cst);
+// The atomic operations of the next two functions are sequentially consistent. `active` and the hold word form a protocol
+// with every other client of the GPU in which each side first stores and then checks. The check after clearing a word
+// detects a request of another client that began in between.
+void hold_others(const Link& link, std::uint64_t now) noexcept {
+  const std::uint64_t bit = std::uint64_t{1} << link.slot;
+  const bool closes = holds_apply(link.region->settings);
+  each_hold(link, [&](protocol::HoldPage& page, std::uint32_t) {
+    const std::uint64_t before = page.active.fetch_or(bit, std::memory_order_seq_cst);
+    if (closes) page.word.store(1, std::memory_order_seq_cst);
+    if (before == 0) page.activations.fetch_add(1, std::memory_order_relaxed);
+    page.high[link.slot].burstSince.store(now, std::memory_order_relaxed);
+  });
 }
 
 // Clears the hold words of the clients that may run now: of the one whose turn it is, or of all if contexts run side by
 // side.
-void open_holds(Region& region) noexcept {
-  const auto& rules = region.settings;
-  if (rule::paused(rules) || rule::resume_delay_us(rules) > 0) return;
-  const std::uint32_t turn = region.activity.turn.load(std::memory_order_relaxed);
-  const bool turns = rule::isolated(rules);
-  for (std::uint32_t i = 0; i < protocol::MAX_BEST_EFFORT; ++i)
-    if (!turns || i == turn) region.holds.hold[i].store(0, std::memory_order_seq_cst);
-}
-
-// The atomic operations of the next two functions are sequentially consistent. `active` and the hold words form a
-// protocol with every other client of the GPU in which each side first stores and then checks. The check after clearing
-// the words detects a request of another client that began in between.
-void hold_others(const Link& link) noexcept {
-  Region& region = *link.region;
-  const std::uint32_t before = region.activity.active.fetch_or(link.bit(), std::memory_order_seq_cst);
-  if (holds_apply(region)) close_holds(region);
-  if (before == 0) region.activity.activations.fetch_add(1, std::memory_order_relaxed);
-}
-
 void let_others_go(const Link& link, std::uint64_t now) noexcept {
-  Region& region = *link.region;
-  const std::uint32_t left = region.activity.active.fetch_and(~link.bit(), std::memory_order_seq_cst) & ~link.bit();
-  if (left != 0) return;
-  region.activity.idleSince.store(now, std::memory_order_relaxed);
-  open_holds(region);
-  if (region.activity.active.load(std::memory_order_seq_cst) != 0 && holds_apply(region)) close_holds(region);
+  const Region& region = *link.region;
+  const auto& rules = region.settings;
+  const std::uint64_t bit = std::uint64_t{1} << link.slot;
+  const bool opens = !rule::paused(rules) && rule::resume_delay_us(rules) == 0;
+  const bool closes = holds_apply(rules);
+  const bool turns = rule::isolated(rules);
+  const std::uint32_t turn = region.roster.turn.load(std::memory_order_relaxed);
+  each_hold(link, [&](protocol::HoldPage& page, std::uint32_t slot) {
+    const std::uint64_t left = page.active.fetch_and(~bit, std::memory_order_seq_cst) & ~bit;
+    if (left != 0) return;
+    page.idleSince.store(now, std::memory_order_relaxed);
+    if (opens && (!turns || slot == turn)) page.word.store(0, std::memory_order_seq_cst);
+    if (closes && page.active.load(std::memory_order_seq_cst) != 0) page.word.store(1, std::memory_order_seq_cst);
+  });
+}
+
+// Whether each best-effort client knows whether it is held. It does not if it has come since, or took this client for
+// stopped.
+bool is_known(const Link& link, bool held) noexcept {
+  const std::uint64_t bit = std::uint64_t{1} << link.slot;
+  bool known = true;
+  each_hold(link, [&](const protocol::HoldPage& page, std::uint32_t) {
+    known = known && ((page.active.load(std::memory_order_seq_cst) & bit) != 0) == held;
+  });
+  return known;
 }
 
 // After this time without a launch that was seen to end the client shares the GPU; 0: never. A training has no
@@ -75,14 +81,15 @@ void update_hold(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
   }
   if (hold == own.held) return;
   own.held = hold;
-  if (hold) hold_others(link);
+  if (hold) hold_others(link, now);
   else let_others_go(link, now);
 }
 
 void note_launch_ahead(const Link& link) noexcept {
   std::uint64_t ahead = 0;
-  for (const auto& other : link.region->bestEffort)
-    if (other.state.load(std::memory_order_relaxed)) ahead += other.releasedNs.load(std::memory_order_relaxed);
+  each_hold(link, [&](const protocol::HoldPage& page, std::uint32_t) {
+    ahead += std::min(page.releasedNs.load(std::memory_order_relaxed), kMostAheadNs);
+  });
   auto& slot = link.high();
   slot.aheadNs.fetch_add(ahead, std::memory_order_relaxed);
   if (ahead > slot.aheadMaxNs.load(std::memory_order_relaxed)) slot.aheadMaxNs.store(ahead, std::memory_order_relaxed);
@@ -123,8 +130,22 @@ void high_share(Gpu& gpu, std::uint64_t now) noexcept {
     own.sharing = !own.sharing;
     own.slice_ends = now + kSliceNs;
   }
-  if (own.held && (link->region->activity.active.load(std::memory_order_seq_cst) & link->bit()) == 0) own.held = false;
   update_hold(gpu, *link, now);
+  if (is_known(*link, own.held)) return;
+  if (own.held) hold_others(*link, now);
+  else let_others_go(*link, now);
+}
+
+void high_beat(Gpu& gpu) noexcept {
+  const Link* link = gpu.link.load(std::memory_order_acquire);
+  if (!link) return;
+  const std::uint64_t us = gpu.high.longest_ns.load(std::memory_order_relaxed) / 1000;
+  const auto longest_us = static_cast<std::uint32_t>(std::min<std::uint64_t>(us, ~0u));
+  each_hold(*link, [&](protocol::HoldPage& page, std::uint32_t) {
+    auto& own = page.high[link->slot];
+    own.beats.fetch_add(1, std::memory_order_relaxed);
+    own.longestUs.store(longest_us, std::memory_order_relaxed);
+  });
 }
 
 void high_republish(Gpu& gpu) noexcept {

@@ -1,4 +1,4 @@
-// How a high client holds best-effort work on its GPU: its bit in `activity.active` is set while it is busy or has
+// How a high client holds best-effort work on its GPU: its bit in `active` of each hold page is set while it is busy or has
 // announced a request. If no launch of it has been seen to complete for far longer than ever before (it loads,
 // captures, or waits for another process), it holds best-effort work only in every other time slice, until a launch
 // completes.
@@ -26,9 +26,12 @@ void note_launch_ahead(const Link& link) noexcept;
 [[nodiscard]] std::uint32_t high_expire(Gpu& gpu, std::uint64_t now) noexcept;
 inline constexpr std::uint32_t kNothingAnnounced = ~0u;
 
-// Called by the helper thread: begins and ends time slices, and sets this client's bit again if it was cleared because the
-// client was taken for stopped.
+// Called by the helper thread: begins and ends time slices, and mends this client's bit where it is wrong: in the page of a
+// client that has come since, or that took this one for stopped.
 void high_share(Gpu& gpu, std::uint64_t now) noexcept;
+
+// Called by the helper thread at each look: tells the best-effort clients that this one is not stopped.
+void high_beat(Gpu& gpu) noexcept;
 
 // The link was replaced: writes the current state to the new region.
 void high_republish(Gpu& gpu) noexcept;

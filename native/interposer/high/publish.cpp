@@ -39,10 +39,11 @@ void high_publish_kernel(const Stream& stream, const Submission& submission) noe
   if (!link || !rule::want_kernels(link->region->settings)) return;
   const bool graph = submission.kind == Submission::Kind::kGraph;
   const Needs needs = graph ? needs_of_graph(*submission.shape) : needs_of(*submission.shape, gpu.identity.sm_count);
-  auto& activity = link->region->activity;
-  activity.highKernel.store(static_cast<std::uint32_t>(needs.kernel_class) << 16 | needs.sms,
-                            std::memory_order_relaxed);
-  activity.highKernelUs.store(needs.duration_us, std::memory_order_relaxed);
+  const std::uint32_t kernel = static_cast<std::uint32_t>(needs.kernel_class) << 16 | needs.sms;
+  each_hold(*link, [&](protocol::HoldPage& page, std::uint32_t) {
+    page.highKernel.store(kernel, std::memory_order_relaxed);
+    page.highKernelUs.store(needs.duration_us, std::memory_order_relaxed);
+  });
 }
 
 void high_publish_graph(cu::CUgraphExec exec, cu::CUgraph graph) noexcept {
@@ -60,20 +61,24 @@ void high_publish_graph(cu::CUgraphExec exec, cu::CUgraph graph) noexcept {
 void high_publish_copy(Stream& stream, const Submission& submission) noexcept {
   const Link* link = stream.context->gpu->link.load(std::memory_order_acquire);
   if (!link) return;
-  auto& until = link->high().copyUntil;
-  if (submission.bus == Bus::kOut) {
-    stream.high.copying_out.store(stream.high.begun.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    until.store(~std::uint64_t{0}, std::memory_order_relaxed);
-    return;
-  }
-  const std::uint64_t ends = now_ns() + submission.copy_ns;
-  if (ends > until.load(std::memory_order_relaxed)) until.store(ends, std::memory_order_relaxed);
+  const bool out = submission.bus == Bus::kOut;
+  if (out) stream.high.copying_out.store(stream.high.begun.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  const std::uint64_t ends = out ? ~std::uint64_t{0} : now_ns() + submission.copy_ns;
+  each_hold(*link, [&](protocol::HoldPage& page, std::uint32_t) {
+    auto& until = page.high[link->slot].copyUntil;
+    if (ends > until.load(std::memory_order_relaxed)) until.store(ends, std::memory_order_relaxed);
+  });
+}
+
+void end_copies(const Link& link) noexcept {
+  each_hold(link, [&](protocol::HoldPage& page, std::uint32_t) {
+    page.high[link.slot].copyUntil.store(0, std::memory_order_relaxed);
+  });
 }
 
 void high_end_copy(Stream& stream) noexcept {
   stream.high.copying_out.store(0, std::memory_order_relaxed);
-  if (const Link* link = stream.context->gpu->link.load(std::memory_order_acquire))
-    link->high().copyUntil.store(0, std::memory_order_relaxed);
+  if (const Link* link = stream.context->gpu->link.load(std::memory_order_acquire)) end_copies(*link);
 }
 
 }  // namespace cotenant

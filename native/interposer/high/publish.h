@@ -2,6 +2,7 @@
 // asks for them, and its copies over PCIe.
 #pragma once
 
+#include "interposer/agent/link.h"
 #include "interposer/state/streams.h"
 #include "interposer/state/submission.h"
 
@@ -20,5 +21,7 @@ void high_publish_graph(cu::CUgraphExec exec, cu::CUgraph graph) noexcept;
 void high_publish_copy(Stream& stream, const Submission& submission) noexcept;
 // A copy that blocked its caller is over.
 void high_end_copy(Stream& stream) noexcept;
+// All copies are over.
+void end_copies(const Link& link) noexcept;
 
 }  // namespace cotenant

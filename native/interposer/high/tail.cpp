@@ -141,8 +141,7 @@ void high_write_tail(Stream& stream, const Submission& submission, Tail may_end)
 
 std::uint32_t high_tick(Gpu& gpu, std::uint64_t now) noexcept {
   HighGpu& own = gpu.high;
-  if (const Link* link = gpu.link.load(std::memory_order_acquire))
-    link->high().beats.fetch_add(1, std::memory_order_relaxed);
+  high_beat(gpu);
   std::uint64_t submitted = 0;
   bool busy = false;
   for (std::uint32_t i = 0; i < stream_count(); ++i) {

@@ -13,9 +13,9 @@ namespace {
 constexpr std::uint32_t kAlwaysTimed = 3;
 constexpr std::uint32_t kDropsBeforeDoubt = 16;
 constexpr std::uint32_t kSoon = 4;  // sightings
-constexpr std::uint32_t kSeldom = 100'000;  // under rules that ask for samples no oftener nothing goes by durations
+constexpr std::uint32_t kSeldom = 100'000;  // under rules that ask for samples less often nothing depends on durations
 
-// Budgets go by a high quantile (about p95): the largest of eight, less one outlier once there are enough.
+// Budgets use a high quantile (about p95): the largest of eight samples, without one outlier once there are enough.
 void add_sample(Estimate& estimate, std::uint32_t ns) noexcept {
   const std::uint32_t count = estimate.samples.load(std::memory_order_relaxed);
   estimate.recent_ns[count % Estimate::kSamples].store(ns, std::memory_order_relaxed);
@@ -82,7 +82,8 @@ bool Estimates::due(Estimate& estimate, std::uint32_t every) noexcept {
   const std::uint32_t sighting = estimate.sightings.fetch_add(1, std::memory_order_relaxed);
   const bool few = estimate.samples.load(std::memory_order_relaxed) < kAlwaysTimed;
   // A sample disturbed by a request is repeated. Beside many requests a long kernel hardly ever gets an undisturbed
-  // sample. Without this, the former duration of its shape, with other data, would stay valid for a thousand launches.
+  // sample. Without the repetition, the duration of the shape with former data would stay valid for a thousand
+  // launches.
   const bool again = few || estimate.dropped.load(std::memory_order_relaxed) > 0;
   return sighting % every == 0 || (few && sighting < kAlwaysTimed) ||
          (again && every < kSeldom && sighting % kSoon == 0);

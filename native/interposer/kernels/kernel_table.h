@@ -13,7 +13,7 @@ namespace cotenant {
 // Maps the file if it is complete and for this GPU. Otherwise prints the reason to stderr.
 void open_kernel_table(const char* gpu_name) noexcept;
 
-// Null: there is none.
+// null: there is no table.
 [[nodiscard]] const protocol::KernelTable* kernel_table() noexcept;
 
 // The kernel of this name and shape; null: not profiled, or no table.

@@ -33,7 +33,7 @@ Needs unpack(std::uint64_t word) noexcept {
           part(kSmBits + kClassBits, kDurationBits)};
 }
 
-// The answer with its key, or 0: the key's upper bits are as good as never all 0.
+// The answer with its key, or 0. A stored word is practically never 0, because it has the key's upper bits.
 std::uint64_t find(std::uint64_t key) noexcept {
   for (std::uint32_t i = 0; i < kTries; ++i) {
     const std::uint64_t known = places[(key + i) % kPlaces].load(std::memory_order_relaxed);

@@ -2,12 +2,15 @@
 
 #include <pthread.h>
 
+#include <cstdlib>
+
 #include "interposer/agent/link.h"
 #include "interposer/best_effort/chunk_log.h"
 #include "interposer/best_effort/hold_word.h"
 #include "interposer/kernels/kernel_table.h"
 #include "interposer/lifetime/helper.h"
 #include "interposer/lookup/entry.h"
+#include "interposer/process/launch_note.h"
 #include "interposer/process/process.h"
 
 namespace cotenant {
@@ -23,7 +26,7 @@ void tell_no_agent(const char* reason) noexcept {
     tell("the agent at \"%s\" is of no use (%s): %s. Restart it with `cotenant down` and `cotenant up`.",
          environment().socket, reason,
          high ? "this high client runs unprotected" : "best-effort work runs at a trickle");
-  else
+  else if (!std::getenv("COTENANT_UNPROTECTED"))  // otherwise `cotenant run` has told it
     tell("no agent answers at \"%s\": %s. Start one with `cotenant up`.", environment().socket,
          high ? "this high client runs unprotected" : "best-effort work runs at a trickle until one does");
 }
@@ -70,6 +73,7 @@ CUresult context_made(CUcontext handle, CUdevice device) noexcept {
   Gpu* gpu = gpu_of_device(device);
   const bool first = !gpu;
   if (first) gpu = add_gpu(device);
+  if (first) remove_launch_note();
   const bool best_effort = role() == Role::kBestEffort;
   // A refused best-effort client asks again, because it gets no context without a slot.
   const bool ask = gpu && (best_effort ? gpu == &gpu_at(0) && !gpu->link.load(std::memory_order_relaxed) : first);

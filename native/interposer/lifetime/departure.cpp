@@ -7,7 +7,7 @@
 #include <atomic>
 
 #include "interposer/base/clock.h"
-#include "interposer/best_effort/turns.h"
+#include "interposer/best_effort/tick.h"
 #include "interposer/high/tail.h"
 #include "interposer/lookup/beside_captures.h"
 #include "interposer/lookup/entry.h"

@@ -9,7 +9,7 @@
 #include "interposer/base/clock.h"
 #include "interposer/base/thread.h"
 #include "interposer/best_effort/hold_word.h"
-#include "interposer/best_effort/turns.h"
+#include "interposer/best_effort/tick.h"
 #include "interposer/high/holding.h"
 #include "interposer/high/tail.h"
 #include "interposer/lifetime/departure.h"
@@ -30,7 +30,6 @@ void adopt(Gpu& gpu, Link* fresh) noexcept {
   if (role() == Role::kBestEffort) {
     best_effort_enter(*fresh);
     fresh->before = before;
-    if (before) fresh->before_pid = before->best_effort().pid.load(std::memory_order_relaxed);
   }
   gpu.link.store(fresh, std::memory_order_release);
   if (role() == Role::kHigh) high_republish(gpu);
@@ -57,11 +56,20 @@ void keep_link(Gpu& gpu) noexcept {
   (void)knock_for(gpu.knock, gpu.identity, attached ? link : nullptr);  // tried again in a while
 }
 
+// Best-effort clients that have come since are held, too, before the agent lets them begin.
+void hear_of_new_clients(Gpu& gpu, std::uint64_t now) noexcept {
+  Link* link = gpu.link.load(std::memory_order_acquire);
+  if (!link || !map_new_holds(*link)) return;
+  high_share(gpu, now);
+  confirm_holds(*link);
+}
+
 void hear_agent(Gpu& gpu) noexcept {
   if (!gpu.knock.under_way || hear(gpu.knock) != Heard::kWelcome) return;
   if (gpu.knock.kind == protocol::HelloKind::kReattach) {
     Link* link = gpu.link.load(std::memory_order_acquire);
     if (!reattached_by(gpu.knock, *link)) (void)knock_for(gpu.knock, gpu.identity, nullptr);
+    else if (role() == Role::kHigh) confirm_holds(*link);
     return;
   }
   const Attachment fresh = attached_by(gpu.knock);
@@ -80,6 +88,7 @@ void* run(void*) {
     if (links_due) name_unhooked();
     for (std::uint32_t i = 0; i < gpu_count(); ++i) {
       Gpu& gpu = gpu_at(i);
+      if (role() == Role::kHigh) hear_of_new_clients(gpu, now);
       nap = std::min(nap, role() == Role::kHigh ? high_tick(gpu, now) : best_effort_tick(gpu, now));
       if (role() == Role::kBestEffort) best_effort_open_former(gpu);
       hear_agent(gpu);

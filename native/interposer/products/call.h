@@ -14,7 +14,7 @@ struct ProductCall {
   bool other{false};        // it submitted something else
   LaunchShape launched[kMost]{};
   Estimate* estimate{
-      nullptr};  // of this product, because kernels that loop over a fixed grid look the same for every size
+      nullptr};  // the product's estimate, because kernels that loop over a fixed grid look the same for every size
 };
 extern __constinit thread_local ProductCall* product_call;
 

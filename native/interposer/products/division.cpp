@@ -5,17 +5,17 @@
 #include <cstdlib>
 #include <new>
 
+#include "gate/parts.h"
 #include "interposer/kernels/function.h"
 #include "interposer/process/process.h"
-#include "interposer/products/parts.h"
 
 namespace cotenant {
 namespace {
 
-constexpr std::uint32_t kMostParts = 64;
-constexpr std::uint32_t kLooks = 24;  // at divisions, each of which asks the library twice
+constexpr std::uint32_t kLooks = 24;  // divisions to look at; the library is asked twice for each
 
-// Looks for the algorithm with which cublasLt launches what the library launches for the whole. False: another thread does.
+// Looks for the algorithm that makes cublasLt launch what the library launches for the whole. False: another thread is
+// looking.
 bool find_algorithm(Side& side, const LibraryCall& call, const PinnedProduct& pinned,
                     const LibraryLaunches& whole) noexcept {
   int search = kNotYet;
@@ -36,7 +36,7 @@ bool find_algorithm(Side& side, const LibraryCall& call, const PinnedProduct& pi
   return true;
 }
 
-// Tiles of the result in so many lines.
+// The tiles of the result in so many lines.
 std::uint64_t tiles_in(const Product& product, Tile tile, std::int64_t lines) noexcept {
   const auto fit = [](std::int64_t length, std::uint32_t side) {
     return static_cast<std::uint64_t>((length + side - 1) / side);
@@ -47,7 +47,7 @@ std::uint64_t tiles_in(const Product& product, Tile tile, std::int64_t lines) no
   return fit(product.across, rows ? tile.b : tile.a) * fit(lines, rows ? tile.a : tile.b);
 }
 
-// What was found out about a product, for whoever asks with COTENANT_DEBUG.
+// Prints what was found out about a product, under COTENANT_DEBUG.
 void say(const Product& product, std::uint64_t us, const char* kernel, std::uint64_t waves, const Parts& parts,
          const char* whole) noexcept {
   if (!environment().debug) return;
@@ -80,9 +80,9 @@ std::int64_t divide(Side& side, const LibraryCall& plain, const PinnedProduct* p
   const char* const name = named_function(whole.of[0].function).name;
   const Tile tile = tile_in(name);
   bool same = false;
-  Parts best{0, 0, 0};
+  Parts best{};
   std::uint64_t waves = 0;
-  auto pieces = static_cast<std::uint32_t>(std::min<std::uint64_t>(2 * us / target_us + 1, kMostParts));
+  std::uint32_t pieces = most_parts(us, target_us);
   std::int64_t count = 0;
   for (std::uint32_t looks = 0; looks < kLooks; ++looks) {
     count = next_count(product.count, product.step, pieces, count);
@@ -92,25 +92,25 @@ std::int64_t divide(Side& side, const LibraryCall& plain, const PinnedProduct* p
     if (!call.ask(0, count, one) || !same_sums(whole, one, product, count)) continue;
     if (left > 0 && (!call.ask(full * count, left, rest) || !same_sums(whole, rest, product, left))) continue;
     same = true;
-    // A grid that is the same for less works through its tiles in a loop.
+    // If the grid is the same for fewer lines, the kernel works through its tiles in a loop.
     const bool loops = blocks_in(one) == blocks_in(whole);
     if (loops && tile.a == 0) continue;
     const auto waves_in = [&](const LibraryLaunches& launched, std::int64_t lines) {
       const std::uint64_t tiles = tile.a == 0 ? 0 : tiles_in(product, tile, lines);
       if (loops) return waves_of(tiles, sms);
-      // Grids are rounded up so that neighbours share data; the blocks too many end at once.
+      // Grids are rounded up so that neighbours share data. The additional blocks end at once.
       const bool rounded = tiles > 0 && product.lines != Lines::kMatrices;
       const std::uint64_t blocks = blocks_in(launched);
       return waves_of(rounded ? std::min(blocks, tiles * divisions_in(launched)) : blocks, sms);
     };
     waves = waves_in(whole, product.count);
     const std::uint64_t each = waves_in(one, count);
-    const Parts parts{count, each, static_cast<std::uint64_t>(full) * each + (left > 0 ? waves_in(rest, left) : 0)};
+    const auto fulls = static_cast<std::uint64_t>(full);
+    const Parts parts{count, fulls + (left > 0), each, fulls * each + (left > 0 ? waves_in(rest, left) : 0)};
     if (each * us < least_us * waves || !is_affordable(parts, waves, us, target_us)) continue;
     if (is_better(parts, best, waves, us, target_us)) best = parts;
   }
-  // Little is won by parts that are nearly as long as the whole.
-  const bool worth = best.count > 0 && best.waves * 4 <= waves * 3;
+  const bool worth = is_worthwhile(best, waves);
   char why[120];
   std::snprintf(why, sizeof why, "%s (%u kernels, %u fills, %s)",
                 same ? "its waves can't be divided" : "parts would get other kernels", whole.launches, whole.copies,

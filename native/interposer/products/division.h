@@ -1,4 +1,4 @@
-// Decides into how many lines a long product is divided.
+// Decides how many lines each part of a long product has.
 #pragma once
 
 #include "interposer/products/known_product.h"

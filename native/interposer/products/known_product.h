@@ -24,9 +24,9 @@ struct Pinned {
 // What is known of dividing a product in one way.
 struct Side {
   std::atomic<std::int64_t> count{0};  // lines of a part; 0: not decided; kWhole
-  std::atomic<std::uint32_t> target_us{0};  // for which that was decided
+  std::atomic<std::uint32_t> target_us{0};  // the target for which that was decided
   std::atomic<std::uint32_t> least_us{0};  // shorter parts cost too much
-  std::atomic<std::uint32_t> expected_percent{100};  // all parts, of the whole
+  std::atomic<std::uint32_t> expected_percent{100};  // of all parts together, as a percentage of the whole
   std::atomic<std::uint32_t> refusals{0};  // how often it was left whole or got longer parts
   std::atomic<std::uint64_t> again_ns{0};  // when these decisions are forgotten; 0: there are none
   std::atomic<int> search{kNotYet};

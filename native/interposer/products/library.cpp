@@ -38,10 +38,10 @@ void* own(std::size_t which) noexcept {
   return all[which];
 }
 
-// What programs that look functions up have been given the wrapper of.
+// The functions for which programs that look them up got the wrapper.
 std::atomic<void*> looked_up[kBlas];
 
-// Call sites seen, each with what it calls.
+// Call sites, each with the function that it calls.
 struct Site {
   std::atomic<std::uint64_t> key{0};
   std::atomic<void*> function{nullptr};
@@ -79,7 +79,7 @@ void* find(std::size_t which, void* caller) noexcept {
   Dl_info object{};
   void* linked = dladdr(caller, &object) != 0 ? in_library(object.dli_fname, which) : nullptr;
   if (linked && object_of(linked) != object.dli_fbase) return linked;
-  // Some define functions of these names that look the library's up and call it: they are the caller then, too.
+  // Some programs define functions of these names, which look the library's up and call it. Then they are callers, too.
   void* looked = looked_up[which].load(std::memory_order_acquire);
   if (looked && object_of(looked) != object.dli_fbase) return looked;
   if (linked) return linked;

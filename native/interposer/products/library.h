@@ -12,7 +12,7 @@ enum class Blas : unsigned {
   kCount
 };
 
-// The library's own function, as the object that `caller` points into would find it. Null: there is none.
+// The library's own function, as the object that `caller` points into would find it. null: there is none.
 [[nodiscard]] void* blas_function(Blas which, void* caller) noexcept;
 
 // Another function of the library that `found` is in.

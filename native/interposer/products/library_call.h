@@ -28,8 +28,8 @@ inline bool same_code(const LaunchShape& a, const LaunchShape& b) noexcept {
   return true;
 }
 
-// The same kernels on grids that differ only in the number of lines. If the sum is split, the grid's z dimension says how
-// often. In a batch it also counts the matrices.
+// Whether these are the same kernels on grids that differ only in the number of lines. If the sum is split, the grid's
+// z dimension says how often. In a batch it also counts the matrices.
 [[nodiscard]] inline bool same_sums(const LibraryLaunches& whole, const LibraryLaunches& part, const Product& product,
                                     std::int64_t count) noexcept {
   if (whole.launches != part.launches || whole.copies != part.copies) return false;
@@ -51,7 +51,7 @@ class LibraryCall {
  public:
   explicit LibraryCall(const Division& way) noexcept : product(way.product), way_(way) {}
 
-  // Only if the algorithm can be chosen.
+  // May be called only if the algorithm can be chosen.
   void pin(const LtAlgorithm& algorithm, std::uint64_t workspace) noexcept {
     pinned_ = way_.pinned;
     algorithm_ = &algorithm;
@@ -71,7 +71,7 @@ class LibraryCall {
     into.launches = noted.launches;
     into.copies = noted.copies;
     std::copy(noted.launched, noted.launched + ProductCall::kMost, into.of);
-    // With two kernels it is only known what each does if the algorithm is known.
+    // Of two kernels it is not known what each does, unless the algorithm is known.
     const bool plain = noted.launches == 1 && noted.copies == 0;
     return status == 0 && noted.launches > 0 && !noted.other &&
            (plain || pinned_ || product.pinned || count == product.count);
@@ -94,7 +94,7 @@ class LibraryCall {
   std::uint64_t workspace_{0};
 };
 
-// For the kernel that multiplies, which is the first launch.
+// The blocks of the kernel that multiplies, which is the first launch.
 [[nodiscard]] inline std::uint64_t blocks_in(const LibraryLaunches& launched) noexcept {
   const auto& of = launched.of[0].of;
   return std::uint64_t{of[0]} * of[1] * of[2];

@@ -33,7 +33,7 @@ using LtMatmul = int (*)(void*, void*, const void*, const void*, void*, const vo
 using LtGet = int (*)(void*, int, void*, std::size_t, std::size_t*);
 using LtSet = int (*)(void*, int, const void*, std::size_t);
 
-// The functions of cublasLt that go with a function of cuBLAS.
+// The functions of cublasLt that belong to a function of cuBLAS.
 struct LtFunctions {
   LtMatmul matmul;
   LtGet layout_get, product_get;
@@ -52,7 +52,7 @@ struct LtFunctions {
 // Null: this library lacks some of them, or another thread is looking them up.
 [[nodiscard]] const LtFunctions* lt_functions(void* function) noexcept;
 
-// Destroys the object of cublasLt that it owns.
+// Owns an object of cublasLt and destroys it.
 class LtObject {
  public:
   explicit LtObject(int (*destroy)(void*)) noexcept : destroy_(destroy) {}
@@ -77,7 +77,7 @@ struct LtAlgorithm {
 
 class PinnedProduct {
  public:
-  // Not to be used if `functions` is null.
+  // Must not be used if `functions` is null.
   PinnedProduct(const LtFunctions* functions, const Matrices& matrices, const Operands& operands, Lines lines) noexcept
       : f_(functions), p_(matrices), o_(operands), lines_(lines) {}
 
@@ -85,7 +85,7 @@ class PinnedProduct {
   // The algorithms that the library considers for the whole; returns how many.
   [[nodiscard]] int algorithms(LtAlgorithm (&into)[kAlgorithms]) const noexcept;
 
-  // Multiplies some lines with this algorithm. `workspace` has the bytes that it needs, in the order of stream().
+  // Multiplies some lines by this algorithm. `workspace` has the bytes that it needs, and is ordered with stream().
   [[nodiscard]] int give(const LtAlgorithm& algorithm, std::uint64_t workspace, std::int64_t first,
                          std::int64_t count) const noexcept;
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "gate/gate.h"
+#include "gate/hold.h"
+#include "gate/parts.h"
 #include "interposer/base/backoff.h"
 #include "interposer/base/clock.h"
 #include "interposer/base/table.h"
@@ -16,10 +17,10 @@ namespace cotenant {
 
 namespace {
 
-constexpr std::uint32_t kSamples = 2;      // before a product is believed to be long
+constexpr std::uint32_t kSamples = 2;      // of a product, before it counts as long
 constexpr std::uint32_t kPartSamples =
-    5;  // before its parts are judged: of several calls, for what disturbs one is soon over
-constexpr std::uint32_t kLastSamples = 3;  // there is one a call
+    5;  // before its parts are judged; from several calls, because a disturbance is short
+constexpr std::uint32_t kLastSamples = 3;  // of the last part, which is launched once in a call
 constexpr std::uint64_t kOverheadNs = 4'000;  // what timing one launch adds to it
 constexpr std::uint64_t kTooMuchPercent = 8;  // more than expected
 
@@ -33,8 +34,8 @@ void forget(Estimate& estimate, std::uint32_t expected_ns) noexcept {
   estimate.expected_ns.store(expected_ns, std::memory_order_relaxed);
 }
 
-// In ns, once there are so many samples; 0: there are not. Another context on the GPU meanwhile, or a CPU that was late, makes
-// a sample longer; nothing makes one shorter.
+// The shortest sample in ns, once there are so many samples; 0: there are not. Another context on the GPU, or a CPU
+// that was late, makes a sample longer. Nothing makes one shorter.
 std::uint64_t shortest_ns_of(const Estimate& estimate, std::uint32_t samples) noexcept {
   return estimate.samples.load(std::memory_order_relaxed) >= samples ? estimate.shortest_ns() : 0;
 }
@@ -53,8 +54,8 @@ void begin_again(Side& side) noexcept {
   side.count.store(0, std::memory_order_relaxed);
 }
 
-// Parts that take clearly longer together than the whole did are made longer. A whole that took half as long again as its parts
-// was timed while others had the GPU: it is timed again.
+// If the parts together take clearly longer than the whole did, they are made longer. If the whole took half as long
+// again as its parts, it was timed while others had the GPU, and is timed again.
 void judge(Known& known, Side& side, std::int64_t lines, std::int64_t count) noexcept {
   const auto full = static_cast<std::uint64_t>(lines / count);
   const bool rest = lines % count > 0;
@@ -76,7 +77,7 @@ void judge(Known& known, Side& side, std::int64_t lines, std::int64_t count) noe
   note_refusal(side);
 }
 
-// How many lines a part has now; kWhole: not in parts in this way; 0: not to be said now.
+// The lines of a part; kWhole: the product is not divided in this way; 0: this cannot be decided now.
 std::int64_t part_lines(Side& side, const Division& way, std::uint32_t sms, std::uint64_t us,
                         std::uint32_t target_us) noexcept {
   const std::uint64_t again_ns = side.again_ns.load(std::memory_order_relaxed);
@@ -107,7 +108,7 @@ std::int64_t part_lines(Side& side, const Division& way, std::uint32_t sms, std:
 std::uint32_t choose_way(Known& known, const Division* ways, std::uint32_t count, std::uint32_t sms,
                          std::uint32_t target_us, std::int64_t& lines) noexcept {
   const std::uint64_t us = shortest_ns_of(known.whole, kSamples) / 1000;
-  if (us * 4 <= std::uint64_t{target_us} * 5) return kWays;
+  if (!is_long(us, target_us)) return kWays;
   for (std::uint32_t i = 0; i < count; ++i) {
     lines = part_lines(known.sides[i], ways[i], sms, us, target_us);
     if (lines == 0) return kWays;
@@ -116,8 +117,9 @@ std::uint32_t choose_way(Known& known, const Division* ways, std::uint32_t count
   return kWays;
 }
 
-// Would the library launch now what it did when the product was divided? The handle, its mode and its workspace may be
-// others. With an algorithm the parts follow from the whole; else the library chooses for them, too.
+// Whether the library would launch now what it launched when the product was divided. The handle, its mode and its
+// workspace may be others now. With an algorithm the parts follow from the whole. Otherwise the library chooses for
+// them too.
 bool launches_as_before(const LibraryCall& plain, const Pinned* told, std::int64_t count) noexcept {
   const Product& product = plain.product;
   const std::int64_t left = product.count % count;
@@ -140,8 +142,7 @@ int give_product(std::uint64_t key, const Division* ways, std::uint32_t count) n
   Known* known = rules.split_products_us > 0 ? products.find_or_add(key).place : nullptr;
   if (!known) return as_it_is();
   const auto whole = [&] { return LibraryCall(ways[0]).run(0, ways[0].product.count, &known->whole); };
-  const bool gated =
-      rules.paused || (rules.protect && link->region->activity.registered.load(std::memory_order_relaxed) != 0);
+  const bool gated = is_gated(rules, link->region->roster.registered.load(std::memory_order_relaxed) != 0);
   std::int64_t lines = kWhole;
   const std::uint32_t chosen =
       gated ? choose_way(*known, ways, count, gpu->identity.sm_count, rules.split_products_us, lines) : kWays;

@@ -18,7 +18,7 @@ namespace cotenant {
 // What of the result is divided.
 enum class Lines { kColumns, kRows, kMatrices };
 
-// What of a product matters for dividing it.
+// The properties of a product that matter for dividing it.
 struct Product {
   Lines lines;
   std::int64_t count;  // of lines

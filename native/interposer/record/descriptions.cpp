@@ -59,7 +59,7 @@ void describe(Kernel& kernel) noexcept {
   const bool fits = function && occupancy &&
                     occupancy(&blocks, function, static_cast<int>(bx * by * bz), shared) == cu::CUDA_SUCCESS &&
                     blocks > 0;
-  // The driver's text goes when the code is unloaded.
+  // The driver's text ends with the code, when that is unloaded.
   char* copy = strdup(name ? name : "unnamed");
   Locked locked(tape_lock);
   kernel.registers = registers;

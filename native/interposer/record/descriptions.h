@@ -9,7 +9,7 @@ namespace cotenant::record {
 // The device of the current context.
 void describe_device() noexcept;
 
-// Two threads may describe one kernel at once: the driver tells both the same.
+// Two threads may describe one kernel at once, because the driver tells both the same.
 void describe(Kernel& kernel) noexcept;
 
 // The kernels of a graph that has run.

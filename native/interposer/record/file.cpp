@@ -30,7 +30,7 @@ class File {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  // Whether all of it is in the file.
+  // Whether everything is in the file.
   bool finish() noexcept {
     flush();
     return fd_ >= 0 && close(fd_) == 0 && whole_;
@@ -191,8 +191,8 @@ void* watch(void*) {
   }
 }
 
-// Not strerror: it translates under locks that whoever exits in a signal's handler may have interrupted. glibc's
-// strerrordesc_np takes none, but is not in glibc before 2.32.
+// Not strerror, because it translates under locks. A thread that exits in a signal handler may have interrupted their
+// holder. glibc's strerrordesc_np takes no locks, but is missing before 2.32.
 const char* reason_of(int error) noexcept {
   switch (error) {
     case ENOENT: return "there is no such folder";

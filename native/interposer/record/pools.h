@@ -1,4 +1,4 @@
-// Where a recording is kept while it is made: the tape, its lock, and the entry of a kernel or a graph.
+// The memory of a recording while it is made: the tape, its lock, and the entries of kernels and graphs.
 #pragma once
 
 #include <atomic>
@@ -8,12 +8,12 @@
 
 namespace cotenant::record {
 
-// Megabytes, of which a process that does not record touches nothing.
+// Megabytes, which a process that does not record never touches.
 extern Tape tape;
 extern Spin tape_lock;             // the tape and the entries in it
 extern std::atomic<bool> closed;  // nothing is recorded any more
 
-// Under `tape_lock`; null when there are too many.
+// Called under `tape_lock`. null if there are too many.
 [[nodiscard]] Kernel* kernel_of(const LaunchShape& shape) noexcept;
 [[nodiscard]] Graph* graph_of(cu::CUgraphExec handle) noexcept;
 

@@ -19,8 +19,8 @@ bool is_timed(std::uint32_t sighting) noexcept {
   return sighting < kAlwaysTimed || (sighting * 0x9e3779b1u) >> 28 == 0;
 }
 
-// Under `tape_lock`. Returns whether this was the first step. The gap is CPU time of the program alone, because the
-// recording's own work ends before last_end is set.
+// Called under `tape_lock`. Returns whether this was the first step. The gap is CPU time of the program alone, because
+// the recording's own work ends before last_end is set.
 bool append(Kind kind, std::uint32_t index, std::uint64_t amount, std::uint64_t at) noexcept {
   if (closed.load(std::memory_order_relaxed)) return false;
   const bool first = tape.steps_seen == 0;
@@ -53,7 +53,7 @@ bool lock_soon() noexcept {
 Start begin_kernel(const LaunchShape& shape, cu::CUstream stream) noexcept {
   const std::uint64_t at = now_ns();
   const Start nothing{at, Kind::kNothing, 0, -1};
-  const bool empty = std::find(shape.of, shape.of + 6, 0u) != shape.of + 6;  // the driver will refuse it
+  const bool empty = std::find(shape.of, shape.of + 6, 0u) != shape.of + 6;  // the driver will refuse such a launch
   if (empty || closed.load(std::memory_order_relaxed)) return nothing;
   Kernel* kernel = nullptr;
   std::uint32_t sighting = 0;
@@ -124,7 +124,7 @@ void note_wait(std::uint64_t at) noexcept {
   if (closed.load(std::memory_order_relaxed)) return;
   {
     Locked locked(tape_lock);
-    if (tape.steps_seen == 0) return;  // for nothing of its own
+    if (tape.steps_seen == 0) return;  // the program has submitted nothing to wait for
     append(Kind::kWait, 0, now - at, at);
   }
   collect_timers();

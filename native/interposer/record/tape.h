@@ -1,10 +1,10 @@
-// A recording, for COTENANT_RECORD: the process is not a client and runs unchanged, and its use of the GPU is written to a
-// file when it ends. Recorded are kernels in each of their shapes, their durations, and the order of kernels, copies and
-// waits. Pools have a fixed size. What does not fit is lost, and the file says how much.
+// A recording, for COTENANT_RECORD. The process is not a client and runs unchanged. Its use of the GPU is written to a
+// file when it ends: kernels in each of their shapes, their durations, and the order of kernels, copies and waits.
+// Pools have a fixed size. What does not fit is lost, and the file says how much.
 //
-// Durations come from events around some launches, so the program pays for few: the first five launches of a
-// kernel in a shape, then one in sixteen, at irregular distances so that a kernel that runs many times in an
-// iteration is not always timed in the same place.
+// Durations come from events around some launches. To keep the cost low, these are the first five launches of a kernel
+// in a shape, then one in sixteen. The distances are irregular, so that a kernel that runs many times in an iteration
+// is not always timed in the same place.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ enum class Quality : std::uint8_t {
 
 // The durations of one kernel or graph.
 struct Durations {
-  static constexpr std::uint32_t kSamples = 64;  // the latest
+  static constexpr std::uint32_t kSamples = 64;  // the latest ones
   std::uint32_t sightings;
   std::uint32_t samples;
   Quality quality;
@@ -38,13 +38,13 @@ struct Kernel {
   int registers;
   int static_shared;
   int blocks_per_sm;
-  std::uint64_t launches;  // graphs not counted
+  std::uint64_t launches;  // outside of graphs
   Durations timed;
 };
 
 enum class Kind : std::uint8_t { kKernel, kGraph, kCopyIn, kCopyOut, kWait, kNothing };
 
-// A kernel or a copy, in a graph.
+// A kernel or a copy in a graph.
 struct Item {
   Kind kind;
   std::uint32_t index;
@@ -53,8 +53,8 @@ struct Item {
 
 struct Graph {
   cu::CUgraphExec handle;  // null: destroyed
-  bool known;  // what is in it
-  bool described;  // its kernels are
+  bool known;  // whether its contents are known
+  bool described;  // whether its kernels are described
   std::uint32_t first;  // of items
   std::uint32_t count;
   std::uint64_t launches;
@@ -66,7 +66,7 @@ struct Step {
   std::uint32_t index;  // of the kernel or graph
   std::uint64_t amount;  // bytes of a copy, ns of a wait
   std::uint64_t at;  // monotonic ns
-  std::uint64_t gap;  // CPU time since the step before it returned
+  std::uint64_t gap;  // CPU time since the previous step returned
 };
 
 struct Device {
@@ -81,7 +81,7 @@ struct Tape {
   static constexpr std::uint32_t kKernels = 4096;
   static constexpr std::uint32_t kGraphs = 1024;
   static constexpr std::uint32_t kItems = 1u << 18;
-  static constexpr std::uint32_t kSteps = 1u << 15;  // the latest
+  static constexpr std::uint32_t kSteps = 1u << 15;  // the latest ones
   Kernel kernels[kKernels];
   Graph graphs[kGraphs];
   Item items[kItems];
@@ -110,7 +110,7 @@ struct Start {
 [[nodiscard]] Start begin_graph(cu::CUgraphExec graph, cu::CUstream stream) noexcept;
 void end(const Start& began, cu::CUstream stream, cu::CUresult result) noexcept;
 
-// After the call, which began at `at`.
+// Called after the copy, which began at `at`.
 void note_copy(Kind kind, std::uint64_t bytes, std::uint64_t at, bool waited) noexcept;
 void note_wait(std::uint64_t at) noexcept;
 
@@ -124,7 +124,7 @@ void add_sample(Durations& timed, Quality quality, std::uint32_t ns) noexcept;
 // Stops the recording. Null if it was already stopped, in this process or its parent, or if nothing was recorded.
 [[nodiscard]] const Tape* close_tape() noexcept;
 
-// In a forked child: the parent writes what the parent recorded.
+// Called in a forked child. The parent writes what the parent recorded.
 void in_child() noexcept;
 
 }  // namespace cotenant::record

@@ -33,7 +33,7 @@ bool begins(Timer& timer, cu::CUstream stream) noexcept {
   const auto& driver = real();
   cu::CUcontext context = nullptr;
   if (driver.cuCtxGetCurrent(&context) != cu::CUDA_SUCCESS || !context) return false;
-  if (timer.context != context) {  // events belong to a context; an old one's are left to it
+  if (timer.context != context) {  // events belong to a context; those of an old one are left to it
     timer.context = context;
     timer.start = timer.end = nullptr;
   }

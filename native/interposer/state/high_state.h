@@ -60,7 +60,7 @@ struct HighStream {
 
 // How best-effort work is held. Under HighGpu::lock.
 struct Holding {
-  bool held{false};  // this client's bit in `activity.active` is set
+  bool held{false};  // this client's bit in `active` of the hold pages is set
   bool sharing{false};  // a time slice in which the bit is clear although the client is busy
   std::uint64_t slice_ends{0};
   std::uint64_t shared_from{0};  // 0: not sharing, or idle
@@ -68,6 +68,7 @@ struct Holding {
 
 struct HighGpu {
   Spin lock;
+  std::atomic<std::uint64_t> longest_ns{0};  // the longest burst
   std::uint32_t busy_streams{0};  // under the lock, like all members up to `tails`
   std::uint64_t burst_start{0};
   WaitTime waited;

@@ -35,16 +35,17 @@ class Current {
   bool pushed_{false};
 };
 
-// Another mapping of a page of the link's region; null: there is none.
-void* map_again(const Link& link, const void* page) noexcept {
-  const auto offset = static_cast<const char*>(page) - reinterpret_cast<const char*>(link.region);
-  void* at = mmap(nullptr, protocol::PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, link.region_fd, offset);
+// Another mapping of a page; null: there is none.
+void* map_again(const Part& page) noexcept {
+  const auto offset = static_cast<off_t>(page.offset);
+  void* at = mmap(nullptr, protocol::PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, page.fd, offset);
   return at == MAP_FAILED ? nullptr : at;
 }
 
 bool map_anew(ContextPages& pages, const Link& link) noexcept {
-  pages.hold_page = map_again(link, &link.region->holds);
-  pages.mark_page = map_again(link, &link.region->marks[link.slot]);
+  static_assert(offsetof(protocol::HoldPage, word) == 0 && offsetof(protocol::BestEffortSlot, done) == 0);
+  pages.hold_page = map_again(link.hold_part);
+  pages.mark_page = map_again(link.slot_part);
   pages.mapped = pages.hold_page && pages.mark_page ? &link : nullptr;
   return pages.mapped != nullptr;
 }
@@ -105,9 +106,7 @@ void pages_end(ContextPages& pages) noexcept {
   pages.retry_ns.store(0, std::memory_order_relaxed);
 }
 
-CUdeviceptr hold_word(const Context& context, const Link& link) noexcept {
-  return context.pages.hold + 4ull * link.slot;
-}
+CUdeviceptr hold_word(const Context& context) noexcept { return context.pages.hold; }
 
 CUdeviceptr mark_word(const Context& context, std::uint32_t index) noexcept {
   return context.pages.marks + 4ull * index;
@@ -116,7 +115,7 @@ CUdeviceptr mark_word(const Context& context, std::uint32_t index) noexcept {
 CUdeviceptr gate_word(const Context& context) noexcept { return mark_word(context, kMarkWords); }
 
 std::uint32_t last_mark(const Link& link, std::uint32_t index) noexcept {
-  return link.region->marks[link.slot].done[index].load(std::memory_order_acquire);
+  return link.best_effort().done[index].load(std::memory_order_acquire);
 }
 
 std::uint32_t last_gate(const Link& link) noexcept { return last_mark(link, kMarkWords); }

@@ -37,7 +37,7 @@ void pages_end(ContextPages& pages) noexcept;
 // Addresses for the GPU, valid after map_pages(): of this client's hold word; of the word in which the GPU writes how far
 // stream `index` has come; and of the word that it writes at each gate in a graph, with a number that differs from gate to
 // gate.
-[[nodiscard]] cu::CUdeviceptr hold_word(const Context& context, const Link& link) noexcept;
+[[nodiscard]] cu::CUdeviceptr hold_word(const Context& context) noexcept;
 [[nodiscard]] cu::CUdeviceptr mark_word(const Context& context, std::uint32_t index) noexcept;
 [[nodiscard]] cu::CUdeviceptr gate_word(const Context& context) noexcept;
 

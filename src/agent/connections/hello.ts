@@ -1,8 +1,7 @@
-// Reads the one Hello of a connection, with the descriptor that may come along. Node's own reads would drop the descriptor,
-// so the socket is paused until the Hello is whole, and looked at: a client sends it right after it connects.
+// Reads the one Hello of a connection, with the descriptors that may come along. Node's own reads would drop them, so the socket is paused until the Hello is whole, and looked at: a client sends it right after it connects.
 import type { Socket } from "node:net";
 import { constants, Hello, messageMagic, type View, view } from "#protocol";
-import { closeDescriptor, receiveWithDescriptor } from "../system/index.ts";
+import { closeDescriptor, receiveWithDescriptors } from "../system/index.ts";
 import { descriptorOf } from "./peer.ts";
 
 /** When to look again where nothing has come: at first soon, then ever more rarely. */
@@ -10,20 +9,23 @@ const FIRST_LOOK_MS = 1;
 const LONGEST_PAUSE_MS = 50;
 
 export type Heard =
-  | { readonly hello: View<typeof Hello>; readonly descriptor: number | undefined }
+  | { readonly hello: View<typeof Hello>; readonly descriptors: readonly number[] }
   | { readonly error: string };
 
-/** Calls `heard` once, unless the socket is closed before. Who hears a descriptor closes it. */
+/** A best-effort client that comes back brings two. */
+const MOST_DESCRIPTORS = 2;
+
+/** Calls `heard` once, unless the socket is closed before. Who hears descriptors closes them. */
 export function hear(socket: Socket, heard: (what: Heard) => void): void {
   const received = new Uint8Array(Hello.size + 1); // one byte more would be one too many
   let size = 0;
-  let descriptor: number | undefined;
+  let descriptors: readonly number[] = [];
   let pause = FIRST_LOOK_MS;
   let timer: NodeJS.Timeout | undefined;
 
   const drop = () => {
-    if (descriptor !== undefined) closeDescriptor(descriptor);
-    descriptor = undefined;
+    for (const descriptor of descriptors) closeDescriptor(descriptor);
+    descriptors = [];
   };
   const end = (what: Heard) => {
     socket.off("close", forget);
@@ -36,22 +38,23 @@ export function hear(socket: Socket, heard: (what: Heard) => void): void {
   };
   const look = () => {
     for (;;) {
-      const got = receiveWithDescriptor(descriptorOf(socket), received.subarray(size));
+      const into = received.subarray(size);
+      const got = receiveWithDescriptors(descriptorOf(socket), into, MOST_DESCRIPTORS);
       if (!got) {
         timer = setTimeout(look, pause);
         pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
         return;
       }
-      if (got.descriptor !== undefined) {
+      if (got.descriptors.length > 0) {
         drop();
-        ({ descriptor } = got);
+        ({ descriptors } = got);
       }
       if (got.size === 0) return end({ error: `A Hello has ${Hello.size} bytes, not ${size}.` });
       size += got.size;
       const error = errorIn(received.subarray(0, size));
       if (error) return end({ error });
       if (size === Hello.size)
-        return end({ hello: view(Hello, received.slice(0, size).buffer), descriptor });
+        return end({ hello: view(Hello, received.slice(0, size).buffer), descriptors });
     }
   };
   socket.once("close", forget);

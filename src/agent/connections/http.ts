@@ -1,60 +1,64 @@
-// The agent's HTTP door, on loopback only. Every path wants the token of agent.json, which only the
-// owner can read: other users of the machine reach loopback too.
-import { createHash, timingSafeEqual } from "node:crypto";
-import type { Server } from "node:http";
-import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
-import { Hono } from "hono";
-import { errors } from "#core";
-import { renderMetrics } from "../metrics.ts";
+// The agent's HTTP doors. The one on loopback wants the token of agent.json, which only the owner can read: other users
+// of the machine reach loopback too. Metrics have a token of their own, which is good for nothing else, because it is
+// given to Prometheus. Where the operator names another address, metrics are there, too, and nothing else.
+import { type Address, errors, showAddress } from "#core";
+import { metricsContentType, renderMetrics } from "../metrics/metrics-text.ts";
 import type { Status } from "../status.ts";
 import type { Explanation } from "../why.ts";
-import { WaitingRoom } from "./waiting-room.ts";
+import { type Listener, newListener } from "./listener.ts";
 
-/** A request, which has no body worth reading, is complete by then. */
-const REQUEST_WITHIN_MS = 5000;
-/** Connections whose last request had no token, or that have made none; and the others. */
-const MOST_STRANGERS = 32;
-const MOST_OWNERS = 64;
+const LOOPBACK = "127.0.0.1";
 
 export interface HttpDoor {
+  /** On loopback. */
   readonly port: number;
+  /** Where metrics are, as in a URL. */
+  readonly metricsAddress: string;
   close(): Promise<void>;
 }
 
 interface HttpOptions {
   readonly port: number;
   readonly token: string;
+  readonly metricsToken: string;
+  /** Where metrics are served besides loopback. */
+  readonly metricsAddress: Address | undefined;
+  readonly ready: () => boolean;
   readonly status: () => Status;
   readonly why: (pid: number) => Explanation;
   readonly stop: () => void;
 }
 
-export async function serveHttp({
-  port,
-  token,
-  status,
-  why,
-  stop,
-}: HttpOptions): Promise<HttpDoor> {
-  const strangers = new WaitingRoom(MOST_STRANGERS);
-  const owners = new WaitingRoom(MOST_OWNERS);
-  const app = new Hono<{ Bindings: HttpBindings }>();
-  // On "*" and before everything: a path that is spelled unusually is no way round it.
-  app.use("*", async (context, next) => {
-    const { socket } = context.env.incoming;
-    if (!isToken(context.req.header("authorization"), token)) {
-      context.header("connection", "close"); // whatever else it sends is not read
-      return context.json({ error: "A Bearer token is wanted: it is in agent.json." }, 401);
-    }
-    strangers.leave(socket);
-    owners.enter(socket);
-    return next();
+export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
+  const own = ownListener(options);
+  const port = await own.listen(LOOPBACK, options.port).catch((error) => {
+    throw error.code === "EADDRINUSE" ? errors.portTaken(options.port) : error;
   });
+  const { metricsAddress } = options;
+  if (!metricsAddress)
+    return { port, metricsAddress: showAddress({ host: LOOPBACK, port }), close: own.close };
+  const remote = metricsListener(options);
+  try {
+    const remotePort = await remote.listen(metricsAddress.host, metricsAddress.port);
+    return {
+      port,
+      metricsAddress: showAddress({ ...metricsAddress, port: remotePort }),
+      close: async () => void (await Promise.all([own.close(), remote.close()])),
+    };
+  } catch (error) {
+    await own.close();
+    throw errors.cannotListen(showAddress(metricsAddress), error);
+  }
+}
+
+function ownListener(options: HttpOptions): Listener {
+  const { token, metricsToken, status, why, stop } = options;
+  const listener = newListener(options.ready);
+  const { app, wants } = listener;
+  app.get("/metrics", wants(token, metricsToken), (context) => metricsPage(status, context));
+  // On "*" and before everything else: a path that is spelled unusually is no way round it.
+  app.use("*", wants(token));
   app.get("/status", (context) => context.json(status()));
-  app.get("/metrics", async (context) => {
-    const { text, contentType } = await renderMetrics(status());
-    return context.body(text, 200, { "content-type": contentType });
-  });
   app.get("/why/:pid{[0-9]{1,10}}", (context) =>
     context.json(why(Number(context.req.param("pid")))),
   );
@@ -62,35 +66,18 @@ export async function serveHttp({
     context.env.outgoing.once("close", stop); // after the answer is out
     return context.json({ stopping: true }, 202);
   });
-  app.notFound((context) => context.json({ error: "Nothing is here." }, 404));
-
-  const limits = {
-    headersTimeout: REQUEST_WITHIN_MS,
-    requestTimeout: REQUEST_WITHIN_MS,
-    connectionsCheckingInterval: 1000,
-  };
-  // Of node:http, since no other was asked for.
-  const server = createAdaptorServer({ fetch: app.fetch, serverOptions: limits }) as Server;
-  server.on("connection", (socket) => strangers.enter(socket));
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) =>
-      reject(error.code === "EADDRINUSE" ? errors.portTaken(port) : error),
-    );
-    server.listen(port, "127.0.0.1", resolve);
-  });
-  const address = server.address();
-  return {
-    port: typeof address === "object" && address ? address.port : port,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections(); // else one that says nothing would keep the agent from ending
-      }),
-  };
+  return listener;
 }
 
-/** Compares digests, so that neither the time nor the length tells anything about the token. */
-function isToken(header: string | undefined, token: string): boolean {
-  const digest = (text: string) => createHash("sha256").update(text).digest();
-  return timingSafeEqual(digest(header ?? ""), digest(`Bearer ${token}`));
+function metricsListener({ metricsToken, ready, status }: HttpOptions): Listener {
+  const listener = newListener(ready);
+  const { app, wants } = listener;
+  app.use("*", wants(metricsToken));
+  app.get("/metrics", (context) => metricsPage(status, context));
+  return listener;
 }
+
+const metricsPage = (
+  status: () => Status,
+  context: { body(text: string, status: 200, headers: Record<string, string>): Response },
+) => context.body(renderMetrics(status()), 200, { "content-type": metricsContentType });

@@ -1,13 +1,15 @@
 // The agent's Unix stream socket. Each connection brings one Hello, gets one Welcome and then stays open in silence; its
 // end tells that the client has ended. Shared memory is passed as descriptors with these two messages. Whatever else
-// arrives is refused with a reason, and nothing that arrives can stop the agent.
+// arrives is refused with a reason, and nothing that arrives can stop the agent. High clients are sent the hold pages of
+// best-effort clients that come later.
 import { chmodSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { type Clock, errors, ms } from "#core";
-import { constants, helloKinds, messageMagic, view, Welcome } from "#protocol";
-import { type Registry, type Reply, refusal } from "../registry.ts";
+import { constants, helloKinds, messageMagic, NewHold, view, Welcome } from "#protocol";
+import type { Client } from "../gpus/gpu.ts";
+import { holdsFor, type Registry, type Reply, refusal } from "../gpus/registry.ts";
 import type { Scope } from "../state.ts";
-import { closeDescriptor, peerOf, sendWithDescriptor } from "../system/index.ts";
+import { closeDescriptor, limitUnread, peerOf, sendWithDescriptors } from "../system/index.ts";
 import { noVariantMaker, type VariantMaker } from "../variants/index.ts";
 import { type Heard, hear } from "./hello.ts";
 import { descriptorOf, type Identify, identifyPeer } from "./peer.ts";
@@ -18,6 +20,14 @@ const HELLO_WITHIN = ms(5000);
 /** Connections without a slot: such that have not said their Hello, and such that wait for variants. */
 const MOST_WITHOUT_SLOT = 64;
 const LONGEST_SOCKET_PATH = 107;
+/** A high client maps a new hold page within 10 ms, unless it is stopped. */
+const MAPPED_WITHIN = ms(250);
+const LOOK_EVERY = ms(1);
+/**
+ * Bytes for a client that does not read: a Welcome, or a hold page for each best-effort slot. Each message on the way holds
+ * descriptors, of which the kernel grants a user only so many, and a file.
+ */
+const MOST_UNREAD = 8192;
 
 export interface Door {
   close(): Promise<void>;
@@ -51,6 +61,11 @@ export async function openDoor(
     holders.set(socket, holder);
     changed();
   };
+  const introduce = (holder: Holder, done: () => void) =>
+    introduceTo(holders, holder, clock, (missing) => {
+      for (const high of missing) registry.noteUnheld(holder.gpu, holder.client, high);
+      done();
+    });
   const hungUp = (socket: Socket, holder: Holder) => {
     holders.delete(socket);
     if (closing) return; // it is we who hang up: the client goes on, and the next agent adopts it
@@ -59,9 +74,10 @@ export async function openDoor(
   };
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
     open.add(socket);
+    limitUnread(descriptorOf(socket), MOST_UNREAD);
     socket.on("close", () => open.delete(socket));
     withoutSlot.enter(socket, peerOf(descriptorOf(socket))?.uid);
-    receive(socket, registry, clock, { attached, hungUp, variants, identify });
+    receive(socket, registry, clock, { attached, introduce, hungUp, variants, identify });
   });
   await listen(server, path);
   // Until now nobody else could connect, because of the umask.
@@ -80,6 +96,8 @@ type Holder = NonNullable<Reply["holder"]>;
 
 interface Listener {
   attached(socket: Socket, holder: Holder): void;
+  /** Calls `done` once the high clients hold its work. */
+  introduce(holder: Holder, done: () => void): void;
   hungUp(socket: Socket, holder: Holder): void;
   readonly variants: VariantMaker;
   readonly identify: Identify;
@@ -93,11 +111,17 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
     answered = true;
     if (socket.destroyed) return;
     const { holder } = reply;
-    if (holder) socket.on("close", () => listener.hungUp(socket, holder));
     if (!send(socket, reply)) socket.destroy();
     // Closed whole once the answer is out: who keeps the other half open keeps no descriptor of ours.
     else if (!holder) socket.end(() => socket.destroy());
-    if (holder) listener.attached(socket, holder);
+  };
+
+  const take = (reply: Reply) => {
+    const { holder } = reply;
+    if (!holder) return answer(reply);
+    socket.on("close", () => listener.hungUp(socket, holder));
+    listener.attached(socket, holder);
+    listener.introduce(holder, () => answer(reply));
   };
 
   const askForVariants = (path: string, pid: number) => {
@@ -112,17 +136,22 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
   const judge = (heard: Heard) => {
     impatience();
     if ("error" in heard) return answer(refusal(heard.error));
-    const { hello, descriptor } = heard;
-    const close = () => void (descriptor !== undefined && closeDescriptor(descriptor));
-    const path = descriptor === undefined ? undefined : `/proc/${process.pid}/fd/${descriptor}`;
+    const { hello, descriptors } = heard;
+    const close = () => descriptors.forEach(closeDescriptor);
+    const paths = descriptors.map((descriptor) => `/proc/${process.pid}/fd/${descriptor}`);
+    const [path] = paths;
     const identity = listener.identify(socket, hello);
     if (typeof identity === "string") {
       answer(refusal(identity));
       return close();
     }
-    if (hello.kind !== helloKinds.variant) answer(registry.answer(hello, identity, path));
-    else if (path) return void askForVariants(path, identity.pid).finally(close);
-    else answer(refusal("A request for variants comes with a descriptor of its memory file."));
+    if (hello.kind !== helloKinds.variant) take(registry.answer(hello, identity, paths));
+    else {
+      const refused = registry.refusalOf(identity);
+      if (refused !== undefined) answer(refusal(refused));
+      else if (path) return void askForVariants(path, identity.pid).finally(close);
+      else answer(refusal("A request for variants comes with a descriptor of its memory file."));
+    }
     close();
   };
 
@@ -137,10 +166,50 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
   });
 }
 
+/**
+ * Sends the hold page of a best-effort client to the high clients of its GPU. Calls `done` when they have mapped it, else
+ * after a while, with those that have not: they seem to be stopped, and map it when they go on.
+ */
+function introduceTo(
+  holders: ReadonlyMap<Socket, Holder>,
+  { gpu, client }: Holder,
+  clock: Clock,
+  done: (missing: readonly Client[]) => void,
+): void {
+  const page = client.class === "best-effort" ? gpu.holdFile(client.slot) : undefined;
+  const highs = [...holders].filter(
+    ([, holder]) => holder.gpu === gpu && holder.client.class === "high",
+  );
+  if (page === undefined || highs.length === 0) {
+    done([]);
+    return;
+  }
+  const bytes = new ArrayBuffer(NewHold.size);
+  const message = view(NewHold, bytes);
+  message.magic = messageMagic;
+  message.slot = client.slot;
+  // Who has not read for so long that there is no room comes back, and is sent all.
+  for (const [socket] of highs)
+    if (!sendWithDescriptors(descriptorOf(socket), new Uint8Array(bytes), [page])) socket.destroy();
+  const version = gpu.announceHolds();
+  const missing = () =>
+    highs.flatMap(([socket, { client: high }]) => {
+      const { holdsVersion = version } = gpu.region.memory.high[high.slot] ?? {};
+      return socket.destroyed || holdsVersion >= version ? [] : [high];
+    });
+  const until = clock.now() + MAPPED_WITHIN * 1000;
+  const look = () => {
+    const left = missing();
+    if (left.length === 0 || clock.now() >= until) done(left);
+    else clock.after(LOOK_EVERY, look);
+  };
+  look();
+}
+
 /** False: it could not be sent. The socket's buffer is empty, and has room for a Welcome. */
 function send(socket: Socket, reply: Reply): boolean {
   const bytes = encode(reply);
-  if (reply.regionFd >= 0) return sendWithDescriptor(descriptorOf(socket), bytes, reply.regionFd);
+  if (reply.files.length > 0) return sendWithDescriptors(descriptorOf(socket), bytes, reply.files);
   socket.write(bytes);
   return true;
 }
@@ -152,7 +221,12 @@ function encode(reply: Reply): Uint8Array {
   welcome.version = constants.VERSION;
   welcome.status = reply.status;
   welcome.slot = reply.slot;
-  welcome.memoryQuota = reply.holder?.client.memoryQuota ?? 0;
+  if (reply.holder) {
+    const { gpu, client } = reply.holder;
+    welcome.memoryQuota = client.memoryQuota;
+    welcome.holds = holdsFor(gpu, client).reduce((bits, slot) => bits | (1 << slot), 0);
+    welcome.holdsVersion = gpu.region.memory.roster.holdsVersion;
+  }
   welcome.reason = reply.reason;
   return new Uint8Array(bytes);
 }

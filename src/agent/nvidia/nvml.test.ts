@@ -8,6 +8,8 @@ const stub = (status: number, count: number) => `
 #include <string.h>
 typedef unsigned int u32;
 typedef unsigned long long u64;
+struct Sample { u32 pid; u64 at; u32 sm, memory, encoder, decoder; };
+static int asked;
 struct Process { u32 pid; u64 used; u32 gpu, compute; };
 static int devices[3] = {0, 1, 2};
 extern "C" {
@@ -33,6 +35,15 @@ int nvmlDeviceGetUtilizationRates(int* device, u32* out) {
   out[0] = 37; out[1] = 5; return 0; }
 int nvmlDeviceGetClockInfo(int*, int type, u32* out) { *out = type == 1 ? 1980 : 0; return 0; }
 int nvmlDeviceGetPowerUsage(int* device, u32* out) { *out = 117400; return *device ? 3 : 0; }
+int nvmlDeviceGetProcessUtilization(int* device, Sample* out, u32* count, u64 since) {
+  if (*device) return 3;
+  if (*count < 2) return 7;
+  if (since == 900) return 6;
+  *count = 2;
+  out[0] = {4321, since ? 900ull : 500ull, 40, 99, 99, 99};
+  out[1] = {4322, since ? 700ull : 300ull, asked++ ? 20u : 99u, 99, 99, 99};
+  return 0;
+}
 int nvmlDeviceGetComputeRunningProcesses_v3(int* device, u32* count, Process* out) {
   if (*device) { *count = 0; return 0; }
   if (*count < 2) return 7;
@@ -76,6 +87,27 @@ test("a GPU that is lost has no memory, which is not none", () => {
     utilisation: undefined,
     memoryUtilisation: undefined,
   });
+});
+
+test("what processes use is summed up from the samples since the last look; where there are none, nobody says anything", () => {
+  let now = 0;
+  const sensor = openNvml(library(0, 2), () => now);
+  const useAt = (at: number) => {
+    now = at;
+    return sensor.use("GPU-00");
+  };
+  const first = new Map([
+    [4321, 0],
+    [4322, 0],
+  ]);
+  const second = new Map([
+    [4321, 400],
+    [4322, 200],
+  ]);
+  expect(useAt(1000)).toEqual(first);
+  expect(useAt(2000)).toEqual(second);
+  expect(useAt(3000)).toEqual(second);
+  expect([sensor.use("GPU-11"), sensor.use("GPU-other")]).toEqual([undefined, undefined]);
 });
 
 test("a GPU or a part of one is known by its UUID, another is not, and of one that is lost nothing is said", () => {

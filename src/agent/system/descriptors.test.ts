@@ -1,9 +1,17 @@
 // Two ends of a Unix socket in this process.
-import { closeSync, fstatSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import {
+  closeSync,
+  fstatSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
-import { closeDescriptor, receiveWithDescriptor, sendWithDescriptor } from "./descriptors.ts";
+import { closeDescriptor, receiveWithDescriptors, sendWithDescriptors } from "./descriptors.ts";
 import { createMemoryFile } from "./libc.ts";
 
 const fdOf = (socket: Socket & { readonly _handle?: { readonly fd: number } }) =>
@@ -38,7 +46,7 @@ function memoryFile(): number {
 /** The next bytes that have come, as a text, at most `most`. */
 function received(socket: number, most = 100) {
   const bytes = new Uint8Array(most);
-  const got = receiveWithDescriptor(socket, bytes);
+  const got = receiveWithDescriptors(socket, bytes, 2);
   return got && { ...got, text: new TextDecoder().decode(bytes.subarray(0, got.size)) };
 }
 
@@ -47,10 +55,10 @@ const text = (said: string) => new TextEncoder().encode(said);
 test("a descriptor comes with its bytes, is the same file, and goes to no program that is started", async () => {
   const { from, to } = await connected();
   const file = memoryFile();
-  expect(sendWithDescriptor(from, text("hello"), file)).toBe(true);
+  expect(sendWithDescriptors(from, text("hello"), [file])).toBe(true);
   const got = received(to);
   expect(got).toMatchObject({ size: 5, text: "hello" });
-  const { descriptor = -1 } = got ?? {};
+  const [descriptor = -1] = got?.descriptors ?? [];
   expect(descriptor).not.toBe(file);
   expect(fstatSync(descriptor).ino).toBe(fstatSync(file).ino);
   const flags = /^flags:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "utf8"));
@@ -62,33 +70,45 @@ test("a descriptor comes with its bytes, is the same file, and goes to no progra
 test("bytes may come without a descriptor, and in parts", async () => {
   const { client, from, to } = await connected();
   await new Promise<void>((resolve) => void client.write("hello", () => resolve()));
-  expect(received(to, 3)).toEqual({ size: 3, text: "hel", descriptor: undefined });
-  expect(received(to, 3)).toEqual({ size: 2, text: "lo", descriptor: undefined });
-  expect(sendWithDescriptor(from, text("again"), memoryFile())).toBe(true);
+  expect(received(to, 3)).toEqual({ size: 3, text: "hel", descriptors: [] });
+  expect(received(to, 3)).toEqual({ size: 2, text: "lo", descriptors: [] });
+  expect(sendWithDescriptors(from, text("again"), [memoryFile()])).toBe(true);
   const first = received(to, 3);
   expect(first).toMatchObject({ size: 3, text: "aga" });
-  expect(first?.descriptor).toBeGreaterThan(0);
-  closeDescriptor(first?.descriptor ?? -1);
-  expect(received(to, 3)).toEqual({ size: 2, text: "in", descriptor: undefined });
+  expect(first?.descriptors).toEqual([expect.any(Number)]);
+  first?.descriptors.forEach(closeDescriptor);
+  expect(received(to, 3)).toEqual({ size: 2, text: "in", descriptors: [] });
+});
+
+test("several descriptors come in their order, and no more than asked for", async () => {
+  const { from, to } = await connected();
+  const files = [memoryFile(), memoryFile(), memoryFile()];
+  const inodeOf = (fd: number) => fstatSync(fd).ino;
+  expect(sendWithDescriptors(from, text("three"), files)).toBe(true);
+  const before = readdirSync("/proc/self/fd").length;
+  const { descriptors = [] } = received(to) ?? {};
+  expect(descriptors.map(inodeOf)).toEqual(files.slice(0, 2).map(inodeOf));
+  expect(readdirSync("/proc/self/fd").length).toBe(before + 2);
+  descriptors.forEach(closeDescriptor);
 });
 
 test("that nothing has come yet is told from the end", async () => {
   const { client, to } = await connected();
   expect(received(to)).toBeUndefined();
   await new Promise<void>((resolve) => void client.end(() => resolve()));
-  expect(received(to)).toMatchObject({ size: 0, descriptor: undefined });
+  expect(received(to)).toMatchObject({ size: 0, descriptors: [] });
 });
 
 test("what is no socket any more has come to its end", () => {
   for (const fd of [-1, memoryFile()])
-    expect(received(fd)).toEqual({ size: 0, text: "", descriptor: undefined });
+    expect(received(fd)).toEqual({ size: 0, text: "", descriptors: [] });
 });
 
 test("a descriptor that is none is not sent", async () => {
   const { from, to } = await connected();
-  expect(sendWithDescriptor(from, text("hello"), -1)).toBe(false);
+  expect(sendWithDescriptors(from, text("hello"), [-1])).toBe(false);
   expect(received(to)).toBeUndefined();
-  expect(sendWithDescriptor(-1, text("hello"), memoryFile())).toBe(false);
+  expect(sendWithDescriptors(-1, text("hello"), [memoryFile()])).toBe(false);
 });
 
 test("what does not fit into the socket is not sent whole, and nobody waits for room", async () => {
@@ -97,7 +117,7 @@ test("what does not fit into the socket is not sent whole, and nobody waits for 
   onTestFinished(() => closeSync(file));
   const bytes = new Uint8Array(2 ** 16 + 1);
   let sent = 0;
-  while (sent < 1000 && sendWithDescriptor(from, bytes, file)) sent++;
+  while (sent < 1000 && sendWithDescriptors(from, bytes, [file])) sent++;
   expect(sent).toBeGreaterThan(0);
   expect(sent).toBeLessThan(1000);
 });
@@ -105,5 +125,5 @@ test("what does not fit into the socket is not sent whole, and nobody waits for 
 test("to an end that is closed nothing is sent, and this process goes on", async () => {
   const { peer, from } = await connected();
   await new Promise<void>((resolve) => void peer.destroy().once("close", () => resolve()));
-  expect(sendWithDescriptor(from, text("hello"), memoryFile())).toBe(false);
+  expect(sendWithDescriptors(from, text("hello"), [memoryFile()])).toBe(false);
 });

@@ -1,4 +1,4 @@
-// Messages over a Unix socket that bring a descriptor along (SCM_RIGHTS, unix(7)). Node's own reads drop such descriptors,
+// Messages over a Unix socket that bring descriptors along (SCM_RIGHTS, unix(7)). Node's own reads drop such descriptors,
 // so a socket must be paused while it is read here. No call waits.
 import koffi from "koffi";
 
@@ -25,43 +25,58 @@ const SCM_RIGHTS = 1;
 const MSG_DONTWAIT = 0x40;
 const MSG_NOSIGNAL = 0x4000;
 const MSG_CMSG_CLOEXEC = 0x40000000;
-/** A cmsghdr: its length (8 bytes), level and type; then one descriptor. */
+/** A cmsghdr: its length (8 bytes), level and type; then the descriptors. */
 const HEADER = 16;
-const ONE_DESCRIPTOR = HEADER + 4;
+const DESCRIPTOR = 4;
 const EAGAIN = 11;
 const EINTR = 4;
 
-/** Sends `bytes` whole, with a descriptor. False: it could not be sent, or not whole. */
-export function sendWithDescriptor(socket: number, bytes: Uint8Array, passed: number): boolean {
-  const control = Buffer.alloc(ONE_DESCRIPTOR);
-  control.writeBigUInt64LE(BigInt(ONE_DESCRIPTOR), 0);
+/** Sends `bytes` whole, with descriptors. False: it could not be sent, or not whole. */
+export function sendWithDescriptors(
+  socket: number,
+  bytes: Uint8Array,
+  passed: readonly number[],
+): boolean {
+  const size = HEADER + DESCRIPTOR * passed.length;
+  const control = Buffer.alloc(Math.ceil(size / 8) * 8);
+  control.writeBigUInt64LE(BigInt(size), 0);
   control.writeInt32LE(SOL_SOCKET, 8);
   control.writeInt32LE(SCM_RIGHTS, 12);
-  control.writeInt32LE(passed, HEADER);
-  const sent = sendMessageCall(socket, messageOf(bytes, control), MSG_DONTWAIT | MSG_NOSIGNAL);
+  for (const [i, fd] of passed.entries()) control.writeInt32LE(fd, HEADER + DESCRIPTOR * i);
+  const rights = passed.length === 0 ? control.subarray(0, 0) : control;
+  const sent = sendMessageCall(socket, messageOf(bytes, rights), MSG_DONTWAIT | MSG_NOSIGNAL);
   return Number(sent) === bytes.length;
 }
 
-/** What has come: `size` bytes at the beginning of the buffer (0: the other end is closed), and who owns `descriptor` now closes it. */
+/** What has come: `size` bytes at the beginning of the buffer (0: the other end is closed), and who owns the descriptors now closes them. */
 export interface Received {
   readonly size: number;
-  readonly descriptor: number | undefined;
+  readonly descriptors: readonly number[];
 }
 
-/** Takes what has come; undefined: nothing yet. Of several descriptors in one message only the first is taken. */
-export function receiveWithDescriptor(socket: number, into: Uint8Array): Received | undefined {
-  const control = Buffer.alloc(ONE_DESCRIPTOR);
+/** Takes what has come; undefined: nothing yet. Of the descriptors in one message the first `most` are taken. */
+export function receiveWithDescriptors(
+  socket: number,
+  into: Uint8Array,
+  most: number,
+): Received | undefined {
+  const control = Buffer.alloc(HEADER + DESCRIPTOR * most);
   const message = messageOf(into, control);
   const size = Number(receiveMessageCall(socket, message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
   if (size < 0) {
     const error = koffi.errno();
-    return error === EAGAIN || error === EINTR ? undefined : { size: 0, descriptor: undefined };
+    return error === EAGAIN || error === EINTR ? undefined : { size: 0, descriptors: [] };
   }
   const passed =
-    Number(message.controlSize) >= ONE_DESCRIPTOR &&
+    Number(message.controlSize) > HEADER &&
     control.readInt32LE(8) === SOL_SOCKET &&
     control.readInt32LE(12) === SCM_RIGHTS;
-  return { size, descriptor: passed ? control.readInt32LE(HEADER) : undefined };
+  const end = passed ? Number(control.readBigUInt64LE(0)) : HEADER;
+  const count = Math.min(most, (end - HEADER) / DESCRIPTOR);
+  const descriptors = Array.from({ length: count }, (_, i) =>
+    control.readInt32LE(HEADER + DESCRIPTOR * i),
+  );
+  return { size, descriptors };
 }
 
 /** Closes a descriptor that nothing of Node's refers to. */

@@ -1,18 +1,21 @@
-export { closeDescriptor, receiveWithDescriptor, sendWithDescriptor } from "./descriptors.ts";
+export { closeDescriptor, receiveWithDescriptors, sendWithDescriptors } from "./descriptors.ts";
 export {
   createMemoryFile,
   endWithParent,
-  mapShared,
+  limitUnread,
+  MappedRange,
   type Peer,
   peerOf,
   SIZE_SEALS,
   sealSize,
   sealsOf,
+  sealWrites,
   tryLock,
 } from "./libc.ts";
-export { inodeOfMemoryFile, openMemoryFile } from "./memory-file.ts";
+export { openMemoryFile } from "./memory-file.ts";
 export {
   isAlive,
+  isStopped,
   nameOf,
   openFilesOf,
   pidNamespace,

@@ -8,17 +8,19 @@ import {
   readlinkSync,
   readSync,
   rmSync,
+  writeSync,
 } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
 import {
   createMemoryFile,
-  mapShared,
+  MappedRange,
   peerOf,
   SIZE_SEALS,
   sealSize,
   sealsOf,
+  sealWrites,
   tryLock,
 } from "./libc.ts";
 
@@ -67,20 +69,42 @@ test("a file that can't be sealed has no seals, and to seal it is an error", () 
   expect(() => sealSize(fd)).toThrow("fcntl(F_ADD_SEALS) failed: EINVAL");
 });
 
-test("what is written to a mapping is in the file and in every other mapping of it", () => {
-  const fd = memoryFile(8192);
-  const [one, other] = [mapShared(fd, 8192), mapShared(fd, 8192)];
-  new Uint8Array(one)[5000] = 42;
-  expect(new Uint8Array(other)[5000]).toBe(42);
+test("a file in a range is shared with all who have it, and zeros are around it", () => {
+  const fd = memoryFile(4096);
+  const [one, other] = [new MappedRange(12288), new MappedRange(4096)];
+  one.put(fd, 4096, 4096);
+  other.put(fd, 0, 4096);
+  new Uint8Array(one.buffer)[4096 + 100] = 42;
+  expect(new Uint8Array(other.buffer)[100]).toBe(42);
   const byte = new Uint8Array(1);
-  readSync(fd, byte, 0, 1, 5000);
+  readSync(fd, byte, 0, 1, 100);
   expect(byte[0]).toBe(42);
-  expect(one.byteLength).toBe(8192);
+  expect(new Uint8Array(one.buffer).reduce((sum, value) => sum + value)).toBe(42);
+  expect(one.buffer.byteLength).toBe(12288);
+  one.clear(4096, 4096);
+  expect(new Uint8Array(one.buffer).every((value) => value === 0)).toBe(true);
+  expect(new Uint8Array(other.buffer)[100]).toBe(42);
 });
 
 test("what can't be mapped is an error that names the size and the reason", () => {
   const fd = opened(`${temporary()}/file`, "w"); // may be written, not read
-  expect(() => mapShared(fd, 4096)).toThrow("mmap of 4096 bytes failed: EACCES");
+  expect(() => new MappedRange(4096).put(fd, 0, 4096)).toThrow("mmap of 4096 bytes failed: EACCES");
+});
+
+test("a file whose writes are sealed is written by those who had it mapped, and by nobody else", () => {
+  const fd = memoryFile(4096);
+  const [writer, reader] = [new MappedRange(4096), new MappedRange(4096)];
+  writer.put(fd, 0, 4096);
+  expect(sealWrites(fd)).toBe(true);
+  new Uint8Array(writer.buffer)[7] = 42;
+  reader.put(fd, 0, 4096, "read");
+  expect(new Uint8Array(reader.buffer)[7]).toBe(42);
+  // Not by another descriptor of the file either, whoever opens it.
+  const again = opened(`/proc/self/fd/${fd}`, "r+");
+  for (const one of [fd, again]) {
+    expect(() => new MappedRange(4096).put(one, 0, 4096)).toThrow("failed: EPERM");
+    expect(() => writeSync(one, "x")).toThrow("EPERM");
+  }
 });
 
 test("the process that connected a socket is known, of what is no socket there is none", async () => {

@@ -9,6 +9,9 @@ const fcntl = libc.func("int fcntl(int fd, int command, ...)");
 const mapMemory = libc.func("void *mmap(void *at, size_t size, int, int, int fd, int64_t offset)");
 const unmapMemory = libc.func("int munmap(void *at, size_t size)");
 const socketOption = libc.func("int getsockopt(int fd, int level, int option, void *, void *size)");
+const setSocketOption = libc.func(
+  "int setsockopt(int fd, int level, int option, const void *, unsigned int size)",
+);
 const processControl = libc.func("int prctl(int option, unsigned long)");
 const fileLock = libc.func("int flock(int fd, int operation)");
 
@@ -17,16 +20,21 @@ const MFD_ALLOW_SEALING = 2;
 const F_ADD_SEALS = 1033;
 const F_GET_SEALS = 1034;
 const PROT_READ_WRITE = 3;
+const PROT_READ = 1;
 const MAP_SHARED = 1;
+const MAP_FIXED = 16;
+const MAP_ANONYMOUS = 32;
 const MAP_FAILED = 2n ** 64n - 1n;
 const LOCK_EXCLUSIVE_NOW = 2 | 4;
 const SOL_SOCKET = 1;
+const SO_SNDBUF = 7;
 const SO_PEERCRED = 17;
 const PR_SET_PDEATHSIG = 1;
 const SIGKILL = 9;
 
 /** F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW: the size can never change again. */
 export const SIZE_SEALS = 1 | 2 | 4;
+const F_SEAL_FUTURE_WRITE = 16;
 
 const errorOf = (call: string) => `${call} failed: ${getSystemErrorName(-koffi.errno())}`;
 
@@ -42,6 +50,10 @@ export const createMemoryFile = (name: string): number =>
 export const sealSize = (fd: number): void =>
   void checked(fcntl(fd, F_ADD_SEALS, "int", SIZE_SEALS), "fcntl(F_ADD_SEALS)");
 
+/** From now on only those write who have it mapped already. False: this kernel is older than Linux 5.1. */
+export const sealWrites = (fd: number): boolean =>
+  fcntl(fd, F_ADD_SEALS, "int", F_SEAL_FUTURE_WRITE) === 0;
+
 /** The seals of a memory file; 0 for any other kind of file. */
 export const sealsOf = (fd: number): number => Math.max(0, fcntl(fd, F_GET_SEALS, "int", 0));
 
@@ -50,14 +62,37 @@ const dropped = new FinalizationRegistry<{ readonly address: unknown; readonly s
   ({ address, size }) => void unmapMemory(address, size),
 );
 
-/** Shared, readable and writable, for as long as something here refers to it. */
-export function mapShared(fd: number, size: number): ArrayBuffer {
-  const address = mapMemory(null, size, PROT_READ_WRITE, MAP_SHARED, fd, 0);
+/** A range of addresses that memory files are mapped into; zeros where none is. */
+export class MappedRange {
+  readonly buffer: ArrayBuffer;
+  /** For native code that works on it, while something refers to `buffer`. */
+  readonly address: bigint;
+
+  constructor(size: number) {
+    const given = mapped(null, size, PROT_READ_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1);
+    this.address = BigInt.asUintN(64, BigInt(given));
+    this.buffer = koffi.view(given, size);
+    dropped.register(this.buffer, { address: given, size });
+  }
+
+  /** The whole file, `size` bytes, from `offset` on. Whole pages. */
+  put(fd: number, offset: number, size: number, access: "read" | "write" = "write"): void {
+    const rights = access === "write" ? PROT_READ_WRITE : PROT_READ;
+    mapped(this.address + BigInt(offset), size, rights, MAP_SHARED | MAP_FIXED, fd);
+  }
+
+  /** Zeros there again. */
+  clear(offset: number, size: number): void {
+    const flags = MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED;
+    mapped(this.address + BigInt(offset), size, PROT_READ_WRITE, flags, -1);
+  }
+}
+
+function mapped(at: bigint | null, size: number, rights: number, flags: number, fd: number) {
+  const address = mapMemory(at, size, rights, flags, fd, 0);
   if (BigInt.asUintN(64, BigInt(address)) === MAP_FAILED)
     throw new Error(errorOf(`mmap of ${size} bytes`));
-  const buffer = koffi.view(address, size);
-  dropped.register(buffer, { address, size });
-  return buffer;
+  return address;
 }
 
 /** Who connected a Unix socket, as this process sees it. */
@@ -75,6 +110,10 @@ export function peerOf(fd: number): Peer | undefined {
   const [pid = 0, uid = 0, gid = 0] = credentials;
   return known && pid !== 0 ? { pid, uid, gid } : undefined;
 }
+
+/** Bounds what is sent through a socket and not yet read: about twice as many bytes, with what the kernel adds to each message. */
+export const limitUnread = (fd: number, bytes: number): void =>
+  void setSocketOption(fd, SOL_SOCKET, SO_SNDBUF, new Int32Array([bytes]), 4);
 
 /** Takes the lock of an open file unless somebody holds it. Freed by the kernel with the process. */
 export const tryLock = (fd: number): boolean => fileLock(fd, LOCK_EXCLUSIVE_NOW) === 0;

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
 import { createMemoryFile } from "./libc.ts";
-import { inodeOfMemoryFile, openMemoryFile } from "./memory-file.ts";
+import { openMemoryFile } from "./memory-file.ts";
 
 function temporary(): string {
   const directory = mkdtempSync(`${tmpdir()}/cotenant-memory-file-`);
@@ -39,14 +39,6 @@ test("a memory file is opened to read, or to write as well, and is the same file
   expect(() => writeSync(reader, "more")).toThrow("EBADF");
 });
 
-test("memory files have inodes of their own, however they are found", () => {
-  const fds = [createMemoryFile("same"), createMemoryFile("same")];
-  const [first = "", second = ""] = fds.map(pathOf);
-  expect(inodeOfMemoryFile(first)).toBeGreaterThan(0);
-  expect(inodeOfMemoryFile(first)).toBe(inodeOfMemoryFile(first.replace(`${process.pid}`, "self")));
-  expect(inodeOfMemoryFile(first)).not.toBe(inodeOfMemoryFile(second));
-});
-
 test("what is no memory file is not opened: a file of the same name, a pipe, a device, a directory", () => {
   const directory = temporary();
   writeFileSync(`${directory}/memfd:cotenant`, "");
@@ -59,7 +51,6 @@ test("what is no memory file is not opened: a file of the same name, a pipe, a d
   ].map(pathOf);
   for (const path of paths) {
     expect(openMemoryFile(path, "read")).toBeUndefined();
-    expect(inodeOfMemoryFile(path)).toBeUndefined();
   }
 });
 
@@ -68,13 +59,12 @@ test("a path that is no descriptor, or leads nowhere, is none", () => {
   symlinkSync(pathOf(createMemoryFile("some")), `${directory}/link`);
   for (const path of [`${directory}/link`, `${directory}/missing`, "/proc/self/fd/1000000", ""]) {
     expect(openMemoryFile(path, "write")).toBeUndefined();
-    expect(inodeOfMemoryFile(path)).toBeUndefined();
   }
 });
 
 test("to look at a memory file leaves nothing open", () => {
   const path = pathOf(createMemoryFile("found"));
-  for (let i = 0; i < 3; i++) inodeOfMemoryFile(path);
+  for (let i = 0; i < 3; i++) closeSync(openMemoryFile(path, "read") ?? -1);
   const open = execFileSync("ls", [`/proc/${process.pid}/fd`], { encoding: "utf8" })
     .trim()
     .split("\n")

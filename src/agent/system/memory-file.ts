@@ -2,7 +2,7 @@
 // its owner may replace it at any moment. To open a FIFO, a file with a lease or a file of a FUSE file system may take
 // for ever, and so may stat. Therefore a descriptor is followed only where the kernel says that it leads to the mount of
 // all memory files, and everything else is done with a descriptor of this process.
-import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+import { closeSync, constants, openSync, readFileSync } from "node:fs";
 import { createMemoryFile } from "./libc.ts";
 
 /** A descriptor that only names a file: opening it so asks neither the file nor its file system. Node has no name for it. */
@@ -15,10 +15,6 @@ export const openMemoryFile = (path: string, access: "read" | "write"): number |
     // O_NONBLOCK: a lease on the file makes this fail, not wait.
     return openSync(`/proc/self/fd/${fd}`, (access === "write" ? O_RDWR : O_RDONLY) | O_NONBLOCK);
   });
-
-/** The inode of the memory file behind `path`; undefined where there is none. */
-export const inodeOfMemoryFile = (path: string): number | undefined =>
-  named(path, (fd) => fstatSync(fd).ino);
 
 function named<T>(path: string, use: (fd: number) => T): T | undefined {
   try {

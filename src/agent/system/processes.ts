@@ -15,6 +15,12 @@ export function startTimeOf(pid: number): number | undefined {
   return Number(rest[18]);
 }
 
+/** Whether a signal or a debugger has stopped it. */
+export function isStopped(pid: number): boolean {
+  const stat = readOrNothing(`/proc/${pid}/stat`) ?? "";
+  return "Tt".includes(stat[stat.lastIndexOf(")") + 2] ?? "-");
+}
+
 /** In doubt it is. */
 export function isAlive(pid: number, startTime: number): boolean {
   try {

@@ -1,6 +1,6 @@
 // Whether a process gets the slot that it asks for, by the grants in force.
 import { statSync } from "node:fs";
-import { UserError } from "#core";
+import { errors } from "#core";
 import type { ClientClass } from "#protocol";
 import type { Log } from "../log.ts";
 import { annotationsOf } from "./annotations.ts";
@@ -70,8 +70,8 @@ export function admissionByFile(path: string | undefined, agentUid: number, log:
       grants = readGrants(path, agentUid);
       log("grants read", { file: path });
     } catch (error) {
-      if (!(error instanceof UserError)) throw error;
-      log("grants not read", { file: path, because: error.message });
+      // Whatever it is, such as no descriptor left: the agent goes on with what it has.
+      log("grants not read", { file: path, because: errors.asUserError(error).message });
     }
     return grants;
   });

@@ -84,13 +84,14 @@ test("the first grant that applies counts; one without a name has its number", (
   const grants = readGrants(
     file([
       { to: { user: 1000 }, class: "none" },
-      { name: "all", to: { everybody: true }, class: "high", slots: 2, memory: "1GiB" },
+      { name: "all", to: { everybody: true }, class: "high", slots: 2, memory: "1GiB", share: 3 },
     ]),
     AGENT,
   );
   expect(applying(grants, { uid: 1000 })).toBe("number 1");
   expect(applying(grants, { uid: 1 })).toBe("all");
-  expect(grants[1]).toMatchObject({ class: "high", slots: 2, memory: 2 ** 30 });
+  expect(grants[1]).toMatchObject({ class: "high", slots: 2, memory: 2 ** 30, share: 3 });
+  expect(grants[0]).toMatchObject({ share: 1 });
 });
 
 test("an objective is written as for cotenant run", () => {
@@ -165,6 +166,7 @@ describe("a wrong file is refused with its line and field", () => {
       { version: 1, grants: [{ ...grant, slots: 1.5 }] },
       /slots: is 1\.5, not a whole number of 0 or more\.$/,
     ],
+    [{ version: 1, grants: [{ ...grant, share: 0 }] }, /share: is 0, not a whole number/],
     [
       { version: 1, grants: [{ ...grant, memory: "much" }] },
       /memory: is "much": "much" is not a size/,
@@ -210,6 +212,7 @@ describe("a grant judges", () => {
     to: () => true,
     class: "high",
     slots: 2,
+    share: 1,
     memory: 0,
     objective: undefined,
   };

@@ -1,9 +1,8 @@
 // What the operator of a machine allows to whom: the file of grants, and which of them applies to a process.
 import { execFileSync } from "node:child_process";
-import { statSync } from "node:fs";
 import { type Field, parseBytes, readGiven, readJson, UserError } from "#core";
 import { type Objective, parseObjective } from "#policy";
-import type { ClientClass } from "#protocol";
+import { type ClientClass, constants } from "#protocol";
 import type { Annotations } from "./annotations.ts";
 import { badGrants, grantsOfOthers } from "./errors.ts";
 import type { Identity } from "./identity.ts";
@@ -19,6 +18,8 @@ export interface Grant {
   readonly slots: number;
   /** GPU memory of each best-effort client, in bytes; 0: no limit but the one that it asks for. */
   readonly memory: number;
+  /** Where best-effort clients take turns, those of such a process are so many times as long as others'. */
+  readonly share: number;
   /** Of each high client, whatever it asks for; undefined: what it asks for. */
   readonly objective: Objective | undefined;
 }
@@ -26,7 +27,7 @@ export interface Grant {
 /** Enough for the ranks of a job on one GPU, and not for all the slots of a GPU. */
 const OTHERS_SLOTS = 4;
 
-const unlimited = { slots: Infinity, memory: 0, objective: undefined };
+const unlimited = { slots: Infinity, memory: 0, share: 1, objective: undefined };
 
 /** An agent of one's own: the permissions of its folder have decided already. */
 export const everything: readonly Grant[] = [
@@ -52,15 +53,15 @@ export const usualGrants = (agentUid: number): readonly Grant[] => [
 
 /** The first that applies counts. Throws a UserError for a file that others may write to, or that is wrong. */
 export function readGrants(path: string, agentUid: number): readonly Grant[] {
-  const text = readGiven(path, "file of grants");
-  const { uid, mode } = statSync(path);
-  if ((uid !== 0 && uid !== agentUid) || (mode & 0o022) !== 0) throw grantsOfOthers(path);
+  const text = readGiven(path, "file of grants", ({ uid, mode }) => {
+    if ((uid !== 0 && uid !== agentUid) || (mode & 0o022) !== 0) throw grantsOfOthers(path);
+  });
   const file = readJson(text, path, badGrants).only(["version", "grants"]);
   file.at("version").one([1]);
   return [...file.at("grants").list().map(grantIn), ...usualGrants(agentUid)];
 }
 
-const fields = ["name", "to", "class", "slots", "memory", "objective"];
+const fields = ["name", "to", "class", "slots", "memory", "share", "objective"];
 
 function grantIn(field: Field, index: number): Grant {
   field.only(fields);
@@ -73,6 +74,7 @@ function grantIn(field: Field, index: number): Grant {
     class: field.at("class").one(grantClasses),
     slots: field.at("slots").optional((slots) => slots.whole(0)) ?? Infinity,
     memory: field.at("memory").optional(bytesIn) ?? 0,
+    share: field.at("share").optional((share) => share.whole(1, constants.MAX_SHARE)) ?? 1,
     objective: field.at("objective").optional(objectiveIn),
   };
 }
@@ -129,6 +131,9 @@ function conditionIn(field: Field): Condition {
   return (identity, annotations) => all.every((holds) => holds(identity, annotations));
 }
 
+/** A user database on the network may never answer, and the agent waits for it. */
+const LONGEST_LOOKUP = 2_000; // ms
+
 /** A number, or a name that the machine's user database knows. */
 function idIn(field: Field, database: "passwd" | "group"): number {
   if (typeof field.value === "number") return field.whole(0);
@@ -136,10 +141,14 @@ function idIn(field: Field, database: "passwd" | "group"): number {
   try {
     const output = execFileSync("getent", [database, name], {
       stdio: ["ignore", "pipe", "ignore"],
+      timeout: LONGEST_LOOKUP,
     });
     return Number(output.toString().split(":")[2]);
   } catch {
-    throw field.bad(`is ${field.brief}, which getent ${database} does not know.`);
+    throw field.bad(
+      `is ${field.brief}, which getent ${database} does not know.`,
+      "A number always works.",
+    );
   }
 }
 

@@ -1,26 +1,34 @@
 import { spawn } from "node:child_process";
 import { closeSync, ftruncateSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { Bytes } from "#core";
-import { createRegion } from "../region.ts";
-import { createMemoryFile, openFilesOf } from "../system/index.ts";
-import { strangersOn } from "./strangers.ts";
+import { SharedRegion } from "../gpus/region.ts";
+import { createMemoryFile, openFilesOf, startTimeOf } from "../system/index.ts";
+import { Strangers } from "./strangers.ts";
 
 const identity = { uuid: new Uint8Array(16), name: "a GPU", smCount: 1 };
 
+/** By an agent of that pid, at time 0. */
+const strangersOn = (
+  reading: ReturnType<typeof on> | undefined,
+  clients: ReadonlySet<number>,
+  ownPid: number,
+) => new Strangers(ownPid, () => 0).on(reading, clients);
+
 /** Another process on the GPU, which has the memory open that an agent of that pid serves, or none. */
 function processOf(agentPid: number | undefined) {
-  const region = agentPid === undefined ? undefined : createRegion(identity, agentPid);
+  const region = agentPid === undefined ? undefined : new SharedRegion(identity, agentPid);
   const child = spawn("sleep", ["60"], {
     stdio: ["ignore", "ignore", "ignore", region?.fd ?? "ignore"],
   });
-  if (region) closeSync(region.fd);
+  region?.close();
   onTestFinished(() => void child.kill());
   return child.pid ?? 0;
 }
 
 const on = (...pids: readonly number[]) => ({
+  uuid: "GPU-00",
   processes: pids.map((pid) => ({ pid, memory: 5 as Bytes })),
 });
 
@@ -87,4 +95,61 @@ test("the server of MPS, in which all its clients' work runs, is no stranger", (
 
 test("where the GPU can't be read there are none", () => {
   expect(strangersOn(undefined, new Set(), 1)).toEqual([]);
+});
+
+describe("who is told of", () => {
+  const none: ReadonlySet<number> = new Set();
+  function book() {
+    const clock = { now: 0 };
+    const strangers = new Strangers(1, () => clock.now);
+    const told = (readings: Parameters<typeof strangers.untold>[0], clients = none) => {
+      clock.now += 4e8;
+      return strangers.untold(readings, clients).map(({ pid, gpu }) => [pid, gpu]);
+    };
+    return { clock, strangers, told };
+  }
+
+  test("a stranger that two looks find, once for each GPU", () => {
+    const { told } = book();
+    const pid = processOf(undefined);
+    const gpus = [on(pid), { ...on(pid), uuid: "GPU-11" }];
+    expect([told(gpus), told(gpus), told(gpus)]).toEqual([
+      [],
+      [
+        [pid, "GPU-00"],
+        [pid, "GPU-11"],
+      ],
+      [],
+    ]);
+  });
+
+  test("nobody who attaches before the second look, or has ended", async () => {
+    const { told } = book();
+    const [client, short] = [processOf(undefined), processOf(undefined)];
+    const both = [on(client, short)];
+    expect(told(both)).toEqual([]);
+    process.kill(short);
+    await expect.poll(() => startTimeOf(short)).toBe(undefined);
+    expect([told(both, new Set([client])), told(both, new Set([client]))]).toEqual([[], []]);
+  });
+
+  test("a client whose slot is gone", () => {
+    const { told } = book();
+    const pid = processOf(undefined);
+    expect(told([on(pid)], new Set([pid]))).toEqual([]);
+    expect([told([on(pid)]), told([on(pid)])]).toEqual([[], [[pid, "GPU-00"]]]);
+  });
+
+  test("a process is looked into when it is new, a second later, and then ever more rarely", () => {
+    const { clock, strangers } = book();
+    const pid = processOf(undefined);
+    let looks = 0;
+    let last: unknown;
+    for (clock.now = 0; clock.now < 100e9; clock.now += 4e8) {
+      const { identity } = strangers.on(on(pid), none)[0] ?? {};
+      if (identity !== last) looks++;
+      last = identity;
+    }
+    expect(looks).toBe(8);
+  });
 });

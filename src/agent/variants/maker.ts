@@ -1,5 +1,5 @@
 // What a client's request for variants (make-variants.ts) comes to, for the agent's thread: a reply, some time later.
-import { type Reply, refusal } from "../registry.ts";
+import { type Reply, refusal } from "../gpus/registry.ts";
 
 export interface VariantMaker {
   /** `path`: the request's file; `client`: the process that asks. */

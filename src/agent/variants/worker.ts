@@ -160,11 +160,11 @@ export class VariantWorker {
   #replyOf(made: Made): VariantReply {
     if ("reason" in made) return refused(made.reason);
     try {
-      const regionFd = openSync(`/proc/${this.#child.pid}/fd/${made.fd}`, "r");
+      const variants = openSync(`/proc/${this.#child.pid}/fd/${made.fd}`, "r");
       const slot = made.wholeWarps ? WHOLE_WARPS : 0;
       return {
-        reply: { status: welcomeStatus.ok, slot, regionFd, reason: "" },
-        done: () => closeSync(regionFd),
+        reply: { status: welcomeStatus.ok, slot, files: [variants], reason: "" },
+        done: () => closeSync(variants),
       };
     } catch (error) {
       return refused(`The variants can't be handed over: ${errors.whyOf(error)}.`);

@@ -62,9 +62,9 @@ struct Published {
   std::uint32_t us;
 };
 Published published(High& high) {
-  const auto& activity = high.agent.region().activity;
-  const std::uint32_t kernel = activity.highKernel.load();
-  return {kernel >> 16, kernel & 0xffff, activity.highKernelUs.load()};
+  const auto& page = high.agent.page();
+  const std::uint32_t kernel = page.highKernel.load();
+  return {kernel >> 16, kernel & 0xffff, page.highKernelUs.load()};
 }
 void expect_published(High& high, Published wanted) {
   const Published found = published(high);
@@ -170,8 +170,8 @@ struct Beside : BestEffort {
     return slot().trickles.load() == before;
   }
   void high_runs(Class kernel_class, std::uint32_t sms, std::uint32_t us) {
-    agent.region().activity.highKernel = static_cast<std::uint32_t>(kernel_class) << 16 | sms;
-    agent.region().activity.highKernelUs = us;
+    agent.page().highKernel = static_cast<std::uint32_t>(kernel_class) << 16 | sms;
+    agent.page().highKernelUs = us;
   }
 };
 
@@ -270,7 +270,7 @@ void chunks_beside_a_request() {
   client.request_begins();
   for (unsigned i = 1; i <= kMany; ++i) client.program.store_us(100, word.device, i, stream);
   eventually([&] { return *word.host >= 4; }, "some of it runs beside the request");
-  expect(client.agent.region().activity.active.load() != 0, "the request was active all the time");
+  expect(client.agent.page().active.load() != 0, "the request was active all the time");
   expect(client.slot().trickles.load() == 0, "these are no emergencies");
   settings.besideEveryUs = 0;
   sleep_ms(30);

@@ -32,6 +32,7 @@ void submission_runs_ahead() {
   BestEffort client;
   client.agent.region().settings.trickleAfterUs = kLongestTrickleUs;
   client.agent.region().settings.trickleEveryUs = kLongestTrickleUs;
+  client.agent.region().settings.submitUs = 100'000;  // on a busy machine kernels seem to take longer
   CUstream stream = make_stream();
   Word word;
   client.warm(50, stream);
@@ -146,7 +147,7 @@ void durations_are_learned_beside_requests() {
   BestEffort client;
   CUstream stream = make_stream();
   client.warm(20, stream);
-  auto& activations = client.agent.region().activity.activations;
+  auto& activations = client.agent.page().activations;
   for (int i = 0; i < 300; ++i) {
     client.program.run_us(2'000, stream);
     activations.fetch_add(1);
@@ -170,7 +171,7 @@ void durations_are_learned() {
 
 void without_high_clients_nothing_is_held() {
   BestEffort client;
-  client.agent.region().activity.registered.store(0);
+  client.agent.region().roster.registered.store(0);
   CUstream stream = make_stream();
   client.request_begins();
   client.program.run_us(100, stream);

@@ -50,8 +50,8 @@ void waits(std::uint32_t submission) {
   Buffers buffers(kMiB);
   Word word;
   client.warm(50, kernels);
-  region.high[9].copyUntil = kTillTheEnd;
-  region.activity.active.fetch_or(1u << 9);
+  region.holds[0].high[9].copyUntil = kTillTheEnd;
+  region.holds[0].active.fetch_or(1u << 9);
   Asked copy(client, [&] { OK(cuda().cuMemcpyHtoDAsync_v2(buffers.device, buffers.host, kMiB, stream)); });
   client.program.store_us(50, word.device, 1, kernels);
   OK(cuda().cuStreamSynchronize(kernels));
@@ -60,11 +60,11 @@ void waits(std::uint32_t submission) {
   OK(cuda().cuStreamSynchronize(kernels));
   sleep_ms(60);
   expect(!copy.through, "a copy over PCIe waits for the high client's");
-  region.high[9].copyUntil = 0;
+  region.holds[0].high[9].copyUntil = 0;
   eventually([&] { return copy.through.load(); }, "it goes when that is over");
   OK(cuda().cuStreamSynchronize(stream));
   expect(client.slot().trickles.load() == 0, "it was not the trickle");
-  region.activity.active.fetch_and(~(1u << 9));
+  region.holds[0].active.fetch_and(~std::uint64_t{1u << 9});
 }
 
 void waits_launch_by_launch() { waits(1); }
@@ -80,8 +80,8 @@ void never_for_ever() {
     static Buffers buffers(kMiB);
     CUstream stream = make_stream();
     const std::uint64_t before = now_ms();
-    region.high[9].copyUntil = kTillTheEnd;
-    region.activity.active.fetch_or(1u << 9);
+    region.holds[0].high[9].copyUntil = kTillTheEnd;
+    region.holds[0].active.fetch_or(1u << 9);
     OK(cuda().cuMemcpyDtoHAsync_v2(buffers.host, buffers.device, kMiB, stream));
     OK(cuda().cuStreamSynchronize(stream));
     expect(now_ms() - before >= 100, "the copy waited");
@@ -95,7 +95,7 @@ void an_idle_client_copies_nothing() {
   auto& region = client.agent.region();
   region.settings.whenActive = kAllow;
   region.settings.submission = 1;
-  region.high[9].copyUntil = kTillTheEnd;
+  region.holds[0].high[9].copyUntil = kTillTheEnd;
   Buffers buffers(kMiB);
   OK(cuda().cuMemcpyHtoD_v2(buffers.device, buffers.host, kMiB));
   expect(client.slot().trickles.load() == 0, "no pause");
@@ -109,8 +109,8 @@ void copies_without_a_direction() {
   region.settings.submission = 1;
   region.settings.trickleAfterUs = 1'000'000;
   Buffers buffers(kMiB);
-  region.high[9].copyUntil = kTillTheEnd;
-  region.activity.active.fetch_or(1u << 9);
+  region.holds[0].high[9].copyUntil = kTillTheEnd;
+  region.holds[0].active.fetch_or(1u << 9);
   CUstream stream = make_stream();
   OK(cuda().cuMemcpyAsync(buffers.other, buffers.device, kMiB, stream));
   OK(cuda().cuStreamSynchronize(stream));
@@ -119,14 +119,14 @@ void copies_without_a_direction() {
   });
   sleep_ms(60);
   expect(!out.through, "one to the host waits, one within the GPU did not");
-  region.activity.active.fetch_and(~(1u << 9));
+  region.holds[0].active.fetch_and(~std::uint64_t{1u << 9});
 }
 
 // The other side: what a high client says of its copies.
 void in_flight_as_long_as_expected() {
   High high;
   Buffers buffers(8 * kMiB);
-  auto& until = high.agent.region().high[0].copyUntil;
+  auto& until = high.agent.page().high[0].copyUntil;
   CUstream stream = make_stream();
   OK(cuda().cuMemcpyHtoDAsync_v2(buffers.device, buffers.host, 8 * kMiB, stream));
   const std::uint64_t said = until.load();
@@ -144,7 +144,7 @@ void in_flight_as_long_as_expected() {
 void to_the_host_until_it_is_seen() {
   High high;
   Buffers buffers(kMiB);
-  auto& until = high.agent.region().high[0].copyUntil;
+  auto& until = high.agent.page().high[0].copyUntil;
   CUstream stream = make_stream();
   CUstream longer = make_stream();
   CUevent copied = make_event();

@@ -191,7 +191,7 @@ void without_a_gate() {
     return asked;
   };
   client.agent.region().settings.whenActive = kAllow;
-  client.agent.region().activity.active.fetch_or(1u << 9);  // a training always is: no launch beside it is timed well
+  client.agent.page().active.fetch_or(1u << 9);  // a training always is: no launch beside it is timed well
   const unsigned gated = calls_for(kLaunches);
   expect(gated > kLaunches, "with borders and events the driver is called " + std::to_string(gated) + " times");
   client.agent.region().settings.protect = 0;

@@ -16,7 +16,7 @@ void long_pause_trickles() {
   OK(cuda().cuStreamSynchronize(stream));
   expect(now_ms() - before >= 200, "the pause was kept for its 250 ms first");
   expect(client.slot().trickles.load() >= 1, "the trickle is counted");
-  expect(client.agent.region().activity.active.load() != 0, "the request was active all the time");
+  expect(client.agent.page().active.load() != 0, "the request was active all the time");
 }
 
 // A training that synchronises each iteration is a high client without a pause worth the name.
@@ -51,7 +51,7 @@ void time_slices_are_renewed() {
     for (unsigned i = 1; i <= 300; ++i) client.program.store_us(100, word.device, from + i, stream);
     int stood = 0;
     for (bool before = false; *word.host != from + 300;) {
-      const bool now = region.holds.hold[0].load() != 0;
+      const bool now = region.holds[0].word.load() != 0;
       if (now && !before) ++stood;
       before = now;
     }
@@ -85,7 +85,7 @@ void lost_wake_up_is_repaired() {
   client.program.run_us(5'000, stream);
   for (int i = 0; i < 5; ++i) client.program.run_us(100, stream);
   // Killed between clearing its bit and opening the words.
-  for (auto& hold : client.agent.region().holds.hold) hold.store(1);
+  client.agent.page().word.store(1);
   OK(cuda().cuStreamSynchronize(stream));
   expect(client.slot().trickles.load() == 0, "the helper thread opens a hold that nobody wants, not the trickle");
 }
@@ -116,8 +116,8 @@ void end_of_a_request_in_the_future() {
   client.agent.region().settings.trickleAfterUs = kLongestTrickleUs;
   client.request_begins();
   for (int i = 0; i < 10; ++i) client.program.run_us(50, stream);
-  client.agent.region().activity.idleSince.store(~0ull);
-  client.agent.region().activity.active.fetch_and(~(1u << 9));
+  client.agent.page().idleSince.store(~0ull);
+  client.agent.page().active.fetch_and(~std::uint64_t{1u << 9});
   OK(cuda().cuStreamSynchronize(stream));
   expect(client.slot().trickles.load() == 0, "a request said to end in the future holds nobody back");
 }

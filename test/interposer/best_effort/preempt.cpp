@@ -20,7 +20,7 @@ void a_time_slice_is_not_renewed_inside() {
   it.learn();
   it.client.agent.region().settings.renewUs = 1'000;
   it.launch();
-  const auto& hold = it.client.agent.region().holds.hold[0];
+  const auto& hold = it.client.agent.page().word;
   int stood = 0;
   for (bool before = false; *it.word.host == 0;) {
     const bool now = hold.load() != 0;

@@ -66,7 +66,7 @@ void takes_turns() {
   }
   OK(cuda().cuStreamSynchronize(high.stream));
   high.idle("when all is done");
-  expect(high.bursts() == 1 && high.agent.region().activity.idleSince.load() != 0, "all of it was one burst");
+  expect(high.bursts() == 1 && high.agent.page().idleSince.load() != 0, "all of it was one burst");
   const std::uint64_t shared = high.slot().sharedNs.load();
   expect(shared > 0 && shared < high.slot().busyNs.load(), "it is told for how long it shared");
 }
@@ -162,7 +162,7 @@ void stopped() {
     program.run_us(1'000, stream);
     OK(cuda().cuStreamSynchronize(stream));
     // A client whose helper thread has never beaten is never taken for stopped.
-    eventually([&] { return agent.region().high[0].beats.load() > 0; }, "the helper thread of the high client runs");
+    eventually([&] { return agent.page().high[0].beats.load() > 0; }, "the helper thread of the high client runs");
     program.run_us(1'000, stream);
     raise(SIGSTOP);
     for (;;) {
@@ -173,7 +173,7 @@ void stopped() {
   int status = 0;
   eventually([&] { return waitpid(child, &status, WUNTRACED | WNOHANG) == child; }, "the high client stops");
   expect(WIFSTOPPED(status), "and does not end");
-  const auto active = [&] { return (agent.region().activity.active.load() & 1) != 0; };
+  const auto active = [&] { return (agent.page().active.load() & 1) != 0; };
   expect(active(), "in the middle of a burst");
   agent.become("best-effort");
   Program program;
@@ -220,7 +220,27 @@ void sums() {
   expect(limit_ms() == 250, "what was long ago is forgotten");
 }
 
+// As an agent leaves the page of a best-effort client that has come while this one was away.
+void what_is_said_of_it_is_mended() {
+  High high;
+  high.agent.region().settings.resumeDelayUs = 0;  // with a delay, a best-effort client opens its own hold word
+  CUstream stream = make_stream();
+  high.program.run_us(1'000, stream);
+  OK(cuda().cuStreamSynchronize(stream));
+  auto& page = high.agent.page();
+  page.word = 1;
+  page.active = 1;
+  eventually([&] { return page.active.load() == 0 && page.word.load() == 0; }, "it is idle, and says so");
+  high.program.run_us(50'000, stream);
+  page.word = 0;
+  page.active = 0;
+  eventually([&] { return page.active.load() == 1 && page.word.load() == 1; }, "it is busy, and says so");
+  OK(cuda().cuStreamSynchronize(stream));
+  high.idle("after its burst");
+}
+
 constexpr Case kCases[] = {
+    {"what a page says wrongly of a high client is mended", what_is_said_of_it_is_mended},
     {"a client of which no launch is seen to end takes turns with best-effort work", takes_turns},
     {"a launch that was seen to end protects what is still out, at once", protected_again},
     {"a request as long as one before is protected to its end", long_requests},

@@ -134,7 +134,7 @@ void a_standing_stream_is_no_work_to_wait_for() {
   Standing it;
   it.stand();
   for (int i = 0; i < 10; ++i) it.client.program.run_us(20, it.stream);
-  eventually([&] { return (it.client.agent.region().activity.waiting.load() & 1) == 0; },
+  eventually([&] { return (it.client.agent.region().bestEffort[0].waiting.load()) == 0; },
              "others need not wait for a turn that this client can't use");
   it.release();
   OK(cuda().cuStreamSynchronize(it.stream));

@@ -189,7 +189,7 @@ void held() {
   std::size_t indices[] = {0};
   OK(cuda().cuMemcpyBatchAsync_v2(to, at, sizes, 1, attributes, indices, 1, client.stream));
   OK(cuda().cuStreamSynchronize(client.stream));
-  expect(client.agent.region().activity.active.load() == 0, "the request has ended");
+  expect(client.agent.page().active.load() == 0, "the request has ended");
   expect(back[0] == 7 && back[kBytes - 1] == 7, "and then all is copied");
 }
 

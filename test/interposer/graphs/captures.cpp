@@ -25,7 +25,7 @@ void holds_kernels(CUgraph graph, std::size_t count) {
 void captures_beside_launches() {
   BestEffort client;
   client.agent.region().settings.sampleEvery = 1;  // events around each launch
-  client.agent.region().activity.registered = 0;   // and nothing to wait for
+  client.agent.region().roster.registered = 0;   // and nothing to wait for
   CUstream recording = make_stream(), running = make_stream();
   client.warm(5, running);
   std::atomic<bool> stop{false};

@@ -72,12 +72,12 @@ void captures_get_the_applications_graph() {
 void without_high_clients_graphs_run_whole() {
   InParts it;
   const std::uint64_t chunks = it.client.slot().chunks.load();
-  it.client.agent.region().activity.registered = 0;
+  it.client.agent.region().roster.registered = 0;
   it.client.request_begins();  // of nobody
   it.runs_to(60, "where there is nobody to stop for");
   expect(it.client.slot().chunks.load() <= chunks + 1, "without borders");
   it.client.request_ends();
-  it.client.agent.region().activity.registered = 1u << 9;
+  it.client.agent.region().roster.registered = 1;
   it.runs_to(60, "in parts again");
   expect(it.client.slot().chunks.load() >= chunks + 50, "with borders");
 }

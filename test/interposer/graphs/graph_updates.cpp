@@ -73,7 +73,7 @@ struct Updated : InParts {
   }
   template <class Call>
   void with_nobody_to_stop_for(Call call) {
-    auto& registered = client.agent.region().activity.registered;
+    auto& registered = client.agent.region().roster.registered;
     const std::uint32_t high = registered.exchange(0);
     call();
     registered = high;

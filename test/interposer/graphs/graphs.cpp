@@ -112,7 +112,7 @@ void a_request_stops_a_graph_inside() {
   expect(it.client.slot().graphGates.load() >= 50, "a place to stop before each kernel that fills a chunk");
   expect(size_of(it.graph) == 60, "the application's graph is as it was");
   const auto [at, after] = it.stopped_inside();
-  const auto& gate = it.client.agent.region().marks[0].done[cotenant::protocol::PAGE / 4 - 1];
+  const auto& gate = it.client.agent.region().bestEffort[0].done[cotenant::protocol::PAGE / 4 - 1];
   expect(gate.load() >= at && gate.load() <= after + 2, "the gate that it waits at can be seen");
   it.client.request_ends();
   OK(cuda().cuStreamSynchronize(it.stream));
@@ -222,7 +222,7 @@ void high_graphs_have_no_gates() {
   CUgraph graph = recorded(client.program, stream, word, 30);
   CUgraphExec exec = nullptr;
   OK(cuda().cuGraphInstantiateWithFlags(&exec, graph, 0));
-  for (auto& hold : client.agent.region().holds.hold) hold.store(1);
+  client.agent.page().word.store(1);
   OK(cuda().cuGraphLaunch(exec, stream));
   OK(cuda().cuStreamSynchronize(stream));
   expect(*word.host == 30, "it runs whatever the hold words say");

@@ -9,16 +9,11 @@ using namespace harness;
 
 namespace {
 
-// Region.activity and the client's slot, as the agent and best-effort clients read them.
+// The hold page of a best-effort client and the client's slot, as the agent and that client read them.
 struct Announcing : High {
-  auto& activity() { return agent.region().activity; }
+  auto& page() { return agent.page(); }
   auto& slot() { return agent.region().high[0]; }
-  unsigned closed() {
-    const auto& holds = agent.region().holds.hold;
-    unsigned count = 0;
-    for (const auto& hold : holds) count += hold.load() != 0;
-    return count;
-  }
+  bool closed() { return page().word.load() != 0; }
   unsigned counted() {
     unsigned total = 0;
     for (const auto& bucket : slot().histogram) total += bucket.load();
@@ -37,7 +32,7 @@ void closes_holds() {
   Announcing high;
   cotenant_announce(100'000);
   high.busy("before anything was launched");
-  expect(high.closed() == cotenant::protocol::MAX_BEST_EFFORT, "every hold word is closed");
+  expect(high.closed(), "the hold word is closed");
   expect(high.slot().busySince.load() == 0, "no burst has begun");
 }
 
@@ -46,9 +41,9 @@ void expires() {
   high.agent.region().settings.resumeDelayUs = 0;  // with a delay, a best-effort client opens its own hold word
   const std::uint64_t lasted = high.lasts_ms(30'000);
   expect(lasted >= 29, "not before its time is over: " + std::to_string(lasted) + " ms");
-  expect(high.agent.region().holds.hold[0].load() == 0, "the hold word of whose turn it is is open again");
-  expect(high.activity().idleSince.load() != 0, "the end is told");
-  expect(high.activity().activations.load() == 1, "the GPU went from idle to active once");
+  expect(high.agent.page().word.load() == 0, "the hold word of whose turn it is is open again");
+  expect(high.page().idleSince.load() != 0, "the end is told");
+  expect(high.page().activations.load() == 1, "the GPU went from idle to active once");
   expect(high.bursts() == 0 && high.counted() == 0, "no burst was counted");
   expect(high.slot().busyNs.load() == 0 && high.slot().timeouts.load() == 0, "nor any of its time");
 }
@@ -60,7 +55,7 @@ void ends_in_time() {
   high.lasts_ms(1'000);
   for (int i = 0; i < 20; ++i) shortest = std::min(shortest, high.lasts_ms(1'000));
   expect(shortest < 6, "1 ms lasts about 1 ms, not " + std::to_string(shortest));
-  expect(high.activity().activations.load() == 21, "each of them held the GPU");
+  expect(high.page().activations.load() == 21, "each of them held the GPU");
 }
 
 void longest() {
@@ -96,7 +91,7 @@ void becomes_a_burst() {
   const std::uint64_t busy_ms = high.slot().busyNs.load() / 1'000'000;
   const bool from_its_launch = busy_ms >= 4 && busy_ms <= now_ms() - launched;
   expect(from_its_launch, "it lasted from its launch on, not " + std::to_string(busy_ms) + " ms");
-  expect(high.activity().activations.load() == 1, "announcement and burst are one activation");
+  expect(high.page().activations.load() == 1, "announcement and burst are one activation");
 }
 
 void no_gap() {
@@ -106,15 +101,15 @@ void no_gap() {
   cotenant_announce(100'000);
   OK(cuda().cuStreamSynchronize(stream));
   high.busy("after the burst, because the next request is announced");
-  expect(high.closed() == cotenant::protocol::MAX_BEST_EFFORT, "every hold word stayed closed");
+  expect(high.closed(), "the hold word stayed closed");
   expect(high.bursts() == 1 && high.slot().busySince.load() == 0, "the burst has ended");
-  expect(high.activity().idleSince.load() == 0, "but the GPU is not idle");
+  expect(high.page().idleSince.load() == 0, "but the GPU is not idle");
   high.program.run_us(1'000, stream);
   OK(cuda().cuStreamSynchronize(stream));
   high.idle("after the announced request");
   expect(high.bursts() == 2, "which was a burst of its own");
-  expect(high.activity().activations.load() == 1, "with no gap between the two");
-  expect(high.activity().idleSince.load() != 0, "then the GPU is idle");
+  expect(high.page().activations.load() == 1, "with no gap between the two");
+  expect(high.page().idleSince.load() != 0, "then the GPU is idle");
 }
 
 void outlived_by_a_burst() {
@@ -148,8 +143,8 @@ void child_of_fork() {
 void best_effort_client() {
   BestEffort client;
   cotenant_announce(100'000);
-  expect(client.agent.region().activity.active.load() == 0, "no bit is set");
-  for (const auto& hold : client.agent.region().holds.hold) expect(hold.load() == 0, "no hold word is closed");
+  expect(client.agent.page().active.load() == 0, "no bit is set");
+  expect(client.agent.page().word.load() == 0, "the hold word is open");
 }
 
 void without_effect() {
@@ -159,7 +154,7 @@ void without_effect() {
   setenv("COTENANT_OFF", "1", 1);
   Program program;
   cotenant_announce(100'000);
-  expect(agent.region().activity.active.load() == 0, "no bit is set");
+  expect(agent.page().active.load() == 0, "no bit is set");
 }
 
 void without_an_agent() {

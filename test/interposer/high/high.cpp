@@ -172,7 +172,7 @@ void capture_is_left_alone() {
 void kernel_need_is_published() {
   High high;
   CUstream stream = make_stream();
-  auto& published = high.agent.region().activity.highKernel;
+  auto& published = high.agent.page().highKernel;
   high.program.run_us(10, stream, 8);
   expect(published.load() == 0, "nothing is published unless the policy asks");
   high.agent.region().settings.wantKernels = 1;

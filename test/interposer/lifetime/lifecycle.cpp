@@ -51,7 +51,7 @@ void refused_by_the_agent() {
   expect(cuda().cuDevicePrimaryCtxRetain(&context, 0) == CUDA_ERROR_NOT_PERMITTED, "nor at the second try");
   agent.status = cotenant::protocol::WelcomeStatus::kOk;
   OK(cuda().cuDevicePrimaryCtxRetain(&context, 0));
-  expect(agent.region().bestEffort[0].state.load() == 1, "once there is room it attaches");
+  expect(agent.welcomed() == 1, "once there is room it attaches");
 }
 
 void noise_in_memory() {
@@ -167,22 +167,16 @@ void descriptors_of_the_program_stay() {
   expect(read(0, said, sizeof said) == 5, "it is open, and nothing was read from it");
 }
 
-// The bit of a high client that was killed while busy, with no agent to clear it.
+// The bit of a high client that was killed while busy, with no agent to clear it. It beat before.
 void dead_high_client_is_buried() {
   BestEffort client;
   CUstream stream = make_stream();
   client.warm(100, stream);
-  const pid_t child = fork();
-  if (child == 0) _exit(0);
-  auto& dead = client.agent.region().high[3];
-  dead.pid = static_cast<std::uint32_t>(child);
-  dead.startTime = 1;
-  dead.state = 1;
-  waitpid(child, nullptr, 0);
-  client.agent.region().activity.active.fetch_or(1u << 3);
-  for (auto& hold : client.agent.region().holds.hold) hold.store(1);
+  client.agent.page().high[3].beats = 5;
+  client.agent.page().active.fetch_or(1u << 3);
+  client.agent.page().word.store(1);
   for (int i = 0; i < 20; ++i) client.program.run_us(100, stream);
-  eventually([&] { return client.agent.region().activity.active.load() == 0; }, "the dead client's bit is cleared");
+  eventually([&] { return client.agent.page().active.load() == 0; }, "the dead client's bit is cleared");
   OK(cuda().cuStreamSynchronize(stream));
 }
 
@@ -220,7 +214,7 @@ void connection_is_made_again() {
   client.agent.hang_up();
   eventually([&] { return client.agent.connections() > before; }, "the client says hello again");
   client.warm(50, stream);
-  expect(client.agent.region().bestEffort[0].state.load() == 1, "it has its slot");
+  expect(client.agent.welcomed() == 2, "it has its slot");
   expect(client.agent.last_kind == cotenant::protocol::HelloKind::kReattach, "it asked for the slot that it had");
 }
 

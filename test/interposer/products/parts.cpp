@@ -1,5 +1,5 @@
 // How long products are divided: the arithmetic alone, on the products of GPT-2's last layer on an H200 (132 SMs).
-#include "interposer/products/parts.cpp"
+#include "gate/parts.cpp"
 #include "interposer/base/backoff.h"
 
 #include <vector>
@@ -37,20 +37,20 @@ void a_begun_wave_is_a_wave() {
 
 // 393 x 32 tiles, 96 waves, 5.4 ms: each two columns of tiles are 5.95 waves.
 void short_parts_first_then_few_waves() {
-  const Parts sixteen{256, 6, 96};
-  const Parts eight{512, 12, 96};
-  const Parts uneven{384, 9, 99};
+  const Parts sixteen{256, 16, 6, 96};
+  const Parts eight{512, 8, 12, 96};
+  const Parts uneven{384, 11, 9, 99};
   expect(is_better(sixteen, eight, 96, 5400, 300), "parts of 340 us are better than of 680 us");
   expect(is_better(eight, sixteen, 96, 5400, 600), "but where both are short enough, few are better");
   expect(is_better(eight, uneven, 96, 5400, 600), "and what wastes no wave");
-  expect(is_better(uneven, Parts{0, 0, 0}, 96, 5400, 300), "anything is better than nothing");
+  expect(is_better(uneven, Parts{}, 96, 5400, 300), "anything is better than nothing");
 }
 
 void more_waves_are_worth_little() {
-  expect(is_affordable({1, 1, 16}, 15, 3000, 200), "16 waves for 15");
-  expect(!is_affordable({1, 1, 13}, 12, 3000, 200), "but not 13 for 12");
-  expect(is_affordable({1, 1, 6}, 5, 3800, 200), "6 for 5 where each takes 760 us");
-  expect(!is_affordable({1, 1, 7}, 5, 3800, 200), "but not 7");
+  expect(is_affordable({1, 16, 1, 16}, 15, 3000, 200), "16 waves for 15");
+  expect(!is_affordable({1, 13, 1, 13}, 12, 3000, 200), "but not 13 for 12");
+  expect(is_affordable({1, 6, 1, 6}, 5, 3800, 200), "6 for 5 where each takes 760 us");
+  expect(!is_affordable({1, 7, 1, 7}, 5, 3800, 200), "but not 7");
 }
 
 void refusals_hold_longer_and_longer() {

@@ -142,10 +142,10 @@ void an_error_is_the_librarys() {
 void nothing_of_ours_without_a_request_to_expect() {
   Client it;
   it.learn();
-  it.client.agent.region().activity.registered = 0;
+  it.client.agent.region().roster.registered = 0;
   expect(it.multiply() == 0, "it succeeds");
   it.expect_whole("a product on a GPU of one's own");
-  it.client.agent.region().activity.registered = 1u << 9;
+  it.client.agent.region().roster.registered = 1;
   it.client.agent.region().settings.splitProductsUs = 0;
   it.result.clear();
   expect(it.multiply() == 0, "it succeeds");

@@ -1,10 +1,11 @@
-#include "interposer/products/parts.h"
+#include "gate/parts.h"
 
 #include <algorithm>
 
 namespace cotenant {
 namespace {
 
+constexpr std::uint64_t kMostParts = 64;
 constexpr std::uint32_t kSmallestTile = 16;
 constexpr std::uint32_t kLargestTile = 512;
 
@@ -20,8 +21,14 @@ bool is_tile(std::uint32_t side) noexcept { return side >= kSmallestTile && side
 
 std::uint64_t waves_of(std::uint64_t blocks, std::uint32_t sms) noexcept { return (blocks + sms - 1) / sms; }
 
+bool is_long(std::uint64_t us, std::uint64_t target_us) noexcept { return us * 4 > target_us * 5; }
+
 bool columns_before_rows(std::int64_t a, std::int64_t b, bool many_columns) noexcept {
   return many_columns && a <= 2 * b;
+}
+
+std::uint32_t most_parts(std::uint64_t us, std::uint64_t target_us) noexcept {
+  return static_cast<std::uint32_t>(std::min(2 * us / target_us + 1, kMostParts));
 }
 
 std::int64_t next_count(std::int64_t lines, std::int64_t step, std::uint32_t& pieces, std::int64_t before) noexcept {
@@ -46,7 +53,11 @@ bool is_better(const Parts& a, const Parts& b, std::uint64_t waves, std::uint64_
   const auto length = [&](const Parts& parts) { return std::max(parts.waves * us / waves, target_us * 5 / 4); };
   if (length(a) != length(b)) return length(a) < length(b);
   if (a.all_waves != b.all_waves) return a.all_waves < b.all_waves;
-  return a.count > b.count;
+  return a.parts < b.parts;
+}
+
+bool is_worthwhile(const Parts& parts, std::uint64_t waves) noexcept {
+  return parts.count > 0 && parts.waves * 4 <= waves * 3;
 }
 
 Tile tile_in(const char* name) noexcept {

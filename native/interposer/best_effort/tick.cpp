@@ -1,6 +1,7 @@
-#include "interposer/best_effort/turns.h"
+#include "interposer/best_effort/tick.h"
 
 #include "gate/hold.h"
+#include "gate/hold_page.h"
 #include "generated/rules.h"
 #include "interposer/base/clock.h"
 #include "interposer/best_effort/absent_clients.h"
@@ -11,36 +12,13 @@
 namespace cotenant {
 namespace {
 
-using protocol::Region;
-
 constexpr std::uint32_t kNoLinkUs = 10'000;
 
-// A request may begin between the check and the store, so check again after clearing the word.
-void open_word(Region& region, std::uint32_t slot) noexcept {
-  region.holds.hold[slot].store(0, std::memory_order_seq_cst);
-  const bool held = region.activity.active.load(std::memory_order_seq_cst) != 0 && rule::protect(region.settings) &&
-                    rule::when_active(region.settings) == protocol::WhenActive::kWait;
-  if (held) region.holds.hold[slot].store(1, std::memory_order_seq_cst);
-}
-
-// As in open_word(): another process may have checked just before the word was set here, so check again.
+// As in open_hold(): another process may have checked just before the word was set here, so check again.
 void close_word(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
   link.hold().store(1, std::memory_order_seq_cst);
-  if (release(rules, best_effort_view(gpu, link, now_ns())) == Answer::kRun) open_word(*link.region, link.slot);
-}
-
-void give_turn(const Link& link, std::uint32_t to, std::uint64_t now) noexcept {
-  Region& region = *link.region;
-  link.hold().store(1, std::memory_order_seq_cst);
-  region.activity.turnSince.store(now, std::memory_order_relaxed);
-  region.activity.turn.store(to, std::memory_order_seq_cst);
-  if (region.activity.active.load(std::memory_order_seq_cst) == 0) open_word(region, to);
-}
-
-void take_turn(const Link& link, std::uint32_t from, std::uint64_t now) noexcept {
-  auto& activity = link.region->activity;
-  if (activity.turn.compare_exchange_strong(from, link.slot, std::memory_order_seq_cst))
-    activity.turnSince.store(now, std::memory_order_relaxed);
+  if (release(rules, best_effort_view(gpu, link, now_ns())) == Answer::kRun)
+    open_hold(link.hold_page(), link.region->settings);
 }
 
 // Changes when the GPU passes a border of a stream, or reaches another gate in a graph.
@@ -64,37 +42,22 @@ bool stops_inside(const Gpu& gpu) noexcept {
 
 // The outstanding work of this client, after streams that stand still were looked for.
 Outstanding count_submitted(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
-  const auto& activity = link.region->activity;
   // A trickle may clear the hold word while a request is active. The GPU need not run this client's work then.
   const bool held =
-      link.hold().load(std::memory_order_seq_cst) != 0 || activity.active.load(std::memory_order_seq_cst) != 0;
+      link.hold().load(std::memory_order_seq_cst) != 0 || link.hold_page().active.load(std::memory_order_seq_cst) != 0;
   const Outstanding out = best_effort_outstanding(gpu);
-  const bool others = (activity.waiting.load(std::memory_order_relaxed) & ~link.bit()) != 0;
+  const bool others = (who_waits(link, now) & ~(1u << link.slot)) != 0;
   return look_for_standstill(gpu, held, others, now) ? best_effort_outstanding(gpu) : out;
 }
 
-// Publishes what this client has finished, and whether it wants the GPU. Comes before the turn is looked at, because
-// two clients that start at the same time must see each other.
+// Publishes what this client has finished, and whether it wants the GPU, for the agent.
 void publish(const Link& link, const Rules& rules, const HoldView& view, std::uint64_t standing_ns) noexcept {
-  Region& region = *link.region;
   auto& slot = link.best_effort();
   const std::uint64_t submitted = slot.submittedNs.load(std::memory_order_relaxed);
   const std::uint64_t unfinished = view.out_ns + standing_ns;
   const bool counts = is_gated(rules, view.seen.high_registered) && submitted > unfinished;
   slot.finishedNs.store(counts ? submitted - unfinished : submitted, std::memory_order_relaxed);
-  if (has_backlog(rules, view)) region.activity.waiting.fetch_or(link.bit(), std::memory_order_relaxed);
-  else region.activity.waiting.fetch_and(~link.bit(), std::memory_order_relaxed);
-}
-
-void settle_turn(const Link& link, const Rules& rules, HoldView& view) noexcept {
-  const auto& activity = link.region->activity;
-  view.waiting = activity.waiting.load(std::memory_order_relaxed);
-  view.turn = activity.turn.load(std::memory_order_relaxed);
-  const std::uint64_t since = activity.turnSince.load(std::memory_order_relaxed);
-  view.turn_ns = view.now_ns > since ? view.now_ns - since : 0;
-  const TurnDecision decision = decide_turn(rules, view);
-  if (decision.action == TurnAction::kGive) give_turn(link, decision.to, view.now_ns);
-  if (decision.action == TurnAction::kTake) take_turn(link, view.turn, view.now_ns);
+  slot.waiting.store(has_backlog(rules, view) ? 1 : 0, std::memory_order_relaxed);
 }
 
 HoldView make_view(Gpu& gpu, const Link& link, const Rules& rules, const Outstanding& out, std::uint64_t now) noexcept {
@@ -106,11 +69,10 @@ HoldView make_view(Gpu& gpu, const Link& link, const Rules& rules, const Outstan
   view.out_ns = out.ns;
   view.stands = out.stands;
   view.callers_waiting = own.callers_waiting.load(std::memory_order_relaxed);
-  view.seen.high_registered = link.region->activity.registered.load(std::memory_order_relaxed) != 0;
+  view.seen.high_registered = link.region->roster.registered.load(std::memory_order_relaxed) != 0;
   publish(link, rules, view, out.standing_ns);
-  settle_turn(link, rules, view);
   view.seen = best_effort_view(gpu, link, now);
-  view.held = link.hold().load(std::memory_order_seq_cst) != 0;  // settle_turn() may have set it
+  view.held = link.hold().load(std::memory_order_seq_cst) != 0;
   view.far = border_count(gpu, link);
   view.stops_inside = stops_inside(gpu);
   view.trickled_ns = now - own.trickled_at.load(std::memory_order_relaxed);
@@ -120,16 +82,17 @@ HoldView make_view(Gpu& gpu, const Link& link, const Rules& rules, const Outstan
 void apply(Gpu& gpu, const Link& link, const Rules& rules, const HoldDecision& decision, std::uint64_t now) noexcept {
   BestEffortGpu& own = gpu.best_effort;
   auto& slot = link.best_effort();
-  if (decision.look_for_absent) clear_holds_of_absent(*link.region, own.presence, now);
+  if (decision.look_for_absent) clear_holds_of_absent(link.hold_page(), own.presence, now);
   if (decision.trickles) own.trickled_at.store(now, std::memory_order_relaxed);
   switch (decision.action) {
     case HoldAction::kLeave: break;
-    case HoldAction::kOpen: open_word(*link.region, link.slot); break;
+    case HoldAction::kOpen: open_hold(link.hold_page(), link.region->settings); break;
     case HoldAction::kClose: close_word(gpu, link, rules); break;
     case HoldAction::kChunk: link.hold().store(0, std::memory_order_seq_cst); break;
     case HoldAction::kStand: link.hold().store(1, std::memory_order_seq_cst); break;
   }
   slot.releasedNs.store(decision.released_ns, std::memory_order_relaxed);
+  link.hold_page().releasedNs.store(decision.released_ns, std::memory_order_relaxed);
   if (decision.counts) slot.trickles.fetch_add(1, std::memory_order_relaxed);
   if (decision.empty_ns) slot.emptyNs.fetch_add(decision.empty_ns, std::memory_order_relaxed);
   if (decision.turn_ns) slot.turnNs.fetch_add(decision.turn_ns, std::memory_order_relaxed);

@@ -1,6 +1,5 @@
 // The helper thread's part of a best-effort client. High clients usually store the hold words themselves. The helper
-// thread gives turns to several best-effort clients, lets a trickle through in a long pause, renews the time slice, and
-// clears holds that a killed process left behind. gate/hold.h decides what to do; this file applies it to shared
+// thread lets a trickle through in a long pause, renews the time slice, and clears holds that a killed process left behind. gate/hold.h decides what to do; this file applies it to shared
 // memory.
 #pragma once
 

@@ -1,0 +1,63 @@
+// The thread of the agent that gives turns (src/agent/gpus/turns.ts).
+#include <pthread.h>
+#include <time.h>
+
+#include <atomic>
+#include <new>
+
+#include "gate/turns.h"
+
+using namespace cotenant;
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+// A turn that nobody uses is lost for so long.
+constexpr long kEveryNs = 1'000'000;
+// Nobody takes turns: a second client that begins is seen after so long.
+constexpr long kQuietNs = 5'000'000;
+
+struct Keeper {
+  protocol::Region& region;
+  std::atomic<bool> ends{false};
+  pthread_t thread{};
+};
+
+std::uint64_t monotonic_ns() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+void* run(void* at) {
+  auto& keeper = *static_cast<Keeper*>(at);
+  while (!keeper.ends.load(std::memory_order_acquire)) {
+    const std::uint32_t waiting = give_turns(keeper.region, monotonic_ns());
+    const timespec pause{0, waiting > 1 ? kEveryNs : kQuietNs};
+    nanosleep(&pause, nullptr);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+// For tests: one look.
+EXPORT void cotenant_give_turns(void* region, double now_ns) {
+  (void)give_turns(*static_cast<protocol::Region*>(region), static_cast<std::uint64_t>(now_ns));
+}
+
+// `region` stays mapped until cotenant_stop_turns(). Null: there is no thread to be had.
+EXPORT void* cotenant_start_turns(void* region) {
+  auto* keeper = new (std::nothrow) Keeper{*static_cast<protocol::Region*>(region)};
+  if (keeper && pthread_create(&keeper->thread, nullptr, run, keeper) == 0) return keeper;
+  delete keeper;
+  return nullptr;
+}
+
+EXPORT void cotenant_stop_turns(void* at) {
+  auto* keeper = static_cast<Keeper*>(at);
+  keeper->ends.store(true, std::memory_order_release);
+  pthread_join(keeper->thread, nullptr);
+  delete keeper;
+}

@@ -1,0 +1,38 @@
+#include "interposer/process/launch_note.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "interposer/process/process.h"
+
+namespace cotenant {
+namespace {
+
+const char* launch_note() noexcept {
+  const char* path = std::getenv("COTENANT_LAUNCHED");
+  return path && *path == '/' ? path : nullptr;
+}
+
+// The file's name is the process id: children have the variable too.
+bool is_of_this_process(const char* path) noexcept {
+  return std::strtol(std::strrchr(path, '/') + 1, nullptr, 10) == getpid();
+}
+
+// Only the program that was launched speaks, and only if nothing of it has used CUDA.
+__attribute__((destructor)) void tell_if_unused() noexcept {
+  const char* path = launch_note();
+  if (path && is_of_this_process(path) && unlink(path) == 0)
+    tell(
+        "no CUDA context was seen in this program. If it used the GPU, it was neither protected nor held back: see "
+        "`cotenant doctor`.");
+}
+
+}  // namespace
+
+void remove_launch_note() noexcept {
+  if (const char* path = launch_note()) unlink(path);
+}
+
+}  // namespace cotenant

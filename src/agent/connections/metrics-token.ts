@@ -1,0 +1,25 @@
+// The token of Prometheus, in a file that it reads for itself (credentials_file). It is made once and stays the same, so
+// that neither a restart of the agent nor one of Prometheus needs anybody.
+import { randomBytes } from "node:crypto";
+import { lstatSync, writeFileSync } from "node:fs";
+import { errors, readGiven, tryWrite } from "#core";
+
+/** Makes the file if there is none. Throws a UserError for one that others could have written, or may read. */
+export function metricsToken(path: string, uid: number): string {
+  if (!lstatSync(path, { throwIfNoEntry: false })) make(path);
+  const text = readGiven(path, "metrics token", (opened) => {
+    if (opened.uid !== uid && opened.uid !== 0)
+      throw errors.metricsTokenNotBelieved(path, "it belongs to somebody else");
+    // A group may read it: that of Prometheus.
+    if ((opened.mode & 0o027) !== 0)
+      throw errors.metricsTokenNotBelieved(path, "others may read it or write to it");
+  }).trim();
+  if (!/^[\w.~+/=-]{16,}$/.test(text))
+    throw errors.metricsTokenNotBelieved(path, "it holds no line of 16 or more letters and digits");
+  return text;
+}
+
+const make = (path: string): void =>
+  tryWrite(path, () =>
+    writeFileSync(path, `${randomBytes(32).toString("hex")}\n`, { mode: 0o600, flag: "wx" }),
+  );

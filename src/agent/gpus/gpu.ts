@@ -1,0 +1,279 @@
+// One GPU as the agent serves it: its memory and who holds which slot. The agent's own record is the truth about slots;
+// the memory is written to agree with it. What a client may write, it may write wrong: what is seen to be wrong is mended
+// (`heal`). Whatever a dead client left behind is taken away here (`release`).
+import { type ClientClass, constants } from "#protocol";
+import { printable } from "../system/index.ts";
+import type { Identity } from "../tenants/index.ts";
+import { formatUuid, type GpuIdentity, type Part, SharedRegion } from "./region.ts";
+import { keepTurns, type TurnKeeper } from "./turns.ts";
+
+export interface Client {
+  readonly class: ClientClass;
+  readonly slot: number;
+  readonly pid: number;
+  readonly startTime: number;
+  readonly name: string;
+  readonly memoryQuota: number;
+  /** How many times as long as usual its turns are. */
+  readonly share: number;
+  readonly sloP99Us: number;
+  readonly sloSlowdownPermille: number;
+  /** From its profile, as in a Hello; 0 where there is none. */
+  readonly soloUs: number;
+  readonly gpuSharePermille: number;
+  readonly training: boolean;
+  /** undefined for a client that outlived the last agent and has not come back. */
+  readonly identity: Identity | undefined;
+  /** The name of the grant by which it has its slot. */
+  readonly grant: string | undefined;
+  /** False while a client that outlived the last agent has not come back: it is watched by its pid. */
+  connected: boolean;
+}
+
+export type Applicant = Omit<Client, "slot" | "connected">;
+
+/** What an agent notes about a client, for the next one. */
+export type ClientRecord = Pick<Client, "class" | "slot" | "pid" | "startTime" | "name">;
+
+export const capacity = {
+  high: constants.MAX_HIGH,
+  "best-effort": constants.MAX_BEST_EFFORT,
+} as const;
+
+/** ns. Clients look for a new agent five times a second. */
+const COMES_BACK_WITHIN = 2e9;
+
+/** The files of a client, in the order in which it sends them to the next agent. */
+const partsOf = ({ class: kind, slot }: Pick<Client, "class" | "slot">): readonly Part[] =>
+  kind === "high"
+    ? [{ kind, slot }]
+    : [
+        { kind, slot },
+        { kind: "hold", slot },
+      ];
+
+export class ServedGpu {
+  readonly identity: GpuIdentity;
+  readonly uuid: string;
+  readonly region: SharedRegion;
+  readonly #clients = new Map<string, Client>();
+  /** `activations` of each hold page when `heal` last found the GPU idle. */
+  readonly #idleAt = new Map<number, number>();
+  #turns: TurnKeeper | undefined;
+  #recalledAt = 0;
+
+  /** Throws if there is no memory or descriptor for it. */
+  constructor(identity: GpuIdentity, agentPid: number) {
+    this.identity = identity;
+    this.uuid = formatUuid(identity.uuid);
+    this.region = new SharedRegion(identity, agentPid);
+  }
+
+  get clients(): readonly Client[] {
+    return [...this.#clients.values()];
+  }
+
+  at(kind: ClientClass, slot: number): Client | undefined {
+    return this.#clients.get(`${kind} ${slot}`);
+  }
+
+  /** Gives the lowest free slot, with new files; undefined when all are taken. Throws if there is no memory for them. */
+  take(applicant: Applicant, now: number): Client | undefined {
+    for (let slot = 0; slot < capacity[applicant.class]; slot++)
+      if (!this.at(applicant.class, slot)) return this.#takeSlot(applicant, slot, now);
+    return undefined;
+  }
+
+  #takeSlot(applicant: Applicant, slot: number, now: number): Client {
+    const client: Client = { ...applicant, slot, connected: true };
+    try {
+      for (const part of partsOf(client)) this.region.add(part);
+      this.#enter(client, now);
+    } catch (error) {
+      this.release(client, now);
+      throw error;
+    }
+    if (client.class === "best-effort") this.#holdForAbsent(slot);
+    return client;
+  }
+
+  /** Who comes with the files that it has from the last agent keeps its slot. undefined: they are of no use. */
+  reattach(
+    applicant: Applicant,
+    slot: number,
+    files: readonly string[],
+    now: number,
+  ): Client | undefined {
+    const client: Client = { ...applicant, slot, connected: true };
+    const parts = partsOf(client);
+    if (slot < 0 || slot >= capacity[client.class] || files.length !== parts.length)
+      return undefined;
+    if (!parts.every((part, i) => this.region.takeOver(part, files[i] ?? ""))) {
+      for (const part of parts) this.region.remove(part);
+      return undefined;
+    }
+    this.#enter(client, now);
+    return client;
+  }
+
+  #enter(client: Client, now: number): void {
+    this.#clients.set(`${client.class} ${client.slot}`, client);
+    const own = this.region.memory.bestEffort[client.slot];
+    if (client.class === "best-effort" && own) {
+      own.memoryQuota = client.memoryQuota;
+      this.region.memory.roster.shares.set(client.slot, client.share);
+    }
+    this.#writeRoster();
+    if (client.class === "best-effort" && this.#bestEffort.length === 1) {
+      this.region.memory.roster.turn = client.slot;
+      this.region.memory.roster.turnSince = now;
+    }
+  }
+
+  /** A high client that has not come back may be in a burst, and does not have this page yet. */
+  #holdForAbsent(slot: number): void {
+    const page = this.region.memory.holds[slot];
+    const absent = this.clients.filter((client) => client.class === "high" && !client.connected);
+    for (const high of absent) this.region.setActive(slot, high.slot, true);
+    if (page && absent.length > 0) page.word = 1;
+  }
+
+  /** After a restart: who was a client of the last agent, and lives, keeps the slot until it comes back. */
+  recall(records: readonly ClientRecord[], now: number): void {
+    this.#recalledAt = now;
+    for (const { class: kind, slot, pid, startTime, name } of records)
+      this.#enter(
+        {
+          class: kind,
+          slot,
+          pid,
+          startTime,
+          name: printable(name),
+          memoryQuota: 0,
+          share: 1,
+          sloP99Us: 0,
+          sloSlowdownPermille: 0,
+          soloUs: 0,
+          gpuSharePermille: 0,
+          training: false,
+          identity: undefined,
+          grant: undefined,
+          connected: false,
+        },
+        now,
+      );
+  }
+
+  /** The client is gone: nothing it left behind may hold up anybody. */
+  release(client: Client, now: number): void {
+    this.#clients.delete(`${client.class} ${client.slot}`);
+    for (const part of partsOf(client)) this.region.remove(part);
+    this.#writeRoster();
+    if (client.class === "high") this.#endBursts(client.slot, now);
+    else this.#passTurnOn(client.slot, now);
+  }
+
+  /** The file of the hold page of a best-effort client; undefined while it has not come back. */
+  holdFile(slot: number): number | undefined {
+    return this.region.file({ kind: "hold", slot });
+  }
+
+  /** High clients were sent another hold page. Returns the version that they confirm in their slots. */
+  announceHolds(): number {
+    const { roster } = this.region.memory;
+    roster.holdsVersion = roster.holdsVersion + 1;
+    return roster.holdsVersion;
+  }
+
+  /** Once a second: takes back what clients wrote that can't be. */
+  heal(now: number): void {
+    for (const { slot } of this.#bestEffort) {
+      for (let high = 0; high < capacity.high; high++)
+        if (!this.#isThere(high, now)) this.#endBurst(slot, high, now);
+      // A GPU that has been idle since the last look has no reason to hold anybody.
+      const page = this.region.memory.holds[slot];
+      const idle = page?.active === 0 ? page.activations : undefined;
+      if (page && idle !== undefined && idle === this.#idleAt.get(slot) && page.word !== 0)
+        this.#openIfIdle(slot, now);
+      if (idle === undefined) this.#idleAt.delete(slot);
+      else this.#idleAt.set(slot, idle);
+    }
+  }
+
+  /** One that does not come back within two seconds is stopped. If it goes on, it sets its bits itself. */
+  #isThere(high: number, now: number): boolean {
+    const client = this.at("high", high);
+    return client !== undefined && (client.connected || now - this.#recalledAt < COMES_BACK_WITHIN);
+  }
+
+  /** Closes the hold of each best-effort client. Whoever heeds `paused` leaves it so. */
+  holdAll(): void {
+    for (const { slot } of this.#bestEffort) {
+      const page = this.region.memory.holds[slot];
+      if (page) page.word = 1;
+    }
+  }
+
+  close(): void {
+    this.#turns?.stop();
+    this.region.close();
+  }
+
+  get #bestEffort(): readonly Client[] {
+    return this.clients.filter((client) => client.class === "best-effort");
+  }
+
+  #writeRoster(): void {
+    const { roster } = this.region.memory;
+    const taken = this.#bestEffort;
+    roster.registered = this.#clients.size - taken.length;
+    roster.bestEffort = bits(taken);
+    if (taken.length > 1) this.#turns ??= keepTurns(this.region);
+    else {
+      this.#turns?.stop();
+      this.#turns = undefined;
+      roster.waiting = 0;
+    }
+  }
+
+  #endBursts(high: number, now: number): void {
+    for (const { slot } of this.#bestEffort) this.#endBurst(slot, high, now);
+  }
+
+  #endBurst(slot: number, high: number, now: number): void {
+    if (!this.region.isActive(slot, high)) return;
+    this.region.setActive(slot, high, false);
+    this.#openIfIdle(slot, now);
+  }
+
+  #openIfIdle(slot: number, now: number): void {
+    const { holds, settings } = this.region.memory;
+    const page = holds[slot];
+    if (page?.active !== 0 || settings.paused !== 0) return;
+    page.idleSince = now;
+    page.word = 0;
+    // A burst may have begun in between, and its hold been overwritten: give it back.
+    if (page.active !== 0 && settings.protect !== 0) page.word = 1;
+  }
+
+  /** To the next best-effort client that has work, else to the next one at all. */
+  #passTurnOn(from: number, now: number): void {
+    const { roster } = this.region.memory;
+    const taken = bits(this.#bestEffort);
+    const wanted = roster.waiting & taken;
+    const next = nextBit(wanted === 0 ? taken : wanted, from);
+    if (next !== undefined && this.region.passTurn(from, next)) roster.turnSince = now;
+  }
+}
+
+const bits = (clients: readonly Client[]): number =>
+  clients.reduce((all, { slot }) => all | (1 << slot), 0);
+
+/** The first set bit after `from`, going round. */
+function nextBit(bits: number, from: number): number | undefined {
+  for (let step = 1; step <= 32; step++) {
+    const bit = (from + step) % 32;
+    if (bits & (1 << bit)) return bit;
+  }
+  return undefined;
+}

@@ -1,0 +1,213 @@
+// The memory of one GPU as the agent has it: all of `Region`, put together from memory files. Each file has one set of
+// writers and is sent to those processes only. All are sealed, so that nobody can shrink one under another's feet (reading
+// past the end of a mapped file is SIGBUS). docs/design/decisions/0012 says why.
+import { closeSync, fstatSync, ftruncateSync } from "node:fs";
+import { UserError } from "#core";
+import { type ClientClass, constants, Header, Region, type View, view } from "#protocol";
+import {
+  createMemoryFile,
+  MappedRange,
+  openMemoryFile,
+  pidNamespace,
+  SIZE_SEALS,
+  sealSize,
+  sealsOf,
+  sealWrites,
+} from "../system/index.ts";
+
+/** How the file that all clients have shows up in /proc/PID/fd. */
+export const REGION_LINK = "/memfd:cotenant";
+
+export interface GpuIdentity {
+  /** 16 bytes, as the driver gives it. */
+  readonly uuid: Uint8Array;
+  readonly name: string;
+  readonly smCount: number;
+}
+
+/** A file of its own: the slot of a client, or the hold page of a best-effort one. */
+export interface Part {
+  readonly kind: ClientClass | "hold";
+  readonly slot: number;
+}
+
+interface Place {
+  readonly offset: number;
+  readonly size: number;
+}
+
+/** Header, settings and roster. */
+export const common: Place = { offset: 0, size: Region.offsets.holds };
+
+const { holds, high, bestEffort } = Region.fields;
+
+export function placeOf({ kind, slot }: Part): Place {
+  const [first, { size }] =
+    kind === "hold"
+      ? [Region.offsets.holds, holds.struct]
+      : kind === "high"
+        ? [Region.offsets.high, high.struct]
+        : [Region.offsets.bestEffort, bestEffort.struct];
+  return { offset: first + slot * size, size };
+}
+
+const nameOf = ({ kind, slot }: Part) => `${kind} ${slot}`;
+
+export class SharedRegion {
+  /** The common file. */
+  readonly fd: number;
+  readonly memory: View<typeof Region>;
+  /** For native code that works on it, while something refers to this object. */
+  readonly address: bigint;
+  readonly #range = new MappedRange(Region.size);
+  readonly #words: Int32Array;
+  readonly #files = new Map<string, number>();
+
+  constructor(gpu: GpuIdentity, agentPid: number) {
+    this.address = this.#range.address;
+    this.#words = new Int32Array(this.#range.buffer);
+    this.memory = view(Region, this.#range.buffer);
+    this.fd = this.#create("cotenant", common, (fd) => {
+      this.#range.put(fd, common.offset, common.size);
+      sealWrites(fd);
+    });
+    this.#writeHeader(gpu, agentPid);
+  }
+
+  #writeHeader(gpu: GpuIdentity, agentPid: number): void {
+    const { header } = this.memory;
+    header.version = constants.VERSION;
+    header.size = Region.size;
+    header.agentPid = agentPid;
+    header.pidNamespace = pidNamespace();
+    header.smCount = gpu.smCount;
+    header.gpuUuid.set(gpu.uuid);
+    header.gpuName = gpu.name;
+    // Last, so that a half-made region is not taken for a whole one.
+    const magic = (Region.offsets.header + Header.offsets.magic) >> 3;
+    Atomics.store(new BigInt64Array(this.#range.buffer), magic, constants.MAGIC);
+  }
+
+  #create(name: string, { size }: Place, prepare: (fd: number) => void): number {
+    const fd = createMemoryFile(name);
+    try {
+      ftruncateSync(fd, size);
+      prepare(fd);
+      sealSize(fd);
+      return fd;
+    } catch (error) {
+      closeSync(fd);
+      throw error;
+    }
+  }
+
+  /** A new file of zeros, which nobody else has. */
+  add(part: Part): void {
+    const place = placeOf(part);
+    const name = `cotenant-${nameOf(part).replace(" ", "-")}`;
+    const fd = this.#create(name, place, (made) => this.#range.put(made, place.offset, place.size));
+    this.#keep(part, fd);
+  }
+
+  /**
+   * The file that a client has from the last agent, at `path`. False where that is no such file: of that size, which can't
+   * change any more, writable, and no other client's.
+   */
+  takeOver(part: Part, path: string): boolean {
+    const fd = openMemoryFile(path, "write");
+    if (fd === undefined) return false;
+    const place = placeOf(part);
+    try {
+      const { size, ino } = fstatSync(fd);
+      const isSealed = (sealsOf(fd) & SIZE_SEALS) === SIZE_SEALS;
+      // All memory files are in one file system, in which each has a number of its own.
+      const isTaken = [...this.#files.values()].some((taken) => fstatSync(taken).ino === ino);
+      if (!isSealed || size !== place.size || isTaken) throw new Error("another file");
+      this.#range.put(fd, place.offset, place.size);
+    } catch {
+      closeSync(fd);
+      return false;
+    }
+    this.#keep(part, fd);
+    return true;
+  }
+
+  #keep(part: Part, fd: number): void {
+    const former = this.#files.get(nameOf(part));
+    if (former !== undefined) closeSync(former);
+    this.#files.set(nameOf(part), fd);
+  }
+
+  /** The file of a part; undefined where there is none. */
+  file(part: Part): number | undefined {
+    return this.#files.get(nameOf(part));
+  }
+
+  /** Zeros there again. Who has the file mapped goes on with it. */
+  remove(part: Part): void {
+    const fd = this.#files.get(nameOf(part));
+    if (fd === undefined) return;
+    const { offset, size } = placeOf(part);
+    this.#range.clear(offset, size);
+    this.#files.delete(nameOf(part));
+    closeSync(fd);
+  }
+
+  /** Says in a hold page that a high client is in a burst, or that it is not. */
+  setActive(bestEffortSlot: number, highSlot: number, active: boolean): void {
+    const { offset } = placeOf({ kind: "hold", slot: bestEffortSlot });
+    const word = ((offset + holds.struct.offsets.active) >> 2) + (highSlot >> 5);
+    const bit = 1 << (highSlot & 31);
+    if (active) Atomics.or(this.#words, word, bit);
+    else Atomics.and(this.#words, word, ~bit);
+  }
+
+  isActive(bestEffortSlot: number, highSlot: number): boolean {
+    const { offset } = placeOf({ kind: "hold", slot: bestEffortSlot });
+    const word = ((offset + holds.struct.offsets.active) >> 2) + (highSlot >> 5);
+    return (Atomics.load(this.#words, word) & (1 << (highSlot & 31))) !== 0;
+  }
+
+  /** Hands the turn from one best-effort slot to another, unless somebody was faster. */
+  passTurn(from: number, to: number): boolean {
+    const { roster } = Region.fields;
+    const word = (Region.offsets.roster + roster.struct.offsets.turn) >> 2;
+    return Atomics.compareExchange(this.#words, word, from, to) === (from | 0);
+  }
+
+  /** Who has its files mapped goes on with them. */
+  close(): void {
+    closeSync(this.fd);
+    for (const fd of this.#files.values()) closeSync(fd);
+    this.#files.clear();
+  }
+}
+
+/** Throws a UserError if this kernel can't keep clients from writing what only the agent may write. */
+export function checkKernel(): void {
+  const fd = createMemoryFile("cotenant-trial");
+  try {
+    if (!sealWrites(fd)) throw oldKernel();
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const oldKernel = () =>
+  new UserError(
+    "OLD_KERNEL",
+    "This kernel is older than Linux 5.1: an agent of the machine could not keep clients from changing its rules.",
+    "Give each user an agent of their own (`cotenant up` without --system).",
+  );
+
+/** "GPU-8a7b…", as NVML and nvidia-smi write it. */
+export function formatUuid(uuid: Uint8Array): string {
+  const hex = Buffer.from(uuid).toString("hex");
+  return `GPU-${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+/** The bytes of what formatUuid wrote; undefined for anything else. */
+export function parseUuid(text: string): Uint8Array | undefined {
+  const hex = text.replace(/^GPU-/, "").replaceAll("-", "");
+  return /^[0-9a-f]{32}$/.test(hex) ? Uint8Array.from(Buffer.from(hex, "hex")) : undefined;
+}

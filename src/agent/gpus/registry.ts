@@ -1,0 +1,371 @@
+// Who is attached, on which GPU: answers each client's Hello, takes slots back, and after a restart keeps them for those
+// who had them. It knows nothing of sockets (socket.ts) and keeps no time.
+import {
+  type ClientClass,
+  classes,
+  type Hello,
+  helloKinds,
+  type View,
+  welcomeStatus,
+} from "#protocol";
+import { type Log, withoutRepeats } from "../log.ts";
+import { isAlive, printable } from "../system/index.ts";
+import {
+  type Admission,
+  describeIdentity,
+  type Identity,
+  tenantOf,
+  type Verdict,
+} from "../tenants/index.ts";
+import { type Applicant, type Client, type ClientRecord, capacity, ServedGpu } from "./gpu.ts";
+import { formatUuid, type GpuIdentity, parseUuid } from "./region.ts";
+
+/** What becomes of a Hello: the fields of the Welcome, and whom to release when the client hangs up. */
+export interface Reply {
+  readonly status: number;
+  readonly slot: number;
+  /** Sent along: descriptors of this process. */
+  readonly files: readonly number[];
+  readonly reason: string;
+  readonly holder?: { readonly gpu: ServedGpu; readonly client: Client };
+}
+
+/** What an agent notes about a GPU for the next one. */
+export interface GpuRecord {
+  readonly uuid: string;
+  readonly name: string;
+  readonly smCount: number;
+  readonly clients: readonly ClientRecord[];
+}
+
+interface Surroundings {
+  readonly agentPid: number;
+  readonly now: () => number;
+  readonly log: Log;
+  /** Writes the rules into a GPU's memory before its first client may look at them. */
+  readonly prepare: (gpu: ServedGpu) => void;
+  /** Whether there is such a GPU; undefined where nobody can tell. */
+  readonly knows: (uuid: string) => boolean | undefined;
+  readonly admission: Admission;
+}
+
+/** Of GPUs that nobody can vouch for: each costs a descriptor and a region. */
+const MOST_UNKNOWN_GPUS = 8;
+
+export class Registry {
+  readonly #gpus = new Map<string, ServedGpu>();
+  readonly #around: Surroundings;
+  readonly #logOnce: Log;
+
+  constructor(around: Surroundings) {
+    this.#around = around;
+    this.#logOnce = withoutRepeats(around.log);
+  }
+
+  get gpus(): readonly ServedGpu[] {
+    return [...this.#gpus.values()];
+  }
+
+  records(): readonly GpuRecord[] {
+    return this.gpus.map(({ uuid, identity: { name, smCount }, clients }) => ({
+      uuid,
+      name,
+      smCount,
+      clients: clients.map(({ class: kind, slot, pid, startTime, name: called }) => ({
+        class: kind,
+        slot,
+        pid,
+        startTime,
+        name: called,
+      })),
+    }));
+  }
+
+  /** Keeps the slots of the last agent's clients for them, if they live. */
+  recall(records: readonly GpuRecord[]): void {
+    for (const { uuid, name, smCount, clients } of records) {
+      const living = clients.filter(({ pid, startTime }) => isAlive(pid, startTime));
+      const bytes = parseUuid(uuid);
+      if (living.length === 0 || !bytes) continue;
+      try {
+        const gpu = this.#serve({ uuid: bytes, name: printable(name), smCount }, "it was served");
+        gpu.recall(living, this.#around.now());
+      } catch (error) {
+        this.#around.log("not served", { gpu: uuid, because: whyOf(error) });
+      }
+    }
+  }
+
+  /** `files`: where this process finds the descriptors that came along. */
+  answer(hello: View<typeof Hello>, identity: Identity, files: readonly string[] = []): Reply {
+    const error = errorIn(hello);
+    const reply = error ? refusal(error) : this.#admit(hello, identity, files);
+    const { refused, full } = welcomeStatus;
+    // A refused client asks again every second.
+    if (reply.status === refused || reply.status === full)
+      this.#logOnce("refused", {
+        client: printable(hello.name),
+        class: classNames.get(hello.class) ?? hello.class,
+        pid: identity.pid,
+        of: describeIdentity(identity),
+        because: reply.reason,
+      });
+    this.#retireEmpty();
+    return reply;
+  }
+
+  #admit(hello: View<typeof Hello>, identity: Identity, files: readonly string[]): Reply {
+    const kind = classNames.get(hello.class) ?? "best-effort";
+    const verdict = this.#judge(hello, identity, kind);
+    if (verdict.refusal !== undefined) {
+      this.#giveUpRecalled(applicantOf(hello, identity, verdict));
+      return refusal(verdict.refusal);
+    }
+    const applicant = applicantOf(hello, identity, verdict);
+    const elsewhere = this.gpus.find(
+      ({ uuid, clients }) =>
+        uuid !== formatUuid(hello.gpuUuid) &&
+        clients.some((client) => client.class === "best-effort" && isSame(client, applicant)),
+    );
+    if (applicant.class === "best-effort" && elsewhere) return refusal(oneGpuOnly);
+
+    const gpu = this.#gpuOf(hello);
+    if (typeof gpu === "string") return refusal(gpu);
+    try {
+      return hello.kind === helloKinds.reattach
+        ? this.#reattach(gpu, applicant, hello.slot, files)
+        : this.#attach(gpu, applicant);
+    } catch (error) {
+      return this.#noMemory(gpu.uuid, error);
+    }
+  }
+
+  #judge(hello: View<typeof Hello>, identity: Identity, kind: ClientClass): Verdict {
+    const tenant = tenantOf(identity);
+    const held = (this.#gpus.get(formatUuid(hello.gpuUuid))?.clients ?? []).filter(
+      (client) =>
+        client.identity &&
+        tenantOf(client.identity) === tenant &&
+        !(client.pid === identity.pid && client.startTime === hello.startTime),
+    );
+    return this.#around.admission.judge(identity, kind, held.length);
+  }
+
+  /** What the last agent allowed and this one refuses: the process goes on without us. */
+  #giveUpRecalled(applicant: Applicant): void {
+    for (const gpu of this.gpus)
+      for (const client of gpu.clients)
+        if (!client.connected && isSame(client, applicant)) gpu.release(client, this.#around.now());
+  }
+
+  /** Why this process can have nothing here, whatever it asks for; undefined: it may be a client. */
+  refusalOf(identity: Identity): string | undefined {
+    return this.#around.admission.judge(identity, "best-effort", 0).refusal;
+  }
+
+  /** A best-effort client begins although a high one can't hold it yet. */
+  noteUnheld(gpu: ServedGpu, client: Client, high: Client): void {
+    const because = `the high client ${high.name} (pid ${high.pid}) does not answer`;
+    this.#around.log("not held yet", { ...naming(gpu, client), because });
+  }
+
+  hangUp(gpu: ServedGpu, client: Client): void {
+    if (gpu.at(client.class, client.slot) !== client) return; // its slot went to somebody else
+    gpu.release(client, this.#around.now());
+    this.#around.log("released", { ...naming(gpu, client), because: "hung up" });
+    this.#retireEmpty();
+  }
+
+  /** Once a second: repairs the memory, and looks after those who have no connection. */
+  heal(): void {
+    for (const gpu of this.gpus) {
+      gpu.heal(this.#around.now());
+      for (const client of gpu.clients)
+        if (!client.connected && !isAlive(client.pid, client.startTime)) {
+          gpu.release(client, this.#around.now());
+          this.#around.log("released", { ...naming(gpu, client), because: "its process ended" });
+        }
+    }
+    this.#retireEmpty();
+  }
+
+  /** What nobody uses any more is given back: the next client of that GPU gets memory anew. */
+  #retireEmpty(): void {
+    for (const gpu of this.gpus.filter(({ clients }) => clients.length === 0)) {
+      this.#gpus.delete(gpu.uuid);
+      gpu.close();
+      this.#around.log("serving no more", { gpu: gpu.uuid, because: "its last client is gone" });
+    }
+  }
+
+  #attach(gpu: ServedGpu, applicant: Applicant): Reply {
+    this.#releaseFormer(gpu, applicant);
+    const client = gpu.take(applicant, this.#around.now());
+    if (!client) return this.#full(gpu, applicant.class);
+    this.#around.log("attached", { ...naming(gpu, client), ...terms(client) });
+    return welcome(gpu, client);
+  }
+
+  #reattach(gpu: ServedGpu, applicant: Applicant, slot: number, files: readonly string[]): Reply {
+    const holder = gpu.at(applicant.class, slot);
+    const free = !holder || (isSame(holder, applicant) && !holder.connected);
+    const client = free ? gpu.reattach(applicant, slot, files, this.#around.now()) : undefined;
+    if (!client) {
+      const reason = "That slot is not yours any more: attach again.";
+      return { status: welcomeStatus.attachAnew, slot: -1, files: [], reason };
+    }
+    this.#releaseFormer(gpu, applicant, client);
+    this.#around.log("reattached", naming(gpu, client));
+    return welcome(gpu, client);
+  }
+
+  /**
+   * The same process again (it replaced itself by exec): its old slot is free, whatever its old connection says later. One
+   * process has one slot.
+   */
+  #releaseFormer(gpu: ServedGpu, applicant: Applicant, but?: Client): void {
+    for (const former of gpu.clients)
+      if (former !== but && isSame(former, applicant)) gpu.release(former, this.#around.now());
+  }
+
+  #full(gpu: ServedGpu, kind: ClientClass): Reply {
+    const reason = `All ${capacity[kind]} places for ${kind} clients on ${gpu.uuid} are taken.`;
+    return { status: welcomeStatus.full, slot: -1, files: [], reason };
+  }
+
+  /** The GPU of a Hello: served already, or from now on. Or why there is none. */
+  #gpuOf(hello: View<typeof Hello>): ServedGpu | string {
+    const uuid = formatUuid(hello.gpuUuid);
+    const served = this.#gpus.get(uuid);
+    if (served) return served;
+    const known = this.#around.knows(uuid);
+    if (known === false) return `The driver of this machine knows of no GPU ${uuid}.`;
+    if (known === undefined && this.#gpus.size >= MOST_UNKNOWN_GPUS)
+      return `This agent serves ${MOST_UNKNOWN_GPUS} GPUs already, and can't tell whether there is one ${uuid}.`;
+    const name = printable(hello.gpuName);
+    const identity = { uuid: hello.gpuUuid.slice(), name, smCount: hello.smCount };
+    try {
+      return this.#serve(identity, "a client came");
+    } catch (error) {
+      return this.#noMemory(uuid, error).reason;
+    }
+  }
+
+  #noMemory(uuid: string, error: unknown): Reply {
+    const why = whyOf(error);
+    this.#around.log("not served", { gpu: uuid, because: why });
+    return refusal(`The agent can't make memory for the GPU ${uuid}: ${why}.`);
+  }
+
+  #serve(identity: GpuIdentity, because: string): ServedGpu {
+    const gpu = new ServedGpu(identity, this.#around.agentPid);
+    this.#gpus.set(gpu.uuid, gpu);
+    this.#around.prepare(gpu);
+    this.#around.log("serving", { gpu: gpu.uuid, because });
+    return gpu;
+  }
+
+  close(): void {
+    for (const gpu of this.gpus) gpu.close();
+    this.#gpus.clear();
+  }
+}
+
+const whyOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+/** With the files that the client may have; a high client holds back all best-effort ones. */
+function welcome(gpu: ServedGpu, client: Client): Reply {
+  const { region } = gpu;
+  const files = [region.fd, region.file({ kind: client.class, slot: client.slot })].filter(
+    (fd) => fd !== undefined,
+  );
+  const holds = holdsFor(gpu, client).flatMap((slot) => gpu.holdFile(slot) ?? []);
+  return {
+    status: welcomeStatus.ok,
+    slot: client.slot,
+    files: [...files, ...holds],
+    reason: "",
+    holder: { gpu, client },
+  };
+}
+
+/** The best-effort slots whose hold pages a client is sent, rising. */
+export const holdsFor = (gpu: ServedGpu, client: Client): readonly number[] =>
+  client.class === "best-effort"
+    ? [client.slot]
+    : gpu.clients
+        .filter(({ class: kind, slot }) => kind !== "high" && gpu.holdFile(slot) !== undefined)
+        .map(({ slot }) => slot)
+        .sort((one, other) => one - other);
+
+const oneGpuOnly =
+  "A best-effort client on several GPUs is refused for now: one paused rank would leave the others spinning. Set CUDA_VISIBLE_DEVICES to one GPU.";
+
+export const refusal = (reason: string): Reply => ({
+  status: welcomeStatus.refused,
+  slot: -1,
+  files: [],
+  reason,
+});
+
+/** What is wrong with a whole Hello of our version; undefined when nothing is. */
+function errorIn(hello: View<typeof Hello>): string | undefined {
+  if (!Object.values<number>(helloKinds).includes(hello.kind))
+    return `There is no Hello of kind ${hello.kind}.`;
+  if (!classNames.has(hello.class)) return `There is no class ${hello.class}.`;
+  return undefined;
+}
+
+const classNames: ReadonlyMap<number, ClientClass> = new Map([
+  [classes.high, "high"],
+  [classes["best-effort"], "best-effort"],
+]);
+
+function applicantOf(hello: View<typeof Hello>, identity: Identity, { grant }: Verdict): Applicant {
+  const kind = classNames.get(hello.class) ?? "best-effort";
+  const { p99Us = 0, slowdown = 0 } = grant.objective ?? {
+    p99Us: hello.sloP99Us,
+    slowdown: hello.sloSlowdownPermille / 1000,
+  };
+  return {
+    class: kind,
+    pid: identity.pid,
+    startTime: hello.startTime,
+    name: printable(hello.name),
+    memoryQuota: kind === "high" ? 0 : smallerLimit(hello.memoryQuota, grant.memory),
+    share: grant.share,
+    sloP99Us: p99Us,
+    sloSlowdownPermille: Math.round(slowdown * 1000),
+    soloUs: hello.soloUs,
+    gpuSharePermille: hello.gpuSharePermille,
+    training: hello.training === 1,
+    identity,
+    grant: grant.name,
+  };
+}
+
+/** Of two limits, of which 0 is none. */
+const smallerLimit = (one: number, other: number): number =>
+  one === 0 || other === 0 ? Math.max(one, other) : Math.min(one, other);
+
+const isSame = (client: Client, applicant: Applicant) =>
+  client.class === applicant.class &&
+  client.pid === applicant.pid &&
+  client.startTime === applicant.startTime;
+
+/** What it may do, and what it is promised. */
+const terms = ({ grant, memoryQuota, sloP99Us, sloSlowdownPermille }: Client) => ({
+  ...(grant === undefined ? {} : { grant }),
+  ...(memoryQuota > 0 ? { memory: memoryQuota } : {}),
+  ...(sloP99Us > 0 ? { p99Us: sloP99Us } : {}),
+  ...(sloSlowdownPermille > 0 ? { slowdown: sloSlowdownPermille / 1000 } : {}),
+});
+
+const naming = (gpu: ServedGpu, client: Client) => ({
+  client: client.name,
+  class: client.class,
+  pid: client.pid,
+  slot: client.slot,
+  gpu: gpu.uuid,
+  ...(client.identity ? { of: describeIdentity(client.identity) } : {}),
+});

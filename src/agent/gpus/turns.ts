@@ -1,0 +1,42 @@
+// Turns among the best-effort clients of one GPU. A turn lasts a few milliseconds, which is too short for this thread, so a
+// native thread gives them (native/gate/turns.h). It runs only while there are several such clients.
+import koffi from "koffi";
+import { gateLibrary } from "#core";
+import type { SharedRegion } from "./region.ts";
+
+export interface TurnKeeper {
+  stop(): void;
+}
+
+interface Library {
+  start(region: bigint): unknown;
+  stop(keeper: unknown): void;
+}
+
+let loaded: Library | undefined;
+
+function library(): Library {
+  if (loaded) return loaded;
+  const gate = koffi.load(gateLibrary());
+  const start = gate.func("void *cotenant_start_turns(void *region)");
+  const stop = gate.func("void cotenant_stop_turns(void *keeper)");
+  loaded = { start: (region) => start(region), stop: (keeper) => void stop(keeper) };
+  return loaded;
+}
+
+/** Their memory must stay mapped while the threads run. */
+const served = new Set<SharedRegion>();
+
+/** Gives turns until it is stopped. Throws if the library is not built, or no thread can be had. */
+export function keepTurns(region: SharedRegion): TurnKeeper {
+  const { start, stop } = library();
+  const keeper = start(region.address);
+  if (!keeper) throw new Error("no thread to give turns");
+  served.add(region);
+  return {
+    stop: () => {
+      stop(keeper);
+      served.delete(region);
+    },
+  };
+}

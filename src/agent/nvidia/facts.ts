@@ -1,0 +1,100 @@
+// How the GPUs of this machine are set up, by NVML. What a driver or a GPU does not say is undefined.
+import { load, OK, openDevice, readU32 } from "./nvml.ts";
+
+export interface GpuFacts {
+  readonly name: string;
+  readonly uuid: string;
+  /** Divided into instances (MIG). */
+  readonly divided: boolean | undefined;
+  /** A virtual GPU of a hypervisor. */
+  readonly virtual: boolean | undefined;
+  /** How many processes may have a context. */
+  readonly contexts: "several" | "one" | "none" | undefined;
+  /** The driver keeps the GPU ready while nobody uses it. */
+  readonly persistent: boolean | undefined;
+  readonly smClockMHz: number | undefined;
+  readonly mostSmClockMHz: number | undefined;
+  /** Why the clock is below what it could be, in words; empty: it is not, or the GPU is idle. */
+  readonly slowedBy: readonly string[];
+}
+
+export interface DriverFacts {
+  readonly version: string;
+  /** Of CUDA, the highest that the driver serves, such as "13.0". */
+  readonly cuda: string | undefined;
+  readonly gpus: readonly GpuFacts[];
+}
+
+/** nvmlClocksEventReasons: bits that are no choice of a program or of an idle GPU. */
+const slowdowns: readonly (readonly [bigint, string])[] = [
+  [0x2n, "clocks that were set"],
+  [0x4n, "the power limit"],
+  [0x8n, "the hardware"],
+  [0x20n, "heat"],
+  [0x40n, "heat, by the hardware"],
+  [0x80n, "the power supply"],
+];
+
+const CLOCK_SM = 1;
+const VIRTUAL_GPU = 2;
+/** nvmlComputeMode_t */
+const contextsOf: Readonly<Record<number, GpuFacts["contexts"]>> = {
+  0: "several",
+  1: "one",
+  2: "none",
+  3: "one",
+};
+
+/** undefined: the library is not there. A text: what the driver says instead of answering. `name`: of the library. */
+export function driverFacts(name?: string): DriverFacts | string | undefined {
+  const nvml = load(name);
+  if (!nvml) return undefined;
+  const status = nvml.init();
+  if (status !== OK) return nvml.describe(status);
+  const optional = (signature: string) => {
+    try {
+      return nvml.library.func(signature);
+    } catch {
+      return undefined; // an older driver
+    }
+  };
+  const one = (symbol: string) => optional(`int ${symbol}(void *, void *)`);
+  const calls = {
+    mig: optional("int nvmlDeviceGetMigMode(void *, void *, void *)"),
+    virtual: one("nvmlDeviceGetVirtualizationMode"),
+    compute: one("nvmlDeviceGetComputeMode"),
+    persistence: one("nvmlDeviceGetPersistenceMode"),
+    reasons: one("nvmlDeviceGetCurrentClocksThrottleReasons"),
+    most: optional("int nvmlDeviceGetMaxClockInfo(void *, int, void *)"),
+    cuda: optional("int nvmlSystemGetCudaDriverVersion_v2(void *)"),
+  };
+  const count = readU32((out) => nvml.count(out)) ?? 0;
+  const cuda = calls.cuda && readU32((out) => calls.cuda?.(out));
+  return {
+    version: nvml.driver(),
+    cuda: cuda === undefined ? undefined : `${Math.floor(cuda / 1000)}.${(cuda % 1000) / 10}`,
+    gpus: Array.from({ length: count }, (_, index) => {
+      const { handle, uuid, name } = openDevice(nvml, index);
+      const read = (call: ReturnType<typeof one>) => call && readU32((out) => call(handle, out));
+      const pending = new Uint32Array(1);
+      const divided = calls.mig && readU32((out) => calls.mig?.(handle, out, pending));
+      const virtual = read(calls.virtual);
+      const persistent = read(calls.persistence);
+      const reasons = new BigUint64Array(1);
+      const known = calls.reasons?.(handle, reasons) === OK;
+      return {
+        name,
+        uuid,
+        divided: divided === undefined ? undefined : divided === 1,
+        virtual: virtual === undefined ? undefined : virtual === VIRTUAL_GPU,
+        contexts: contextsOf[read(calls.compute) ?? -1],
+        persistent: persistent === undefined ? undefined : persistent === 1,
+        smClockMHz: readU32((out) => nvml.clock(handle, CLOCK_SM, out)),
+        mostSmClockMHz: calls.most && readU32((out) => calls.most?.(handle, CLOCK_SM, out)),
+        slowedBy: slowdowns
+          .filter(([bit]) => known && ((reasons[0] ?? 0n) & bit) !== 0n)
+          .map(([, why]) => why),
+      };
+    }),
+  };
+}
