@@ -1,12 +1,23 @@
 // The definition of a command. The parser, the validation, the types of `run`'s argument and the `--help` text are made
 // from its options table, so each option is described once. The functions below make options.
-import { type Bytes, errors, type Micros, parseBytes, parseDuration, usage } from "#core";
+import {
+  type Address,
+  type Bytes,
+  errors,
+  type Micros,
+  parseAddress,
+  parseBytes,
+  parseDuration,
+  usage,
+} from "#core";
 
 export interface Option<T = unknown> {
   /** A flag takes no value; a list may be given again and again. */
   readonly kind: "flag" | "value" | "list";
   /** The name of the value in `--help`, such as SECONDS. */
   readonly placeholder: string;
+  /** All values that it may have; undefined where they can't be listed. */
+  readonly choices?: readonly string[];
   readonly doc: string;
   /** The value that `run` gets when the option is not given. */
   readonly fallback: T;
@@ -44,6 +55,17 @@ export interface Command {
   // biome-ignore lint/suspicious/noExplicitAny: the table of commands holds commands of every table
   run(args: any): Promise<number>;
 }
+
+/** The words of which one comes first: "import", "list" and "show" of "-- COMMAND… | import FILE… | list | show NAME". */
+export const firstWords = ({ positional }: Command): readonly string[] =>
+  (positional?.name ?? "").split(" | ").flatMap((way) => {
+    const words = (way.split(" ")[0] ?? "").split("|");
+    return words.every((word) => /^[a-z-]*[a-z]$/.test(word)) ? words : [];
+  });
+
+/** The command line of another program comes last. */
+export const runsProgram = ({ positional }: Command): boolean =>
+  positional?.name.startsWith("-- ") ?? false;
 
 /** Types `run`'s argument from the options table. */
 export const command = <const O extends OptionsTable>(spec: {
@@ -84,12 +106,14 @@ export const choice = <const C extends string, F extends C | undefined>(
   choices: readonly C[],
   fallback: F,
   doc: string,
-): Option<C | F> =>
-  value(choices.join("|"), fallback, doc, (given) => {
+): Option<C | F> => ({
+  ...value(choices.join("|"), fallback, doc, (given): C | F => {
     const found = choices.find((known) => known === given);
     if (found === undefined) throw usage(`"${given}" is not one of ${choices.join(", ")}.`);
     return found;
-  });
+  }),
+  choices,
+});
 
 export const number = <F extends number | undefined>(
   placeholder: string,
@@ -117,6 +141,9 @@ export const duration = <F extends Micros | undefined>(
   fallback: F,
   doc: string,
 ): Option<Micros | F> => value(placeholder, fallback, doc, parseDuration);
+
+export const address = (placeholder: string, doc: string): Option<Address | undefined> =>
+  value(placeholder, undefined, doc, parseAddress);
 
 /** An option that may be given several times. The list is empty if it is not given. */
 export const list = (placeholder: string, doc: string): Option<readonly string[]> => ({

@@ -4,9 +4,14 @@ import type { Command } from "./command.ts";
 import { benchCommand } from "./commands/bench.ts";
 import { cdiCommand } from "./commands/cdi.ts";
 import { clusterCommand } from "./commands/cluster.ts";
+import { completionCommand } from "./commands/completion.ts";
 import { demoCommand } from "./commands/demo.ts";
+import { doctorCommand } from "./commands/doctor.ts";
 import { downCommand } from "./commands/down.ts";
+import { eventsCommand } from "./commands/events.ts";
 import { loadCommand } from "./commands/load.ts";
+import { logsCommand } from "./commands/logs.ts";
+import { makeContextCommand } from "./commands/make-context.ts";
 import { makeVariantsCommand } from "./commands/make-variants.ts";
 import { modelCommand } from "./commands/model.ts";
 import { predictCommand } from "./commands/predict/predict.ts";
@@ -25,7 +30,10 @@ export const commands: readonly Command[] = [
   statusCommand,
   topCommand,
   whyCommand,
+  eventsCommand,
+  logsCommand,
   downCommand,
+  doctorCommand,
   demoCommand,
   loadCommand,
   benchCommand,
@@ -36,5 +44,7 @@ export const commands: readonly Command[] = [
   ptxCommand,
   socCommand,
   cdiCommand,
+  completionCommand(() => commands),
+  makeContextCommand,
   makeVariantsCommand,
 ];

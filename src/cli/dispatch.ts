@@ -1,6 +1,8 @@
 import { errors, packageVersion } from "#core";
 import { commands } from "./commands.ts";
+import { configFiles, readConfig } from "./config.ts";
 import { help, overview, parse, separateCommand } from "./parse.ts";
+import { similar } from "./similar.ts";
 
 /** Finds the command and runs it with its options; resolves to the exit status. */
 export async function dispatch(argv: readonly string[]): Promise<number> {
@@ -11,22 +13,25 @@ export async function dispatch(argv: readonly string[]): Promise<number> {
     console.log(overview(listed));
     return name === undefined ? 2 : 0;
   }
-  if (name === "--version") {
+  if (name === "--version" || name === "-v") {
     console.log(packageVersion());
     return 0;
   }
   const command = commands.find((known) => known.name === name);
-  if (!command)
-    throw errors.unknownCommand(
-      name,
-      listed.map((known) => known.name),
-    );
+  if (!command) {
+    const known = listed.map((one) => one.name);
+    throw errors.unknownCommand(name, known, similar(name, known));
+  }
   const given = separateCommand(command, rest);
   if (asksForHelp(given)) {
     console.log(help(command, process.stdout.columns));
     return 0;
   }
-  return await command.run(parse(command, given));
+  const tables = listed.map((one) => one.name);
+  const configured = command.internal
+    ? undefined
+    : readConfig(command, tables, configFiles(process.env));
+  return await command.run(parse(command, given, configured));
 }
 
 /** Words after "--" belong to the command that is run. */

@@ -47,10 +47,18 @@ describe("parsing", () => {
     { argv: ["--count=4", "a", "--dry-run"], is: { count: 4, "dry-run": true, positional: ["a"] } },
     { argv: ["--class", "high", "--", "a"], is: { class: "high", positional: ["a"] } },
     { argv: ["--memory", "2GiB", "a"], is: { memory: 2 ** 31, positional: ["a"] } },
+    ...["20g", "20G", "20Gi", "20GiB", "20gib", "20 GiB"].map((size) => ({
+      argv: ["--memory", size, "a"],
+      is: { memory: 20 * 2 ** 30, positional: ["a"] },
+    })),
+    { argv: ["--memory", "20GB", "a"], is: { memory: 20e9, positional: ["a"] } },
+    { argv: ["--memory", "1.5k", "a"], is: { memory: 1536, positional: ["a"] } },
+    { argv: ["--memory", "4096", "a"], is: { memory: 4096, positional: ["a"] } },
     { argv: ["--wait", "10ms", "a"], is: { wait: 10_000, positional: ["a"] } },
     { argv: ["--set", "a=1", "--set", "b=2", "a"], is: { set: ["a=1", "b=2"], positional: ["a"] } },
     { argv: ["--count", "4", "--count", "5", "a"], is: { count: 5, positional: ["a"] } },
     { argv: ["--name=--odd", "a"], is: { name: "--odd", positional: ["a"] } },
+    { argv: ["--dry-run", "--no-dry-run", "a"], is: { positional: ["a"] } },
     {
       argv: ["--", "sh", "-c", "exit 3", "--count", "x"],
       is: { positional: ["sh", "-c", "exit 3", "--count", "x"] },
@@ -92,18 +100,23 @@ describe("wrong use", () => {
   test.each([
     {
       argv: ["--cuont", "4"],
-      says: '"sample" has no option --cuont. "cotenant sample --help" lists them.',
+      says: '"sample" has no option --cuont. Did you mean --count? "cotenant sample --help" lists them.',
     },
     { argv: ["-c", "4"], says: '"sample" has no option -c. "cotenant sample --help" lists them.' },
     { argv: ["--count"], says: "--count needs a value: --count N." },
     { argv: ["--name", "--dry-run"], says: "--name needs a value: --name NAME." },
     { argv: ["--dry-run=yes", "a"], says: "--dry-run takes no value." },
+    {
+      argv: ["--no-count", "a"],
+      says: '"sample" has no option --no-count. "cotenant sample --help" lists them.',
+    },
     { argv: ["--count", "ten"], says: '--count: "ten" is not a whole number from 1 to 9.' },
     { argv: ["--count", "0"], says: '--count: "0" is not a whole number from 1 to 9.' },
     { argv: ["--count", "1.5"], says: '--count: "1.5" is not a whole number from 1 to 9.' },
     { argv: ["--count="], says: '--count: "" is not a whole number from 1 to 9.' },
     { argv: ["--class", "low"], says: '--class: "low" is not one of high, best-effort.' },
     { argv: ["--memory", "lots"], says: '--memory: "lots" is not a size such as 512MiB or 20GiB.' },
+    { argv: ["--memory", "4i"], says: '--memory: "4i" is not a size such as 512MiB or 20GiB.' },
     {
       argv: ["--memory", "99999999999GiB"],
       says: '--memory: "99999999999GiB" is not a size such as 512MiB or 20GiB.',
@@ -169,7 +182,7 @@ describe("help", () => {
       ?.map((line) => line.trim());
     expect(listed).toEqual(forPeople.map(({ name }) => name));
     expect(new Set(listed).size).toBe(forPeople.length);
-    expect(forPeople.length).toBe(commands.length - 1);
+    expect(forPeople.length).toBe(commands.length - 2);
   });
 
   test("gives examples that can be typed as they stand", () => {

@@ -2,9 +2,17 @@
 import { parseArgs } from "node:util";
 import { errors, UserError, wrap } from "#core";
 import type { Command, Option } from "./command.ts";
+import { similar } from "./similar.ts";
 
-/** Throws a UserError of exit status 2 for whatever the options table does not allow. */
-export function parse(command: Command, argv: readonly string[]): Record<string, unknown> {
+/**
+ * Throws a UserError of exit status 2 for whatever the options table does not allow. `configured`: the values of options
+ * that the command line does not give.
+ */
+export function parse(
+  command: Command,
+  argv: readonly string[],
+  configured: ReadonlyMap<string, unknown> = new Map(),
+): Record<string, unknown> {
   const given = new Map<string, unknown>();
   const positional: string[] = [];
   const { tokens } = parseArgs({
@@ -26,8 +34,15 @@ export function parse(command: Command, argv: readonly string[]): Record<string,
       continue;
     }
     const option = command.options[token.name];
-    if (!option || !token.rawName.startsWith("--"))
-      throw errors.unknownOption(token.rawName, command.name);
+    const unset = flagUnset(command, token.name);
+    if (unset && token.value === undefined) {
+      given.set(unset, false);
+      continue;
+    }
+    if (!option || !token.rawName.startsWith("--")) {
+      const known = [...Object.keys(command.options), "help"].map((name) => `--${name}`);
+      throw errors.unknownOption(token.rawName, command.name, similar(token.rawName, known));
+    }
     const value = optionValue(option, token.rawName, token.value, token.inlineValue ?? false);
     const before = given.get(token.name);
     given.set(
@@ -38,9 +53,15 @@ export function parse(command: Command, argv: readonly string[]): Record<string,
   checkPositional(command, positional);
   const values = Object.entries(command.options).map(([name, { fallback }]) => [
     name,
-    given.has(name) ? given.get(name) : fallback,
+    [given, configured].find((values) => values.has(name))?.get(name) ?? fallback,
   ]);
   return { ...Object.fromEntries(values), positional };
+}
+
+/** The flag that --no-FLAG unsets, if a configuration file has set it. */
+function flagUnset({ options }: Command, name: string): string | undefined {
+  const flag = name.startsWith("no-") ? name.slice("no-".length) : "";
+  return Object.hasOwn(options, flag) && options[flag]?.kind === "flag" ? flag : undefined;
 }
 
 /**
@@ -91,6 +112,11 @@ function checkPositional({ name, positional }: Command, given: readonly string[]
     throw errors.missingArgument(name, positional.name);
 }
 
+interface Row {
+  readonly left: string;
+  readonly right: string;
+}
+
 const HELP_COLUMNS = 100;
 const LEFT_COLUMNS = 28;
 
@@ -119,6 +145,25 @@ export function help(
   ].join("\n");
 }
 
+/** The variables that people set. */
+export const environment: readonly Row[] = [
+  {
+    left: "COTENANT_DIR",
+    right: "the agent's directory; agent and clients need the same one",
+  },
+  {
+    left: "COTENANT_CONFIG",
+    right:
+      "a file of options instead of /etc/cotenant/config.toml and ~/.config/cotenant/config.toml",
+  },
+  { left: "COTENANT_OFF=1", right: "run: the command runs as if Cotenant were not there" },
+  { left: "COTENANT_DEBUG=1", right: "clients say on stderr what they decide" },
+  {
+    left: "COTENANT_PROFILES",
+    right: "the folder of profiles, for profile and run --profile",
+  },
+];
+
 /** The list of commands. */
 export const overview = (commands: readonly Command[]): string =>
   [
@@ -138,21 +183,7 @@ export const overview = (commands: readonly Command[]): string =>
     "    cotenant status",
     "",
     "Environment:",
-    ...twoColumns(
-      [
-        {
-          left: "COTENANT_DIR",
-          right: "the agent's directory; agent and clients need the same one",
-        },
-        { left: "COTENANT_OFF=1", right: "run: the command runs as if Cotenant were not there" },
-        { left: "COTENANT_DEBUG=1", right: "clients say on stderr what they decide" },
-        {
-          left: "COTENANT_PROFILES",
-          right: "the folder of profiles, for profile and run --profile",
-        },
-      ],
-      HELP_COLUMNS,
-    ),
+    ...twoColumns(environment, HELP_COLUMNS),
   ].join("\n");
 
 /** Text behind a list of one line per item gets a line of its own. */
@@ -163,10 +194,7 @@ function shownFallback(doc: string, fallback: unknown): string {
 }
 
 /** Two columns. Text that is too wide for the left one gets lines of its own. */
-function twoColumns(
-  rows: readonly { readonly left: string; readonly right: string }[],
-  columns: number,
-): string[] {
+function twoColumns(rows: readonly Row[], columns: number): string[] {
   const width = Math.min(LEFT_COLUMNS, Math.max(...rows.map(({ left }) => left.length)));
   return rows.flatMap(({ left, right }) => {
     const lines = wrap(right, columns - width - 4);

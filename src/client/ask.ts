@@ -14,7 +14,8 @@ import {
   type Service,
   type Status,
 } from "#agent";
-import { errors, runDirectory, SYSTEM_DIRECTORY } from "#core";
+import { errors, runDirectory, SYSTEM_DIRECTORY, type UserError } from "#core";
+import { agentsElsewhere } from "./elsewhere.ts";
 
 const ANSWER_WITHIN_MS = 5000;
 
@@ -51,11 +52,29 @@ export function agentHere(): Found {
   if (found) return found;
   const directory = ownRunDirectory();
   checkDirectory(directory, ownUid());
-  if (!isLocked(directory)) throw errors.noAgent(directory);
+  if (!isLocked(directory)) throw noAgent(directory);
   throw isAgentFileDamaged(directory)
     ? errors.agentFileDamaged(pathsIn(directory).file)
     : errors.agentNotReady(directory);
 }
+
+/** The error that no agent runs there. It names those that run elsewhere, those that this user may use first. */
+export function noAgent(directory: string): UserError {
+  const others = agentsElsewhere(directory).map(({ directory: there, uid, scope }) => {
+    if (scope === "machine")
+      return { usable: true, says: `One for all users runs in ${there}: COTENANT_DIR names it.` };
+    return uid === ownUid()
+      ? { usable: true, says: `One runs in ${there}: COTENANT_DIR names it.` }
+      : { usable: false, says: `One runs in ${there}, for uid ${uid} alone.` };
+  });
+  const sorted = others.sort((a, b) => Number(b.usable) - Number(a.usable));
+  return errors.noAgent(
+    directory,
+    sorted.slice(0, MOST_NAMED).map(({ says }) => says),
+  );
+}
+
+const MOST_NAMED = 3;
 
 /** For commands that control the agent. Throws a UserError when no agent runs, or it is another user's. */
 export function ownAgentHere(): Found<AgentFile> {

@@ -1,7 +1,7 @@
 // The variables that make a program a client: the interposer and what it is told.
 import { mkdirSync } from "node:fs";
 import { basename } from "node:path";
-import { mpsEnvironment, pathsIn, type Service } from "#agent";
+import { mpsEnvironment, noteLaunch, pathsIn, type Service } from "#agent";
 import { interposer, ptxasStandIn, softGpuFolder } from "#core";
 import type { Objective } from "#policy";
 import type { ClientClass } from "#protocol";
@@ -18,22 +18,30 @@ export interface ClientOptions {
 
 /** The variables that make a program a client of the agent that runs in `directory`. */
 export function clientEnvironment(
-  { kind, name, memory, off }: ClientOptions,
+  options: ClientOptions,
   { directory, agent }: { readonly directory: string; readonly agent: Service },
 ): Record<string, string> {
+  const { kind } = options;
   return {
-    ...(off
-      ? { COTENANT_OFF: "1" }
-      : { LD_PRELOAD: inFront(interposer(process.env), process.env.LD_PRELOAD) }),
-    COTENANT_CLASS: kind,
-    COTENANT_SOCKET: agent.socket,
-    COTENANT_NAME: name,
-    ...(memory === undefined ? {} : { COTENANT_MEMORY: String(memory) }),
+    ...environmentAt(agent.socket, options),
     ...(kind === "best-effort" && agent.stopsKernels ? compilerEnvironment(process.env) : {}),
     ...(agent.gpu === "soft" ? softGpuEnvironment(directory, agent) : {}),
     ...(agent.mode === "mps" ? mpsClientEnvironment(directory, kind) : {}),
   };
 }
+
+/** The same without an agent: the program becomes a client of the agent that listens at `socket` later. */
+export const environmentAt = (
+  socket: string | undefined,
+  { kind, name, memory, off }: ClientOptions,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Record<string, string> => ({
+  ...(off ? { COTENANT_OFF: "1" } : { LD_PRELOAD: inFront(interposer(env), env.LD_PRELOAD) }),
+  COTENANT_CLASS: kind,
+  COTENANT_SOCKET: socket ?? "",
+  COTENANT_NAME: name,
+  ...(memory === undefined ? {} : { COTENANT_MEMORY: String(memory) }),
+});
 
 /** Triton's kernels get variants that stop inside as they are assembled; a ptxas that the user has named is kept. */
 function compilerEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
@@ -41,6 +49,16 @@ function compilerEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
   const given = env.TRITON_PTXAS_PATH;
   if (standIn === undefined || basename(given ?? "") === basename(standIn)) return {};
   return { TRITON_PTXAS_PATH: standIn, ...(given ? { COTENANT_PTXAS: given } : {}) };
+}
+
+/** Tells the agent of a user that this process becomes a client, and the interposer where that is noted. */
+export function launchEnvironment(
+  { kind, name }: ClientOptions,
+  { directory, agent }: { readonly directory: string; readonly agent: Service },
+): Record<string, string> {
+  // Nobody but the machine's agent may write into its directory.
+  const note = agent.scope === "user" ? noteLaunch(directory, name, kind) : undefined;
+  return note === undefined ? {} : { COTENANT_LAUNCHED: note };
 }
 
 export function objectiveEnvironment({ p99Us, slowdown }: Objective): Record<string, string> {

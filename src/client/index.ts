@@ -3,13 +3,23 @@ export {
   askStatus,
   askToStop,
   askWhy,
+  type Found,
   findAgent,
   machineRunDirectory,
+  noAgent,
   ownAgentHere,
   ownRunDirectory,
   ownUid,
 } from "./ask.ts";
 export { become } from "./become.ts";
 export { type CdiDocument, cdiDocument } from "./container.ts";
-export { clientEnvironment, objectiveEnvironment } from "./environment.ts";
+export {
+  type ClientOptions,
+  clientEnvironment,
+  environmentAt,
+  launchEnvironment,
+  objectiveEnvironment,
+} from "./environment.ts";
+export { addedTo, logHere, type Read, readLog } from "./log.ts";
 export { profileEnvironment } from "./profile.ts";
+export { agentFor, socketToCome, type WithoutAgent } from "./without-agent.ts";

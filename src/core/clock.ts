@@ -23,5 +23,5 @@ export const systemClock: Clock = {
   },
 };
 
-/** ISO 8601, by the wall clock. It is only shown, never used in calculations. */
+/** ISO 8601, by the wall clock. It is shown, and compared with what was shown, never used in other calculations. */
 export const dateNow = (): string => new Date().toISOString();

@@ -73,11 +73,18 @@ export const directoryNotMade = (path: string, why: string) =>
     "Set COTENANT_DIR to one that can.",
   );
 
-export const unknownCommand = (name: string, known: readonly string[]) =>
-  usage(`There is no command "${name}".`, `Known: ${known.join(", ")}.`);
+/** `meant`: the known word that the given one resembles. */
+export const unknownCommand = (name: string, known: readonly string[], meant: string | undefined) =>
+  usage(
+    `There is no command "${name}".`,
+    meant ? `Did you mean "${meant}"?` : `Known: ${known.join(", ")}.`,
+  );
 
-export const unknownOption = (name: string, command: string) =>
-  usage(`"${command}" has no option ${name}.`, `"cotenant ${command} --help" lists them.`);
+export const unknownOption = (name: string, command: string, meant: string | undefined) =>
+  usage(
+    `"${command}" has no option ${name}.`,
+    `${meant ? `Did you mean ${meant}? ` : ""}"cotenant ${command} --help" lists them.`,
+  );
 
 export const optionNeedsValue = (name: string, placeholder: string) =>
   usage(`${name} needs a value: ${name} ${placeholder}.`);
@@ -105,8 +112,13 @@ export const unknownRule = (name: string, known: readonly string[]) =>
 
 export const badRule = (text: string, wanted: string) => usage(`--set ${text}: not ${wanted}.`);
 
-export const noAgent = (directory: string) =>
-  new UserError("NO_AGENT", `No agent is running in ${directory}.`, 'Start one: "cotenant up".');
+/** `elsewhere`: sentences about other agents on the machine. */
+export const noAgent = (directory: string, elsewhere: readonly string[]) =>
+  new UserError(
+    "NO_AGENT",
+    `No agent is running in ${directory}.`,
+    ['Start one: "cotenant up".', ...elsewhere].join(" "),
+  );
 
 export const severalRanks = (variable: string) =>
   new UserError(
@@ -120,6 +132,9 @@ export const mpsOfOneUser = () =>
     "--system goes with mode isolated only: an MPS daemon serves one user, and one client's fault ends all.",
     'A user whose jobs trust each other can start an agent of their own: "cotenant up --mode mps".',
   );
+
+export const noLog = (path: string) =>
+  new UserError("NO_LOG", `There is no log ${path}.`, "No agent has been started there yet.");
 
 export const agentOfOthers = (pid: number, directory: string) =>
   new UserError(
@@ -202,6 +217,20 @@ export const cannotExecute = (command: string, code: string) =>
 
 export const mpsFailed = (why: string) =>
   new UserError("MPS_FAILED", `NVIDIA MPS could not be started: ${why}.`);
+
+export const cannotListen = (address: string, error: unknown) =>
+  new UserError(
+    "CANNOT_LISTEN",
+    `Metrics can't be served at ${address}: ${whyOf(error)}.`,
+    "Give --metrics-address an address of this machine and a free port.",
+  );
+
+export const metricsTokenNotBelieved = (path: string, why: string) =>
+  new UserError(
+    "METRICS_TOKEN",
+    `The metrics token in ${path} is not used: ${why}.`,
+    "Remove the file, and the agent makes one with mode 600.",
+  );
 
 export const portTaken = (port: number) =>
   new UserError("PORT_TAKEN", `Port ${port} is taken.`, "Leave --port out for any free one.");

@@ -12,14 +12,18 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { cannotWrite, inputNotRead, usage } from "./errors.ts";
+import { cannotWrite, inputNotRead, UserError, usage } from "./errors.ts";
 import { readInput } from "./input.ts";
 
-/** `what`: what the file is, such as "result", for the message if it can't be read. */
-export function readGiven(path: string, what: string): string {
+/**
+ * `what`: what the file is, such as "result", for the message if it can't be read. `check` throws a UserError if the file
+ * that was opened must not be read.
+ */
+export function readGiven(path: string, what: string, check?: (opened: Stats) => void): string {
   try {
-    return readInput(path).toString();
+    return readInput(path, undefined, check).toString();
   } catch (error) {
+    if (error instanceof UserError) throw error;
     throw inputNotRead(what, path, error);
   }
 }

@@ -1,3 +1,4 @@
+export { type Address, parseAddress, showAddress } from "./address.ts";
 export { type Clock, dateNow, systemClock } from "./clock.ts";
 export { type CsvRow, csvRows } from "./csv.ts";
 export * as errors from "./errors.ts";
@@ -22,6 +23,7 @@ export {
   words,
 } from "./markup.ts";
 export {
+  gateLibrary,
   interposer,
   itself,
   packageRoot,
@@ -37,5 +39,5 @@ export {
   quantileOfSorted,
   upperQuantileOfSorted,
 } from "./quantile.ts";
-export { minimalStandard, mulberry32, normals, type Random, sfc32 } from "./random.ts";
+export { minimalStandard, mulberry32, normals, type Random, sfc32, shuffle } from "./random.ts";
 export { type Bytes, type Micros, ms, parseBytes, parseDuration, us } from "./units.ts";

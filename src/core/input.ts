@@ -1,6 +1,14 @@
 // Reads files that a user names. Files that have no end, or whose reading may never begin, are refused: the command
 // would seem to do nothing.
-import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readlinkSync,
+  readSync,
+  type Stats,
+} from "node:fs";
 import { isatty } from "node:tty";
 
 /** Somewhat less than the longest string that Node can hold. */
@@ -9,12 +17,19 @@ const CHUNK_BYTES = 2 ** 16;
 
 /**
  * The bytes of a file, or of a pipe or terminal such as /dev/stdin until its end. Throws an Error that says why not.
+ * `check` throws what it likes if the file that was opened must not be read.
  */
-export function readInput(path: string, mostBytes = MOST_BYTES): Buffer {
+export function readInput(
+  path: string,
+  mostBytes = MOST_BYTES,
+  check: (opened: Stats) => void = () => {},
+): Buffer {
   const fd = openInput(path);
   try {
     const chunks: Buffer[] = [];
-    const { size } = fstatSync(fd);
+    const opened = fstatSync(fd);
+    check(opened);
+    const { size } = opened;
     let bytes = 0;
     for (;;) {
       if (Math.max(bytes, size) > mostBytes)

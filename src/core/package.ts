@@ -27,6 +27,10 @@ export function interposer(env: NodeJS.ProcessEnv): string {
   return path;
 }
 
+/** The gate, and the native threads of the agent. */
+export const gateLibrary = (): string =>
+  checkBuilt(join(packageRoot(), "build/native/libcotenant-gate.so"));
+
 /** The folder that holds the software GPU's libcuda.so.1. */
 export const softGpuFolder = (): string =>
   dirname(checkBuilt(join(packageRoot(), "build/native/softgpu/libcuda.so.1")));

@@ -8,14 +8,14 @@ export const SYSTEM_DIRECTORY = "/run/cotenant";
 export const SYSTEM_GRANTS = "/etc/cotenant/grants.json";
 
 /**
- * COTENANT_DIR, else $XDG_RUNTIME_DIR/cotenant, else /tmp/cotenant-UID. It is absolute, because clients may change
- * their folder. It is not created here.
+ * COTENANT_DIR, else /tmp/cotenant-UID. Not below XDG_RUNTIME_DIR: shells, cron, sudo and services of one user differ in
+ * it, and it is removed when the user logs out. The path is absolute, because clients may change their folder. It is not
+ * created here.
  */
 export function runDirectory(
   env: Readonly<Record<string, string | undefined>>,
   uid: number,
 ): string {
   if (env.COTENANT_DIR) return resolve(env.COTENANT_DIR);
-  if (env.XDG_RUNTIME_DIR) return `${env.XDG_RUNTIME_DIR}/cotenant`;
   return `/tmp/cotenant-${uid}`;
 }

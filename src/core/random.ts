@@ -58,3 +58,9 @@ export function normals(random: Random): Random {
     return radius * Math.cos(angle);
   };
 }
+
+/** A copy in random order. */
+export function shuffle<T>(items: readonly T[], random: Random): T[] {
+  const order = items.map((item) => ({ item, at: random() }));
+  return order.sort((a, b) => a.at - b.at).map(({ item }) => item);
+}

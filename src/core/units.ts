@@ -8,25 +8,29 @@ export type Bytes = number & { readonly __unit: "bytes" };
 export const us = (n: number): Micros => n as Micros;
 export const ms = (n: number): Micros => (n * 1000) as Micros;
 
-const byteUnits: Readonly<Record<string, number>> = {
-  "": 1,
-  B: 1,
-  KB: 1e3,
-  MB: 1e6,
-  GB: 1e9,
-  KiB: 2 ** 10,
-  MiB: 2 ** 20,
-  GiB: 2 ** 30,
+/** Each is 1024 or 1000 times the one before. */
+const byteLetters = ["", "k", "m", "g", "t"];
+
+const timeUnits: Readonly<Record<string, number>> = {
+  us: 1,
+  ms: 1e3,
+  s: 1e6,
+  min: 60e6,
+  h: 3600e6,
+  d: 24 * 3600e6,
 };
 
-const timeUnits: Readonly<Record<string, number>> = { us: 1, ms: 1e3, s: 1e6 };
-
-/** "20GiB" → bytes. Whole units only: B, KB, MB, GB, KiB, MiB, GiB; throws a UserError otherwise. */
+/**
+ * "20GiB" → bytes, in any case. With "B" alone behind the letter (20GB) powers of 10 count, as the word says;
+ * otherwise powers of 2. Throws a UserError for another text.
+ */
 export function parseBytes(text: string): Bytes {
-  const match = /^(\d+(?:\.\d+)?)\s*([A-Za-z]*)$/.exec(text.trim());
-  const factor = byteUnits[match?.[2] ?? ""];
-  const bytes = Math.round(Number(match?.[1]) * (factor ?? Number.NaN));
-  if (!Number.isSafeInteger(bytes)) throw badQuantity(text, "a size such as 512MiB or 20GiB");
+  const match = /^(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b?)$/.exec(text.trim().toLowerCase());
+  const [, number = "", letter = "", rest = ""] = match ?? [];
+  const base = rest === "b" ? 1000 : 1024;
+  const bytes = Math.round(Number(number) * base ** byteLetters.indexOf(letter));
+  const fits = match && !(letter === "" && rest.startsWith("i")) && Number.isSafeInteger(bytes);
+  if (!fits) throw badQuantity(text, "a size such as 512MiB or 20GiB");
   return bytes as Bytes;
 }
 

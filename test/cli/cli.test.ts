@@ -1,11 +1,12 @@
 // The command as a person meets it: text on the terminal and exit status, from processes of its own.
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   truncateSync,
@@ -16,7 +17,7 @@ import { tmpdir } from "node:os";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { lockDirectory } from "#agent";
 import { dispatch } from "#cli";
-import { UserError } from "#core";
+import { runDirectory, UserError } from "#core";
 import { policies } from "#policy";
 
 afterEach(() => void vi.unstubAllEnvs());
@@ -37,6 +38,8 @@ function cotenant(args: readonly string[], env: Record<string, string> = {}) {
   return { status, stdout, stderr };
 }
 
+const anybody = cotenant;
+
 /** What `env` prints. */
 const variables = (printed: string): Record<string, string> =>
   Object.fromEntries(
@@ -54,6 +57,11 @@ describe("without an agent", () => {
       says: /^There is no command "fly"\. Known: up, run, status, top, .*, bench, profile, model.*\.$/,
     },
     {
+      argv: ["stauts"],
+      status: 2,
+      says: /^There is no command "stauts"\. Did you mean "status"\?$/,
+    },
+    {
       argv: ["up", "--policy", "fair"],
       status: 2,
       says: `--policy: "fair" is not one of ${policies.map(({ name }) => name).join(", ")}.`,
@@ -69,9 +77,19 @@ describe("without an agent", () => {
       says: 'No agent is running in /nonexistent/cotenant. Start one: "cotenant up".',
     },
     {
-      argv: ["run", "--class", "high", "--", "true"],
+      argv: ["run", "--class", "high", "--require-agent", "--", "true"],
       status: 1,
       says: 'No agent is running in /nonexistent/cotenant. Start one: "cotenant up".',
+    },
+    {
+      argv: ["run", "--class", "best-effort", "--", "true"],
+      status: 1,
+      says: 'No agent is running in /nonexistent/cotenant. Start one: "cotenant up".',
+    },
+    {
+      argv: ["run", "--class", "high", "--require-agent", "--wait-agent", "--", "true"],
+      status: 2,
+      says: "--require-agent and --wait-agent exclude each other.",
     },
     {
       argv: ["run", "--", "true"],
@@ -129,6 +147,59 @@ describe("without an agent", () => {
     expect(cotenant(argv, { COTENANT_OFF: "1" })).toEqual({ status: 0, stdout: ".\n", stderr: "" });
   });
 
+  test("a high command runs, and it is said once that nothing protects it", () => {
+    const directory = `${temporary()}/run`;
+    const script = 'echo "$COTENANT_CLASS $COTENANT_SOCKET"; exit 7';
+    const argv = ["run", "--class", "high", "--name", "serve", "--", "sh", "-c", script];
+    const env = { COTENANT_DIR: directory };
+    const { status, stdout, stderr } = cotenant(argv, env);
+    expect({ status, stdout }).toEqual({ status: 7, stdout: `high ${directory}/agent.sock\n` });
+    expect(stderr.split("\n")[0]).toContain(
+      `cotenant: "serve" runs unprotected until an agent comes: no agent is running in ${directory}. Start one: "cotenant up".`,
+    );
+  });
+
+  test("nothing is used at a place where others could be: a high command runs without a socket", () => {
+    const directory = temporary();
+    chmodSync(directory, 0o777);
+    const argv = ["run", "--class", "high", "--", "sh", "-c", 'echo "[$COTENANT_SOCKET]"'];
+    const { status, stdout, stderr } = cotenant(argv, { COTENANT_DIR: directory });
+    expect({ status, stdout }).toEqual({ status: 0, stdout: "[]\n" });
+    expect(stderr).toContain(
+      `cotenant: "sh" runs unprotected: the directory ${directory} can be entered by others.`,
+    );
+  });
+
+  test("a shell with another XDG_RUNTIME_DIR looks for the agent at the same place", () => {
+    for (const XDG_RUNTIME_DIR of ["/run/user/4711", temporary()])
+      expect(runDirectory({ XDG_RUNTIME_DIR }, 4711)).toBe(runDirectory({}, 4711));
+  });
+
+  test("options come from a configuration file; the command line counts more", () => {
+    const folder = temporary();
+    const file = `${folder}/config.toml`;
+    const env = { COTENANT_CONFIG: file, COTENANT_DIR: `${folder}/run` };
+    const shown = ["--", "sh", "-c", 'echo "$COTENANT_CLASS $COTENANT_NAME"'];
+    writeFileSync(file, '[run]\nclass = "high"\nname = "configured"\n');
+    expect(cotenant(["run", ...shown], env).stdout).toBe("high configured\n");
+    expect(cotenant(["run", "--name", "given", ...shown], env).stdout).toBe("high given\n");
+    writeFileSync(file, '[run]\nclas = "high"\n');
+    expect(cotenant(["run", ...shown], env)).toMatchObject({
+      status: 2,
+      stdout: "",
+      stderr: expect.stringContaining(`cotenant: ${file}, run.clas: does not belong there.`),
+    });
+  });
+
+  test("down is done where nothing runs", () => {
+    expect(cotenant(["down"])).toEqual({
+      status: 0,
+      stdout: "No agent is running in /nonexistent/cotenant.\n",
+      stderr: "",
+    });
+    expect(cotenant(["down", "--json"]).stdout).toBe('{"stopped":null}\n');
+  });
+
   test("one rank of several is refused as best-effort, and runs as a stranger on purpose", () => {
     const argv = (...options: string[]) => [
       ...["run", "--class", "best-effort", ...options, "--"],
@@ -158,6 +229,7 @@ describe("without an agent", () => {
     { argv: ["help", "run"], says: "Usage: cotenant run [options] -- COMMAND…" },
     { argv: ["down", "-h"], says: "Usage: cotenant down [options]" },
     { argv: ["--version"], says: /^\d+\.\d+\.\d+$/ },
+    { argv: ["-v"], says: /^\d+\.\d+\.\d+$/ },
   ])("$argv is answered", async ({ argv, says }) => {
     const shown = vi.spyOn(console, "log").mockImplementation(() => {});
     expect(await dispatch(argv)).toBe(0);
@@ -204,6 +276,27 @@ describe("with an agent", () => {
     expect(cotenant("status").status).toBe(1);
   });
 
+  test("a command that looks in another directory is told where the agent is", () => {
+    const { cotenant } = withAgent();
+    cotenant("up", "--gpu", "soft");
+    const directory = `${temporary()}/elsewhere`;
+    const { status, stderr } = anybody(["status"], { COTENANT_DIR: directory });
+    expect(stderr).toContain(
+      `cotenant: No agent is running in ${directory}. Start one: "cotenant up".`,
+    );
+    expect(stderr).toMatch(/ One (for all users )?runs in \/.+: COTENANT_DIR names it\./);
+    expect(status).toBe(1);
+  });
+
+  test("a cleaner of old files in /tmp sees that the agent's directory is in use", () => {
+    const { cotenant, env } = withAgent();
+    cotenant("up", "--gpu", "soft");
+    const locked = () => spawnSync("flock", ["--nonblock", env.COTENANT_DIR, "true"]).status;
+    expect(locked()).toBe(1);
+    cotenant("down");
+    expect(locked()).toBe(0);
+  });
+
   test("an agent that can't start behind says why on the terminal", async () => {
     const { cotenant, env } = withAgent();
     const other = createServer().listen(0, "127.0.0.1");
@@ -233,6 +326,39 @@ describe("with an agent", () => {
     cotenant("up", "--gpu", "soft");
     expect(starts(log)).toBe(1);
     expect(starts(`${log}.1`)).toBe(2);
+  });
+
+  test("logs shows the last lines of the agent's log, also when the agent has ended", () => {
+    const { cotenant, env } = withAgent();
+    expect(cotenant("logs").stderr).toBe(
+      `cotenant: There is no log ${env.COTENANT_DIR}/agent.log. No agent has been started there yet.\n`,
+    );
+    cotenant("up", "--gpu", "soft");
+    expect(cotenant("logs").stdout).toMatch(/ starting\n.* started pid=\d+ .*\n$/);
+    cotenant("down");
+    expect(cotenant("logs", "--lines", "1").stdout).toMatch(/^\S+ stopping because="asked to"\n$/);
+  });
+
+  test("logs --follow goes on with the log of the next agent, also when the log was put aside", async () => {
+    const { cotenant, env } = withAgent();
+    cotenant("up", "--gpu", "soft");
+    const follower = spawn(
+      process.execPath,
+      ["--import", "tsx", "src/cli/main.ts", "logs", "--lines", "1", "--follow"],
+      { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"] },
+    );
+    let said = "";
+    follower.stdout.on("data", (chunk) => (said += chunk));
+    await vi.waitFor(() => expect(said).toContain("started"), { timeout: 60_000 });
+    cotenant("down");
+    await vi.waitFor(() => expect(said).toContain("stopping"), { timeout: 60_000 });
+    renameSync(`${env.COTENANT_DIR}/agent.log`, `${env.COTENANT_DIR}/agent.log.1`);
+    cotenant("up", "--gpu", "soft");
+    await vi.waitFor(() => expect(said).toMatch(/stopping.*\n.* starting\n.* started/), {
+      timeout: 60_000,
+    });
+    follower.kill("SIGTERM");
+    expect(await once(follower, "exit")).toEqual([0, null]);
   });
 
   test("an agent on a full disk does not start, and says why", () => {
@@ -273,7 +399,7 @@ describe("with an agent", () => {
     const { cotenant, env } = withAgent();
     mkdirSync(env.COTENANT_DIR, { mode: 0o700 });
     onTestFinished(lockDirectory(env.COTENANT_DIR));
-    const { stderr, status } = cotenant("run", "--class", "high", "--", "true");
+    const { stderr, status } = cotenant("run", "--class", "best-effort", "--", "true");
     expect(stderr).toMatch(
       /^cotenant: An agent holds .+ just starting or ending\. Try again in a moment\.\n$/,
     );
@@ -359,7 +485,7 @@ test("an agent whose file is damaged is said to run", async () => {
   onTestFinished(lockDirectory(directory));
   writeFileSync(`${directory}/agent.json`, '{"pid": 1');
   vi.stubEnv("COTENANT_DIR", directory);
-  for (const argv of [["status"], ["down"], ["run", "--class", "high", "--", "true"]])
+  for (const argv of [["status"], ["down"], ["run", "--class", "best-effort", "--", "true"]])
     expect(await refusal(argv)).toBe(
       `An agent runs, but its file ${directory}/agent.json is damaged: nobody can find the agent by it.`,
     );

@@ -259,7 +259,7 @@ describe("model", () => {
     [[high, bestEffort, "--rounds", "1000001"], "is not a whole number from 1 to 1000."],
     [[high, bestEffort, "--seed", "-1"], '--seed: "-1" is not a whole number'],
     [[high, write("broken.json", '{"version":1}')], "broken.json"],
-    [[high, ...Array(9).fill(bestEffort)], "9 best-effort jobs on one GPU; "],
+    [[high, ...Array(17).fill(bestEffort)], "17 best-effort jobs on one GPU; "],
   ])("%j is refused in a sentence", async (given, says) => {
     expect(await refusal("model", ...given)).toContain(says);
   });

@@ -1,15 +1,21 @@
 // What a user of the machine may try against the agent and against other users, and what comes of it.
-import { chmodSync, copyFileSync, existsSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { pathsIn } from "#agent";
+import { BestEffortSlot, Hello, Region } from "#protocol";
+import { helloBytes } from "../agent/fakes.ts";
 import { service } from "./faults.ts";
+import { eventually } from "./machine.ts";
 import { allowed, HIGH_UID, OTHER_UID, sharedMachine } from "./tenants.ts";
 
 /** One that all users can run, not one in the folder of this user. */
 const python =
   ["/usr/bin/python3", "/usr/local/bin/python3"].find((path) => existsSync(path)) ?? "python3";
+
+/** The UUID of the first software GPU. */
+const SOFT_GPU = Uint8Array.from(Buffer.from("c07e4a1750f746908000000000000000", "hex"));
 
 /** Connects as fast as it can, for as long as it lives, and keeps the last 500 connections. */
 const FLOOD = `
@@ -23,6 +29,41 @@ while True:
         held = held[-500:] + [one]
     except OSError:
         time.sleep(0.001)
+`;
+
+/**
+ * Comes back again and again with files as a client of an earlier agent has them, to all slots, and goes away at once.
+ * Arguments: the socket, a Hello, and the places of pid, start time and slot in it, and the sizes of its files.
+ */
+const RETURNS = `
+import fcntl, os, socket, struct, sys
+path, hello, pid, start, slot, *sizes = sys.argv[1:]
+hello = bytearray.fromhex(hello)
+stat = open("/proc/self/stat").read()
+struct.pack_into("<I", hello, int(pid), os.getpid())
+struct.pack_into("<Q", hello, int(start), int(stat[stat.rindex(")") + 2:].split()[19]))
+def files():
+    for size in sizes:
+        fd = os.memfd_create("cotenant", os.MFD_ALLOW_SEALING)
+        os.ftruncate(fd, int(size))
+        fcntl.fcntl(fd, 1033, 7)
+        yield fd
+came = answered = 0
+while True:
+    own = list(files())
+    try:
+        with socket.socket(socket.AF_UNIX) as one:
+            one.connect(path)
+            struct.pack_into("<i", hello, int(slot), came % 16)
+            socket.send_fds(one, [hello], own)
+            answered += len(one.recv(4096)) > 0
+    except OSError:
+        pass
+    for fd in own:
+        os.close(fd)
+    came += 1
+    if came % 1000 == 0 and answered > 0:
+        print("came back", came, "times", file=sys.stderr, flush=True)
 `;
 
 /** Sends one message with as many descriptors as the kernel lets through, and waits for the end of the connection. */
@@ -49,6 +90,38 @@ test.skipIf(!allowed)("a user who floods the socket keeps no other from being se
   const { residentBytes } = (await machine.status()).agent;
   expect(residentBytes).toBeLessThan(2 ** 30);
 });
+
+test.skipIf(!allowed)(
+  "a user who comes back thousands of times keeps no other from being served",
+  async () => {
+    const { machine, program, load } = await sharedMachine();
+    const { sharedSocket: socket } = pathsIn(machine.directory);
+    const { pid, startTime, slot } = Hello.offsets;
+    const hello = helloBytes({ kind: "reattach", class: "best-effort", gpu: SOFT_GPU });
+    const places = [pid, startTime, slot, BestEffortSlot.size, Region.fields.holds.struct.size].map(
+      String,
+    );
+    const words = [socket, Buffer.from(hello).toString("hex"), ...places];
+    const floods = [1, 2].map(() => program(OTHER_UID, python, "-c", RETURNS, ...words));
+    for (const flood of floods) await flood.said("came back 1000 times");
+    const { status, stdout, stderr } = await load(HIGH_UID, "high", [
+      ...service,
+      "--seconds",
+      "0.5",
+    ]).ended;
+    expect({ status, said: stderr.match(/^cotenant: .*/gm) }).toEqual({ status: 0, said: null });
+    expect(JSON.parse(stdout)).toMatchObject({ intact: true });
+    for (const flood of floods) await flood.said("came back 3000 times");
+    for (const flood of floods) flood.signal("SIGKILL");
+    for (const { ended } of floods) await ended;
+    const { agent } = await machine.status();
+    expect(agent.residentBytes).toBeLessThan(2 ** 30);
+    expect(statSync(pathsIn(machine.directory).log).size).toBeLessThan(2 ** 18);
+    await eventually("its slots are free", async () =>
+      (await machine.status()).gpus.every(({ bestEffort }) => bestEffort.length === 0),
+    );
+  },
+);
 
 test.skipIf(!allowed)("descriptors that nobody asked for are not kept", async () => {
   const { machine, program } = await sharedMachine();

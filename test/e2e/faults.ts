@@ -1,10 +1,11 @@
 // Faults that a machine may suffer at any moment, and what must hold after each; shared by the sample in
 // `npm test` and the thousand of `npm run soak`.
-import { writeSync } from "node:fs";
+import { closeSync, fstatSync, openSync, writeSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "vitest";
+import { openFilesOf, REGION_LINK } from "#agent";
 import type { Random } from "#core";
-import { type ClientClass, Region } from "#protocol";
+import type { ClientClass } from "#protocol";
 import { eventually, type Load, type Machine } from "./machine.ts";
 
 const forEver = ["--warmup", "0.1", "--seconds", "3600"];
@@ -44,20 +45,24 @@ async function nothingLeftOf(machine: Machine, victim: Load, name: string): Prom
   const { agent, gpus } = await machine.status();
   expect(agent.pid).toBe(machine.agent().pid);
   if (gpus.length === 0 || gpus[0]?.served === undefined) return; // it was never on the GPU, or the last there
-  const { activity, holds } = machine.region().memory;
-  const highBits = gpus[0].high.reduce((bits, { slot }) => bits | (1 << slot), 0);
-  const bestEffortBits = gpus[0].bestEffort.reduce((bits, { slot }) => bits | (1 << slot), 0);
+  const { roster, holds } = machine.memory();
+  const highs = gpus[0].high;
+  const highBits = highs.reduce((bits, { slot }) => bits + 2 ** slot, 0);
+  const bestEffort = gpus[0].bestEffort;
+  const bestEffortBits = bestEffort.reduce((bits, { slot }) => bits | (1 << slot), 0);
   await eventually(
     `the bits of ${name} are cleared`,
     () =>
-      (activity.active & ~highBits) === 0 &&
-      (activity.registered & ~highBits) === 0 &&
-      (activity.waiting & ~bestEffortBits) === 0,
+      bestEffort.every(
+        ({ slot }) => (BigInt(holds[slot]?.active ?? 0) & ~BigInt(highBits)) === 0n,
+      ) &&
+      roster.registered === highs.length &&
+      (roster.waiting & ~bestEffortBits) === 0,
   );
-  if (highBits !== 0) return;
+  if (highs.length > 0) return;
   // Without high clients nobody is held. A word may be closed for a moment by a turn.
-  for (const { slot } of gpus[0].bestEffort)
-    await eventually(`hold word ${slot} opens after ${name}`, () => holds.hold.get(slot) === 0);
+  for (const { slot } of bestEffort)
+    await eventually(`hold word ${slot} opens after ${name}`, () => holds[slot]?.word === 0);
 }
 
 /** Kills the agent, lets the clients be alone for so long, and starts another. */
@@ -83,21 +88,21 @@ export async function freezeAgent(machine: Machine, ms: number): Promise<void> {
   process.kill(pid, "SIGCONT");
 }
 
-/** Overwrites the shared memory with noise, here and there and again and again, for about so long. */
+/** Overwrites what clients may write with noise, here and there and again and again, for about so long. */
 export async function writeNoise(machine: Machine, ms: number, random: Random): Promise<void> {
-  const { fd } = machine.region();
+  const files = openFilesOf(machine.agent().pid, `${REGION_LINK}-`).map((path) =>
+    openSync(path, "r+"),
+  );
   for (let passed = 0; passed < ms; passed += 15) {
-    for (let i = 0; i < 20; i++) scribble(fd, random);
+    for (let i = 0; i < 20; i++) for (const fd of files) scribble(fd, random);
     await pause(15);
   }
+  for (const fd of files) closeSync(fd);
 }
 
-/** Anywhere in it, but each part is as likely as the others: the small ones are what matters. */
 function scribble(fd: number, random: Random): void {
-  const parts = [...Object.values(Region.offsets), Region.size].sort((a, b) => a - b);
-  const part = Math.floor(random() * (parts.length - 1));
-  const [from = 0, to = 0] = parts.slice(part, part + 2);
-  const at = from + Math.floor(random() * (to - from));
+  const { size } = fstatSync(fd);
+  const at = Math.floor(random() * size);
   const noise = Uint8Array.from({ length: 1 + Math.floor(random() * 64) }, () => random() * 256);
-  writeSync(fd, noise, 0, Math.min(noise.length, Region.size - at), at);
+  writeSync(fd, noise, 0, Math.min(noise.length, size - at), at);
 }

@@ -1,15 +1,7 @@
 // A machine of a test's own: a run directory, an agent on the software GPU, and clients, each started as a
 // person would, with the `cotenant` command. What a test starts ends with the test.
 import { type ChildProcess, spawn } from "node:child_process";
-import {
-  existsSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -21,11 +13,11 @@ import {
   openFilesOf,
   REGION_LINK,
   runningAgent,
-  SharedRegion,
   type Status,
 } from "#agent";
 import type { Result } from "#load";
-import type { ClientClass } from "#protocol";
+import type { ClientClass, Region, View } from "#protocol";
+import { regionOf } from "../agent/region.ts";
 
 const command = fileURLToPath(new URL("../../bin/cotenant", import.meta.url));
 
@@ -81,7 +73,8 @@ export interface Machine {
   /** The same, when it must be a best-effort client with a slot. */
   bestEffortOf(client: { readonly pid: number }): Promise<BestEffortStatus>;
   /** What the agent and its clients share; there is one GPU. Throws before its first client came. */
-  region(): SharedRegion;
+  /** As the agent has it now. */
+  memory(): View<typeof Region>;
 }
 
 /** The command as the first words of another command line. */
@@ -89,11 +82,32 @@ export const cotenantItself = [process.execPath, command] as const;
 
 /** A program whose GPU work is never looked at until the file is there. */
 export const openBurst = (file: string): readonly string[] =>
-  ownProgram(fileURLToPath(new URL("./open-burst.ts", import.meta.url)), file);
+  ownProgram(fileURLToPath(new URL("./programs/open-burst.ts", import.meta.url)), file);
 
 /** One whose GPU work does not end before. */
 export const blockedBurst = (file: string): readonly string[] =>
-  ownProgram(fileURLToPath(new URL("./blocked-burst.ts", import.meta.url)), file);
+  ownProgram(fileURLToPath(new URL("./programs/blocked-burst.ts", import.meta.url)), file);
+
+/** Memory files that the agent shares with clients: their slots, or hold pages. */
+export const filesOf = (machine: Machine, kind: "hold" | "high" | "best-effort", slot = "") =>
+  openFilesOf(machine.agent().pid, `${REGION_LINK}-${kind}-${slot}`);
+
+/** Somebody who writes into memory files without a pause. */
+export const scribble = (
+  machine: Machine,
+  kind: "extremes" | "holes",
+  ...files: readonly string[]
+) =>
+  machine.elsewhere([
+    ...["nice", "-n", "5", process.execPath, "--import", "tsx"],
+    ...[fileURLToPath(new URL("./programs/scribble.ts", import.meta.url)), kind, ...files],
+  ]);
+
+/** A client that is not gated: to be run without the library. */
+export const ungated: readonly string[] = [
+  ...[process.execPath, "--import", "tsx"],
+  fileURLToPath(new URL("./programs/ungated.ts", import.meta.url)),
+];
 
 const ownProgram = (source: string, file: string) => [
   process.execPath,
@@ -103,7 +117,8 @@ const ownProgram = (source: string, file: string) => [
 /** A directory, no agent yet. `env` is everybody's. */
 export function emptyMachine(env: Env = {}): Machine {
   const directory = mkdtempSync(join(tmpdir(), "cotenant-e2e-"));
-  const everybody = { ...withoutOurs(process.env), ...env, COTENANT_DIR: directory };
+  const own = { COTENANT_DIR: directory, COTENANT_CONFIG: "" };
+  const everybody = { ...withoutOurs(process.env), ...env, ...own };
   const tidyUp = () => {
     for (const pid of processesOf(directory)) kill(pid);
     rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
@@ -126,7 +141,6 @@ export function emptyMachine(env: Env = {}): Machine {
   const run: Machine["run"] = (kind, program, own) =>
     start(["run", "--class", kind, "--", ...program], own);
   let loads = 0;
-  let mapped: SharedRegion | undefined;
 
   const machine: Machine = {
     directory,
@@ -166,11 +180,10 @@ export function emptyMachine(env: Env = {}): Machine {
       if (!own || !("chunks" in own)) throw new Error(`pid ${client.pid} is no best-effort client`);
       return own;
     },
-    region() {
-      const [path] = openFilesOf(machine.agent().pid, REGION_LINK);
-      if (!path) throw new Error("the agent serves no GPU yet");
-      if (mapped?.inode !== statSync(path).ino) mapped = new SharedRegion(openSync(path, "r+"));
-      return mapped;
+    memory() {
+      const memory = regionOf(machine.agent().pid);
+      if (!memory) throw new Error("the agent serves no GPU yet");
+      return memory;
     },
   };
   return machine;

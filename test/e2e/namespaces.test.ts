@@ -69,7 +69,7 @@ test.skipIf(!allowed)(
     await eventually("the agent is gone", () => !isLocked(machine.directory));
     expect(await inside("status")).toMatchObject({
       status: 1,
-      stderr: `cotenant: No agent is running in ${machine.directory}. Start one: "cotenant up".\n`,
+      stderr: expect.stringContaining(`No agent is running in ${machine.directory}.`),
     });
   },
 );

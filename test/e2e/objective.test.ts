@@ -18,7 +18,7 @@ async function servedBeside(machine: Machine, p99Us: number) {
   await machine.load("best-effort", training).serving;
 }
 
-const settingsOf = (machine: Machine): View<typeof Settings> => machine.region().memory.settings;
+const settingsOf = (machine: Machine): View<typeof Settings> => machine.memory().settings;
 
 test("an objective with room is climbed to", async () => {
   const machine = await startMachine({}, "--policy", "slo");

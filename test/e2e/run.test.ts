@@ -1,9 +1,18 @@
 // `cotenant run` as it stands between a shell and a program: which process becomes the client, and what of
 // the program's end is seen outside.
-import { readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { pathsIn } from "#agent";
+import { softGpuFolder } from "#core";
 import { busyService, training } from "./faults.ts";
-import { cotenantItself, emptyMachine, eventually, openBurst, startMachine } from "./machine.ts";
+import {
+  cotenantItself,
+  emptyMachine,
+  eventually,
+  type Machine,
+  openBurst,
+  startMachine,
+} from "./machine.ts";
 
 const shell = (script: string) => ["sh", "-c", script];
 const load = `${cotenantItself.join(" ")} load`;
@@ -53,16 +62,89 @@ test("what compiles kernels in a best-effort program prepares them, where long o
   expect(await said("high")).toBe("");
 });
 
-test("a program that never uses CUDA is no client", async () => {
+/** The software GPU, which an agent would name. */
+const softGpu = ({ directory }: Machine) => ({
+  LD_LIBRARY_PATH: softGpuFolder(),
+  COTENANT_SOFTGPU_DIR: pathsIn(directory).softGpu,
+});
+
+test("a high client that came before the agent is taken up when the agent comes", async () => {
+  const machine = emptyMachine();
+  mkdirSync(pathsIn(machine.directory).softGpu);
+  const high = machine.load("high", busyService, softGpu(machine));
+  await high.said("runs unprotected until an agent comes");
+  await high.serving;
+  await machine.up();
+  await eventually("it has a slot", async () => (await machine.slotOf(high)) !== undefined);
+  await eventually("it is there to be protected", () => machine.memory().roster.registered === 1);
+  expect((await high.finish()).result.requests).toBeGreaterThan(0);
+});
+
+test("a high client without an agent is told once that nothing protects it", async () => {
+  const machine = emptyMachine();
+  mkdirSync(pathsIn(machine.directory).softGpu);
+  const program = [...cotenantItself, "load", ...briefly.split(" ")];
+  const { status, stdout, stderr } = await machine.run("high", program, softGpu(machine)).ended;
+  expect(status).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ intact: true });
+  expect(stderr.match(/^cotenant: /gm)).toHaveLength(1);
+});
+
+test("a best-effort client that is told to wait starts when the agent comes", async () => {
+  const machine = emptyMachine();
+  const waiting = machine.cotenant([
+    ...["run", "--class", "best-effort", "--wait-agent", "--", ...cotenantItself],
+    ...["load", ...briefly.split(" ")],
+  ]);
+  await machine.up();
+  const { status, stdout, stderr } = await waiting;
+  expect(status).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ intact: true });
+  expect(stderr).not.toContain("at a trickle");
+});
+
+test("a program that never uses CUDA is no client, and says so once at its end", async () => {
   const machine = await startMachine();
-  expect(await machine.run("best-effort", ["true"]).ended).toEqual({
-    status: 0,
-    signal: null,
-    stdout: "",
-    stderr: "",
-  });
+  const { status, stdout, stderr } = await machine.run("best-effort", [
+    ...["bash", "-c", "/bin/true; (exit 3)"],
+  ]).ended;
+  expect({ status, stdout }).toEqual({ status: 3, stdout: "" });
+  expect(stderr).toMatch(/^cotenant: no CUDA context was seen in this program\. .*\n$/);
   const { gpus } = await machine.status();
   expect(gpus.flatMap(({ high, bestEffort }) => [...high, ...bestEffort])).toEqual([]);
+});
+
+test("status shows a program that is launched until it uses CUDA, itself or by a child", async () => {
+  const machine = await startMachine();
+  const { directory } = machine;
+  const started = `read -r _ < ${directory}/go; ${load} ${briefly}; read -r _ < ${directory}/end; exit 0`;
+  const { status } = await machine.elsewhere(["mkfifo", `${directory}/go`, `${directory}/end`])
+    .ended;
+  expect(status).toBe(0);
+  const shellItself = machine.run("high", ["bash", "-c", started]);
+  const launched = async () => (await machine.status()).launched;
+  await eventually("it is shown", async () => (await launched()).length > 0);
+  expect(await launched()).toEqual([{ pid: shellItself.pid, name: "bash", class: "high" }]);
+  expect((await machine.cotenant(["status"])).stdout).toContain(
+    `bash (pid ${shellItself.pid}, high): launched, no CUDA yet`,
+  );
+  await machine.elsewhere(["sh", "-c", `echo > ${directory}/go`]).ended;
+  await shellItself.said("load: serving");
+  expect(await launched()).toEqual([]);
+  await machine.elsewhere(["sh", "-c", `echo > ${directory}/end`]).ended;
+  const { stderr } = await shellItself.ended;
+  expect(stderr).not.toContain("no CUDA context");
+});
+
+test("a program that was killed before it used CUDA is not shown", async () => {
+  const machine = await startMachine();
+  const killed = machine.run("high", ["sleep", "1000"]);
+  const launched = async () => (await machine.status()).launched.length;
+  await eventually("it is shown", async () => (await launched()) === 1);
+  killed.signal("SIGKILL");
+  await killed.ended;
+  expect(await launched()).toBe(0);
+  expect(readdirSync(pathsIn(machine.directory).launched)).toEqual([]);
 });
 
 test.each([
@@ -93,8 +175,10 @@ test("SIGTERM ends a program that has no handler for it, though its work is park
   await high.serving;
   const never = `${machine.directory}/never`;
   const parked = machine.run("best-effort", openBurst(never));
-  const { activity, holds } = machine.region().memory;
-  await eventually("it is parked", () => holds.hold.get(0) === 1 && (activity.waiting & 1) === 1);
+  await eventually("it is parked", () => {
+    const { holds, bestEffort } = machine.memory();
+    return holds[0]?.word === 1 && bestEffort[0]?.waiting === 1;
+  });
   parked.signal("SIGTERM");
   expect(await parked.ended).toMatchObject({ status: null, signal: "SIGTERM" });
   expect((await high.finish()).result.requests).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-// 8 places for best-effort clients, 32 for high ones: who comes too late hears so.
+// 16 places for best-effort clients, 64 for high ones: who comes too late hears so.
 import { spawn } from "node:child_process";
 import { readlinkSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -11,7 +11,7 @@ const briefly = ["load", "--arrivals", "closed", "--seconds", "0.3", "--warmup",
 
 /** Processes that say hello and then do nothing: a place is a process's, and the kernel says whose. */
 async function takePlaces(machine: Machine, kind: "high" | "best-effort", count: number) {
-  const gpu = Buffer.from(machine.region().memory.header.gpuUuid.slice()).toString("hex");
+  const gpu = Buffer.from(machine.memory().header.gpuUuid.slice()).toString("hex");
   const args = [machine.agent().socket, kind, `${count}`, gpu];
   const places = spawn("build/native/tests/places", args, { stdio: ["pipe", "pipe", "inherit"] });
   onTestFinished(() => void places.stdin.destroy());
@@ -21,25 +21,25 @@ async function takePlaces(machine: Machine, kind: "high" | "best-effort", count:
   expect(said).toEqual(new Array(count).fill("taken"));
 }
 
-test("the 9th best-effort client is refused in a sentence and its CUDA call fails, the others go on", async () => {
+test("the 17th best-effort client is refused in a sentence and its CUDA call fails, the others go on", async () => {
   const machine = await startMachine();
   const others = [machine.load("high", service), machine.load("best-effort", training)];
   others.push(machine.load("best-effort", training));
   await Promise.all(others.map(({ serving }) => serving));
   await takePlaces(machine, "best-effort", constants.MAX_BEST_EFFORT - 2);
 
-  const ninth = machine.run("best-effort", [...cotenantItself, ...briefly]);
-  const { status, stdout, stderr } = await ninth.ended;
+  const late = machine.run("best-effort", [...cotenantItself, ...briefly]);
+  const { status, stdout, stderr } = await late.ended;
   const [{ uuid } = { uuid: "" }] = (await machine.status()).gpus;
   expect(stderr.trim().split("\n")).toEqual([
-    `cotenant: the agent refuses this best-effort client: All 8 places for best-effort clients on ${uuid} are taken.`,
+    `cotenant: the agent refuses this best-effort client: All 16 places for best-effort clients on ${uuid} are taken.`,
     "cotenant: cuDevicePrimaryCtxRetain failed: CUDA_ERROR_NOT_PERMITTED.",
   ]);
   expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
   for (const other of others) expect((await other.finish()).result.requests).toBeGreaterThan(0);
 });
 
-test("the 33rd high client is told so, and runs unprotected", async () => {
+test("the 65th high client is told so, and runs unprotected", async () => {
   const machine = await startMachine();
   const bestEffort = machine.load("best-effort", training);
   await bestEffort.serving;
@@ -51,7 +51,7 @@ test("the 33rd high client is told so, and runs unprotected", async () => {
   expect(await machine.slotOf(late)).toBeUndefined();
   const { status, stdout, stderr } = await late.ended;
   expect(stderr).toMatch(
-    /^cotenant: the agent refuses this high client: All 32 places for high clients on GPU-\S+ are taken\.$/m,
+    /^cotenant: the agent refuses this high client: All 64 places for high clients on GPU-\S+ are taken\.$/m,
   );
   expect(status).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ intact: true });

@@ -142,6 +142,7 @@ async function measure(args: Given): Promise<Outcome> {
   interposer(process.env);
   for (const path of [args.out ?? `${scenario.name}.json`, args.raw, args.chart])
     if (path !== undefined) checkWritable(path);
+  process.env.COTENANT_CONFIG = ""; // what the bench starts has the options that it is given, and no others
   const { kind, index } = gpuChosen(args.gpu);
   const directory = temporaryFolder("bench");
   const stop = new AbortController();

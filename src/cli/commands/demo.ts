@@ -10,6 +10,7 @@ export const demoCommand = command({
   summary: "show in some twenty seconds what sharing does to a job, with and without the gate",
   options: { seconds: number("S", 3, "per arrangement", { min: 0.5, max: 600 }), json },
   async run({ seconds, json: asJson }) {
+    process.env.COTENANT_CONFIG = ""; // what it starts has the options that it is given, and no others
     const gpu = gpuHere();
     const arrangements = await demonstrate({
       gpu,

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { isRunning } from "#agent";
-import { askToStop, ownAgentHere } from "#client";
-import { errors } from "#core";
+import { type AgentFile, isRunning } from "#agent";
+import { askToStop, type Found, ownAgentHere } from "#client";
+import { errors, UserError } from "#core";
 import { command, json } from "../command.ts";
 
 const STOPPED_WITHIN_MS = 15_000;
@@ -11,14 +11,24 @@ export const downCommand = command({
   summary: "stop the agent; running jobs go on with the rules they have",
   options: { json },
   async run(args) {
-    const { directory, agent } = ownAgentHere();
-    await askToStop(agent);
-    const until = performance.now() + STOPPED_WITHIN_MS;
-    while (isRunning(directory, agent)) {
-      if (performance.now() > until) throw errors.agentSilent(agent.pid, "it does not end");
-      await pause(20);
+    try {
+      const pid = await stop(ownAgentHere());
+      console.log(args.json ? JSON.stringify({ stopped: pid }) : `Agent ${pid} stopped.`);
+    } catch (error) {
+      // That none runs is what was asked for.
+      if (!(error instanceof UserError && error.code === "NO_AGENT")) throw error;
+      console.log(args.json ? JSON.stringify({ stopped: null }) : error.message);
     }
-    console.log(args.json ? JSON.stringify({ stopped: agent.pid }) : `Agent ${agent.pid} stopped.`);
     return 0;
   },
 });
+
+async function stop({ directory, agent }: Found<AgentFile>): Promise<number> {
+  await askToStop(agent);
+  const until = performance.now() + STOPPED_WITHIN_MS;
+  while (isRunning(directory, agent)) {
+    if (performance.now() > until) throw errors.agentSilent(agent.pid, "it does not end");
+    await pause(20);
+  }
+  return agent.pid;
+}

@@ -1,15 +1,21 @@
 // Runs a command as a client of the agent. It sets the environment and replaces this process by the command, so that no
 // process of Cotenant stays in between.
+import { writeSync } from "node:fs";
 import { basename } from "node:path";
 import {
-  agentHere,
+  agentFor,
   become,
+  type ClientOptions,
   clientEnvironment,
+  environmentAt,
   findAgent,
+  launchEnvironment,
   objectiveEnvironment,
   profileEnvironment,
+  socketToCome,
+  type WithoutAgent,
 } from "#client";
-import { errors, usage } from "#core";
+import { errors, UserError, usage } from "#core";
 import { parseObjective } from "#policy";
 import { type ClientClass, severalRanks } from "#protocol";
 import { type Args, bytes, choice, command, flag, list, text } from "../command.ts";
@@ -33,8 +39,12 @@ const options = {
   memory: bytes(
     "BYTES",
     undefined,
-    "best-effort: GPU memory it may allocate, such as 20GiB; no limit if not given",
+    "best-effort: GPU memory it may allocate; no limit if not given. 20g, 20G, 20Gi and 20GiB are the same (powers of 2); 20GB is 20,000,000,000 bytes",
   ),
+  "require-agent": flag(
+    "high: start nothing where no agent runs, as best-effort does; otherwise the command runs unprotected until one is started",
+  ),
+  "wait-agent": flag("where no agent runs, wait until one does, then start the command"),
   ungated: flag(
     "neither protected nor held back, though of this class: for jobs of several ranks, which can't be best-effort; status shows them as strangers",
   ),
@@ -66,26 +76,61 @@ export const runCommand = command({
     if (!off && args.class === "best-effort" && ranks) throw errors.severalRanks(ranks);
     if (off && !findAgent())
       return await become(program, rest, { ...process.env, COTENANT_OFF: "1" });
-    const found = agentHere();
-    const added = {
-      ...objective,
-      ...clientEnvironment(
-        { kind: args.class, name: args.name ?? basename(program), memory: args.memory, off },
-        found,
-      ),
-      ...(args.profile === undefined
-        ? {}
-        : profileEnvironment(args.profile, found.agent, found.directory)),
-    };
-    return await become(program, rest, { ...process.env, ...added });
+    const found = await agentFor(withoutAgent(args, args.class), say);
+    const name = args.name ?? basename(program);
+    const options = { kind: args.class, name, memory: args.memory, off };
+    const { profile } = args;
+    const added =
+      found instanceof UserError
+        ? unprotected(found, options, profile)
+        : {
+            ...clientEnvironment(options, found),
+            ...(off ? {} : launchEnvironment(options, found)),
+            ...(profile === undefined
+              ? {}
+              : profileEnvironment(profile, found.agent, found.directory)),
+          };
+    return await become(program, rest, { ...process.env, ...objective, ...added });
   },
 });
 
+function withoutAgent(given: Args<typeof options>, kind: ClientClass): WithoutAgent {
+  if (given["wait-agent"]) return "wait";
+  return kind === "high" && !given["require-agent"] ? "run" : "refuse";
+}
+
+/** The variables of a high client where there is no agent. Says why it is not protected. */
+function unprotected(
+  { message, hint }: UserError,
+  options: ClientOptions,
+  profile: string | undefined,
+): Record<string, string> {
+  const socket = socketToCome();
+  const until = socket === undefined ? "" : " until an agent comes";
+  const without = profile === undefined ? "" : ", and without its profile";
+  const why = `${message.charAt(0).toLowerCase()}${message.slice(1)} ${hint}`.trim();
+  say(`"${options.name}" runs unprotected${until}${without}: ${why}`);
+  // The interposer does not say it again.
+  return { ...environmentAt(socket, options), COTENANT_UNPROTECTED: "1" };
+}
+
+/** Not process.stderr, which must not be used before the process becomes another program (become.ts). */
+function say(line: string): void {
+  try {
+    writeSync(2, `cotenant: ${line}\n`);
+  } catch {
+    // stderr is closed: that is no reason not to start the command
+  }
+}
+
 /** Refuses options that would have no effect, because the user relies on them. */
-function checkClass({ slo, memory }: Args<typeof options>, kind: ClientClass): void {
+function checkClass(given: Args<typeof options>, kind: ClientClass): void {
+  const { slo, memory } = given;
   if (kind === "best-effort" && slo.length > 0)
     throw usage("--slo is for --class high: best-effort clients have no objective.");
   if (kind === "high" && memory !== undefined)
     throw usage("--memory is for --class best-effort: a high client may allocate what there is.");
+  if (given["require-agent"] && given["wait-agent"])
+    throw usage("--require-agent and --wait-agent exclude each other.");
   if (memory === 0) throw usage("--memory 0: a client needs some.", "Leave it out for no limit.");
 }

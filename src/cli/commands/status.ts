@@ -3,6 +3,7 @@ import {
   describeIdentity,
   type GpuStatus,
   type HighStatus,
+  type Launch,
   type Status,
   type Stranger,
 } from "#agent";
@@ -33,10 +34,14 @@ export function describe(status: Status, columns = Number.POSITIVE_INFINITY): st
       `Agent ${pid}, up ${up}: mode ${mode}, policy ${policy}, ${percent(cpuShare)} CPU, ${gibibytes(residentBytes)}`,
       columns,
     ),
+    ...status.launched.map(describeLaunch),
     ...status.gpus.flatMap((gpu) => ["", ...describeClients(gpu, status.agent, columns)]),
     ...(status.gpus.length === 0 ? ["", "No client has come yet."] : []),
   ].join("\n");
 }
+
+const describeLaunch = ({ name, pid, class: kind }: Launch): string =>
+  `${name} (pid ${pid}, ${kind}): launched, no CUDA yet`;
 
 /** One line about a GPU itself. */
 export function describeGpu({ name, uuid, reading }: GpuStatus): string {
@@ -71,6 +76,7 @@ function describeClients(
     ...[...high, ...bestEffort].flatMap(describeCaveats),
     ...[...high, ...bestEffort].flatMap((client) => describeTenant(client, scope)),
     ...high.filter(({ implausible }) => implausible > 0).map(describeDamage),
+    ...bestEffort.flatMap(describeIgnored),
     ...(recommended ? [describeAdvice(recommended, mode)] : []),
     ...strangers.map(describeStranger),
   ].flatMap((sentence) => wrap(sentence, within));
@@ -157,6 +163,13 @@ function describeCaveats(client: HighStatus | BestEffortStatus): string[] {
   ];
   return said.flatMap((what) => (what ? [`${client.name} (pid ${client.pid}) ${what}`] : []));
 }
+const describeIgnored = ({ name, pid, hold }: BestEffortStatus): string[] =>
+  hold && hold.ignored > 0
+    ? [
+        `${name} (pid ${pid}) ignores its hold: in ${hold.ignored} of ${hold.trials} pauses that the agent made to see that, its kernels ran on; they now run in ${percent(hold.usedShare)} of the time, of which ${percent(1 - hold.openShare)} belong to requests`,
+      ]
+    : [];
+
 const describeDamage = ({ name, pid, implausible }: HighStatus): string =>
   `counters of ${name} (pid ${pid}): ${implausible} ${implausible === 1 ? "look" : "looks"} at them showed what can't be true, so something writes over them; what they say is believed again after each`;
 

@@ -1,7 +1,12 @@
 import { resolve } from "node:path";
 import {
+  appendToLog,
   claimDirectory,
-  logLine,
+  formatEntry,
+  isStderr,
+  type Log,
+  type LogFormat,
+  logFormats,
   openNvml,
   pathsIn,
   runningAgent,
@@ -9,7 +14,7 @@ import {
   startAgent,
   startInBackground,
 } from "#agent";
-import { askStatus, machineRunDirectory, ownRunDirectory, ownUid } from "#client";
+import { askStatus, machineRunDirectory, noAgent, ownRunDirectory, ownUid } from "#client";
 import {
   dateNow,
   errors,
@@ -17,12 +22,13 @@ import {
   itself,
   SYSTEM_DIRECTORY,
   SYSTEM_GRANTS,
+  showAddress,
   systemClock,
   usage,
 } from "#core";
 import { parseOverrides, policies, policyNamed } from "#policy";
 import { ruleNames } from "#protocol";
-import { type Args, choice, command, flag, json, list, number, text } from "../command.ts";
+import { type Args, address, choice, command, flag, json, list, number, text } from "../command.ts";
 import { describeGpu } from "./status.ts";
 
 const options = {
@@ -51,6 +57,15 @@ const options = {
     "HTTP port on loopback, for metrics and status; 0 or not given: any free one",
     { max: 65535, whole: true },
   ),
+  "metrics-address": address(
+    "HOST:PORT",
+    "where metrics are served besides loopback, such as 0.0.0.0:9464; /status and the rest stay on loopback",
+  ),
+  "metrics-token": text(
+    "FILE",
+    undefined,
+    "the file of the token that Prometheus needs; made, with mode 600, if there is none; metrics.token in the agent's directory if not given",
+  ),
   system: flag(
     `one agent for all users of this machine, in ${SYSTEM_DIRECTORY}; grants say who may be what (docs/guide/tenants.md)`,
   ),
@@ -59,7 +74,13 @@ const options = {
     undefined,
     `with --system: what this machine allows to whom; ${SYSTEM_GRANTS} if that exists and none is given`,
   ),
-  foreground: flag("do not go into the background, and log to stderr"),
+  "on-stranger": text(
+    "warn|COMMAND",
+    "warn",
+    "for each process that comes to a GPU and holds no slot: warn writes a line into the log; a command is run by sh, too, with COTENANT_STRANGER_PID, _UID, _CONTAINER, _POD and _GPU (its UUID) in its environment",
+  ),
+  foreground: flag("do not go into the background, and log to stderr, too"),
+  "log-format": choice(logFormats, "text", "how a line of the log is written"),
   json,
 };
 
@@ -86,28 +107,33 @@ export const upCommand = command({
     if (running) throw errors.agentRunning(running.pid, directory);
     if (args.foreground) return await stay(directory, args);
     if (args.gpu === "auto") openNvml();
-    await startInBackground(directory, ["up", "--foreground", ...repeatOptions(args)]);
+    const again = ["up", "--foreground", ...repeatOptions(args)];
+    await startInBackground(directory, again, args["log-format"]);
     return await report(directory, args.json);
   },
 });
 
+const usualFile = () => (isFile(SYSTEM_GRANTS) ? SYSTEM_GRANTS : undefined);
+
 async function stay(directory: string, args: Args<typeof options>): Promise<number> {
   process.umask(0o077);
-  const grants = args.grants ?? (isFile(SYSTEM_GRANTS) ? SYSTEM_GRANTS : undefined);
   const { command: node, args: program } = itself();
   const agent = await startAgent({
     directory,
     scope: scopeOf(args),
-    grants: args.system ? grants : undefined,
+    grants: args.system ? (args.grants ?? usualFile()) : undefined,
     uid: ownUid(),
     gpu: args.gpu === "soft" ? "soft" : "nvidia",
     mode: args.mode,
     policy: policyNamed(args.policy),
     overrides: parseOverrides(args.set),
+    onStranger: args["on-stranger"],
     port: args.port,
+    metricsAddress: args["metrics-address"],
+    metricsToken: args["metrics-token"],
     env: process.env,
     clock: systemClock,
-    log: (event, facts) => console.error(`${dateNow()} ${logLine(event, facts)}`),
+    log: logTo(pathsIn(directory).log, args["log-format"]),
     variantProgram: {
       command: node,
       args: [...program, "make-variants", pathsIn(directory).variants],
@@ -122,13 +148,32 @@ async function stay(directory: string, args: Args<typeof options>): Promise<numb
   return 0;
 }
 
+/** The log is in a file, wherever else it is, so that `logs` and `events` find it. */
+function logTo(path: string, format: LogFormat): Log {
+  const isShown = !isStderr(path);
+  return (event, facts = {}) => {
+    const line = formatEntry(format, { time: dateNow(), event, facts });
+    if (isShown) console.error(line);
+    try {
+      appendToLog(path, line);
+    } catch {
+      // A full disk must not end the protection of those who are here.
+    }
+  };
+}
+
 /** The options as words, for the background process. */
 const repeatOptions = (args: Args<typeof options>): string[] => {
   const { gpu, mode, policy, set, port, system, grants } = args;
+  const { "metrics-address": metricsAddress, "metrics-token": metricsToken } = args;
   return [
     ...["--gpu", gpu, "--mode", mode, "--policy", policy, "--port", String(port)],
-    ...(system ? ["--system"] : []),
+    ...["--log-format", args["log-format"]],
+    ...["--on-stranger", args["on-stranger"]],
+    system ? "--system" : "--no-system",
     ...(grants === undefined ? [] : ["--grants", resolve(grants)]),
+    ...(metricsAddress === undefined ? [] : ["--metrics-address", showAddress(metricsAddress)]),
+    ...(metricsToken === undefined ? [] : ["--metrics-token", resolve(metricsToken)]),
     ...set.flatMap((rule) => ["--set", rule]),
   ];
 };
@@ -140,7 +185,7 @@ const directoryFor = ({ system }: Args<typeof options>): string =>
 
 async function report(directory: string, asJson: boolean): Promise<number> {
   const agent = runningAgent(directory);
-  if (!agent) throw errors.noAgent(directory);
+  if (!agent) throw noAgent(directory);
   const status = await askStatus(agent);
   if (asJson) {
     console.log(JSON.stringify(status, null, 2));
@@ -150,9 +195,8 @@ async function report(directory: string, asJson: boolean): Promise<number> {
   const kind = agent.gpu === "soft" ? "the software GPU" : `${gpus.length} GPU(s)`;
   console.log(`Agent ${agent.pid} serves ${kind}, mode ${agent.mode}, policy ${agent.policy}.`);
   for (const line of gpus) console.log(line);
-  console.log(
-    `Metrics: http://127.0.0.1:${agent.port}/metrics (token in ${pathsIn(directory).file})`,
-  );
+  const { metrics } = status.agent;
+  console.log(`Metrics: http://${metrics.address}/metrics (token in ${metrics.tokenFile})`);
   console.log("Next: cotenant run --class high -- COMMAND…");
   return 0;
 }

@@ -60,12 +60,18 @@ function describeWhy({
   ];
 }
 
-function grantText({ class: kind, slots, memory }: NonNullable<Explanation["grant"]>): string {
+function grantText({
+  class: kind,
+  slots,
+  memory,
+  share,
+}: NonNullable<Explanation["grant"]>): string {
   if (kind === "none") return "it gets no slot";
   return [
     kind === "high" ? "it may be high or best-effort" : "it may be best-effort",
     slots !== null && `at most ${slots} of a tenant at a time on each GPU`,
     memory > 0 && `at most ${gibibytes(memory)} of GPU memory for each best-effort client`,
+    share > 1 && `${share} times as long turns as others among best-effort clients`,
   ]
     .filter(Boolean)
     .join(", ");

@@ -1,0 +1,43 @@
+import { asideOf, formatEntry, parseEntry } from "#agent";
+import { logHere, readLog } from "#client";
+import { dateNow, isFile } from "#core";
+import { command, duration, flag } from "../command.ts";
+import { addedUntilInterrupted } from "../follow.ts";
+
+export const eventsCommand = command({
+  name: "events",
+  summary: "show what has changed: clients, refusals, objectives, pauses, strangers",
+  options: {
+    since: duration(
+      "TIME",
+      undefined,
+      "only what is not older, such as 1h; all that the log still holds if not given",
+    ),
+    follow: flag("go on with what happens from now on, until Ctrl-C"),
+    json: flag("print one JSON object a line"),
+  },
+  examples: ["cotenant events --since 1h", "cotenant events --json --follow"],
+  async run({ since, follow, json }) {
+    const path = logHere();
+    const read = readLog(path);
+    const aside = asideOf(path);
+    const before = isFile(aside) ? readLog(aside).bytes.toString() : "";
+    const from = since === undefined ? 0 : Date.parse(dateNow()) - since / 1000;
+    const format = json ? "json" : "text";
+    const print = (lines: readonly string[]) => {
+      const entries = lines
+        .flatMap((line) => parseEntry(line) ?? [])
+        .filter(({ time }) => Date.parse(time) >= from);
+      process.stdout.write(entries.map((entry) => `${formatEntry(format, entry)}\n`).join(""));
+    };
+    print(`${before}${read.bytes}`.split("\n"));
+    if (!follow) return 0;
+    let rest = "";
+    for await (const added of addedUntilInterrupted(path, read)) {
+      const lines = `${rest}${added}`.split("\n");
+      rest = lines.pop() ?? "";
+      print(lines);
+    }
+    return 0;
+  },
+});

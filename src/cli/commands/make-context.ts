@@ -1,0 +1,14 @@
+// The doctor's own: a program that uses the GPU (src/doctor/checks/library.ts).
+import { makeContext } from "#load";
+import { command } from "../command.ts";
+
+export const makeContextCommand = command({
+  name: "make-context",
+  summary: "make a CUDA context for the doctor that starts it",
+  options: {},
+  internal: true,
+  async run() {
+    makeContext();
+    return 0;
+  },
+});

@@ -1,0 +1,60 @@
+// Options from configuration files: a table for each command, whose keys are the names of its options.
+import { homedir } from "node:os";
+import { parse, TomlError } from "smol-toml";
+import { errors, Field, isFile, readGiven, UserError, usage, withPlace } from "#core";
+import type { Command, Option } from "./command.ts";
+
+/** The machine's, then the user's, which counts more. COTENANT_CONFIG names another one instead; empty: none. */
+export function configFiles(env: NodeJS.ProcessEnv): readonly string[] {
+  if (env.COTENANT_CONFIG !== undefined) return env.COTENANT_CONFIG ? [env.COTENANT_CONFIG] : [];
+  return ["/etc/cotenant/config.toml", `${homedir()}/.config/cotenant/config.toml`].filter(isFile);
+}
+
+/**
+ * What the files say about the options of a command, those of later files first. Throws a UserError that names file and
+ * key. `tables`: the names of all commands.
+ */
+export function readConfig(
+  { name, options }: Command,
+  tables: readonly string[],
+  files: readonly string[],
+): ReadonlyMap<string, unknown> {
+  return new Map(
+    files.flatMap((file) => {
+      const given = readToml(file).only(tables).at(name);
+      if (given.missing) return [];
+      return given
+        .only(Object.keys(options))
+        .entries()
+        .map(([key, field]) => [key, optionValue(options[key] as Option, field)] as const);
+    }),
+  );
+}
+
+function readToml(file: string): Field {
+  const refuse = (path: string, place: string, what: string, hint?: string) =>
+    usage(withPlace(path, place, what), hint);
+  try {
+    return new Field(parse(readGiven(file, "configuration")), file, refuse);
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    const [what = ""] = error.message.split("\n");
+    throw refuse(file, `line ${error.line}`, `${what}.`);
+  }
+}
+
+function optionValue(option: Option, field: Field): unknown {
+  if (option.kind === "flag") return field.boolean();
+  if (option.kind === "list") return field.list().flatMap((one) => parseText(option, one));
+  return parseText(option, field);
+}
+
+/** Numbers may stand without quotes. */
+function parseText(option: Option, field: Field): unknown {
+  const text = typeof field.value === "number" ? String(field.value) : field.text();
+  try {
+    return option.parse(text);
+  } catch (error) {
+    throw error instanceof UserError ? errors.badOption(field.place, error) : error;
+  }
+}

@@ -1,0 +1,22 @@
+// HOST:PORT, as people write it: an IPv6 address stands in brackets.
+import { badQuantity } from "./errors.ts";
+
+export interface Address {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+}
+
+const MOST = 65_535;
+
+export function parseAddress(text: string): Address {
+  const [, bracketed, plain, port = ""] =
+    /^(?:\[([\da-fA-F:.]+)\]|([\w.-]+)):(\d{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  if (host === undefined || Number(port) > MOST)
+    throw badQuantity(text, "HOST:PORT, such as 0.0.0.0:9464 or [::]:9464");
+  return { host, port: Number(port) };
+}
+
+export const showAddress = ({ host, port }: Address): string =>
+  `${host.includes(":") ? `[${host}]` : host}:${port}`;
