@@ -4,7 +4,7 @@
   phase          written by the harness, replaced as a whole by rename: what is to happen until the next
   NAME.ID.json   written by the job when it has done its part of phase ID
 
-A phase is {"id", "pid", "start_ns", "seconds", "jobs": {NAME: {"arrivals", "announce_us"}}, "quit"}; a job
+A phase is {"id", "pid", "pid_namespace", "start_ns", "seconds", "jobs": {NAME: {"arrivals", "announce_us"}}, "quit"}; a job
 takes part if its name is a key of "jobs", and leaves when the harness, whose pid it is, has gone. Times are of time.monotonic_ns(), one clock for all processes of a
 machine. README.md beside this says what the jobs answer.
 """
@@ -110,6 +110,10 @@ class Control:
         if "pid" not in self._said or now - self._harness_seen < HARNESS_SECONDS:
             return False
         self._harness_seen = now
+        # In another PID namespace that pid is somebody else's; there, what started the job ends it.
+        namespace = os.stat("/proc/self/ns/pid").st_ino
+        if self._said.get("pid_namespace", namespace) != namespace:
+            return False
         try:
             os.kill(self._said["pid"], 0)
         except ProcessLookupError:

@@ -82,7 +82,7 @@ int main(int count, char** arguments) {
   Agent agent;
   agent.become(high ? "high" : "best-effort");
   agent.region().settings.sampleEvery = kSampleEvery;
-  if (kind == "best-effort") agent.region().activity.registered.fetch_or(1u << 9);
+  if (kind == "best-effort") agent.region().roster.registered = 1;
   const Program program;
   kernel = program.spin;
   Run run{{nullptr}, number(4, 48)};

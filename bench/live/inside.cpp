@@ -380,7 +380,7 @@ struct Bench {
         job.name, static_cast<unsigned long long>(parts.places), spread(native_us).c_str(), spread(whole_us).c_str(),
         spread(gated_us).c_str(), spread(parts_us).c_str(), spread(alone_us).c_str(), whole.cost().c_str(),
         gated.cost().c_str(), parts.cost().c_str(), spread(at_gates.late_us).c_str(), spread(at_parts.late_us).c_str(),
-        at_gates.late_us.size(), at_parts.late_us.size(), *word.host);
+        at_gates.late_us.size(), at_parts.late_us.size(), word.host->load());
     std::fflush(stdout);
   }
 };

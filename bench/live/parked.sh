@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What stopping work costs a high client in isolated mode, by where that work waits: `parked`. Needs g++.
+# What stopping work costs a high client in isolated mode, by where that work waits: `parked`. Needs `npm run native`.
 #   bench/live/parked.sh OUTDIR [ROUNDS]      writes OUTDIR/parked.json
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -7,8 +7,7 @@ root=$(cd "$here/../.." && pwd)
 mkdir -p "$1" && out=$(cd "$1" && pwd) || exit 2
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-g++ -std=c++17 -O2 -fno-exceptions -I"$root/native" "$here/parked.cpp" -o "$scratch/parked" -ldl -pthread || exit 2
-"$scratch/parked" "${2:-2}" >"$scratch/rows"
+"$root/build/native/bench/live/parked" "${2:-2}" >"$scratch/rows"
 status=$?
 cat "$scratch/rows"
 python3 "$here/result.py" "$out/parked.json" bench/live/parked.sh <"$scratch/rows"

@@ -2,36 +2,38 @@
 // place in both.
 import { parseArrangement, type Sharing } from "#policy";
 
-/** What a process runs under. */
+/** The surroundings of a process. */
 export type Place =
   /** Plain processes. The driver gives contexts time slices. */
   | { readonly kind: "native" }
-  /** An MPS daemon of the bench's own. */
+  /** An MPS daemon that the bench starts. */
   | { readonly kind: "mps" }
-  /** Both jobs in one process, a stream each. */
+  /** Both jobs in one process, each on its own stream. */
   | { readonly kind: "streams" }
   /** Under an agent of Cotenant. */
   | {
       readonly kind: "cotenant";
       readonly policy: string;
       readonly mode: "isolated" | "mps";
-      /** As after --set. */
+      /** Each job is a user of its own in namespaces of its own, under an agent of the machine. */
+      readonly tenants: boolean;
+      /** Written as after --set. */
       readonly rules: readonly string[];
     };
 
 export interface Arrangement {
   readonly name: string;
   readonly place: Place;
-  /** Who takes part in its windows. */
+  /** Which sides take part in its windows. */
   readonly high: boolean;
   readonly bestEffort: boolean;
   /** Added to the environment of the best-effort processes. */
   readonly bestEffortEnv: Readonly<Record<string, string>>;
-  /** The high job announces each request so long before it arrives; 0: it does not. */
+  /** How long before it arrives the high job announces each request; 0: it does not. */
   readonly announceUs: number;
 }
 
-/** Throws a UserError for a name that is none. */
+/** Throws a UserError for an unknown name. */
 export function arrangementNamed(name: string): Arrangement {
   const { sharing, ...sides } = parseArrangement(name);
   return { ...sides, name, place: placeOf(sharing), bestEffortEnv: environmentOf(sharing) };
@@ -65,5 +67,5 @@ export const alone = arrangementNamed("alone");
 /** Equal for processes that can serve several arrangements. */
 export const placeKey = (place: Place): string =>
   place.kind === "cotenant"
-    ? [`${place.policy}-${place.mode}`, ...place.rules].join(",")
+    ? [`${place.policy}-${place.tenants ? "tenants" : place.mode}`, ...place.rules].join(",")
     : place.kind;

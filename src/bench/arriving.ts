@@ -3,7 +3,7 @@ import { errors, readInput, sfc32 } from "#core";
 import { arrivalTimes, traceSchedule } from "#load";
 import type { Arriving } from "./scenario.ts";
 
-/** The mean load; undefined where it changes, or where there is always another request. */
+/** The mean load; undefined if it changes, and for a closed loop. */
 export const loadOf = (arriving: Arriving): number | undefined =>
   arriving.kind === "closed" || arriving.kind === "steps"
     ? undefined
@@ -12,9 +12,9 @@ export const loadOf = (arriving: Arriving): number | undefined =>
       : arriving.rate;
 
 /**
- * ns offsets for a window of so many seconds; undefined for a closed loop. `serviceNs`: the time of a request alone.
- * Each round has different arrivals: newly drawn ones, or the next part of a trace. Another seed, up to 2^20, gives
- * other arrivals in all rounds.
+ * Offsets in ns for a window of so many seconds; undefined for a closed loop. `serviceNs`: the time of a request alone.
+ * Each round has different arrivals: newly drawn ones, or the next part of a trace. Another seed, up to 2^20, changes
+ * the arrivals of all rounds.
  */
 export function arrivalOffsets(
   arriving: Arriving,
@@ -40,7 +40,7 @@ export function arrivalOffsets(
   }
 }
 
-/** The same as a file, one a line. */
+/** The same as text for a file, one offset a line. */
 export const arrivalText = (
   ...of: readonly [arriving: Arriving, serviceNs: number, seconds: number, round: number]
 ): string | undefined =>
@@ -48,7 +48,7 @@ export const arrivalText = (
     ?.map((offset) => `${offset}\n`)
     .join("");
 
-/** A window's part of a trace that is played at the wanted mean rate, again from the start at its end. */
+/** A window's part of a trace, played at the wanted mean rate. After its end the trace starts again. */
 function stretch(
   trace: Extract<Arriving, { kind: "trace" }>["trace"],
   perS: number,
@@ -64,7 +64,7 @@ function stretch(
     .filter((offset) => offset >= 0 && offset < seconds * 1e9);
 }
 
-/** Errors are found before anything starts, because the arrivals are computed once then. */
+/** Arrivals are computed once before anything starts, so errors in a trace are found then. */
 function readTrace(path: string): string {
   try {
     return readInput(path).toString();

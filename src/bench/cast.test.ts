@@ -54,7 +54,7 @@ test("waves keep what lives side by side within the memory", () => {
   expect(names(scenario, 1000)).toEqual([
     ["floor", "time-slicing", "mps", "mps-priority", "strict-isolated"],
   ]);
-  // 31 GiB the native pair, 31 the pair of floor and strict, 31 MPS, 30 more MPS with priority.
+  // The native pair takes 31 GiB, that of floor and strict 31, MPS 31, and MPS with priority 30 more.
   expect(names(scenario, 100)).toEqual([
     ["floor", "time-slicing", "mps", "strict-isolated"],
     ["mps-priority"],

@@ -4,9 +4,9 @@ import { type Arrangement, placeKey } from "./arrangements.ts";
 import type { Job, Scenario } from "./scenario.ts";
 
 interface Role {
-  /** Of the process. */
+  /** The name of the process. */
   readonly process: string;
-  /** What it answers to in the control files. */
+  /** The name by which the control files address it. */
   readonly name: string;
 }
 
@@ -81,8 +81,8 @@ const memoryOf = ({ high, bestEffort }: ProcessPlan): number =>
   (high?.memory ?? 0) + (bestEffort?.memory ?? 0);
 
 /**
- * Divides the arrangements into waves, so that the processes of a wave fit into GPU memory together. Each wave has the
- * arrangements of `always`. Undefined if an arrangement does not fit even alone.
+ * Divides the arrangements into waves, so that the processes of a wave fit into GPU memory together. Each wave includes
+ * the arrangements of `always`. undefined if an arrangement does not fit even alone.
  */
 export function waves(
   scenario: Scenario,
@@ -99,8 +99,8 @@ export function waves(
   const found: Arrangement[][] = [];
   for (const one of scenario.arrangements.filter((candidate) => !always.includes(candidate))) {
     if (!fits([one])) return undefined;
-    // The first wave with room, not only the last: an arrangement whose processes are in a wave already needs no
-    // memory there.
+    // The first wave with room. An earlier wave may have it, because an arrangement whose processes are in a wave needs
+    // no more memory there.
     const wave = found.find((candidate) => fits([...candidate, one]));
     if (wave) wave.push(one);
     else found.push([one]);

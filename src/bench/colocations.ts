@@ -1,12 +1,12 @@
-// Makes measurements, from which predictors learn, of results of the bench.
+// Makes the measurements from which predictors learn, from results of the bench.
 //
-// Predictors are about two jobs that both work all the time. A service of the bench works only part of the time. It
-// retains solo service time / service time co-located. The service time is the burst, not the latency, in which
-// requests queue. The training runs alone for the rest of the time. With `a` for the part of the time in which a
+// Predictors are about two jobs that both work all the time. A service of the bench works only part of the time. What
+// it retains is its service time alone divided by that co-located. The service time is the burst; the latency would
+// include queueing. The training runs alone for the rest of the time. With `a` for the part of the time in which a
 // request is served,
 //     retained over all = a x retained beside requests + (1 - a) x 1.
 // No job runs faster beside others than alone. A result above 1 is noise, because trainings that wait for their CPU
-// vary by a tenth, and counts as 1.
+// vary by a tenth. It counts as 1.
 import { usage } from "#core";
 import type { BenchResult } from "./result.ts";
 
@@ -24,7 +24,7 @@ export interface Collected {
   readonly colocations: readonly { readonly clients: readonly [Client, Client] }[];
 }
 
-/** Cells of one service and one training, both at work. Throws a UserError when there are none. */
+/** The cells of one service and one training. Throws a UserError if there are none. */
 export function collectSides(results: readonly BenchResult[], arrangement: string): Collected {
   const gpus = [...new Set(results.map(({ machine }) => machine.gpu))];
   if (gpus.length > 1)

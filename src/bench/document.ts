@@ -7,7 +7,7 @@ import type { Measured } from "./processes/run.ts";
 import type { BenchResult, JobFacts } from "./result.ts";
 import type { Job, Scenario } from "./scenario.ts";
 
-/** Of what, by whom and when. */
+/** What was measured, by whom and when. */
 type Provenance = Pick<BenchResult, "date" | "machine" | "commit" | "command" | "note">;
 
 export function resultOf(

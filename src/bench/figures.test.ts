@@ -23,7 +23,7 @@ const scenario = (arriving: Arriving, jobs = 1): Scenario => ({
   slo: [],
 });
 
-/** A request each 10 ms, of which `serviceMs` in service. */
+/** A request every 10 ms, which is in service for `serviceMs`. */
 const requests = (seconds: number, serviceMs: number): Request[] =>
   Array.from({ length: seconds * 100 }, (_, i) => ({
     arrivalNs: i * 10 * MS,
@@ -48,7 +48,7 @@ const window = (given: Partial<Window>, seconds = 2): Window => ({
   ...given,
 });
 
-const measured = (rounds: readonly Round[], more: Partial<Measured> = {}): Measured => ({
+const measure = (rounds: readonly Round[], more: Partial<Measured> = {}): Measured => ({
   ratePerS: 100,
   serviceNs: 2 * MS,
   windowSeconds: 2,
@@ -77,7 +77,7 @@ function strictCell(found: Measured, of: Scenario) {
 test("ratios are to the windows of the same round, shares to their length", () => {
   const shared = window({ requests: requests(2, 3), doneNs: [iterations(2, () => 100)] });
   const { high, bestEffort } = strictCell(
-    measured([round(shared), round(shared)]),
+    measure([round(shared), round(shared)]),
     scenario(poisson),
   );
   expect(high?.burst.p99.value).toBeCloseTo(1.5);
@@ -91,12 +91,12 @@ test("ratios are to the windows of the same round, shares to their length", () =
 test("what requests waited for the GPU is in ms, and only where all of them tell", () => {
   const waits = requests(2, 3).map((request, i) => ({ ...request, waitedNs: (i % 4) * MS }));
   const doneNs = [iterations(2, () => 100)];
-  const told = measured([round(window({ requests: waits, doneNs }))]);
+  const told = measure([round(window({ requests: waits, doneNs }))]);
   expect(strictCell(told, scenario(poisson)).high?.waitedMs).toEqual({ p50: 1, p99: 3 });
   const [first, ...rest] = waits;
   if (!first) throw new Error("there are requests");
   const oneSilent = [...rest, { ...first, waitedNs: undefined }];
-  const untold = measured([round(window({ requests: oneSilent, doneNs }))]);
+  const untold = measure([round(window({ requests: oneSilent, doneNs }))]);
   expect(strictCell(untold, scenario(poisson)).high).not.toHaveProperty("waitedMs");
 });
 
@@ -105,7 +105,7 @@ test("of several best-effort jobs the one that keeps least decides what is saved
     requests: requests(2, 2),
     doneNs: [iterations(2, () => 150), iterations(2, () => 60)],
   });
-  const { bestEffort } = strictCell(measured([round(shared, 2)]), scenario(poisson, 2));
+  const { bestEffort } = strictCell(measure([round(shared, 2)]), scenario(poisson, 2));
   expect(bestEffort?.jobs.map(({ retained }) => retained.value.toFixed(1))).toEqual(["0.8", "0.3"]);
   expect(bestEffort?.retained.value).toBeCloseTo(0.5, 1);
   expect(bestEffort?.costSavings).toBeCloseTo(3 * 0.3, 1);
@@ -117,13 +117,13 @@ test("a closed loop leaves no turns, and its throughput counts fractions", () =>
     ...round(window({ requests: back(12.5), doneNs: [iterations(2, () => 20)] })),
     ["solo", window({ requests: back(10) })],
   ]);
-  const { high, bestEffort } = strictCell(measured([found]), scenario({ kind: "closed" }));
+  const { high, bestEffort } = strictCell(measure([found]), scenario({ kind: "closed" }));
   expect(high?.throughput.value).toBeCloseTo(0.8);
   expect(bestEffort?.retainedOfPossible).toBeUndefined();
 });
 
 test("after a step, throughput has settled when it stays near the step's own", () => {
-  // 200 a second for two seconds, then 80 a second from 0.5 s after the load went up.
+  // 200 iterations a second for two seconds; 80 a second from 0.5 s after the load went up.
   const perS = (at: number) => (at < 2.5 ? 200 : 80);
   const shared = window({ requests: requests(4, 2), doneNs: [iterations(4, perS)] }, 4);
   const steps: Arriving = {
@@ -134,7 +134,7 @@ test("after a step, throughput has settled when it stays near the step's own", (
     ],
   };
   const found = new Map([...round(shared), ["solo", window({ requests: requests(4, 2) }, 4)]]);
-  const [first, second] = strictCell(measured([found]), scenario(steps)).steps ?? [];
+  const [first, second] = strictCell(measure([found]), scenario(steps)).steps ?? [];
   expect(first?.settledMs).toBeLessThan(300);
   expect(first?.retained).toBeCloseTo(1, 1);
   expect(second?.retained).toBeCloseTo(0.4, 1);
@@ -145,12 +145,12 @@ test("after a step, throughput has settled when it stays near the step's own", (
 
 test("a cell without requests, or whose job died, has failed", () => {
   const empty = round(window({ doneNs: [iterations(2, () => 100)] }));
-  expect(strictCell(measured([empty]), scenario(poisson))).toEqual({
+  expect(strictCell(measure([empty]), scenario(poisson))).toEqual({
     arrangement: "strict-isolated",
     status: "failed",
     reason: "a window passed without one request",
   });
-  const died = measured([empty], { failures: new Map([["strict-isolated", "it died"]]) });
+  const died = measure([empty], { failures: new Map([["strict-isolated", "it died"]]) });
   expect(strictCell(died, scenario(poisson))).toMatchObject({
     status: "failed",
     reason: "it died",

@@ -1,4 +1,4 @@
-// From the times of requests and iterations to the cells of a result.
+// Makes the cells of a result from the times of requests and iterations.
 
 import { quantile } from "#core";
 import { type Arrangement, alone, solo } from "./arrangements.ts";
@@ -106,11 +106,11 @@ function highFigures(trios: readonly Trio[]): HighFigures {
 
 const done = ({ arrivalNs, latencyNs }: Request) => arrivalNs + latencyNs;
 
-/** Requests done in the window, a second, the one under way by its fraction. */
+/** Requests done per second of the window. The one under way counts by its fraction. */
 const perS = ({ requests, settledNs, endNs }: Window): number =>
   rate(requests.map(done), settledNs, endNs);
 
-/** Part of the window in which a request was in service. */
+/** The part of the window in which a request was in service. */
 function activeShare({ requests, settledNs, endNs }: Window): number {
   const busy = requests.reduce((sum, request) => {
     const from = Math.max(done(request) - request.serviceNs, settledNs);

@@ -1,4 +1,4 @@
-// When and on what a measurement ran, and of which code.
+// The date, the machine and the commit of a measurement.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -17,7 +17,7 @@ function cpuName(): string | undefined {
   }
 }
 
-/** Short hash of the commit that `folder` is at, "-dirty" behind it when files changed; else "unknown". */
+/** The short hash of the folder's commit, with "-dirty" behind it if files changed; "unknown" if there is none. */
 export function commitOf(folder: string): string {
   const git = (...args: string[]) =>
     execFileSync("git", ["-C", folder, ...args], {

@@ -30,7 +30,7 @@ import { type Changes, type Job, type Scenario, scenarioOf } from "./scenario.ts
 export interface Modelled {
   readonly profile: WorkloadProfile;
   readonly file: string;
-  /** A request or iteration is launched as one graph; left out: kernel by kernel. */
+  /** A request or iteration is launched as one graph; if left out, kernel by kernel. */
   readonly graph?: boolean;
 }
 
@@ -40,11 +40,11 @@ interface ModelledJobs {
 }
 
 interface ModelOptions {
-  /** A GPU's short name; by default the GPU that the profiles come from. */
+  /** A GPU's short name; by default the GPU of the profiles. */
   readonly gpu: string | undefined;
   /** From 0 to 2^20; with 0, arrivals are those of real measurements. */
   readonly seed: number;
-  /** Whose commit is noted. */
+  /** The folder whose commit is noted. */
   readonly codeFolder: string;
   readonly command: string;
   say(line: string): void;
@@ -57,14 +57,14 @@ interface PairOptions extends ModelOptions, Changes {
   readonly graph: boolean;
 }
 
-/** Of virtual time, in seconds. A window is modelled event by event, and what is in it is kept until its end. */
+/** In seconds of virtual time. All events of a window are kept until its end. */
 const LONGEST_WINDOW_S = 3600;
 const MOST_REQUESTS = 1_000_000;
 
-/** So many requests at least in the window that shows what the high job can serve. */
+/** The window that shows what the high job can serve has at least so many requests. */
 const CALIBRATING_REQUESTS = 20;
 
-/** Two or more profiles together. Throws a UserError for what can't be modelled. */
+/** Models two or more profiles together. Throws a UserError for what cannot be modelled. */
 export function model(
   jobs: ModelledJobs,
   { arrivals, graph, ...options }: PairOptions,
@@ -76,7 +76,7 @@ export function model(
   return modelScenario(scenario, { ...jobs, high: { ...jobs.high, graph } }, options);
 }
 
-/** A scenario as it is measured, with the profiles of its jobs in their order. Throws a UserError as above. */
+/** Models a scenario, with the profiles of its jobs in their order. Throws a UserError as above. */
 export function modelScenario(
   scenario: Scenario,
   { high, bestEffort }: ModelledJobs,
@@ -141,7 +141,7 @@ function gpuFor(all: readonly Modelled[], asked: string | undefined) {
   return { gpu, notes };
 }
 
-/** Of one request or iteration alone. */
+/** The shortest request or iteration that is modelled, alone. */
 const SHORTEST_NS = 10_000;
 const LONGEST_NS = (LONGEST_WINDOW_S * 1e9) / CALIBRATING_REQUESTS;
 
@@ -179,7 +179,7 @@ interface Surroundings {
 
 interface WindowAsked {
   readonly seconds: number;
-  /** Before them, for a policy that learns. */
+  /** Seconds before the window in which a policy may learn. */
   readonly learn: number;
   readonly arrivals: readonly number[] | undefined;
   readonly round: number;
@@ -223,7 +223,7 @@ class ModelMeasurement {
     };
   }
 
-  /** A sentence for each arrangement so overloaded that requests were left over in the end. */
+  /** A sentence for each arrangement that left requests unserved because it was overloaded. */
   unserved(): string[] {
     return [...this.#lost].map(([name, count]) => `${name}: ${count} requests were never served`);
   }
@@ -285,7 +285,7 @@ class ModelMeasurement {
     if (lost > 0) this.#lost.set(name, (this.#lost.get(name) ?? 0) + lost);
   }
 
-  /** By the names that processes would have. */
+  /** By the names that the processes of a measurement would have. */
   #facts(): Measured["facts"] {
     const { high, bestEffort, gpu } = this.#around;
     const roles = rolesIn(alone, this.#scenario).bestEffort;

@@ -5,20 +5,20 @@ import { loadOf } from "./arriving.ts";
 import { SETTLE_S } from "./processes/window.ts";
 import type { Scenario } from "./scenario.ts";
 
-/** The high job alone, in a closed loop, to see what it can serve. */
+/** Length of the window in which the high job runs alone in a closed loop, which shows what it can serve. */
 export const CALIBRATION_S = 1.5;
-/** A training alone is steady and needs no longer window. */
+/** A training alone is steady, so a short window is enough. */
 export const ALONE_S = 5;
 
 export interface Pace {
   readonly serviceNs: number;
-  /** Undefined where there is no one rate. */
+  /** undefined if the rate changes. */
   readonly ratePerS: number | undefined;
-  /** Of a window, settling included. */
+  /** Length of a window, including settling. */
   readonly seconds: number;
 }
 
-/** `serviceNs`: of the high job alone, its median. */
+/** `serviceNs`: the median of the high job alone. */
 export function paceOf({ arriving, requests, rounds, seconds }: Scenario, serviceNs: number): Pace {
   if (arriving.kind === "closed") return { serviceNs, ratePerS: undefined, seconds };
   if (arriving.kind === "steps") {
@@ -32,17 +32,17 @@ export function paceOf({ arriving, requests, rounds, seconds }: Scenario, servic
   return { serviceNs, ratePerS, seconds: Math.min(seconds + SETTLE_S, needed) };
 }
 
-/** A window that does not count. */
+/** The length of a window that does not count. */
 const WARMUP_S = 1.5;
 
-/** How long it is: under a policy that has something to learn as long as the scenario says. */
+/** The length of the warm-up. Under a policy that learns it is what the scenario says. */
 export const warmUpOf = (
   arrangement: Arrangement,
   scenario: Scenario,
   { seconds }: Pace,
 ): number => (learns(arrangement, scenario) ? scenario.learn : Math.min(WARMUP_S, seconds));
 
-/** True if the measurement has what the arrangement's policy learns from. */
+/** Whether the measurement has what the arrangement's policy learns from. */
 export function learns(
   { place, high, bestEffort }: Arrangement,
   { slo, arriving }: Scenario,
@@ -52,7 +52,7 @@ export function learns(
   return high && bestEffort && from !== undefined && there[from];
 }
 
-/** One that only the model can run is found too. */
+/** Includes policies that only the model can run. */
 const policyOf = (wanted: string) => policies.find(({ name }) => name === wanted);
 
 export const paceText = (

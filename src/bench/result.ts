@@ -1,13 +1,13 @@
-// What a measurement leaves behind: one JSON document per call, from which every table and chart is made.
-// Ratios are to the native solo windows of the same call, with the same arrivals.
+// The result of a measurement: one JSON document for each call, from which all tables and charts are made. Ratios are
+// to the native solo windows of the same call, with the same arrivals.
 
 export interface BenchResult {
   readonly version: 2;
   readonly kind: "bench";
-  /** ISO 8601, when the call began. */
+  /** When the call began, in ISO 8601. */
   readonly date: string;
   readonly machine: Machine;
-  /** Of the code measured; "-dirty" at the end when the tree had changes. */
+  /** The commit of the measured code, with "-dirty" at the end if the tree had changes. */
   readonly commit: string;
   readonly command: string;
   readonly note: string;
@@ -26,20 +26,20 @@ export interface ScenarioFacts {
   readonly name: string;
   readonly high: JobFacts;
   readonly bestEffort: readonly JobFacts[];
-  /** Of the high job: requests per second x service time alone. Undefined for a closed loop. */
+  /** The high job's requests per second x service time alone. undefined for a closed loop. */
   readonly load: number | undefined;
   readonly ratePerS: number | undefined;
   /** "poisson", "trace", … or "closed". */
   readonly arrivals: string;
   readonly rounds: number;
-  /** Of a window that counts, the settling left out. */
+  /** The length of a window that counts, without settling. */
   readonly windowSeconds: number;
   /** Objectives of the high job under an agent, such as "slowdown=10%"; undefined: none. */
   readonly slo?: readonly string[];
 }
 
 export interface JobFacts {
-  /** In the catalogue of jobs, such as "bert-graph". */
+  /** The name in the catalogue of jobs, such as "bert-graph". */
   readonly name: string;
   readonly command: string;
   /** What the job said of itself when it was ready. */
@@ -50,20 +50,20 @@ export interface JobFacts {
 export interface Cell {
   readonly arrangement: string;
   readonly status: "ok" | "failed";
-  /** Of a failed cell: what happened, with the last lines of the job that died. */
+  /** For a failed cell: what happened, with the last lines of the job that died. */
   readonly reason?: string;
-  /** Those of the agent at the end of the last window, by name; undefined without an agent, and in results of old. */
+  /** The agent's rules at the end of the last window, by name; undefined without an agent, and in old results. */
   readonly rules?: Readonly<Record<string, number>>;
-  /** Undefined where the high job did not take part ("alone"), or its cell failed. */
+  /** undefined if the high job did not take part ("alone"), or if its cell failed. */
   readonly high?: HighFigures;
-  /** Undefined where no best-effort job took part ("solo"), or its cell failed. */
+  /** undefined if no best-effort job took part ("solo"), or if its cell failed. */
   readonly bestEffort?: BestEffortFigures;
   readonly gpu?: GpuFigures;
-  /** Where the load changes by steps. */
+  /** If the load changes by steps. */
   readonly steps?: readonly StepFigures[];
 }
 
-/** A figure with its 95 % bootstrap interval (NaN where there was too little for one), and each round's own. */
+/** A figure, its 95 % bootstrap interval (NaN if there were too few samples), and the figure of each round. */
 export interface Ratio {
   readonly value: number;
   readonly low: number;
@@ -73,18 +73,18 @@ export interface Ratio {
 
 export interface HighFigures {
   readonly requests: number;
-  /** Arrival to done, in ms; of a closed loop, from one completion to the next. */
+  /** From arrival to done, in ms; in a closed loop, from one completion to the next. */
   readonly latencyMs: { readonly p50: number; readonly p95: number; readonly p99: number };
-  /** Begin of submission to done, in ms. */
+  /** From begin of submission to done, in ms. */
   readonly burstMs: { readonly p50: number; readonly p99: number };
-  /** Everything submitted to done, in ms, where the service tells: of a burst what it waited for the GPU. */
+  /** From the last submission to done, in ms, if the service tells: the wait of a burst. */
   readonly waitedMs?: { readonly p50: number; readonly p99: number };
-  /** The same, to solo. */
+  /** The same as ratios to solo. */
   readonly latency: { readonly p50: Ratio; readonly p95: Ratio; readonly p99: Ratio };
   readonly burst: { readonly p50: Ratio; readonly p99: Ratio };
-  /** Completions per second, to solo: 1 in an open loop that keeps up. */
+  /** Completions per second as a ratio to solo; 1 in an open loop that keeps up. */
   readonly throughput: Ratio;
-  /** Part of the time in which a request was in service. */
+  /** The part of the time in which a request was in service. */
   readonly activeShare: Ratio;
 }
 
@@ -92,24 +92,27 @@ export interface BestEffortFigures {
   readonly jobs: readonly {
     readonly name: string;
     readonly perS: number;
-    /** Throughput to that without the high job. */
+    /** Throughput as a ratio to that without the high job. */
     readonly retained: Ratio;
   }[];
-  /** Mean over the jobs. */
+  /** The mean over the jobs. */
   readonly retained: Ratio;
-  /** retained / (1 - active share): 1 is all that taking turns could give. */
+  /** retained / (1 - active share); 1 is the turn bound. */
   readonly retainedOfPossible: number | undefined;
-  /** Jobs x retained of the slowest-kept (2 x throughput together / alone for a pair): Orion, section 6. */
+  /**
+   * The number of jobs x the smallest retained throughput (for a pair 2 x throughput together / alone): Orion, section
+   * 6.
+   */
   readonly costSavings: number | undefined;
 }
 
 /** Means over the windows. */
 export interface GpuFigures {
-  /** Part of the SM-time with a warp resident, 0 to 1 (NVML GPM). */
+  /** The part of the SMs' time with a resident warp, 0 to 1 (NVML GPM). */
   readonly smActivity: number | undefined;
-  /** Part of the DRAM bandwidth in use, 0 to 1 (NVML GPM). */
+  /** The part of the DRAM bandwidth in use, 0 to 1 (NVML GPM). */
   readonly dramActivity: number | undefined;
-  /** What came to the GPU over PCIe (NVML GPM). */
+  /** Traffic to the GPU over PCIe (NVML GPM). */
   readonly pcieInMiBs?: number | undefined;
   readonly smClockMHz: number | undefined;
   readonly powerW: number | undefined;
@@ -120,6 +123,6 @@ export interface StepFigures {
   readonly seconds: number;
   readonly latency: { readonly p50: number; readonly p99: number };
   readonly retained: number;
-  /** Time after the step until best-effort throughput is within 10 % of the step's mean; undefined if never. */
+  /** The time from the step until best-effort throughput is within 10 % of the step's mean; undefined if never. */
   readonly settledMs: number | undefined;
 }

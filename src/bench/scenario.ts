@@ -21,17 +21,17 @@ import { type Arrangement, alone, arrangementNamed, solo } from "./arrangements.
 
 export interface Job {
   readonly name: string;
-  /** Words; `{workloads}` and `{cotenant}` stand for parts of this package. */
+  /** The words of the command. `{workloads}` and `{cotenant}` stand for parts of this package. */
   readonly run: readonly string[];
-  /** GPU memory it takes, when that matters for how many processes live side by side. */
+  /** GPU memory that it takes, if that limits how many processes run side by side. */
   readonly memory: Bytes;
   /** The job measures the GPU before it is ready, so no other job may work meanwhile. */
   readonly startsAlone: boolean;
-  /** A file, given to `cotenant run --profile` where it lives under an agent. */
+  /** A file for `cotenant run --profile`, if the job runs under an agent. */
   readonly profile: string | undefined;
 }
 
-/** When requests of the high job arrive; every rate in it is a load: a part of what it could serve alone. */
+/** When requests of the high job arrive. Each rate in it is a load: a part of what the job could serve alone. */
 export type Arriving = Exclude<Arrivals, { readonly kind: "file" }>;
 
 export interface Scenario {
@@ -39,15 +39,15 @@ export interface Scenario {
   readonly high: Job;
   readonly bestEffort: readonly Job[];
   readonly arriving: Arriving;
-  /** solo and alone first. */
+  /** solo and alone come first. */
   readonly arrangements: readonly Arrangement[];
   readonly rounds: number;
-  /** Pooled over the rounds; with `seconds`, whichever is shorter. */
+  /** Over all rounds; with `seconds`, whichever is shorter. */
   readonly requests: number;
   readonly seconds: number;
-  /** Of the window that does not count, under a policy that learns. */
+  /** Seconds of the window that does not count, under a policy that learns. */
   readonly learn: number;
-  /** Objectives of the high job, as after `run --slo`, where it lives under an agent. */
+  /** Objectives of the high job, as after `run --slo`, if it runs under an agent. */
   readonly slo: readonly string[];
 }
 
@@ -90,7 +90,7 @@ export function readScenario(given: string, changes: Changes, folders: Folders):
   return build(name, readFile(path), changes, catalogue, dirname(path));
 }
 
-/** Of the jobs in a catalogue. */
+/** The names of the jobs in a catalogue. */
 export const jobNames = (catalogue: string): string[] => [...readCatalogue(catalogue).keys()];
 
 const bad: Refusal = (file, place, what, hint) => usage(withPlace(file, place, what), hint);
@@ -155,7 +155,7 @@ function build(
   return assemble(name, jobs, whole, changes, folder);
 }
 
-/** Of jobs that are given; `arrivals` as in a file. Throws a UserError. */
+/** A scenario of given jobs. `arrivals` is written as in a file. Throws a UserError. */
 export const scenarioOf = (
   name: string,
   jobs: Jobs,
@@ -202,7 +202,7 @@ function assemble(
   };
 }
 
-/** Of a job that has one there: which of several GPUs the bench will run on is not known yet. */
+/** The profile of a job that has one in the folder. Which of several GPUs the bench will use is not known yet. */
 function profileOf({ name }: Job, folder: string | undefined): string | undefined {
   if (folder === undefined) return undefined;
   const [only, other] = new ProfileStore(resolve(folder)).list().filter((one) => one.name === name);

@@ -42,7 +42,7 @@ describe("slowdowns", () => {
   });
 
   test("covers the true ratio about as often as it says", () => {
-    // Exponential times, co-located twice as slow: true ratio 2 at every quantile.
+    // Exponential times, co-located twice as long: the true ratio is 2 at every quantile.
     let covered = 0;
     const runs = 60;
     let seed = 1;

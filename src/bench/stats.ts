@@ -10,12 +10,12 @@ const RESAMPLES = 400;
 const FEWEST = { blocks: 4, rounds: 2 };
 const SEED = 1;
 
-/** What one request took alone and co-located; both saw the same arrivals. */
+/** What one request took alone and co-located, with the same arrivals. */
 export type Pair = readonly [solo: number, colocated: number];
 
 /**
- * For each q, the co-located quantile over solo's, pooled over rounds. The intervals draw blocks of
- * neighbouring requests. NaN where there is no request.
+ * For each q, the co-located quantile divided by solo's, over all rounds. Intervals come from drawing blocks of
+ * neighbouring requests. NaN if there is no request.
  */
 export function slowdowns(
   rounds: readonly (readonly Pair[])[],
@@ -67,7 +67,7 @@ function concatenate(parts: readonly Float64Array[]): Float64Array {
   return whole;
 }
 
-/** The second of each round over the first, both summed over rounds; the interval draws rounds. */
+/** The sum of all second values divided by the sum of all first ones. The interval comes from drawing rounds. */
 export function meanRatio(rounds: readonly Pair[]): Ratio {
   const ratio = (chosen: readonly Pair[]) =>
     chosen.reduce((sum, [, second]) => sum + second, 0) /
@@ -89,7 +89,7 @@ const middle = (drawn: readonly number[]): { low: number; high: number } => ({
   high: quantile(drawn, 0.975),
 });
 
-/** Iterations done by time t, the one under way by its fraction. `done` is sorted. */
+/** Iterations done by time t. The one under way counts by its fraction. `done` is sorted. */
 function progress(done: readonly number[], t: number): number {
   let low = 0;
   let high = done.length;

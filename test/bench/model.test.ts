@@ -9,15 +9,15 @@ import { type KernelShape, workload } from "../gpu/example.ts";
 
 const of = (count: number, shape: KernelShape) => Array.from({ length: count }, () => shape);
 /** Times vary, so that a seed shows. */
-const varying = (profile: WorkloadProfile): WorkloadProfile => ({
+const vary = (profile: WorkloadProfile): WorkloadProfile => ({
   ...profile,
   kernels: profile.kernels.map((kernel) => ({
     ...kernel,
     durationNs: { p50: kernel.durationNs.p50, p95: 1.2 * kernel.durationNs.p50 },
   })),
 });
-const request = varying(workload("request", of(50, { us: 49 }), { kind: "inference" }));
-const training = varying(workload("training", of(100, { us: 20 })));
+const request = vary(workload("request", of(50, { us: 49 }), { kind: "inference" }));
+const training = vary(workload("training", of(100, { us: 20 })));
 const as = (profile: WorkloadProfile): Modelled => ({ profile, file: `${profile.name}.json` });
 
 type Options = Parameters<typeof model>[1];
@@ -34,7 +34,7 @@ const options: Options = {
   command: "cotenant model request+training",
   say() {},
 };
-const measured = (more: Partial<Options> = {}, high = request, bestEffort = [training]) =>
+const measure = (more: Partial<Options> = {}, high = request, bestEffort = [training]) =>
   model({ high: as(high), bestEffort: bestEffort.map(as) }, { ...options, ...more });
 const cellOf = (result: ReturnType<typeof model>, name: string) => {
   const cell = result.cells.find(({ arrangement }) => arrangement === name);
@@ -43,7 +43,7 @@ const cellOf = (result: ReturnType<typeof model>, name: string) => {
 };
 
 describe("a pair", () => {
-  const result = measured();
+  const result = measure();
 
   test("has a cell for each arrangement, and solo and alone are what ratios are to", () => {
     expect(result.cells.map(({ arrangement, status }) => [arrangement, status])).toEqual(
@@ -58,8 +58,8 @@ describe("a pair", () => {
   });
 
   test("of long iterations has a training alone as fast as its profile says", () => {
-    const slow = varying(workload("slow", of(100, { us: 20 }), { soloNs: 310e6 }));
-    const bench = measured({ requests: 100, seconds: 2 }, request, [slow]);
+    const slow = vary(workload("slow", of(100, { us: 20 }), { soloNs: 310e6 }));
+    const bench = measure({ requests: 100, seconds: 2 }, request, [slow]);
     const perS = cellOf(bench, "alone").bestEffort?.jobs[0]?.perS ?? 0;
     expect(perS * 0.31).toBeCloseTo(1, 2);
   });
@@ -79,7 +79,7 @@ describe("a pair", () => {
   });
 
   test("is the same for the same seed, and another for another", () => {
-    const cells = (seed: number) => JSON.stringify(measured({ seed }).cells);
+    const cells = (seed: number) => JSON.stringify(measure({ seed }).cells);
     expect(cells(0)).toBe(JSON.stringify(result.cells));
     expect(cells(7)).not.toBe(JSON.stringify(result.cells));
     expect(cells(7)).toBe(cells(7));
@@ -87,14 +87,14 @@ describe("a pair", () => {
 });
 
 test("a request as one graph is a job of its own", () => {
-  const { scenario } = measured({ graph: true, requests: 40 });
+  const { scenario } = measure({ graph: true, requests: 40 });
   expect(scenario.high.name).toBe("request-graph");
   expect(scenario.high.facts).toMatchObject({ submission: "graph" });
   expect(scenario.bestEffort[0]?.facts).toMatchObject({ submission: "kernels" });
 });
 
 test("one side of an arrangement takes part by itself", () => {
-  const result = measured({ requests: 40, arrangements: ["solo@strict-mps", "alone@mps-30"] });
+  const result = measure({ requests: 40, arrangements: ["solo@strict-mps", "alone@mps-30"] });
   const { high, bestEffort } = cellOf(result, "solo@strict-mps");
   expect([high?.latency.p50.value.toFixed(1), bestEffort]).toEqual(["1.0", undefined]);
   // Kernels that fill all SMs take four waves on 30 % of them.
@@ -106,20 +106,20 @@ test("one side of an arrangement takes part by itself", () => {
 });
 
 test.each(["uniform", "bursty", "closed", "steps:2s@0.1,2s@0.5"])("arrivals: %s", (arrivals) => {
-  const { cells, scenario } = measured({ arrivals, requests: 40, seconds: 2 });
+  const { cells, scenario } = measure({ arrivals, requests: 40, seconds: 2 });
   expect(scenario.arrivals).toBe(arrivals.split(":")[0]);
   expect(cells.map(({ status }) => status)).toEqual(["ok", "ok", "ok", "ok"]);
   expect(cells[3]?.steps?.length).toBe(arrivals.startsWith("steps") ? 2 : undefined);
 });
 
 test("several best-effort jobs have figures each", () => {
-  const { cells } = measured({ requests: 40 }, request, [training, training]);
+  const { cells } = measure({ requests: 40 }, request, [training, training]);
   expect(cells[3]?.bestEffort?.jobs.length).toBe(2);
 });
 
 test("requests left over by an overload are said", () => {
   const wide = workload("wide", of(4, { us: 20_000, sms: 132 * 4 }));
-  const { note } = measured({ load: 1, arrangements: ["time-slicing"], seconds: 1 }, wide, [
+  const { note } = measure({ load: 1, arrangements: ["time-slicing"], seconds: 1 }, wide, [
     ...[training, training, training, training, training],
   ]);
   expect(note).toMatch(/^time-slicing: \d+ requests were never served$/);
@@ -136,22 +136,22 @@ describe("profiles of another GPU", () => {
   test.each([
     {
       what: "other SMs",
-      run: () => measured({}, request, [v100]),
+      run: () => measure({}, request, [v100]),
       says: "training was profiled on Tesla V100-SXM2-16GB; it says nothing of its speed on H200.",
     },
     {
       what: "other SMs, though the GPU is named",
-      run: () => measured({ gpu: "V100" }),
+      run: () => measure({ gpu: "V100" }),
       says: "request was profiled on H200; it says nothing of its speed on V100.",
     },
     {
       what: "other memory",
-      run: () => measured({}, request, [h100]),
+      run: () => measure({}, request, [h100]),
       says: "training was profiled on NVIDIA H100 80GB HBM3, the high job on H200.",
     },
     {
       what: "no model",
-      run: () => measured({}, on("NVIDIA L4", "8.9", 58, request)),
+      run: () => measure({}, on("NVIDIA L4", "8.9", 58, request)),
       says: 'No GPU called "NVIDIA L4" can be modelled.',
     },
   ])("are refused: $what", ({ run, says }) => {
@@ -159,7 +159,7 @@ describe("profiles of another GPU", () => {
   });
 
   test("pass with other memory where the GPU is named, and the result says so", () => {
-    const { machine, note } = measured({ gpu: "H100", requests: 40 }, request, [h100]);
+    const { machine, note } = measure({ gpu: "H100", requests: 40 }, request, [h100]);
     expect(machine.gpu).toBe("modelled H100");
     expect(note).toBe("request with the kernel times of H200");
   });
@@ -174,7 +174,7 @@ test("a pair of Orion's jobs on the modelled V100", () => {
   };
   const arrangements = ["time-slicing", "mps", "strict-mps"];
   const more = { arrangements, requests: 200, seconds: 10 };
-  const result = measured(more, profile("resnet50_4_fwd"), [profile("mobilenetv2_32_fb1")]);
+  const result = measure(more, profile("resnet50_4_fwd"), [profile("mobilenetv2_32_fb1")]);
   expect(result.machine.gpu).toBe("modelled V100");
   const [slicing = 0, mps = 0, strict = 0] = arrangements.map(
     (name) => cellOf(result, name).high?.latency.p99.value,

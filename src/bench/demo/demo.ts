@@ -1,5 +1,5 @@
-// A latency-critical client alone, beside an ungated best-effort client, and beside a gated one, with an agent of its own
-// in a directory of its own. Whatever happens, nothing is left behind.
+// Runs a latency-critical client alone, beside an ungated best-effort client, and beside a gated one, with an agent and
+// a directory of its own. Both are removed whatever happens.
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -8,7 +8,7 @@ import { quantile, systemClock, temporaryFolder } from "#core";
 import { policyNamed } from "#policy";
 import { type Load, marksBetween, startLoad } from "./load.ts";
 
-/** 100 requests of 2 ms a second: a GPU that is busy a fifth of the time, like many. */
+/** 100 requests of 2 ms a second keep the GPU busy for a fifth of the time. */
 const highLoad = [
   "--kernels",
   "20",
@@ -19,7 +19,7 @@ const highLoad = [
   "--rate",
   "100",
 ];
-/** Always another iteration to run: what a training job is. */
+/** A closed loop, as a training is. */
 const bestEffortLoad = [
   "--kernels",
   "40",
@@ -31,7 +31,7 @@ const bestEffortLoad = [
   "2",
 ];
 
-/** Both are serving; the first moments co-located don't count. */
+/** The first moments after both are serving do not count. */
 const SETTLE_MS = 300;
 
 const arrangements = [
@@ -47,9 +47,9 @@ interface Outcome {
   readonly arrangement: string;
   readonly policy: string;
   readonly requests: number;
-  /** Arrival to done: what a user feels. */
+  /** From arrival to done: what a user notices. */
   readonly requestUs: Quantiles | undefined;
-  /** Begin of submission to done: what sharing does. */
+  /** From begin of submission to done: what sharing changes. */
   readonly serviceUs: Quantiles | undefined;
   readonly iterationsPerS: number | undefined;
 }
@@ -68,7 +68,7 @@ export interface DemoOptions {
 
 export type Demonstrated = ReturnType<typeof withRatios>;
 
-/** Each arrangement in turn. An interruption ends this process, without anything left behind. */
+/** Runs the arrangements one after the other. An interruption ends this process after everything was removed. */
 export async function demonstrate(options: DemoOptions): Promise<Demonstrated> {
   const directory = temporaryFolder("demo");
   const loads = new Set<Load>();
@@ -121,7 +121,7 @@ async function measure(
     return load;
   };
   try {
-    // The high one first: it finds out how long its kernels last while it is alone.
+    // The high client starts first, because it measures its kernels while it is alone.
     const high = arrangement.high ? await start("high", highLoad) : undefined;
     const bestEffort = arrangement.bestEffort
       ? await start("best-effort", bestEffortLoad)
@@ -147,13 +147,13 @@ async function measure(
   }
 }
 
-/** In us. */
+/** Quantiles in us. */
 function quantiles(ns: readonly number[]): Quantiles {
   const at = (q: number) => (ns.length === 0 ? 0 : quantile(ns, q) / 1000);
   return { p50: at(0.5), p99: at(0.99) };
 }
 
-/** Beside each outcome, its ratios to the same client alone. */
+/** The outcomes with their ratios to the same client alone. */
 const withRatios = (outcomes: readonly Outcome[]) => {
   const [highAlone, bestEffortAlone] = outcomes;
   return outcomes.map((outcome) => ({

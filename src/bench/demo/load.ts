@@ -1,5 +1,5 @@
-// A `cotenant load` as a client of the demo: started through `cotenant run`, ended by a signal, and read
-// by the times it noted for each request.
+// A `cotenant load` as a client of the demo. It is started through `cotenant run` and ended by a signal, and notes the
+// times of each request.
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,18 +7,18 @@ import { errors, itself } from "#core";
 import { parseMarks, type Served } from "#load";
 import type { ClientClass } from "#protocol";
 
-/** Calibrating takes its time, above all co-located. */
+/** Calibrating takes long when other jobs run. */
 const SERVING_WITHIN_MS = 60_000;
 const STOPPED_WITHIN_MS = 20_000;
-/** More than any demo needs: it is ended by a signal. */
+/** Longer than any demo, because a signal ends it. */
 const SECONDS = "3600";
 
 export interface Load {
-  /** Resolves when it serves requests; rejects when it ended before. */
+  /** Resolves when it serves requests; rejects if it ended before. */
   readonly serving: Promise<void>;
-  /** Ends it in order. */
+  /** Ends it in order, and returns the requests that it served. */
   stop(): Promise<readonly Served[]>;
-  /** Ends it at once; nothing happens when it has ended already. */
+  /** Ends it at once. Does nothing if it has ended. */
   kill(): void;
 }
 
@@ -43,7 +43,7 @@ export function startLoad(kind: ClientClass, shape: readonly string[], directory
   const failure = () =>
     errors.loadFailed(kind, said.trim().split("\n").at(-1) ?? "it said nothing");
   return {
-    serving: serving(child, () => said, failure, ended),
+    serving: untilServing(child, () => said, failure, ended),
     async stop() {
       child.kill("SIGTERM");
       const impatience = setTimeout(() => child.kill("SIGKILL"), STOPPED_WITHIN_MS);
@@ -56,7 +56,7 @@ export function startLoad(kind: ClientClass, shape: readonly string[], directory
   };
 }
 
-function serving(
+function untilServing(
   child: ChildProcess,
   said: () => string,
   failure: () => Error,
@@ -77,6 +77,6 @@ function serving(
   });
 }
 
-/** Those that were done within a stretch of time. */
+/** The requests that were done within this time. */
 export const marksBetween = (requests: readonly Served[], from: number, to: number) =>
   requests.filter(({ done }) => done >= from && done < to);

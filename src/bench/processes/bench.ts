@@ -1,4 +1,5 @@
-// One measurement from end to end: checks, places, processes, windows, figures; and nothing left behind.
+// One measurement from start to end: checks, places, processes, windows, figures. Everything is ended and removed in
+// the end.
 import { driverVersion, type GpuKind, openGpm, openNvml } from "#agent";
 import { dateNow, errors, UserError, usage } from "#core";
 import { alone, solo } from "../arrangements.ts";
@@ -15,19 +16,19 @@ import { JobFailed } from "./process.ts";
 import { type Measured, Measurement } from "./run.ts";
 
 export interface BenchOptions {
-  /** Empty; for control files, logs and run directories. */
+  /** An empty folder for control files, logs and run directories. */
   readonly directory: string;
   readonly gpu: GpuKind;
-  /** In the driver's order. */
+  /** The index of the GPU in the driver's order. */
   readonly gpuIndex: number;
   readonly stop: AbortSignal;
   readonly uid: number;
-  /** Words that start this program. */
+  /** The words that start this program. */
   readonly cotenant: readonly string[];
-  /** Folder of the PyTorch clients. */
+  /** The folder of the PyTorch clients. */
   readonly workloads: string;
   softGpuFolder(): string;
-  /** Whose commit is noted. */
+  /** The folder whose commit is noted. */
   readonly codeFolder: string;
   readonly commit: string | undefined;
   readonly note: string;
@@ -35,18 +36,18 @@ export interface BenchOptions {
   say(line: string): void;
 }
 
-/** GPU memory left to contexts and to allocators that keep more than was said. */
+/** GPU memory that is left for contexts, and for allocators that keep more than the catalogue says. */
 const MEMORY_MARGIN = 3 * 2 ** 30;
 
 export interface Outcome {
   readonly result: BenchResult;
-  /** Every time that the figures come from. */
+  /** All times from which the figures are made. */
   readonly raw: unknown;
-  /** Every round of every cell was measured. */
+  /** Whether every round of every cell was measured. */
   readonly complete: boolean;
 }
 
-/** Throws a UserError before anything has started, or when even the jobs alone could not be measured. */
+/** Throws a UserError before anything has started, or if the jobs alone could not be measured. */
 export async function bench(scenario: Scenario, options: BenchOptions): Promise<Outcome> {
   const date = dateNow();
   const board = boardOf(options);
@@ -104,7 +105,7 @@ const tooLarge = (name: string, memory: number) =>
 interface Board {
   readonly name: string;
   readonly driver: string;
-  /** Undefined where there is only one. */
+  /** undefined if there is only one GPU. */
   readonly uuid: string | undefined;
   readonly memoryFree: number;
   readonly watch: GpuWatch;
@@ -164,7 +165,7 @@ function checkStreams({ name, arrangements, high, bestEffort }: Scenario): void 
   );
 }
 
-/** Every time, in ns since its window began. */
+/** All times, in ns since the begin of their window. */
 const rawOf = ({ rounds }: Measured) =>
   rounds.map((round) =>
     Object.fromEntries(

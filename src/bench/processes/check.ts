@@ -1,12 +1,12 @@
 // Checks before anything starts whether each job can run on this machine. Every workload answers `--check` with one
-// sentence about the option or the package that is wrong.
+// sentence about a wrong option or a missing package.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { UserError, usage } from "#core";
 
 const ANSWER_WITHIN_MS = 60_000;
 
-/** Throws a UserError with the job's own words. `directory`: for control files, as when it starts. */
+/** Throws a UserError with the job's own words. `directory` is for control files, as in a measurement. */
 export async function checkJob(
   job: string,
   command: readonly string[],

@@ -1,6 +1,7 @@
 // The bench's side of the control files, which tell running jobs what to do next and hold their answers.
 // `workloads/README.md` describes the files. Times are CLOCK_MONOTONIC in ns.
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { pidNamespace } from "#agent";
 import type { Phase } from "#load";
 
 export interface Answer {
@@ -19,7 +20,7 @@ export class Control {
     this.directory = directory;
   }
 
-  /** What every job is to do until the next call. */
+  /** Says what every job does until the next call. */
   begin(jobs: Phase["jobs"], startNs: number, seconds: number): number {
     return this.#write({ start_ns: startNs, seconds, jobs, quit: false });
   }
@@ -32,12 +33,12 @@ export class Control {
     this.#write({ start_ns: 0, seconds: 0, jobs: {}, quit: true });
   }
 
-  /** What a job said when it was ready; undefined as long as it is not. */
+  /** What a job said when it was ready; undefined until then. */
   readiness(job: string): Readonly<Record<string, unknown>> | undefined {
     return this.#read(`${job}.ready`) as Readonly<Record<string, unknown>> | undefined;
   }
 
-  /** One of that name, in an earlier wave, may have been ready. */
+  /** A job of the same name in an earlier wave may have left its file. */
   forget(jobs: readonly string[]): void {
     for (const job of jobs) rmSync(`${this.directory}/${job}.ready`, { force: true });
   }
@@ -51,7 +52,7 @@ export class Control {
     // The file is replaced atomically, because a job may read it at any time.
     writeFileSync(
       `${this.directory}/phase.new`,
-      JSON.stringify({ id, pid: process.pid, ...phase }),
+      JSON.stringify({ id, pid: process.pid, pid_namespace: pidNamespace(), ...phase }),
     );
     renameSync(`${this.directory}/phase.new`, `${this.directory}/phase`);
     return id;

@@ -1,5 +1,5 @@
-// Measures the GPU during a window: its activity by the hardware's counters (NVML GPM), its clock and power by
-// occasional readings.
+// Measures the GPU during a window: its activity by the hardware's counters (NVML GPM), its clock and power by readings
+// at intervals.
 import type { Gpm, Sensor } from "#agent";
 import type { GpuFigures } from "../result.ts";
 import { mean } from "../stats.ts";
@@ -7,13 +7,13 @@ import { mean } from "../stats.ts";
 const READ_EVERY_MS = 100;
 
 export interface GpuWatch {
-  /** Undefined where there is nothing to be read, as on the software GPU. */
+  /** undefined if nothing can be read, as on the software GPU. */
   begin(): { end(): GpuFigures } | undefined;
 }
 
 export const noGpuWatch: GpuWatch = { begin: () => undefined };
 
-/** `index`: of the GPU in the sensor's order. */
+/** `index`: the GPU's in the sensor's order. */
 export const gpuWatch = (sensor: Sensor, gpm: Gpm, index: number): GpuWatch => ({
   begin() {
     const first = gpm.sample();
@@ -35,7 +35,7 @@ export const gpuWatch = (sensor: Sensor, gpm: Gpm, index: number): GpuWatch => (
   },
 });
 
-/** Of what was read; undefined where nothing was. */
+/** The mean of the values that were read; undefined if there are none. */
 export const meanOf = (values: readonly (number | undefined)[]): number | undefined => {
   const read = values.filter((value) => value !== undefined);
   return read.length === 0 ? undefined : mean(read);

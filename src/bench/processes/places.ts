@@ -14,35 +14,36 @@ import { systemClock } from "#core";
 import { parseOverrides, policyNamed } from "#policy";
 import type { ClientClass, Rules } from "#protocol";
 import { type Place, placeKey } from "../arrangements.ts";
+import { asTenant, openToTenants, writeGrants } from "./tenants.ts";
 
 export interface PlaceOptions {
-  /** For run directories, daemons' pipes, software GPUs. */
+  /** A folder for run directories, pipes of daemons and software GPUs. */
   readonly directory: string;
   readonly gpu: GpuKind;
-  /** "GPU-…" to use, of several. */
+  /** The "GPU-…" to use, if there are several. */
   readonly uuid: string | undefined;
-  /** Words that start this program. */
+  /** The words that start this program. */
   readonly cotenant: readonly string[];
   readonly softGpuFolder: () => string;
   readonly uid: number;
 }
 
-/** What a job asks of an agent, as after the options of `cotenant run`. */
+/** What a job asks of an agent, in the words of `cotenant run`. */
 interface Asks {
   readonly slo: readonly string[];
   readonly profile: string | undefined;
 }
 
 interface OpenPlace {
-  /** Before the command of a job. */
+  /** The words before the command of a job. */
   prefix(kind: ClientClass, job: string, asks: Asks): readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** What the agent has in force now; undefined without one, and before it has a client. */
+  /** The rules in force; undefined without an agent, and before the agent has a client. */
   rules(): Rules | undefined;
   close(): Promise<void>;
 }
 
-/** A place without an agent. */
+/** For places without an agent. */
 const unruled: Pick<OpenPlace, "prefix" | "rules"> = { prefix: () => [], rules: () => undefined };
 
 export class Places {
@@ -63,7 +64,7 @@ export class Places {
     };
   }
 
-  /** Throws a UserError when the place can't be opened. */
+  /** Throws a UserError if the place cannot be opened. */
   async open(place: Place): Promise<OpenPlace> {
     const key = placeKey(place);
     const opened = this.#open.get(key) ?? (await this.#start(place, key));
@@ -71,7 +72,7 @@ export class Places {
     return opened;
   }
 
-  /** Of a process in it. */
+  /** The environment of a process in the place. */
   environment(place: OpenPlace, added: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
     return { ...this.#base, ...place.env, ...added };
   }
@@ -81,7 +82,7 @@ export class Places {
     this.#open.clear();
   }
 
-  /** There are two software GPUs, because all processes of a software GPU are under MPS or none. */
+  /** There are two software GPUs, because either all processes of a software GPU are under MPS or none. */
   #softGpu(mode: Mode): Record<string, string> {
     if (this.#options.gpu !== "soft") return {};
     const directory = `${this.#options.directory}/softgpu-${mode}`;
@@ -114,14 +115,16 @@ export class Places {
   }
 
   async #startAgent(
-    { policy, mode, rules }: Extract<Place, { kind: "cotenant" }>,
+    { policy, mode, tenants, rules }: Extract<Place, { kind: "cotenant" }>,
     key: string,
   ): Promise<OpenPlace> {
     const { gpu, uid, cotenant } = this.#options;
     const directory = `${this.#options.directory}/${key.replace(/[^A-Za-z0-9-]/g, "-")}`;
     mkdirSync(directory, { mode: 0o700 });
+    if (tenants) openToTenants(this.#options.directory);
     const agent: Agent = await startAgent({
       directory,
+      ...(tenants ? { scope: "machine", grants: writeGrants(directory) } : {}),
       uid,
       gpu,
       mode,
@@ -134,6 +137,7 @@ export class Places {
     });
     return {
       prefix: (kind, job, { slo, profile }) => [
+        ...(tenants ? asTenant(kind, this.#options.directory) : []),
         ...[...cotenant, "run", "--class", kind, "--name", job],
         ...slo.flatMap((one) => ["--slo", one]),
         ...(profile === undefined ? [] : ["--profile", profile]),

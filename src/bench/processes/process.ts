@@ -7,7 +7,7 @@ const LOOK_EVERY_MS = 5;
 const LEAVES_WITHIN_MS = 15_000;
 const LAST_WORDS = 1500;
 
-/** A job that ended, or did not answer. The message names it and holds its last lines. */
+/** A job ended, or did not answer. The message names it and has its last lines. */
 export class JobFailed extends Error {}
 
 export class JobProcess {
@@ -21,7 +21,7 @@ export class JobProcess {
     this.#log = `${directory}/${name}.log`;
     const [program = "", ...args] = command;
     const output = openSync(this.#log, "w", 0o600);
-    // A process group of its own, so that whatever it starts can be ended with it.
+    // A process group of its own, so that everything that it starts can be ended with it.
     this.#child = spawn(program, args, {
       env,
       stdio: ["ignore", output, output],
@@ -36,7 +36,7 @@ export class JobProcess {
     });
   }
 
-  /** Resolves with what `look` finds as soon as it finds something; throws JobFailed. */
+  /** Resolves with the first result of `look`; throws JobFailed if there is none in time. */
   async until<T>(look: () => T | undefined, seconds: number, what: string): Promise<T> {
     const end = performance.now() + seconds * 1000;
     for (;;) {
@@ -48,7 +48,7 @@ export class JobProcess {
     }
   }
 
-  /** Waits for the process to end after it was told to. Then kills it. */
+  /** Waits for the process to end after it was told to, then kills it. */
   async end(): Promise<void> {
     const end = performance.now() + LEAVES_WITHIN_MS;
     while (this.#ended === undefined && performance.now() < end) await pause(LOOK_EVERY_MS);

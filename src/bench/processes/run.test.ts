@@ -1,4 +1,4 @@
-// Waves, with jobs that sleep in place of a GPU.
+// Waves, with jobs that sleep instead of using a GPU.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { afterAll, expect, test } from "vitest";
@@ -12,7 +12,7 @@ import { Measurement } from "./run.ts";
 const directory = mkdtempSync(`${tmpdir()}/cotenant-waves-test-`);
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** On a busy machine. */
+/** For a busy machine. */
 const PATIENCE_MS = 280_000;
 
 const job = (kind: "serve" | "train", gib: number) => ({
@@ -60,7 +60,7 @@ test(
         uid: process.getuid?.() ?? 0,
       }),
       watch: noGpuWatch,
-      // The native pair, and one more.
+      // Enough for the native pair and one more.
       memory: 64 * 2 ** 30,
       stop: new AbortController().signal,
       command: ({ name, high }) => {
@@ -79,7 +79,7 @@ test(
     expect(measured.cutShort).toBeUndefined();
     const native = ["be1-native", "high-native"];
     const limited = "be1-mps-cuda-mps-active-thread-percentage-50";
-    // The fake jobs know nothing of streams: that wave's own process has ended.
+    // The fake jobs cannot be streams of one process, so the process of that wave has ended.
     expect(alive).toEqual([
       ["be1-mps", "be1-native", "high-mps", "high-native"],
       native,

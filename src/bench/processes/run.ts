@@ -1,6 +1,6 @@
 // Runs a measurement: from the scenario to the times of every request and iteration. Processes are started once per
-// wave and run through rounds of short windows. In each round every arrangement, also solo and alone, has a window
-// with the same arrivals. So drift (of clock, temperature, neighbours) affects all alike. Odd rounds run in reverse
+// wave and run through rounds of short windows. In each round every arrangement has a window with the same arrivals,
+// including solo and alone. So drift of clock, temperature or other jobs affects all alike. Odd rounds run in reverse
 // order.
 import { writeFileSync } from "node:fs";
 import { quantile } from "#core";
@@ -18,31 +18,31 @@ import { type Member, runWindow, SETTLE_S, type Window } from "./window.ts";
 const READY_WITHIN_S = 300;
 
 export interface Surroundings {
-  /** For control files and logs. */
+  /** The folder for control files and logs. */
   readonly directory: string;
   readonly places: Places;
   readonly watch: GpuWatch;
-  /** Bytes of GPU memory that may be taken. */
+  /** GPU memory in bytes that the processes may take. */
   readonly memory: number;
   /** Ends the measurement early. Complete rounds are kept. */
   readonly stop: AbortSignal;
-  /** The command of a process, with `{workloads}` and the like filled in. */
+  /** The command of a process, with `{workloads}` and other placeholders replaced. */
   command(plan: ProcessPlan): readonly string[];
   say(line: string): void;
 }
 
-/** A round's window of each arrangement that has one. */
+/** The windows of one round, by arrangement. */
 export type Round = ReadonlyMap<string, Window>;
 
 export interface Measured {
   readonly ratePerS: number | undefined;
-  /** Of the high job alone, its median in ns; what loads are parts of. */
+  /** The median time of a request of the high job alone, in ns. Loads are relative to it. */
   readonly serviceNs: number;
   readonly windowSeconds: number;
   readonly rounds: readonly Round[];
-  /** Why an arrangement has no figures. */
+  /** By arrangement, why there are no figures. */
   readonly failures: ReadonlyMap<string, string>;
-  /** Why there are fewer rounds than were asked for. */
+  /** Why there are fewer rounds than asked for. */
   readonly cutShort: string | undefined;
   readonly facts: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 }
@@ -65,7 +65,7 @@ export class Measurement {
     this.#control = new Control(around.directory);
   }
 
-  /** Throws JobFailed when the native jobs die before the first round is over. */
+  /** Throws JobFailed if a native job dies in the first round. */
   async run(): Promise<Measured> {
     const scenario = this.#scenario;
     for (const { place } of scenario.arrangements) await this.#around.places.open(place);
@@ -113,7 +113,7 @@ export class Measurement {
     }
   }
 
-  /** Ends every process, at once where `abruptly`. */
+  /** Ends every process; at once if `abruptly`. */
   async end(abruptly = false): Promise<void> {
     if (abruptly) for (const process of this.#processes.values()) process.kill();
     this.#control.quit();
@@ -159,7 +159,7 @@ export class Measurement {
     return new JobProcess(plan.name, [...line, ...names], env, directory);
   }
 
-  /** Waits until the process is ready or has ended. An ended process is noticed by the arrangements that need it. */
+  /** Waits until the process is ready or has ended. The arrangements that need it notice its end. */
   async #readyOrEnded(process: JobProcess, name: string): Promise<void> {
     const look = () => this.#control.readiness(name);
     await process.until(look, READY_WITHIN_S, "ready").catch((error: unknown) => {
@@ -181,7 +181,7 @@ export class Measurement {
     }
   }
 
-  /** How fast requests shall arrive, from what the high job alone can serve. */
+  /** The rate of requests, from what the high job alone can serve. */
   async #findPace(): Promise<Pace> {
     const plan = { arrivals: undefined, announceUs: 0, seconds: CALIBRATION_S };
     const cast = { ...this.#cast(solo), bestEffort: [] };
@@ -195,7 +195,7 @@ export class Measurement {
     return pace;
   }
 
-  /** One window of each arrangement that has not failed. */
+  /** Runs one window of each arrangement that has not failed. */
   async #round(arrangements: readonly Arrangement[], round: number, pace: Pace): Promise<Round> {
     const seen = new Map<string, Window>();
     for (const arrangement of round % 2 === 0 ? arrangements : [...arrangements].reverse()) {
@@ -242,7 +242,7 @@ export class Measurement {
     return found;
   }
 
-  /** Notes that the cell has failed. The others are kept, unless it was one of the native jobs alone. */
+  /** Notes that the cell has failed and keeps the others. Throws if the cell was a native job alone. */
   #fail(arrangement: Arrangement, error: unknown): void {
     if (!(error instanceof JobFailed)) throw error;
     if (always.includes(arrangement) || this.#around.stop.aborted) throw error;
@@ -251,7 +251,7 @@ export class Measurement {
     this.#control.idle();
   }
 
-  /** Ends the processes that the next wave does not need: its memory is counted without them. */
+  /** Ends the processes that the next wave does not need, because its memory was counted without them. */
   async #leave(next: readonly Arrangement[]): Promise<void> {
     const needed = new Set(
       [...always, ...next].flatMap((one) =>

@@ -21,11 +21,11 @@ interface Cast {
 
 export interface WindowPlan {
   readonly cast: Cast;
-  /** Of the high job; without it, a closed loop. */
+  /** The arrivals of the high job; undefined for a closed loop. */
   readonly arrivals: string | undefined;
   readonly announceUs: number;
   readonly seconds: number;
-  /** Those of the agent, now; undefined without one. */
+  /** The agent's rules now; undefined without an agent. */
   rules?(): Rules | undefined;
 }
 
@@ -34,20 +34,20 @@ export interface Request {
   readonly arrivalNs: number;
   readonly latencyNs: number;
   readonly serviceNs: number;
-  /** From everything submitted to done, where the service tells. */
+  /** From the last submission to done, if the service tells. */
   readonly waitedNs?: number | undefined;
 }
 
 export interface Window {
   readonly startNs: number;
   readonly endNs: number;
-  /** Where the settling ended; what lies before counts for nothing. */
+  /** When the settling ended. What was before does not count. */
   readonly settledNs: number;
   readonly requests: readonly Request[];
-  /** When iterations were done, by best-effort job. */
+  /** For each best-effort job, when its iterations were done. */
   readonly doneNs: readonly (readonly number[])[];
   readonly gpu: GpuFigures | undefined;
-  /** In force when it ended; undefined without an agent. */
+  /** The rules in force when the window ended; undefined without an agent. */
   readonly rules?: Rules | undefined;
 }
 
@@ -59,7 +59,7 @@ const PATIENCE_S = 60;
 
 const now = () => Number(process.hrtime.bigint());
 
-/** Throws JobFailed when one of the cast dies or stays silent. */
+/** Throws JobFailed if a job of the window dies or does not answer. */
 export async function runWindow(
   plan: WindowPlan,
   control: Control,

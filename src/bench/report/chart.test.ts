@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { chart } from "./chart.ts";
 import { alone, cell, failedCell, nasty, result, solo } from "./invented.ts";
 
-/** Enough of XML: tags are balanced, attributes quoted, no stray mark. */
+/** A simple check of XML: tags are balanced, attributes are quoted, and no mark is left over. */
 function expectWellFormed(svg: string): void {
   const open: string[] = [];
   const rest = svg.replace(
@@ -19,13 +19,13 @@ function expectWellFormed(svg: string): void {
   expect(svg).not.toMatch(/NaN|undefined|Infinity/);
 }
 
-const marked = (svg: string): [number, number][] =>
+const pointsIn = (svg: string): [number, number][] =>
   [...svg.matchAll(/class="point" transform="translate\(([\d.]+) ([\d.]+)\)"/g)].map(([, x, y]) => [
     Number(x),
     Number(y),
   ]);
 
-/** Where the axes say a value is. */
+/** Where the axes place a value. */
 function tick(svg: string, label: string): [number, number] {
   const found = new RegExp(`<text x="([-\\d.]+)" y="([-\\d.]+)"[^>]*>${label}</text>`).exec(svg);
   return [Number(found?.[1]), Number(found?.[2])];
@@ -41,12 +41,12 @@ test("points lie where the axes say: kept to the right, slowdown up on a log sca
       cell("strict-isolated", 1, 1),
     ]),
   ]);
-  const [slicing, mps, strict] = marked(svg);
-  expect(marked(svg)).toHaveLength(3);
+  const [slicing, mps, strict] = pointsIn(svg);
+  expect(pointsIn(svg)).toHaveLength(3);
   expect(slicing?.[0]).toBeCloseTo(tick(svg, "25 %")[0], 0);
   expect(mps?.[0]).toBeCloseTo(tick(svg, "50 %")[0], 0);
   expect(strict?.[0]).toBeCloseTo(tick(svg, "100 %")[0], 0);
-  // Labels of the y axis stand 4 below their line.
+  // Labels of the y axis are 4 below their line.
   expect(slicing?.[1]).toBeCloseTo(tick(svg, "10x")[1] - 4, 0);
   expect(mps?.[1]).toBeCloseTo(tick(svg, "2x")[1] - 4, 0);
   expect(strict?.[1]).toBeCloseTo(tick(svg, "1x")[1] - 4, 0);
@@ -55,7 +55,7 @@ test("points lie where the axes say: kept to the right, slowdown up on a log sca
 test("the other figure is the burst's p50", () => {
   const results = [result([cell("mps", 9, 0.5, 2)])];
   const svg = chart(results, "p50");
-  expect(marked(svg)[0]?.[1]).toBeCloseTo(tick(svg, "2x")[1] - 4, 0);
+  expect(pointsIn(svg)[0]?.[1]).toBeCloseTo(tick(svg, "2x")[1] - 4, 0);
   expect(svg).toContain("p50 slowdown (log)");
   expect(chart(results)).toContain("p99 slowdown (log)");
 });
@@ -97,7 +97,7 @@ test("well-formed, and every point inside the picture, whatever is measured and 
       (results, which) => {
         const svg = chart(results, which);
         expectWellFormed(svg);
-        for (const [x, y] of marked(svg)) {
+        for (const [x, y] of pointsIn(svg)) {
           expect(x).toBeLessThanOrEqual(560);
           expect(y).toBeLessThanOrEqual(190);
         }

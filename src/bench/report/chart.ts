@@ -1,6 +1,6 @@
-// Results as one SVG: a panel for each pair, a point for each arrangement. To the right the best-effort job
-// keeps more, further down the high job pays less. Self-contained, on a white card of its own, so that it
-// reads the same on light and dark pages.
+// Results as one SVG: a panel for each pair, a point for each arrangement. Further right the best-effort job retains
+// more; further down the high job is slowed less. The SVG needs no other file and has a white background, so it looks
+// the same on light and dark pages.
 
 import { type Markup, short, svgElement, words } from "#core";
 import type { BenchResult } from "../result.ts";
@@ -31,7 +31,7 @@ const TITLE = 38; // of a panel
 const FOOT = 46; // ticks and name of the x axis
 const PANEL_HEIGHT = 190;
 
-/** "p99" is arrival to done, "p50" begin of submission to done; both to solo. */
+/** "p99" is from arrival to done, "p50" from begin of submission to done, both as ratios to solo. */
 export function chart(results: readonly BenchResult[], figure: ChartFigure = "p99"): string {
   const pairs = merge(results);
   const shown = arrangementsOf(pairs).filter((name) => !/^(solo|alone)(@|$)/.test(name));
@@ -92,14 +92,14 @@ export function chart(results: readonly BenchResult[], figure: ChartFigure = "p9
   )}\n`;
 }
 
-/** Rows of three at most; four make a square. */
+/** At most three panels in a row; four make a square. */
 function gridFor(count: number): { columns: number; rows: number; panelWidth: number } {
   const columns = count === 4 ? 2 : Math.min(Math.max(count, 1), 3);
   const panelWidth = [560, 380, 256][columns - 1] ?? 256;
   return { columns, rows: Math.ceil(count / columns), panelWidth };
 }
 
-/** The same for all panels, so that they can be compared. */
+/** All panels have the same axes, so that they can be compared. */
 function axesFor(panels: readonly Panel[], frame: Box): Axes {
   const points = panels.flatMap((panel) => panel.points);
   const kept = points.map((point) => point.kept);
@@ -124,13 +124,13 @@ function panelOf(pair: Pair, marks: ReadonlyMap<string, Mark>, figure: ChartFigu
     const ours = isOurs(row.arrangement);
     return { row, mark, slowdown, kept: row.kept.value, ours };
   });
-  // Cotenant's are drawn last, above the others.
+  // Cotenant's points are drawn last, above the others.
   points.sort((a, b) => Number(a.ours) - Number(b.ours));
   const failed = pair.rows.filter(({ runs }) => runs === 0);
   return { pair, points, failed };
 }
 
-/** What the picture shows, for who can't see it. */
+/** A description for readers who cannot see the picture. */
 function describe(panels: readonly Panel[]): string {
   if (panels.length === 0) return "No results.";
   return panels

@@ -1,4 +1,4 @@
-// Colours, and the few things drawn both around and in the panels of a chart.
+// Colours, and the shapes that are drawn both around and in the panels of a chart.
 import { type Markup, short, svgElement, words } from "#core";
 
 export const INK = "#1f2328";
@@ -14,7 +14,7 @@ export const text = (
   attributes: Readonly<Record<string, string | number>> = {},
 ): Markup => svgElement("text", { x, y, ...attributes }, words(content));
 
-/** Green where both sides fare well. */
+/** A green corner where both sides do well. */
 export const betterCorner = (): Markup =>
   svgElement(
     "radialGradient",
@@ -23,7 +23,7 @@ export const betterCorner = (): Markup =>
     svgElement("stop", { offset: 1, "stop-color": "#009e73", "stop-opacity": 0 }),
   );
 
-/** Down and to the right, ending at a corner. */
+/** An arrow down and to the right, which ends at a corner. */
 export const betterArrow = (x: number, y: number): Markup =>
   svgElement("path", {
     d: `M${short(x - 8)} ${short(y - 8)}L${short(x)} ${short(y)}m0 -6v6h-6`,

@@ -9,7 +9,7 @@ const ratio = (value: number, low = value, high = value): Ratio => ({
   rounds: [value],
 });
 
-/** The interval is 10 % to each side. */
+/** Intervals are 10 % to each side. */
 export function cell(arrangement: string, p99: number, kept: number, burstP50 = 1): Cell {
   return {
     arrangement,
@@ -75,7 +75,7 @@ export function result(cells: readonly Cell[], high = "bert-graph", load = 0.2):
   };
 }
 
-/** Names and reasons that could break out of where they are put. */
+/** Names and reasons with characters that have a meaning in Markdown or SVG. */
 export const nasty = fc.oneof(
   fc.string({
     unit: fc.constantFrom(

@@ -1,11 +1,11 @@
-// Of results that accumulated over days: what is still true of code that went on.
+// Which of the results of several days are of the latest code.
 import type { BenchResult } from "../result.ts";
 import { pairKey } from "./rows.ts";
 
 /**
- * The same results, and of each arrangement of a pair only the cells of the last day on which it succeeded, so that figures
- * of older code are not averaged with those of newer code. Baselines, which hold no code of ours, need not be measured each time.
- * Results without a cell left are left out.
+ * The same results, but of each arrangement of a pair only the cells of the last day on which it succeeded. So figures
+ * of older code are not averaged with those of newer code. Baselines contain no code of ours, so they need not be
+ * measured each time. Results without cells are left out.
  */
 export function latest(results: readonly BenchResult[]): BenchResult[] {
   const lastDay = new Map<string, string>();
@@ -29,5 +29,5 @@ export function latest(results: readonly BenchResult[]): BenchResult[] {
 
 const keyOf = (result: BenchResult, arrangement: string) => `${pairKey(result)} ${arrangement}`;
 
-/** Results carry an ISO date; its day in UTC. */
+/** The day in UTC of a result's ISO date. */
 const dayOf = ({ date }: BenchResult) => date.slice(0, 10);

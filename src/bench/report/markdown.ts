@@ -1,4 +1,4 @@
-// Results as Markdown: a table for each pair, and one small matrix over all of them.
+// Results as Markdown: a table for each pair, and one small matrix of all pairs.
 import type { BenchResult } from "../result.ts";
 import { isOurs } from "./marks.ts";
 import { escapeMarkdown, table } from "./pipes.ts";
@@ -24,7 +24,7 @@ const LEGEND =
   "interval goes from the lowest low to the highest high, and ± is the largest deviation of a run's burst " +
   "p50 from the mean.";
 
-/** One table for each pair and load, and a legend at the end. */
+/** One table for each pair and load, with a legend at the end. */
 export function markdownTable(results: readonly BenchResult[]): string {
   const pairs = merge(results);
   if (pairs.length === 0) return "No results.\n";
@@ -50,7 +50,7 @@ function section(pair: Pair): string {
 
 interface Column {
   readonly title: string;
-  /** Set to the left. */
+  /** Whether the column is aligned to the left. */
   readonly words?: boolean;
   readonly cell: (row: Row) => string;
 }
@@ -59,7 +59,7 @@ const some = <T>(value: T | undefined, text: (value: T) => string): string =>
   value === undefined ? "" : text(value);
 const ratio = (merged: Merged | undefined): string => some(merged, ({ value }) => times(value));
 
-/** Ratios, and for solo, which they are to, the milliseconds. */
+/** Ratios to solo; for solo, milliseconds. */
 const latency =
   (ms: (row: Row) => number | undefined, slowdown: (row: Row) => string) =>
   (row: Row): string =>
@@ -134,16 +134,16 @@ const columnsOf = (pair: Pair): readonly Column[] => [
   { title: "runs", words: true, cell: runsText },
 ];
 
-/** Side by side, a request that takes longer only seems to leave less to be had; `off` holds nothing back. */
+/** The turn bound says something only of arrangements that hold best-effort work back during requests. */
 const takesTurns = ({ arrangement }: Row): boolean =>
   (isOurs(arrangement) && !arrangement.startsWith("off-")) || arrangement.startsWith("floor");
 
-/** Where the high job completes less than alone, latencies say too little. */
+/** Whether the high job completes fewer requests than alone. Latencies alone do not show that. */
 const fallsBehind = ({ arrivals, rows }: Pair): boolean =>
   arrivals === "closed" ||
   rows.some((row) => row.throughput !== undefined && row.throughput.value < 0.99);
 
-/** What the jobs are, when requests arrive, and where and of which code this was measured. */
+/** The jobs, the arrivals, and the machine and the commit of the measurement. */
 function provenance({ results, gpu, arrivals }: Pair): string {
   const distinct = (values: readonly string[]) => [...new Set(values)].join(", ");
   const rates = results.flatMap(({ scenario }) => scenario.ratePerS ?? []);
@@ -166,7 +166,7 @@ function provenance({ results, gpu, arrivals }: Pair): string {
 
 const shortCommit = (commit: string): string => commit.replace(/^([0-9a-f]{7})[0-9a-f]+/, "$1");
 
-/** Pairs down, arrangements across, p99 slowdown / best-effort throughput retained in each cell. */
+/** A row for each pair, a column for each arrangement. A cell has p99 slowdown / retained throughput. */
 export function markdownMatrix(results: readonly BenchResult[]): string {
   const pairs = merge(results);
   if (pairs.length === 0) return "No results.\n";

@@ -1,11 +1,11 @@
-// How an arrangement looks in a chart: a shape and a colour, so that neither is needed alone. The colours
-// are those of Okabe and Ito, told apart with any colour vision.
+// How an arrangement looks in a chart: a shape and a colour, each of which identifies it. The colours are those of
+// Okabe and Ito, which can be told apart with any colour vision.
 import { type Markup, svgElement } from "#core";
 
 export interface Mark {
   readonly colour: string;
   readonly shape: Shape;
-  /** Drawn as an outline: the bounds, and variants of a filled one. */
+  /** Drawn as an outline: bounds, and variants of an arrangement with a filled mark. */
   readonly hollow: boolean;
 }
 
@@ -37,7 +37,7 @@ const usual: ReadonlyMap<string, Mark> = new Map(
   }),
 );
 
-/** For the others, in order; from the start again when there are more. */
+/** For all other arrangements, in order. After the last one the first is used again. */
 const others: readonly Mark[] = [
   mark(purple, "star"),
   mark(blue, "up", true),
@@ -51,7 +51,7 @@ const others: readonly Mark[] = [
   mark(vermillion, "pentagon"),
 ];
 
-/** One for each arrangement, in the order given. */
+/** A mark for each arrangement, in the order given. */
 export function marksFor(arrangements: readonly string[]): ReadonlyMap<string, Mark> {
   let next = 0;
   return new Map(
@@ -62,7 +62,7 @@ export function marksFor(arrangements: readonly string[]): ReadonlyMap<string, M
   );
 }
 
-/** In the legend, what Cotenant makes is apart from the rest. */
+/** The legend separates Cotenant's arrangements from the others. */
 const cotenant = { name: "Cotenant", has: /^(?!time-slicing|streams|mps|floor)/ };
 export const families = [
   cotenant,
@@ -74,7 +74,7 @@ export const isOurs = (arrangement: string): boolean => cotenant.has.test(arrang
 
 const R = 5;
 
-/** Corners on a circle of `radius`, the first at `turn` (0: on top). */
+/** Corners on a circle of `radius`. The first is at `turn`, where 0 is the top. */
 const corners = (count: number, radius: number, turn = 0): [number, number][] =>
   Array.from({ length: count }, (_, i) => {
     const angle = 2 * Math.PI * (turn + i / count);
@@ -99,7 +99,7 @@ const outlines: Readonly<Record<Exclude<Shape, "cross">, string>> = {
   star: path(star()),
 };
 
-/** With a white rim, so that marks that touch stay apart. */
+/** Marks have a white rim, so that marks that touch can be told apart. */
 export function drawMark({ colour, shape, hollow }: Mark): Markup {
   if (shape === "cross") {
     const d = "M-4 -4L4 4M-4 4L4 -4";

@@ -1,4 +1,4 @@
-// One panel of a chart: what is drawn in the frame, and along it.
+// One panel of a chart: the frame, what is in it, and the axes.
 
 import { type Markup, short, svgElement, words } from "#core";
 import { betterArrow, FAINT, GREY, SMALL, text } from "./ink.ts";
@@ -67,7 +67,7 @@ function spotOf({ kept, slowdown }: Point, { x, y }: Axes): Spot {
   };
 }
 
-/** What a point and its interval cover. */
+/** The area that a point and its interval cover. */
 const around = ({ x, y, top, bottom }: Spot): readonly Box[] => [
   { x: x - 7, y: y - 7, width: 14, height: 14 },
   { x: x - 2, y: top, width: 4, height: bottom - top },
@@ -99,7 +99,7 @@ function drawPoint({ row, kept, slowdown, mark }: Point, { x, y }: Axes): Markup
   );
 }
 
-/** A name beside each point, where there is room; the legend has them all. Cotenant's choose first. */
+/** A name beside each point that has room for one. The legend has all names. Cotenant's points choose first. */
 function labels(points: readonly Point[], axes: Axes, taken: Box[]): readonly Markup[] {
   const spots = new Map(points.map((point) => [point, spotOf(point, axes)]));
   return [...spots].reverse().flatMap(([point, spot]) => {
@@ -113,11 +113,11 @@ function labels(points: readonly Point[], axes: Axes, taken: Box[]): readonly Ma
   });
 }
 
-/** One that lies beyond the chart says where; what it is, its mark says. */
+/** For a point beyond the chart the label gives its value; the mark shows which one it is. */
 const labelOf = ({ row, slowdown: { value } }: Point, { y }: Axes): string =>
   value > y.top ? `↑ ${times(value)}` : row.arrangement;
 
-/** With a white rim, for it may cross a line of the grid. */
+/** The text has a white rim, because it may cross a line of the grid. */
 function placedText({ x, y, width, anchor }: Place, content: string): Markup {
   const at = { start: x, middle: x + width / 2, end: x + width }[anchor];
   return text(at, y + 10.5, content, {

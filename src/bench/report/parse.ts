@@ -1,4 +1,4 @@
-// A result file back from disk. The type says what must be there; whatever else is there is left out.
+// Reads a result file. Required fields follow from the type; other fields are left out.
 import { type Field, type Refusal, readJson, UserError, withPlace } from "#core";
 import type {
   BenchResult,
@@ -30,7 +30,7 @@ const string: Reader<string> = (field) => (field.value === "" ? "" : field.text(
 
 const number: Reader<number> = (field) => field.number({ least: -Infinity });
 
-/** JSON writes NaN, which is the figure of nothing, as null. */
+/** JSON writes NaN, which stands for a missing figure, as null. */
 const figure: Reader<number> = (field) => (field.value === null ? Number.NaN : number(field));
 
 const maybe =
@@ -122,7 +122,7 @@ const cell = object<Cell>({
   steps: maybe(list(step)),
 });
 
-// First what tells other kinds of result apart.
+// The fields that distinguish kinds of results come first.
 const bench = object<BenchResult>({
   kind: (field) => field.one(["bench"]),
   version: (field) => field.one([2]),

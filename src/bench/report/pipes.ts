@@ -1,4 +1,4 @@
-// Tables as Markdown writes them, with pipes.
+// Tables in Markdown, with pipes.
 
 export type Side = "left" | "right";
 
@@ -13,6 +13,6 @@ export function table(
     .toSpliced(1, 0, line(sides.map((side) => (side === "left" ? "---" : "--:"))));
 }
 
-/** One line of plain text, also inside a table. */
+/** One line of plain text that is safe inside a table. */
 export const escapeMarkdown = (text: string): string =>
   text.replace(/[\\|`*_<>]|(?<=\])\(/g, "\\$&").replace(/\s+/g, " ");

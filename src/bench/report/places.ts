@@ -1,4 +1,4 @@
-// Where text can stand without covering anything, or being taken for a neighbour's.
+// Finds places for text that cover nothing and are not nearer to another point.
 
 export interface Box {
   readonly x: number;
@@ -7,7 +7,7 @@ export interface Box {
   readonly height: number;
 }
 
-/** A point and how far its interval reaches. */
+/** A point and the reach of its interval. */
 export interface Spot {
   readonly x: number;
   readonly y: number;
@@ -15,12 +15,12 @@ export interface Spot {
   readonly bottom: number;
 }
 
-/** Text and the side it is anchored at, so that a wrong guess of its width does no harm. */
+/** Text with the side at which it is anchored, so that a wrong guess of its width does no harm. */
 export interface Place extends Box {
   readonly anchor: "start" | "middle" | "end";
 }
 
-/** In a sans-serif font of size 1, a little generous, for there is no way to measure it here. */
+/** Width of a character in a sans-serif font of size 1. It is generous, because it cannot be measured here. */
 function advance(character: string): number {
   if (/[ijl.,:;|'!()[\]]/.test(character)) return 0.28;
   if (/[ftr\- ]/.test(character)) return 0.36;
@@ -31,7 +31,7 @@ function advance(character: string): number {
 export const textWidth = (text: string, size: number): number =>
   size * [...text].reduce((sum, character) => sum + advance(character), 0);
 
-/** Cut to what fits, with an ellipsis. */
+/** The text, cut to what fits, with an ellipsis. */
 export function fitText(text: string, size: number, width: number): string {
   if (textWidth(text, size) <= width) return text;
   const kept = [...text];
@@ -48,7 +48,7 @@ const inside = (box: Box, frame: Box): boolean =>
   box.x + box.width <= frame.x + frame.width &&
   box.y + box.height <= frame.y + frame.height;
 
-/** The first candidate that lies in the frame and touches none of what is taken. */
+/** The first candidate in the frame that touches nothing in `taken`. */
 export const place = (
   candidates: readonly Place[],
   frame: Box,
@@ -56,7 +56,7 @@ export const place = (
 ): Place | undefined =>
   candidates.find((box) => inside(box, frame) && !taken.some((other) => overlap(box, other)));
 
-/** Right, left, above and below a point, then between those; only where no other point is as near. */
+/** Right, left, above and below a point, then between those. Places that are as near to another point are left out. */
 export function beside(
   spot: Spot,
   width: number,

@@ -1,4 +1,4 @@
-// Results of many calls as rows: what was measured more than once becomes one row, with its spread.
+// Results of several calls as rows. What was measured more than once becomes one row, with its spread.
 import type { BenchResult, Cell, Ratio } from "../result.ts";
 
 /** The same jobs under the same load on the same kind of GPU. */
@@ -12,33 +12,33 @@ export interface Pair {
   readonly rows: readonly Row[];
 }
 
-/** A mean over runs; its interval goes from the lowest low to the highest high. */
+/** A mean over runs. Its interval goes from the lowest low to the highest high. */
 export interface Merged {
   readonly value: number;
   readonly low: number;
   readonly high: number;
 }
 
-/** One arrangement of a pair. Whatever no run measured is undefined. */
+/** One arrangement of a pair. A figure that no run measured is undefined. */
 export interface Row {
   readonly arrangement: string;
-  /** That succeeded; every figure is over these. */
+  /** The number of runs that succeeded. All figures are over these. */
   readonly runs: number;
-  /** Of each run that failed, the first line of why. */
+  /** For each run that failed, the first line of the reason. */
   readonly failures: readonly string[];
-  /** The largest deviation of a run's burst p50 (or, without one, rate) from the mean; 0.02 is 2 %. */
+  /** The largest deviation of a run's burst p50 from the mean, or of its rate if it has no bursts; 0.02 is 2 %. */
   readonly spread: number | undefined;
-  /** Sum over the runs. */
+  /** The sum over the runs. */
   readonly requests: number | undefined;
   readonly latencyMs: { readonly p50: number | undefined; readonly p99: number | undefined };
   readonly burstMs: { readonly p50: number | undefined; readonly p99: number | undefined };
-  /** p99. */
+  /** The p99. */
   readonly waitedMs: number | undefined;
   readonly latency: { readonly p50: Merged | undefined; readonly p99: Merged | undefined };
   readonly burst: { readonly p50: Merged | undefined; readonly p99: Merged | undefined };
   readonly throughput: Merged | undefined;
   readonly kept: Merged | undefined;
-  /** Of each best-effort job, in the pair's order. */
+  /** For each best-effort job, in the pair's order. */
   readonly perS: readonly (number | undefined)[];
   readonly ofPossible: number | undefined;
   readonly smActivity: number | undefined;
@@ -48,7 +48,7 @@ export interface Row {
   readonly powerW: number | undefined;
 }
 
-/** Pairs in the order in which they first come; rows in the order in which arrangements are compared. */
+/** Pairs in the order of their first results, rows in the order in which arrangements are compared. */
 export function merge(results: readonly BenchResult[]): Pair[] {
   return [...groupBy(results, pairKey).values()].flatMap((same) => {
     const [first] = same;
@@ -82,7 +82,7 @@ function groupBy<T>(all: readonly T[], key: (one: T) => string): Map<string, T[]
   return groups;
 }
 
-/** The same for results of one pair. Loads that read the same are the same. */
+/** Equal for results of one pair. Loads that are written alike are equal. */
 export const pairKey = ({ scenario, machine }: BenchResult): string =>
   JSON.stringify([
     scenario.high.name,
@@ -174,7 +174,7 @@ const firstLine = (cell: Cell): string =>
     .map((line) => line.trim())
     .find((line) => line !== "") ?? "no reason given";
 
-/** Each side by itself, what there is without Cotenant, Cotenant, and what no arrangement can beat. */
+/** The sides alone first, then what there is without Cotenant, then Cotenant, then the bounds. */
 const order = [
   /^solo$/,
   /^solo@/,

@@ -1,13 +1,13 @@
-// Where a value lies in a panel.
+// The position of a value in a panel.
 
 export interface Scale {
-  /** What is above the top is put there. */
+  /** Values above the top are placed at the top. */
   readonly at: (value: number) => number;
   readonly top: number;
   readonly ticks: readonly number[];
 }
 
-/** From 0 to 1, or to the next tenth above the data. */
+/** From 0 to 1, or to the next tenth above the largest value. */
 export function shareScale(values: readonly number[], from: number, to: number): Scale {
   const top = Math.ceil(Math.max(1, ...values) * 10 - 1e-9) / 10;
   return {
@@ -17,7 +17,7 @@ export function shareScale(values: readonly number[], from: number, to: number):
   };
 }
 
-/** Finest first. Each holds 1, which every chart of ratios shows. */
+/** From the finest to the coarsest. Each contains 1, which every chart of ratios shows. */
 const mantissas = [
   [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 7],
   [1, 1.5, 2, 3, 5, 7],
@@ -27,10 +27,10 @@ const mantissas = [
   [1],
 ];
 
-/** Beyond it, how much worse hardly matters, and what is near 1 would lie on one spot. */
+/** With a larger scale, values near 1 could not be told apart. */
 const MOST = 10;
 
-/** At least 1 to 2, so that a small chart does not make a small slowdown look large; at most 1 to 10. */
+/** From 1 to at least 2, so that a small slowdown does not look large, and to at most 10. */
 export function ratioScale(
   values: readonly number[],
   from: number,

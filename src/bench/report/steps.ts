@@ -1,9 +1,9 @@
-// A load that changes: what each step did to the tail, and how soon best-effort throughput followed.
+// Tables of a load that changes: the effect of each step on the tail, and how soon best-effort throughput followed.
 import type { BenchResult, Cell, StepFigures } from "../result.ts";
 import { escapeMarkdown, table } from "./pipes.ts";
 import { percent, perSecond, times } from "./words.ts";
 
-/** Lines of one table for each run whose load changes by steps; none for the others. */
+/** The lines of one table for each run whose load changes by steps; empty for others. */
 export function stepsTables({ date, cells }: BenchResult): string[] {
   const stepped = cells.filter(({ steps }) => steps !== undefined);
   const [first] = stepped;
