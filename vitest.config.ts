@@ -7,6 +7,8 @@ export default defineConfig({
     reporters: ["default", "./test/count-reporter.ts"],
     // Two cores: whole runs beside each other would measure each other.
     maxWorkers: 2,
+    // What the person who runs the tests has configured is none of theirs.
+    env: { COTENANT_CONFIG: "" },
     testTimeout: 600_000,
     hookTimeout: 600_000,
   },

@@ -1,14 +1,25 @@
-// Writes what is generated: from src/protocol into native/generated, and tables and a chart of results into
-// documents; with --check, says whether what is there is what would be written, and fails if not.
+// Writes what is generated: from src/protocol into native/generated, tables and a chart of results into documents, and
+// the manual page; with --check, says whether what is there is what would be written, and fails if not.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { metricsTable } from "#agent";
+import { commands, manual } from "#cli";
+import { testedTable } from "#doctor";
 import { emitFields, emitHeader, emitRules, ruleTable } from "#protocol";
 import { sharingDocuments, withTables } from "../bench/sharing/documents.ts";
 
 const POLICIES = "docs/guide/policies.md";
+const INSTALL = "docs/guide/install.md";
+const MONITORING = "docs/guide/monitoring.md";
 
 const outputs = {
   ...sharingDocuments(),
   [POLICIES]: withTables(readFileSync(POLICIES, "utf8"), new Map([["rules", ruleTable()]])),
+  [INSTALL]: withTables(readFileSync(INSTALL, "utf8"), new Map([["tested", testedTable()]])),
+  [MONITORING]: withTables(
+    readFileSync(MONITORING, "utf8"),
+    new Map([["metrics", metricsTable()]]),
+  ),
+  "docs/cotenant.1": manual(commands.filter(({ internal }) => !internal)),
   "native/generated/protocol.h": emitHeader(),
   "native/generated/fields.def": emitFields(),
   "native/generated/rules.h": emitRules(),

@@ -18,6 +18,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   agent: ["core", "protocol", "policy", "profile"],
   client: ["core", "protocol", "policy", "profile", "agent"],
   load: ["core", "protocol"],
+  doctor: ["core", "protocol", "agent", "client"],
   bench: ["core", "protocol", "policy", "profile", "ptx", "gpu", "agent", "client", "load"],
 };
 
