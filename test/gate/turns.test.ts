@@ -1,18 +1,20 @@
 // Turns among best-effort clients, as the agent's thread gives them.
 import koffi from "koffi";
 import { expect, test } from "vitest";
+import { MappedRange } from "#agent";
 import { constants, Region, usualRules, view } from "#protocol";
 import { native } from "../native.ts";
 
 const giveTurns = koffi
   .load(`${native}/libcotenant-gate.so`)
-  .func("void cotenant_give_turns(void *region, double now)");
+  .func("void cotenant_give_turns(uint64_t region, double now)");
 
 const TURN = 5e6; // ns
 
 /** Best-effort clients in the first slots. */
 function gpu(clients: number) {
-  const buffer = new ArrayBuffer(Region.size);
+  // Native code may rely on its alignment to pages.
+  const { address, buffer } = new MappedRange(Region.size);
   const { roster, settings, holds, bestEffort } = view(Region, buffer);
   Object.assign(settings, usualRules);
   settings.turnUs = TURN / 1e3;
@@ -31,7 +33,7 @@ function gpu(clients: number) {
     /** What is seen after so many ns: whose turn it is, and the hold words of the clients. */
     look: (ns = 1e6) => {
       now += ns;
-      giveTurns(new Uint8Array(buffer), now);
+      giveTurns(address, now);
       return [roster.turn, holds.slice(0, clients).map(({ word }) => word)] as const;
     },
     now: () => now,
