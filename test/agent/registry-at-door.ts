@@ -1,0 +1,34 @@
+import { onTestFinished } from "vitest";
+import { admitAll, type Identify, openDoor, Registry } from "#agent";
+import { HandClock, identified, temporaryDirectory } from "./fakes.ts";
+
+/** The tests' clients are all of this process, whatever pids they name. */
+const anybody: Identify = (_, { pid }) => identified(pid);
+
+/** A registry and its socket, with what is logged. */
+export async function registryAtDoor(
+  around: { readonly identify?: Identify; readonly knows?: Knows } = {},
+) {
+  const clock = new HandClock();
+  const logged: [event: string, fields: object | undefined][] = [];
+  const registry = new Registry({
+    agentPid: process.pid,
+    now: () => clock.now(),
+    log: (event, fields) => void logged.push([event, fields]),
+    prepare: (gpu) => {
+      gpu.region.memory.settings.protect = 1;
+    },
+    admission: admitAll,
+    knows: around.knows ?? (() => true),
+  });
+  const path = `${temporaryDirectory()}/agent.sock`;
+  const identify = around.identify ?? anybody;
+  const door = await openDoor(path, registry, clock, () => {}, { identify });
+  onTestFinished(async () => {
+    await door.close();
+    registry.close();
+  });
+  return { clock, registry, path, logged };
+}
+
+type Knows = (uuid: string) => boolean | undefined;
