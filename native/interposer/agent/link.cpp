@@ -250,7 +250,8 @@ bool map_new_holds(Link& link) noexcept {
     const ssize_t n = receive_with_descriptors(link.socket, &message, sizeof message, came, MSG_DONTWAIT);
     const bool whole = n == static_cast<ssize_t>(sizeof message) && message.magic == protocol::MESSAGE_MAGIC;
     if (whole && (came.count != 1 || !put_hold(link.region, message.slot, came.fds[0])))
-      tell("the hold page of a best-effort client that has come cannot be mapped: it is not held back for this client.");
+      tell(
+          "the hold page of a best-effort client that has come cannot be mapped: it is not held back for this client.");
     close_all(came);
     if (!whole) break;
   }
