@@ -5,6 +5,7 @@ import {
   type Memory,
   type MeteredHigh,
   type Objective,
+  type Observed,
   type Overrides,
   type Policy,
   recommendMode,
@@ -38,6 +39,8 @@ interface WatchOptions {
   readonly sensor: Sensor;
   readonly clock: Clock;
 }
+
+type Metered = Observed & { readonly high: readonly MeteredHigh[] };
 
 export class Watch {
   readonly #options: WatchOptions;
@@ -77,8 +80,9 @@ export class Watch {
         this.#bestEffortMeter(gpu, client)?.sample(now);
       }
       ignored.push(...this.#lookAtHolds(gpu, now).map((one) => ({ ...one, gpu: gpu.uuid })));
-      this.#remember(gpu, now);
-      this.writeRules(gpu);
+      const observed = this.#observed(gpu);
+      this.#remember(gpu, observed, now);
+      this.writeRules(gpu, observed);
     }
     this.#sampledAt = now;
     return ignored;
@@ -107,23 +111,20 @@ export class Watch {
     return Math.min(span, Math.max(0, ...held));
   }
 
-  writeRules(gpu: ServedGpu): void {
+  writeRules(gpu: ServedGpu, observed = this.#observed(gpu)): void {
     const { policy, overrides } = this.#options;
-    const decided = withOverrides(
-      policy.rules(this.#observed(gpu), this.#memories.get(gpu)),
-      overrides,
-    );
+    const decided = withOverrides(policy.rules(observed, this.#memories.get(gpu)), overrides);
     const pauses = this.#trials.get(gpu)?.pauses === true;
     const rules = pauses ? { ...decided, ...standStill } : decided;
     for (const name of ruleNames) gpu.region.memory.settings[name] = rules[name];
     if (pauses) gpu.holdAll();
   }
 
-  #remember(gpu: ServedGpu, now: number): void {
+  #remember(gpu: ServedGpu, observed: Metered, now: number): void {
     const { policy } = this.#options;
     if (!policy.remember) return;
     const seen = {
-      ...this.#observed(gpu),
+      ...observed,
       nowMs: now / 1e6,
       colocated: this.#colocated(gpu),
     };
@@ -141,7 +142,7 @@ export class Watch {
     return utilisation > requests + BEYOND_REQUESTS ? undefined : false;
   }
 
-  #observed(gpu: ServedGpu) {
+  #observed(gpu: ServedGpu): Metered {
     const { isolated } = this.#options;
     return { isolated, smCount: gpu.identity.smCount, high: this.#seenHigh(gpu) };
   }
@@ -150,13 +151,12 @@ export class Watch {
     return gpu.clients.flatMap((client) => {
       const meter = this.#highMeter(gpu, client);
       if (!meter) return [];
-      const { burstP50Us } = meter.measure();
       const { name, training } = client;
       return [
         {
           id: idOf(client),
           name,
-          burstP50Us,
+          burstP50Us: meter.burstP50Us(),
           objective: objectiveOf(client),
           ended: meter.ended(),
           waited: meter.waited(),

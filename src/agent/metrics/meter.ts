@@ -95,14 +95,26 @@ export class HighMeter {
     return canBe(last, next, ended, { ns, between });
   }
 
+  /** Median of the last window; undefined when no burst ended in it. */
+  burstP50Us(): number | undefined {
+    const ended = this.#windowOf("durations");
+    return ended && known(quantile(ended, 0.5));
+  }
+
+  #windowOf(which: keyof Ended): Uint32Array | undefined {
+    const { from, to } = span(this.#ring);
+    return from && to && to.bursts[0] > from.bursts[0]
+      ? difference(to.ended[which], from.ended[which])
+      : undefined;
+  }
+
   measure(): HighMeasure {
     const slot = this.#slot;
     const { from, to, seconds } = span(this.#ring);
     const bursts = from && to ? to.bursts[0] - from.bursts[0] : 0;
-    const quantileOf = (which: keyof Ended, q: number) =>
-      from && to && bursts > 0
-        ? known(quantile(difference(to.ended[which], from.ended[which]), q))
-        : undefined;
+    const [durations, waits] = [this.#windowOf("durations"), this.#windowOf("waits")];
+    const quantileOf = (counts: Uint32Array | undefined, q: number) =>
+      counts && known(quantile(counts, q));
     return {
       bursts: slot.bursts,
       launches: slot.launches,
@@ -113,10 +125,10 @@ export class HighMeter {
       caveats: slot.caveats,
       implausible: this.#implausible,
       busySeconds: slot.busyNs / 1e9,
-      burstP50Us: quantileOf("durations", 0.5),
-      burstP99Us: quantileOf("durations", 0.99),
-      burstWaitP50Us: quantileOf("waits", 0.5),
-      burstWaitP99Us: quantileOf("waits", 0.99),
+      burstP50Us: quantileOf(durations, 0.5),
+      burstP99Us: quantileOf(durations, 0.99),
+      burstWaitP50Us: quantileOf(waits, 0.5),
+      burstWaitP99Us: quantileOf(waits, 0.99),
       burstsPerS: seconds > 0 ? bursts / seconds : 0,
       activeShare: from && to ? part(to.activeNs - from.activeNs, seconds) : 0,
       sharedShare: from && to ? part(to.sharedNs - from.sharedNs, seconds) : 0,
@@ -306,4 +318,9 @@ const less = (to: Ended, from: Ended): Ended => ({
 });
 
 /** Counters are u32 and may have wrapped: so does the subtraction. */
-const difference = (to: Uint32Array, from: Uint32Array) => to.map((n, i) => n - (from[i] ?? 0));
+function difference(to: Uint32Array, from: Uint32Array): Uint32Array {
+  const counts = to.slice();
+  // A loop, not map(): the agent does this for each client several times a second.
+  for (let i = 0; i < counts.length; i++) counts[i] = (to[i] ?? 0) - (from[i] ?? 0);
+  return counts;
+}
