@@ -1,6 +1,6 @@
 // What a user of the machine may try against the agent and against other users, and what comes of it.
 import { chmodSync, copyFileSync, existsSync, readdirSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { release, tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { pathsIn } from "#agent";
@@ -66,6 +66,43 @@ while True:
         print("came back", came, "times", file=sys.stderr, flush=True)
 `;
 
+/**
+ * Connects in a process that ends and leaves its connection to this one, waits until the kernel has given its pid to
+ * another process, and says hello in the name of that. Arguments: the socket, a Hello, the places of pid and start time.
+ */
+const REUSES = `
+import os, signal, socket, struct, sys, time
+path, hello, pid, start = sys.argv[1:]
+mine, theirs = socket.socketpair()
+connector = os.fork()
+if connector == 0:
+    one = socket.socket(socket.AF_UNIX)
+    one.connect(path)
+    socket.send_fds(theirs, [b"x"], [one.fileno()])
+    os._exit(0)
+_, (connection,), _, _ = socket.recv_fds(mine, 1, 1)
+os.waitpid(connector, 0)
+while True:
+    with open("/proc/sys/kernel/ns_last_pid", "w") as last:
+        last.write(str(connector - 1))
+    other = os.fork()
+    if other == 0:
+        signal.pause()
+    if other == connector:
+        break
+    os.kill(other, signal.SIGKILL)
+    os.waitpid(other, 0)
+stat = open(f"/proc/{other}/stat").read()
+hello = bytearray.fromhex(hello)
+struct.pack_into("<I", hello, int(pid), other)
+struct.pack_into("<Q", hello, int(start), int(stat[stat.rindex(")") + 2:].split()[19]))
+one = socket.socket(fileno=connection)
+one.send(hello)
+answer = one.recv(4096)
+os.kill(other, signal.SIGKILL)
+sys.stdout.buffer.write(answer)
+`;
+
 /** Sends one message with as many descriptors as the kernel lets through, and waits for the end of the connection. */
 const DESCRIPTORS = `
 import socket, sys
@@ -120,6 +157,25 @@ test.skipIf(!allowed)(
     await eventually("its slots are free", async () =>
       (await machine.status()).gpus.every(({ bestEffort }) => bestEffort.length === 0),
     );
+  },
+);
+
+const [major = 0, minor = 0] = release().split(".").map(Number);
+const tellsOfConnectors =
+  existsSync("/proc/sys/kernel/ns_last_pid") && (major > 6 || (major === 6 && minor >= 5));
+if (!tellsOfConnectors)
+  console.error("SKIPPED: a pid given to another process, because this kernel is older than 6.5.");
+
+test.skipIf(!allowed || !tellsOfConnectors)(
+  "a pid that the kernel gave to another process speaks for nobody",
+  async () => {
+    const { machine } = await sharedMachine();
+    const { sharedSocket: socket } = pathsIn(machine.directory);
+    const hello = Buffer.from(helloBytes({ class: "best-effort", gpu: SOFT_GPU })).toString("hex");
+    const places = [Hello.offsets.pid, Hello.offsets.startTime].map(String);
+    const { stdout } = await machine.elsewhere([python, "-c", REUSES, socket, hello, ...places])
+      .ended;
+    expect(stdout).toMatch(/Process \d+, which had connected, has ended\./);
   },
 );
 

@@ -2,7 +2,15 @@
 // in the name of another, and take over or release the slot of that one.
 import type { Socket } from "node:net";
 import { errors } from "#core";
-import { isAlive, type Peer, peerOf, pidsOf } from "../system/index.ts";
+import {
+  closeDescriptor,
+  isAlive,
+  type Peer,
+  peerDescriptorOf,
+  peerOf,
+  pidOfDescriptor,
+  pidsOf,
+} from "../system/index.ts";
 import { type Identity, identityOf } from "../tenants/index.ts";
 
 interface Claim {
@@ -18,18 +26,30 @@ export const identifyPeer: Identify = (socket, { pid, startTime }) => {
   if (peer === undefined)
     return `Process ${pid} is in a PID namespace that the agent can't see: start the agent in the host's (hostPID: true, --pid=host).`;
   try {
-    return identified(peer, { pid, startTime });
+    const identity = identified(peer, { pid, startTime });
+    // Only after everything was read: until now its pid may have been given to another process.
+    return hasEnded(socket) ? `Process ${peer.pid}, which had connected, has ended.` : identity;
   } catch (error) {
     return `The agent can't tell who process ${peer.pid} is: ${errors.whyOf(error)}.`;
   }
 };
+
+/** Whether the process that connected is no more. Kernels older than Linux 6.5 don't tell. */
+function hasEnded(socket: Socket): boolean {
+  const descriptor = peerDescriptorOf(descriptorOf(socket));
+  if (typeof descriptor !== "number") return descriptor === "ended";
+  try {
+    return pidOfDescriptor(descriptor) === undefined;
+  } finally {
+    closeDescriptor(descriptor);
+  }
+}
 
 function identified(peer: Peer, { pid, startTime }: Claim): Identity | string {
   // The last is the pid in the namespace that the process itself sees.
   if (peer.pid !== pid && pidsOf(peer.pid).at(-1) !== pid)
     return `The Hello of process ${pid} came from process ${peer.pid}: a client must speak for itself.`;
   const identity = identityOf(peer.pid, peer);
-  // Only after everything was read: until now the pid may have been given to another process.
   return identity && isAlive(peer.pid, startTime)
     ? identity
     : `Process ${peer.pid} did not begin at tick ${startTime}: it is another one than the Hello names.`;

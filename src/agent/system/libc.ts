@@ -29,6 +29,8 @@ const LOCK_EXCLUSIVE_NOW = 2 | 4;
 const SOL_SOCKET = 1;
 const SO_SNDBUF = 7;
 const SO_PEERCRED = 17;
+const SO_PEERPIDFD = 77; // Linux 6.5
+const ENOPROTOOPT = 92;
 const PR_SET_PDEATHSIG = 1;
 const SIGKILL = 9;
 
@@ -109,6 +111,17 @@ export function peerOf(fd: number): Peer | undefined {
   const known = socketOption(fd, SOL_SOCKET, SO_PEERCRED, credentials, size) === 0;
   const [pid = 0, uid = 0, gid = 0] = credentials;
   return known && pid !== 0 ? { pid, uid, gid } : undefined;
+}
+
+/**
+ * A descriptor that stays with the process that connected a Unix socket, whoever gets its pid later; close it. ended:
+ * that process was waited for. undefined: this kernel has no such descriptors.
+ */
+export function peerDescriptorOf(fd: number): number | "ended" | undefined {
+  const descriptor = new Int32Array([-1]);
+  const size = new Uint32Array([descriptor.byteLength]);
+  if (socketOption(fd, SOL_SOCKET, SO_PEERPIDFD, descriptor, size) === 0) return descriptor[0];
+  return koffi.errno() === ENOPROTOOPT ? undefined : "ended";
 }
 
 /** Bounds what is sent through a socket and not yet read: about twice as many bytes, with what the kernel adds to each message. */

@@ -36,6 +36,12 @@ export function pidsOf(pid: number): readonly number[] {
   return (line?.[1] ?? "").split(/\s+/).filter(Boolean).map(Number);
 }
 
+/** Of a descriptor that stands for a process; undefined when that has ended and was waited for. */
+export function pidOfDescriptor(fd: number): number | undefined {
+  const pid = /^Pid:\s*(-?\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "utf8"))?.[1];
+  return Number(pid) > 0 ? Number(pid) : undefined;
+}
+
 /** The inode of the PID namespace that this process is in. */
 export const pidNamespace = (): number => statSync("/proc/self/ns/pid").ino;
 
