@@ -8,14 +8,7 @@ import { BestEffortSlot, Hello, Region } from "#protocol";
 import { helloBytes } from "../agent/fakes.ts";
 import { service } from "./faults.ts";
 import { eventually } from "./machine.ts";
-import { allowed, HIGH_UID, OTHER_UID, sharedMachine } from "./tenants.ts";
-
-/** One that all users can run, not one in the folder of this user. */
-const python =
-  ["/usr/bin/python3", "/usr/local/bin/python3"].find((path) => existsSync(path)) ?? "python3";
-
-/** The UUID of the first software GPU. */
-const SOFT_GPU = Uint8Array.from(Buffer.from("c07e4a1750f746908000000000000000", "hex"));
+import { allowed, HIGH_UID, OTHER_UID, python, SOFT_GPU, sharedMachine } from "./tenants.ts";
 
 /** Connects as fast as it can, for as long as it lives, and keeps the last 500 connections. */
 const FLOOD = `

@@ -1,6 +1,6 @@
 // An agent of the machine, and commands of its users in mount and PID namespaces of their own.
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
@@ -11,6 +11,13 @@ import { emptyMachine } from "./machine.ts";
 export const HIGH_UID = 1000;
 /** May be best-effort, with one slot a GPU. */
 export const OTHER_UID = 2000;
+
+/** One that all users can run, not one in the folder of this user. */
+export const python =
+  ["/usr/bin/python3", "/usr/local/bin/python3"].find((path) => existsSync(path)) ?? "python3";
+
+/** The UUID of the first software GPU. */
+export const SOFT_GPU = Uint8Array.from(Buffer.from("c07e4a1750f746908000000000000000", "hex"));
 
 /** The package is mounted where all users can reach it, and the command runs as that user. */
 const SCRIPT =
