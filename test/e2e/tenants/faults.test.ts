@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { misbehave } from "./tenant-faults.ts";
-import { allowed } from "./tenants.ts";
+import { misbehave } from "./faults.ts";
+import { allowed } from "./shared-machine.ts";
 
 test.skipIf(!allowed)(
   "faults of one tenant, hundreds in a row, cost others no request and win it nothing",

@@ -5,15 +5,15 @@ import { expect } from "vitest";
 import { pathsIn } from "#agent";
 import type { Result } from "#load";
 import { BestEffortSlot, classes, Hello, helloKinds, Region, Welcome } from "#protocol";
-import { helloBytes } from "../agent/fakes.ts";
-import { service, training } from "./faults.ts";
-import { eventually } from "./machine.ts";
-import { HIGH_UID, OTHER_UID, python, SOFT_GPU, sharedMachine } from "./tenants.ts";
+import { helloBytes } from "../../agent/fakes.ts";
+import { service, training } from "../faults.ts";
+import { eventually } from "../machine.ts";
+import { HIGH_UID, OTHER_UID, python, SOFT_GPU, sharedMachine } from "./shared-machine.ts";
 
 /** Best-effort, too. */
 const MISBEHAVING_UID = 3000;
 
-const program = fileURLToPath(new URL("./programs/misbehave.py", import.meta.url));
+const program = fileURLToPath(new URL("../programs/misbehave.py", import.meta.url));
 
 /** Returns how many faults there were: at least `count`. */
 export async function misbehave(count: number, seed: number): Promise<number> {

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { pathsIn } from "#agent";
 import { BestEffortSlot, Hello, Region } from "#protocol";
-import { helloBytes } from "../agent/fakes.ts";
-import { service } from "./faults.ts";
-import { eventually } from "./machine.ts";
-import { allowed, HIGH_UID, OTHER_UID, python, SOFT_GPU, sharedMachine } from "./tenants.ts";
+import { helloBytes } from "../../agent/fakes.ts";
+import { service } from "../faults.ts";
+import { eventually } from "../machine.ts";
+import { allowed, HIGH_UID, OTHER_UID, python, SOFT_GPU, sharedMachine } from "./shared-machine.ts";
 
 /** Connects as fast as it can, for as long as it lives, and keeps the last 500 connections. */
 const FLOOD = `

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import type { Status } from "#agent";
 import { rules } from "#protocol";
-import { service, training } from "./faults.ts";
+import { service, training } from "../faults.ts";
 import {
   between,
   eventually,
@@ -13,7 +13,7 @@ import {
   now,
   scribble,
   startMachine,
-} from "./machine.ts";
+} from "../machine.ts";
 
 /** Long enough for every periodic look of the agent to have come several times. */
 const ATTACK_NS = 5e9;

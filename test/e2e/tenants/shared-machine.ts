@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { packageRoot } from "#core";
-import { emptyMachine } from "./machine.ts";
+import { emptyMachine } from "../machine.ts";
 
 /** May be high. */
 export const HIGH_UID = 1000;

@@ -1,9 +1,9 @@
 // Two users share a GPU by one agent, each with what is granted to it.
 import { expect, test } from "vitest";
 import type { Explanation } from "#agent";
-import { service, training } from "./faults.ts";
-import { emptyMachine, type Machine } from "./machine.ts";
-import { allowed, HIGH_UID, OTHER_UID, sharedMachine } from "./tenants.ts";
+import { service, training } from "../faults.ts";
+import { emptyMachine, type Machine } from "../machine.ts";
+import { allowed, HIGH_UID, OTHER_UID, sharedMachine } from "./shared-machine.ts";
 
 async function clientsOf(machine: Machine) {
   const { gpus } = await machine.status();

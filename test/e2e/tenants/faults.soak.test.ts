@@ -1,7 +1,7 @@
 // COTENANT_TENANT_FAULTS (100,000 if not given) faults of one tenant. COTENANT_SEED repeats a sequence.
 import { expect, test } from "vitest";
-import { misbehave } from "./tenant-faults.ts";
-import { allowed } from "./tenants.ts";
+import { misbehave } from "./faults.ts";
+import { allowed } from "./shared-machine.ts";
 
 const count = Number(process.env.COTENANT_TENANT_FAULTS ?? 100_000);
 const seed = Number(process.env.COTENANT_SEED ?? Date.now() % 2 ** 31);

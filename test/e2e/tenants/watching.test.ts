@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { pathsIn } from "#agent";
-import { busyService, service, training } from "./faults.ts";
-import { eventually, type Machine, now, startMachine, ungated } from "./machine.ts";
+import { busyService, service, training } from "../faults.ts";
+import { eventually, type Machine, now, startMachine, ungated } from "../machine.ts";
 
 const logOf = (machine: Machine) => readFileSync(pathsIn(machine.directory).log, "utf8");
 
