@@ -23,14 +23,15 @@ const MISSED = 0.6;
 
 /** Retained throughput of the target; `wait`: part of a running block's rest that a kernel waits for. */
 export function accounted(target: Features, neighbour: Features, wait: number): number {
-  const own = busy(target, neighbour, wait);
-  const theirs = busy(neighbour, target, wait);
-  const missed = (MISSED * filled(neighbour)) / Math.max(1, theirs);
+  const own = busyShare(target, neighbour, wait);
+  const theirs = busyShare(neighbour, target, wait);
+  const missed = (MISSED * filledShare(neighbour)) / Math.max(1, theirs);
   return 1 / Math.max(1, own + missed);
 }
 
 /** Time that its kernels run or wait / the time that it takes alone. */
-const busy = (one: Features, other: Features, wait: number): number =>
+const busyShare = (one: Features, other: Features, wait: number): number =>
   (one.kernelShare ?? 0) + (((one.kernelsPerMs ?? 0) * (other.blockWaitUs ?? 0)) / 1000) * wait;
 
-const filled = ({ smsFilled = 0, kernelShare = 0 }: Features): number => smsFilled * kernelShare;
+const filledShare = ({ smsFilled = 0, kernelShare = 0 }: Features): number =>
+  smsFilled * kernelShare;

@@ -97,7 +97,7 @@ function fill({ type, count, fill: how }: Buffer, seed: number): ArrayBufferView
 const made = new Map<string, ArrayBufferView>();
 
 /** The same as before for the same buffer: a comparison asks for it again and again. */
-function filled(buffer: Buffer, seed: number): ArrayBufferView {
+function contentOf(buffer: Buffer, seed: number): ArrayBufferView {
   const key = `${seed}/${JSON.stringify(buffer)}`;
   let data = made.get(key);
   if (data === undefined) {
@@ -129,7 +129,7 @@ export function prepare(launch: Launch): Prepared {
         return memory.addTexture({ width: argument.width, height: argument.height, texels });
       }
       case "buffer": {
-        const data = filled(argument, seed);
+        const data = contentOf(argument, seed);
         const address = memory.upload(data);
         buffers.push({
           buffer: argument,

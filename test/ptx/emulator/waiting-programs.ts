@@ -161,7 +161,7 @@ export function waitingSource({ setters, steps }: Program): string {
     const { look } = one;
     switch (look.kind) {
       case "load":
-        return `${spaced(look.how, look.space)}.u32 %seen, [%word];`;
+        return `${withSpace(look.how, look.space)}.u32 %seen, [%word];`;
       case "update":
         return `atom.global.${look.how} %seen, [%word], 0;`;
       case "swap":
@@ -199,7 +199,7 @@ export function waitingSource({ setters, steps }: Program): string {
             ? "atom.global.exch.b32 %other, [%word], 1;"
             : one.how === "red"
               ? "red.global.or.b32 [%word], 1;"
-              : `${spaced(one.how, ".global")}.u32 [%word], 1;`;
+              : `${withSpace(one.how, ".global")}.u32 [%word], 1;`;
         if (one.by === "all") return `${address(one)} ${set}`;
         const number = one.by === "first" ? "0" : "%lastblock";
         return `${address(one)} setp.ne.u32 %p, %block, ${number}; @%p bra S${n}; ${set} S${n}:`;
@@ -286,5 +286,5 @@ ${look}
 st.param.b32 [found], %seen; ret; }`;
 
 /** "ld.volatile" with its space where PTX has it: behind the order, before how the cache is used. */
-const spaced = (how: string, space: string) =>
+const withSpace = (how: string, space: string) =>
   /\.c[gv]$/.test(how) ? how.replace(/\.(c[gv])$/, `${space}.$1`) : `${how}${space}`;
