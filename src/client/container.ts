@@ -3,7 +3,7 @@
 import { realpathSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { type GpuKind, pathsIn } from "#agent";
-import { interposer, SYSTEM_DIRECTORY, softGpuFolder } from "#core";
+import { interposer, ptxasStandIn, SYSTEM_DIRECTORY, softGpuFolder } from "#core";
 import type { ClientClass } from "#protocol";
 
 /** Where a container finds what is mounted into it, whatever the machine's own paths are. */
@@ -47,7 +47,7 @@ export function cdiDocument(directory: string, gpu: GpuKind): CdiDocument {
     devices: clientClasses.map((name) => ({
       name,
       containerEdits: {
-        env: [`COTENANT_CLASS=${name}`, ...shared.env, ...soft.env],
+        env: [`COTENANT_CLASS=${name}`, ...shared.env, ...compilerOf(name), ...soft.env],
         mounts: [...shared.mounts, ...soft.mounts],
       },
     })),
@@ -65,6 +65,14 @@ function sharedEdits(directory: string) {
     ],
     mounts: [mount(dirname(library), inside.library), mount(dirname(socket), inside.agent)],
   };
+}
+
+/** It is in the folder of the library. It finds the ptxas that came with Triton. */
+function compilerOf(name: ClientClass): readonly string[] {
+  const standIn = ptxasStandIn();
+  return name === "best-effort" && standIn !== undefined
+    ? [`TRITON_PTXAS_PATH=${inside.library}/${basename(standIn)}`]
+    : [];
 }
 
 const softGpuEdits = (directory: string) => ({

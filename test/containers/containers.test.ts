@@ -44,6 +44,28 @@ function forbidden(): string[] {
   }
 }
 
+/** Assembles a kernel as Triton does, until the agent has made its variants in time. The real ptxas prints what it gets. */
+const COMPILE = `
+cat > /tmp/ptxas <<'end'
+#!/bin/sh
+[ "$1" = --version ] && echo "ptxas of the test" || cat "$@"
+end
+chmod +x /tmp/ptxas
+cat > /tmp/k.ptx <<'end'
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 out) { ret; }
+end
+export COTENANT_PTXAS=/tmp/ptxas
+for try in $(seq 100); do
+  "$TRITON_PTXAS_PATH" /tmp/k.ptx > /tmp/given
+  grep -q __cotenant_preempt /tmp/given && break
+  sleep 0.2
+done
+cat /tmp/given
+`;
+
 const HIGH_UID = 1000;
 const BEST_EFFORT_UID = 2000;
 const grants = {
@@ -89,6 +111,17 @@ for (const [name, start, tools] of runtimes) {
       const namespaces = pids.map((pid) => readlinkSync(`/proc/${pid}/ns/${kind}`));
       expect(new Set(namespaces).size, kind).toBe(3);
     }
+
+    const compiling = runtime.run({
+      name: `compile-${process.pid}`,
+      uid: BEST_EFFORT_UID,
+      device: "best-effort",
+      command: ["sh", "-c", COMPILE],
+    });
+    expect(await compiling.ended).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining(".entry k__cotenant_preempt"),
+    });
 
     await inOrder(high, known[0]?.pid);
     await eventually("nothing holds it", async () => (await trainingOn(machine)).heldShare === 0);

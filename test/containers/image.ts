@@ -1,6 +1,6 @@
 // What stands for an image: no registry is needed. Each container gets a folder of its own with nothing but mount points,
 // and the machine's programs and this package read-only.
-import { mkdirSync, symlinkSync } from "node:fs";
+import { chmodSync, mkdirSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { packageRoot } from "#core";
 
@@ -16,6 +16,7 @@ interface ReadOnly {
 export function makeRoot(folder: string): string {
   for (const name of ["usr", "proc", "sys", "dev", "etc", "run", "tmp", "opt", PACKAGE])
     mkdirSync(join(folder, name), { recursive: true });
+  chmodSync(join(folder, "tmp"), 0o1777);
   for (const name of ["bin", "sbin", "lib", "lib64"])
     symlinkSync(`usr/${name}`, join(folder, name));
   return folder;
