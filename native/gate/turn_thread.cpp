@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <new>
 
 #include "gate/turns.h"
@@ -55,9 +56,11 @@ EXPORT void cotenant_give_turns(void* region, double now_ns) {
 
 // `region` stays mapped until cotenant_stop_turns(). Null: there is no thread to be had.
 EXPORT void* cotenant_start_turns(void* region) {
-  auto* keeper = new (std::nothrow) Keeper{*static_cast<protocol::Region*>(region)};
-  if (keeper && pthread_create(&keeper->thread, nullptr, run, keeper) == 0) return keeper;
-  delete keeper;
+  void* memory = std::malloc(sizeof(Keeper));
+  if (!memory) return nullptr;
+  auto* keeper = new (memory) Keeper{*static_cast<protocol::Region*>(region)};
+  if (pthread_create(&keeper->thread, nullptr, run, keeper) == 0) return keeper;
+  std::free(memory);
   return nullptr;
 }
 
@@ -65,5 +68,5 @@ EXPORT void cotenant_stop_turns(void* at) {
   auto* keeper = static_cast<Keeper*>(at);
   keeper->ends.store(true, std::memory_order_release);
   pthread_join(keeper->thread, nullptr);
-  delete keeper;
+  std::free(at);
 }

@@ -5,16 +5,13 @@ TARGETS += $(BUILD)/libcotenant.so
 # Thread-local state is reached on every launch; a preloaded library may use the fast static model.
 $(BUILD)/interposer/%.o: interposer/%.cpp interposer/build.mk
 	@mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS) -include interposer/base/old_glibc.h -ftls-model=initial-exec -c $< -o $@
+	$(CXX) $(CXXFLAGS) $(ON_OLD_GLIBC) -ftls-model=initial-exec -c $< -o $@
 
 # A sanitizer's runtime looks the C library up by dlsym before it can serve anybody.
 $(BUILD)/interposer/exports/dlsym.o $(BUILD)/interposer/lookup/libc.o: SANITIZER :=
 
-# Before glibc 2.34, threads and the loader's functions were in libraries of their own. They have been empty since.
-OLD_GLIBC := -Wl,--push-state,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2 -Wl,--pop-state
-
 $(BUILD)/libcotenant.so: $(INTERPOSER_OBJECTS)
-	$(CXX) -shared $(CXXFLAGS) -Wl,-z,defs -Wl,-z,now -static-libgcc $^ -o $@ $(OLD_GLIBC)
+	$(CXX) -shared $(CXXFLAGS) -Wl,-z,defs -Wl,-z,now -static-libgcc $^ -o $@ $(OLD_LIBRARIES)
 
 # A stand-in for cuBLAS, its symbols versioned as there; a library that is linked with it, and one that opens it.
 FAKE_BLAS := $(BUILD)/tests/interposer/products/blas

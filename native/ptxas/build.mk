@@ -1,6 +1,9 @@
 # What stands in for ptxas in best-effort programs that compile kernels as they run. Included by native/Makefile.
+# A program's entry code needs the C library that it was built with, so the program brings its own where there is one
+# to link with.
+STATIC_PROGRAM := $(if $(SANITIZE)$(if $(wildcard $(shell $(CXX) -print-file-name=libc.a)),,none),-static-libgcc,-static)
 TARGETS += $(BUILD)/cotenant-ptxas
 
 $(BUILD)/cotenant-ptxas: ptxas/ptxas.cpp $(BUILD)/interposer/base/liveness.o
 	@mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS) -static-libgcc ptxas/ptxas.cpp $(BUILD)/interposer/base/liveness.o -o $@
+	$(CXX) $(CXXFLAGS) $(STATIC_PROGRAM) ptxas/ptxas.cpp $(BUILD)/interposer/base/liveness.o -o $@

@@ -15,7 +15,6 @@
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -24,6 +23,7 @@
 #include "generated/protocol.h"
 #include "interposer/base/descriptor.h"
 #include "interposer/base/liveness.h"
+#include "libc/file_status.h"
 #include "ptxas/refusal.h"
 #include "ptxas/variant_text.h"
 
@@ -109,7 +109,7 @@ int run(const char* program, char** words, int said) noexcept {
 Text read_all(int fd) noexcept {
   struct stat info{};
   Text text;
-  if (fd < 0 || fstat(fd, &info) != 0 || info.st_size <= 0 || static_cast<std::size_t>(info.st_size) > 4 * kLongest)
+  if (fd < 0 || !file_status(fd, &info) || info.st_size <= 0 || static_cast<std::size_t>(info.st_size) > 4 * kLongest)
     return text;
   const auto size = static_cast<std::size_t>(info.st_size);
   text.at = static_cast<char*>(std::malloc(size + 1));
@@ -297,6 +297,6 @@ int main(int count, char** words) {
   }
   if (assembled_with_variants(real, count, words)) return 0;
   execv(real, words);
-  std::fprintf(stderr, "cotenant-ptxas: %s cannot be run: %s\n", real, strerrordesc_np(errno));
+  std::fprintf(stderr, "cotenant-ptxas: %s cannot be run: %s\n", real, std::strerror(errno));
   return 127;
 }

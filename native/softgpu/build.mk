@@ -5,14 +5,17 @@ SOFTGPU_LIBRARY := $(BUILD)/softgpu/libcuda.so.1
 SOFTGPU_OBJECTS := $(patsubst softgpu/%.cpp,$(BUILD)/softgpu/objects/%.o,$(wildcard softgpu/*/*.cpp))
 SOFTGPU_CLIENTS := $(patsubst ../test/softgpu/%.cpp,$(BUILD)/tests/softgpu-%,$(wildcard ../test/softgpu/*.cpp))
 
+# exports.map: nothing of the C++ library that is compiled into it is anybody else's.
 # Bsymbolic: calls from one entry point to another stay inside, even where a preloaded library has the same names.
-$(SOFTGPU_LIBRARY): $(SOFTGPU_OBJECTS)
-	$(CXX) $(CXXFLAGS) -shared -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -Wl,-z,defs -o $@ $^ -lpthread
+$(SOFTGPU_LIBRARY): $(SOFTGPU_OBJECTS) softgpu/exports.map
+	$(CXX) $(CXXFLAGS) -static-libgcc -shared -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -Wl,-z,defs \
+	  -Wl,--version-script=softgpu/exports.map -o $@ $(SOFTGPU_OBJECTS) \
+	  $(OLD_LIBRARIES)
 	ln -sf libcuda.so.1 $(BUILD)/softgpu/libcuda.so
 
 $(BUILD)/softgpu/objects/%.o: softgpu/%.cpp
 	@mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS) -c -o $@ $<
+	$(CXX) $(CXXFLAGS) $(ON_OLD_GLIBC) -c -o $@ $<
 
 $(BUILD)/tests/softgpu-%: ../test/softgpu/%.cpp
 	@mkdir -p $(@D)
@@ -23,7 +26,7 @@ ifneq ($(CUDA_INCLUDE),)
 $(BUILD)/driver/abi_check.o: driver/abi_check.cpp
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) -isystem $(patsubst %/cuda.h,%,$(CUDA_INCLUDE)) -c -o $@ $<
-TARGETS += $(BUILD)/driver/abi_check.o
+TESTS += $(BUILD)/driver/abi_check.o
 endif
 
 TARGETS += $(SOFTGPU_LIBRARY)

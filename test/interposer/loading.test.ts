@@ -1,6 +1,6 @@
 // Which processes the library can be preloaded into: images bring C libraries of their own.
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -8,8 +8,18 @@ import { sanitizer } from "../native.ts";
 
 const library = resolve("build/native/libcotenant.so");
 
-/** As the guide says, docs/guide/install.md. */
-const OLDEST = [2, 28];
+/** As the guide says, docs/guide/install.md: glibc 2.28, and the C++ library of GCC 8 (libstdc++ 6.0.25). */
+const NEWEST = new Map([
+  ["GLIBC", "2.28"],
+  ["GLIBCXX", "3.4.25"],
+  ["CXXABI", "1.3.11"],
+  ["GCC", "8.0"],
+]);
+
+/** The native files of the package, and the one of its packages. */
+const { files } = JSON.parse(readFileSync("package.json", "utf8")) as { files: string[] };
+const koffi = "node_modules/@koromix/koffi-linux-x64/linux_x64/koffi.node";
+const shipped = [...files.filter((path) => path.startsWith("build/native/")), koffi];
 
 // A sanitizer's runtime is another library, and may do what we may not.
 test.skipIf(sanitizer)(
@@ -21,16 +31,27 @@ test.skipIf(sanitizer)(
   },
 );
 
-test.skipIf(sanitizer)("it needs no function that glibc 2.28 lacks", () => {
-  const table = execFileSync("objdump", ["-T", library], { encoding: "utf8" });
-  const needed = [...table.matchAll(/\*UND\*.*\(GLIBC_(\d+)\.(\d+)(?:\.\d+)?\) (\w+)/g)];
-  expect(needed.map(([, , , name]) => name)).toContain("pthread_create");
-  const newer = needed.filter(([, major, minor]) => {
-    const [oldestMajor = 0, oldestMinor = 0] = OLDEST;
-    return Number(major) > oldestMajor || Number(minor) > oldestMinor;
-  });
-  expect(newer.map(([, major, minor, name]) => `${name} of ${major}.${minor}`)).toEqual([]);
-});
+test.skipIf(sanitizer).each(shipped)(
+  "%s needs no newer C and C++ library than is promised",
+  (path) => {
+    const dynamic = execFileSync("readelf", ["-d", path], { encoding: "utf8" });
+    if (!dynamic.includes("NEEDED"))
+      return expect(dynamic).toContain("There is no dynamic section");
+    const table = execFileSync("objdump", ["-T", path], { encoding: "utf8" });
+    const needed = [...table.matchAll(/\*UND\*.*\(([A-Z]+)_([\d.]+)\) (\w+)/g)];
+    expect(needed.length).toBeGreaterThan(0);
+    const newer = needed.filter(([, library = "", version = ""]) => {
+      const most = NEWEST.get(library);
+      return most === undefined || byNumber.compare(version, most) > 0;
+    });
+    expect(newer.map(([, library, version, name]) => `${name} of ${library}_${version}`)).toEqual(
+      [],
+    );
+  },
+);
+
+/** 2.9 comes before 2.28. */
+const byNumber = new Intl.Collator("en", { numeric: true });
 
 const musl = spawnSync("musl-gcc", ["--version"]).status === 0;
 if (!musl) console.error("SKIPPED: a program of musl, because musl-gcc is missing.");

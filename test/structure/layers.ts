@@ -28,14 +28,16 @@ export const libraries: Readonly<Record<string, readonly string[]>> = {
   "native/generated": [],
   "native/include": [],
   "native/driver": [],
+  "native/libc": [],
   "native/gate": ["native/generated"],
-  "native/ptxas": ["native/generated", "native/interposer/base"],
-  "native/softgpu": ["native/driver"],
+  "native/ptxas": ["native/generated", "native/libc", "native/interposer/base"],
+  "native/softgpu": ["native/driver", "native/libc"],
   "native/interposer": [
     "native/driver",
     "native/gate",
     "native/generated",
     "native/include",
+    "native/libc",
     // The names and the text of variants, which both read.
     "native/ptxas/variant_text.h",
   ],

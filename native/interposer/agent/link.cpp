@@ -11,9 +11,9 @@
 #include <new>
 
 #include "generated/rules.h"
-#include "interposer/base/file_status.h"
 #include "interposer/base/liveness.h"
 #include "interposer/kernels/kernel_table.h"
+#include "libc/file_status.h"
 
 namespace cotenant {
 namespace {

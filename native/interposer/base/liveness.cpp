@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "interposer/base/file_status.h"
+#include "libc/file_status.h"
 
 namespace cotenant {
 

@@ -8,11 +8,11 @@
 #include <atomic>
 #include <cstring>
 
-#include "interposer/base/file_status.h"
 #include "interposer/base/hash.h"
 #include "interposer/kernels/function.h"
 #include "interposer/process/environment.h"
 #include "interposer/process/process.h"
+#include "libc/file_status.h"
 
 namespace cotenant {
 namespace {

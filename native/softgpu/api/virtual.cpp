@@ -2,9 +2,9 @@
 // Physical memory counts on the device from its creation until its handle and all its mappings are gone.
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "libc/file_status.h"
 #include "softgpu/driver/driver.h"
 
 namespace cotenant::cu {
@@ -204,7 +204,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
   PhysicalMemory made;
   made.file = fcntl(int(reinterpret_cast<std::intptr_t>(osHandle)), F_DUPFD_CLOEXEC, 0);
   struct stat info;
-  if (made.file < 0 || fstat(made.file, &info) != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (made.file < 0 || !file_status(made.file, &info)) return CUDA_ERROR_INVALID_VALUE;
   made.size = std::size_t(info.st_size);
   made.properties.location.type = CU_MEM_LOCATION_TYPE_INVALID;
   *handle = ++call.d.ids << 8 | 0x5f;

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,6 +13,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "libc/file_status.h"
 
 namespace cotenant::soft {
 namespace {
@@ -49,7 +50,7 @@ void read_boot_id(char (&out)[40]) {
 int open_file(const std::string& directory) {
   if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return -1;
   struct stat info;
-  if (lstat(directory.c_str(), &info) != 0) return -1;
+  if (!file_status(directory.c_str(), &info, AT_SYMLINK_NOFOLLOW)) return -1;
   // Another user's directory, or one that others may write to, could feed us anything. Root's is that of the machine's agent.
   const bool trusted = info.st_uid == geteuid() || info.st_uid == 0;
   if (!S_ISDIR(info.st_mode) || !trusted || (info.st_mode & 022) != 0) {
@@ -106,7 +107,7 @@ bool Region::join(const Settings& settings) {
   if (file_ < 0) return false;
   const Lock lock(*this);
   struct stat info;
-  if (fstat(file_, &info) != 0) return false;
+  if (!file_status(file_, &info)) return false;
   if (std::uint64_t(info.st_size) != sizeof(Shared)) {
     if (ftruncate(file_, 0) != 0 || ftruncate(file_, sizeof(Shared)) != 0) return false;
   }

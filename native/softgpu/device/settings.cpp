@@ -2,13 +2,13 @@
 // a driver has nowhere to report them.
 #include "softgpu/device/settings.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
+#include "libc/file_status.h"
 #include "softgpu/device/device.h"
 
 namespace cotenant::soft {
@@ -53,7 +53,7 @@ bool mps_wanted() {
   if (from_environment("COTENANT_SOFTGPU_MPS") == "1") return true;
   const std::string pipes = from_environment("CUDA_MPS_PIPE_DIRECTORY");
   struct stat info;
-  return !pipes.empty() && stat((pipes + "/softgpu-mps").c_str(), &info) == 0;
+  return !pipes.empty() && file_status((pipes + "/softgpu-mps").c_str(), &info);
 }
 
 }  // namespace

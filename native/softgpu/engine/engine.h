@@ -88,9 +88,9 @@ class Engine {
   std::vector<Unit*> parked_;
   std::vector<Waiter*> waiters_;
   std::deque<Unit*> helper_queue_;
-  std::condition_variable helper_bell_;
+  Condition helper_bell_;
   Unit* helping_ = nullptr;  // the one the helper works on, mutex released
-  std::condition_variable helped_;
+  Condition helped_;
   Nanos parked_since_ = 0;
   Nanos reaped_ = 0;
   unsigned driving_ = 0;  // waiters that will pump in time themselves

@@ -1,11 +1,11 @@
 #pragma once
 // Streams and their queues. An operation is one piece of work or one graph launch. A stream's operations are numbered from
 // 1 and run in order. A ticket names an operation and stands for all work of its stream up to there.
-#include <condition_variable>
 #include <deque>
 #include <memory>
 #include <vector>
 
+#include "softgpu/engine/condition.h"
 #include "softgpu/engine/work.h"
 
 namespace cotenant::soft {
@@ -92,7 +92,7 @@ struct Event {
 // A thread that sleeps until its tickets are complete.
 struct Waiter {
   std::vector<Ticket> tickets;
-  std::condition_variable woken;
+  Condition woken;
   [[nodiscard]] bool is_satisfied() const {
     for (const Ticket& ticket : tickets) {
       if (!ticket.is_complete()) return false;

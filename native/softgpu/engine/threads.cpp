@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "softgpu/engine/engine.h"
 
@@ -32,10 +31,6 @@ void spawn(void* (*body)(void*), void* argument) {
   pthread_t thread;
   if (pthread_create(&thread, nullptr, body, argument) == 0) pthread_detach(thread);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
-
-std::chrono::steady_clock::time_point time_point(Nanos at) {
-  return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(std::int64_t(at)));
 }
 
 }  // namespace
@@ -117,7 +112,7 @@ void Engine::wait(std::unique_lock<std::mutex>& lock, std::vector<Ticket> ticket
     const Nanos bound = earliest(waiter);
     if (bound > at) {
       ++driving_;
-      if (bound > at + kSpin) waiter.woken.wait_until(lock, time_point(bound - kSpin));
+      if (bound > at + kSpin) waiter.woken.wait_until(lock, bound - kSpin);
       if (!waiter.is_satisfied()) {
         lock.unlock();
         const Nanos last = std::min(bound, now() + kSpin);
@@ -127,7 +122,7 @@ void Engine::wait(std::unique_lock<std::mutex>& lock, std::vector<Ticket> ticket
       --driving_;
     } else {
       rethink();
-      waiter.woken.wait_until(lock, time_point(at + kRecheck));
+      waiter.woken.wait_until(lock, at + kRecheck);
     }
     pump(now());
   }
