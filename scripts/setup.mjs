@@ -1,26 +1,24 @@
-// What `npm start` and `npm test` do first on a fresh clone: install the packages, build the native
-// parts, bundle the command. Everything already up to date costs about a second.
-import { spawnSync } from "node:child_process";
+// What `npm start` and `npm test` do first on a fresh clone: install the packages, build the native parts, bundle the
+// command. Everything already up to date costs about a second. Usage: node scripts/setup.mjs [--tests]; with --tests
+// it also builds the programs that only tests run.
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { Progress } from "./progress.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const forTests = process.argv.includes("--tests");
+
+// Seconds on a core of a server of today. Only the estimates depend on them.
+const INSTALL_S = 20;
+const COMPILE_S = 0.9;
+const BUNDLE_S = 3;
 
 function fail(sentence) {
   console.error(`setup: ${sentence}`);
   process.exit(1);
-}
-
-function run(label, command, args) {
-  const started = Date.now();
-  const result = spawnSync(command, args, { cwd: root, encoding: "utf8" });
-  if (result.status !== 0) {
-    process.stderr.write(`${result.stdout ?? ""}${result.stderr ?? ""}`);
-    fail(`${label} failed: "${command} ${args.join(" ")}" (its output is above).`);
-  }
-  const seconds = (Date.now() - started) / 1000;
-  if (seconds > 2) console.error(`setup: ${label} (${seconds.toFixed(0)} s)`);
 }
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
@@ -34,19 +32,67 @@ for (const [tool, hint] of [
 ])
   if (spawnSync(tool, ["--version"]).error) fail(`"${tool}" is missing: install it (${hint}).`);
 
+const cores = availableParallelism();
+const make = [
+  ...["-C", "native", "--no-print-directory", `-j${cores}`],
+  forTests ? "all" : "shipped",
+];
+
+/** The files that make would make; what is wrong with the makefile shows in the step itself. */
+const compiles = (text) => text.split("\n").filter((line) => line.includes(" -o ")).length;
+const dry = spawnSync("make", [...make, "--dry-run"], { cwd: root, encoding: "utf8" });
+const files = compiles(dry.stdout);
+
 const installed = `${root}/node_modules/.package-lock.json`;
 const stale =
   !existsSync(installed) ||
   statSync(installed).mtimeMs < statSync(`${root}/package-lock.json`).mtimeMs;
-// Not `npm ci`: it refuses a lock file that lacks the optional packages of other platforms, which is what
-// npm writes where the registry offers only this platform's. Versions are exact in package.json, too.
-if (stale) run("installing packages", "npm", ["install", "--no-save"]);
-run("building the native parts", "make", ["-C", "native", "-j2", "--no-print-directory"]);
-run("bundling the command", "npx", [
-  "vite",
-  "build",
-  "--ssr",
-  "src/cli/main.ts",
-  "--logLevel",
-  "warn",
-]);
+
+const steps = [
+  // Not `npm ci`: it refuses a lock file that lacks the optional packages of other platforms, which is what npm writes
+  // where the registry offers only this platform's. Versions are exact in package.json, too.
+  stale && {
+    name: "installing packages",
+    command: ["npm", "install", "--no-save"],
+    seconds: INSTALL_S,
+  },
+  (files > 0 || dry.status !== 0) && {
+    name: "building the native parts",
+    command: ["make", ...make],
+    seconds: (files * COMPILE_S) / cores,
+    files,
+  },
+  {
+    name: "bundling the command",
+    command: ["npx", "vite", "build", "--ssr", "src/cli/main.ts", "--logLevel", "warn"],
+    seconds: BUNDLE_S,
+  },
+].filter(Boolean);
+
+function run({ name, command: [program, ...args] }, made) {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+    let said = "";
+    const hear = (chunk) => {
+      said += chunk;
+      made(compiles(said));
+    };
+    child.stdout.on("data", hear);
+    child.stderr.on("data", hear);
+    child.on("close", (status) => {
+      if (status === 0) return resolve();
+      progress.clear();
+      process.stderr.write(said);
+      fail(`${name} failed: "${[program, ...args].join(" ")}" (its output is above).`);
+    });
+  });
+}
+
+const progress = new Progress(steps, process.stderr, () => performance.now() / 1000);
+for (const step of steps) {
+  progress.begin(step);
+  const tick = setInterval(() => progress.show(), 500);
+  await run(step, (count) => progress.made(count));
+  clearInterval(tick);
+}
+progress.end();

@@ -1,5 +1,5 @@
 export { collectSides } from "./colocations.ts";
-export { type Demonstrated, demonstrate } from "./demo/demo.ts";
+export { type Demonstrated, demonstrate, type Outcome as DemoOutcome } from "./demo/demo.ts";
 export { commitOf } from "./machine.ts";
 export { type Modelled, model, modelScenario } from "./model.ts";
 export { bench, type Outcome } from "./processes/bench.ts";

@@ -43,7 +43,7 @@ const arrangements = [
 
 type Arrangement = (typeof arrangements)[number];
 
-interface Outcome {
+export interface Outcome {
   readonly arrangement: string;
   readonly policy: string;
   readonly requests: number;
@@ -64,6 +64,8 @@ export interface DemoOptions {
   readonly seconds: number;
   readonly uid: number;
   readonly progress: (arrangement: string, index: number, of: number) => void;
+  /** Called with each outcome as soon as there is one. */
+  readonly measured: (outcome: Outcome) => void;
 }
 
 export type Demonstrated = ReturnType<typeof withRatios>;
@@ -87,7 +89,9 @@ export async function demonstrate(options: DemoOptions): Promise<Demonstrated> {
   for (const [index, arrangement] of arrangements.entries()) {
     options.progress(arrangement.name, index, arrangements.length);
     const place = { ...options, directory: join(directory, String(index)), loads };
-    outcomes.push(await measure(arrangement, place));
+    const outcome = await measure(arrangement, place);
+    options.measured(outcome);
+    outcomes.push(outcome);
   }
   tidyUp();
   return withRatios(outcomes);

@@ -1,6 +1,6 @@
 // What `npm start` runs: what sharing does to a latency-critical client, with and without the gate.
 import { type GpuKind, openNvml } from "#agent";
-import { type Demonstrated, demonstrate } from "#bench";
+import { type Demonstrated, type DemoOutcome, demonstrate } from "#bench";
 import { ownUid } from "#client";
 import { micros, percent, table, UserError } from "#core";
 import { command, json, number } from "../command.ts";
@@ -17,6 +17,7 @@ export const demoCommand = command({
       seconds,
       uid: ownUid(),
       progress: (name, index, of) => console.error(`demo: ${name} (${index + 1} of ${of})`),
+      measured: (outcome) => console.error(`demo: ${inWords(outcome)}`),
     });
     console.log(
       asJson ? JSON.stringify({ gpu, seconds, arrangements }, null, 2) : report(arrangements),
@@ -37,6 +38,15 @@ function gpuHere(): GpuKind {
     return "soft";
   }
 }
+
+const inWords = ({ requestUs, iterationsPerS }: DemoOutcome): string =>
+  [
+    requestUs && `requests take ${micros(requestUs.p50)}, p99 ${micros(requestUs.p99)}`,
+    iterationsPerS !== undefined &&
+      `the best-effort job does ${iterationsPerS.toFixed(0)} iterations/s`,
+  ]
+    .filter(Boolean)
+    .join("; ");
 
 function report(outcomes: Demonstrated): string {
   const times = (factor: number | undefined) =>
