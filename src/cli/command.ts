@@ -5,6 +5,7 @@ import {
   type Bytes,
   errors,
   type Micros,
+  orShipped,
   parseAddress,
   parseBytes,
   parseDuration,
@@ -101,6 +102,13 @@ export const text = <F extends string | undefined>(
   fallback: F,
   doc: string,
 ): Option<string | F> => value(placeholder, fallback, doc, (given) => given);
+
+/** A path of a file or folder; this package's own files are found from everywhere. */
+export const place = <F extends string | undefined>(
+  placeholder: string,
+  fallback: F,
+  doc: string,
+): Option<string | F> => value(placeholder, fallback, doc, orShipped);
 
 export const choice = <const C extends string, F extends C | undefined>(
   choices: readonly C[],

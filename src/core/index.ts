@@ -26,6 +26,7 @@ export {
   gateLibrary,
   interposer,
   itself,
+  orShipped,
   packageRoot,
   packageVersion,
   ptxasStandIn,

@@ -41,6 +41,12 @@ export function ptxasStandIn(): string | undefined {
   return existsSync(path) ? path : undefined;
 }
 
+/** A path as it was given; where nothing is there and this package brings one of that name, such as bench/soc/…, its own. */
+export function orShipped(path: string): string {
+  const own = join(packageRoot(), path);
+  return path.startsWith("bench/") && !existsSync(path) && existsSync(own) ? own : path;
+}
+
 /** How to start this same program again: `spawn(command, [...args, "status"])`. */
 export const itself = (): { readonly command: string; readonly args: readonly string[] } => ({
   command: process.execPath,

@@ -13,7 +13,7 @@ import { checkWritable, errors, isFile, packageRoot, readGiven, usage, writeGive
 import { modelledGpus, modelOf } from "#gpu";
 import { arrangementHelp } from "#policy";
 import { checkGpu, ProfileStore, readProfileFile } from "#profile";
-import { type Args, choice, command, flag, json, list, number, text } from "../command.ts";
+import { type Args, choice, command, flag, json, list, number, place, text } from "../command.ts";
 
 /** A round of a pair takes a second of CPU or more, and 20 make an interval narrow. */
 const ROUNDS = { min: 1, max: 1000, whole: true };
@@ -25,7 +25,7 @@ const SEEDS = { min: 0, max: 1_000_000, whole: true };
 const LEARN_S = 30;
 
 const options = {
-  profiles: text("DIR", undefined, "the folder in which profiles given by name are"),
+  profiles: place("DIR", undefined, "the folder in which profiles given by name are"),
   gpu: choice(
     modelledGpus,
     undefined,

@@ -1,12 +1,12 @@
 import { goals, learnerNames, learners } from "#predict";
-import { type Args, choice, json, list, number, text } from "../../command.ts";
+import { type Args, choice, json, list, number, place, text } from "../../command.ts";
 
 const whole = { min: 1, whole: true };
 
 export const options = {
   arrangement: text("NAME", "mps", "collect: the bench's arrangement whose cells are taken"),
   data: text("FILE", undefined, "train, evaluate: measured colocations (docs/guide/prediction.md)"),
-  profiles: text("DIR", undefined, "the folder in which profiles given by name are"),
+  profiles: place("DIR", undefined, "the folder in which profiles given by name are"),
   learner: choice(
     learnerNames,
     "ours",

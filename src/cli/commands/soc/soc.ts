@@ -1,5 +1,5 @@
 // Networks on several accelerators of one memory: which group of layers runs where, and who goes first.
-import { checkWritable, errors, readGiven, usage, writeGiven } from "#core";
+import { checkWritable, errors, orShipped, readGiven, usage, writeGiven } from "#core";
 import {
   makespanMs,
   type Problem,
@@ -35,10 +35,11 @@ export const socCommand = command({
     "cotenant soc groups bench/soc/googlenet.onnx",
   ],
   async run(args) {
-    const [verb = "", file, ...others] = args.positional;
+    const [verb = "", given, ...others] = args.positional;
     if (verb !== "plan" && verb !== "compare" && verb !== "groups")
       throw usage(`"soc" can't do "${verb}".`, "Known: plan, compare, groups.");
-    if (file === undefined) throw errors.missingArgument(`soc ${verb}`, "a FILE");
+    if (given === undefined) throw errors.missingArgument(`soc ${verb}`, "a FILE");
+    const file = orShipped(given);
     if (others[0] !== undefined) throw errors.strayArgument(`soc ${verb}`, others[0]);
     if (verb === "groups") return groups(file, args);
     for (const path of [args.svg, args.out]) if (path !== undefined) checkWritable(path);

@@ -1,0 +1,126 @@
+// Every example of every help text, as the user of an installed package types it, on a machine without a GPU.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, join } from "node:path";
+import { afterAll, afterEach, expect, test } from "vitest";
+import { commands } from "#cli";
+import { install } from "./installed.ts";
+
+const { home, root, env, sh, remove } = install();
+afterAll(remove);
+afterEach(() => {
+  sh("cotenant down");
+  rmSync(env.COTENANT_DIR ?? "", { recursive: true, force: true });
+});
+
+const examples = commands.flatMap((one) => one.examples ?? []);
+
+/** These need a GPU that this machine has not, and say so. */
+const refused = [
+  "cotenant up --mode mps",
+  "cotenant up --set splitProductsUs=0",
+  "cotenant up --system --grants grants.json",
+  "cotenant bench bert-graph+gpt2-train --load 0.2",
+];
+/** These go on until they are interrupted. */
+const endless = ["cotenant events --json --follow", "cotenant logs --lines 20 --follow"];
+
+const hasGpu = existsSync("/dev/nvidiactl");
+if (hasGpu) console.error("SKIPPED: examples without a GPU, because there is one.");
+
+const load = (options: string) => `import os
+os.execvp("cotenant", "cotenant load ${options} --seconds 3".split())
+`;
+const results = readdirSync("bench/results").filter((name) =>
+  /-11-20-h200-bench-\w+-\w+\+\w+-train\.json$/.test(name),
+);
+
+// The user's own files.
+const own = (name: string) => join(home, name);
+writeFileSync(own("serve.py"), load("--graph --rate 60"));
+writeFileSync(own("train.py"), load("--arrivals closed"));
+writeFileSync(own("server"), "#!/bin/sh\nexec python3 serve.py\n", { mode: 0o755 });
+writeFileSync(own("grants.json"), '{ "version": 1, "grants": [] }\n', { mode: 0o600 });
+writeFileSync(own("result.json"), readFileSync(`bench/results/${results[0]}`));
+copyFileSync("test/packaged/kernel.ptx", own("kernel.ptx"));
+
+/** What a user has done before. */
+function before(example: string): void {
+  if (/^cotenant (run|why|events|logs) /.test(example)) ok("cotenant up --gpu soft");
+  if (example.startsWith("cotenant predict train")) {
+    const files = results.map((name) => join(process.cwd(), "bench/results", name));
+    ok(`cotenant predict collect ${files.join(" ")} --out measured.json`);
+  }
+}
+
+function ok(line: string): string {
+  const { status, stdout, stderr } = sh(line);
+  expect(status, `${line}\n${stderr}`).toBe(0);
+  return stdout;
+}
+
+/** As it stands there, but with a process that runs, and with a folder that a user may write to. */
+const typed = (example: string) =>
+  example.replace("why 4711", `why ${process.pid}`).replace("/etc/cdi/", `${home}/`);
+
+/** Commands that start programs on a GPU without an agent: the software GPU is the machine's. */
+const gpu = { LD_LIBRARY_PATH: join(root, "build/native/softgpu") };
+
+test.skipIf(hasGpu).each(examples.filter((one) => ![...refused, ...endless].includes(one)))(
+  "%s",
+  (example) => {
+    before(example);
+    const { status, stdout, stderr } = sh(
+      typed(example),
+      example.startsWith("cotenant profile ") ? gpu : {},
+    );
+    expect(status, stderr).toBe(0);
+    const written = [...example.matchAll(/--(?:out|output|svg|report|chart) (\S+)/g)].map(
+      ([, name = ""]) => join(home, basename(name)),
+    );
+    for (const file of written) expect(statSync(file).size).toBeGreaterThan(0);
+    expect(stdout + stderr + written.join()).not.toBe("");
+  },
+);
+
+test.skipIf(hasGpu).each(refused)("%s: says that there is no NVIDIA GPU", (example) => {
+  expect(examples).toContain(example);
+  expect(sh(typed(example))).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/^cotenant: There is no NVIDIA GPU/m),
+  });
+});
+
+test.skipIf(hasGpu).each(endless)(
+  "%s: prints what there is, and ends when interrupted",
+  async (example) => {
+    expect(examples).toContain(example);
+    before(example);
+    const child = spawn("sh", ["-c", `exec ${example}`], { cwd: home, env });
+    const [first] = await once(child.stdout, "data");
+    child.kill("SIGINT");
+    await once(child, "close");
+    expect(String(first)).toContain("started");
+  },
+);
+
+test("the version, the manual page and the library for programs are there", () => {
+  const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+  expect(ok("cotenant --version").trim()).toBe(version);
+  for (const file of ["docs/cotenant.1", "native/include/cotenant.h", "LICENSE"])
+    expect(existsSync(join(root, file)), file).toBe(true);
+});
+
+test("it needs neither a compiler nor a source of ours", () => {
+  expect(sh("g++ --version").status).toBe(127);
+  expect(existsSync(join(root, "src"))).toBe(false);
+});
