@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { packageRoot } from "#core";
-import { emptyMachine } from "../machine.ts";
+import { emptyMachine, type Machine } from "../machine.ts";
 
 /** May be high. */
 export const HIGH_UID = 1000;
@@ -43,8 +43,11 @@ const grants = {
   ],
 };
 
-/** An agent of the machine with these grants, and commands of its users. */
-export async function sharedMachine() {
+/** An agent of the machine with these grants, and commands of its users. `up` starts it. */
+export async function sharedMachine(
+  up: (machine: Machine, args: readonly string[]) => Promise<unknown> = (machine, args) =>
+    machine.up(...args),
+) {
   const machine = emptyMachine();
   const at = mkdtempSync(join(tmpdir(), "cotenant-package-"));
   onTestFinished(() => rmSync(at, { recursive: true, force: true }));
@@ -52,7 +55,7 @@ export async function sharedMachine() {
   const file = join(at, "..", `${at.split("/").at(-1)}.json`);
   writeFileSync(file, JSON.stringify(grants), { mode: 0o644 });
   onTestFinished(() => rmSync(file, { force: true }));
-  await machine.up("--system", "--grants", file);
+  await up(machine, ["--system", "--grants", file]);
   /** A program of that user's. */
   const program = (uid: number, ...words: readonly string[]) =>
     machine.elsewhere(asUser(uid, at, words));
