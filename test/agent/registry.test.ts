@@ -165,14 +165,14 @@ describe("what is not a Hello", () => {
       reason: "That is not a Hello: its magic is wrong.",
     },
     {
-      name: "another version",
-      bytes: helloBytes({ version: 9 }),
-      reason: `This agent speaks version ${constants.VERSION}, not 9: restart the older of the two.`,
+      name: "a newer version",
+      bytes: helloBytes({ version: constants.VERSION + 1 }),
+      reason: `This agent speaks version ${constants.VERSION} of the protocol, the client's library version ${constants.VERSION + 1}: the agent is older. Restart it with the newer Cotenant.`,
     },
     {
-      name: "another version, and shorter",
-      bytes: helloBytes({ version: 9 }).subarray(0, 40),
-      reason: `This agent speaks version ${constants.VERSION}, not 9: restart the older of the two.`,
+      name: "an older version, and shorter",
+      bytes: helloBytes({ version: constants.VERSION - 1 }).subarray(0, 40),
+      reason: `This agent speaks version ${constants.VERSION} of the protocol, the client's library version ${constants.VERSION - 1}: the client is older. Start it again with the newer Cotenant.`,
     },
     {
       name: "too much",

@@ -149,8 +149,11 @@ Attachment no_agent() noexcept { return {AttachOutcome::kNoAgent, nullptr, {}}; 
 Attachment no_agent(const Welcome& welcome) noexcept {
   Attachment result = no_agent();
   if (welcome.magic == protocol::MESSAGE_MAGIC && welcome.version != protocol::VERSION)
-    std::snprintf(result.reason, sizeof result.reason, "it speaks version %u of the protocol, this library version %u",
-                  welcome.version, protocol::VERSION);
+    std::snprintf(result.reason, sizeof result.reason,
+                  "speaks version %u of the protocol, this library version %u. %s with the newer Cotenant",
+                  welcome.version, protocol::VERSION,
+                  welcome.version < protocol::VERSION ? "The agent is older: restart it"
+                                                      : "This program is older: start it again");
   return result;
 }
 

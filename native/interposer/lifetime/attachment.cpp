@@ -23,8 +23,7 @@ pthread_mutex_t attaching = PTHREAD_MUTEX_INITIALIZER;
 void tell_no_agent(const char* reason) noexcept {
   const bool high = role() == Role::kHigh;
   if (*reason)
-    tell("the agent at \"%s\" is of no use (%s): %s. Restart it with `cotenant down` and `cotenant up`.",
-         environment().socket, reason,
+    tell("the agent at \"%s\" %s. Until then %s.", environment().socket, reason,
          high ? "this high client runs unprotected" : "best-effort work runs at a trickle");
   else if (!std::getenv("COTENANT_UNPROTECTED"))  // otherwise `cotenant run` has told it
     tell("no agent answers at \"%s\": %s. Start one with `cotenant up`.", environment().socket,

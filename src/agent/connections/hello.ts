@@ -68,7 +68,11 @@ function errorIn(received: Uint8Array): string | undefined {
   if (words.getUint32(0, true) !== messageMagic) return "That is not a Hello: its magic is wrong.";
   const version = words.getUint32(4, true);
   if (version !== constants.VERSION)
-    return `This agent speaks version ${constants.VERSION}, not ${version}: restart the older of the two.`;
+    return `This agent speaks version ${constants.VERSION} of the protocol, the client's library version ${version}: ${
+      version < constants.VERSION
+        ? "the client is older. Start it again with the newer Cotenant."
+        : "the agent is older. Restart it with the newer Cotenant."
+    }`;
   if (received.length > Hello.size)
     return `A Hello has ${Hello.size} bytes, not ${received.length}.`;
   return undefined;

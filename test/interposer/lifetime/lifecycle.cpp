@@ -24,9 +24,9 @@ void without_an_agent_it_crawls() {
   expect(took >= 30, "work without an agent runs at a trickle, not at full speed: " + std::to_string(took) + " ms");
 }
 
-void agent_of_another_version_is_named() {
+void names_the_version(std::uint32_t version, const std::string& cure) {
   Agent agent;
-  agent.version = cotenant::protocol::VERSION - 1;
+  agent.version = version;
   agent.become("best-effort");
   const std::string said = told([] {
     Program program;
@@ -34,10 +34,19 @@ void agent_of_another_version_is_named() {
     program.run_us(100, stream);
     OK(cuda().cuStreamSynchronize(stream));
   });
-  const std::string versions = "version " + std::to_string(cotenant::protocol::VERSION - 1) +
-                               " of the protocol, this library version " + std::to_string(cotenant::protocol::VERSION);
+  const std::string versions = "version " + std::to_string(version) + " of the protocol, this library version " +
+                               std::to_string(cotenant::protocol::VERSION) + ". " + cure +
+                               " with the newer Cotenant. Until then ";
   expect(said.find(versions) != std::string::npos, "an agent of another version is named: " + said);
   expect(said.find("no agent answers") == std::string::npos, "and not called absent: " + said);
+}
+
+void agent_of_an_older_version_is_named() {
+  names_the_version(cotenant::protocol::VERSION - 1, "The agent is older: restart it");
+}
+
+void agent_of_a_newer_version_is_named() {
+  names_the_version(cotenant::protocol::VERSION + 1, "This program is older: start it again");
 }
 
 void refused_by_the_agent() {
@@ -220,7 +229,8 @@ void connection_is_made_again() {
 
 constexpr Case kCases[] = {
     {"without an agent work runs at a trickle", without_an_agent_it_crawls},
-    {"an agent of another version is named, and work runs at a trickle", agent_of_another_version_is_named},
+    {"an agent of an older version is named, and work runs at a trickle", agent_of_an_older_version_is_named},
+    {"an agent of a newer version is named, and work runs at a trickle", agent_of_a_newer_version_is_named},
     {"a client that finds no slot gets no GPU", refused_by_the_agent},
     {"noise in shared memory never stops a best-effort client", noise_in_memory},
     {"a signal without a handler ends the process after its work", leaves_on_a_signal},
