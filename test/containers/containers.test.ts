@@ -1,14 +1,5 @@
 // Two containers of different users on one GPU, with namespaces of their own, run by the runtimes that people use.
-import { spawnSync } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readlinkSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdtempSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -19,31 +10,13 @@ import { emptyMachine, eventually, type Machine } from "../e2e/machine.ts";
 import { startContainerd } from "./containerd.ts";
 import { loadInside } from "./image.ts";
 import { startPodman } from "./podman.ts";
+import { forbidden, missing } from "./possible.ts";
 import type { Container, StartRuntime } from "./runtime.ts";
 
 const runtimes: readonly [string, StartRuntime, readonly string[]][] = [
   ["containerd", startContainerd, ["containerd", "ctr", "runc"]],
   ["Podman", startPodman, ["podman", "runc"]],
 ];
-const missing = (tools: readonly string[]) =>
-  tools.filter((tool) => spawnSync(tool, ["--version"]).error !== undefined);
-
-/** Why there can be no container here at all: a sandbox forbids namespaces, or new cgroups. */
-function forbidden(): string[] {
-  if (process.getuid?.() !== 0) return ["this is not root"];
-  const namespaces = ["--mount", "--pid", "--ipc", "--net", "--fork", "true"];
-  if (spawnSync("unshare", namespaces).status !== 0) return ["unshare is not allowed"];
-  const [root = ""] = ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"].filter((path) => existsSync(path));
-  const probe = join(root, `cotenant-probe-${process.pid}`);
-  try {
-    mkdirSync(probe);
-    rmdirSync(probe);
-    return [];
-  } catch {
-    return [`no cgroup can be made in ${root}`];
-  }
-}
-
 /** Assembles a kernel as Triton does, until the agent has made its variants in time. The real ptxas prints what it gets. */
 const COMPILE = `
 cat > /tmp/ptxas <<'end'
@@ -77,7 +50,7 @@ const grants = {
 };
 
 for (const [name, start, tools] of runtimes) {
-  const why = [...missing(tools).map((tool) => `${tool} is missing`), ...forbidden()];
+  const why = [...missing(tools), ...forbidden()];
   if (why.length > 0) console.error(`SKIPPED: containers of ${name}, because ${why.join(", ")}.`);
 
   test.skipIf(why.length > 0)(`two users' containers of ${name} share a GPU by class`, async () => {

@@ -10,26 +10,20 @@ const LONGEST_S = 900;
 /** Podman 4 looks for specifications in fixed folders only, so it gets a /run of its own. */
 const script = `mount -t tmpfs none /run && mkdir /run/cdi && cp "$1" /run/cdi/cotenant.json && shift && exec podman "$@"`;
 
+/** Podman as the first words of a command line, with images and containers below `folder`. */
+export const podmanIn = (folder: string): readonly string[] => [
+  ...["podman", "--root", join(folder, "storage"), "--runroot", "/run/podman-test"],
+  ...["--tmpdir", "/run/podman-tmp", "--storage-driver", "vfs", "--cgroup-manager", "cgroupfs"],
+  ...["--events-backend", "none", "--runtime", "runc"],
+];
+
+/** Its defaults are above what a machine of CI may have. */
+export const limits = ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=4096:4096"] as const;
+
 export const startPodman: StartRuntime = async (folder, document) => {
   mkdirSync(folder);
   const specification = join(folder, "cotenant.json");
   writeFileSync(specification, JSON.stringify(document));
-  const place = [
-    "--root",
-    join(folder, "storage"),
-    "--runroot",
-    "/run/podman-test",
-    "--tmpdir",
-    "/run/podman-tmp",
-  ];
-  const plain = [
-    "--storage-driver",
-    "vfs",
-    "--cgroup-manager",
-    "cgroupfs",
-    "--events-backend",
-    "none",
-  ];
   return {
     run({ name, uid, device, command }) {
       const root = makeRoot(join(folder, name));
@@ -37,19 +31,11 @@ export const startPodman: StartRuntime = async (folder, document) => {
       const container = [
         ...["run", "--rm", "--name", name, "--network", "none", "--user", `${uid}:${uid}`],
         ...["--timeout", `${LONGEST_S}`],
-        // Its defaults are above what a machine of CI may have.
-        ...["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=4096:4096"],
+        ...limits,
         ...["--device", `cotenant.io/class=${device}`, ...mounts, "--rootfs", root, ...command],
       ];
-      const words = [
-        "podman",
-        specification,
-        ...place,
-        ...plain,
-        "--runtime",
-        "runc",
-        ...container,
-      ];
+      const [podman = "", ...options] = podmanIn(folder);
+      const words = [podman, specification, ...options, ...container];
       return inForeground("unshare", ["--mount", "sh", "-c", script, ...words]);
     },
   };
