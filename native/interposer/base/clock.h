@@ -18,10 +18,19 @@ inline void nap_us(std::uint32_t us) noexcept {
   nanosleep(&t, nullptr);
 }
 
+// Tells the CPU that this thread waits in a loop.
+inline void relax() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 // One iteration of a wait that began at `started`. At first the thread keeps the CPU, later it sleeps.
 inline void spin_then_nap(std::uint64_t started, std::uint64_t spin_ns) noexcept {
   constexpr std::uint32_t kNapUs = 50;
-  if (now_ns() - started < spin_ns) __builtin_ia32_pause();
+  if (now_ns() - started < spin_ns) relax();
   else nap_us(kNapUs);
 }
 

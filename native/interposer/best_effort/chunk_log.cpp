@@ -111,7 +111,7 @@ Gpu* watched;
 void* watch(void*) {
   for (Watch seen(*watched);;) {
     seen.look();
-    __builtin_ia32_pause();
+    relax();
   }
 }
 

@@ -108,7 +108,7 @@ void spin_until_next_look(Gpu& gpu, const Link& link, const HoldDecision& decisi
   };
   do {
     if (decision.next == NextLook::kBorder && passed()) return;
-    __builtin_ia32_pause();
+    relax();
   } while (now_ns() - started < decision.again_ns);
 }
 

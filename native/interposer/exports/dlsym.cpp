@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "interposer/lookup/assembly.h"
 #include "interposer/lookup/driver.h"
 #include "interposer/lookup/libc.h"
 #include "interposer/lookup/unhooked.h"
@@ -79,36 +80,14 @@ REAL(dlmopen, kDlmopen)
 
 }  // namespace cotenant
 
-#ifndef __x86_64__
-#error "dlsym forwarding is written for x86-64 only"
-#endif
-
 // Each function saves the three arguments and calls its route function. If that returns an answer, it is returned. Else
 // the arguments are restored, and the function jumps to the C library's, which then sees the original caller's return
 // address.
-#define FORWARD(name)                      \
-  asm(".text\n"                            \
-      ".globl " #name                      \
-      "\n"                                 \
-      ".type " #name ", @function\n" #name \
-      ":\n"                                \
-      "  push %rdi\n"                      \
-      "  push %rsi\n"                      \
-      "  push %rdx\n"                      \
-      "  call cotenant_route_" #name       \
-      "\n"                                 \
-      "  test %rax, %rax\n"                \
-      "  jnz 1f\n"                         \
-      "  call cotenant_real_" #name        \
-      "\n"                                 \
-      "  pop %rdx\n"                       \
-      "  pop %rsi\n"                       \
-      "  pop %rdi\n"                       \
-      "  jmp *%rax\n"                      \
-      "1:\n"                               \
-      "  add $24, %rsp\n"                  \
-      "  ret\n"                            \
-      ".size " #name ", . - " #name "\n");
+#define FORWARD(name) \
+  asm(".text\n"       \
+      ".globl " #name \
+      "\n"            \
+      ".type " #name ", %function\n" #name ":\n" COTENANT_FORWARD(name) ".size " #name ", . - " #name "\n");
 
 FORWARD(dlsym)
 FORWARD(dlvsym)

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "interposer/base/spin.h"
+#include "interposer/lookup/assembly.h"
 #include "interposer/lookup/driver.h"
 #include "interposer/process/process.h"
 
@@ -24,15 +25,14 @@ __attribute__((visibility("hidden"))) extern char cotenant_counting_jumps[];
 #define COTENANT_TEXT(number) #number
 #define COTENANT_NUMBER(number) COTENANT_TEXT(number)
 asm(".text\n"
-    ".balign 32\n"
+    ".balign " COTENANT_NUMBER(COTENANT_JUMP_BYTES) "\n"
     ".globl cotenant_counting_jumps\n"
     ".hidden cotenant_counting_jumps\n"
     "cotenant_counting_jumps:\n"
     ".set cotenant_counting, 0\n"
     ".rept " COTENANT_NUMBER(COTENANT_COUNTING) "\n"
-    "  .balign 32\n"
-    "  lock incq cotenant_counting_calls + 8 * cotenant_counting(%rip)\n"
-    "  jmp *cotenant_counting_targets + 8 * cotenant_counting(%rip)\n"
+    "  .balign " COTENANT_NUMBER(COTENANT_JUMP_BYTES) "\n"
+    COTENANT_COUNTING_JUMP
     "  .set cotenant_counting, cotenant_counting + 1\n"
     ".endr\n");
 
@@ -40,7 +40,7 @@ namespace cotenant {
 namespace {
 
 constexpr std::uint32_t kCounting = COTENANT_COUNTING;
-constexpr std::size_t kJumpBytes = 32;
+constexpr std::size_t kJumpBytes = COTENANT_JUMP_BYTES;
 
 struct Named {
   char name[64];
