@@ -20,6 +20,6 @@
   "  ret\n"
 
 #define COTENANT_JUMP_BYTES 32
-#define COTENANT_COUNTING_JUMP                                        \
+#define COTENANT_COUNTING_JUMP                                          \
   "  lock incq cotenant_counting_calls + 8 * cotenant_counting(%rip)\n" \
   "  jmp *cotenant_counting_targets + 8 * cotenant_counting(%rip)\n"
