@@ -12,3 +12,7 @@ export { millis, percent, times, whole } from "./report/words.ts";
 export type { BenchResult, Cell, Ratio } from "./result.ts";
 export { jobNames, readScenario } from "./scenario.ts";
 export { rate } from "./stats.ts";
+export { parseMetric } from "./try/prometheus.ts";
+export { parseReady } from "./try/ready.ts";
+export { tryReport } from "./try/report.ts";
+export { type TryResult, tryPair } from "./try/try.ts";

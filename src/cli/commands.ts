@@ -21,6 +21,7 @@ import { runCommand } from "./commands/run.ts";
 import { socCommand } from "./commands/soc/soc.ts";
 import { statusCommand } from "./commands/status.ts";
 import { topCommand } from "./commands/top.ts";
+import { tryCommand } from "./commands/try.ts";
 import { upCommand } from "./commands/up.ts";
 import { whyCommand } from "./commands/why.ts";
 
@@ -36,6 +37,7 @@ export const commands: readonly Command[] = [
   doctorCommand,
   demoCommand,
   loadCommand,
+  tryCommand,
   benchCommand,
   profileCommand,
   modelCommand,

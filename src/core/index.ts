@@ -32,8 +32,10 @@ export {
   ptxasStandIn,
   softGpuFolder,
 } from "./package.ts";
+export { type Paint, paintFor, plain } from "./paint.ts";
 export { runDirectory, SYSTEM_DIRECTORY, SYSTEM_GRANTS } from "./paths.ts";
 export { gibibytes, micros, percent, table, wrap } from "./print.ts";
+export { leftOf, type Progress, progressOf } from "./progress.ts";
 export {
   conformalQuantile,
   quantile,
@@ -41,4 +43,5 @@ export {
   upperQuantileOfSorted,
 } from "./quantile.ts";
 export { minimalStandard, mulberry32, normals, type Random, sfc32, shuffle } from "./random.ts";
+export { type Column, fitTable } from "./table.ts";
 export { type Bytes, type Micros, ms, parseBytes, parseDuration, us } from "./units.ts";

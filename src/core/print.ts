@@ -12,18 +12,29 @@ export function micros(us: number | undefined): string {
 export const gibibytes = (bytes: number): string =>
   bytes < 2 ** 30 ? `${(bytes / 2 ** 20).toFixed(0)} MiB` : `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 
-/** A table with columns as wide as needed. The first few hold words and are aligned to the left, the others numbers. */
-export function table(rows: readonly (readonly string[])[], words: number): string[] {
+/**
+ * A table with columns as wide as needed. Columns that hold words are aligned to the left, others to the right: the first
+ * few, or those for which the list says so.
+ */
+export function table(
+  rows: readonly (readonly string[])[],
+  words: number | readonly boolean[],
+): string[] {
+  const isLeft = (i: number) => (typeof words === "number" ? i < words : words[i] === true);
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => (row[column] ?? "").length)),
   );
   return rows.map((row) =>
     row
-      .map((cell, i) => (i < words ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)))
+      .map((cell, i) => (isLeft(i) ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)))
       .join("  ")
       .trimEnd(),
   );
 }
+
+/** The text, cut to so many columns, with an ellipsis. */
+export const truncate = (text: string, columns: number): string =>
+  text.length > columns ? `${text.slice(0, Math.max(columns - 1, 0))}…` : text;
 
 /**
  * Breaks the text at blanks into lines of at most `width` columns. A longer word gets its own line. Line breaks stay.

@@ -12,15 +12,16 @@ export class JobFailed extends Error {}
 
 export class JobProcess {
   readonly name: string;
-  readonly #log: string;
+  /** The file of its output. */
+  readonly log: string;
   readonly #child: ChildProcess;
   #ended: string | undefined;
 
   constructor(name: string, command: readonly string[], env: NodeJS.ProcessEnv, directory: string) {
     this.name = name;
-    this.#log = `${directory}/${name}.log`;
+    this.log = `${directory}/${name}.log`;
     const [program = "", ...args] = command;
-    const output = openSync(this.#log, "w", 0o600);
+    const output = openSync(this.log, "w", 0o600);
     // A process group of its own, so that everything that it starts can be ended with it.
     this.#child = spawn(program, args, {
       env,
@@ -42,10 +43,15 @@ export class JobProcess {
     for (;;) {
       const found = look();
       if (found !== undefined) return found;
-      if (this.#ended !== undefined) throw this.#failure(this.#ended);
-      if (performance.now() > end) throw this.#failure(`was not ${what} within ${seconds} s`);
+      this.check();
+      if (performance.now() > end) throw this.failure(`was not ${what} within ${seconds} s`);
       await pause(LOOK_EVERY_MS);
     }
+  }
+
+  /** Throws JobFailed if it has ended. */
+  check(): void {
+    if (this.#ended !== undefined) throw this.failure(this.#ended);
   }
 
   /** Waits for the process to end after it was told to, then kills it. */
@@ -66,8 +72,9 @@ export class JobProcess {
     }
   }
 
-  #failure(what: string): JobFailed {
-    const said = readFileSync(this.#log, "utf8").trim().slice(-LAST_WORDS);
+  /** With its last lines. */
+  failure(what: string): JobFailed {
+    const said = readFileSync(this.log, "utf8").trim().slice(-LAST_WORDS);
     return new JobFailed(`${this.name} ${what}; it last said:\n${said || "(nothing)"}`);
   }
 }

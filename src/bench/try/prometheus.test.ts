@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { UserError } from "#core";
+import { blockBetween, parseMetric, readHistogram } from "./prometheus.ts";
+import { countOf, quantileOf } from "./samples.ts";
+
+const text = (counts: readonly number[], label = "/predict") =>
+  [
+    "# TYPE latency_seconds histogram",
+    ...["0.01", "0.02", "+Inf"].map(
+      (le, i) => `latency_seconds_bucket{handler="${label}",le="${le}"} ${counts[i]}`,
+    ),
+    `latency_seconds_count{handler="${label}"} ${counts[2]}`,
+    'latency_seconds_other_bucket{le="0.01"} 99',
+  ].join("\n");
+
+const metric = parseMetric("latency_seconds");
+
+test("what was counted between two looks lies evenly in its buckets, in milliseconds", () => {
+  const from = readHistogram(text([5, 5, 5]), metric);
+  const to = readHistogram(text([5, 105, 105]), metric);
+  const block = from && to && blockBetween(from, to, metric);
+  const blocks = block ? [block] : [];
+  expect(countOf(blocks)).toBeCloseTo(100);
+  expect(quantileOf(blocks, 0.5)).toBeCloseTo(15, 0);
+  expect(quantileOf(blocks, 0.99)).toBeCloseTo(20, 0);
+});
+
+test("latencies over the last bound are taken for it", () => {
+  const to = readHistogram(text([0, 0, 4]), metric);
+  const block = to && blockBetween(new Map(), to, metric);
+  expect(quantileOf(block ? [block] : [], 0.5)).toBe(20);
+});
+
+test("series are summed, unless labels choose among them", () => {
+  const both = `${text([1, 1, 1])}\n${text([2, 2, 2], "/health")}`;
+  expect(readHistogram(both, metric)?.get(0.01)).toBe(3);
+  const chosen = parseMetric('latency_seconds_bucket{handler="/predict"}');
+  expect(readHistogram(both, chosen)?.get(0.01)).toBe(1);
+  expect(readHistogram(both, parseMetric('latency_seconds{handler="/x"}'))).toBeUndefined();
+  expect(readHistogram(both, parseMetric("latency_seconds_count"))).toBeUndefined();
+});
+
+test("counts that went down are no latencies", () => {
+  const from = readHistogram(text([5, 5, 5]), metric);
+  const to = readHistogram(text([1, 1, 1]), metric);
+  expect(from && to && blockBetween(from, to, metric)).toBeUndefined();
+});
+
+test("a metric's name tells its unit; what is no name is refused", () => {
+  expect(["a_seconds", "a_ms", "a_microseconds"].map((name) => parseMetric(name).unitMs)).toEqual([
+    1e3, 1, 1e-3,
+  ]);
+  expect(() => parseMetric("rate(a[1m])")).toThrow(UserError);
+});

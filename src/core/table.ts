@@ -1,0 +1,51 @@
+// A table that fits a terminal: where it is too wide, it has fewer columns.
+import { type Paint, plain } from "./paint.ts";
+import { table, truncate, wrap } from "./print.ts";
+
+export interface Column<Row> {
+  readonly title: string;
+  /** It holds words, which are aligned to the left. Such columns come first or last. */
+  readonly words?: boolean;
+  /** Where there is not enough room, the column with the highest rank goes first; without one it stays. */
+  readonly rank?: number;
+  cell(row: Row): string;
+}
+
+/** The lines of a table in so many columns of a terminal (undefined: as many as needed), and what it leaves out. */
+export function fitTable<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  width = Number.POSITIVE_INFINITY,
+  paint: Paint = plain,
+): string[] {
+  const filled = columns.filter(({ cell, title }) => title === "" || rows.some((row) => cell(row)));
+  let shown = filled;
+  while (widthOf(shown, rows) > width) {
+    const most = Math.max(...shown.map(({ rank = 0 }) => rank));
+    if (most <= 0) break;
+    shown = shown.filter(({ rank = 0 }) => rank < most);
+  }
+  const leftOut = filled.filter((column) => !shown.includes(column)).map(({ title }) => title);
+  const [head = "", ...lines] = linesOf(shown, rows).map((line) => truncate(line, width));
+  return [
+    paint.heading(head),
+    ...lines,
+    ...(leftOut.length > 0
+      ? wrap(`Left out, in a narrow terminal: ${leftOut.join(", ")}.`, width).map(paint.aside)
+      : []),
+  ];
+}
+
+const linesOf = <Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string[] => {
+  const texts = [
+    columns.map(({ title }) => title),
+    ...rows.map((row) => columns.map(({ cell }) => cell(row))),
+  ];
+  return table(
+    texts,
+    columns.map(({ words = false }) => words),
+  );
+};
+
+const widthOf = <Row>(columns: readonly Column<Row>[], rows: readonly Row[]): number =>
+  Math.max(...linesOf(columns, rows).map((line) => line.length));
