@@ -1,7 +1,7 @@
 // The tables of docs/results/stopping-inside.md from the results that they are about: `npx tsx bench/live/tally.ts`.
 import { readdirSync, readFileSync } from "node:fs";
 import type { BenchResult, Cell } from "#bench";
-import { parseResult, percent, stepsTables, times } from "#bench";
+import { markdownSteps, parseResult, percent, times } from "#bench";
 
 const folder = new URL("../results/", import.meta.url);
 
@@ -153,6 +153,6 @@ for (const wanted of [
 ])
   if (measured(wanted)) sharing(newest(`-${wanted}`));
 if (measured("bench-responsiveness"))
-  for (const line of stepsTables(bench(newest("-bench-responsiveness")))) console.log(line);
+  for (const line of markdownSteps(bench(newest("-bench-responsiveness")))) console.log(line);
 forms(newest("h200-inside"));
 variants(newest("h200-ptx"));

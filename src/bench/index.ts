@@ -3,11 +3,19 @@ export { type Demonstrated, demonstrate, type Outcome as DemoOutcome } from "./d
 export { commitOf } from "./machine.ts";
 export { type Modelled, model, modelScenario } from "./model.ts";
 export { bench, type Outcome } from "./processes/bench.ts";
-export { chart, latest, markdownMatrix, markdownTable, parseResult } from "./report/index.ts";
+export {
+  chart,
+  latest,
+  markdownMatrix,
+  markdownSteps,
+  markdownTable,
+  parseResult,
+  terminalMatrix,
+  terminalTable,
+} from "./report/index.ts";
 export { GREY, INK, SMALL, text } from "./report/ink.ts";
 export { table } from "./report/pipes.ts";
 export { type Merged, merge, type Pair, type Row } from "./report/rows.ts";
-export { stepsTables } from "./report/steps.ts";
 export { millis, percent, times, whole } from "./report/words.ts";
 export type { BenchResult, Cell, Ratio } from "./result.ts";
 export { jobNames, readScenario } from "./scenario.ts";

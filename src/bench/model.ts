@@ -1,6 +1,6 @@
 // The bench's measurement on a modelled GPU, in virtual time. Profiles take the place of processes. Windows, rounds,
 // arrivals and figures are those of a real measurement. The same seed gives the same cells.
-import { dateNow, quantile, usage } from "#core";
+import { dateNow, leftOf, quantile, usage } from "#core";
 import {
   type GpuModel,
   type HighJob,
@@ -48,6 +48,8 @@ interface ModelOptions {
   readonly codeFolder: string;
   readonly command: string;
   say(line: string): void;
+  /** A step begins. `leftS`: seconds until all are done, if that is known. */
+  step(line: string, leftS?: number): void;
 }
 
 interface PairOptions extends ModelOptions, Changes {
@@ -102,6 +104,7 @@ export function modelScenario(
     commit: commitOf(options.codeFolder),
     command: options.command,
     note: [...notes, ...run.unserved()].join("; "),
+    cpu: undefined,
   });
 }
 
@@ -175,6 +178,8 @@ interface Surroundings {
   readonly bestEffort: readonly ModelJob[];
   readonly seed: number;
   say(line: string): void;
+  /** A step begins. `leftS`: seconds until all are done, if that is known. */
+  step(line: string, leftS?: number): void;
 }
 
 interface WindowAsked {
@@ -207,10 +212,10 @@ class ModelMeasurement {
     const pace = paceOf(this.#scenario, this.#serviceNs());
     checkWindow(this.#scenario, pace);
     if (pace.ratePerS !== undefined) this.#around.say(paceText(pace, this.#scenario));
+    const left = leftOf(rounds);
     const done = Array.from({ length: rounds }, (_, i) => {
-      const round = this.#round(i + 1, pace);
-      this.#around.say(`round ${i + 1} of ${rounds} done`);
-      return round;
+      this.#around.step(`round ${i + 1} of ${rounds}`, left(i));
+      return this.#round(i + 1, pace);
     });
     return {
       ratePerS: pace.ratePerS,

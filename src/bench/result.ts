@@ -1,6 +1,8 @@
 // The result of a measurement: one JSON document for each call, from which all tables and charts are made. Ratios are
 // to the native solo windows of the same call, with the same arrivals.
 
+import type { Noise } from "./noise/noise.ts";
+
 export interface BenchResult {
   readonly version: 2;
   readonly kind: "bench";
@@ -13,6 +15,8 @@ export interface BenchResult {
   readonly note: string;
   readonly scenario: ScenarioFacts;
   readonly cells: readonly Cell[];
+  /** Whether the machine was quiet enough; undefined on the modelled GPU, and in old results. */
+  readonly noise?: Noise;
 }
 
 export interface Machine {

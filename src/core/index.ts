@@ -32,10 +32,7 @@ export {
   ptxasStandIn,
   softGpuFolder,
 } from "./package.ts";
-export { type Paint, paintFor, plain } from "./paint.ts";
 export { runDirectory, SYSTEM_DIRECTORY, SYSTEM_GRANTS } from "./paths.ts";
-export { gibibytes, micros, percent, table, wrap } from "./print.ts";
-export { leftOf, type Progress, progressOf } from "./progress.ts";
 export {
   conformalQuantile,
   quantile,
@@ -43,5 +40,8 @@ export {
   upperQuantileOfSorted,
 } from "./quantile.ts";
 export { minimalStandard, mulberry32, normals, type Random, sfc32, shuffle } from "./random.ts";
-export { type Column, fitTable } from "./table.ts";
+export { type Paint, paintFor, plain } from "./terminal/paint.ts";
+export { gibibytes, micros, percent, table, wrap } from "./terminal/print.ts";
+export { leftOf, type Progress, progressOf } from "./terminal/progress.ts";
+export { type Column, fitTable } from "./terminal/table.ts";
 export { type Bytes, type Micros, ms, parseBytes, parseDuration, us } from "./units.ts";

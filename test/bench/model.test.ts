@@ -33,6 +33,7 @@ const options: Options = {
   codeFolder: ".",
   command: "cotenant model request+training",
   say() {},
+  step() {},
 };
 const measure = (more: Partial<Options> = {}, high = request, bestEffort = [training]) =>
   model({ high: as(high), bestEffort: bestEffort.map(as) }, { ...options, ...more });

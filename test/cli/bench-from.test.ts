@@ -12,14 +12,23 @@ const newer = committed("2026-11-22-h200-bench-bert-graph+bert-train@ours");
 
 test("--latest takes ours from the newer result and a baseline that was not measured again from the older one", async () => {
   const shown = ["mps", "strict-isolated"].flatMap((name) => ["--arrangement", name]);
-  const printed = await cotenant("bench", "--from", "--latest", "--matrix", ...shown, older, newer);
+  const printed = await cotenant(
+    "bench",
+    "--from",
+    "--latest",
+    "--matrix",
+    "--markdown",
+    ...shown,
+    older,
+    newer,
+  );
   const [head, , row] = printed.split("\n");
   expect(head).toBe("| high | best-effort | load | solo p99 | mps | strict-isolated |");
   expect(row).toMatch(/\| 1,655x \/ 94 % \| 1\.10x \/ 75 % \|$/);
 });
 
 test("without --latest the two are one mean, and every arrangement is shown", async () => {
-  const printed = await cotenant("bench", "--from", "--matrix", older, newer);
+  const printed = await cotenant("bench", "--from", "--matrix", "--markdown", older, newer);
   const [head, , row] = printed.split("\n");
   expect(head).toContain(
     "| time-slicing | mps | mps-priority | strict-isolated | strict-mps | floor |",
@@ -38,4 +47,11 @@ test("an arrangement that no result has is named, with those that they have", as
   expect(await refusal("bench", "--from", "--arrangement", "reef-mps", newer)).toBe(
     'No result has the arrangement "reef-mps": they have solo, alone, floor, mps-priority, strict-isolated, strict-mps.',
   );
+});
+
+test("without --markdown tables are aligned, for terminals", async () => {
+  const [head = "", ...rows] = (await cotenant("bench", "--from", "--matrix", newer)).split("\n");
+  expect(head).toMatch(/^high +best-effort +load +solo p99 +mps-priority/);
+  expect(head).not.toContain("|");
+  expect(rows[0]).toHaveLength(head.length);
 });

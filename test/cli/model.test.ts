@@ -134,7 +134,7 @@ describe("model", () => {
     const table = await cotenant(
       ...["model", `${high}+${bestEffort}`, ...short, "--out", out, "--chart", svg],
     );
-    expect(table).toMatch(/^### request beside training, load 0\.2\n/);
+    expect(table).toMatch(/^request beside training, load 0\.2\n/);
     expect(table).toMatch(/modelled H200, driver model;/);
     expect(table).toMatch(/\n\| strict-isolated \| \d+ \| 1\.\d\dx \| 1\.\d\dx .* \| 1 run \|\n/);
     const { cells, scenario } = parseResult(readFileSync(out, "utf8"), out);
@@ -209,7 +209,7 @@ describe("model", () => {
     test("is modelled from the profiles of its jobs, who is called so as a graph", async () => {
       const out = `${folder}/steps.json`;
       const table = await cotenant("model", scenario("steps.scenario.json"), ...jobs, "--out", out);
-      expect(table).toMatch(/^### resnet50-graph beside bert-train, steps\n/);
+      expect(table).toMatch(/^resnet50-graph beside bert-train, steps\n/);
       expect(table).toContain("50 kernels as one graph");
       expect(table).toContain("Step by step");
       const { cells } = parseResult(readFileSync(out, "utf8"), out);

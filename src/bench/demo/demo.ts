@@ -4,8 +4,11 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type GpuKind, startAgent } from "#agent";
-import { quantile, systemClock, temporaryFolder } from "#core";
+import { leftOf, quantile, systemClock, temporaryFolder } from "#core";
+import type { Served } from "#load";
 import { policyNamed } from "#policy";
+import { watchCpu } from "../noise/cpu.ts";
+import { type Noise, noiseOf } from "../noise/noise.ts";
 import { type Load, marksBetween, startLoad } from "./load.ts";
 
 /** 100 requests of 2 ms a second keep the GPU busy for a fifth of the time. */
@@ -52,6 +55,8 @@ export interface Outcome {
   /** From begin of submission to done: what sharing changes. */
   readonly serviceUs: Quantiles | undefined;
   readonly iterationsPerS: number | undefined;
+  /** The p99 of `serviceUs` in each half of the time: two measurements of one thing. */
+  readonly halvesUs: readonly number[];
 }
 
 interface Quantiles {
@@ -63,15 +68,28 @@ export interface DemoOptions {
   readonly gpu: GpuKind;
   readonly seconds: number;
   readonly uid: number;
-  readonly progress: (arrangement: string, index: number, of: number) => void;
+  /** An arrangement begins. `leftS`: seconds until all are done, if that is known. */
+  readonly progress: (
+    arrangement: string,
+    index: number,
+    of: number,
+    leftS: number | undefined,
+  ) => void;
   /** Called with each outcome as soon as there is one. */
   readonly measured: (outcome: Outcome) => void;
 }
 
-export type Demonstrated = ReturnType<typeof withRatios>;
+export interface Demonstrated {
+  readonly arrangements: ReturnType<typeof withRatios>;
+  readonly noise: Noise;
+}
+
+/** A smaller difference is not what the demo shows. */
+const TOLERANCE = 0.2;
 
 /** Runs the arrangements one after the other. An interruption ends this process after everything was removed. */
 export async function demonstrate(options: DemoOptions): Promise<Demonstrated> {
+  const endOfCpu = await watchCpu();
   const directory = temporaryFolder("demo");
   const loads = new Set<Load>();
   const tidyUp = () => {
@@ -86,15 +104,22 @@ export async function demonstrate(options: DemoOptions): Promise<Demonstrated> {
   ] as const)
     process.once(signal, () => process.exit(status));
   const outcomes: Outcome[] = [];
+  const left = leftOf(arrangements.length);
   for (const [index, arrangement] of arrangements.entries()) {
-    options.progress(arrangement.name, index, arrangements.length);
+    options.progress(arrangement.name, index, arrangements.length, left(index));
     const place = { ...options, directory: join(directory, String(index)), loads };
     const outcome = await measure(arrangement, place);
     options.measured(outcome);
     outcomes.push(outcome);
   }
   tidyUp();
-  return withRatios(outcomes);
+  const noise = noiseOf({
+    repeated: [{ what: "the p99 of the service alone", values: outcomes[0]?.halvesUs ?? [] }],
+    judged: [],
+    tolerance: TOLERANCE,
+    cpu: endOfCpu(),
+  });
+  return { arrangements: withRatios(outcomes), noise };
 }
 
 interface Place extends DemoOptions {
@@ -142,6 +167,7 @@ async function measure(
       requests: requests?.length ?? 0,
       requestUs: requests && quantiles(requests.map(({ arrival, done }) => done - arrival)),
       serviceUs: requests && quantiles(requests.map(({ start, done }) => done - start)),
+      halvesUs: requests ? halvesUs(requests, (from + to) / 2) : [],
       iterationsPerS: iterations && iterations.length / ((to - from) / 1e9),
     };
   } finally {
@@ -149,6 +175,14 @@ async function measure(
     loads.clear();
     await agent.stop("the arrangement is over");
   }
+}
+
+function halvesUs(requests: readonly Served[], middle: number): number[] {
+  const halves = [
+    requests.filter(({ done }) => done < middle),
+    requests.filter(({ done }) => done >= middle),
+  ];
+  return halves.map((half) => quantiles(half.map(({ start, done }) => done - start)).p99);
 }
 
 /** Quantiles in us. */

@@ -1,26 +1,34 @@
-// What else the machine's CPUs do during a measurement, by the kernel's own counts.
+// What else the machine's CPUs do, before a measurement and during it, by the kernel's own counts.
 import { readFileSync } from "node:fs";
-import { availableParallelism } from "node:os";
+import { setTimeout as pause } from "node:timers/promises";
 import type { CpuNoise } from "./noise.ts";
+
+/** Before anything is started, so that what is seen belongs to others. */
+const LOOK_BEFORE_MS = 500;
 
 interface Counts {
   /** Of all CPUs, in ticks. */
-  readonly steal: number;
   readonly all: number;
+  readonly idle: number;
+  readonly steal: number;
   /** Time in which some task waited for a CPU, in us. */
   readonly waitedUs: number | undefined;
   readonly atUs: number;
 }
 
-/** Begin it before anything is started: later the load is the measurement's own. */
-export function watchCpu(read: (path: string) => string | undefined = readProc): () => CpuNoise {
-  const loadBefore = loadOf(read("/proc/loadavg"));
+/** Looks for half a second at what others do. The returned function is called when the measurement is over. */
+export async function watchCpu(
+  read: (path: string) => string | undefined = readProc,
+): Promise<() => CpuNoise> {
+  const first = countsOf(read);
+  await pause(LOOK_BEFORE_MS);
   const from = countsOf(read);
+  const busyBefore =
+    first && from && share(from.all - from.idle - (first.all - first.idle), from.all - first.all);
   return () => {
     const to = countsOf(read);
-    const share = (part: number, whole: number) => (whole > 0 ? part / whole : undefined);
     return {
-      loadBefore,
+      busyBefore,
       stealShare: from && to && share(to.steal - from.steal, to.all - from.all),
       waitShare:
         from?.waitedUs !== undefined && to?.waitedUs !== undefined
@@ -30,10 +38,7 @@ export function watchCpu(read: (path: string) => string | undefined = readProc):
   };
 }
 
-function loadOf(loadavg: string | undefined): number | undefined {
-  const load = Number.parseFloat(loadavg ?? "");
-  return Number.isNaN(load) ? undefined : load / availableParallelism();
-}
+const share = (part: number, whole: number) => (whole > 0 ? part / whole : undefined);
 
 /** The first line of /proc/stat: user nice system idle iowait irq softirq steal, then what is counted in user already. */
 function countsOf(read: (path: string) => string | undefined): Counts | undefined {
@@ -44,8 +49,9 @@ function countsOf(read: (path: string) => string | undefined): Counts | undefine
   if (!ticks || ticks.length < 8) return undefined;
   const waited = /^some .*total=(\d+)/m.exec(read("/proc/pressure/cpu") ?? "")?.[1];
   return {
-    steal: ticks[7] ?? 0,
     all: ticks.slice(0, 8).reduce((sum, one) => sum + one, 0),
+    idle: (ticks[3] ?? 0) + (ticks[4] ?? 0),
+    steal: ticks[7] ?? 0,
     waitedUs: waited === undefined ? undefined : Number(waited),
     atUs: Number(process.hrtime.bigint()) / 1e3,
   };

@@ -9,7 +9,7 @@ const ratio = (value: number, low: number, high: number): Ratio => ({
   high,
   rounds: [value],
 });
-const idle = { loadBefore: 0, stealShare: 0, waitShare: 0 };
+const idle = { busyBefore: 0, stealShare: 0, waitShare: 0 };
 const alone = (...values: number[]) => [{ what: "the p99 alone", values }];
 const evidence = (more: Partial<Evidence>): Evidence => ({
   repeated: alone(10, 10.5, 9.9),
@@ -19,8 +19,10 @@ const evidence = (more: Partial<Evidence>): Evidence => ({
   ...more,
 });
 
-test("rounds alone that agree are quiet, whatever the CPUs did", () => {
-  const { noisy, sentence } = noiseOf(evidence({ cpu: { ...idle, loadBefore: 3 } }));
+test("rounds alone that agree are quiet, though other programs used some of the CPUs' time", () => {
+  const { noisy, sentence } = noiseOf(
+    evidence({ cpu: { busyBefore: 0.4, stealShare: 0.05, waitShare: 0.9 } }),
+  );
   expect(noisy).toBe(false);
   expect(sentence).toBe(
     "Quiet enough to judge: what was measured alone differs by 6 % between rounds.",
@@ -31,12 +33,12 @@ test("rounds alone that disagree by more than what is judged are noise, and the 
   const { noisy, sentence } = noiseOf(
     evidence({
       repeated: alone(10, 16.4),
-      cpu: { loadBefore: 1.84, stealShare: 0.07, waitShare: 0.45 },
+      cpu: { busyBefore: 0.43, stealShare: 0.07, waitShare: 0.45 },
     }),
   );
   expect(noisy).toBe(true);
   expect(sentence).toBe(
-    "Too noisy to judge: the p99 alone differs by 64 % between rounds; before it began 1.8 tasks per CPU wanted to run; " +
+    "Too noisy to judge: the p99 alone differs by 64 % between rounds; before it began other programs used 43 % of the CPUs' time; " +
       "the hypervisor gave 7 % of the CPUs' time to other machines; tasks waited for a CPU in 45 % of the time.",
   );
 });
@@ -54,12 +56,13 @@ test("an interval wider than its effect is noise, one around a large effect is n
   );
 });
 
-test("a hypervisor that takes much is noise by itself, and is named once", () => {
-  const { noisy, sentence } = noiseOf(evidence({ cpu: { ...idle, stealShare: 0.3 } }));
+test.each([
+  [{ ...idle, stealShare: 0.3 }, "the hypervisor gave 30 % of the CPUs' time to other machines"],
+  [{ ...idle, busyBefore: 0.9 }, "before it began other programs used 90 % of the CPUs' time"],
+])("a machine that others use much is noise by itself, and is named once: %o", (cpu, why) => {
+  const { noisy, sentence } = noiseOf(evidence({ cpu }));
   expect(noisy).toBe(true);
-  expect(sentence).toBe(
-    "Too noisy to judge: the hypervisor gave 30 % of the CPUs' time to other machines.",
-  );
+  expect(sentence).toBe(`Too noisy to judge: ${why}.`);
 });
 
 test("one round says nothing of noise", () => {
@@ -68,18 +71,14 @@ test("one round says nothing of noise", () => {
   expect(sentence).toContain("Nothing was measured twice");
 });
 
-test("the CPUs' figures are differences of the kernel's counts, per CPU and per time", () => {
-  const files = [
-    { "/proc/stat": "cpu  100 0 100 800 0 0 0 0 0 0\ncpu0 1", "/proc/loadavg": "0.00 1 1" },
-    { "/proc/stat": "cpu  150 0 120 900 0 0 0 30 0 0\ncpu0 1", "/proc/loadavg": "9 9 9" },
+test("the CPUs' figures are differences of the kernel's counts, before it began and since", async () => {
+  const stats = [
+    "cpu  100 0 100 700 100 0 0 0 0 0\ncpu0 1",
+    "cpu  130 0 100 760 110 0 0 0 0 0\ncpu0 1",
+    "cpu  180 0 120 860 110 0 0 30 0 0\ncpu0 1",
   ];
-  let at: Readonly<Record<string, string>> | undefined = files[0];
-  const end = watchCpu((path) => at?.[path]);
-  at = files[1];
-  expect(end()).toEqual({ loadBefore: 0, stealShare: 30 / 200, waitShare: undefined });
-  expect(watchCpu(() => undefined)()).toEqual({
-    loadBefore: undefined,
-    stealShare: undefined,
-    waitShare: undefined,
-  });
+  const end = await watchCpu((path) => (path === "/proc/stat" ? stats.shift() : undefined));
+  expect(end()).toEqual({ busyBefore: 0.3, stealShare: 30 / 200, waitShare: undefined });
+  const unknown = { busyBefore: undefined, stealShare: undefined, waitShare: undefined };
+  expect((await watchCpu(() => undefined))()).toEqual(unknown);
 });

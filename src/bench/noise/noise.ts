@@ -1,11 +1,10 @@
 // Whether a machine was quiet enough for what was measured on it. `bench`, `demo` and `try` ask here, so that no table is
 // printed without saying so.
-import type { Ratio } from "../result.ts";
 
 /** What else happened on the machine while something was measured. */
 export interface CpuNoise {
-  /** Runnable tasks per CPU before the measurement began; undefined where the kernel does not say. */
-  readonly loadBefore: number | undefined;
+  /** The part of all CPUs' time that others used before it began; undefined where the kernel does not say. */
+  readonly busyBefore: number | undefined;
   /** The part of all CPUs' time that the hypervisor gave to others. */
   readonly stealShare: number | undefined;
   /** The part of the time in which some task waited for a CPU. */
@@ -14,8 +13,8 @@ export interface CpuNoise {
 
 interface Judged {
   readonly name: string;
-  /** A p99 as a ratio to that alone. */
-  readonly p99: Ratio;
+  /** A p99 as a ratio to that alone, with its interval. */
+  readonly p99: { readonly value: number; readonly low: number; readonly high: number };
 }
 
 /** One thing that was measured several times, and that nothing should have changed. */
@@ -43,11 +42,10 @@ export interface Noise {
   readonly sentence: string;
 }
 
-/** Above these a figure of the CPUs explains noise. The hypervisor's part is noise by itself from `MUCH_STEAL` on. */
-const SOME_STEAL = 0.01;
-const MUCH_STEAL = 0.1;
-const BUSY_BEFORE = 0.5;
-const MUCH_WAITING = 0.2;
+/** Above these a figure of the CPUs explains noise that was seen. */
+const SOME = { steal: 0.01, busy: 0.2, waiting: 0.2 } as const;
+/** Above these it is noise by itself. That tasks wait for a CPU is not, because those that are measured may do so. */
+const MUCH = { steal: 0.1, busy: 0.5 } as const;
 
 export function noiseOf({ repeated, judged, tolerance, cpu }: Evidence): Noise {
   const spreads = repeated.flatMap(({ what, values }) => {
@@ -61,7 +59,8 @@ export function noiseOf({ repeated, judged, tolerance, cpu }: Evidence): Noise {
       .map(({ what, spread }) => `${what} differs by ${percent(spread)} between rounds`),
     wide.length > 0 &&
       `as a ratio to that alone the p99 is only known to be ${wide.map(intervalText).join(", ")}`,
-    (cpu.stealShare ?? 0) > MUCH_STEAL && stealText(cpu.stealShare),
+    (cpu.busyBefore ?? 0) > MUCH.busy && busyText(cpu.busyBefore),
+    (cpu.stealShare ?? 0) > MUCH.steal && stealText(cpu.stealShare),
   ].filter((sign) => sign !== false);
   const noisy = signs.length > 0;
   const spread = spreads.length === 0 ? undefined : Math.max(...spreads.map((one) => one.spread));
@@ -82,7 +81,7 @@ const quiet = (spread: number | undefined): string =>
     : `Quiet enough to judge: what was measured alone differs by ${percent(spread)} between rounds.`;
 
 /** The interval is wider than the effect, and wider than what is judged at all. Without an interval nothing is known. */
-function isTooWide({ value, low, high }: Ratio, tolerance: number): boolean {
+function isTooWide({ value, low, high }: Judged["p99"], tolerance: number): boolean {
   const width = high - low;
   return width > Math.max(tolerance, Math.abs(value - 1));
 }
@@ -95,17 +94,18 @@ function spreadOf(values: readonly number[]): number | undefined {
   return known.length < 2 ? undefined : Math.max(...known) / Math.min(...known) - 1;
 }
 
-function explanations({ loadBefore = 0, stealShare = 0, waitShare = 0 }: CpuNoise): string[] {
+function explanations({ busyBefore = 0, stealShare = 0, waitShare = 0 }: CpuNoise): string[] {
   return [
-    ...(loadBefore > BUSY_BEFORE
-      ? [`before it began ${loadBefore.toFixed(1)} tasks per CPU wanted to run`]
-      : []),
-    ...(stealShare > SOME_STEAL ? [stealText(stealShare)] : []),
-    ...(waitShare > MUCH_WAITING
+    ...(busyBefore > SOME.busy ? [busyText(busyBefore)] : []),
+    ...(stealShare > SOME.steal ? [stealText(stealShare)] : []),
+    ...(waitShare > SOME.waiting
       ? [`tasks waited for a CPU in ${percent(waitShare)} of the time`]
       : []),
   ];
 }
+
+const busyText = (share = 0): string =>
+  `before it began other programs used ${percent(share)} of the CPUs' time`;
 
 const stealText = (share = 0): string =>
   `the hypervisor gave ${percent(share)} of the CPUs' time to other machines`;

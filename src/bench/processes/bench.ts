@@ -7,6 +7,7 @@ import { arrivalText } from "../arriving.ts";
 import { type ProcessPlan, waves } from "../cast.ts";
 import { resultOf } from "../document.ts";
 import { commitOf, machineOf } from "../machine.ts";
+import { watchCpu } from "../noise/cpu.ts";
 import type { BenchResult } from "../result.ts";
 import type { Job, Scenario } from "../scenario.ts";
 import { checkJob } from "./check.ts";
@@ -34,6 +35,8 @@ export interface BenchOptions {
   readonly note: string;
   readonly command: string;
   say(line: string): void;
+  /** As in `Surroundings`. */
+  step(line: string, leftS?: number): void;
 }
 
 /** GPU memory that is left for contexts, and for allocators that keep more than the catalogue says. */
@@ -50,6 +53,7 @@ export interface Outcome {
 /** Throws a UserError before anything has started, or if the jobs alone could not be measured. */
 export async function bench(scenario: Scenario, options: BenchOptions): Promise<Outcome> {
   const date = dateNow();
+  const endOfCpu = await watchCpu();
   const board = boardOf(options);
   const memory = board.memoryFree - MEMORY_MARGIN;
   if (!waves(scenario, [solo, alone], memory)) throw tooLarge(scenario.name, memory);
@@ -89,6 +93,7 @@ export async function bench(scenario: Scenario, options: BenchOptions): Promise<
       commit: options.commit ?? commitOf(options.codeFolder),
       command: options.command,
       note: options.note,
+      cpu: endOfCpu(),
     }),
     raw: rawOf(measured),
     complete: measured.cutShort === undefined && measured.failures.size === 0,

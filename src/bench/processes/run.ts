@@ -13,7 +13,7 @@ import { Control } from "./control.ts";
 import type { GpuWatch } from "./gpu-watch.ts";
 import type { Places } from "./places.ts";
 import { JobFailed, JobProcess } from "./process.ts";
-import { type Member, runWindow, SETTLE_S, type Window } from "./window.ts";
+import { LEAD_S, type Member, runWindow, SETTLE_S, type Window } from "./window.ts";
 
 const READY_WITHIN_S = 300;
 
@@ -29,6 +29,8 @@ export interface Surroundings {
   /** The command of a process, with `{workloads}` and other placeholders replaced. */
   command(plan: ProcessPlan): readonly string[];
   say(line: string): void;
+  /** A step begins. `leftS`: seconds until the last window ends, if that is known. */
+  step(line: string, leftS?: number): void;
 }
 
 /** The windows of one round, by arrangement. */
@@ -48,6 +50,13 @@ export interface Measured {
 }
 
 const always = [solo, alone];
+
+/** Without answering. */
+const secondsOfRound = (arrangements: readonly Arrangement[], { seconds }: Pace): number =>
+  arrangements.reduce(
+    (sum, { high }) => sum + LEAD_S + (high ? seconds : Math.min(seconds, ALONE_S)),
+    0,
+  );
 
 export class Measurement {
   readonly #scenario: Scenario;
@@ -74,10 +83,10 @@ export class Measurement {
     try {
       for (const [index, wave] of planned.entries()) {
         const title = planned.length > 1 ? `wave ${index + 1} of ${planned.length}, ` : "";
-        this.#around.say(
+        this.#around.step(
           `${title}starting ${[...always, ...wave].map(({ name }) => name).join(", ")}`,
         );
-        await this.#wave(wave, title);
+        await this.#wave(wave, title, planned.slice(index + 1));
         await this.#leave(planned[index + 1] ?? []);
       }
     } catch (error) {
@@ -101,15 +110,26 @@ export class Measurement {
     };
   }
 
-  async #wave(wave: readonly Arrangement[], title: string): Promise<void> {
+  async #wave(
+    wave: readonly Arrangement[],
+    title: string,
+    later: readonly (readonly Arrangement[])[],
+  ): Promise<void> {
     const arrangements = [...always, ...wave];
     await this.#start(arrangements);
-    this.#pace ??= await this.#findPace();
-    for (let round = 0; round <= this.#scenario.rounds; round++) {
-      const seen = await this.#round(arrangements, round, this.#pace);
-      if (round === 0) continue;
-      this.#rounds.push(seen);
-      this.#around.say(`${title}round ${round} of ${this.#scenario.rounds} done`);
+    const pace = this.#pace ?? (await this.#findPace());
+    this.#pace = pace;
+    const { rounds } = this.#scenario;
+    const roundS = (of: readonly Arrangement[]) => secondsOfRound([...always, ...of], pace);
+    const laterS = later.reduce((sum, one) => sum + (rounds + 1) * roundS(one), 0);
+    for (let round = 0; round <= rounds; round++) {
+      const leftS = (rounds + 1 - round) * roundS(wave) + laterS;
+      this.#around.step(
+        `${title}${round === 0 ? "a round that does not count" : `round ${round} of ${rounds}`}`,
+        leftS,
+      );
+      const seen = await this.#round(arrangements, round, pace);
+      if (round > 0) this.#rounds.push(seen);
     }
   }
 

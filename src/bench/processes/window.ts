@@ -52,7 +52,7 @@ export interface Window {
 }
 
 /** Best-effort work runs for this long before requests begin. */
-const LEAD_S = 0.6;
+export const LEAD_S = 0.6;
 export const SETTLE_S = 0.4;
 /** The time that answering may take, in addition to a multiple of the window. */
 const PATIENCE_S = 60;

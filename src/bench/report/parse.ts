@@ -1,5 +1,6 @@
 // Reads a result file. Required fields follow from the type; other fields are left out.
 import { type Field, type Refusal, readJson, UserError, withPlace } from "#core";
+import type { Noise } from "../noise/noise.ts";
 import type {
   BenchResult,
   BestEffortFigures,
@@ -122,6 +123,17 @@ const cell = object<Cell>({
   steps: maybe(list(step)),
 });
 
+const noise = object<Noise>({
+  noisy: (field) => field.boolean(),
+  spread: maybe(number),
+  cpu: object<Noise["cpu"]>({
+    busyBefore: maybe(number),
+    stealShare: maybe(number),
+    waitShare: maybe(number),
+  }),
+  sentence: string,
+});
+
 // The fields that distinguish kinds of results come first.
 const bench = object<BenchResult>({
   kind: (field) => field.one(["bench"]),
@@ -133,4 +145,5 @@ const bench = object<BenchResult>({
   note: string,
   scenario,
   cells: list(cell),
+  noise: maybe(noise),
 });

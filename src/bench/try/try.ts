@@ -32,7 +32,7 @@ export interface TryResult extends TryFigures {
 /** Throws a UserError if a job could not be measured, or the measurement was stopped. */
 export async function tryPair(options: TryOptions): Promise<TryResult> {
   const date = dateNow();
-  const endOfCpu = watchCpu();
+  const endOfCpu = await watchCpu();
   const planned = stages.filter(({ mode }) => mode !== "mps" || options.withoutMps === undefined);
   const skipped = options.withoutMps === undefined ? [] : [`mode mps: ${options.withoutMps}`];
   for (const one of skipped) options.warn(`Not measured, ${one}`);

@@ -20,7 +20,7 @@ const figures = (name: Figures["name"], p99: Ratio, retained: number): Figures =
   p99,
   retained: ratio(retained),
 });
-const cpu = { loadBefore: 0, stealShare: 0, waitShare: 0 };
+const cpu = { busyBefore: 0, stealShare: 0, waitShare: 0 };
 const noise = (...p99: number[]) =>
   noiseOf({ repeated: [{ what: "the p99 alone", values: p99 }], judged: [], tolerance: 0.2, cpu });
 const judge = (all: readonly Figures[], more = {}) =>

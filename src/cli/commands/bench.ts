@@ -13,6 +13,8 @@ import {
   type Outcome,
   parseResult,
   readScenario,
+  terminalMatrix,
+  terminalTable,
 } from "#bench";
 import { ownUid } from "#client";
 import {
@@ -21,6 +23,8 @@ import {
   interposer,
   itself,
   packageRoot,
+  paintFor,
+  progressOf,
   readGiven,
   softGpuFolder,
   temporaryFolder,
@@ -65,6 +69,7 @@ const options = {
   raw: text("FILE", undefined, "write the time of every request and iteration here"),
   chart: text("FILE", undefined, "write an SVG: slowdown against retained throughput"),
   matrix: flag("print one line a pair instead of one table a pair"),
+  markdown: flag("print tables in Markdown"),
   from: flag("don't measure: the arguments are result files"),
   latest: flag("with --from: of each arrangement only what was measured on its last day"),
   names: flag("list scenarios, jobs and arrangements"),
@@ -97,12 +102,19 @@ export const benchCommand = command({
     if (results.length === 0) throw errors.missingArgument("bench", "result files after --from");
     // The result is printed before it is written, so that it is not lost when the disk is full.
     if (args.json) console.log(JSON.stringify(args.from ? results : results[0], null, 2));
-    else console.log(args.matrix ? markdownMatrix(results) : markdownTable(results));
+    else console.log(tableOf(results, args));
     if (measured) keep(measured, args);
     if (args.chart !== undefined) writeGiven(args.chart, chart(results));
     return measured?.complete === false ? 1 : 0;
   },
 });
+
+function tableOf(results: readonly BenchResult[], { matrix, markdown }: Given): string {
+  if (markdown) return matrix ? markdownMatrix(results) : markdownTable(results);
+  const { columns } = process.stdout;
+  const paint = paintFor(process.stdout);
+  return matrix ? terminalMatrix(results, columns, paint) : terminalTable(results, columns, paint);
+}
 
 /** The results of the files. --latest and --arrangement leave some of them out. */
 function readResults({ positional, latest: newest, arrangement: wanted }: Given): BenchResult[] {
@@ -146,6 +158,7 @@ async function measure(args: Given): Promise<Outcome> {
   const { kind, index } = gpuChosen(args.gpu);
   const directory = temporaryFolder("bench");
   const stop = new AbortController();
+  const shown = progressOf("bench");
   // Not `once`: a second signal would end this process and leave its jobs on the GPU.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     process.on(signal, () => stop.abort());
@@ -163,9 +176,11 @@ async function measure(args: Given): Promise<Outcome> {
       commit: args.commit,
       note: args.note,
       command: ["cotenant", ...process.argv.slice(2)].join(" "),
-      say: (line) => console.error(`bench: ${line}`),
+      say: (line) => shown.note(line),
+      step: (line, leftS) => shown.step(line, leftS),
     });
   } finally {
+    shown.end();
     rmSync(directory, { recursive: true, force: true });
   }
 }

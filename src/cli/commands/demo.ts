@@ -2,7 +2,17 @@
 import { type GpuKind, openNvml } from "#agent";
 import { type Demonstrated, type DemoOutcome, demonstrate } from "#bench";
 import { ownUid } from "#client";
-import { micros, percent, table, UserError } from "#core";
+import {
+  type Column,
+  fitTable,
+  micros,
+  paintFor,
+  percent,
+  plain,
+  progressOf,
+  UserError,
+  wrap,
+} from "#core";
 import { command, json, number } from "../command.ts";
 
 export const demoCommand = command({
@@ -12,15 +22,19 @@ export const demoCommand = command({
   async run({ seconds, json: asJson }) {
     process.env.COTENANT_CONFIG = ""; // what it starts has the options that it is given, and no others
     const gpu = gpuHere();
-    const arrangements = await demonstrate({
+    const shown = progressOf("demo");
+    const demonstrated = await demonstrate({
       gpu,
       seconds,
       uid: ownUid(),
-      progress: (name, index, of) => console.error(`demo: ${name} (${index + 1} of ${of})`),
+      progress: (name, index, of, leftS) => shown.step(`${name} (${index + 1} of ${of})`, leftS),
       measured: (outcome) => console.error(`demo: ${inWords(outcome)}`),
     });
+    shown.end();
     console.log(
-      asJson ? JSON.stringify({ gpu, seconds, arrangements }, null, 2) : report(arrangements),
+      asJson
+        ? JSON.stringify({ gpu, seconds, ...demonstrated }, null, 2)
+        : report(demonstrated, process.stdout.columns, paintFor(process.stdout)),
     );
     return 0;
   },
@@ -48,29 +62,39 @@ const inWords = ({ requestUs, iterationsPerS }: DemoOutcome): string =>
     .filter(Boolean)
     .join("; ");
 
-function report(outcomes: Demonstrated): string {
-  const times = (factor: number | undefined) =>
-    factor === undefined ? "" : `${factor.toFixed(2)}x`;
-  const time = (us: number | undefined) => (us === undefined ? "" : micros(us));
-  const rows = outcomes.map(({ arrangement, requestUs, serviceUs, slowdown, retained }) => [
-    arrangement,
-    time(requestUs?.p50),
-    times(slowdown.requestP50),
-    time(requestUs?.p99),
-    times(slowdown.requestP99),
-    time(serviceUs?.p50),
-    times(slowdown.serviceP50),
-    time(serviceUs?.p99),
-    times(slowdown.serviceP99),
-    retained === undefined ? "" : percent(retained),
-  ]);
+type Shown = Demonstrated["arrangements"][number];
+
+const columns: readonly Column<Shown>[] = [
+  { title: "", words: true, cell: ({ arrangement }) => arrangement },
+  { title: "p50", rank: 2, cell: ({ requestUs }) => time(requestUs?.p50) },
+  { title: "to alone", rank: 2, cell: ({ slowdown }) => times(slowdown.requestP50) },
+  { title: "p99", cell: ({ requestUs }) => time(requestUs?.p99) },
+  { title: "to alone", cell: ({ slowdown }) => times(slowdown.requestP99) },
+  { title: "service p50", rank: 3, cell: ({ serviceUs }) => time(serviceUs?.p50) },
+  { title: "to alone", rank: 3, cell: ({ slowdown }) => times(slowdown.serviceP50) },
+  { title: "service p99", rank: 1, cell: ({ serviceUs }) => time(serviceUs?.p99) },
+  { title: "to alone", rank: 1, cell: ({ slowdown }) => times(slowdown.serviceP99) },
+  {
+    title: "retained",
+    cell: ({ retained }) => (retained === undefined ? "" : percent(retained)),
+  },
+];
+
+const times = (factor: number | undefined) => (factor === undefined ? "" : `${factor.toFixed(2)}x`);
+const time = (us: number | undefined) => (us === undefined ? "" : micros(us));
+
+function report(
+  { arrangements, noise }: Demonstrated,
+  width = Number.POSITIVE_INFINITY,
+  paint = plain,
+): string {
   return [
-    ...table(
-      [["", "request p50", "", "p99", "", "service p50", "", "p99", "", "best-effort"], ...rows],
-      1,
-    ),
+    ...fitTable(columns, arrangements, width, paint),
     "",
-    "request: arrival to completion; service: begin of submission to completion.",
-    "Ratios are to the same client alone. best-effort: retained throughput.",
+    ...wrap(
+      "p50, p99: of requests, arrival to completion. service: begin of submission to completion. To alone: as a ratio to the same client alone. retained: of the best-effort client's throughput.",
+      width,
+    ).map(paint.aside),
+    ...wrap(noise.sentence, width).map(noise.noisy ? paint.bad : paint.aside),
   ].join("\n");
 }

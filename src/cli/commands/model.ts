@@ -8,8 +8,20 @@ import {
   model,
   modelScenario,
   readScenario,
+  terminalTable,
 } from "#bench";
-import { checkWritable, errors, isFile, packageRoot, readGiven, usage, writeGiven } from "#core";
+import {
+  checkWritable,
+  errors,
+  isFile,
+  type Progress,
+  packageRoot,
+  paintFor,
+  progressOf,
+  readGiven,
+  usage,
+  writeGiven,
+} from "#core";
 import { modelledGpus, modelOf } from "#gpu";
 import { arrangementHelp } from "#policy";
 import { checkGpu, ProfileStore, readProfileFile } from "#profile";
@@ -65,6 +77,7 @@ const options = {
   seed: number("N", 0, "of arrivals and of how kernels' times vary", SEEDS),
   out: text("FILE", undefined, "write the result here, as the bench does"),
   chart: text("FILE", undefined, "write an SVG: slowdown against retained throughput"),
+  markdown: flag("print the table in Markdown"),
   json,
 };
 
@@ -89,31 +102,36 @@ export const modelCommand = command({
     for (const path of [args.out, args.chart]) if (path !== undefined) checkWritable(path);
     const [only, ...others] = args.positional;
     const scenario = others.length === 0 && only !== undefined && isScenario(only, args);
-    const result = scenario ? ofScenario(only, args) : ofProfiles(args);
+    const shown = progressOf("model");
+    const result = scenario ? ofScenario(only, args, shown) : ofProfiles(args, shown);
+    shown.end();
     if (args.out !== undefined) writeGiven(args.out, `${JSON.stringify(result)}\n`);
     if (args.chart !== undefined) writeGiven(args.chart, chart([result]));
-    console.log(args.json ? JSON.stringify(result, null, 2) : markdownTable([result]));
+    if (args.json) console.log(JSON.stringify(result, null, 2));
+    else if (args.markdown) console.log(markdownTable([result]));
+    else console.log(terminalTable([result], process.stdout.columns, paintFor(process.stdout)));
     if (result.note !== "") console.error(`model: ${result.note}`);
     return 0;
   },
 });
 
-const common = (args: Given) => ({
+const common = (args: Given, shown: Progress) => ({
   ...args,
   arrangements: args.arrangement.length > 0 ? args.arrangement : undefined,
   slo: args.slo.length > 0 ? args.slo : undefined,
   codeFolder: packageRoot(),
   command: ["cotenant", ...process.argv.slice(2)].join(" "),
-  say: (line: string) => console.error(`model: ${line}`),
+  say: (line: string) => shown.note(line),
+  step: (line: string, leftS?: number) => shown.step(line, leftS),
 });
 
-function ofProfiles(args: Given): BenchResult {
+function ofProfiles(args: Given, shown: Progress): BenchResult {
   const [high, ...bestEffort] = args.positional.flatMap((part) => modelledIn(part, args));
   if (!high || bestEffort.length === 0)
     throw errors.missingArgument("model", "a best-effort job beside the high one");
   const { arrivals = "poisson" } = args;
   // The profiles have been read already, so the bench does not get them.
-  return model({ high, bestEffort }, { ...common(args), arrivals, profiles: undefined });
+  return model({ high, bestEffort }, { ...common(args, shown), arrivals, profiles: undefined });
 }
 
 const folders = () => ({
@@ -131,10 +149,10 @@ function isScenario(given: string, args: Given): boolean {
 const holdsScenario = (text: string): boolean =>
   /"bestEffort"\s*:/.test(text) && !/"kernels"\s*:/.test(text);
 
-function ofScenario(given: string, args: Given): BenchResult {
+function ofScenario(given: string, args: Given, shown: Progress): BenchResult {
   const stray = args.arrivals === undefined ? (args.graph ? "--graph" : "") : "--arrivals";
   if (stray !== "") throw usage(`${stray}: the scenario ${given} says that.`);
-  const asked = common(args);
+  const asked = common(args, shown);
   const scenario = readScenario(given, { ...asked, profiles: undefined }, folders());
   const [high, ...bestEffort] = [scenario.high, ...scenario.bestEffort].map(
     ({ name }): Modelled => ({ ...read(name, args), graph: name.endsWith("-graph") }),

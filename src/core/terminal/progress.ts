@@ -22,17 +22,18 @@ export interface ProgressPlace {
   write(text: string): unknown;
 }
 
-/** `now`: monotonic ms. */
+/** `now`: monotonic ms. `say`: for lines away from a terminal. */
 export function progressOf(
   name: string,
   place: ProgressPlace = process.stderr,
   now: () => number = () => performance.now(),
+  say: (line: string) => void = (text) => console.error(text),
 ): Progress {
   const line = (text: string) => `${name}: ${text}`;
   if (!place.isTTY)
     return {
-      step: (text) => void place.write(`${line(text)}\n`),
-      note: (text) => void place.write(`${line(text)}\n`),
+      step: (text) => say(line(text)),
+      note: (text) => say(line(text)),
       end: () => {},
     };
   let shown = "";

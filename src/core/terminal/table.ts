@@ -25,7 +25,9 @@ export function fitTable<Row>(
     if (most <= 0) break;
     shown = shown.filter(({ rank = 0 }) => rank < most);
   }
-  const leftOut = filled.filter((column) => !shown.includes(column)).map(({ title }) => title);
+  const leftOut = [
+    ...new Set(filled.filter((column) => !shown.includes(column)).map(({ title }) => title)),
+  ];
   const [head = "", ...lines] = linesOf(shown, rows).map((line) => truncate(line, width));
   return [
     paint.heading(head),

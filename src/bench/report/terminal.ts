@@ -1,0 +1,23 @@
+// Results for a terminal of so many columns; undefined: as wide as needed.
+import { fitTable, type Paint, plain, wrap } from "#core";
+import type { BenchResult } from "../result.ts";
+import { pairMatrix, pairTables } from "./pages.ts";
+import type { Style } from "./style.ts";
+
+const terminal = (width: number | undefined, paint: Paint): Style => ({
+  heading: (text) => [paint.heading(text)],
+  text: (text) => wrap(text, width ?? Number.POSITIVE_INFINITY),
+  table: (columns, rows) => fitTable(columns, rows, width, paint),
+});
+
+export const terminalTable = (
+  results: readonly BenchResult[],
+  width?: number,
+  paint: Paint = plain,
+): string => pairTables(results, terminal(width, paint));
+
+export const terminalMatrix = (
+  results: readonly BenchResult[],
+  width?: number,
+  paint: Paint = plain,
+): string => pairMatrix(results, terminal(width, paint));
