@@ -11,7 +11,19 @@ import {
   schedulers,
   simulate,
 } from "#cluster";
-import { checkWritable, errors, readGiven, readInput, table, usage, writeGiven } from "#core";
+import {
+  checkWritable,
+  errors,
+  fitTable,
+  leftOf,
+  paintFor,
+  plain,
+  progressOf,
+  readGiven,
+  readInput,
+  usage,
+  writeGiven,
+} from "#core";
 import { type Args, command, json, list, number, text } from "../command.ts";
 
 const options = {
@@ -63,17 +75,25 @@ export const clusterCommand = command({
     const figures: Figures[] = [];
     const runs = scenario.seeds.length * scenario.schedulers.length;
     let hours = 0;
+    const shown = progressOf("cluster");
+    const left = leftOf(runs);
     for (const seed of scenario.seeds) {
       const plan = scenario.plan(seed);
       hours = plan.horizon / 3600;
       for (const kind of scenario.schedulers) {
-        const progress = progressOf(
-          `${kind.name}, seed ${seed} (${figures.length + 1} of ${runs})`,
-          plan.jobs.length,
-        );
+        const what = `${kind.name}, seed ${seed} (${figures.length + 1} of ${runs})`;
+        const done = figures.length;
+        const progress = everySoOften((now, ended) => {
+          const jobs = plan.jobs.length;
+          shown.step(
+            `${what}: ${(now / 3600).toFixed(1)} h, ${ended} of ${jobs} jobs done`,
+            left(done + ended / jobs),
+          );
+        });
         figures.push(simulate(plan, kind, { progress }));
       }
     }
+    shown.end();
     const result = {
       version: 1,
       scenario: given,
@@ -84,7 +104,11 @@ export const clusterCommand = command({
     if (args.out !== undefined) writeGiven(args.out, `${JSON.stringify(result)}\n`);
     if (args.report !== undefined)
       writeGiven(args.report, htmlReport({ ...result, name: given, hours }));
-    console.log(args.json ? JSON.stringify(result, null, 2) : tableOf(figures));
+    console.log(
+      args.json
+        ? JSON.stringify(result, null, 2)
+        : tableOf(figures, process.stdout.columns, paintFor(process.stdout)),
+    );
     return 0;
   },
 });
@@ -114,29 +138,49 @@ function readNamed(path: string, scenario: string, { data }: Given): string {
   }
 }
 
-/** Milliseconds between two lines of progress. */
+/** Milliseconds between two steps of progress. */
 const SAY_EVERY = 2_000;
 
-function progressOf(what: string, jobs: number): (now: number, ended: number) => void {
+function everySoOften(
+  say: (now: number, ended: number) => void,
+): (now: number, ended: number) => void {
   let said = performance.now();
   return (now, ended) => {
     if (performance.now() - said < SAY_EVERY) return;
     said = performance.now();
-    console.error(`cluster: ${what}: ${(now / 3600).toFixed(1)} h, ${ended} of ${jobs} jobs done`);
+    say(now, ended);
   };
 }
 
-function tableOf(figures: readonly Figures[]): string {
+function tableOf(figures: readonly Figures[], width?: number, paint = plain): string {
   const names = [...new Set(figures.map(({ scheduler }) => scheduler))];
-  const rows = names.map((name) => {
-    const own = figures.filter(({ scheduler }) => scheduler === name);
-    return [name, ...columns.map(({ of }) => of(own))];
-  });
-  const levels = names.flatMap((name) =>
-    levelRows(figures.filter(({ scheduler }) => scheduler === name)).map((row) => [name, ...row]),
-  );
+  const scheduler = {
+    title: "scheduler",
+    words: true,
+    cell: ([name = ""]: readonly string[]) => name,
+  };
+  const fitted = (titles: readonly string[], rows: readonly (readonly string[])[]) =>
+    fitTable(
+      [
+        scheduler,
+        ...titles.map((title, i) => ({
+          title,
+          rank: i,
+          cell: (row: readonly string[]) => row[i + 1] ?? "",
+        })),
+      ],
+      rows,
+      width,
+      paint,
+    );
+  const ownOf = (name: string) => figures.filter((one) => one.scheduler === name);
+  const rows = names.map((name) => [name, ...columns.map(({ of }) => of(ownOf(name)))]);
+  const levels = names.flatMap((name) => levelRows(ownOf(name)).map((row) => [name, ...row]));
   return [
-    ...table([["scheduler", ...columns.map(({ title }) => title)], ...rows], 1),
-    ...(levels.length > 0 ? ["", ...table([["scheduler", ...levelTitles], ...levels], 1)] : []),
+    ...fitted(
+      columns.map(({ title }) => title),
+      rows,
+    ),
+    ...(levels.length > 0 ? ["", ...fitted(levelTitles, levels)] : []),
   ].join("\n");
 }

@@ -1,5 +1,5 @@
 // `cotenant predict evaluate`: learners and rules judged by random splits.
-import { percent, table, usage } from "#core";
+import { leftOf, percent, progressOf, table, usage } from "#core";
 import { judged, type LearnerName, learnerNames, type SplitFigures } from "#predict";
 import { measuredIn, metricsOf, nameIn, trainingOf } from "./measurements.ts";
 import { commas, type Given } from "./options.ts";
@@ -19,6 +19,8 @@ export function evaluate(args: Given): number {
       "Give a smaller --part.",
     );
   const { goal, splits, part } = args;
+  const shown = progressOf("predict");
+  const left = leftOf(splits);
   const results = judged(colocations, {
     learners: names,
     metrics,
@@ -28,8 +30,9 @@ export function evaluate(args: Given): number {
     training: trainingOf(args),
     source: measured.source,
     nameOf: nameIn(measured),
-    progress: (done) => console.error(`predict: ${done} of ${splits} splits`),
+    progress: (done) => shown.step(`${done} of ${splits} splits`, left(done)),
   });
+  shown.end();
   console.log(
     args.json
       ? JSON.stringify({ goal, splits, part, metrics, results }, null, 2)
