@@ -28,7 +28,7 @@ export const demoCommand = command({
       seconds,
       uid: ownUid(),
       progress: (name, index, of, leftS) => shown.step(`${name} (${index + 1} of ${of})`, leftS),
-      measured: (outcome) => console.error(`demo: ${inWords(outcome)}`),
+      measured: (outcome) => shown.note(inWords(outcome)),
     });
     shown.end();
     console.log(
