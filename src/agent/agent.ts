@@ -3,7 +3,7 @@
 // clients, ask the policy, write its rules; once a second: repair the memory, read the GPUs.
 import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
-import { type Address, type Clock, ms, packageVersion } from "#core";
+import { type Address, type Clock, dateNow, ms, packageVersion } from "#core";
 import { type Overrides, type Policy, withOverrides } from "#policy";
 import { Changes } from "./changes.ts";
 import { serveHttp } from "./connections/http.ts";
@@ -12,8 +12,11 @@ import type { Identify } from "./connections/peer.ts";
 import { openDoor } from "./connections/socket.ts";
 import { checkKernel } from "./gpus/region.ts";
 import { Registry } from "./gpus/registry.ts";
+import { History } from "./history/history.ts";
+import { RecentEvents } from "./history/recent-events.ts";
 import { launchesIn } from "./launches.ts";
 import { type Log, limitedLog, withoutRepeats } from "./log.ts";
+import { newestEntries } from "./log-file.ts";
 import { type Mps, openNvml, startMps, startSoftMps } from "./nvidia/index.ts";
 import { openSoftGpus, openToAll, SOFT_GPU_NAME } from "./softgpu.ts";
 import {
@@ -108,14 +111,16 @@ async function start(
   close: () => Promise<void>,
 ): Promise<Agent> {
   const { directory, clock, mode, policy, overrides, scope = "user" } = options;
-  const log = limitedLog(options.log, () => clock.now());
   const paths = pathsIn(directory);
+  const recent = new RecentEvents(dateNow);
+  const log = recent.keeping(limitedLog(options.log, () => clock.now()));
   const socket = scope === "machine" ? paths.sharedSocket : paths.socket;
   const admission =
     scope === "machine" ? admissionByFile(options.grants, options.uid, log) : admitAll;
   if (scope === "machine") checkKernel();
   claimDirectory(directory, options.uid, scope);
   opened.push(lockDirectory(directory));
+  recent.begin(newestEntries(paths.log));
 
   const sensor =
     options.gpu === "soft" ? openSoftGpus(softGpuAt(options), () => clock.now()) : openNvml();
@@ -137,6 +142,7 @@ async function start(
   registry.recall(readAgentFile(directory)?.gpus ?? []);
 
   const startedAt = clock.now();
+  const history = new History(watch.meters, startedAt);
   const cpuAtStart = process.cpuUsage();
   const status = (): Status => {
     const upSeconds = (clock.now() - startedAt) / 1e9;
@@ -169,6 +175,15 @@ async function start(
     metricsAddress: options.metricsAddress,
     ready: () => ready,
     status,
+    known: () => ({
+      status: status(),
+      served: registry.gpus,
+      history,
+      events: recent.entries,
+      now: clock.now(),
+      wall: Date.parse(dateNow()),
+    }),
+    clock,
     why: (pid) => explain(pid, admission, status()),
     stop: () => stop("asked to"),
   });
@@ -250,8 +265,10 @@ async function start(
   };
 
   const tellOfStranger = strangerTold(options.onStranger ?? WARN, options.env, log);
-  const tellOfIgnored = () => {
-    for (const { gpu, client, usedShare } of watch.lookAndDecide(registry.gpus)) {
+  const look = () => {
+    const ignored = watch.lookAndDecide(registry.gpus);
+    history.note(registry.gpus, clock.now());
+    for (const { gpu, client, usedShare } of ignored) {
       const { pid, name: called, slot, identity } = client;
       const of = identity ? { of: describeIdentity(identity) } : {};
       const because = `its kernels ran in ${Math.round(100 * usedShare)} % of a pause`;
@@ -260,7 +277,7 @@ async function start(
   };
 
   opened.push(
-    clock.every(POLICY_PERIOD, tellOfIgnored),
+    clock.every(POLICY_PERIOD, look),
     clock.every(HEALING_PERIOD, () => registry.heal()),
     clock.every(SENSOR_PERIOD, () => {
       watch.readSensor();

@@ -12,6 +12,8 @@ export {
   SharedRegion,
 } from "./gpus/region.ts";
 export { Registry } from "./gpus/registry.ts";
+export { History } from "./history/history.ts";
+export { type Burst, WorstBursts } from "./history/worst-bursts.ts";
 export { type Launch, noteLaunch } from "./launches.ts";
 export {
   formatEntry,
@@ -89,3 +91,5 @@ export {
 } from "./variants/index.ts";
 export { Watch } from "./watch.ts";
 export type { Explanation } from "./why.ts";
+export { gpuSentence } from "./words/gpu-sentence.ts";
+export { describeGpu, sentencesOn } from "./words/sentences.ts";

@@ -1,5 +1,15 @@
 // The agent's log on disk: at most two files of so many bytes.
-import { appendFileSync, copyFileSync, fstatSync, statSync, truncateSync } from "node:fs";
+import {
+  appendFileSync,
+  closeSync,
+  copyFileSync,
+  fstatSync,
+  openSync,
+  readSync,
+  statSync,
+  truncateSync,
+} from "node:fs";
+import { type LogEntry, parseEntry } from "./log.ts";
 
 /** A longer log is put aside, in place of the one put aside before. */
 const LOG_KEPT = 4 * 2 ** 20;
@@ -20,4 +30,27 @@ export function appendToLog(path: string, line: string): void {
 export function isStderr(path: string): boolean {
   const [own, file] = [fstatSync(2), statSync(path, { throwIfNoEntry: false })];
   return own.dev === file?.dev && own.ino === file.ino;
+}
+
+/** Holds some hundred entries. */
+const NEWEST = 64 * 1024;
+
+/** What stands at the end of the log, the newest last; nothing where there is no log to be read. */
+export function newestEntries(path: string): readonly LogEntry[] {
+  try {
+    const fd = openSync(path, "r");
+    try {
+      const { size } = fstatSync(fd);
+      const bytes = Buffer.alloc(Math.min(size, NEWEST));
+      readSync(fd, bytes, 0, bytes.length, size - bytes.length);
+      return bytes
+        .toString()
+        .split("\n")
+        .flatMap((line) => parseEntry(line) ?? []);
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    return [];
+  }
 }

@@ -68,6 +68,8 @@ export const pathsIn = (directory: string) => ({
   launched: `${directory}/launched`,
   variants: `${directory}/variants`,
   metricsToken: `${directory}/metrics.token`,
+  /** Leads a browser to the dashboard with the token. */
+  dashboard: `${directory}/dashboard.html`,
 });
 
 /** Makes the run directory, or makes sure that the one that is there is nobody else's. */

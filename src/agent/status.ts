@@ -1,6 +1,6 @@
 // The one value behind `cotenant status`, `--json`, GET /status and the metrics.
 
-import type { ObjectiveState } from "#policy";
+import type { AloneBursts, ObjectiveState } from "#policy";
 import type { ClientClass, Rules } from "#protocol";
 import type { Launch } from "./launches.ts";
 import type { DurationHistogram } from "./metrics/durations.ts";
@@ -58,6 +58,8 @@ export interface ClientStatus {
   readonly identity: Identity | undefined;
   /** The grant by which it has its slot; undefined while it is not connected. */
   readonly grant: string | undefined;
+  /** Its command line, cut after some length; undefined where it can't be read. */
+  readonly command: string | undefined;
 }
 
 export interface HighStatus extends ClientStatus, HighMeasure {
@@ -65,6 +67,10 @@ export interface HighStatus extends ClientStatus, HighMeasure {
   readonly sloSlowdown: number | undefined;
   /** How it fares; undefined without one, and where the policy does not act on it. */
   readonly objective: { readonly state: ObjectiveState; readonly level: number } | undefined;
+  /** Its bursts while no best-effort work ran; undefined while the policy does not know them. */
+  readonly alone: AloneBursts | undefined;
+  /** How much slower its bursts of the last window are than alone, by what an objective `slowdown` counts; undefined while unknown. */
+  readonly slowdown: number | undefined;
   /** Since it attached. */
   readonly burstP50SinceStartUs: number | undefined;
   readonly burstP99SinceStartUs: number | undefined;

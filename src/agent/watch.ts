@@ -9,15 +9,16 @@ import {
   type Overrides,
   type Policy,
   recommendMode,
+  slowdownOf,
   withOverrides,
 } from "#policy";
 import { type Rules, ruleNames, rules as ruleTable, whenActive } from "#protocol";
 import type { ClientStanding, Standing } from "./changes.ts";
 import type { Client, ServedGpu } from "./gpus/gpu.ts";
-import { BestEffortMeter, HighMeter } from "./metrics/meter.ts";
+import { Meters } from "./metrics/meters.ts";
 import type { GpuReading, Sensor } from "./sensor.ts";
 import type { BestEffortStatus, ClientStatus, GpuStatus, HighStatus } from "./status.ts";
-import { isStopped } from "./system/index.ts";
+import { commandOf, isStopped } from "./system/index.ts";
 import { HoldTrials, type Ignored, type Stranger, Strangers } from "./tenants/index.ts";
 
 /** The driver's figure is about the last second, and the window about four. */
@@ -44,8 +45,9 @@ type Metered = Observed & { readonly high: readonly MeteredHigh[] };
 
 export class Watch {
   readonly #options: WatchOptions;
-  readonly #high = new WeakMap<Client, HighMeter>();
-  readonly #bestEffort = new WeakMap<Client, BestEffortMeter>();
+  readonly meters = new Meters();
+  /** Command lines, which are read once. */
+  readonly #commands = new WeakMap<Client, string | undefined>();
   /** Of a policy that learns. */
   readonly #memories = new WeakMap<ServedGpu, Memory>();
   readonly #trials = new WeakMap<ServedGpu, HoldTrials<Client>>();
@@ -76,8 +78,8 @@ export class Watch {
     const ignored: (Ignored<Client> & { readonly gpu: string })[] = [];
     for (const gpu of gpus) {
       for (const client of gpu.clients) {
-        this.#highMeter(gpu, client)?.sample(now);
-        this.#bestEffortMeter(gpu, client)?.sample(now);
+        this.meters.high(gpu, client)?.sample(now);
+        this.meters.bestEffort(gpu, client)?.sample(now);
       }
       ignored.push(...this.#lookAtHolds(gpu, now).map((one) => ({ ...one, gpu: gpu.uuid })));
       const observed = this.#observed(gpu);
@@ -104,7 +106,7 @@ export class Watch {
     const { protect, whenActive: may } = gpu.region.memory.settings;
     if (protect === 0 || may !== whenActive.wait) return 0;
     const held = gpu.clients.map((client) => {
-      const ns = this.#highMeter(gpu, client)?.heldNs() ?? 0;
+      const ns = this.meters.high(gpu, client)?.heldNs() ?? 0;
       // Best-effort clients go on beside one that stands still.
       return ns >= span && isStopped(client.pid) ? 0 : ns;
     });
@@ -133,11 +135,13 @@ export class Watch {
 
   /** That nothing of best-effort clients ran is believed unless the driver sees the GPU busy with more than requests. */
   #colocated(gpu: ServedGpu): boolean | undefined {
-    const meters = gpu.clients.flatMap((client) => this.#bestEffortMeter(gpu, client) ?? []);
+    const meters = gpu.clients.flatMap((client) => this.meters.bestEffort(gpu, client) ?? []);
     if (meters.some((meter) => meter.ran())) return true;
     const { utilisation = 0 } = this.#readings.find(({ uuid }) => uuid === gpu.uuid) ?? {};
     if (meters.length === 0 || utilisation <= BEYOND_REQUESTS) return false;
-    const shares = gpu.clients.map((client) => this.#highMeter(gpu, client)?.measure().activeShare);
+    const shares = gpu.clients.map(
+      (client) => this.meters.high(gpu, client)?.measure().activeShare,
+    );
     const requests = shares.reduce<number>((sum, share = 0) => sum + share, 0);
     return utilisation > requests + BEYOND_REQUESTS ? undefined : false;
   }
@@ -149,7 +153,7 @@ export class Watch {
 
   #seenHigh(gpu: ServedGpu): readonly MeteredHigh[] {
     return gpu.clients.flatMap((client) => {
-      const meter = this.#highMeter(gpu, client);
+      const meter = this.meters.high(gpu, client);
       if (!meter) return [];
       const { name, training } = client;
       return [
@@ -262,17 +266,28 @@ export class Watch {
     return both ? recommendMode(this.#observed(gpu)) : undefined;
   }
 
+  #clientStatus(client: Client): ClientStatus {
+    const { class: kind, name, pid, slot, connected, identity, grant } = client;
+    if (!this.#commands.has(client)) this.#commands.set(client, commandOf(pid));
+    const command = this.#commands.get(client);
+    return { class: kind, name, pid, slot, connected, identity, grant, command };
+  }
+
   #highStatus(gpu: ServedGpu | undefined, client: Client): HighStatus[] {
-    const meter = gpu && this.#highMeter(gpu, client);
+    const meter = gpu && this.meters.high(gpu, client);
     if (!meter) return [];
     const { p99Us, slowdown } = objectiveOf(client) ?? {};
+    const measured = meter.measure();
+    const alone = aloneIn(this.#memories.get(gpu), client);
     return [
       {
-        ...clientStatus(client),
+        ...this.#clientStatus(client),
         sloP99Us: p99Us,
         sloSlowdown: slowdown,
         objective: this.#objective(gpu, client),
-        ...meter.measure(),
+        ...measured,
+        alone,
+        slowdown: slowdownOf(measured, alone),
         burstP50SinceStartUs: meter.quantileUs(0.5),
         burstP99SinceStartUs: meter.quantileUs(0.99),
         burstHistogram: meter.histogram("durations"),
@@ -286,35 +301,27 @@ export class Watch {
     client: Client,
     reading: GpuReading | undefined,
   ): BestEffortStatus[] {
-    const meter = gpu && this.#bestEffortMeter(gpu, client);
+    const meter = gpu && this.meters.bestEffort(gpu, client);
     if (!meter) return [];
     const measured = meter.measure();
     // The client writes this figure itself: what no GPU could hold is not shown.
     const memoryUsed = Math.min(measured.memoryUsed, reading?.memoryTotal ?? Infinity);
     const hold = this.#trials.get(gpu)?.of(client);
-    return [{ ...clientStatus(client), ...measured, memoryUsed, hold }];
+    return [{ ...this.#clientStatus(client), ...measured, memoryUsed, hold }];
   }
-
-  #highMeter(gpu: ServedGpu, client: Client): HighMeter | undefined {
-    const slot = client.class === "high" ? gpu.region.memory.high[client.slot] : undefined;
-    return slot && meterIn(this.#high, client, () => new HighMeter(slot));
-  }
-
-  #bestEffortMeter(gpu: ServedGpu, client: Client): BestEffortMeter | undefined {
-    const slot =
-      client.class === "best-effort" ? gpu.region.memory.bestEffort[client.slot] : undefined;
-    return slot && meterIn(this.#bestEffort, client, () => new BestEffortMeter(slot));
-  }
-}
-
-function meterIn<M>(meters: WeakMap<Client, M>, client: Client, make: () => M): M {
-  const meter = meters.get(client) ?? make();
-  meters.set(client, meter);
-  return meter;
 }
 
 /** A process that took another's slot, or its pid, is somebody else. */
 const idOf = ({ slot, pid, startTime }: Client) => `${slot} ${pid} ${startTime}`;
+
+/** Of a training the policy knows its throughput alone, and perhaps no burst. */
+function aloneIn(memory: Memory | undefined, client: Client): HighStatus["alone"] {
+  const { p99Us, waitedP99Us } = memory?.clients.get(idOf(client))?.reference ?? {};
+  const known = Number.isFinite(p99Us) && Number.isFinite(waitedP99Us);
+  return known && p99Us !== undefined && waitedP99Us !== undefined
+    ? { p99Us, waitedP99Us }
+    : undefined;
+}
 
 function objectiveOf({ sloP99Us, sloSlowdownPermille }: Client): Objective | undefined {
   if (!sloP99Us && !sloSlowdownPermille) return undefined;
@@ -330,8 +337,3 @@ function servedStatus({ identity, region }: ServedGpu): GpuStatus["served"] {
 
 const clientPids = (gpus: readonly ServedGpu[]): ReadonlySet<number> =>
   new Set(gpus.flatMap(({ clients }) => clients.map(({ pid }) => pid)));
-
-const clientStatus = (client: Client): ClientStatus => {
-  const { class: kind, name, pid, slot, connected, identity, grant } = client;
-  return { class: kind, name, pid, slot, connected, identity, grant };
-};

@@ -5,6 +5,7 @@ import { benchCommand } from "./commands/bench.ts";
 import { cdiCommand } from "./commands/cdi.ts";
 import { clusterCommand } from "./commands/cluster.ts";
 import { completionCommand } from "./commands/completion.ts";
+import { dashboardCommand } from "./commands/dashboard.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { downCommand } from "./commands/down.ts";
@@ -30,6 +31,7 @@ export const commands: readonly Command[] = [
   runCommand,
   statusCommand,
   topCommand,
+  dashboardCommand,
   whyCommand,
   eventsCommand,
   logsCommand,

@@ -7,6 +7,7 @@ export {
 export { parseObjective } from "./objective.ts";
 export { policies, policyNamed } from "./policies/index.ts";
 export {
+  type AloneBursts,
   type Memory,
   type MeteredHigh,
   type Objective,
@@ -20,3 +21,4 @@ export {
   withOverrides,
 } from "./policy.ts";
 export { type Recommendation, recommendMode } from "./recommend.ts";
+export { slowdownOf } from "./yardstick.ts";

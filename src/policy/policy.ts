@@ -67,7 +67,16 @@ export interface Memory {
   /** Best-effort work stands still until then. */
   readonly pausedUntilMs: number | undefined;
   /** By the id of a high client. */
-  readonly clients: ReadonlyMap<string, { readonly state: ObjectiveState }>;
+  readonly clients: ReadonlyMap<
+    string,
+    { readonly state: ObjectiveState; readonly reference?: AloneBursts | undefined }
+  >;
+}
+
+/** The p99 of a client's bursts while no best-effort work ran: how long they lasted, and waited for the GPU. */
+export interface AloneBursts {
+  readonly p99Us: number;
+  readonly waitedP99Us: number;
 }
 
 export interface Policy {

@@ -4,7 +4,7 @@
 // without (docs/design/decisions/0003). Of a burst that keeps the GPU busy nearly all is waiting, and all is taken for it
 // where nobody reports waits.
 import { bucketMiddle, quantile } from "#protocol";
-import type { MeteredHigh, Objective } from "./policy.ts";
+import type { AloneBursts, MeteredHigh, Objective } from "./policy.ts";
 
 /** The same bursts, counted twice. */
 export interface Bursts {
@@ -24,12 +24,6 @@ export interface Limits {
   readonly waitedUs: number;
 }
 
-/** The p99 of bursts alone, in us. */
-interface Alone {
-  readonly p99Us: number;
-  readonly waitedP99Us: number;
-}
-
 export const burstsOf = ({ ended, waited }: MeteredHigh): Bursts => ({
   lasted: ended,
   waited: ended && (waited ?? ended),
@@ -38,7 +32,7 @@ export const burstsOf = ({ ended, waited }: MeteredHigh): Bursts => ({
 /** What a burst may not pass to count as good; undefined while that is not known. */
 export function limitsOf(
   objective: Objective | undefined,
-  alone: Alone | undefined,
+  alone: AloneBursts | undefined,
 ): Limits | undefined {
   const { p99Us: lastedUs = ANY, slowdown } = objective ?? {};
   if (slowdown === undefined) return { lastedUs, waitedUs: ANY };
@@ -51,7 +45,7 @@ export function limitsOf(
  */
 export function medianLimitsOf(
   objective: Objective | undefined,
-  alone: Alone | undefined,
+  alone: AloneBursts | undefined,
 ): Limits | undefined {
   const limits = limitsOf(objective, alone);
   if (!limits || !alone || objective?.slowdown === undefined) return limits;
@@ -60,10 +54,20 @@ export function medianLimitsOf(
 }
 
 /** `q`: 0.99, or what stands for it among few. */
-export const quantilesOf = ({ lasted, waited }: Bursts, q: number): Alone => ({
+export const quantilesOf = ({ lasted, waited }: Bursts, q: number): AloneBursts => ({
   p99Us: lasted ? quantile(lasted, q) : Number.NaN,
   waitedP99Us: waited ? quantile(waited, q) : Number.NaN,
 });
+
+/** How much slower than alone bursts are, by what a `slowdown` counts; undefined while that is not known. */
+export function slowdownOf(
+  { burstWaitP99Us }: { readonly burstWaitP99Us: number | undefined },
+  alone: AloneBursts | undefined,
+): number | undefined {
+  if (burstWaitP99Us === undefined || !alone) return undefined;
+  const slowdown = (burstWaitP99Us - alone.waitedP99Us) / alone.p99Us;
+  return Number.isFinite(slowdown) ? slowdown : undefined;
+}
 
 export const together = (one: Bursts, other: Bursts): Bursts => ({
   lasted: sum(one.lasted, other.lasted),

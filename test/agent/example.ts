@@ -20,6 +20,7 @@ const high: HighStatus = {
   connected: true,
   identity: identified(42),
   grant: "an agent of one's own",
+  command: "python serve.py",
   sloP99Us: undefined,
   sloSlowdown: undefined,
   objective: undefined,
@@ -41,6 +42,8 @@ const high: HighStatus = {
   sharedShare: 0,
   aheadMeanUs: 60,
   aheadMaxUs: 190,
+  alone: undefined,
+  slowdown: undefined,
   burstP50SinceStartUs: 2000,
   burstP99SinceStartUs: 4000,
   burstHistogram: { counts: [0, 0, 0, 10, 50, 40, ...Array(11).fill(0)], sumSeconds: 0.25 },
@@ -56,6 +59,7 @@ const bestEffort: BestEffortStatus = {
   connected: true,
   identity: undefined,
   grant: undefined,
+  command: "python train.py",
   launches: 10,
   graphs: 5,
   copies: 0,
@@ -83,6 +87,7 @@ const bestEffort: BestEffortStatus = {
   cappedShare: 0,
   turnShare: 0,
   emptyShare: 0,
+  keptShare: 0.9,
 };
 
 const gpu: GpuStatus = {
@@ -101,7 +106,16 @@ const gpu: GpuStatus = {
   recommended: undefined,
   high: [high],
   bestEffort: [bestEffort],
-  strangers: [{ pid: 9, name: "other", memory: 0, agentPid: undefined, identity: undefined }],
+  strangers: [
+    {
+      pid: 9,
+      name: "other",
+      memory: 0,
+      agentPid: undefined,
+      command: "python other.py",
+      identity: undefined,
+    },
+  ],
 };
 
 export const exampleStatus: Status = {

@@ -15,7 +15,9 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "offline/soc": ["core", "profile"],
   // PTX is compiled in processes of their own, never on the thread that serves all clients.
   "agent/variants": ["core", "protocol", "policy", "profile", "ptx"],
-  agent: ["core", "protocol", "policy", "profile"],
+  // What the agent tells the page, and the page itself, which runs in a browser.
+  dashboard: [],
+  agent: ["core", "protocol", "policy", "profile", "dashboard"],
   client: ["core", "protocol", "policy", "profile", "agent"],
   load: ["core", "protocol"],
   doctor: ["core", "protocol", "agent", "client"],

@@ -1,10 +1,13 @@
 // The agent's HTTP doors. The one on loopback wants the token of agent.json, which only the owner can read: other users
 // of the machine reach loopback too. Metrics have a token of their own, which is good for nothing else, because it is
 // given to Prometheus. Where the operator names another address, metrics are there, too, and nothing else.
-import { type Address, errors, showAddress } from "#core";
+import { type Address, type Clock, errors, showAddress } from "#core";
+import { type DashboardDoor, dashboardDoor } from "../dashboard/door.ts";
+import type { Known } from "../dashboard/views.ts";
 import { metricsContentType, renderMetrics } from "../metrics/metrics-text.ts";
 import type { Status } from "../status.ts";
 import type { Explanation } from "../why.ts";
+import { fromLoopback } from "./host.ts";
 import { type Listener, newListener } from "./listener.ts";
 
 const LOOPBACK = "127.0.0.1";
@@ -25,39 +28,50 @@ interface HttpOptions {
   readonly metricsAddress: Address | undefined;
   readonly ready: () => boolean;
   readonly status: () => Status;
+  /** For the dashboard. */
+  readonly known: () => Known;
+  readonly clock: Clock;
   readonly why: (pid: number) => Explanation;
   readonly stop: () => void;
 }
 
 export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
-  const own = ownListener(options);
+  const dashboard = dashboardDoor(options);
+  const own = ownListener(options, dashboard);
+  const closeOwn = async () => {
+    dashboard.close();
+    await own.close();
+  };
   const port = await own.listen(LOOPBACK, options.port).catch((error) => {
     throw error.code === "EADDRINUSE" ? errors.portTaken(options.port) : error;
   });
   const { metricsAddress } = options;
   if (!metricsAddress)
-    return { port, metricsAddress: showAddress({ host: LOOPBACK, port }), close: own.close };
+    return { port, metricsAddress: showAddress({ host: LOOPBACK, port }), close: closeOwn };
   const remote = metricsListener(options);
   try {
     const remotePort = await remote.listen(metricsAddress.host, metricsAddress.port);
     return {
       port,
       metricsAddress: showAddress({ ...metricsAddress, port: remotePort }),
-      close: async () => void (await Promise.all([own.close(), remote.close()])),
+      close: async () => void (await Promise.all([closeOwn(), remote.close()])),
     };
   } catch (error) {
-    await own.close();
+    await closeOwn();
     throw errors.cannotListen(showAddress(metricsAddress), error);
   }
 }
 
-function ownListener(options: HttpOptions): Listener {
+function ownListener(options: HttpOptions, dashboard: DashboardDoor): Listener {
   const { token, metricsToken, status, why, stop } = options;
   const listener = newListener(options.ready);
   const { app, wants } = listener;
   app.get("/metrics", wants(token, metricsToken), (context) => metricsPage(status, context));
+  app.use("*", fromLoopback);
+  dashboard.servePage(app);
   // On "*" and before everything else: a path that is spelled unusually is no way round it.
   app.use("*", wants(token));
+  dashboard.serveData(app);
   app.get("/status", (context) => context.json(status()));
   app.get("/why/:pid{[0-9]{1,10}}", (context) =>
     context.json(why(Number(context.req.param("pid")))),

@@ -11,7 +11,7 @@ const REQUEST_WITHIN_MS = 5000;
 const MOST_STRANGERS = 32;
 const MOST_OWNERS = 64;
 
-type Env = { Bindings: HttpBindings };
+export type Env = { Bindings: HttpBindings };
 
 export interface Listener {
   readonly app: Hono<Env>;

@@ -36,6 +36,9 @@ export interface HighMeasure {
   readonly aheadMaxUs: number;
 }
 
+/** Of what another process wrote, more launch-ahead than this is not believed. */
+const MOST_AHEAD_NS = 10e9;
+
 interface HighSnapshot extends Counted {
   readonly at: number;
   readonly activeNs: number;
@@ -52,6 +55,8 @@ export class HighMeter {
   #burstsSince: number | undefined;
   /** What was counted before the counters were last found to say what cannot be. */
   #void: Ended | undefined;
+  /** Bursts between the last two samples; undefined when there were none. */
+  #since: Ended | undefined;
   #implausible = 0;
 
   constructor(slot: View<typeof HighSlot>) {
@@ -61,10 +66,13 @@ export class HighMeter {
   sample(now: number): void {
     const last = this.#ring.at(-1);
     const snapshot = this.#look(now, last);
+    this.#since =
+      last && last.ended !== snapshot.ended ? less(snapshot.ended, last.ended) : undefined;
     if (last && !this.#follows(last, snapshot)) {
       this.#implausible++;
       this.#void = snapshot.ended;
       this.#burstsSince = undefined;
+      this.#since = undefined;
       this.#ring = [];
     } else if (last && last.ended !== snapshot.ended) this.#burstsSince = last.at;
     push(this.#ring, snapshot);
@@ -91,8 +99,7 @@ export class HighMeter {
   #follows(last: HighSnapshot, next: HighSnapshot): boolean {
     const between = next.at - last.at;
     const ns = next.at - Math.min(last.at, this.#burstsSince ?? Number.NEGATIVE_INFINITY);
-    const ended = next.ended === last.ended ? undefined : less(next.ended, last.ended);
-    return canBe(last, next, ended, { ns, between });
+    return canBe(last, next, this.#since, { ns, between });
   }
 
   /** Median of the last window; undefined when no burst ended in it. */
@@ -140,19 +147,12 @@ export class HighMeter {
 
   /** Bursts between the last two samples, by bucket of duration; undefined when there were none. */
   ended(): Uint32Array | undefined {
-    return this.#since("durations");
+    return this.#since?.durations;
   }
 
   /** The same bursts by the time in which they waited for the GPU. A burst that ended while both were read may be in one only. */
   waited(): Uint32Array | undefined {
-    return this.#since("waits");
-  }
-
-  #since(which: keyof Ended): Uint32Array | undefined {
-    const [from, to] = this.#ring.slice(-2);
-    return from && to && from.ended !== to.ended
-      ? difference(to.ended[which], from.ended[which])
-      : undefined;
+    return this.#since?.waits;
   }
 
   /** For how long it held best-effort work between the last two samples, ns. */
@@ -160,7 +160,15 @@ export class HighMeter {
     const [from, to] = this.#ring.slice(-2);
     if (!from || !to) return 0;
     const held = to.activeNs - from.activeNs - (to.sharedNs - from.sharedNs);
-    return Math.min(to.at - from.at, Math.max(0, held));
+    return within(held, to.at - from.at);
+  }
+
+  /** Between the last two samples: time in bursts in ns, and the largest launch-ahead that one met. */
+  past(): { readonly activeNs: number; readonly aheadMaxNs: number } {
+    const [from, to] = this.#ring.slice(-2);
+    if (!from || !to) return { activeNs: 0, aheadMaxNs: 0 };
+    const activeNs = within(to.activeNs - from.activeNs, to.at - from.at);
+    return { activeNs, aheadMaxNs: within(to.aheadMaxNs, MOST_AHEAD_NS) };
   }
 
   /** Kernels and graphs between the last two samples; undefined when there are not two. */
@@ -227,6 +235,8 @@ export interface BestEffortMeasure {
   readonly cappedShare: number;
   readonly turnShare: number;
   readonly emptyShare: number;
+  /** Part of the last window in which its work waited neither for high clients nor for another's turn; undefined before there is one. */
+  readonly keptShare: number | undefined;
 }
 
 type BestEffortSnapshot = Readonly<Record<(typeof losses)[number] | "at" | "finishedNs", number>>;
@@ -248,6 +258,17 @@ export class BestEffortMeter {
   ran(): boolean {
     const [from, to] = this.#ring.slice(-2);
     return this.#slot.releasedNs > 0 || (to?.finishedNs ?? 0) !== (from?.finishedNs ?? 0);
+  }
+
+  /** Between the last two samples, in ns: GPU time finished, and time that its work waited for high clients. */
+  past(): { readonly finishedNs: number; readonly heldNs: number } {
+    const [from, to] = this.#ring.slice(-2);
+    if (!from || !to) return { finishedNs: 0, heldNs: 0 };
+    const span = to.at - from.at;
+    return {
+      finishedNs: within(to.finishedNs - from.finishedNs, span),
+      heldNs: within(to.heldNs - from.heldNs, span),
+    };
   }
 
   measure(): BestEffortMeasure {
@@ -284,6 +305,7 @@ export class BestEffortMeter {
       cappedShare: partLost("cappedNs"),
       turnShare: partLost("turnNs"),
       emptyShare: partLost("emptyNs"),
+      keptShare: seconds > 0 ? within(1 - partLost("heldNs") - partLost("turnNs"), 1) : undefined,
     };
   }
 }
@@ -300,7 +322,9 @@ function span<S extends { readonly at: number }>(ring: readonly S[]) {
 }
 
 /** Of a whole, even where a counter was written over. */
-const part = (ns: number, seconds: number) => Math.min(1, Math.max(0, share(ns, seconds)));
+const part = (ns: number, seconds: number) => within(share(ns, seconds), 1);
+
+const within = (amount: number, most: number) => Math.min(most, Math.max(0, amount));
 
 const share = (ns: number, seconds: number) => (seconds > 0 ? ns / 1e9 / seconds : 0);
 

@@ -15,6 +15,7 @@ export {
 } from "./libc.ts";
 export { openMemoryFile } from "./memory-file.ts";
 export {
+  commandOf,
   isAlive,
   isStopped,
   nameOf,

@@ -53,6 +53,20 @@ export function nameOf(pid: number): string {
   }
 }
 
+/** Of a command line: enough to tell what it is. */
+const COMMAND_SHOWN = 200;
+
+/** Its command line, with blanks between the words; undefined where it is gone or has none. */
+export function commandOf(pid: number): string | undefined {
+  try {
+    const line = readOrNothing(`/proc/${pid}/cmdline`)?.replace(/\0+$/, "").replaceAll("\0", " ");
+    if (!line) return undefined;
+    return printable(line.length > COMMAND_SHOWN ? `${line.slice(0, COMMAND_SHOWN)}…` : line);
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Names come from processes, and go to terminals and logs: line breaks, escape sequences and what changes the direction of
  * writing do not.

@@ -16,6 +16,7 @@ function told(command: string) {
       name: "a job",
       memory: 5,
       agentPid: undefined,
+      command: undefined,
       gpu: "GPU-00",
       identity: {
         ...{ pid, uid: 1000, gid: 1000, groups: [], cgroup: "/", onHost: false },

@@ -39,6 +39,7 @@ test("a process without a slot is a stranger, one with a slot is not", () => {
       pid: other,
       name: "sleep",
       memory: 5,
+      command: "sleep 60",
       agentPid: undefined,
       identity: expect.objectContaining({ pid: other, uid: process.getuid?.() }),
     },

@@ -4,7 +4,7 @@ import { closeSync, readSync } from "node:fs";
 import { constants, Header, view } from "#protocol";
 import { REGION_LINK } from "../gpus/region.ts";
 import type { GpuReading } from "../sensor.ts";
-import { nameOf, openFilesOf, openMemoryFile, startTimeOf } from "../system/index.ts";
+import { commandOf, nameOf, openFilesOf, openMemoryFile, startTimeOf } from "../system/index.ts";
 import { type Identity, identityOf } from "./identity.ts";
 
 export interface Stranger {
@@ -13,6 +13,8 @@ export interface Stranger {
   readonly memory: number;
   /** The other agent that it is a client of; undefined where that is not so, or not to be seen. */
   readonly agentPid: number | undefined;
+  /** Its command line, cut after some length; undefined where it can't be read. */
+  readonly command: string | undefined;
   /** undefined: it has ended, or the agent has no descriptor left to look. */
   readonly identity: Identity | undefined;
 }
@@ -91,6 +93,7 @@ export class Strangers {
       facts: {
         pid,
         name: nameOf(pid),
+        command: commandOf(pid),
         agentPid: agentsOf(pid).find((agent) => agent !== this.#ownPid),
         identity: identityNow(pid),
       },

@@ -18,7 +18,14 @@ test("a status for people: each GPU, who is on it, and who has no slot", () => {
 test("a client of another agent is named with that agent, a GPU that can't be read with the reason", () => {
   const [gpu] = exampleStatus.gpus;
   if (!gpu?.reading) throw new Error("no GPU");
-  const other = { pid: 9, name: "other", memory: 0, agentPid: 77, identity: undefined };
+  const other = {
+    pid: 9,
+    name: "other",
+    memory: 0,
+    agentPid: 77,
+    command: undefined,
+    identity: undefined,
+  };
   const lost = { memoryTotal: undefined, memoryUsed: undefined, utilisation: undefined };
   const reading = { ...gpu.reading, ...lost, smClockMHz: undefined, error: "GPU is lost" };
   const shown = describe({ ...exampleStatus, gpus: [{ ...gpu, reading, strangers: [other] }] });

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import {
   appendToLog,
   claimDirectory,
+  describeGpu,
   formatEntry,
   isStderr,
   type Log,
@@ -29,7 +30,6 @@ import {
 import { parseOverrides, policies, policyNamed } from "#policy";
 import { ruleNames } from "#protocol";
 import { type Args, address, choice, command, flag, json, list, number, text } from "../command.ts";
-import { describeGpu } from "./status.ts";
 
 const options = {
   gpu: choice(

@@ -1,0 +1,49 @@
+// Where the dashboard is on the agent's HTTP: its page, which anybody on this machine may read since it holds no data, and
+// the live stream, which wants the token.
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import type { Hono } from "hono";
+import type { Clock } from "#core";
+import type { Env } from "../connections/listener.ts";
+import { Feed } from "./feed.ts";
+import { readPageFiles } from "./page-files.ts";
+import type { Known } from "./views.ts";
+
+export interface DashboardDoor {
+  servePage(app: Hono<Env>): void;
+  /** Behind what asks for the token. */
+  serveData(app: Hono<Env>): void;
+  close(): void;
+}
+
+interface DashboardOptions {
+  readonly known: () => Known;
+  readonly clock: Clock;
+}
+
+export function dashboardDoor({ known, clock }: DashboardOptions): DashboardDoor {
+  const files = readPageFiles();
+  const feed = new Feed(known, clock);
+  return {
+    servePage(app) {
+      for (const [name, { text, headers }] of files) {
+        const path = name === "index.html" ? "/dashboard" : `/dashboard/${name}`;
+        app.get(path, (context) => context.body(text, 200, { ...headers }));
+      }
+    },
+    serveData(app) {
+      app.get("/dashboard/live", (context) => {
+        if (feed.isFull)
+          return context.json({ error: "Too many dashboards are open: close one of them." }, 503);
+        const { outgoing } = context.env;
+        outgoing.writeHead(200, {
+          "content-type": "text/event-stream",
+          "cache-control": "no-store",
+          "x-content-type-options": "nosniff",
+        });
+        feed.add(outgoing);
+        return RESPONSE_ALREADY_SENT;
+      });
+    },
+    close: () => feed.close(),
+  };
+}

@@ -1,0 +1,90 @@
+// The live streams of the dashboard: server-sent events, once a second. What is sent is made once for all who look. There is
+// room for so many, and whoever does not read what it is sent is dropped, so that no page costs the agent memory.
+import type { ServerResponse } from "node:http";
+import { type Clock, ms } from "#core";
+import type { LiveEvents } from "#dashboard";
+import { type Known, snapshotView, timelineViews, worstViews } from "./views.ts";
+
+const PERIOD = ms(1000);
+const WORST_EVERY = 5;
+const TIMELINE_EVERY = 60;
+const MOST = 16;
+/** Ticks for which what was sent may stay unread. */
+const UNREAD_FOR = 10;
+
+interface Reader {
+  readonly to: ServerResponse;
+  /** Ticks since it last had read all. */
+  behind: number;
+}
+
+export class Feed {
+  readonly #known: () => Known;
+  readonly #clock: Clock;
+  readonly #readers = new Set<Reader>();
+  #tick = 0;
+  #stopTicking: (() => void) | undefined;
+
+  constructor(known: () => Known, clock: Clock) {
+    this.#known = known;
+    this.#clock = clock;
+  }
+
+  get readers(): number {
+    return this.#readers.size;
+  }
+
+  get isFull(): boolean {
+    return this.#readers.size >= MOST;
+  }
+
+  /** Its headers are out. It gets everything at once, then what is new. */
+  add(to: ServerResponse): void {
+    const reader = { to, behind: 0 };
+    this.#readers.add(reader);
+    to.once("close", () => this.#remove(reader));
+    const known = this.#known();
+    to.write(timelineText(known) + worstText(known) + snapshotText(known));
+    this.#stopTicking ??= this.#clock.every(PERIOD, () => this.#send());
+  }
+
+  #send(): void {
+    this.#tick++;
+    const known = this.#known();
+    const text = [
+      this.#tick % TIMELINE_EVERY === 0 ? timelineText(known) : "",
+      this.#tick % WORST_EVERY === 0 ? worstText(known) : "",
+      snapshotText(known),
+    ].join("");
+    for (const reader of this.#readers) this.#sendTo(reader, text);
+  }
+
+  #sendTo(reader: Reader, text: string): void {
+    if (!reader.to.writableNeedDrain) {
+      reader.behind = 0;
+      reader.to.write(text);
+    } else if (++reader.behind > UNREAD_FOR) {
+      reader.to.destroy();
+      this.#remove(reader);
+    }
+  }
+
+  #remove(reader: Reader): void {
+    this.#readers.delete(reader);
+    if (this.#readers.size > 0) return;
+    this.#stopTicking?.();
+    this.#stopTicking = undefined;
+  }
+
+  close(): void {
+    for (const { to } of this.#readers) to.destroy();
+  }
+}
+
+const snapshotText = (known: Known) => eventText("snapshot", snapshotView(known));
+const timelineText = (known: Known) => eventText("timeline", timelineViews(known));
+const worstText = (known: Known) => eventText("worst", worstViews(known));
+
+/** JSON holds no line break. */
+const eventText = <E extends keyof LiveEvents>(event: E, data: LiveEvents[E]): string =>
+  `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;

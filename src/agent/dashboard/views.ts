@@ -1,0 +1,175 @@
+// What the agent knows, as the dashboard's page shows it. The figures are those of one status, so that they agree with
+// `status --json` at the same moment.
+import { gibibytes, micros, percent } from "#core";
+import type {
+  EventView,
+  GpuView,
+  Snapshot,
+  Standing,
+  StrangerView,
+  TimelineView,
+  WorstView,
+} from "#dashboard";
+import type { Client, ServedGpu } from "../gpus/gpu.ts";
+import type { History, Resolution, Stretch } from "../history/history.ts";
+import type { LogEntry } from "../log.ts";
+import type { GpuStatus, Status } from "../status.ts";
+import type { Stranger } from "../tenants/index.ts";
+import { causeOf } from "../words/burst-cause.ts";
+import { gpuSentence } from "../words/gpu-sentence.ts";
+import { describeAdvice, describeGpuFacts, describeStranger } from "../words/sentences.ts";
+import { clientView, standingOf } from "./client-view.ts";
+
+/** What the views are made of. */
+export interface Known {
+  readonly status: Status;
+  readonly served: readonly ServedGpu[];
+  readonly history: History;
+  /** The newest last. */
+  readonly events: readonly LogEntry[];
+  /** Monotonic ns, and ms since 1970 at the same moment. */
+  readonly now: number;
+  readonly wall: number;
+}
+
+const EVENTS_SHOWN = 50;
+/** Whole seconds with each snapshot: whoever misses a few snapshots misses nothing. */
+const LATEST = 10;
+
+export function snapshotView(known: Known): Snapshot {
+  const { status, wall, events } = known;
+  const { pid, mode, policy, cpuShare, residentBytes, port } = status.agent;
+  return {
+    at: wall,
+    pid,
+    agent: `Agent ${pid}: mode ${mode}, policy ${policy}, port ${port}, ${percent(cpuShare)} CPU, ${gibibytes(residentBytes)}`,
+    launched: status.launched.map(
+      ({ name, pid, class: kind }) => `${name} (pid ${pid}, ${kind}): launched, no CUDA yet`,
+    ),
+    gpus: status.gpus.map((gpu) => gpuView(gpu, known)),
+    events: events.slice(-EVENTS_SHOWN).map(eventView),
+  };
+}
+
+function gpuView(gpu: GpuStatus, known: Known): GpuView {
+  const { status, history, now, events } = known;
+  const { mode, scope } = status.agent;
+  const latest = history.stretch(gpu.uuid, "second", now, LATEST);
+  const since = Math.max(midnight(known), wallOf(history.startedAt, known));
+  const hours = history.recovered(gpu.uuid, clockOf(since, known)) / 3600;
+  return {
+    uuid: gpu.uuid,
+    name: gpu.name || "GPU",
+    facts: describeGpuFacts(gpu).join(", "),
+    sentence: gpuSentence(gpu),
+    standing: worstOf(gpu.high.map(standingOf)),
+    advice: gpu.recommended ? [describeAdvice(gpu.recommended, mode)] : [],
+    clients: [...gpu.high, ...gpu.bestEffort].map((client) =>
+      clientView(client, gpu, scope, lastEventOf(client.pid, events)),
+    ),
+    strangers: gpu.strangers.map(strangerView),
+    latest: latest && seriesOf(latest, "second", known),
+    recovered: { text: `${hours.toFixed(hours < 1 ? 3 : 2)} GPU-hours`, since },
+  };
+}
+
+const worstOf = (standings: readonly Standing[]): Standing =>
+  (["missed", "unknown"] as const).find((one) => standings.includes(one)) ?? "met";
+
+const strangerView = (stranger: Stranger): StrangerView => ({
+  text: describeStranger(stranger),
+  adopt:
+    stranger.agentPid === undefined
+      ? `cotenant run --class best-effort -- ${stranger.command ?? "COMMAND"}`
+      : "",
+});
+
+const eventView = ({ time, event, facts }: LogEntry): EventView => ({
+  time,
+  event,
+  facts: Object.entries(facts)
+    .map(([key, value]) => `${key} ${value}`)
+    .join(", "),
+});
+
+function lastEventOf(pid: number, events: readonly LogEntry[]): EventView | undefined {
+  const last = events.findLast(({ facts }) => facts.pid === pid);
+  return last && eventView(last);
+}
+
+export function timelineViews(known: Known): readonly TimelineView[] {
+  const { status, history, now } = known;
+  return status.gpus.flatMap(({ uuid }) => {
+    const second = history.stretch(uuid, "second", now);
+    const minute = history.stretch(uuid, "minute", now);
+    if (!second || !minute) return [];
+    return [
+      {
+        uuid,
+        second: seriesOf(second, "second", known),
+        minute: seriesOf(minute, "minute", known),
+      },
+    ];
+  });
+}
+
+const periods = { second: 1, minute: 60 } as const;
+
+function seriesOf({ first, means }: Stretch, resolution: Resolution, known: Known) {
+  const rounded = (values: readonly (number | null)[]) =>
+    values.map((value) => value && Math.round(1000 * value) / 1000);
+  return {
+    first,
+    from: wallOf(first * periods[resolution], known),
+    period: 1000 * periods[resolution],
+    service: rounded(means.service),
+    bestEffort: rounded(means.bestEffort),
+    held: rounded(means.held),
+  };
+}
+
+export function worstViews(known: Known): readonly WorstView[] {
+  const { status, served, history, now } = known;
+  return status.gpus.flatMap((gpu) =>
+    highClientsOf(gpu.uuid, served).flatMap((client) => {
+      const bursts = history.worst(client, now);
+      if (bursts.length === 0) return [];
+      return [
+        {
+          uuid: gpu.uuid,
+          client: `${client.class} ${client.slot} ${client.pid}`,
+          name: client.name,
+          bursts: bursts.map((burst) => ({
+            at: wallOf(burst.at, known),
+            ...burstTexts(burst),
+            ...causeOf(burst, gpu),
+          })),
+        },
+      ];
+    }),
+  );
+}
+
+const highClientsOf = (uuid: string, served: readonly ServedGpu[]): readonly Client[] =>
+  (served.find((gpu) => gpu.uuid === uuid)?.clients ?? []).filter(
+    ({ class: kind }) => kind === "high",
+  );
+
+const burstTexts = ({
+  lastedUs,
+  waitedUs,
+}: {
+  readonly lastedUs: number;
+  readonly waitedUs: number;
+}) => ({
+  lasted: micros(lastedUs),
+  waited: micros(waitedUs),
+});
+
+/** ms since 1970 of a time in seconds on the clock, and the other way round. */
+const wallOf = (seconds: number, { now, wall }: Known): number =>
+  Math.round(wall + seconds * 1000 - now / 1e6);
+const clockOf = (time: number, { now, wall }: Known): number => (time - wall) / 1000 + now / 1e9;
+
+/** Of the agent's time zone. */
+const midnight = ({ wall }: Known): number => new Date(wall).setHours(0, 0, 0, 0);

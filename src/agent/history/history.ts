@@ -1,0 +1,155 @@
+// What the agent remembers of the last day, in memory that is bounded whatever comes: per GPU the shares of its time, a second
+// at a time for a quarter of an hour and a minute at a time for a day, and the worst bursts of each high client that is there.
+import { bucketMiddle, whenActive } from "#protocol";
+import type { Client, ServedGpu } from "../gpus/gpu.ts";
+import type { Meters } from "../metrics/meters.ts";
+import { type ShareName, shareNames, sharesOf } from "./shares.ts";
+import { TimeRing } from "./time-ring.ts";
+import { type Burst, WorstBursts } from "./worst-bursts.ts";
+
+const SECONDS = 15 * 60;
+const MINUTES = 24 * 60;
+/** A client may invent GPUs where the driver lists none: those that were served longest ago are forgotten. */
+const MOST_GPUS = 32;
+
+export type Resolution = "second" | "minute";
+
+interface Remembered {
+  readonly second: TimeRing<ShareName>;
+  readonly minute: TimeRing<ShareName>;
+}
+
+/** From `first` on, counted in periods from 0 on the clock. */
+export interface Stretch {
+  readonly first: number;
+  readonly means: Readonly<Record<ShareName, readonly (number | null)[]>>;
+}
+
+export class History {
+  readonly #meters: Meters;
+  readonly #startedAt: number;
+  /** By UUID; the one that was noted longest ago comes first. */
+  readonly #gpus = new Map<string, Remembered>();
+  readonly #bursts = new WeakMap<Client, WorstBursts>();
+  #notedAt: number;
+
+  /** `now`: monotonic ns, as everywhere. */
+  constructor(meters: Meters, now: number) {
+    this.#meters = meters;
+    this.#startedAt = now / 1e9;
+    this.#notedAt = now;
+  }
+
+  /** In seconds on the clock: since then it remembers, a day at most. */
+  get startedAt(): number {
+    return this.#startedAt;
+  }
+
+  /** Right after the meters have looked. */
+  note(gpus: readonly ServedGpu[], now: number): void {
+    const spanNs = now - this.#notedAt;
+    this.#notedAt = now;
+    if (spanNs <= 0) return;
+    for (const gpu of gpus) {
+      this.#noteShares(gpu, now, spanNs);
+      for (const client of gpu.clients) this.#noteBursts(gpu, client, now);
+    }
+  }
+
+  #noteShares(gpu: ServedGpu, now: number, spanNs: number): void {
+    if (gpu.clients.length === 0) return;
+    const shares = sharesOf({
+      spanNs,
+      activeNs: gpu.clients.flatMap((one) => this.#meters.high(gpu, one)?.past().activeNs ?? []),
+      bestEffort: gpu.clients.flatMap((one) => this.#meters.bestEffort(gpu, one)?.past() ?? []),
+    });
+    const rings = this.#remembered(gpu.uuid);
+    for (const ring of [rings.second, rings.minute]) ring.note(now / 1e9, spanNs / 1e9, shares);
+  }
+
+  #remembered(uuid: string): Remembered {
+    const rings = this.#gpus.get(uuid) ?? {
+      second: new TimeRing(shareNames, 1, SECONDS),
+      minute: new TimeRing(shareNames, 60, MINUTES),
+    };
+    this.#gpus.delete(uuid);
+    this.#gpus.set(uuid, rings);
+    const [oldest] = this.#gpus.keys();
+    if (this.#gpus.size > MOST_GPUS && oldest !== undefined) this.#gpus.delete(oldest);
+    return rings;
+  }
+
+  #noteBursts(gpu: ServedGpu, client: Client, now: number): void {
+    const meter = this.#meters.high(gpu, client);
+    const lastedUs = longest(meter?.ended());
+    if (!meter || lastedUs === undefined) return;
+    const bursts = this.#bursts.get(client) ?? new WorstBursts();
+    this.#bursts.set(client, bursts);
+    const aheadUs = meter.past().aheadMaxNs / 1e3;
+    bursts.note({
+      at: now / 1e9,
+      lastedUs,
+      waitedUs: Math.min(lastedUs, longest(meter.waited()) ?? 0),
+      aheadUs,
+      beside: runsBeside(gpu),
+      aheadSlot: aheadUs > 0 ? this.#mayRunAhead(gpu) : undefined,
+    });
+  }
+
+  /** The best-effort client whose turn it is. Which one it was at the burst's begin nobody has noted. */
+  #mayRunAhead(gpu: ServedGpu): number | undefined {
+    const slots = gpu.clients.flatMap((one) => (one.class === "best-effort" ? one.slot : []));
+    const { turn } = gpu.region.memory.roster;
+    return slots.includes(turn) ? turn : slots[0];
+  }
+
+  worst(client: Client, now: number): readonly Burst[] {
+    return this.#bursts.get(client)?.worst(now / 1e9) ?? [];
+  }
+
+  /** Whole periods, the newest last: so many, or all that are kept. undefined for a GPU that never had a client. */
+  stretch(uuid: string, resolution: Resolution, now: number, most?: number): Stretch | undefined {
+    const ring = this.#gpus.get(uuid)?.[resolution];
+    if (!ring) return undefined;
+    const until = Math.floor(now / 1e9 / ring.period);
+    const first = Math.max(
+      Math.floor(this.#startedAt / ring.period),
+      until - Math.min(most ?? ring.capacity, ring.capacity - 1),
+    );
+    const means = (name: ShareName) => ring.means(name, first, until);
+    return {
+      first,
+      means: {
+        service: means("service"),
+        bestEffort: means("bestEffort"),
+        held: means("held"),
+        recovered: means("recovered"),
+      },
+    };
+  }
+
+  /** GPU time in s that was recovered since then, in seconds on the clock; at most a day. */
+  recovered(uuid: string, since: number): number {
+    return this.#gpus.get(uuid)?.minute.total("recovered", since) ?? 0;
+  }
+
+  /** What is held for these GPUs and clients. */
+  bytes(clients: readonly Client[]): number {
+    const rings = [...this.#gpus.values()].flatMap(({ second, minute }) => [second, minute]);
+    const bursts = clients.flatMap((client) => this.#bursts.get(client) ?? []);
+    return [...rings, ...bursts].reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+}
+
+function runsBeside({ region, clients }: ServedGpu): boolean {
+  const { protect, whenActive: may, besideEveryUs } = region.memory.settings;
+  const allowed = protect === 0 || may !== whenActive.wait || besideEveryUs > 0;
+  return allowed && clients.some((client) => client.class === "best-effort");
+}
+
+/** Of counts by bucket, in us. */
+function longest(counts: Uint32Array | undefined): number | undefined {
+  for (let bucket = (counts?.length ?? 0) - 1; bucket >= 0; bucket--)
+    if ((counts?.[bucket] ?? 0) > 0) return bucketMiddle(bucket);
+  return undefined;
+}

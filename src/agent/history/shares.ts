@@ -1,0 +1,31 @@
+// What a GPU's time went to between two looks, as parts that add up to 1 with the idle rest.
+
+/** Of one look. Times in ns. */
+export interface Past {
+  readonly spanNs: number;
+  /** Time in bursts, by high client. */
+  readonly activeNs: readonly number[];
+  /** GPU time finished, and time waited for high clients, by best-effort client. */
+  readonly bestEffort: readonly { readonly finishedNs: number; readonly heldNs: number }[];
+}
+
+export const shareNames = ["service", "bestEffort", "held", "recovered"] as const;
+export type ShareName = (typeof shareNames)[number];
+export type Shares = Readonly<Record<ShareName, number>>;
+
+/**
+ * service: a burst ran. bestEffort: best-effort work ran, and no burst. held: best-effort work waited, and no burst ran.
+ * recovered: best-effort work ran on a GPU that has a high client; where it ran beside bursts, that counts, too.
+ * Of several clients at once only the sums are known, so service is the most that it can have been.
+ */
+export function sharesOf({ spanNs, activeNs, bestEffort }: Past): Shares {
+  const part = (ns: number, most: number) => Math.min(most, Math.max(0, ns / spanNs));
+  const service = part(sum(activeNs), 1);
+  const ran = part(sum(bestEffort.map(({ finishedNs }) => finishedNs)), 1);
+  const beside = Math.min(ran, 1 - service);
+  const heldNs = Math.max(0, ...bestEffort.map((client) => client.heldNs));
+  const held = part(heldNs - service * spanNs, 1 - service - beside);
+  return { service, bestEffort: beside, held, recovered: activeNs.length > 0 ? ran : 0 };
+}
+
+const sum = (amounts: readonly number[]) => amounts.reduce((all, one) => all + one, 0);

@@ -1,0 +1,58 @@
+// One sentence about a GPU: how its services fare, and what best-effort work keeps.
+import { micros, percent } from "#core";
+import type { BestEffortStatus, GpuStatus, HighStatus } from "../status.ts";
+import { stateInWords } from "./sentences.ts";
+
+/** Of each class; the others are counted. */
+const MOST_NAMED = 3;
+/** Less is no difference. */
+const SAME = 0.005;
+
+export function gpuSentence({ high, bestEffort }: GpuStatus): string {
+  if (high.length + bestEffort.length === 0) return "No client is on this GPU.";
+  const urgent = high.toSorted((a, b) => Number(isMissed(b)) - Number(isMissed(a)));
+  const services = named(urgent.map(serviceClause), "service", "services");
+  const trainings = named(bestEffort.map(keptClause), "best-effort client", "best-effort clients");
+  const [only] = high.length > 0 ? high : bestEffort;
+  const alone = high.length === 0 || bestEffort.length === 0;
+  const rest =
+    alone && only ? [`no ${high.length > 0 ? "best-effort" : "high"} client is here`] : [];
+  return `${[...services, ...trainings, ...rest].join("; ")}.`;
+}
+
+export const isMissed = ({ objective }: HighStatus): boolean =>
+  objective?.state === "missed" || objective?.state === "impossible";
+
+function named(clauses: readonly string[], one: string, several: string): readonly string[] {
+  const more = clauses.length - MOST_NAMED;
+  const kind = more === 1 ? one : several;
+  return [...clauses.slice(0, MOST_NAMED), ...(more > 0 ? [`${more} more ${kind}`] : [])];
+}
+
+/** "serve is 4.0 % slower than alone, objective 10 %: met" */
+export function serviceClause(client: HighStatus): string {
+  const goals = [
+    client.sloSlowdown !== undefined && percent(client.sloSlowdown),
+    client.sloP99Us !== undefined && `${micros(client.sloP99Us)} p99`,
+  ].filter(Boolean);
+  if (goals.length === 0) return fares(client);
+  const state = client.objective
+    ? stateInWords[client.objective.state]
+    : "this policy does not act on it";
+  return `${fares(client)}, objective ${goals.join(" and ")}: ${state}`;
+}
+
+function fares({ name, burstP99Us, slowdown, sloP99Us }: HighStatus): string {
+  if (burstP99Us === undefined) return `${name} has had no request in the last 4 s`;
+  const p99 = `has a p99 of ${micros(burstP99Us)}`;
+  if (slowdown === undefined)
+    return `${name} ${p99}; how much slower than alone that is, is not known${sloP99Us === undefined ? " yet" : ""}`;
+  return slowdown > SAME
+    ? `${name} is ${percent(slowdown)} slower than alone`
+    : `${name} is as fast as alone`;
+}
+
+const keptClause = ({ name, keptShare }: BestEffortStatus): string =>
+  keptShare === undefined
+    ? `what ${name} keeps is not known yet`
+    : `${name} keeps ${percent(keptShare)}`;

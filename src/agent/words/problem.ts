@@ -1,0 +1,98 @@
+// Why a high client misses its objective, as far as the figures tell, and what to do about it.
+import { micros, percent } from "#core";
+import type { GpuStatus, HighStatus } from "../status.ts";
+
+export interface Problem {
+  readonly cause: string;
+  readonly remedy: string;
+}
+
+/** A launch-ahead of more than this part of the median burst is felt. */
+const FELT = 0.1;
+/** Less of a burst than this spent waiting for the GPU: the rest is the program's own. */
+const OWN_TIME = 0.5;
+
+/** undefined while the objective is not missed. */
+export function problemOf(client: HighStatus, gpu: GpuStatus): Problem | undefined {
+  if (client.objective?.state === "impossible") return impossible(client);
+  if (client.objective?.state !== "missed") return undefined;
+  return (
+    strangersOn(gpu) ??
+    ignored(gpu) ??
+    shared(client) ??
+    ahead(client, gpu) ??
+    ownTime(client) ??
+    unknown
+  );
+}
+
+function impossible({ alone, sloP99Us }: HighStatus): Problem {
+  const shown = alone ? ` takes ${micros(alone.p99Us)} alone` : " is too long even alone";
+  return {
+    cause: `the p99 of its bursts${shown}, and the objective is ${micros(sloP99Us)}`,
+    remedy: "state an objective above that, or make its requests shorter",
+  };
+}
+
+function strangersOn({ strangers }: GpuStatus): Problem | undefined {
+  const [first] = strangers;
+  if (!first) return undefined;
+  return {
+    cause: `pid ${first.pid} ${first.name} runs on this GPU and is not held back`,
+    remedy: 'start it with "cotenant run --class best-effort -- COMMAND"',
+  };
+}
+
+function ignored({ bestEffort }: GpuStatus): Problem | undefined {
+  const found = bestEffort.find(({ hold }) => hold && hold.ignored > 0);
+  if (!found) return undefined;
+  return {
+    cause: `${found.name} (pid ${found.pid}) ignores its hold`,
+    remedy: `"cotenant why ${found.pid}" says whose it is; end it`,
+  };
+}
+
+function shared({ sharedShare }: HighStatus): Problem | undefined {
+  if (sharedShare === 0) return undefined;
+  return {
+    cause: `best-effort work took turns with it in ${percent(sharedShare)} of the time, because no launch of its was seen to end`,
+    remedy: "let the program wait for its GPU work, such as by a synchronise after each request",
+  };
+}
+
+function ahead({ aheadMaxUs, burstP50Us }: HighStatus, gpu: GpuStatus): Problem | undefined {
+  if (burstP50Us === undefined || aheadMaxUs < FELT * burstP50Us) return undefined;
+  const cause = `up to ${micros(aheadMaxUs)} of best-effort work ran ahead of its bursts`;
+  return { cause, remedy: remedyForAhead(aheadMaxUs, gpu) };
+}
+
+/** What makes the work that runs ahead of bursts shorter. */
+export function remedyForAhead(aheadUs: number, { bestEffort, served }: GpuStatus): string {
+  const chunkUs = served?.rules.chunkUs ?? 0;
+  const whole = bestEffort.find(({ graphGates }) => graphGates.wholeGraphs > 0);
+  const long = bestEffort.find(({ longestKernelUs }) => longestKernelUs > 2 * chunkUs);
+  if (aheadUs > 2 * chunkUs && long)
+    return `kernels of ${long.name} take up to ${micros(long.longestKernelUs)}: ${
+      long.preemptible.variants > 0
+        ? "those without a variant can't stop inside, so a smaller batch helps"
+        : "none can stop inside, so a smaller batch helps"
+    }`;
+  if (aheadUs > 2 * chunkUs && whole)
+    return `CUDA graphs of ${whole.name} that can't stop inside run whole: capture shorter ones`;
+  return `shorter chunks, such as "cotenant up --set chunkUs=${Math.max(50, Math.round(chunkUs / 2))}", cost the best-effort work more`;
+}
+
+function ownTime({ burstP99Us, burstWaitP99Us }: HighStatus): Problem | undefined {
+  if (burstP99Us === undefined || burstWaitP99Us === undefined) return undefined;
+  if (burstWaitP99Us > OWN_TIME * burstP99Us) return undefined;
+  return {
+    cause: `of a burst of ${micros(burstP99Us)} it waits ${micros(burstWaitP99Us)} for the GPU; the rest is CPU time of the program`,
+    remedy: 'state the objective as "slowdown=", which does not count that time',
+  };
+}
+
+const unknown: Problem = {
+  cause: "its bursts took longer than the objective allows, and the counters show no single cause",
+  remedy:
+    "best-effort work is held as under strict while the objective is missed; if it stays missed, state a larger one",
+};

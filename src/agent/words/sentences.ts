@@ -1,0 +1,137 @@
+// What `status`, the dashboard and whoever else shows a GPU say of it in sentences: each once, here.
+import { gibibytes, micros, percent } from "#core";
+import { caveats } from "#protocol";
+import type { BestEffortStatus, GpuStatus, HighStatus, Status } from "../status.ts";
+import { describeIdentity, type Stranger } from "../tenants/index.ts";
+import { problemOf } from "./problem.ts";
+
+/** All that there is to say of a GPU and its clients besides figures. */
+export function sentencesOn(gpu: GpuStatus, { mode, scope }: Status["agent"]): readonly string[] {
+  const { high, bestEffort, strangers, recommended } = gpu;
+  return [
+    ...high.flatMap((client) => describeObjective(client, gpu)),
+    ...[...high, ...bestEffort].flatMap((client) => sentencesOf(client, scope)),
+    ...(recommended ? [describeAdvice(recommended, mode)] : []),
+    ...strangers.map(describeStranger),
+  ];
+}
+
+/** What is to be known of a client besides figures and its objective. */
+export const sentencesOf = (
+  client: HighStatus | BestEffortStatus,
+  scope: Status["agent"]["scope"],
+): readonly string[] => [
+  ...(isHigh(client) ? describeSharing(client) : []),
+  ...describeCaveats(client),
+  ...describeTenant(client, scope),
+  ...(isHigh(client) ? describeDamage(client) : describeIgnored(client)),
+];
+
+export const isHigh = (client: HighStatus | BestEffortStatus): client is HighStatus =>
+  client.class === "high";
+
+/** The owner of a client. Nothing with a user's own agent, whose clients all have the same owner. */
+const describeTenant = (
+  { name, pid, identity, grant }: HighStatus | BestEffortStatus,
+  scope: Status["agent"]["scope"],
+): string[] =>
+  scope === "machine" && identity
+    ? [`${name} (pid ${pid}): ${describeIdentity(identity)}, by the grant "${grant}"`]
+    : [];
+
+export const describeStranger = ({ pid, name, memory, agentPid, identity }: Stranger): string =>
+  `stranger: pid ${pid} ${name || "unknown"} (${[identity && describeIdentity(identity), gibibytes(memory)].filter(Boolean).join(", ")}) ${
+    agentPid === undefined
+      ? "holds no slot, so it is neither protected nor gated"
+      : `is a client of another agent (pid ${agentPid}), so neither holds back what disturbs the other: give both the same COTENANT_DIR`
+  }`;
+
+/** One line about a GPU itself. */
+export const describeGpu = (gpu: GpuStatus): string =>
+  [`${gpu.name || "GPU"} ${gpu.uuid}`, ...describeGpuFacts(gpu)].join(", ");
+
+/** What the driver says of it; nothing where it says nothing. */
+export const describeGpuFacts = ({ reading }: GpuStatus): readonly string[] =>
+  [
+    reading?.memoryUsed !== undefined &&
+      reading.memoryTotal !== undefined &&
+      `${gibibytes(reading.memoryUsed)} of ${gibibytes(reading.memoryTotal)} used`,
+    reading?.utilisation !== undefined && `${percent(reading.utilisation)} busy`,
+    reading?.smClockMHz !== undefined && `${reading.smClockMHz} MHz`,
+    reading?.powerW !== undefined && `${reading.powerW.toFixed(0)} W`,
+    reading?.error !== undefined && `not to be read: the driver says "${reading.error}"`,
+  ].filter((fact) => fact !== undefined && fact !== false);
+
+/** The mode is fixed when processes start, so the recommendation is for the next start. */
+export const describeAdvice = (
+  { mode, reason }: NonNullable<GpuStatus["recommended"]>,
+  now: Status["agent"]["mode"],
+): string =>
+  mode === now
+    ? `mode ${mode} suits these clients: ${reason}`
+    : `mode ${mode} would suit these clients better, at the next "cotenant up": ${reason}`;
+
+const describeSharing = ({ name, pid, sharedShare }: HighStatus): string[] =>
+  sharedShare > 0
+    ? [
+        `${name} (pid ${pid}) takes turns with best-effort work until a launch of its is seen to end`,
+      ]
+    : [];
+
+function describeObjective(client: HighStatus, gpu: GpuStatus): string[] {
+  const { name, pid, objective } = client;
+  const wanted = objectiveText(client);
+  if (wanted === undefined) return [];
+  const found = objective
+    ? `${stateInWords[objective.state]}, level ${objective.level}`
+    : "this policy does not act on it";
+  const problem = problemOf(client, gpu);
+  return [
+    `objective of ${name} (pid ${pid}): ${wanted}, ${found}`,
+    ...(problem ? [`${problem.cause}: ${problem.remedy}`] : []),
+  ];
+}
+
+/** What it asks for; undefined where it asks for nothing. */
+export function objectiveText({ sloP99Us, sloSlowdown }: HighStatus): string | undefined {
+  const wanted = [
+    sloP99Us !== undefined && `${micros(sloP99Us)} p99`,
+    sloSlowdown !== undefined && `slowdown ${percent(sloSlowdown)}`,
+  ].filter(Boolean);
+  return wanted.length > 0 ? wanted.join(" and ") : undefined;
+}
+
+/** What Cotenant can't do for a client although the client has a slot. */
+function describeCaveats(client: HighStatus | BestEffortStatus): string[] {
+  const without = client.class === "high" ? "protected" : "held back";
+  const said = [
+    client.caveats & caveats.ranks &&
+      "is one rank of several: each is protected on its own GPU alone",
+    client.caveats & caveats.gpus && "uses several GPUs: it is protected on each by itself",
+    client.caveats & caveats.pastUs &&
+      `has loaded a library past Cotenant: what that submits is not ${without}`,
+    client.unhooked > 0 &&
+      `has made ${client.unhooked} calls that Cotenant does not know: what they submit is not ${without}`,
+  ];
+  return said.flatMap((what) => (what ? [`${client.name} (pid ${client.pid}) ${what}`] : []));
+}
+const describeIgnored = ({ name, pid, hold }: BestEffortStatus): string[] =>
+  hold && hold.ignored > 0
+    ? [
+        `${name} (pid ${pid}) ignores its hold: in ${hold.ignored} of ${hold.trials} pauses that the agent made to see that, its kernels ran on; they now run in ${percent(hold.usedShare)} of the time, of which ${percent(1 - hold.openShare)} belong to requests`,
+      ]
+    : [];
+
+const describeDamage = ({ name, pid, implausible }: HighStatus): string[] =>
+  implausible === 0
+    ? []
+    : [
+        `counters of ${name} (pid ${pid}): ${implausible} ${implausible === 1 ? "look" : "looks"} at them showed what can't be true, so something writes over them; what they say is believed again after each`,
+      ];
+
+export const stateInWords = {
+  learning: "learning",
+  met: "met",
+  missed: "missed",
+  impossible: "not met even alone",
+} as const;

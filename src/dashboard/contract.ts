@@ -1,0 +1,118 @@
+// What the agent tells the dashboard's page: ready for people, so that the page only shows it. Plain JSON; times in ms since
+// 1970.
+
+/** The server-sent events of /dashboard/live, each with its data. */
+export interface LiveEvents {
+  /** Once a second. */
+  readonly snapshot: Snapshot;
+  /** At the begin, and once a minute. */
+  readonly timeline: readonly TimelineView[];
+  /** At the begin, and every few seconds. */
+  readonly worst: readonly WorstView[];
+}
+
+/** met: all is as it is wanted. missed: an objective is not met. unknown: neither can be said. */
+export type Standing = "met" | "missed" | "unknown";
+
+export interface Snapshot {
+  readonly at: number;
+  /** One line about the agent. */
+  readonly agent: string;
+  readonly pid: number;
+  /** Programs that use no CUDA yet. */
+  readonly launched: readonly string[];
+  readonly gpus: readonly GpuView[];
+  /** The newest last. */
+  readonly events: readonly EventView[];
+}
+
+export interface GpuView {
+  readonly uuid: string;
+  readonly name: string;
+  /** Memory, load, clock, power. */
+  readonly facts: string;
+  readonly sentence: string;
+  readonly standing: Standing;
+  readonly advice: readonly string[];
+  readonly clients: readonly ClientView[];
+  readonly strangers: readonly StrangerView[];
+  /** The newest whole seconds. */
+  readonly latest: Series | undefined;
+  readonly recovered: { readonly text: string; readonly since: number };
+}
+
+export interface ClientView {
+  readonly id: string;
+  readonly name: string;
+  readonly class: "high" | "best-effort";
+  readonly pid: number;
+  /** Its command line, if it is known. */
+  readonly command: string | undefined;
+  /** User, container, pod, job. */
+  readonly owner: string;
+  readonly standing: Standing;
+  /** The state of its objective; empty for a best-effort client. */
+  readonly badge: string;
+  /** How it fares, in words; empty for a best-effort client. */
+  readonly says: string;
+  readonly problem: { readonly cause: string; readonly remedy: string } | undefined;
+  readonly figures: readonly Figure[];
+  /** What else is to be known of it. */
+  readonly notes: readonly string[];
+  readonly lastEvent: EventView | undefined;
+}
+
+export interface Figure {
+  readonly label: string;
+  readonly value: string;
+  /** What it means. */
+  readonly title: string;
+}
+
+export interface StrangerView {
+  readonly text: string;
+  /** How to start it as a client next time. */
+  readonly adopt: string;
+}
+
+export interface EventView {
+  readonly time: string;
+  readonly event: string;
+  readonly facts: string;
+}
+
+/** Parts of each period, from 0 to 1; null where there was no client. */
+export interface Series {
+  /** The number of the first period: the next one has the next number. */
+  readonly first: number;
+  /** Of the first period, when it began. */
+  readonly from: number;
+  /** ms. */
+  readonly period: number;
+  readonly service: readonly (number | null)[];
+  readonly bestEffort: readonly (number | null)[];
+  readonly held: readonly (number | null)[];
+}
+
+export interface TimelineView {
+  readonly uuid: string;
+  readonly second: Series;
+  readonly minute: Series;
+}
+
+export interface WorstView {
+  readonly uuid: string;
+  readonly client: string;
+  readonly name: string;
+  readonly bursts: readonly BurstView[];
+}
+
+export interface BurstView {
+  readonly at: number;
+  readonly lasted: string;
+  readonly waited: string;
+  /** What ran ahead of it. */
+  readonly cause: string;
+  /** What to set; empty where nothing helps. */
+  readonly remedy: string;
+}

@@ -1,0 +1,87 @@
+// The connection to the agent: server-sent events, read with fetch, because EventSource can't send the token in a header. It
+// is made again by itself until the page is closed.
+import type { LiveEvents } from "../contract.ts";
+
+export type Connection =
+  | { readonly state: "connecting" }
+  | { readonly state: "live" }
+  /** It does not answer, or has stopped to. */
+  | { readonly state: "gone" }
+  /** It does not accept the token. `worked`: it has before. */
+  | { readonly state: "refused"; readonly worked: boolean }
+  | { readonly state: "full" };
+
+type Handlers = {
+  readonly [E in keyof LiveEvents]: (data: LiveEvents[E]) => void;
+} & { readonly connection: (connection: Connection) => void };
+
+const AGAIN_AFTER_MS = 2000;
+/** The agent sends once a second. */
+const SILENT_AFTER_MS = 6000;
+
+export function startLive(token: () => string | undefined, handlers: Handlers): void {
+  let worked: string | undefined;
+  const again = async () => {
+    const mine = token();
+    if (mine !== undefined) {
+      const end = await readStream(mine, handlers, () => {
+        worked = mine;
+      });
+      handlers.connection(
+        end === "refused" ? { state: end, worked: worked === mine } : { state: end },
+      );
+    }
+    setTimeout(() => void again(), AGAIN_AFTER_MS);
+  };
+  void again();
+}
+
+/** Until it ends, and how. */
+async function readStream(
+  token: string,
+  handlers: Handlers,
+  works: () => void,
+): Promise<"refused" | "full" | "gone"> {
+  const stop = new AbortController();
+  let silence = setTimeout(() => stop.abort(), SILENT_AFTER_MS);
+  try {
+    const answer = await fetch("/dashboard/live", {
+      headers: { authorization: `Bearer ${token}` },
+      signal: stop.signal,
+      cache: "no-store",
+      credentials: "omit",
+    });
+    if (answer.status === 401) return "refused";
+    if (answer.status === 503) return "full";
+    if (!answer.ok || !answer.body) return "gone";
+    works();
+    handlers.connection({ state: "live" });
+    const parse = eventParser(handlers);
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return "gone";
+      clearTimeout(silence);
+      silence = setTimeout(() => stop.abort(), SILENT_AFTER_MS);
+      parse(value);
+    }
+  } catch {
+    return "gone";
+  } finally {
+    clearTimeout(silence);
+  }
+}
+
+/** Takes what comes, in pieces, and calls a handler for each whole event. */
+function eventParser(handlers: Handlers): (piece: string) => void {
+  let rest = "";
+  return (piece) => {
+    const blocks = (rest + piece).split("\n\n");
+    rest = blocks.pop() ?? "";
+    for (const block of blocks) {
+      const [, event = "", data = ""] = /^event: (\w+)\ndata: (.*)$/.exec(block) ?? [];
+      if (event === "snapshot" || event === "timeline" || event === "worst")
+        handlers[event](JSON.parse(data));
+    }
+  };
+}
