@@ -3,7 +3,7 @@ import { gibibytes, micros, percent } from "#core";
 import type { ClientView, EventView, Figure, Standing } from "#dashboard";
 import type { BestEffortStatus, GpuStatus, HighStatus, Status } from "../status.ts";
 import { describeIdentity } from "../tenants/index.ts";
-import { isMissed, serviceClause } from "../words/gpu-sentence.ts";
+import { goalsOf, isMissed, serviceClause } from "../words/gpu-sentence.ts";
 import { problemOf } from "../words/problem.ts";
 import { isHigh, objectiveText, sentencesOf, stateInWords } from "../words/sentences.ts";
 
@@ -59,7 +59,7 @@ const highFigures = (client: HighStatus): readonly Figure[] => [
     client.slowdown === undefined ? "-" : percent(client.slowdown),
     "how much longer than alone bursts wait for the GPU (p99), as a part of the p99 alone",
   ),
-  figure("objective", objectiveText(client) ?? "none", "what run --slo or the grant asks for"),
+  figure("objective", goalsOf(client).join(", ") || "none", "what run --slo or the grant asks for"),
   figure("p50 now", micros(client.burstP50Us), "median burst of the last 4 s"),
   figure(
     "waited",

@@ -29,17 +29,24 @@ function named(clauses: readonly string[], one: string, several: string): readon
   return [...clauses.slice(0, MOST_NAMED), ...(more > 0 ? [`${more} more ${kind}`] : [])];
 }
 
+/** "10 %", "5.00 ms p99" */
+export const goalsOf = ({ sloSlowdown, sloP99Us }: HighStatus): readonly string[] => [
+  ...(sloSlowdown === undefined ? [] : [percent(sloSlowdown)]),
+  ...(sloP99Us === undefined ? [] : [`${micros(sloP99Us)} p99`]),
+];
+
 /** "serve is 4.0 % slower than alone, objective 10 %: met" */
 export function serviceClause(client: HighStatus): string {
-  const goals = [
-    client.sloSlowdown !== undefined && percent(client.sloSlowdown),
-    client.sloP99Us !== undefined && `${micros(client.sloP99Us)} p99`,
-  ].filter(Boolean);
+  const goals = goalsOf(client);
   if (goals.length === 0) return fares(client);
-  const state = client.objective
-    ? stateInWords[client.objective.state]
-    : "this policy does not act on it";
-  return `${fares(client)}, objective ${goals.join(" and ")}: ${state}`;
+  return `${fares(client)}, objective ${goals.join(" and ")}: ${stateText(client)}`;
+}
+
+/** An objective is judged by more bursts than those of the last seconds. */
+function stateText({ objective, slowdown = 0, sloSlowdown = Infinity }: HighStatus): string {
+  if (!objective) return "this policy does not act on it";
+  const now = objective.state === "met" && slowdown > sloSlowdown + SAME;
+  return `${stateInWords[objective.state]}${now ? " on the whole, not in the last 4 s" : ""}`;
 }
 
 function fares({ name, burstP99Us, slowdown, sloP99Us }: HighStatus): string {

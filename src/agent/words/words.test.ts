@@ -35,6 +35,10 @@ describe("the sentence about a GPU", () => {
       says: "serve is 4.0 % slower than alone, objective 10 %: met; train keeps 74 %.",
     },
     {
+      on: on([serve({ slowdown: 0.56, sloSlowdown: 0.1, objective: met })], [train()]),
+      says: "serve is 56 % slower than alone, objective 10 %: met on the whole, not in the last 4 s; train keeps 90 %.",
+    },
+    {
       on: on([serve({ slowdown: -0.2, sloP99Us: 5000, objective: missed })], [train()]),
       says: "serve is as fast as alone, objective 5.00 ms p99: missed; train keeps 90 %.",
     },

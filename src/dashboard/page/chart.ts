@@ -19,6 +19,7 @@ export interface Stretch {
 }
 
 const HEIGHT = 170;
+const HINT = "Point at the chart, or use the arrow keys on it, to read single points.";
 const percent = (share: number) => `${Math.round(100 * share)} %`;
 
 export class Chart {
@@ -33,6 +34,7 @@ export class Chart {
     this.#canvas.tabIndex = 0;
     this.#canvas.setAttribute("role", "img");
     this.#point.setAttribute("role", "status");
+    setText(this.#point, HINT);
     this.#canvas.addEventListener("keydown", (event) => this.#move(event));
     this.element = make(
       "figure",
@@ -104,7 +106,7 @@ export class Chart {
     const known = series && index !== undefined && service !== undefined;
     setText(
       this.#point,
-      known ? pointText(clockTime(series.from + index * series.period), values) : "",
+      known ? pointText(clockTime(series.from + index * series.period), values) : HINT,
     );
   }
 
