@@ -175,7 +175,7 @@ test("stopped before the first round is over, it says so and ends its jobs", asy
 });
 
 test("stopped later, it keeps what it has", async () => {
-  expect(await stoppedAt("round 1 of 50", "SIGTERM")).toMatchObject({ status: 1 });
+  expect(await stoppedAt("round 2 of 50", "SIGTERM")).toMatchObject({ status: 1 });
   const result = read("stopped");
   expect(result.note).toBe("cut short: stopped by a signal");
   expect(cell(result, "time-slicing").bestEffort?.retained.rounds).toHaveLength(1);

@@ -6,6 +6,7 @@ import { stepsTables } from "./steps.ts";
 import type { Style } from "./style.ts";
 
 const markdown: Style = {
+  isNarrow: false,
   heading: (text) => [`### ${escapeMarkdown(text)}`],
   text: (text) => [escapeMarkdown(text)],
   table: (columns, rows) =>

@@ -4,7 +4,7 @@ import { columnsOf, matrixColumns } from "./columns.ts";
 import { merge, type Pair } from "./rows.ts";
 import { stepsTables } from "./steps.ts";
 import type { Style } from "./style.ts";
-import { pairText, perSecond } from "./words.ts";
+import { pairText, perSecond, runsText } from "./words.ts";
 
 const LEGEND =
   "Latency is arrival to done, a burst begin of submission to done; both as ratios to solo, the same job " +
@@ -28,9 +28,15 @@ const section = (pair: Pair, style: Style): string[] => [
   "",
   ...style.table(columnsOf(pair), pair.rows),
   "",
+  ...(style.isNarrow ? failuresIn(pair).flatMap((line) => [...style.text(line), ""]) : []),
   ...pair.results.flatMap(({ noise }) => (noise ? [...style.text(noise.sentence), ""] : [])),
   ...pair.results.flatMap((result) => stepsTables(result, style)),
 ];
+
+const failuresIn = ({ rows }: Pair): string[] =>
+  rows
+    .filter(({ failures }) => failures.length > 0)
+    .map((row) => `${row.arrangement}: ${runsText(row)}`);
 
 /** The jobs, the arrivals, and the machine and the commit of the measurement. */
 function provenance({ results, gpu, arrivals }: Pair): string {

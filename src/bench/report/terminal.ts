@@ -5,6 +5,7 @@ import { pairMatrix, pairTables } from "./pages.ts";
 import type { Style } from "./style.ts";
 
 const terminal = (width: number | undefined, paint: Paint): Style => ({
+  isNarrow: width !== undefined,
   heading: (text) => [paint.heading(text)],
   text: (text) => wrap(text, width ?? Number.POSITIVE_INFINITY),
   table: (columns, rows) => fitTable(columns, rows, width, paint),
