@@ -40,7 +40,9 @@ def make_hello(**fields: int) -> bytearray:
     return hello
 
 
-def say(hello: bytes | bytearray, files: list[int] | None = None, wait: float = 5) -> tuple[socket.socket, bytes, list[int]]:
+def say(
+    hello: bytes | bytearray, files: list[int] | None = None, wait: float = 5
+) -> tuple[socket.socket, bytes, list[int]]:
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(wait)
     answer = b""
