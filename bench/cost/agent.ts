@@ -40,6 +40,19 @@ async function use(agent: OwnAgent, name: string) {
   };
 }
 
+/** What a page reads as long as it is open. Returns how to close it. */
+async function openDashboard({ file }: OwnAgent): Promise<() => void> {
+  const { port, token } = file();
+  const stop = new AbortController();
+  const answer = await fetch(`http://127.0.0.1:${port}/dashboard/live`, {
+    headers: { authorization: `Bearer ${token}` },
+    signal: stop.signal,
+  });
+  const reading = answer.body?.pipeTo(new WritableStream()).catch(() => {});
+  void reading;
+  return () => stop.abort();
+}
+
 /** From connecting to the whole Welcome, in ms; this process is the client, and leaves at once. */
 function attachMs(
   { file }: OwnAgent,
@@ -90,9 +103,14 @@ async function measure(agent: OwnAgent) {
   await load(agent, "best-effort", ...light);
   await load(agent, "best-effort", ...light);
   found.push(await use(agent, "1 high and 2 best-effort clients, which take turns"));
+  const close = await openDashboard(agent);
+  found.push(await use(agent, "the same, with the dashboard open"));
+  close();
   await agent.takePlaces("best-effort", constants.MAX_BEST_EFFORT - 2);
   await agent.takePlaces("high", constants.MAX_HIGH - 1);
   found.push(await use(agent, "64 high and 16 best-effort clients"));
+  await openDashboard(agent);
+  found.push(await use(agent, "the same, with the dashboard open"));
   return { cpu: cpus()[0]?.model, seconds, found };
 }
 

@@ -3,8 +3,9 @@
 import type { AloneBursts, ObjectiveState } from "#policy";
 import type { ClientClass, Rules } from "#protocol";
 import type { Launch } from "./launches.ts";
+import type { BestEffortMeasure } from "./metrics/best-effort-meter.ts";
 import type { DurationHistogram } from "./metrics/durations.ts";
-import type { BestEffortMeasure, HighMeasure } from "./metrics/meter.ts";
+import type { HighMeasure } from "./metrics/high-meter.ts";
 import type { GpuReading } from "./sensor.ts";
 import type { AgentFile } from "./state.ts";
 import type { HoldRecord, Identity, Stranger } from "./tenants/index.ts";

@@ -160,7 +160,7 @@ export class Watch {
         {
           id: idOf(client),
           name,
-          burstP50Us: meter.burstP50Us(),
+          burstP50Us: meter.measure().burstP50Us,
           objective: objectiveOf(client),
           ended: meter.ended(),
           waited: meter.waited(),

@@ -28,7 +28,7 @@ export const bucketMiddle = (bucket: number): number =>
 /** The q-quantile (0..1) of counts, in microseconds; NaN when there are none. */
 export function quantile(counts: Uint32Array, q: number): number {
   let total = 0;
-  for (const n of counts) total += n;
+  for (let bucket = 0; bucket < counts.length; bucket++) total += counts[bucket] ?? 0;
   if (total === 0) return Number.NaN;
   const rank = Math.min(total, Math.max(1, Math.ceil(q * total)));
   let seen = 0;

@@ -18,9 +18,10 @@ export function coarseHistogram(fine: Uint32Array): DurationHistogram {
   let sumSeconds = 0;
   let bound = 0;
   for (let bucket = 0; bucket < fine.length; bucket++) {
+    const count = fine[bucket] ?? 0;
+    if (count === 0) continue; // most of thousands
     const seconds = bucketMiddle(bucket) / 1e6;
     while (seconds > (durationBounds[bound] ?? Number.POSITIVE_INFINITY)) bound++;
-    const count = fine[bucket] ?? 0;
     counts[bound] = (counts[bound] ?? 0) + count;
     sumSeconds += count * seconds;
   }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { BestEffortSlot, bucketOf, HighSlot, type View, view } from "#protocol";
-import { BestEffortMeter, HighMeter } from "./meter.ts";
+import { BestEffortMeter } from "./best-effort-meter.ts";
+import { HighMeter } from "./high-meter.ts";
 
 const SECOND = 1e9;
 

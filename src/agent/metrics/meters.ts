@@ -1,6 +1,7 @@
 // The meter of each client, made when it is first asked for. A client that is gone takes its meter with it.
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
-import { BestEffortMeter, HighMeter } from "./meter.ts";
+import { BestEffortMeter } from "./best-effort-meter.ts";
+import { HighMeter } from "./high-meter.ts";
 
 export class Meters {
   readonly #high = new WeakMap<Client, HighMeter>();

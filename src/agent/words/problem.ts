@@ -7,7 +7,7 @@ export interface Problem {
   readonly remedy: string;
 }
 
-/** A launch-ahead of more than this part of the median burst is felt. */
+/** A smaller launch-ahead than this part of the p99 is not what made it long. */
 const FELT = 0.1;
 /** Less of a burst than this spent waiting for the GPU: the rest is the program's own. */
 const OWN_TIME = 0.5;
@@ -60,8 +60,8 @@ function shared({ sharedShare }: HighStatus): Problem | undefined {
   };
 }
 
-function ahead({ aheadMaxUs, burstP50Us }: HighStatus, gpu: GpuStatus): Problem | undefined {
-  if (burstP50Us === undefined || aheadMaxUs < FELT * burstP50Us) return undefined;
+function ahead({ aheadMaxUs, burstP99Us }: HighStatus, gpu: GpuStatus): Problem | undefined {
+  if (burstP99Us === undefined || aheadMaxUs < FELT * burstP99Us) return undefined;
   const cause = `up to ${micros(aheadMaxUs)} of best-effort work ran ahead of its bursts`;
   return { cause, remedy: remedyForAhead(aheadMaxUs, gpu) };
 }

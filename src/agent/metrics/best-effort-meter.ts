@@ -1,0 +1,118 @@
+// What the counters of a best-effort client say about the last few seconds.
+import type { BestEffortSlot, View } from "#protocol";
+import { part, push, share, span, within } from "./window.ts";
+
+/** Kernels of one client that run side by side for long; a counter that says more was written over. */
+const MOST_AT_ONCE = 16;
+
+/** Where a best-effort client's time went; the rest of it is finished work. */
+const losses = ["heldNs", "cappedNs", "turnNs", "emptyNs"] as const;
+
+export interface BestEffortMeasure {
+  readonly launches: number;
+  readonly graphs: number;
+  readonly copies: number;
+  readonly chunks: number;
+  readonly trickles: number;
+  readonly longKernels: number;
+  readonly longestKernelUs: number;
+  readonly unknownLaunches: number;
+  /** Long kernels that have a variant which can stop inside, and launches in such variants. */
+  readonly preemptible: { readonly variants: number; readonly launches: number };
+  /** Places where CUDA graphs made so far can stop inside, and graphs that have none. */
+  readonly graphGates: { readonly places: number; readonly wholeGraphs: number };
+  /** Matrix products given to cuBLAS in parts. */
+  readonly splitProducts: number;
+  readonly unhooked: number;
+  /** Bits of `caveats`. */
+  readonly caveats: number;
+  readonly memoryUsed: number;
+  readonly memoryQuota: number;
+  readonly memoryRefusals: number;
+  /** Launch-ahead now. */
+  readonly aheadUs: number;
+  readonly finishedSeconds: number;
+  readonly heldSeconds: number;
+  readonly cappedSeconds: number;
+  readonly turnSeconds: number;
+  readonly emptySeconds: number;
+  /** Parts of the last window: GPU time finished, and the time that was lost. */
+  readonly gpuShare: number;
+  readonly heldShare: number;
+  readonly cappedShare: number;
+  readonly turnShare: number;
+  readonly emptyShare: number;
+  /** Part of the last window in which its work waited neither for high clients nor for another's turn; undefined before there is one. */
+  readonly keptShare: number | undefined;
+}
+
+type BestEffortSnapshot = Readonly<Record<(typeof losses)[number] | "at" | "finishedNs", number>>;
+
+export class BestEffortMeter {
+  readonly #slot: View<typeof BestEffortSlot>;
+  readonly #ring: BestEffortSnapshot[] = [];
+
+  constructor(slot: View<typeof BestEffortSlot>) {
+    this.#slot = slot;
+  }
+
+  sample(now: number): void {
+    const { finishedNs, heldNs, cappedNs, turnNs, emptyNs } = this.#slot;
+    push(this.#ring, { at: now, finishedNs, heldNs, cappedNs, turnNs, emptyNs });
+  }
+
+  /** Something of it was on the GPU between the last two samples. */
+  ran(): boolean {
+    const [from, to] = this.#ring.slice(-2);
+    return this.#slot.releasedNs > 0 || (to?.finishedNs ?? 0) !== (from?.finishedNs ?? 0);
+  }
+
+  /** Between the last two samples, in ns: GPU time finished, and time that its work waited for high clients. */
+  past(): { readonly finishedNs: number; readonly heldNs: number } {
+    const [from, to] = this.#ring.slice(-2);
+    if (!from || !to) return { finishedNs: 0, heldNs: 0 };
+    const span = to.at - from.at;
+    return {
+      finishedNs: within(to.finishedNs - from.finishedNs, span),
+      heldNs: within(to.heldNs - from.heldNs, span),
+    };
+  }
+
+  measure(): BestEffortMeasure {
+    const slot = this.#slot;
+    const { from, to, seconds } = span(this.#ring);
+    const partLost = (of: (typeof losses)[number]) =>
+      from && to ? part(to[of] - from[of], seconds) : 0;
+    const gpuShare = from && to ? share(to.finishedNs - from.finishedNs, seconds) : 0;
+    return {
+      launches: slot.launches,
+      graphs: slot.graphs,
+      copies: slot.copies,
+      chunks: slot.chunks,
+      trickles: slot.trickles,
+      longKernels: slot.longKernels,
+      longestKernelUs: slot.longestNs / 1e3,
+      unknownLaunches: slot.unknownLaunches,
+      preemptible: { variants: slot.variants, launches: slot.preemptible },
+      graphGates: { places: slot.graphGates, wholeGraphs: slot.wholeGraphs },
+      splitProducts: slot.splitProducts,
+      unhooked: slot.unhooked,
+      caveats: slot.caveats,
+      memoryUsed: slot.memoryUsed,
+      memoryQuota: slot.memoryQuota,
+      memoryRefusals: slot.memoryRefusals,
+      aheadUs: slot.releasedNs / 1e3,
+      finishedSeconds: slot.finishedNs / 1e9,
+      heldSeconds: slot.heldNs / 1e9,
+      cappedSeconds: slot.cappedNs / 1e9,
+      turnSeconds: slot.turnNs / 1e9,
+      emptySeconds: slot.emptyNs / 1e9,
+      gpuShare: Math.min(MOST_AT_ONCE, Math.max(0, gpuShare)),
+      heldShare: partLost("heldNs"),
+      cappedShare: partLost("cappedNs"),
+      turnShare: partLost("turnNs"),
+      emptyShare: partLost("emptyNs"),
+      keptShare: seconds > 0 ? within(1 - partLost("heldNs") - partLost("turnNs"), 1) : undefined,
+    };
+  }
+}
