@@ -66,6 +66,7 @@ export class Chart {
   }
 
   #options(): uPlot.Options {
+    const steps = uPlot.paths.stepped?.({ align: 1 });
     const style = getComputedStyle(document.documentElement);
     const colour = (name: string) => style.getPropertyValue(`--${name}`).trim();
     const axis = {
@@ -92,7 +93,7 @@ export class Chart {
           stroke: colour(name),
           width: 0,
           points: { show: false },
-          spanGaps: false,
+          ...(steps && { paths: steps }),
         })),
       ],
       hooks: { setCursor: [(plot) => this.#read(plot.cursor.idx ?? undefined)] },
@@ -115,7 +116,7 @@ export class Chart {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!plot || step === undefined) return;
     event.preventDefault();
-    const last = plot.data[0].length - 1;
+    const last = plot.data[0].length - 2;
     const index = Math.min(last, Math.max(0, (plot.cursor.idx ?? last) + step));
     const left = plot.valToPos(plot.data[0][index] ?? 0, "x");
     plot.setCursor({ left, top: HEIGHT / 2 });
@@ -145,16 +146,21 @@ function meansText({ series, from, until }: Stretch): string {
   return `On average ${partsText(means)}`;
 }
 
-/** For uPlot: times, then the sum of all shares, of all but the last, and so on. */
+/**
+ * For uPlot: times, then the sum of all shares, of all but the last, and so on. Periods without a client are drawn as idle
+ * ones. The last period is there twice, so that it has a width.
+ */
 function stacked({ from, period, service, bestEffort, held }: Series): uPlot.AlignedData {
-  const sums: [(number | null)[], (number | null)[], (number | null)[]] = [[], [], []];
-  const times = service.map((one, i) => {
-    const known = one !== null;
-    const two = (one ?? 0) + (bestEffort[i] ?? 0);
-    sums[0].push(known ? two + (held[i] ?? 0) : null);
-    sums[1].push(known ? two : null);
+  const sums: [number[], number[], number[]] = [[], [], []];
+  const times: number[] = [];
+  for (let i = 0; i <= service.length; i++) {
+    const last = Math.min(i, service.length - 1);
+    const one = service[last] ?? 0;
+    const two = one + (bestEffort[last] ?? 0);
+    sums[0].push(two + (held[last] ?? 0));
+    sums[1].push(two);
     sums[2].push(one);
-    return (from + i * period) / 1000;
-  });
+    times.push((from + i * period) / 1000);
+  }
   return [times, ...sums];
 }

@@ -90,12 +90,12 @@ function textOf(connection: Connection): string {
     case "live":
       return "Live";
     case "gone":
-      return `The agent does not answer; this page tries again every 2 s. An agent that was started anew may have another port: ${RUN}`;
+      return `The agent does not answer; this page tries again every 2 s. A restarted agent may have another port: ${RUN}`;
     case "full":
       return "Too many dashboards are open: close one of them.";
     case "refused":
       return connection.worked
-        ? `The agent was started anew and has a new token. ${RUN}`
+        ? `The agent was restarted and has a new token. ${RUN}`
         : `The agent does not accept this token. ${RUN}`;
   }
 }
