@@ -113,7 +113,7 @@ async function start(
   const { directory, clock, mode, policy, overrides, scope = "user" } = options;
   const paths = pathsIn(directory);
   const recent = new RecentEvents(dateNow);
-  const log = recent.keeping(limitedLog(options.log, () => clock.now()));
+  const log = limitedLog(recent.keeping(options.log), () => clock.now());
   const socket = scope === "machine" ? paths.sharedSocket : paths.socket;
   const admission =
     scope === "machine" ? admissionByFile(options.grants, options.uid, log) : admitAll;
