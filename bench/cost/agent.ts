@@ -6,7 +6,7 @@ import { quantile } from "#core";
 import { classes, constants, Hello, helloKinds, messageMagic, view, Welcome } from "#protocol";
 import { cotenant, type OwnAgent, withOwnAgent } from "./own-agent.ts";
 
-const [, , given = "20", gpuKind = "soft"] = process.argv;
+const [, , given = "20", gpuKind = "soft", extent = "all"] = process.argv;
 const seconds = Number(given);
 const load = ({ saying }: OwnAgent, kind: string, ...shape: readonly string[]) =>
   saying("load: serving", [
@@ -94,9 +94,7 @@ async function attaches(agent: OwnAgent, name: string, kind: "high" | "best-effo
   return { name, attachMsP50: quantile(ms, 0.5), attachMsP99: quantile(ms, 0.99) };
 }
 
-async function measure(agent: OwnAgent) {
-  const light = ["--arrivals", "uniform", "--rate", "5", "--kernels", "5", "--kernel-us", "50"];
-  await load(agent, "high", ...light);
+async function few(agent: OwnAgent, light: readonly string[]): Promise<object[]> {
   const found: object[] = [await use(agent, "1 high client")];
   found.push(await attaches(agent, "a high client beside 1", "high"));
   found.push(await attaches(agent, "a best-effort client beside 1 high client", "best-effort"));
@@ -106,7 +104,14 @@ async function measure(agent: OwnAgent) {
   const close = await openDashboard(agent);
   found.push(await use(agent, "the same, with the dashboard open"));
   close();
-  await agent.takePlaces("best-effort", constants.MAX_BEST_EFFORT - 2);
+  return found;
+}
+
+async function measure(agent: OwnAgent) {
+  const light = ["--arrivals", "uniform", "--rate", "5", "--kernels", "5", "--kernel-us", "50"];
+  await load(agent, "high", ...light);
+  const found: object[] = extent === "many" ? [] : await few(agent, light);
+  await agent.takePlaces("best-effort", constants.MAX_BEST_EFFORT - (extent === "many" ? 0 : 2));
   await agent.takePlaces("high", constants.MAX_HIGH - 1);
   found.push(await use(agent, "64 high and 16 best-effort clients"));
   await openDashboard(agent);
