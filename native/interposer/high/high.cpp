@@ -1,5 +1,7 @@
 #include "interposer/high/high.h"
 
+#include <algorithm>
+
 #include "gate/histogram.h"
 #include "interposer/base/clock.h"
 #include "interposer/high/holding.h"
@@ -17,6 +19,9 @@ Gpu& gpu_of(const Stream& stream) noexcept { return *stream.context->gpu; }
 // before each that only words ended.
 constexpr std::uint32_t kLooks = 8;
 constexpr std::uint32_t kFew = 4;
+// A stream is forgotten after so long without submissions, or so many times the longest after which it was seen done.
+constexpr std::uint64_t kForgottenNs = 1'000'000'000;
+constexpr std::uint64_t kForgottenFactor = 10;
 // A client is known to poll memory after so many bursts in a row that only words ended.
 constexpr std::uint32_t kPolls = 64;
 
@@ -111,6 +116,9 @@ void end_if_done(Gpu& gpu, Stream& stream, End end, std::uint64_t now) noexcept 
     own.busy.store(true, std::memory_order_seq_cst);
     return;
   }
+  Silence& silence = own.silence;
+  if (end == End::kSeen && silence.begun == own.done && now > silence.since)
+    silence.longest_ns = std::max(silence.longest_ns, now - silence.since);
   if (--gpu.high.busy_streams == 0) deactivate(gpu, end, now);
 }
 
@@ -272,6 +280,23 @@ void high_observe(const Snapshot& snapshot, std::uint64_t since) noexcept {
   gpu.high.waited.add(since, now);
   for (int i = 0; i < snapshot.count; ++i) raise(gpu, *snapshot.of[i].stream, snapshot.of[i].upto, End::kSeen, now);
   protect_again(gpu, now);
+}
+
+void high_forget(Stream& stream, std::uint64_t now) noexcept {
+  Gpu& gpu = gpu_of(stream);
+  HighStream& own = stream.high;
+  Locked lock(gpu.high.lock);
+  const std::uint64_t begun = own.begun.load(std::memory_order_relaxed);
+  Silence& silence = own.silence;
+  if (silence.begun != begun || silence.since == 0) {
+    silence.begun = begun;
+    silence.since = now;
+  }
+  const std::uint64_t silent = now > silence.since ? now - silence.since : 0;
+  const std::uint64_t patience = std::max(kForgottenNs, kForgottenFactor * silence.longest_ns);
+  // Only while the program is told that other work is done: else it may be this work that it waits for.
+  if (silent < patience || gpu.high.progress.unseen_ns(now) > silent / 2) return;
+  raise(gpu, stream, begun, End::kGivenUp, now);
 }
 
 void high_give_up(Gpu& gpu) noexcept {

@@ -65,6 +65,11 @@ struct Snapshot {
 void high_snapshot(const Context& context, bool blocking_only, Snapshot& into) noexcept;
 void high_observe(const Snapshot& snapshot, std::uint64_t since) noexcept;
 
+// The work of a busy stream counts as done if the program never asks for it: nothing has been submitted to the stream for
+// long, while other work was seen to end. Without this one such stream would hold best-effort work for as long as requests
+// come. For the helper thread, at each look.
+void high_forget(Stream& stream, std::uint64_t now) noexcept;
+
 // The last resort: all work counts as done although nobody has observed that.
 void high_give_up(Gpu& gpu) noexcept;
 

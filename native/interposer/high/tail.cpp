@@ -150,6 +150,7 @@ std::uint32_t high_tick(Gpu& gpu, std::uint64_t now) noexcept {
     submitted += stream.high.begun.load(std::memory_order_relaxed);
     if (!stream.high.busy.load(std::memory_order_relaxed)) continue;
     read_tail(gpu, stream, now);
+    high_forget(stream, now);
     busy = busy || stream.high.busy.load(std::memory_order_relaxed);
   }
   if (busy || submitted != own.quiet_count) own.latest_ns = now;

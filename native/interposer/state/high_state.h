@@ -45,6 +45,13 @@ struct FirstQuery {
   std::atomic<std::uint64_t> at_ns{0};
 };
 
+// How long nothing has been submitted to a busy stream, as the helper thread sees it. Under HighGpu::lock.
+struct Silence {
+  std::uint64_t begun{0};  // `begun` at its latest look
+  std::uint64_t since{0};
+  std::uint64_t longest_ns{0};  // after which the stream was seen to be done
+};
+
 struct HighStream {
   static constexpr int kJoins = 12;
   std::atomic<std::uint64_t> begun{0};
@@ -56,6 +63,7 @@ struct HighStream {
   TailWord tail;
   FirstQuery first_query;
   std::atomic<std::uint64_t> copying_out{0};  // `begun` at the latest copy to the host; 0: it is over
+  Silence silence;
 };
 
 // How best-effort work is held. Under HighGpu::lock.

@@ -153,6 +153,46 @@ void long_graph() {
   expect(high.agent.region().high[0].timeouts.load() == 0, "the last resort was not used");
 }
 
+// The work of the first stream is done, but the program never asks.
+void forgotten_stream() {
+  High high;
+  CUstream forgotten = make_stream();
+  CUstream stream = make_stream();
+  high.program.run_us(10, forgotten);
+  const auto request = [&] {
+    high.program.run_us(1'000, stream);
+    OK(cuda().cuStreamSynchronize(stream));
+    sleep_ms(5);
+  };
+  eventually([&] { return request(), !high.active(); }, "requests end although a stream was forgotten");
+  const std::uint64_t before = high.bursts();
+  for (int i = 0; i < 10; ++i) request();
+  expect(high.bursts() == before + 10, "each of the requests after it is a burst");
+}
+
+// Another stream's work ends meanwhile, again and again.
+void long_work_beside_requests() {
+  High high;
+  CUstream steps = make_stream();
+  CUstream stream = make_stream();
+  high.program.run_us(400'000, steps);
+  while (cuda().cuStreamQuery(steps) == CUDA_ERROR_NOT_READY) {
+    high.program.run_us(1'000, stream);
+    OK(cuda().cuStreamSynchronize(stream));
+    high.busy("while the long kernel runs");
+    sleep_ms(5);
+  }
+  high.idle("after it was seen complete");
+  high.program.run_us(2'000'000, steps);
+  while (cuda().cuStreamQuery(steps) == CUDA_ERROR_NOT_READY) {
+    high.program.run_us(1'000, stream);
+    OK(cuda().cuStreamSynchronize(stream));
+    high.busy("while a longer one runs, because the stream is known for long kernels");
+    sleep_ms(5);
+  }
+  expect(high.bursts() == 2, "two bursts");
+}
+
 void capture_is_left_alone() {
   High high;
   CUstream stream = make_stream();
@@ -244,6 +284,8 @@ constexpr Case kCases[] = {
     {"a copy without a direction ends the burst when it ends on the host", generic_copy_to_host},
     {"a client that polls a pinned word is idle soon after its work", polled_word},
     {"a graph longer than any idle guess stays busy to its end", long_graph},
+    {"a stream that the program never looks at does not keep it busy while it serves requests", forgotten_stream},
+    {"long work beside requests of another stream stays busy to its end", long_work_beside_requests},
     {"nothing is added to a captured graph", capture_is_left_alone},
     {"the SM need of the latest kernel is published when the policy asks", kernel_need_is_published},
     {"noise in shared memory never stops a high client", noise_in_memory},
