@@ -136,7 +136,7 @@ describe("model", () => {
     );
     expect(table).toMatch(/^request beside training, load 0\.2\n/);
     expect(table).toMatch(/modelled H200, driver model;/);
-    expect(table).toMatch(/\n\| strict-isolated \| \d+ \| 1\.\d\dx \| 1\.\d\dx .* \| 1 run \|\n/);
+    expect(table).toMatch(/\nstrict-isolated +\d+ +1\.\d\dx +1\.\d\dx .* 1 run\n/);
     const { cells, scenario } = parseResult(readFileSync(out, "utf8"), out);
     expect(cells.map(({ arrangement }) => arrangement)).toEqual([
       ...["solo", "alone", "strict-isolated"],
