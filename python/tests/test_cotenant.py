@@ -1,0 +1,37 @@
+"""The package in the process that runs this. COTENANT_TEST_ROLE: the role that is expected of it; empty: none."""
+
+import os
+import unittest
+
+import cotenant
+
+
+class Cotenant(unittest.TestCase):
+    def test_the_role_is_that_of_this_process(self):
+        expected = os.environ["COTENANT_TEST_ROLE"] or None
+        self.assertEqual(cotenant.role(), expected)
+        self.assertEqual(cotenant.is_active(), expected is not None)
+
+    def test_an_announcement_of_any_length_returns_nothing(self):
+        for microseconds in (0, 1, cotenant.LONGEST_US, 2**40):
+            self.assertIsNone(cotenant.announce(microseconds))
+
+    def test_a_negative_length_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "must not be negative, but it is -1"):
+            cotenant.announce(-1)
+
+    def test_a_request_hides_no_exception(self):
+        with self.assertRaises(KeyError), cotenant.request():
+            raise KeyError("of the service")
+
+    def test_a_decorated_function_answers_as_before(self):
+        @cotenant.request(2_000)
+        def answer(question, *, times):
+            return question * times
+
+        self.assertEqual(answer("a", times=3), "aaa")
+        self.assertEqual(answer.__name__, "answer")
+
+
+if __name__ == "__main__":
+    unittest.main()
