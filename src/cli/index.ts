@@ -1,4 +1,4 @@
 export { commands } from "./commands.ts";
-export { dispatch } from "./dispatch.ts";
+export { checkCommandLine, dispatch } from "./dispatch.ts";
 export { manual } from "./manual.ts";
 export { help } from "./parse.ts";

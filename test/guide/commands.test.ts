@@ -1,0 +1,62 @@
+// Every `cotenant …` in the guide's pages and the README is a command with options that exist.
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { checkCommandLine, commands } from "#cli";
+import { blocksOf, commandLinesIn, inlineCommands, pages } from "./blocks.ts";
+
+const linesOf = (page: string) => blocksOf(page).flatMap(({ lines }) => commandLinesIn(lines));
+
+test("command lines are found behind others, inside others and in quotes, and comments are none", () => {
+  const found = commandLinesIn([
+    "FOO=1 sudo cotenant up --gpu soft   # cotenant fly",
+    "srun --export=ALL cotenant run --class high -- \\",
+    "  cotenant load --rate 5 & sleep 1; cotenant down | cat",
+    "ExecStartPost=/bin/sh -c 'until /opt/cotenant/bin/cotenant status; do sleep 1; done'",
+    "cotenant_active_ratio * 2",
+  ]);
+  expect(found).toEqual([
+    ["up", "--gpu", "soft"],
+    ["run", "--class", "high", "--", "cotenant", "load", "--rate", "5"],
+    ["load", "--rate", "5"],
+    ["down"],
+    ["status"],
+  ]);
+});
+
+test.each([
+  ["fly"],
+  ["up", "--gpus", "soft"],
+  ["run", "--class", "low", "--", "true"],
+  ["status", "now"],
+])("cotenant %s %s would be refused", (...line) => {
+  expect(() => checkCommandLine(line)).toThrow();
+});
+
+test("pages have command lines", () => {
+  expect(pages.length).toBeGreaterThan(15);
+  expect(pages.flatMap(linesOf).length).toBeGreaterThan(50);
+});
+
+describe.each(pages)("%s", (page) => {
+  test("the commands in its blocks can be given as they stand", () => {
+    const wrong = linesOf(page).flatMap((line) => {
+      try {
+        checkCommandLine(line);
+        return [];
+      } catch (error) {
+        return [`cotenant ${line.join(" ")}: ${error instanceof Error ? error.message : error}`];
+      }
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test("the commands and options in its text exist", () => {
+    const wrong = inlineCommands(readFileSync(page, "utf8")).filter((code) => {
+      const [, name, ...rest] = (code.split(" -- ")[0] ?? "").split(/[\s[\]|]+/);
+      const command = commands.find((known) => known.name === name);
+      const given = rest.flatMap((word) => /^--([a-z][a-z-]*)/.exec(word)?.[1] ?? []);
+      return !command || !given.every((option) => option in { ...command.options, help: 1 });
+    });
+    expect(wrong).toEqual([]);
+  });
+});

@@ -1,0 +1,69 @@
+// The blocks of shell in the guide's pages and the README do what a reader expects when they are typed as they stand: on
+// the software GPU, in a folder and with an agent of their own. runnable.ts says which, and why others are not run.
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { cotenantItself, emptyMachine, temporaryDirectory } from "../e2e/machine.ts";
+import { type Block, blocksOf, isShell, pages } from "./blocks.ts";
+import { notRun, runs } from "./runnable.ts";
+
+const shell = pages.flatMap((page) => blocksOf(page).filter(isShell));
+const firstLine = ({ lines }: Block): string => lines[0] ?? "";
+const listed = (table: Readonly<Record<string, Readonly<Record<string, unknown>>>>) =>
+  Object.entries(table).flatMap(([page, blocks]) =>
+    Object.keys(blocks).map((line) => `${page}: ${line}`),
+  );
+
+test("each block of shell is either run, or runnable.ts says why not", () => {
+  const known = [...listed(runs), ...listed(notRun)];
+  expect(known.toSorted()).toEqual(
+    shell.map((block) => `${block.page}: ${firstLine(block)}`).toSorted(),
+  );
+});
+
+const programs = ["serve.py", "train.py", "other.py"];
+const used = ["bench", "test", "workloads"];
+
+/** Makes a folder with what the guide names: the repository's folders, and jobs that use the GPU for a moment. What enters it. */
+function beginning(): readonly string[] {
+  const root = temporaryDirectory();
+  const folder = `${root}/work`;
+  for (const path of [folder, `${root}/bin`, `${root}/home`]) mkdirSync(path);
+  for (const path of used) symlinkSync(`${process.cwd()}/${path}`, `${folder}/${path}`);
+  const load = JSON.stringify([...cotenantItself, "load", "--rate", "50", "--seconds", "0.3"]);
+  for (const program of programs)
+    writeFileSync(`${folder}/${program}`, `import os\nload = ${load}\nos.execv(load[0], load)\n`);
+  const config = `${root}/config.toml`;
+  writeFileSync(config, '[up]\ngpu = "soft"\n');
+  const command = (name: string, words: readonly string[]) => {
+    writeFileSync(`${root}/bin/${name}`, `#!/bin/sh\nexec ${words.join(" ")} "$@"\n`);
+    chmodSync(`${root}/bin/${name}`, 0o755);
+  };
+  command("cotenant", cotenantItself);
+  command("python", ["python3"]);
+  return [
+    `cd ${folder}`,
+    `export PATH=${root}/bin:$PATH HOME=${root}/home PYTHONPATH=${process.cwd()}/python PYTHONDONTWRITEBYTECODE=1`,
+    `export COTENANT_CONFIG=${config}`,
+  ];
+}
+
+describe.each(Object.entries(runs))("%s", (page, table) => {
+  test.each(Object.entries(table))("%s", async (line, { agent, without = {} }) => {
+    const block = shell.find((one) => one.page === page && firstLine(one) === line);
+    if (!block) throw new Error(`${page} has no such block`);
+    const left = Object.keys(without);
+    for (const words of left)
+      expect(
+        block.lines.filter((one) => one.includes(words)),
+        words,
+      ).toHaveLength(1);
+    const lines = block.lines.filter((one) => !left.some((words) => one.includes(words)));
+    const machine = emptyMachine();
+    if (agent === "before") await machine.up();
+    const script = [...beginning(), ...lines].join("\n");
+    const { status, stdout, stderr } = await machine.elsewhere(["bash", "-ec", script]).ended;
+    expect({ status, stdout, stderr }).toMatchObject({ status: 0 });
+    // A job that was to use the GPU has done so as a client.
+    if (script.includes(".py")) expect(stderr).not.toContain("no CUDA context");
+  });
+});

@@ -1,0 +1,133 @@
+// Which blocks of shell the tests run, by page and first line, and why they do not run the others.
+
+interface Runs {
+  /** `own`: the block starts its agent; `before`: one runs already; `none`: it needs none. */
+  readonly agent: "own" | "before" | "none";
+  /** Words of lines that are left out, each with the reason. */
+  readonly without?: Readonly<Record<string, string>>;
+}
+
+type Page = Readonly<Record<string, Runs>>;
+
+const untilAKey = "runs until a key is pressed";
+
+export const runs: Readonly<Record<string, Page>> = {
+  "README.md": {
+    "cotenant up": { agent: "own" },
+    "cotenant up --gpu soft": { agent: "own" },
+    "cotenant up --mode mps": { agent: "own" },
+  },
+  "docs/guide/layer-mapping.md": {
+    "cotenant soc plan bench/soc/googlenet-xavier.json --svg plan.svg --out plan.json": {
+      agent: "none",
+      without: { "model.onnx": "a model of the reader's own" },
+    },
+  },
+  "docs/guide/monitoring.md": {
+    "cotenant events --since 1h": {
+      agent: "before",
+      without: { "--follow": "runs until it is interrupted" },
+    },
+  },
+  "docs/guide/objectives.md": {
+    "cotenant up --mode mps": { agent: "own" },
+  },
+  "docs/guide/ptx.md": {
+    "cotenant ptx run test/ptx/corpus/triton/products/matmul_tf32.ptx --grid 2,2 --block 128 --shared 98304 \\":
+      { agent: "none" },
+  },
+  "docs/guide/run.md": {
+    "cotenant up": { agent: "own", without: { "cotenant top": untilAKey } },
+  },
+  "docs/guide/troubleshooting.md": {
+    "cotenant doctor": { agent: "before" },
+  },
+  "docs/guide/works-with/README.md": {
+    "cotenant run --class high -- python3 -c 'import cotenant; print(cotenant.role())'": {
+      agent: "before",
+    },
+  },
+  "docs/guide/works-with/pytorch.md": {
+    "cotenant up": { agent: "own" },
+    "CUDA_VISIBLE_DEVICES=0 cotenant run --class best-effort -- python3 train.py": {
+      agent: "before",
+    },
+  },
+};
+
+const docker = "needs Docker or an NVIDIA GPU in a container";
+const machine = "changes the machine: it needs root and an agent for all users";
+const gpu = "needs an NVIDIA GPU and the program";
+const slurm = "needs a Slurm";
+const long = "takes longer than the tests may";
+const data = "needs results and profiles of the reader's own";
+
+/** Page → first line → reason. */
+export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "README.md": {
+    "npm start                       # installs, builds, and runs a demo of 20 seconds": long,
+  },
+  "docs/guide/cluster.md": {
+    "cotenant cluster simulate                                     # an invented day, needs no data":
+      long,
+  },
+  "docs/guide/containers.md": {
+    "sudo cotenant up --system": machine,
+    "sudo mkdir -p /etc/cdi": machine,
+    "docker run --gpus all \\": docker,
+    "sudo cotenant up --system --gpu soft": machine,
+  },
+  "docs/guide/install.md": {
+    "npm start": long,
+    "echo 'eval \"$(cotenant completion bash)\"' >> ~/.bashrc":
+      "changes the reader's shell; test/cli tests what it prints",
+  },
+  "docs/guide/monitoring.md": {
+    "cotenant up --port 9464": "takes a port that something else may have",
+    "install -m 640 -o gpu -g prometheus /dev/null /etc/cotenant/metrics.token": machine,
+    "cotenant_active_ratio * on (instance, gpu, class, slot) group_left (pod) cotenant_client_info":
+      "a query of Prometheus",
+  },
+  "docs/guide/objectives.md": {
+    "  objective of serve (pid 23280): slowdown 10 %, learning, level 3": "output",
+    "cotenant profile --name first -- python train.py": gpu,
+    "cotenant model resnet50-eager+bert-train --profiles bench/profiles/h200 --slo slowdown=10% \\":
+      long,
+  },
+  "docs/guide/prediction.md": {
+    "cotenant predict collect results/*-bench-*.json --out measured.json": data,
+  },
+  "docs/guide/profiling.md": {
+    "cotenant profile --name bert -- python3 workloads/serve.py --model bert-large --rate 60 --seconds 6":
+      gpu,
+  },
+  "docs/guide/ptx.md": {
+    "cotenant ptx check FILE.ptx              # which variants are legal, and why others are not":
+      "the files are the reader's own",
+  },
+  "docs/guide/tenants.md": {
+    "sudo cotenant up --system": machine,
+    "$ sudo cotenant why 4711": machine,
+  },
+  "docs/guide/works-with/others.md": {
+    "cotenant run --class high --name sglang -- python3 -m sglang.launch_server --model-path MODEL --mem-fraction-static 0.6":
+      gpu,
+    "cotenant run --class high --name triton -- tritonserver --model-repository=/models": gpu,
+    "cotenant run --class high --name torchserve -- torchserve --start --foreground --model-store /models":
+      gpu,
+    "cotenant run --class best-effort -- torchrun --nproc-per-node=1 train.py": gpu,
+    "cotenant run --class best-effort --ungated -- torchrun --nproc-per-node=4 train.py": gpu,
+  },
+  "docs/guide/works-with/slurm.md": {
+    "sudo cotenant up --system": machine,
+    "srun --ntasks=1 --gres=gpu:1 cotenant run --class best-effort --name train -- python3 train.py":
+      slurm,
+    "#SBATCH --gres=gpu:1 --ntasks=1": slurm,
+  },
+  "docs/guide/works-with/transformers.md": { "cotenant up": gpu },
+  "docs/guide/works-with/vllm.md": { "cotenant up": gpu },
+  "python/README.md": {
+    "pip install /opt/cotenant/python":
+      "changes the reader's Python; test/python builds and installs it",
+  },
+};
