@@ -6,15 +6,24 @@ import { commands, manual } from "#cli";
 import { testedTable } from "#doctor";
 import { emitFields, emitHeader, emitRules, ruleTable } from "#protocol";
 import { sharingDocuments, withTables } from "../bench/sharing/documents.ts";
+import { pairTable, programTable } from "../bench/tested/matrix.ts";
 
 const POLICIES = "docs/guide/policies.md";
 const INSTALL = "docs/guide/install.md";
+const TESTED = "docs/results/tested.md";
 const MONITORING = "docs/guide/monitoring.md";
 
 const outputs = {
   ...sharingDocuments(),
   [POLICIES]: withTables(readFileSync(POLICIES, "utf8"), new Map([["rules", ruleTable()]])),
   [INSTALL]: withTables(readFileSync(INSTALL, "utf8"), new Map([["tested", testedTable()]])),
+  [TESTED]: withTables(
+    readFileSync(TESTED, "utf8"),
+    new Map([
+      ["programs", programTable()],
+      ["pair", pairTable()],
+    ]),
+  ),
   [MONITORING]: withTables(
     readFileSync(MONITORING, "utf8"),
     new Map([["metrics", metricsTable()]]),

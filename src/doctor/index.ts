@@ -2,4 +2,4 @@ export { checkMps } from "./checks/mps.ts";
 export { diagnose } from "./diagnose.ts";
 export type { Finding, Verdict } from "./finding.ts";
 export { surroundingsHere } from "./surroundings.ts";
-export { testedTable } from "./tested.ts";
+export { testedCombinations, testedTable } from "./tested.ts";

@@ -1,4 +1,5 @@
-// The combinations of GPU and driver on which Cotenant was tested. The table in docs/guide/install.md is made from it.
+// The combinations of GPU and driver on which Cotenant was tested. The tables in docs/guide/install.md and
+// docs/results/tested.md are made from it.
 
 interface Combination {
   /** As the driver says it. */
@@ -11,6 +12,7 @@ interface Combination {
 
 export const testedCombinations: readonly Combination[] = [
   { gpu: "NVIDIA H200", driver: "580", cuda: "13.0" },
+  { gpu: "NVIDIA H100 80GB HBM3", driver: "580", cuda: "13.0" },
 ];
 
 export const isTested = (gpu: string, driverVersion: string): boolean =>
