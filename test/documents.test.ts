@@ -50,10 +50,12 @@ test.each(pages)("the links of %s lead to a file and a heading", (page) => {
 });
 
 test.each(["guide", "results", "design"])(
-  "the index of docs/%s names each of its pages",
+  "the index of docs/%s, or of a folder in it, names each of its pages",
   (part) => {
     const index = `docs/${part}/README.md`;
-    const named = new Set(linksOf(index).map((link) => targetOf(index, link)));
+    const targets = (page: string) => linksOf(page).map((link) => targetOf(page, link));
+    const inner = targets(index).filter((page) => page.endsWith("/README.md"));
+    const named = new Set([index, ...inner].flatMap(targets));
     const own = pages.filter((page) => page.startsWith(`docs/${part}/`) && page !== index);
     expect(own.filter((page) => !named.has(page))).toEqual([]);
   },
