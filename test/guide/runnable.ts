@@ -17,6 +17,12 @@ export const runs: Readonly<Record<string, Page>> = {
     "cotenant up --gpu soft": { agent: "own" },
     "cotenant up --mode mps": { agent: "own" },
   },
+  "docs/guide/dashboard.md": {
+    "cotenant dashboard            # prints the URL": {
+      agent: "before",
+      without: { "--open": "opens a browser" },
+    },
+  },
   "docs/guide/layer-mapping.md": {
     "cotenant soc plan bench/soc/googlenet-xavier.json --svg plan.svg --out plan.json": {
       agent: "none",
@@ -65,7 +71,7 @@ const data = "needs results and profiles of the reader's own";
 /** Page → first line → reason. */
 export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "README.md": {
-    "npm start                       # installs, builds, and runs a demo of 20 seconds": long,
+    "npm start                       # installs, builds and runs a demo: about two minutes": long,
   },
   "docs/guide/cluster.md": {
     "cotenant cluster simulate                                     # an invented day, needs no data":
@@ -76,9 +82,17 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
     "sudo mkdir -p /etc/cdi": machine,
     "docker run --gpus all \\": docker,
     "sudo cotenant up --system --gpu soft": machine,
+    "sudo scripts/image cotenant.tar                  # in a clone, on Debian with mmdebstrap and buildah":
+      "test/containers makes and runs the image",
+  },
+  "docs/guide/dashboard.md": {
+    'ssh -L 9464:127.0.0.1:9464 gpu-machine      # after "cotenant up --port 9464"':
+      "needs another machine",
   },
   "docs/guide/install.md": {
     "npm start": long,
+    "npm run package                                         # in a clone: makes the file":
+      "test/packaged makes and installs it",
     "echo 'eval \"$(cotenant completion bash)\"' >> ~/.bashrc":
       "changes the reader's shell; test/cli tests what it prints",
   },
@@ -105,9 +119,19 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
     "cotenant ptx check FILE.ptx              # which variants are legal, and why others are not":
       "the files are the reader's own",
   },
+  "docs/guide/run.md": {
+    "systemctl enable --now cotenant              # with --user for the second": machine,
+  },
   "docs/guide/tenants.md": {
     "sudo cotenant up --system": machine,
     "$ sudo cotenant why 4711": machine,
+  },
+  "docs/guide/try.md": {
+    'cotenant try --ready 8000 --load "python3 load.py" -- python3 serve.py -- python3 train.py':
+      gpu,
+  },
+  "docs/guide/upgrade.md": {
+    "npm install -g ./cotenant-VERSION-linux-x64.tgz": machine,
   },
   "docs/guide/works-with/others.md": {
     "cotenant run --class high --name sglang -- python3 -m sglang.launch_server --model-path MODEL --mem-fraction-static 0.6":

@@ -103,6 +103,7 @@ class Agent {
     silent_ = true;
     hang_up();
   }
+  // On the latest client, not on who asks for a variant: on a busy machine any kernel may seem long.
   void hang_up() const { shutdown(latest_.load(), SHUT_RDWR); }
   // Of those who came since: how many, and how many of them have given up.
   int unanswered() const { return unanswered_.load(); }
@@ -165,7 +166,6 @@ class Agent {
     for (;;) {
       const int client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
       if (client < 0) return;
-      latest_ = client;
       if (silent_) {
         unanswered_.fetch_add(1);
         char hello[1024];
@@ -197,6 +197,7 @@ class Agent {
         cotenant::close_all(came);
         continue;
       }
+      latest_ = client;
       if (hello.kind == static_cast<std::uint32_t>(cotenant::protocol::HelloKind::kReattach) && kind_ == kOtherRegion)
         welcome.status = static_cast<std::uint32_t>(cotenant::protocol::WelcomeStatus::kAttachAnew);
       const bool high = hello.class_ == static_cast<std::uint32_t>(cotenant::protocol::Class::kHigh);
