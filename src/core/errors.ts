@@ -174,6 +174,13 @@ export const agentSilent = (pid: number, why: string) =>
     `Where it hangs, "kill -9 ${pid}": its clients go on, and the next agent takes them over.`,
   );
 
+export const tooManyWatch = (pid: number) =>
+  new UserError(
+    "TOO_MANY_WATCH",
+    `Too many dashboards and "cotenant top" read from the agent (pid ${pid}).`,
+    "Close one of them.",
+  );
+
 export const noGpu = (why: string) =>
   new UserError(
     "NO_GPU",

@@ -40,8 +40,9 @@ export {
   upperQuantileOfSorted,
 } from "./quantile.ts";
 export { minimalStandard, mulberry32, normals, type Random, sfc32, shuffle } from "./random.ts";
-export { type Paint, paintFor, plain } from "./terminal/paint.ts";
+export { type Paint, paintFor, plain, type Style } from "./terminal/paint.ts";
 export { gibibytes, micros, percent, table, wrap } from "./terminal/print.ts";
 export { leftOf, type Progress, progressOf } from "./terminal/progress.ts";
 export { type Column, fitTable } from "./terminal/table.ts";
+export { displayWidth, padEnd, padStart, truncate } from "./terminal/width.ts";
 export { type Bytes, type Micros, ms, parseBytes, parseDuration, us } from "./units.ts";

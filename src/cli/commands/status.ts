@@ -8,7 +8,7 @@ import {
   sentencesOn,
 } from "#agent";
 import { askStatus, ownAgentHere } from "#client";
-import { gibibytes, micros, percent, table, wrap } from "#core";
+import { displayWidth, gibibytes, micros, percent, table, truncate, wrap } from "#core";
 import { command, json } from "../command.ts";
 
 export const statusCommand = command({
@@ -64,15 +64,12 @@ function describeClients(gpu: GpuStatus, agent: Status["agent"], columns: number
 function fitRows(rows: readonly (readonly [string, ...string[]])[], columns: number): string[] {
   if (rows.length === 1) return [];
   const lines = table(rows, 1);
-  const excess = Math.max(...lines.map((line) => line.length)) - columns;
+  const excess = Math.max(...lines.map(displayWidth)) - columns;
   if (excess <= 0) return lines;
-  const longest = Math.max(...rows.map(([name]) => name.length));
+  const longest = Math.max(...rows.map(([name]) => displayWidth(name)));
   const room = Math.max(longest - excess, rows[0]?.[0].length ?? 0);
   return table(
-    rows.map(([name, ...rest]) => [
-      name.length > room ? `${name.slice(0, room - 1)}…` : name,
-      ...rest,
-    ]),
+    rows.map(([name, ...rest]) => [truncate(name, room), ...rest]),
     1,
   );
 }

@@ -5,7 +5,15 @@ export interface Paint {
   aside(text: string): string;
   good(text: string): string;
   bad(text: string): string;
+  /** An objective that is missed. */
+  alarm(text: string): string;
+  /** What services do, beside what best-effort work does. */
+  service(text: string): string;
+  /** What the arrow keys have selected. */
+  selected(text: string): string;
 }
+
+export type Style = keyof Paint;
 
 const code =
   (begin: number, end: number) =>
@@ -17,10 +25,21 @@ const colours: Paint = {
   aside: code(2, 22),
   good: code(32, 39),
   bad: code(33, 39),
+  alarm: code(31, 39),
+  service: code(36, 39),
+  selected: code(7, 27),
 };
 
 const same = (text: string): string => text;
-export const plain: Paint = { heading: same, aside: same, good: same, bad: same };
+export const plain: Paint = {
+  heading: same,
+  aside: same,
+  good: same,
+  bad: same,
+  alarm: same,
+  service: same,
+  selected: same,
+};
 
 export const paintFor = (
   { isTTY }: { readonly isTTY?: boolean } = process.stdout,

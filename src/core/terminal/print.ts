@@ -1,4 +1,5 @@
 // Numbers, tables and text for people.
+import { displayWidth, padEnd, padStart } from "./width.ts";
 
 export const percent = (share: number): string =>
   `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
@@ -22,19 +23,15 @@ export function table(
 ): string[] {
   const isLeft = (i: number) => (typeof words === "number" ? i < words : words[i] === true);
   const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => (row[column] ?? "").length)),
+    Math.max(...rows.map((row) => displayWidth(row[column] ?? ""))),
   );
   return rows.map((row) =>
     row
-      .map((cell, i) => (isLeft(i) ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)))
+      .map((cell, i) => (isLeft(i) ? padEnd : padStart)(cell, widths[i] ?? 0))
       .join("  ")
       .trimEnd(),
   );
 }
-
-/** The text, cut to so many columns, with an ellipsis. */
-export const truncate = (text: string, columns: number): string =>
-  text.length > columns ? `${text.slice(0, Math.max(columns - 1, 0))}…` : text;
 
 /**
  * Breaks the text at blanks into lines of at most `width` columns. A longer word gets its own line. Line breaks stay.
@@ -42,11 +39,16 @@ export const truncate = (text: string, columns: number): string =>
 export const wrap = (text: string, width: number): string[] =>
   text.split("\n").flatMap((line) => {
     const lines: string[] = [];
+    let room = 0;
     for (const word of line.split(" ")) {
-      const last = lines.at(-1);
-      if (last !== undefined && last.length + 1 + word.length <= width)
-        lines[lines.length - 1] = `${last} ${word}`;
-      else lines.push(word);
+      const needed = displayWidth(word) + 1;
+      if (lines.length > 0 && needed <= room) {
+        lines[lines.length - 1] += ` ${word}`;
+        room -= needed;
+      } else {
+        lines.push(word);
+        room = width + 1 - needed;
+      }
     }
     return lines;
   });

@@ -1,6 +1,6 @@
 // What a command that takes long says meanwhile, on stderr. On a terminal that is one line, which says how much time is
 // left; elsewhere it is a line for each step.
-import { truncate } from "./print.ts";
+import { truncate } from "./width.ts";
 
 /** What is left is only said of work that takes longer than this. */
 const WORTH_SAYING_S = 5;

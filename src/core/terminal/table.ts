@@ -1,6 +1,7 @@
 // A table that fits a terminal: where it is too wide, it has fewer columns.
 import { type Paint, plain } from "./paint.ts";
-import { table, truncate, wrap } from "./print.ts";
+import { table, wrap } from "./print.ts";
+import { displayWidth, truncate } from "./width.ts";
 
 export interface Column<Row> {
   readonly title: string;
@@ -50,4 +51,4 @@ const linesOf = <Row>(columns: readonly Column<Row>[], rows: readonly Row[]): st
 };
 
 const widthOf = <Row>(columns: readonly Column<Row>[], rows: readonly Row[]): number =>
-  Math.max(...linesOf(columns, rows).map((line) => line.length));
+  Math.max(...linesOf(columns, rows).map(displayWidth));
