@@ -20,6 +20,7 @@ export {
   launchEnvironment,
   objectiveEnvironment,
 } from "./environment.ts";
+export { readLive } from "./live.ts";
 export { addedTo, logHere, type Read, readLog } from "./log.ts";
 export { profileEnvironment } from "./profile.ts";
 export { agentFor, socketToCome, type WithoutAgent } from "./without-agent.ts";

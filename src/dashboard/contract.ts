@@ -50,6 +50,9 @@ export interface ClientView {
   readonly command: string | undefined;
   /** User, container, pod, job. */
   readonly owner: string;
+  readonly uid: number | undefined;
+  /** The same without the user; empty for a process of the host that no unit has started. */
+  readonly place: string;
   readonly standing: Standing;
   /** The state of its objective; empty for a best-effort client. */
   readonly badge: string;
@@ -65,6 +68,8 @@ export interface ClientView {
 export interface Figure {
   readonly label: string;
   readonly value: string;
+  /** What the value says as a number, to sort by; undefined while it is not known. */
+  readonly amount: number | undefined;
   /** What it means. */
   readonly title: string;
 }

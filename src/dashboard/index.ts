@@ -5,9 +5,12 @@ export type {
   Figure,
   GpuView,
   LiveEvents,
+  Series,
   Snapshot,
   Standing,
   StrangerView,
   TimelineView,
   WorstView,
 } from "./contract.ts";
+export { type EventHandlers, eventParser } from "./events.ts";
+export { SeriesStore, type ShareName, shareNames } from "./series.ts";

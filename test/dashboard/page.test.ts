@@ -4,11 +4,11 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
-import { type Agent, pathsIn } from "#agent";
+import type { Agent } from "#agent";
 import { micros, ms, percent } from "#core";
-import { bucketOf, type ClientClass } from "#protocol";
-import { startAgentHere } from "../agent/agent-here.ts";
-import { attach, gpuA, gpuB, HandClock, temporaryDirectory } from "../agent/fakes.ts";
+import type { ClientClass } from "#protocol";
+import { gpuA, gpuB } from "../agent/fakes.ts";
+import { agentHere, agentWithTwo } from "./agent.ts";
 import { closeBrowser, hasBrowser, visit } from "./browser.ts";
 
 const SHOWN_WITHIN = { timeout: 300_000 };
@@ -16,35 +16,6 @@ afterAll(closeBrowser);
 
 const urlOf = ({ file }: Agent, token = file.token) =>
   `http://127.0.0.1:${file.port}/dashboard#${token}`;
-
-async function agentHere(directory = temporaryDirectory(), port = 0) {
-  const clock = new HandClock();
-  const agent = await startAgentHere({ clock, directory, port });
-  return { agent, clock, directory, socket: pathsIn(directory).socket };
-}
-
-/** A service with bursts and a training, and an agent whose time stands still: what it says does not change. */
-async function agentWithTwo() {
-  const { agent, clock, socket } = await agentHere();
-  const service = await attach(socket, { class: "high", name: "serve", sloSlowdownPermille: 100 });
-  const training = await attach(socket, { class: "best-effort", name: "<b>train</b>" });
-  clock.advance(ms(1000));
-  const high = service.memory().high[service.welcome.slot];
-  const bestEffort = training.memory().bestEffort[training.welcome.slot];
-  if (!high || !bestEffort) throw new Error("no slot");
-  for (let i = 1; i <= 12; i++) {
-    high.histogram.set(bucketOf(3_000_000), i);
-    high.waits.set(bucketOf(2_000_000), i);
-    high.bursts = i;
-    high.busyNs = i * 3_000_000;
-    high.aheadNs = i * 80_000;
-    high.aheadMaxNs = 900_000;
-    bestEffort.finishedNs = i * 150e6;
-    bestEffort.heldNs = i * 25e6;
-    clock.advance(ms(250));
-  }
-  return { agent, clock, service, training };
-}
 
 /** Processes that take so many slots and keep them. */
 async function takePlaces(socket: string, kind: ClientClass, count: number, gpu: Uint8Array) {

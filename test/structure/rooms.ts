@@ -18,7 +18,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   // What the agent tells the page, and the page itself, which runs in a browser.
   dashboard: [],
   agent: ["core", "protocol", "policy", "profile", "dashboard"],
-  client: ["core", "protocol", "policy", "profile", "agent"],
+  client: ["core", "protocol", "policy", "profile", "dashboard", "agent"],
   load: ["core", "protocol"],
   doctor: ["core", "protocol", "agent", "client"],
   bench: ["core", "protocol", "policy", "profile", "ptx", "gpu", "agent", "client", "load"],

@@ -33,7 +33,10 @@ export function dashboardDoor({ known, clock }: DashboardOptions): DashboardDoor
     serveData(app) {
       app.get("/dashboard/live", (context) => {
         if (feed.isFull)
-          return context.json({ error: "Too many dashboards are open: close one of them." }, 503);
+          return context.json(
+            { error: 'Too many dashboards and "cotenant top" are open: close one of them.' },
+            503,
+          );
         const { outgoing } = context.env;
         outgoing.writeHead(200, {
           "content-type": "text/event-stream",

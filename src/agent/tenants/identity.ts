@@ -47,8 +47,11 @@ function numbersIn(status: string, name: string): readonly number[] {
 
 /** For people and logs: "uid 1000, container 0123456789ab, pod …". */
 export const describeIdentity = (of: Identity): string =>
+  [`uid ${of.uid}`, describeOrigin(of)].filter(Boolean).join(", ");
+
+/** The same without the user. */
+export const describeOrigin = (of: Origin): string =>
   [
-    `uid ${of.uid}`,
     of.container && `container ${of.container.slice(0, SHORT_ID)}`,
     of.pod && `pod ${of.pod}`,
     of.slurmJob && `Slurm job ${of.slurmJob}`,

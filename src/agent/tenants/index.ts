@@ -1,5 +1,11 @@
 export { type Admission, admissionByFile, admitAll, type Verdict } from "./admission.ts";
 export { type HoldRecord, HoldTrials, type Ignored } from "./hold-trials.ts";
-export { describeIdentity, type Identity, identityOf, tenantOf } from "./identity.ts";
+export {
+  describeIdentity,
+  describeOrigin,
+  type Identity,
+  identityOf,
+  tenantOf,
+} from "./identity.ts";
 export { strangerTold, WARN } from "./stranger-command.ts";
 export { type Stranger, Strangers } from "./strangers.ts";

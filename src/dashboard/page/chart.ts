@@ -2,8 +2,8 @@
 // point by point.
 import uPlot from "uplot";
 import type { Series } from "../contract.ts";
+import { meanOf, type ShareName, shareNames } from "../series.ts";
 import { clockTime, make, setText } from "./dom.ts";
-import { meanOf, type ShareName, shareNames } from "./series.ts";
 
 export const shareTexts: Readonly<Record<ShareName | "idle", string>> = {
   service: "service",

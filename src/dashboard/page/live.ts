@@ -1,6 +1,6 @@
 // The connection to the agent: server-sent events, read with fetch, because EventSource can't send the token in a header. It
 // is made again by itself until the page is closed.
-import type { LiveEvents } from "../contract.ts";
+import { type EventHandlers, eventParser } from "../events.ts";
 
 export type Connection =
   | { readonly state: "connecting" }
@@ -11,9 +11,7 @@ export type Connection =
   | { readonly state: "refused"; readonly worked: boolean }
   | { readonly state: "full" };
 
-type Handlers = {
-  readonly [E in keyof LiveEvents]: (data: LiveEvents[E]) => void;
-} & { readonly connection: (connection: Connection) => void };
+type Handlers = EventHandlers & { readonly connection: (connection: Connection) => void };
 
 const AGAIN_AFTER_MS = 2000;
 /** The agent sends once a second. */
@@ -70,18 +68,4 @@ async function readStream(
   } finally {
     clearTimeout(silence);
   }
-}
-
-/** Takes what comes, in pieces, and calls a handler for each whole event. */
-function eventParser(handlers: Handlers): (piece: string) => void {
-  let rest = "";
-  return (piece) => {
-    const blocks = (rest + piece).split("\n\n");
-    rest = blocks.pop() ?? "";
-    for (const block of blocks) {
-      const [, event = "", data = ""] = /^event: (\w+)\ndata: (.*)$/.exec(block) ?? [];
-      if (event === "snapshot" || event === "timeline" || event === "worst")
-        handlers[event](JSON.parse(data));
-    }
-  };
 }

@@ -92,7 +92,7 @@ function textOf(connection: Connection): string {
     case "gone":
       return `The agent does not answer; this page tries again every 2 s. A restarted agent may have another port: ${RUN}`;
     case "full":
-      return "Too many dashboards are open: close one of them.";
+      return "Too many dashboards and “cotenant top” are open: close one of them.";
     case "refused":
       return connection.worked
         ? `The agent was restarted and has a new token. ${RUN}`

@@ -1,8 +1,8 @@
 // The charts of all GPUs over one stretch of time, and the buttons that choose it.
 import type { GpuView, TimelineView } from "../contract.ts";
+import { SeriesStore, shareNames } from "../series.ts";
 import { Chart, type Stretch, shareTexts } from "./chart.ts";
 import { byId, Keyed, make, setText } from "./dom.ts";
-import { SeriesStore, shareNames } from "./series.ts";
 
 const MINUTE = 60_000;
 const spans = [

@@ -1,6 +1,6 @@
 // The history of each GPU as the page has it: what came at the begin and once a minute, and the newest seconds, which come
 // with each snapshot.
-import type { GpuView, Series, TimelineView } from "../contract.ts";
+import type { GpuView, Series, TimelineView } from "./contract.ts";
 
 export const shareNames = ["service", "bestEffort", "held"] as const;
 export type ShareName = (typeof shareNames)[number];
