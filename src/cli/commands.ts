@@ -21,7 +21,7 @@ import { ptxCommand } from "./commands/ptx/ptx.ts";
 import { runCommand } from "./commands/run.ts";
 import { socCommand } from "./commands/soc/soc.ts";
 import { statusCommand } from "./commands/status.ts";
-import { topCommand } from "./commands/top.ts";
+import { topCommand } from "./commands/top/top.ts";
 import { tryCommand } from "./commands/try.ts";
 import { upCommand } from "./commands/up.ts";
 import { whyCommand } from "./commands/why.ts";

@@ -1,0 +1,126 @@
+// The whole screen, as a pure function of what is known, what is chosen and the size of the terminal.
+import { type ClientTable, clientTable } from "./client-table.ts";
+import { type Row, rowsOf, sorted } from "./columns.ts";
+import { detailLines } from "./details.ts";
+import { gpuLines, MOST_ROWS } from "./gpu-lines.ts";
+import { helpLines, hints } from "./help.ts";
+import { blank, cut, type Line, line, span } from "./line.ts";
+import { clockTime, type Model, type Size, type View } from "./model.ts";
+
+export interface Frame {
+  readonly lines: readonly Line[];
+  /** Keys of the clients, as they are listed. */
+  readonly clients: readonly string[];
+  /** Titles of the columns that can be sorted by. */
+  readonly titles: readonly string[];
+  /** By how many lines the page may be moved. */
+  readonly mostScroll: number;
+}
+
+/** Fewer clients than these are always listed, whatever else has to go. */
+const LEAST_CLIENTS = 3;
+const LEAST_EVENTS = 2;
+const MOST_EVENTS = 10;
+
+export function frameOf(model: Model, view: View, { columns, rows }: Size): Frame {
+  const onTerminal = Number.isFinite(rows);
+  const head = headLines(model, view);
+  const foot = onTerminal ? [hints(view.page)] : [];
+  const room = Math.max(0, rows - head.length - foot.length);
+  const clients = sorted(rowsOf(model.snapshot.gpus), view.sort, view.reverse);
+  const table = clientTable(clients, view, columns);
+  const all = pageLines(model, view, columns, room, clients, table);
+  const mostScroll = view.page === "clients" ? 0 : Math.max(0, all.length - room);
+  const begin = Math.min(view.scroll, mostScroll);
+  const shown = all.slice(begin, begin + room);
+  const padding = onTerminal ? Array<Line>(Math.max(0, room - shown.length)).fill(blank) : [];
+  return {
+    lines: [...head, ...shown, ...padding, ...foot].slice(0, rows).map((one) => cut(one, columns)),
+    clients: clients.map(({ key }) => key),
+    titles: table.titles,
+    mostScroll,
+  };
+}
+
+function headLines({ snapshot, lost, now }: Model, { paused }: View): readonly Line[] {
+  const { at, agent } = snapshot;
+  const seconds = Math.max(0, Math.round((now - at) / 1000));
+  return [
+    [span("cotenant top", "heading"), span(`  ${clockTime(at)}  ${agent}`)],
+    ...(lost === undefined
+      ? []
+      : [
+          line(
+            `Old data, from ${clockTime(at)}, ${seconds} s ago. ${lost} It is asked again.`,
+            "alarm",
+          ),
+        ]),
+    ...(paused ? [line(`Paused at ${clockTime(at)}: p goes on.`, "bad")] : []),
+  ];
+}
+
+function pageLines(
+  model: Model,
+  view: View,
+  columns: number,
+  room: number,
+  clients: readonly Row[],
+  table: ClientTable,
+): readonly Line[] {
+  if (view.page === "help") return helpLines(columns);
+  if (view.page === "details") return detailLines(model, view.selected, columns);
+  const least = Math.min(clients.length, LEAST_CLIENTS) + 1 + LEAST_EVENTS + 2;
+  const above = (rows: number) => aboveTable(model, view, columns, rows);
+  const timelineRows = [MOST_ROWS, 2, 1].find((rows) => above(rows).length + least <= room) ?? 0;
+  const top = above(timelineRows);
+  const tableRoom = room - top.length - (model.snapshot.events.length > 0 ? LEAST_EVENTS + 1 : 0);
+  const listed =
+    clients.length > 0 ? [table.head, ...listedLines(clients, table, view, tableRoom - 1)] : [];
+  const events = eventLines(model, room - top.length - listed.length - 1);
+  return [...top, ...listed, ...(events.length > 0 ? [blank] : []), ...events];
+}
+
+function aboveTable(model: Model, view: View, columns: number, rows: number): readonly Line[] {
+  const { launched, gpus } = model.snapshot;
+  return [
+    ...launched.map((text) => line(text, "aside")),
+    ...gpus.flatMap((gpu) => [
+      ...gpuLines(gpu, model, view, columns, rows),
+      ...(rows > 0 ? [blank] : []),
+    ]),
+    ...(gpus.length === 0 ? [line("No client has come yet.")] : []),
+  ];
+}
+
+/** Those around the selected one, where there is no room for all. */
+function listedLines(
+  clients: readonly Row[],
+  { lines }: ClientTable,
+  { selected }: View,
+  room: number,
+): readonly Line[] {
+  if (lines.length <= room) return lines;
+  const count = Math.max(1, room - 1);
+  const chosen = Math.max(
+    0,
+    clients.findIndex(({ key }) => key === selected),
+  );
+  const begin = Math.min(Math.max(0, chosen - count + 1), lines.length - count);
+  const more = lines.length - count;
+  return [...lines.slice(begin, begin + count), line(`… ${more} more clients: ↑ ↓`, "aside")];
+}
+
+function eventLines({ snapshot }: Model, room: number): readonly Line[] {
+  const count = Math.min(snapshot.events.length, MOST_EVENTS, room - 1);
+  if (count <= 0) return [];
+  return [
+    line("Last events", "heading"),
+    ...snapshot.events
+      .slice(-count)
+      .toReversed()
+      .map(({ time, event, facts }) => [
+        span(`${clockTime(time)}  ${event}`),
+        span(`  ${facts}`, "aside"),
+      ]),
+  ];
+}

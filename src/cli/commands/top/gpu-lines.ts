@@ -1,0 +1,41 @@
+// One GPU: what it is, how its services fare in a sentence, why not better, and where its time went.
+import type { GpuView } from "#dashboard";
+import { problemLines } from "./details.ts";
+import { type Line, span, wrapped } from "./line.ts";
+import type { Model, View } from "./model.ts";
+import { timelineOf } from "./timeline.ts";
+
+const INDENT = "  ";
+
+/** `rows`: of the timeline. */
+export function gpuLines(
+  gpu: GpuView,
+  { snapshot, timelines }: Model,
+  view: Pick<View, "stretch">,
+  columns: number,
+  rows: number,
+): readonly Line[] {
+  const { uuid, name, facts, sentence, standing, clients, advice, strangers } = gpu;
+  const number = snapshot.gpus.length > 1 ? `${snapshot.gpus.indexOf(gpu)}: ` : "";
+  const known = timelines.get(uuid);
+  const timeline = known && timelineOf(known, view.stretch, columns, rows);
+  const missed = standing === "missed";
+  return [
+    [span(`${number}${name}`, "heading"), span(facts && `  ${facts}`)],
+    ...wrapped(sentence, columns, INDENT, missed ? "alarm" : undefined),
+    ...clients.flatMap(({ problem }) => problemLines(problem, columns)),
+    ...strangers.flatMap(({ text, adopt }) => [
+      ...wrapped(text, columns, INDENT, "bad"),
+      ...(adopt ? wrapped(`Next time: ${adopt}`, columns, INDENT) : []),
+    ]),
+    ...(timeline
+      ? [[span(`${timeline.title}  `), span(recoveredText(gpu), "aside")], ...timeline.lines]
+      : []),
+    ...(rows === MOST_ROWS ? advice.flatMap((one) => wrapped(one, columns, INDENT, "aside")) : []),
+  ];
+}
+
+/** service, best-effort, held, idle */
+export const MOST_ROWS = 4;
+
+const recoveredText = ({ recovered }: GpuView) => `recovered today: ${recovered.text}`;

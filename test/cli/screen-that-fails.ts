@@ -1,0 +1,10 @@
+// A program that has an error while it shows a screen.
+import { Screen } from "../../src/cli/commands/top/screen.ts";
+
+const screen = new Screen(process.stdin, process.stdout, {
+  redraw() {},
+  onKey() {
+    throw new Error("an error behind the screen");
+  },
+});
+screen.draw(["a screen"]);
