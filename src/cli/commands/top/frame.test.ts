@@ -173,6 +173,17 @@ describe("in a smaller terminal", () => {
     expect(low.filter((one) => /^t\d+ /.test(one))).toHaveLength(30 - Number(more));
   });
 
+  test("many GPUs leave room for clients, and what is left out is counted", () => {
+    const gpus = Array.from({ length: 16 }, (_, i) => gpuOf([missed()], { uuid: `GPU-${i}` }));
+    const text = linesOf(
+      modelOf({ snapshot: exampleSnapshot(gpus) }),
+      {},
+      { columns: 80, rows: 24 },
+    ).join("\n");
+    expect(text).toMatch(/^… \d+ more lines in a higher terminal\ngpu +name/m);
+    expect(text).toMatch(/^ +0 +serve +high/m);
+  });
+
   test("the selected client is listed wherever it stands", () => {
     for (const i of [0, 15, 29]) {
       const selected = `GPU-a best-effort ${i} ${i}`;

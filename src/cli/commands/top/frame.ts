@@ -72,13 +72,22 @@ function pageLines(
   const least = Math.min(clients.length, LEAST_CLIENTS) + 1 + LEAST_EVENTS + 2;
   const above = (rows: number) => aboveTable(model, view, columns, rows);
   const timelineRows = [MOST_ROWS, 2, 1].find((rows) => above(rows).length + least <= room) ?? 0;
-  const top = above(timelineRows);
+  const top = shortened(above(timelineRows), Math.max(2, room - least));
   const tableRoom = room - top.length - (model.snapshot.events.length > 0 ? LEAST_EVENTS + 1 : 0);
   const listed =
     clients.length > 0 ? [table.head, ...listedLines(clients, table, view, tableRoom - 1)] : [];
   const events = eventLines(model, room - top.length - listed.length - 1);
   return [...top, ...listed, ...(events.length > 0 ? [blank] : []), ...events];
 }
+
+/** Many GPUs, or many sentences, leave room for clients. */
+const shortened = (lines: readonly Line[], most: number): readonly Line[] =>
+  lines.length <= most
+    ? lines
+    : [
+        ...lines.slice(0, most - 1),
+        line(`… ${lines.length - most + 1} more lines in a higher terminal`, "aside"),
+      ];
 
 function aboveTable(model: Model, view: View, columns: number, rows: number): readonly Line[] {
   const { launched, gpus } = model.snapshot;
