@@ -1,3 +1,4 @@
+export { Screen } from "./commands/top/screen.ts";
 export { commands } from "./commands.ts";
 export { checkCommandLine, dispatch } from "./dispatch.ts";
 export { manual } from "./manual.ts";

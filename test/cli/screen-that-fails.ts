@@ -1,5 +1,5 @@
 // A program that has an error while it shows a screen.
-import { Screen } from "../../src/cli/commands/top/screen.ts";
+import { Screen } from "#cli";
 
 const screen = new Screen(process.stdin, process.stdout, {
   redraw() {},
