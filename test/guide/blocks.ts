@@ -49,7 +49,7 @@ export function commandLinesIn(lines: readonly string[]): readonly (readonly str
   return joined.flatMap((line) => simpleCommands(line.replace(/^\$ /, ""))).flatMap(ofCotenant);
 }
 
-const isCotenant = (word: string): boolean => /(^|\/)cotenant$/.test(word);
+const isCotenant = (word: string): boolean => /^([^:]*\/)?cotenant$/.test(word);
 
 function ofCotenant(words: readonly string[]): readonly (readonly string[])[] {
   const quoted = words.filter((word) => /\s/.test(word) && /\bcotenant /.test(word));

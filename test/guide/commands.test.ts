@@ -2,9 +2,12 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { checkCommandLine, commands } from "#cli";
-import { blocksOf, commandLinesIn, inlineCommands, pages } from "./blocks.ts";
+import { blocksOf, commandLinesIn, inlineCommands, isShell, pages } from "./blocks.ts";
 
-const linesOf = (page: string) => blocksOf(page).flatMap(({ lines }) => commandLinesIn(lines));
+const linesOf = (page: string) =>
+  blocksOf(page)
+    .filter(isShell)
+    .flatMap(({ lines }) => commandLinesIn(lines));
 
 test("command lines are found behind others, inside others and in quotes, and comments are none", () => {
   const found = commandLinesIn([
