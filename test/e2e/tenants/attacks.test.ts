@@ -14,14 +14,55 @@ import { allowed, HIGH_UID, OTHER_UID, python, SOFT_GPU, sharedMachine } from ".
 const FLOOD = `
 import socket, sys, time
 held = []
+count = 0
 print("flooding", file=sys.stderr, flush=True)
 while True:
     try:
         one = socket.socket(socket.AF_UNIX)
         one.connect(sys.argv[1])
         held = held[-500:] + [one]
+        count += 1
+        if count == 10000:
+            print("10000 connections", file=sys.stderr, flush=True)
     except OSError:
         time.sleep(0.001)
+`;
+
+/**
+ * Forks as fast as it can, 16 processes at a time at most: more would take the CPUs from the agent, which is for cgroups to prevent. Each child says hello and ends. Arguments: the socket, a Hello,
+ * the places of pid and start time in it.
+ */
+const FORKS = `
+import os, resource, socket, struct, sys
+path, hello, pid, start = sys.argv[1:]
+hello = bytearray.fromhex(hello)
+resource.setrlimit(resource.RLIMIT_NPROC, (16, 16))
+def child():
+    stat = open("/proc/self/stat").read()
+    struct.pack_into("<I", hello, int(pid), os.getpid())
+    struct.pack_into("<Q", hello, int(start), int(stat[stat.rindex(")") + 2:].split()[19]))
+    one = socket.socket(socket.AF_UNIX)
+    one.settimeout(0.2)
+    one.connect(path)
+    one.send(hello)
+    one.recv(1)
+count = 0
+while True:
+    try:
+        if os.fork() == 0:
+            try:
+                child()
+            finally:
+                os._exit(0)
+        count += 1
+        if count % 500 == 0:
+            print("forked", count, "times", file=sys.stderr, flush=True)
+        while os.waitpid(-1, os.WNOHANG)[0] != 0:
+            pass
+    except BlockingIOError:
+        os.waitpid(-1, 0)
+    except ChildProcessError:
+        pass
 `;
 
 /**
@@ -115,11 +156,39 @@ test.skipIf(!allowed)("a user who floods the socket keeps no other from being se
     .ended;
   expect({ status, said: stderr.match(/^cotenant: .*/gm) }).toEqual({ status: 0, said: null });
   expect(JSON.parse(stdout)).toMatchObject({ intact: true });
+  await Promise.all(floods.map((flood) => flood.said("10000 connections")));
   for (const flood of floods) flood.signal("SIGKILL");
   for (const { ended } of floods) await ended;
   const { residentBytes } = (await machine.status()).agent;
   expect(residentBytes).toBeLessThan(2 ** 30);
 });
+
+test.skipIf(!allowed)(
+  "a user who forks without an end keeps no other from being served",
+  async () => {
+    const { machine, program, load } = await sharedMachine();
+    const { sharedSocket: socket } = pathsIn(machine.directory);
+    const hello = Buffer.from(helloBytes({ class: "best-effort", gpu: SOFT_GPU })).toString("hex");
+    const places = [Hello.offsets.pid, Hello.offsets.startTime].map(String);
+    const bomb = program(OTHER_UID, python, "-c", FORKS, socket, hello, ...places);
+    await bomb.said("forked 500 times");
+    const high = load(HIGH_UID, "high", service);
+    await high.said("load: serving");
+    const pidOfHigh = async () => (await machine.status()).gpus[0]?.high[0]?.pid;
+    // Where the children take the CPUs, too, the agent may answer late: then the client asks again.
+    await eventually("it is protected", async () => (await pidOfHigh()) !== undefined);
+    process.kill((await pidOfHigh()) ?? 0, "SIGTERM");
+    const { status, stdout } = await high.ended;
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ intact: true });
+    bomb.signal("SIGKILL");
+    await bomb.ended;
+    await eventually("its slots are free", async () =>
+      (await machine.status()).gpus.every(({ bestEffort }) => bestEffort.length === 0),
+    );
+    expect((await machine.status()).agent.residentBytes).toBeLessThan(2 ** 30);
+  },
+);
 
 test.skipIf(!allowed)(
   "a user who comes back thousands of times keeps no other from being served",
