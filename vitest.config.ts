@@ -3,7 +3,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
-    exclude: ["**/*.soak.test.ts", "test/containers/**", "**/node_modules/**"],
+    // Suites of their own, in test/suites.
+    exclude: ["**/*.soak.test.ts", "test/{containers,packaged,slow}/**", "**/node_modules/**"],
     reporters: ["default", "./test/count-reporter.ts"],
     // Two cores: whole runs beside each other would measure each other.
     maxWorkers: 2,
