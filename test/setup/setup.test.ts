@@ -22,7 +22,7 @@ test("setup builds what is missing of what users run, and says each step once", 
   });
   expect(status, stderr).toBe(0);
   expect(stderr).toMatch(
-    /^setup: 1 of 2, building the native parts \(0 of \d+ files\), 0 s so far/m,
+    /^setup: 1 of 2, building the native parts \(0 of \d+ files\), \d+ s so far/m,
   );
   expect(stderr).toMatch(/^setup: 2 of 2, bundling the command, .* left$/m);
   expect(stderr).toMatch(/^setup: done in \d+ s\.$/m);
