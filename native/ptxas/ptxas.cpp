@@ -297,6 +297,7 @@ int main(int count, char** words) {
   }
   if (assembled_with_variants(real, count, words)) return 0;
   execv(real, words);
-  std::fprintf(stderr, "cotenant-ptxas: %s cannot be run: %s\n", real, std::strerror(errno));
+  char why[128] = "";
+  std::fprintf(stderr, "cotenant-ptxas: %s cannot be run: %s\n", real, strerror_r(errno, why, sizeof why));
   return 127;
 }

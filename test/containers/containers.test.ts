@@ -17,7 +17,7 @@ const runtimes: readonly [string, StartRuntime, readonly string[]][] = [
   ["containerd", startContainerd, ["containerd", "ctr", "runc"]],
   ["Podman", startPodman, ["podman", "runc"]],
 ];
-/** Assembles a kernel as Triton does, until the agent has made its variants in time. The real ptxas prints what it gets. */
+/** Assembles a kernel as Triton does, until the agent has made its variants in time. The real ptxas prints what it gets. Status 0: the variant was there. */
 const COMPILE = `
 cat > /tmp/ptxas <<'end'
 #!/bin/sh
@@ -36,7 +36,7 @@ for try in $(seq 100); do
   grep -q __cotenant_preempt /tmp/given && break
   sleep 0.2
 done
-cat /tmp/given
+grep -q '.entry k__cotenant_preempt' /tmp/given
 `;
 
 const HIGH_UID = 1000;
@@ -91,10 +91,8 @@ for (const [name, start, tools] of runtimes) {
       device: "best-effort",
       command: ["sh", "-c", COMPILE],
     });
-    expect(await compiling.ended).toMatchObject({
-      status: 0,
-      stdout: expect.stringContaining(".entry k__cotenant_preempt"),
-    });
+    // By its status: ctr may lose what a short program prints.
+    expect(await compiling.ended).toMatchObject({ status: 0 });
 
     await inOrder(high, known[0]?.pid);
     await eventually("nothing holds it", async () => (await trainingOn(machine)).heldShare === 0);
