@@ -22,7 +22,12 @@ afterEach(() => {
   rmSync(env.COTENANT_DIR ?? "", { recursive: true, force: true });
 });
 
-const examples = commands.flatMap((one) => one.examples ?? []);
+/** Run by test/dashboard and by test/slow: a browser, and minutes on an idle machine. */
+const elsewhere = /^cotenant (dashboard|try)\b/;
+
+const examples = commands
+  .flatMap((one) => one.examples ?? [])
+  .filter((example) => !elsewhere.test(example));
 
 /** These need a GPU that this machine has not, and say so. */
 const refused = [
