@@ -3,7 +3,7 @@
 // clients, ask the policy, write its rules; once a second: repair the memory, read the GPUs.
 import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
-import { type Address, type Clock, dateNow, ms, packageVersion } from "#core";
+import { type Address, type Clock, dateNow, ms, packageVersion, wallNow } from "#core";
 import { type Overrides, type Policy, withOverrides } from "#policy";
 import { Changes } from "./changes.ts";
 import { serveHttp } from "./connections/http.ts";
@@ -181,7 +181,7 @@ async function start(
       history,
       events: recent.entries,
       now: clock.now(),
-      wall: Date.parse(dateNow()),
+      wall: wallNow(),
     }),
     clock,
     why: (pid) => explain(pid, admission, status()),

@@ -23,5 +23,8 @@ export const systemClock: Clock = {
   },
 };
 
-/** ISO 8601, by the wall clock. It is shown, and compared with what was shown, never used in other calculations. */
-export const dateNow = (): string => new Date().toISOString();
+/** ms since 1970, by the wall clock, which may step. It is shown, and compared with what was shown, no more. */
+export const wallNow = (): number => Date.now();
+
+/** ISO 8601, by the wall clock. */
+export const dateNow = (): string => new Date(wallNow()).toISOString();

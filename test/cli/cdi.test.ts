@@ -19,23 +19,25 @@ const editsOf = ({ devices }: CdiDocument) => devices[1]?.containerEdits ?? { en
 
 test("a device for each class brings the library and the agent's socket", async () => {
   const options = ["rbind", "nosuid", "nodev", "ro"];
-  const edits = (kind: string) => ({
+  const edits = (kind: string, ...more: readonly string[]) => ({
     env: [
       `COTENANT_CLASS=${kind}`,
       "LD_PRELOAD=/opt/cotenant/lib/libcotenant.so",
       "COTENANT_SOCKET=/run/cotenant/shared/agent.sock",
+      ...more,
     ],
     mounts: [
       { hostPath: native, containerPath: "/opt/cotenant/lib", options },
       { hostPath: `${folder}/shared`, containerPath: "/run/cotenant/shared", options },
     ],
   });
+  const standIn = "TRITON_PTXAS_PATH=/opt/cotenant/lib/cotenant-ptxas";
   expect(await generate()).toEqual({
     cdiVersion: "0.3.0",
     kind: "cotenant.io/class",
     devices: [
       { name: "high", containerEdits: edits("high") },
-      { name: "best-effort", containerEdits: edits("best-effort") },
+      { name: "best-effort", containerEdits: edits("best-effort", standIn) },
     ],
   });
 });
@@ -47,7 +49,7 @@ test("the agent is that of the machine, unless another directory is named", asyn
 
 test("for the software GPU they bring its library and the memory that its processes share", async () => {
   const { env, mounts } = editsOf(await generate("--gpu", "soft"));
-  expect(env.slice(3)).toEqual([
+  expect(env.slice(4)).toEqual([
     "LD_LIBRARY_PATH=/opt/cotenant/softgpu",
     "COTENANT_SOFTGPU_DIR=/opt/cotenant/softgpu-memory",
   ]);

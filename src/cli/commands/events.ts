@@ -1,6 +1,6 @@
 import { asideOf, formatEntry, parseEntry } from "#agent";
 import { logHere, readLog } from "#client";
-import { dateNow, isFile } from "#core";
+import { isFile, wallNow } from "#core";
 import { command, duration, flag } from "../command.ts";
 import { addedUntilInterrupted } from "../follow.ts";
 
@@ -22,7 +22,7 @@ export const eventsCommand = command({
     const read = readLog(path);
     const aside = asideOf(path);
     const before = isFile(aside) ? readLog(aside).bytes.toString() : "";
-    const from = since === undefined ? 0 : Date.parse(dateNow()) - since / 1000;
+    const from = since === undefined ? 0 : wallNow() - since / 1000;
     const format = json ? "json" : "text";
     const print = (lines: readonly string[]) => {
       const entries = lines

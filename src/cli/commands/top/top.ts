@@ -1,4 +1,4 @@
-import { paintFor } from "#core";
+import { paintFor, wallNow } from "#core";
 import { command, flag, number } from "../../command.ts";
 import { TopFeed } from "./feed.ts";
 import { frameOf } from "./frame.ts";
@@ -27,7 +27,7 @@ export const topCommand = command({
       return 0;
     }
     await feed.once();
-    const model = feed.model(Date.now());
+    const model = feed.model(wallNow());
     const size = { columns: stdout.columns ?? WIDE, rows: Number.POSITIVE_INFINITY };
     const lines = model ? frameOf(model, firstView, size).lines : [];
     const paint = paintFor(stdout);

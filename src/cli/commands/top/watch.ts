@@ -1,6 +1,6 @@
 // The screen of a terminal, drawn at each interval and after each key, until the person quits.
 import { ownAgentHere } from "#client";
-import { paintFor } from "#core";
+import { paintFor, wallNow } from "#core";
 import type { TopFeed } from "./feed.ts";
 import { type Frame, frameOf } from "./frame.ts";
 import { painted } from "./line.ts";
@@ -22,7 +22,7 @@ export async function watchOnScreen(feed: TopFeed, intervalMs: number): Promise<
   let paused: Model | undefined;
   let shown: Frame | undefined;
   const draw = () => {
-    const model = paused ?? feed.model(Date.now());
+    const model = paused ?? feed.model(wallNow());
     if (!model || stop.signal.aborted) return;
     shown = frameOf(model, view, screen.size);
     screen.draw(shown.lines.map((line) => painted(line, paint)));
@@ -30,7 +30,7 @@ export async function watchOnScreen(feed: TopFeed, intervalMs: number): Promise<
   const onKey = (key: Key) => {
     const next = shown ? press(view, key, shown) : isQuit(key) ? undefined : view;
     if (!next) return end();
-    if (next.paused !== view.paused) paused = next.paused ? feed.model(Date.now()) : undefined;
+    if (next.paused !== view.paused) paused = next.paused ? feed.model(wallNow()) : undefined;
     view = next;
     draw();
   };
