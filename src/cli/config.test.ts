@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { UserError } from "#core";
+import { errorOf } from "../../test/cli/person.ts";
 import { bytes, type Command, choice, command, flag, list, number, text } from "./command.ts";
 import { configFiles, readConfig } from "./config.ts";
 import { parse } from "./parse.ts";
@@ -79,20 +79,10 @@ test.each([
   { content: "[sample]\ncount =", says: "line 2: Invalid TOML document" },
 ])("$content is refused with the file and the key", ({ content, says }) => {
   const [file = ""] = files(content);
-  const error = thrownBy(() => readConfig(sample, ["sample", "other"], [file]));
+  const error = errorOf(() => readConfig(sample, ["sample", "other"], [file]));
   expect([error.message, error.hint].join(" ")).toContain(`${file}, ${says}`);
   expect([error.exitStatus, error.message.includes("\n")]).toEqual([2, false]);
 });
-
-function thrownBy(run: () => unknown): UserError {
-  try {
-    run();
-  } catch (error) {
-    if (error instanceof UserError) return error;
-    throw error;
-  }
-  throw new Error("nothing was wrong");
-}
 
 test("the user's file is found in the home folder; COTENANT_CONFIG names another one, or none", () => {
   const home = folder();

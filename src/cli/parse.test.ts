@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { UserError } from "#core";
+import { errorOf } from "../../test/cli/person.ts";
 import {
   bytes,
   type Command,
@@ -134,16 +134,6 @@ describe("wrong use", () => {
     expect(error.message).toBe('"sample" does not know what to do with "a".');
   });
 });
-
-function errorOf(run: () => unknown): UserError {
-  try {
-    run();
-  } catch (error) {
-    if (error instanceof UserError) return error;
-    throw error;
-  }
-  throw new Error("nothing was wrong");
-}
 
 describe("help", () => {
   test("is made from the options table", () => {

@@ -141,7 +141,7 @@ export const HighSlot = struct(
     aheadNs: u64("launch-ahead found at the bursts' starts, summed"),
     aheadMaxNs: u64("the largest of these since the agent last cleared it"),
     tailWrites: u64("sequence words added because the application polls memory itself"),
-    timeouts: u64("bursts ended by the last resort: nothing was observed"),
+    timeouts: u64("bursts, or streams of one, that were given up: nothing showed their end"),
     unhooked: u32(
       "calls of the driver's functions that are not replaced though they may submit work",
     ),

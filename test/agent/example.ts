@@ -2,6 +2,7 @@
 // if it were an agent.
 import {
   type AgentFile,
+  type Applicant,
   type BestEffortStatus,
   type GpuStatus,
   type HighStatus,
@@ -152,3 +153,20 @@ export const exampleAgent: AgentFile = {
   gpuNames: [],
   gpus: [],
 };
+
+/** This process, as one that asks for a slot. */
+export const applicant = (change: Partial<Applicant> & Pick<Applicant, "class">): Applicant => ({
+  pid: process.pid,
+  startTime: startTimeOf(process.pid) ?? 0,
+  name: change.class,
+  memoryQuota: 0,
+  share: 1,
+  sloP99Us: 0,
+  sloSlowdownPermille: 0,
+  soloUs: 0,
+  gpuSharePermille: 0,
+  training: false,
+  identity: undefined,
+  grant: undefined,
+  ...change,
+});

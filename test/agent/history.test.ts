@@ -1,34 +1,11 @@
 // What the agent remembers of a day with as many clients as it has room for, in memory that is known beforehand.
 import { expect, onTestFinished, test } from "vitest";
-import {
-  type Applicant,
-  type BestEffortStatus,
-  type HighStatus,
-  History,
-  ServedGpu,
-  startTimeOf,
-  Watch,
-} from "#agent";
+import { type BestEffortStatus, type HighStatus, History, ServedGpu, Watch } from "#agent";
 import { ms } from "#core";
 import { policyNamed } from "#policy";
 import { bucketOf, constants } from "#protocol";
+import { applicant } from "./example.ts";
 import { HandClock } from "./fakes.ts";
-
-const applicant = (kind: Applicant["class"], name: string): Applicant => ({
-  class: kind,
-  pid: process.pid,
-  startTime: startTimeOf(process.pid) ?? 0,
-  name,
-  memoryQuota: 0,
-  share: 1,
-  sloP99Us: 0,
-  sloSlowdownPermille: 0,
-  soloUs: 0,
-  gpuSharePermille: 0,
-  training: false,
-  identity: undefined,
-  grant: undefined,
-});
 
 /** GPUs with so many clients each, a meter and a history, on a clock that is turned by hand. */
 function remembered(...counts: readonly (readonly [high: number, bestEffort: number])[]) {
@@ -37,8 +14,9 @@ function remembered(...counts: readonly (readonly [high: number, bestEffort: num
     const uuid = Uint8Array.from({ length: 16 }, () => i + 1);
     const gpu = new ServedGpu({ uuid, name: "GPU", smCount: 4 }, 1);
     onTestFinished(() => gpu.close());
-    for (let n = 0; n < high; n++) gpu.take(applicant("high", `serve${n}`), 0);
-    for (let n = 0; n < bestEffort; n++) gpu.take(applicant("best-effort", `train${n}`), 0);
+    for (let n = 0; n < high; n++) gpu.take(applicant({ class: "high", name: `serve${n}` }), 0);
+    for (let n = 0; n < bestEffort; n++)
+      gpu.take(applicant({ class: "best-effort", name: `train${n}` }), 0);
     return gpu;
   });
   const watch = new Watch({

@@ -2,31 +2,16 @@
 import { spawn } from "node:child_process";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { GpuReading } from "#agent";
-import { type Applicant, ServedGpu, SharedRegion, startTimeOf, Watch } from "#agent";
+import { type Applicant, ServedGpu, SharedRegion, Watch } from "#agent";
 import { type Bytes, ms } from "#core";
 import { type Policy, policyNamed } from "#policy";
 import { bucketOf } from "#protocol";
+import { applicant } from "./example.ts";
 import { HandClock } from "./fakes.ts";
 
 type Look = Parameters<NonNullable<Policy["remember"]>>[0];
 
 const identity = { uuid: new Uint8Array(16), name: "as the client says", smCount: 4 };
-
-const applicant = (change: Partial<Applicant> & Pick<Applicant, "class">): Applicant => ({
-  pid: process.pid,
-  startTime: startTimeOf(process.pid) ?? 0,
-  name: change.class,
-  memoryQuota: 0,
-  share: 1,
-  sloP99Us: 0,
-  sloSlowdownPermille: 0,
-  soloUs: 0,
-  gpuSharePermille: 0,
-  training: false,
-  identity: undefined,
-  grant: undefined,
-  ...change,
-});
 
 type Wanted = Applicant["class"] | Parameters<typeof applicant>[0];
 

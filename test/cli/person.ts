@@ -49,3 +49,14 @@ export function person(name: string): Person {
     noted: () => noted,
   };
 }
+
+/** The error for a person that `run` throws. */
+export function errorOf(run: () => unknown): UserError {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof UserError) return error;
+    throw error;
+  }
+  throw new Error("nothing was wrong");
+}

@@ -297,6 +297,9 @@ void high_forget(Stream& stream, std::uint64_t now) noexcept {
   // Only while the program is told that other work is done: else it may be this work that it waits for.
   if (silent < patience || gpu.high.progress.unseen_ns(now) > silent / 2) return;
   raise(gpu, stream, begun, End::kGivenUp, now);
+  if (gpu.high.busy_streams == 0) return;  // the burst ended with it and is counted
+  if (const Link* link = gpu.link.load(std::memory_order_acquire))
+    link->high().timeouts.fetch_add(1, std::memory_order_relaxed);
 }
 
 void high_give_up(Gpu& gpu) noexcept {

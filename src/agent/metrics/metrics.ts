@@ -135,7 +135,11 @@ const ofHigh: Readonly<Record<string, Row<HighStatus>>> = {
     "largest launch-ahead that bursts of the last 4 s met",
     (c) => seconds(c.aheadMaxUs),
   ],
-  timeouts_total: ["bursts", "bursts whose end nothing showed", (c) => c.timeouts],
+  timeouts_total: [
+    "bursts",
+    "bursts, or single streams, given up because nothing showed their end",
+    (c) => c.timeouts,
+  ],
   implausible_looks_total: ["looks", "at counters that can't be true", (c) => c.implausible],
   objective_p99_seconds: [
     "seconds",

@@ -12,6 +12,9 @@ const FELT = 0.1;
 /** Less of a burst than this spent waiting for the GPU: the rest is the program's own. */
 const OWN_TIME = 0.5;
 
+/** Shorter chunks hardly stop sooner and cost more. */
+const SHORTEST_US = 50;
+
 /** undefined while the objective is not missed. */
 export function problemOf(client: HighStatus, gpu: GpuStatus): Problem | undefined {
   if (client.objective?.state === "impossible") return impossible(client);
@@ -79,7 +82,10 @@ export function remedyForAhead(aheadUs: number, { bestEffort, served }: GpuStatu
     }`;
   if (aheadUs > 2 * chunkUs && whole)
     return `CUDA graphs of ${whole.name} that can't stop inside run whole: capture shorter ones`;
-  return `shorter chunks, such as "cotenant up --set chunkUs=${Math.max(50, Math.round(chunkUs / 2))}", cost the best-effort work more`;
+  const shorter = Math.max(SHORTEST_US, Math.round(chunkUs / 2));
+  if (shorter >= chunkUs)
+    return `chunks of ${micros(chunkUs)} can hardly be shorter: a smaller batch of the best-effort work or a looser objective helps`;
+  return `shorter chunks, such as "cotenant up --set chunkUs=${shorter}", cost the best-effort work more`;
 }
 
 function ownTime({ burstP99Us, burstWaitP99Us }: HighStatus): Problem | undefined {

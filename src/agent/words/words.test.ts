@@ -1,5 +1,6 @@
 // What people are told of a GPU and of a missed objective, from one status.
 import { describe, expect, test } from "vitest";
+import { usualRules } from "#protocol";
 import { exampleStatus } from "../../../test/agent/example.ts";
 import type { BestEffortStatus, GpuStatus, HighStatus } from "../status.ts";
 import { causeOf } from "./burst-cause.ts";
@@ -75,6 +76,10 @@ describe("a missed objective", () => {
   const cause = (client: Partial<HighStatus>, where: Partial<GpuStatus> = {}) =>
     problemOf(serve({ objective: missed, ...client }), { ...on([], [train()]), ...where });
 
+  const chunksOf = (chunkUs: number): Partial<GpuStatus> => ({
+    served: { smCount: 4, rules: { ...usualRules, chunkUs } },
+  });
+
   test("that is met, or not judged, has no problem", () => {
     expect(problemOf(serve({ objective: met }), on([]))).toBeUndefined();
     expect(problemOf(serve({ objective: undefined }), on([]))).toBeUndefined();
@@ -107,6 +112,18 @@ describe("a missed objective", () => {
       of: cause({ aheadMaxUs: 900 }, { bestEffort: [train({ longestKernelUs: 3000 })] }),
       says: "up to 900 us of best-effort work ran ahead",
       cure: "kernels of train take up to 3.00 ms",
+    },
+    {
+      why: "chunks that can be shorter",
+      of: cause({ aheadMaxUs: 900 }, chunksOf(400)),
+      says: "up to 900 us of best-effort work ran ahead",
+      cure: "--set chunkUs=200",
+    },
+    {
+      why: "chunks that are as short as they can be",
+      of: cause({ aheadMaxUs: 900 }, chunksOf(50)),
+      says: "up to 900 us of best-effort work ran ahead",
+      cure: "chunks of 50 us can hardly be shorter",
     },
     {
       why: "the program's own time",

@@ -160,11 +160,12 @@ void forgotten_stream() {
   CUstream stream = make_stream();
   high.program.run_us(10, forgotten);
   const auto request = [&] {
-    high.program.run_us(1'000, stream);
+    high.program.run_us(5'000, stream);
     OK(cuda().cuStreamSynchronize(stream));
-    sleep_ms(5);
+    sleep_ms(1);
   };
   eventually([&] { return request(), !high.active(); }, "requests end although a stream was forgotten");
+  expect(high.agent.region().high[0].timeouts.load() >= 1, "a forgotten stream is counted");
   const std::uint64_t before = high.bursts();
   for (int i = 0; i < 10; ++i) request();
   expect(high.bursts() == before + 10, "each of the requests after it is a burst");
