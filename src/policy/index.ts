@@ -21,4 +21,12 @@ export {
   withOverrides,
 } from "./policy.ts";
 export { type Recommendation, recommendMode } from "./recommend.ts";
+export {
+  NEAR,
+  type RequestCounts,
+  type RequestKind,
+  type RequestLimits,
+  type RequestsSeen,
+  requestKinds,
+} from "./requests.ts";
 export { slowdownOf } from "./yardstick.ts";

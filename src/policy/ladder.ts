@@ -1,11 +1,12 @@
-// Climbing to an objective. Above `strict` stands a ladder of more generous rule tables. It is climbed a
-// level at a time, each time the bursts at the level in force leave room, and left at once for `strict` when
-// they don't, or when the load rises. A level that broke an objective is not tried again for a time that
-// doubles (docs/design/decisions/0003).
+// Climbing to an objective. Above `strict` stands a ladder of more generous rule tables. The policy climbs one level
+// when the bursts and requests at the present level leave room. It returns to `strict` at once when they break the
+// objective, or when the load rises. A level that broke an objective is not tried again for a time that doubles
+// (docs/design/decisions/0003).
 import { type Rules, rules } from "#protocol";
-import { holdsSoFar, holdsWithMargin, isBroken } from "./evidence.ts";
+import { holdsSoFar, holdsWithMargin } from "./evidence.ts";
 import {
   type Ban,
+  breaks,
   broken,
   type Circumstance,
   type ClientMemory,
@@ -25,6 +26,7 @@ import {
 } from "./memory.ts";
 import { strict } from "./policies/strict.ts";
 import type { Look, MeteredHigh, Observed, Policy } from "./policy.ts";
+import { requestsLeaveRoom } from "./requests.ts";
 import { addedUs, holdClearly, isHopeless, wouldHold } from "./room.ts";
 import { medianLimitsOf } from "./yardstick.ts";
 
@@ -32,25 +34,25 @@ import { medianLimitsOf } from "./yardstick.ts";
 export type Ladder = readonly Partial<Rules>[];
 
 /**
- * From `strict`'s rules, and whether every high client trains. Its length may depend on the mode, which stays, and on
- * nothing else.
+ * Makes the levels from `strict`'s rules. `training`: every high client trains. The number of levels may depend on the
+ * mode, because that never changes, and on nothing else.
  */
 type LevelChanges = (base: Rules, training: boolean) => Ladder;
 
 const BAN_MS = { first: 60_000, most: 1_800_000 } as const;
-/** A ban that ended this many times its length ago is forgotten. */
+/** A ban is forgotten this many times its length after its end. */
 const FORGOTTEN_AFTER = 4;
 const PAUSE_MS = 10_000;
-/** Best-effort work that comes after so long without any may be another job. */
+/** Best-effort work that comes after so long a time without any may be another job. */
 const STRANGER_AFTER_MS = 60_000;
-/** From one pause for a client to the next. */
+/** The least time between two pauses for one client. */
 const PAUSE_EVERY_MS = 600_000;
-/** Hundreds of bursts in a moment may all have met the same phase of a training. */
+/** Hundreds of bursts within a moment may all have met the same phase of a training. */
 const SEEN_MS = 2_000;
-/** What trickles through a pause is in the reference. */
+/** The trickle in a pause disturbs the reference, so it is as rare as the rules allow. */
 const PAUSE_TRICKLE_US = rules.trickleEveryUs.most;
 
-/** The rules, and what is remembered, of a policy that climbs. */
+/** A policy that climbs the ladder of `changes`. */
 export function climbing(changes: LevelChanges): Required<Pick<Policy, "rules" | "remember">> {
   return {
     rules(seen, memory) {
@@ -91,13 +93,14 @@ const nothing: LadderMemory = {
   held: 0,
   settling: true,
   sinceMs: Number.NaN,
+  downAtMs: Number.NEGATIVE_INFINITY,
   colocatedAtMs: Number.NEGATIVE_INFINITY,
   pausedUntilMs: undefined,
   bans: [],
   clients: new Map(),
 };
 
-/** What was seen goes to each client's memory. */
+/** Adds the observation to each client's memory. */
 function withObservation({ nowMs, colocated, high }: Look, was: LadderMemory): LadderMemory {
   const seconds = Number.isNaN(was.nowMs) ? 0 : (nowMs - was.nowMs) / 1000;
   const alone = was.pausedUntilMs !== undefined || !colocated;
@@ -105,22 +108,23 @@ function withObservation({ nowMs, colocated, high }: Look, was: LadderMemory): L
   const how: Circumstance = unknown ? "settling" : alone ? "alone" : "colocated";
   const clients = high.map((client): [string, ClientMemory] => {
     const known = was.clients.get(client.id) ?? newClient(client);
-    return [client.id, look(known, client, how, seconds)];
+    return [client.id, look(known, client, { how, seconds, sinceDownMs: nowMs - was.downAtMs })];
   });
   const colocatedAtMs = colocated || was.pausedUntilMs !== undefined ? nowMs : was.colocatedAtMs;
   const sinceMs = Number.isNaN(was.nowMs) ? nowMs : was.sinceMs;
   return { ...was, nowMs, sinceMs, colocatedAtMs, settling: false, clients: new Map(clients) };
 }
 
-/** What follows for the level, in order of urgency. */
+/** The level that follows. The most urgent reason decides. */
 function decide(seen: Look, now: LadderMemory, levels: readonly Rules[]): LadderMemory {
   const { colocated } = seen;
   const clients = [...now.clients.values()];
-  // Somebody without an objective is protected as under `strict`, and so is everybody then.
-  if (clients.length === 0 || clients.some(({ objective }) => !objective))
+  // A client without an objective, or whose objective can't be judged, is protected as under `strict`, and all others
+  // with it, because there is one rule table for all.
+  if (clients.length === 0 || clients.some(({ objective, unheard }) => !objective || unheard))
     return atLevel({ ...now, pausedUntilMs: undefined }, 0);
   if (now.pausedUntilMs !== undefined) return pausing(now, now.pausedUntilMs, clients);
-  if (clients.some(({ evidence }) => isBroken(evidence))) return fallen(now);
+  if (clients.some(breaks)) return fallen(now);
   if (clients.some(({ load }) => load.change === "rose")) return unproven(now);
   if (clients.some(({ load }) => load.change === "fell"))
     return restarted({ ...now, bans: now.bans.map((ban) => ban && shortened(ban, now.nowMs)) });
@@ -151,28 +155,32 @@ function climbed(seen: Look, now: LadderMemory, levels: readonly Rules[]): Ladde
   return now.level < top ? atLevel({ ...now, held }, next) : { ...now, held };
 }
 
-/** Its bursts at the level in force say that another may be tried. */
+/** Its bursts and requests at the present level allow the next one. `back`: to a level that held before. */
 function hasRoom(client: ClientMemory, back: boolean): boolean {
-  const { evidence, seen } = client;
+  const { evidence, seen, objective, requests } = client;
+  if (objective?.requests) {
+    if (!requestsLeaveRoom(objective.requests, requests, back)) return false;
+    if (objective.p99Us === undefined && objective.slowdown === undefined) return true;
+  }
   if (back) return holdsSoFar(evidence);
   const limits = limitsFor(client);
   return holdsWithMargin(evidence) || (limits !== undefined && holdClearly(seen, limits));
 }
 
-/** What was seen of a training before it stood still is no reason to try anything now. */
+/** A training that stands still gives no evidence about the present. */
 const standsStill = (client: ClientMemory): boolean =>
   isAboutThroughput(client) && client.load.lastBurst > 0;
 
 /**
- * Of trainings a level too high costs seconds of a throughput, and no request: the last is tried first, then by halves
- * what is below one that was too high, and back it is one step.
+ * For trainings. A level that is too high costs some seconds of throughput, and no request. So the last level is tried
+ * first, and after one that was too high the middle of those below. The way back to a level that held is one step.
  */
 function searched({ level, held }: LadderMemory, top: number, last: number): number {
   if (level < held) return Math.min(held, top);
   return top === last ? top : Math.ceil((level + top) / 2);
 }
 
-/** Below the first level that is banned, or that can't hold. */
+/** The level below the first one that is banned or can't hold. */
 function highestToTry(
   { high }: Look,
   { nowMs, bans, clients, level }: LadderMemory,
@@ -191,7 +199,7 @@ function highestToTry(
   return (first < 0 ? levels.length : first) - 1;
 }
 
-/** Side by side a training with priority loses less than it gives; where contexts take turns, as much. */
+/** In mode mps a training with priority loses less than best-effort work gains. In mode isolated it loses as much. */
 const slowsTooMuch = (
   { name, gpuShare }: MeteredHigh,
   rules: Rules,
@@ -204,25 +212,26 @@ const slowsTooMuch = (
     waitedUs: Number.POSITIVE_INFINITY,
   });
 
-/** The highest level of which the bursts at this one already tell that it holds. */
+/** The highest level that will hold, as far as the bursts at the present one tell. Requests don't tell. */
 function surelyHeld(clients: readonly ClientMemory[], level: number, levels: readonly Rules[]) {
   const from = levels[level];
   const holdsAt = (to: Rules) =>
     from !== undefined &&
     clients.every((client) => {
+      if (client.objective?.requests) return false;
       const limits = limitsFor(client);
       return limits !== undefined && wouldHold(client.seen, limits, addedUs(from, to));
     });
   return levels.findLastIndex((to, i) => i > level && holdsAt(to));
 }
 
-/** What was found out does not hold any more. */
+/** The load has risen, so no level is known to hold. */
 function unproven(now: LadderMemory): LadderMemory {
   const learning = mapped(now, (client) => ({ ...client, state: "learning" }));
   return restarted({ ...learning, held: 0 }, 0);
 }
 
-/** That the level is too high for other neighbours costs trainings seconds of a throughput, and no request: it stays. */
+/** Other best-effort work has come. Trainings keep the level: if it is too high, it costs them some seconds of throughput. */
 const besideStrangers = (now: LadderMemory): LadderMemory =>
   [...now.clients.values()].every(isAboutThroughput) ? restarted(now) : unproven(now);
 
@@ -240,20 +249,20 @@ function longer(before: Ban | undefined, nowMs: number): Ban {
   return { untilMs: nowMs + lengthMs, lengthMs };
 }
 
-/** Under less load a level may hold that did not: it is soon tried again. */
+/** Under less load a banned level may hold, so it is tried again soon. */
 const shortened = (ban: Ban, nowMs: number): Ban => ({
   ...ban,
   untilMs: Math.min(ban.untilMs, nowMs + BAN_MS.first),
 });
 
-/** Only co-located is a pause worth anything, and only while the client is at work. */
+/** Whether best-effort work should pause, so that the client's bursts alone become known. It must be at work for that. */
 function wantsPause(client: ClientMemory, { nowMs, level }: LadderMemory): boolean {
   const { objective, reference, state, load, pausedAtMs } = client;
   if (load.lastBurst > 1 || !isWarm(client)) return false;
   if (pausedAtMs !== undefined && nowMs - pausedAtMs < PAUSE_EVERY_MS) return false;
   if (objective?.slowdown !== undefined) return isShort(client) || isOutdated(client);
-  // Is it not even met alone? Asked once.
-  return !reference && level === 0 && state === "missed";
+  // Whether it is not even met alone is asked once. What requests take alone is not known from bursts.
+  return !reference && level === 0 && state === "missed" && objective?.p99Us !== undefined;
 }
 
 function pausing(
@@ -267,17 +276,18 @@ function pausing(
   return restarted({ ...ended, pausedUntilMs: undefined });
 }
 
-/** The level in force, with the evidence started anew when it is another one. */
+/** With this level. If it is another one, evidence starts anew. */
 const atLevel = (now: LadderMemory, level: number): LadderMemory =>
   level === now.level ? now : restarted(now, level);
 
 /**
- * On the way up the few that end now and began before count as well, so that a level that breaks the objective is left
- * a look earlier. Of trainings a queue of launches is ahead.
+ * Evidence starts anew. On the way up, bursts that began under the old rules count too, so that a level that breaks the
+ * objective is left one look earlier; except for trainings, which have launched far ahead.
  */
 function restarted(now: LadderMemory, level = now.level): LadderMemory {
   const settling = level <= now.level || [...now.clients.values()].some(({ training }) => training);
-  return { ...mapped(now, withoutEvidence), level, settling, sinceMs: now.nowMs };
+  const downAtMs = level < now.level ? now.nowMs : now.downAtMs;
+  return { ...mapped(now, withoutEvidence), level, settling, downAtMs, sinceMs: now.nowMs };
 }
 
 const mapped = (

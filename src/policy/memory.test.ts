@@ -33,13 +33,19 @@ function high(
   return { id: "one", name: "high", burstP50Us: 2000, objective, ended, ...more };
 }
 
+const around = (how: Circumstance, seconds: number) => ({
+  how,
+  seconds,
+  sinceDownMs: Number.POSITIVE_INFINITY,
+});
+
 const looks = (
   was: ClientMemory,
   count: number,
   how: Circumstance,
   client: MeteredHigh,
 ): ClientMemory =>
-  count === 0 ? was : looks(look(was, client, how, 0.25), count - 1, how, client);
+  count === 0 ? was : looks(look(was, client, around(how, 0.25)), count - 1, how, client);
 
 /** After its first fifty bursts. */
 const warm = (objective: Objective | undefined): ClientMemory =>
@@ -47,7 +53,7 @@ const warm = (objective: Objective | undefined): ClientMemory =>
 
 /** As a pause leaves it in which so many bursts ended. */
 const alone = (objective: Objective, bursts: number, us = 2000): ClientMemory =>
-  look(warm(objective), high(objective, [[us, bursts]]), "alone", 4);
+  look(warm(objective), high(objective, [[us, bursts]]), around("alone", 4));
 
 describe("a service", () => {
   test("of which nothing was seen is being learned about", () => {
@@ -67,22 +73,22 @@ describe("a service", () => {
 
   test("has evidence of what ended co-located, and of nothing else", () => {
     const client = high(time, [[2000, 25]]);
-    expect(look(warm(time), client, "colocated", 0.25).evidence.bursts).toBe(25);
-    expect(look(warm(time), client, "settling", 0.25).evidence).toEqual(noEvidence);
-    expect(look(warm(time), client, "alone", 0.25).evidence).toEqual(noEvidence);
-    expect(look(warm(part), high(part, [[2000, 25]]), "colocated", 0.25).evidence).toEqual(
+    expect(look(warm(time), client, around("colocated", 0.25)).evidence.bursts).toBe(25);
+    expect(look(warm(time), client, around("settling", 0.25)).evidence).toEqual(noEvidence);
+    expect(look(warm(time), client, around("alone", 0.25)).evidence).toEqual(noEvidence);
+    expect(look(warm(part), high(part, [[2000, 25]]), around("colocated", 0.25)).evidence).toEqual(
       noEvidence,
     );
   });
 
   test("has a load of what ended co-located, and of nothing else", () => {
     const client = high(time, [[2000, 25]]);
-    expect(look(warm(time), client, "colocated", 0.25).load.recent).toHaveLength(1);
-    expect(look(warm(time), client, "alone", 0.25).load.recent).toEqual([]);
+    expect(look(warm(time), client, around("colocated", 0.25)).load.recent).toHaveLength(1);
+    expect(look(warm(time), client, around("alone", 0.25)).load.recent).toEqual([]);
   });
 
   test("has the objective that it asks for now", () => {
-    expect(look(warm(time), high(both), "colocated", 0.25).objective).toEqual(both);
+    expect(look(warm(time), high(both), around("colocated", 0.25)).objective).toEqual(both);
   });
 });
 
@@ -91,13 +97,13 @@ describe("a reference", () => {
     expect(alone(part, 199).reference).toBeUndefined();
     expect(alone(part, 200).reference).toMatchObject({ bursts: 200, seconds: 4 });
     const cold = newClient(high(part));
-    const first = look(cold, high(part, [[2000, 300]]), "alone", 4);
+    const first = look(cold, high(part, [[2000, 300]]), around("alone", 4));
     expect([first.reference, first.growing.bursts]).toEqual([undefined, 0]);
   });
 
   test("is so high that 1 % of all bursts are above it in the mean, and the highest seen of few", () => {
     const of = (...bursts: readonly (readonly [number, number])[]) =>
-      endingAlone(look(warm(part), high(part, bursts), "alone", 4), 0).reference?.p99Us;
+      endingAlone(look(warm(part), high(part, bursts), around("alone", 4)), 0).reference?.p99Us;
     expect(of([2000, 198], [5000, 1], [9000, 1])).toBeCloseTo(5000, -2);
     expect(of([2000, 18], [5000, 1], [9000, 1])).toBeCloseTo(9000, -2);
   });
@@ -123,7 +129,7 @@ describe("a reference", () => {
 
   test("is replaced by one of a thousand bursts, and by none of fewer", () => {
     const twice = (bursts: number) =>
-      look(alone(part, 200), high(part, [[3000, bursts]]), "alone", 20).reference?.p99Us;
+      look(alone(part, 200), high(part, [[3000, bursts]]), around("alone", 20)).reference?.p99Us;
     expect(twice(999)).toBeCloseTo(2000, -2);
     expect(twice(1000)).toBeCloseTo(3000, -2);
   });
@@ -139,7 +145,7 @@ describe("a reference", () => {
   test("voids what a slowdown was judged by before, and nothing of a time", () => {
     const judged = (objective: Objective) => {
       const was = { ...warm(objective), evidence: withBursts(noEvidence, 100, 0) };
-      return look(was, high(objective, [[2000, 200]]), "alone", 4).evidence.bursts;
+      return look(was, high(objective, [[2000, 200]]), around("alone", 4)).evidence.bursts;
     };
     expect(judged(part)).toBe(0);
     expect(judged(time)).toBe(100);
@@ -173,8 +179,7 @@ describe("an objective", () => {
       look(
         { ...warm(time), state, evidence: middling },
         high(time, [[2000, 24]]),
-        "colocated",
-        0.25,
+        around("colocated", 0.25),
       );
     expect(judged("missed").state).toBe("met");
     expect(judged("learning").state).toBe("met");
@@ -198,16 +203,16 @@ describe("an objective", () => {
     expect(alone(time, 200, 9000).state).toBe("learning");
     expect(alone(part, 200, 12_000).state).toBe("learning");
     const met = { ...warm(time), evidence: withBursts(noEvidence, 300, 0), state: "met" as const };
-    expect(look(met, high(time, [[12_000, 200]]), "alone", 4).state).toBe("met");
+    expect(look(met, high(time, [[12_000, 200]]), around("alone", 4)).state).toBe("met");
   });
 
   test("that was impossible is learned about anew when it is met alone", () => {
     const again = startingAlone(alone(time, 200, 12_000));
     expect(again.state).toBe("impossible");
-    expect(look(again, high(time, [[2000, 200]]), "alone", 4).state).toBe("learning");
-    expect(look({ ...again, state: "missed" }, high(time, [[2000, 200]]), "alone", 4).state).toBe(
-      "missed",
-    );
+    expect(look(again, high(time, [[2000, 200]]), around("alone", 4)).state).toBe("learning");
+    expect(
+      look({ ...again, state: "missed" }, high(time, [[2000, 200]]), around("alone", 4)).state,
+    ).toBe("missed");
   });
 });
 
@@ -252,6 +257,6 @@ describe("a training", () => {
     const idle = looks(known(), 4, "colocated", high(part, [], { training: true, launches: 0 }));
     expect(idle.load.lastBurst).toBe(1);
     expect(withoutEvidence(idle).load.lastBurst).toBe(1);
-    expect(look(idle, trains(part, 1), "colocated", 0.25).load.lastBurst).toBe(0);
+    expect(look(idle, trains(part, 1), around("colocated", 0.25)).load.lastBurst).toBe(0);
   });
 });

@@ -1,6 +1,6 @@
-// What a policy that climbs a ladder (ladder.ts) remembers of a GPU from one look to the next, and of each high client on it: its
-// bursts alone (the reference), the evidence for or against its objective at the level in force,
-// and its usual load. Values: a look makes new ones.
+// What a policy that climbs a ladder (ladder.ts) remembers of a GPU from one look to the next, and of each high client
+// on it: its bursts alone (the reference), the evidence for or against its objective at the level in force, and its
+// usual load. A memory is never changed: each look makes a new one.
 import {
   ALLOWED,
   type Evidence,
@@ -24,6 +24,15 @@ import {
 } from "./policies/throughput.ts";
 import type { Memory, MeteredHigh, Objective, ObjectiveState } from "./policy.ts";
 import {
+  nothingOfRequests,
+  type RequestKind,
+  type RequestsMemory,
+  requestsBroken,
+  requestsHold,
+  tightestKind,
+  withRequests,
+} from "./requests.ts";
+import {
   type Bursts,
   burstsOf,
   type Limits,
@@ -36,15 +45,17 @@ import {
 
 export interface LadderMemory extends Memory {
   readonly nowMs: number;
-  /** The rules have just changed: bursts that end now began under the old ones. */
+  /** The rules have just changed, so bursts that end now began under the old ones. */
   readonly settling: boolean;
-  /** When the evidence at hand began. */
+  /** When the present evidence began. */
   readonly sinceMs: number;
-  /** When best-effort work last ran, or was kept from it. */
+  /** When the level last went down. */
+  readonly downAtMs: number;
+  /** When best-effort work last ran, or was paused. */
   readonly colocatedAtMs: number;
-  /** The highest level that had room under this load: the way back to it is short. */
+  /** The highest level that had room under this load. Less evidence is needed to return to it. */
   readonly held: number;
-  /** By level: not to be tried. */
+  /** By level: levels that must not be tried for a time. */
   readonly bans: readonly (Ban | undefined)[];
   readonly clients: ReadonlyMap<string, ClientMemory>;
 }
@@ -57,19 +68,24 @@ export interface Ban {
 export interface ClientMemory {
   readonly objective: Objective | undefined;
   readonly state: ObjectiveState;
-  /** A `slowdown` of it is about its throughput, not about bursts. */
+  /** It trains, so its `slowdown` is about throughput, not about bursts. */
   readonly training: boolean;
-  /** Bursts in all. */
+  /** Bursts since it came. */
   readonly bursts: number;
   readonly reference: Reference | undefined;
-  /** The next reference, as far as it has come. */
+  /** Bursts alone that will become the next reference. */
   readonly growing: Alone;
   /** When best-effort work was last paused for it. */
   readonly pausedAtMs: number | undefined;
   readonly evidence: Evidence;
   /** The bursts that the evidence is about. */
   readonly seen: Bursts;
-  /** Of a training: co-located, since the evidence began anew or was last judged. */
+  /** Evidence about requests, where the objective names them. */
+  readonly requests: RequestsMemory;
+  readonly tightest: RequestKind | undefined;
+  /** Its objective names requests, and the service does not tell how long they take. */
+  readonly unheard: boolean;
+  /** How a training gets on beside best-effort work, since it was last judged. */
   readonly progress: Pace;
   readonly load: Load;
 }
@@ -77,30 +93,31 @@ export interface ClientMemory {
 interface Alone extends Progress {
   readonly seen: Bursts;
   readonly bursts: number;
-  /** Of a training. */
+  /** Empty unless it trains. */
   readonly pace: Pace;
 }
 
 interface Reference extends Progress {
   readonly p99Us: number;
-  /** Of the time that bursts waited for the GPU. */
+  /** The p99 of the time that bursts waited for the GPU. */
   readonly waitedP99Us: number;
   readonly bursts: number;
   readonly pace: Pace;
 }
 
-/** How the bursts since the last look came about. */
+/** Whether best-effort work ran beside the bursts since the last look. */
 export type Circumstance = "colocated" | "alone" | "settling";
 
-/** The first bursts of a service are unlike all that follow. */
+/** The first bursts of a service are unlike all others, and do not count. */
 const WARM_UP = 50;
-/** Of a training a few: each may be ten iterations. */
+/** A burst of a training may be ten iterations. */
 const WARM_UP_TRAINING = 3;
-/** A reference from as many can tell its 1 %. */
+/** So many bursts tell a p99. */
 const ENOUGH_ALONE = 200;
-/** Fewer still make one when the time for it is over: the p99 is then the largest seen, and on the safe side. */
+/** So few bursts still make a reference when the pause is over. Its p99 is then the largest burst, which is at most too
+ * small. */
 const FEW_ALONE = 20;
-/** One that there is already is replaced by one from as many. */
+/** A reference is replaced by one from so many bursts. */
 const ENOUGH_ANEW = 1000;
 
 const nothingAlone: Alone = { seen: noBursts, bursts: 0, ...noProgress, pace: noPace };
@@ -115,16 +132,23 @@ export const newClient = ({ objective, training = false }: MeteredHigh): ClientM
   pausedAtMs: undefined,
   evidence: noEvidence,
   seen: noBursts,
+  requests: nothingOfRequests,
+  tightest: undefined,
+  unheard: false,
   progress: noPace,
   load: noLoad,
 });
 
-export function look(
-  was: ClientMemory,
-  client: MeteredHigh,
-  how: Circumstance,
-  seconds: number,
-): ClientMemory {
+interface Around {
+  readonly how: Circumstance;
+  /** Since the last look. */
+  readonly seconds: number;
+  /** Since the level last went down. */
+  readonly sinceDownMs: number;
+}
+
+export function look(was: ClientMemory, client: MeteredHigh, around: Around): ClientMemory {
+  const { how, seconds } = around;
   const { objective, launches = 0 } = client;
   if (isAboutThroughput({ ...was, objective }))
     return lookAtTraining(was, { ...client, launches }, how, seconds);
@@ -132,22 +156,43 @@ export function look(
   const ended = burstsOf(client);
   const { bursts, above, waitedUs } = tallied(ended, limits);
   const load = withLoad(was.load, { bursts, waitedUs, seconds }, how === "colocated");
-  const now = { ...was, objective, load, bursts: was.bursts + bursts };
+  const now = heard({ ...was, objective, load, bursts: was.bursts + bursts }, client, around);
   if (how === "alone") return isWarm(was) ? grown(now, ended, { bursts, launches, seconds }) : now;
-  if (how === "settling" || bursts === 0 || !limits) return now;
-  const evidence = withBursts(now.evidence, bursts, above);
-  const seen = together(now.seen, ended);
-  return { ...now, evidence, seen, state: isMet(now.state, evidence) ? "met" : now.state };
+  if (how === "settling" || !limits) return now;
+  const judged =
+    bursts === 0
+      ? now
+      : {
+          ...now,
+          evidence: withBursts(now.evidence, bursts, above),
+          seen: together(now.seen, ended),
+        };
+  return isMet(judged) ? { ...judged, state: "met" } : judged;
 }
 
-/** What a slowdown means for a training. */
+/** What the service tells of its requests. */
+function heard(
+  was: ClientMemory,
+  { objective, requests: seen }: MeteredHigh,
+  { how, sinceDownMs }: Around,
+): ClientMemory {
+  const limits = objective?.requests;
+  if (!limits) return was.unheard ? { ...was, unheard: false, state: "learning" } : was;
+  if (!seen) return { ...was, unheard: true, state: "unheard" };
+  const state = was.unheard ? "learning" : was.state;
+  if (how !== "colocated") return { ...was, unheard: false, state };
+  const requests = withRequests(was.requests, limits, seen, sinceDownMs);
+  return { ...was, unheard: false, state, requests, tightest: tightestKind(requests) };
+}
+
+/** The `slowdown` of a training is about its throughput. */
 export const isAboutThroughput = ({
   training,
   objective,
 }: Pick<ClientMemory, "training" | "objective">): boolean =>
   training && objective?.slowdown !== undefined;
 
-/** It has no load that could change: it launches, or it stands still. */
+/** A training has no load that could change: it launches, or it stands still. */
 function lookAtTraining(
   was: ClientMemory,
   client: MeteredHigh & { readonly launches: number },
@@ -166,13 +211,20 @@ function lookAtTraining(
   const progress = paced(was.progress, { launches, seconds }, lastBurst);
   if (!isTrial(progress)) return { ...now, progress };
   const evidence = judged(progress, reference.pace, objective?.slowdown ?? 0);
-  const state = isMet(now.state, evidence) ? "met" : now.state;
-  return { ...now, evidence, progress: anew(progress), state };
+  const next = { ...now, evidence, progress: anew(progress) };
+  return isMet(next) ? { ...next, state: "met" } : next;
 }
 
-/** What is impossible alone must be shown to be met; luck with a few hundred bursts does not show it. */
-const isMet = (before: ObjectiveState, evidence: Evidence): boolean =>
-  before === "impossible" ? holdsWithMargin(evidence) : holds(evidence);
+/** An objective that was not met alone needs more evidence, because a few hundred bursts may be luck. */
+function isMet({ state, objective, evidence, requests }: ClientMemory): boolean {
+  const limits = objective?.requests;
+  if (limits && !requestsHold(limits, requests)) return false;
+  if (!isAboutBursts(objective)) return limits !== undefined;
+  return state === "impossible" ? holdsWithMargin(evidence) : holds(evidence);
+}
+
+const isAboutBursts = (objective: Objective | undefined): boolean =>
+  objective?.p99Us !== undefined || objective?.slowdown !== undefined;
 
 /** Of a client that does not train; undefined while its limits are not known. */
 export const limitsFor = ({ objective, reference }: ClientMemory): Limits | undefined =>
@@ -184,37 +236,42 @@ export const isWarm = ({ bursts, training }: ClientMemory): boolean =>
 export const lacksReference = ({ objective, reference }: ClientMemory): boolean =>
   objective?.slowdown !== undefined && !reference;
 
-/** Its evidence says that the objective is broken: the state that follows at this level. */
+/** Its bursts or its requests break the objective. */
+export const breaks = ({ evidence, requests }: ClientMemory): boolean =>
+  isBroken(evidence) || requestsBroken(requests);
+
+/** With the state that follows at this level if the objective is broken. */
 export function broken(was: ClientMemory, level: number): ClientMemory {
-  if (!isBroken(was.evidence)) return was;
+  if (!breaks(was)) return was;
   return { ...was, state: level === 0 && notEvenAlone(was) ? "impossible" : "missed" };
 }
 
-/** The rules or the load are not what the evidence was about. */
+/** The rules or the load have changed, so the evidence no longer applies. */
 export const withoutEvidence = (was: ClientMemory): ClientMemory => ({
   ...was,
   evidence: noEvidence,
   seen: noBursts,
+  requests: nothingOfRequests,
   progress: anew(was.progress),
   load: { ...noLoad, lastBurst: was.load.lastBurst },
 });
 
-/** A pause for its reference begins. One from too few bursts goes on, another is made anew. */
+/** A pause for its reference begins. A reference from too few bursts is completed, any other is made anew. */
 export const startingAlone = (was: ClientMemory): ClientMemory => ({
   ...was,
   reference: undefined,
   growing: isShort(was) ? was.growing : nothingAlone,
 });
 
-/** The reference, if there is one, is from too few bursts, or of a training from too short a time. */
+/** There is no reference, or it is from too few bursts, or, if the client trains, from too short a time. */
 export const isShort = ({ reference, training }: ClientMemory): boolean =>
   !reference || (training ? !isTrial(reference.pace) : reference.bursts < ENOUGH_ALONE);
 
-/** The load is not the one that the reference was seen under. */
+/** The load has changed since the reference was made. */
 export const isOutdated = ({ reference, load, training }: ClientMemory): boolean =>
   reference !== undefined && !training && differ(load.usual, reference);
 
-/** The pause is over: what was seen in it has to do. */
+/** The pause is over: a reference is made of the bursts that ended in it. */
 export function endingAlone(was: ClientMemory, nowMs: number): ClientMemory {
   const now = { ...was, pausedAtMs: nowMs };
   const few = was.training ? was.growing.pace.looks.length > 0 : was.growing.bursts >= FEW_ALONE;
@@ -242,10 +299,10 @@ function grown(
   return enough ? referred(now) : now;
 }
 
-/** What was seen alone becomes the reference; what was judged by another one is void. */
+/** Makes the bursts alone the reference. Evidence that was judged by the former reference is void. */
 function referred(was: ClientMemory): ClientMemory {
   const { seen, bursts, launches, seconds, pace } = was.growing;
-  // Of n bursts this one has, in the mean, 1 % of all above it.
+  // The quantile of n bursts above which, on average, 1 % of all bursts lie.
   const q = Math.min(1, ((1 - ALLOWED) * (bursts + 1)) / bursts);
   const reference = { ...quantilesOf(seen, q), bursts, launches, seconds, pace };
   const growing = isShort({ ...was, reference }) ? was.growing : nothingAlone;
@@ -260,5 +317,5 @@ function referred(was: ClientMemory): ClientMemory {
 const notEvenAlone = ({ objective, reference }: ClientMemory): boolean =>
   objective?.p99Us !== undefined && reference !== undefined && reference.p99Us > objective.p99Us;
 
-/** Nothing to be learned from it for some time, so nobody waits for its evidence. */
+/** No burst of it has ended for some time, so its evidence is not waited for. */
 export const saysNothing = ({ load }: ClientMemory): boolean => isQuiet(load);

@@ -9,6 +9,15 @@ test.each([
   { texts: ["p99=3600s", "slowdown=10000%"], is: { p99Us: 3600e6, slowdown: 100 } },
   { texts: ["slowdown=12.25%"], is: { p99Us: undefined, slowdown: 0.1225 } },
   { texts: ["slowdown=5%", "slowdown=2.5%"], is: { p99Us: undefined, slowdown: 0.025 } },
+  {
+    texts: ["ttft.p99=200ms", "tpot.p99=50ms", "request.p99=30s", "p99=1s"],
+    is: {
+      p99Us: 1e6,
+      slowdown: undefined,
+      requests: { ttft: 200_000, tpot: 50_000, request: 30e6 },
+    },
+  },
+  { texts: ["ttft.p99=1s", "ttft.p99=2s"], is: { requests: { ttft: 2e6 } } },
 ])("$texts", ({ texts, is }) => {
   expect(parseObjective(texts)).toEqual(is);
 });
@@ -27,8 +36,14 @@ test.each([
   { text: "slowdown=10001%", says: '"10001%" is not from 0.1% to 10000%.' },
   { text: "p99=0us", says: '"0us" is not from 1us to 3600s.' },
   { text: "slowdown=0%", says: '--slo slowdown=0%: "0%" is not from 0.1% to 10000%.' },
-  { text: "latency=5ms", says: '--slo: "latency=5ms" is neither p99=TIME nor slowdown=PERCENT.' },
-  { text: "", says: '--slo: "" is neither p99=TIME nor slowdown=PERCENT.' },
+  {
+    text: "latency=5ms",
+    says: '--slo: "latency=5ms" is neither p99=TIME nor slowdown=PERCENT, nor',
+  },
+  { text: "", says: '--slo: "" is neither p99=TIME nor slowdown=PERCENT, nor ttft.p99=TIME' },
+  { text: "ttft=5ms", says: '--slo: "ttft=5ms" is neither' },
+  { text: "tpot.p99=fast", says: '--slo tpot.p99=fast: "fast" is not a time' },
+  { text: "request.p99=0us", says: '--slo request.p99=0us: "0us" is not from 1us to 3600s.' },
 ])('a person is told what is wrong with "$text"', ({ text, says }) => {
   expect(() => parseObjective([text])).toThrow(says);
 });

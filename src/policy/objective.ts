@@ -1,16 +1,20 @@
-// What a high client asks for, as people write it.
+// The objective of a high client, as people write it.
 import { errors, parseDuration, UserError, usage } from "#core";
 import type { Objective } from "./policy.ts";
+import { requestKinds } from "./requests.ts";
 
-/** Texts such as "p99=10ms" and "slowdown=5%", the last of a kind counts; throws a UserError. */
+/** Texts such as "p99=10ms", "slowdown=5%" and "ttft.p99=200ms". The last of a kind counts. Throws a UserError. */
 export function parseObjective(texts: readonly string[]): Objective {
   let objective: Objective = { p99Us: undefined, slowdown: undefined };
   for (const text of texts) {
-    const [kind, goal = ""] = text.split("=");
-    const read = kind === "p99" ? time : kind === "slowdown" ? part : undefined;
-    if (!read) throw usage(`--slo: "${text}" is neither p99=TIME nor slowdown=PERCENT.`);
+    const [kind = "", goal = ""] = text.split("=");
+    const read = readers.get(kind);
+    if (!read)
+      throw usage(
+        `--slo: "${text}" is neither p99=TIME nor slowdown=PERCENT, nor ttft.p99=TIME, tpot.p99=TIME or request.p99=TIME.`,
+      );
     try {
-      objective = { ...objective, ...read(goal) };
+      objective = read(objective, goal);
     } catch (error) {
       throw error instanceof UserError ? errors.badOption(`--slo ${text}`, error) : error;
     }
@@ -18,20 +22,32 @@ export function parseObjective(texts: readonly string[]): Objective {
   return objective;
 }
 
-// A client publishes whole microseconds and thousandths, in which 0 stands for no objective.
+const readers = new Map<string, (was: Objective, goal: string) => Objective>([
+  ["p99", (was, goal) => ({ ...was, p99Us: time(goal) })],
+  ["slowdown", (was, goal) => ({ ...was, slowdown: part(goal) })],
+  ...requestKinds.map((kind) => {
+    const read = (was: Objective, goal: string) => ({
+      ...was,
+      requests: { ...was.requests, [kind]: time(goal) },
+    });
+    return [`${kind}.p99`, read] as const;
+  }),
+]);
+
+// A client publishes whole microseconds and thousandths, and 0 for no objective.
 const LONGEST_US = 3600e6;
 const MOST = 100;
 
-function time(text: string): Partial<Objective> {
-  const p99Us = parseDuration(text);
-  if (p99Us >= 1 && p99Us <= LONGEST_US) return { p99Us };
+function time(text: string): number {
+  const us = parseDuration(text);
+  if (us >= 1 && us <= LONGEST_US) return us;
   throw errors.badQuantity(text, `from 1us to ${LONGEST_US / 1e6}s`);
 }
 
-function part(text: string): Partial<Objective> {
+function part(text: string): number {
   const match = /^(\d+(?:\.\d+)?)%$/.exec(text);
   if (!match) throw errors.badQuantity(text, "a percentage such as 5%");
   const slowdown = Number(match[1]) / 100;
-  if (slowdown >= 0.001 && slowdown <= MOST) return { slowdown };
+  if (slowdown >= 0.001 && slowdown <= MOST) return slowdown;
   throw errors.badQuantity(text, `from 0.1% to ${MOST * 100}%`);
 }

@@ -1,79 +1,88 @@
-// The socket a sharing policy plugs into. A policy is a pure function from what was seen to the gate's
-// rule table; the agent asks it a few times a second and it never decides about a single launch. One that
-// learns is two pure functions: what it remembers follows from what it saw and what it remembered, and
-// whoever asks keeps that for it. One policy is in force at a time; what the person at the command line
-// set by hand goes over its rules last (`withOverrides`).
+// What a sharing policy is. A policy is a pure function from observations to the gate's rule table. The agent calls it
+// a few times a second. It never decides about a single launch. A policy that learns is two pure functions: `remember`
+// makes the next memory from observations and the last memory, which the caller keeps. One policy is in force at a time.
+// Rules that were set by hand replace its rules (`withOverrides`).
 import { errors } from "#core";
 import { accepted, parseRule, type RuleName, type Rules, ruleNames, rules } from "#protocol";
+import type { RequestKind, RequestLimits, RequestsSeen } from "./requests.ts";
 
 export interface SeenHigh {
   readonly name: string;
-  /** Median burst over the last window, in microseconds; undefined when there was none. */
+  /** Median burst over the last window, in us; undefined if no burst ended in it. */
   readonly burstP50Us: number | undefined;
-  /** From its profile: a request, or an iteration, alone. Left out where there is no profile, as below. */
+  /** A request or an iteration alone. This and the next two come from its profile, and are undefined without one. */
   readonly soloUs?: number | undefined;
-  /** From its profile: the part of that time in which a kernel runs. Well below 1 it is bound by launching. */
+  /** The part of `soloUs` in which a kernel runs. Well below 1, the CPU that launches is the limit. */
   readonly gpuShare?: number | undefined;
-  /** It trains: no request waits for anybody, throughput is what counts. */
+  /** It trains, so its throughput counts, not the length of a burst. */
   readonly training?: boolean | undefined;
 }
 
 export interface Observed {
-  /** Contexts take turns: there is no MPS. */
+  /** Contexts take turns on the GPU, because there is no MPS. */
   readonly isolated: boolean;
   readonly high: readonly SeenHigh[];
-  /** Of the GPU. */
+  /** SMs of the GPU. */
   readonly smCount?: number | undefined;
 }
 
-/** What a high client asks for; both may be given. Of bursts: begin of submission to completion observed. */
+/** What a high client asks for. All that is stated must hold. A burst lasts from first submission to completion. */
 export interface Objective {
-  /** 99 % of bursts take no longer. */
+  /** 99 % of bursts take at most this time. */
   readonly p99Us: number | undefined;
-  /** The p99 of bursts is at most this part above what it is alone: 0.05 is 5 %. */
+  /** The p99 of bursts is at most this part above the p99 alone: 0.05 is 5 %. */
   readonly slowdown: number | undefined;
+  /** About requests, which the service measures itself. */
+  readonly requests?: RequestLimits | undefined;
 }
 
 export interface MeteredHigh extends SeenHigh {
-  /** Tells clients of one name apart. */
+  /** Unique: two clients may have one name. */
   readonly id: string;
-  /** undefined: none, so it is protected as under `strict`. */
+  /** undefined: it states none, so it is protected as under `strict`. */
   readonly objective: Objective | undefined;
-  /** Bursts that ended since the last look, by bucket of duration; undefined when none did. */
+  /** Bursts that ended since the last look, by bucket of duration; undefined if none did. */
   readonly ended: Uint32Array | undefined;
-  /** The same bursts by how long each waited for the GPU; undefined where nobody reports that. */
+  /** The same bursts by the time that each waited for the GPU; undefined if that is not measured. */
   readonly waited?: Uint32Array | undefined;
   /** Kernels and graphs that it launched since the last look. */
   readonly launches?: number | undefined;
+  /** Requests since the last look, compared with its objective; undefined while the service does not tell. */
+  readonly requests?: RequestsSeen;
 }
 
-/** What a policy that learns is shown, once at each look. */
+/** What a policy that learns is given at each look. */
 export interface Look extends Observed {
   readonly high: readonly MeteredHigh[];
   /** Monotonic. */
   readonly nowMs: number;
-  /** Best-effort work ran since the last look; undefined where what is known of that contradicts itself. */
+  /** Best-effort work ran since the last look; undefined if the observations contradict each other. */
   readonly colocated: boolean | undefined;
 }
 
-/** Impossible: not met even alone. */
-export const objectiveStates = ["learning", "met", "missed", "impossible"] as const;
+/** impossible: not met even alone. unheard: it is about requests, and the service does not tell how long they take. */
+export const objectiveStates = ["learning", "met", "missed", "impossible", "unheard"] as const;
 export type ObjectiveState = (typeof objectiveStates)[number];
 
-/** What a policy that learns keeps: its own business, but for these, which people are told. */
+/** What a policy that learns remembers. Only these fields are shown to people. */
 export interface Memory {
-  /** How far it has gone from full protection; 0 is that. */
+  /** 0 is full protection; each level gives best-effort work more. */
   readonly level: number;
-  /** Best-effort work stands still until then. */
+  /** Best-effort work is paused until then. */
   readonly pausedUntilMs: number | undefined;
   /** By the id of a high client. */
   readonly clients: ReadonlyMap<
     string,
-    { readonly state: ObjectiveState; readonly reference?: AloneBursts | undefined }
+    {
+      readonly state: ObjectiveState;
+      readonly reference?: AloneBursts | undefined;
+      /** Of an objective about requests: the kind that leaves the least room. */
+      readonly tightest?: RequestKind | undefined;
+    }
   >;
 }
 
-/** The p99 of a client's bursts while no best-effort work ran: how long they lasted, and waited for the GPU. */
+/** The p99 of a client's bursts while no best-effort work ran, and the p99 of the time that they waited for the GPU. */
 export interface AloneBursts {
   readonly p99Us: number;
   readonly waitedP99Us: number;
@@ -85,11 +94,11 @@ export interface Policy {
   readonly summary: string;
   /** Why it runs on the modelled GPU only. */
   readonly onlyModelled?: string;
-  /** What there must be for it to learn from: objectives, or a high job that trains. */
+  /** What it learns from: objectives, or a high job that trains. */
   readonly learnsFrom?: "objectives" | "trainings";
   /** `memory`: what `remember` of the same policy returned last. */
   rules(seen: Observed, memory?: Memory): Rules;
-  /** Only where a policy learns. What it is given is not changed, and neither may its keeper. */
+  /** Only a policy that learns has this. Neither side changes a memory. */
   remember?(look: Look, memory: Memory | undefined): Memory;
 }
 

@@ -8,6 +8,7 @@ import {
   type ObjectiveState,
   type Policy,
   policyNamed,
+  type RequestsSeen,
 } from "#policy";
 import { bucketCount, bucketOf, type Rules } from "#protocol";
 
@@ -131,6 +132,8 @@ export interface Service {
   readonly bursts: Bursts;
   /** What they waited for the GPU, where that is reported. */
   readonly waits?: Bursts;
+  /** That ended in a look; undefined while the service does not tell. */
+  readonly requests?: RequestsSeen;
 }
 
 const counted = (bursts: Bursts): Uint32Array | undefined => {
@@ -168,13 +171,14 @@ export class Watched {
   look(services: readonly Service[], colocated: Colocated = true, everyMs = 250): number {
     this.nowMs += everyMs;
     const high = services.map(
-      ({ id = "one", objective, bursts, waits }): MeteredHigh => ({
+      ({ id = "one", objective, bursts, waits, requests }): MeteredHigh => ({
         id,
         name: "serve",
         burstP50Us: bursts[0]?.[0],
         objective: objective && { p99Us: undefined, slowdown: undefined, ...objective },
         ended: counted(bursts),
         waited: waits && counted(waits),
+        requests,
       }),
     );
     const { isolated, nowMs, isPaused } = this;

@@ -134,4 +134,5 @@ export const stateInWords = {
   met: "met",
   missed: "missed",
   impossible: "not met even alone",
+  unheard: "not judged, because its metrics don't answer",
 } as const;

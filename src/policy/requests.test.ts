@@ -1,0 +1,112 @@
+import { describe, expect, test } from "vitest";
+import { type Service, Watched } from "../../test/policy/plant.ts";
+import { type RequestsSeen, requestKinds, tightestKind, withRequests } from "./requests.ts";
+
+const limits = { ttft: 200_000, tpot: 50_000 };
+const bursts: Service["bursts"] = [[15_000, 12]];
+
+const engine = (requests: RequestsSeen, objective: Service["objective"] = { requests: limits }) =>
+  ({ objective, bursts, requests }) satisfies Service;
+
+const tokens = (values: number, above = 0, near = above) => ({ values, above, near });
+const relaxed = engine({ ttft: tokens(3), tpot: tokens(30) });
+
+describe("an objective about requests", () => {
+  test("is climbed for as long as none is near its limit, and met", () => {
+    const watched = new Watched();
+    expect(watched.until(5, [relaxed])).toBeLessThan(30);
+    expect(watched.state()).toBe("met");
+  });
+
+  test.each(requestKinds.slice(0, 2))("needs evidence of each kind: not without %s", (kind) => {
+    const watched = new Watched();
+    watched.looks(200, [engine({ ...relaxed.requests, [kind]: tokens(0) })]);
+    expect(watched.level).toBe(0);
+    expect(watched.state()).toBe("learning");
+  });
+
+  test("stays where values come near the limit, though none is above", () => {
+    const watched = new Watched();
+    watched.until(2, [relaxed]);
+    const near = engine({ ttft: tokens(3, 0, 1), tpot: tokens(30, 0, 3) });
+    watched.looks(30, [near]);
+    expect(watched.level).toBe(2);
+  });
+
+  test("is left at once for full protection when too many are above, and that level is banned", () => {
+    const watched = new Watched();
+    watched.until(3, [relaxed]);
+    watched.looks(2, [engine({ ttft: tokens(3), tpot: tokens(30, 10) })]);
+    expect(watched.level).toBe(0);
+    expect(watched.state()).toBe("missed");
+    const levels = watched.looks(200, [relaxed]);
+    expect(Math.max(...levels)).toBe(2);
+  });
+
+  test("ignores requests that began under the level that was left", () => {
+    const watched = new Watched();
+    watched.until(3, [relaxed]);
+    watched.looks(2, [engine({ ttft: tokens(3, 3), tpot: tokens(30) })]);
+    expect(watched.level).toBe(0);
+    // 2 s and three times the limit of 200 ms: what was begun at level 3 ends meanwhile.
+    watched.looks(9, [engine({ ttft: tokens(3, 3), tpot: tokens(30, 30) })]);
+    expect(watched.until(2, [relaxed])).toBeLessThan(20);
+  });
+
+  test("beside one about bursts: both must hold", () => {
+    const both = { p99Us: 10_000, requests: limits };
+    const slow = new Watched();
+    slow.looks(60, [{ ...engine(relaxed.requests, both), bursts: [[20_000, 12]] }]);
+    expect([slow.level, slow.state()]).not.toContain("met");
+    expect(slow.level).toBe(0);
+    const late = new Watched();
+    const missed = engine({ ttft: tokens(3, 3), tpot: tokens(30) }, both);
+    late.looks(60, [{ ...missed, bursts: [[2000, 12]] }]);
+    expect([late.level, late.state()]).toEqual([0, "missed"]);
+  });
+});
+
+describe("a service that does not tell how long its requests take", () => {
+  test("is protected as under strict, from the moment at which it falls silent", () => {
+    const watched = new Watched();
+    watched.until(3, [relaxed]);
+    watched.look([engine(undefined)]);
+    expect([watched.level, watched.state()]).toEqual([0, "unheard"]);
+    watched.looks(400, [engine(undefined)]);
+    expect([watched.level, watched.state()]).toEqual([0, "unheard"]);
+  });
+
+  test("is learned about again when it tells", () => {
+    const watched = new Watched();
+    watched.looks(20, [engine(undefined)]);
+    watched.look([relaxed]);
+    expect(watched.state()).toBe("learning");
+    watched.until(4, [relaxed]);
+    expect([watched.level, watched.state()]).toEqual([4, "met"]);
+  });
+
+  test("has no pause made for it, which would tell nothing about requests", () => {
+    const watched = new Watched();
+    const missed = engine({ ttft: tokens(3, 3), tpot: tokens(30) });
+    const pauses = Array.from({ length: 400 }, () => {
+      watched.look([missed]);
+      return watched.isPaused;
+    });
+    expect(pauses).not.toContain(true);
+    expect(watched.state()).toBe("missed");
+  });
+});
+
+describe("the tightest kind", () => {
+  const of = (seen: RequestsSeen) => tightestKind(withRequests({}, limits, seen, 1e9));
+
+  test("has the largest part above its limit, and among equals the largest part near it", () => {
+    expect(of({ ttft: tokens(10, 1), tpot: tokens(1000, 5) })).toBe("ttft");
+    expect(of({ ttft: tokens(10, 0, 2), tpot: tokens(1000, 0, 900) })).toBe("tpot");
+  });
+
+  test("is unknown before anything was measured; a kind without a limit does not count", () => {
+    expect(of({ ttft: tokens(0) })).toBeUndefined();
+    expect(of({ request: tokens(10, 10) })).toBeUndefined();
+  });
+});
