@@ -353,6 +353,11 @@ struct alignas(8) Hello {
   std::uint64_t memoryQuota;  // bytes; 0: none
   std::uint32_t sloP99Us;  // 0: none
   std::uint32_t sloSlowdownPermille;  // 0: none
+  std::uint32_t sloTtftUs;  // of requests, as the next three; 0: none
+  std::uint32_t sloTpotUs;
+  std::uint32_t sloItlUs;
+  std::uint32_t sloE2eUs;
+  char sloMetrics[160];  // the address of the endpoint at which the service tells of its requests
   unsigned char gpuUuid[16];
   char name[48];
   char gpuName[64];
@@ -361,7 +366,7 @@ struct alignas(8) Hello {
   std::uint32_t gpuSharePermille;  // part of that in which a kernel runs; 0: unknown
   std::uint32_t training;  // 1: it trains
 };
-static_assert(sizeof(Hello) == 200);
+static_assert(sizeof(Hello) == 376);
 static_assert(offsetof(Hello, magic) == 0);
 static_assert(offsetof(Hello, version) == 4);
 static_assert(offsetof(Hello, kind) == 8);
@@ -374,13 +379,18 @@ static_assert(offsetof(Hello, reserved) == 36);
 static_assert(offsetof(Hello, memoryQuota) == 40);
 static_assert(offsetof(Hello, sloP99Us) == 48);
 static_assert(offsetof(Hello, sloSlowdownPermille) == 52);
-static_assert(offsetof(Hello, gpuUuid) == 56);
-static_assert(offsetof(Hello, name) == 72);
-static_assert(offsetof(Hello, gpuName) == 120);
-static_assert(offsetof(Hello, smCount) == 184);
-static_assert(offsetof(Hello, soloUs) == 188);
-static_assert(offsetof(Hello, gpuSharePermille) == 192);
-static_assert(offsetof(Hello, training) == 196);
+static_assert(offsetof(Hello, sloTtftUs) == 56);
+static_assert(offsetof(Hello, sloTpotUs) == 60);
+static_assert(offsetof(Hello, sloItlUs) == 64);
+static_assert(offsetof(Hello, sloE2eUs) == 68);
+static_assert(offsetof(Hello, sloMetrics) == 72);
+static_assert(offsetof(Hello, gpuUuid) == 232);
+static_assert(offsetof(Hello, name) == 248);
+static_assert(offsetof(Hello, gpuName) == 296);
+static_assert(offsetof(Hello, smCount) == 360);
+static_assert(offsetof(Hello, soloUs) == 364);
+static_assert(offsetof(Hello, gpuSharePermille) == 368);
+static_assert(offsetof(Hello, training) == 372);
 
 // The agent's answer. Where the status is ok, files come with it (SCM_RIGHTS): the common one, the client's slot, and the hold pages of `holds` by rising slot; or that of the variants that were asked for. A high client is sent further hold pages later: see NewHold.
 struct alignas(8) Welcome {

@@ -18,6 +18,7 @@ import { launchesIn } from "./launches.ts";
 import { type Log, limitedLog, withoutRepeats } from "./log.ts";
 import { newestEntries } from "./log-file.ts";
 import { type Mps, openNvml, startMps, startSoftMps } from "./nvidia/index.ts";
+import { Requests } from "./requests/requests.ts";
 import { openSoftGpus, openToAll, SOFT_GPU_NAME } from "./softgpu.ts";
 import {
   type AgentFile,
@@ -47,6 +48,7 @@ import { explain } from "./why.ts";
 const POLICY_PERIOD = ms(250);
 const HEALING_PERIOD = ms(1000);
 /** After the policy's period, so that what it has decided is logged as it stands. */
+const REQUESTS_PERIOD = ms(1000);
 const CHANGES_PERIOD = ms(1000);
 /** Asking the daemon starts a process. */
 const MPS_PERIOD = ms(5000);
@@ -129,7 +131,8 @@ async function start(
 
   const isolated = mode === "isolated";
   const tenants = scope === "machine";
-  const watch = new Watch({ tenants, isolated, policy, overrides, sensor, clock });
+  const requests = new Requests(clock);
+  const watch = new Watch({ tenants, isolated, policy, overrides, sensor, requests, clock });
   const registry = new Registry({
     agentPid: process.pid,
     now: () => clock.now(),
@@ -279,6 +282,7 @@ async function start(
   opened.push(
     clock.every(POLICY_PERIOD, look),
     clock.every(HEALING_PERIOD, () => registry.heal()),
+    clock.every(REQUESTS_PERIOD, () => void requests.ask(registry.gpus)),
     clock.every(SENSOR_PERIOD, () => {
       watch.readSensor();
       for (const stranger of watch.untoldStrangers(registry.gpus)) tellOfStranger(stranger);

@@ -39,6 +39,7 @@ export {
   startMps,
   startSoftMps,
 } from "./nvidia/index.ts";
+export { Endpoint, parseMetricsUrl } from "./requests/endpoint.ts";
 export type { GpuReading, Sensor } from "./sensor.ts";
 export { openSoftGpus, SOFT_GPU_NAME } from "./softgpu.ts";
 export {

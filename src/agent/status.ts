@@ -1,11 +1,12 @@
 // The one value behind `cotenant status`, `--json`, GET /status and the metrics.
 
-import type { AloneBursts, ObjectiveState } from "#policy";
+import type { AloneBursts, ObjectiveState, RequestKind, RequestLimits } from "#policy";
 import type { ClientClass, Rules } from "#protocol";
 import type { Launch } from "./launches.ts";
 import type { BestEffortMeasure } from "./metrics/best-effort-meter.ts";
 import type { DurationHistogram } from "./metrics/durations.ts";
 import type { HighMeasure } from "./metrics/high-meter.ts";
+import type { RequestsStatus } from "./requests/endpoint.ts";
 import type { GpuReading } from "./sensor.ts";
 import type { AgentFile } from "./state.ts";
 import type { HoldRecord, Identity, Stranger } from "./tenants/index.ts";
@@ -66,8 +67,19 @@ export interface ClientStatus {
 export interface HighStatus extends ClientStatus, HighMeasure {
   readonly sloP99Us: number | undefined;
   readonly sloSlowdown: number | undefined;
+  /** In us, by kind. */
+  readonly sloRequests: RequestLimits | undefined;
+  /** What its service tells of its requests; undefined if its objective does not name any. */
+  readonly requests: RequestsStatus | undefined;
   /** How it fares; undefined without one, and where the policy does not act on it. */
-  readonly objective: { readonly state: ObjectiveState; readonly level: number } | undefined;
+  readonly objective:
+    | {
+        readonly state: ObjectiveState;
+        readonly level: number;
+        /** The kind of request that leaves the least room. */
+        readonly tightest?: RequestKind | undefined;
+      }
+    | undefined;
   /** Its bursts while no best-effort work ran; undefined while the policy does not know them. */
   readonly alone: AloneBursts | undefined;
   /** How much slower its bursts of the last window are than alone, by what an objective `slowdown` counts; undefined while unknown. */

@@ -8,6 +8,7 @@ import {
   type Observed,
   type Overrides,
   type Policy,
+  type RequestsSeen,
   recommendMode,
   slowdownOf,
   withOverrides,
@@ -16,6 +17,7 @@ import { type Rules, ruleNames, rules as ruleTable, whenActive } from "#protocol
 import type { ClientStanding, Standing } from "./changes.ts";
 import type { Client, ServedGpu } from "./gpus/gpu.ts";
 import { Meters } from "./metrics/meters.ts";
+import type { Requests } from "./requests/requests.ts";
 import type { GpuReading, Sensor } from "./sensor.ts";
 import type { BestEffortStatus, ClientStatus, GpuStatus, HighStatus } from "./status.ts";
 import { commandOf, isStopped } from "./system/index.ts";
@@ -38,6 +40,8 @@ interface WatchOptions {
   readonly policy: Policy;
   readonly overrides: Overrides;
   readonly sensor: Sensor;
+  /** Left out: no service tells of its requests. */
+  readonly requests?: Requests;
   readonly clock: Clock;
 }
 
@@ -48,6 +52,8 @@ export class Watch {
   readonly meters = new Meters();
   /** Command lines, which are read once. */
   readonly #commands = new WeakMap<Client, string | undefined>();
+  /** Requests since the look before the last. */
+  readonly #requests = new WeakMap<Client, RequestsSeen>();
   /** Of a policy that learns. */
   readonly #memories = new WeakMap<ServedGpu, Memory>();
   readonly #trials = new WeakMap<ServedGpu, HoldTrials<Client>>();
@@ -80,6 +86,7 @@ export class Watch {
       for (const client of gpu.clients) {
         this.meters.high(gpu, client)?.sample(now);
         this.meters.bestEffort(gpu, client)?.sample(now);
+        this.#requests.set(client, this.#options.requests?.take(client));
       }
       ignored.push(...this.#lookAtHolds(gpu, now).map((one) => ({ ...one, gpu: gpu.uuid })));
       const observed = this.#observed(gpu);
@@ -165,6 +172,7 @@ export class Watch {
           ended: meter.ended(),
           waited: meter.waited(),
           launches: meter.launched(),
+          requests: this.#requests.get(client),
           soloUs: client.soloUs || undefined,
           gpuShare: client.gpuSharePermille / 1000 || undefined,
           training: client.soloUs ? training : undefined,
@@ -175,8 +183,8 @@ export class Watch {
 
   #objective(gpu: ServedGpu, client: Client): HighStatus["objective"] {
     const memory = this.#memories.get(gpu);
-    const state = memory?.clients.get(idOf(client))?.state;
-    return memory && state && objectiveOf(client) && { state, level: memory.level };
+    const { state, tightest } = memory?.clients.get(idOf(client)) ?? {};
+    return memory && state && objectiveOf(client) && { state, level: memory.level, tightest };
   }
 
   status(gpus: readonly ServedGpu[]): readonly GpuStatus[] {
@@ -276,7 +284,7 @@ export class Watch {
   #highStatus(gpu: ServedGpu | undefined, client: Client): HighStatus[] {
     const meter = gpu && this.meters.high(gpu, client);
     if (!meter) return [];
-    const { p99Us, slowdown } = objectiveOf(client) ?? {};
+    const { p99Us, slowdown, requests } = objectiveOf(client) ?? {};
     const measured = meter.measure();
     const alone = aloneIn(this.#memories.get(gpu), client);
     return [
@@ -284,6 +292,8 @@ export class Watch {
         ...this.#clientStatus(client),
         sloP99Us: p99Us,
         sloSlowdown: slowdown,
+        sloRequests: requests,
+        requests: this.#options.requests?.status(client),
         objective: this.#objective(gpu, client),
         ...measured,
         alone,
@@ -323,9 +333,14 @@ function aloneIn(memory: Memory | undefined, client: Client): HighStatus["alone"
     : undefined;
 }
 
-function objectiveOf({ sloP99Us, sloSlowdownPermille }: Client): Objective | undefined {
-  if (!sloP99Us && !sloSlowdownPermille) return undefined;
-  return { p99Us: sloP99Us || undefined, slowdown: sloSlowdownPermille / 1000 || undefined };
+function objectiveOf(client: Client): Objective | undefined {
+  const { sloP99Us, sloSlowdownPermille, sloRequests: requests } = client;
+  if (!sloP99Us && !sloSlowdownPermille && !requests) return undefined;
+  return {
+    p99Us: sloP99Us || undefined,
+    slowdown: sloSlowdownPermille / 1000 || undefined,
+    requests,
+  };
 }
 
 function servedStatus({ identity, region }: ServedGpu): GpuStatus["served"] {

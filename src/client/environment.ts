@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { basename } from "node:path";
 import { mpsEnvironment, noteLaunch, pathsIn, type Service } from "#agent";
 import { interposer, ptxasStandIn, softGpuFolder } from "#core";
-import type { Objective } from "#policy";
+import { type Objective, requestKinds } from "#policy";
 import type { ClientClass } from "#protocol";
 
 /** The options that a program is run with. */
@@ -61,8 +61,18 @@ export function launchEnvironment(
   return note === undefined ? {} : { COTENANT_LAUNCHED: note };
 }
 
-export function objectiveEnvironment({ p99Us, slowdown }: Objective): Record<string, string> {
+/** `metrics`: the endpoint at which the service tells of its requests. */
+export function objectiveEnvironment(
+  { p99Us, slowdown, requests }: Objective,
+  metrics: string | undefined,
+): Record<string, string> {
+  const limits = requestKinds.flatMap((kind): [string, string][] => {
+    const us = requests?.[kind];
+    return us === undefined ? [] : [[`COTENANT_SLO_${kind.toUpperCase()}_US`, `${Math.round(us)}`]];
+  });
   return {
+    ...Object.fromEntries(limits),
+    ...(metrics === undefined ? {} : { COTENANT_SLO_METRICS: metrics }),
     ...(p99Us === undefined ? {} : { COTENANT_SLO_P99_US: String(Math.round(p99Us)) }),
     ...(slowdown === undefined
       ? {}

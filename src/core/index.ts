@@ -34,6 +34,12 @@ export {
 } from "./package.ts";
 export { runDirectory, SYSTEM_DIRECTORY, SYSTEM_GRANTS } from "./paths.ts";
 export {
+  type Cumulative,
+  prometheusLabels,
+  prometheusUnitMs,
+  readHistograms,
+} from "./prometheus.ts";
+export {
   conformalQuantile,
   quantile,
   quantileOfSorted,

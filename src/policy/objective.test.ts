@@ -10,11 +10,11 @@ test.each([
   { texts: ["slowdown=12.25%"], is: { p99Us: undefined, slowdown: 0.1225 } },
   { texts: ["slowdown=5%", "slowdown=2.5%"], is: { p99Us: undefined, slowdown: 0.025 } },
   {
-    texts: ["ttft.p99=200ms", "tpot.p99=50ms", "request.p99=30s", "p99=1s"],
+    texts: ["ttft.p99=200ms", "tpot.p99=50ms", "e2e.p99=30s", "p99=1s"],
     is: {
       p99Us: 1e6,
       slowdown: undefined,
-      requests: { ttft: 200_000, tpot: 50_000, request: 30e6 },
+      requests: { ttft: 200_000, tpot: 50_000, e2e: 30e6 },
     },
   },
   { texts: ["ttft.p99=1s", "ttft.p99=2s"], is: { requests: { ttft: 2e6 } } },
@@ -43,7 +43,7 @@ test.each([
   { text: "", says: '--slo: "" is neither p99=TIME nor slowdown=PERCENT, nor ttft.p99=TIME' },
   { text: "ttft=5ms", says: '--slo: "ttft=5ms" is neither' },
   { text: "tpot.p99=fast", says: '--slo tpot.p99=fast: "fast" is not a time' },
-  { text: "request.p99=0us", says: '--slo request.p99=0us: "0us" is not from 1us to 3600s.' },
+  { text: "e2e.p99=0us", says: '--slo e2e.p99=0us: "0us" is not from 1us to 3600s.' },
 ])('a person is told what is wrong with "$text"', ({ text, says }) => {
   expect(() => parseObjective([text])).toThrow(says);
 });

@@ -11,7 +11,7 @@ export function parseObjective(texts: readonly string[]): Objective {
     const read = readers.get(kind);
     if (!read)
       throw usage(
-        `--slo: "${text}" is neither p99=TIME nor slowdown=PERCENT, nor ttft.p99=TIME, tpot.p99=TIME or request.p99=TIME.`,
+        `--slo: "${text}" is neither p99=TIME nor slowdown=PERCENT, nor ttft.p99=TIME, tpot.p99=TIME, itl.p99=TIME or e2e.p99=TIME.`,
       );
     try {
       objective = read(objective, goal);

@@ -107,6 +107,6 @@ describe("the tightest kind", () => {
 
   test("is unknown before anything was measured; a kind without a limit does not count", () => {
     expect(of({ ttft: tokens(0) })).toBeUndefined();
-    expect(of({ request: tokens(10, 10) })).toBeUndefined();
+    expect(of({ e2e: tokens(10, 10) })).toBeUndefined();
   });
 });

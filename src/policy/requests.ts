@@ -11,11 +11,14 @@ import {
   withBursts,
 } from "./evidence.ts";
 
-/** ttft: time to first token. tpot: time per output token after the first. request: arrival to last token. */
-export const requestKinds = ["ttft", "tpot", "request"] as const;
+/**
+ * ttft: time to first token. tpot: time per output token after the first, one mean a request. itl: time from one token to
+ * the next. e2e: from the request's arrival to its end.
+ */
+export const requestKinds = ["ttft", "tpot", "itl", "e2e"] as const;
 export type RequestKind = (typeof requestKinds)[number];
 
-/** 99 % of the requests take at most this time, in us. For tpot each value is one token, or the mean of one request. */
+/** 99 % of the values are at most this, in us. */
 export type RequestLimits = Readonly<Partial<Record<RequestKind, number>>>;
 
 /** Values of one kind that were measured since the last look. */

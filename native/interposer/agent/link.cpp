@@ -40,6 +40,11 @@ Hello hello_for(const GpuIdentity& gpu, HelloKind kind) noexcept {
   hello.memoryQuota = env.memory_quota;
   hello.sloP99Us = env.slo_p99_us;
   hello.sloSlowdownPermille = env.slo_slowdown_permille;
+  hello.sloTtftUs = env.slo_ttft_us;
+  hello.sloTpotUs = env.slo_tpot_us;
+  hello.sloItlUs = env.slo_itl_us;
+  hello.sloE2eUs = env.slo_e2e_us;
+  std::memcpy(hello.sloMetrics, env.slo_metrics, sizeof hello.sloMetrics);
   std::memcpy(hello.gpuUuid, gpu.uuid, sizeof hello.gpuUuid);
   std::memcpy(hello.name, env.name, sizeof hello.name);
   std::memcpy(hello.gpuName, gpu.name, sizeof hello.gpuName);

@@ -88,6 +88,12 @@ Environment read_environment() noexcept {
   e.memory_quota = number("COTENANT_MEMORY");
   e.slo_p99_us = static_cast<std::uint32_t>(number("COTENANT_SLO_P99_US"));
   e.slo_slowdown_permille = static_cast<std::uint32_t>(number("COTENANT_SLO_SLOWDOWN"));
+  e.slo_ttft_us = static_cast<std::uint32_t>(number("COTENANT_SLO_TTFT_US"));
+  e.slo_tpot_us = static_cast<std::uint32_t>(number("COTENANT_SLO_TPOT_US"));
+  e.slo_itl_us = static_cast<std::uint32_t>(number("COTENANT_SLO_ITL_US"));
+  e.slo_e2e_us = static_cast<std::uint32_t>(number("COTENANT_SLO_E2E_US"));
+  const char* metrics = std::getenv("COTENANT_SLO_METRICS");
+  if (metrics) std::snprintf(e.slo_metrics, sizeof e.slo_metrics, "%s", metrics);
   e.debug = std::getenv("COTENANT_DEBUG") != nullptr;
   return e;
 }

@@ -14,6 +14,11 @@ struct Environment {
   std::uint64_t memory_quota;  // bytes; 0: none
   std::uint32_t slo_p99_us;
   std::uint32_t slo_slowdown_permille;
+  std::uint32_t slo_ttft_us;
+  std::uint32_t slo_tpot_us;
+  std::uint32_t slo_itl_us;
+  std::uint32_t slo_e2e_us;
+  char slo_metrics[sizeof protocol::Hello::sloMetrics];
   char kernels[4096];  // COTENANT_KERNELS: a file with the profile of this client's kernels; empty: none
   char record[4096];  // COTENANT_RECORD: of a process without a class, the file to write its recording to
   char chunks[4096];  // COTENANT_CHUNKS: where a best-effort client keeps its diary (chunk_log.h); empty: nowhere

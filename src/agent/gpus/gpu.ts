@@ -1,6 +1,7 @@
 // One GPU as the agent serves it: its memory and who holds which slot. The agent's own record is the truth about slots;
 // the memory is written to agree with it. What a client may write, it may write wrong: what is seen to be wrong is mended
 // (`heal`). Whatever a dead client left behind is taken away here (`release`).
+import type { RequestLimits } from "#policy";
 import { type ClientClass, constants } from "#protocol";
 import { printable } from "../system/index.ts";
 import type { Identity } from "../tenants/index.ts";
@@ -18,6 +19,9 @@ export interface Client {
   readonly share: number;
   readonly sloP99Us: number;
   readonly sloSlowdownPermille: number;
+  readonly sloRequests: RequestLimits | undefined;
+  /** Where the service tells of its requests; empty: nowhere. */
+  readonly sloMetrics: string;
   /** From its profile, as in a Hello; 0 where there is none. */
   readonly soloUs: number;
   readonly gpuSharePermille: number;
@@ -153,6 +157,8 @@ export class ServedGpu {
           share: 1,
           sloP99Us: 0,
           sloSlowdownPermille: 0,
+          sloRequests: undefined,
+          sloMetrics: "",
           soloUs: 0,
           gpuSharePermille: 0,
           training: false,

@@ -1,5 +1,7 @@
 // Who is attached, on which GPU: answers each client's Hello, takes slots back, and after a restart keeps them for those
 // who had them. It knows nothing of sockets (socket.ts) and keeps no time.
+
+import type { RequestKind, RequestLimits } from "#policy";
 import {
   type ClientClass,
   classes,
@@ -323,9 +325,14 @@ const classNames: ReadonlyMap<number, ClientClass> = new Map([
 
 function applicantOf(hello: View<typeof Hello>, identity: Identity, { grant }: Verdict): Applicant {
   const kind = classNames.get(hello.class) ?? "best-effort";
-  const { p99Us = 0, slowdown = 0 } = grant.objective ?? {
+  const {
+    p99Us = 0,
+    slowdown = 0,
+    requests,
+  } = grant.objective ?? {
     p99Us: hello.sloP99Us,
     slowdown: hello.sloSlowdownPermille / 1000,
+    requests: requestLimitsIn(hello),
   };
   return {
     class: kind,
@@ -336,12 +343,25 @@ function applicantOf(hello: View<typeof Hello>, identity: Identity, { grant }: V
     share: grant.share,
     sloP99Us: p99Us,
     sloSlowdownPermille: Math.round(slowdown * 1000),
+    sloRequests: requests,
+    sloMetrics: printable(hello.sloMetrics),
     soloUs: hello.soloUs,
     gpuSharePermille: hello.gpuSharePermille,
     training: hello.training === 1,
     identity,
     grant: grant.name,
   };
+}
+
+function requestLimitsIn(hello: View<typeof Hello>): RequestLimits | undefined {
+  const said = {
+    ttft: hello.sloTtftUs,
+    tpot: hello.sloTpotUs,
+    itl: hello.sloItlUs,
+    e2e: hello.sloE2eUs,
+  } satisfies Record<RequestKind, number>;
+  const stated = Object.entries(said).filter(([, us]) => us > 0);
+  return stated.length > 0 ? Object.fromEntries(stated) : undefined;
 }
 
 /** Of two limits, of which 0 is none. */

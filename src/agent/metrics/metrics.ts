@@ -146,6 +146,26 @@ const ofHigh: Readonly<Record<string, Row<HighStatus>>> = {
     "the objective: 99th percentile of bursts",
     (c) => seconds(c.sloP99Us),
   ],
+  objective_ttft_p99_seconds: [
+    "seconds",
+    "the objective: 99th percentile of the time to first token",
+    (c) => seconds(c.sloRequests?.ttft),
+  ],
+  objective_tpot_p99_seconds: [
+    "seconds",
+    "the objective: 99th percentile of the time per output token",
+    (c) => seconds(c.sloRequests?.tpot),
+  ],
+  objective_itl_p99_seconds: [
+    "seconds",
+    "the objective: 99th percentile of the time from token to token",
+    (c) => seconds(c.sloRequests?.itl),
+  ],
+  objective_e2e_p99_seconds: [
+    "seconds",
+    "the objective: 99th percentile of whole requests",
+    (c) => seconds(c.sloRequests?.e2e),
+  ],
   objective_slowdown_ratio: ["ratio", "the objective: allowed slowdown", (c) => c.sloSlowdown],
   objective_level: ["level", "what best-effort work may do; 0: strict", (c) => c.objective?.level],
 };

@@ -19,6 +19,7 @@ export {
   isAlive,
   isStopped,
   nameOf,
+  networkNamespaceOf,
   openFilesOf,
   pidNamespace,
   pidOfDescriptor,

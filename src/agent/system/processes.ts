@@ -42,6 +42,15 @@ export function pidOfDescriptor(fd: number): number | undefined {
   return Number(pid) > 0 ? Number(pid) : undefined;
 }
 
+/** Which network namespace a process is in; undefined if it is gone or may not be looked at. */
+export function networkNamespaceOf(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/net`);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The inode of the PID namespace that this process is in. */
 export const pidNamespace = (): number => statSync("/proc/self/ns/pid").ino;
 

@@ -1,7 +1,7 @@
 // One sentence about a GPU: how its services fare, and what best-effort work keeps.
 import { micros, percent } from "#core";
 import type { BestEffortStatus, GpuStatus, HighStatus } from "../status.ts";
-import { stateInWords } from "./sentences.ts";
+import { requestGoals, stateInWords } from "./sentences.ts";
 
 /** Of each class; the others are counted. */
 const MOST_NAMED = 3;
@@ -29,10 +29,11 @@ function named(clauses: readonly string[], one: string, several: string): readon
   return [...clauses.slice(0, MOST_NAMED), ...(more > 0 ? [`${more} more ${kind}`] : [])];
 }
 
-/** "10 %", "5.00 ms p99" */
-export const goalsOf = ({ sloSlowdown, sloP99Us }: HighStatus): readonly string[] => [
-  ...(sloSlowdown === undefined ? [] : [percent(sloSlowdown)]),
-  ...(sloP99Us === undefined ? [] : [`${micros(sloP99Us)} p99`]),
+/** "10 %", "5.00 ms p99", "ttft 200 ms p99" */
+export const goalsOf = (client: HighStatus): readonly string[] => [
+  ...(client.sloSlowdown === undefined ? [] : [percent(client.sloSlowdown)]),
+  ...(client.sloP99Us === undefined ? [] : [`${micros(client.sloP99Us)} p99`]),
+  ...requestGoals(client),
 ];
 
 /** "serve is 4.0 % slower than alone, objective 10 %: met" */

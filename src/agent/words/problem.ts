@@ -15,9 +15,10 @@ const OWN_TIME = 0.5;
 /** Shorter chunks hardly stop sooner and cost more. */
 const SHORTEST_US = 50;
 
-/** undefined while the objective is not missed. */
+/** undefined while nothing is wrong with the objective. */
 export function problemOf(client: HighStatus, gpu: GpuStatus): Problem | undefined {
   if (client.objective?.state === "impossible") return impossible(client);
+  if (client.objective?.state === "unheard") return unheard(client);
   if (client.objective?.state !== "missed") return undefined;
   return (
     strangersOn(gpu) ??
@@ -36,6 +37,11 @@ function impossible({ alone, sloP99Us }: HighStatus): Problem {
     remedy: "state an objective above that, or make its requests shorter",
   };
 }
+
+const unheard = ({ requests }: HighStatus): Problem => ({
+  cause: `${requests?.url || "its service"} does not tell of its requests: ${requests?.unheard ?? "nothing was heard lately"}`,
+  remedy: "it has full protection until that is mended",
+});
 
 function strangersOn({ strangers }: GpuStatus): Problem | undefined {
   const [first] = strangers;

@@ -1,5 +1,6 @@
 // What `status`, the dashboard and whoever else shows a GPU say of it in sentences: each once, here.
 import { gibibytes, micros, percent } from "#core";
+import { requestKinds } from "#policy";
 import { caveats } from "#protocol";
 import type { BestEffortStatus, GpuStatus, HighStatus, Status } from "../status.ts";
 import { describeIdentity, type Stranger } from "../tenants/index.ts";
@@ -88,15 +89,43 @@ function describeObjective(client: HighStatus, gpu: GpuStatus): string[] {
   const problem = problemOf(client, gpu);
   return [
     `objective of ${name} (pid ${pid}): ${wanted}, ${found}`,
+    ...describeRequests(client),
     ...(problem ? [`${problem.cause}: ${problem.remedy}`] : []),
   ];
 }
 
-/** What it asks for; undefined where it asks for nothing. */
-export function objectiveText({ sloP99Us, sloSlowdown }: HighStatus): string | undefined {
+/** "ttft 200 ms p99" */
+export const requestGoals = ({ sloRequests = {} }: HighStatus): readonly string[] =>
+  requestKinds.flatMap((kind) => {
+    const us = sloRequests[kind];
+    return us === undefined ? [] : [`${kind} ${micros(us)} p99`];
+  });
+
+/** What the service last told of its requests. */
+function describeRequests({ name, pid, requests, objective }: HighStatus): string[] {
+  if (!requests || requests.unheard !== undefined || requests.kinds.length === 0) return [];
+  const told = requests.kinds.map(({ kind, p99Us, limitUs, judgedAtUs }) => {
+    const p99 = p99Us === undefined ? "beyond its last bound" : `at most ${micros(p99Us)}`;
+    const judged =
+      judgedAtUs < limitUs * 0.999
+        ? `, judged at ${micros(judgedAtUs)}, the next bound of its histogram below ${micros(limitUs)}`
+        : "";
+    return `${kind} p99 ${p99}${judged}`;
+  });
+  const tightest =
+    requests.kinds.length > 1 && objective?.tightest !== undefined
+      ? `; ${objective.tightest} leaves the least room`
+      : "";
+  return [`requests of ${name} (pid ${pid}) in the last second: ${told.join(", ")}${tightest}`];
+}
+
+/** What it asks for; undefined if it states no objective. */
+export function objectiveText(client: HighStatus): string | undefined {
+  const { sloP99Us, sloSlowdown } = client;
   const wanted = [
     sloP99Us !== undefined && `${micros(sloP99Us)} p99`,
     sloSlowdown !== undefined && `slowdown ${percent(sloSlowdown)}`,
+    ...requestGoals(client),
   ].filter(Boolean);
   return wanted.length > 0 ? wanted.join(" and ") : undefined;
 }

@@ -1,9 +1,9 @@
 // What the service itself says of its latency, in addition to what the interposer sees: the histogram of its Prometheus
 // endpoint, or a command that prints a latency for each request.
-import { errors, UserError } from "#core";
+import { type Cumulative, errors, UserError } from "#core";
 import { JobProcess } from "../processes/process.ts";
 import { Lines } from "./lines.ts";
-import { blockBetween, type Cumulative, type Metric, readHistogram } from "./prometheus.ts";
+import { blockBetween, type Metric, readHistogram } from "./prometheus.ts";
 import type { Block, Blocks } from "./samples.ts";
 
 const ANSWERS_WITHIN_MS = 5000;

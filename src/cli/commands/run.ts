@@ -2,6 +2,7 @@
 // process of Cotenant stays in between.
 import { writeSync } from "node:fs";
 import { basename } from "node:path";
+import { parseMetricsUrl } from "#agent";
 import {
   agentFor,
   become,
@@ -28,8 +29,13 @@ const options = {
   ),
   name: text("NAME", undefined, "shown by status; the command's name if not given"),
   slo: list(
-    "p99=TIME|slowdown=PERCENT",
-    "high: an objective, about its bursts (first submission to done, not arrival to done). p99=10ms: 99 % of them take at most so long; slowdown=5%: 99 % of them wait for the GPU at most so much of their p99 alone longer than alone (of a client whose profile says that it trains: its throughput is at most so much lower). Policies cotenant and slo act on it",
+    "p99=TIME|slowdown=PERCENT|ttft.p99=TIME|tpot.p99=TIME|itl.p99=TIME|e2e.p99=TIME",
+    "high: an objective, about its bursts (first submission to done, not arrival to done). p99=10ms: 99 % of them take at most so long; slowdown=5%: 99 % of them wait for the GPU at most so much of their p99 alone longer than alone (of a client whose profile says that it trains: its throughput is at most so much lower). ttft, tpot, itl and e2e are about requests of an LLM engine, which --slo-metrics tells. Policies cotenant and slo act on it",
+  ),
+  "slo-metrics": text(
+    "URL",
+    undefined,
+    "high: the service's Prometheus endpoint on loopback, such as http://127.0.0.1:8000/metrics, for objectives about requests; vLLM, SGLang, TGI and Triton are known",
   ),
   profile: text(
     "NAME|FILE",
@@ -63,13 +69,14 @@ export const runCommand = command({
   examples: [
     "cotenant run --class high -- python3 serve.py",
     "cotenant run --class high --slo p99=10ms -- ./server",
+    "cotenant run --class high --slo ttft.p99=250ms --slo tpot.p99=50ms \\\n  --slo-metrics http://127.0.0.1:8000/metrics -- vllm serve MODEL",
     "cotenant run --class best-effort --memory 20GiB -- \\\n  python3 train.py",
   ],
   async run(args) {
     if (!args.class) throw errors.missingArgument("run", "--class high|best-effort");
     checkClass(args, args.class);
     const [program = "", ...rest] = args.positional;
-    const objective = objectiveEnvironment(parseObjective(args.slo));
+    const objective = objectiveGiven(args);
     // If Cotenant is switched off, nothing of it may stop the command, not even a missing agent.
     const off = args.ungated || process.env.COTENANT_OFF === "1";
     const ranks = severalRanks(process.env);
@@ -120,6 +127,30 @@ function say(line: string): void {
     writeSync(2, `cotenant: ${line}\n`);
   } catch {
     // stderr is closed: that is no reason not to start the command
+  }
+}
+
+function objectiveGiven(given: Args<typeof options>): Record<string, string> {
+  const objective = parseObjective(given.slo);
+  const metrics = given["slo-metrics"];
+  if (objective.requests && metrics === undefined)
+    throw usage(
+      `--slo ${Object.keys(objective.requests)[0]}.p99 is about requests, which only the service can tell.`,
+      "Name its metrics: --slo-metrics http://127.0.0.1:8000/metrics",
+    );
+  if (!objective.requests && metrics !== undefined)
+    throw usage(
+      "--slo-metrics is for an objective about requests.",
+      "State one, such as --slo ttft.p99=200ms.",
+    );
+  return objectiveEnvironment(objective, metrics && metricsUrl(metrics));
+}
+
+function metricsUrl(text: string): string {
+  try {
+    return parseMetricsUrl(text);
+  } catch (error) {
+    throw error instanceof UserError ? errors.badOption("--slo-metrics", error) : error;
   }
 }
 

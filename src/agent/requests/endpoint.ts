@@ -1,0 +1,151 @@
+// The Prometheus endpoint of a service (`run --slo-metrics`), read once a second. The agent may be root and the address
+// is the client's, so only loopback addresses are read, no redirection is followed, and an answer may be neither long
+// nor late.
+import { errors, readHistograms, UserError } from "#core";
+import type { RequestLimits, RequestsSeen } from "#policy";
+import { allHistograms } from "./histograms.ts";
+import { type Histograms, type Judged, judged, missingKinds } from "./judge.ts";
+
+const ANSWERS_WITHIN_MS = 900;
+/** A Hello has room for so many bytes. */
+const LONGEST_URL = 159;
+/** An engine with a hundred series has 200 kB. */
+const MOST_BYTES = 4 << 20;
+/** After so long without an answer the requests are unknown. */
+const UNHEARD_AFTER_NS = 3e9;
+
+/** What people are told of it. */
+export interface RequestsStatus {
+  readonly url: string;
+  /** Why nothing is known of requests; undefined while the service answers. */
+  readonly unheard: string | undefined;
+  /** Values of the last answer that had any. */
+  readonly kinds: readonly Judged[];
+}
+
+/** An http:// address on this machine's loopback; throws a UserError. */
+export function parseMetricsUrl(text: string): string {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    throw errors.badQuantity(text, "an address such as http://127.0.0.1:8000/metrics");
+  }
+  const { protocol, hostname, username } = url;
+  const loopback = /^(127(\.\d+){3}|\[::1\]|localhost)$/.test(hostname);
+  if (protocol !== "http:" || !loopback || username !== "")
+    throw errors.badQuantity(
+      text,
+      "an http:// address on loopback, such as http://127.0.0.1:8000/metrics",
+    );
+  if (url.href.length > LONGEST_URL)
+    throw errors.badQuantity(text, `an address of at most ${LONGEST_URL} characters`);
+  return url.href;
+}
+
+export class Endpoint {
+  readonly #url: string;
+  readonly #limits: RequestLimits;
+  readonly #now: () => number;
+  #last: { readonly at: number; readonly histograms: Histograms } | undefined;
+  #because = "it has not answered yet";
+  #waiting: readonly Judged[] = [];
+  #shown: readonly Judged[] = [];
+  #asking = false;
+
+  /** `url`: as the client says it. `now`: monotonic ns. */
+  constructor(url: string, limits: RequestLimits, now: () => number) {
+    this.#url = url;
+    this.#limits = limits;
+    this.#now = now;
+  }
+
+  /** Asks once. Does nothing while the last question is open. */
+  async ask(): Promise<void> {
+    if (this.#asking) return;
+    this.#asking = true;
+    try {
+      this.#take(await this.#histograms());
+    } catch (error) {
+      this.#because = reasonOf(error);
+    } finally {
+      this.#asking = false;
+    }
+  }
+
+  /** Requests since the last call; undefined while nothing is heard of them. */
+  take(): RequestsSeen {
+    if (this.#unheard !== undefined) return undefined;
+    const seen = Object.fromEntries(this.#waiting.map(({ kind, counts }) => [kind, counts]));
+    this.#waiting = [];
+    return seen;
+  }
+
+  get status(): RequestsStatus {
+    return { url: this.#url, unheard: this.#unheard, kinds: this.#shown };
+  }
+
+  get #unheard(): string | undefined {
+    const heard = this.#last && this.#now() - this.#last.at < UNHEARD_AFTER_NS;
+    return heard ? undefined : this.#because;
+  }
+
+  #take(histograms: Histograms): void {
+    const [missing] = missingKinds(this.#limits, histograms);
+    if (missing !== undefined)
+      throw new UserError("NO_HISTOGRAM", `it has no histogram of ${missing}`);
+    // What it counted before it was first asked is not about now.
+    const found = this.#last ? judged(this.#limits, this.#last.histograms, histograms) : [];
+    this.#last = { at: this.#now(), histograms };
+    this.#waiting = added(this.#waiting, found);
+    const told = found.filter(({ counts }) => counts.values > 0);
+    const others = this.#shown.filter(({ kind }) => told.every((one) => one.kind !== kind));
+    this.#shown = [...others, ...told].toSorted((a, b) => a.kind.localeCompare(b.kind));
+  }
+
+  async #histograms(): Promise<Histograms> {
+    const response = await fetch(parseMetricsUrl(this.#url), {
+      redirect: "error",
+      signal: AbortSignal.timeout(ANSWERS_WITHIN_MS),
+      headers: { accept: "text/plain" },
+    });
+    if (!response.ok)
+      throw new UserError("NO_METRICS", `it answers with HTTP status ${response.status}`);
+    return readHistograms(await limitedText(response), allHistograms);
+  }
+}
+
+async function limitedText(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const bytes of response.body ?? []) {
+    text += decoder.decode(bytes, { stream: true });
+    if (text.length > MOST_BYTES)
+      throw new UserError("LONG_METRICS", `its answer is longer than ${MOST_BYTES >> 20} MiB`);
+  }
+  return text;
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof UserError) return error.message;
+  if (error instanceof DOMException && error.name === "TimeoutError")
+    return `it does not answer within ${ANSWERS_WITHIN_MS} ms`;
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return `it can't be read: ${cause instanceof Error ? cause.message : String(cause)}`;
+}
+
+/** A look may come after several answers. */
+const added = (was: readonly Judged[], more: readonly Judged[]): readonly Judged[] =>
+  more.map((one) => {
+    const before = was.find(({ kind }) => kind === one.kind)?.counts;
+    if (!before) return one;
+    const { values, above, near } = one.counts;
+    return {
+      ...one,
+      counts: {
+        values: values + before.values,
+        above: above + before.above,
+        near: near + before.near,
+      },
+    };
+  });

@@ -1,0 +1,90 @@
+import { describe, expect, test } from "vitest";
+import { readHistograms } from "#core";
+import { allHistograms } from "./histograms.ts";
+import { judged, missingKinds } from "./judge.ts";
+
+const TTFT = "vllm:time_to_first_token_seconds";
+
+/** `counts`: up to and including 0.05, 0.1, 0.25 s, and in all. */
+const engine = (counts: readonly number[], name = TTFT, more = "") =>
+  readHistograms(
+    ["0.05", "0.1", "0.25", "+Inf"]
+      .map((le, i) => `${name}_bucket{engine="0",le="${le}"${more}} ${counts[i]}`)
+      .join("\n"),
+    allHistograms,
+  );
+
+const nothing = engine([0, 0, 0, 0]);
+const only = (limits: Parameters<typeof judged>[0], ...rest: [typeof nothing, typeof nothing]) =>
+  judged(limits, ...rest)[0];
+
+describe("requests are compared with the limit", () => {
+  test("by the histogram's bound, where there is one at the limit", () => {
+    expect(only({ ttft: 250_000 }, nothing, engine([10, 20, 28, 30]))).toMatchObject({
+      kind: "ttft",
+      judgedAtUs: 250_000,
+      counts: { values: 30, above: 2 },
+    });
+  });
+
+  test("by the next bound below, so that what lies between counts as above", () => {
+    expect(only({ ttft: 200_000 }, nothing, engine([10, 20, 28, 30]))).toMatchObject({
+      judgedAtUs: 100_000,
+      counts: { values: 30, above: 10 },
+    });
+  });
+
+  test("by none where all bounds are above it: then all are", () => {
+    expect(only({ ttft: 20_000 }, nothing, engine([30, 30, 30, 30]))).toMatchObject({
+      judgedAtUs: 0,
+      counts: { values: 30, above: 30, near: 30 },
+    });
+  });
+
+  test("near is above three quarters of it, by a bound again", () => {
+    expect(only({ ttft: 250_000 }, nothing, engine([10, 20, 28, 30]))?.counts.near).toBe(10);
+    expect(only({ ttft: 100_000 }, nothing, engine([10, 20, 28, 30]))?.counts.near).toBe(20);
+  });
+
+  test("and only those since the last answer", () => {
+    const { counts, p50Us, p99Us } =
+      only({ ttft: 250_000 }, engine([10, 20, 28, 30]), engine([10, 24, 32, 34])) ?? {};
+    expect(counts).toEqual({ values: 4, above: 0, near: 0 });
+    expect([p50Us, p99Us]).toEqual([100_000, 100_000]);
+  });
+
+  test("from the beginning, where the counters began anew", () => {
+    const { counts } =
+      only({ ttft: 250_000 }, engine([10, 20, 28, 30]), engine([1, 2, 3, 4])) ?? {};
+    expect(counts).toEqual({ values: 4, above: 1, near: 2 });
+  });
+
+  test("and an empty second says nothing", () => {
+    const same = engine([10, 20, 28, 30]);
+    const found = only({ ttft: 250_000 }, same, same);
+    expect(found).toMatchObject({ counts: { values: 0, above: 0, near: 0 }, p99Us: undefined });
+  });
+
+  test("beyond the last bound no quantile is known", () => {
+    expect(only({ ttft: 250_000 }, nothing, engine([0, 0, 0, 9]))?.p50Us).toBeUndefined();
+  });
+});
+
+test("milliseconds are told from seconds by the name", () => {
+  const triton = "nv_inference_first_response_histogram_ms";
+  const to = readHistograms(
+    `${triton}_bucket{model="m",le="100"} 3\n${triton}_bucket{model="m",le="+Inf"} 4`,
+    allHistograms,
+  );
+  expect(only({ ttft: 100_000 }, new Map(), to)).toMatchObject({
+    judgedAtUs: 100_000,
+    counts: { values: 4, above: 1 },
+  });
+});
+
+test("the newest name of a histogram is used, and a server without any is told of", () => {
+  const [old, now] = ["vllm:time_per_output_token_seconds", "vllm:inter_token_latency_seconds"];
+  const both = new Map([...engine([1, 1, 1, 1], old), ...engine([5, 5, 5, 5], now)]);
+  expect(only({ itl: 250_000 }, new Map(), both)?.counts.values).toBe(5);
+  expect(missingKinds({ ttft: 1, itl: 1, e2e: 1 }, both)).toEqual(["ttft", "e2e"]);
+});

@@ -1,0 +1,53 @@
+// What each high client's service tells of its requests, where the client's objective names them.
+import type { Clock } from "#core";
+import type { RequestsSeen } from "#policy";
+import type { Client, ServedGpu } from "../gpus/gpu.ts";
+import { networkNamespaceOf } from "../system/index.ts";
+import { Endpoint, type RequestsStatus } from "./endpoint.ts";
+
+type Asked = Pick<Client, "pid" | "sloMetrics" | "sloRequests">;
+
+export class Requests {
+  readonly #clock: Pick<Clock, "now">;
+  readonly #endpoints = new WeakMap<Client, Endpoint>();
+
+  constructor(clock: Pick<Clock, "now">) {
+    this.#clock = clock;
+  }
+
+  /** Asks all services; call it once a second. */
+  async ask(gpus: readonly ServedGpu[]): Promise<void> {
+    const asked = gpus.flatMap(({ clients }) => clients.flatMap((one) => this.#of(one) ?? []));
+    await Promise.all(asked.map((endpoint) => endpoint.ask()));
+  }
+
+  /** Requests since the last call; undefined while nothing is heard of them, or none are asked for. */
+  take(client: Client): RequestsSeen {
+    return this.#of(client)?.take();
+  }
+
+  status(client: Client): RequestsStatus | undefined {
+    const unheard = whyNeverHeard(client);
+    if (unheard === undefined) return this.#of(client)?.status;
+    return client.sloRequests && { url: client.sloMetrics, unheard, kinds: [] };
+  }
+
+  #of(client: Client): Endpoint | undefined {
+    if (!client.sloRequests || whyNeverHeard(client) !== undefined) return undefined;
+    const known = this.#endpoints.get(client);
+    if (known) return known;
+    const made = new Endpoint(client.sloMetrics, client.sloRequests, () => this.#clock.now());
+    this.#endpoints.set(client, made);
+    return made;
+  }
+}
+
+/** Why the agent can't ask this client's service; undefined if it can. */
+function whyNeverHeard({ pid, sloMetrics }: Asked): string | undefined {
+  if (sloMetrics === "") return "no --slo-metrics names its endpoint";
+  const own = networkNamespaceOf(process.pid);
+  const its = networkNamespaceOf(pid);
+  if (own !== undefined && its !== undefined && own !== its)
+    return "the client is in another network namespace, whose loopback the agent can't reach";
+  return undefined;
+}

@@ -1,0 +1,164 @@
+// The agent reads a service's own histograms: a real HTTP server that answers, changes, is slow, lies and dies.
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { Endpoint, parseMetricsUrl } from "#agent";
+
+const limits = { ttft: 250_000 };
+
+const answerOf = (counts: readonly number[]) =>
+  ["0.1", "0.25", "+Inf"]
+    .map((le, i) => `vllm:time_to_first_token_seconds_bucket{le="${le}"} ${counts[i]}`)
+    .join("\n");
+
+async function served(answer: RequestListener): Promise<{ url: string; server: Server }> {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/metrics`, server };
+}
+
+/** A server whose counts the test sets, and an endpoint with a clock that the test turns. */
+async function engine() {
+  let counts: readonly number[] = [0, 0, 0];
+  let now = 0;
+  const { url, server } = await served((_, response) => response.end(answerOf(counts)));
+  const endpoint = new Endpoint(url, limits, () => now);
+  return {
+    endpoint,
+    server,
+    count: (...next: readonly number[]) => {
+      counts = next;
+    },
+    pass: (seconds: number) => {
+      now += 1e9 * seconds;
+    },
+  };
+}
+
+describe("a service that answers", () => {
+  test("is unheard until its first answer; what it counted before does not count", async () => {
+    const { endpoint, count } = await engine();
+    expect(endpoint.take()).toBeUndefined();
+    count(100, 100, 200);
+    await endpoint.ask();
+    expect(endpoint.take()).toEqual({});
+    count(110, 120, 221);
+    await endpoint.ask();
+    expect(endpoint.take()).toEqual({ ttft: { values: 21, above: 1, near: 11 } });
+    expect(endpoint.take()).toEqual({});
+    expect(endpoint.status).toMatchObject({
+      unheard: undefined,
+      kinds: [{ kind: "ttft", limitUs: 250_000, judgedAtUs: 250_000, p50Us: 250_000 }],
+    });
+  });
+
+  test("has its answers added up between two looks", async () => {
+    const { endpoint, count } = await engine();
+    await endpoint.ask();
+    for (const n of [1, 2, 3]) {
+      count(n, n, 2 * n);
+      await endpoint.ask();
+    }
+    expect(endpoint.take()).toEqual({ ttft: { values: 6, above: 3, near: 3 } });
+  });
+
+  test("keeps the quantiles of its last busy second in a quiet one", async () => {
+    const { endpoint, count } = await engine();
+    await endpoint.ask();
+    count(9, 9, 9);
+    await endpoint.ask();
+    await endpoint.ask();
+    expect(endpoint.status.kinds).toMatchObject([{ p99Us: 100_000 }]);
+  });
+});
+
+describe("a service that does not", () => {
+  test("is unheard three seconds after its last answer, and why is said; then heard again", async () => {
+    const { endpoint, count, pass, server } = await engine();
+    await endpoint.ask();
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => {
+      server.close(resolve);
+      server.closeAllConnections();
+    });
+    await endpoint.ask();
+    pass(2);
+    expect(endpoint.take()).toEqual({});
+    pass(2);
+    expect(endpoint.take()).toBeUndefined();
+    expect(endpoint.status.unheard).toContain("ECONNREFUSED");
+    await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+    count(1, 1, 1);
+    await endpoint.ask();
+    expect(endpoint.take()).toEqual({ ttft: { values: 1, above: 0, near: 0 } });
+  });
+
+  test.each<{ what: string; answer: RequestListener; because: string }>([
+    {
+      what: "has no such histogram",
+      answer: (_, response) => response.end("up 1\n"),
+      because: "it has no histogram of ttft",
+    },
+    {
+      what: "refuses",
+      answer: (_, response) => response.writeHead(401).end(),
+      because: "HTTP status 401",
+    },
+    {
+      what: "sends elsewhere",
+      answer: (_, response) =>
+        response.writeHead(302, { location: "http://169.254.169.254/" }).end(),
+      because: "redirect",
+    },
+    {
+      what: "says nothing",
+      answer: () => {},
+      because: "does not answer within 900 ms",
+    },
+    {
+      what: "never ends its answer",
+      answer: (_, response) => {
+        const more = () => response.writable && response.write("x".repeat(1 << 20), more);
+        more();
+      },
+      because: "longer than 4 MiB",
+    },
+  ])("because it $what is unheard", async ({ answer, because }) => {
+    const { url } = await served(answer);
+    const endpoint = new Endpoint(url, limits, () => 0);
+    await endpoint.ask();
+    expect(endpoint.take()).toBeUndefined();
+    expect(endpoint.status.unheard).toContain(because);
+  });
+
+  test("is asked once at a time", async () => {
+    let asked = 0;
+    const { url } = await served(() => void asked++);
+    const endpoint = new Endpoint(url, limits, () => 0);
+    await Promise.all([endpoint.ask(), endpoint.ask(), endpoint.ask()]);
+    expect(asked).toBe(1);
+  });
+});
+
+test.each([
+  "http://127.0.0.1:8000/metrics",
+  "http://127.1.2.3/metrics",
+  "http://[::1]:8000/metrics",
+  "http://localhost:8000/metrics",
+])("%s is an endpoint", (url) => {
+  expect(parseMetricsUrl(url)).toBe(url);
+});
+
+test.each([
+  "https://127.0.0.1/metrics",
+  "http://10.0.0.1/metrics",
+  "http://127.0.0.1.example.com/metrics",
+  "http://user@127.0.0.1/metrics",
+  "file:///etc/passwd",
+  "metrics",
+  `http://127.0.0.1/${"m".repeat(160)}`,
+])("%s is none", (url) => {
+  expect(() => parseMetricsUrl(url)).toThrow(`"${url}" is not an`);
+});
