@@ -156,7 +156,7 @@ export function look(was: ClientMemory, client: MeteredHigh, around: Around): Cl
   const ended = burstsOf(client);
   const { bursts, above, waitedUs } = tallied(ended, limits);
   const load = withLoad(was.load, { bursts, waitedUs, seconds }, how === "colocated");
-  const now = heard({ ...was, objective, load, bursts: was.bursts + bursts }, client, around);
+  const now = withHeard({ ...was, objective, load, bursts: was.bursts + bursts }, client, around);
   if (how === "alone") return isWarm(was) ? grown(now, ended, { bursts, launches, seconds }) : now;
   if (how === "settling" || !limits) return now;
   const judged =
@@ -171,7 +171,7 @@ export function look(was: ClientMemory, client: MeteredHigh, around: Around): Cl
 }
 
 /** What the service tells of its requests. */
-function heard(
+function withHeard(
   was: ClientMemory,
   { objective, requests: seen }: MeteredHigh,
   { how, sinceDownMs }: Around,

@@ -22,7 +22,7 @@ afterEach(() => {
   rmSync(env.COTENANT_DIR ?? "", { recursive: true, force: true });
 });
 
-/** Run by test/dashboard and by test/slow: a browser, and minutes on an idle machine. */
+/** Run by test/dashboard and by a suite of its own: a browser, and minutes on an idle machine. */
 const elsewhere = /^cotenant (dashboard|try)\b/;
 
 const examples = commands

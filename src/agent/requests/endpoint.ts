@@ -4,7 +4,7 @@
 import { errors, readHistograms, UserError } from "#core";
 import type { RequestLimits, RequestsSeen } from "#policy";
 import { allHistograms } from "./histograms.ts";
-import { type Histograms, type Judged, judged, missingKinds } from "./judge.ts";
+import { type Histograms, type Judged, judge, missingKinds } from "./judge.ts";
 
 const ANSWERS_WITHIN_MS = 900;
 /** A Hello has room for so many bytes. */
@@ -95,9 +95,9 @@ export class Endpoint {
     if (missing !== undefined)
       throw new UserError("NO_HISTOGRAM", `it has no histogram of ${missing}`);
     // What it counted before it was first asked is not about now.
-    const found = this.#last ? judged(this.#limits, this.#last.histograms, histograms) : [];
+    const found = this.#last ? judge(this.#limits, this.#last.histograms, histograms) : [];
     this.#last = { at: this.#now(), histograms };
-    this.#waiting = added(this.#waiting, found);
+    this.#waiting = sumOf(this.#waiting, found);
     const told = found.filter(({ counts }) => counts.values > 0);
     const others = this.#shown.filter(({ kind }) => told.every((one) => one.kind !== kind));
     this.#shown = [...others, ...told].toSorted((a, b) => a.kind.localeCompare(b.kind));
@@ -135,7 +135,7 @@ function reasonOf(error: unknown): string {
 }
 
 /** A look may come after several answers. */
-const added = (was: readonly Judged[], more: readonly Judged[]): readonly Judged[] =>
+const sumOf = (was: readonly Judged[], more: readonly Judged[]): readonly Judged[] =>
   more.map((one) => {
     const before = was.find(({ kind }) => kind === one.kind)?.counts;
     if (!before) return one;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { readHistograms } from "#core";
 import { allHistograms } from "./histograms.ts";
-import { judged, missingKinds } from "./judge.ts";
+import { judge, missingKinds } from "./judge.ts";
 
 const TTFT = "vllm:time_to_first_token_seconds";
 
@@ -15,8 +15,8 @@ const engine = (counts: readonly number[], name = TTFT, more = "") =>
   );
 
 const nothing = engine([0, 0, 0, 0]);
-const only = (limits: Parameters<typeof judged>[0], ...rest: [typeof nothing, typeof nothing]) =>
-  judged(limits, ...rest)[0];
+const only = (limits: Parameters<typeof judge>[0], ...rest: [typeof nothing, typeof nothing]) =>
+  judge(limits, ...rest)[0];
 
 describe("requests are compared with the limit", () => {
   test("by the histogram's bound, where there is one at the limit", () => {

@@ -29,7 +29,7 @@ export const missingKinds = (limits: RequestLimits, now: Histograms): readonly R
   statedKinds(limits).filter((kind) => nameOf(kind, now) === undefined);
 
 /** What was counted from `before` to `now`. Counters that went down began anew: then all that they show is new. */
-export const judged = (
+export const judge = (
   limits: RequestLimits,
   before: Histograms,
   now: Histograms,
@@ -39,7 +39,7 @@ export const judged = (
     const to = name === undefined ? undefined : now.get(name);
     if (name === undefined || !to) return [];
     const from = before.get(name) ?? new Map();
-    return [judgedKind(kind, limits[kind] ?? 0, 1000 * prometheusUnitMs(name), from, to)];
+    return [judgeKind(kind, limits[kind] ?? 0, 1000 * prometheusUnitMs(name), from, to)];
   });
 
 const statedKinds = (limits: RequestLimits) =>
@@ -48,7 +48,7 @@ const statedKinds = (limits: RequestLimits) =>
 const nameOf = (kind: RequestKind, now: Histograms): string | undefined =>
   histogramsOf[kind].find((name) => now.has(name));
 
-function judgedKind(
+function judgeKind(
   kind: RequestKind,
   limitUs: number,
   unitUs: number,

@@ -3,9 +3,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { TryResult } from "#bench";
-import { emptyMachine, temporaryDirectory } from "../e2e/machine.ts";
+import { emptyMachine, temporaryDirectory } from "./machine.ts";
 
-import { PATIENCE_MS, rowOf, service, short, started, training } from "../e2e/trying.ts";
+import { PATIENCE_MS, rowOf, service, short, started, training } from "./trying.ts";
 
 const choices = ["cotenant", "mps", "time-slicing", "no-sharing", "unclear"];
 
