@@ -4,8 +4,7 @@ import type { AloneBursts, ObjectiveState, RequestKind, RequestLimits } from "#p
 import type { ClientClass, Rules } from "#protocol";
 import type { Launch } from "./launches.ts";
 import type { BestEffortMeasure } from "./metrics/best-effort-meter.ts";
-import type { DurationHistogram } from "./metrics/durations.ts";
-import type { HighMeasure } from "./metrics/high-meter.ts";
+import type { HighMeasure, SinceAttached } from "./metrics/high-meter.ts";
 import type { RequestsStatus } from "./requests/endpoint.ts";
 import type { GpuReading } from "./sensor.ts";
 import type { AgentFile } from "./state.ts";
@@ -64,7 +63,7 @@ export interface ClientStatus {
   readonly command: string | undefined;
 }
 
-export interface HighStatus extends ClientStatus, HighMeasure {
+export interface HighStatus extends ClientStatus, HighMeasure, SinceAttached {
   readonly sloP99Us: number | undefined;
   readonly sloSlowdown: number | undefined;
   /** In us, by kind. */
@@ -84,13 +83,6 @@ export interface HighStatus extends ClientStatus, HighMeasure {
   readonly alone: AloneBursts | undefined;
   /** How much slower its bursts of the last window are than alone, by what an objective `slowdown` counts; undefined while unknown. */
   readonly slowdown: number | undefined;
-  /** Since it attached. */
-  readonly burstP50SinceStartUs: number | undefined;
-  readonly burstP99SinceStartUs: number | undefined;
-  /** Of all bursts since it attached; undefined until it was looked at. */
-  readonly burstHistogram: DurationHistogram | undefined;
-  /** The same bursts, by the time that they waited for the GPU. */
-  readonly burstWaitHistogram: DurationHistogram | undefined;
 }
 
 export interface BestEffortStatus extends ClientStatus, BestEffortMeasure {

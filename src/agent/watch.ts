@@ -1,6 +1,6 @@
 // What the agent sees and what follows from it: a meter per client, the last reading of each GPU, the
 // rules of the policy in force, and all of it as one Status.
-import type { Clock } from "#core";
+import { type Clock, kept } from "#core";
 import {
   type Memory,
   type MeteredHigh,
@@ -54,6 +54,9 @@ export class Watch {
   readonly #commands = new WeakMap<Client, string | undefined>();
   /** Requests since the look before the last. */
   readonly #requests = new WeakMap<Client, RequestsSeen>();
+  /** The last of each client: the same object while nothing of it changes. */
+  readonly #highStatuses = new WeakMap<Client, HighStatus>();
+  readonly #bestEffortStatuses = new WeakMap<Client, BestEffortStatus>();
   /** Of a policy that learns. */
   readonly #memories = new WeakMap<ServedGpu, Memory>();
   readonly #trials = new WeakMap<ServedGpu, HoldTrials<Client>>();
@@ -146,9 +149,7 @@ export class Watch {
     if (meters.some((meter) => meter.ran())) return true;
     const { utilisation = 0 } = this.#readings.find(({ uuid }) => uuid === gpu.uuid) ?? {};
     if (meters.length === 0 || utilisation <= BEYOND_REQUESTS) return false;
-    const shares = gpu.clients.map(
-      (client) => this.meters.high(gpu, client)?.measure().activeShare,
-    );
+    const shares = gpu.clients.map((client) => this.meters.high(gpu, client)?.activeShare());
     const requests = shares.reduce<number>((sum, share = 0) => sum + share, 0);
     return utilisation > requests + BEYOND_REQUESTS ? undefined : false;
   }
@@ -167,7 +168,7 @@ export class Watch {
         {
           id: idOf(client),
           name,
-          burstP50Us: meter.measure().burstP50Us,
+          burstP50Us: meter.burstP50Us(),
           objective: objectiveOf(client),
           ended: meter.ended(),
           waited: meter.waited(),
@@ -287,23 +288,22 @@ export class Watch {
     const { p99Us, slowdown, requests } = objectiveOf(client) ?? {};
     const measured = meter.measure();
     const alone = aloneIn(this.#memories.get(gpu), client);
-    return [
+    // Not by spreads: a second one into an object takes tens of microseconds (Node 20), and there are many clients.
+    const status = Object.assign(
+      this.#clientStatus(client),
       {
-        ...this.#clientStatus(client),
         sloP99Us: p99Us,
         sloSlowdown: slowdown,
         sloRequests: requests,
         requests: this.#options.requests?.status(client),
         objective: this.#objective(gpu, client),
-        ...measured,
         alone,
         slowdown: slowdownOf(measured, alone),
-        burstP50SinceStartUs: meter.quantileUs(0.5),
-        burstP99SinceStartUs: meter.quantileUs(0.99),
-        burstHistogram: meter.histogram("durations"),
-        burstWaitHistogram: meter.histogram("waits"),
       },
-    ];
+      measured,
+      meter.sinceAttached(),
+    );
+    return [keptIn(this.#highStatuses, client, status)];
   }
 
   #bestEffortStatus(
@@ -317,8 +317,15 @@ export class Watch {
     // The client writes this figure itself: what no GPU could hold is not shown.
     const memoryUsed = Math.min(measured.memoryUsed, reading?.memoryTotal ?? Infinity);
     const hold = this.#trials.get(gpu)?.of(client);
-    return [{ ...this.#clientStatus(client), ...measured, memoryUsed, hold }];
+    const status = Object.assign(this.#clientStatus(client), measured, { memoryUsed, hold });
+    return [keptIn(this.#bestEffortStatuses, client, status)];
   }
+}
+
+function keptIn<S>(statuses: WeakMap<Client, S>, client: Client, now: S): S {
+  const same = kept(statuses.get(client), now);
+  statuses.set(client, same);
+  return same;
 }
 
 /** A process that took another's slot, or its pid, is somebody else. */

@@ -13,6 +13,7 @@ export {
   writeGiven,
 } from "./files.ts";
 export { readInput } from "./input.ts";
+export { kept } from "./kept.ts";
 export {
   element,
   escapeMarkup,

@@ -1,10 +1,11 @@
 // What the agent tells the dashboard's page: ready for people, so that the page only shows it. Plain JSON; times in ms since
 // 1970.
+import type { FigureLabel } from "./figures.ts";
 
 /** The server-sent events of /dashboard/live, each with its data. */
 export interface LiveEvents {
   /** Once a second. */
-  readonly snapshot: Snapshot;
+  readonly snapshot: SnapshotUpdate;
   /** At the begin, and once a minute. */
   readonly timeline: readonly TimelineView[];
   /** At the begin, and every few seconds. */
@@ -24,6 +25,18 @@ export interface Snapshot {
   readonly gpus: readonly GpuView[];
   /** The newest last. */
   readonly events: readonly EventView[];
+}
+
+/** A snapshot as it is sent: the first one of a stream is whole, and the others leave out what has not changed since. */
+export interface SnapshotUpdate extends Omit<Snapshot, "gpus" | "events"> {
+  readonly gpus: readonly GpuUpdate[];
+  /** undefined: as before. */
+  readonly events: readonly EventView[] | undefined;
+}
+
+export interface GpuUpdate extends Omit<GpuView, "clients"> {
+  /** All that are there; of one that is as before only the id. */
+  readonly clients: readonly (ClientView | ClientView["id"])[];
 }
 
 export interface GpuView {
@@ -66,12 +79,10 @@ export interface ClientView {
 }
 
 export interface Figure {
-  readonly label: string;
+  readonly label: FigureLabel;
   readonly value: string;
   /** What the value says as a number, to sort by; undefined while it is not known. */
   readonly amount: number | undefined;
-  /** What it means. */
-  readonly title: string;
 }
 
 export interface StrangerView {

@@ -1,20 +1,39 @@
 // Reads the text of /dashboard/live: server-sent events, as they come in pieces.
-import type { LiveEvents } from "./contract.ts";
+import type { ClientView, EventView, LiveEvents, Snapshot, SnapshotUpdate } from "./contract.ts";
 
 export type EventHandlers = {
-  readonly [E in keyof LiveEvents]: (data: LiveEvents[E]) => void;
-};
+  readonly [E in Exclude<keyof LiveEvents, "snapshot">]: (data: LiveEvents[E]) => void;
+} & { readonly snapshot: (snapshot: Snapshot) => void };
 
-/** Takes what comes, in pieces, and calls a handler for each whole event. */
+/** Of one stream: takes what comes, in pieces, and calls a handler for each whole event. */
 export function eventParser(handlers: EventHandlers): (piece: string) => void {
+  const completed = completion();
   let rest = "";
   return (piece) => {
     const blocks = (rest + piece).split("\n\n");
     rest = blocks.pop() ?? "";
     for (const block of blocks) {
       const [, event = "", data = ""] = /^event: (\w+)\ndata: (.*)$/.exec(block) ?? [];
-      if (event === "snapshot" || event === "timeline" || event === "worst")
-        handlers[event](JSON.parse(data));
+      if (event === "snapshot") handlers.snapshot(completed(JSON.parse(data)));
+      else if (event === "timeline" || event === "worst") handlers[event](JSON.parse(data));
     }
+  };
+}
+
+/** Fills in what an update leaves out. */
+function completion(): (update: SnapshotUpdate) => Snapshot {
+  const known = new Map<string, ReadonlyMap<string, ClientView>>();
+  let events: readonly EventView[] = [];
+  return (update) => {
+    events = update.events ?? events;
+    const gpus = update.gpus.map((gpu) => {
+      const before = known.get(gpu.uuid);
+      const clients = gpu.clients.flatMap((client) =>
+        typeof client === "string" ? (before?.get(client) ?? []) : client,
+      );
+      known.set(gpu.uuid, new Map(clients.map((client) => [client.id, client])));
+      return { ...gpu, clients };
+    });
+    return { ...update, gpus, events };
   };
 }

@@ -64,12 +64,13 @@ export function climbing(changes: LevelChanges): Required<Pick<Policy, "rules" |
           trickleAfterUs: PAUSE_TRICKLE_US,
           trickleEveryUs: PAUSE_TRICKLE_US,
         };
-      return levelsOf(changes, seen)[memory?.level ?? 0] ?? base;
+      const change = changes(base, isAllTraining(seen))[memory?.level ?? 0];
+      return change ? changed(base, change) : base;
     },
     remember(seen, was: LadderMemory = nothing) {
       const now = withObservation(seen, was);
       const strangers = now.colocatedAtMs - was.colocatedAtMs > STRANGER_AFTER_MS;
-      return decide(seen, strangers ? besideStrangers(now) : now, levelsOf(changes, seen));
+      return decide(seen, strangers ? besideStrangers(now) : now, () => levelsOf(changes, seen));
     },
   };
 }
@@ -77,12 +78,14 @@ export function climbing(changes: LevelChanges): Required<Pick<Policy, "rules" |
 /** The rule table of each level. */
 function levelsOf(changes: LevelChanges, seen: Observed): readonly Rules[] {
   const base = strict.rules(seen);
-  return changes(base, isAllTraining(seen)).map((change) => ({
-    ...base,
-    ...change,
-    chunkUs: Math.max(base.chunkUs, change.chunkUs ?? 0),
-  }));
+  return changes(base, isAllTraining(seen)).map((change) => changed(base, change));
 }
+
+const changed = (base: Rules, change: Partial<Rules>): Rules => ({
+  ...base,
+  ...change,
+  chunkUs: Math.max(base.chunkUs, change.chunkUs ?? 0),
+});
 
 const isAllTraining = ({ high }: Observed): boolean =>
   high.length > 0 && high.every(({ training }) => training === true);
@@ -115,8 +118,8 @@ function withObservation({ nowMs, colocated, high }: Look, was: LadderMemory): L
   return { ...was, nowMs, sinceMs, colocatedAtMs, settling: false, clients: new Map(clients) };
 }
 
-/** The level that follows. The most urgent reason decides. */
-function decide(seen: Look, now: LadderMemory, levels: readonly Rules[]): LadderMemory {
+/** The level that follows. The most urgent reason decides. `levels` is called only if one may be climbed. */
+function decide(seen: Look, now: LadderMemory, levels: () => readonly Rules[]): LadderMemory {
   const { colocated } = seen;
   const clients = [...now.clients.values()];
   // A client without an objective, or whose objective can't be judged, is protected as under `strict`, and all others
@@ -136,7 +139,7 @@ function decide(seen: Look, now: LadderMemory, levels: readonly Rules[]): Ladder
   }
   if (clients.some((client) => client.state === "impossible" || lacksReference(client)))
     return atLevel(now, 0);
-  return climbed(seen, now, levels);
+  return climbed(seen, now, levels());
 }
 
 function climbed(seen: Look, now: LadderMemory, levels: readonly Rules[]): LadderMemory {

@@ -141,13 +141,7 @@ export function view<S extends Struct>(struct: S, buffer: ArrayBufferLike, offse
     throw new RangeError(`${struct.name} needs ${struct.size} bytes at ${offset}`);
   const words = new Int32Array(buffer, 0, buffer.byteLength >> 2);
   const quads = new BigInt64Array(buffer, 0, buffer.byteLength >> 3);
-  const target = {};
-  for (const [name, field] of Object.entries(struct.fields))
-    Object.defineProperty(target, name, {
-      enumerable: true,
-      ...property(field, offset + (struct.offsets[name] ?? 0), { buffer, words, quads }),
-    });
-  return target as View<S>;
+  return viewIn(struct, { buffer, words, quads }, offset);
 }
 
 interface Memory {
@@ -156,22 +150,83 @@ interface Memory {
   readonly quads: BigInt64Array;
 }
 
-function property(field: Field, at: number, memory: Memory): PropertyDescriptor {
-  const { buffer, words, quads } = memory;
+/** Of a view. Symbols, because any name may be that of a field. */
+const MEMORY = Symbol("memory");
+const AT = Symbol("offset");
+
+class StructView {
+  readonly [MEMORY]: Memory;
+  readonly [AT]: number;
+
+  constructor(memory: Memory, at: number) {
+    this[MEMORY] = memory;
+    this[AT] = at;
+  }
+}
+
+const classes = new WeakMap<Struct, typeof StructView>();
+
+/**
+ * The class of all views of a struct. They have their accessors in common: with accessors of its own, each view would have
+ * its own hidden class, and each read of a field would be a search, as the agent reads many slots many times a second.
+ */
+function classOf(struct: Struct): typeof StructView {
+  const known = classes.get(struct);
+  if (known) return known;
+  const made = class extends StructView {};
+  for (const [name, field] of Object.entries(struct.fields))
+    if (field.kind === "scalar")
+      Object.defineProperty(made.prototype, name, accessor(field, struct.offsets[name] ?? 0));
+  classes.set(struct, made);
+  return made;
+}
+
+function viewIn<S extends Struct>(struct: S, memory: Memory, at: number): View<S> {
+  const target = new (classOf(struct))(memory, at);
+  for (const [name, field] of Object.entries(struct.fields))
+    if (field.kind !== "scalar")
+      Object.defineProperty(
+        target,
+        name,
+        property(field, at + (struct.offsets[name] ?? 0), memory),
+      );
+  // It has exactly the fields of the struct.
+  return target as unknown as View<S>;
+}
+
+function accessor(
+  { type }: ScalarField,
+  offset: number,
+): PropertyDescriptor & ThisType<StructView> {
+  if (type === "u64")
+    return {
+      get() {
+        return Number(
+          BigInt.asUintN(64, Atomics.load(this[MEMORY].quads, (this[AT] + offset) >> 3)),
+        );
+      },
+      set(value: number) {
+        Atomics.store(this[MEMORY].quads, (this[AT] + offset) >> 3, BigInt(Math.trunc(value)));
+      },
+    };
+  return {
+    get() {
+      const word = Atomics.load(this[MEMORY].words, (this[AT] + offset) >> 2);
+      return type === "u32" ? word >>> 0 : word;
+    },
+    set(value: number) {
+      Atomics.store(this[MEMORY].words, (this[AT] + offset) >> 2, value | 0);
+    },
+  };
+}
+
+function property(
+  field: Exclude<Field, ScalarField>,
+  at: number,
+  memory: Memory,
+): PropertyDescriptor {
+  const { buffer, words } = memory;
   switch (field.kind) {
-    case "scalar":
-      if (field.type === "u64")
-        return {
-          get: () => Number(BigInt.asUintN(64, Atomics.load(quads, at >> 3))),
-          set: (value: number) => Atomics.store(quads, at >> 3, BigInt(Math.trunc(value))),
-        };
-      return {
-        get: () => {
-          const word = Atomics.load(words, at >> 2);
-          return field.type === "u32" ? word >>> 0 : word;
-        },
-        set: (value: number) => Atomics.store(words, at >> 2, value | 0),
-      };
     case "array":
       return { value: wordArray(field, at, words) };
     case "text": {
@@ -191,7 +246,7 @@ function property(field: Field, at: number, memory: Memory): PropertyDescriptor 
       return { value: new Uint8Array(buffer, at, field.length) };
     case "struct": {
       const views = Array.from({ length: field.count }, (_, i) =>
-        view(field.struct, buffer, at + i * field.struct.size),
+        viewIn(field.struct, memory, at + i * field.struct.size),
       );
       return { value: field.count === 1 ? views[0] : views };
     }

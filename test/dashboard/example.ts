@@ -3,6 +3,7 @@
 import type {
   ClientView,
   Figure,
+  FigureLabel,
   GpuView,
   Series,
   Snapshot,
@@ -10,11 +11,10 @@ import type {
   WorstView,
 } from "#dashboard";
 
-const figure = (label: string, value: string, amount: number | undefined): Figure => ({
+const figure = (label: FigureLabel, value: string, amount: number | undefined): Figure => ({
   label,
   value,
   amount,
-  title: `what ${label} means`,
 });
 
 const at = Date.parse("2030-01-02T03:04:05Z");

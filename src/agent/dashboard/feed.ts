@@ -1,8 +1,10 @@
-// The live streams of the dashboard: server-sent events, once a second. What is sent is made once for all who look. There is
-// room for so many, and whoever does not read what it is sent is dropped, so that no page costs the agent memory.
+// The live streams of the dashboard: server-sent events, once a second. What is sent is made once for all who look, and only
+// what has changed is sent. There is room for so many, and whoever does not read what it is sent is dropped, so that no page
+// costs the agent memory.
 import type { ServerResponse } from "node:http";
 import { type Clock, ms } from "#core";
 import type { LiveEvents } from "#dashboard";
+import { SentSnapshots } from "./sent.ts";
 import { type Known, snapshotView, timelineViews, worstViews } from "./views.ts";
 
 const PERIOD = ms(1000);
@@ -22,6 +24,7 @@ export class Feed {
   readonly #known: () => Known;
   readonly #clock: Clock;
   readonly #readers = new Set<Reader>();
+  readonly #sent = new SentSnapshots();
   #tick = 0;
   #stopTicking: (() => void) | undefined;
 
@@ -44,7 +47,7 @@ export class Feed {
     this.#readers.add(reader);
     to.once("close", () => this.#remove(reader));
     const known = this.#known();
-    to.write(timelineText(known) + worstText(known) + snapshotText(known));
+    to.write(beginText(known));
     this.#stopTicking ??= this.#clock.every(PERIOD, () => this.#send());
   }
 
@@ -54,15 +57,16 @@ export class Feed {
     const text = [
       this.#tick % TIMELINE_EVERY === 0 ? timelineText(known) : "",
       this.#tick % WORST_EVERY === 0 ? worstText(known) : "",
-      snapshotText(known),
+      eventText("snapshot", this.#sent.updateTo(snapshotView(known))),
     ].join("");
-    for (const reader of this.#readers) this.#sendTo(reader, text);
+    for (const reader of this.#readers) this.#sendTo(reader, text, known);
   }
 
-  #sendTo(reader: Reader, text: string): void {
+  #sendTo(reader: Reader, text: string, known: Known): void {
     if (!reader.to.writableNeedDrain) {
+      // Who has missed something gets everything again.
+      reader.to.write(reader.behind > 0 ? beginText(known) : text);
       reader.behind = 0;
-      reader.to.write(text);
     } else if (++reader.behind > UNREAD_FOR) {
       reader.to.destroy();
       this.#remove(reader);
@@ -81,7 +85,8 @@ export class Feed {
   }
 }
 
-const snapshotText = (known: Known) => eventText("snapshot", snapshotView(known));
+const beginText = (known: Known) =>
+  timelineText(known) + worstText(known) + eventText("snapshot", snapshotView(known));
 const timelineText = (known: Known) => eventText("timeline", timelineViews(known));
 const worstText = (known: Known) => eventText("worst", worstViews(known));
 

@@ -38,6 +38,7 @@ const LATEST = 10;
 
 export function snapshotView(known: Known): Snapshot {
   const { status, wall, events } = known;
+  const last = lastByPid(events);
   const { pid, mode, policy, cpuShare, residentBytes, port } = status.agent;
   return {
     at: wall,
@@ -46,13 +47,17 @@ export function snapshotView(known: Known): Snapshot {
     launched: status.launched.map(
       ({ name, pid, class: kind }) => `${name} (pid ${pid}, ${kind}): launched, no CUDA yet`,
     ),
-    gpus: status.gpus.map((gpu) => gpuView(gpu, known)),
+    gpus: status.gpus.map((gpu) => gpuView(gpu, known, last)),
     events: events.slice(-EVENTS_SHOWN).map(eventView),
   };
 }
 
-function gpuView(gpu: GpuStatus, known: Known): GpuView {
-  const { status, history, now, events } = known;
+function gpuView(gpu: GpuStatus, known: Known, last: ReadonlyMap<unknown, LogEntry>): GpuView {
+  const lastEventOf = (pid: number) => {
+    const entry = last.get(pid);
+    return entry && eventView(entry);
+  };
+  const { status, history, now } = known;
   const { mode, scope } = status.agent;
   const latest = history.stretch(gpu.uuid, "second", now, LATEST);
   const since = Math.max(midnight(known), wallOf(history.startedAt, known));
@@ -65,7 +70,7 @@ function gpuView(gpu: GpuStatus, known: Known): GpuView {
     standing: worstOf(gpu.high.map(standingOf)),
     advice: gpu.recommended ? [describeAdvice(gpu.recommended, mode)] : [],
     clients: [...gpu.high, ...gpu.bestEffort].map((client) =>
-      clientView(client, gpu, scope, lastEventOf(client.pid, events)),
+      clientView(client, gpu, scope, lastEventOf(client.pid)),
     ),
     strangers: gpu.strangers.map(strangerView),
     latest: latest && seriesOf(latest, "second", known),
@@ -84,18 +89,21 @@ const strangerView = (stranger: Stranger): StrangerView => ({
       : "",
 });
 
-const eventView = ({ time, event, facts }: LogEntry): EventView => ({
-  time,
-  event,
-  facts: Object.entries(facts)
-    .map(([key, value]) => `${key} ${value}`)
-    .join(", "),
-});
+const eventViews = new WeakMap<LogEntry, EventView>();
 
-function lastEventOf(pid: number, events: readonly LogEntry[]): EventView | undefined {
-  const last = events.findLast(({ facts }) => facts.pid === pid);
-  return last && eventView(last);
+/** The same object each time. */
+function eventView(entry: LogEntry): EventView {
+  const known = eventViews.get(entry);
+  if (known) return known;
+  const { time, event, facts } = entry;
+  const words = Object.entries(facts).map(([key, value]) => `${key} ${value}`);
+  const view = { time, event, facts: words.join(", ") };
+  eventViews.set(entry, view);
+  return view;
 }
+
+const lastByPid = (events: readonly LogEntry[]): ReadonlyMap<unknown, LogEntry> =>
+  new Map(events.map((entry) => [entry.facts.pid, entry]));
 
 export function timelineViews(known: Known): readonly TimelineView[] {
   const { status, history, now } = known;

@@ -34,6 +34,15 @@ export interface HighMeasure {
   readonly aheadMaxUs: number;
 }
 
+/** Of all bursts since the client attached; undefined until it was looked at, and the quantiles until one has ended. */
+export interface SinceAttached {
+  readonly burstP50SinceStartUs: number | undefined;
+  readonly burstP99SinceStartUs: number | undefined;
+  readonly burstHistogram: DurationHistogram | undefined;
+  /** The same bursts, by the time that they waited for the GPU. */
+  readonly burstWaitHistogram: DurationHistogram | undefined;
+}
+
 /** Of what another process wrote, more launch-ahead than this is not believed. */
 const MOST_AHEAD_NS = 10e9;
 
@@ -62,6 +71,9 @@ export class HighMeter {
   #since: Ended | undefined;
   /** Of the window; asked for several times before the next sample, and made once. */
   #quantiles: Quantiles | undefined;
+  /** Of all bursts since it attached, until another one ends. */
+  #attached: SinceAttached | undefined;
+  #attachedOf: Ended | undefined;
   #implausible = 0;
 
   constructor(slot: View<typeof HighSlot>) {
@@ -76,6 +88,7 @@ export class HighMeter {
     if (last && !this.#follows(last, snapshot)) {
       this.#implausible++;
       this.#void = snapshot.ended;
+      this.#attached = undefined;
       this.#burstsSince = undefined;
       this.#since = undefined;
       this.#ring = [];
@@ -111,9 +124,9 @@ export class HighMeter {
   measure(): HighMeasure {
     const slot = this.#slot;
     const { from, to, seconds } = span(this.#ring);
-    this.#quantiles ??= this.#quantilesOf(from, to);
     const bursts = from && to ? to.bursts[0] - from.bursts[0] : 0;
     return {
+      ...this.#quantilesNow(),
       bursts: slot.bursts,
       launches: slot.launches,
       copies: slot.copies,
@@ -123,9 +136,8 @@ export class HighMeter {
       caveats: slot.caveats,
       implausible: this.#implausible,
       busySeconds: slot.busyNs / 1e9,
-      ...this.#quantiles,
       burstsPerS: seconds > 0 ? bursts / seconds : 0,
-      activeShare: from && to ? part(to.activeNs - from.activeNs, seconds) : 0,
+      activeShare: this.activeShare(),
       sharedShare: from && to ? part(to.sharedNs - from.sharedNs, seconds) : 0,
       aheadMeanUs:
         from && to && bursts > 0 ? (to.aheadNs - from.aheadNs) / bursts / 1e3 : undefined,
@@ -133,7 +145,24 @@ export class HighMeter {
     };
   }
 
-  #quantilesOf(from: HighSnapshot | undefined, to: HighSnapshot | undefined): Quantiles {
+  /** As in `measure`, and nothing else. */
+  burstP50Us(): number | undefined {
+    return this.#quantilesNow().burstP50Us;
+  }
+
+  /** As in `measure`, and nothing else. */
+  activeShare(): number {
+    const { from, to, seconds } = span(this.#ring);
+    return from && to ? part(to.activeNs - from.activeNs, seconds) : 0;
+  }
+
+  #quantilesNow(): Quantiles {
+    this.#quantiles ??= this.#quantilesOf();
+    return this.#quantiles;
+  }
+
+  #quantilesOf(): Quantiles {
+    const { from, to } = span(this.#ring);
     const bursts = from && to ? to.bursts[0] - from.bursts[0] : 0;
     const ended = from && to && bursts > 0 ? less(to.ended, from.ended) : undefined;
     const of = (which: keyof Ended, q: number) => ended && known(quantile(ended[which], q));
@@ -178,21 +207,23 @@ export class HighMeter {
   }
 
   /** Since the client attached. */
-  quantileUs(q: number): number | undefined {
-    const durations = this.#sinceAttached()?.durations;
-    return durations && known(quantile(durations, q));
-  }
-
-  /** Since the client attached. */
-  histogram(which: keyof Ended): DurationHistogram | undefined {
-    const counts = this.#sinceAttached()?.[which];
-    return counts && coarseHistogram(counts);
-  }
-
-  #sinceAttached(): Ended | undefined {
+  sinceAttached(): SinceAttached {
     const ended = this.#ring.at(-1)?.ended;
-    return ended && this.#void ? less(ended, this.#void) : ended;
+    if (!this.#attached || this.#attachedOf !== ended) {
+      this.#attachedOf = ended;
+      this.#attached = figuresOf(ended && this.#void ? less(ended, this.#void) : ended);
+    }
+    return this.#attached;
   }
+}
+
+function figuresOf(ended: Ended | undefined): SinceAttached {
+  return {
+    burstP50SinceStartUs: ended && known(quantile(ended.durations, 0.5)),
+    burstP99SinceStartUs: ended && known(quantile(ended.durations, 0.99)),
+    burstHistogram: ended && coarseHistogram(ended.durations),
+    burstWaitHistogram: ended && coarseHistogram(ended.waits),
+  };
 }
 
 const known = (x: number) => (Number.isNaN(x) ? undefined : x);

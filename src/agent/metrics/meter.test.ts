@@ -45,7 +45,7 @@ describe("a high client", () => {
     expect(measure).toMatchObject({ bursts: 111, burstsPerS: 5.5, aheadMaxUs: 150 });
     expect(measure.activeShare).toBeCloseTo(0.012);
     expect(measure.aheadMeanUs).toBeCloseTo((10 * 50 + 150) / 11);
-    expect(meter.quantileUs(0.5)).toBeCloseTo(9000, -2);
+    expect(meter.sinceAttached().burstP50SinceStartUs).toBeCloseTo(9000, -2);
   });
 
   test("has what its bursts waited for the GPU beside how long they lasted", () => {
@@ -173,9 +173,9 @@ describe("a high client's figures", () => {
   test("are nothing, not noise, where two samples are of one moment or no burst was ever seen", () => {
     const slot = highSlot();
     const meter = new HighMeter(slot);
-    expect(meter.quantileUs(0.5)).toBeUndefined();
+    expect(meter.sinceAttached().burstP50SinceStartUs).toBeUndefined();
     meter.sample(SECOND);
-    expect(meter.quantileUs(0.5)).toBeUndefined();
+    expect(meter.sinceAttached().burstP50SinceStartUs).toBeUndefined();
     slot.sharedNs = 5;
     meter.sample(SECOND);
     expect(meter.measure()).toMatchObject({ burstsPerS: 0, activeShare: 0, sharedShare: 0 });
@@ -227,7 +227,7 @@ describe("noise in a high client's counters", () => {
     const { burstP99Us, implausible, burstsPerS } = meter.measure();
     expect([implausible, burstsPerS]).toEqual([1, 10]);
     expect(burstP99Us).toBeCloseTo(2000, -2);
-    expect(meter.quantileUs(0.99)).toBeCloseTo(2000, -2);
+    expect(meter.sinceAttached().burstP99SinceStartUs).toBeCloseTo(2000, -2);
   });
 
   test("makes no share of the time larger than all of it, or less than none", () => {

@@ -11,8 +11,8 @@ const SAME = 0.005;
 export function gpuSentence({ high, bestEffort }: GpuStatus): string {
   if (high.length + bestEffort.length === 0) return "No client is on this GPU.";
   const urgent = high.toSorted((a, b) => Number(isMissed(b)) - Number(isMissed(a)));
-  const services = named(urgent.map(serviceClause), "service", "services");
-  const trainings = named(bestEffort.map(keptClause), "best-effort client", "best-effort clients");
+  const services = named(urgent, serviceClause, "service", "services");
+  const trainings = named(bestEffort, keptClause, "best-effort client", "best-effort clients");
   const [only] = high.length > 0 ? high : bestEffort;
   const alone = high.length === 0 || bestEffort.length === 0;
   const rest =
@@ -23,10 +23,16 @@ export function gpuSentence({ high, bestEffort }: GpuStatus): string {
 export const isMissed = ({ objective }: HighStatus): boolean =>
   objective?.state === "missed" || objective?.state === "impossible";
 
-function named(clauses: readonly string[], one: string, several: string): readonly string[] {
-  const more = clauses.length - MOST_NAMED;
+function named<C>(
+  clients: readonly C[],
+  clauseOf: (client: C) => string,
+  one: string,
+  several: string,
+): readonly string[] {
+  const more = clients.length - MOST_NAMED;
   const kind = more === 1 ? one : several;
-  return [...clauses.slice(0, MOST_NAMED), ...(more > 0 ? [`${more} more ${kind}`] : [])];
+  const clauses = clients.slice(0, MOST_NAMED).map(clauseOf);
+  return [...clauses, ...(more > 0 ? [`${more} more ${kind}`] : [])];
 }
 
 /** "10 %", "5.00 ms p99", "ttft 200 ms p99" */

@@ -1,5 +1,6 @@
 // One card for each client, below a heading for each GPU.
 import type { ClientView, Figure, GpuView } from "../contract.ts";
+import { figureMeanings } from "../figures.ts";
 import { byId, Keyed, make, type Shown, setClass, setText, texts } from "./dom.ts";
 
 export class Cards {
@@ -76,9 +77,9 @@ function card(client: ClientView): Shown<ClientView> {
 
 const timeOf = (time: string) => new Date(time).toLocaleString([], { hour12: false });
 
-function figureOf({ label, title }: Figure): Shown<Figure> {
+function figureOf({ label }: Figure): Shown<Figure> {
   const value = make("dd");
   const element = make("div", "", make("dt", "", label), value);
-  element.title = title;
+  element.title = figureMeanings[label];
   return { element, update: (now) => setText(value, now.value) };
 }

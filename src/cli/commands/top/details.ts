@@ -1,6 +1,6 @@
 // Everything about one client: how it fares, why not better, its figures, its worst bursts.
 import { padEnd, wrap } from "#core";
-import type { ClientView, GpuView, WorstView } from "#dashboard";
+import { type ClientView, figureMeanings, type GpuView, type WorstView } from "#dashboard";
 import { blank, type Line, line, span, wrapped } from "./line.ts";
 import { clockTime, keyOf, type Model } from "./model.ts";
 
@@ -55,13 +55,13 @@ export const problemLines = (problem: ClientView["problem"], columns: number): r
 function figureLines({ figures }: ClientView, columns: number): readonly Line[] {
   const labels = Math.max(...figures.map(({ label }) => label.length));
   const values = Math.max(...figures.map(({ value }) => value.length));
-  return figures.flatMap(({ label, value, title }) => {
+  return figures.flatMap(({ label, value }) => {
     const head = [
       span(`${padEnd(label, labels)}${INDENT}`),
       span(`${padEnd(value, values)}${INDENT}`, "heading"),
     ];
     const room = columns - labels - values - 2 * INDENT.length;
-    const [first = "", ...rest] = room < 20 ? [] : wrap(title, room);
+    const [first = "", ...rest] = room < 20 ? [] : wrap(figureMeanings[label], room);
     return [
       [...head, span(first, "aside")],
       ...rest.map((text) => line(`${" ".repeat(columns - room)}${text}`, "aside")),

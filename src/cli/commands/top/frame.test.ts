@@ -203,7 +203,7 @@ test("the table is sorted by amounts, not by what is printed, and those without 
     training({
       name,
       id: name,
-      figures: [{ label: "keeps", value: `${amount}`, amount, title: "" }],
+      figures: [{ label: "keeps", value: `${amount}`, amount }],
     });
   const clients = [
     client("nine", 9),
@@ -228,7 +228,7 @@ test("details say how the client fares, its figures in full, and what ran ahead 
   const service = details("GPU-a high 0 42");
   expect(service).toContain("pid: 42, uid 1000, container 0123456789ab");
   expect(service).toContain("Why: 900 us ran ahead.");
-  expect(service).toMatch(/p99 now +4.00 ms +what p99 now means/);
+  expect(service).toMatch(/p99 now +4.00 ms +99th percentile of the bursts/);
   expect(service).toContain(
     "lasted 16.8 ms, waited 16.7 ms for the GPU: 900 us of 模型训练 ran ahead",
   );

@@ -1,0 +1,36 @@
+// What all readers of the live stream have been sent, to leave out what has not changed.
+import type {
+  ClientView,
+  EventView,
+  GpuUpdate,
+  GpuView,
+  Snapshot,
+  SnapshotUpdate,
+} from "#dashboard";
+
+export class SentSnapshots {
+  #clients: ReadonlyMap<string, ReadonlySet<ClientView>> = new Map();
+  #events: readonly EventView[] = [];
+
+  /** From what it was called with before. What is the same object is as it was. */
+  updateTo(snapshot: Snapshot): SnapshotUpdate {
+    const { gpus, events } = snapshot;
+    const before = this.#events;
+    const areSame =
+      events.length === before.length && events.every((event, i) => event === before[i]);
+    const update = {
+      ...snapshot,
+      gpus: gpus.map((gpu) => this.#gpuUpdate(gpu)),
+      events: areSame ? undefined : events,
+    };
+    this.#events = events;
+    this.#clients = new Map(gpus.map(({ uuid, clients }) => [uuid, new Set(clients)]));
+    return update;
+  }
+
+  #gpuUpdate(gpu: GpuView): GpuUpdate {
+    const before = this.#clients.get(gpu.uuid);
+    const clients = gpu.clients.map((client) => (before?.has(client) ? client.id : client));
+    return { ...gpu, clients };
+  }
+}

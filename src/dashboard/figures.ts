@@ -1,0 +1,24 @@
+// The figures of a client, and what each means. The agent does not send the meanings: they never change.
+
+export const figureMeanings = {
+  "p99 now": "99th percentile of the bursts of the last 4 s",
+  "p99 alone":
+    "99th percentile of the bursts while no best-effort work ran, as the policy has seen it",
+  "slower by":
+    "how much longer than alone bursts wait for the GPU (p99), as a part of the p99 alone",
+  objective: "what run --slo or the grant asks for",
+  "p50 now": "median burst of the last 4 s",
+  waited: "99th percentile of the time that bursts waited for the GPU",
+  bursts: "requests as the GPU sees them",
+  active: "part of the last 4 s in which a burst ran",
+  keeps:
+    "part of the last 4 s in which its work waited neither for services nor for another's turn",
+  runs: "GPU time finished, as a part of the last 4 s",
+  held: "part of the last 4 s in which its work waited for services",
+  turn: "part in which its work waited for another's turn",
+  ahead: "launch-ahead: GPU time released and not finished",
+  "longest kernel": "since it attached",
+  memory: "GPU memory that it has allocated, and its quota",
+} as const;
+
+export type FigureLabel = keyof typeof figureMeanings;
