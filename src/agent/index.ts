@@ -93,4 +93,4 @@ export {
 export { Watch } from "./watch.ts";
 export type { Explanation } from "./why.ts";
 export { gpuSentence } from "./words/gpu-sentence.ts";
-export { describeGpu, sentencesOn } from "./words/sentences.ts";
+export { describeGpu, gpuMemoryText, sentencesOn } from "./words/sentences.ts";

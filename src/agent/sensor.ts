@@ -16,7 +16,16 @@ export interface GpuReading {
   readonly memoryUtilisation: number | undefined;
   readonly smClockMHz: number | undefined;
   readonly powerW: number | undefined;
-  readonly processes: readonly { readonly pid: number; readonly memory: Bytes }[];
+  /** Those with a context of their own. */
+  readonly processes: readonly GpuProcess[];
+  /** Those whose contexts an MPS server holds. */
+  readonly mpsProcesses: readonly GpuProcess[];
+}
+
+export interface GpuProcess {
+  /** As this process sees it. */
+  readonly pid: number;
+  readonly memory: Bytes | undefined;
 }
 
 export interface Sensor {

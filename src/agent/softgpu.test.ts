@@ -81,6 +81,7 @@ test("a software GPU is read with the memory and processes of the living", () =>
       smClockMHz: undefined,
       powerW: undefined,
       processes: [{ pid: process.pid, memory: 1000 }],
+      mpsProcesses: [],
     },
   ]);
 });

@@ -92,6 +92,7 @@ function readDevice(file: DataView, index: number) {
     smClockMHz: undefined,
     powerW: undefined,
     processes,
+    mpsProcesses: [],
   };
   return { reading, busyNs: u64(file, base + devicePart.busyNs), use: useIn(file, base) };
 }
@@ -111,7 +112,7 @@ function useIn(file: DataView, base: number): ReadonlyMap<number, number> {
 }
 
 /** Living processes with a context or memory on the device. */
-function processesOn(file: DataView, index: number, base: number): GpuReading["processes"] {
+function processesOn(file: DataView, index: number, base: number) {
   const withContext = new Set(
     Array.from({ length: MOST_CONTEXTS }, (_, slot) =>
       file.getUint32(base + devicePart.contexts + slot * contextPart.size, true),

@@ -37,7 +37,7 @@ export interface GpuStatus {
   readonly uuid: string;
   readonly name: string;
   /** What the driver says; undefined for a GPU it does not list. */
-  readonly reading: Omit<GpuReading, "uuid" | "name" | "processes"> | undefined;
+  readonly reading: Omit<GpuReading, "uuid" | "name" | "processes" | "mpsProcesses"> | undefined;
   /** undefined while there is no client. */
   readonly served: { readonly smCount: number; readonly rules: Rules } | undefined;
   /** What suits these clients, for their next start; undefined while there is no pair of them. */
@@ -59,6 +59,8 @@ export interface ClientStatus {
   readonly identity: Identity | undefined;
   /** The grant by which it has its slot; undefined while it is not connected. */
   readonly grant: string | undefined;
+  /** GPU memory of its process, as the driver says it; undefined where it does not say it. */
+  readonly gpuMemory: number | undefined;
   /** Its command line, cut after some length; undefined where it can't be read. */
   readonly command: string | undefined;
 }

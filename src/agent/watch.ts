@@ -248,6 +248,7 @@ export class Watch {
     gpus: readonly ServedGpu[],
   ): GpuStatus {
     const clients = gpu?.clients ?? [];
+    const memories = memoriesIn(reading);
     return {
       uuid,
       name: reading?.name ?? gpu?.identity.name ?? "",
@@ -262,8 +263,10 @@ export class Watch {
       },
       served: gpu && servedStatus(gpu),
       recommended: gpu && this.#recommended(gpu),
-      high: clients.flatMap((client) => this.#highStatus(gpu, client)),
-      bestEffort: clients.flatMap((client) => this.#bestEffortStatus(gpu, client, reading)),
+      high: clients.flatMap((client) => this.#highStatus(gpu, client, memories)),
+      bestEffort: clients.flatMap((client) =>
+        this.#bestEffortStatus(gpu, client, reading, memories),
+      ),
       strangers: this.#strangers.on(reading, clientPids(gpus)),
     };
   }
@@ -275,14 +278,15 @@ export class Watch {
     return both ? recommendMode(this.#observed(gpu)) : undefined;
   }
 
-  #clientStatus(client: Client): ClientStatus {
+  #clientStatus(client: Client, memories: Memories): ClientStatus {
     const { class: kind, name, pid, slot, connected, identity, grant } = client;
     if (!this.#commands.has(client)) this.#commands.set(client, commandOf(pid));
     const command = this.#commands.get(client);
-    return { class: kind, name, pid, slot, connected, identity, grant, command };
+    const gpuMemory = memories.get(pid);
+    return { class: kind, name, pid, slot, connected, identity, grant, gpuMemory, command };
   }
 
-  #highStatus(gpu: ServedGpu | undefined, client: Client): HighStatus[] {
+  #highStatus(gpu: ServedGpu | undefined, client: Client, memories: Memories): HighStatus[] {
     const meter = gpu && this.meters.high(gpu, client);
     if (!meter) return [];
     const { p99Us, slowdown, requests } = objectiveOf(client) ?? {};
@@ -290,7 +294,7 @@ export class Watch {
     const alone = aloneIn(this.#memories.get(gpu), client);
     // Not by spreads: a second one into an object takes tens of microseconds (Node 20), and there are many clients.
     const status = Object.assign(
-      this.#clientStatus(client),
+      this.#clientStatus(client, memories),
       {
         sloP99Us: p99Us,
         sloSlowdown: slowdown,
@@ -310,6 +314,7 @@ export class Watch {
     gpu: ServedGpu | undefined,
     client: Client,
     reading: GpuReading | undefined,
+    memories: Memories,
   ): BestEffortStatus[] {
     const meter = gpu && this.meters.bestEffort(gpu, client);
     if (!meter) return [];
@@ -317,10 +322,23 @@ export class Watch {
     // The client writes this figure itself: what no GPU could hold is not shown.
     const memoryUsed = Math.min(measured.memoryUsed, reading?.memoryTotal ?? Infinity);
     const hold = this.#trials.get(gpu)?.of(client);
-    const status = Object.assign(this.#clientStatus(client), measured, { memoryUsed, hold });
+    const status = Object.assign(this.#clientStatus(client, memories), measured, {
+      memoryUsed,
+      hold,
+    });
     return [keptIn(this.#bestEffortStatuses, client, status)];
   }
 }
+
+/** By pid. */
+type Memories = ReadonlyMap<number, number | undefined>;
+
+const memoriesIn = (reading: GpuReading | undefined): Memories =>
+  new Map(
+    [...(reading?.mpsProcesses ?? []), ...(reading?.processes ?? [])].map(
+      ({ pid, memory }) => [pid, memory] as const,
+    ),
+  );
 
 function keptIn<S>(statuses: WeakMap<Client, S>, client: Client, now: S): S {
   const same = kept(statuses.get(client), now);

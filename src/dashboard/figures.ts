@@ -18,7 +18,8 @@ export const figureMeanings = {
   turn: "part in which its work waited for another's turn",
   ahead: "launch-ahead: GPU time released and not finished",
   "longest kernel": "since it attached",
-  memory: "GPU memory that it has allocated, and its quota",
+  memory:
+    "GPU memory: of a high client as the driver says it, of a best-effort one what it has allocated, and its quota",
 } as const;
 
 export type FigureLabel = keyof typeof figureMeanings;

@@ -30,6 +30,7 @@ function watched(...clients: readonly Wanted[]) {
     smClockMHz: undefined,
     powerW: undefined,
     processes: [{ pid: process.pid, memory: 5 as Bytes }],
+    mpsProcesses: [],
   };
   let use: ReadonlyMap<number, number> | undefined;
   const shown: Look[] = [];
@@ -317,4 +318,20 @@ describe("a best-effort client that the driver sees running while a request hold
     expect(seen.every(({ paused }) => !paused)).toBe(true);
     expect(hold).toMatchObject({ trials: 0, ignored: 0 });
   });
+});
+
+test("the GPU memory of a client of either class is what the driver says of its process, also under MPS", () => {
+  const { watch, gpu, read } = watched("high", "best-effort");
+  const memories = () => {
+    const [status] = watch.status([gpu]);
+    return [...(status?.high ?? []), ...(status?.bestEffort ?? [])].map((one) => one.gpuMemory);
+  };
+  expect(memories()).toEqual([5, 5]);
+  const { pid } = process;
+  read({ processes: [], mpsProcesses: [{ pid, memory: 7 as Bytes }] });
+  expect(memories()).toEqual([7, 7]);
+  read({ mpsProcesses: [{ pid, memory: undefined }] });
+  expect(memories()).toEqual([undefined, undefined]);
+  read({ mpsProcesses: [{ pid: pid + 1, memory: 7 as Bytes }] });
+  expect(memories()).toEqual([undefined, undefined]);
 });

@@ -22,7 +22,10 @@ test.skipIf(!allowed)(
     const clients = [loading(machine, "high", service), loading(machine, "best-effort", training)];
     for (const client of clients) await client.said("load: serving");
     const [gpu] = (await machine.status()).gpus;
-    const pids = [...(gpu?.high ?? []), ...(gpu?.bestEffort ?? [])].map(({ pid }) => pid);
+    const served = [...(gpu?.high ?? []), ...(gpu?.bestEffort ?? [])];
+    const pids = served.map(({ pid }) => pid);
+    // The software GPU knows them by the pids of their own namespaces.
+    expect(served.map(({ gpuMemory }) => gpuMemory)).toEqual([undefined, undefined]);
     // Each is the only child of its unshare, and process 1 of its own namespace.
     expect(pids.map(parentOf)).toEqual(clients.map(({ pid }) => pid));
     for (const pid of pids) process.kill(pid, "SIGTERM");

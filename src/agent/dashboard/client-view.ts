@@ -5,7 +5,13 @@ import type { BestEffortStatus, GpuStatus, HighStatus, Status } from "../status.
 import { describeIdentity, describeOrigin } from "../tenants/index.ts";
 import { goalsOf, isMissed, serviceClause } from "../words/gpu-sentence.ts";
 import { problemOf } from "../words/problem.ts";
-import { isHigh, objectiveText, sentencesOf, stateInWords } from "../words/sentences.ts";
+import {
+  gpuMemoryText,
+  isHigh,
+  objectiveText,
+  sentencesOf,
+  stateInWords,
+} from "../words/sentences.ts";
 
 /** Of each client's status, as it was made last. */
 const made = new WeakMap<HighStatus | BestEffortStatus, ClientView>();
@@ -77,6 +83,7 @@ const highFigures = (client: HighStatus): readonly Figure[] => [
   figure("waited", client.burstWaitP99Us, micros),
   figure("bursts", client.burstsPerS, perSecond),
   figure("active", client.activeShare, percent),
+  { label: "memory", value: gpuMemoryText(client), amount: client.gpuMemory },
 ];
 
 const perSecond = (rate: number) => `${rate.toFixed(1)} /s`;

@@ -89,6 +89,11 @@ const ofGpu: Readonly<Record<string, Row<GpuStatus>>> = {
 };
 
 const ofClient: Readonly<Record<string, Row<Client>>> = {
+  client_memory_bytes: [
+    "bytes",
+    "GPU memory of the process, as the driver says it; left out where it does not say it",
+    (c) => c.gpuMemory,
+  ],
   launches_total: [
     "launches",
     "kernels and graphs submitted",

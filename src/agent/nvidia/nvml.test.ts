@@ -52,6 +52,12 @@ int nvmlDeviceGetComputeRunningProcesses_v3(int* device, u32* count, Process* ou
   out[1] = {4322, ~0ull, 0xffffffff, 0xffffffff};
   return 0;
 }
+int nvmlDeviceGetMPSComputeRunningProcesses_v3(int* device, u32* count, Process* out) {
+  if (*device) return 3;
+  *count = 1;
+  out[0] = {4323, 2097152, 0xffffffff, 0xffffffff};
+  return 0;
+}
 }`;
 
 const library = (status: number, count: number) =>
@@ -71,10 +77,16 @@ test("every GPU is read; what it does not support is unknown", () => {
     powerW: 117.4,
     processes: [
       { pid: 4321, memory: 1_048_576 },
-      { pid: 4322, memory: 0 },
+      { pid: 4322, memory: undefined },
     ],
+    mpsProcesses: [{ pid: 4323, memory: 2_097_152 }],
   });
-  expect(second).toMatchObject({ uuid: "GPU-11", powerW: undefined, processes: [] });
+  expect(second).toMatchObject({
+    uuid: "GPU-11",
+    powerW: undefined,
+    processes: [],
+    mpsProcesses: [],
+  });
 });
 
 test("a GPU that is lost has no memory, which is not none", () => {

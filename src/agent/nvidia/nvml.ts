@@ -2,7 +2,7 @@
 // microseconds a value (an H200, driver 580).
 import koffi from "koffi";
 import { type Bytes, errors, systemClock } from "#core";
-import type { GpuReading, Sensor } from "../sensor.ts";
+import type { GpuProcess, GpuReading, Sensor } from "../sensor.ts";
 
 export const OK = 0;
 const LIBRARY = "libnvidia-ml.so.1";
@@ -86,6 +86,10 @@ export function load(name = LIBRARY) {
     clock: library.func("int nvmlDeviceGetClockInfo(void *, int, void *)"),
     power: library.func("int nvmlDeviceGetPowerUsage(void *, void *)"),
     processes: library.func("int nvmlDeviceGetComputeRunningProcesses_v3(void *, void *, void *)"),
+    mpsProcesses: newerFunction(
+      library,
+      "int nvmlDeviceGetMPSComputeRunningProcesses_v3(void *, void *, void *)",
+    ),
     device(index: number) {
       const out = [null];
       byIndex(index, out);
@@ -125,29 +129,33 @@ function readDevice(nvml: Nvml, { handle, uuid, name }: Device): GpuReading {
     memoryUtilisation: utilisationKnown ? (utilisation[1] ?? 0) / 100 : undefined,
     smClockMHz: readU32((out) => nvml.clock(handle, CLOCK_SM, out)),
     powerW: milliwatts === undefined ? undefined : milliwatts / 1000,
-    processes: readProcesses(nvml, handle),
+    processes: readProcesses((count, out) => nvml.processes(handle, count, out)),
+    mpsProcesses: readProcesses((count, out) => nvml.mpsProcesses(handle, count, out)),
   };
 }
 
-function readProcesses(nvml: Nvml, device: Device["handle"]): GpuReading["processes"] {
+function readProcesses(
+  ask: (count: Uint32Array, out: Uint8Array) => number,
+): readonly GpuProcess[] {
   const count = new Uint32Array([MOST_PROCESSES]);
   const raw = new DataView(new ArrayBuffer(MOST_PROCESSES * PROCESS_BYTES));
-  if (nvml.processes(device, count, new Uint8Array(raw.buffer)) !== OK) return [];
+  if (ask(count, new Uint8Array(raw.buffer)) !== OK) return [];
   return Array.from({ length: count[0] ?? 0 }, (_, i) => {
     const memory = raw.getBigUint64(i * PROCESS_BYTES + 8, true);
     return {
       pid: raw.getUint32(i * PROCESS_BYTES, true),
-      memory: (memory === MEMORY_UNKNOWN ? 0 : Number(memory)) as Bytes,
+      memory: memory === MEMORY_UNKNOWN ? undefined : (Number(memory) as Bytes),
     };
   });
 }
 
-/** Older drivers do not have it. */
-function processUse({ library }: Nvml): (...given: readonly unknown[]) => number {
+/** Older drivers do not have it: then it answers so. */
+function newerFunction(
+  library: ReturnType<typeof koffi.load>,
+  declaration: string,
+): (...given: readonly unknown[]) => number {
   try {
-    return library.func(
-      "int nvmlDeviceGetProcessUtilization(void *, void *, void *, uint64_t since)",
-    );
+    return library.func(declaration);
   } catch {
     return () => NO_FUNCTION;
   }
@@ -158,7 +166,10 @@ function processUse({ library }: Nvml): (...given: readonly unknown[]) => number
  * takes 1.5 ms (an H200, driver 580).
  */
 function useOf(nvml: Nvml, device: Device["handle"], now: () => number) {
-  const ask = processUse(nvml);
+  const ask = newerFunction(
+    nvml.library,
+    "int nvmlDeviceGetProcessUtilization(void *, void *, void *, uint64_t since)",
+  );
   const sums = new Map<number, number>();
   let last: { readonly at: number; readonly stamp: bigint } | undefined;
   return () => {

@@ -10,7 +10,8 @@ import { type Identity, identityOf } from "./identity.ts";
 export interface Stranger {
   readonly pid: number;
   readonly name: string;
-  readonly memory: number;
+  /** undefined: the driver does not say it. */
+  readonly memory: number | undefined;
   /** The other agent that it is a client of; undefined where that is not so, or not to be seen. */
   readonly agentPid: number | undefined;
   /** Its command line, cut after some length; undefined where it can't be read. */

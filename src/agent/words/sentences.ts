@@ -28,6 +28,10 @@ export const sentencesOf = (
   ...(isHigh(client) ? describeDamage(client) : describeIgnored(client)),
 ];
 
+/** Of a high client: nothing counts what it allocates, so that the driver is asked. */
+export const gpuMemoryText = ({ gpuMemory }: Pick<HighStatus, "gpuMemory">): string =>
+  gpuMemory === undefined ? "unknown" : gibibytes(gpuMemory);
+
 export const isHigh = (client: HighStatus | BestEffortStatus): client is HighStatus =>
   client.class === "high";
 
@@ -41,7 +45,7 @@ const describeTenant = (
     : [];
 
 export const describeStranger = ({ pid, name, memory, agentPid, identity }: Stranger): string =>
-  `stranger: pid ${pid} ${name || "unknown"} (${[identity && describeIdentity(identity), gibibytes(memory)].filter(Boolean).join(", ")}) ${
+  `stranger: pid ${pid} ${name || "unknown"} (${[identity && describeIdentity(identity), memory !== undefined && gibibytes(memory)].filter(Boolean).join(", ")}) ${
     agentPid === undefined
       ? "holds no slot, so it is neither protected nor gated"
       : `is a client of another agent (pid ${agentPid}), so neither holds back what disturbs the other: give both the same COTENANT_DIR`

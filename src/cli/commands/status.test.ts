@@ -7,8 +7,8 @@ test("a status for people: each GPU, who is on it, and who has no slot", () => {
     "Agent 1, up 10 s: mode isolated, policy strict, 0.5 % CPU, 57 MiB
 
     Fake GPU GPU-a, 20.0 GiB of 80.0 GiB used, 75 % busy, 1980 MHz
-      high   pid  bursts/s      p50      p99   waited  active  ahead
-      serve   42      25.0  2.00 ms  4.00 ms  2.90 ms   5.0 %  60 us
+      high   pid  bursts/s      p50      p99   waited  active  ahead   memory
+      serve   42      25.0  2.00 ms  4.00 ms  2.90 ms   5.0 %  60 us  3.0 GiB
       best-effort  pid  active   ahead  held   turn  memory
       train         43    70 %  0.0 us  10 %  0.0 %   0 MiB
       stranger: pid 9 other (0 MiB) holds no slot, so it is neither protected nor gated"
@@ -126,8 +126,8 @@ test("in 80 columns names are cut and sentences wrapped; every figure stays", ()
     "Agent 1, up 10 s: mode isolated, policy strict, 0.5 % CPU, 57 MiB
 
     Fake GPU GPU-a, 20.0 GiB of 80.0 GiB used, 75 % busy, 1980 MHz
-      high                   pid  bursts/s      p50      p99   waited  active  ahead
-      a service whose …  1234567      25.0  2.00 ms  4.00 ms  2.90 ms   5.0 %  60 us
+      high          pid  bursts/s      p50      p99   waited  active  ahead   memory
+      a servi…  1234567      25.0  2.00 ms  4.00 ms  2.90 ms   5.0 %  60 us  3.0 GiB
       best-effort                pid  active   ahead  held   turn             memory
       a service whose name…  1234567    70 %  0.0 us  10 %  0.0 %  0 MiB of 20.0 GiB
       objective of a service whose name takes all of the 47 letters (pid 1234567):

@@ -2,6 +2,7 @@ import {
   type BestEffortStatus,
   describeGpu,
   type GpuStatus,
+  gpuMemoryText,
   type HighStatus,
   type Launch,
   type Status,
@@ -24,7 +25,7 @@ export const statusCommand = command({
   },
 });
 
-/** The whole status, for people, in lines of at most so many columns (from 60 on). */
+/** The whole status, for people, in lines of at most so many columns (from 80 on). */
 export function describe(status: Status, columns = Number.POSITIVE_INFINITY): string {
   const { pid, mode, policy, cpuShare, residentBytes, upSeconds } = status.agent;
   const up = upSeconds < 120 ? `${upSeconds.toFixed(0)} s` : `${(upSeconds / 60).toFixed(0)} min`;
@@ -74,7 +75,17 @@ function fitRows(rows: readonly (readonly [string, ...string[]])[], columns: num
   );
 }
 
-const highHeader = ["high", "pid", "bursts/s", "p50", "p99", "waited", "active", "ahead"] as const;
+const highHeader = [
+  "high",
+  "pid",
+  "bursts/s",
+  "p50",
+  "p99",
+  "waited",
+  "active",
+  "ahead",
+  "memory",
+] as const;
 
 const highRow = (client: HighStatus) =>
   [
@@ -86,6 +97,7 @@ const highRow = (client: HighStatus) =>
     micros(client.burstWaitP99Us),
     percent(client.activeShare),
     micros(client.aheadMeanUs),
+    gpuMemoryText(client),
   ] as const;
 
 const bestEffortHeader = [
