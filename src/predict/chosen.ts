@@ -11,7 +11,7 @@ import type { Predictor } from "./predictor.ts";
 import { boosting } from "./regress/boosting.ts";
 import { customaryForest } from "./regress/forest.ts";
 import { linear, ridge } from "./regress/linear.ts";
-import type { Regressor } from "./regress/regressor.ts";
+import type { Regressor, Told } from "./regress/regressor.ts";
 import { openSides, type SidesState, trainSides } from "./sides.ts";
 
 interface Candidate {
@@ -27,7 +27,7 @@ const regressing = <State>(regressor: Regressor<State>): Candidate => ({
 /** Of equals the first. */
 const candidates: Readonly<Record<string, Candidate>> = {
   ours: {
-    train: trainGaussian,
+    train: (rows, metrics) => trainGaussian(rows, metrics),
     open: (state, metrics) => openGaussian(state as GaussianState, metrics),
   },
   ridge: regressing(ridge),
@@ -43,11 +43,13 @@ export type ChosenState = { readonly winner: string };
 export function trainChosen(
   rows: readonly Colocation[],
   metrics: readonly MetricName[],
-  { seed }: { readonly seed: number },
+  { seed, told }: { readonly seed: number; readonly told?: Told | undefined },
 ): ChosenState {
   const parts = folds(rows, Math.min(FOLDS, rows.length), mulberry32(seed));
   let best = { winner: "ours", error: Number.POSITIVE_INFINITY };
-  for (const [winner, { train, open }] of Object.entries(candidates)) {
+  const all = Object.entries(candidates);
+  let done = 0;
+  for (const [winner, { train, open }] of all) {
     let error = 0;
     for (const held of parts) {
       const state = train(
@@ -56,6 +58,7 @@ export function trainChosen(
         seed,
       );
       error += accuracyOf(held, open(state, metrics)).error * held.length;
+      told?.(++done / (all.length * parts.length));
     }
     if (error < best.error) best = { winner, error };
   }

@@ -52,6 +52,15 @@ describe.each(learnerNames)("%s", (name) => {
     expect(train(name, learned, exampleMetrics, training(), provenance)).toEqual(modelOf(name));
   });
 
+  test("says while it trains what part is done, unless it takes no time", () => {
+    const parts: number[] = [];
+    const told = (part: number) => void parts.push(part);
+    train(name, learned, exampleMetrics, { ...training(), told }, provenance);
+    expect(parts.length > 1).toBe(!["linear", "ridge"].includes(name));
+    expect(parts).toEqual(parts.toSorted((a, b) => a - b));
+    for (const part of parts) expect(part > 0 && part <= 1, `${part}`).toBe(true);
+  });
+
   test("answers for any number of clients, with bounds around the value", () => {
     for (const others of [[], [b], [b, c], [b, c, a, a, b]]) {
       const { retained, low, high, uncertainty } = predictor.predict(a, others);

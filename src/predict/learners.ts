@@ -10,7 +10,7 @@ import type { Predictor } from "./predictor.ts";
 import { forest } from "./regress/forest.ts";
 import { linear, ridge } from "./regress/linear.ts";
 import { kaceNetwork, muxflowMlp, network } from "./regress/network.ts";
-import type { Regressor } from "./regress/regressor.ts";
+import type { Regressor, Told } from "./regress/regressor.ts";
 import { search } from "./regress/search.ts";
 import { openSides, type SidesState, trainSides } from "./sides.ts";
 
@@ -24,6 +24,8 @@ export interface Training {
   readonly searchMs?: number;
   /** ms, for that limit. */
   now(): number;
+  /** Called now and then while it trains. */
+  readonly told?: Told | undefined;
 }
 
 interface Learner {
@@ -52,7 +54,7 @@ type RegressorName = keyof typeof regressors;
 const regressing = (name: RegressorName, summary: string): Learner => ({
   summary,
   train: (rows, metrics, training) =>
-    trainSides(regressors[name](training), rows, metrics, mulberry32(training.seed)),
+    trainSides(regressors[name](training), rows, metrics, mulberry32(training.seed), training.told),
   // What a search may take and a forest tests matters in training only.
   open: (state, metrics) =>
     openSides(regressors[name]({ seed: 0, now: () => 0 }), state as SidesState, metrics),

@@ -6,7 +6,7 @@ import { sideRow } from "./encode.ts";
 import { familiarity } from "./familiar.ts";
 import type { Features, MetricName } from "./metrics.ts";
 import { INTERVAL, type Predictor, type SmShares } from "./predictor.ts";
-import type { Regressor } from "./regress/regressor.ts";
+import type { Regressor, Told } from "./regress/regressor.ts";
 import { alone } from "./several.ts";
 import { type Standard, standardised, standardOf } from "./standard.ts";
 
@@ -28,17 +28,20 @@ export function trainSides<State>(
   rows: readonly Colocation[],
   metrics: readonly MetricName[],
   random: Random,
+  told: Told = () => {},
 ): SidesState {
   const mixed = shuffle(rows, random);
   const back = Math.max(1, Math.round(HELD_BACK * mixed.length));
-  const early = fitSides(regressor, mixed.slice(back), metrics, random);
+  const early = fitSides(regressor, mixed.slice(back), metrics, random, (part) => told(part / 2));
   const predict = regressor.open(early.regression);
   const held = samples(mixed.slice(0, back), metrics);
   const errors = held.y.map((value, i) =>
     Math.abs(predict(standardised(early.standard, held.x[i] ?? [])) - value),
   );
   errors.sort();
-  const { standard, regression } = fitSides(regressor, rows, metrics, random);
+  const { standard, regression } = fitSides(regressor, rows, metrics, random, (part) =>
+    told((1 + part) / 2),
+  );
   const all = new Set(rows.flatMap(({ sides }) => sides.map(({ features }) => features)));
   return {
     standard,
@@ -54,6 +57,7 @@ function fitSides<State>(
   rows: readonly Colocation[],
   metrics: readonly MetricName[],
   random: Random,
+  told: Told,
 ) {
   const { x, y } = samples(rows, metrics);
   const standard = standardOf(x);
@@ -61,6 +65,7 @@ function fitSides<State>(
     x.map((row) => standardised(standard, row)),
     y,
     random,
+    told,
   );
   return { standard, regression };
 }

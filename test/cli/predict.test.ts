@@ -33,6 +33,15 @@ const train = () =>
   cotenant("predict", "train", "--data", data, "--metric", "smBusy", "--out", model);
 
 describe("predict train", () => {
+  test("says meanwhile how far it is, which is no part of what it prints", async () => {
+    expect(await train()).not.toContain("learning");
+    const [begin, ...parts] = noted();
+    expect(begin).toBe("predict: learning from 15 colocations");
+    expect(parts.length).toBeGreaterThan(1);
+    for (const part of parts)
+      expect(part).toMatch(/^predict: learning from 15 colocations, \d+ %$/);
+  });
+
   test("writes a model and says what is in it", async () => {
     expect(await train()).toBe(`${model}: ours, from 15 colocations and 1 metrics (smBusy)`);
     const { provenance } = JSON.parse(readFileSync(model, "utf8"));

@@ -11,6 +11,7 @@ import { badShare, nothingToLearn } from "../errors.ts";
 import { familiarity } from "../familiar.ts";
 import type { Features, MetricName } from "../metrics.ts";
 import type { Prediction, Predictor } from "../predictor.ts";
+import type { Told } from "../regress/regressor.ts";
 import { alone, beside } from "../several.ts";
 import { logMetrics, standardised } from "../standard.ts";
 import {
@@ -51,10 +52,13 @@ const choices = {
 } as const satisfies Readonly<Record<keyof Tuned, readonly number[]>>;
 const names = Object.keys(choices) as readonly (keyof Tuned)[];
 const SWEEPS = 2;
+/** With the first. */
+const MOST_TRIED = 1 + SWEEPS * names.reduce((sum, name) => sum + choices[name].length, 0);
 
 export function trainGaussian(
   rows: readonly Colocation[],
   metrics: readonly MetricName[],
+  { told }: { readonly told?: Told | undefined } = {},
 ): GaussianState {
   const learned = observed(rows, metrics);
   if (learned.observations.length === 0)
@@ -84,6 +88,7 @@ export function trainGaussian(
         if (wereTried.has(JSON.stringify(tried))) continue;
         wereTried.add(JSON.stringify(tried));
         const error = leftOutError(prepared, tried);
+        told?.(wereTried.size / MOST_TRIED);
         if (error < least) {
           least = error;
           tuned = tried;

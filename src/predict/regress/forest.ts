@@ -66,13 +66,14 @@ export const customaryForest = forestOf({
 
 /** `tests`: configurations drawn from the grid. */
 export const forest = (tests: number): Regressor<ForestState> => ({
-  learn: (x, y, random) => {
+  learn: (x, y, random, told) => {
     const parts = folds([...y.keys()], FOLDS, random);
     let best = { error: Number.POSITIVE_INFINITY, regressor: customaryForest };
     for (let i = 0; i < tests; i++) {
       const regressor = forestOf(drawn(random));
       const error = crossValidated(regressor, x, y, parts, random);
       if (error < best.error) best = { error, regressor };
+      told?.((i + 1) / tests);
     }
     return best.regressor.learn(x, y, random);
   },

@@ -48,7 +48,7 @@ const BATCH = 32;
 const HELD_BACK = 0.2;
 
 export const network = (shape: NetworkShape): Regressor<NetworkState> => ({
-  learn(x, y, random) {
+  learn(x, y, random, told) {
     const centre = meanOf(y);
     const spread = Math.sqrt(meanOf(y.map((value) => (value - centre) ** 2))) || 1;
     const wanted = y.map((value) => (value - centre) / spread);
@@ -69,6 +69,7 @@ export const network = (shape: NetworkShape): Regressor<NetworkState> => ({
         trainer.step(x, wanted, mixed.slice(from, from + BATCH));
       const now = error(held.length > 0 ? held : learned);
       if (now < best.error) best = { error: now, epoch, weights: copies(layers) };
+      told?.((epoch + 1) / shape.epochs);
     }
     return {
       layers: layers.map(({ inputs }, l) => ({

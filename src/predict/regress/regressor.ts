@@ -1,9 +1,13 @@
 // One interface for everything that learns a number from a row of numbers. Rows come in standard units.
 import type { Random } from "#core";
 
+/** What part of a training is done: rising, more than 0, at most 1. */
+export type Told = (part: number) => void;
+
 /** `State` is plain JSON, so that a model is a file. */
 export interface Regressor<State> {
-  learn(x: readonly Float64Array[], y: Float64Array, random: Random): State;
+  /** `told`: where it takes long, it is called now and then. */
+  learn(x: readonly Float64Array[], y: Float64Array, random: Random, told?: Told): State;
   open(state: State): (row: Float64Array) => number;
 }
 

@@ -30,18 +30,21 @@ export interface SearchState {
 
 /** The only model whose training depends on how fast the machine is. `now`: ms. */
 export const search = (limitMs: number, now: () => number): Regressor<SearchState> => ({
-  learn(x, y, random) {
-    const end = now() + limitMs;
+  learn(x, y, random, told) {
+    const began = now();
+    const end = began + limitMs;
     const parts = folds([...y.keys()], Math.min(FOLDS, y.length), random);
     let best = {
       winner: "linear",
       error: Number.POSITIVE_INFINITY,
       regressor: linear as Regressor<unknown>,
     };
-    for (const [winner, regressor] of Object.entries(contestants)) {
+    const all = Object.entries(contestants);
+    for (const [i, [winner, regressor]] of all.entries()) {
       if (now() >= end && best.error < Number.POSITIVE_INFINITY) break;
       const error = crossValidated(regressor, x, y, parts, random);
       if (error < best.error) best = { winner, error, regressor };
+      told?.(Math.min(1, Math.max((i + 1) / all.length, (now() - began) / limitMs)));
     }
     return { winner: best.winner, model: best.regressor.learn(x, y, random) };
   },

@@ -1,5 +1,5 @@
 // `cotenant predict train`: a model from measured colocations.
-import { checkWritable, dateNow, errors, writeGiven } from "#core";
+import { checkWritable, dateNow, errors, leftOf, percent, progressOf, writeGiven } from "#core";
 import { formatModel, train } from "#predict";
 import { measuredIn, metricsOf, nameIn, trainingOf } from "./measurements.ts";
 import type { Given } from "./options.ts";
@@ -9,11 +9,12 @@ export function trainOne(args: Given): number {
   if (out === undefined) throw errors.missingArgument("predict train", "--out FILE");
   const measured = measuredIn(args, "train");
   checkWritable(out);
+  const { told, end } = shownProgress(`learning from ${measured.colocations.length} colocations`);
   const model = train(
     learner,
     measured.colocations,
     metricsOf(measured, args),
-    trainingOf(args),
+    { ...trainingOf(args), told },
     {
       source: measured.source,
       date: dateNow(),
@@ -21,6 +22,7 @@ export function trainOne(args: Given): number {
     },
     nameIn(measured),
   );
+  end();
   writeGiven(out, formatModel(model));
   const { metrics, provenance } = model;
   const said = { out, learner, colocations: provenance.colocations, metrics };
@@ -30,4 +32,21 @@ export function trainOne(args: Given): number {
       : `${out}: ${learner}, from ${provenance.colocations} colocations and ${metrics.length} metrics (${metrics.join(", ")})`,
   );
   return 0;
+}
+
+/** Training leaves no time for a timer to draw: a line is drawn with each per cent, and away from a terminal each tenth. */
+function shownProgress(what: string) {
+  const shown = progressOf("predict");
+  const left = leftOf(1);
+  const steps = process.stderr.isTTY ? 100 : 10;
+  let last = 0;
+  shown.step(what);
+  return {
+    told(part: number) {
+      const now = Math.floor(part * steps);
+      if (now > last && now < steps) shown.step(`${what}, ${percent(now / steps)}`, left(part));
+      last = now;
+    },
+    end: () => shown.end(),
+  };
 }
