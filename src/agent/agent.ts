@@ -33,7 +33,7 @@ import {
   writeAgentFile,
 } from "./state.ts";
 import type { Status } from "./status.ts";
-import { pidNamespace, startTimeOf } from "./system/index.ts";
+import { pidNamespace, startTimeOf, UserNames } from "./system/index.ts";
 import {
   admissionByFile,
   admitAll,
@@ -132,7 +132,11 @@ async function start(
   const isolated = mode === "isolated";
   const tenants = scope === "machine";
   const requests = new Requests(clock);
-  const watch = new Watch({ tenants, isolated, policy, overrides, sensor, requests, clock });
+  const users = new UserNames();
+  opened.push(() => users.close());
+  const userName = (uid: number) => users.of(uid);
+  const seen = { sensor, requests, userName };
+  const watch = new Watch({ tenants, isolated, policy, overrides, clock, ...seen });
   const registry = new Registry({
     agentPid: process.pid,
     now: () => clock.now(),
@@ -187,7 +191,10 @@ async function start(
       wall: wallNow(),
     }),
     clock,
-    why: (pid) => explain(pid, admission, status()),
+    why: (pid) => {
+      const why = explain(pid, admission, status());
+      return { ...why, identity: watch.withName(why.identity) };
+    },
     stop: () => stop("asked to"),
   });
   opened.push(() => http.close());

@@ -18,6 +18,7 @@ export { type Launch, noteLaunch } from "./launches.ts";
 export {
   formatEntry,
   type Log,
+  type LogEntry,
   type LogFormat,
   logFormats,
   logLine,
@@ -71,6 +72,7 @@ export {
   sealSize,
   sendWithDescriptors,
   startTimeOf,
+  userNames,
 } from "./system/index.ts";
 export { watchSystem } from "./system-watch.ts";
 export type { Stranger } from "./tenants/index.ts";
@@ -78,8 +80,10 @@ export {
   admissionByFile,
   admitAll,
   describeIdentity,
+  describeUser,
   type Identity,
   identityOf,
+  withUserName,
 } from "./tenants/index.ts";
 export {
   makeVariants,

@@ -21,7 +21,13 @@ import type { Requests } from "./requests/requests.ts";
 import type { GpuReading, Sensor } from "./sensor.ts";
 import type { BestEffortStatus, ClientStatus, GpuStatus, HighStatus } from "./status.ts";
 import { commandOf, isStopped } from "./system/index.ts";
-import { HoldTrials, type Ignored, type Stranger, Strangers } from "./tenants/index.ts";
+import {
+  HoldTrials,
+  type Identity,
+  type Ignored,
+  type Stranger,
+  Strangers,
+} from "./tenants/index.ts";
 
 /** The driver's figure is about the last second, and the window about four. */
 const BEYOND_REQUESTS = 0.4;
@@ -43,6 +49,8 @@ interface WatchOptions {
   /** Left out: no service tells of its requests. */
   readonly requests?: Requests;
   readonly clock: Clock;
+  /** Of a uid; undefined: not known. */
+  readonly userName?: (uid: number) => string | undefined;
 }
 
 type Metered = Observed & { readonly high: readonly MeteredHigh[] };
@@ -54,6 +62,8 @@ export class Watch {
   readonly #commands = new WeakMap<Client, string | undefined>();
   /** Requests since the look before the last. */
   readonly #requests = new WeakMap<Client, RequestsSeen>();
+  /** With the name of the user, where it is known. */
+  readonly #named = new WeakMap<Identity, Identity>();
   /** The last of each client: the same object while nothing of it changes. */
   readonly #highStatuses = new WeakMap<Client, HighStatus>();
   readonly #bestEffortStatuses = new WeakMap<Client, BestEffortStatus>();
@@ -267,8 +277,20 @@ export class Watch {
       bestEffort: clients.flatMap((client) =>
         this.#bestEffortStatus(gpu, client, reading, memories),
       ),
-      strangers: this.#strangers.on(reading, clientPids(gpus)),
+      strangers: this.#strangers
+        .on(reading, clientPids(gpus))
+        .map((one) => ({ ...one, identity: this.withName(one.identity) })),
     };
+  }
+
+  /** The identity with the name of its user, if that is known by now. */
+  withName(identity: Identity | undefined): Identity | undefined {
+    const user = identity && this.#options.userName?.(identity.uid);
+    if (!identity || user === undefined) return identity;
+    const before = this.#named.get(identity);
+    const named = before?.user === user ? before : { ...identity, user };
+    this.#named.set(identity, named);
+    return named;
   }
 
   #recommended(gpu: ServedGpu): GpuStatus["recommended"] {
@@ -279,7 +301,8 @@ export class Watch {
   }
 
   #clientStatus(client: Client, memories: Memories): ClientStatus {
-    const { class: kind, name, pid, slot, connected, identity, grant } = client;
+    const { class: kind, name, pid, slot, connected, grant } = client;
+    const identity = this.withName(client.identity);
     if (!this.#commands.has(client)) this.#commands.set(client, commandOf(pid));
     const command = this.#commands.get(client);
     const gpuMemory = memories.get(pid);

@@ -64,6 +64,8 @@ export interface ClientView {
   /** User, container, pod, job. */
   readonly owner: string;
   readonly uid: number | undefined;
+  /** The name of that user, where it is known. */
+  readonly user: string | undefined;
   /** The same without the user; empty for a process of the host that no unit has started. */
   readonly place: string;
   readonly standing: Standing;

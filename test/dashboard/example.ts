@@ -27,6 +27,7 @@ export const missed = (change: Partial<ClientView> = {}): ClientView => ({
   command: "python serve.py",
   owner: "uid 1000, container 0123456789ab",
   uid: 1000,
+  user: undefined,
   place: "container 0123456789ab",
   standing: "missed",
   badge: "objective: missed",

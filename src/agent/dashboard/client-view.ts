@@ -41,6 +41,7 @@ function viewOf(client: HighStatus | BestEffortStatus, scope: Status["agent"]["s
     command,
     owner: identity ? describeIdentity(identity) : "not known",
     uid: identity?.uid,
+    user: identity?.user,
     place: identity ? describeOrigin(identity) : "",
     standing: isHigh(client) ? standingOf(client) : ("met" as const),
     badge: isHigh(client) ? badgeOf(client) : "",

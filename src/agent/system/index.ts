@@ -28,3 +28,4 @@ export {
   readOrNothing,
   startTimeOf,
 } from "./processes.ts";
+export { UserNames, userNames } from "./user-names.ts";

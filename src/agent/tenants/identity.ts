@@ -7,6 +7,8 @@ export interface Identity extends Origin {
   /** As the agent sees it, like the user and the groups. */
   readonly pid: number;
   readonly uid: number;
+  /** The name of that user; only in a status, and where it is known. */
+  readonly user?: string | undefined;
   readonly gid: number;
   /** Supplementary groups. */
   readonly groups: readonly number[];
@@ -45,9 +47,18 @@ function numbersIn(status: string, name: string): readonly number[] {
     .map(Number);
 }
 
-/** For people and logs: "uid 1000, container 0123456789ab, pod …". */
+/** For people and logs: "uid 1000 (alice), container 0123456789ab, pod …". */
 export const describeIdentity = (of: Identity): string =>
-  [`uid ${of.uid}`, describeOrigin(of)].filter(Boolean).join(", ");
+  [describeUser(of), describeOrigin(of)].filter(Boolean).join(", ");
+
+export const describeUser = ({ uid, user }: Pick<Identity, "uid" | "user">): string =>
+  `uid ${uid}${user === undefined ? "" : ` (${user})`}`;
+
+/** In what describeIdentity has written, as logs have it: the user with a name. */
+export const withUserName = (text: string, nameOf: (uid: number) => string | undefined): string =>
+  text.replace(/^uid (\d+)(?=,|$)/, (_, uid) => {
+    return describeUser({ uid: Number(uid), user: nameOf(Number(uid)) });
+  });
 
 /** The same without the user. */
 export const describeOrigin = (of: Origin): string =>

@@ -3,9 +3,11 @@ export { type HoldRecord, HoldTrials, type Ignored } from "./hold-trials.ts";
 export {
   describeIdentity,
   describeOrigin,
+  describeUser,
   type Identity,
   identityOf,
   tenantOf,
+  withUserName,
 } from "./identity.ts";
 export { strangerTold, WARN } from "./stranger-command.ts";
 export { type Stranger, Strangers } from "./strangers.ts";

@@ -1,4 +1,4 @@
-import { asideOf, formatEntry, parseEntry } from "#agent";
+import { asideOf, formatEntry, type LogEntry, parseEntry, userNames, withUserName } from "#agent";
 import { logHere, readLog } from "#client";
 import { isFile, wallNow } from "#core";
 import { command, duration, flag } from "../command.ts";
@@ -24,11 +24,20 @@ export const eventsCommand = command({
     const before = isFile(aside) ? readLog(aside).bytes.toString() : "";
     const from = since === undefined ? 0 : wallNow() - since / 1000;
     const format = json ? "json" : "text";
+    const nameOf = userNames();
+    // The log has numbers, which mean the same for ever.
+    const named = (entry: LogEntry): LogEntry => {
+      const { of } = entry.facts;
+      if (json || typeof of !== "string") return entry;
+      return { ...entry, facts: { ...entry.facts, of: withUserName(of, nameOf) } };
+    };
     const print = (lines: readonly string[]) => {
       const entries = lines
         .flatMap((line) => parseEntry(line) ?? [])
         .filter(({ time }) => Date.parse(time) >= from);
-      process.stdout.write(entries.map((entry) => `${formatEntry(format, entry)}\n`).join(""));
+      process.stdout.write(
+        entries.map((entry) => `${formatEntry(format, named(entry))}\n`).join(""),
+      );
     };
     print(`${before}${read.bytes}`.split("\n"));
     if (!follow) return 0;

@@ -1,4 +1,4 @@
-import type { Explanation } from "#agent";
+import { describeUser, type Explanation } from "#agent";
 import { askWhy, ownAgentHere } from "#client";
 import { gibibytes, usage } from "#core";
 import { command, json } from "../command.ts";
@@ -45,7 +45,7 @@ function describeWhy({
     identity.slurmJob && `Slurm job ${identity.slurmJob}`,
   ].filter(Boolean);
   return [
-    `${name || "Process"} (pid ${pid}): uid ${identity.uid}, gid ${identity.gid}${groups}.`,
+    `${name || "Process"} (pid ${pid}): ${describeUser(identity)}, gid ${identity.gid}${groups}.`,
     origin.length > 0
       ? `It belongs to ${origin.join(", ")} (cgroup ${identity.cgroup}).`
       : `It belongs to no container or service that is known (cgroup ${identity.cgroup || "unknown"}).`,

@@ -68,9 +68,9 @@ export const columns: readonly Column[] = [
   figureOf("held", 13),
   figureOf("memory", 8),
   {
-    title: "uid",
+    title: "user",
     rank: 12,
-    cell: ({ client: { uid } }) => (uid === undefined ? "" : `${uid}`),
+    cell: ({ client: { uid, user } }) => user ?? `${uid ?? ""}`,
     order: ({ client }) => client.uid,
   },
   wordsOf("container", 14, [12, 40], ({ place }) => place),

@@ -38,6 +38,8 @@ const many = (count: number) =>
     ),
   ]);
 
+const wide = { columns: 240, rows: 40 };
+
 describe("a screen", () => {
   test("says how services fare, why not better, where time went, and who is there", () => {
     const lines = linesOf(modelOf());
@@ -142,13 +144,20 @@ describe("in a smaller terminal", () => {
     },
     {
       columns: 200,
-      has: ["p99 alone", "waited", "memory", "uid", "container", "command", "last event"],
+      has: ["p99 alone", "waited", "memory", "user", "container", "command", "last event"],
       not: [],
     },
   ])("of $columns columns the most important columns are there", ({ columns, has, not }) => {
     const { titles } = frameOf(modelOf(), firstView, { columns, rows: 40 });
     expect(titles).toEqual(expect.arrayContaining(has));
     for (const title of not) expect(titles).not.toContain(title);
+  });
+
+  test("a user has its name where it is known, and else its number", () => {
+    const clients = [missed({ user: "alice" }), training({ uid: 2000, user: undefined })];
+    const lines = linesOf(modelOf({ snapshot: exampleSnapshot([gpuOf(clients)]) }), {}, wide);
+    expect(lines.find((line) => /^serve +high /.test(line))).toMatch(/ alice /);
+    expect(lines.find((line) => /^模型训练 +best-effort /.test(line))).toMatch(/ 2000 /);
   });
 
   test("a name of wide characters is cut by the columns that it takes", () => {
