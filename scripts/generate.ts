@@ -1,8 +1,9 @@
-// Writes what is generated: from src/protocol into native/generated, tables and a chart of results into documents, and
-// the manual page; with --check, says whether what is there is what would be written, and fails if not.
+// Writes what is generated: from src/protocol into native/generated, tables and a chart of results into documents, the
+// manual page, and the colours of the dashboard; with --check, says whether what is there is what would be written, and fails if not.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { metricsTable } from "#agent";
 import { commands, manual } from "#cli";
+import { colourVariables, pageColours } from "#core";
 import { testedTable } from "#doctor";
 import { emitFields, emitHeader, emitRules, ruleTable } from "#protocol";
 import { sharingDocuments, withTables } from "../bench/sharing/documents.ts";
@@ -29,6 +30,7 @@ const outputs = {
     new Map([["metrics", metricsTable()]]),
   ),
   "docs/cotenant.1": manual(commands.filter(({ internal }) => !internal)),
+  "src/dashboard/page/colours.css": `/* Generated from src/core/colours.ts by scripts/generate.ts. */\n${colourVariables(pageColours)}`,
   "native/generated/protocol.h": emitHeader(),
   "native/generated/fields.def": emitFields(),
   "native/generated/rules.h": emitRules(),

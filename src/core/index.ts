@@ -1,5 +1,6 @@
 export { type Address, parseAddress, showAddress } from "./address.ts";
 export { type Clock, dateNow, systemClock, wallNow } from "./clock.ts";
+export { colourVariables, darkStyle, pageColours } from "./colours.ts";
 export { type CsvRow, csvRows } from "./csv.ts";
 export * as errors from "./errors.ts";
 export { UserError, usage } from "./errors.ts";

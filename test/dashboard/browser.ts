@@ -8,7 +8,7 @@ const CHROMIUM = "/usr/bin/chromium";
 export const hasBrowser = existsSync(CHROMIUM);
 if (!hasBrowser)
   console.warn(
-    `SKIPPED: tests of the dashboard in a browser, because ${CHROMIUM} is missing (Debian: apt-get install chromium).`,
+    `SKIPPED: tests of pages and pictures in a browser, because ${CHROMIUM} is missing (Debian: apt-get install chromium).`,
   );
 
 export interface Visit {

@@ -10,6 +10,7 @@ import type { ClientClass } from "#protocol";
 import { gpuA, gpuB } from "../agent/fakes.ts";
 import { agentHere, agentWithTwo } from "./agent.ts";
 import { closeBrowser, hasBrowser, visit } from "./browser.ts";
+import { contrastIn } from "./contrast.ts";
 
 const SHOWN_WITHIN = { timeout: 300_000 };
 afterAll(closeBrowser);
@@ -127,16 +128,7 @@ describe.skipIf(!hasBrowser)("the page", () => {
     const { agent } = await agentWithTwo();
     const { page } = await visit(urlOf(agent), { colorScheme });
     await page.locator(".card").first().waitFor(SHOWN_WITHIN);
-    const names = ["ground", "raised", "bad-ground", "ink", "quiet", "link", "bad", "good"];
-    const style = "getComputedStyle(document.documentElement)";
-    const colours = await page.evaluate<string[]>(
-      `${JSON.stringify(names)}.map((name) => ${style}.getPropertyValue("--" + name).trim())`,
-    );
-    const lights = Object.fromEntries(names.map((name, i) => [name, luminance(colours[i] ?? "")]));
-    const contrast = (one: string, other: string) => {
-      const [a = 0, b = 0] = [lights[one] ?? 0, lights[other] ?? 0];
-      return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    };
+    const contrast = await contrastIn(page);
     for (const ground of ["ground", "raised", "bad-ground"])
       for (const ink of ["ink", "quiet", "link", "bad", "good"])
         expect(contrast(ink, ground), `${ink} on ${ground}`).toBeGreaterThan(4.5);
@@ -193,23 +185,6 @@ describe.skipIf(!hasBrowser)("the page", () => {
     expect(said).toEqual([]);
   });
 });
-
-/** Relative luminance of "#rrggbb", as WCAG defines it. */
-function luminance(colour: string): number {
-  const short = /^#(.)(.)(.)$/.exec(colour);
-  if (short)
-    return luminance(
-      `#${short
-        .slice(1)
-        .map((digit) => digit + digit)
-        .join("")}`,
-    );
-  const [r = 0, g = 0, b = 0] = [1, 3, 5].map((at) => {
-    const part = Number.parseInt(colour.slice(at, at + 2), 16) / 255;
-    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-}
 
 test("its files are small, and ask for nothing from elsewhere", () => {
   const files = ["index.html", "page.js", "page.css"].map((name) =>

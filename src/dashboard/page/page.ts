@@ -1,5 +1,6 @@
 // The dashboard's page: it shows what the agent sends, and says when that is old.
 import "uplot/dist/uPlot.min.css";
+import "./colours.css";
 import "./page.css";
 import type { EventView, GpuView, Snapshot, StrangerView } from "../contract.ts";
 import { Cards } from "./cards.ts";

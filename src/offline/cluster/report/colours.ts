@@ -1,22 +1,42 @@
-// A colour for each scheduler, the same in all charts and tables. Okabe and Ito's, told apart by colour-blind eyes.
-const PALETTE = [
-  "#0072b2",
-  "#e69f00",
-  "#56b4e9",
-  "#d55e00",
-  "#cc79a7",
-  "#8c6d1f",
-  "#999999",
-  "#44559e",
-] as const;
-const OURS = "#009e73";
+// How the curve of each scheduler looks, the same in all charts and tables: a colour, and dashes where colours repeat.
+const palette = [
+  { light: "#0072b2", dark: "#4fa8e0" },
+  { light: "#b87400", dark: "#f0b429" },
+  { light: "#2b8cc4", dark: "#9bd6f7" },
+  { light: "#d55e00", dark: "#ff8b4a" },
+  { light: "#b5568f", dark: "#e8a0c6" },
+  { light: "#7b3fc4", dark: "#b794f6" },
+  { light: "#767676", dark: "#b4b4b4" },
+  { light: "#7a5c12", dark: "#b39a56" },
+];
+const ours = { light: "#008a64", dark: "#2dbd8f" };
 
-export function coloursFor(names: readonly string[]): ReadonlyMap<string, string> {
+/** Variables of the style sheet. */
+export const curveColours = Object.fromEntries(
+  [...palette, ours].map((colour, i) => [`curve${i}`, colour]),
+);
+
+export interface Look {
+  /** Sets the colour of text and of curves. */
+  readonly className: string;
+  readonly dashed: boolean;
+}
+
+export type Looks = ReadonlyMap<string, Look>;
+
+export function looksFor(names: readonly string[]): Looks {
   let next = 0;
   return new Map(
-    names.map((name) => [
-      name,
-      name === "cotenant" ? OURS : (PALETTE[next++ % PALETTE.length] as string),
-    ]),
+    names.map((name) => {
+      if (name === "cotenant")
+        return [name, { className: `curve${palette.length}`, dashed: false }];
+      const place = next++;
+      const className = `curve${place % palette.length}`;
+      return [name, { className, dashed: place >= palette.length }];
+    }),
   );
 }
+
+export const lookStyle = Object.keys(curveColours)
+  .map((name) => `.${name}{--curve:var(--${name})}`)
+  .join("\n");

@@ -1,0 +1,64 @@
+// Colours of everything that is drawn, on light and on dark ground: the dashboard, reports and pictures. Text has a contrast
+// of at least 4.5 to its ground, and lines of charts of at least 3. Data have the colours of Okabe and Ito, some of them
+// darker or lighter; they can be told apart with any colour vision.
+import { type Markup, svgElement } from "./markup.ts";
+
+interface Colour {
+  readonly light: string;
+  readonly dark: string;
+}
+
+/** By the names that they have as variables in style sheets. */
+export const pageColours = {
+  ground: { light: "#ffffff", dark: "#0f1419" },
+  raised: { light: "#f6f8fa", dark: "#182028" },
+  ink: { light: "#1f2328", dark: "#e6edf3" },
+  quiet: { light: "#59636e", dark: "#9aa7b4" },
+  line: { light: "#d1d9e0", dark: "#34404c" },
+  link: { light: "#0a58b0", dark: "#7cb8ff" },
+  service: { light: "#0072b2", dark: "#4fa8e0" },
+  bestEffort: { light: "#009e73", dark: "#2dbd8f" },
+  held: { light: "#e69f00", dark: "#f0b429" },
+  idle: { light: "#e6e8eb", dark: "#232c36" },
+  bad: { light: "#b3261e", dark: "#ff8a80" },
+  "bad-ground": { light: "#fdecea", dark: "#351a1b" },
+  good: { light: "#00684c", dark: "#5fd0a8" },
+} as const satisfies Readonly<Record<string, Colour>>;
+
+/** What pictures of their own have beside these. Their light colours are written where they are drawn. */
+const pictureColours: readonly Colour[] = [
+  { light: "#000000", dark: "#ffffff" },
+  { light: "#0072b2", dark: "#2f8fd0" },
+  { light: "#8b0000", dark: "#ff5a52" },
+  { light: "#8c959f", dark: "#7d8894" },
+];
+
+const declarations = (colours: Readonly<Record<string, Colour>>, which: keyof Colour): string =>
+  Object.entries(colours)
+    .map(([name, colour]) => `  --${name}: ${colour[which]};`)
+    .join("\n");
+
+/** A style sheet with a variable for each colour. Paper is light. */
+export const colourVariables = (colours: Readonly<Record<string, Colour>>): string => `:root {
+  color-scheme: light dark;
+${declarations(colours, "light")}
+}
+@media screen and (prefers-color-scheme: dark) {
+  :root {
+${declarations(colours, "dark").replace(/^/gm, "  ")}
+  }
+}
+`;
+
+/**
+ * Makes a picture dark where its reader wants that. The light colours stay in the attributes, for programs that draw SVG
+ * without style sheets.
+ */
+export function darkStyle(): Markup {
+  const { ground, raised, ink, quiet, line, idle, good } = pageColours;
+  const rules = [ground, raised, ink, quiet, line, idle, good, ...pictureColours].map(
+    ({ light, dark }) => `[fill="${light}"]{fill:${dark}}[stroke="${light}"]{stroke:${dark}}`,
+  );
+  const sheet = `@media screen and (prefers-color-scheme:dark){${rules.join("")}}`;
+  return svgElement("style", {}, sheet as Markup);
+}

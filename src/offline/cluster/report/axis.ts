@@ -1,0 +1,38 @@
+// How far an axis reaches, and where its ticks are.
+import { quantile } from "#core";
+
+export interface Axis {
+  readonly from: number;
+  readonly to: number;
+  readonly ticks: readonly number[];
+}
+
+/** Half of the curves reach at least this part of the axis, however large the others are. */
+export const LEAST_PART = 1 / 4;
+
+/**
+ * From `from` to the highest value, unless that would flatten the other curves: then to four times what half of the curves
+ * reach. A curve's height is what it exceeds in a twentieth of its points, so a short peak does not count.
+ */
+export function axisFor(
+  curves: readonly (readonly number[])[],
+  from: number,
+  atLeast: number,
+): Axis {
+  const heights = curves
+    .map((values) => quantile(values, 0.95) - from)
+    .filter((height) => height > 0);
+  const most = curves.flat().reduce((a, b) => Math.max(a, b), from) - from;
+  const limit = heights.length > 0 ? quantile(heights, 0.5) / LEAST_PART : most;
+  const to = Math.max(from + Math.min(most, limit), atLeast, from + 1e-6);
+  return { from, to, ticks: ticksBetween(from, to) };
+}
+
+/** Four to nine round numbers. */
+function ticksBetween(from: number, to: number): number[] {
+  const raw = (to - from) / 5;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 2.5, 5, 10].map((n) => n * power).find((n) => n >= raw) ?? raw;
+  const count = Math.floor((to - from) / step + 1e-9);
+  return Array.from({ length: count + 1 }, (_, i) => Number((from + i * step).toPrecision(12)));
+}
