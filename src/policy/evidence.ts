@@ -1,21 +1,21 @@
-// Is a threshold passed by at most 1 % of bursts? Bursts come a few at a time and the answer is wanted as
-// soon as they allow one, so it is a sequential test: for each of a few worse shares, how much better it
-// explains what was seen than 1 % does (a CUSUM of the log likelihood ratio). Many bursts above tell within
-// a second, slightly too many within a thousand bursts, and one among a few tells nothing but is kept.
+// Whether at most 1 % of bursts are above a limit. Bursts come a few at a time and the answer is wanted as soon as
+// possible, so this is a sequential test: a CUSUM of the log likelihood ratio of each of a few larger shares against 1 %.
+// Many bursts above the limit are noticed within a second, slightly too many within a thousand bursts. One among a few
+// decides nothing, but is remembered.
 
-/** What an objective allows above it. */
+/** The share of bursts that may be above the limit. */
 export const ALLOWED = 0.01;
-/** Shares above the threshold that would be too many. */
+/** Shares that are tested against it. */
 const tooMany = [0.02, 0.05, 0.2];
-/** How much better one of them must explain the bursts: e^8, 3,000 to 1. */
+/** One of them must explain the bursts better by this factor: e^8, 3,000 to 1. */
 const BROKEN_AT = 8;
-/** One stumble of the machine is not the level's doing. */
+/** Fewer bursts above may have one common cause that is not the level, such as a pause of the machine. */
 const LEAST_ABOVE = 5;
 /** With none above among so many, a share of 1 % has a chance of 5 %. */
 const ENOUGH = 300;
 const SURE = 0.05;
 const SOME = 50;
-/** Then half of it is forgotten: what was long ago says little about now. */
+/** With more bursts, half of the evidence is forgotten, because old bursts say little about the present. */
 const MOST = 4000;
 
 export interface Evidence {
@@ -57,15 +57,15 @@ export const isBroken = ({ against, recentlyAbove }: Evidence): boolean =>
 export const holds = ({ bursts, above }: Evidence): boolean =>
   bursts >= ENOUGH && above <= ALLOWED * bursts;
 
-/** Nothing against it so far: enough where the same held before. */
+/** Nothing speaks against it so far, which is enough for a level that held before. */
 export const holdsSoFar = ({ bursts, above }: Evidence): boolean =>
   bursts >= SOME && above <= ALLOWED * bursts;
 
-/** So few were above that the share is below 1 %: there is room. */
+/** So few were above that the share is surely below 1 %. */
 export const holdsWithMargin = ({ bursts, above }: Evidence): boolean =>
   probabilityOfAtMost(above, ALLOWED * bursts) <= SURE;
 
-/** Poisson, which the binomial is here; normal, which Poisson is of so many. */
+/** By the Poisson distribution, which approximates the binomial here; by the normal one if many are expected. */
 function probabilityOfAtMost(most: number, expected: number): number {
   if (expected > 500) return most < expected - 1.645 * Math.sqrt(expected) ? SURE : 1;
   let term = Math.exp(-expected);

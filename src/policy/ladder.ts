@@ -7,10 +7,9 @@ import { holdsSoFar, holdsWithMargin } from "./evidence.ts";
 import {
   type Ban,
   breaks,
-  broken,
   type Circumstance,
   type ClientMemory,
-  endingAlone,
+  endPause,
   isAboutThroughput,
   isOutdated,
   isShort,
@@ -21,8 +20,9 @@ import {
   look,
   newClient,
   saysNothing,
-  startingAlone,
+  startPause,
   withoutEvidence,
+  withVerdict,
 } from "./memory.ts";
 import { strict } from "./policies/strict.ts";
 import type { Look, MeteredHigh, Observed, Policy } from "./policy.ts";
@@ -65,7 +65,7 @@ export function climbing(changes: LevelChanges): Required<Pick<Policy, "rules" |
           trickleEveryUs: PAUSE_TRICKLE_US,
         };
       const change = changes(base, isAllTraining(seen))[memory?.level ?? 0];
-      return change ? changed(base, change) : base;
+      return change ? withChange(base, change) : base;
     },
     remember(seen, was: LadderMemory = nothing) {
       const now = withObservation(seen, was);
@@ -78,10 +78,10 @@ export function climbing(changes: LevelChanges): Required<Pick<Policy, "rules" |
 /** The rule table of each level. */
 function levelsOf(changes: LevelChanges, seen: Observed): readonly Rules[] {
   const base = strict.rules(seen);
-  return changes(base, isAllTraining(seen)).map((change) => changed(base, change));
+  return changes(base, isAllTraining(seen)).map((change) => withChange(base, change));
 }
 
-const changed = (base: Rules, change: Partial<Rules>): Rules => ({
+const withChange = (base: Rules, change: Partial<Rules>): Rules => ({
   ...base,
   ...change,
   chunkUs: Math.max(base.chunkUs, change.chunkUs ?? 0),
@@ -126,23 +126,23 @@ function decide(seen: Look, now: LadderMemory, levels: () => readonly Rules[]): 
   // with it, because there is one rule table for all.
   if (clients.length === 0 || clients.some(({ objective, unheard }) => !objective || unheard))
     return atLevel({ ...now, pausedUntilMs: undefined }, 0);
-  if (now.pausedUntilMs !== undefined) return pausing(now, now.pausedUntilMs, clients);
-  if (clients.some(breaks)) return fallen(now);
-  if (clients.some(({ load }) => load.change === "rose")) return unproven(now);
+  if (now.pausedUntilMs !== undefined) return waitForPause(now, now.pausedUntilMs, clients);
+  if (clients.some(breaks)) return fall(now);
+  if (clients.some(({ load }) => load.change === "rose")) return unlearn(now);
   if (clients.some(({ load }) => load.change === "fell"))
-    return restarted({ ...now, bans: now.bans.map((ban) => ban && shortened(ban, now.nowMs)) });
+    return restart({ ...now, bans: now.bans.map((ban) => ban && shorten(ban, now.nowMs)) });
   if (colocated && clients.some((client) => wantsPause(client, now))) {
-    const starting = mapped(now, (client) =>
-      wantsPause(client, now) ? startingAlone(client) : client,
+    const starting = mapClients(now, (client) =>
+      wantsPause(client, now) ? startPause(client) : client,
     );
-    return restarted({ ...starting, pausedUntilMs: now.nowMs + PAUSE_MS }, 0);
+    return restart({ ...starting, pausedUntilMs: now.nowMs + PAUSE_MS }, 0);
   }
   if (clients.some((client) => client.state === "impossible" || lacksReference(client)))
     return atLevel(now, 0);
-  return climbed(seen, now, levels());
+  return climb(seen, now, levels());
 }
 
-function climbed(seen: Look, now: LadderMemory, levels: readonly Rules[]): LadderMemory {
+function climb(seen: Look, now: LadderMemory, levels: readonly Rules[]): LadderMemory {
   const heard = [...now.clients.values()].filter((client) => !saysNothing(client));
   if (heard.length === 0 || heard.some(standsStill)) return now;
   const top = highestToTry(seen, now, levels);
@@ -153,7 +153,7 @@ function climbed(seen: Look, now: LadderMemory, levels: readonly Rules[]): Ladde
   if (!heard.every((client) => hasRoom(client, back))) return now;
   const held = Math.max(now.level, now.held);
   const next = heard.every(isAboutThroughput)
-    ? searched(now, top, levels.length - 1)
+    ? searchLevel(now, top, levels.length - 1)
     : now.level + 1;
   return now.level < top ? atLevel({ ...now, held }, next) : { ...now, held };
 }
@@ -178,7 +178,7 @@ const standsStill = (client: ClientMemory): boolean =>
  * For trainings. A level that is too high costs some seconds of throughput, and no request. So the last level is tried
  * first, and after one that was too high the middle of those below. The way back to a level that held is one step.
  */
-function searched({ level, held }: LadderMemory, top: number, last: number): number {
+function searchLevel({ level, held }: LadderMemory, top: number, last: number): number {
   if (level < held) return Math.min(held, top);
   return top === last ? top : Math.ceil((level + top) / 2);
 }
@@ -229,31 +229,31 @@ function surelyHeld(clients: readonly ClientMemory[], level: number, levels: rea
 }
 
 /** The load has risen, so no level is known to hold. */
-function unproven(now: LadderMemory): LadderMemory {
-  const learning = mapped(now, (client) => ({ ...client, state: "learning" }));
-  return restarted({ ...learning, held: 0 }, 0);
+function unlearn(now: LadderMemory): LadderMemory {
+  const learning = mapClients(now, (client) => ({ ...client, state: "learning" }));
+  return restart({ ...learning, held: 0 }, 0);
 }
 
 /** Other best-effort work has come. Trainings keep the level: if it is too high, it costs them some seconds of throughput. */
 const besideStrangers = (now: LadderMemory): LadderMemory =>
-  [...now.clients.values()].every(isAboutThroughput) ? restarted(now) : unproven(now);
+  [...now.clients.values()].every(isAboutThroughput) ? restart(now) : unlearn(now);
 
-function fallen(now: LadderMemory): LadderMemory {
-  const judged = mapped(now, (client) => broken(client, now.level));
-  if (now.level === 0) return restarted(judged);
+function fall(now: LadderMemory): LadderMemory {
+  const judged = mapClients(now, (client) => withVerdict(client, now.level));
+  if (now.level === 0) return restart(judged);
   const bans = [...now.bans];
-  bans[now.level] = longer(now.bans[now.level], now.nowMs);
-  return restarted({ ...judged, bans, held: Math.min(now.held, now.level - 1) }, 0);
+  bans[now.level] = lengthen(now.bans[now.level], now.nowMs);
+  return restart({ ...judged, bans, held: Math.min(now.held, now.level - 1) }, 0);
 }
 
-function longer(before: Ban | undefined, nowMs: number): Ban {
+function lengthen(before: Ban | undefined, nowMs: number): Ban {
   const again = before && nowMs - before.untilMs < FORGOTTEN_AFTER * before.lengthMs;
   const lengthMs = again ? Math.min(BAN_MS.most, 2 * before.lengthMs) : BAN_MS.first;
   return { untilMs: nowMs + lengthMs, lengthMs };
 }
 
 /** Under less load a banned level may hold, so it is tried again soon. */
-const shortened = (ban: Ban, nowMs: number): Ban => ({
+const shorten = (ban: Ban, nowMs: number): Ban => ({
   ...ban,
   untilMs: Math.min(ban.untilMs, nowMs + BAN_MS.first),
 });
@@ -268,32 +268,32 @@ function wantsPause(client: ClientMemory, { nowMs, level }: LadderMemory): boole
   return !reference && level === 0 && state === "missed" && objective?.p99Us !== undefined;
 }
 
-function pausing(
+function waitForPause(
   now: LadderMemory,
   untilMs: number,
   clients: readonly ClientMemory[],
 ): LadderMemory {
   const seen = clients.every((client) => client.reference || saysNothing(client));
   if (!seen && now.nowMs < untilMs) return now;
-  const ended = mapped(now, (client) => endingAlone(client, now.nowMs));
-  return restarted({ ...ended, pausedUntilMs: undefined });
+  const ended = mapClients(now, (client) => endPause(client, now.nowMs));
+  return restart({ ...ended, pausedUntilMs: undefined });
 }
 
 /** With this level. If it is another one, evidence starts anew. */
 const atLevel = (now: LadderMemory, level: number): LadderMemory =>
-  level === now.level ? now : restarted(now, level);
+  level === now.level ? now : restart(now, level);
 
 /**
  * Evidence starts anew. On the way up, bursts that began under the old rules count too, so that a level that breaks the
  * objective is left one look earlier; except for trainings, which have launched far ahead.
  */
-function restarted(now: LadderMemory, level = now.level): LadderMemory {
+function restart(now: LadderMemory, level = now.level): LadderMemory {
   const settling = level <= now.level || [...now.clients.values()].some(({ training }) => training);
   const downAtMs = level < now.level ? now.nowMs : now.downAtMs;
-  return { ...mapped(now, withoutEvidence), level, settling, downAtMs, sinceMs: now.nowMs };
+  return { ...mapClients(now, withoutEvidence), level, settling, downAtMs, sinceMs: now.nowMs };
 }
 
-const mapped = (
+const mapClients = (
   now: LadderMemory,
   change: (client: ClientMemory) => ClientMemory,
 ): LadderMemory => ({

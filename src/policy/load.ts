@@ -1,7 +1,7 @@
-// Has the load of a high client changed? The last second against what was usual before it, in bursts and in the time
-// that they waited for the GPU, and by more than chance makes of so few bursts. How long they lasted does not count:
-// a program's own time drifts, and leaves the GPU as it was. Only time co-located counts: alone a burst is shorter, and
-// that is no change of load.
+// Whether the load of a high client has changed. The last second is compared with the usual load before it, by bursts and
+// by the time that they waited for the GPU. A change must be larger than chance explains. How long bursts lasted does not
+// count, because a program's own CPU time drifts. Only time beside best-effort work counts, because a burst alone is
+// shorter.
 
 interface Amount {
   readonly bursts: number;
@@ -18,14 +18,14 @@ export interface Load {
   readonly change: "rose" | "fell" | undefined;
 }
 
-/** A change by less is none. */
+/** A smaller change is none. */
 const FACTOR = 1.5;
-/** And it is this many standard deviations of a Poisson count. */
+/** A change is at least this many standard deviations of a Poisson count. */
 const SIGNIFICANT = 4;
-/** Of a whole GPU: a smaller change matters to nobody. */
+/** A smaller change, as a part of a whole GPU, does not matter. */
 const WAITED_CHANGE = 0.1;
 const RECENT_LOOKS = 4;
-/** What is usual is known after so many seconds, and half forgotten after some more. */
+/** The usual load is known after so many seconds, and half of it is forgotten after so many. */
 const KNOWN_AFTER_S = 3;
 const FORGOTTEN_AFTER_S = 60;
 const QUIET_AFTER_S = 60;
@@ -41,7 +41,7 @@ export const noLoad: Load = {
 
 export const isQuiet = ({ lastBurst }: Load): boolean => lastBurst > QUIET_AFTER_S;
 
-/** Two stretches of time, of which each may be too short to tell. */
+/** Whether the loads of two periods differ. A period may be too short to tell. */
 export function differ(
   one: Pick<Amount, "bursts" | "seconds">,
   other: Pick<Amount, "bursts" | "seconds">,
@@ -62,7 +62,7 @@ export function withLoad(was: Load, now: Amount, counts: boolean): Load {
   if (!counts) return { ...was, lastBurst, change: awoke ? "rose" : undefined };
   const recent = [...was.recent, now];
   const former = recent.length > RECENT_LOOKS ? recent.shift() : undefined;
-  const usual = former ? sum([aged(was.usual), former]) : was.usual;
+  const usual = former ? sum([age(was.usual), former]) : was.usual;
   return { usual, recent, lastBurst, change: awoke ? "rose" : changeOf(usual, sum(recent)) };
 }
 
@@ -84,7 +84,7 @@ function changeOf(usual: Amount, recent: Amount): Load["change"] {
     : undefined;
 }
 
-const aged = (amount: Amount): Amount =>
+const age = (amount: Amount): Amount =>
   amount.seconds < FORGOTTEN_AFTER_S
     ? amount
     : { bursts: amount.bursts / 2, waitedUs: amount.waitedUs / 2, seconds: amount.seconds / 2 };

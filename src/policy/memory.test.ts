@@ -2,10 +2,9 @@ import { describe, expect, test } from "vitest";
 import { bucketCount, bucketOf } from "#protocol";
 import { noEvidence, withBursts } from "./evidence.ts";
 import {
-  broken,
   type Circumstance,
   type ClientMemory,
-  endingAlone,
+  endPause,
   isAboutThroughput,
   isOutdated,
   isShort,
@@ -14,8 +13,9 @@ import {
   limitsFor,
   look,
   newClient,
-  startingAlone,
+  startPause,
   withoutEvidence,
+  withVerdict,
 } from "./memory.ts";
 import type { MeteredHigh, Objective } from "./policy.ts";
 
@@ -103,27 +103,27 @@ describe("a reference", () => {
 
   test("is so high that 1 % of all bursts are above it in the mean, and the highest seen of few", () => {
     const of = (...bursts: readonly (readonly [number, number])[]) =>
-      endingAlone(look(warm(part), high(part, bursts), around("alone", 4)), 0).reference?.p99Us;
+      endPause(look(warm(part), high(part, bursts), around("alone", 4)), 0).reference?.p99Us;
     expect(of([2000, 198], [5000, 1], [9000, 1])).toBeCloseTo(5000, -2);
     expect(of([2000, 18], [5000, 1], [9000, 1])).toBeCloseTo(9000, -2);
   });
 
   test("of twenty bursts has to do when the pause is over, of fewer there is none", () => {
-    expect(endingAlone(alone(part, 20), 7)).toMatchObject({
+    expect(endPause(alone(part, 20), 7)).toMatchObject({
       pausedAtMs: 7,
       reference: { bursts: 20 },
     });
-    const none = endingAlone(alone(part, 19), 7);
+    const none = endPause(alone(part, 19), 7);
     expect([none.pausedAtMs, none.reference]).toEqual([7, undefined]);
   });
 
   test("of too few is short, and the next pause adds to it; another is made anew", () => {
-    const few = endingAlone(alone(part, 100), 0);
+    const few = endPause(alone(part, 100), 0);
     expect(isShort(few)).toBe(true);
-    expect(startingAlone(few)).toMatchObject({ reference: undefined, growing: { bursts: 100 } });
+    expect(startPause(few)).toMatchObject({ reference: undefined, growing: { bursts: 100 } });
     const enough = alone(part, 200);
     expect(isShort(enough)).toBe(false);
-    expect(startingAlone(enough)).toMatchObject({ reference: undefined, growing: { bursts: 0 } });
+    expect(startPause(enough)).toMatchObject({ reference: undefined, growing: { bursts: 0 } });
     expect(isShort(newClient(high(part)))).toBe(true);
   });
 
@@ -143,12 +143,12 @@ describe("a reference", () => {
   });
 
   test("voids what a slowdown was judged by before, and nothing of a time", () => {
-    const judged = (objective: Objective) => {
+    const judge = (objective: Objective) => {
       const was = { ...warm(objective), evidence: withBursts(noEvidence, 100, 0) };
       return look(was, high(objective, [[2000, 200]]), around("alone", 4)).evidence.bursts;
     };
-    expect(judged(part)).toBe(0);
-    expect(judged(time)).toBe(100);
+    expect(judge(part)).toBe(0);
+    expect(judge(time)).toBe(100);
   });
 
   test("is outdated once the load is another one, which a training has not", () => {
@@ -175,27 +175,27 @@ describe("an objective", () => {
   const middling = withBursts(noEvidence, 276, 2);
 
   test("is met by three hundred bursts; what was impossible must be shown to be met", () => {
-    const judged = (state: ClientMemory["state"]) =>
+    const judge = (state: ClientMemory["state"]) =>
       look(
         { ...warm(time), state, evidence: middling },
         high(time, [[2000, 24]]),
         around("colocated", 0.25),
       );
-    expect(judged("missed").state).toBe("met");
-    expect(judged("learning").state).toBe("met");
-    expect(judged("impossible").state).toBe("impossible");
-    const sure = looks(judged("impossible"), 20, "colocated", high(time, [[2000, 24]]));
+    expect(judge("missed").state).toBe("met");
+    expect(judge("learning").state).toBe("met");
+    expect(judge("impossible").state).toBe("impossible");
+    const sure = looks(judge("impossible"), 20, "colocated", high(time, [[2000, 24]]));
     expect(sure.state).toBe("met");
   });
 
   test("that is broken is missed, and impossible at full protection where alone is not enough", () => {
     const slow = { ...alone(time, 200, 12_000), state: "learning" as const, evidence: bad };
-    expect(broken(slow, 0).state).toBe("impossible");
-    expect(broken(slow, 1).state).toBe("missed");
-    expect(broken({ ...alone(time, 200), evidence: bad }, 0).state).toBe("missed");
-    expect(broken({ ...warm(time), evidence: bad }, 0).state).toBe("missed");
-    expect(broken({ ...alone(part, 200), evidence: bad }, 0).state).toBe("missed");
-    expect(broken(warm(time), 0).state).toBe("learning");
+    expect(withVerdict(slow, 0).state).toBe("impossible");
+    expect(withVerdict(slow, 1).state).toBe("missed");
+    expect(withVerdict({ ...alone(time, 200), evidence: bad }, 0).state).toBe("missed");
+    expect(withVerdict({ ...warm(time), evidence: bad }, 0).state).toBe("missed");
+    expect(withVerdict({ ...alone(part, 200), evidence: bad }, 0).state).toBe("missed");
+    expect(withVerdict(warm(time), 0).state).toBe("learning");
   });
 
   test("that is not met alone is impossible, unless it was just seen to be met", () => {
@@ -207,7 +207,7 @@ describe("an objective", () => {
   });
 
   test("that was impossible is learned about anew when it is met alone", () => {
-    const again = startingAlone(alone(time, 200, 12_000));
+    const again = startPause(alone(time, 200, 12_000));
     expect(again.state).toBe("impossible");
     expect(look(again, high(time, [[2000, 200]]), around("alone", 4)).state).toBe("learning");
     expect(
@@ -233,7 +233,7 @@ describe("a training", () => {
     expect(looks(known(), 30, "colocated", trains(part, 250)).state).toBe("met");
     const slow = looks(known(), 30, "colocated", trains(part, 167));
     expect(slow.state).toBe("learning");
-    expect(broken(slow, 1).state).toBe("missed");
+    expect(withVerdict(slow, 1).state).toBe("missed");
   });
 
   test("is judged only while co-located, and not before it is known what it does without", () => {
@@ -245,7 +245,7 @@ describe("a training", () => {
   test("has a short reference from less than five seconds, and none from no time at all", () => {
     const pausedFor = (count: number) => {
       const was = looks(newClient(trains(part, 250)), 3, "settling", trains(part, 250));
-      return endingAlone(looks(was, count, "alone", trains(part, 250)), 0);
+      return endPause(looks(was, count, "alone", trains(part, 250)), 0);
     };
     expect(pausedFor(2).reference).toBeUndefined();
     expect(isShort(pausedFor(8))).toBe(true);

@@ -12,15 +12,15 @@ import {
 } from "./evidence.ts";
 import { differ, isQuiet, type Load, noLoad, withLoad } from "./load.ts";
 import {
-  anew,
+  addLook,
+  addProgress,
   isTrial,
-  judged,
+  judge,
   noPace,
   noProgress,
   type Pace,
   type Progress,
-  paced,
-  progressed,
+  restartPace,
 } from "./policies/throughput.ts";
 import type { Memory, MeteredHigh, Objective, ObjectiveState } from "./policy.ts";
 import {
@@ -39,8 +39,8 @@ import {
   limitsOf,
   noBursts,
   quantilesOf,
-  tallied,
-  together,
+  sumOf,
+  tally,
 } from "./yardstick.ts";
 
 export interface LadderMemory extends Memory {
@@ -154,10 +154,11 @@ export function look(was: ClientMemory, client: MeteredHigh, around: Around): Cl
     return lookAtTraining(was, { ...client, launches }, how, seconds);
   const limits = limitsFor({ ...was, objective });
   const ended = burstsOf(client);
-  const { bursts, above, waitedUs } = tallied(ended, limits);
+  const { bursts, above, waitedUs } = tally(ended, limits);
   const load = withLoad(was.load, { bursts, waitedUs, seconds }, how === "colocated");
   const now = withHeard({ ...was, objective, load, bursts: was.bursts + bursts }, client, around);
-  if (how === "alone") return isWarm(was) ? grown(now, ended, { bursts, launches, seconds }) : now;
+  if (how === "alone")
+    return isWarm(was) ? growReference(now, ended, { bursts, launches, seconds }) : now;
   if (how === "settling" || !limits) return now;
   const judged =
     bursts === 0
@@ -165,7 +166,7 @@ export function look(was: ClientMemory, client: MeteredHigh, around: Around): Cl
       : {
           ...now,
           evidence: withBursts(now.evidence, bursts, above),
-          seen: together(now.seen, ended),
+          seen: sumOf(now.seen, ended),
         };
   return isMet(judged) ? { ...judged, state: "met" } : judged;
 }
@@ -201,17 +202,18 @@ function lookAtTraining(
 ): ClientMemory {
   const { objective, launches } = client;
   const ended = burstsOf(client);
-  const { bursts } = tallied(ended, undefined);
+  const { bursts } = tally(ended, undefined);
   const lastBurst = launches > 0 ? 0 : was.load.lastBurst + seconds;
   const load = { ...noLoad, lastBurst };
   const now = { ...was, objective, load, bursts: was.bursts + bursts };
-  if (how === "alone") return isWarm(was) ? grown(now, ended, { bursts, launches, seconds }) : now;
+  if (how === "alone")
+    return isWarm(was) ? growReference(now, ended, { bursts, launches, seconds }) : now;
   const { reference } = was;
   if (how === "settling" || !reference) return now;
-  const progress = paced(was.progress, { launches, seconds }, lastBurst);
+  const progress = addLook(was.progress, { launches, seconds }, lastBurst);
   if (!isTrial(progress)) return { ...now, progress };
-  const evidence = judged(progress, reference.pace, objective?.slowdown ?? 0);
-  const next = { ...now, evidence, progress: anew(progress) };
+  const evidence = judge(progress, reference.pace, objective?.slowdown ?? 0);
+  const next = { ...now, evidence, progress: restartPace(progress) };
   return isMet(next) ? { ...next, state: "met" } : next;
 }
 
@@ -241,7 +243,7 @@ export const breaks = ({ evidence, requests }: ClientMemory): boolean =>
   isBroken(evidence) || requestsBroken(requests);
 
 /** With the state that follows at this level if the objective is broken. */
-export function broken(was: ClientMemory, level: number): ClientMemory {
+export function withVerdict(was: ClientMemory, level: number): ClientMemory {
   if (!breaks(was)) return was;
   return { ...was, state: level === 0 && notEvenAlone(was) ? "impossible" : "missed" };
 }
@@ -252,12 +254,12 @@ export const withoutEvidence = (was: ClientMemory): ClientMemory => ({
   evidence: noEvidence,
   seen: noBursts,
   requests: nothingOfRequests,
-  progress: anew(was.progress),
+  progress: restartPace(was.progress),
   load: { ...noLoad, lastBurst: was.load.lastBurst },
 });
 
 /** A pause for its reference begins. A reference from too few bursts is completed, any other is made anew. */
-export const startingAlone = (was: ClientMemory): ClientMemory => ({
+export const startPause = (was: ClientMemory): ClientMemory => ({
   ...was,
   reference: undefined,
   growing: isShort(was) ? was.growing : nothingAlone,
@@ -272,13 +274,13 @@ export const isOutdated = ({ reference, load, training }: ClientMemory): boolean
   reference !== undefined && !training && differ(load.usual, reference);
 
 /** The pause is over: a reference is made of the bursts that ended in it. */
-export function endingAlone(was: ClientMemory, nowMs: number): ClientMemory {
+export function endPause(was: ClientMemory, nowMs: number): ClientMemory {
   const now = { ...was, pausedAtMs: nowMs };
   const few = was.training ? was.growing.pace.looks.length > 0 : was.growing.bursts >= FEW_ALONE;
-  return !was.reference && few ? referred(now) : now;
+  return !was.reference && few ? makeReference(now) : now;
 }
 
-function grown(
+function growReference(
   was: ClientMemory,
   ended: Bursts,
   { bursts, launches, seconds }: Progress & { readonly bursts: number },
@@ -287,20 +289,20 @@ function grown(
   const now: ClientMemory = {
     ...was,
     growing: {
-      seen: together(growing.seen, ended),
+      seen: sumOf(growing.seen, ended),
       bursts: growing.bursts + bursts,
-      ...progressed(growing, launches, seconds),
-      pace: training ? paced(growing.pace, { launches, seconds }, load.lastBurst) : noPace,
+      ...addProgress(growing, launches, seconds),
+      pace: training ? addLook(growing.pace, { launches, seconds }, load.lastBurst) : noPace,
     },
   };
   const enough = training
     ? isTrial(now.growing.pace)
     : now.growing.bursts >= (reference ? ENOUGH_ANEW : ENOUGH_ALONE);
-  return enough ? referred(now) : now;
+  return enough ? makeReference(now) : now;
 }
 
 /** Makes the bursts alone the reference. Evidence that was judged by the former reference is void. */
-function referred(was: ClientMemory): ClientMemory {
+function makeReference(was: ClientMemory): ClientMemory {
   const { seen, bursts, launches, seconds, pace } = was.growing;
   // The quantile of n bursts above which, on average, 1 % of all bursts lie.
   const q = Math.min(1, ((1 - ALLOWED) * (bursts + 1)) / bursts);

@@ -1,36 +1,36 @@
-// What is known of a level before it is tried. A chunk is what a burst may find before it, so a level with longer
-// chunks makes a burst longer by at most what they are longer: the bursts of the level in force tell what they would
-// be there, and a hundred of them tell as much as three hundred that are only known to hold where they are. And
-// best-effort work beside a request that leaves no gaps takes its time from it: that need not be tried to be known.
+// What is known of a level before it is tried. A burst may find one chunk before it, so a level with longer chunks makes
+// a burst longer by at most the difference. The bursts at the present level therefore tell how long they would be there,
+// and a hundred bursts are enough for that. Best-effort work beside a request that leaves no gaps takes its time from the
+// request, which needs no trial either.
 import { bucketMiddle, type Rules, whenActive } from "#protocol";
 import { ALLOWED } from "./evidence.ts";
 import type { SeenHigh } from "./policy.ts";
 import type { Bursts, Limits } from "./yardstick.ts";
 
-/** Fewer bursts say nothing of 1 % of them. */
+/** Fewer bursts tell nothing about 1 % of them. */
 const SOME = 100;
-/** It may be that a level adds more than a chunk at times; and a share is not known well from so few. */
+/** Half of what is allowed, because a level may add more than a chunk at times, and so few bursts tell a share roughly. */
 const SAFE = ALLOWED / 2;
-/** Of a limit: that some hundredth reaches it where the others are so far below is not to be expected. */
+/** Bursts below this part of the limit are so far below it that hardly one in a hundred will reach it. */
 const FAR = 1 / 4;
 
-/** In mode mps a request with less of its time in kernels leaves gaps: whether it pays is seen. */
+/** In mode mps a request with a smaller part of its time in kernels leaves gaps, so a level beside it is worth a trial. */
 const LEAVES_GAPS = 0.75;
 
-/** What a burst may wait longer under `to` than under `from`, in us; infinite where more than a chunk goes before it. */
+/** By how much longer a burst may wait under `to` than under `from`, in us; infinite if more than a chunk may precede it. */
 export function addedUs(from: Rules, to: Rules): number {
   if (to.whenActive !== whenActive.wait || to.besideEveryUs > 0) return Number.POSITIVE_INFINITY;
-  // Requests that queue were not interrupted so far.
+  // With a resume delay, no chunk ran between queued requests.
   return from.resumeDelayUs > 0 && to.resumeDelayUs === 0 ? to.chunkUs : to.chunkUs - from.chunkUs;
 }
 
-/** Whether the bursts that were counted, each longer by anything up to `added` us, would hold with something to spare. */
+/** Whether the counted bursts would hold with room to spare if each took up to `added` us longer. */
 export const wouldHold = (seen: Bursts, limits: Limits, added: number): boolean =>
   added < Number.POSITIVE_INFINITY &&
   wouldStayBelow(seen.lasted, limits.lastedUs, added) &&
   wouldStayBelow(seen.waited, limits.waitedUs, added);
 
-/** Whether they hold so clearly that a hundred say it. */
+/** Whether they hold so clearly that a hundred are enough. */
 export const holdClearly = (seen: Bursts, { lastedUs, waitedUs }: Limits): boolean =>
   wouldHold(seen, { lastedUs: FAR * lastedUs, waitedUs: FAR * waitedUs }, 0);
 
@@ -46,16 +46,16 @@ function wouldStayBelow(counts: Uint32Array | undefined, limitUs: number, added:
   return bursts >= SOME && above <= SAFE * bursts;
 }
 
-/** The part of the time that best-effort work is given beside a request. */
+/** The part of the time that best-effort work gets beside a request. */
 function besideShare({ whenActive: when, besideEveryUs, chunkUs }: Rules): number {
   if (when === whenActive.allow) return 1;
   return besideEveryUs > 0 ? Math.min(1, chunkUs / besideEveryUs) : 0;
 }
 
 /**
- * Whether the median burst would already be above a limit. What is given beside a request and does not fit into the
- * time in which it has no kernel of its own, it waits for. Of a client without a profile only that much is known:
- * where contexts take turns, whoever is not held takes half of the GPU.
+ * Whether the median burst would already be above a limit. A request waits for best-effort work beside it that does not
+ * fit into the time in which it runs no kernel. Without a profile that time is taken for 0 where contexts take turns, and
+ * for all of the request under MPS.
  */
 export function isHopeless(
   { burstP50Us, gpuShare }: SeenHigh,

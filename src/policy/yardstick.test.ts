@@ -6,14 +6,14 @@ import {
   medianLimitsOf,
   noBursts,
   quantilesOf,
-  tallied,
-  together,
+  sumOf,
+  tally,
 } from "./yardstick.ts";
 
 const ANY = Number.POSITIVE_INFINITY;
 const alone = { p99Us: 8000, waitedP99Us: 40 };
 
-const counted = (...of: readonly (readonly [us: number, count: number])[]): Uint32Array => {
+const count = (...of: readonly (readonly [us: number, count: number])[]): Uint32Array => {
   const counts = new Uint32Array(bucketCount);
   for (const [us, count] of of) counts[bucketOf(us * 1000)] = count;
   return counts;
@@ -61,8 +61,8 @@ describe("what a burst may not pass", () => {
 
 describe("bursts are tallied", () => {
   const seen = {
-    lasted: counted([5000, 90], [9500, 10]),
-    waited: counted([20, 96], [2000, 4]),
+    lasted: count([5000, 90], [9500, 10]),
+    waited: count([20, 96], [2000, 4]),
   };
 
   test.each([
@@ -74,32 +74,32 @@ describe("bursts are tallied", () => {
     { what: "by their waits", limits: { lastedUs: ANY, waitedUs: 840 }, above: 4 },
     { what: "by nothing", limits: undefined, above: 0 },
   ])("$what", ({ limits, above }) => {
-    expect(tallied(seen, limits)).toMatchObject({ bursts: 100, above });
+    expect(tally(seen, limits)).toMatchObject({ bursts: 100, above });
   });
 
   test("by what is longer than a limit, and not by what just reaches it", () => {
     const us = bucketMiddle(bucketOf(9_500_000));
-    const above = (lastedUs: number) => tallied(seen, { lastedUs, waitedUs: ANY }).above;
+    const above = (lastedUs: number) => tally(seen, { lastedUs, waitedUs: ANY }).above;
     expect([us - 1, us].map(above)).toEqual([10, 0]);
   });
 
   test("as waits altogether where nobody reports these, and as none where there are none", () => {
     const high = { id: "a", name: "high", burstP50Us: 5000, objective: undefined };
     const whole = burstsOf({ ...high, ended: seen.lasted });
-    expect(tallied(whole, { lastedUs: ANY, waitedUs: 840 }).above).toBe(100);
-    expect(tallied(whole, undefined).waitedUs / (90 * 5000 + 10 * 9500)).toBeCloseTo(1, 2);
+    expect(tally(whole, { lastedUs: ANY, waitedUs: 840 }).above).toBe(100);
+    expect(tally(whole, undefined).waitedUs / (90 * 5000 + 10 * 9500)).toBeCloseTo(1, 2);
     expect(burstsOf({ ...high, ended: seen.lasted, waited: seen.waited })).toEqual(seen);
     expect(burstsOf({ ...high, ended: undefined, waited: seen.waited })).toEqual(noBursts);
-    expect(tallied(noBursts, undefined)).toEqual({ bursts: 0, above: 0, waitedUs: 0 });
+    expect(tally(noBursts, undefined)).toEqual({ bursts: 0, above: 0, waitedUs: 0 });
   });
 
   test("with the time that they waited", () => {
-    expect(tallied(seen, undefined).waitedUs / (96 * 20 + 4 * 2000)).toBeCloseTo(1, 2);
+    expect(tally(seen, undefined).waitedUs / (96 * 20 + 4 * 2000)).toBeCloseTo(1, 2);
   });
 
   test("with those seen before", () => {
-    const all = together(seen, { lasted: seen.lasted, waited: undefined });
-    expect(tallied(all, undefined).bursts).toBe(200);
+    const all = sumOf(seen, { lasted: seen.lasted, waited: undefined });
+    expect(tally(all, undefined).bursts).toBe(200);
     expect(quantilesOf(all, 0.99).waitedP99Us / 2000).toBeCloseTo(1, 2);
   });
 });

@@ -1,12 +1,11 @@
-// What bursts are judged by, in one place. A time (`p99=10ms`) is about the burst whole, whatever takes it. A
-// `slowdown` is about what co-location costs, and that is the time for which a burst waits for the GPU: the rest of it is
-// the program's own and drifts by a quarter within a minute in one that launches kernel by kernel, co-located or
-// without (docs/design/decisions/0003). Of a burst that keeps the GPU busy nearly all is waiting, and all is taken for it
-// where nobody reports waits.
+// How bursts are compared with an objective. A time (`p99=10ms`) limits the whole burst. A `slowdown` limits the time for
+// which a burst waits for the GPU, because only that changes beside best-effort work. The rest of a burst is CPU time of
+// the program, which drifts by a quarter within a minute if the program launches kernel by kernel
+// (docs/design/decisions/0003). If waits are not reported, the whole burst counts as waiting.
 import { bucketMiddle, quantile } from "#protocol";
 import type { AloneBursts, MeteredHigh, Objective } from "./policy.ts";
 
-/** The same bursts, counted twice. */
+/** The same bursts, counted in two ways. */
 export interface Bursts {
   /** By bucket of duration. */
   readonly lasted: Uint32Array | undefined;
@@ -18,7 +17,7 @@ export const noBursts: Bursts = { lasted: undefined, waited: undefined };
 
 const ANY = Number.POSITIVE_INFINITY;
 
-/** In us; infinite where nothing is asked. 1 % of bursts may pass one or the other. */
+/** In us; infinite where the objective says nothing. 1 % of bursts may exceed each. */
 export interface Limits {
   readonly lastedUs: number;
   readonly waitedUs: number;
@@ -29,7 +28,7 @@ export const burstsOf = ({ ended, waited }: MeteredHigh): Bursts => ({
   waited: ended && (waited ?? ended),
 });
 
-/** What a burst may not pass to count as good; undefined while that is not known. */
+/** The limits of an objective; undefined while the bursts alone are not known. */
 export function limitsOf(
   objective: Objective | undefined,
   alone: AloneBursts | undefined,
@@ -40,8 +39,8 @@ export function limitsOf(
 }
 
 /**
- * What the median burst, of which more is known beforehand, may surely not pass. A `slowdown` bounds it whole, too: where
- * it keeps the GPU busy, what it waits alone is nearly all of it.
+ * Limits for the median burst, of which more is known beforehand. A `slowdown` limits the whole burst here, because a burst
+ * that keeps the GPU busy waits nearly all of the time.
  */
 export function medianLimitsOf(
   objective: Objective | undefined,
@@ -53,13 +52,13 @@ export function medianLimitsOf(
   return { ...limits, lastedUs: Math.min(limits.lastedUs, slowedUs) };
 }
 
-/** `q`: 0.99, or what stands for it among few. */
+/** `q`: 0.99, or the quantile that replaces it among few bursts. */
 export const quantilesOf = ({ lasted, waited }: Bursts, q: number): AloneBursts => ({
   p99Us: lasted ? quantile(lasted, q) : Number.NaN,
   waitedP99Us: waited ? quantile(waited, q) : Number.NaN,
 });
 
-/** How much slower than alone bursts are, by what a `slowdown` counts; undefined while that is not known. */
+/** How much slower than alone bursts are, as `slowdown` counts it; undefined while that is not known. */
 export function slowdownOf(
   { burstWaitP99Us }: { readonly burstWaitP99Us: number | undefined },
   alone: AloneBursts | undefined,
@@ -69,7 +68,7 @@ export function slowdownOf(
   return Number.isFinite(slowdown) ? slowdown : undefined;
 }
 
-export const together = (one: Bursts, other: Bursts): Bursts => ({
+export const sumOf = (one: Bursts, other: Bursts): Bursts => ({
   lasted: sum(one.lasted, other.lasted),
   waited: sum(one.waited, other.waited),
 });
@@ -79,21 +78,21 @@ const sum = (counts: Uint32Array | undefined, more: Uint32Array | undefined) =>
 
 interface Tally {
   readonly bursts: number;
-  /** Of them past a limit: of two, as many as passed the one that more did. */
+  /** Bursts above a limit. With two limits, the larger of the two counts. */
   readonly above: number;
-  /** In us, all together. */
+  /** Sum, in us. */
   readonly waitedUs: number;
 }
 
-export function tallied({ lasted, waited }: Bursts, limits: Limits | undefined): Tally {
-  const whole = counted(lasted, limits?.lastedUs);
-  const waits = waited === lasted && !limits ? whole : counted(waited, limits?.waitedUs);
+export function tally({ lasted, waited }: Bursts, limits: Limits | undefined): Tally {
+  const whole = count(lasted, limits?.lastedUs);
+  const waits = waited === lasted && !limits ? whole : count(waited, limits?.waitedUs);
   const above = Math.min(whole.bursts, Math.max(whole.above, waits.above));
   return { bursts: whole.bursts, above, waitedUs: waits.us };
 }
 
-/** One pass: most of thousands of buckets are empty. */
-function counted(counts: Uint32Array | undefined, limitUs = ANY) {
+/** In one pass, because most of the thousands of buckets are empty. */
+function count(counts: Uint32Array | undefined, limitUs = ANY) {
   let [bursts, above, us] = [0, 0, 0];
   for (let bucket = 0; bucket < (counts?.length ?? 0); bucket++) {
     const n = counts?.[bucket] ?? 0;

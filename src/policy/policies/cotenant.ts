@@ -1,16 +1,16 @@
-// Taking turns, and what objectives leave beyond that. Whoever asks for nothing is protected as under `strict`.
-// Where a high client has an objective (run --slo), a ladder is climbed as far as its bursts allow: longer
-// chunks first, which cost little, and in mode mps then chunks beside requests. Those fill the gaps of a
-// request that is bound by launching; one that keeps the GPU busy pays for them, and then they are not given
-// for long. What they cost through cache, clock and power it waits for, too (docs/design/decisions/0004).
+// The default. A client without an objective is protected as under `strict`. With objectives (run --slo) a ladder is
+// climbed as far as bursts and requests allow: first longer chunks, which cost little; in mode mps then chunks beside
+// requests. Those fill the gaps of a request that launches kernel by kernel. A request that keeps the GPU busy gets
+// slower by them, also through cache, clock and power, which breaks the objective, so they end soon
+// (docs/design/decisions/0004).
 import type { Rules } from "#protocol";
 import { climbing, type Ladder } from "../ladder.ts";
 import type { Policy } from "../policy.ts";
 import { turnsLadder } from "./slo.ts";
 
 /**
- * A chunk of `strict`'s length beside a request, every so many chunks' time: each level twice what the one below gives,
- * and costs. An eighth is the least that gives more than the long chunks before it.
+ * Beside a request, one chunk of `strict`'s length in so many times its length. Each level gives and costs twice as much
+ * as the one below. An eighth is the least that gives more than the long chunks before it.
  */
 const BESIDE_EVERY = [8, 4, 2] as const;
 

@@ -4,8 +4,8 @@ import { climbing, type Ladder } from "../ladder.ts";
 import type { Policy } from "../policy.ts";
 
 /**
- * A border costs 3 us, so each doubling of a chunk gives half of what the one before gave, and costs a request
- * twice as much: 3 % of a burst on level 0, then 6, 6, 12 and 24.
+ * A border costs 3 us. So each doubling of a chunk gives half of what the one before gave, and costs a request twice as
+ * much: 3 % of a burst on level 0, then 6, 6, 12 and 24.
  */
 const longer = ({ chunkUs, chunkLaunches }: Rules, times: number) => ({
   chunkUs: Math.min(LONGEST.chunkUs, times * chunkUs),
@@ -13,13 +13,13 @@ const longer = ({ chunkUs, chunkLaunches }: Rules, times: number) => ({
 });
 const LONGEST = { chunkUs: 2000, chunkLaunches: 128 } as const;
 
-/** Durations are for chunks: where there are none, hardly any launch is timed. */
+/** Launches are timed to make chunks, so without chunks hardly any is timed. */
 const SELDOM = 1_000_000;
 
 /**
- * On the last, best-effort work is not held at all, but goes on in chunks: without borders, what is queued
- * could not be stopped when the level must be left. Beside trainings alone it need not be: what is queued has run
- * before any of them has lost enough to speak of.
+ * On the last level best-effort work is never held, but still goes on in chunks, because queued work without borders could
+ * not be stopped when the level must be left. Beside trainings alone it has no borders: the queue ends before a training
+ * has lost much.
  */
 export const turnsLadder = (base: Rules, training: boolean): Ladder => [
   {},

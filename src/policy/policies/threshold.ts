@@ -79,13 +79,13 @@ function stepped(was: Search, { nowMs, high, colocated = false }: Look): Search 
   const ms = nowMs - was.fromMs;
   if (ms < TRIAL_MS) return now;
   return {
-    ...judged(was, (1000 * now.launches) / ms),
+    ...judge(was, (1000 * now.launches) / ms),
     settling: SETTLING_LOOKS,
     ...trialFrom(nowMs),
   };
 }
 
-function judged(was: Search, perS: number): Search {
+function judge(was: Search, perS: number): Search {
   if (was.reference === undefined) return { ...was, reference: perS };
   const limit = trial(was);
   return perS >= (1 - LOSS) * was.reference ? { ...was, good: limit } : { ...was, bad: limit };

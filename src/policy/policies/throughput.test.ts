@@ -3,7 +3,7 @@ import { mulberry32 } from "#core";
 import { bucketCount, bucketOf } from "#protocol";
 import type { Memory, MeteredHigh } from "../policy.ts";
 import { slo } from "./slo.ts";
-import { anew, isTrial, judged, noPace, type Pace, paced } from "./throughput.ts";
+import { addLook, isTrial, judge, noPace, type Pace, restartPace } from "./throughput.ts";
 
 /** What a level costs a training: it gets on so much slower. */
 const takes = [1.03, 1.03, 1.04, 1.05, 1.08, 1.4];
@@ -149,7 +149,7 @@ describe("a training's objective is about its throughput", () => {
 /** At work from before on, for so many looks of a quarter of a second. */
 function pace(looks: number, launches: number): Pace {
   let now = noPace;
-  for (let look = 0; look <= looks + 1; look++) now = paced(now, { launches, seconds: 0.25 }, 0);
+  for (let look = 0; look <= looks + 1; look++) now = addLook(now, { launches, seconds: 0.25 }, 0);
   return now;
 }
 
@@ -162,23 +162,23 @@ describe("the pace of a training", () => {
 
   test("goes on over two seconds without launches, which count, and not over more", () => {
     const still = (seconds: number) => {
-      const was = paced(pace(8, 100), { launches: 0, seconds }, seconds);
-      return paced(was, { launches: 100, seconds: 0.25 }, 0);
+      const was = addLook(pace(8, 100), { launches: 0, seconds }, seconds);
+      return addLook(was, { launches: 100, seconds: 0.25 }, 0);
     };
     expect(still(2).looks.at(-1)).toEqual({ launches: 100, seconds: 2.25 });
     expect(still(2.01).looks).toEqual([]);
-    expect(paced(noPace, { launches: 0, seconds: 1 }, 1)).toEqual(noPace);
+    expect(addLook(noPace, { launches: 0, seconds: 1 }, 1)).toEqual(noPace);
   });
 
   test("begun anew goes on from now where it is at work, and from nothing where it is not", () => {
-    const now = paced(anew(pace(8, 100)), { launches: 7, seconds: 0.25 }, 0);
+    const now = addLook(restartPace(pace(8, 100)), { launches: 7, seconds: 0.25 }, 0);
     expect(now).toEqual({ looks: [], open: { launches: 7, seconds: 0.25 } });
-    expect(paced(now, { launches: 7, seconds: 0.25 }, 0).looks).toHaveLength(1);
-    expect(anew(noPace)).toEqual(noPace);
+    expect(addLook(now, { launches: 7, seconds: 0.25 }, 0).looks).toHaveLength(1);
+    expect(restartPace(noPace)).toEqual(noPace);
   });
 
   test("holds a slowdown up to it, breaks it beyond two percent more, and says nothing between", () => {
-    const share = (launches: number) => judged(pace(20, launches), pace(20, 1000), 0.1);
+    const share = (launches: number) => judge(pace(20, launches), pace(20, 1000), 0.1);
     expect([share(1000), share(910)].map(({ above }) => above)).toEqual([0, 0]);
     expect(share(910).bursts).toBe(300);
     expect(share(900).bursts).toBe(0);
