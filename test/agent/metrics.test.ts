@@ -71,6 +71,7 @@ test("a status becomes Prometheus text, with what is unknown left out", async ()
     cotenant_client_caveat{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1",caveat="several_ranks"} 0
     cotenant_client_caveat{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1",caveat="several_gpus"} 0
     cotenant_client_caveat{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1",caveat="past_cotenant"} 0
+    cotenant_client_memory_bytes{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 3221225472
     cotenant_launches_total{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 2000
     cotenant_launches_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 15
     cotenant_unhooked_calls_total{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0
@@ -152,7 +153,7 @@ test("an objective is shown by its goal, its level and which of the states it ha
   const states = (await samplesOf("objective_state", { high: held })).map((line) =>
     line.replace(/.*state="(\w+)"\} (\d)$/, "$1 $2"),
   );
-  expect(states).toEqual(["learning 0", "met 0", "missed 1", "impossible 0"]);
+  expect(states).toEqual(["learning 0", "met 0", "missed 1", "impossible 0", "unheard 0"]);
   expect(await samplesOf("objective_level", { high: held })).toEqual([
     expect.stringMatching(/ 3$/),
   ]);
