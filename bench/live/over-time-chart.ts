@@ -1,6 +1,16 @@
 // Latency and best-effort throughput over time as one SVG: a line for each arrangement, a band for each step of load.
-import { GREY, INK, SMALL, text } from "#bench";
-import { type Markup, short, svgElement, words } from "#core";
+import { FAINT, GREY, GROUND, INK, RAISED, SMALL } from "#bench";
+import {
+  BOLD,
+  fitText,
+  type Markup,
+  short,
+  svgElement,
+  svgPicture,
+  svgText,
+  textWidth,
+  words,
+} from "#core";
 import type { Bin } from "./binned.ts";
 
 export interface OverTime {
@@ -19,7 +29,9 @@ const WIDTH = 760;
 const LEFT = 62;
 const RIGHT = 18;
 const HEIGHT = { latency: 190, kept: 120 };
-const TOP = 104;
+/** Above the legend, and of one of its lines. */
+const HEAD = 82;
+const LINE = 22;
 const GAP = 44;
 
 interface Panel {
@@ -27,6 +39,8 @@ interface Panel {
   readonly height: number;
   /** Where a value lies, down from `top`. */
   readonly y: (value: number) => number;
+  /** The axis ends here; higher values are drawn at its end, with their value. */
+  readonly most: number;
   readonly ticks: readonly number[];
   readonly name: string;
   readonly of: (bin: Bin) => number | null;
@@ -35,69 +49,90 @@ interface Panel {
 export function overTimeChart(seen: OverTime): string {
   const seconds = seen.steps.reduce((sum, step) => sum + step.seconds, 0);
   const x = (s: number) => LEFT + (s / seconds) * (WIDTH - LEFT - RIGHT);
-  const panels = [latencyPanel(seen), keptPanel(seen)];
-  const height = TOP + HEIGHT.latency + GAP + HEIGHT.kept + 48;
-  const about = `${seen.high} beside ${seen.bestEffort} while its load changes`;
-  return `${svgElement(
-    "svg",
-    {
-      xmlns: "http://www.w3.org/2000/svg",
-      viewBox: `0 0 ${WIDTH} ${height}`,
-      width: WIDTH,
-      height,
-      role: "img",
-      "aria-labelledby": "title",
-      "font-family":
-        "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
-      "font-size": 12,
-      fill: INK,
-    },
-    svgElement("title", { id: "title" }, words(about)),
-    svgElement("rect", {
-      x: 0.5,
-      y: 0.5,
-      width: WIDTH - 1,
-      height: height - 1,
-      rx: 10,
-      fill: "#fff",
-      stroke: "#d1d9e0",
-    }),
-    text(20, 31, about, { "font-size": 17, "font-weight": 600 }),
-    text(20, 50, `${seen.gpu} · bins of ${seen.binS * 1000} ms · arrival to done`, { fill: GREY }),
-    ...legend(seen),
+  const entries = legend(seen);
+  const top = HEAD + entries.height;
+  const panels = [latencyPanel(seen, top), keptPanel(seen, top)];
+  const height = top + HEIGHT.latency + GAP + HEIGHT.kept + 48;
+  const title = `${seen.high} beside ${seen.bestEffort} while its load changes`;
+  const peaks = seen.arrangements.map(({ name, bins }) => `${name}: ${rangeText(bins)}.`);
+  return svgPicture(
+    { width: WIDTH, height, title, description: peaks.join(" ") },
+    svgText(20, 31, fitText(title, 17 * BOLD, WIDTH - 40), { "font-size": 17, "font-weight": 600 }),
+    svgText(
+      20,
+      50,
+      fitText(
+        `${seen.gpu} · bins of ${seen.binS * 1000} ms · p99 from arrival to done · kept: throughput / alone`,
+        12,
+        WIDTH - 40,
+      ),
+      { fill: GREY },
+    ),
+    ...entries.svg,
     ...panels.flatMap((panel) => drawn(panel, seen, x)),
     ...timeAxis(seconds, x, height - 30),
-  )}\n`;
+  );
 }
+
+/** For readers who cannot see the lines. */
+function rangeText(bins: readonly Bin[]): string {
+  const ms = finite(bins.map(({ p99Ms }) => p99Ms)).filter((value) => value > 0);
+  const kept = finite(bins.map(({ kept }) => kept));
+  const texts = [
+    ...(ms.length > 0 ? [`p99 ${digits(Math.min(...ms))} to ${digits(Math.max(...ms))} ms`] : []),
+    ...(kept.length > 0
+      ? [`kept ${digits(Math.min(...kept))} to ${digits(Math.max(...kept))}`]
+      : []),
+  ];
+  return texts.join(", ") || "no data";
+}
+
+const digits = (value: number): string => String(Number(value.toPrecision(3)));
 
 const finite = (values: readonly (number | null)[]): number[] =>
   values.filter((value): value is number => value !== null && Number.isFinite(value));
 
-function latencyPanel({ arrangements }: OverTime): Panel {
+function latencyPanel({ arrangements }: OverTime, top: number): Panel {
   const all = finite(arrangements.flatMap(({ bins }) => bins.map(({ p99Ms }) => p99Ms)));
-  const low = Math.log10(Math.min(1, ...all) / 1.1);
-  const high = Math.log10(Math.max(10, ...all) * 1.1);
+  const low = Math.log10(Math.min(1, ...all.filter((value) => value > 0)) / 1.1);
+  const most = Math.max(10, ...all) * 1.1;
+  const high = Math.log10(most);
   const height = HEIGHT.latency;
   return {
-    top: TOP,
+    top,
     height,
+    most,
     y: (value) => height - ((Math.log10(value) - low) / (high - low)) * height,
-    ticks: [0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].filter(
-      (tick) => Math.log10(tick) >= low && Math.log10(tick) <= high,
-    ),
+    ticks: logTicks(low, high),
     name: "p99, ms (log)",
     of: ({ p99Ms }) => p99Ms,
   };
 }
 
-function keptPanel({ arrangements }: OverTime): Panel {
+/** 1, 2 and 5 of each power of ten, or where those are many, 1 alone. */
+function logTicks(low: number, high: number): number[] {
+  const powers = Array.from(
+    { length: Math.floor(high) - Math.floor(low) + 1 },
+    (_, i) => Math.floor(low) + i,
+  );
+  return powers
+    .flatMap((power) => (powers.length > 5 ? [1] : [1, 2, 5]).map((n) => n * 10 ** power))
+    .map((tick) => Number(tick.toPrecision(3)))
+    .filter((tick) => Math.log10(tick) >= low && Math.log10(tick) <= high);
+}
+
+/** A bin with few iterations may be far above what the others keep. */
+const MOST_KEPT = 1.5;
+
+function keptPanel({ arrangements }: OverTime, above: number): Panel {
   const all = finite(arrangements.flatMap(({ bins }) => bins.map(({ kept }) => kept)));
-  const top = Math.max(1.1, ...all);
+  const most = Math.min(MOST_KEPT, Math.max(1.1, ...all));
   const height = HEIGHT.kept;
   return {
-    top: TOP + HEIGHT.latency + GAP,
+    top: above + HEIGHT.latency + GAP,
     height,
-    y: (value) => height - (value / top) * height,
+    most,
+    y: (value) => height - (value / most) * height,
     ticks: [0, 0.25, 0.5, 0.75, 1],
     name: "best-effort kept",
     of: ({ kept }) => kept,
@@ -105,13 +140,15 @@ function keptPanel({ arrangements }: OverTime): Panel {
 }
 
 function drawn(panel: Panel, seen: OverTime, x: (s: number) => number): Markup[] {
-  const { top, height, y, ticks, name, of } = panel;
+  const { top, height, most, y, ticks, name, of } = panel;
   const right = WIDTH - RIGHT;
   const lines = seen.arrangements.map(({ name: arrangement, bins }, i) => {
     const points = bins.flatMap((bin) => {
       const value = of(bin);
       const at = x(bin.fromS + seen.binS / 2);
-      return value === null || !(value > 0) ? [] : [`${short(at)} ${short(y(value))}`];
+      return value === null || !(value > 0)
+        ? []
+        : [`${short(at)} ${short(y(Math.min(value, most)))}`];
     });
     return svgElement(
       "path",
@@ -122,7 +159,7 @@ function drawn(panel: Panel, seen: OverTime, x: (s: number) => number): Markup[]
         "stroke-width": 1.8,
         "stroke-linejoin": "round",
       },
-      svgElement("title", {}, words(arrangement)),
+      svgElement("title", {}, words(`${arrangement}: ${rangeText(bins)}`)),
     );
   });
   return [
@@ -131,8 +168,8 @@ function drawn(panel: Panel, seen: OverTime, x: (s: number) => number): Markup[]
       { class: "panel", transform: `translate(0 ${top})` },
       ...bands(seen, x, height),
       ...ticks.flatMap((tick) => [
-        svgElement("path", { d: `M${LEFT} ${short(y(tick))}H${right}`, stroke: "#e6e8eb" }),
-        text(LEFT - 8, y(tick) + 4, String(tick), {
+        svgElement("path", { d: `M${LEFT} ${short(y(tick))}H${right}`, stroke: FAINT }),
+        svgText(LEFT - 8, y(tick) + 4, tickText(tick), {
           "text-anchor": "end",
           "font-size": SMALL,
           fill: GREY,
@@ -148,9 +185,27 @@ function drawn(panel: Panel, seen: OverTime, x: (s: number) => number): Markup[]
         words(name),
       ),
       ...lines,
+      ...beyond(panel, seen, x),
     ),
   ];
 }
+
+/** Large ones are short, since the axis has its name beside them: 10K, 1M. */
+const tickText = (tick: number): string =>
+  tick < 10_000 ? String(tick) : new Intl.NumberFormat("en", { notation: "compact" }).format(tick);
+
+/** The highest value of each line that goes beyond the panel, at its place. */
+const beyond = ({ most, of }: Panel, seen: OverTime, x: (s: number) => number): Markup[] =>
+  seen.arrangements.flatMap(({ bins }, i) => {
+    const highest = bins.reduce((a, b) => ((of(b) ?? 0) > (of(a) ?? 0) ? b : a), bins[0] as Bin);
+    const value = highest ? of(highest) : null;
+    if (value === null || value <= most) return [];
+    const peak = x(highest.fromS + seen.binS / 2);
+    const [at, anchor] = peak > WIDTH / 2 ? [peak - 6, "end"] : [peak + 6, "start"];
+    const fill = colours[i % colours.length] ?? INK;
+    const look = { "text-anchor": anchor, "font-size": SMALL, fill };
+    return [svgText(at, 12, `↑ ${digits(value)}`, look)];
+  });
 
 /** Every second step is shaded, and each says how many requests come. */
 function bands({ steps }: OverTime, x: (s: number) => number, height: number): Markup[] {
@@ -159,34 +214,53 @@ function bands({ steps }: OverTime, x: (s: number) => number, height: number): M
     const left = x(from);
     from += seconds;
     const width = x(from) - left;
-    const shade = { x: left, y: 0, width, height, fill: i % 2 === 0 ? "#f6f8fa" : "#fff" };
+    const shade = { x: left, y: 0, width, height, fill: i % 2 === 0 ? RAISED : GROUND };
     const label = { "text-anchor": "middle", "font-size": SMALL, fill: GREY };
+    const rate = `${ratePerS.toFixed(0)} requests/s`;
+    const fitting = [rate, `${ratePerS.toFixed(0)}/s`].filter(
+      (one) => textWidth(one, SMALL) <= width,
+    );
     return [
-      svgElement("rect", shade),
-      text(left + width / 2, -5, `${ratePerS.toFixed(0)} requests/s`, label),
+      svgElement("rect", shade, svgElement("title", {}, words(rate))),
+      ...fitting.slice(0, 1).map((one) => svgText(left + width / 2, -5, one, label)),
     ];
   });
 }
 
-function legend({ arrangements }: OverTime): Markup[] {
+function legend({ arrangements }: OverTime): { readonly svg: Markup[]; readonly height: number } {
   let at = 20;
-  return arrangements.flatMap(({ name }, i) => {
+  let y = HEAD - 11;
+  const svg = arrangements.flatMap(({ name }, i) => {
+    const label = fitText(name, 12, WIDTH - 80);
+    const needed = 23 + textWidth(label, 12);
+    if (at > 20 && at + needed > WIDTH - RIGHT) {
+      at = 20;
+      y += LINE;
+    }
     const left = at;
-    at += 34 + 6.6 * name.length;
+    at += needed + 14;
     return [
       svgElement("path", {
-        d: `M${short(left)} 71h18`,
+        d: `M${short(left)} ${y}h18`,
         stroke: colours[i % colours.length] ?? INK,
         "stroke-width": 2.4,
       }),
-      text(left + 23, 75, name),
+      svgText(left + 23, y + 4, label),
     ];
   });
+  return { svg, height: y + LINE + 11 - HEAD };
 }
 
-const timeAxis = (seconds: number, x: (s: number) => number, y: number): Markup[] => [
-  ...Array.from({ length: Math.floor(seconds) + 1 }, (_, s) =>
-    text(x(s), y, String(s), { "text-anchor": "middle", "font-size": SMALL, fill: GREY }),
-  ),
-  text(WIDTH / 2, y + 18, "seconds", { "text-anchor": "middle", fill: GREY }),
-];
+function timeAxis(seconds: number, x: (s: number) => number, y: number): Markup[] {
+  const step = [1, 2, 5, 10, 20, 50, 100].find((one) => seconds / one <= 12) ?? seconds / 12;
+  return [
+    ...Array.from({ length: Math.floor(seconds / step) + 1 }, (_, i) =>
+      svgText(x(i * step), y, digits(i * step), {
+        "text-anchor": "middle",
+        "font-size": SMALL,
+        fill: GREY,
+      }),
+    ),
+    svgText(WIDTH / 2, y + 18, "seconds", { "text-anchor": "middle", fill: GREY }),
+  ];
+}

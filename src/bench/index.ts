@@ -13,7 +13,7 @@ export {
   terminalMatrix,
   terminalTable,
 } from "./report/index.ts";
-export { GREY, INK, SMALL, text } from "./report/ink.ts";
+export { FAINT, GREY, GROUND, INK, RAISED, SMALL } from "./report/ink.ts";
 export { table } from "./report/pipes.ts";
 export { type Merged, merge, type Pair, type Row } from "./report/rows.ts";
 export { millis, percent, times, whole } from "./report/words.ts";

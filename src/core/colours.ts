@@ -29,7 +29,6 @@ export const pageColours = {
 const pictureColours: readonly Colour[] = [
   { light: "#000000", dark: "#ffffff" },
   { light: "#0072b2", dark: "#2f8fd0" },
-  { light: "#8b0000", dark: "#ff5a52" },
   { light: "#8c959f", dark: "#7d8894" },
 ];
 

@@ -35,6 +35,7 @@ export {
   softGpuFolder,
 } from "./package.ts";
 export { runDirectory, SYSTEM_DIRECTORY, SYSTEM_GRANTS } from "./paths.ts";
+export { BOLD, fitText, svgPicture, svgText, textWidth } from "./picture.ts";
 export {
   type Cumulative,
   prometheusLabels,

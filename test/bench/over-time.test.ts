@@ -61,7 +61,7 @@ test("the chart draws a line for each arrangement in both panels, and the steps 
     ],
   });
   expect(svg.match(/stroke-linejoin="round"/g)).toHaveLength(4);
-  expect(svg.match(/400 requests\/s/g)).toHaveLength(2);
+  expect(svg.match(/400 requests\/s<\/text>/g)).toHaveLength(2);
   expect(svg).toContain("beside a &amp; b while");
   expect(svg).not.toMatch(/NaN|undefined|Infinity|null/);
 });

@@ -1,13 +1,12 @@
 // Results as one SVG: a panel for each pair, a point for each arrangement. Further right the best-effort job retains
-// more; further down the high job is slowed less. The SVG needs no other file and has a white background, so it looks
-// the same on light and dark pages.
+// more; further down the high job is slowed less.
 
-import { type Markup, short, svgElement, words } from "#core";
+import { fitText, type Markup, short, svgElement, svgPicture, svgText, textWidth } from "#core";
 import type { BenchResult } from "../result.ts";
-import { BETTER, betterArrow, betterCorner, GREY, INK, text } from "./ink.ts";
+import { BETTER, betterArrow, betterCorner, GREY } from "./ink.ts";
 import { drawMark, families, isOurs, type Mark, marksFor } from "./marks.ts";
 import { type Axes, drawPanel, type Panel, xAxis, yAxis } from "./panel.ts";
-import { type Box, fitText, textWidth } from "./places.ts";
+import type { Box } from "./places.ts";
 import { arrangementsOf, type Merged, merge, type Pair, type Row } from "./rows.ts";
 import { ratioScale, shareScale } from "./scale.ts";
 import { pairText, percent, runsText, times } from "./words.ts";
@@ -45,36 +44,14 @@ export function chart(results: readonly BenchResult[], figure: ChartFigure = "p9
   const height = top + Math.max(1, grid.rows) * step - GAP_Y + FOOT + 8;
   const frame: Box = { x: 0, y: 0, width: grid.panelWidth, height: PANEL_HEIGHT };
   const axes = axesFor(panels, frame);
-  return `${svgElement(
-    "svg",
+  return svgPicture(
     {
-      xmlns: "http://www.w3.org/2000/svg",
-      viewBox: `0 0 ${width} ${height}`,
       width,
       height,
-      role: "img",
-      "aria-labelledby": "title desc",
-      "font-family":
-        "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
-      "font-size": 12,
-      fill: INK,
+      title: `${figures[figure].axis} against retained throughput`,
+      description: describe(panels),
     },
-    svgElement(
-      "title",
-      { id: "title" },
-      words(`${figures[figure].axis} against retained throughput`),
-    ),
-    svgElement("desc", { id: "desc" }, words(describe(panels))),
     svgElement("defs", {}, betterCorner()),
-    svgElement("rect", {
-      x: 0.5,
-      y: 0.5,
-      width: width - 1,
-      height: height - 1,
-      rx: 10,
-      fill: "#fff",
-      stroke: "#d1d9e0",
-    }),
     ...heading(pairs, figure, width),
     legend.svg,
     ...panels.map((panel, i) => {
@@ -89,7 +66,7 @@ export function chart(results: readonly BenchResult[], figure: ChartFigure = "p9
         ...(i + grid.columns >= panels.length ? xAxis(axes) : []),
       );
     }),
-  )}\n`;
+  );
 }
 
 /** At most three panels in a row; four make a square. */
@@ -150,17 +127,17 @@ function heading(pairs: readonly Pair[], figure: ChartFigure, width: number): re
   const room = width - 2 * MARGIN;
   const { about } = figures[figure];
   return [
-    text(MARGIN, 31, "What the high job pays, and what the best-effort job keeps", {
+    svgText(MARGIN, 31, "What the high job pays, and what the best-effort job keeps", {
       "font-size": 17,
       "font-weight": 600,
     }),
-    text(width - MARGIN - 18, 30, "better", {
+    svgText(width - MARGIN - 18, 30, "better", {
       "text-anchor": "end",
       fill: BETTER,
       "font-weight": 600,
     }),
     betterArrow(width - MARGIN - 3, 30),
-    text(
+    svgText(
       MARGIN,
       50,
       fitText(
@@ -194,10 +171,10 @@ function drawLegend(
         x = MARGIN;
         y += LINE;
       }
-      if (i === 0) entries.push(text(x, y + 4, name, { fill: GREY }));
+      if (i === 0) entries.push(svgText(x, y + 4, name, { fill: GREY }));
       entries.push(
         svgElement("g", { transform: `translate(${short(x + lead + 5)} ${y})` }, drawMark(mark)),
-        text(x + lead + 15, y + 4, label),
+        svgText(x + lead + 15, y + 4, label),
       );
       x += needed + 14;
     });

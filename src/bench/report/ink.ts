@@ -1,18 +1,13 @@
 // Colours, and the shapes that are drawn both around and in the panels of a chart.
-import { type Markup, short, svgElement, words } from "#core";
+import { type Markup, pageColours, short, svgElement } from "#core";
 
-export const INK = "#1f2328";
-export const GREY = "#59636e";
-export const FAINT = "#e6e8eb";
-export const BETTER = "#00684c";
+export const INK = pageColours.ink.light;
+export const GREY = pageColours.quiet.light;
+export const FAINT = pageColours.idle.light;
+export const GROUND = pageColours.ground.light;
+export const RAISED = pageColours.raised.light;
+export const BETTER = pageColours.good.light;
 export const SMALL = 11;
-
-export const text = (
-  x: number,
-  y: number,
-  content: string,
-  attributes: Readonly<Record<string, string | number>> = {},
-): Markup => svgElement("text", { x, y, ...attributes }, words(content));
 
 /** A green corner where both sides do well. */
 export const betterCorner = (): Markup =>

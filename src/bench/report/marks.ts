@@ -1,6 +1,7 @@
 // How an arrangement looks in a chart: a shape and a colour, each of which identifies it. The colours are those of
 // Okabe and Ito, which can be told apart with any colour vision.
 import { type Markup, svgElement } from "#core";
+import { GROUND } from "./ink.ts";
 
 export interface Mark {
   readonly colour: string;
@@ -99,19 +100,19 @@ const outlines: Readonly<Record<Exclude<Shape, "cross">, string>> = {
   star: path(star()),
 };
 
-/** Marks have a white rim, so that marks that touch can be told apart. */
+/** Marks have a rim of the ground's colour, so that marks that touch can be told apart. */
 export function drawMark({ colour, shape, hollow }: Mark): Markup {
   if (shape === "cross") {
     const d = "M-4 -4L4 4M-4 4L4 -4";
     return [
-      svgElement("path", { d, stroke: "#fff", "stroke-width": 5 }),
+      svgElement("path", { d, stroke: GROUND, "stroke-width": 5 }),
       svgElement("path", { d, stroke: colour, "stroke-width": 2.4 }),
     ].join("\n") as Markup;
   }
   const d = outlines[shape];
-  if (!hollow) return svgElement("path", { d, fill: colour, stroke: "#fff", "stroke-width": 1 });
+  if (!hollow) return svgElement("path", { d, fill: colour, stroke: GROUND, "stroke-width": 1 });
   return [
-    svgElement("path", { d, fill: "#fff", stroke: "#fff", "stroke-width": 4.4 }),
-    svgElement("path", { d, fill: "#fff", stroke: colour, "stroke-width": 2.2 }),
+    svgElement("path", { d, fill: GROUND, stroke: GROUND, "stroke-width": 4.4 }),
+    svgElement("path", { d, fill: GROUND, stroke: colour, "stroke-width": 2.2 }),
   ].join("\n") as Markup;
 }

@@ -1,9 +1,9 @@
 // One panel of a chart: the frame, what is in it, and the axes.
 
-import { type Markup, short, svgElement, words } from "#core";
-import { betterArrow, FAINT, GREY, SMALL, text } from "./ink.ts";
+import { BOLD, fitText, type Markup, short, svgElement, svgText, textWidth, words } from "#core";
+import { betterArrow, FAINT, GREY, GROUND, SMALL } from "./ink.ts";
 import { drawMark, type Mark } from "./marks.ts";
-import { type Box, beside, fitText, type Place, place, type Spot, textWidth } from "./places.ts";
+import { type Box, beside, type Place, place, type Spot } from "./places.ts";
 import type { Merged, Pair, Row } from "./rows.ts";
 import type { Scale } from "./scale.ts";
 import { besideText, loadText, pairText, percent, runsText, times } from "./words.ts";
@@ -34,8 +34,13 @@ export function drawPanel(panel: Panel, axes: Axes): readonly Markup[] {
   const taken: Box[] = points.flatMap((point) => around(spotOf(point, axes)));
   return [
     svgElement("title", {}, words(pairText(pair))),
-    text(0, -22, fitText(pair.high, 13, frame.width), { "font-size": 13, "font-weight": 600 }),
-    text(0, -7, fitText(`${besideText(pair)}, ${loadText(pair)}`, 12, frame.width), { fill: GREY }),
+    svgText(0, -22, fitText(pair.high, 13 * BOLD, frame.width), {
+      "font-size": 13,
+      "font-weight": 600,
+    }),
+    svgText(0, -7, fitText(`${besideText(pair)}, ${loadText(pair)}`, 12, frame.width), {
+      fill: GREY,
+    }),
     svgElement("rect", {
       x: 0.6 * frame.width,
       y: 0.55 * frame.height,
@@ -99,32 +104,37 @@ function drawPoint({ row, kept, slowdown, mark }: Point, { x, y }: Axes): Markup
   );
 }
 
-/** A name beside each point that has room for one. The legend has all names. Cotenant's points choose first. */
+/**
+ * A name beside each point that has room for one. The legend has all names. A point beyond the chart has its value there,
+ * or a line with name and value elsewhere in the panel. Those choose first, then Cotenant's points.
+ */
 function labels(points: readonly Point[], axes: Axes, taken: Box[]): readonly Markup[] {
   const spots = new Map(points.map((point) => [point, spotOf(point, axes)]));
-  return [...spots].reverse().flatMap(([point, spot]) => {
-    const name = labelOf(point, axes);
+  const isBeyond = ({ slowdown: { value } }: Point) => value > axes.y.top;
+  const inOrder = [...spots].reverse();
+  inOrder.sort(([a], [b]) => Number(isBeyond(b)) - Number(isBeyond(a)));
+  return inOrder.flatMap(([point, spot]) => {
+    const { arrangement } = point.row;
+    const beyond = `↑ ${times(point.slowdown.value)}`;
+    const name = isBeyond(point) ? beyond : arrangement;
     const width = textWidth(name, SMALL);
     const others = [...spots.values()].filter((other) => other !== spot);
     const found = place(beside(spot, width, 13, others), axes.frame, taken);
+    if (!found && isBeyond(point)) return note(`${beyond} ${arrangement}`, axes.frame, taken);
     if (!found) return [];
     taken.push(found);
     return placedText(found, name);
   });
 }
 
-/** For a point beyond the chart the label gives its value; the mark shows which one it is. */
-const labelOf = ({ row, slowdown: { value } }: Point, { y }: Axes): string =>
-  value > y.top ? `↑ ${times(value)}` : row.arrangement;
-
-/** The text has a white rim, because it may cross a line of the grid. */
+/** The text has a rim of the ground's colour, because it may cross a line of the grid. */
 function placedText({ x, y, width, anchor }: Place, content: string): Markup {
   const at = { start: x, middle: x + width / 2, end: x + width }[anchor];
-  return text(at, y + 10.5, content, {
+  return svgText(at, y + 10.5, content, {
     "text-anchor": anchor,
     "font-size": SMALL,
     fill: GREY,
-    stroke: "#fff",
+    stroke: GROUND,
     "stroke-width": 3,
     "stroke-linejoin": "round",
     "paint-order": "stroke",
@@ -134,12 +144,6 @@ function placedText({ x, y, width, anchor }: Place, content: string): Markup {
 function failedNote({ failed }: Panel, frame: Box, taken: Box[]): readonly Markup[] {
   if (failed.length === 0) return [];
   const names = failed.map((row) => row.arrangement).join(", ");
-  const content = fitText(`failed: ${names}`, SMALL, frame.width - 12);
-  const width = textWidth(content, SMALL);
-  const at = (y: number): Place => ({ x: 6, y, width, height: 13, anchor: "start" });
-  const down = Array.from({ length: Math.floor(frame.height / 16) }, (_, i) => at(3 + 16 * i));
-  const box = place(down, frame, taken) ?? at(3);
-  taken.push(box);
   return [
     svgElement(
       "g",
@@ -149,15 +153,26 @@ function failedNote({ failed }: Panel, frame: Box, taken: Box[]): readonly Marku
         {},
         words(failed.map((row) => `${row.arrangement} ${runsText(row)}`).join("; ")),
       ),
-      placedText(box, content),
+      note(`failed: ${names}`, frame, taken),
     ),
   ];
+}
+
+/** A line at the panel's left side. */
+function note(content: string, frame: Box, taken: Box[]): Markup {
+  const fitted = fitText(content, SMALL, frame.width - 12);
+  const width = textWidth(fitted, SMALL);
+  const at = (y: number): Place => ({ x: 6, y, width, height: 13, anchor: "start" });
+  const down = Array.from({ length: Math.floor(frame.height / 16) }, (_, i) => at(3 + 16 * i));
+  const box = place(down, frame, taken) ?? at(3);
+  taken.push(box);
+  return placedText(box, fitted);
 }
 
 export function yAxis({ frame, y }: Axes, name: string): readonly Markup[] {
   return [
     ...y.ticks.map((tick) =>
-      text(-8, y.at(tick) + 4, `${tick}x`, {
+      svgText(-8, y.at(tick) + 4, `${tick}x`, {
         "text-anchor": "end",
         "font-size": SMALL,
         fill: GREY,
@@ -178,13 +193,13 @@ export function yAxis({ frame, y }: Axes, name: string): readonly Markup[] {
 export function xAxis({ frame, x }: Axes): readonly Markup[] {
   return [
     ...x.ticks.map((tick) =>
-      text(x.at(tick), frame.height + 16, percent(tick), {
+      svgText(x.at(tick), frame.height + 16, percent(tick), {
         "text-anchor": "middle",
         "font-size": SMALL,
         fill: GREY,
       }),
     ),
-    text(frame.width / 2, frame.height + 36, "best-effort throughput retained", {
+    svgText(frame.width / 2, frame.height + 36, "best-effort throughput retained", {
       "text-anchor": "middle",
       fill: GREY,
     }),

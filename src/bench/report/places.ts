@@ -20,25 +20,6 @@ export interface Place extends Box {
   readonly anchor: "start" | "middle" | "end";
 }
 
-/** Width of a character in a sans-serif font of size 1. It is generous, because it cannot be measured here. */
-function advance(character: string): number {
-  if (/[ijl.,:;|'!()[\]]/.test(character)) return 0.28;
-  if (/[ftr\- ]/.test(character)) return 0.36;
-  if (/[mwMW%@→]/.test(character)) return 0.88;
-  return /[A-Z0-9]/.test(character) ? 0.64 : 0.57;
-}
-
-export const textWidth = (text: string, size: number): number =>
-  size * [...text].reduce((sum, character) => sum + advance(character), 0);
-
-/** The text, cut to what fits, with an ellipsis. */
-export function fitText(text: string, size: number, width: number): string {
-  if (textWidth(text, size) <= width) return text;
-  const kept = [...text];
-  while (kept.length > 1 && textWidth(kept.join(""), size) + size > width) kept.pop();
-  return `${kept.join("").trimEnd()}…`;
-}
-
 const overlap = (a: Box, b: Box): boolean =>
   a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 

@@ -2,99 +2,183 @@
 // foot, the more its neighbours' memory traffic slows it there; its height says how much of the time is lost. A
 // thin line before a box leads from where its inputs were ready: it waited for the accelerator.
 
-import { escapeMarkup } from "#core";
+import {
+  BOLD,
+  fitText,
+  type Markup,
+  pageColours,
+  svgElement,
+  svgPicture,
+  svgText,
+  textWidth,
+  words,
+} from "#core";
 import type { Problem, Span, Timeline } from "./problem/types.ts";
 import { makespanMs } from "./timeline.ts";
 
 const WIDTH = 1000;
-const LEFT = 90;
-const TOP = 64;
-const ROW = 84;
+const MARGIN = 20;
+const HEAD = 60;
+const LINE = 20;
 const BOX = 54;
-/** Told apart by people with any colour vision (Okabe and Ito). */
-const COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442"];
-const CONTENTION = "#8B0000";
+/** Told apart by people with any colour vision (Okabe and Ito). Pale, so that black text can be read on them. */
+const COLOURS = ["#4fa3d1", "#f0b740", "#4fc0a0", "#dba0c0", "#8fd0f2", "#e58a4d", "#f4ec7a"];
+const ON_BOX = "#101010";
+const CONTENTION = "#8b0000";
+const QUIET = pageColours.quiet.light;
+
+/** Where things are. */
+interface Layout {
+  readonly left: number;
+  readonly top: number;
+  /** Of a row: its box and a line for each network that waits. */
+  readonly row: number;
+  readonly end: number;
+  x(ms: number): number;
+}
 
 export function picture(problem: Problem, found: Timeline, title: string): string {
+  const names = problem.accelerators.map(({ name }) => fitText(name, 12, 180));
+  const entries = legend(problem);
+  const left = 2 * MARGIN + Math.max(40, ...names.map((name) => textWidth(name, 12)));
   const end = makespanMs(found);
-  const scale = (WIDTH - LEFT - 20) / end;
-  const x = (ms: number) => round(LEFT + ms * scale);
-  const bottom = TOP + ROW * problem.accelerators.length;
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${bottom + 66}" font-family="sans-serif" font-size="12">`,
-    `<rect width="${WIDTH}" height="${bottom + 66}" fill="#fff"/>`,
-    `<text x="12" y="22" font-size="15" font-weight="bold">${escapeMarkup(title)}</text>`,
-    ...legend(problem),
-    ...problem.accelerators.flatMap(({ name }, a) => [
-      `<text x="12" y="${TOP + a * ROW + BOX / 2 + 4}">${escapeMarkup(name)}</text>`,
-      `<rect x="${LEFT}" y="${TOP + a * ROW}" width="${round(end * scale)}" height="${BOX}" fill="#f3f3f3"/>`,
-    ]),
-    ...found.spans.flatMap((span) => box(problem, span, x)),
-    ...axis(end, x, bottom),
-    "</svg>\n",
-  ].join("\n");
-}
-
-function legend({ networks }: Problem): string[] {
-  let at = 12;
-  const entry = (colour: string, label: string) => {
-    const here = at;
-    at += 26 + 7 * label.length;
-    return `<rect x="${here}" y="34" width="12" height="12" fill="${colour}"/><text x="${here + 17}" y="44">${escapeMarkup(label)}</text>`;
+  const layout: Layout = {
+    left,
+    top: HEAD + entries.height,
+    row: BOX + 14 + 4 * problem.networks.length,
+    end,
+    x: (ms) => left + (ms / end) * (WIDTH - left - 2 * MARGIN),
   };
-  return [
-    ...networks.map(({ name }, n) => entry(colour(n), name)),
-    entry(CONTENTION, "time lost to contention"),
-  ];
+  const bottom = layout.top + layout.row * names.length;
+  return svgPicture(
+    { width: WIDTH, height: bottom + 62, title, description: describe(problem, found) },
+    svgText(MARGIN, 30, fitText(title, 17 * BOLD, WIDTH - 2 * MARGIN), {
+      "font-size": 17,
+      "font-weight": 600,
+    }),
+    ...entries.svg,
+    ...names.flatMap((name, a) => [
+      svgText(MARGIN, layout.top + a * layout.row + BOX / 2 + 4, name),
+      svgElement("rect", {
+        x: left,
+        y: layout.top + a * layout.row,
+        width: layout.x(end) - left,
+        height: BOX,
+        fill: pageColours.raised.light,
+      }),
+    ]),
+    ...found.spans.map((span) => box(problem, span, layout)),
+    ...axis(layout, bottom),
+  );
 }
 
-function box(problem: Problem, span: Span, x: (ms: number) => number): string[] {
-  const y = TOP + span.accelerator * ROW;
+function describe({ networks }: Problem, { spans }: Timeline): string {
+  const ends = networks.map(({ name }, n) => {
+    const own = spans.filter(({ network }) => network === n);
+    const last = own.reduce((a, { endMs }) => Math.max(a, endMs), 0);
+    const waited = own.reduce((sum, { startMs, readyMs }) => sum + startMs - readyMs, 0);
+    const lost = own.reduce((sum, span) => sum + lostMs(span), 0);
+    return `${name} ends at ${ms(last)} ms, of which contention ${ms(lost)} ms and waiting ${ms(waited)} ms`;
+  });
+  return `${ends.join("; ")}.`;
+}
+
+function legend({ networks }: Problem): { readonly svg: Markup[]; readonly height: number } {
+  const entries = [
+    ...networks.map(({ name }, n) => ({ colour: colour(n), name })),
+    { colour: CONTENTION, name: "time lost to contention" },
+  ];
+  let at = MARGIN;
+  let y = 42;
+  const svg = entries.flatMap((entry) => {
+    const label = fitText(entry.name, 12, WIDTH / 2);
+    const needed = 17 + textWidth(label, 12);
+    if (at > MARGIN && at + needed > WIDTH - MARGIN) {
+      at = MARGIN;
+      y += LINE;
+    }
+    const left = at;
+    at += needed + 16;
+    return [
+      svgElement("rect", { x: left, y, width: 12, height: 12, fill: entry.colour, stroke: QUIET }),
+      svgText(left + 17, y + 10, label),
+    ];
+  });
+  return { svg, height: y + LINE + 6 - HEAD };
+}
+
+const lostMs = ({ pieces }: Span): number =>
+  pieces.reduce((sum, { fromMs, toMs, slowdown }) => sum + (toMs - fromMs) * (1 - 1 / slowdown), 0);
+
+function box(problem: Problem, span: Span, { x, top, row }: Layout): Markup {
+  const y = top + span.accelerator * row;
   const network = problem.networks[span.network];
   const name = network?.groups[span.group]?.name ?? "";
-  const width = round(x(span.endMs) - x(span.startMs));
-  const lost = span.pieces.reduce((sum, p) => sum + (p.toMs - p.fromMs) * (1 - 1 / p.slowdown), 0);
+  const left = x(span.startMs);
+  const width = x(span.endMs) - left;
+  const lost = lostMs(span);
   const alone = span.endMs - span.startMs - lost;
   const tip = `${network?.name} ${name}: ${ms(span.startMs)} to ${ms(span.endMs)} ms, alone ${ms(alone)} ms, contention ${ms(lost)} ms, waited ${ms(span.startMs - span.readyMs)} ms`;
-  const fits = width > 7 * name.length + 4;
-  return [
-    `<g><title>${escapeMarkup(tip)}</title>`,
-    `<rect x="${x(span.startMs)}" y="${y}" width="${width}" height="${BOX}" fill="${colour(span.network)}" fill-opacity="0.75" stroke="#fff"/>`,
+  const fill = colour(span.network);
+  const under = y + BOX + 6 + 4 * span.network;
+  return svgElement(
+    "g",
+    {},
+    svgElement("title", {}, words(tip)),
+    svgElement("rect", { x: left, y, width, height: BOX, fill, stroke: pageColours.ground.light }),
     ...span.pieces
       .filter(({ slowdown }) => slowdown > 1)
       .map(({ fromMs, toMs, slowdown }) => {
-        const height = round(BOX * (1 - 1 / slowdown));
-        return `<rect x="${x(fromMs)}" y="${round(y + BOX - height)}" width="${round(x(toMs) - x(fromMs))}" height="${height}" fill="${CONTENTION}" fill-opacity="${round(Math.min(0.9, 0.35 + (slowdown - 1)))}"/>`;
+        const height = BOX * (1 - 1 / slowdown);
+        return svgElement("rect", {
+          x: x(fromMs),
+          y: y + BOX - height,
+          width: x(toMs) - x(fromMs),
+          height,
+          fill: CONTENTION,
+          "fill-opacity": Math.min(0.9, 0.35 + (slowdown - 1)),
+        });
       }),
-    ...(fits
-      ? [
-          `<text x="${round((x(span.startMs) + x(span.endMs)) / 2)}" y="${y + 18}" text-anchor="middle">${escapeMarkup(name)}</text>`,
-        ]
+    ...(width > textWidth(name, 12) + 4
+      ? [svgText(left + width / 2, y + 18, name, { "text-anchor": "middle", fill: ON_BOX })]
       : []),
     ...(span.startMs - span.readyMs > 1e-6
       ? [
-          `<line x1="${x(span.readyMs)}" x2="${x(span.startMs)}" y1="${y + BOX + 6 + 4 * span.network}" y2="${y + BOX + 6 + 4 * span.network}" stroke="${colour(span.network)}" stroke-width="2"/>`,
+          svgElement("line", {
+            x1: x(span.readyMs),
+            x2: left,
+            y1: under,
+            y2: under,
+            stroke: fill,
+            "stroke-width": 2,
+          }),
         ]
       : []),
-    "</g>",
-  ];
+  );
 }
 
-function axis(end: number, x: (ms: number) => number, bottom: number): string[] {
+function axis({ end, left, x }: Layout, bottom: number): Markup[] {
   const rough = end / 8;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough) ?? rough;
   const ticks = Array.from({ length: Math.floor(end / step + 1e-9) + 1 }, (_, i) => i * step);
+  const line = (x1: number, x2: number, y2: number) =>
+    svgElement("line", { x1, x2, y1: bottom, y2, stroke: QUIET });
+  const middle = { "text-anchor": "middle", fill: QUIET };
   return [
-    `<line x1="${LEFT}" x2="${x(end)}" y1="${bottom}" y2="${bottom}" stroke="#444"/>`,
-    ...ticks.map(
-      (tick) =>
-        `<line x1="${x(tick)}" x2="${x(tick)}" y1="${bottom}" y2="${bottom + 5}" stroke="#444"/><text x="${x(tick)}" y="${bottom + 19}" text-anchor="middle">${Number(tick.toPrecision(6))}</text>`,
+    line(left, x(end), bottom),
+    ...ticks.flatMap((tick) => [
+      line(x(tick), x(tick), bottom + 5),
+      svgText(x(tick), bottom + 19, String(Number(tick.toPrecision(6))), middle),
+    ]),
+    svgText(
+      (left + x(end)) / 2,
+      bottom + 42,
+      "ms; a line under a box: it waited for the accelerator",
+      middle,
     ),
-    `<text x="${round((LEFT + x(end)) / 2)}" y="${bottom + 40}" text-anchor="middle">ms; a line under a box: waited for the accelerator</text>`,
   ];
 }
 
-const colour = (network: number): string => COLOURS[network % COLOURS.length] ?? "#888";
-const round = (value: number) => Number(value.toFixed(2));
+const colour = (network: number): string => COLOURS[network % COLOURS.length] ?? "#888888";
 const ms = (value: number) => value.toFixed(3);

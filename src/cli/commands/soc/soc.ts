@@ -46,7 +46,10 @@ export const socCommand = command({
     const problem = withLimits(parseProblem(readGiven(file, "description"), file), args);
     const solution = search(problem, args.seconds);
     if (args.svg !== undefined)
-      writeGiven(args.svg, picture(problem, solution.timeline, title(solution)));
+      writeGiven(
+        args.svg,
+        picture(problem, solution.timeline, `The last network ends after ${title(solution)}`),
+      );
     if (args.out !== undefined)
       writeGiven(args.out, `${JSON.stringify(planDocument(problem, solution), null, 2)}\n`);
     return verb === "plan" ? await plan(problem, solution, args) : compare(problem, solution, args);
