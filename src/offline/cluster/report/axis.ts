@@ -7,12 +7,12 @@ export interface Axis {
   readonly ticks: readonly number[];
 }
 
-/** Half of the curves reach at least this part of the axis, however large the others are. */
+/** Half of the curves that rise at all reach at least this part of the axis, however high the others are. */
 export const LEAST_PART = 1 / 4;
 
 /**
- * From `from` to the highest value, unless that would flatten the other curves: then to four times what half of the curves
- * reach. A curve's height is what it exceeds in a twentieth of its points, so a short peak does not count.
+ * From `from` to the highest value, unless that would flatten the other curves: then to four times what half of the
+ * curves reach. A curve's height is what it exceeds in a twentieth of its points, so a short peak does not count.
  */
 export function axisFor(
   curves: readonly (readonly number[])[],
@@ -28,7 +28,7 @@ export function axisFor(
   return { from, to, ticks: ticksBetween(from, to) };
 }
 
-/** Four to nine round numbers. */
+/** Three to six round numbers. */
 function ticksBetween(from: number, to: number): number[] {
   const raw = (to - from) / 5;
   const power = 10 ** Math.floor(Math.log10(raw));
