@@ -1,4 +1,4 @@
-// Writes what is generated: from src/protocol into native/generated, tables and a chart of results into documents, the
+// Writes what is generated: from src/protocol into native/generated, tables and charts of results into documents, the
 // manual page, and the colours of the dashboard; with --check, says whether what is there is what would be written, and fails if not.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { metricsTable } from "#agent";
@@ -6,12 +6,14 @@ import { commands, manual } from "#cli";
 import { colourVariables, pageColours } from "#core";
 import { testedTable } from "#doctor";
 import { emitFields, emitHeader, emitRules, ruleTable } from "#protocol";
+import { overTimeChart } from "../bench/live/over-time-chart.ts";
 import { sharingDocuments, withTables } from "../bench/sharing/documents.ts";
 import { pairTable, programTable } from "../bench/tested/matrix.ts";
 
 const POLICIES = "docs/guide/policies.md";
 const INSTALL = "docs/guide/install.md";
 const TESTED = "docs/results/tested.md";
+const OVER_TIME = "bench/results/2026-11-22-h200-responsiveness.json";
 const MONITORING = "docs/guide/monitoring.md";
 
 const outputs = {
@@ -29,6 +31,7 @@ const outputs = {
     readFileSync(MONITORING, "utf8"),
     new Map([["metrics", metricsTable()]]),
   ),
+  "docs/results/responsiveness.svg": overTimeChart(JSON.parse(readFileSync(OVER_TIME, "utf8"))),
   "docs/cotenant.1": manual(commands.filter(({ internal }) => !internal)),
   "src/dashboard/page/colours.css": `/* Generated from src/core/colours.ts by scripts/generate.ts. */\n${colourVariables(pageColours)}`,
   "native/generated/protocol.h": emitHeader(),
