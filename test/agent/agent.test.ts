@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { type AgentOptions, pathsIn, runningAgent, type Status } from "#agent";
 import { ms } from "#core";
 import { type Overrides, type Policy, policyNamed } from "#policy";
-import { bucketOf, welcomeStatus } from "#protocol";
+import { bucketOf, ruleNames, welcomeStatus } from "#protocol";
 import { startAgentHere } from "./agent-here.ts";
 import {
   attach,
@@ -90,7 +90,7 @@ describe("an objective", () => {
         training.finishedNs += 1e8;
         clock.advance(ms(250));
       }
-      return { ...settings };
+      return Object.fromEntries(ruleNames.map((name) => [name, settings[name]]));
     };
     const objective = () => agent.status().gpus.flatMap(({ high }) => high)[0]?.objective;
     const metrics = async () => await (await ask("/metrics", { authorization })).text();
