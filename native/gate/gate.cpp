@@ -32,9 +32,10 @@ Answer or_trickle(const Rules& rules, const GateView& seen, Answer reason) noexc
   return due ? Answer::kTrickle : reason;
 }
 
-// A request is active, or has just ended. If contexts run side by side, a chunk may run beside it.
+// A request is active, or has just ended. The rules may allow a chunk beside it.
 Answer held_by_high(const Rules& rules, const GateView& seen) noexcept {
-  const bool beside = rules.beside_every_us > 0 && !rules.isolated && seen.high_active;
+  const bool allowed = !rules.isolated || seen.my_turn;
+  const bool beside = rules.beside_every_us > 0 && seen.high_active && allowed;
   if (beside && seen.held_us >= rules.beside_every_us && seen.trickled_us >= rules.beside_every_us)
     return Answer::kTrickle;
   return or_trickle(rules, seen, Answer::kHeldByHigh);

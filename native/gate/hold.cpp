@@ -123,7 +123,7 @@ bool renew(const Rules& rules, const HoldView& view, HoldDecision& decision, Hol
 }
 
 // Whether chunks may run beside requests.
-bool passes_beside(const Rules& rules) noexcept { return rules.beside_every_us > 0 && !rules.isolated; }
+bool passes_beside(const Rules& rules) noexcept { return rules.beside_every_us > 0; }
 
 // Lets one chunk pass: the word is cleared when the chunk begins, and set again when the GPU has passed a border or a
 // gate.

@@ -149,7 +149,7 @@ namespace rule {
   return v > 10000000 ? 10000000 : v;
 }
 
-// mode mps: one chunk in each such time may pass while a request is active
+// one chunk in each such time may pass while a request is active
 [[nodiscard]] inline std::uint32_t beside_every_us(const protocol::Settings& settings) noexcept {
   const std::uint32_t v = settings.besideEveryUs.load(std::memory_order_relaxed);
   return v;

@@ -10,6 +10,7 @@ import {
   type Circumstance,
   type ClientMemory,
   endPause,
+  isAboutRequestsOnly,
   isAboutThroughput,
   isOutdated,
   isShort,
@@ -25,7 +26,7 @@ import {
   withVerdict,
 } from "./memory.ts";
 import { strict } from "./policies/strict.ts";
-import type { Look, MeteredHigh, Observed, Policy } from "./policy.ts";
+import type { Look, Memory, MeteredHigh, Observed, Policy } from "./policy.ts";
 import { requestsLeaveRoom } from "./requests.ts";
 import { addedUs, holdClearly, isHopeless, wouldHold } from "./room.ts";
 import { medianLimitsOf } from "./yardstick.ts";
@@ -33,11 +34,11 @@ import { medianLimitsOf } from "./yardstick.ts";
 /** Level 0 is `strict`; each level changes its rules, and gives more than the one below. */
 export type Ladder = readonly Partial<Rules>[];
 
-/**
- * Makes the levels from `strict`'s rules. `training`: every high client trains. The number of levels may depend on the
- * mode, because that never changes, and on nothing else.
- */
-type LevelChanges = (base: Rules, training: boolean) => Ladder;
+/** What the objectives of all high clients are about: bursts, or of all of them throughput, or requests alone. */
+export type About = "bursts" | "throughput" | "requests";
+
+/** Makes the levels from `strict`'s rules. Their number may depend on the mode and on `about`. */
+type LevelChanges = (base: Rules, about: About) => Ladder;
 
 const BAN_MS = { first: 60_000, most: 1_800_000 } as const;
 /** A ban is forgotten this many times its length after its end. */
@@ -64,21 +65,26 @@ export function climbing(changes: LevelChanges): Required<Pick<Policy, "rules" |
           trickleAfterUs: PAUSE_TRICKLE_US,
           trickleEveryUs: PAUSE_TRICKLE_US,
         };
-      const change = changes(base, isAllTraining(seen))[memory?.level ?? 0];
+      const change = changes(base, aboutOf(seen, memory))[memory?.level ?? 0];
       return change ? withChange(base, change) : base;
     },
     remember(seen, was: LadderMemory = nothing) {
-      const now = withObservation(seen, was);
+      const requestsOnly = seen.high.length > 0 && seen.high.every(isAboutRequestsOnly);
+      // The levels of another ladder tell nothing about those of this one.
+      const same = was.requestsOnly === requestsOnly;
+      const now = withObservation(seen, { ...(same ? was : onNewLadder(was)), requestsOnly });
       const strangers = now.colocatedAtMs - was.colocatedAtMs > STRANGER_AFTER_MS;
-      return decide(seen, strangers ? besideStrangers(now) : now, () => levelsOf(changes, seen));
+      return decide(seen, strangers ? besideStrangers(now) : now, () =>
+        levelsOf(changes, seen, now),
+      );
     },
   };
 }
 
 /** The rule table of each level. */
-function levelsOf(changes: LevelChanges, seen: Observed): readonly Rules[] {
+function levelsOf(changes: LevelChanges, seen: Observed, memory: Memory): readonly Rules[] {
   const base = strict.rules(seen);
-  return changes(base, isAllTraining(seen)).map((change) => withChange(base, change));
+  return changes(base, aboutOf(seen, memory)).map((change) => withChange(base, change));
 }
 
 const withChange = (base: Rules, change: Partial<Rules>): Rules => ({
@@ -87,10 +93,19 @@ const withChange = (base: Rules, change: Partial<Rules>): Rules => ({
   chunkUs: Math.max(base.chunkUs, change.chunkUs ?? 0),
 });
 
-const isAllTraining = ({ high }: Observed): boolean =>
-  high.length > 0 && high.every(({ training }) => training === true);
+function aboutOf({ high }: Observed, memory: Memory | undefined): About {
+  if (high.length > 0 && high.every(({ training }) => training === true)) return "throughput";
+  return memory?.requestsOnly ? "requests" : "bursts";
+}
+
+const onNewLadder = (was: LadderMemory): LadderMemory => ({
+  ...restart(was, 0),
+  held: 0,
+  bans: [],
+});
 
 const nothing: LadderMemory = {
+  requestsOnly: false,
   nowMs: Number.NaN,
   level: 0,
   held: 0,

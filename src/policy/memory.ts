@@ -155,7 +155,11 @@ export function look(was: ClientMemory, client: MeteredHigh, around: Around): Cl
   const limits = limitsFor({ ...was, objective });
   const ended = burstsOf(client);
   const { bursts, above, waitedUs } = tally(ended, limits);
-  const load = withLoad(was.load, { bursts, waitedUs, seconds }, how === "colocated");
+  const lastBurst = bursts > 0 ? 0 : was.load.lastBurst + seconds;
+  // How many bursts an engine makes says little about its requests, which are judged themselves.
+  const load = isAboutRequestsOnly(client)
+    ? { ...noLoad, lastBurst }
+    : withLoad(was.load, { bursts, waitedUs, seconds }, how === "colocated");
   const now = withHeard({ ...was, objective, load, bursts: was.bursts + bursts }, client, around);
   if (how === "alone")
     return isWarm(was) ? growReference(now, ended, { bursts, launches, seconds }) : now;
@@ -224,6 +228,9 @@ function isMet({ state, objective, evidence, requests }: ClientMemory): boolean 
   if (!isAboutBursts(objective)) return limits !== undefined;
   return state === "impossible" ? holdsWithMargin(evidence) : holds(evidence);
 }
+
+export const isAboutRequestsOnly = ({ objective }: Pick<MeteredHigh, "objective">): boolean =>
+  objective?.requests !== undefined && !isAboutBursts(objective);
 
 const isAboutBursts = (objective: Objective | undefined): boolean =>
   objective?.p99Us !== undefined || objective?.slowdown !== undefined;

@@ -68,6 +68,8 @@ export type ObjectiveState = (typeof objectiveStates)[number];
 export interface Memory {
   /** 0 is full protection; each level gives best-effort work more. */
   readonly level: number;
+  /** The objectives of all high clients are about requests alone. */
+  readonly requestsOnly?: boolean;
   /** Best-effort work is paused until then. */
   readonly pausedUntilMs: number | undefined;
   /** By the id of a high client. */

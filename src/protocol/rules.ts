@@ -164,7 +164,7 @@ export const rules = {
   besideEveryUs: limit({
     unit: "us",
     usual: 0,
-    doc: "mode mps: one chunk in each such time may pass while a request is active",
+    doc: "one chunk in each such time may pass while a request is active",
     zero: "none",
   }),
   preemptUs: limit({

@@ -136,7 +136,13 @@ describe("a chunk beside the request", () => {
     { name: "is due after so long", answer: "trickle" },
     { name: "not in the first of it", seen: { heldUs: 299 }, answer: "high" },
     { name: "nor so soon after the last", seen: { trickledUs: 299 }, answer: "high" },
-    { name: "nor where contexts exclude each other", rules: { isolated: 1 }, answer: "high" },
+    { name: "also where contexts take turns", rules: { isolated: 1 }, answer: "trickle" },
+    {
+      name: "but there only in its own turn",
+      rules: { isolated: 1 },
+      seen: { myTurn: false },
+      answer: "high",
+    },
     {
       name: "nor in the rest after a request",
       rules: { resumeDelayUs: 150 },

@@ -106,7 +106,7 @@ describe("a trickle", () => {
   });
 });
 
-describe("chunks beside requests, where contexts do not exclude each other,", () => {
+describe("chunks beside requests", () => {
   test("pass in their time, are watched closely and are no trickle of a long pause", () => {
     const look = looks(held, { isolated: 0, besideEveryUs: 800 });
     look();
@@ -128,10 +128,11 @@ describe("chunks beside requests, where contexts do not exclude each other,", ()
     expect(looks(held, { isolated: 0, besideEveryUs })().againNs).toBe(againNs);
   });
 
-  test("pass only there", () => {
-    const look = looks(held, { besideEveryUs: 60 });
+  test("have more time to end where contexts take turns: 5 ms", () => {
+    const look = looks(held, { besideEveryUs: 8000 });
     look();
-    const decided = look({ nowNs: us(60) });
-    expect([decided.hold, decided.againNs]).toEqual([leave, 50e3]);
+    expect(look({ nowNs: ms(8) }).hold).toBe(chunk);
+    expect(look({ nowNs: ms(12.9) }).hold).toBe(leave);
+    expect(look({ nowNs: ms(13) }).hold).toBe(close);
   });
 });

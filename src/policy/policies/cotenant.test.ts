@@ -22,6 +22,18 @@ test("where contexts take turns the levels are those of slo, and nothing runs be
     expect(rules(seen(true), at(level))).toEqual(policyNamed("slo").rules(seen(true), at(level)));
 });
 
+test("where contexts take turns, chunks of 2 ms go beside requests if objectives are about requests alone", () => {
+  const requests = (level: number): Memory => ({ ...at(level), requestsOnly: true });
+  const besides = levels.map((level) => rules(seen(true), requests(level)));
+  expect(besides.map(({ besideEveryUs }) => besideEveryUs)).toEqual([
+    0, 0, 0, 0, 0, 16_000, 8000, 4000, 0,
+  ]);
+  expect(besides.slice(5).map(({ chunkUs }) => chunkUs)).toEqual([2000, 2000, 2000, 2000]);
+  expect(besides.map((one) => one.whenActive === whenActive.allow)).toEqual(
+    levels.map((level) => level === 8),
+  );
+});
+
 test("where contexts take turns a chunk is 3, 6, 6, 12 and 24 % of a burst, and 2 ms at most", () => {
   const chunks = (burstP50Us: number) =>
     levels

@@ -1,6 +1,6 @@
 // As much best-effort work as the high clients' objectives allow, by one ladder for both modes.
 import { type Rules, whenActive } from "#protocol";
-import { climbing, type Ladder } from "../ladder.ts";
+import { type About, climbing, type Ladder } from "../ladder.ts";
 import type { Policy } from "../policy.ts";
 
 /**
@@ -11,7 +11,7 @@ const longer = ({ chunkUs, chunkLaunches }: Rules, times: number) => ({
   chunkUs: Math.min(LONGEST.chunkUs, times * chunkUs),
   chunkLaunches: Math.min(LONGEST.chunkLaunches, times * chunkLaunches),
 });
-const LONGEST = { chunkUs: 2000, chunkLaunches: 128 } as const;
+export const LONGEST = { chunkUs: 2000, chunkLaunches: 128 } as const;
 
 /** Launches are timed to make chunks, so without chunks hardly any is timed. */
 const SELDOM = 1_000_000;
@@ -21,7 +21,7 @@ const SELDOM = 1_000_000;
  * not be stopped when the level must be left. Beside trainings alone it has no borders: the queue ends before a training
  * has lost much.
  */
-export const turnsLadder = (base: Rules, training: boolean): Ladder => [
+export const turnsLadder = (base: Rules, about: About): Ladder => [
   {},
   longer(base, 2),
   { ...longer(base, 2), resumeDelayUs: 0 },
@@ -31,7 +31,7 @@ export const turnsLadder = (base: Rules, training: boolean): Ladder => [
     ...LONGEST,
     resumeDelayUs: 0,
     whenActive: whenActive.allow,
-    ...(training && { protect: 0, sampleEvery: SELDOM }),
+    ...(about === "throughput" && { protect: 0, sampleEvery: SELDOM }),
   },
 ];
 
