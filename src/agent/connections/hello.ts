@@ -1,10 +1,12 @@
-// Reads the one Hello of a connection, with the descriptors that may come along. Node's own reads would drop them, so the socket is paused until the Hello is whole, and looked at: a client sends it right after it connects.
+// Reads the one Hello of a connection, and the descriptors that come with it. Node's own reads would drop the
+// descriptors. So the socket stays paused until the Hello is whole, and this file polls it. A client sends its Hello
+// right after it connects.
 import type { Socket } from "node:net";
 import { constants, Hello, messageMagic, type View, view } from "#protocol";
 import { closeDescriptor, receiveWithDescriptors } from "../system/index.ts";
 import { descriptorOf } from "./peer.ts";
 
-/** When to look again where nothing has come: at first soon, then ever more rarely. */
+/** The first poll comes soon. If nothing has come, the pauses between polls grow. */
 const FIRST_LOOK_MS = 1;
 const LONGEST_PAUSE_MS = 50;
 
@@ -12,12 +14,12 @@ export type Heard =
   | { readonly hello: View<typeof Hello>; readonly descriptors: readonly number[] }
   | { readonly error: string };
 
-/** A best-effort client that comes back brings two. */
+/** A best-effort client that comes back sends two files: its slot and its hold page. */
 const MOST_DESCRIPTORS = 2;
 
-/** Calls `heard` once, unless the socket is closed before. Who hears descriptors closes them. */
+/** Calls `heard` once, unless the socket closes first. The caller closes the descriptors that `heard` receives. */
 export function hear(socket: Socket, heard: (what: Heard) => void): void {
-  const received = new Uint8Array(Hello.size + 1); // one byte more would be one too many
+  const received = new Uint8Array(Hello.size + 1); // one byte of room beyond a Hello shows that a message is too long
   let size = 0;
   let descriptors: readonly number[] = [];
   let pause = FIRST_LOOK_MS;
@@ -61,7 +63,10 @@ export function hear(socket: Socket, heard: (what: Heard) => void): void {
   look();
 }
 
-/** What the first bytes show already: a client of another version says Hellos of another size. */
+/**
+ * Finds what is wrong with the bytes so far. The version comes before the size, because a Hello's size differs by
+ * version.
+ */
 function errorIn(received: Uint8Array): string | undefined {
   if (received.length < 8) return undefined;
   const words = new DataView(received.buffer, received.byteOffset);

@@ -1,6 +1,7 @@
-// The agent's HTTP doors. The one on loopback wants the token of agent.json, which only the owner can read: other users
-// of the machine reach loopback too. Metrics have a token of their own, which is good for nothing else, because it is
-// given to Prometheus. Where the operator names another address, metrics are there, too, and nothing else.
+// The agent's HTTP servers. The one on loopback requires the token of agent.json, which only the owner can read,
+// because other users of the machine reach loopback too. Metrics also accept a token of their own. That token goes to
+// Prometheus, so it opens nothing else. If the operator names another address, metrics are also served there, and
+// nothing else is.
 import { type Address, type Clock, errors, showAddress } from "#core";
 import { type DashboardDoor, dashboardDoor } from "../dashboard/door.ts";
 import type { Known } from "../dashboard/views.ts";
@@ -15,7 +16,7 @@ const LOOPBACK = "127.0.0.1";
 export interface HttpDoor {
   /** On loopback. */
   readonly port: number;
-  /** Where metrics are, as in a URL. */
+  /** The host and port of the metrics, as in a URL. */
   readonly metricsAddress: string;
   close(): Promise<void>;
 }
@@ -24,11 +25,11 @@ interface HttpOptions {
   readonly port: number;
   readonly token: string;
   readonly metricsToken: string;
-  /** Where metrics are served besides loopback. */
+  /** An address besides loopback on which metrics are served. */
   readonly metricsAddress: Address | undefined;
   readonly ready: () => boolean;
   readonly status: () => Status;
-  /** For the dashboard. */
+  /** What the dashboard shows. */
   readonly known: () => Known;
   readonly clock: Clock;
   readonly why: (pid: number) => Explanation;
@@ -69,7 +70,7 @@ function ownListener(options: HttpOptions, dashboard: DashboardDoor): Listener {
   app.get("/metrics", wants(token, metricsToken), (context) => metricsPage(status, context));
   app.use("*", fromLoopback);
   dashboard.servePage(app);
-  // On "*" and before everything else: a path that is spelled unusually is no way round it.
+  // "*" and the first place: no unusual spelling of a path can avoid the check.
   app.use("*", wants(token));
   dashboard.serveData(app);
   app.get("/status", (context) => context.json(status()));

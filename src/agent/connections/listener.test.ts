@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { newListener } from "./listener.ts";
 
-test("who is not ready says so to whoever asks, and is alive", async () => {
+test("an agent that is not ready answers so without a token, and is alive", async () => {
   let ready = false;
   const listener = newListener(() => ready);
   onTestFinished(() => listener.close());

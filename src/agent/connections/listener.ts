@@ -1,13 +1,17 @@
-// What every HTTP address of the agent has: limits, room for so many connections, tokens, and two paths without one.
+// What all HTTP servers of the agent have in common: limits, a bounded number of connections, tokens, and two paths
+// that need no token.
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Server } from "node:http";
 import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import { Hono, type MiddlewareHandler } from "hono";
 import { WaitingRoom } from "./waiting-room.ts";
 
-/** A request, which has no body worth reading, is complete by then. */
+/** A request has no body worth reading, so it must be complete by then. */
 const REQUEST_WITHIN_MS = 5000;
-/** Connections whose last request had no token, or that have made none; and the others. */
+/**
+ * Limits for two kinds of connections: those whose last request had no valid token or that have sent none, and the
+ * others.
+ */
 const MOST_STRANGERS = 32;
 const MOST_OWNERS = 64;
 
@@ -15,14 +19,14 @@ export type Env = { Bindings: HttpBindings };
 
 export interface Listener {
   readonly app: Hono<Env>;
-  /** To stand before what only those may have who know one of the tokens. */
+  /** Middleware that lets only requests with one of these tokens pass. */
   wants(...tokens: readonly string[]): MiddlewareHandler<Env>;
-  /** Resolves to the port. Rejects if the address can't be had. */
+  /** Resolves to the port. Rejects if it cannot listen at the address. */
   listen(host: string, port: number): Promise<number>;
   close(): Promise<void>;
 }
 
-/** `ready`: whether clients are served. */
+/** `ready`: whether the agent serves clients now. */
 export function newListener(ready: () => boolean): Listener {
   const strangers = new WaitingRoom(MOST_STRANGERS);
   const owners = new WaitingRoom(MOST_OWNERS);
@@ -39,7 +43,7 @@ export function newListener(ready: () => boolean): Listener {
     requestTimeout: REQUEST_WITHIN_MS,
     connectionsCheckingInterval: 1000,
   };
-  // Of node:http, since no other was asked for.
+  // A Server of node:http, because no other kind was requested.
   const server = createAdaptorServer({ fetch: app.fetch, serverOptions: limits }) as Server;
   server.on("connection", (socket) => strangers.enter(socket));
   return {
@@ -50,7 +54,7 @@ export function newListener(ready: () => boolean): Listener {
         const { socket } = context.env.incoming;
         const given = context.req.header("authorization");
         if (!tokens.some((token) => isToken(given, token))) {
-          context.header("connection", "close"); // whatever else it sends is not read
+          context.header("connection", "close"); // nothing more is read from it
           const where = "for /metrics in metrics.token, for all in agent.json";
           return context.json({ error: `A Bearer token is wanted: it is ${where}.` }, 401);
         }
@@ -69,7 +73,7 @@ export function newListener(ready: () => boolean): Listener {
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        server.closeAllConnections(); // else one that says nothing would keep the agent from ending
+        server.closeAllConnections(); // otherwise a silent connection would keep the agent from ending
       }),
   };
 }

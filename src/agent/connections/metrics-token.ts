@@ -1,16 +1,16 @@
-// The token of Prometheus, in a file that it reads for itself (credentials_file). It is made once and stays the same, so
-// that neither a restart of the agent nor one of Prometheus needs anybody.
+// The token for Prometheus, in a file that Prometheus reads itself (credentials_file). It is made once and stays the
+// same, so nobody has to act when the agent or Prometheus restarts.
 import { randomBytes } from "node:crypto";
 import { lstatSync, writeFileSync } from "node:fs";
 import { errors, readGiven, tryWrite } from "#core";
 
-/** Makes the file if there is none. Throws a UserError for one that others could have written, or may read. */
+/** Makes the file if there is none. Throws a UserError if other users could have written the file, or may read it. */
 export function metricsToken(path: string, uid: number): string {
   if (!lstatSync(path, { throwIfNoEntry: false })) make(path);
   const text = readGiven(path, "metrics token", (opened) => {
     if (opened.uid !== uid && opened.uid !== 0)
       throw errors.metricsTokenNotBelieved(path, "it belongs to somebody else");
-    // A group may read it: that of Prometheus.
+    // The group may read it: Prometheus usually runs as another user.
     if ((opened.mode & 0o027) !== 0)
       throw errors.metricsTokenNotBelieved(path, "others may read it or write to it");
   }).trim();

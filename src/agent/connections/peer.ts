@@ -1,5 +1,5 @@
-// Which process a Hello comes from. The kernel knows who connected a Unix socket; without its word any process could speak
-// in the name of another, and take over or release the slot of that one.
+// Which process a Hello comes from. The kernel knows which process connected a Unix socket. Without that check a
+// process could name another one's pid, and take over or release its slot.
 import type { Socket } from "node:net";
 import { errors } from "#core";
 import {
@@ -18,7 +18,10 @@ interface Claim {
   readonly startTime: number;
 }
 
-/** Who the process is that claims to be this one; or what is wrong with the claim, for people. */
+/**
+ * Returns the identity of the process that connected, if the claim is true. Otherwise returns a sentence that says what
+ * is wrong.
+ */
 export type Identify = (socket: Socket, claim: Claim) => Identity | string;
 
 export const identifyPeer: Identify = (socket, { pid, startTime }) => {
@@ -27,14 +30,15 @@ export const identifyPeer: Identify = (socket, { pid, startTime }) => {
     return `Process ${pid} is in a PID namespace that the agent can't see: start the agent in the host's (hostPID: true, --pid=host).`;
   try {
     const identity = identified(peer, { pid, startTime });
-    // Only after everything was read: until now its pid may have been given to another process.
+    // Checked after everything was read. If the process still lives now, its pid was not given to another one
+    // meanwhile.
     return hasEnded(socket) ? `Process ${peer.pid}, which had connected, has ended.` : identity;
   } catch (error) {
     return `The agent can't tell who process ${peer.pid} is: ${errors.whyOf(error)}.`;
   }
 };
 
-/** Whether the process that connected is no more. Kernels older than Linux 6.5 don't tell. */
+/** Whether the process that connected has ended. Kernels older than Linux 6.5 do not tell. */
 function hasEnded(socket: Socket): boolean {
   const descriptor = peerDescriptorOf(descriptorOf(socket));
   if (typeof descriptor !== "number") return descriptor === "ended";
@@ -46,7 +50,7 @@ function hasEnded(socket: Socket): boolean {
 }
 
 function identified(peer: Peer, { pid, startTime }: Claim): Identity | string {
-  // The last is the pid in the namespace that the process itself sees.
+  // The last pid is the one in the innermost namespace, which the process itself sees.
   if (peer.pid !== pid && pidsOf(peer.pid).at(-1) !== pid)
     return `The Hello of process ${pid} came from process ${peer.pid}: a client must speak for itself.`;
   const identity = identityOf(peer.pid, peer);
@@ -55,7 +59,9 @@ function identified(peer: Peer, { pid, startTime }: Claim): Identity | string {
     : `Process ${peer.pid} did not begin at tick ${startTime}: it is another one than the Hello names.`;
 }
 
-/** Node has no public name for it. -1, which is no descriptor, where the socket is closed already. */
+/**
+ * The descriptor of a socket, for which Node has no public name. -1, which is no descriptor, if the socket is closed.
+ */
 export function descriptorOf(
   socket: Socket & { readonly _handle?: { readonly fd?: number } },
 ): number {

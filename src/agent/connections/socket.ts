@@ -1,7 +1,7 @@
-// The agent's Unix stream socket. Each connection brings one Hello, gets one Welcome and then stays open in silence; its
-// end tells that the client has ended. Shared memory is passed as descriptors with these two messages. Whatever else
-// arrives is refused with a reason, and nothing that arrives can stop the agent. High clients are sent the hold pages of
-// best-effort clients that come later.
+// The agent's Unix stream socket. Each connection brings one Hello, gets one Welcome and then stays open and silent.
+// When it closes, the client has ended. Shared memory is passed as descriptors with these two messages. Everything else
+// is refused with a reason, and nothing that arrives can stop the agent. A high client is also sent the hold pages of
+// best-effort clients that come after it.
 import { chmodSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { type Clock, errors, ms } from "#core";
@@ -15,17 +15,18 @@ import { type Heard, hear } from "./hello.ts";
 import { descriptorOf, type Identify, identifyPeer } from "./peer.ts";
 import { WaitingRoom } from "./waiting-room.ts";
 
-/** A connection that has not said its Hello by then is closed. */
+/** A connection that has not sent its Hello by then is closed. */
 const HELLO_WITHIN = ms(5000);
-/** Connections without a slot: such that have not said their Hello, and such that wait for variants. */
+/** The most connections without a slot: those that have not sent their Hello, and those that wait for variants. */
 const MOST_WITHOUT_SLOT = 64;
 const LONGEST_SOCKET_PATH = 107;
 /** A high client maps a new hold page within 10 ms, unless it is stopped. */
 const MAPPED_WITHIN = ms(250);
 const LOOK_EVERY = ms(1);
 /**
- * Bytes for a client that does not read: a Welcome, or a hold page for each best-effort slot. Each message on the way holds
- * descriptors, of which the kernel grants a user only so many, and a file.
+ * The most bytes kept for a client that does not read: a Welcome, or a hold page for each best-effort slot. The limit
+ * matters because each message under way holds a file and descriptors, and the kernel grants a user only a limited
+ * number of them.
  */
 const MOST_UNREAD = 8192;
 
@@ -34,7 +35,7 @@ export interface Door {
 }
 
 interface DoorOptions {
-  /** Who may connect: all, or those whom the folder of the socket lets pass. */
+  /** Who may connect: every user, or those who may enter the folder of the socket. */
   readonly scope?: Scope | undefined;
   readonly variants?: VariantMaker | undefined;
   readonly identify?: Identify | undefined;
@@ -55,7 +56,7 @@ export async function openDoor(
   let closing = false;
   const attached = (socket: Socket, holder: Holder) => {
     withoutSlot.leave(socket);
-    // Whose slot went to somebody else, such as the same process that attached again, is no client any more.
+    // A client whose slot was given away, for example to the same process that attached again, is no client any more.
     for (const [other, { gpu, client }] of holders)
       if (gpu.at(client.class, client.slot) !== client) other.destroy();
     holders.set(socket, holder);
@@ -68,7 +69,7 @@ export async function openDoor(
     });
   const hungUp = (socket: Socket, holder: Holder) => {
     holders.delete(socket);
-    if (closing) return; // it is we who hang up: the client goes on, and the next agent adopts it
+    if (closing) return; // the agent itself hangs up; the client goes on, and the next agent takes it over
     registry.hangUp(holder.gpu, holder.client);
     changed();
   };
@@ -80,7 +81,7 @@ export async function openDoor(
     receive(socket, registry, clock, { attached, introduce, hungUp, variants, identify });
   });
   await listen(server, path);
-  // Until now nobody else could connect, because of the umask.
+  // Until now the umask kept other users from connecting.
   chmodSync(path, scope === "machine" ? 0o666 : 0o600);
   return {
     close: () =>
@@ -96,7 +97,7 @@ type Holder = NonNullable<Reply["holder"]>;
 
 interface Listener {
   attached(socket: Socket, holder: Holder): void;
-  /** Calls `done` once the high clients hold its work. */
+  /** Calls `done` once the high clients can hold this client's work. */
   introduce(holder: Holder, done: () => void): void;
   hungUp(socket: Socket, holder: Holder): void;
   readonly variants: VariantMaker;
@@ -112,7 +113,8 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
     if (socket.destroyed) return;
     const { holder } = reply;
     if (!send(socket, reply)) socket.destroy();
-    // Closed whole once the answer is out: who keeps the other half open keeps no descriptor of ours.
+    // Closes both directions once the answer is sent, so that a client which keeps its half open keeps no descriptor
+    // here.
     else if (!holder) socket.end(() => socket.destroy());
   };
 
@@ -155,20 +157,20 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
     close();
   };
 
-  // A reset connection is a hang-up, and that is what "close" is for.
+  // A reset connection counts as a hang-up, which "close" handles.
   socket.on("error", () => socket.destroy());
   socket.on("close", () => impatience());
   hear(socket, (heard) => {
     judge(heard);
     socket.on("data", () => socket.destroy()); // a client has nothing more to say
     socket.on("end", () => (answered ? socket.end() : socket.destroy()));
-    socket.resume(); // from now on it is watched for its end
+    socket.resume(); // from now on Node reports its end
   });
 }
 
 /**
- * Sends the hold page of a best-effort client to the high clients of its GPU. Calls `done` when they have mapped it, else
- * after a while, with those that have not: they seem to be stopped, and map it when they go on.
+ * Sends the hold page of a best-effort client to the high clients of its GPU. Calls `done` when all have mapped it, or
+ * after a limited time with those that have not. Those seem to be stopped, and map the page when they continue.
  */
 function introduceTo(
   holders: ReadonlyMap<Socket, Holder>,
@@ -188,7 +190,8 @@ function introduceTo(
   const message = view(NewHold, bytes);
   message.magic = messageMagic;
   message.slot = client.slot;
-  // Who has not read for so long that there is no room comes back, and is sent all.
+  // If there is no room because a client has not read for long, its connection is closed. It then comes back and is
+  // sent all pages.
   for (const [socket] of highs)
     if (!sendWithDescriptors(descriptorOf(socket), new Uint8Array(bytes), [page])) socket.destroy();
   const version = gpu.announceHolds();
@@ -206,7 +209,7 @@ function introduceTo(
   look();
 }
 
-/** False: it could not be sent. The socket's buffer is empty, and has room for a Welcome. */
+/** Returns false if the reply could not be sent. The socket's buffer is empty, and a Welcome fits into it. */
 function send(socket: Socket, reply: Reply): boolean {
   const bytes = encode(reply);
   if (reply.files.length > 0) return sendWithDescriptors(descriptorOf(socket), bytes, reply.files);

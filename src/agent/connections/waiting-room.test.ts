@@ -26,7 +26,7 @@ test("of one user's connections the oldest is closed when one more comes", () =>
   expect([first.closed, second.closed, third.closed]).toEqual([true, false, false]);
 });
 
-test("who connects again and again loses their own connections, not others'", () => {
+test("a user who connects again and again loses their own connections, not others'", () => {
   const enter = roomFor(4);
   const other = enter(1);
   const flood = Array.from({ length: 100 }, () => enter(2));

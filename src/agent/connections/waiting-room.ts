@@ -1,17 +1,17 @@
-// Connections of one kind, of which there is room for so many. When one more comes, the oldest connection of the user who
-// has most of them is closed, so that nobody can keep others out by staying silent or by connecting again and again.
+// Connections of one kind, up to a limit. When one more comes, the oldest connection of the user with most connections
+// is closed. So no user can keep others out by staying silent or by connecting again and again.
 import type { Socket } from "node:net";
 
 export class WaitingRoom {
   readonly #most: number;
-  /** Each with its user's id. Oldest first. */
+  /** Each connection with its user's id, oldest first. */
   readonly #waiting = new Map<Socket, number | undefined>();
 
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** Once more makes no difference. `uid`: whose it is, where that is known. */
+  /** Has no effect on a connection that is in already. `uid`: its user, if known. */
   enter(socket: Socket, uid?: number): void {
     if (this.#waiting.has(socket)) return;
     this.#waiting.set(socket, uid);

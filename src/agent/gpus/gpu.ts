@@ -1,6 +1,6 @@
-// One GPU as the agent serves it: its memory and who holds which slot. The agent's own record is the truth about slots;
-// the memory is written to agree with it. What a client may write, it may write wrong: what is seen to be wrong is mended
-// (`heal`). Whatever a dead client left behind is taken away here (`release`).
+// One GPU as the agent serves it: its shared memory, and which client holds which slot. The agent's own record decides
+// about slots, and the memory is written to agree with it. A client may write wrong values where it may write at all:
+// `heal` repairs those that can be recognised, and `release` removes what a dead client left behind.
 import type { RequestLimits } from "#policy";
 import { type ClientClass, constants } from "#protocol";
 import { printable } from "../system/index.ts";
@@ -22,21 +22,21 @@ export interface Client {
   readonly sloRequests: RequestLimits | undefined;
   /** Where the service tells of its requests; empty: nowhere. */
   readonly sloMetrics: string;
-  /** From its profile, as in a Hello; 0 where there is none. */
+  /** From its profile, as in a Hello; 0 without a profile. */
   readonly soloUs: number;
   readonly gpuSharePermille: number;
   readonly training: boolean;
-  /** undefined for a client that outlived the last agent and has not come back. */
+  /** undefined for a client that the last agent had and that has not come back yet. */
   readonly identity: Identity | undefined;
   /** The name of the grant by which it has its slot. */
   readonly grant: string | undefined;
-  /** False while a client that outlived the last agent has not come back: it is watched by its pid. */
+  /** False for a client that the last agent had and that has not come back yet. Such a client is watched by its pid. */
   connected: boolean;
 }
 
 export type Applicant = Omit<Client, "slot" | "connected">;
 
-/** What an agent notes about a client, for the next one. */
+/** What an agent records about a client for its successor. */
 export type ClientRecord = Pick<Client, "class" | "slot" | "pid" | "startTime" | "name">;
 
 export const capacity = {
@@ -44,7 +44,7 @@ export const capacity = {
   "best-effort": constants.MAX_BEST_EFFORT,
 } as const;
 
-/** ns. Clients look for a new agent five times a second. */
+/** In ns. Clients look for a new agent five times a second. */
 const COMES_BACK_WITHIN = 2e9;
 
 /** The files of a client, in the order in which it sends them to the next agent. */
@@ -66,7 +66,7 @@ export class ServedGpu {
   #turns: TurnKeeper | undefined;
   #recalledAt = 0;
 
-  /** Throws if there is no memory or descriptor for it. */
+  /** Throws if the memory or a descriptor cannot be had. */
   constructor(identity: GpuIdentity, agentPid: number) {
     this.identity = identity;
     this.uuid = formatUuid(identity.uuid);
@@ -81,7 +81,7 @@ export class ServedGpu {
     return this.#clients.get(`${kind} ${slot}`);
   }
 
-  /** Gives the lowest free slot, with new files; undefined when all are taken. Throws if there is no memory for them. */
+  /** Gives the lowest free slot, with new files; undefined if all are taken. Throws if their memory cannot be had. */
   take(applicant: Applicant, now: number): Client | undefined {
     for (let slot = 0; slot < capacity[applicant.class]; slot++)
       if (!this.at(applicant.class, slot)) return this.#takeSlot(applicant, slot, now);
@@ -101,7 +101,7 @@ export class ServedGpu {
     return client;
   }
 
-  /** Who comes with the files that it has from the last agent keeps its slot. undefined: they are of no use. */
+  /** A client that brings its files from the last agent keeps its slot. undefined: the files do not fit. */
   reattach(
     applicant: Applicant,
     slot: number,
@@ -134,7 +134,10 @@ export class ServedGpu {
     }
   }
 
-  /** A high client that has not come back may be in a burst, and does not have this page yet. */
+  /**
+   * A high client that has not come back may be in a burst, and does not have this page yet. So the page holds from the
+   * start.
+   */
   #holdForAbsent(slot: number): void {
     const page = this.region.memory.holds[slot];
     const absent = this.clients.filter((client) => client.class === "high" && !client.connected);
@@ -142,7 +145,7 @@ export class ServedGpu {
     if (page && absent.length > 0) page.word = 1;
   }
 
-  /** After a restart: who was a client of the last agent, and lives, keeps the slot until it comes back. */
+  /** After a restart: each client of the last agent that still lives keeps its slot until it comes back. */
   recall(records: readonly ClientRecord[], now: number): void {
     this.#recalledAt = now;
     for (const { class: kind, slot, pid, startTime, name } of records)
@@ -170,7 +173,7 @@ export class ServedGpu {
       );
   }
 
-  /** The client is gone: nothing it left behind may hold up anybody. */
+  /** Called when a client is gone. Afterwards nothing that it left behind holds up another client. */
   release(client: Client, now: number): void {
     this.#clients.delete(`${client.class} ${client.slot}`);
     for (const part of partsOf(client)) this.region.remove(part);
@@ -184,19 +187,19 @@ export class ServedGpu {
     return this.region.file({ kind: "hold", slot });
   }
 
-  /** High clients were sent another hold page. Returns the version that they confirm in their slots. */
+  /** Counts that high clients were sent another hold page. Returns the version that they confirm in their slots. */
   announceHolds(): number {
     const { roster } = this.region.memory;
     roster.holdsVersion = roster.holdsVersion + 1;
     return roster.holdsVersion;
   }
 
-  /** Once a second: takes back what clients wrote that can't be. */
+  /** Called once a second. Clears holds that no living high client stands for. */
   heal(now: number): void {
     for (const { slot } of this.#bestEffort) {
       for (let high = 0; high < capacity.high; high++)
         if (!this.#isThere(high, now)) this.#endBurst(slot, high, now);
-      // A GPU that has been idle since the last look has no reason to hold anybody.
+      // If no burst ran since the last look, nothing justifies a hold.
       const page = this.region.memory.holds[slot];
       const idle = page?.active === 0 ? page.activations : undefined;
       if (page && idle !== undefined && idle === this.#idleAt.get(slot) && page.word !== 0)
@@ -206,13 +209,13 @@ export class ServedGpu {
     }
   }
 
-  /** One that does not come back within two seconds is stopped. If it goes on, it sets its bits itself. */
+  /** A high client that does not come back within two seconds is stopped. If it continues, it sets its bits itself. */
   #isThere(high: number, now: number): boolean {
     const client = this.at("high", high);
     return client !== undefined && (client.connected || now - this.#recalledAt < COMES_BACK_WITHIN);
   }
 
-  /** Closes the hold of each best-effort client. Whoever heeds `paused` leaves it so. */
+  /** Closes the hold of each best-effort client. While the rule `paused` is set, nothing opens it again. */
   holdAll(): void {
     for (const { slot } of this.#bestEffort) {
       const page = this.region.memory.holds[slot];
@@ -258,11 +261,11 @@ export class ServedGpu {
     if (page?.active !== 0 || settings.paused !== 0) return;
     page.idleSince = now;
     page.word = 0;
-    // A burst may have begun in between, and its hold been overwritten: give it back.
+    // A burst may have begun in between, and this store overwritten its hold. Then the hold is set again.
     if (page.active !== 0 && settings.protect !== 0) page.word = 1;
   }
 
-  /** To the next best-effort client that has work, else to the next one at all. */
+  /** Passes the turn to the next best-effort client that has work, or else to the next one. */
   #passTurnOn(from: number, now: number): void {
     const { roster } = this.region.memory;
     const taken = bits(this.#bestEffort);
@@ -275,7 +278,7 @@ export class ServedGpu {
 const bits = (clients: readonly Client[]): number =>
   clients.reduce((all, { slot }) => all | (1 << slot), 0);
 
-/** The first set bit after `from`, going round. */
+/** The first set bit after `from`, cyclically. */
 function nextBit(bits: number, from: number): number | undefined {
   for (let step = 1; step <= 32; step++) {
     const bit = (from + step) % 32;

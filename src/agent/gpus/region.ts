@@ -1,6 +1,7 @@
-// The memory of one GPU as the agent has it: all of `Region`, put together from memory files. Each file has one set of
-// writers and is sent to those processes only. All are sealed, so that nobody can shrink one under another's feet (reading
-// past the end of a mapped file is SIGBUS). docs/design/decisions/0012 says why.
+// The memory of one GPU as the agent maps it: the whole `Region`, composed of memory files. Each file has one set of
+// writers and is sent to those processes only. All files are sealed, so that no process can shrink one that another has
+// mapped, because reading past the end of a mapped file raises SIGBUS. docs/design/decisions/0012 says why memory is
+// divided so.
 import { closeSync, fstatSync, ftruncateSync } from "node:fs";
 import { UserError } from "#core";
 import { type ClientClass, constants, Header, Region, type View, view } from "#protocol";
@@ -15,7 +16,7 @@ import {
   sealWrites,
 } from "../system/index.ts";
 
-/** How the file that all clients have shows up in /proc/PID/fd. */
+/** The target of the common file's link in /proc/PID/fd. */
 export const REGION_LINK = "/memfd:cotenant";
 
 export interface GpuIdentity {
@@ -25,7 +26,7 @@ export interface GpuIdentity {
   readonly smCount: number;
 }
 
-/** A file of its own: the slot of a client, or the hold page of a best-effort one. */
+/** A part of the region in a file of its own: the slot of a client, or the hold page of a best-effort client. */
 export interface Part {
   readonly kind: ClientClass | "hold";
   readonly slot: number;
@@ -36,7 +37,7 @@ interface Place {
   readonly size: number;
 }
 
-/** Header, settings and roster. */
+/** The common file: header, settings and roster. */
 export const common: Place = { offset: 0, size: Region.offsets.holds };
 
 const { holds, high, bestEffort } = Region.fields;
@@ -57,7 +58,7 @@ export class SharedRegion {
   /** The common file. */
   readonly fd: number;
   readonly memory: View<typeof Region>;
-  /** For native code that works on it, while something refers to this object. */
+  /** For native code that uses the memory. Valid while something refers to this object. */
   readonly address: bigint;
   readonly #range = new MappedRange(Region.size);
   readonly #words: Int32Array;
@@ -83,7 +84,7 @@ export class SharedRegion {
     header.smCount = gpu.smCount;
     header.gpuUuid.set(gpu.uuid);
     header.gpuName = gpu.name;
-    // Last, so that a half-made region is not taken for a whole one.
+    // The magic number is written last, so that a half-made region is not taken for a whole one.
     const magic = (Region.offsets.header + Header.offsets.magic) >> 3;
     Atomics.store(new BigInt64Array(this.#range.buffer), magic, constants.MAGIC);
   }
@@ -101,7 +102,7 @@ export class SharedRegion {
     }
   }
 
-  /** A new file of zeros, which nobody else has. */
+  /** Makes a new file of zeros for a part. No other process has it yet. */
   add(part: Part): void {
     const place = placeOf(part);
     const name = `cotenant-${nameOf(part).replace(" ", "-")}`;
@@ -110,8 +111,8 @@ export class SharedRegion {
   }
 
   /**
-   * The file that a client has from the last agent, at `path`. False where that is no such file: of that size, which can't
-   * change any more, writable, and no other client's.
+   * Takes over the file at `path`, which a client has from the last agent. Returns false unless the file has the right
+   * size, cannot change its size any more, is writable, and is no other client's.
    */
   takeOver(part: Part, path: string): boolean {
     const fd = openMemoryFile(path, "write");
@@ -120,7 +121,7 @@ export class SharedRegion {
     try {
       const { size, ino } = fstatSync(fd);
       const isSealed = (sealsOf(fd) & SIZE_SEALS) === SIZE_SEALS;
-      // All memory files are in one file system, in which each has a number of its own.
+      // All memory files are in one file system, where inode numbers are unique.
       const isTaken = [...this.#files.values()].some((taken) => fstatSync(taken).ino === ino);
       if (!isSealed || size !== place.size || isTaken) throw new Error("another file");
       this.#range.put(fd, place.offset, place.size);
@@ -138,12 +139,12 @@ export class SharedRegion {
     this.#files.set(nameOf(part), fd);
   }
 
-  /** The file of a part; undefined where there is none. */
+  /** The file of a part; undefined if there is none. */
   file(part: Part): number | undefined {
     return this.#files.get(nameOf(part));
   }
 
-  /** Zeros there again. Who has the file mapped goes on with it. */
+  /** Maps zeros in place of a part. A process that has the file mapped keeps it. */
   remove(part: Part): void {
     const fd = this.#files.get(nameOf(part));
     if (fd === undefined) return;
@@ -153,7 +154,7 @@ export class SharedRegion {
     closeSync(fd);
   }
 
-  /** Says in a hold page that a high client is in a burst, or that it is not. */
+  /** Writes into a hold page whether a high client is in a burst. */
   setActive(bestEffortSlot: number, highSlot: number, active: boolean): void {
     const { offset } = placeOf({ kind: "hold", slot: bestEffortSlot });
     const word = ((offset + holds.struct.offsets.active) >> 2) + (highSlot >> 5);
@@ -168,14 +169,14 @@ export class SharedRegion {
     return (Atomics.load(this.#words, word) & (1 << (highSlot & 31))) !== 0;
   }
 
-  /** Hands the turn from one best-effort slot to another, unless somebody was faster. */
+  /** Hands the turn from one best-effort slot to another. Returns false if another thread handed it on first. */
   passTurn(from: number, to: number): boolean {
     const { roster } = Region.fields;
     const word = (Region.offsets.roster + roster.struct.offsets.turn) >> 2;
     return Atomics.compareExchange(this.#words, word, from, to) === (from | 0);
   }
 
-  /** Who has its files mapped goes on with them. */
+  /** A process that has files mapped keeps them. */
   close(): void {
     closeSync(this.fd);
     for (const fd of this.#files.values()) closeSync(fd);

@@ -1,5 +1,5 @@
-// Who is attached, on which GPU: answers each client's Hello, takes slots back, and after a restart keeps them for those
-// who had them. It knows nothing of sockets (socket.ts) and keeps no time.
+// Which clients are attached, on which GPU. Answers each client's Hello, takes slots back, and after a restart keeps
+// slots for the clients that had them. Sockets are in socket.ts, and the caller keeps the time.
 
 import type { RequestKind, RequestLimits } from "#policy";
 import {
@@ -22,17 +22,17 @@ import {
 import { type Applicant, type Client, type ClientRecord, capacity, ServedGpu } from "./gpu.ts";
 import { formatUuid, type GpuIdentity, parseUuid } from "./region.ts";
 
-/** What becomes of a Hello: the fields of the Welcome, and whom to release when the client hangs up. */
+/** The answer to a Hello: the fields of the Welcome, and the client to release when the connection closes. */
 export interface Reply {
   readonly status: number;
   readonly slot: number;
-  /** Sent along: descriptors of this process. */
+  /** Descriptors of this process that are sent along. */
   readonly files: readonly number[];
   readonly reason: string;
   readonly holder?: { readonly gpu: ServedGpu; readonly client: Client };
 }
 
-/** What an agent notes about a GPU for the next one. */
+/** What an agent records about a GPU for its successor. */
 export interface GpuRecord {
   readonly uuid: string;
   readonly name: string;
@@ -44,14 +44,14 @@ interface Surroundings {
   readonly agentPid: number;
   readonly now: () => number;
   readonly log: Log;
-  /** Writes the rules into a GPU's memory before its first client may look at them. */
+  /** Writes the rules into a GPU's memory before its first client may read them. */
   readonly prepare: (gpu: ServedGpu) => void;
-  /** Whether there is such a GPU; undefined where nobody can tell. */
+  /** Whether this machine has such a GPU; undefined if that cannot be known. */
   readonly knows: (uuid: string) => boolean | undefined;
   readonly admission: Admission;
 }
 
-/** Of GPUs that nobody can vouch for: each costs a descriptor and a region. */
+/** The most GPUs whose existence cannot be checked: each costs descriptors and memory. */
 const MOST_UNKNOWN_GPUS = 8;
 
 export class Registry {
@@ -83,7 +83,7 @@ export class Registry {
     }));
   }
 
-  /** Keeps the slots of the last agent's clients for them, if they live. */
+  /** Keeps the slots of the last agent's clients that still live. */
   recall(records: readonly GpuRecord[]): void {
     for (const { uuid, name, smCount, clients } of records) {
       const living = clients.filter(({ pid, startTime }) => isAlive(pid, startTime));
@@ -98,12 +98,12 @@ export class Registry {
     }
   }
 
-  /** `files`: where this process finds the descriptors that came along. */
+  /** `files`: paths under which this process finds the descriptors that came with the Hello. */
   answer(hello: View<typeof Hello>, identity: Identity, files: readonly string[] = []): Reply {
     const error = errorIn(hello);
     const reply = error ? refusal(error) : this.#admit(hello, identity, files);
     const { refused, full } = welcomeStatus;
-    // A refused client asks again every second.
+    // A refused client asks again every second, so only the first refusal is logged.
     if (reply.status === refused || reply.status === full)
       this.#logOnce("refused", {
         client: printable(hello.name),
@@ -153,32 +153,35 @@ export class Registry {
     return this.#around.admission.judge(identity, kind, held.length);
   }
 
-  /** What the last agent allowed and this one refuses: the process goes on without us. */
+  /**
+   * Releases the slot of a client that the last agent admitted and this one refuses. Its process continues without
+   * Cotenant.
+   */
   #giveUpRecalled(applicant: Applicant): void {
     for (const gpu of this.gpus)
       for (const client of gpu.clients)
         if (!client.connected && isSame(client, applicant)) gpu.release(client, this.#around.now());
   }
 
-  /** Why this process can have nothing here, whatever it asks for; undefined: it may be a client. */
+  /** Why this process can get nothing, whatever it asks for; undefined: it may be a client. */
   refusalOf(identity: Identity): string | undefined {
     return this.#around.admission.judge(identity, "best-effort", 0).refusal;
   }
 
-  /** A best-effort client begins although a high one can't hold it yet. */
+  /** Logs that a best-effort client begins although a high client cannot hold it yet. */
   noteUnheld(gpu: ServedGpu, client: Client, high: Client): void {
     const because = `the high client ${high.name} (pid ${high.pid}) does not answer`;
     this.#around.log("not held yet", { ...naming(gpu, client), because });
   }
 
   hangUp(gpu: ServedGpu, client: Client): void {
-    if (gpu.at(client.class, client.slot) !== client) return; // its slot went to somebody else
+    if (gpu.at(client.class, client.slot) !== client) return; // another client has its slot now
     gpu.release(client, this.#around.now());
     this.#around.log("released", { ...naming(gpu, client), because: "hung up" });
     this.#retireEmpty();
   }
 
-  /** Once a second: repairs the memory, and looks after those who have no connection. */
+  /** Called once a second: repairs the memory, and releases clients without a connection whose processes have ended. */
   heal(): void {
     for (const gpu of this.gpus) {
       gpu.heal(this.#around.now());
@@ -191,7 +194,7 @@ export class Registry {
     this.#retireEmpty();
   }
 
-  /** What nobody uses any more is given back: the next client of that GPU gets memory anew. */
+  /** Frees the memory of GPUs without clients. The next client of such a GPU gets new memory. */
   #retireEmpty(): void {
     for (const gpu of this.gpus.filter(({ clients }) => clients.length === 0)) {
       this.#gpus.delete(gpu.uuid);
@@ -222,8 +225,8 @@ export class Registry {
   }
 
   /**
-   * The same process again (it replaced itself by exec): its old slot is free, whatever its old connection says later. One
-   * process has one slot.
+   * Releases the former slot of a process that attaches again because it replaced itself by exec. One process has one
+   * slot, even if its old connection closes later.
    */
   #releaseFormer(gpu: ServedGpu, applicant: Applicant, but?: Client): void {
     for (const former of gpu.clients)
@@ -235,7 +238,7 @@ export class Registry {
     return { status: welcomeStatus.full, slot: -1, files: [], reason };
   }
 
-  /** The GPU of a Hello: served already, or from now on. Or why there is none. */
+  /** The GPU that a Hello names; this agent serves it from now on. A text says why that is not possible. */
   #gpuOf(hello: View<typeof Hello>): ServedGpu | string {
     const uuid = formatUuid(hello.gpuUuid);
     const served = this.#gpus.get(uuid);
@@ -275,7 +278,7 @@ export class Registry {
 
 const whyOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
-/** With the files that the client may have; a high client holds back all best-effort ones. */
+/** Welcomes a client with the files that it may have. A high client gets the hold pages of all best-effort clients. */
 function welcome(gpu: ServedGpu, client: Client): Reply {
   const { region } = gpu;
   const files = [region.fd, region.file({ kind: client.class, slot: client.slot })].filter(
@@ -291,7 +294,7 @@ function welcome(gpu: ServedGpu, client: Client): Reply {
   };
 }
 
-/** The best-effort slots whose hold pages a client is sent, rising. */
+/** The best-effort slots whose hold pages a client is sent, in ascending order. */
 export const holdsFor = (gpu: ServedGpu, client: Client): readonly number[] =>
   client.class === "best-effort"
     ? [client.slot]
@@ -310,7 +313,7 @@ export const refusal = (reason: string): Reply => ({
   reason,
 });
 
-/** What is wrong with a whole Hello of our version; undefined when nothing is. */
+/** Checks a whole Hello of this version. Returns what is wrong with it. */
 function errorIn(hello: View<typeof Hello>): string | undefined {
   if (!Object.values<number>(helloKinds).includes(hello.kind))
     return `There is no Hello of kind ${hello.kind}.`;
@@ -364,7 +367,7 @@ function requestLimitsIn(hello: View<typeof Hello>): RequestLimits | undefined {
   return stated.length > 0 ? Object.fromEntries(stated) : undefined;
 }
 
-/** Of two limits, of which 0 is none. */
+/** The smaller of two limits; 0 means no limit. */
 const smallerLimit = (one: number, other: number): number =>
   one === 0 || other === 0 ? Math.max(one, other) : Math.min(one, other);
 
@@ -373,7 +376,7 @@ const isSame = (client: Client, applicant: Applicant) =>
   client.pid === applicant.pid &&
   client.startTime === applicant.startTime;
 
-/** What it may do, and what it is promised. */
+/** What the log says about a client's limits and objective. */
 const terms = ({ grant, memoryQuota, sloP99Us, sloSlowdownPermille }: Client) => ({
   ...(grant === undefined ? {} : { grant }),
   ...(memoryQuota > 0 ? { memory: memoryQuota } : {}),

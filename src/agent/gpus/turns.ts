@@ -1,5 +1,5 @@
-// Turns among the best-effort clients of one GPU. A turn lasts a few milliseconds, which is too short for this thread, so a
-// native thread gives them (native/gate/turns.h). It runs only while there are several such clients.
+// Turns among the best-effort clients of one GPU. A turn lasts a few milliseconds, which is too short for this thread,
+// so a native thread gives them (native/gate/turns.h). It runs only while there are several such clients.
 import koffi from "koffi";
 import { gateLibrary } from "#core";
 import type { SharedRegion } from "./region.ts";
@@ -24,10 +24,10 @@ function library(): Library {
   return loaded;
 }
 
-/** Their memory must stay mapped while the threads run. */
+/** Regions whose threads run. Listed so that their memory is not collected and unmapped. */
 const served = new Set<SharedRegion>();
 
-/** Gives turns until it is stopped. Throws if the library is not built, or no thread can be had. */
+/** Gives turns until stopped. Throws if the library is not built or no thread can be started. */
 export function keepTurns(region: SharedRegion): TurnKeeper {
   const { start, stop } = library();
   const keeper = start(region.address);

@@ -1,9 +1,9 @@
-// The binding against a small libnvidia-ml of our own.
+// The binding against a small libnvidia-ml that the test builds.
 import { expect, test } from "vitest";
 import { driverFacts } from "./facts.ts";
 import { fakeLibrary } from "./fake-library.ts";
 
-/** What every driver has; `more`: functions that some have. */
+/** The functions that every driver has. `more`: functions that only some have. */
 const stub = (more: string, status = 0) => `
 #include <string.h>
 typedef unsigned int u32;
@@ -37,7 +37,7 @@ int nvmlDeviceGetPersistenceMode(int* device, int* out) { *out = *device; return
 int nvmlDeviceGetCurrentClocksThrottleReasons(int* device, u64* out) { *out = *device ? 1 : 0x24; return 0; }
 int nvmlDeviceGetMaxClockInfo(int*, int type, u32* out) { *out = type == 1 ? 1980 : 0; return 0; }`;
 
-test("what the driver says about each GPU", () => {
+test("each GPU's facts are read from the driver", () => {
   expect(driverFacts(fakeLibrary("libnvidia-ml.so.1", stub(everything)))).toEqual({
     version: "580.95.05",
     cuda: "12.4",
@@ -68,7 +68,7 @@ test("what the driver says about each GPU", () => {
   });
 });
 
-test("what an older driver has no function for is unknown", () => {
+test("a fact is unknown if the driver is too old to have its function", () => {
   const facts = driverFacts(fakeLibrary("libnvidia-ml.so.1", stub("")));
   expect(facts).toMatchObject({
     cuda: undefined,

@@ -1,31 +1,31 @@
-// How the GPUs of this machine are set up, by NVML. What a driver or a GPU does not say is undefined.
+// How the GPUs of this machine are configured, according to NVML. What a driver or a GPU does not report is undefined.
 import { load, OK, openDevice, readU32 } from "./nvml.ts";
 
 export interface GpuFacts {
   readonly name: string;
   readonly uuid: string;
-  /** Divided into instances (MIG). */
+  /** Whether it is divided into instances (MIG). */
   readonly divided: boolean | undefined;
-  /** A virtual GPU of a hypervisor. */
+  /** Whether it is a virtual GPU of a hypervisor. */
   readonly virtual: boolean | undefined;
   /** How many processes may have a context. */
   readonly contexts: "several" | "one" | "none" | undefined;
-  /** The driver keeps the GPU ready while nobody uses it. */
+  /** Whether the driver keeps the GPU ready while no process uses it. */
   readonly persistent: boolean | undefined;
   readonly smClockMHz: number | undefined;
   readonly mostSmClockMHz: number | undefined;
-  /** Why the clock is below what it could be, in words; empty: it is not, or the GPU is idle. */
+  /** Why the clock is below its maximum, in words; empty: it is not, or the GPU is idle. */
   readonly slowedBy: readonly string[];
 }
 
 export interface DriverFacts {
   readonly version: string;
-  /** Of CUDA, the highest that the driver serves, such as "13.0". */
+  /** The highest version of CUDA that the driver serves, such as "13.0". */
   readonly cuda: string | undefined;
   readonly gpus: readonly GpuFacts[];
 }
 
-/** nvmlClocksEventReasons: bits that are no choice of a program or of an idle GPU. */
+/** The bits of nvmlClocksEventReasons that neither a program's settings nor an idle GPU explain. */
 const slowdowns: readonly (readonly [bigint, string])[] = [
   [0x2n, "clocks that were set"],
   [0x4n, "the power limit"],
@@ -45,7 +45,7 @@ const contextsOf: Readonly<Record<number, GpuFacts["contexts"]>> = {
   3: "one",
 };
 
-/** undefined: the library is not there. A text: what the driver says instead of answering. `name`: of the library. */
+/** undefined: the library is not installed. A text: the driver does not answer, and why. `name`: the library's. */
 export function driverFacts(name?: string): DriverFacts | string | undefined {
   const nvml = load(name);
   if (!nvml) return undefined;

@@ -1,4 +1,4 @@
-// For the tests of bindings: a shared library of our own, from C++ source, for as long as a test runs.
+// For tests of bindings: builds a shared library from C++ source, which exists while the test runs.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

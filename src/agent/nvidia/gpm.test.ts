@@ -1,4 +1,4 @@
-// The binding against a small libnvidia-ml of our own, with the structs as in nvml.h.
+// The binding against a small libnvidia-ml that the test builds, with the structs of nvml.h.
 import { setTimeout } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { fakeLibrary } from "./fake-library.ts";
 import { type GpuChoice, openGpm } from "./gpm.ts";
 
-// GPU 0 has all counters, GPU 1 not that of the memory, GPU 2 none, and GPU 3 is lost once it has been opened.
+// GPU 0 has all counters, GPU 1 lacks that of the memory, GPU 2 has none, and GPU 3 is lost once it has been opened.
 const source = `
 #include <string.h>
 typedef unsigned int u32;
@@ -77,7 +77,7 @@ function figures(gpu: GpuChoice, name: string) {
   return gpm.between(first, gpm.sample());
 }
 
-test("figures are parts of one, and MiB/s, of the GPU chosen by index or by UUID", () => {
+test("figures are fractions, or MiB/s, of the GPU chosen by index or by UUID", () => {
   const name = library();
   const all = { smActivity: 0.625, smOccupancy: 0.125, dramActivity: 0.4, pcieInMiBs: 545.5 };
   expect(figures({ index: 0 }, name)).toEqual(all);
@@ -94,19 +94,19 @@ test.each([
   expect(figures(gpu, library())).toEqual(unknown);
 });
 
-test("a driver from before GPM, and no driver, leave all unknown", () => {
+test("a driver from before GPM, and no driver, leave all figures unknown", () => {
   expect(figures({ index: 0 }, fakeLibrary("libnvidia-ml.so.1", source))).toEqual(unknown);
   expect(figures({ index: 0 }, "libnvidia-ml-that-is-not.so.1")).toEqual(unknown);
 });
 
-test("samples in the wrong order, or one twice, say nothing", () => {
+test("samples in the wrong order, or the same sample twice, give no figures", () => {
   const gpm = openGpm({ index: 0 }, library());
   const [first, second] = [gpm.sample(), gpm.sample()];
   expect(gpm.between(second, first)).toEqual(unknown);
   expect(gpm.between(first, first)).toEqual(unknown);
 });
 
-test("the driver's buffers go with the samples", async () => {
+test("the driver's buffers are freed with the samples", async () => {
   const name = library();
   const frees = koffi.load(name).func("int frees()");
   const gpm = openGpm({ index: 0 }, name);

@@ -1,31 +1,31 @@
-// GPM, a part of NVML on Hopper and later: what the GPU's own counters say about the time between two
-// samples, without a profiler. A sample takes 190 us (an H200, driver 580). What cannot be known, for want of a
-// driver, of the counters or of one of them, is undefined, never zero.
+// GPM is a part of NVML on Hopper and later. It tells what the GPU's own counters say about the time between two
+// samples, without a profiler. A sample takes 190 us (an H200, driver 580). A figure that cannot be known, because the
+// driver or a counter is missing, is undefined and never zero.
 import { load, type Nvml, OK } from "./nvml.ts";
 
 export type GpuChoice = { readonly index: number } | { readonly uuid: string };
 
 export interface Gpm {
-  /** The counters now. */
+  /** Reads the counters now. */
   sample(): GpmSample;
   /** Means over the time between two samples of this GPU. */
   between(earlier: GpmSample, later: GpmSample): GpmFigures;
 }
 
 export interface GpmSample {
-  /** The driver's buffer, freed when this object is collected; undefined: nothing could be read. */
+  /** The driver's buffer, which is freed when this object is collected; undefined: nothing could be read. */
   readonly buffer: bigint | undefined;
 }
 
-/** The first three 0 to 1. */
+/** The first three are fractions, 0 to 1. */
 interface GpmFigures {
-  /** Part of the SMs' time in which a warp was resident. */
+  /** The part of the SMs' time in which a warp was resident. */
   readonly smActivity: number | undefined;
-  /** Warps resident, of the most that fit. */
+  /** Resident warps, divided by the most that fit. */
   readonly smOccupancy: number | undefined;
-  /** DRAM bandwidth used, of the most there is. */
+  /** DRAM bandwidth in use, divided by its peak. */
   readonly dramActivity: number | undefined;
-  /** What comes to the GPU over PCIe, MiB/s: copies in, and whatever it reads of host memory by itself. */
+  /** What comes to the GPU over PCIe in MiB/s: copies in, and what the GPU itself reads from host memory. */
   readonly pcieInMiBs: number | undefined;
 }
 
@@ -39,8 +39,8 @@ const PCIE_RX_PER_SEC = 21;
 const SUPPORT_VERSION = 1;
 
 /**
- * nvmlGpmMetricsGet_t: u32 version, u32 numMetrics, two sample pointers, then the metrics. How many there
- * is room for differs from driver to driver (98 once, 333 later): here for more than any of them has.
+ * nvmlGpmMetricsGet_t: u32 version, u32 numMetrics, two sample pointers, then the metrics. Drivers have room for
+ * different numbers of metrics (98 once, 333 later). This is room for more than any of them has.
  */
 const GET_VERSION = 1;
 const get = { version: 0, numMetrics: 4, earlier: 8, later: 16, metrics: 24 } as const;
@@ -49,7 +49,7 @@ const MOST_METRICS = 512;
 /** nvmlGpmMetric_t: u32 metricId, i32 nvmlReturn, f64 value, three names. */
 const metric = { id: 0, status: 4, value: 8, size: 40 } as const;
 
-/** `name`: of the library. */
+/** `name`: the library's. */
 export function openGpm(gpu: GpuChoice, name?: string): Gpm {
   const counters = openCounters(gpu, name);
   const dropped = new FinalizationRegistry<bigint>((buffer) => counters?.free(buffer));
@@ -116,7 +116,7 @@ function readMetric(raw: DataView, at: number): number | undefined {
   return known ? value : undefined;
 }
 
-/** Undefined where the driver is too old to have these. */
+/** Undefined if the driver is too old to have these functions. */
 function bind({ library }: Nvml) {
   try {
     return {

@@ -1,5 +1,5 @@
-// The daemon's keeper, against a control program of our own that keeps its daemon's pid in the pipe
-// directory and notes what it was told. Instead of starting its daemon it may do something else.
+// The manager of the MPS daemon, against a control program made for the test. That program keeps its daemon's pid in
+// the pipe directory and records what it is told. Instead of starting its daemon it may do something else.
 import {
   chmodSync,
   existsSync,
@@ -61,7 +61,7 @@ function place() {
     mark: `${folders.pipes}/started-by-cotenant`,
     install,
     uninstall: () => rmSync(control),
-    /** What it does instead of starting its daemon, in the shell's words. */
+    /** Shell commands that run instead of the daemon's start. */
     instead: (script: string) => writeFileSync(`${root}/bin/broken`, script),
     daemonPid,
     kill,
@@ -103,10 +103,10 @@ test("a daemon that was killed is started again at the next look, once", async (
   expect(told()).toEqual(["start preload=", "start preload=", "quit"]);
 });
 
-test("a daemon that somebody else started is used, and not told to quit", async () => {
+test("a daemon that another program started is used, and not told to quit", async () => {
   const { start, mark, log, daemonPid } = place();
   const theirs = await start();
-  rmSync(mark); // now nobody knows that it was us
+  rmSync(mark); // now nothing shows that the agent started it
   const mps = await start();
   expect(log).toEqual(["mps found ours=no"]);
   await mps.stop();
@@ -115,7 +115,7 @@ test("a daemon that somebody else started is used, and not told to quit", async 
   expect(isAlive(daemonPid())).toBe(true);
 });
 
-test("the daemon of the agent before is taken over, and told to quit by this one", async () => {
+test("the daemon of the previous agent is taken over, and this agent tells it to quit", async () => {
   const { start, told, log, daemonPid } = place();
   await start();
   const pid = daemonPid();
@@ -138,7 +138,7 @@ test("a daemon that died is started once, however many looks find it dead at the
   await mps.stop();
 });
 
-test("once it was told to quit it is not started again", async () => {
+test("a daemon that was told to quit is not started again", async () => {
   const { start, told } = place();
   const mps = await start();
   await mps.stop();
@@ -164,7 +164,7 @@ test("a daemon that can't be started again is reported, and the next look tries 
   await mps.stop();
 });
 
-test("what the control program says last is the reason, and what did not start is not told to quit", async () => {
+test("the control program's last line is the reason, and a daemon that did not start is not told to quit", async () => {
   const { start, instead, mark } = place();
   instead('echo "Starting." >&2; echo "The pipe directory is full." >&2; echo >&2; exit 1');
   await expect(start()).rejects.toThrow(
@@ -205,7 +205,7 @@ test("without the control program the reason is said", async () => {
   );
 });
 
-test("the software GPU's MPS is a file that goes away with it", async () => {
+test("the software GPU's MPS is a file, which is removed at the end", async () => {
   const { folders } = place();
   const mps = startSoftMps(folders);
   expect(existsSync(`${folders.pipes}/softgpu-mps`)).toBe(true);

@@ -1,6 +1,6 @@
-// The MPS control daemon of mode mps: ours is started in pipe and log directories of our own, watched,
-// started again when it died, and told to quit with the agent. A daemon that somebody else started is
-// used if it answers there, and never told to quit.
+// The MPS control daemon of mode mps. The agent starts a daemon of its own in pipe and log directories of its own,
+// starts it again if it dies, and tells it to quit at the end. If a daemon that another program started answers there,
+// the agent uses it and never tells it to quit.
 import { execFile, spawn } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { promisify } from "node:util";
@@ -12,7 +12,7 @@ const ANSWER_WITHIN_MS = 5000;
 
 export interface Mps {
   readonly restarts: number;
-  /** Starts it again if it no longer answers. Calls while one is under way do nothing. */
+  /** Starts the daemon again if it no longer answers. A call during another one does nothing. */
   check(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -22,7 +22,7 @@ export interface MpsFolders {
   readonly logs: string;
 }
 
-/** What a client or the control program needs to find our daemon. */
+/** What a client or the control program needs in order to find the agent's daemon. */
 export const mpsEnvironment = ({ pipes, logs }: MpsFolders) => ({
   CUDA_MPS_PIPE_DIRECTORY: pipes,
   CUDA_MPS_LOG_DIRECTORY: logs,
@@ -39,7 +39,7 @@ export async function startMps(
   return daemon;
 }
 
-/** The software GPU's MPS: it runs contexts side by side while a file is there. */
+/** The software GPU's MPS: while a file exists, contexts run side by side. */
 export function startSoftMps({ pipes, logs }: MpsFolders): Mps {
   makeFolders({ pipes, logs });
   writeFileSync(`${pipes}/softgpu-mps`, "", { mode: 0o600 });
@@ -63,7 +63,7 @@ class Daemon implements Mps {
     const { LD_PRELOAD: _, ...rest } = env;
     this.#env = { ...rest, ...mpsEnvironment(folders) };
     this.#folders = folders;
-    /** Says that the daemon in these folders was started by us or by the agent before us. */
+    /** This file says that this agent or the previous one started the daemon in these folders. */
     this.#mark = `${folders.pipes}/started-by-cotenant`;
     this.#log = log;
   }
@@ -86,7 +86,7 @@ class Daemon implements Mps {
       this.restarts++;
       await this.#launch();
     } catch (error) {
-      // The next check tries again; until then the clients that are running go on as they can.
+      // The next check tries again. Until then the running clients continue as far as they can.
       this.#log("mps failed", { because: error instanceof Error ? error.message : String(error) });
     } finally {
       this.#checking = false;
@@ -115,7 +115,7 @@ class Daemon implements Mps {
     return (await this.#tell("get_server_list")) === 0;
   }
 
-  /** The control program's exit status; -1 when there is none. */
+  /** Returns the control program's exit status; -1 if there is none. */
   #tell(command: string): Promise<number> {
     return new Promise((resolve) => {
       const control = spawn(CONTROL, [], {
@@ -125,7 +125,7 @@ class Daemon implements Mps {
       });
       control.on("error", () => resolve(-1));
       control.on("close", (status) => resolve(status ?? -1));
-      control.stdin.on("error", () => {}); // it ended without reading: its status says so
+      control.stdin.on("error", () => {}); // the program ended without reading; its status shows that
       control.stdin.end(`${command}\n`);
     });
   }

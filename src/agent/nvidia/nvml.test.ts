@@ -1,5 +1,5 @@
-// The binding against a small libnvidia-ml of our own: what the functions are called, what they are
-// given and where in the structs the numbers are.
+// The binding against a small libnvidia-ml that the test builds: the names of the functions, their arguments, and the
+// places of the numbers in the structs.
 import { expect, test } from "vitest";
 import { fakeLibrary } from "./fake-library.ts";
 import { driverVersion, openNvml } from "./nvml.ts";
@@ -63,7 +63,7 @@ int nvmlDeviceGetMPSComputeRunningProcesses_v3(int* device, u32* count, Process*
 const library = (status: number, count: number) =>
   fakeLibrary("libnvidia-ml.so.1", stub(status, count));
 
-test("every GPU is read; what it does not support is unknown", () => {
+test("every GPU is read; a value that it does not support is unknown", () => {
   const [first, second] = openNvml(library(0, 2)).read();
   expect(first).toEqual({
     uuid: "GPU-00",
@@ -89,7 +89,7 @@ test("every GPU is read; what it does not support is unknown", () => {
   });
 });
 
-test("a GPU that is lost has no memory, which is not none", () => {
+test("the memory of a lost GPU is unknown, not 0", () => {
   expect(openNvml(library(0, 3)).read()[2]).toMatchObject({
     uuid: "GPU-22",
     name: "NVIDIA H200",
@@ -101,7 +101,7 @@ test("a GPU that is lost has no memory, which is not none", () => {
   });
 });
 
-test("what processes use is summed up from the samples since the last look; where there are none, nobody says anything", () => {
+test("what processes use is the sum of the samples since the last look, and unknown without samples", () => {
   let now = 0;
   const sensor = openNvml(library(0, 2), () => now);
   const useAt = (at: number) => {
@@ -122,7 +122,7 @@ test("what processes use is summed up from the samples since the last look; wher
   expect([sensor.use("GPU-11"), sensor.use("GPU-other")]).toEqual([undefined, undefined]);
 });
 
-test("a GPU or a part of one is known by its UUID, another is not, and of one that is lost nothing is said", () => {
+test("a GPU or a part of one is known by its UUID, another UUID is not, and a lost GPU can't be judged", () => {
   const sensor = openNvml(library(0, 2));
   const known = ["GPU-11", "GPU-22", "GPU-33", "GPU-15"].map((uuid) => sensor.knows(uuid));
   expect(known).toEqual([true, true, false, undefined]);

@@ -1,5 +1,5 @@
-// NVML, the library behind nvidia-smi: what the driver says about each GPU. A poll takes some tens of
-// microseconds a value (an H200, driver 580).
+// NVML, the library behind nvidia-smi: what the driver says about each GPU. Reading a value takes some tens of
+// microseconds (an H200, driver 580).
 import koffi from "koffi";
 import { type Bytes, errors, systemClock } from "#core";
 import type { GpuProcess, GpuReading, Sensor } from "../sensor.ts";
@@ -10,19 +10,19 @@ const CLOCK_SM = 1;
 const VERSION_BYTES = 80;
 const UUID_BYTES = 96;
 const NAME_BYTES = 96;
-/** nvmlReturn_t: no device has that UUID, or none can have it. */
-const nobody = new Set([6, 2]);
+/** Values of nvmlReturn_t: no device has that UUID, or none can have it. */
+const noSuchDevice = new Set([6, 2]);
 const MOST_PROCESSES = 256;
 /** nvmlProcessInfo_t: u32 pid, u64 usedGpuMemory, u32 gpuInstance, u32 computeInstance. */
 const PROCESS_BYTES = 24;
 const MEMORY_UNKNOWN = 2n ** 64n - 1n;
 /** nvmlProcessUtilizationSample_t: u32 pid, u64 timeStamp (us), u32 smUtil (per cent), memUtil, encUtil, decUtil. */
 const SAMPLE_BYTES = 32;
-/** nvmlReturn_t: nothing ran since. */
+/** nvmlReturn_t: nothing has run since the given time. */
 const NOT_FOUND = 6;
 const NO_FUNCTION = 13;
 
-/** Throws a UserError when this machine has no NVIDIA driver, or the driver no GPU. */
+/** Throws a UserError if this machine has no NVIDIA driver, or the driver no GPU. */
 export function openNvml(name = LIBRARY, now = systemClock.now): Sensor {
   const nvml = load(name);
   if (!nvml) throw errors.noGpu(`${name} is not installed`);
@@ -36,17 +36,17 @@ export function openNvml(name = LIBRARY, now = systemClock.now): Sensor {
     read: () => devices.map((device) => readDevice(nvml, device)),
     use: (uuid) => uses.get(uuid)?.(),
     knows(uuid) {
-      // The driver names a part of a GPU (MIG) by another word and a UUID of its own.
+      // The driver gives a part of a GPU (MIG) a UUID of its own with another prefix.
       const statuses = [uuid, uuid.replace(/^GPU-/, "MIG-")].map(
         (name) => nvml.byUuid(name).status,
       );
       if (statuses.includes(OK)) return true;
-      return statuses.every((one) => nobody.has(one)) ? false : undefined;
+      return statuses.every((one) => noSuchDevice.has(one)) ? false : undefined;
     },
   };
 }
 
-/** The driver's version, such as "580.95.05"; undefined where there is no driver. */
+/** The driver's version, such as "580.95.05"; undefined without a driver. */
 export function driverVersion(name = LIBRARY): string | undefined {
   const nvml = load(name);
   if (!nvml || nvml.init() !== OK) return undefined;
@@ -57,12 +57,12 @@ export type Nvml = NonNullable<ReturnType<typeof load>>;
 
 interface Device {
   readonly handle: ReturnType<Nvml["device"]>;
-  /** Read at once: of a GPU that is lost later nothing can be asked. */
+  /** Read at once, because a GPU that is lost later answers nothing. */
   readonly uuid: string;
   readonly name: string;
 }
 
-/** Undefined where it is not installed. */
+/** Undefined if the library is not installed. */
 export function load(name = LIBRARY) {
   let library: ReturnType<typeof koffi.load>;
   try {
@@ -162,8 +162,8 @@ function newerFunction(
 }
 
 /**
- * Adds up the driver's samples: one for each process that ran since the last look, which says for what part of the time. A look
- * takes 1.5 ms (an H200, driver 580).
+ * Adds up the driver's samples since the last look. Each says for what part of the time a process ran. A look takes 1.5
+ * ms (an H200, driver 580).
  */
 function useOf(nvml: Nvml, device: Device["handle"], now: () => number) {
   const ask = newerFunction(
@@ -184,7 +184,7 @@ function useOf(nvml: Nvml, device: Device["handle"], now: () => number) {
       stamp: raw.getBigUint64(i * SAMPLE_BYTES + 8, true),
       share: raw.getUint32(i * SAMPLE_BYTES + 16, true) / 100,
     }));
-    // What comes at the first look is of the time before.
+    // The samples of the first look belong to the time before it.
     const span = last ? at - last.at : 0;
     let stamp = last?.stamp ?? 0n;
     for (const sample of samples) {

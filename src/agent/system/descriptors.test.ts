@@ -92,26 +92,26 @@ test("several descriptors come in their order, and no more than asked for", asyn
   descriptors.forEach(closeDescriptor);
 });
 
-test("that nothing has come yet is told from the end", async () => {
+test("no bytes yet differ from the end of the connection", async () => {
   const { client, to } = await connected();
   expect(received(to)).toBeUndefined();
   await new Promise<void>((resolve) => void client.end(() => resolve()));
   expect(received(to)).toMatchObject({ size: 0, descriptors: [] });
 });
 
-test("what is no socket any more has come to its end", () => {
+test("a socket that was closed counts as ended", () => {
   for (const fd of [-1, memoryFile()])
     expect(received(fd)).toEqual({ size: 0, text: "", descriptors: [] });
 });
 
-test("a descriptor that is none is not sent", async () => {
+test("an invalid descriptor is not sent", async () => {
   const { from, to } = await connected();
   expect(sendWithDescriptors(from, text("hello"), [-1])).toBe(false);
   expect(received(to)).toBeUndefined();
   expect(sendWithDescriptors(-1, text("hello"), [memoryFile()])).toBe(false);
 });
 
-test("what does not fit into the socket is not sent whole, and nobody waits for room", async () => {
+test("a message that does not fit into the socket is not sent whole, and the call does not wait for room", async () => {
   const { from } = await connected();
   const file = openSync("/dev/null", "r");
   onTestFinished(() => closeSync(file));
@@ -122,7 +122,7 @@ test("what does not fit into the socket is not sent whole, and nobody waits for 
   expect(sent).toBeLessThan(1000);
 });
 
-test("to an end that is closed nothing is sent, and this process goes on", async () => {
+test("nothing is sent to a closed end, and this process goes on", async () => {
   const { peer, from } = await connected();
   await new Promise<void>((resolve) => void peer.destroy().once("close", () => resolve()));
   expect(sendWithDescriptors(from, text("hello"), [memoryFile()])).toBe(false);

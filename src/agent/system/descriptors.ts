@@ -1,5 +1,5 @@
-// Messages over a Unix socket that bring descriptors along (SCM_RIGHTS, unix(7)). Node's own reads drop such descriptors,
-// so a socket must be paused while it is read here. No call waits.
+// Messages over a Unix socket that bring descriptors along (SCM_RIGHTS, unix(7)). Node's own reads drop such
+// descriptors, so a socket must be paused while it is read here. No call waits.
 import koffi from "koffi";
 
 const libc = koffi.load("libc.so.6");
@@ -31,7 +31,7 @@ const DESCRIPTOR = 4;
 const EAGAIN = 11;
 const EINTR = 4;
 
-/** Sends `bytes` whole, with descriptors. False: it could not be sent, or not whole. */
+/** Sends `bytes` whole, with descriptors. Returns false if not all could be sent. */
 export function sendWithDescriptors(
   socket: number,
   bytes: Uint8Array,
@@ -48,13 +48,16 @@ export function sendWithDescriptors(
   return Number(sent) === bytes.length;
 }
 
-/** What has come: `size` bytes at the beginning of the buffer (0: the other end is closed), and who owns the descriptors now closes them. */
+/**
+ * What has come: `size` bytes at the beginning of the buffer (0: the other end is closed). The caller closes the
+ * descriptors.
+ */
 export interface Received {
   readonly size: number;
   readonly descriptors: readonly number[];
 }
 
-/** Takes what has come; undefined: nothing yet. Of the descriptors in one message the first `most` are taken. */
+/** Takes what has come; undefined: nothing yet. At most `most` descriptors of a message are taken. */
 export function receiveWithDescriptors(
   socket: number,
   into: Uint8Array,
@@ -79,7 +82,7 @@ export function receiveWithDescriptors(
   return { size, descriptors };
 }
 
-/** Closes a descriptor that nothing of Node's refers to. */
+/** Closes a descriptor that no object of Node refers to. */
 export const closeDescriptor = (fd: number): void => void closeCall(fd);
 
 const messageOf = (bytes: Uint8Array, control: Uint8Array) => ({

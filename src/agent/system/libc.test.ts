@@ -91,7 +91,7 @@ test("what can't be mapped is an error that names the size and the reason", () =
   expect(() => new MappedRange(4096).put(fd, 0, 4096)).toThrow("mmap of 4096 bytes failed: EACCES");
 });
 
-test("a file whose writes are sealed is written by those who had it mapped, and by nobody else", () => {
+test("a file whose writes are sealed is written only through mappings that existed before", () => {
   const fd = memoryFile(4096);
   const [writer, reader] = [new MappedRange(4096), new MappedRange(4096)];
   writer.put(fd, 0, 4096);
@@ -99,7 +99,7 @@ test("a file whose writes are sealed is written by those who had it mapped, and 
   new Uint8Array(writer.buffer)[7] = 42;
   reader.put(fd, 0, 4096, "read");
   expect(new Uint8Array(reader.buffer)[7]).toBe(42);
-  // Not by another descriptor of the file either, whoever opens it.
+  // Another descriptor of the file cannot write either.
   const again = opened(`/proc/self/fd/${fd}`, "r+");
   for (const one of [fd, again]) {
     expect(() => new MappedRange(4096).put(one, 0, 4096)).toThrow("failed: EPERM");
@@ -107,7 +107,7 @@ test("a file whose writes are sealed is written by those who had it mapped, and 
   }
 });
 
-test("the process that connected a socket is known, of what is no socket there is none", async () => {
+test("the process that connected a socket is known; a descriptor that is no socket has none", async () => {
   const path = `${temporary()}/socket`;
   const accepted = new Promise<Socket>((resolve) => {
     const server = createServer(resolve).listen(path, () => {

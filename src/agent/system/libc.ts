@@ -52,22 +52,25 @@ export const createMemoryFile = (name: string): number =>
 export const sealSize = (fd: number): void =>
   void checked(fcntl(fd, F_ADD_SEALS, "int", SIZE_SEALS), "fcntl(F_ADD_SEALS)");
 
-/** From now on only those write who have it mapped already. False: this kernel is older than Linux 5.1. */
+/** From now on, only mappings that exist already can write. False: the kernel is older than Linux 5.1. */
 export const sealWrites = (fd: number): boolean =>
   fcntl(fd, F_ADD_SEALS, "int", F_SEAL_FUTURE_WRITE) === 0;
 
 /** The seals of a memory file; 0 for any other kind of file. */
 export const sealsOf = (fd: number): number => Math.max(0, fcntl(fd, F_GET_SEALS, "int", 0));
 
-/** What nobody can look at any more is unmapped when its buffer is collected: earlier, a look would be a fault. */
+/**
+ * A range is unmapped when its buffer is collected. While JavaScript could still read the buffer, unmapping would make
+ * that read fault.
+ */
 const dropped = new FinalizationRegistry<{ readonly address: unknown; readonly size: number }>(
   ({ address, size }) => void unmapMemory(address, size),
 );
 
-/** A range of addresses that memory files are mapped into; zeros where none is. */
+/** A range of addresses into which memory files are mapped. It holds zeros where no file is mapped. */
 export class MappedRange {
   readonly buffer: ArrayBuffer;
-  /** For native code that works on it, while something refers to `buffer`. */
+  /** For native code that uses it. Valid while something refers to `buffer`. */
   readonly address: bigint;
 
   constructor(size: number) {
@@ -77,13 +80,13 @@ export class MappedRange {
     dropped.register(this.buffer, { address: given, size });
   }
 
-  /** The whole file, `size` bytes, from `offset` on. Whole pages. */
+  /** Maps `size` bytes of a file, from its beginning, to `offset`. Both are whole pages. */
   put(fd: number, offset: number, size: number, access: "read" | "write" = "write"): void {
     const rights = access === "write" ? PROT_READ_WRITE : PROT_READ;
     mapped(this.address + BigInt(offset), size, rights, MAP_SHARED | MAP_FIXED, fd);
   }
 
-  /** Zeros there again. */
+  /** Maps zeros there again. */
   clear(offset: number, size: number): void {
     const flags = MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED;
     mapped(this.address + BigInt(offset), size, PROT_READ_WRITE, flags, -1);
@@ -97,14 +100,14 @@ function mapped(at: bigint | null, size: number, rights: number, flags: number, 
   return address;
 }
 
-/** Who connected a Unix socket, as this process sees it. */
+/** The process that connected a Unix socket, as this process sees it. */
 export interface Peer {
   readonly pid: number;
   readonly uid: number;
   readonly gid: number;
 }
 
-/** undefined where that process is in a PID namespace that is not to be seen from here. */
+/** undefined if that process is in a PID namespace that is not visible from here. */
 export function peerOf(fd: number): Peer | undefined {
   const credentials = new Int32Array(3); // pid, uid, gid
   const size = new Uint32Array([credentials.byteLength]);
@@ -114,8 +117,8 @@ export function peerOf(fd: number): Peer | undefined {
 }
 
 /**
- * A descriptor that stays with the process that connected a Unix socket, whoever gets its pid later; close it. ended:
- * that process was waited for. undefined: this kernel has no such descriptors.
+ * A descriptor that refers to the process that connected a Unix socket, even if its pid is given away later. The caller
+ * closes it. "ended": that process has ended and was waited for. undefined: this kernel has no such descriptors.
  */
 export function peerDescriptorOf(fd: number): number | "ended" | undefined {
   const descriptor = new Int32Array([-1]);
@@ -124,12 +127,15 @@ export function peerDescriptorOf(fd: number): number | "ended" | undefined {
   return koffi.errno() === ENOPROTOOPT ? undefined : "ended";
 }
 
-/** Bounds what is sent through a socket and not yet read: about twice as many bytes, with what the kernel adds to each message. */
+/**
+ * Limits the bytes that are sent through a socket and not yet read. The kernel counts about twice the bytes, because it
+ * adds its own to each message.
+ */
 export const limitUnread = (fd: number, bytes: number): void =>
   void setSocketOption(fd, SOL_SOCKET, SO_SNDBUF, new Int32Array([bytes]), 4);
 
-/** Takes the lock of an open file unless somebody holds it. Freed by the kernel with the process. */
+/** Takes the lock of an open file; false if another process holds it. The kernel frees it when this process ends. */
 export const tryLock = (fd: number): boolean => fileLock(fd, LOCK_EXCLUSIVE_NOW) === 0;
 
-/** The kernel kills this process when the one that started it ends, whatever it is doing. */
+/** Tells the kernel to kill this process when its parent ends. */
 export const endWithParent = (): void => void processControl(PR_SET_PDEATHSIG, SIGKILL);

@@ -22,20 +22,20 @@ import {
 
 const NOBODY = 2 ** 22 + 1; // above the largest pid
 
-test("a process lives under its own start time and no other: a pid may be given again", () => {
+test("a process is alive under its own start time only, because a pid may be reused", () => {
   const began = startTimeOf(process.pid) ?? 0;
   expect(isAlive(process.pid, began)).toBe(true);
   expect(isAlive(process.pid, began + 1)).toBe(false);
   expect(isAlive(NOBODY, began)).toBe(false);
 });
 
-test("when a process began is field 22 of its stat, whatever its name is", () => {
+test("the start time is field 22 of stat, whatever the process's name is", () => {
   const stat = readFileSync("/proc/self/stat", "utf8");
   expect(startTimeOf(process.pid)).toBe(Number(stat.replace(/^.*\) /s, "").split(" ")[19]));
 });
 
 test("a process that ended and was not waited for is gone", async () => {
-  // The shell starts one and becomes another, which waits for nobody.
+  // The shell starts a process and then becomes another program, which does not wait for it.
   const parent = spawn("sh", ["-c", "sleep 60 & echo $!; exec sleep 60"]);
   onTestFinished(() => void parent.kill());
   const pid = await new Promise<number>((resolve) =>
@@ -49,19 +49,19 @@ test("a process that ended and was not waited for is gone", async () => {
   expect(nameOf(pid)).toBe("sleep");
 });
 
-test("what would act on a terminal is shown as a question mark, and other scripts are left alone", () => {
+test("a character that acts on a terminal is shown as a question mark, and other scripts are left alone", () => {
   expect(printable("serve größe 模型")).toBe("serve größe 模型");
   expect(printable("a\u001b[2J\u009b1m\nb\u202ec\u2029")).toBe("a?[2J?1m?b?c?");
 });
 
-test("open files are found by what they are, of nobody there are none", () => {
+test("open files are found by their target; a process that does not exist has none", () => {
   expect(openFilesOf(process.pid, "/no such file")).toEqual([]);
   expect(openFilesOf(process.pid, "pipe:").length).toBeGreaterThan(0);
   expect(openFilesOf(NOBODY, "")).toEqual([]);
   expect(nameOf(NOBODY)).toBe("");
 });
 
-test("open files are those whose path begins so, by the paths where others find them", () => {
+test("open files with a given prefix are found, under paths that other processes can open", () => {
   const directory = mkdtempSync(`${tmpdir()}/cotenant-processes-`);
   onTestFinished(() => rmSync(directory, { recursive: true }));
   for (const name of ["one", "two"]) {
@@ -76,7 +76,7 @@ test("open files are those whose path begins so, by the paths where others find 
   expect(openFilesOf(process.pid, directory.slice(1))).toEqual([]);
 });
 
-test("a process has a pid in each of its PID namespaces, the one that is gone has none", () => {
+test("a process has a pid in each of its PID namespaces, a process that has ended has none", () => {
   expect(pidsOf(process.pid)[0]).toBe(process.pid);
   expect(pidsOf(process.pid).every((pid) => Number.isInteger(pid) && pid > 0)).toBe(true);
   expect(pidsOf(NOBODY)).toEqual([]);

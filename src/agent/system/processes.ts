@@ -1,27 +1,27 @@
-// What /proc says about other processes. A process is named by its pid and its start time together:
-// the pid alone may have been given to somebody else since.
+// What /proc says about other processes. A process is identified by its pid and its start time together, because the
+// pid alone may have been reused.
 import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 
 /**
- * Field 22 of /proc/PID/stat, in clock ticks since boot; undefined when it is gone or a zombie. Throws when this process
- * can't open files now, which says nothing about that one.
+ * Field 22 of /proc/PID/stat, in clock ticks since boot; undefined if the process has ended or is a zombie. Throws if
+ * this process cannot open files now, which says nothing about the other one.
  */
 export function startTimeOf(pid: number): number | undefined {
   const stat = readOrNothing(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
-  // The name in parentheses may hold spaces and parentheses itself: count from the last one.
+  // The name in parentheses may contain spaces and parentheses. So fields are counted from the last parenthesis.
   const [state, ...rest] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   if (state === "Z" || state === "X") return undefined;
   return Number(rest[18]);
 }
 
-/** Whether a signal or a debugger has stopped it. */
+/** Whether a signal or a debugger has stopped the process. */
 export function isStopped(pid: number): boolean {
   const stat = readOrNothing(`/proc/${pid}/stat`) ?? "";
   return "Tt".includes(stat[stat.lastIndexOf(")") + 2] ?? "-");
 }
 
-/** In doubt it is. */
+/** In doubt, a process counts as alive. */
 export function isAlive(pid: number, startTime: number): boolean {
   try {
     return startTimeOf(pid) === startTime;
@@ -30,13 +30,15 @@ export function isAlive(pid: number, startTime: number): boolean {
   }
 }
 
-/** A process's pid in each PID namespace that it is in, this process's first; none where it is gone. */
+/**
+ * A process's pid in each PID namespace that it is in, beginning with this process's namespace; empty if it has ended.
+ */
 export function pidsOf(pid: number): readonly number[] {
   const line = /^NSpid:\s*(.*)$/m.exec(readOrNothing(`/proc/${pid}/status`) ?? "");
   return (line?.[1] ?? "").split(/\s+/).filter(Boolean).map(Number);
 }
 
-/** Of a descriptor that stands for a process; undefined when that has ended and was waited for. */
+/** The pid of the process that a descriptor refers to; undefined if that process has ended and was waited for. */
 export function pidOfDescriptor(fd: number): number | undefined {
   const pid = /^Pid:\s*(-?\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "utf8"))?.[1];
   return Number(pid) > 0 ? Number(pid) : undefined;
@@ -62,10 +64,10 @@ export function nameOf(pid: number): string {
   }
 }
 
-/** Of a command line: enough to tell what it is. */
+/** So much of a command line is enough to tell what it is. */
 const COMMAND_SHOWN = 200;
 
-/** Its command line, with blanks between the words; undefined where it is gone or has none. */
+/** Its command line, with blanks between the words; undefined if it has ended or has none. */
 export function commandOf(pid: number): string | undefined {
   try {
     const line = readOrNothing(`/proc/${pid}/cmdline`)?.replace(/\0+$/, "").replaceAll("\0", " ");
@@ -77,8 +79,8 @@ export function commandOf(pid: number): string | undefined {
 }
 
 /**
- * Names come from processes, and go to terminals and logs: line breaks, escape sequences and what changes the direction of
- * writing do not.
+ * Names come from processes and go to terminals and logs. So line breaks, escape sequences and characters that change
+ * the direction of writing are replaced.
  */
 export const printable = (name: string): string =>
   name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "?");
@@ -92,7 +94,7 @@ export function openFilesOf(pid: number, prefix: string): readonly string[] {
       try {
         return readlinkSync(path).startsWith(prefix);
       } catch {
-        return false; // closed since
+        return false; // it was closed meanwhile
       }
     });
 }
@@ -101,14 +103,16 @@ function entriesOf(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch {
-    return []; // gone, or not ours
+    return []; // it has ended, or belongs to another user
   }
 }
 
-/** This process or the machine has no descriptors or memory left. */
+/** Errors that mean: this process or the machine has no descriptors or memory left. */
 const ownTroubles = new Set<unknown>(["EMFILE", "ENFILE", "ENOMEM"]);
 
-/** undefined where there is no such file, or none of ours. Throws when this process can't open files now. */
+/**
+ * undefined if there is no such file, or this process may not read it. Throws if this process cannot open files now.
+ */
 export function readOrNothing(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");

@@ -29,7 +29,7 @@ test("this process is known by its user, its groups and its cgroup", () => {
   expect(describeIdentity(own)).toContain(`uid ${uid}`);
 });
 
-test("what the socket says about a user counts, and nobody is a process that is gone", () => {
+test("the user that the socket reports counts, and a process that has ended has no identity", () => {
   expect(identityOf(process.pid, { uid: 7, gid: 8 })).toMatchObject({ uid: 7, gid: 8 });
   expect(identityOf(2 ** 22 + 1)).toBeUndefined();
 });
@@ -42,12 +42,12 @@ test("a tenant is a container, else a Slurm job, else a user", () => {
   expect(tenantOf({ ...nowhere, slurmJob: "12", container: "web" })).toBe("container web");
 });
 
-test("an agent of one's own admits everybody who gets to it, as anything", () => {
+test("a user's own agent admits every process that can connect, in any class", () => {
   if (!own) throw new Error("this process is gone");
   expect(admitAll.judge({ ...own, uid: 12_345 }, "high", 1000).refusal).toBeUndefined();
 });
 
-test("a file that has changed is read again; while it is wrong the former counts", () => {
+test("a file that has changed is read again; while it is wrong, its last right content applies", () => {
   if (!own) throw new Error("this process is gone");
   const said: string[] = [];
   const log: Log = (event) => void said.push(event);

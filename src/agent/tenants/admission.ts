@@ -1,4 +1,4 @@
-// Whether a process gets the slot that it asks for, by the grants in force.
+// Whether a process gets the slot that it asks for, according to the grants in force.
 import { statSync } from "node:fs";
 import { errors } from "#core";
 import type { ClientClass } from "#protocol";
@@ -9,14 +9,14 @@ import { describeIdentity, type Identity } from "./identity.ts";
 
 export interface Verdict {
   readonly grant: Grant;
-  /** A sentence for the client; undefined: it may. */
+  /** A sentence for the client; undefined: admitted. */
   readonly refusal: string | undefined;
 }
 
 export interface Admission {
   /** Which grant applies to a process. */
   grantFor(identity: Identity): Grant;
-  /** `held`: slots that its tenant has on that GPU already. */
+  /** `held`: the slots that the process's tenant has on that GPU already. */
   judge(identity: Identity, asked: ClientClass, held: number): Verdict;
 }
 
@@ -48,12 +48,12 @@ const admissionBy = (grants: () => readonly Grant[]): Admission => {
   };
 };
 
-/** An agent of one's own, whose folder only its user can enter. */
+/** For a user's own agent, whose folder only that user can enter. */
 export const admitAll: Admission = admissionBy(() => everything);
 
 /**
- * An agent of the machine. A file is read again when it has changed; while it is wrong, what it said before counts. Throws a
- * UserError where it is wrong at the start.
+ * For an agent of the machine. The file is read again when it has changed. While it is wrong, its last right content
+ * applies. Throws a UserError if it is wrong at the start.
  */
 export function admissionByFile(path: string | undefined, agentUid: number, log: Log): Admission {
   if (path === undefined) {
@@ -70,7 +70,7 @@ export function admissionByFile(path: string | undefined, agentUid: number, log:
       grants = readGrants(path, agentUid);
       log("grants read", { file: path });
     } catch (error) {
-      // Whatever it is, such as no descriptor left: the agent goes on with what it has.
+      // Whatever the reason, for example no descriptor left, the agent keeps the grants that it has.
       log("grants not read", { file: path, because: errors.asUserError(error).message });
     }
     return grants;

@@ -35,7 +35,7 @@ test("and with Podman and CRI-O", () => {
   expect(of("web")).toEqual(annotations);
 });
 
-test("a container that no runtime has, and one without annotations, have none", () => {
+test("an unknown container and one without annotations have none", () => {
   const { write, containerd, of } = runtimes();
   write(containerd("web"), "{}");
   write(containerd("torn"), '{"annotations": {');

@@ -1,16 +1,16 @@
-// The annotations that a container was made with, from the OCI configuration that its runtime keeps, where only root can
-// write. What a container says about itself is never read.
+// The annotations that a container was created with. They are read from the OCI configuration that its runtime keeps,
+// which only root can write. Nothing that a container says about itself is read.
 import { readdirSync } from "node:fs";
 import { readInput } from "#core";
 
-/** Of containerd (one folder a namespace), Podman and CRI-O. */
+/** Folders of containerd (one for each of its namespaces), Podman and CRI-O. */
 const TASKS = "/run/containerd/io.containerd.runtime.v2.task";
 const STORAGES = ["/run/containers/storage", "/var/lib/containers/storage"];
 const MOST_BYTES = 2 ** 20;
 
 export type Annotations = Readonly<Record<string, string>>;
 
-/** None where no runtime that is known has such a container. */
+/** Returns none if no known runtime has such a container. */
 export function annotationsOf(container: string, tasks = TASKS, storages = STORAGES): Annotations {
   const paths = [
     ...namesIn(tasks).map((namespace) => `${tasks}/${namespace}/${container}/config.json`),
@@ -27,7 +27,7 @@ function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch {
-    return []; // this runtime is not here
+    return []; // this runtime is not installed
   }
 }
 

@@ -6,7 +6,7 @@ const pod = "6f1ed7d2-9c0a-4c27-8f0b-2f8d2b7a9f11";
 const slicePod = pod.replaceAll("-", "_");
 const nothing = { container: undefined, pod: undefined, unit: undefined, slurmJob: undefined };
 
-describe("a cgroup tells where a process comes from", () => {
+describe("a cgroup tells which container, unit or job a process belongs to", () => {
   test.each([
     [
       "Kubernetes, systemd driver, containerd",
@@ -91,6 +91,9 @@ test("with several hierarchies the first path that tells something counts", () =
   );
 });
 
-test.each(["", "0::", "garbage", "0::relative/path"])("no path in %j: nothing is known", (text) => {
-  expect(originIn(text)).toEqual({ ...nothing, cgroup: "" });
-});
+test.each(["", "0::", "garbage", "0::relative/path"])(
+  "the text %j has no usable path, so nothing is known",
+  (text) => {
+    expect(originIn(text)).toEqual({ ...nothing, cgroup: "" });
+  },
+);

@@ -1,10 +1,14 @@
-// Which container, pod, systemd unit or Slurm job a process belongs to, by its cgroup. Only paths from the root count, below
-// folders in which root alone makes cgroups: a user with a delegated cgroup can give what is below it any name.
+// Which container, pod, systemd unit or Slurm job a process belongs to, according to its cgroup. A path counts only if
+// it starts at the root and each folder above the name is one in which root alone creates cgroups. A user with a
+// delegated cgroup can give the cgroups below it any name.
 
 export interface Origin {
-  /** As the agent sees it: the first path of /proc/PID/cgroup that tells something, else the first of all; "" where there is none. */
+  /**
+   * As the agent sees it: the first path of /proc/PID/cgroup that a pattern matches, else the first path of all, else
+   * "".
+   */
   readonly cgroup: string;
-  /** The container's id: 64 hexadecimal digits, except where somebody named it (`ctr run`). */
+  /** The container's id: 64 hexadecimal digits, or the name that it was started with (`ctr run`). */
   readonly container: string | undefined;
   /** The UID of the Kubernetes pod. */
   readonly pod: string | undefined;
@@ -20,8 +24,9 @@ const POD = "([0-9a-f_-]{32,36})";
 const END = "(?:/|$)";
 
 /**
- * Each with what its groups mean. Sources: kubelet's cgroup manager (drivers systemd and cgroupfs), the cgroup paths of
- * Docker, containerd's `ctr` and nerdctl, CRI-O and Podman, slurmstepd's cgroup plugins, systemd.slice(5).
+ * Each pattern with the meaning of its groups. Sources: kubelet's cgroup manager (drivers systemd and cgroupfs), the
+ * cgroup paths of Docker, containerd's `ctr` and nerdctl, CRI-O and Podman, slurmstepd's cgroup plugins,
+ * systemd.slice(5).
  */
 const patterns: readonly (readonly [RegExp, ...(keyof Found)[]])[] = [
   [
@@ -49,7 +54,7 @@ const patterns: readonly (readonly [RegExp, ...(keyof Found)[]])[] = [
   [new RegExp(`^/user\\.slice/user-\\d+\\.slice/([^/]+\\.(?:service|scope))${END}`), "unit"],
 ];
 
-/** Of the text of /proc/PID/cgroup, with cgroup v2, v1 or both. */
+/** Reads the text of /proc/PID/cgroup, with cgroup v2, v1 or both. */
 export function originIn(text: string): Origin {
   const paths = text
     .split("\n")

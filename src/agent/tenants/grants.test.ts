@@ -32,7 +32,7 @@ function write(text: string): string {
 
 const file = (grants: readonly object[]) => write(JSON.stringify({ version: 1, grants }));
 
-/** The name of the grant that applies. */
+/** The name of the grant that applies to a process. */
 function applying(
   grants: readonly Grant[],
   fields: Partial<Identity>,
@@ -42,7 +42,7 @@ function applying(
   return grants.find(({ to }) => to(identity, () => annotations))?.name;
 }
 
-describe("a condition holds for those whom it names", () => {
+describe("a condition holds for the processes that it names", () => {
   test.each<[object, Partial<Identity>, Partial<Identity>]>([
     [{ user: 1000 }, { uid: 1000 }, { uid: 1001 }],
     [{ user: username }, { uid: ownUid }, { uid: ownUid + 1 }],
@@ -63,7 +63,7 @@ describe("a condition holds for those whom it names", () => {
     expect(applying(grants, whomNot)).toBe(others);
   });
 
-  test("annotations: all that are named, of the process's container", () => {
+  test("annotations: the process's container must have all that are named", () => {
     const to = { annotations: { "cotenant.io/class": "high", team: "a" } };
     const grants = readGrants(file([{ name: "it", to, class: "high" }]), AGENT);
     const given = { ...to.annotations, more: "x" };
@@ -189,7 +189,7 @@ describe("a wrong file is refused with its line and field", () => {
   });
 });
 
-describe("a file that others may write to is not believed", () => {
+describe("a file that others may write to is refused", () => {
   test.each([0o664, 0o646, 0o666])("mode %o", (mode) => {
     const path = file([]);
     chmodSync(path, mode);

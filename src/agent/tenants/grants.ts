@@ -1,4 +1,4 @@
-// What the operator of a machine allows to whom: the file of grants, and which of them applies to a process.
+// What the operator of a machine allows: the file of grants, and which of them applies to a process.
 import { execFileSync } from "node:child_process";
 import { type Field, parseBytes, readGiven, readJson, UserError } from "#core";
 import { type Objective, parseObjective } from "#policy";
@@ -12,29 +12,29 @@ const grantClasses = ["high", "best-effort", "none"] as const;
 export interface Grant {
   readonly name: string;
   readonly to: (identity: Identity, annotations: () => Annotations) => boolean;
-  /** The most that such a process may be: high may be best-effort, too; none gets no slot. */
+  /** The best class that such a process may have. A process with high may also be best-effort; none gets no slot. */
   readonly class: (typeof grantClasses)[number];
   /** Clients that one tenant may have on one GPU at a time. */
   readonly slots: number;
-  /** GPU memory of each best-effort client, in bytes; 0: no limit but the one that it asks for. */
+  /** The limit on the GPU memory of each best-effort client, in bytes; 0: no limit except the client's own. */
   readonly memory: number;
-  /** Where best-effort clients take turns, those of such a process are so many times as long as others'. */
+  /** The turns of such a best-effort client are so many times as long as others'. */
   readonly share: number;
-  /** Of each high client, whatever it asks for; undefined: what it asks for. */
+  /** The objective of each high client; undefined: the one that the client asks for. */
   readonly objective: Objective | undefined;
 }
 
-/** Enough for the ranks of a job on one GPU, and not for all the slots of a GPU. */
+/** Enough for the ranks of a job on one GPU, but not all slots of a GPU. */
 const OTHERS_SLOTS = 4;
 
 const unlimited = { slots: Infinity, memory: 0, share: 1, objective: undefined };
 
-/** An agent of one's own: the permissions of its folder have decided already. */
+/** For a user's own agent. The permissions of its folder have decided already who may connect. */
 export const everything: readonly Grant[] = [
   { ...unlimited, name: "an agent of one's own", to: () => true, class: "high" },
 ];
 
-/** An agent of the machine: applies where no grant of a file does. */
+/** For an agent of the machine: these apply to a process that no grant of a file applies to. */
 export const usualGrants = (agentUid: number): readonly Grant[] => [
   {
     ...unlimited,
@@ -51,7 +51,10 @@ export const usualGrants = (agentUid: number): readonly Grant[] => [
   },
 ];
 
-/** The first that applies counts. Throws a UserError for a file that others may write to, or that is wrong. */
+/**
+ * Returns the grants in order; the first that applies counts. Throws a UserError if the file is wrong, or if other
+ * users may write to it.
+ */
 export function readGrants(path: string, agentUid: number): readonly Grant[] {
   const text = readGiven(path, "file of grants", ({ uid, mode }) => {
     if ((uid !== 0 && uid !== agentUid) || (mode & 0o022) !== 0) throw grantsOfOthers(path);
@@ -81,7 +84,7 @@ function grantIn(field: Field, index: number): Grant {
 
 type Condition = Grant["to"];
 
-/** Each reads its value once; all that are given must hold. */
+/** Each condition reads its value once. A grant applies if all of its conditions hold. */
 const conditions: Readonly<Record<string, (field: Field) => Condition>> = {
   everybody: (field) => {
     if (!field.boolean()) throw field.not("true");
@@ -131,7 +134,7 @@ function conditionIn(field: Field): Condition {
   return (identity, annotations) => all.every((holds) => holds(identity, annotations));
 }
 
-/** A user database on the network may never answer, and the agent waits for it. */
+/** The agent waits for a look-up, and a user database on the network may never answer. */
 const LONGEST_LOOKUP = 2_000; // ms
 
 /** A number, or a name that the machine's user database knows. */
@@ -170,6 +173,6 @@ function parsedIn<T>(field: Field, parse: (text: string) => T): T {
   }
 }
 
-/** The class of a Hello goes beyond none of these. */
+/** Whether a Hello's class is within the grant. */
 export const allows = (grant: Grant, asked: ClientClass): boolean =>
   grant.class === "high" || grant.class === asked;

@@ -1,24 +1,28 @@
 // Whether the best-effort clients of a GPU heed their holds, in mode isolated. A client may write its own hold page, so
-// neither that nor its counters prove anything. Two things are compared that it can't write: for how long the high clients
-// held the GPU, as they count it themselves, and for how long the driver saw kernels of the client run.
+// neither that page nor its counters prove anything. Instead, two figures are compared that it cannot write: how long
+// the high clients held the GPU, as they count it themselves, and how long the driver saw kernels of the client run.
 //
-// The comparison alone can't convict anybody. The driver samples: it ascribes each 200 ms of a GPU's use to the one process that
-// it finds there at an instant (an H200, driver 580), so a client that runs beside a service with a period of 20 ms may be
-// ascribed all of it. And a long kernel runs on when its hold is closed. So a comparison only raises suspicion, which a trial
-// confirms: the agent pauses best-effort work for a moment and looks whether kernels of the client still run.
+// The comparison alone is not proof. The driver samples: it ascribes each 200 ms of a GPU's use to the one process that
+// it finds there at an instant (an H200, driver 580). So a client that runs beside a service with a period of 20 ms may
+// be ascribed all of it. A long kernel also runs on when its hold is closed. So a comparison only raises suspicion, and
+// a trial confirms it: the agent pauses best-effort work for a moment and looks whether kernels of the client still
+// run.
 
 interface Job {
   readonly pid: number;
 }
 
-/** GPU time of processes, cumulative ns by pid. */
+/** GPU time of each process, in cumulative ns by pid. */
 type Use = ReadonlyMap<number, number>;
 
 export interface HoldRecord {
-  /** Parts of the last second or so: in which its kernels ran, and in which no high client held the GPU. */
+  /**
+   * Two parts of the last second or so: the part in which its kernels ran, and the part in which no high client held
+   * the GPU.
+   */
   readonly usedShare: number;
   readonly openShare: number;
-  /** Trials in which it was there, and those in which its kernels ran on. */
+  /** The number of trials of the client, and of those in which its kernels ran on. */
   readonly trials: number;
   readonly ignored: number;
 }
@@ -32,17 +36,17 @@ export interface Ignored<Client> {
 
 const SECOND = 1e9;
 const READ_EVERY = SECOND;
-/** So much use beyond the open time is forgiven: chunks that end after the hold closes, and the trickle. */
+/** This much use beyond the open time is allowed: chunks end after the hold closes, and the trickle runs. */
 const FORGIVEN = 0.05;
-/** So much use beyond that makes a client suspicious. The samples of a second may be 0.2 s wrong by chance. */
+/** More use than that makes a client suspicious. A second's samples may be 0.2 s wrong at random. */
 const SUSPICIOUS = 0.8 * SECOND;
-/** What is queued has drained by then, and the driver's samples of the time before have come. */
+/** By then the queued work has drained, and the driver's samples of the time before have come. */
 const DRAINED_AFTER = 0.5 * SECOND;
-/** A whole second of samples. */
+/** This leaves a whole second of samples. */
 const TRIAL = 1.5 * SECOND;
-/** In a trial nothing of a client that heeds its hold runs; one sample of five is 0.2. */
+/** Kernels of a client that heeds its hold do not run in a trial. One sample of five would be 0.2. */
 const RUNS_ON = 0.1;
-/** From one trial of a client to the next: doubled each time that it passes. */
+/** How long a client waits for its next trial: `failed` after a failure; else `first`, doubled by each pass. */
 const AGAIN = { first: 10 * SECOND, most: 300 * SECOND, failed: 60 * SECOND } as const;
 
 interface Read {
@@ -52,7 +56,7 @@ interface Read {
 
 interface Trial {
   readonly since: number;
-  /** When what was queued had drained. */
+  /** When the queued work had drained. */
   from?: Read;
 }
 
@@ -66,14 +70,14 @@ interface Suspect {
   notBefore: number;
 }
 
-/** Of one GPU. */
+/** The trials of one GPU. */
 export class HoldTrials<Client extends Job> {
   readonly #suspects = new WeakMap<Client, Suspect>();
   #use: Read | undefined;
   #closed = 0;
   #trial: Trial | undefined;
 
-  /** Best-effort work of this GPU must stand still. */
+  /** Whether best-effort work of this GPU must stand still now. */
   get pauses(): boolean {
     return this.#trial !== undefined;
   }
@@ -86,8 +90,8 @@ export class HoldTrials<Client extends Job> {
   }
 
   /**
-   * A few times a second. `closed`: for how long high clients held the GPU since the last look, ns, rather too little than too
-   * much. `clients`: the best-effort ones. Returns who has just failed a trial.
+   * Called a few times a second. `closed`: for how many ns high clients held the GPU since the last look; if in doubt,
+   * too little. `clients`: the best-effort clients. Returns those that have just failed a trial.
    */
   look(
     now: number,
@@ -116,7 +120,7 @@ export class HoldTrials<Client extends Job> {
       if (own === undefined) continue;
       suspect.usedShare = Math.min(1, own / span);
       suspect.openShare = open / span;
-      // Who was never held can't have ignored that.
+      // A client that was not held cannot have ignored a hold.
       if (this.#closed === 0) suspect.excess = 0;
       else suspect.excess = Math.max(0, suspect.excess + own - open - FORGIVEN * span);
     }
@@ -156,7 +160,7 @@ export class HoldTrials<Client extends Job> {
 
   #judge(client: Client, now: number, usedShare: number): readonly Ignored<Client>[] {
     const suspect = this.#suspects.get(client);
-    if (!suspect) return []; // it has come since
+    if (!suspect) return []; // it attached after the trial began
     const runsOn = usedShare > RUNS_ON;
     suspect.trials++;
     if (runsOn) suspect.ignored++;
@@ -179,6 +183,6 @@ const newSuspect = (): Suspect => ({
   notBefore: 0,
 });
 
-/** Of those that are in both, or new. A process that has begun anew counts from 0. */
+/** What each process used between the two readings. A process that is new or has started again counts from 0. */
 const differences = (from: Use, to: Use): Use =>
   new Map([...to].map(([pid, ns]) => [pid, Math.max(0, ns - (from.get(pid) ?? 0))]));

@@ -1,10 +1,11 @@
-// Who a client is, by the kernel's word alone: its user and groups, its cgroup, and whether it is a process of the host.
+// Who a client is, according to the kernel alone: its user and groups, its cgroup, and whether it is a process of the
+// host.
 import { readFileSync } from "node:fs";
 import { pidsOf, readOrNothing } from "../system/index.ts";
 import { type Origin, originIn } from "./cgroup.ts";
 
 export interface Identity extends Origin {
-  /** As the agent sees it, like the user and the groups. */
+  /** The pid as the agent sees it, as are the user and the groups. */
   readonly pid: number;
   readonly uid: number;
   /** The name of that user; only in a status, and where it is known. */
@@ -12,11 +13,11 @@ export interface Identity extends Origin {
   readonly gid: number;
   /** Supplementary groups. */
   readonly groups: readonly number[];
-  /** It is in no container, and in the agent's PID namespace. */
+  /** Whether it is in no container, and in the agent's PID namespace. */
   readonly onHost: boolean;
 }
 
-/** `user`: from the socket, where there is one; else from /proc. undefined: the process is gone. */
+/** `user`: from the socket; undefined: it is read from /proc. Returns undefined if the process has ended. */
 export function identityOf(
   pid: number,
   user?: { readonly uid: number; readonly gid: number },
@@ -28,7 +29,7 @@ export function identityOf(
   return {
     ...origin,
     pid,
-    // The second of real, effective, saved and file system, as SO_PEERCRED tells it.
+    // The second of real, effective, saved and file system user: the effective one, which SO_PEERCRED also reports.
     uid: user?.uid ?? numbersIn(status, "Uid")[1] ?? -1,
     gid: user?.gid ?? numbersIn(status, "Gid")[1] ?? -1,
     groups: numbersIn(status, "Groups"),
@@ -71,10 +72,10 @@ export const describeOrigin = (of: Origin): string =>
     .filter(Boolean)
     .join(", ");
 
-/** As container tools show it. */
+/** Container tools show this many digits of an id. */
 const SHORT_ID = 12;
 
-/** Who shares slots: all processes of one container, else of one Slurm job, else of one user. */
+/** The tenant, whose processes share slots: a container, else a Slurm job, else a user. */
 export function tenantOf({ container, slurmJob, uid }: Identity): string {
   if (container !== undefined) return `container ${container}`;
   return slurmJob === undefined ? `uid ${uid}` : `Slurm job ${slurmJob}`;

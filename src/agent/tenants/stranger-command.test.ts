@@ -26,7 +26,7 @@ function told(command: string) {
   return { folder, logged, stranger };
 }
 
-test("a stranger is logged with who it is, and where only that is wanted no command runs", () => {
+test("a stranger is logged with its identity, and with `warn` no command runs", () => {
   const { logged, stranger } = told("warn");
   stranger(5);
   const of = "uid 1000, container cccccccccccc, pod 6f1ed7d2";
@@ -50,7 +50,7 @@ COTENANT_STRANGER_UID=1000
   );
 });
 
-test("a command that fails is logged with what it said last", async () => {
+test("a command that fails is logged with the end of its output", async () => {
   const { logged, stranger } = told("echo no such thing >&2; exit 3");
   stranger(5);
   await expect
@@ -61,7 +61,7 @@ test("a command that fails is logged with what it said last", async () => {
     ]);
 });
 
-test("of many commands that go on, eight run at a time, and the others after them", async () => {
+test("of many long commands, eight run at a time and the others follow", async () => {
   const { folder, stranger } = told(
     "touch $FOLDER/$COTENANT_STRANGER_PID; while ! [ -e $FOLDER/go ]; do sleep 0.05; done",
   );

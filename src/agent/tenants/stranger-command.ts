@@ -1,21 +1,21 @@
-// What the operator wants done about each stranger (`up --on-stranger`).
+// What the agent does about each stranger: a line in the log, or the operator's command (`up --on-stranger`).
 import { execFile } from "node:child_process";
 import { errors } from "#core";
 import type { Log } from "../log.ts";
 import { describeIdentity } from "./identity.ts";
 import type { Stranger } from "./strangers.ts";
 
-/** Only a line in the log. */
+/** The value that means: only a line in the log. */
 export const WARN = "warn";
 
-/** A command that goes on for longer is killed. */
+/** A command that runs longer is killed. */
 const LONGEST_RUN = 60_000; // ms
-/** Who makes many strangers makes no more processes of ours at a time. */
+/** A user who starts many strangers causes at most this many commands at a time. */
 const MOST_AT_ONCE = 8;
-/** Of what it writes, the end of this is logged if it fails. */
+/** If a command fails, so many characters from the end of its output are logged. */
 const LONGEST_WORDS = 300;
 
-/** Nothing of this waits for the command, and a failure of it is logged. */
+/** The agent does not wait for the command. If it fails, that is logged. */
 export function strangerTold(
   command: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -51,7 +51,7 @@ export function strangerTold(
   };
 }
 
-/** Calls `ended` once, with why it failed if it did. */
+/** Calls `ended` once, with the reason if the command failed. */
 function run(
   command: string,
   env: NodeJS.ProcessEnv,

@@ -9,14 +9,14 @@ import { Strangers } from "./strangers.ts";
 
 const identity = { uuid: new Uint8Array(16), name: "a GPU", smCount: 1 };
 
-/** By an agent of that pid, at time 0. */
+/** The strangers that an agent with that pid finds, at time 0. */
 const strangersOn = (
   reading: ReturnType<typeof on> | undefined,
   clients: ReadonlySet<number>,
   ownPid: number,
 ) => new Strangers(ownPid, () => 0).on(reading, clients);
 
-/** Another process on the GPU, which has the memory open that an agent of that pid serves, or none. */
+/** Another process on the GPU. It has the memory of an agent with that pid open, or none. */
 function processOf(agentPid: number | undefined) {
   const region = agentPid === undefined ? undefined : new SharedRegion(identity, agentPid);
   const child = spawn("sleep", ["60"], {
@@ -59,7 +59,7 @@ test("a client of ours whose slot is gone, and one whose agent is gone, are plai
   ]);
 });
 
-test("a process that has another memory file open, too short to be an agent's or empty, is a plain stranger", () => {
+test("a process whose memory file is too short to be an agent's, or empty, is a plain stranger", () => {
   const files = [createMemoryFile("cotenant"), createMemoryFile("cotenant")];
   ftruncateSync(files[1] ?? -1, 16);
   const children = files.map((fd) =>
@@ -73,7 +73,7 @@ test("a process that has another memory file open, too short to be an agent's or
   );
 });
 
-test("to look at a stranger leaves nothing of it open here", () => {
+test("looking at a stranger leaves none of its files open here", () => {
   const others = processOf(process.pid);
   strangersOn(on(others), new Set(), 1);
   const before = openFilesOf(process.pid, "/memfd:cotenant").length;
@@ -94,11 +94,11 @@ test("the server of MPS, in which all its clients' work runs, is no stranger", (
   ]);
 });
 
-test("where the GPU can't be read there are none", () => {
+test("a GPU that can't be read has no strangers", () => {
   expect(strangersOn(undefined, new Set(), 1)).toEqual([]);
 });
 
-describe("who is told of", () => {
+describe("what is reported", () => {
   const none: ReadonlySet<number> = new Set();
   function book() {
     const clock = { now: 0 };
@@ -124,7 +124,7 @@ describe("who is told of", () => {
     ]);
   });
 
-  test("nobody who attaches before the second look, or has ended", async () => {
+  test("no process that attaches before the second look, or has ended", async () => {
     const { told } = book();
     const [client, short] = [processOf(undefined), processOf(undefined)];
     const both = [on(client, short)];
@@ -141,7 +141,7 @@ describe("who is told of", () => {
     expect([told([on(pid)]), told([on(pid)])]).toEqual([[], [[pid, "GPU-00"]]]);
   });
 
-  test("a process is looked into when it is new, a second later, and then ever more rarely", () => {
+  test("a process's files are read when it is new, a second later, and then less and less often", () => {
     const { clock, strangers } = book();
     const pid = processOf(undefined);
     let looks = 0;

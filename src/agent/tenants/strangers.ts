@@ -1,5 +1,5 @@
-// Processes on a GPU that hold no slot here. Some are clients of another agent, of another run directory: then neither agent
-// knows of the other's requests, and what either promises is void.
+// Processes on a GPU that hold no slot here. Some are clients of another agent, with another run directory. Then
+// neither agent knows of the other's requests, and neither can keep its promises.
 import { closeSync, readSync } from "node:fs";
 import { constants, Header, view } from "#protocol";
 import { REGION_LINK } from "../gpus/region.ts";
@@ -12,22 +12,22 @@ export interface Stranger {
   readonly name: string;
   /** undefined: the driver does not say it. */
   readonly memory: number | undefined;
-  /** The other agent that it is a client of; undefined where that is not so, or not to be seen. */
+  /** The other agent whose client it is; undefined if there is none, or if that cannot be seen. */
   readonly agentPid: number | undefined;
-  /** Its command line, cut after some length; undefined where it can't be read. */
+  /** Its command line, cut after some length; undefined if it cannot be read. */
   readonly command: string | undefined;
-  /** undefined: it has ended, or the agent has no descriptor left to look. */
+  /** undefined: it has ended, or the agent has no descriptor left to read it. */
   readonly identity: Identity | undefined;
 }
 
 type Reading = Pick<GpuReading, "uuid" | "processes">;
 
-/** Under MPS its server holds the clients' contexts; it is nobody's job. */
+/** Under MPS this server holds the contexts of its clients. It is no job of its own. */
 const MPS_SERVER = "nvidia-cuda-mps";
 
 /**
- * To look into a process's open files takes a millisecond or so. Each process is looked into when it is new, a second later,
- * and then each time that it has been there for twice as long: it may have become a client of another agent since.
+ * Reading a process's open files takes about a millisecond. They are read when the process is new, a second later, and
+ * then whenever it has been there for twice as long. It may have become a client of another agent meanwhile.
  */
 const FIRST_AGAIN = 1e9; // ns
 
@@ -42,7 +42,7 @@ export class Strangers {
   readonly #ownPid: number;
   readonly #now: () => number;
   #known = new Map<number, Known>();
-  /** Those that the last look found, by GPU and process. The value says whether they have been told. */
+  /** The strangers that the last look found, by GPU and process. The value says whether they have been reported. */
   #found = new Map<string, boolean>();
 
   constructor(ownPid: number, now: () => number) {
@@ -50,7 +50,7 @@ export class Strangers {
     this.#now = now;
   }
 
-  /** `clients`: the pids of those who hold a slot on any GPU. */
+  /** `clients`: the pids of the processes that hold a slot on any GPU. */
   on(reading: Reading | undefined, clients: ReadonlySet<number>): readonly Stranger[] {
     return (reading?.processes ?? [])
       .filter(({ pid }) => !clients.has(pid))
@@ -59,8 +59,8 @@ export class Strangers {
   }
 
   /**
-   * Whom nobody was told of yet, each once for each GPU. Call it a few times a second: only who was there at the call before,
-   * too, is told of, since a client is on the GPU for a moment before it attaches.
+   * Strangers that were not reported yet, each once for each GPU. Must be called a few times a second. A client is on
+   * the GPU for a moment before it attaches, so only a process that was there at the previous call too is reported.
    */
   untold(
     readings: readonly Reading[],
@@ -114,7 +114,7 @@ function identityNow(pid: number): Identity | undefined {
   }
 }
 
-/** Living agents whose memory a process has open. */
+/** The living agents whose memory a process has open. */
 const agentsOf = (pid: number): readonly number[] =>
   openFilesOf(pid, REGION_LINK)
     .flatMap((path) => agentServing(path) ?? [])
@@ -133,7 +133,7 @@ function agentServing(path: string): number | undefined {
   }
 }
 
-/** undefined where that process is gone, or can't be looked at now. */
+/** undefined if the process has ended, or cannot be read now. */
 function startTimeNow(pid: number): number | undefined {
   try {
     return startTimeOf(pid);
