@@ -10,7 +10,7 @@ const matrix = (rows: number, columns: number, weights: readonly number[]): Weig
   weights: Float64Array.from(weights),
 });
 
-/** Every way to match, tried. */
+/** The weight of the best matching, found by trying every one. */
 function best({ rows, columns, weights }: WeightMatrix, row = 0, taken = 0): number {
   if (row === rows) return 0;
   let most = best({ rows, columns, weights }, row + 1, taken);
@@ -25,7 +25,7 @@ function best({ rows, columns, weights }: WeightMatrix, row = 0, taken = 0): num
   return most;
 }
 
-/** Ties, forbidden pairs and negative weights are as likely as plain ones. */
+/** Ties, forbidden pairs and negative weights are as likely as ordinary ones. */
 const weight = fc.oneof(
   fc.double({ min: 0, max: 1, noNaN: true }),
   fc.integer({ min: 0, max: 3 }),
@@ -53,7 +53,7 @@ test("a matching is as heavy as the heaviest of all matchings", () => {
   );
 });
 
-test("it is never lighter than the greedy one, and nobody is shared or forced together", () => {
+test("it is never lighter than the greedy one, and uses each row and column once and no forbidden pair", () => {
   const sizes = fc.record({
     rows: fc.integer({ min: 1, max: 40 }),
     columns: fc.integer({ min: 1, max: 40 }),
@@ -77,7 +77,7 @@ test("it is never lighter than the greedy one, and nobody is shared or forced to
   );
 });
 
-test("kinds with counts weigh what their members weigh one by one", () => {
+test("a matching of kinds weighs as much as one of their members", () => {
   const counts = fc.array(fc.integer({ min: 0, max: 5 }), { minLength: 1, maxLength: 4 });
   fc.assert(
     fc.property(
@@ -114,18 +114,18 @@ test("kinds with counts weigh what their members weigh one by one", () => {
   );
 });
 
-test("many equal rows and columns, where every path is a tie, are matched in full", () => {
+test("many equal rows and columns, all ties, are matched in full", () => {
   const n = 150;
   const weights = Array.from(
     { length: n * n },
     (_, edge) => 1 + (Math.floor(edge / n) % 3) * ((edge % n) % 2),
   );
   const one = matrix(n, n, weights);
-  // Two thirds of the rows gain 1 or 2 from an odd column: 50 rows of gain 2, then 25 of gain 1.
+  // Two thirds of the rows gain 1 or 2 from an odd column: 50 rows gain 2, then 25 gain 1.
   expect(totalWeight(one, assign(one))).toBeCloseTo(n + 50 * 2 + 25, 9);
 });
 
-test("products of a row's and a column's number are matched large with large", () => {
+test("products of a row's and a column's number match large rows with large columns", () => {
   const numbers = fc.array(fc.double({ min: 0.01, max: 1, noNaN: true }), {
     minLength: 1,
     maxLength: 90,
@@ -143,7 +143,7 @@ test("products of a row's and a column's number are matched large with large", (
   );
 });
 
-test("weights beside one that is far larger are matched as well as without it", () => {
+test("one far larger weight does not make the matching of the others worse", () => {
   const HUGE = 2 ** 45;
   const sizes = fc.integer({ min: 1, max: 5 });
   const blocks = sizes.chain((n) =>
@@ -167,7 +167,7 @@ test("weights beside one that is far larger are matched as well as without it", 
   );
 });
 
-test("members of few kinds, one by one, weigh what the kinds weigh", () => {
+test("a matching of members weighs as much as one of their kinds", () => {
   const kinds = fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 1, maxLength: 60 });
   const count = (members: readonly number[]) =>
     [0, 1, 2, 3, 4].map((kind) => members.filter((one) => one === kind).length);

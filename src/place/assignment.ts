@@ -1,22 +1,22 @@
-// Who goes where, exactly: maximum-weight matching of a dense bipartite graph, by shortest augmenting paths
-// (Jonker and Volgenant 1987, for rectangular problems as in Crouse 2016), O(n^3) at worst, from the prices of an
-// auction, which is often enough by itself.
+// Exact maximum-weight matching of a dense bipartite graph, by shortest augmenting paths (Jonker and Volgenant 1987;
+// for rectangular problems as in Crouse 2016). At worst it takes O(n^3). It starts from the prices of an auction, which
+// often finds the matching by itself.
 //
-// Invariant between phases: with cost = -weight, every row's partner is among its cheapest columns after the
-// columns' prices are taken off, and a column that nobody has in the end has price 0. So the whole is optimal the
-// moment that every row has a partner. A pair without a positive weight costs nothing and counts as none.
+// Invariant between phases, with cost = -weight: a row's partner is among its cheapest columns after the columns'
+// prices are subtracted, and a column that ends without a row has price 0. So the matching is optimal as soon as every
+// row has a partner. A pair without a positive weight costs nothing and counts as unmatched.
 
-/** Row by row; a weight that is not above 0 (NaN and -Infinity too) means that the two may not be paired. */
+/** Row by row. A weight that is not above 0 (also NaN and -Infinity) means that the two must not be paired. */
 export interface WeightMatrix {
   readonly rows: number;
   readonly columns: number;
   readonly weights: Float64Array | Float32Array;
 }
 
-/** A row's column, or this. */
+/** Stands for the column of a row without one. */
 export const UNMATCHED = -1;
 
-/** The column of each row, or UNMATCHED, so that the sum of weights is as large as can be, up to rounding. */
+/** The column of each row, or UNMATCHED, such that the sum of weights is the largest possible, up to rounding. */
 export function assign({ rows, columns, weights }: WeightMatrix): Int32Array {
   if (weights.length !== rows * columns)
     throw new RangeError(`${weights.length} weights for ${rows} rows of ${columns} columns`);
@@ -46,13 +46,14 @@ export function totalWeight({ columns, weights }: WeightMatrix, partners: Int32A
 
 type Weights = WeightMatrix["weights"];
 
-// Indices are in range by construction. One function for each kind of array: the engine makes no fast code of a
+// Indices are in range by construction. There is one function for each kind of array, because the engine makes slow
+// code of a function that reads several kinds.
 // function that reads several.
 const at = (numbers: Float64Array, index: number): number => numbers[index] as number;
 const who = (partners: Int32Array, index: number): number => partners[index] as number;
 const weightAt = (weights: Weights, edge: number): number => weights[edge] as number;
 
-/** What may not be costs nothing, and counts as unmatched in the end. */
+/** A forbidden pair costs nothing, and counts as unmatched in the end. */
 function costsOf(rows: number, columns: number, weights: Weights): Float64Array {
   const costs = new Float64Array(rows * columns);
   for (let edge = 0; edge < costs.length; edge++) {
@@ -62,7 +63,7 @@ function costsOf(rows: number, columns: number, weights: Weights): Float64Array 
   return costs;
 }
 
-/** Rows are at most columns; every row gets a column. */
+/** There are at most as many rows as columns. Every row gets a column. */
 function solve(rows: number, columns: number, costs: Float64Array): Int32Array {
   const rowOf = new Int32Array(columns).fill(UNMATCHED);
   const columnOf = new Int32Array(rows).fill(UNMATCHED);
@@ -86,9 +87,9 @@ interface State {
 }
 
 /**
- * Where some columns are left over, paths are usually few and short. If they need more scans of a row than this per
- * column, and there are at most PADDING columns a row, rows that want nothing are added: a square may start from an
- * auction's prices.
+ * If some columns stay free, paths are usually few and short. If they need more scans of a row than this for each
+ * column, and there are at most PADDING columns a row, empty rows are added to make the problem square, because a
+ * square problem can start from an auction's prices.
  */
 const PATIENCE = 20;
 const PADDING = 2;
@@ -99,28 +100,33 @@ function padded(columns: number, costs: Float64Array): Float64Array {
   return square;
 }
 
-/** Bids are at first raised by this part of the largest weight, and by SHRINK times less in each later auction. */
+/** The first auction raises bids by this part of the largest weight, and each later one by SHRINK times less. */
 const FIRST_RAISE = 0.2;
 const SHRINK = 6;
 const LAST_RAISE = 1e-10;
-/** Bids a row, on average, after which an auction is broken off. */
+/** An auction is stopped after this many bids a row, on average. */
 const BIDS = 200;
 
-/** Raises below this are worth an attempt to prove the matching the best; often it is long before the last. */
+/**
+ * With raises below this, a proof that the matching is optimal is tried. Often it succeeds long before the last
+ * auction.
+ */
 const PROVABLE = 1e-5;
-/** Passes over all pairs in one attempt; given up earlier if after HOPEFUL passes more than one row in FEW is wrong. */
+/**
+ * Passes over all pairs in one attempt. It ends earlier if, after HOPEFUL passes, more than one row in FEW is wrong.
+ */
 const PASSES = 30;
 const HOPEFUL = 2;
 const FEW = 20;
-/** Relative to the largest weight: what is less than this apart differs by rounding. */
+/** Relative to the largest weight. Smaller differences are rounding. */
 const ROUNDING = 2 ** -50;
 
 /**
- * Square problems only, where every column has an owner in the end and so any prices will do to begin with.
- * An auction of n columns to n rows in which each row bids for the column it gains most from, repeated with ever
- * smaller raises (epsilon scaling; Bertsekas 1988, "The auction algorithm"). True if the last one's matching is proven
- * to be the best; otherwise its prices are near the best ones, which keeps paths short: weights with structure take
- * minutes from other prices.
+ * For square problems only: every column gets an owner in the end, so any prices may be used at the start. In an
+ * auction of n columns to n rows, each row bids for the column from which it gains most. The auction is repeated with
+ * smaller and smaller raises (epsilon scaling; Bertsekas 1988, "The auction algorithm"). Returns true if the last one's
+ * matching is proven optimal. Otherwise its prices are close to the best ones, which keeps paths short; from other
+ * prices, weights with structure take minutes.
  */
 function auctionOff(
   n: number,
@@ -139,7 +145,7 @@ function auctionOff(
   return false;
 }
 
-/** Raises prices of columns until every row has its cheapest one, which takes forever if there is a better matching. */
+/** Raises prices of columns until every row has its cheapest one. It never ends if there is a better matching. */
 function prove({ n, costs, columnOf, price }: Sale, rounding: number): boolean {
   for (let pass = 0; pass < PASSES; pass++) {
     let raised = 0;
@@ -169,7 +175,7 @@ interface Sale {
   readonly price: Float64Array;
 }
 
-/** A bid lowers the price, since costs are negative weights. False if it was broken off. */
+/** A bid lowers the price, because costs are negative weights. Returns false if it was stopped. */
 function auction({ n, costs, columnOf, price }: Sale, raise: number): boolean {
   const rowOf = new Int32Array(n).fill(UNMATCHED);
   let bids = BIDS * n;
@@ -199,12 +205,12 @@ function auction({ n, costs, columnOf, price }: Sale, raise: number): boolean {
   return true;
 }
 
-/** How often, per row, a row may take a column from another before the paths have to settle it. */
+/** How often a row, on average, may take a column from another before the paths decide. */
 const TAKES = 8;
 
 /**
- * Rows bid for their cheapest column: a column's price falls by the lead it has over the row's second choice.
- * Cheap, and leaves few rows, which are returned, for the paths.
+ * Each row bids for its cheapest column. The column's price falls by its lead over the row's second choice. This is
+ * cheap, and leaves few rows for the paths. Those are returned.
  */
 function reduce({ rows, columns, costs, rowOf, columnOf, price }: State): number[] {
   const left: number[] = [];
@@ -231,7 +237,7 @@ function reduce({ rows, columns, costs, rowOf, columnOf, price }: State): number
         }
       }
       const strict = second > best;
-      // A tie may go to the runner-up as well, and only a strict winner may displace somebody.
+      // In a tie the runner-up is as good. Only a strict winner may take a column from another row.
       if (!strict && who(rowOf, cheapest) !== UNMATCHED && columns > 1) cheapest = runnerUp;
       const displaced = who(rowOf, cheapest);
       if (displaced !== UNMATCHED && (!strict || takes-- <= 0)) {
@@ -250,12 +256,15 @@ function reduce({ rows, columns, costs, rowOf, columnOf, price }: State): number
   return left;
 }
 
-/** One shortest path (Dijkstra over the columns) for each row that has no column yet. False after `scans` of rows. */
+/**
+ * Finds a shortest path (Dijkstra over the columns) for each row without a column. Returns false after `scans` scans of
+ * rows.
+ */
 function augment(state: State, free: readonly number[], scans: number): boolean {
   const { columns, costs, rowOf, columnOf, price } = state;
   const distance = new Float64Array(columns);
   const before = new Int32Array(columns);
-  // Columns in the order they were settled, then those known to be nearest, then the rest.
+  // Columns in this order: those already settled, those known to be nearest, the rest.
   const order = Int32Array.from({ length: columns }, (_, column) => column);
   let left = scans;
   for (const start of free) {
@@ -318,7 +327,7 @@ function augment(state: State, free: readonly number[], scans: number): boolean 
       const column = who(order, k);
       price[column] = at(price, column) + at(distance, column) - shortest;
     }
-    // Columns change hands along the path, back to the row it started from.
+    // Columns change owners along the path, back to the row where it started.
     for (let column = end; ; ) {
       const row = who(before, column);
       const next = who(columnOf, row);

@@ -1,4 +1,4 @@
-// What a user can meet here. Each sentence names the workloads.
+// The errors of this folder that a user may see. Each names the workloads.
 import { UserError } from "#core";
 
 export const badWeight = (high: string, job: string, weight: number) =>

@@ -1,26 +1,26 @@
-// A service's activity is "smooth in minutes and periodical in days" (MuxFlow, section 2.2), so the next quarter
-// of an hour is predicted from the same time on the days before, scaled to how today compares with them.
+// Predicts a service's activity, which is "smooth in minutes and periodical in days" (MuxFlow, section 2.2). The next
+// quarter of an hour is predicted from the same time on earlier days, scaled by how today compares with them.
 
 export interface DailyForecast {
-  /** `at`: seconds since any midnight; times must not go back. NaN is not taken. */
+  /** `at`: seconds since any midnight. Times must not go back. A value of NaN is ignored. */
   observe(at: number, value: number): void;
-  /** The largest value expected from now until `until`, seconds; undefined before the first observation. */
+  /** The largest value expected from now until `until`, in seconds; undefined before the first observation. */
   peak(until: number): number | undefined;
 }
 
 const DAY = 86_400;
-/** Of one day's value in the average over days; 1/3 follows a change of habits within three days. */
+/** The weight of the newest day in the average over days. 1/3 follows a change of habits within three days. */
 const NEWEST = 1 / 3;
-/** Today against the same hours before: the last half hour, and never more than this factor. */
+/** Today is compared with earlier days over the last half hour. The ratio is limited to this factor. */
 const TODAY_SECONDS = 1_800;
 const TODAY_MOST = 2;
 
-/** `bin`: seconds that one point of the daily curve stands for. */
+/** `bin`: how many seconds one point of the daily curve covers. */
 export function dailyForecast(bin = 300): DailyForecast {
   const bins = Math.round(DAY / bin);
   const curve = new Float64Array(bins).fill(Number.NaN);
   const today = { bin: -1, sum: 0, count: 0 };
-  // Exponential averages of what was seen, and of what the curve said at those times.
+  // Exponential averages of the observed values, and of the curve's values at those times.
   let recent = Number.NaN;
   let recalled = Number.NaN;
   let now = 0;

@@ -1,8 +1,8 @@
-// The heaviest pair first, then the heaviest of what is left: what an exact matching is compared with, and how
-// KACE's advice, one target after the other, is followed by a cluster.
+// Takes the heaviest pair, then the heaviest of the remaining ones. The exact matching is compared with this. A cluster
+// also follows KACE's advice in this way, one target after the other.
 import { UNMATCHED, type WeightMatrix } from "./assignment.ts";
 
-/** The column of each row, or UNMATCHED. Of equal weights the earlier row, then the earlier column, goes first. */
+/** The column of each row, or UNMATCHED. Of equal weights, the earlier row and then the earlier column goes first. */
 export function assignGreedily({ rows, columns, weights }: WeightMatrix): Int32Array {
   const edges = Array.from(weights.keys()).filter((edge) => (weights[edge] ?? 0) > 0);
   edges.sort((a, b) => (weights[b] ?? 0) - (weights[a] ?? 0) || a - b);

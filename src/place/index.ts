@@ -1,4 +1,4 @@
-// Who goes with whom, and on how many SMs.
+// Which jobs share a GPU, and on how many SMs.
 export { assign, totalWeight, UNMATCHED, type WeightMatrix } from "./assignment.ts";
 export { type DailyForecast, dailyForecast } from "./forecast.ts";
 export { assignGreedily } from "./greedy.ts";

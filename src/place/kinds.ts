@@ -1,17 +1,17 @@
-// Matching by kinds: a cluster has thousands of GPUs and jobs, but few kinds of each, and what is alike need
-// not be told apart. The maximum-weight matching of kinds with counts is a transportation problem; solved by
-// successive shortest paths (Ahuja, Magnanti, Orlin, "Network Flows", 9.7), each of which moves as many jobs
-// as fit along it. The gain of a path never grows, so the first that gains nothing ends the search.
+// Matching by kinds. A cluster has thousands of GPUs and jobs but few kinds of each, and equal ones need not be
+// distinguished. The maximum-weight matching of kinds with counts is a transportation problem. It is solved by
+// successive shortest paths (Ahuja, Magnanti, Orlin, "Network Flows", 9.7), and each path moves as many jobs as fit.
+// The gain of paths never grows, so the first path without a gain ends the search.
 
 export interface KindsProblem {
-  /** How many of each kind of row, and of each kind of column. Whole numbers, 0 or more. */
+  /** The count of each kind of row, and of each kind of column. Whole numbers, 0 or more. */
   readonly rows: readonly number[];
   readonly columns: readonly number[];
-  /** Row by row; not above 0 (NaN and -Infinity too): the two kinds may not be paired. */
+  /** Row by row. A weight that is not above 0 (also NaN and -Infinity) means that the two kinds must not be paired. */
   readonly weights: Float64Array;
 }
 
-/** Of each kind of row, how many go to each kind of column, row by row. */
+/** For each kind of row, how many go to each kind of column; row by row. */
 export function assignKinds({ rows, columns, weights }: KindsProblem): Int32Array {
   if (weights.length !== rows.length * columns.length)
     throw new RangeError(
@@ -25,7 +25,7 @@ export function assignKinds({ rows, columns, weights }: KindsProblem): Int32Arra
   }
 }
 
-/** Gains below this, relative to the largest weight, are rounding. */
+/** Relative to the largest weight. Smaller gains are rounding. */
 const ROUNDING = 1e-12;
 
 interface Network {
@@ -35,7 +35,7 @@ interface Network {
   readonly flow: Int32Array;
   readonly supply: Float64Array;
   readonly demand: Float64Array;
-  /** Cost of the cheapest way from the source, as of the last search: rows, then columns, then the sink. */
+  /** The cost of the cheapest path from the source, in the last search: rows, then columns, then the sink. */
   readonly potential: Float64Array;
   readonly distance: Float64Array;
   readonly before: Int32Array;
@@ -81,7 +81,7 @@ function networkOf(
 
 const SOURCE = -1;
 
-/** The column kind at the end of the path that gains most; undefined when no path gains anything. */
+/** The column kind at the end of the path with the largest gain; undefined if no path has a gain. */
 function cheapestPath(network: Network): number | undefined {
   const { m, n, weights, flow, supply, demand, potential, distance, before, done } = network;
   const nodes = m + n;
@@ -132,7 +132,7 @@ function cheapestPath(network: Network): number | undefined {
   return end;
 }
 
-/** Moves as many along the path that ends in `end` as supply, demand and what must be moved away allow. */
+/** Moves as many along the path to `end` as supply, demand and the flow along the path allow. */
 function push({ m, n, flow, supply, demand, before }: Network, end: number): void {
   let amount = at(demand, end - m);
   let first = end;

@@ -1,16 +1,16 @@
-// One best-effort job per GPU, for the whole cluster at once: MuxFlow's scheduling (section 5, Algorithm 1).
-// Edge weight is what the caller predicts, usually retained throughput at the share of the SMs that the job
-// would get; memory and the GPU's health are constraints. What is alike is matched by kinds, which is exact
-// too and makes tens of thousands a matter of milliseconds; where nearly all differ, one by one.
+// Places one best-effort job on each GPU, for the whole cluster at once: MuxFlow's scheduling (section 5, Algorithm 1).
+// The weight of an edge is what the caller predicts, usually retained throughput at the share of the SMs that the job
+// would get. Memory and the GPU's health are constraints. Equal seats and jobs are matched by kinds, which is exact too
+// and takes milliseconds for tens of thousands. If nearly all differ, they are matched one by one.
 import { assign, UNMATCHED } from "./assignment.ts";
 import { badWeight, noCandidates } from "./errors.ts";
 import { assignKinds } from "./kinds.ts";
 import { priorityBonuses } from "./priority.ts";
 
-/** A GPU with a high job on it (or none). */
+/** A GPU, with or without a high job. */
 export interface Seat {
   readonly name: string;
-  /** Seats of one kind are interchangeable: the same weight for each job. */
+  /** Seats of one kind are interchangeable: each job has the same weight on all of them. */
   readonly kind: string;
   readonly freeMemoryGB: number;
   /** Only a healthy GPU gets new best-effort work. */
@@ -19,18 +19,18 @@ export interface Seat {
 
 export interface Candidate {
   readonly name: string;
-  /** Candidates of one kind are interchangeable but for where they run now. */
+  /** Candidates of one kind are interchangeable except for where they run now. */
   readonly kind: string;
   readonly memoryGB: number;
-  /** A larger number goes strictly first. */
+  /** Candidates with a larger number always go first. */
   readonly priority: number;
-  /** Index of the seat it has now. A job that keeps its kind of seat keeps its very seat. */
+  /** The index of its current seat. A job that keeps its kind of seat keeps its seat. */
   readonly home?: number | undefined;
 }
 
 /**
- * What it is worth to put the candidate there, above 0; otherwise the two are kept apart. `stays`: it sits on
- * a seat of this kind already.
+ * The value of putting the candidate there. If it is not above 0, the two are kept apart. `stays`: the candidate is on
+ * a seat of this kind now.
  */
 export type Weigh<S extends Seat, C extends Candidate> = (
   seat: S,
@@ -38,7 +38,7 @@ export type Weigh<S extends Seat, C extends Candidate> = (
   stays: boolean,
 ) => number;
 
-/** The seat of each candidate, or UNMATCHED, so that the weights add up to as much as can be. */
+/** The seat of each candidate, or UNMATCHED, such that the sum of weights is the largest possible. */
 export function match<S extends Seat, C extends Candidate>(
   seats: readonly S[],
   candidates: readonly C[],
@@ -70,7 +70,7 @@ export function match<S extends Seat, C extends Candidate>(
   return seated(candidates, jobKinds, seatKinds, flow);
 }
 
-/** With more kinds than this, one by one is faster. */
+/** With more kinds than this, matching one by one is faster. */
 const MOST_KINDS = 600;
 
 interface Kind<T> {
@@ -119,7 +119,7 @@ function kindWeights<S extends Seat, C extends Candidate>(
   });
 }
 
-/** Candidate by candidate against seat by seat, added up to kinds again. */
+/** Matches each candidate with each seat, and sums the result up to kinds. */
 function flowOfDense(
   jobs: readonly Kind<Candidate>[],
   seats: readonly Kind<Seat>[],
@@ -144,7 +144,7 @@ function flowOfDense(
   return flow;
 }
 
-/** Kinds → members: first everybody who can keep a seat does, then the rest take what is left, in order. */
+/** From kinds to members: candidates that can keep their seats do, and the rest take the remaining seats in order. */
 function seated(
   candidates: readonly Candidate[],
   jobs: readonly Kind<Candidate>[],

@@ -38,7 +38,7 @@ describe("matching a cluster", () => {
     expect([...match([seat("only")], jobs, weigh)]).toEqual([UNMATCHED, 0]);
   });
 
-  test("among seats of a kind, who stays in that kind keeps its very seat", () => {
+  test("a job that stays in its kind of seat keeps its seat", () => {
     const seats = ["a", "b", "c", "d"].map((name) => seat(name, { kind: "same" }));
     const jobs = [job("new"), job("old", { home: 2 }), job("older", { home: 0 })];
     const seatOf = match(seats, jobs, (_seat, _job, stays) => (stays ? 1.1 : 1));
@@ -46,7 +46,7 @@ describe("matching a cluster", () => {
     expect([1, 3]).toContain(seatOf[0]);
   });
 
-  test("one by one, where all differ, weighs the same as by kinds", () => {
+  test("matching one by one weighs the same as matching by kinds", () => {
     const seats = Array.from({ length: 400 }, (_, i) => seat(`s${i}`));
     const jobs = Array.from({ length: 300 }, (_, i) => job(`j${i}`));
     const weigh = (a: Seat, b: Candidate) =>
@@ -80,7 +80,7 @@ describe("matching a cluster", () => {
     expect(run).toThrow(message);
   });
 
-  test("nobody to place is nobody placed", () => {
+  test("without candidates nothing is placed", () => {
     expect([...match([seat("g")], [], () => 1)]).toEqual([]);
   });
 });
@@ -95,12 +95,12 @@ describe("shares of the SMs", () => {
     expect(complementShare(activity)).toBeCloseTo(share);
   });
 
-  test("the largest that the high side can stand, or none", () => {
+  test("the share is the largest that the high side tolerates, or none", () => {
     expect(acceptableShare((share) => 1 + share / 2, 1.2)).toBeCloseTo(0.4);
     expect(acceptableShare((share) => 1 + share / 2, 1.01)).toBeUndefined();
   });
 
-  test("several get no more than the cap together, and nobody more than it wants", () => {
+  test("several jobs together get at most the cap, and no job more than it wants", () => {
     const wants = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 6 });
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1, noNaN: true }), wants, (cap, wanted) => {
@@ -120,7 +120,7 @@ describe("shares of the SMs", () => {
 describe("the forecast of a day", () => {
   const curve = (at: number) => 0.3 + 0.2 * Math.sin((2 * Math.PI * at) / 86_400);
 
-  test("before anything is seen there is none, then the last value holds", () => {
+  test("before any observation it is undefined, then it is the last value", () => {
     const forecast = dailyForecast();
     expect(forecast.peak(900)).toBeUndefined();
     forecast.observe(0, 0.4);
@@ -141,7 +141,7 @@ describe("the forecast of a day", () => {
   });
 });
 
-/** Every way to spread the jobs, tried. */
+/** The worth of the best placement, found by trying every one. */
 function best({ seats, jobs, most, worth }: SeveralProblem): number {
   const groups: number[][] = Array.from({ length: seats }, () => []);
   const from = (next: number): number => {
@@ -168,7 +168,7 @@ test("several jobs a GPU: each at most once, no more than allowed, and near the 
   let possible = 0;
   fc.assert(
     fc.property(problems, ({ seats, needs, free }) => {
-      // Worth: how much of what they need the jobs get of the SMs that the high side leaves.
+      // A group's worth: how much of the SMs that they need the jobs get from those that the high side leaves.
       const problem: SeveralProblem = {
         seats,
         jobs: needs.length,

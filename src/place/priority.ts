@@ -1,14 +1,14 @@
-// Priorities among best-effort jobs are strict: whatever a level gains outweighs all that the levels below it
-// could gain together. Done by adding to a weight one step a level, each step larger than the sum of all
-// weights that any matching of the levels below could reach.
+// Priorities among best-effort jobs are strict: any gain of a level outweighs all that the levels below it could gain
+// together. A bonus is added to each weight, one step a level. Each step is larger than the sum of all weights that a
+// matching of the lower levels could reach.
 import { tooManyPriorities } from "./errors.ts";
 
-/** Sums of weights up to here keep a millionth of the largest weight apart: 2^53 / 10^6. */
+/** The largest sum of weights at which a millionth of the largest weight is still distinguished: 2^53 / 10^6. */
 const LARGEST = 2 ** 53 / 1e6;
 
 /**
- * What to add to the weight of a job of each level (a larger number goes first), in units of the largest weight;
- * `jobs`: how many at most are placed. Throws a UserError when doubles can't hold so many levels.
+ * The bonus of a job of each level, in units of the largest weight. A larger level goes first. `jobs`: the most jobs
+ * that are placed. Throws a UserError if doubles cannot represent so many levels.
  */
 export function priorityBonuses(
   levels: readonly number[],

@@ -1,15 +1,15 @@
-// Several best-effort jobs on a GPU. MuxFlow leaves it open (section 8): choosing groups of three or more is
-// NP-hard. The heuristic: round by round, everybody still waiting is matched exactly to what they would add to
-// each group; then single jobs are moved or exchanged while that gains something. The caller's `worth` sees
-// to the cap on the sum of SM shares and to memory: a group that must not be is worth nothing.
+// Several best-effort jobs on a GPU, which MuxFlow leaves open (section 8), because choosing groups of three or more is
+// NP-hard. The heuristic works in rounds. In each, all waiting jobs are matched exactly by what they would add to each
+// group. Afterwards single jobs are moved or exchanged while that has a gain. The caller's `worth` enforces the cap on
+// the sum of SM shares, and memory: a forbidden group is worth 0.
 import { assign, UNMATCHED } from "./assignment.ts";
 
 export interface SeveralProblem {
   readonly seats: number;
   readonly jobs: number;
-  /** On one GPU, at most. */
+  /** The most jobs on one GPU. */
   readonly most: number;
-  /** What a group on this seat is worth as a whole, at least 0; 0 too when it must not be. */
+  /** The worth of a group on this seat as a whole, at least 0. A forbidden group is worth 0. */
   worth(seat: number, group: readonly number[]): number;
 }
 
@@ -20,14 +20,17 @@ export function placeSeveral(problem: SeveralProblem): number[][] {
   return groups;
 }
 
-/** Without moves and exchanges: as a cluster of thousands does it, by kinds (src/offline/cluster/schedulers/several.ts). */
+/**
+ * Without moves and exchanges. A cluster of thousands does the same by kinds
+ * (src/offline/cluster/schedulers/several.ts).
+ */
 export function placeInLayers(problem: SeveralProblem): number[][] {
   const groups: number[][] = Array.from({ length: problem.seats }, () => []);
   if (problem.seats > 0) fill(problem, groups);
   return groups;
 }
 
-/** Below this a gain is rounding, and exchanging for it might never end. */
+/** A smaller gain is rounding, and exchanges for it might never end. */
 const LEAST_GAIN = 1e-9;
 
 function fill({ seats, jobs, most, worth }: SeveralProblem, groups: number[][]): void {
@@ -52,7 +55,7 @@ function fill({ seats, jobs, most, worth }: SeveralProblem, groups: number[][]):
   }
 }
 
-/** The first move of one job, or exchange of two, that gains; false when none does. */
+/** Makes the first move of one job, or exchange of two, that has a gain. Returns false if there is none. */
 function improve({ most, worth }: SeveralProblem, groups: number[][]): boolean {
   const value = groups.map((group, seat) => worth(seat, group));
   const gain = (a: number, nextA: readonly number[], b: number, nextB: readonly number[]): number =>

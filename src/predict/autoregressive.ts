@@ -1,11 +1,11 @@
-// A workload that makes its answer token by token. KACE, section 5.2.6: kernels of the prefill and of the first
-// token stand for all, which keeps profiling short; memory is that of the whole decode.
+// Features of a workload that makes its answer token by token. KACE, section 5.2.6: the kernels of the prefill and of
+// the first token represent all tokens, which keeps profiling short. The memory is that of the whole decode.
 import type { WorkloadProfile } from "#profile";
 import { type Features, profileFeatures } from "./metrics.ts";
 
 /**
- * `prefill`: a profile of the prompt alone; `token`: of one decoding step, measured late in the decode, so that its
- * memory is the whole one's. `tokens`: of an answer; the solo throughput is in answers a second.
+ * `prefill`: a profile of the prompt alone. `token`: a profile of one decoding step, measured late in the decode, so
+ * that its memory is the largest. `tokens`: the length of an answer. The solo throughput is in answers a second.
  */
 export function autoregressiveFeatures(
   prefill: WorkloadProfile,

@@ -1,5 +1,5 @@
-// The learner that the training rows themselves speak for: each quick one is judged by what it says of rows that it
-// was not given, and the one that errs least learns from all. So nobody's experience with other tables decides.
+// Chooses the learner by the training rows themselves. Each fast learner predicts rows that it was not given, and the
+// one with the least error then learns from all rows. So the choice does not depend on experience with other tables.
 
 import { mulberry32 } from "#core";
 import type { Colocation } from "./colocations.ts";
@@ -24,7 +24,7 @@ const regressing = <State>(regressor: Regressor<State>): Candidate => ({
   open: (state, metrics) => openSides(regressor, state as SidesState, metrics),
 });
 
-/** Of equals the first. */
+/** If several err equally, the first is chosen. */
 const candidates: Readonly<Record<string, Candidate>> = {
   ours: {
     train: (rows, metrics) => trainGaussian(rows, metrics),
@@ -37,7 +37,7 @@ const candidates: Readonly<Record<string, Candidate>> = {
 };
 const FOLDS = 5;
 
-/** The winner's own state, and its name. */
+/** The chosen learner's own state, and its name. */
 export type ChosenState = { readonly winner: string };
 
 export function trainChosen(

@@ -1,13 +1,13 @@
-// Measured colocations: what predictors learn from and are judged by.
+// Measured colocations. Predictors learn from them and are judged by them.
 import { badMetric, lacksMetric, nothingToLearn } from "./errors.ts";
 import { type Features, type MetricName, metricNames } from "./metrics.ts";
 
 /** One client of a measured colocation. */
 export interface Side {
   readonly features: Features;
-  /** Throughput beside these neighbours / solo throughput. */
+  /** Throughput beside these neighbours, divided by solo throughput. */
   readonly retained: number;
-  /** Part of the SMs it may use, 0 to 1; 1 is unrestricted. */
+  /** The part of the SMs that it may use, 0 to 1; 1 is unrestricted. */
   readonly smShare: number;
 }
 
@@ -15,7 +15,7 @@ export interface Colocation {
   readonly sides: readonly Side[];
 }
 
-/** Fewer pairs than this say nothing about which metric matters. */
+/** Fewer pairs than this cannot show which metric matters. */
 const FEWEST = 4;
 
 /** Throws a UserError unless every side has every metric and the rows differ. */
@@ -55,5 +55,5 @@ export function sharedMetrics(all: readonly Features[]): readonly MetricName[] {
   return metricNames.filter((name) => all.every((features) => features[name] !== undefined));
 }
 
-/** Alone on the GPU, in requests or iterations a second; 1 where nobody measured it. */
+/** Requests or iterations a second alone on the GPU; 1 if that was not measured. */
 export const soloOf = (features: Features): number => features.soloThroughput ?? 1;

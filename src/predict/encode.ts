@@ -1,9 +1,9 @@
-// Rows of numbers for regressors, as their publications make them.
+// Makes rows of numbers for regressors, as their publications do.
 import { metricOf } from "./colocations.ts";
 import { combined, type Features, type MetricName } from "./metrics.ts";
 import type { SmShares } from "./predictor.ts";
 
-/** KACE, section 3.2: raw metrics summed, percentages averaged. The same whichever client comes first. */
+/** KACE, section 3.2: raw metrics are summed and percentages averaged. The order of the clients does not matter. */
 export const pairRow = (clients: readonly Features[], metrics: readonly MetricName[]): number[] =>
   metrics.map((name) =>
     combined(
@@ -12,7 +12,10 @@ export const pairRow = (clients: readonly Features[], metrics: readonly MetricNa
     ),
   );
 
-/** MuxFlow, section 5: metrics of the one, those of the other, and SM shares. Several others as KACE combines them. */
+/**
+ * MuxFlow, section 5: metrics of the target, those of the neighbour, and SM shares. Several neighbours are combined as
+ * in KACE.
+ */
 export const sideRow = (
   target: Features,
   others: readonly Features[],

@@ -1,4 +1,4 @@
-// What a user can meet here. Each sentence names the file, the row or the workload.
+// The errors of this folder that a user may see. Each names the file, the row or the workload.
 import { type Refusal, UserError, withPlace } from "#core";
 import { type MetricName, unitOf } from "./metrics.ts";
 

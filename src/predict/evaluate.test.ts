@@ -21,12 +21,12 @@ const bc = pair(b, 0.3, c, 0.9);
 const aa = pair(a, 0.4, a, 0.4);
 const rows = [ab, ac, bc, aa];
 
-test("the worth of a colocation, as it is and retained", () => {
+test("the worth of a colocation is a sum of throughputs or of retained throughputs", () => {
   expect(rows.map((row) => worthOf(row, "throughput"))).toEqual([55, 25, 48, 8]);
   expect(worthOf(ac, "retained")).toBeCloseTo(1.7);
 });
 
-test("each target takes the highest score; the oracle's is 1", () => {
+test("each target takes the highest score; the oracle's fraction is 1", () => {
   const oracle = choose(rows, (row) => worthOf(row, "throughput"), "throughput");
   expect(oracle.map(({ chosen }) => chosen)).toEqual([55, 55, 48]);
   expect(ofOracle(oracle)).toBe(1);
@@ -53,11 +53,11 @@ test("the best of the rules is the best for each target", () => {
 
 test("a list of partners is the same for every target", () => {
   const list = listScore(popularity(rows, "throughput"));
-  // b is in the colocations worth most, then c.
+  // b is in the most valuable colocations, and c in the next.
   expect(choose(rows, list, "throughput").map(({ chosen }) => chosen)).toEqual([55, 48, 48]);
 });
 
-test("fit and accuracy", () => {
+test("fit and accuracy of known errors", () => {
   expect(fitOf(rows, (row) => worthOf(row, "retained") + 1, "retained").rmse).toBeCloseTo(1);
   expect(fitOf(rows, (row) => worthOf(row, "retained"), "retained").r2).toBe(1);
   const half = {

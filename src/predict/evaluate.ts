@@ -1,20 +1,23 @@
-// How well scores choose, and how well predictions fit: KACE's protocol (section 4) on measured colocations.
+// How well scores choose, and how well predictions fit, on measured colocations: KACE's protocol (section 4).
 import type { Colocation } from "./colocations.ts";
 import type { Features } from "./metrics.ts";
 import type { Predictor } from "./predictor.ts";
 import { type Goal, type Score, worthOf } from "./scores.ts";
 import { neighboursOf } from "./sides.ts";
 
-/** What one target gets. */
+/** The result for one target. */
 export interface Choice {
   readonly target: Features;
-  /** Worth of what was chosen, of the best measured one (the oracle's), and of all on average (random). */
+  /** The worth of the chosen colocation, of the best measured one (the oracle's), and of all on average (random). */
   readonly chosen: number;
   readonly best: number;
   readonly mean: number;
 }
 
-/** Each target that has neighbours in `rows` takes the colocation with the highest score. Of equals, the first. */
+/**
+ * Each target that has neighbours in `rows` takes the colocation with the highest score. If several are equal, it takes
+ * the first.
+ */
 export function choose(rows: readonly Colocation[], score: Score, goal: Goal): readonly Choice[] {
   return targetsOf(rows).map((target) => {
     const open = rows.filter(({ sides }) => sides.some(({ features }) => features === target));
@@ -34,22 +37,22 @@ export const targetsOf = (rows: readonly Colocation[]): readonly Features[] => [
   ...new Set(rows.flatMap(({ sides }) => sides.map(({ features }) => features))),
 ];
 
-/** Fraction of the oracle's worth, mean over the targets. */
+/** The worth of the choices as a fraction of the oracle's; mean over the targets. */
 export const ofOracle = (choices: readonly Choice[]): number =>
   meanOf(choices.map(({ chosen, best }) => chosen / best));
 
-/** Worth that the choices miss, mean over the targets. */
+/** The worth that the choices lose against the oracle's; mean over the targets. */
 export const regret = (choices: readonly Choice[]): number =>
   meanOf(choices.map(({ chosen, best }) => best - chosen));
 
-/** For each target the better of several; none of them knows beforehand which. */
+/** For each target, the best of several choices. No method could know beforehand which one that is. */
 export const bestOf = (all: readonly (readonly Choice[])[]): readonly Choice[] =>
   (all[0] ?? []).map((one, i) => ({
     ...one,
     chosen: Math.max(...all.map((choices) => choices[i]?.chosen ?? Number.NEGATIVE_INFINITY)),
   }));
 
-/** R2 and root mean square error of scores as values. */
+/** R2 and root mean square error of scores as predictions of the worth. */
 export function fitOf(rows: readonly Colocation[], score: Score, goal: Goal) {
   const worths = rows.map((row) => worthOf(row, goal));
   const mean = meanOf(worths);
@@ -67,7 +70,7 @@ export function fitOf(rows: readonly Colocation[], score: Score, goal: Goal) {
 export interface Accuracy {
   /** Mean absolute error of retained throughput. */
   readonly error: number;
-  /** Part of the truths inside the stated interval, and the mean width of that. */
+  /** The part of the true values within the stated interval, and the interval's mean width. */
   readonly covered: number;
   readonly width: number;
   readonly familiar: number;

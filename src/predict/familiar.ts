@@ -1,11 +1,11 @@
-// Whether a workload is like those that a model learned from.
+// Whether a workload resembles those that a model learned from.
 import { sharedMetrics } from "./colocations.ts";
 import type { Features, MetricName } from "./metrics.ts";
 import { logMetrics, standardised, standardOf } from "./standard.ts";
 
 /**
- * `known`: the workloads learned from. One that is farther from all of them than any of them is from its nearest
- * other is unfamiliar. The judge remembers what it was asked.
+ * `known`: the workloads learned from. A workload is unfamiliar if it is farther from all of them than any of them is
+ * from its own nearest one. Answers are cached.
  */
 export function familiarity(
   known: readonly Features[],
@@ -30,6 +30,6 @@ export function familiarity(
   };
 }
 
-/** Root mean square over the metrics. */
+/** Root mean square difference over the metrics. */
 const gap = (a: Float64Array, b: Float64Array): number =>
   Math.sqrt(a.reduce((sum, value, k) => sum + (value - (b[k] as number)) ** 2, 0) / a.length);

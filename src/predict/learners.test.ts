@@ -1,4 +1,4 @@
-// What every learner must do, whatever it learns and however.
+// What every learner must do.
 import { describe, expect, test } from "vitest";
 import { mulberry32, shuffle } from "#core";
 import { exampleMetrics, examplePairs, exampleWorkloads } from "../../test/predict/example.ts";
@@ -12,7 +12,7 @@ const [learned, held] = [mixed.slice(0, 38), mixed.slice(38)];
 const split = examplePairs(workloads, 0.3);
 const provenance = { source: "an invented GPU", date: "2026-01-01", command: "test" };
 
-/** Small, and with a clock that counts its readings: the search over models ends after the same few each time. */
+/** Small data, and a clock that counts its readings, so that the search over models always ends after the same few. */
 const training = () => {
   let readings = 0;
   return { seed: 7, forestTests: 2, epochs: 40, searchMs: 5, now: () => readings++ };
@@ -26,7 +26,7 @@ const modelOf = (name: LearnerName) => {
   return model;
 };
 
-/** Of predicting the mean for everybody. */
+/** The error of predicting the mean for every side. */
 const values = held.flatMap(({ sides }) => sides.map(({ retained }) => retained));
 const meanError = meanOf(values.map((value) => Math.abs(value - meanOf(values))));
 
@@ -38,17 +38,17 @@ describe.each(learnerNames)("%s", (name) => {
     expect(accuracyOf(held, predictor).error).toBeLessThan(0.7 * meanError);
   });
 
-  test("holds about as many truths in its bounds as it states", () => {
+  test("its bounds contain about as many true values as it states", () => {
     expect(accuracyOf(held, predictor).covered).toBeGreaterThan(0.7);
   });
 
-  test("is the same from its file", () => {
+  test("predicts the same after it was read from its file", () => {
     const again = openModel(parseModel(formatModel(modelOf(name)), "model.json"));
     expect(again.predict(a, [b])).toEqual(predictor.predict(a, [b]));
     expect(again.predict(a, [b, c])).toEqual(predictor.predict(a, [b, c]));
   });
 
-  test("is the same for the same seed", () => {
+  test("predicts the same with the same seed", () => {
     expect(train(name, learned, exampleMetrics, training(), provenance)).toEqual(modelOf(name));
   });
 
@@ -80,12 +80,12 @@ describe.each(learnerNames)("%s", (name) => {
     expect(predictor.predict(strange, [a]).familiar).toBe(false);
   });
 
-  test("looks at no name and at no metric that it was not trained on", () => {
+  test("does not use names or metrics that it was not trained on", () => {
     const renamed = { ...a, threads: 5e6, name: "bert" };
     expect(predictor.predict(renamed, [b])).toEqual(predictor.predict({ ...a }, [{ ...b }]));
   });
 
-  test("names what a workload lacks, or has wrong", () => {
+  test("names the metric that a workload lacks or has a wrong value of", () => {
     const { kernelUs: _, ...rest } = a;
     expect(() => predictor.predict(rest, [b])).toThrow("A workload has no kernelUs (us, mean");
     expect(() => predictor.predict(a, [rest])).toThrow("A workload has no kernelUs");
@@ -128,7 +128,7 @@ test.each([
   expect(() => train("ours", rows, exampleMetrics, training(), provenance)).toThrow(says);
 });
 
-test("bounds of ours hold for workloads that nothing was learned from, too", () => {
+test("our learner's bounds also hold for workloads without measurements", () => {
   const [known, strangers] = [exampleWorkloads(12), exampleWorkloads(30, 5)];
   const predictor = openModel(
     train("ours", examplePairs(known), exampleMetrics, training(), provenance),
@@ -140,7 +140,7 @@ test("bounds of ours hold for workloads that nothing was learned from, too", () 
   expect(untold?.width).toBeGreaterThan(told?.width ?? 1);
 });
 
-test("metrics that move together are no obstacle", () => {
+test("correlated metrics are allowed", () => {
   const doubled = learned.map(({ sides }) => ({
     sides: sides.map((side) => ({
       ...side,

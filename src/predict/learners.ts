@@ -1,4 +1,4 @@
-// The learners, each by the name it has on the command line. To add one: a line here; its conformance tests run by
+// The learners, by their names on the command line. A new one needs a line here; its conformance tests run by
 // themselves.
 
 import { mulberry32 } from "#core";
@@ -16,13 +16,13 @@ import { openSides, type SidesState, trainSides } from "./sides.ts";
 
 export interface Training {
   readonly seed: number;
-  /** Configurations that the forest's search tests; KACE's 100 by default. */
+  /** How many configurations the forest's search tests; default: KACE's 100. */
   readonly forestTests?: number;
-  /** Of networks, at most; their publications' by default. */
+  /** The most epochs of networks; default: those of their publications. */
   readonly epochs?: number;
-  /** Of the search over models, ms; KACE gives it a minute. */
+  /** The time for the search over models in ms; KACE gives it a minute. */
   readonly searchMs?: number;
-  /** ms, for that limit. */
+  /** The time in ms, for that limit. */
   now(): number;
   /** Called now and then while it trains. */
   readonly told?: Told | undefined;
@@ -30,7 +30,7 @@ export interface Training {
 
 interface Learner {
   readonly summary: string;
-  /** Plain JSON. `rows` are known to be learnable. */
+  /** Returns plain JSON. `rows` have passed checkLearnable(). */
   train(rows: readonly Colocation[], metrics: readonly MetricName[], training: Training): unknown;
   open(state: unknown, metrics: readonly MetricName[]): Predictor;
 }
@@ -38,7 +38,7 @@ interface Learner {
 const FOREST_TESTS = 100;
 const SEARCH_MS = 60_000;
 
-/** Those that learn a number from a row; KACE's protocol uses them on whole colocations too (scores.ts). */
+/** Learners that predict a number from a row. KACE's protocol also uses them on whole colocations (scores.ts). */
 export const regressors = {
   linear: () => linear as Regressor<unknown>,
   ridge: () => ridge as Regressor<unknown>,
@@ -55,7 +55,7 @@ const regressing = (name: RegressorName, summary: string): Learner => ({
   summary,
   train: (rows, metrics, training) =>
     trainSides(regressors[name](training), rows, metrics, mulberry32(training.seed), training.told),
-  // What a search may take and a forest tests matters in training only.
+  // The limits of searches and forests matter in training only.
   open: (state, metrics) =>
     openSides(regressors[name]({ seed: 0, now: () => 0 }), state as SidesState, metrics),
 });

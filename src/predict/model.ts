@@ -1,4 +1,4 @@
-// A trained model as a file: which learner, which metrics, where it comes from, and what was learned.
+// A trained model as a file: the learner, the metrics, the source of the measurements, and what was learned.
 import { readJson } from "#core";
 import { type Colocation, checkLearnable } from "./colocations.ts";
 import { badModel } from "./errors.ts";
@@ -7,7 +7,7 @@ import { type Features, type MetricName, metricNames } from "./metrics.ts";
 import type { Predictor } from "./predictor.ts";
 
 export interface Provenance {
-  /** Of the measurements. */
+  /** The source of the measurements. */
   readonly source: string;
   readonly date: string;
   readonly command: string;
@@ -19,11 +19,11 @@ export interface Model {
   readonly learner: LearnerName;
   readonly metrics: readonly MetricName[];
   readonly provenance: Provenance & { readonly colocations: number; readonly seed: number };
-  /** The learner's own. */
+  /** The learner's own state. */
   readonly state: unknown;
 }
 
-/** `named`: what a workload is called, for the sentence that says what it lacks. */
+/** `named`: a workload's name for an error about what it lacks. */
 export function train(
   learner: LearnerName,
   rows: readonly Colocation[],
@@ -52,11 +52,11 @@ export function formatModel(model: Model): string {
   return `${lines.replaceAll(/\[[-\d.,e+\s]*\]/g, (list) => list.replaceAll(/\s+/g, ""))}\n`;
 }
 
-/** Throws a UserError that names `file` if it is no model, or one that can't predict. */
+/** Throws a UserError that names `file` if it is not a model, or a model that cannot predict. */
 export function parseModel(text: string, file: string): Model {
   const model = documentIn(text, file);
   try {
-    // What is not a number becomes null in JSON, and null counts as 0.
+    // JSON has null in place of NaN and Infinity, and arithmetic would treat null as 0.
     if (hasNull(model.state)) throw new RangeError("it has no value somewhere");
     const { workloads } = model.state as { readonly workloads: readonly (readonly number[])[] };
     const [first] = workloads.map(

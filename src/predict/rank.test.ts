@@ -16,7 +16,7 @@ const named = workloads.map((features, i) => ({ name: `w${i}`, features }));
 const { ours } = learners;
 const predictor = ours.open(ours.train(examplePairs(workloads), exampleMetrics), exampleMetrics);
 
-test("the best candidate comes first, and each client's share of it is told", () => {
+test("the best candidate comes first, and each client's share of it is reported", () => {
   const [target = { name: "", features: {} }, ...candidates] = named;
   const ranked = rank(predictor, target, candidates, "retained");
   const sumOf = (name: string) => {
@@ -31,7 +31,7 @@ test("the best candidate comes first, and each client's share of it is told", ()
   expect(ranked[0]?.clients.map(({ name }) => name)).toEqual(["w0", ranked[0]?.candidate]);
 });
 
-test("beside more neighbours everybody keeps less", () => {
+test("beside more neighbours every client retains less", () => {
   const [target = { name: "", features: {} }, there = target, ...candidates] = named;
   const alone = rank(predictor, target, candidates, "throughput");
   const among = rank(predictor, target, candidates, "throughput", [there]);
@@ -43,7 +43,7 @@ test("beside more neighbours everybody keeps less", () => {
   }
 });
 
-test("a model of unrestricted clients does not know what an SM share costs", () => {
+test("a model of unrestricted clients refuses SM shares", () => {
   const [a = {}, b = {}] = workloads;
   expect(predictor.predict(a, [b], { target: 1, others: [1] }).familiar).toBe(true);
   expect(predictor.predict(a, [b], { target: 0.4, others: [0.6] }).familiar).toBe(false);
@@ -52,7 +52,7 @@ test("a model of unrestricted clients does not know what an SM share costs", () 
   );
 });
 
-test("nobody to choose from", () => {
+test("without candidates the ranking is empty", () => {
   expect(() => rank(predictor, named[0] ?? { name: "", features: {} }, [], "retained")).toThrow(
     "There is no candidate to run beside w0.",
   );
@@ -77,7 +77,7 @@ const profile: WorkloadProfile = {
   sequence: [{ kernel: 0 }, { copy: "in", bytes: 4 }, { kernel: 1 }],
 };
 
-test("a recording without counters has what its launches tell", () => {
+test("a recording without counters has the metrics of its launches", () => {
   expect(profileFeatures(profile)).toEqual({
     threads: 1000,
     soloThroughput: 125_000,
@@ -85,7 +85,7 @@ test("a recording without counters has what its launches tell", () => {
     smsFilled: (0.5 + 3) / 4,
     kernelShare: 0.5,
     kernelsPerMs: expect.closeTo(250),
-    // A block of the second lasts a wave of its 400 / 132.
+    // A block of the second kernel takes one of its 400 / 132 waves.
     blockWaitUs: expect.closeTo((0.5 * 1 + 3 * (3 / (400 / 132))) / 2 / 8),
   });
 });
@@ -95,7 +95,7 @@ test("counters are taken from the kernels that have them", () => {
   expect(profileFeatures(counted)).toMatchObject({ smBusy: 40, smThroughput: 80 });
 });
 
-test("an autoregressive job: prefill and a first token, memory of the whole decode, answers a second", () => {
+test("an autoregressive job has the kernels of prefill and first token, the memory of the whole decode, and answers a second", () => {
   const token = { ...profile, soloNs: 1000, memoryBytes: 7e9, sequence: [{ kernel: 0 }] };
   const features = autoregressiveFeatures({ ...profile, memoryBytes: 3e9 }, token, 100);
   expect(features).toEqual({

@@ -1,4 +1,4 @@
-// Which candidate to put beside a workload.
+// Ranks the candidates to run beside a workload.
 import { soloOf } from "./colocations.ts";
 import { noCandidates } from "./errors.ts";
 import type { Features } from "./metrics.ts";
@@ -12,13 +12,13 @@ export interface Workload {
 
 export interface Ranked {
   readonly candidate: string;
-  /** Of the whole colocation, by the goal. */
+  /** The score of the whole colocation, according to the goal. */
   readonly score: number;
   readonly clients: readonly (Prediction & { readonly name: string })[];
   readonly familiar: boolean;
 }
 
-/** Best first; of equals, in the order given. `neighbours`: what runs beside the target already. */
+/** The best candidate comes first. Equal ones keep their order. `neighbours`: what runs beside the target already. */
 export function rank(
   predictor: Predictor,
   target: Workload,

@@ -1,4 +1,4 @@
-// What a colocation is worth, and who says so beforehand.
+// What a colocation is worth, and scores that predict it.
 
 import type { Random } from "#core";
 import { type Colocation, soloOf } from "./colocations.ts";
@@ -9,7 +9,9 @@ import type { Regressor } from "./regress/regressor.ts";
 import { neighboursOf } from "./sides.ts";
 import { standardised, standardOf } from "./standard.ts";
 
-/** KACE's throughput sum (section 4), or the sum of retained throughputs, in which no workload outshouts the others. */
+/**
+ * KACE's throughput sum (section 4), or the sum of retained throughputs, in which all workloads have the same weight.
+ */
 export const goals = ["throughput", "retained"] as const;
 export type Goal = (typeof goals)[number];
 
@@ -19,10 +21,12 @@ const weightOf = (features: Features, goal: Goal): number =>
 export const worthOf = ({ sides }: Colocation, goal: Goal): number =>
   sides.reduce((sum, { features, retained }) => sum + weightOf(features, goal) * retained, 0);
 
-/** Says what a colocation will be worth to this target. Only `retained` of its sides is not looked at. */
+/**
+ * Predicts what a colocation is worth to this target. It may use everything in the row except `retained` of its sides.
+ */
 export type Score = (row: Colocation, target: Features) => number;
 
-/** From what each side is predicted to retain. */
+/** The worth computed from what each side is predicted to retain. */
 export const predictedScore =
   (predictor: Predictor, goal: Goal): Score =>
   ({ sides }) =>
@@ -32,7 +36,7 @@ export const predictedScore =
       return sum + weightOf(side.features, goal) * retained;
     }, 0);
 
-/** As KACE does it: the worth itself is regressed on the metrics of the whole colocation. */
+/** KACE's method: a regression of the worth itself on the metrics of the whole colocation. */
 export function regressedScore<State>(
   regressor: Regressor<State>,
   rows: readonly Colocation[],
@@ -58,7 +62,7 @@ export function regressedScore<State>(
   return (row) => model(standardised(standard, rowOf(row)));
 }
 
-/** Rules that look at the candidates only (KACE, section 4): the largest score is chosen. */
+/** Rules that look only at the candidates (KACE, section 4). The largest score is chosen. */
 export const rules = {
   /** The smallest memory footprint. */
   memcap: byPartner(({ memoryGB }) => -(memoryGB ?? Number.NaN)),
@@ -75,20 +79,23 @@ function byPartner(of: (partner: Features) => number): Score {
   };
 }
 
-/** Those beside one client with these features; a workload may be its own partner. */
+/** The partners of a client with these features. A workload may be its own partner. */
 function partnersOf(sides: Colocation["sides"], target: Features): readonly Features[] {
   const own = sides.findIndex(({ features }) => features === target);
   return sides.filter((_, i) => i !== own).map(({ features }) => features);
 }
 
-/** One list of partners for every target: the order in which `worth` falls. */
+/** The same list of partners for every target, in descending order of `worth`. */
 export const listScore = (worth: ReadonlyMap<Features, number>): Score =>
   byPartner((partner) => worth.get(partner) ?? Number.NEGATIVE_INFINITY);
 
-/** Colocations that the mean of a partner's own is mixed with: a partner seen once is not yet a favourite. */
+/**
+ * A partner's mean is mixed with the general mean as if it had so many more colocations. So one good colocation is not
+ * enough.
+ */
 const PRIOR_ROWS = 1;
 
-/** The list that measured rows suggest: partners by the mean worth of what they were part of. */
+/** The worth of each partner: the mean worth of the measured colocations that it was part of. */
 export function popularity(rows: readonly Colocation[], goal: Goal): ReadonlyMap<Features, number> {
   const worths = rows.map((row) => worthOf(row, goal));
   const mean = worths.reduce((sum, worth) => sum + worth, 0) / worths.length;

@@ -1,7 +1,7 @@
-// No neighbour, and several.
+// Predictions without a neighbour, and with several.
 import type { Prediction } from "./predictor.ts";
 
-/** Alone nothing is lost. */
+/** A client alone loses nothing. */
 export const alone = (familiar: boolean): Prediction => ({
   retained: 1,
   uncertainty: 0,
@@ -17,8 +17,8 @@ interface Estimate {
 }
 
 /**
- * Several neighbours, from what each alone would leave: what they add to the slowdown adds up. It is what taking
- * turns gives, and cautious where neighbours also hinder each other.
+ * Combines several neighbours from predictions for each: the additional slowdowns are summed. That is the result of
+ * taking turns, and cautious if neighbours also hinder each other.
  */
 export function beside(pairs: readonly Estimate[]): Estimate {
   const slowdown = pairs.reduce((sum, { retained }) => sum + Math.max(0, 1 / retained - 1), 1);

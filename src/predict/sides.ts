@@ -1,4 +1,4 @@
-// Any regressor as a predictor: one row for each side of each colocation, and what that side retained.
+// Makes a predictor from any regressor: one row for each side of each colocation, with what that side retained.
 
 import { conformalQuantile, type Random, shuffle } from "#core";
 import type { Colocation, Side } from "./colocations.ts";
@@ -13,14 +13,14 @@ import { type Standard, standardised, standardOf } from "./standard.ts";
 export interface SidesState {
   readonly standard: Standard;
   readonly regression: unknown;
-  /** Standard deviation, and the half width of the interval, of errors on rows held back. */
+  /** Standard deviation of the errors on held-back rows, and half the width of the interval. */
   readonly deviation: number;
   readonly halfWidth: number;
-  /** Workloads learned from: values of the model's metrics. */
+  /** The values of the model's metrics for each workload learned from. */
   readonly workloads: readonly (readonly number[])[];
 }
 
-/** Held back to learn how large errors are, then learned from too. */
+/** The part of the rows that is held back to measure errors. Afterwards the model learns from them too. */
 const HELD_BACK = 0.25;
 
 export function trainSides<State>(
@@ -80,7 +80,7 @@ function samples(rows: readonly Colocation[], metrics: readonly MetricName[]) {
   };
 }
 
-/** The others, and everybody's shares. */
+/** The other clients, and the SM shares of all. */
 export function neighboursOf(
   side: Side,
   sides: readonly Side[],

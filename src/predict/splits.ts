@@ -1,4 +1,4 @@
-// Learners and rules judged by random splits: trained on a part of the colocations, asked about the others.
+// Judges learners and rules by random splits: they are trained on a part of the colocations and tested on the others.
 
 import { mulberry32, shuffle } from "#core";
 import type { Colocation } from "./colocations.ts";
@@ -12,19 +12,19 @@ export interface Judging {
   readonly learners: readonly LearnerName[];
   readonly metrics: readonly MetricName[];
   readonly goal: Goal;
-  /** How many. */
+  /** The number of splits. */
   readonly splits: number;
-  /** Colocations to train on. */
+  /** The number of colocations to train on. */
   readonly size: number;
-  /** Of the first split. */
+  /** The training of the first split. */
   readonly training: Training;
   readonly source: string;
   readonly nameOf: (features: Features) => string;
-  /** Called after each split with how many are done. */
+  /** Called after each split with the number of finished splits. */
   readonly progress: (done: number) => void;
 }
 
-/** Over held-out rows; those that only choose have no fit. */
+/** Figures over held-out rows. A rule only chooses, so it has no fit. */
 export interface SplitFigures {
   readonly ofOracle: number;
   readonly regret: number;
@@ -34,7 +34,7 @@ export interface SplitFigures {
   readonly covered?: number;
 }
 
-/** Means over the splits, by learner or rule. */
+/** Means over the splits, for each learner or rule. */
 export function judged(
   colocations: readonly Colocation[],
   { learners, metrics, goal, splits, size, training, source, nameOf, progress }: Judging,
@@ -67,7 +67,7 @@ export function judged(
   return [...found].map(([name, all]) => ({ name, ...meanFigures(all) }));
 }
 
-/** What each rule looks at. */
+/** The metric that each rule uses. */
 const NEEDED: Readonly<Record<string, MetricName>> = {
   memcap: "memoryGB",
   "sm%": "smBusy",

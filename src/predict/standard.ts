@@ -1,5 +1,5 @@
-// Metrics in standard units: centred and scaled by what was trained on. Raw counts span decades, so those of single
-// workloads are taken as logs; sums over a colocation stay as they are (KACE, section 3.2: "we normalize").
+// Metrics in standard units: centred and scaled by the training rows. Raw counts of a workload span decades, so their
+// logarithms are used. Sums over a colocation stay as they are (KACE, section 3.2: "we normalize").
 import { metricOf } from "./colocations.ts";
 import { type Features, isRaw, type MetricName } from "./metrics.ts";
 
@@ -17,7 +17,7 @@ export function standardOf(rows: readonly ArrayLike<number>[]): Standard {
     const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
     const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length;
     centre.push(mean);
-    // A column without spread tells nothing, and must not divide by 0.
+    // A constant column has no information, and its spread must not be a divisor of 0.
     spread.push(Math.sqrt(variance) > 1e-12 * (1 + Math.abs(mean)) ? Math.sqrt(variance) : 1);
   }
   return { centre, spread };
@@ -26,7 +26,7 @@ export function standardOf(rows: readonly ArrayLike<number>[]): Standard {
 export const standardised = ({ centre, spread }: Standard, row: ArrayLike<number>): Float64Array =>
   Float64Array.from(centre, (middle, k) => ((row[k] as number) - middle) / (spread[k] as number));
 
-/** A workload's metrics, raw ones as logs. */
+/** A workload's metrics, with raw counts as logarithms. */
 export const logMetrics = (features: Features, metrics: readonly MetricName[]): readonly number[] =>
   metrics.map((name) => {
     const value = metricOf(features, name);

@@ -17,7 +17,7 @@ const good = {
   ],
 };
 
-test("throughputs become retained ones; workloads may come from profiles", () => {
+test("throughputs become retained throughputs, and workloads may come from profiles", () => {
   const resnet = { soloThroughput: 10 };
   const clients = [
     { workload: "bert", retained: 1 },
@@ -42,7 +42,7 @@ test("throughputs become retained ones; workloads may come from profiles", () =>
       [0.1, 1],
     ],
   ]);
-  // The same workload is the same object everywhere: targets are told apart by that.
+  // The same workload must be the same object everywhere, because targets are compared by identity.
   expect(colocations[0]?.sides[0]?.features).toBe(workloads.get("bert"));
   expect(colocations[1]?.sides[1]?.features).toBe(resnet);
 });
@@ -115,7 +115,7 @@ const model = train(
   { source: "invented", date: "", command: "" },
 );
 
-test("a model is a file that one can read", () => {
+test("a model's file is readable text", () => {
   const text = formatModel(model);
   expect(text).toContain('"source": "invented"');
   expect(text.length).toBeLessThan(20_000);

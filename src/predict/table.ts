@@ -5,7 +5,7 @@
 //       "colocations": [ { "clients": [ { "workload": "bert", "throughput": 50.3 },
 //                                       { "workload": "gpt2", "retained": 0.61, "smShare": 0.4 } ] } ] }
 //
-// `throughput` is in the unit of the workload's soloThroughput; without that, `retained` says their ratio. A
+// `throughput` is in the unit of the workload's soloThroughput. Without soloThroughput, `retained` gives their ratio. A
 // workload that the file does not describe may be one whose profile the caller has.
 import { type Field, readJson } from "#core";
 import type { Colocation, Side } from "./colocations.ts";
@@ -14,7 +14,7 @@ import { type Features, isMetric, metricNames } from "./metrics.ts";
 
 export interface Measured {
   readonly source: string;
-  /** By name: those of the file, and the profiled ones that it names. */
+  /** By name: the workloads of the file, and the profiled ones that it refers to. */
   readonly workloads: ReadonlyMap<string, Features>;
   readonly colocations: readonly Colocation[];
 }

@@ -1,5 +1,5 @@
-// What happens next: a queue of (time, priority, sequence, event). Two events at one instant run by priority, then in
-// the order they were added, so that a run is a pure function of its inputs.
+// The events to come: a queue of (time, priority, sequence, event). Events at one instant run by priority, then in the
+// order in which they were added, so a run is a pure function of its inputs.
 import TinyQueue from "tinyqueue";
 
 interface Entry<E> {
@@ -10,11 +10,11 @@ interface Entry<E> {
 }
 
 export interface Calendar<E> {
-  /** A smaller priority goes first. Throws a RangeError for a time that is past or no number. */
+  /** The smaller priority goes first. Throws a RangeError if the time is past or not a number. */
   add(time: number, priority: number, event: E): void;
-  /** Takes the next event and moves `now` to its time; undefined when there is none. */
+  /** Takes the next event and moves `now` to its time; undefined if there is none. */
   take(): E | undefined;
-  /** Seconds. */
+  /** In seconds. */
   readonly now: number;
 }
 
@@ -38,7 +38,7 @@ export function calendar<E>(): Calendar<E> {
   };
 }
 
-/** Never 0: no two events have one sequence number. */
+/** Never 0, because no two events have the same sequence number. */
 function inOrder<E>(a: Entry<E>, b: Entry<E>): number {
   if (a.time !== b.time) return a.time < b.time ? -1 : 1;
   return a.priority - b.priority || a.sequence - b.sequence;

@@ -1,4 +1,4 @@
-// A plan that can't run is refused before it starts.
+// Refuses a plan that cannot run before it starts.
 import { jobTooLarge, jobTooWide, noJobs, pairNotMeasured } from "./errors.ts";
 import type { ClusterPlan } from "./plan.ts";
 import type { SchedulerKind } from "./schedulers/scheduler.ts";

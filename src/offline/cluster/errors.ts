@@ -1,4 +1,4 @@
-// What a user can meet here. Each sentence names the file, row, field or workload.
+// The errors of this folder that a user may see. Each names the file, row, field or workload.
 import { type Refusal, UserError, withPlace } from "#core";
 
 export const badField = (place: string, field: string, given: string, wanted: string) =>

@@ -1,4 +1,4 @@
-// A cluster in simulation: who runs where, and what it does to everybody's latency and completion times.
+// A simulated cluster: which job runs where, and how that changes latencies and completion times.
 export { exampleScenario } from "./input/example.ts";
 export { type ClusterScenario, readClusterScenario } from "./input/scenario.ts";
 export type { Figures } from "./meters.ts";

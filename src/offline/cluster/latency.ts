@@ -1,5 +1,5 @@
-// All latencies of a service in one histogram with bins of equal ratio, so that a day of a thousand GPUs costs a
-// few kilobytes. A bin is 1 % wide.
+// All latencies of a service in one histogram, so that a day of a thousand GPUs takes a few kilobytes. Bins have equal
+// ratios and are 1 % wide.
 import {
   meanResponse,
   placeOf,
@@ -10,16 +10,16 @@ import {
 } from "./queue.ts";
 
 const PER_E = 100;
-/** The least latency kept apart, seconds: e^-10 is 45 us. */
+/** The least latency with a bin of its own: e^-10 s is 45 us. */
 const LEAST_LOG = -10;
 const BINS = 2_400;
 
 export interface Latencies {
   readonly bins: Float64Array;
   requests: number;
-  /** Seconds, over all requests. */
+  /** In seconds, over all requests. */
   total: number;
-  /** Requests that came when the queue was full, and all that was more than the GPU could serve then. */
+  /** Requests that arrived when the queue was full, and those beyond what the GPU could serve then. */
   turnedAway: number;
 }
 
@@ -32,10 +32,10 @@ export const noLatencies = (): Latencies => ({
 
 export interface Served {
   readonly requests: number;
-  /** Mean service time, seconds, and the load that it makes. */
+  /** Mean service time in seconds, and the load that it causes. */
   readonly service: number;
   readonly load: number;
-  /** What waits already when a request comes, seconds. */
+  /** Work that waits already when a request arrives, in seconds. */
   readonly backlog: number;
 }
 
@@ -58,14 +58,14 @@ export function addServed(latencies: Latencies, table: QueueTable, served: Serve
   latencies.total += requests * (service * meanResponse(table, load) + backlog);
 }
 
-/** Requests that would wait longer than this for their turn are turned away, to another GPU or with an error. */
+/** In seconds. A request that would wait longer is turned away, to another GPU or with an error. */
 const LONGEST_QUEUE = 1;
 
-/** What waits after `seconds` of this load, seconds of work: it grows only when the GPU can't keep up. */
+/** The work that waits after `seconds` of this load, in seconds. It grows only if the GPU cannot keep up. */
 export const backlogAfter = (before: number, load: number, seconds: number): number =>
   Math.min(LONGEST_QUEUE, Math.max(0, before + (load - STABLE_LOAD) * seconds));
 
-/** Seconds; undefined without requests. */
+/** In seconds; undefined without requests. */
 export function quantile({ bins, requests }: Latencies, part: number): number | undefined {
   let left = part * requests;
   for (const [bin, count] of bins.entries()) {

@@ -1,5 +1,5 @@
 // The load of online services: periodic over days, smooth over minutes, with rare bursts (MuxFlow, section 2.2 and
-// Figure 2). A load of 1 is as much as one GPU of the reference type serves alone.
+// Figure 2). At load 1, one GPU of the reference type is busy all the time.
 import type { RandomStream } from "./random-stream.ts";
 
 export interface DailyLoad {
@@ -7,22 +7,27 @@ export interface DailyLoad {
   readonly low: number;
   readonly high: number;
   readonly peakHour: number;
-  /** Expected number in a day, each BURST_SECONDS long and BURST_FACTOR times as busy. */
+  /** Expected number a day. Each is BURST_SECONDS long and multiplies the load by BURST_FACTOR. */
   readonly burstsPerDay: number;
-  /** How unevenly a service's GPUs are used: standard deviation of a factor's logarithm. */
+  /** How unevenly a service's GPUs are loaded: standard deviation of a factor's logarithm. */
   readonly spread: number;
 }
 
 const DAY = 86_400;
 const BURST_SECONDS = 600;
 const BURST_FACTOR = 1.5;
-/** Sharper peaks than a cosine's: busy evenings are shorter than quiet nights. */
+/** Makes peaks sharper than a cosine's, because busy evenings are shorter than quiet nights. */
 const PEAKEDNESS = 1.5;
-/** Slow wandering around the curve: standard deviation, and seconds until it is forgotten. */
+/**
+ * The load drifts slowly around the curve. The two constants are its standard deviation, and how fast a deviation
+ * decays in seconds.
+ */
 const WANDER = 0.05;
 const WANDER_SECONDS = 1_800;
 
-/** Load of a service's average GPU at each step from `from` to `to` (seconds; negative is the day before). */
+/**
+ * The load of a service's average GPU at each step from `from` to `to`, in seconds; negative times are the day before.
+ */
 export function loadCurve(
   { low, high, peakHour, burstsPerDay }: DailyLoad,
   { from, to, step }: { readonly from: number; readonly to: number; readonly step: number },

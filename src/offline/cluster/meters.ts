@@ -1,4 +1,4 @@
-// What a run is judged by, added up as it goes.
+// The figures by which a run is judged. They are summed up while it runs.
 import { upperQuantileOfSorted } from "#core";
 import {
   addAll,
@@ -12,20 +12,20 @@ import type { ClusterPlan } from "./plan.ts";
 import type { QueueTable } from "./queue.ts";
 import type { GpuState, JobState } from "./state.ts";
 
-/** Points of the curves over time, seconds apart. */
+/** Seconds between two points of the curves over time. */
 const SERIES_STEP = 900;
 
-/** One point: means over SERIES_STEP and all GPUs unless said. */
+/** One point of the curves. Unless noted, values are means over SERIES_STEP and all GPUs. */
 interface Point {
   readonly hour: number;
   readonly waiting: number;
   readonly running: number;
-  /** Sum of retained throughputs: GPUs' worth of best-effort work. */
+  /** Sum of retained throughputs: best-effort work, in GPUs. */
   readonly throughput: number;
   readonly busy: number;
   readonly activity: number;
   readonly memory: number;
-  /** Mean latency of requests / alone. */
+  /** Mean latency of requests, divided by that alone. */
   readonly slowdown: number;
 }
 
@@ -46,16 +46,16 @@ interface ServiceFigures {
   readonly name: string;
   readonly meanMs: number;
   readonly p99Ms: number;
-  /** To what the same requests would have seen alone. */
+  /** Mean latency of the requests, divided by the mean of the same requests alone. */
   readonly meanSlowdown: number;
   readonly p99Slowdown: number;
 }
 
-/** Of the jobs of one priority. */
+/** Figures of the jobs of one priority. */
 interface LevelFigures {
   readonly priority: number;
   readonly jobs: number;
-  /** Seconds. */
+  /** In seconds. */
   readonly jctMean: number;
   readonly waitingMean: number;
 }
@@ -64,25 +64,25 @@ export interface Figures {
   readonly scheduler: string;
   readonly seed: number;
   readonly jobs: number;
-  /** Those that ended before the simulation did. */
+  /** The jobs that ended before the simulation did. */
   readonly finished: number;
   readonly services: readonly ServiceFigures[];
-  /** Over all requests: mean of each service's slowdown, weighted by requests. */
+  /** Each service's mean slowdown, averaged over services with their requests as weights. */
   readonly meanSlowdown: number;
   readonly p99Slowdown: number;
-  /** Part of the requests that came when a GPU was overloaded and its queue full. */
+  /** The part of the requests that arrived while a GPU was overloaded and its queue full. */
   readonly turnedAway: number;
-  /** Seconds; of jobs that did not end, up to the end of the simulation. */
+  /** In seconds. A job that did not end counts up to the end of the simulation. */
   readonly jctMean: number;
   readonly jctMedian: number;
   readonly jctP95: number;
   readonly makespan: number;
   readonly waitingMean: number;
-  /** Highest priority first; one where all are alike. */
+  /** The highest priority first. One entry if all jobs have the same priority. */
   readonly byPriority: readonly LevelFigures[];
-  /** Σ T_separate / Σ T_real of all jobs, 0 to 1: MuxFlow's equation 3, which is printed the wrong way up. */
+  /** Σ T_separate / Σ T_real over all jobs, 0 to 1. MuxFlow's equation 3 has the fraction inverted. */
   readonly oversold: number;
-  /** Means over the horizon, 0 to 1. */
+  /** Means over the simulated time, 0 to 1. */
   readonly busy: number;
   readonly activity: number;
   readonly memory: number;
@@ -90,13 +90,13 @@ export interface Figures {
   readonly moves: number;
   readonly evictions: number;
   readonly failures: number;
-  /** Seconds alone that evictions and failures threw away. */
+  /** Work that evictions and failures lost, in seconds alone. */
   readonly lost: number;
-  /** GPU-hours alone that shared GPUs were worth, and their price: what dedicated GPUs would have cost. */
+  /** The GPU-hours alone that the work on shared GPUs is equal to, and the price of so many hours on dedicated GPUs. */
   readonly savedGpuHours: number;
   readonly savedDollars: number;
   readonly series: readonly Point[];
-  /** Completion times of all jobs, seconds, rising. */
+  /** Completion times of all jobs in seconds, in ascending order. */
   readonly jcts: readonly number[];
 }
 
@@ -109,7 +109,7 @@ interface Counts {
 
 export interface Meters {
   readonly counts: Counts;
-  /** A GPU's figures from when they were last taken until now. */
+  /** Adds a GPU's figures from the last call until now. */
   gpu(gpu: GpuState, now: number): void;
   queue(now: number, waiting: number, running: number): void;
   figures(scheduler: string, jobs: readonly JobState[], now: number): Figures;
@@ -179,7 +179,7 @@ export function newMeters(plan: ClusterPlan, tables: readonly QueueTable[]): Met
   };
 }
 
-/** Of the jobs on it; gpu.jobs holds indices into the plan's. */
+/** Memory of the jobs on a GPU. gpu.jobs holds indices into the plan's jobs. */
 const memoryOf = (gpu: GpuState, { services, jobs }: ClusterPlan): number =>
   (services[gpu.service]?.workload.memoryGB ?? 0) +
   gpu.jobs.reduce((sum, job) => sum + (jobs[job]?.workload.memoryGB ?? 0), 0);

@@ -1,4 +1,4 @@
-// What happens to jobs and GPUs: a job starts, stops, ends, loses work; a GPU fails; speeds are worked out anew.
+// What happens to jobs and GPUs: a job starts, stops, ends or loses work, a GPU fails, speeds are computed again.
 
 import { add, gpuOf, jobOf, type Run } from "./run.ts";
 import type { Order } from "./schedulers/scheduler.ts";
@@ -6,7 +6,7 @@ import { share as sharing, type Tenant } from "./sharing.ts";
 import { type GpuState, type JobState, NOTHING } from "./state.ts";
 import { smNeed } from "./workload.ts";
 
-/** SMs that both sides want together, as the meters show. */
+/** The SMs that both sides need together, as the meters show. */
 export function demandOf({ scene, plan }: Run, gpu: GpuState): number {
   const wanted = gpu.jobs.reduce((sum, index) => {
     const job = scene.jobs[index];
@@ -16,7 +16,7 @@ export function demandOf({ scene, plan }: Run, gpu: GpuState): number {
   return (queued + wanted) * (1 + plan.noise.meter * scene.meters.normal());
 }
 
-/** `all`: the orders are everything that shall run; otherwise they only add to it. */
+/** `all`: the orders list every job that shall run, and other jobs stop. Otherwise the orders only add jobs. */
 export function obey(run: Run, orders: readonly Order[], all: boolean): void {
   const ordered = new Map(orders.map((order) => [order.job, order]));
   if (all)
@@ -58,7 +58,7 @@ function begin(run: Run, job: JobState, { seats, share }: Order): void {
   add(run, job.readyAt, { kind: "ready", job: job.index, start: job.starts });
 }
 
-/** Takes a job off its GPUs; what it did stays done. */
+/** Takes a job off its GPUs. It keeps its progress. */
 export function stop(run: Run, job: JobState): void {
   const { now } = run.events;
   advance(job, now);
@@ -76,7 +76,7 @@ export function stop(run: Run, job: JobState): void {
   run.stirred = true;
 }
 
-/** Back to the last checkpoint. */
+/** Sets a job back to its last checkpoint. */
 export function loseWork(run: Run, job: JobState): void {
   const { now } = run.events;
   advance(job, now);
@@ -120,7 +120,7 @@ export function refreshSeats(run: Run, seats: readonly number[]): void {
   }
 }
 
-/** What was so far is added up; what holds from now on is worked out. */
+/** Adds up the figures so far, then computes the speeds that apply from now on. */
 export function refresh(run: Run, gpu: GpuState, load: number): void {
   const { plan, scheduler, truth, scene } = run;
   const { now } = run.events;
@@ -144,7 +144,10 @@ export function refresh(run: Run, gpu: GpuState, load: number): void {
   for (const job of jobs) pace(run, job);
 }
 
-/** A job's speed is that of its slowest GPU; it ends in this step or is looked at again in the next. */
+/**
+ * Sets a job's speed to that of its slowest GPU. If the job does not end in this step, the next step computes its end
+ * again.
+ */
 function pace(run: Run, job: JobState): void {
   const { now } = run.events;
   advance(job, now);
@@ -158,7 +161,7 @@ function pace(run: Run, job: JobState): void {
   }
   job.retained = retained;
   job.rate = rate;
-  // An end predicted at another rate no longer holds.
+  // Invalidates an end that was predicted at another speed.
   job.version++;
   if (rate <= 0) return;
   const endsAt = now + Math.max(0, job.job.seconds - job.done) / rate;

@@ -18,7 +18,7 @@ const [service] = online as [Workload];
 const [training] = offline as [Workload];
 
 describe("the calendar", () => {
-  test("gives events back by time, then priority, then as they came", () => {
+  test("gives events back by time, then priority, then in the order in which they were added", () => {
     const entry = fc.record({
       time: fc.integer({ min: 0, max: 5 }),
       priority: fc.integer({ min: 0, max: 2 }),
@@ -91,7 +91,7 @@ describe("the queue of requests", () => {
   });
 });
 
-test("a service is busiest at its peak hour and alike from day to day", () => {
+test("a service is busiest at its peak hour, and its days are similar", () => {
   const load = { low: 0.1, high: 0.5, peakHour: 20, burstsPerDay: 0, spread: 0 };
   const curve = loadCurve(load, { from: -86_400, to: 86_400, step: 300 }, randomStream(1, "load"));
   const at = (hour: number) => curve[Math.round((hour * 3600) / 300)] ?? 0;
@@ -125,7 +125,7 @@ describe("sharing a GPU", () => {
     { workload: training, share: part, working, luck: 1 },
   ];
 
-  test("bounds hold whatever shares it", () => {
+  test("speeds and slowdowns stay within their bounds, whatever shares the GPU", () => {
     const cases = fc.record({
       host: fc.constantFrom(undefined, ...online),
       load: fc.double({ min: 0, max: 1.2, noNaN: true }),
@@ -155,7 +155,7 @@ describe("sharing a GPU", () => {
     );
   });
 
-  test("alone on a GPU a job runs at full speed, and a service at its own", () => {
+  test("alone on a GPU a job runs at full speed, and a service at its solo speed", () => {
     expect(share(undefined, 0, tenants(1), "space", syntheticTruth).retained).toEqual([1]);
     expect(share(service, 0.4, [], "space", syntheticTruth).slowdown).toBe(1);
     expect(share(service, 0.4, tenants(1, false), "time", syntheticTruth).slowdown).toBe(1);
@@ -203,7 +203,7 @@ describe("forecasts of pairs", () => {
     expect(missed / (2 * pairs.length * shares.length)).toBeLessThan(0.05);
   });
 
-  test("of jobs among themselves, too", () => {
+  test("are also learned for pairs of jobs", () => {
     const groups = offline.flatMap((a) => offline.map((b) => [a, b] as const));
     const { beside } = learn(
       [],
@@ -225,7 +225,7 @@ describe("forecasts of pairs", () => {
     expect(predictions.offline(service, training, 0.5)).toBe(aloneAt(training, 0.5));
   });
 
-  test("the truth of a run is not that of another, and the same within one", () => {
+  test("the truth differs between runs and is constant within one", () => {
     const of = (seed: number) => perturbed(syntheticTruth, randomStream(seed, "pairs"), 0.1);
     const one = of(1);
     expect(one.together(service, training, 0.8)).toEqual(one.together(service, training, 0.8));

@@ -1,4 +1,4 @@
-// A cluster to simulate, complete and checked: what a scenario file is read into (scenario.ts).
+// A cluster to simulate, complete and checked. scenario.ts reads it from a scenario file.
 import type { LearnerName } from "#predict";
 import type { DailyLoad } from "./load.ts";
 import type { Truth } from "./truth.ts";
@@ -8,7 +8,7 @@ export interface GpuGroup {
   readonly type: string;
   readonly count: number;
   readonly memoryGB: number;
-  /** Of solo speed, to the reference GPU's, which the durations in a trace are of. */
+  /** Solo speed, relative to the reference GPU. The durations of a trace are those of the reference GPU. */
   readonly speed: number;
 }
 
@@ -16,44 +16,44 @@ export interface Service {
   readonly workload: Workload;
   readonly gpus: number;
   readonly load: DailyLoad;
-  /** Standard deviation of a request's service time / its mean. */
+  /** Standard deviation of a request's service time, divided by its mean. */
   readonly cv: number;
 }
 
 export interface Job {
   readonly name: string;
   readonly workload: Workload;
-  /** Seconds since the start of the simulation. */
+  /** In seconds since the start of the simulation. */
   readonly submitted: number;
-  /** Alone on the reference GPU (on all its GPUs at once). */
+  /** Duration alone on the reference GPU, or on as many of them as the job uses. */
   readonly seconds: number;
   readonly gpus: number;
-  /** A larger number goes strictly first, with schedulers that match. */
+  /** With schedulers that match, a job with a larger number always goes first. */
   readonly priority: number;
 }
 
-/** Times in seconds. */
+/** Times are in seconds. */
 interface Costs {
-  /** Of a start or a move, until a job works. */
+  /** From a start or a move until the job works. */
   readonly restart: number;
-  /** Between checkpoints: what an eviction or a failure loses at most. A move writes one first. */
+  /** Time between checkpoints, which bounds what an eviction or a failure loses. A move writes a checkpoint first. */
   readonly checkpoint: number;
   readonly dollarsPerGpuHour: number;
 }
 
 interface Faults {
-  /** Expected failures of a GPU in a day. */
+  /** Expected failures of one GPU a day. */
   readonly gpuPerDay: number;
   readonly repair: number;
 }
 
 /** Standard deviations of logarithms. */
 interface Noise {
-  /** Of a pair from the table of pairs. */
+  /** How much a pair differs from the table of pairs. */
   readonly pair: number;
-  /** Of one start from another of the same pair. */
+  /** How much one start of a pair differs from another. */
   readonly start: number;
-  /** Of what meters and owners' estimates of remaining time say. */
+  /** The error of meters, and of owners' estimates of the remaining time. */
   readonly meter: number;
   readonly estimate: number;
 }
@@ -62,21 +62,21 @@ export interface ClusterPlan {
   readonly name: string;
   readonly about: string;
   readonly seed: number;
-  /** The online side is looked at for so long; jobs may go on until `atMost`. Seconds, as all times here. */
+  /** Services are measured for this long. Jobs may run until `atMost`. All times are in seconds. */
   readonly horizon: number;
   readonly atMost: number;
   readonly step: number;
   readonly interval: number;
   readonly gpus: readonly GpuGroup[];
   readonly gpusPerNode: number;
-  /** Of a GPU's memory, what best-effort jobs may use; MuxFlow, section 6: 40 %. */
+  /** The part of a GPU's memory that best-effort jobs may use. MuxFlow, section 6: 40 %. */
   readonly memoryQuota: number;
   readonly services: readonly Service[];
   readonly jobs: readonly Job[];
   readonly truth: Truth;
-  /** Part of the pairs that were profiled before; the others' forecast is by likeness. */
+  /** The part of the pairs that were profiled before. The others are predicted from similar pairs. */
   readonly profiled: number;
-  /** What schedulers' forecasts are learned with. */
+  /** The learner behind the schedulers' forecasts. */
   readonly forecast: LearnerName;
   readonly costs: Costs;
   readonly faults: Faults;

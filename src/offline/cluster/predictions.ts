@@ -1,7 +1,7 @@
-// What schedulers know about pairs they have not seen run: a forecast learned from a profiling campaign. A sample is
-// one pair at one share, measured with noise; the forecast sees profiles and never names. It is a learner of
-// src/predict, the same that `cotenant predict` trains. What a side keeps is counted against what it has alone on its
-// own share of the SMs, which its profile tells: so only what the group costs is learned.
+// What schedulers know about pairs that they have not seen run: a forecast learned from a profiling campaign. A sample
+// is one pair at one share, measured with noise. The forecast uses profiles and never names. Its learner is one of
+// src/predict, which `cotenant predict` trains too. A side's retained throughput is divided by its throughput alone on
+// its own share of the SMs, which its profile tells. So only the cost of the group is learned.
 import {
   type Colocation,
   type Features,
@@ -13,11 +13,11 @@ import type { RandomStream } from "./random-stream.ts";
 import type { Truth } from "./truth.ts";
 import { aloneAt, smNeed, type Workload } from "./workload.ts";
 
-/** While both sides are at work: retained throughputs, 0 to 1. */
+/** Retained throughputs while both sides work, 0 to 1. */
 export interface Predictions {
   online(online: Workload, offline: Workload, share: number): number;
   offline(online: Workload, offline: Workload, share: number): number;
-  /** What is left to an offline workload of what it has without this other one, which may use `share` of the SMs. */
+  /** What an offline workload retains beside another one that may use `share` of the SMs. */
   beside(one: Workload, other: Workload, share: number): number;
 }
 
@@ -31,10 +31,10 @@ export interface Sample {
 
 /** MuxFlow, section 6: "about 2,000 data for each GPU type". */
 export const CAMPAIGN_SAMPLES = 2_000;
-/** A measurement of some minutes repeats to within this, relative. */
+/** Two measurements of some minutes differ by about this, relative. */
 const MEASUREMENT_NOISE = 0.05;
 
-/** Pairs and shares drawn at random and measured. */
+/** Draws pairs and shares at random and measures them. */
 export function campaign(
   truth: Truth,
   pairs: readonly (readonly [Workload, Workload])[],
@@ -59,14 +59,14 @@ export function campaign(
   });
 }
 
-/** Two offline workloads, of which the second may use `share` of the SMs: what is left of what each has alone. */
+/** Retained throughputs of two offline workloads. The second may use `share` of the SMs. */
 export interface OfflineSample {
   readonly pair: readonly [Workload, Workload];
   readonly share: number;
   readonly retained: readonly [number, number];
 }
 
-/** Fewer kinds of pairs, fewer samples. */
+/** There are fewer kinds of such pairs, so fewer samples are enough. */
 const OFFLINE_SAMPLES = 500;
 
 export function offlineCampaign(
@@ -92,11 +92,11 @@ export function offlineCampaign(
 
 const metrics = ["smBusy", "memoryBusy", "memoryGB", "smsFilled"] as const;
 
-/** Of networks: MuxFlow's on 2,000 samples; their own hundreds would take minutes for each simulated day. */
+/** As many as MuxFlow's network trains on 2,000 samples. KACE's 400 would take minutes for each simulated day. */
 const EPOCHS = 150;
 const FOREST_TESTS = 3;
 
-/** Fewer rows than this teach nothing: nobody is then expected to cost anybody anything. */
+/** With fewer rows nothing can be learned. Then no workload is predicted to slow another. */
 const FEWEST = 4;
 
 export function learn(
@@ -136,7 +136,7 @@ const nothingCosts: Predictor = {
 
 function trained(rows: readonly Colocation[], learner: LearnerName): Predictor {
   if (rows.length < FEWEST) return nothingCosts;
-  // Nothing here may depend on how fast the machine is.
+  // The training may not depend on how fast the machine is, so it gets a counter instead of a clock.
   let readings = 0;
   const training = { seed: 0, forestTests: FOREST_TESTS, epochs: EPOCHS, now: () => readings++ };
   const { train, open } = learners[learner];
@@ -159,9 +159,9 @@ function featuresOf(workload: Workload): Features {
 
 interface Row {
   readonly pair: readonly [Workload, Workload];
-  /** Of the second; the first may use all SMs. */
+  /** The share of the second workload. The first may use all SMs. */
   readonly share: number;
-  /** Of what each has alone on its share. */
+  /** Retained throughputs, relative to each one's throughput alone on its share. */
   readonly kept: readonly [number, number];
 }
 
@@ -180,7 +180,7 @@ const offlineRowOf = ({ pair, share, retained }: OfflineSample): Row => ({
   kept: retained,
 });
 
-/** Rows of one pair at one share are one, their mean; those of a pair follow each other. */
+/** Replaces the rows of one pair at one share by their mean. The rows of a pair must follow each other. */
 function averaged(rows: readonly Row[]): Colocation[] {
   const pairs = new Map<Workload, Map<Workload, Map<number, Row[]>>>();
   for (const row of rows) {
@@ -206,7 +206,7 @@ function averaged(rows: readonly Row[]): Colocation[] {
   );
 }
 
-/** Schedulers ask for the same few pairs and shares again and again. */
+/** Caches answers, because schedulers ask for the same few pairs and shares again and again. */
 function remembered(of: Predictions["online"]): Predictions["online"] {
   const answers = new Map<Workload, Map<Workload, Map<number, number>>>();
   return (online, offline, share) => {

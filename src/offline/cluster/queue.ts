@@ -1,10 +1,10 @@
 // How long requests of a service take when they queue: Poisson arrivals, one GPU, first come first served, service
-// times that vary. The waiting time has no closed form for its tail, so it is sampled once per load (Lindley's
-// recursion) in units of the mean service time and kept as quantiles; a pair's slowdown scales the service
-// time and, with it, the load. A p99 is therefore always that of a queue.
+// times that vary. The waiting time's tail has no closed form. So it is sampled once for each load (Lindley's
+// recursion), in units of the mean service time, and stored as quantiles. A pair's slowdown scales the service time,
+// and with it the load. So every p99 is that of a queue.
 import { randomStream } from "./random-stream.ts";
 
-/** Loads at which the queue is sampled; a busier one builds a backlog instead. */
+/** The loads at which the queue is sampled. At a higher load a backlog builds up instead. */
 const LOADS = [
   0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85,
   0.9, 0.93, 0.96,
@@ -13,7 +13,10 @@ export const STABLE_LOAD = 0.96;
 const SAMPLES = 100_000;
 const WARM_UP = 5_000;
 
-/** Slices of the distribution, finer towards the tail: 0-90 % in 18, then nine each to 99 % and 99.9 %, the rest. */
+/**
+ * Limits of the slices of the distribution, finer towards the tail: 18 up to 90 %, then nine each up to 99 % and 99.9
+ * %, and the rest.
+ */
 const EDGES: readonly number[] = [
   ...Array.from({ length: 18 }, (_, i) => 0.05 * i),
   ...Array.from({ length: 9 }, (_, i) => 0.9 + 0.01 * i),
@@ -27,21 +30,21 @@ export const sliceParts: readonly number[] = EDGES.slice(1).map(
 );
 
 export interface QueueTable {
-  /** Logarithm of each slice's mean response in mean service times, load by load. */
+  /** For each load, the logarithm of each slice's mean response time in mean service times. */
   readonly logs: Float64Array;
   readonly means: Float64Array;
 }
 
 const tables = new Map<number, QueueTable>();
 
-/** `cv`: standard deviation of a service time / its mean. The same table each time, sampled once. */
+/** `cv`: standard deviation of a service time, divided by its mean. A table is sampled once and then reused. */
 export function queueTable(cv: number): QueueTable {
   const table = tables.get(cv) ?? sampled(cv);
   tables.set(cv, table);
   return table;
 }
 
-/** All loads see the same requests, closer together. */
+/** All loads get the same requests, at shorter distances. */
 function sampled(cv: number): QueueTable {
   const { normal, exponential } = randomStream(0, "queue");
   const sigma = Math.sqrt(Math.log(1 + cv * cv));
@@ -79,7 +82,10 @@ function respond(load: number, services: Float64Array, gaps: Float64Array): Floa
   return responses;
 }
 
-/** Where a load lies among those sampled: index of the one below, and the part of the way to the next. */
+/**
+ * Finds the sampled loads around a load: the index of the lower one, and how far the load is on the way to the next, 0
+ * to 1.
+ */
 export function placeOf(load: number): { readonly index: number; readonly part: number } {
   const bounded = Math.min(load, STABLE_LOAD);
   let index = 0;
@@ -88,15 +94,15 @@ export function placeOf(load: number): { readonly index: number; readonly part: 
   return { index, part: (bounded - from) / ((LOADS[index + 1] ?? 1) - from) };
 }
 
-/** Mean response in mean service times. */
+/** Mean response time, in mean service times. */
 export function meanResponse({ means }: QueueTable, load: number): number {
   const { index, part } = placeOf(load);
   return (means[index] ?? 1) * (1 - part) + (means[index + 1] ?? 1) * part;
 }
 
 /**
- * The mean response of such a queue in mean service times as a formula (Pollaczek and Khinchine): what a scheduler
- * may reckon with.
+ * The mean response time of such a queue, in mean service times, by the formula of Pollaczek and Khinchine. Schedulers
+ * use it.
  */
 export const expectedResponse = (load: number, cv: number): number => {
   const stable = Math.min(load, STABLE_LOAD);

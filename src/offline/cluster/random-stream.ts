@@ -1,5 +1,5 @@
-// RandomStream from a seed and a name: every source of chance has a stream of its own, so that a scheduler that draws
-// nothing, or one more decision, leaves loads, noise and failures of the other streams as they were.
+// Random numbers from a seed and a name. Each source of randomness has its own stream. So a scheduler's draws do not
+// change loads, noise or failures, which come from other streams.
 
 import { mulberry32 } from "#core";
 
@@ -8,7 +8,7 @@ export interface RandomStream {
   uniform(): number;
   /** Standard normal. */
   normal(): number;
-  /** Mean 1. */
+  /** With mean 1. */
   exponential(): number;
 }
 

@@ -1,4 +1,4 @@
-// One simulation under way: its state, its calendar, and how both begin.
+// One running simulation: its state, its calendar, and how both begin.
 import { type DailyForecast, dailyForecast } from "#place";
 import { type Calendar, calendar } from "./calendar.ts";
 import { loadCurve } from "./load.ts";
@@ -42,14 +42,14 @@ export interface Run {
   };
   readonly events: Calendar<Event>;
   readonly meters: Meters;
-  /** Of each service, step by step from the start. */
+  /** The loads of each service, step by step from the start. */
   readonly loads: readonly Float64Array[];
   readonly luck: RandomStream;
   readonly mishaps: RandomStream;
-  /** Waiting and running, in the order of submission. */
+  /** Jobs that wait or run, in the order of submission. */
   active: JobState[];
   ended: number;
-  /** Jobs came or left since the scheduler last looked. */
+  /** Whether jobs came or left since the scheduler was last asked. */
   stirred: boolean;
   nextStep: number;
 }
@@ -110,7 +110,7 @@ export function start(plan: ClusterPlan, scheduler: Scheduler): Run {
   return run;
 }
 
-/** All pairs of a service and a job's workload, or as large a part of them as the plan says. */
+/** All pairs of a service and a job's workload, or the part of them that the plan says. */
 function profiledPairs({ services, jobs, profiled }: ClusterPlan, order: RandomStream) {
   const online = [...new Set(services.map(({ workload }) => workload))];
   const offline = [...new Set(jobs.map(({ workload }) => workload))];
@@ -121,7 +121,7 @@ function profiledPairs({ services, jobs, profiled }: ClusterPlan, order: RandomS
   );
 }
 
-/** The same of jobs' workloads among themselves. */
+/** The same for pairs of jobs' workloads. */
 function profiledGroups({ jobs, profiled }: ClusterPlan, order: RandomStream) {
   const offline = [...new Set(jobs.map(({ workload }) => workload))];
   return drawn(

@@ -1,46 +1,48 @@
-// What happens on one GPU while nothing changes: how fast each job runs, how long requests are served, what the
-// meters show. Pure; the truth of a pair comes in.
+// What happens on one GPU while nothing changes: how fast each job runs, how long requests take, what the meters show.
+// The function is pure, and the truth of a pair is an argument.
 //
-// Several jobs: nobody published measurements of three clients, so what each pair leaves is taken to multiply, for
-// requests as for jobs. It is the cautious one of two simple rules: slowdowns (1 + a) (1 + b) are never less than
-// 1 + a + b, which taking turns would give.
+// No measurements of three clients are published. So with several jobs, what each pair retains is multiplied, for
+// requests as for jobs. Of two simple rules it is the cautious one: the slowdowns (1 + a) (1 + b) are never less than 1
+// + a + b, which taking turns would give.
 import type { Truth } from "./truth.ts";
 import { aloneAt, smNeed, type Workload } from "./workload.ts";
 
-/** How a GPU is shared: side by side with a share of the SMs, or in turns. */
+/** How a GPU is shared: side by side with shares of the SMs, or in turns. */
 export type Mechanism = "space" | "time" | "priority-time";
 
 /**
- * A switch between processes takes 140 us, a slice is about 2 ms (docs/results/hardware.md): of the time that both
- * sides want the GPU, this part is lost.
+ * The part of the contended time that switches cost. A switch between processes takes 140 us, and a slice is about 2 ms
+ * (docs/results/hardware.md).
  */
 const SWITCH_LOSS = 0.07;
-/** With priority a request still waits for the slice that is running: this part of what equal turns cost it. */
+/** With priority, a request still waits for the slice that runs. This part of the cost of equal turns remains. */
 const PRIORITY_LEAK = 0.25;
 
 export interface Tenant {
   readonly workload: Workload;
-  /** Of the SMs; counts in space only. */
+  /** The share of the SMs. It has an effect in "space" only. */
   readonly share: number;
-  /** Not while it restarts. */
+  /** False while it restarts. */
   readonly working: boolean;
-  /** How this very start differs from others of its pair; about 1. */
+  /** How this start differs from other starts of its pair; about 1. */
   readonly luck: number;
 }
 
 export interface Sharing {
-  /** Service time of a request / alone, at least 1. */
+  /** Service time of a request, divided by that alone; at least 1. */
   readonly slowdown: number;
-  /** Of each tenant, 0 to 1; 0 while it restarts. */
+  /** Retained throughput of each tenant, 0 to 1; 0 while it restarts. */
   readonly retained: readonly number[];
-  /** Part of the time that a kernel runs. */
+  /** The part of the time in which a kernel runs. */
   readonly busy: number;
-  /** Part of the SMs in use over time: of the online side, and of both. */
+  /** The part of the SMs in use, averaged over time: by the online side, and by both sides. */
   readonly onlineActivity: number;
   readonly activity: number;
 }
 
-/** `load`: of the online side as if alone; its requests take longer co-located, so it is at work longer. */
+/**
+ * `load`: that of the online side if it were alone. Its requests take longer co-located, so it is at work for longer.
+ */
 export function share(
   online: Workload | undefined,
   load: number,
@@ -88,7 +90,7 @@ function slowdownOf(
         1,
       )
     );
-  // Equal turns: while the request keeps the GPU busy, the other side gets it as long as the request does.
+  // With equal turns, while a request keeps the GPU busy, the other side gets it for as long as the request does.
   const wanted = 1 - tenants.reduce((idle, one) => idle * (1 - one.workload.busy), 1);
   const turns = online.busy * wanted * (1 + SWITCH_LOSS);
   return 1 + turns * (mechanism === "time" ? 1 : PRIORITY_LEAK);
@@ -108,7 +110,8 @@ function retainedOf(tenant: Tenant, tenants: readonly Tenant[], around: Surround
   if (mechanism !== "space") {
     const fair = 1 / tenants.length;
     if (!online) return fair;
-    // Turns give away the GPU time that requests need and lose the switches; priority, all the time they are there.
+    // Turns cost the jobs the GPU time of requests, and the switches. Priority costs them all the time in which
+    // requests are there.
     const left =
       mechanism === "time"
         ? 1 - load * online.busy - atWork * SWITCH_LOSS

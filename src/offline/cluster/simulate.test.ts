@@ -1,4 +1,4 @@
-// Whole simulations, small enough to know or to bound what must come out.
+// Whole simulations that are small enough for their result to be known or bounded.
 import { describe, expect, test } from "vitest";
 import { syntheticTruth, syntheticWorkloads } from "./input/synthetic.ts";
 import type { ClusterPlan, Job } from "./plan.ts";
@@ -28,7 +28,7 @@ const job = (name: string, submitted: number, seconds: number, more: Partial<Job
 const HOUR = 3600;
 const quiet = { pair: 0, start: 0, meter: 0, estimate: 0 };
 
-/** Whole GPUs, no services, no noise. */
+/** A cluster of whole GPUs, without services or noise. */
 const dedicated = (
   gpus: number,
   jobs: readonly Job[],
@@ -48,7 +48,7 @@ const dedicated = (
   jobs,
   truth: syntheticTruth,
   profiled: 1,
-  // Quick to learn; what ours predicts is tested in parts.test.ts.
+  // Learns fast. What our own learner predicts is tested in parts.test.ts.
   forecast: "ridge",
   costs: { restart: 30, checkpoint: 600, dollarsPerGpuHour: 2 },
   faults: { gpuPerDay: 0, repair: HOUR },
@@ -56,7 +56,7 @@ const dedicated = (
   ...more,
 });
 
-/** Eight GPUs with services, thirty jobs. */
+/** Eight GPUs with services, and thirty jobs. */
 const shared = (seed: number, more: Partial<ClusterPlan> = {}): ClusterPlan => {
   const load = { low: 0.1, high: 0.4, peakHour: 3, burstsPerDay: 4, spread: 0.1 };
   const models = syntheticWorkloads.filter(({ role }) => role === "offline");
@@ -94,7 +94,7 @@ describe("on whole GPUs the times are known", () => {
 
   test("the shortest remaining time preempts, and what was done stays done", () => {
     const jobs = [job("long", 0, 3000), job("short", 10, 100)];
-    // short takes over at 600 s: 600 + 30 + 100 - 10. long did 570 s until then, goes on at 1200 s: + 30 + 2430.
+    // short takes over at 600 s: 600 + 30 + 100 - 10. long has done 570 s by then and continues at 1200 s: + 30 + 2430.
     expect(completion(dedicated(1, jobs), "srtf")).toEqual([720, 3660]);
   });
 
@@ -139,7 +139,7 @@ describe("failures", () => {
 describe.each(schedulers)("$name", (kind) => {
   const figures = simulate(shared(1), kind);
 
-  test("ends all jobs unless it starts none, within bounds that hold for anybody", () => {
+  test("ends all jobs unless it starts none, and its figures are within their bounds", () => {
     expect(figures.finished).toBe(kind.idle ? 0 : 30);
     for (const part of [
       figures.oversold,
@@ -157,7 +157,7 @@ describe.each(schedulers)("$name", (kind) => {
     if (kind.idle) expect(figures.meanSlowdown).toBe(1);
   });
 
-  test("gives the same day twice, and another with another seed", () => {
+  test("gives the same figures for the same seed, and others for another seed", () => {
     expect(simulate(shared(1), kind)).toEqual(figures);
     expect(simulate(shared(2), kind)).not.toEqual(figures);
   });
@@ -190,7 +190,7 @@ describe.each(schedulers)("$name", (kind) => {
           0,
         );
         expect(memoryGB).toBeLessThanOrEqual(seat.freeMemoryGB);
-        // MPS limits each client and not their sum; what was corrected between rounds is seen here, too.
+        // MPS limits each client and not their sum. Shares that were corrected between rounds count here, too.
         const running = view.jobs.filter(({ placed }) => placed?.seats.includes(seat.index));
         for (const shares of [
           here.map(({ share }) => share),
@@ -212,7 +212,7 @@ describe.each(schedulers)("$name", (kind) => {
   });
 });
 
-test("the online side alone is the same whoever schedules beside it", () => {
+test("the online side alone is the same with every scheduler", () => {
   const alone = (name: string) =>
     simulate(shared(1), schedulerNamed(name)).services.map(
       ({ meanMs, meanSlowdown }) => meanMs / meanSlowdown,
@@ -252,7 +252,7 @@ test("a higher priority is served first where seats are short", () => {
   expect(first).toContain(11);
 });
 
-/** Many short jobs that leave much of a GPU alone, on four GPUs. */
+/** Many short jobs that each need little of a GPU, on four GPUs. */
 const crowd = (priorities = false): ClusterPlan => {
   const base = shared(1);
   return {
@@ -277,7 +277,7 @@ test("several jobs on a GPU end sooner where GPUs are short, at a slowdown withi
   expect(several?.meanSlowdown).toBeLessThan(1.15);
 });
 
-test("with room for all, several are as one", () => {
+test("with room for all jobs, sharing among several changes nothing", () => {
   const plan = shared(1, { jobs: [job("only", 0, 4000)] });
   const [one, several] = ["cotenant", "cotenant-several"].map((name) =>
     simulate(plan, schedulerNamed(name)),
@@ -285,7 +285,7 @@ test("with room for all, several are as one", () => {
   expect(several?.jcts).toEqual(one?.jcts);
 });
 
-test("figures tell priorities apart: the higher one waits less", () => {
+test("figures are given by priority, and the higher one waits less", () => {
   for (const name of ["cotenant", "cotenant-several"]) {
     const { byPriority } = simulate(crowd(true), schedulerNamed(name));
     const [high, low] = byPriority;

@@ -1,6 +1,6 @@
-// A day of a cluster, event by event. Between events nothing changes: loads are steps, speeds are constant. The
-// order at one instant: jobs end, get ready, GPUs fail and return, jobs come, loads change, and last the
-// scheduler decides, so that it decides on what is true then.
+// Simulates a day of a cluster, event by event. Between events nothing changes: loads are steps and speeds are
+// constant. The order at one instant is: jobs end, jobs get ready, GPUs fail and return, jobs come, loads change. The
+// scheduler decides last, so it sees the state after all of these.
 import { checkPlan } from "./check.ts";
 import type { Figures } from "./meters.ts";
 import { watch } from "./monitor.ts";
@@ -22,11 +22,11 @@ import type { SchedulerKind, View } from "./schedulers/scheduler.ts";
 import { viewOf } from "./view.ts";
 
 export interface Watching {
-  /** Called now and then, with the simulated seconds so far and how many jobs have ended. */
+  /** Called now and then with the simulated seconds so far and the number of jobs that have ended. */
   progress?(now: number, ended: number): void;
 }
 
-/** Deterministic: the same plan and scheduler give the same figures. Throws a UserError for a plan that can't run. */
+/** Deterministic: the same plan and scheduler give the same figures. Throws a UserError if the plan cannot run. */
 export function simulate(plan: ClusterPlan, kind: SchedulerKind, watching: Watching = {}): Figures {
   checkPlan(plan, kind);
   const run = start(plan, kind.make());
@@ -83,7 +83,7 @@ function happen(run: Run, event: Event): void {
   }
 }
 
-/** Loads change; SysMonitor looks; the scheduler may fill what fell free and correct shares. */
+/** Changes loads, runs SysMonitor, and lets the scheduler fill free seats and correct shares. */
 function step(run: Run): void {
   const { plan, scene, scheduler } = run;
   const { now } = run.events;
@@ -114,7 +114,7 @@ function step(run: Run): void {
   if (fills && scheduler.fill) {
     obey(run, scheduler.fill(view), false);
     run.stirred = false;
-    // Who got a neighbour gives it a part of his share at once.
+    // A job that got a neighbour gives it a part of its share at once.
     if ((scheduler.jobsPerGpu ?? 1) > 1)
       adjust(run, viewOf(scene, now, run.active, scheduler.protects));
   }

@@ -1,4 +1,4 @@
-// What the simulator keeps of GPUs and jobs. Only simulate.ts changes it.
+// The simulator's state of GPUs and jobs. Only simulate.ts and its helpers change it.
 
 import { type Monitor, newMonitor } from "./monitor.ts";
 import type { ClusterPlan, Job, Service } from "./plan.ts";
@@ -13,16 +13,16 @@ export interface GpuState {
   readonly memoryGB: number;
   readonly freeMemoryGB: number;
   readonly service: number;
-  /** Of the service's load: how much busier than its average GPU. */
+  /** How much busier it is than the service's average GPU, as a factor. */
   readonly unevenness: number;
   readonly monitor: Monitor;
   load: number;
-  /** Work of requests that waits, seconds: now, and if it were alone. */
+  /** Work of waiting requests in seconds: now, and if the service were alone. */
   backlog: number;
   backlogAlone: number;
   jobs: number[];
   sharing: Sharing;
-  /** The figures above hold since then. */
+  /** Since when the figures above apply. */
   since: number;
 }
 
@@ -37,31 +37,33 @@ export const NOTHING: Sharing = {
 export interface JobState {
   readonly job: Job;
   readonly index: number;
-  /** Owner's estimate of the whole, seconds alone. */
+  /** The owner's estimate of the whole job, in seconds alone. */
   readonly estimate: number;
   phase: "to come" | "waiting" | "running" | "done";
   seats: readonly number[];
   share: number;
-  /** Works from then on; before, it restarts. */
+  /** It restarts until then, and works from then on. */
   readyAt: number;
   luck: number;
-  /** Retained throughput now (the least of its GPUs'), and progress in seconds alone on the reference per second. */
+  /**
+   * Retained throughput now (the least on its GPUs), and progress per second, in seconds alone on the reference GPU.
+   */
   retained: number;
   rate: number;
   since: number;
-  /** Seconds alone done; when this start began to work. */
+  /** Seconds alone that are done, and when this start began to work. */
   done: number;
   doneAtStart: number;
-  /** Seconds on GPUs, and the seconds alone (on those very GPUs) that they were worth. */
+  /** Seconds on GPUs, and the seconds alone on those same GPUs that they are equal to. */
   held: number;
   worth: number;
-  /** Sum of retained x seconds and seconds at work, of this start: what an owner could measure. */
+  /** Sums for this start, which an owner could measure: retained x seconds, and seconds at work. */
   measured: number;
   measuredSeconds: number;
   firstStart: number;
   finished: number;
   starts: number;
-  /** Tells a finish that still holds from one predicted at an earlier rate. */
+  /** Distinguishes a predicted end that is still valid from one predicted at an earlier rate. */
   version: number;
 }
 
@@ -100,12 +102,12 @@ export function newGpus(
     });
 }
 
-/** Services in turn over the GPUs, so that each type of GPU and each node has some of all. */
+/** Spreads services over the GPUs in turn, so that each type of GPU and each node has some of each. */
 function spreadServices(services: readonly Service[], gpus: number): number[] {
   const left = services.map((service) => service.gpus);
   const hosts: number[] = [];
   for (let gpu = 0; gpu < gpus; gpu++) {
-    // The service that is furthest behind its part goes next.
+    // The service that is furthest behind its part is next.
     let next = -1;
     let behind = 0;
     services.forEach((service, i) => {

@@ -1,9 +1,9 @@
-// What sharing really does to a pair: the simulator's secret. Schedulers get forecasts made from noisy samples
-// (predictions.ts) and noisy observations, never this.
+// What sharing really does to a pair. Schedulers never see this: they get forecasts from noisy samples
+// (predictions.ts), and noisy observations.
 import type { RandomStream } from "./random-stream.ts";
 import { aloneAt, type Workload } from "./workload.ts";
 
-/** Retained throughputs while both are at work, 0 to 1. */
+/** Retained throughputs while both sides work, 0 to 1. */
 interface Together {
   readonly online: number;
   readonly offline: number;
@@ -12,13 +12,13 @@ interface Together {
 export interface Truth {
   /** The online side may use all SMs, the offline side `share` of them. */
   together(online: Workload, offline: Workload, share: number): Together;
-  /** What is left of an offline workload's speed beside another one that has `share` of the SMs. */
+  /** What an offline workload retains beside another one that may use `share` of the SMs. */
   beside(one: Workload, other: Workload, share: number): number;
 }
 
 /**
- * No two GPUs and no two days are alike: each pair of workloads deviates from the truth by a factor of its own,
- * the same for the whole run; `spread`: standard deviation of its logarithm.
+ * Two GPUs or two days are never equal. So each pair of workloads deviates from the truth by a factor of its own, which
+ * is the same for a whole run. `spread`: standard deviation of its logarithm.
  */
 export function perturbed(truth: Truth, random: RandomStream, spread: number): Truth {
   const factors = new Map<string, Together>();
@@ -37,7 +37,7 @@ export function perturbed(truth: Truth, random: RandomStream, spread: number): T
     together(online, offline, share) {
       const exact = truth.together(online, offline, share);
       const factor = factorsOf(online, offline);
-      // The loss is what deviates, so that a pair that loses nothing goes on losing nothing.
+      // The factor applies to the loss, so a pair without a loss stays without one.
       return {
         online: 1 - Math.min(0.95, (1 - exact.online) * factor.online),
         offline:

@@ -1,4 +1,4 @@
-// What a scheduler is shown of the state, through meters with noise.
+// What a scheduler sees of the state, measured with noise.
 import type { DailyForecast } from "#place";
 import type { ClusterPlan } from "./plan.ts";
 import type { Predictions } from "./predictions.ts";
@@ -11,7 +11,7 @@ export interface Scene {
   readonly gpus: readonly GpuState[];
   readonly jobs: readonly JobState[];
   readonly predictions: Predictions;
-  /** Of each service's average load. */
+  /** The forecast of each service's average load. */
   readonly forecasts: readonly DailyForecast[];
   readonly meters: RandomStream;
 }

@@ -1,21 +1,21 @@
-// A workload as its solo profile shows it. This much schedulers know; what a pair does to each other is the
-// simulator's secret (truth.ts).
+// A workload as its solo profile shows it. Schedulers know this much. What the workloads of a pair do to each other,
+// they do not know (truth.ts).
 
 export interface Workload {
   readonly name: string;
   readonly role: "online" | "offline";
   readonly memoryGB: number;
-  /** Part of the time that a kernel runs while it works alone, 0 to 1 (nvidia-smi's utilisation). */
+  /** The part of the time in which a kernel runs while it works alone, 0 to 1 (nvidia-smi's utilisation). */
   readonly busy: number;
-  /** The same of its memory interface. */
+  /** The same for its memory interface. */
   readonly memoryBusy: number;
-  /** Throughput alone on 10, 20, … 100 % of the SMs / on all: ten numbers, the last is 1. */
+  /** Throughput alone on 10, 20, … 100 % of the SMs, divided by that on all: ten numbers, of which the last is 1. */
   readonly byShare: readonly number[];
-  /** Of a request alone, on the reference GPU; online only. */
+  /** Latency of a request alone on the reference GPU; online workloads only. */
   readonly requestMs: number;
 }
 
-/** Throughput alone on a share of the SMs / on all of them, between the measured shares along a line from 0. */
+/** Throughput alone on a share of the SMs, divided by that on all. Linear between the measured shares, from 0 at 0. */
 export function aloneAt({ byShare }: Workload, share: number): number {
   const place = share * byShare.length;
   const upper = Math.min(byShare.length, Math.ceil(place - 1e-9));
@@ -26,10 +26,10 @@ export function aloneAt({ byShare }: Workload, share: number): number {
   return below + (above - below) * Math.min(1, place - lower);
 }
 
-/** Losing less than this is not needing more. */
+/** A workload that retains this much does not need more SMs. */
 const ENOUGH = 0.95;
 
-/** SMs that it can make use of while it works, 0 to 1: the smallest share that leaves it 95 % of its speed. */
+/** The SMs that it can use while it works, 0 to 1: the smallest share with which it retains 95 % of its speed. */
 export function smNeed(workload: Workload): number {
   const { byShare } = workload;
   const enough = byShare.findIndex((speed) => speed >= ENOUGH);

@@ -1,13 +1,13 @@
-// D-HaX-CoNN: planning while the networks run in a loop. A loop begins with the best plan known at that moment;
-// the solver goes on beside it, and what it finds is applied at the next boundary. When the set of networks
-// changes, the loop under way ends as it began, and the next one starts with a naive plan of the new set.
+// D-HaX-CoNN: planning while the networks run in a loop. Each loop begins with the best plan known at that moment. The
+// solver continues beside it, and a better plan applies from the next loop on. When the set of networks changes, the
+// current loop ends with its plan, and the next one starts with a naive plan of the new set.
 
 import type { Problem } from "./problem/types.ts";
 import { improve, type Solution } from "./solve.ts";
 import { makespanMs } from "./timeline.ts";
 
 export interface Phase {
-  /** From when on this set runs, ms; the first is 0. */
+  /** When this set of networks begins to run, in ms; the first is 0. */
   readonly fromMs: number;
   readonly problem: Problem;
 }
@@ -20,13 +20,13 @@ export interface Loop {
 }
 
 export interface Adapting {
-  /** How long the solver's next slice takes beside the networks, ms: a clock's answer, or a model's. */
+  /** How many ms the solver's next slice takes beside the networks. The answer comes from a clock or from a model. */
   readonly sliceMs: (work: () => void) => number;
-  /** What a loop's latency is multiplied by while the solver runs beside it. */
+  /** The factor on a loop's latency while the solver runs beside it. */
   readonly beside: number;
 }
 
-/** Loops until `untilMs`, of virtual time. */
+/** Runs loops until `untilMs` of virtual time. */
 export function adapt(
   phases: readonly Phase[],
   untilMs: number,
@@ -48,7 +48,7 @@ export function adapt(
         done = ended ?? false;
       });
     };
-    // The first plan is waited for; everything after it comes while loops run.
+    // Nothing runs before the first plan. Later plans come while loops run.
     while (!best && !done) advance();
     now = Math.max(now, solved);
     while (now < until && best) {

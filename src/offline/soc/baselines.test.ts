@@ -10,7 +10,7 @@ import { makespanMs } from "./timeline.ts";
 const problem = exampleProblem({ networks: 2, groups: 4, maxTransitions: 4, seed: 2, limit: 80 });
 const found = solve(problem, () => 0);
 
-test("the table has the baselines and the others' mappings", () => {
+test("the table has the naive baselines and the published mappings", () => {
   const all = baselines(problem);
   expect(all.map(({ name }) => name)).toEqual([
     "gpu only",
@@ -20,14 +20,14 @@ test("the table has the baselines and the others' mappings", () => {
     "Herald",
     "H2H",
   ]);
-  // None of the mappers knows contention, so none predicts more than there is.
+  // The mappers ignore contention, so none predicts more than the timeline has.
   for (const { predictedMs, timeline } of all) {
     expect(predictedMs).toBeLessThanOrEqual(makespanMs(timeline) + 1e-9);
     expect(makespanMs(found.timeline)).toBeLessThanOrEqual(makespanMs(timeline) + 1e-9);
   }
 });
 
-test("the picture has a box for every group, and escapes names", () => {
+test("the picture has a box for every group, and its names are escaped", () => {
   const named = { ...problem, networks: problem.networks.map((one) => ({ ...one, name: "a<b" })) };
   const svg = picture(named, found.timeline, "t & t");
   expect(svg.match(/<title>/g)).toHaveLength(8);
@@ -43,7 +43,7 @@ test("a plan is written by names", () => {
   expect(JSON.parse(JSON.stringify(document))).toMatchObject({ version: 1, optimal: true });
 });
 
-test("loops run at once, never get slower within a phase, and end optimal; a new set starts anew", () => {
+test("loops run at once, never get slower within a phase, and end optimal; a new set starts with a naive plan", () => {
   const other = exampleProblem({ networks: 3, groups: 3, maxTransitions: 2, seed: 4 });
   const sliceMs = (work: () => void) => {
     work();

@@ -1,6 +1,6 @@
-// What else one could do, in the same table. The others' mappings are made by their own rules and, as none of them
-// knows contention, their own idea of the latency; what they then take is our timeline. Each gets the order of
-// priority that is best by its own idea.
+// Other ways to plan, in the same table. The published mappings are made by their own rules. None of them knows
+// contention, so each has its own prediction of the latency; the time that it then takes comes from our timeline. Each
+// gets the order of priority that is best by its own prediction.
 import { naivePlans, orders, withOrder } from "./naive.ts";
 import { cost } from "./objective.ts";
 import { noSlowdown } from "./problem/slowdown.ts";
@@ -10,12 +10,12 @@ import { makespanMs, timeline, transitionMs } from "./timeline.ts";
 export interface Baseline {
   readonly name: string;
   readonly plan: Plan;
-  /** As the baseline sees it. */
+  /** As the baseline itself predicts it. */
   readonly predictedMs: number;
   readonly timeline: Timeline;
 }
 
-/** The same without contention, and without transition costs where `costs` is false. */
+/** The same problem without contention, and without transition costs if `costs` is false. */
 export const blind = (problem: Problem, costs: boolean): Problem => ({
   ...problem,
   accelerators: problem.accelerators.map((one) => ({ ...one, slowdown: noSlowdown })),
@@ -31,7 +31,7 @@ export const blind = (problem: Problem, costs: boolean): Problem => ({
       })),
 });
 
-/** Whole networks: all on one accelerator, and each on one, not all on the same. */
+/** Whole networks: all on one accelerator, and each on one but not all on the same. */
 export function naiveBaselines(problem: Problem): Baseline[] {
   const plans = naivePlans(problem);
   const used = ({ assignment }: Plan) => new Set(assignment.flat());
@@ -49,7 +49,7 @@ export function naiveBaselines(problem: Problem): Baseline[] {
   });
 }
 
-/** Mensa, Herald and H2H; see docs/guide/layer-mapping.md for what is taken from each. */
+/** Mensa, Herald and H2H. docs/guide/layer-mapping.md says what is taken from each. */
 export const baselines = (problem: Problem): Baseline[] => [
   ...naiveBaselines(problem),
   made(problem, blind(problem, true), "Mensa", greedy(problem)),
@@ -81,7 +81,7 @@ function bestOf(problem: Problem, plans: readonly Plan[]): Plan | undefined {
   return plans[costs.indexOf(Math.min(...costs))];
 }
 
-/** Mensa: one network at a time, each group where it ends soonest, the move to it included. */
+/** Mensa: one network at a time; each group runs where it ends soonest, including the move there. */
 function greedy(problem: Problem): number[][] {
   return problem.networks.map(({ groups }, n) => {
     const on: number[] = [];
@@ -94,8 +94,8 @@ function greedy(problem: Problem): number[][] {
 }
 
 /**
- * Herald: all networks together; the one that is ready first has its next group put where it ends soonest, given
- * what is there already. `seen` is without transition costs.
+ * Herald: all networks together. Of the network that is ready first, the next group is put where it ends soonest, given
+ * the groups placed so far. `seen` has no transition costs.
  */
 function listed(seen: Problem): number[][] {
   const on = seen.networks.map((): number[] => []);
@@ -124,7 +124,7 @@ function listed(seen: Problem): number[][] {
   }
 }
 
-/** H2H: from such a list, runs of groups go to where their neighbours are while that helps. */
+/** H2H: starts from such a list, and moves runs of groups to their neighbours' accelerators while that helps. */
 function remapped(seen: Problem, start: number[][]): number[][] {
   let on = start;
   const [order = []] = orders(seen.networks.length);
@@ -146,7 +146,7 @@ function remapped(seen: Problem, start: number[][]): number[][] {
   return on;
 }
 
-/** Every run of groups on one accelerator, put onto that of the run before or after it. */
+/** All variations in which one run of groups on an accelerator moves to that of the run before or after it. */
 function joined(seen: Problem, on: number[][]): number[][][] {
   return on.flatMap((mapped, n) => {
     const starts = mapped.flatMap((a, i) => (i === 0 || a !== mapped[i - 1] ? [i] : []));

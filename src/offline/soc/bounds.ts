@@ -1,40 +1,41 @@
-// Lower bounds on what is still to come, from tables made once, so that a node of the search costs a few lookups.
+// Lower bounds on the remaining cost. They come from tables that are made once, so a node of the search costs a few
+// lookups.
 //
-// Way: what a network still needs by itself, contention-free, with the cheapest accelerators and transitions.
+// Way: what a network still needs by itself, without contention, with the cheapest accelerators and transitions.
 //
-// Load: prices. Give every group on every accelerator a price per millisecond of its work such that whatever runs
-// at one moment earns at most 1 per millisecond, contention counted: for each pair that can meet,
+// Load: every group on every accelerator gets a price per millisecond of its work. Prices are chosen such that whatever
+// runs at one moment earns at most 1 per millisecond, with contention. For each pair that can meet:
 //   price(g) / slowdown(g beside h) + price(h) / slowdown(h beside g) <= 1.
-// Then the price of all remaining work, by the cheapest assignment, is no more than the time it takes. Prices of
-// 1/2 on each of two accelerators say "half of the total load"; contention lets them be higher, because a group
-// that is slowed down earns less in a millisecond. Prices are a dual solution of the relaxation in which groups
-// may be cut and reordered at will; several sets of prices are kept, and the best at a node counts.
+// Then the price of all remaining work, by the cheapest assignment, is at most the time that the work takes. Prices of
+// 1/2 on each of two accelerators mean "half of the total load". Contention allows higher prices, because a group that
+// is slowed down earns less in a millisecond. Prices are a dual solution of the relaxation in which groups may be cut
+// and reordered. Several sets of prices are kept, and each node uses the best of them.
 import type { Flat } from "./flat.ts";
 
-/** Prices per group on an accelerator, and per network while it moves between accelerators. */
+/** Prices for each group on an accelerator, and for each network while it moves between accelerators. */
 interface Prices {
   readonly work: Float64Array;
   readonly moving: Float64Array;
 }
 
-/** What remains from a group on, by the accelerator before it and the transitions left. */
+/** The least cost from a group to the network's end, by the accelerator before it and the transitions left. */
 export interface ToGo {
   readonly prices: Prices;
-  /** See `slot`. */
+  /** Indexed by `slot`. */
   readonly table: Float64Array;
 }
 
 export interface Bounds {
-  /** `way.prices` is 1 for everything. */
+  /** All its prices are 1. */
   readonly way: ToGo;
   readonly loads: readonly ToGo[];
-  /** Energy that a group and all after it in its network need at least; see `slot`. */
+  /** The least energy that a group and all after it in its network need; indexed by `slot`. */
   readonly energy: ToGo;
-  /** Transitions that a table tells apart: 0 to this. */
+  /** A table distinguishes 0 to this many transitions. */
   readonly levels: number;
 }
 
-/** Where a table has what remains from `group` on, after `accelerator` (-1: it is the first). */
+/** The index in a table for what remains from `group` on, after `accelerator` (-1: the group is the first). */
 export const slot = (
   flat: Flat,
   levels: number,
@@ -72,7 +73,10 @@ export function bounds(flat: Flat): Bounds {
   };
 }
 
-/** Backwards over each network's groups: the cheapest way on, for every accelerator before and transitions left. */
+/**
+ * Computed backwards over each network's groups: the cheapest way on, for every accelerator before and every number of
+ * transitions left.
+ */
 function remaining(flat: Flat, levels: number, prices: Prices, each: Float64Array): Float64Array {
   const { accelerators, first } = flat;
   const table = new Float64Array(((first.at(-1) ?? 0) + 1) * (accelerators + 1) * levels);
@@ -104,10 +108,13 @@ function remaining(flat: Flat, levels: number, prices: Prices, each: Float64Arra
   return table;
 }
 
-/** Into how many parts the scarcity is cut that is shared between accelerators, by their number. */
+/** By number of accelerators: into how many parts the weights divide 1. */
 const GRAIN = [0, 1, 40, 12, 9];
 
-/** Per accelerator, adding up to 1: how scarce each is, is not known beforehand. */
+/**
+ * Weights of the accelerators that sum to 1. They are enumerated, because it is not known beforehand which accelerators
+ * are scarce.
+ */
 function weightings(accelerators: number): number[][] {
   const grain = GRAIN[accelerators] ?? accelerators + 2;
   const parts = (count: number, total: number): number[][] =>
@@ -119,12 +126,12 @@ function weightings(accelerators: number): number[][] {
   return parts(accelerators, grain).map((one) => one.map((part) => part / grain));
 }
 
-/** Prices kept for the search: more find a better bound at each node, and cost time there. */
+/** The number of price sets kept for the search. More sets give better bounds and cost time at each node. */
 const KEPT = 6;
-/** Ends of networks, as parts of them, on which prices are compared. */
+/** The parts of the networks that remain, at which price sets are compared. */
 const SUFFIXES = [0, 0.25, 0.5, 0.75, 1];
 
-/** Those that together bound best what remains at the start and at moments spread over the search. */
+/** The price sets that together give the best bounds at the start and at moments spread over the search. */
 function mostTelling(flat: Flat, levels: number, all: readonly ToGo[]): ToGo[] {
   const suffixes = flat.problem.networks.map((_, n) => {
     const begin = flat.first[n] ?? 0;
@@ -137,10 +144,10 @@ function mostTelling(flat: Flat, levels: number, all: readonly ToGo[]): ToGo[] {
     suffixes.reduce((total, groups, n) => {
       const group = groups[Math.floor(pick / SUFFIXES.length ** n) % SUFFIXES.length] ?? -1;
       const value = group < 0 ? 0 : (table[slot(flat, levels, group, -1, levels - 1)] ?? 0);
-      // Where nothing keeps the limits, all prices tell the same.
+      // If nothing satisfies the limits, all prices give the same bound.
       return total + (value === Infinity ? 0 : value);
     }, 0);
-  // Of many networks, a sample of the combinations.
+  // With many networks, only a sample of the combinations is used.
   const combinations = SUFFIXES.length ** flat.networks;
   const stride = Math.max(1, Math.floor(combinations / 125));
   const picks = Array.from({ length: Math.min(125, combinations) }, (_, i) => i * stride);
@@ -162,12 +169,12 @@ function mostTelling(flat: Flat, levels: number, all: readonly ToGo[]): ToGo[] {
 
 interface Pair {
   readonly other: number;
-  /** Of this one beside the other, and of the other beside this one. */
+  /** The slowdown of this group beside the other, and of the other beside this one. */
   readonly own: number;
   readonly others: number;
 }
 
-/** Per group on an accelerator, all that can run on another accelerator at the same moment. */
+/** For each group on an accelerator, all groups that can run on another accelerator at the same moment. */
 function meet(flat: Flat): Pair[][] {
   const { accelerators, first, problem, demand, timeMs } = flat;
   const owner = first.slice(1).flatMap((end, n) => Array<number>(end - (first[n] ?? 0)).fill(n));
@@ -186,9 +193,9 @@ function meet(flat: Flat): Pair[][] {
 }
 
 /**
- * From weights per accelerator: each price is its weight times the least slowdown that any neighbours bring, which
- * keeps every set of concurrent groups within 1 because slowdown never falls with more neighbours. With two
- * accelerators at most two groups meet, so each price can then be raised as far as its pairs allow.
+ * Makes prices from weights of accelerators. Each price is its weight times the least slowdown that any neighbours
+ * cause. That keeps every set of concurrent groups within 1, because slowdown never falls with more neighbours. With
+ * two accelerators at most two groups run at once, so each price is then raised as far as its pairs allow.
  */
 function pricesFrom(
   flat: Flat,
@@ -204,7 +211,7 @@ function pricesFrom(
   for (const [at, pairs] of neighbours.entries()) if (pairs.length === 0) work[at] = 1;
   const moving = new Float64Array(flat.networks);
   if (accelerators === 2) {
-    // In small steps, so that the room there is gets shared.
+    // Raised in small steps, so that the groups share the room.
     for (let sweep = 0; sweep < 12; sweep++)
       for (const [at, pairs] of neighbours.entries()) {
         const room = pairs.reduce(
@@ -214,7 +221,7 @@ function pricesFrom(
         const price = work[at] ?? 0;
         if (room > price) work[at] = price + (room - price) * (sweep < 11 ? 0.3 : 1);
       }
-    // A network that moves leaves at most one other at work if there are two.
+    // With two networks, at most one other works while a network moves.
     if (flat.networks === 2) {
       const [, second = 0, end = 0] = flat.first;
       const most = (from: number, to: number) =>

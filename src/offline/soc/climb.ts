@@ -1,10 +1,10 @@
-// From a plan to better ones by small changes: a run of groups to another accelerator, or another order of
-// priority. Finds good plans soon where the search would come to them late.
+// Improves a plan by small changes: another accelerator for a run of groups, or another order of priority. It finds
+// good plans earlier than the search does.
 import { cost, feasible } from "./objective.ts";
 import type { Plan, Problem } from "./problem/types.ts";
 import { timeline } from "./timeline.ts";
 
-/** Yields each plan that is better than all before, and nothing for a change that is not. */
+/** Yields each plan that is better than all before, and undefined for a change that is not. */
 export function* climb(
   problem: Problem,
   from: Plan,
@@ -17,7 +17,7 @@ export function* climb(
     let better: { plan: Plan; cost: number } | undefined;
     if (feasible(problem, changed)) {
       const found = cost(problem.objective, timeline(problem, changed).endMs);
-      // Equal ones are gone to as well, so that a plateau is crossed.
+      // Equally good plans are accepted too, so that a plateau is crossed.
       if (found <= best) plan = changed;
       if (found < best) better = { plan, cost: found };
       best = Math.min(best, found);

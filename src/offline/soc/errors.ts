@@ -1,10 +1,10 @@
-// What a user can meet here. Each sentence names the file, and the line and field where there is one.
+// The errors of this folder that a user may see. Each names the file, and the line and field if there is one.
 import { type Refusal, UserError, withPlace } from "#core";
 
 export const badProblem: Refusal = (file, place, what, hint) =>
   new UserError("BAD_PROBLEM", withPlace(file, place, what), hint);
 
-/** Nothing keeps the limits that were asked for. */
+/** No plan satisfies the given limits. */
 export const noPlan = (what: string, hint: string) => new UserError("NO_PLAN", what, hint);
 
 export const badModel = (file: string, what: string) =>

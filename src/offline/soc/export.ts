@@ -1,4 +1,5 @@
-// A plan by names, for what carries it out: who runs where, who goes first, and when that was predicted.
+// A plan by names, for the program that carries it out: where each group runs, which goes first, and the predicted
+// times.
 import { cost, energyMj, transitions } from "./objective.ts";
 import type { Problem, Span } from "./problem/types.ts";
 import type { Solution } from "./solve.ts";

@@ -1,5 +1,5 @@
-// The problem as flat arrays, for the search: a group is one number through all networks, and a group on an
-// accelerator is `group * accelerators + accelerator`.
+// The problem as flat arrays for the search. Groups are numbered through all networks. A group on an accelerator has
+// the index `group * accelerators + accelerator`.
 
 import type { Problem } from "./problem/types.ts";
 import { tailMs } from "./timeline.ts";
@@ -8,20 +8,20 @@ export interface Flat {
   readonly problem: Problem;
   readonly networks: number;
   readonly accelerators: number;
-  /** Per network its first group; one more entry for the end. */
+  /** The first group of each network, with one more entry for the end. */
   readonly first: readonly number[];
-  /** Per group on an accelerator. */
+  /** For each group on an accelerator. */
   readonly timeMs: Float64Array;
   readonly tailMs: Float64Array;
   readonly demand: Float64Array;
   readonly outMs: Float64Array;
   readonly inMs: Float64Array;
   readonly energyMj: Float64Array;
-  /** Per group: earlier groups that it reads. */
+  /** For each group, the earlier groups whose results it reads. */
   readonly inputs: readonly (readonly number[])[];
-  /** Per network: transitions that it may make, never more than it has neighbours. */
+  /** For each network, the transitions that it may make: at most one between each two neighbours. */
   readonly transitions: readonly number[];
-  /** together[n * networks + m]: neither waits for the other's end, so their groups can meet. */
+  /** together[n * networks + m]: neither network waits for the other's end, so their groups can run at once. */
   readonly together: Uint8Array;
 }
 

@@ -1,18 +1,18 @@
-// Plans that need no search: every network as a whole on one accelerator, in every order of priority. The first
-// plans that a solver has, and the baselines that it must never be worse than.
+// Plans that need no search: every network as a whole on one accelerator, in every order of priority. The solver starts
+// with them, and they are the baselines that it must never be worse than.
 import { feasible } from "./objective.ts";
 import type { Plan, Problem } from "./problem/types.ts";
 
-/** Beyond so many, combinations are left out: with ten networks there would be billions. */
+/** The most combinations. With ten networks there would be billions. */
 const MOST = 512;
 
-/** Groups that `accelerator` can't run go where they take least, as runtimes let them fall back. */
+/** Groups that `accelerator` cannot run go where they take least time, because runtimes fall back in that way. */
 const whole = ({ networks }: Problem, network: number, accelerator: number): number[] =>
   (networks[network]?.groups ?? []).map(({ timeMs }) =>
     Number.isFinite(timeMs[accelerator]) ? accelerator : timeMs.indexOf(Math.min(...timeMs)),
   );
 
-/** Assignments of whole networks, most of them; those with all on one accelerator are always there. */
+/** Assignments of whole networks, up to a limit. Those with all networks on one accelerator are always included. */
 function wholeAssignments(problem: Problem): number[][][] {
   const accelerators = problem.accelerators.map((_, a) => a);
   const each = problem.networks.map((_, n) => accelerators.map((a) => whole(problem, n, a)));
@@ -25,7 +25,7 @@ function wholeAssignments(problem: Problem): number[][][] {
   return [...uniform, ...mixed];
 }
 
-/** Orders of priority, the same on every accelerator: all of up to four networks, else rotations. */
+/** Orders of priority, the same on every accelerator: all orders of up to four networks, else the rotations. */
 export function orders(networks: number): number[][] {
   if (networks > 4)
     return Array.from({ length: networks }, (_, by) =>
@@ -47,7 +47,7 @@ export const withOrder = (
   order: readonly number[],
 ): Plan => ({ assignment, priority: accelerators.map(() => order) });
 
-/** Those that keep the limits. */
+/** Those that satisfy the limits. */
 export const naivePlans = (problem: Problem): Plan[] =>
   wholeAssignments(problem)
     .flatMap((assignment) =>

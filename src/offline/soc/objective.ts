@@ -1,5 +1,5 @@
-// What a solver makes smaller. Both objectives are functions of the networks' ends that never fall when an end
-// moves later, which is all that bounds need to know.
+// The cost that a solver minimises. Both objectives are functions of the networks' ends, and they never fall when an
+// end moves later. The bounds need no other property.
 import type { Objective, Plan, Problem } from "./problem/types.ts";
 
 /** The largest end (ms), or minus the sum of 1 / end (1/ms): HaX-CoNN, equations 11 and 10. */
@@ -9,11 +9,11 @@ export function cost(objective: Objective, endMs: readonly number[]): number {
     : -endMs.reduce((sum, one) => sum + 1 / one, 0);
 }
 
-/** How far `found` may be above `bound`, as a part of `found`. */
+/** How far `found` may be above `bound`, relative to `found`. */
 export const gap = (found: number, bound: number): number =>
   Math.max(0, (found - bound) / Math.abs(found));
 
-/** HaX-CoNN, equation 3: neighbours on different accelerators. */
+/** HaX-CoNN, equation 3: the neighbours that run on different accelerators. */
 export const transitions = (assignment: readonly number[]): number =>
   assignment.filter((one, i) => i > 0 && one !== assignment[i - 1]).length;
 
@@ -24,7 +24,7 @@ export const energyMj = ({ networks }: Problem, { assignment }: Plan): number =>
     )
     .reduce((sum, one) => sum + one, 0);
 
-/** Every group on an accelerator that can run it, and the limits kept. */
+/** Whether every group is on an accelerator that can run it, and the limits are satisfied. */
 export const feasible = (problem: Problem, plan: Plan): boolean =>
   problem.networks.every(({ groups }, n) => {
     const assignment = plan.assignment[n] ?? [];

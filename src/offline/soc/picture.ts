@@ -1,6 +1,6 @@
-// A timeline as SVG: a row per accelerator, a box per group, coloured by network. The darker the band at a box's
-// foot, the more its neighbours' memory traffic slows it there; its height says how much of the time is lost. A
-// thin line before a box leads from where its inputs were ready: it waited for the accelerator.
+// A timeline as SVG: a row for each accelerator, a box for each group, coloured by network. A band at a box's foot
+// shows how much its neighbours' memory traffic slows it there: the darker, the more, and its height is the part of the
+// time that is lost. A thin line before a box begins when its inputs were ready: the group waited for the accelerator.
 
 import {
   BOLD,

@@ -1,18 +1,18 @@
-// A check on what solvers say, by other means than theirs: the schedule is carried out in small steps of time,
-// as a machine would, from who runs where and in which order alone. It knows nothing of priorities, events or
-// bounds, so it can't share their mistakes; only how much overlap is allowed is the timeline's own definition.
+// Checks the solvers by other means than theirs. The schedule is carried out in small steps of time, as a machine would
+// do it, from the assignment and the order alone. The replay has no priorities, events or bounds, so it does not share
+// the solvers' mistakes. Only the allowed overlap is defined by the timeline.
 
 import type { Plan, Problem, Timeline } from "./problem/types.ts";
 import { tailMs } from "./timeline.ts";
 
-/** Starts are seen only at steps, so an end is late by up to one step per group before it. */
+/** Starts happen at steps only, so an end is late by up to one step for each group before it. */
 const STEPS_A_GROUP = 400;
 
-/** Per network, when it ends. Throws if the order of the schedule never lets it end. */
+/** When each network ends. Throws if the order of the schedule never lets a network end. */
 export function replay(problem: Problem, plan: Plan, { spans, endMs }: Timeline): number[] {
   const horizon = Math.max(...endMs);
   const step = horizon / (STEPS_A_GROUP * spans.length);
-  // Only the order is taken from the schedule, no time.
+  // Only the order is taken from the schedule, and no times.
   const queues = problem.accelerators.map((_, a) =>
     spans
       .filter(({ accelerator }) => accelerator === a)

@@ -1,12 +1,15 @@
-// Branch and bound over plans. A timeline is built from time 0 on; wherever a network's next group needs an
-// accelerator, or it is open which of two waiting networks goes first, the search branches. It goes deep first,
-// the smaller bound first, so what it holds in memory is one path and its siblings.
+// Branch and bound over plans. A timeline is built from time 0 on. The search branches when a network's next group
+// needs an accelerator, and when either of two waiting networks could go first. It goes depth first, and the smaller
+// bound first, so memory holds only one path and its siblings.
 import { type Bounds, bounds } from "./bounds.ts";
 import { flatten } from "./flat.ts";
 import type { Plan, Problem } from "./problem/types.ts";
 import { type Decision, type State, walk } from "./walk.ts";
 
-/** Relative: a plan is optimal if no other is better by more than this. What solvers of integer programs use. */
+/**
+ * Relative. A plan counts as optimal if no other is better by more than this; solvers of integer programs use the same
+ * value.
+ */
 export const OPTIMALITY_GAP = 1e-4;
 
 export interface Search {
@@ -17,11 +20,11 @@ export interface Search {
   /** No plan costs less. */
   readonly bound: number;
   readonly done: boolean;
-  /** States that were looked at. */
+  /** The number of states visited. */
   readonly nodes: number;
-  /** Goes on for about this many nodes. */
+  /** Continues for about this many nodes. */
   run(nodes: number): void;
-  /** A plan known from elsewhere, and its cost. */
+  /** Offers a plan from elsewhere, with its cost. */
   offer(plan: Plan, cost: number): void;
 }
 
@@ -42,7 +45,7 @@ export function search(problem: Problem): Search {
   const root = along.start();
   const limit = () => best - OPTIMALITY_GAP * Math.abs(best === Infinity ? 0 : best);
 
-  /** Runs on to the next decision; keeps what is still worth it, in `into`. */
+  /** Runs to the next decision. Puts the states that are still promising into `into`. */
   function goOn(state: State, into: Open[]) {
     nodes++;
     const outcome = along.run(state, limit());

@@ -107,7 +107,9 @@ function varied(problem: Problem, kind: string): Problem {
   }
 }
 
-/** Two networks of three groups at most, on accelerators like those at `like`, each a little slower than the last. */
+/**
+ * Two networks of at most three groups, on accelerators like those at `like`, each a little slower than the one before.
+ */
 function onAccelerators(problem: Problem, like: readonly number[]): Problem {
   const pick = (list: readonly number[], slower: number) =>
     like.map((a, i) => (list[a] ?? 0) * slower ** i);
@@ -161,7 +163,7 @@ test.each([1, 2, 4, Infinity])(
   },
 );
 
-test("the first bound is below the best plan, and so is every later one", () => {
+test("the first bound and every later one are below the best plan", () => {
   fc.assert(
     fc.property(small(4), (problem) => {
       const all = bruteForce(problem);
@@ -190,7 +192,7 @@ test("a machine that carries the schedule out step by step ends within 1 % of it
   );
 });
 
-/** Undefined where nothing keeps the limits. */
+/** Undefined if no plan satisfies the limits. */
 function solved(problem: Problem, limitMs = Infinity): Solution | undefined {
   try {
     return solve(problem, noClock, limitMs);
@@ -239,7 +241,7 @@ test("the parts of a schedule fit together", () => {
   );
 });
 
-test("what is stopped early says how far it may be from the best, and that is true", () => {
+test("a search that is stopped early states a gap to the best plan, and the gap is true", () => {
   const problem = exampleProblem({ networks: 3, groups: 6, maxTransitions: 2, seed: 5 });
   const best = solve(problem, noClock);
   expect(best.optimal).toBe(true);
@@ -262,7 +264,7 @@ test("a network that must change accelerator too often is named", () => {
   );
 });
 
-test("an energy budget that can't be kept says what is needed", () => {
+test("an energy budget that can't be kept is refused with the energy that is needed", () => {
   const problem = {
     ...exampleProblem({ networks: 2, groups: 2, maxTransitions: 4, seed: 1 }),
     energyBudgetMj: 1,
@@ -272,7 +274,7 @@ test("an energy budget that can't be kept says what is needed", () => {
   );
 });
 
-test("two groups that share the memory take longer, by what the interval formula says", () => {
+test("two groups that share the memory take as long as the interval formula says", () => {
   const problem: Problem = {
     ...exampleProblem({ networks: 2, groups: 1, maxTransitions: 0, seed: 1 }),
     accelerators: ["gpu", "dla"].map((name) => ({ name, slowdown: shareOfLimit(100) })),
@@ -288,7 +290,7 @@ test("two groups that share the memory take longer, by what the interval formula
       [0, 1],
     ],
   };
-  // Together at 150 %: both at 1.5 until a is done at 1.5 ms; b has done 1 of 2 ms by then.
+  // Both run at 150 % until a is done at 1.5 ms. By then b has done 1 of 2 ms.
   expect(timeline(problem, plan).endMs.map((end) => Number(end.toFixed(9)))).toEqual([1.5, 2.5]);
 });
 

@@ -1,5 +1,5 @@
-// The solver as a whole: naive plans at once, better ones by climbing, then branch and bound until nothing is
-// left or time is up. It is any-time: whenever it is stopped it has a plan and says how far that may be from the
+// The whole solver: first naive plans, then better ones by climbing, then branch and bound until no state is left or
+// the time is up. It is an any-time solver: whenever it is stopped, it has a plan and says how far that may be from the
 // best.
 
 import { minimalStandard } from "#core";
@@ -15,23 +15,23 @@ import { timeline } from "./timeline.ts";
 export interface Solution {
   readonly plan: Plan;
   readonly timeline: Timeline;
-  /** See `cost`. */
+  /** As `cost` defines it. */
   readonly cost: number;
-  /** No plan is better by a larger part of this one's cost. At most `OPTIMALITY_GAP`: it is optimal. */
+  /** No plan is better by more than this part of its cost. A gap of at most `OPTIMALITY_GAP` counts as optimal. */
   readonly gap: number;
   readonly optimal: boolean;
   readonly nodes: number;
 }
 
-/** Small enough to stop within a few milliseconds, large enough that asking the clock costs nothing. */
+/** Small enough to stop within a few milliseconds, and large enough that reading the clock costs little. */
 const NODES_A_SLICE = 2_000;
 const CLIMBS_A_SLICE = 100;
-/** Tries per group that climbing gets before the search. */
+/** Climbing tries so many changes for each group before the search begins. */
 const CLIMBS = 40;
 
 /**
- * Yields after every slice of work the best plan so far, undefined while there is none. Ends with the proof.
- * Throws a UserError if no plan keeps the limits.
+ * Yields the best plan so far after every slice of work, or undefined while there is none. Returns when the plan is
+ * proven optimal. Throws a UserError if no plan satisfies the limits.
  */
 export function* improve(problem: Problem): Generator<Solution | undefined, Solution> {
   const tree = search(problem);
@@ -70,7 +70,7 @@ export function* improve(problem: Problem): Generator<Solution | undefined, Solu
   return last;
 }
 
-/** A sentence for what can be told before any search. */
+/** Throws an error for limits that can be refuted without a search. */
 function checkFeasible(problem: Problem, { way, energy, levels }: Bounds) {
   const stride = (problem.accelerators.length + 1) * levels;
   let first = 0;
@@ -92,7 +92,10 @@ function checkFeasible(problem: Problem, { way, energy, levels }: Bounds) {
     );
 }
 
-/** `clock`: milliseconds. Out of time or memory, the best plan so far. `onSlice` sees it after every slice. */
+/**
+ * `clock`: in milliseconds. When time or memory runs out, returns the best plan so far. `onSlice` gets it after every
+ * slice.
+ */
 export function solve(
   problem: Problem,
   clock: () => number,

@@ -1,10 +1,10 @@
-// What follows from a plan. One rule, no clock: a group starts as soon as its inputs are there and its
-// accelerator is free, and of several that wait for one accelerator the network that the plan puts first.
-// Progress is counted over the intervals in which nobody starts or ends: a group of t ms is done when the sum of
+// Computes the timeline of a plan. There is one rule: a group starts as soon as its inputs are ready and its
+// accelerator is free. If several wait for one accelerator, the network with the highest priority in the plan goes
+// first. Progress is summed over intervals in which no group starts or ends: a group of t ms is done when the sum of
 // interval / slowdown is t.
 import type { Piece, Plan, Problem, Span, Timeline } from "./problem/types.ts";
 
-/** Events less than a nanosecond apart are one: what differs only by rounding must not decide who is first. */
+/** Events less than a nanosecond apart count as one, so that rounding does not decide which group goes first. */
 export const SAME_MOMENT_MS = 1e-6;
 
 type Stage = "blocked" | "moving" | "waiting" | "running" | "done";
@@ -14,9 +14,9 @@ interface Runner {
   stage: Stage;
   group: number;
   accelerator: number;
-  /** Of the transition, or of the group in time alone. */
+  /** What is left of the transition, or of the group in time alone. */
   leftMs: number;
-  /** The accelerator is given free when this much is left. */
+  /** The accelerator becomes free when this much is left. */
   tailMs: number;
   holds: boolean;
   readyMs: number;
@@ -24,7 +24,7 @@ interface Runner {
   pieces: Piece[];
 }
 
-/** Throws if the plan assigns a group to an accelerator that can't run it: a bug of who made it. */
+/** Throws if a group is on an accelerator that cannot run it, which is a bug of the caller. */
 export function timeline(problem: Problem, plan: Plan): Timeline {
   const runners = problem.networks.map((_, network): Runner => {
     const at = { group: -1, accelerator: -1, readyMs: 0, startMs: 0, leftMs: 0, tailMs: 0 };
@@ -115,7 +115,7 @@ export function timeline(problem: Problem, plan: Plan): Timeline {
   return { spans: spans.sort((a, b) => a.startMs - b.startMs), endMs };
 }
 
-/** Networks begin when those they come after are done. */
+/** Begins networks whose predecessors are done. */
 function release(problem: Problem, runners: readonly Runner[], begin: (one: Runner) => void) {
   for (const one of runners) {
     const after = problem.networks[one.network]?.after ?? [];
@@ -124,7 +124,7 @@ function release(problem: Problem, runners: readonly Runner[], begin: (one: Runn
   }
 }
 
-/** Before `group`: taking each of its inputs out of another accelerator, and bringing them in. */
+/** The time before `group` in which each of its inputs is moved out of another accelerator and into this one. */
 export function transitionMs(
   problem: Problem,
   assignment: readonly number[],
@@ -140,15 +140,15 @@ export function transitionMs(
 }
 
 /**
- * The end of a group that another may overlap: `overlapMs` shrunk by the largest slowdown there is on this
- * accelerator, so that it takes no longer than that whatever runs beside it.
+ * The last part of a group, which another group may overlap. `overlapMs` is divided by the largest slowdown on this
+ * accelerator, so that this part takes at most `overlapMs` with any neighbours.
  */
 export function tailMs(problem: Problem, accelerator: number, timeMs: number): number {
   if (problem.overlapMs === 0) return 0;
   return Math.min(problem.overlapMs / worstSlowdown(problem, accelerator), timeMs / 2);
 }
 
-/** Every network at its largest demand at once, which is more than can happen. */
+/** The slowdown with every network at its largest demand at once, which is an upper bound. */
 function worstSlowdown(problem: Problem, accelerator: number): number {
   const most = problem.networks.map(({ groups }) =>
     groups.reduce((largest, { demand }) => Math.max(largest, ...demand), 0),

@@ -1,20 +1,20 @@
-// The timeline's rule once more, as the search needs it: from a state to the next decision, in flat arrays, a
-// few dozen nanoseconds an event. What it does must be what `timeline` does; tests hold one against the other.
+// The timeline's rule again, in the form that the search needs: from a state to the next decision, in flat arrays, in a
+// few dozen nanoseconds an event. It must do the same as `timeline`; tests compare the two.
 import { type Bounds, slot, type ToGo } from "./bounds.ts";
 import type { Flat } from "./flat.ts";
 import { cost } from "./objective.ts";
 import type { Problem } from "./problem/types.ts";
 import { SAME_MOMENT_MS } from "./timeline.ts";
 
-/** A network is … */
-const BLOCKED = 0; // until those that it comes after are done
+/** The stage of a network. It is … */
+const BLOCKED = 0; // until its predecessors are done
 const DECIDING = 1; // until its next group has an accelerator
 const MOVING = 2;
 const WAITING = 3;
 const RUNNING = 4;
 const DONE = 5;
 
-// Fields of a network in a state.
+// The fields of a network in a state.
 const STAGE = 0;
 const GROUP = 1; // as Flat numbers them
 const ON = 2; // its accelerator
@@ -25,13 +25,14 @@ const END = 6;
 const FIELDS = 7;
 
 /**
- * A moment: the time, the energy of all that was assigned, FIELDS per network, and per accelerator and network a
- * mask of those that it goes before. `assigned` has the accelerator of each group decided so far.
+ * The state at one moment: the time, the energy of all assigned groups, FIELDS for each network, and for each
+ * accelerator and network a mask of the networks that it goes before. `assigned` has the accelerator of each group
+ * decided so far.
  */
 export interface State {
   readonly numbers: Float64Array;
   readonly assigned: Int8Array;
-  /** What the whole can't cost less than, as `Walk.run` left it. */
+  /** A lower bound on the whole cost, as `Walk.run` left it. */
   bound: number;
 }
 
@@ -39,7 +40,7 @@ const TIME = 0;
 const ENERGY = 1;
 const NETWORKS = 2;
 
-/** What is to be decided next. */
+/** What has to be decided next. */
 export type Decision =
   | { readonly kind: "assign"; readonly network: number; readonly options: readonly number[] }
   | { readonly kind: "first"; readonly accelerator: number; readonly options: readonly number[] };
@@ -48,11 +49,11 @@ export interface Walk {
   start(): State;
   copy(from: State, to: State): void;
   assign(state: State, network: number, accelerator: number): void;
-  /** Of those waiting for `accelerator`, `network` goes first, now and later. */
+  /** Among those that wait for `accelerator`, `network` goes first, now and later. */
   putFirst(state: State, accelerator: number, network: number): void;
-  /** Goes on to the next decision; "done" at the end, "cut" once the bound reaches `limit`. */
+  /** Runs to the next decision. Returns "done" at the end, and "cut" when the bound reaches `limit`. */
   run(state: State, limit: number): Decision | "done" | "cut";
-  /** The networks in an order of priority that agrees with what was decided. */
+  /** The networks in an order of priority that agrees with the decisions. */
   priority(state: State): number[][];
 }
 
@@ -68,13 +69,13 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
   const running = new Int32Array(networks);
   const slow = new Float64Array(networks);
   const { levels } = bounds;
-  // What `look` found, per network.
+  // What `look` found for each network.
   const here = new Int32Array(networks);
   const work = new Float64Array(networks);
   const held = new Float64Array(networks);
   const move = new Float64Array(networks);
   const then = new Int32Array(networks);
-  /** Where all tables have 0: behind the last group. */
+  /** The index at which all tables have 0: behind the last group. */
   const nothing = slot(flat, levels, groups, -1, 0);
   const order = inOrder(problem);
 
@@ -88,7 +89,7 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
     x[at(n) + ON] = -1;
   }
 
-  /** Begins what waited for others; repeats, as nothing is ever done at once. */
+  /** Begins networks whose predecessors are done. One pass is enough, because nothing ends at once. */
   function release(x: Float64Array) {
     for (let n = 0; n < networks; n++)
       if (
@@ -129,7 +130,7 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
     x[at(n) + STAGE] = move < SAME_MOMENT_MS ? WAITING : MOVING;
   }
 
-  /** Accelerators that the next group of `n` may have. */
+  /** The accelerators that the next group of `n` may have. */
   function options(state: State, n: number): number[] {
     const x = state.numbers;
     const group = field(x, n, GROUP);
@@ -138,7 +139,7 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
     for (let a = 0; a < accelerators; a++) {
       if (before >= 0 && a !== before && field(x, n, BUDGET) === 0) continue;
       if (!Number.isFinite(flat.timeMs[group * accelerators + a])) continue;
-      // Of two equal networks, the first has the first accelerator or the lower one.
+      // Of two equal networks, the first gets the lower accelerator or the same one.
       const other = twin[n] ?? -1;
       if (before < 0 && other >= 0 && a < (state.assigned[flat.first[other] ?? 0] ?? 0)) continue;
       found.push(a);
@@ -159,7 +160,7 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
     launch(x, first);
   }
 
-  /** Starts what may start; a decision if it is open who. */
+  /** Starts what may start. Returns a decision if several could go first. */
   function dispatch(state: State): Decision | undefined {
     const x = state.numbers;
     for (let a = 0; a < accelerators; a++) {
@@ -193,7 +194,7 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
     return undefined;
   }
 
-  /** To the next moment at which something ends, arrives or frees its accelerator. */
+  /** Moves to the next moment at which something ends, arrives or frees its accelerator. */
   function step(x: Float64Array) {
     let count = 0;
     let total = 0;
@@ -243,7 +244,7 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
     if (next === last(n)) x[at(n) + END] = x[TIME] ?? 0;
   }
 
-  /** What each network has before it, looked up once for all tables: its current group, and where the rest is. */
+  /** Looks up, once for all tables, where each network is: its current group, and the index of what remains. */
   function look(x: Float64Array) {
     for (let n = 0; n < networks; n++) {
       const stage = field(x, n, STAGE);
@@ -271,13 +272,13 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
     }
   }
 
-  /** What `n` still needs at these prices, after `look`. */
+  /** What `n` still needs at these prices. Valid after `look`. */
   const share = (n: number, { prices, table }: ToGo, left: Float64Array): number =>
     (prices.work[here[n] ?? 0] ?? 0) * (left[n] ?? 0) +
     (prices.moving[n] ?? 0) * (move[n] ?? 0) +
     (table[then[n] ?? 0] ?? 0);
 
-  /** What the whole can't cost less than; not exact from `limit` on. */
+  /** A lower bound on the whole cost. Not exact once it reaches `limit`. */
   function bound(x: Float64Array, limit: number): number {
     const now = x[TIME] ?? 0;
     look(x);
@@ -307,8 +308,8 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
   }
 
   /**
-   * However they end one after another: the last of a set of networks can't end before all work of the set is
-   * done. Best over all orders, by sets: best[S] = max over n in S, the last, of best[S without n] + 1 / its end.
+   * A bound for any order of ends: the last of a set of networks cannot end before all work of the set is done. The
+   * best order is found over sets: best[S] = max over the last network n in S of best[S without n] + 1 / its end.
    */
   function throughputBound(x: Float64Array, now: number): number {
     const sets = 1 << networks;
@@ -343,7 +344,7 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
       return { numbers, assigned: new Int8Array(groups).fill(-1), bound: bound(numbers, Infinity) };
     },
     copy(from, to) {
-      // Loops: for so few, `set` takes longer.
+      // Loops, because `set` is slower for so few numbers.
       for (let i = 0; i < size; i++) to.numbers[i] = from.numbers[i] ?? 0;
       for (let i = 0; i < groups; i++) to.assigned[i] = from.assigned[i] ?? 0;
       to.bound = from.bound;
@@ -391,7 +392,7 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
   };
 }
 
-/** Networks after all that they wait for. */
+/** The networks, each after all that it waits for. */
 function inOrder({ networks }: Problem): number[] {
   const found: number[] = [];
   while (found.length < networks.length)
@@ -401,8 +402,8 @@ function inOrder({ networks }: Problem): number[] {
 }
 
 /**
- * Per network, an equal one before it, or -1. Networks are equal if changing places changes nothing: same groups,
- * nothing before or after them.
+ * For each network, an equal one before it, or -1. Two networks are equal if exchanging them changes nothing: same
+ * groups, and no predecessors or successors.
  */
 function twins({ problem: { networks } }: Flat): number[] {
   const text = networks.map(({ groups, after }, n) =>

@@ -4,7 +4,7 @@ import type { Features } from "../metrics.ts";
 import { metricNames } from "../metrics.ts";
 import { accounted, isAccountable } from "./account.ts";
 
-/** 811 kernels in 3.3 ms one after the other, as a BERT in a CUDA graph. */
+/** 811 kernels in 3.3 ms, one after the other, like a BERT in a CUDA graph. */
 const service: Features = { kernelsPerMs: 247, blockWaitUs: 1.8, kernelShare: 1, smsFilled: 0.62 };
 const training = (blockWaitUs: number): Features => ({
   kernelsPerMs: 9,
@@ -14,7 +14,7 @@ const training = (blockWaitUs: number): Features => ({
 });
 
 test("a request pays for each of its kernels with a part of a neighbour's block", () => {
-  // 0.5 x 63 us for each of 247 kernels a ms; the neighbour's SMs besides.
+  // 0.5 x 63 us for each of 247 kernels a ms, and the SMs that the neighbour fills.
   const slowdown = 1 / accounted(service, training(63), 0.5);
   expect(slowdown - 1 - (0.5 * 63 * 247) / 1000).toBeGreaterThan(0);
   expect(slowdown - 1 - (0.5 * 63 * 247) / 1000).toBeLessThan(0.6);
@@ -23,7 +23,7 @@ test("a request pays for each of its kernels with a part of a neighbour's block"
   );
 });
 
-test("a request of few long kernels hardly waits, and who launches slowly hides the wait", () => {
+test("a request of few long kernels hardly waits, and one that launches slowly hides the wait", () => {
   const few = { ...service, kernelsPerMs: 2 };
   expect(accounted(few, training(63), 0.5)).toBeGreaterThan(0.5);
   const launching = { ...service, kernelsPerMs: 30, kernelShare: 0.3 };
@@ -36,14 +36,14 @@ test("the training loses what the slowed request still takes of the SMs", () => 
   expect(beside(1)).toBeLessThan(beside(63));
 });
 
-test("nobody keeps more than all, and metrics decide whether there is an account", () => {
+test("retained throughput is at most 1, and the metrics decide whether there is an account", () => {
   const idle = { kernelsPerMs: 0.1, blockWaitUs: 0.1, kernelShare: 0.05, smsFilled: 0.1 };
   expect(accounted(idle, idle, 1)).toBe(1);
   expect(isAccountable(metricNames)).toBe(true);
   expect(isAccountable(["threads", "kernelUs", "kernelShare", "smsFilled"])).toBe(false);
 });
 
-test("with four pairs, ours keeps to the account where it knows nothing better", () => {
+test("with four pairs, our learner predicts what the account says", () => {
   const metrics = ["kernelsPerMs", "blockWaitUs", "kernelShare", "smsFilled"] as const;
   const services = [service, { ...service, kernelsPerMs: 150 }];
   const trainings = [training(63), training(20)];

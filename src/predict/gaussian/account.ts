@@ -1,10 +1,10 @@
-// What neighbour costs as the GPU's own scheduling has it, from metrics that every recording has.
+// Computes what a neighbour costs from the GPU's own scheduling, with metrics that every recording has.
 //
-// Under MPS a kernel that comes finds SMs full of its neighbour's blocks. Blocks are not preempted, so it waits for
-// some of them to end; a request of many short kernels waits so for each of them. On an H200 that wait was the same
-// for a kernel of ResNet-50 as for one of BERT, and in proportion to how long the neighbour's blocks are
-// (docs/design/prediction.md). A job that waits for its CPU part of the time (kernelShare below 1) hides so much of it. And
-// what the neighbour's kernels fill of the SMs, while it is at work, is not there for the target.
+// Under MPS a new kernel finds SMs full of its neighbour's blocks. Blocks are not preempted, so the kernel waits for
+// some of them to end. A request of many short kernels waits for each of its kernels. On an H200 that wait was the same
+// for a kernel of ResNet-50 and for one of BERT, and proportional to the length of the neighbour's blocks
+// (docs/design/prediction.md). A job that waits for its CPU part of the time (kernelShare below 1) hides that much of
+// it. While the neighbour works, the part of the SMs that its kernels fill is not available to the target.
 import type { Features, MetricName } from "../metrics.ts";
 
 const needed = [
@@ -14,14 +14,14 @@ const needed = [
   "smsFilled",
 ] as const satisfies readonly MetricName[];
 
-/** Whether metrics allow it. */
+/** Whether the metrics are enough for the account. */
 export const isAccountable = (metrics: readonly MetricName[]): boolean =>
   needed.every((name) => metrics.includes(name));
 
-/** Part of the neighbour's SM time that the target misses; measured on one H200, as the part of a block's rest. */
+/** The part of the neighbour's SM time that the target loses. Measured on one H200, like `wait`. */
 const MISSED = 0.6;
 
-/** Retained throughput of the target; `wait`: part of a running block's rest that a kernel waits for. */
+/** Retained throughput of the target. `wait`: the part of a running block's remaining time for which a kernel waits. */
 export function accounted(target: Features, neighbour: Features, wait: number): number {
   const own = busyShare(target, neighbour, wait);
   const theirs = busyShare(neighbour, target, wait);
@@ -29,7 +29,7 @@ export function accounted(target: Features, neighbour: Features, wait: number): 
   return 1 / Math.max(1, own + missed);
 }
 
-/** Time that its kernels run or wait / the time that it takes alone. */
+/** The time in which its kernels run or wait, divided by the time that it takes alone. */
 const busyShare = (one: Features, other: Features, wait: number): number =>
   (one.kernelShare ?? 0) + (((one.kernelsPerMs ?? 0) * (other.blockWaitUs ?? 0)) / 1000) * wait;
 

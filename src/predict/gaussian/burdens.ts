@@ -1,5 +1,5 @@
-// Measured pairs as our own predictor sees them, and the process fitted to them: to what they differ by from the
-// account of blocks (account.ts), where metrics allow that, else to the burdens themselves.
+// Measured pairs as our own predictor sees them, and the process that is fitted to them. If the metrics allow the
+// account of blocks (account.ts), the process learns the difference from it, else the burdens themselves.
 
 import { type Colocation, metricOf } from "../colocations.ts";
 import type { Features, MetricName } from "../metrics.ts";
@@ -12,11 +12,14 @@ export interface Tuned extends Kernel {
   readonly softness: number;
   /** Standard deviation of a measured retained throughput. */
   readonly noise: number;
-  /** Of the account of blocks; 0 for none. */
+  /** The account's `wait`; 0 without an account. */
   readonly wait: number;
 }
 
-/** A target and its neighbour, by row of `workloads`, what was retained, and how many times noisier than usual it is. */
+/**
+ * A row: target and neighbour (indices into `workloads`), their SM shares, what was retained, and how many times
+ * noisier than usual it is.
+ */
 export type Observation = readonly [
   target: number,
   neighbour: number,
@@ -26,15 +29,15 @@ export type Observation = readonly [
   doubt: number,
 ];
 
-/** Of basis points. A prediction costs their square, a fit that times the observations. */
+/** The number of basis points. A prediction costs its square, and a fit its square times the observations. */
 export const BASIS = 96;
-/** While the choices are compared. */
+/** A smaller number while choices are compared. */
 const TUNING_BASIS = 48;
 
 /** Variance on the additive scale that no measurement explains. */
 const FLOOR = 1e-3;
 
-/** Both directions of each pair, and each workload once. Larger groups are left to the sum of burdens. */
+/** Both directions of each pair, and each workload once. Larger groups are left out: their burdens are summed. */
 export function observed(rows: readonly Colocation[], metrics: readonly MetricName[]) {
   const seen = new Map<string, number>();
   const workloads: (readonly number[])[] = [];
@@ -62,7 +65,7 @@ export interface Prepared {
   readonly standard: ReturnType<typeof standardOf>;
   /** Standardised workloads, row by row. */
   readonly places: Float64Array;
-  /** Of each two workloads. */
+  /** Distances between every two workloads. */
   readonly between: Float64Array;
   readonly points: Points;
   readonly retained: Float64Array;
@@ -99,7 +102,7 @@ export function prepare(
     doubt: column(5),
     groups: groupsOf(points),
     sharesDiffer,
-    // The account knows nothing of confined neighbours, beside whom SMs stay free.
+    // The account does not model confined neighbours, beside which SMs stay free.
     accountable: isAccountable(metrics) && !sharesDiffer,
     known,
   };
@@ -108,7 +111,7 @@ export function prepare(
 const featuresOf = (values: readonly number[], metrics: readonly MetricName[]): Features =>
   Object.fromEntries(metrics.map((name, k) => [name, values[k]]));
 
-/** Neighbouring observations of the same two workloads, at whatever shares, are left out together. */
+/** Consecutive observations of the same two workloads, at any shares, form one group, which is left out as a whole. */
 function groupsOf({ target, neighbour }: Points): Int32Array {
   const groups = new Int32Array(target.length);
   const pair = (i: number) => {
@@ -120,14 +123,17 @@ function groupsOf({ target, neighbour }: Points): Int32Array {
   return groups;
 }
 
-/** On the additive scale, what is expected before anything was learned. */
+/** The value on the additive scale that is expected before anything was learned. */
 export const expected = (
   target: Features,
   neighbour: Features,
   { wait, softness }: Tuned,
 ): number => (wait === 0 ? 0 : toScale(accounted(target, neighbour, wait), softness));
 
-/** The fit; `mean`: of what observations differ by from what was expected; `about`: both, by observation. */
+/**
+ * Fits the process. `mean`: mean difference between observations and expected values. `about`: for each observation,
+ * the expected value plus that mean.
+ */
 export function fitted(
   prepared: Prepared,
   tuned: Tuned,
@@ -143,7 +149,8 @@ export function fitted(
     ),
   );
   const mean = z.reduce((sum, value, i) => sum + value - (before[i] as number), 0) / z.length;
-  // A measurement's noise is of one size in retained throughput; there the scale is stretched where it is flat.
+  // A measurement has the same noise everywhere in retained throughput. On the additive scale it is larger where the
+  // scale is steep against retained throughput.
   const noise = z.map(
     (value, i) =>
       FLOOR + (doubt[i] as number) * (tuned.noise / steepness(value, tuned.softness)) ** 2,
@@ -154,7 +161,7 @@ export function fitted(
   return { ...conditioned(points, near, tuned, centred, noise, groups, basis), mean, about };
 }
 
-/** Mean absolute error of retained throughput over the training rows, each colocation left out. */
+/** Mean absolute error of retained throughput over the training rows, each predicted without its own colocation. */
 export function leftOutError(prepared: Prepared, tuned: Tuned): number {
   const { leftOut, about } = fitted(prepared, tuned, TUNING_BASIS);
   const { retained } = prepared;
@@ -170,6 +177,6 @@ export function leftOutError(prepared: Prepared, tuned: Tuned): number {
   );
 }
 
-/** Of retained throughput, where the process has this variance: its own, and a measurement's. */
+/** Standard deviation of retained throughput, from the process's variance and a measurement's noise. */
 export const deviation = (z: number, variance: number, { softness, noise }: Tuned): number =>
   Math.sqrt(variance * steepness(z, softness) ** 2 + noise ** 2);

@@ -1,9 +1,10 @@
-// How wide bounds must be, from how far off the model is about training rows that were left out (split conformal
-// prediction: Vovk et al.; the quantile that also holds for one more row).
+// Computes how wide intervals must be, from the model's errors on training rows that were left out (split conformal
+// prediction, Vovk et al.: the quantile that also holds for one more row).
 //
-// Two cases. Of a pair whose workloads both were measured beside other neighbours, each row is left out by itself. Of a
-// workload that was never measured, all rows of a workload are left out, and those of its nearest kin with it: tables
-// hold a model at several batch sizes (KACE's at three), and the others would give away what nobody will know.
+// There are two cases. For a pair of workloads that were both measured beside other neighbours, each row is left out by
+// itself. For a workload that was never measured, all its rows are left out, together with those of the workloads
+// nearest to it. Tables contain a model at several batch sizes (KACE's at three), and those rows would reveal what is
+// not known of a new workload.
 
 import { conformalQuantile } from "#core";
 import { INTERVAL } from "../predictor.ts";
@@ -26,7 +27,7 @@ export function widthsOf(prepared: Prepared, tuned: Tuned): Widths {
   const strange = families(prepared).flatMap(([head, kin]) => {
     const out = rows.filter((i) => involves(prepared, i, kin));
     const missed = misses(prepared, tuned, about, out, without(out));
-    // Of the kin's own rows, those that the head has no part in are not what is asked.
+    // Rows of a nearest workload without the head are left out of training, but their errors do not count.
     return out.flatMap((i, k) =>
       involves(prepared, i, new Set([head])) ? [missed[k] as number] : [],
     );
@@ -34,7 +35,7 @@ export function widthsOf(prepared: Prepared, tuned: Tuned): Widths {
   return { known, stranger: Math.max(known, conformalQuantile(strange, INTERVAL)) };
 }
 
-/** Errors of rows that were not learned from, in the standard deviations that the model states for them. */
+/** Errors of rows, each predicted without its group, in the standard deviations that the model states. */
 export function surprises(prepared: Prepared, tuned: Tuned): Float64Array {
   const { about, leftOut } = fitted(prepared, tuned, BASIS);
   return misses(prepared, tuned, about, [...prepared.retained.keys()], leftOut);
@@ -56,7 +57,7 @@ const misses = (
 const involves = ({ points }: Prepared, row: number, these: ReadonlySet<number>): boolean =>
   these.has(points.target[row] as number) || these.has(points.neighbour[row] as number);
 
-/** Each workload with itself and its nearest kin. */
+/** Each workload, with the set of itself and its nearest ones. */
 function families({ between }: Prepared): readonly (readonly [number, Set<number>])[] {
   const workloads = Math.sqrt(between.length);
   return Array.from({ length: workloads }, (_, head) => {

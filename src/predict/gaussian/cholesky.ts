@@ -1,7 +1,7 @@
-// Factors of symmetric positive matrices, row by row in one array: rows of a kernel matrix are short enough that
-// plain loops beat a matrix library.
+// Factors of symmetric positive matrices, stored row by row in one array. Rows of a kernel matrix are so short that
+// plain loops are faster than a matrix library.
 
-/** Lower factor L of A = L Lᵀ, n x n. Adds what rounding takes from a diagonal. */
+/** Lower factor L of A = L Lᵀ, n x n. If rounding makes a diagonal too small, adds to it. */
 export function factor(a: Float64Array, n: number): Float64Array {
   const l = new Float64Array(n * n);
   for (let i = 0; i < n; i++) {
@@ -15,7 +15,7 @@ export function factor(a: Float64Array, n: number): Float64Array {
 
 const TINY = 1e-12;
 
-/** Solves L x = b in place; `from`: where b begins. */
+/** Solves L x = b in place. `from`: where b begins. */
 export function forward(l: Float64Array, n: number, b: Float64Array, from = 0): void {
   for (let i = 0; i < n; i++) {
     b[from + i] = (at(b, from + i) - dot(l, i * n, b, from, i)) / at(l, i * n + i);
@@ -31,12 +31,12 @@ export function backward(l: Float64Array, n: number, b: Float64Array): void {
   }
 }
 
-/** A read that is known to lie inside. */
+/** Reads an element whose index is known to be in range. */
 export const at = (values: ArrayLike<number>, i: number): number => values[i] as number;
 
 /**
- * Of `length` numbers from `i` and from `j`. Four sums at once, so that one need not wait for the other; a list of
- * them to begin with would make a prediction three times as long.
+ * Dot product of `length` numbers from `i` and from `j`. It keeps four independent sums, so that an addition need not
+ * wait for the one before. Returning them as a list would make a prediction three times as long.
  */
 export function dot(
   a: Float64Array,

@@ -1,9 +1,10 @@
-// Our own predictor: a Gaussian process (process.ts) for the burden that each neighbour is to each target, on the
-// scale where burdens add (link.ts). Against a regression of the throughput sum (KACE) it uses what is known
-// without learning: solo throughput is a factor, and each colocation tells about both of its sides.
+// Our own predictor: a Gaussian process (process.ts) for the burden of each neighbour on each target, on the scale
+// where burdens add (link.ts). Compared with a regression of the throughput sum (KACE), it uses two facts that need no
+// learning: solo throughput is a factor, and each colocation has information about both of its sides.
 //
-// How far metrics reach, how noisy measurements are and which scale fits is chosen by what the training rows say
-// of each other with each colocation left out. A row that fits nothing else counts less (measured tables have
+// The reach of metrics, the noise of measurements and the scale are chosen by how well training rows are predicted with
+// their own colocation left out. A row that fits no others gets less weight, because measured tables have faulty rows.
+// The model stores what it learned from, so its file reads as a table. Opening it fits it again.
 // faulty rows). The model keeps what it learned from, so its file reads as a table, and opening it fits it again.
 
 import type { Colocation } from "../colocations.ts";
@@ -39,7 +40,7 @@ export interface GaussianState {
   readonly observations: readonly Observation[];
 }
 
-/** What is tried, one after the other; the first of each is where the search begins. */
+/** The values tried, one parameter after the other. The search begins with the first value of each. */
 const choices = {
   wait: [0.5, 0.25, 1],
   amplitude: [0.1, 1],
@@ -70,7 +71,7 @@ export function trainGaussian(
     softness: possible[0] ?? 1,
     reach: choices.reach[0],
     noise: choices.noise[0],
-    // The account leaves little to be learned, and few pairs must not outvote it.
+    // The account leaves little to learn, and a few pairs must not outweigh it.
     amplitude: prepared.accountable ? choices.amplitude[0] : 1,
     own: choices.own[0],
     interplay: choices.interplay[0],
@@ -110,10 +111,10 @@ export function trainGaussian(
   return { tuned, widths: widthsOf(final, tuned), workloads: learned.workloads, observations };
 }
 
-/** A value so near a ceiling can be noise. */
+/** A value this close to a ceiling can be noise. */
 const BELOW = 1.02;
 
-/** Beyond this many standard deviations a row is doubted, the more the farther off it is. */
+/** A row whose error is more than this many standard deviations gets more noise, the more the larger the error is. */
 const SURPRISING = 2.5;
 
 const doubted = (prepared: Prepared, tuned: Tuned): Float64Array =>
@@ -125,7 +126,7 @@ interface Seen {
   readonly known: boolean;
 }
 
-/** Standard deviations of a normal distribution that hold INTERVAL of it. */
+/** So many standard deviations to each side of a normal distribution's mean contain INTERVAL of it. */
 const NORMAL_WIDTH = 1.645;
 
 export function openGaussian(state: GaussianState, metrics: readonly MetricName[]): Predictor {
@@ -137,9 +138,9 @@ export function openGaussian(state: GaussianState, metrics: readonly MetricName[
   const read = readout(fit);
   const m = pivots.length;
   const isFamiliar = familiarity(prepared.known, metrics);
-  // A pair that was measured itself would not be measured the same again.
+  // Even a pair that was measured would not give the same value again.
   const repeats = NORMAL_WIDTH * tuned.noise;
-  // A neighbour helps nobody: a bound passes 1 by as much as measurements do.
+  // No neighbour makes a target faster, so the upper bound exceeds 1 only by as much as measurements do.
   const most = Math.max(1, ...prepared.retained) + repeats;
   const pick = (column: Int32Array | Float64Array) =>
     Float64Array.from(pivots, (p) => column[p] as number);

@@ -1,15 +1,15 @@
-// Between retained throughput and the scale on which effects add.
+// Converts between retained throughput and the scale on which effects add.
 //
-// A workload's slowdown is 1 and what its neighbour costs it, and burdens multiply: kernels twice as long cost any
-// neighbour about twice as much. So z = log(slowdown - 1 + softness). With little softness, z is the logit of
-// retained throughput, which can't pass 1; with softness 1 it is the log of the slowdown, which may pass 1, as it
-// does where the solo throughput was measured badly. Which of them fits is learned.
+// A workload's slowdown is 1 plus what its neighbour costs it. Burdens multiply: kernels that are twice as long cost
+// any neighbour about twice as much. So z = log(slowdown - 1 + softness). With little softness, z is the logit of
+// retained throughput, which cannot exceed 1. With softness 1 it is the log of the slowdown, so retained throughput may
+// exceed 1, as happens if the solo throughput was measured badly. The softness that fits best is learned.
 
-/** Largest retained throughput that `softness` can express. */
+/** The largest retained throughput that `softness` can express. */
 export const ceiling = (softness: number): number =>
   softness >= 1 ? Number.POSITIVE_INFINITY : 1 / (1 - softness);
 
-/** Values at the ceiling are taken this far below it; a job that made no progress is taken for 1 %. */
+/** Values at the ceiling are lowered to this part of it. A job that made no progress counts as 1 %. */
 const BELOW_CEILING = 0.98;
 const LEAST = 0.01;
 

@@ -16,7 +16,7 @@ import {
 const kernel = { reach: 1, own: 0.4, shareReach: 0.7, interplay: 0.5, amplitude: 0.8 };
 const METRICS = 2;
 
-/** `pairs` observations, each from both sides, of random workloads at random shares. */
+/** `pairs` observations of both sides, of random workloads at random shares. */
 function example(workloads: number, pairs: number, seed: number) {
   const random = mulberry32(seed);
   const places = new Float64Array(workloads * METRICS).map(() => 4 * random() - 2);
@@ -42,7 +42,7 @@ function example(workloads: number, pairs: number, seed: number) {
   };
 }
 
-/** Textbook formulas with dense matrices. */
+/** The textbook formulas with dense matrices. */
 function dense({ places, points, y, noise }: ReturnType<typeof example>, kept: readonly number[]) {
   const near = closeness(gaps(places, places, METRICS), kernel);
   const side = Math.sqrt(near.length);
@@ -67,7 +67,7 @@ function dense({ places, points, y, noise }: ReturnType<typeof example>, kept: r
   };
 }
 
-test("with a pivot for each point it is the exact process", () => {
+test("with a pivot for each point the approximation is exact", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 2, max: 8 }),
@@ -85,7 +85,7 @@ test("with a pivot for each point it is the exact process", () => {
         for (const i of all) {
           const { mean, variance, cross } = exact(i);
           const k = Float64Array.from(fitted.pivots, (pivot) => at(cross, pivot));
-          // Pivots are left out where the others say all but a ten-thousandth.
+          // Pivots are omitted if the others explain all but a ten-thousandth of a point.
           expect(dot(k, 0, read.alpha, 0, k.length)).toBeCloseTo(mean, 2);
           expect(ownVariance(kernel) + quadratic(read, k)).toBeCloseTo(variance, 2);
         }
@@ -95,7 +95,7 @@ test("with a pivot for each point it is the exact process", () => {
   );
 });
 
-test("leaving a group out is learning without it", () => {
+test("leaving a group out equals learning without it", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 3, max: 8 }),
@@ -134,7 +134,7 @@ test("any points can be left out together", () => {
   });
 });
 
-test("few pivots stay close where workloads are alike", () => {
+test("with few pivots the approximation is close for similar workloads", () => {
   const made = example(5, 60, 4);
   const { places, points, y, noise, groups } = made;
   const near = closeness(gaps(places, places, METRICS), { reach: 3, own: 0 });

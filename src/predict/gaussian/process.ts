@@ -1,16 +1,17 @@
-// A Gaussian process over (target, neighbour, their SM shares), through the points that say most.
+// A Gaussian process over (target, neighbour, their SM shares), approximated with the most informative points.
 //
-// Its kernel says what is alike: targets with like metrics suffer alike (whoever the neighbour is), neighbours with
-// like metrics burden alike (whoever the target), and where both are alike, pairs may differ from that sum:
+// Its kernel defines what is similar. Targets with similar metrics suffer similarly from any neighbour. Neighbours with
+// similar metrics burden any target similarly. If both are similar, pairs may also differ from that sum:
 //     k = amplitude x shares x (1 + near(targets) + near(neighbours) + interplay x near(targets) x near(neighbours))
 //     near(a, b) = exp(-gap / 2 reach^2) + own x exp(-gap / 2 SAME^2); gap = mean over metrics of (a - b)^2
-// The second part of `near` is what a workload has of its own, that its metrics do not tell: others' measurements say
-// nothing of it, so a workload nothing was learned from is that much more uncertain.
-// An incomplete Cholesky factor with pivots (the points which those chosen so far leave most unsure) bounds cost
-// and storage by `basis`; with as many pivots as points it is exact.
+// The second part of `near` is what a workload has of its own, beyond its metrics. Measurements of other workloads do
+// not inform about it, so a workload without measurements is more uncertain by that much.
+//
+// An incomplete Cholesky factor with pivots bounds cost and storage by `basis`. Each pivot is the point that those
+// chosen so far leave most uncertain. With as many pivots as points it is exact.
 import { backward, dot, factor, forward } from "./cholesky.ts";
 
-/** Observations' inputs; `target` and `neighbour` are rows of the closeness table, shares are logs. */
+/** Inputs of observations. `target` and `neighbour` are rows of the closeness table. Shares are logarithms. */
 export interface Points {
   readonly target: Int32Array;
   readonly neighbour: Int32Array;
@@ -34,9 +35,9 @@ export interface Fitted {
   readonly weights: Float64Array;
   /** Lower factor of the weights' posterior precision. */
   readonly precision: Float64Array;
-  /** Of each point: mean and variance as if its group had not been learned from, on the scale of `y`. */
+  /** Mean and variance of each point as if its group had not been learned from, on the scale of `y`. */
   readonly leftOut: Moments;
-  /** The same of these points, as if none of them had been learned from. */
+  /** The same for these points, as if none of them had been learned from. */
   without(these: readonly number[]): Moments;
 }
 
@@ -45,7 +46,7 @@ export interface Moments {
   readonly variance: Float64Array;
 }
 
-/** Mean over the metrics of the squared distance, of workloads in standard units, row by row. */
+/** Mean squared distance over the metrics, of workloads in standard units, row by row. */
 export function gaps(a: Float64Array, b: Float64Array, metrics: number): Float64Array {
   const rows = a.length / metrics;
   const columns = b.length / metrics;
@@ -70,12 +71,12 @@ export const closeness = (
     (gap) => Math.exp(-gap / (2 * reach * reach)) + own * Math.exp(-gap / (2 * SAME * SAME)),
   );
 
-/** Within this, in standard units, a workload is the same one profiled again. */
+/** In standard units. Two workloads within this distance are the same one, profiled twice. */
 const SAME = 0.05;
 
 export const isSame = (gap: number): boolean => gap <= SAME * SAME;
 
-/** `targets` and `neighbours`: how near they are; `shares`: squared distance of the shares' logs. */
+/** `targets` and `neighbours`: how near they are. `shares`: squared distance of the shares' logarithms. */
 export const covariance = (kernel: Kernel, targets: number, neighbours: number, shares: number) => {
   const likeness =
     kernel.amplitude * (1 + targets + neighbours + kernel.interplay * targets * neighbours);
@@ -84,12 +85,12 @@ export const covariance = (kernel: Kernel, targets: number, neighbours: number, 
     : likeness * Math.exp(-shares / (2 * kernel.shareReach * kernel.shareReach));
 };
 
-/** A point with itself. */
+/** The variance of a point: its covariance with itself. */
 export const ownVariance = ({ own, interplay, amplitude }: Kernel): number =>
   amplitude * (1 + 2 * (1 + own) + interplay * (1 + own) ** 2);
 
 /**
- * `y`: what was observed; `noise`: its variance; `groups`: points that are left out together, as runs of equal
+ * `y`: the observations. `noise`: their variances. `groups`: points that are left out together have equal, consecutive
  * numbers. The prior mean is 0.
  */
 export function conditioned(
@@ -150,7 +151,7 @@ export function conditioned(
   };
 }
 
-/** Rows of `phi`: the points in the coordinates that the pivots span; `left`: variance outside of them. */
+/** Rows of `phi` are the points in the coordinates that the pivots span. `left` is the variance outside of them. */
 function pivoted(points: Points, near: Float64Array, kernel: Kernel, basis: number) {
   const { target, neighbour, targetShare, neighbourShare } = points;
   const n = target.length;
@@ -199,10 +200,10 @@ function pivoted(points: Points, near: Float64Array, kernel: Kernel, basis: numb
   return { phi, pivots: Int32Array.from(pivots), left };
 }
 
-/** Variance that no longer tells points apart. */
+/** A smaller variance no longer distinguishes points. */
 const NEGLIGIBLE = 1e-4;
 
-/** Bayesian linear regression on `phi`, with weights of variance 1 beforehand; `trusts`: 1 / variance of the noise. */
+/** Bayesian linear regression on `phi`. The prior variance of weights is 1. `trusts`: 1 / variance of the noise. */
 function regress(phi: Float64Array, m: number, y: Float64Array, trusts: Float64Array) {
   const n = y.length;
   const normal = new Float64Array(m * m);
@@ -225,7 +226,7 @@ function regress(phi: Float64Array, m: number, y: Float64Array, trusts: Float64A
   return { weights, precision };
 }
 
-/** Fills `mean` and `variance` of the points from `from` to `to`, without learning from them. */
+/** Sets `mean` and `variance` of the points from `from` to `to`, computed without learning from them. */
 function leaveOut(
   phi: Float64Array,
   m: number,
@@ -238,7 +239,8 @@ function leaveOut(
   mean: Float64Array,
   variance: Float64Array,
 ): void {
-  // With H the part of the smoother in this group, what is left over without it is (I - H)^-1 of what is with it.
+  // If H is this group's block of the smoother, the residual without the group is (I - H)^-1 times the residual with
+  // it.
   const size = to - from;
   const solved = phi.slice(from * m, to * m);
   for (let i = 0; i < size; i++) forward(precision, m, solved, i * m);
@@ -265,13 +267,16 @@ function leaveOut(
       (y[from + i] as number) - (misfit[i] as number) * Math.sqrt(noise[from + i] as number);
 }
 
-/** Keeps the variance of a point that alone decides its own fit finite. */
+/** Keeps the variance finite for a point that determines its own fit alone. */
 const SMALLEST_REST = 1e-3;
 
-/** A fit in the form that predictions need: with k a point's kernel to the pivots, mean k·alpha, variance own + kᵀQk. */
+/**
+ * A fit in the form that predictions need. With a point's kernel k to the pivots, the mean is k·alpha and the variance
+ * own + kᵀQk.
+ */
 export interface Readout {
   readonly alpha: Float64Array;
-  /** Q, symmetric: its lower half, off the diagonal twice. */
+  /** The lower half of the symmetric Q. Elements off the diagonal are doubled. */
   readonly spread: Float64Array;
 }
 
@@ -279,7 +284,7 @@ export function readout({ pivots, lower, weights, precision }: Fitted): Readout 
   const m = pivots.length;
   const alpha = weights.slice();
   backward(lower, m, alpha);
-  // Columns of L^-1 and of (L_A)^-1 L^-1, each as a row.
+  // Columns of L^-1 and of (L_A)^-1 L^-1, each stored as a row.
   const spans = new Float64Array(m * m);
   for (let c = 0; c < m; c++) {
     spans[c * m + c] = 1;

@@ -1,4 +1,4 @@
-// Gradient boosting (Friedman, 2001) for squared error: each small tree learns what those before it left.
+// Gradient boosting (Friedman, 2001) for squared error: each small tree learns the residuals of those before it.
 import { meanOf, type Regressor } from "./regressor.ts";
 import { grow, ranked, type Tree, treeValue } from "./tree.ts";
 

@@ -1,7 +1,7 @@
-// Random forest (Breiman, 2001), its shape found as KACE finds it: section 5.1 tests 100 of 4,320 configurations.
-// The paper does not list them. 4,320 is the size of scikit-learn's customary grid: 10 numbers of trees x 2 of
-// metrics tried x 12 depths x 3 x 3 fewest rows x with or without bootstrap, each judged by 3-fold
-// cross-validation; that is the grid here, with a tenth of its 200 to 2,000 trees, which are only averaged.
+// Random forest (Breiman, 2001). Its shape is searched as in KACE, section 5.1, which tests 100 of 4,320 configurations
+// without listing them. 4,320 is the size of scikit-learn's customary grid: 10 numbers of trees x 2 of metrics tried x
+// 12 depths x 3 x 3 fewest rows x with or without bootstrap, each judged by 3-fold cross-validation. The same grid is
+// used here with a tenth of its 200 to 2,000 trees, because more trees only make the average smoother.
 
 import type { Random } from "#core";
 import { folds } from "../folds.ts";
@@ -10,7 +10,7 @@ import { grow, ranked, type Tree, type TreeShape, treeValue } from "./tree.ts";
 
 interface ForestShape {
   readonly trees: number;
-  /** Of the metrics, at each split. */
+  /** How many metrics are tried at each split. */
   readonly tried: "all" | "root";
   readonly depth: number;
   readonly fewestToSplit: number;
@@ -64,7 +64,7 @@ export const customaryForest = forestOf({
   bootstrap: true,
 });
 
-/** `tests`: configurations drawn from the grid. */
+/** `tests`: the number of configurations drawn from the grid. */
 export const forest = (tests: number): Regressor<ForestState> => ({
   learn: (x, y, random, told) => {
     const parts = folds([...y.keys()], FOLDS, random);

@@ -1,4 +1,4 @@
-// KACE's choice, least squares, and the same with its weights held back (ridge).
+// Least squares, which is KACE's choice, and ridge regression, which penalises large weights.
 import { Matrix, SVD } from "ml-matrix";
 import { meanOf, type Regressor } from "./regressor.ts";
 
@@ -12,16 +12,16 @@ const open =
   (row: Float64Array) =>
     weights.reduce((sum, weight, k) => sum + weight * (row[k] as number), intercept);
 
-/** Least squares; of many solutions (fewer rows than metrics, metrics that move together) the shortest. */
+/** Least squares. If there are many solutions (fewer rows than metrics, correlated metrics), the shortest is taken. */
 export const linear: Regressor<LinearState> = {
   learn: (x, y) => solved(decomposed(x, y), y, 0),
   open,
 };
 
-/** Penalties tried, of a row of unit variance. */
+/** The penalties tried, for rows of unit variance. */
 const PENALTIES = [0.01, 0.1, 0.3, 1, 3, 10, 30] as const;
 
-/** The penalty with the least left-out error. */
+/** Uses the penalty with the least left-out error. */
 export const ridge: Regressor<LinearState> = {
   learn: (x, y) => {
     const parts = decomposed(x, y);
@@ -44,7 +44,7 @@ function decomposed(x: readonly Float64Array[], y: Float64Array): Decomposed {
     meanOf(Float64Array.from(x, (row) => row[k] as number)),
   );
   const rows = x.map((row) => centre.map((middle, k) => (row[k] as number) - middle));
-  // ml-matrix wants rows; one of zeros for each that is missing changes nothing.
+  // ml-matrix needs at least as many rows as columns. Rows of zeros change nothing.
   const tall = [
     ...rows,
     ...Array.from({ length: Math.max(0, width - y.length) }, () => centre.map(() => 0)),
@@ -56,7 +56,7 @@ function decomposed(x: readonly Float64Array[], y: Float64Array): Decomposed {
 /** Directions weaker than this part of the strongest are rounding. */
 const RANK = 1e-10;
 
-/** Share of each direction that a penalty leaves, 0 for those that carry nothing. */
+/** The part of each direction that remains under a penalty; 0 for directions without information. */
 const kept = (s: readonly number[], penalty: number): readonly number[] =>
   s.map((one) => (one > RANK * (s[0] ?? 0) ? (one * one) / (one * one + penalty) : 0));
 

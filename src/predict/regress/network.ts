@@ -1,4 +1,4 @@
-// Fully connected networks with rectifiers and one linear output, trained until rows held back get worse.
+// Fully connected networks with rectifiers and one linear output. Training ends when the error on held-back rows grows.
 
 import { type Random, shuffle } from "#core";
 import { meanOf, type Regressor } from "./regressor.ts";
@@ -9,7 +9,7 @@ interface NetworkShape {
   readonly optimizer: "adam" | "momentum";
   readonly rate: number;
   readonly epochs: number;
-  /** Epochs without a better error on the rows held back, after which it ends. */
+  /** Training ends after so many epochs without a smaller error on the held-back rows. */
   readonly patience: number;
 }
 
@@ -34,7 +34,7 @@ export const muxflowMlp: NetworkShape = {
 interface Layer {
   readonly inputs: number;
   readonly outputs: number;
-  /** A row of inputs for each output, and its bias at the end. */
+  /** A row of weights for each output, with its bias at the end. */
   readonly weights: Float64Array;
 }
 
@@ -91,11 +91,11 @@ export const network = (shape: NetworkShape): Regressor<NetworkState> => ({
   },
 });
 
-/** Enough digits for a weight, and a file half as long. */
+/** Keeps enough digits for a weight, which halves the file. */
 const short = (weight: number): number => Number(weight.toPrecision(7));
 const copies = (layers: readonly Layer[]) => layers.map(({ weights }) => weights.slice());
 
-/** He et al. (2015): variance 2 / inputs, here uniform. */
+/** Initial weights with variance 2 / inputs (He et al., 2015), here uniform. */
 function initial(width: number, hidden: readonly number[], random: Random): readonly Layer[] {
   const widths = [width, ...hidden, 1];
   return widths.slice(1).map((outputs, l) => {
@@ -108,7 +108,7 @@ function initial(width: number, hidden: readonly number[], random: Random): read
   });
 }
 
-/** Fills each layer's outputs; the last one's is the answer. */
+/** Fills each layer's outputs. The last layer's output is the prediction. */
 function pass(
   layers: readonly Layer[],
   values: readonly Float64Array[],
@@ -132,7 +132,7 @@ function pass(
 
 const MOMENTUM = 0.9;
 const ADAM_SECOND = 0.999;
-/** Longest gradient step of SGD, so that an unlucky start does not run off. */
+/** The longest gradient step of SGD, so that an unlucky start does not diverge. */
 const CLIP = 1;
 
 function training(layers: readonly Layer[], { optimizer, rate }: NetworkShape) {

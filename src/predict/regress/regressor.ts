@@ -1,10 +1,10 @@
-// One interface for everything that learns a number from a row of numbers. Rows come in standard units.
+// One interface for all learners of a number from a row of numbers. Rows are in standard units.
 import type { Random } from "#core";
 
 /** What part of a training is done: rising, more than 0, at most 1. */
 export type Told = (part: number) => void;
 
-/** `State` is plain JSON, so that a model is a file. */
+/** `State` is plain JSON, so that a model can be a file. */
 export interface Regressor<State> {
   /** `told`: where it takes long, it is called now and then. */
   learn(x: readonly Float64Array[], y: Float64Array, random: Random, told?: Told): State;
@@ -14,7 +14,7 @@ export interface Regressor<State> {
 export const meanOf = (values: Float64Array): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Mean squared error of what was learned, on rows that it did not see. */
+/** Mean squared error on rows that were not trained on. */
 export function crossValidated<State>(
   { learn, open }: Regressor<State>,
   x: readonly Float64Array[],

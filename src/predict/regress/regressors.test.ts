@@ -15,7 +15,7 @@ const valuesOf = (x: readonly Float64Array[], of: (row: Float64Array) => number)
   Float64Array.from(x, of);
 
 const plane = ([a = 0, b = 0, c = 0]: Float64Array) => 2 + 3 * a - b + 0.5 * c;
-/** No sum of functions of one metric each. */
+/** Not a sum of functions of one metric each. */
 const corner = ([a = 0, b = 0]: Float64Array) => (a > 0 ? 1 : -1) * (b > 0 ? 1 : -1);
 
 function errorOf<S>(
@@ -69,7 +69,7 @@ test("a tree splits where the error falls most", () => {
   expect(bounded).toEqual([7]);
 });
 
-test("what needs two metrics at once: trees and networks can, a plane can't", () => {
+test("trees and networks learn a function of two metrics together, a plane can't", () => {
   const fixed = { trees: 30, tried: "all", depth: 20, fewestToSplit: 2, fewestInLeaf: 1 } as const;
   expect(errorOf(linear, corner, 120)).toBeGreaterThan(0.9);
   expect(errorOf(forestOf({ ...fixed, bootstrap: true }), corner, 120)).toBeLessThan(0.6);
@@ -81,7 +81,7 @@ test("what needs two metrics at once: trees and networks can, a plane can't", ()
 
 test("the search chooses what fits, and stops when its time is over", () => {
   const x = rows(60, 3);
-  // A clock that counts its readings: time for the first five.
+  // A clock that counts its readings gives time for the first five.
   const patient = () => {
     let readings = 0;
     return search(5, () => readings++);
@@ -94,11 +94,11 @@ test("the search chooses what fits, and stops when its time is over", () => {
   expect(patient().learn(x, valuesOf(x, corner), mulberry32(1)).winner).not.toBe("linear");
 });
 
-test("cross-validation judges by rows not learned from", () => {
+test("cross-validation judges by rows that were not trained on", () => {
   const x = rows(40, 1);
   const y = valuesOf(x, () => random());
   const parts = [0, 1].map((part) => [...y.keys()].filter((i) => i % 2 === part));
-  // Remembers what it saw: perfect on that, useless on the rest.
+  // Remembers its training rows: exact on them, and useless on others.
   const parrot: Regressor<[number, number][]> = {
     learn: (seen, values) => seen.map((row, i) => [row[0] ?? 0, values[i] ?? 0]),
     open: (state) => (row) => new Map(state).get(row[0] ?? 0) ?? 9,

@@ -1,5 +1,5 @@
-// A search over models within a time limit, as KACE uses H2O's AutoML (section 5.1): forests, boosting and networks
-// are tried until the time is over, and the one with the least cross-validated error is trained on all rows.
+// A search over models within a time limit, as KACE uses H2O's AutoML (section 5.1). Forests, boosting and networks are
+// tried until the time is over. The one with the least cross-validated error is trained on all rows.
 
 import { folds } from "../folds.ts";
 import { boosting } from "./boosting.ts";
@@ -8,7 +8,7 @@ import { linear, ridge } from "./linear.ts";
 import { kaceNetwork, muxflowMlp, network } from "./network.ts";
 import { crossValidated, type Regressor } from "./regressor.ts";
 
-/** In the order in which they are tried: quick ones first. The first is always tried. */
+/** In the order of trial: fast ones first. The first is always tried. */
 const contestants: Readonly<Record<string, Regressor<unknown>>> = {
   linear: linear as Regressor<unknown>,
   ridge: ridge as Regressor<unknown>,
@@ -28,7 +28,7 @@ export interface SearchState {
   readonly model: unknown;
 }
 
-/** The only model whose training depends on how fast the machine is. `now`: ms. */
+/** The only model whose training depends on the machine's speed. `now`: in ms. */
 export const search = (limitMs: number, now: () => number): Regressor<SearchState> => ({
   learn(x, y, random, told) {
     const began = now();

@@ -1,17 +1,19 @@
-// Regression trees: the split of a node is the one that lowers the squared error most (CART). Values are ranked
-// once, so that a node's split is found by counting, not sorting.
+// Regression trees: a node's split is the one that lowers the squared error most (CART). Values are ranked once, so a
+// split is found by counting, without sorting.
 import type { Random } from "#core";
 
 export interface TreeShape {
   readonly depth: number;
-  /** Rows a node needs to be split, and that each side must keep. */
+  /** The fewest rows that a node needs to be split, and that each side must keep. */
   readonly fewestToSplit: number;
   readonly fewestInLeaf: number;
-  /** Metrics tried at a node. */
+  /** The number of metrics tried at a node. */
   readonly tried: number;
 }
 
-/** Nodes in one array: a leaf is its value, a node [metric, threshold, index of the left child, of the right]. */
+/**
+ * Nodes in one array. A leaf is its value; a node is [metric, threshold, index of the left child, of the right child].
+ */
 export type Tree = readonly (number | readonly [number, number, number, number])[];
 
 export function treeValue(tree: Tree, row: Float64Array): number {
@@ -21,7 +23,7 @@ export function treeValue(tree: Tree, row: Float64Array): number {
   return node as number;
 }
 
-/** Values of each metric in order, and each row's rank among them. */
+/** The values of each metric in order, and each row's rank among them. */
 export interface Ranked {
   readonly values: readonly Float64Array[];
   readonly ranks: readonly Int32Array[];
@@ -100,14 +102,14 @@ export function grow(
   return nodes;
 }
 
-/** Halfway to the next value that this node holds. */
+/** The middle between this value and the next one that the node has. */
 function midpoint(own: Float64Array, column: Int32Array, right: Int32Array, rank: number): number {
   let next = own.length - 1;
   for (const i of right) next = Math.min(next, column[i] as number);
   return ((own[rank] as number) + (own[next] as number)) / 2;
 }
 
-/** `count` of the metrics, in chance order. */
+/** `count` of the metrics, in random order. */
 function chosen(metrics: readonly number[], count: number, random: Random): readonly number[] {
   if (count >= metrics.length) return metrics;
   const pool = [...metrics];

@@ -12,7 +12,7 @@ const none = (path: string): string => {
   throw new Error(`nobody should read ${path}`);
 };
 
-// Rows as the publishers write them; values are ours.
+// Rows in the publishers' formats, with values of our own.
 const philly = "timestamp,duration,num_gpus,gpu_time,cluster\n";
 const gavel = "LM (batch size 10)\tcmd\t--steps\t1\t8165\t12.0\t2\n";
 const alibaba =
@@ -97,7 +97,7 @@ describe("scenarios", () => {
     readClusterScenario(JSON.stringify(json), "day.json", file);
   const change = (more: Readonly<Record<string, unknown>>) => ({ ...exampleScenario, ...more });
 
-  test("the example needs no file, and each seed is a day of its own", () => {
+  test("the example needs no file, and each seed gives another day", () => {
     const scenario = read(exampleScenario);
     expect(scenario.plan(1).jobs).toHaveLength(1500);
     expect(scenario.plan(1).jobs).toEqual(scenario.plan(1).jobs);
@@ -176,7 +176,7 @@ describe("scenarios", () => {
     expect(() => read(json)).toThrow(message);
   });
 
-  test("priorities fall on as large a part of the jobs as the scenario says", () => {
+  test("the scenario says which part of the jobs has a priority", () => {
     const priorities = [{ priority: 3, part: 0.2 }];
     const { jobs } = read(change({ jobs: { ...exampleScenario.jobs, priorities } })).plan(1);
     const high = jobs.filter(({ priority }) => priority === 3).length;
@@ -236,7 +236,7 @@ describe("KACE's tables", () => {
   const labels =
     "Type,Exclusive100,sm%,mem%,memcap,Exclusive50\na-inf,100,50,10,2,50\nb-train,10,90,30,9,6\nunmeasured-train,1,1,1,1,1\n";
 
-  test("give workloads and what pairs do to each other", () => {
+  test("give workloads, and the retained throughput of pairs", () => {
     const measured = readKace({ solo, pairs, labels });
     expect(measured.workloads.map(({ name, role }) => [name, role])).toEqual([
       ["a-inf", "online"],
@@ -246,9 +246,9 @@ describe("KACE's tables", () => {
     if (!online || !offline) throw new Error("two workloads");
     expect(isMeasured(measured, online, offline)).toBe(true);
     expect(isMeasured(measured, online, online)).toBe(false);
-    // Unrestricted, as measured: 80 of 100 and 5 of 10.
+    // Unrestricted, the values are as measured: 80 of 100 and 5 of 10.
     expect(measured.truth.together(online, offline, 1)).toEqual({ online: 0.8, offline: 0.5 });
-    // At 40 %: the online side loses 0.4 of what it loses unrestricted; the other 0.4 of its half of the split's 0.4.
+    // At 40 %, each side loses 0.4 of its unrestricted loss, and the offline side has 0.4 of the SMs.
     const part = measured.truth.together(online, offline, 0.4);
     expect(part.online).toBeCloseTo(1 - 0.2 * 0.4);
     expect(part.offline).toBeCloseTo(0.4 * (1 - 0.5 * 0.4));
@@ -278,7 +278,10 @@ describe("KACE's tables", () => {
   });
 });
 
-/** KACE's tables, which have no licence, with numbers of ours: of each pair, each keeps half of its speed. */
+/**
+ * Tables in KACE's format, with made-up numbers because KACE's have no licence: in each pair, each side keeps half of
+ * its speed.
+ */
 const madeUpKace: Readonly<Record<string, string>> = (() => {
   const tenths = Array.from({ length: 10 }, (_, i) => 10 * (i + 1));
   const online = ["vit-base-patch16-224", "bert-base-cased", "resnet-50"].map(

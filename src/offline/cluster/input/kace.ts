@@ -1,11 +1,11 @@
-// Measured pairs as the truth: KACE's tables (SoCC'24 artifact; V100 under MPS). Every throughput is divided by
-// the workload's own solo throughput in the same data set; workloads whose solo and shared figures contradict
-// each other (whisper, wav2vec2, mobilenet at batch 2, and what has no solo curve) are left out.
+// KACE's tables of measured pairs (SoCC'24 artifact; V100 under MPS), used as the truth. Every throughput is divided by
+// the workload's own solo throughput in the same data set. Workloads whose solo and shared figures contradict each
+// other (whisper, wav2vec2, mobilenet at batch 2, and those without a solo curve) are left out.
 //
-// KACE measured pairs with the SMs split in two (x and 100-x per cent) and with both sides unrestricted. Here
-// only the offline side is restricted, which nobody measured. Between the two, on each side the loss beside an
-// unrestricted neighbour is taken to grow in proportion to the offline side's share; and the online side is
-// never worse off than on the part of the split that it would have to itself.
+// KACE measured pairs with the SMs split in two (x and 100-x per cent) and with both sides unrestricted. The simulation
+// restricts only the offline side, which KACE did not measure. So two assumptions are made. On each side, the loss
+// beside an unrestricted neighbour grows in proportion to the offline side's share. The online side is never worse off
+// than on its own part of the split.
 import { unreadableRow } from "../errors.ts";
 import type { Truth } from "../truth.ts";
 import { aloneAt, type Workload } from "../workload.ts";
@@ -27,7 +27,7 @@ export interface Measured {
 
 const CONTRADICTORY = /^(whisper|wav2vec2|mobilenet_batch2-train)/;
 
-/** Contents of the files. Throws a UserError that names the file and the row. */
+/** `files`: the contents. Throws a UserError that names the file and the row. */
 export function readKace(files: KaceFiles): Measured {
   const solo = readSolo(readRows(files.solo, "baseline_steps_stage2.csv"));
   const labels = readRows(files.labels, "baseline_labels.csv");
@@ -61,14 +61,14 @@ function readSolo(rows: Rows): ReadonlyMap<string, Solo> {
     const speeds = Array.from({ length: 10 }, (_, i) => row.optional(String(10 * (i + 1))));
     const alone = speeds[9];
     if (alone === undefined || !(alone > 0) || speeds.includes(undefined)) return;
-    // Repeated measurements make some partitions look faster than the whole GPU: nobody gains by fewer SMs.
+    // Repeated measurements make some partitions look faster than the whole GPU, but fewer SMs make nothing faster.
     const relative = speeds.map((speed) => Math.min(1, (speed ?? 0) / alone));
     solo.set(row.text("workload"), { alone, relative });
   });
   return solo;
 }
 
-/** [first's retained, second's retained] by the first's share in tens of per cent; key 10 is both unrestricted. */
+/** Retained throughputs of [first, second] by the first's share in tens of per cent. Key 10: both are unrestricted. */
 type Split = ReadonlyMap<number, readonly [number, number]>;
 
 const pairKey = (a: string, b: string): string => `${a}\n${b}`;
@@ -124,13 +124,16 @@ function measuredTruth(pairs: ReadonlyMap<string, Split>): Truth {
     },
     beside(one, other, share) {
       const both = pairs.get(pairKey(one.name, other.name))?.get(10);
-      // A pair that was not measured: as two equals would share.
+      // If the pair was not measured, its two sides are assumed to share equally.
       return 1 - (1 - (both?.[0] ?? 0.5)) * share;
     },
   };
 }
 
-/** The split at the online side's share, along a line between the measured ones; `alone`: where none are near. */
+/**
+ * The split at the online side's share, interpolated linearly between the measured ones. `alone`: the value if none is
+ * near.
+ */
 function between(
   split: Split,
   onlineShare: number,

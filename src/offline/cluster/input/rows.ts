@@ -1,20 +1,20 @@
-// Rows of a CSV file with a header line, read field by field; whatever is wrong is said with file and line.
+// Reads rows of a CSV file with a header line, field by field. Each error names file and line.
 import { csvRows } from "#core";
 import { badField, emptyTrace, missingColumn } from "../errors.ts";
 
 export interface Row {
-  /** File and line, for a sentence. */
+  /** File and line, for error messages. */
   readonly place: string;
   text(column: string): string;
-  /** Throws a UserError unless it is a finite number of at least `least`. */
+  /** Throws a UserError unless the field is a finite number of at least `least`. */
   number(column: string, bounds: { readonly least: number; readonly whole?: boolean }): number;
-  /** A finite number, or undefined when the field is empty, None or no number. */
+  /** A finite number, or undefined if the field is empty, None or no number. */
   optional(column: string): number | undefined;
 }
 
 export type Rows = readonly Row[];
 
-/** Throws a UserError for a file without rows. `columns`: those that must be there. */
+/** Throws a UserError if the file has no rows. `columns`: those that it must have. */
 export function readRows(content: string, file: string, columns: readonly string[] = []): Rows {
   const [head, ...lines] = csvRows(content);
   const header = head?.fields.map((name) => name.trim()) ?? [];

@@ -1,4 +1,4 @@
-// A scenario file → plans, one for each seed. All of it is checked before anything is simulated.
+// Reads a scenario file and makes a plan for each seed. All of it is checked before a simulation begins.
 import { type Field, readJson } from "#core";
 import { learnerNames } from "#predict";
 import { badScenario, unknownWorkload } from "../errors.ts";
@@ -18,11 +18,11 @@ export interface ClusterScenario {
   readonly about: string;
   readonly schedulers: readonly SchedulerKind[];
   readonly seeds: readonly number[];
-  /** The day of a seed: loads, noise, models of jobs. */
+  /** The plan for a seed, which decides loads, noise and models of jobs. */
   plan(seed: number): ClusterPlan;
 }
 
-/** What the command line changes about a scenario. */
+/** What options of the command line change in a scenario. */
 export interface ScenarioChanges {
   readonly schedulers?: readonly string[] | undefined;
   readonly seeds?: readonly number[] | undefined;
@@ -34,7 +34,7 @@ const planFields = [
   ...["faults", "noise", "schedulers", "seeds"],
 ];
 
-/** `read`: the content of a file that the scenario names; throws a UserError when there is none. */
+/** `read` returns the content of a file that the scenario names, and throws a UserError if there is none. */
 export function readClusterScenario(
   text: string,
   name: string,
@@ -221,7 +221,7 @@ function readTrace(trace: Field, read: (path: string) => string) {
   const file = trace.at("file").text();
   const cluster = trace.at("cluster").optional((one) => one.text());
   const jobs = reader(read(file), file, cluster);
-  // A factor of a model: its iterations took so much longer than the trace says.
+  // A model's factor: its iterations took so many times longer than the trace says.
   const factors = trace.at("factors").or({});
   const models = new Set(jobs.map(({ model }) => model));
   for (const [name, factor] of factors.entries())

@@ -1,5 +1,6 @@
-// A trace as a day of this cluster: MuxFlow, section 7.1: submission time and duration from the trace, a model
-// drawn at random, "we repeat the workloads to fit in 1,000 GPUs and guarantee that the generated traces can be
+// Turns a trace into a day of this cluster, as MuxFlow does (section 7.1): submission time and duration come from the
+// trace and the model is drawn at random; "we repeat the workloads to fit in 1,000 GPUs and guarantee that the
+// generated traces can be finished in 24 hours".
 // finished in 24 hours".
 
 import { noJobs } from "../errors.ts";
@@ -9,17 +10,20 @@ import type { Workload } from "../workload.ts";
 import type { TracedJob } from "./traces.ts";
 
 export interface Shape {
-  /** Jobs to make: the trace's first, or all of it again and again; 0 for as many as there are. */
+  /** The number of jobs to make: the trace's first, or the whole trace repeated; 0 for as many as there are. */
   readonly count: number;
-  /** Longer ones are left out, seconds. */
+  /** Jobs longer than this are left out, in seconds. */
   readonly longest: number;
-  /** All are submitted within so many seconds, their order and bursts kept; undefined leaves times as they are. */
+  /**
+   * All jobs are submitted within so many seconds, in their order and with their bursts. undefined: times do not
+   * change.
+   */
   readonly within: number | undefined;
-  /** Every job on one GPU, whatever the trace says. */
+  /** Every job uses one GPU, whatever the trace says. */
   readonly oneGpu: boolean;
 }
 
-/** A duration of less than this is noise of the trace. */
+/** In seconds. A shorter duration is taken for an error of the trace. */
 const SHORTEST = 1;
 
 export function shaped(
@@ -49,7 +53,7 @@ export function shaped(
     return {
       name: round === 0 ? from.name : `${from.name}+${round}`,
       workload: workloads[Math.floor(random.uniform() * workloads.length)] as Workload,
-      // Each repetition a little later, so that bursts do not pile up on one second.
+      // Each repetition is shifted a little, so that bursts do not fall on the same second.
       submitted: (from.submitted - first.submitted) * scale * (1 - round / (20 * rounds)),
       seconds: Math.max(SHORTEST, from.seconds),
       gpus: shape.oneGpu ? 1 : from.gpus,
@@ -61,11 +65,11 @@ export function shaped(
 
 export interface Level {
   readonly priority: number;
-  /** Part of the jobs that have it, 0 to 1. */
+  /** The part of the jobs that have this priority, 0 to 1. */
   readonly part: number;
 }
 
-/** Priorities drawn at random; who draws none keeps his own. */
+/** Draws priorities at random. A job that draws none keeps its own. */
 export const prioritised = (
   jobs: readonly Job[],
   levels: readonly Level[],
@@ -84,15 +88,15 @@ export const prioritised = (
 
 export interface Invented {
   readonly count: number;
-  /** Seconds. */
+  /** In seconds. */
   readonly median: number;
-  /** Standard deviation of a duration's logarithm. */
+  /** Standard deviation of the duration's logarithm. */
   readonly spread: number;
   readonly longest: number;
   readonly within: number;
 }
 
-/** Without a trace: lognormal durations, arrivals of a Poisson process. */
+/** Jobs without a trace: lognormal durations and Poisson arrivals. */
 export function invented(
   shape: Invented,
   workloads: readonly Workload[],

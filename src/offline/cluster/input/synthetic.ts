@@ -1,11 +1,11 @@
-// Workloads that nobody measured: a catalogue and a rule for pairs, so that a simulation needs no data. Sizes
-// are like those of common models on a data-centre GPU; the rule is the simplest that has both causes of
-// interference, SMs that both need and memory bandwidth that both need.
+// Invented workloads, so that a simulation needs no measured data: a catalogue, and a rule for pairs. Sizes are like
+// those of common models on a data-centre GPU. The rule is the simplest one with both causes of interference: SMs that
+// both sides need, and memory bandwidth that both sides need.
 
 import type { Truth } from "../truth.ts";
 import { aloneAt, smNeed, type Workload } from "../workload.ts";
 
-/** Throughput over shares of a workload that can use `need` of the SMs, with a soft knee. */
+/** Throughput over shares of the SMs, of a workload that can use `need` of them. It has a soft knee. */
 const curve = (need: number): readonly number[] => {
   const at = (share: number) => Math.tanh((1.6 * share) / need) / Math.tanh(1.6 / need);
   return Array.from({ length: 10 }, (_, i) => at((i + 1) / 10));
@@ -53,7 +53,9 @@ export const syntheticWorkloads: readonly Workload[] = [
   offline("small-train", 0.3, 0.6, 0.2, 3),
 ];
 
-/** Of the contended part: a request waits for blocks of its neighbour on SMs both need, half of the time. */
+/**
+ * Half of the time, a request waits for the neighbour's blocks on SMs that both need. Applies to the contended part.
+ */
 const SM_PRESSURE = 0.5;
 const BANDWIDTH_PRESSURE = 0.6;
 

@@ -1,11 +1,11 @@
-// Public traces as jobs: when they came, how long they ran alone, on how many GPUs. Sources and their licences are
-// in docs/guide/cluster.md. A row that can't be right stops the reading and is named; what a format marks itself
-// as not a finished GPU job (Alibaba's pending pods, pods without a GPU) is passed over.
+// Reads public traces as jobs: when each was submitted, how long it ran alone, and on how many GPUs. Sources and their
+// licences are in docs/guide/cluster.md. A row that cannot be right ends the reading with an error that names it. Rows
+// that the format itself marks as no finished GPU job (Alibaba's pending pods, pods without a GPU) are skipped.
 import { badField, noJobs } from "../errors.ts";
 import { gavelStepsPerSecond } from "./gavel-speeds.ts";
 import { readRows, rowOf } from "./rows.ts";
 
-/** A job of a trace. Seconds; `model`: as the trace names it, or "". */
+/** A job of a trace. Times are in seconds; `model` is the trace's name of it, or "". */
 export interface TracedJob {
   readonly name: string;
   readonly submitted: number;
@@ -15,10 +15,10 @@ export interface TracedJob {
   readonly priority: number;
 }
 
-/** `cluster`: where a file holds several. */
+/** `cluster`: which one, if a file holds several. */
 export type ReadTrace = (content: string, file: string, cluster?: string) => TracedJob[];
 
-/** Microsoft Philly as Pollux (OSDI'21) publishes it: timestamp, duration, num_gpus, gpu_time, cluster. */
+/** Microsoft Philly in the format of Pollux (OSDI'21): timestamp, duration, num_gpus, gpu_time, cluster. */
 const readPhilly: ReadTrace = (content, file, cluster) => {
   const rows = readRows(content, file, ["timestamp", "duration", "num_gpus", "cluster"]);
   const known = [...new Set(rows.map((row) => row.text("cluster")))];
@@ -41,7 +41,7 @@ const readPhilly: ReadTrace = (content, file, cluster) => {
   });
 };
 
-/** Gavel (OSDI'20), traces/msr_seed0: tab-separated; steps of synthetic models instead of durations. */
+/** Gavel (OSDI'20), traces/msr_seed0: tab-separated, with steps of synthetic models instead of durations. */
 const readGavel: ReadTrace = (content, file) => {
   const header = ["job", "command", "flag", "data", "steps", "arrival", "gpus"];
   const lines = content.split("\n").map((line, i) => ({ line, place: `${file}, line ${i + 1}` }));

@@ -1,4 +1,5 @@
-// A forecast corrected by what was seen: of each pair of workloads, how its observations compared with the forecast.
+// Corrects a forecast by observations: it compares, for each pair of workloads, what was observed with what was
+// predicted.
 import type { Predictions } from "../predictions.ts";
 import type { Workload } from "../workload.ts";
 
@@ -11,17 +12,17 @@ export interface Corrections {
 }
 
 interface Seen {
-  /** Offline throughput observed / predicted. */
+  /** Observed offline throughput, divided by the predicted one. */
   readonly offline: number;
-  /** What the online side was predicted to lose of its speed, and what it lost. */
+  /** The loss of speed of the online side: predicted, and observed. */
   readonly onlineLoss: readonly [number, number];
 }
 
-/** Observations that a forecast is worth: fewer move it little. */
+/** A forecast has the weight of this many observations, so fewer observations change it little. */
 const TRUST = 5;
-/** Losses below this are noise: one can't be told from another by their ratio. */
+/** Smaller losses are noise, and the ratio of two of them means nothing. */
 const LEAST_LOSS = 0.02;
-/** Observations of a pair after which its shares are reckoned anew, doubling each time. */
+/** A pair's shares are computed again after this many observations, then after twice as many, and so on. */
 const FIRST_REVIEW = 8;
 
 interface Pair {

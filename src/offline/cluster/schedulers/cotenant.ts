@@ -1,8 +1,10 @@
-// Cotenant's own. Against MuxFlow: the share is the largest at which the online side's predicted response time stays
-// within the limit, at the load forecast for the interval, and follows the load between rounds; forecasts are
-// corrected by what was observed of each pair; a seat that falls free is filled at the next step and not at
-// the next round; and moving a job must pay for its restart. `youngFirst` is for jobs whose lengths differ widely:
-// then those that ran least are the likeliest to end soon. Of jobs of like length it makes all end late.
+// Cotenant's own scheduler. It differs from MuxFlow in four ways. The share is the largest at which the online side's
+// predicted response time stays within the limit, at the load forecast for the interval; it follows the load between
+// rounds. Forecasts are corrected by what was observed of each pair. A free seat is filled at the next step and not at
+// the next round. Moving a job must pay for its restart.
+//
+// `youngFirst` is for jobs whose lengths differ widely: then those that ran least are the most likely to end soon. With
+// jobs of similar length it makes all end late.
 import { acceptableShare, SHARE_STEP } from "#place";
 import type { Workload } from "../workload.ts";
 import { type Corrections, corrections } from "./corrections.ts";
@@ -18,20 +20,21 @@ import type {
 } from "./scheduler.ts";
 
 /**
- * How much longer requests may take on average, queueing included. MuxFlow allows 20 %; of 10, 15 and 20 % this was
- * the largest at which they were slowed no more than by MuxFlow, on seed 1 of two scenarios (docs/results/cluster.md).
+ * How many times longer requests may take on average, queueing included. MuxFlow allows 1.2. Of 1.10, 1.15 and 1.20
+ * this was the largest at which requests were slowed no more than by MuxFlow, on seed 1 of two scenarios
+ * (docs/results/cluster.md).
  */
 export const ACCEPTABLE = 1.15;
-/** Jobs are told apart by how long they ran in powers of two from here, seconds. */
+/** Jobs are grouped by how long they ran: in powers of two of this many seconds. */
 const YOUNG = 600;
 const AGES = 8;
 
 interface Parts {
-  /** Between rounds: fill free seats, follow the load. */
+  /** Whether free seats are filled and shares follow the load between rounds. */
   readonly continuous: boolean;
-  /** Youngest first when seats are short. */
+  /** Whether the youngest jobs go first if seats are short. */
   readonly youngFirst: boolean;
-  /** Learn from what is observed. */
+  /** Whether forecasts are corrected by observations. */
   readonly learns: boolean;
 }
 
@@ -50,7 +53,7 @@ export function oursWith(parts: Parts, learned: Corrections = corrections()): Sc
     const predictions = learned.applied(view.predictions);
     const response = (share: number) =>
       responseGrowth(load, predictions.online(online, offline, share));
-    const share = acceptableShare(response, ACCEPTABLE) ?? SHARE_STEP; // the least there is
+    const share = acceptableShare(response, ACCEPTABLE) ?? SHARE_STEP; // the smallest share
     shares.set(key, share);
     return share;
   };
@@ -99,7 +102,7 @@ export function oursWith(parts: Parts, learned: Corrections = corrections()): Sc
   };
 }
 
-/** How often the time that it ran has doubled. */
+/** How often the time that a job ran has doubled. */
 const ageOf = ({ attained }: JobView): number =>
   Math.min(AGES, Math.max(0, Math.ceil(Math.log2((attained + 1) / YOUNG))));
 

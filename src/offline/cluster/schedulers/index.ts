@@ -27,7 +27,7 @@ export const schedulers: readonly SchedulerKind[] = [
   ours,
 ];
 
-/** Throws a UserError for a name that is none. */
+/** Throws a UserError if there is no scheduler of that name. */
 export function schedulerNamed(name: string): SchedulerKind {
   const found = schedulers.find((one) => one.name === name);
   if (!found)

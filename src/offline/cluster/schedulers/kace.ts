@@ -1,5 +1,5 @@
-// KACE (SoCC'24) followed by a cluster: each target takes the partner with the highest predicted sum of throughputs,
-// one target after the other, both sides unrestricted as in its measurements. Who runs is not moved.
+// A cluster that follows KACE (SoCC'24): one target after the other takes the partner with the highest predicted sum of
+// throughputs. Both sides are unrestricted, as in KACE's measurements. A running job is not moved.
 import { predictedRetained } from "./pairing.ts";
 import { fits } from "./queue.ts";
 import type { JobView, Order, SchedulerKind, SeatView, View } from "./scheduler.ts";
@@ -18,7 +18,7 @@ function plan(view: View): Order[] {
     placed ? [{ job: index, seats: placed.seats, share: placed.share }] : [],
   );
   const taken = new Set(orders.flatMap(({ seats }) => seats));
-  // What is alike has the same sum, so the heaviest pair is looked for among kinds.
+  // Equal seats and jobs have the same sum, so the search for the heaviest pair compares kinds.
   const seats = groups(
     view.seats.filter((seat) => seat.healthy && !taken.has(seat.index)),
     (seat) => `${seat.online?.name} ${seat.load.toFixed(1)} ${seat.freeMemoryGB}`,
@@ -39,7 +39,7 @@ function plan(view: View): Order[] {
   return orders;
 }
 
-/** 0 when the job does not fit there. */
+/** Returns 0 if the job does not fit. */
 function sumOf(
   { predictions }: View,
   [job]: readonly JobView[],

@@ -1,19 +1,19 @@
-// MuxFlow (2023), sections 4.3 and 5: every interval the whole cluster is matched anew, weighed by the forecast
-// normalised throughput at the complement of the online side's SM activity. Its ablations (Figure 13) leave out
-// dynamic shares (S), matching (M), or both. Generous where the paper is silent: of equal matchings the one
-// that moves fewer jobs, and a share may change without a restart.
+// MuxFlow (2023), sections 4.3 and 5: every interval the whole cluster is matched again. A pair's weight is its
+// predicted normalised throughput, at the complement of the online side's SM activity. Its ablations (Figure 13) leave
+// out dynamic shares (S), matching (M), or both. Where the paper leaves something open, MuxFlow gets the better choice:
+// of equal matchings, the one that moves fewer jobs, and a share may change without a restart.
 import { complementShare } from "#place";
 import { matched, predictedRetained, rounded, stranded } from "./pairing.ts";
 import { FIXED_SHARE, serve } from "./queue.ts";
 import type { Order, Scheduler, SchedulerKind, SeatView, View } from "./scheduler.ts";
 
-/** Breaks ties, no more. */
+/** Small, because it only breaks ties. */
 const TIE = 1e-6;
-/** Activity is measured on a GPU, shares come in tenths. */
+/** Activity is measured continuously, and shares come in tenths. */
 const dynamicShare = (seat: SeatView): number => complementShare(seat.activity);
 
 interface Parts {
-  /** What staying is worth: breaks ties, or what a move really costs. */
+  /** The value of staying: it breaks ties, or it is what a move really costs. */
   readonly keepBonus?: (view: View) => number;
   readonly dynamic: boolean;
   readonly matching: boolean;
@@ -82,7 +82,7 @@ export const muxflowSM = kind("muxflow-s-m", "MuxFlow without either: only its p
   dynamic: false,
   matching: false,
 });
-/** Not in the paper: a move must pay for its restart, as in Cotenant. */
+/** Not in the paper: as in Cotenant, a move must pay for its restart. */
 export const muxflowCalm = kind(
   "muxflow-calm",
   "MuxFlow that moves a job only where that pays for its restart",

@@ -1,11 +1,14 @@
-// What pairing schedulers have in common: a forecast of a pair at a load, and a matching made of it.
+// What schedulers that pair jobs with services share: a forecast for a pair at a load, and a matching based on it.
 import { match, UNMATCHED } from "#place";
 import type { Predictions } from "../predictions.ts";
 import { expectedResponse } from "../queue.ts";
 import { aloneAt, type Workload } from "../workload.ts";
 import type { JobView, Order, SeatView, View } from "./scheduler.ts";
 
-/** Retained throughput of the offline side: as beside a request while one is served, alone otherwise. */
+/**
+ * Predicted retained throughput of the offline side: that beside a request while one is served, and that alone
+ * otherwise.
+ */
 export function predictedRetained(
   predictions: Predictions,
   online: Workload | undefined,
@@ -19,14 +22,19 @@ export function predictedRetained(
   return atWork * predictions.offline(online, offline, share) + (1 - atWork) * alone;
 }
 
-/** Of a service time in the forecast of the queue: its standard deviation / mean. */
+/**
+ * The queue's formula needs the service time's standard deviation, divided by its mean. Schedulers assume this value.
+ */
 const ASSUMED_CV = 0.5;
 
-/** By what requests' mean response is predicted to grow, queueing included, where they keep `retained` of their speed. */
+/**
+ * By which factor the mean response time is predicted to grow, queueing included, if requests retain `retained` of
+ * their speed.
+ */
 export const responseGrowth = (load: number, retained: number): number =>
   expectedResponse(load / retained, ASSUMED_CV) / retained / expectedResponse(load, ASSUMED_CV);
 
-/** Loads are told apart in steps of this, so that GPUs of a service are of few kinds. */
+/** Loads are rounded to this, so that a service's GPUs form few kinds. */
 const LOAD_STEP = 0.05;
 export const rounded = (load: number): number =>
   Math.min(1, Math.ceil(load / LOAD_STEP - 1e-9) * LOAD_STEP);
@@ -37,9 +45,9 @@ export interface Offer {
 }
 
 /**
- * Matches jobs to seats. `load`: of a seat, as the scheduler wants it seen; `offer`: share and weight of a pair
- * at that load, a weight of 0 keeps it apart; `keepBonus`: what staying in the same kind of seat is worth.
- * Offers are asked for once per kind of pair.
+ * Matches jobs to seats. `load`: the load of a seat that the scheduler assumes. `offer`: share and weight of a pair at
+ * that load; a weight of 0 keeps the two apart. `keepBonus`: the value of staying in the same kind of seat. `offer` is
+ * called once for each kind of pair.
  */
 export function matched(
   seats: readonly SeatView[],
@@ -47,7 +55,7 @@ export function matched(
   scheme: {
     load(seat: SeatView): number;
     offer(seat: SeatView, job: JobView, load: number): Offer;
-    /** Jobs with the same word are interchangeable; so are seats, with the same service and load. */
+    /** Jobs with the same kind are interchangeable. So are seats with the same service and load. */
     kind(job: JobView): string;
     seatKind?(seat: SeatView): string;
     readonly keepBonus: number;
@@ -74,7 +82,7 @@ export function matched(
       name: `GPU ${seat.index}`,
       kind: seatKinds[i] ?? "",
       freeMemoryGB: seat.freeMemoryGB,
-      // Who runs on a GPU that turned unhealthy may stay; it gets no new work.
+      // A job may stay on a GPU that turned unhealthy, but the GPU gets no new work.
       healthy: seat.healthy,
       place: i,
     })),
@@ -102,7 +110,7 @@ export function matched(
   return orders;
 }
 
-/** Jobs that run where nothing new may start: they stay as they are. */
+/** Jobs that run where no new job may start. They stay. */
 export function stranded(view: View): Order[] {
   return view.jobs.flatMap(({ index, placed }) => {
     const seat = view.seats[placed?.seats[0] ?? -1];

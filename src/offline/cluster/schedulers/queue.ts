@@ -1,4 +1,4 @@
-// Schedulers that put jobs in an order and serve them from its front: whoever does not fit is passed over.
+// Schedulers that order the jobs and serve them from the front. A job that does not fit is skipped.
 import type {
   JobView,
   Order,
@@ -9,12 +9,12 @@ import type {
   View,
 } from "./scheduler.ts";
 
-/** MuxFlow without dynamic shares, and all who know of none: the 40 % of Figure 8 (b). */
+/** The share of MuxFlow without dynamic shares, and of all schedulers without shares: the 40 % of Figure 8 (b). */
 export const FIXED_SHARE = 0.4;
 
 /**
- * Jobs in order, each on free seats of one node if it fits there. Who keeps running keeps its seats;
- * `preempts`: a job further back in the order loses them to one before it.
+ * Serves jobs in their order. Each gets free seats, all on one node if possible. A job that keeps running keeps its
+ * seats. `preempts`: a job loses its seats to a job before it in the order.
  */
 export function serve(view: View, ordered: readonly JobView[], preempts: boolean): Order[] {
   const room = new Map(view.seats.map((seat) => [seat.index, seat]));
@@ -25,7 +25,8 @@ export function serve(view: View, ordered: readonly JobView[], preempts: boolean
   };
   if (!preempts) for (const job of ordered) if (job.placed) keep(job, job.placed);
   if (preempts) {
-    // First who runs, then where: by number, so that a running job need not move to make the numbers work.
+    // First decides which jobs run, by number of seats only, and then where. So a running job need not move to make
+    // room.
     let free = [...room.values()].filter(({ healthy }) => healthy).length;
     const running = ordered.filter((job) => {
       if (job.gpus > free) return false;
@@ -73,7 +74,7 @@ function settle(jobs: readonly JobView[], room: Map<number, SeatView>): Order[] 
   return orders;
 }
 
-/** On the fullest node that has room for all, else spread over as few nodes as can be. */
+/** Seats on the fullest node that has room for all, or else on as few nodes as possible. */
 function seatsFor(
   job: JobView,
   room: ReadonlyMap<number, SeatView>,

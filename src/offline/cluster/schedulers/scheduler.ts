@@ -1,25 +1,25 @@
-// What a scheduler sees, and what it may say. It sees profiles, meters and its own forecasts; never the truth of a
-// pair, another one's remaining time where it was not told, or the future.
+// What a scheduler sees, and what it may order. It sees profiles, meters and its own forecasts. It never sees the truth
+// of a pair, the future, or a remaining time that it was not told.
 import type { Predictions } from "../predictions.ts";
 import type { Mechanism } from "../sharing.ts";
 import type { Workload } from "../workload.ts";
 
 export interface SeatView {
   readonly index: number;
-  /** GPUs of a node are joined by a fast link. */
+  /** GPUs of one node are joined by a fast link. */
   readonly node: number;
   readonly type: string;
-  /** What best-effort jobs may use. */
+  /** The memory that best-effort jobs may use. */
   readonly freeMemoryGB: number;
-  /** May take new best-effort work. */
+  /** Whether it may take new best-effort work. */
   readonly healthy: boolean;
   readonly online: Workload | undefined;
-  /** Load of the online side now and its SM activity, 0 to 1, as measured, with the meters' noise. */
+  /** Load and SM activity of the online side now, 0 to 1, as measured with the meters' noise. */
   readonly load: number;
   readonly activity: number;
-  /** The largest load predicted until then, from the days before. */
+  /** The largest load predicted until then, based on the days before. */
   peakLoad(until: number): number;
-  /** Jobs on it, by index. */
+  /** Indices of the jobs on it. */
   readonly jobs: readonly number[];
 }
 
@@ -30,31 +30,31 @@ export interface JobView {
   readonly gpus: number;
   readonly submitted: number;
   readonly priority: number;
-  /** Seconds that it has run so far. */
+  /** For how many seconds it has run so far. */
   readonly attained: number;
-  /** Seconds alone that its owner says are left; schedulers that do not ask for it must not look. */
+  /** The remaining seconds alone, as its owner estimates. Only schedulers that order jobs by it read it. */
   readonly remaining: number;
-  /** Where it is now; undefined while it waits. */
+  /** Where it runs now; undefined while it waits. */
   readonly placed: Placed | undefined;
 }
 
 export interface Placed {
   readonly seats: readonly number[];
   readonly share: number;
-  /** As measured since it runs there; undefined while it restarts. */
+  /** Measured since it runs there; undefined while it restarts. */
   readonly retained: number | undefined;
-  /** Of the online side's service time, as measured meanwhile. */
+  /** Slowdown of the online side's service time, measured over the same time. */
   readonly slowdown: number | undefined;
 }
 
 export interface View {
   readonly now: number;
-  /** Until the next round, seconds. */
+  /** Seconds until the next round. */
   readonly interval: number;
-  /** What a start costs a job, seconds. */
+  /** Seconds that a start costs a job. */
   readonly restart: number;
   readonly seats: readonly SeatView[];
-  /** Waiting and running, in the order of submission. */
+  /** Jobs that wait or run, in the order of submission. */
   readonly jobs: readonly JobView[];
   readonly predictions: Predictions;
 }
@@ -67,25 +67,27 @@ export interface Order {
 
 export interface Scheduler {
   readonly mechanism: Mechanism;
-  /** Best-effort work is kept off GPUs that SysMonitor finds unhealthy, and driven from those over the limit. */
+  /**
+   * Whether best-effort work is kept off GPUs that SysMonitor finds unhealthy, and evicted from those over the limit.
+   */
   readonly protects: boolean;
-  /** On a GPU at most, one unless said. Where it is more, pairs of jobs are part of the profiling campaign. */
+  /** The most jobs on a GPU; default 1. If it is more, the profiling campaign also measures pairs of jobs. */
   readonly jobsPerGpu?: number;
-  /** Every interval: all that shall run from now on. A job without an order stops. */
+  /** Called every interval. Returns orders for all jobs that shall run from now on. A job without an order stops. */
   plan(view: View): readonly Order[];
-  /** Each step in which jobs came or left: orders for jobs that wait, on seats with room. */
+  /** Called in each step in which jobs came or left. Returns orders for waiting jobs, on seats with room. */
   fill?(view: View): readonly Order[];
-  /** Each step: another share for a job that runs; no restart. */
+  /** Called in each step. Returns another share for a running job, which does not restart. */
   adjust?(seat: SeatView, job: JobView, view: View): number;
 }
 
-/** `summary` is the help text. A scheduler may remember things, so each run makes its own. */
+/** `summary` is the help text. A scheduler may have state, so each run makes its own. */
 export interface SchedulerKind {
   readonly name: string;
   readonly summary: string;
-  /** Jobs on several GPUs at once. */
+  /** Whether it runs jobs on several GPUs at once. */
   readonly gangs: boolean;
-  /** It never runs a job: there is nothing to wait for. */
+  /** Whether it never runs a job, so that nothing has to be waited for. */
   readonly idle?: boolean;
   make(): Scheduler;
 }

@@ -1,10 +1,11 @@
-// Cotenant with several jobs on a GPU (MuxFlow, section 8, leaves that open). The first job of each GPU is placed as
-// `cotenant` does; then whoever still waits is matched to what he would add to the groups that are there, layer by
-// layer, so that nobody joins while GPUs are free. MPS limits each client and not their sum: the shares of a group
-// are given out under a cap on their sum, the largest at which requests are predicted to stay within the same limit
-// as with one job. Who joined stays until he ends; who is left alone on a GPU counts as its first again.
+// Cotenant with several jobs on a GPU, which MuxFlow leaves open (section 8). The first job of each GPU is placed as
+// `cotenant` does it. Then the waiting jobs are matched to the groups that exist, by what each would add, layer by
+// layer, so that no job joins a group while GPUs are free. MPS limits each client and not their sum. So the shares of a
+// group are given out under a cap on their sum: the largest at which requests are predicted to stay within the same
+// limit as with one job. A job that joined stays until it ends. A job that is left alone on a GPU counts as its first
+// again.
 //
-// What a group costs is predicted as pairs multiplied; nobody measured triples.
+// The cost of a group is predicted as the product of its pairs, because no measurements of triples are known.
 import { SHARE_STEP, shareOut } from "#place";
 import type { Predictions } from "../predictions.ts";
 import { smNeed, type Workload } from "../workload.ts";
@@ -15,11 +16,11 @@ import type { JobView, Order, Scheduler, SchedulerKind, SeatView, View } from ".
 
 const MOST = 3;
 /**
- * What joining must add, in GPUs' worth of work: with less, an error of the forecast makes it a loss (chosen on seed 1
- * of two scenarios, docs/design/cluster.md).
+ * What joining must add, in GPUs' worth of work. With less, an error of the forecast would turn it into a loss (chosen
+ * on seed 1 of two scenarios, docs/design/cluster.md).
  */
 const LEAST_GAIN = 0.25;
-/** What somebody may lose of his speed to jobs of lower priority. */
+/** The part of its speed that a job may lose to jobs of lower priority. */
 const YIELDED = 0.05;
 
 export const oursSeveral: SchedulerKind = {
@@ -30,7 +31,7 @@ export const oursSeveral: SchedulerKind = {
 };
 
 function make(): Scheduler {
-  // What somebody alone with the service shows corrects the forecasts of pairs; co-located causes can't be told apart.
+  // A job alone with the service corrects the forecasts of pairs. With several jobs, the causes cannot be told apart.
   const learned = corrections();
   const first = oursWith({ continuous: true, youngFirst: false, learns: true }, learned);
   const groups = new Map<string, Group | undefined>();
@@ -49,7 +50,7 @@ function make(): Scheduler {
   const loadFor = (view: View, seat: SeatView) =>
     rounded(Math.max(seat.load, seat.peakLoad(view.now + view.interval)));
 
-  /** Adds orders for `waiting` beside `orders`, and sets the shares of all who share a GPU. */
+  /** Adds orders for `waiting` to `orders`, and sets the shares of all jobs that share a GPU. */
   const joined = (view: View, orders: readonly Order[], waiting: readonly JobView[]): Order[] => {
     const jobs = new Map(view.jobs.map((job) => [job.index, job]));
     const there = new Map<number, JobView[]>();
@@ -59,7 +60,8 @@ function make(): Scheduler {
     };
     orders.forEach(sit);
     const all = [...orders];
-    // Who goes before somebody with a GPU of his own gets that in the next round, and need not share.
+    // A waiting job with higher priority than one that has a GPU of its own gets that GPU in the next round, so it need
+    // not share.
     const least = Math.min(
       ...[...there.values()].map((here) => Math.max(...here.map(({ priority }) => priority))),
     );
@@ -165,7 +167,7 @@ function make(): Scheduler {
         placed ? [{ job: index, seats: placed.seats, share: placed.share }] : [],
       );
       const waiting = view.jobs.filter(({ index, placed }) => !placed && !ordered.has(index));
-      // Who runs has his share corrected by `adjust`.
+      // The shares of running jobs are corrected by `adjust`.
       const old = new Set(running.map(({ job }) => job));
       return joined(view, [...running, ...orders], waiting).filter(({ job }) => !old.has(job));
     },
@@ -195,7 +197,7 @@ interface Group {
 
 const sum = (values: readonly number[]): number => values.reduce((total, one) => total + one, 0);
 
-/** At the largest cap on the sum of shares that requests bear; undefined when they bear none. */
+/** Forms a group at the largest cap on the sum of shares that requests tolerate; undefined if they tolerate none. */
 function group(
   predictions: Predictions,
   online: Workload | undefined,

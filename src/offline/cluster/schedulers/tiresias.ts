@@ -1,10 +1,10 @@
-// Tiresias (NSDI'19), discretised two-dimensional least attained service: jobs sink through queues as the GPU time
-// they got (GPUs x seconds) passes limits; within a queue, those that run go on, then first come first served.
-// Durations are not known. Without the promotion of starving jobs (section 3.4), which its authors leave off too.
+// Tiresias (NSDI'19), discretised two-dimensional least attained service. A job sinks through queues as its GPU time so
+// far (GPUs x seconds) passes limits. Within a queue, running jobs go on, then first come first served. Durations are
+// not known. Starving jobs are not promoted (section 3.4), which its authors also leave off.
 import { serve } from "./queue.ts";
 import type { JobView, Scheduler, SchedulerKind } from "./scheduler.ts";
 
-/** GPU seconds; of the published code (SymbioticLab/Tiresias: three queues, the last without a limit). */
+/** In GPU seconds, from the published code (SymbioticLab/Tiresias: three queues, the last without a limit). */
 const QUEUE_LIMITS = [3_250, 7_200] as const;
 
 export const tiresias: SchedulerKind = {
@@ -12,7 +12,7 @@ export const tiresias: SchedulerKind = {
   summary: "least attained GPU time first, in three queues, with preemption; knows no durations",
   gangs: true,
   make(): Scheduler {
-    // Places in line, renewed each time that a job stops.
+    // A job gets a new place in line each time that it stops.
     const places = new Map<number, number>();
     let line = 0;
     return {

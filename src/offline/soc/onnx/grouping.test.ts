@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { groupLayers } from "./grouping.ts";
 import { readOnnx } from "./model.ts";
 
-// A writer of just enough protocol buffers to make models.
+// Writes just enough of protocol buffers to make models.
 const field = (number: number, bytes: Uint8Array | string): number[] => {
   const content = typeof bytes === "string" ? new TextEncoder().encode(bytes) : bytes;
   return [...varint(number * 8 + 2), ...varint(content.length), ...content];
@@ -82,7 +82,7 @@ test("fused layers, open branches and reformatting stay together; every boundary
   ]);
 });
 
-test("weights are no inputs", () => {
+test("weights are not inputs", () => {
   expect(readOnnx(small, "m.onnx").inputs).toEqual(["image"]);
 });
 
@@ -113,7 +113,7 @@ test("a real network, exported without its weights: every module of branches is 
     Array(9).fill(6),
   );
   expect(groups.flatMap(({ layers }) => layers)).toEqual(graph.layers);
-  // What crosses after 3a, 3b, 4a to 4e, 5a and 5b, before the poolings, which are groups of their own.
+  // The tensors after 3a, 3b, 4a to 4e, 5a and 5b, before the poolings, which are groups of their own.
   expect(modules.map(({ elements }) => elements)).toEqual([
     28 * 28 * 256,
     28 * 28 * 480,

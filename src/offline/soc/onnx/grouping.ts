@@ -1,24 +1,24 @@
-// Layers to groups (HaX-CoNN, section 3.1). Between two layers that follow each other the network may change
-// accelerator unless a rule forbids it; the first rule that does is the reason why they stay together, and a
-// boundary has its reason too.
+// Joins layers to groups (HaX-CoNN, section 3.1). Between two consecutive layers the network may change accelerator
+// unless a rule forbids it. The first rule that forbids it is recorded as the reason why the layers stay together. A
+// boundary has a recorded reason too.
 import type { Graph, Layer } from "./model.ts";
 
 export interface LayerGroup {
-  /** Positions of its first and last layer, as in "10-24". */
+  /** The positions of its first and last layer, as in "10-24". */
   readonly name: string;
   readonly layers: readonly Layer[];
-  /** Accelerators that can't run all of it, with the layer that is to blame. */
+  /** The accelerators that cannot run all of it, each with the layer that prevents it. */
   readonly unsupported: readonly { readonly accelerator: string; readonly layer: string }[];
-  /** Why the network may change accelerator after it. */
+  /** Why the network may change accelerator after this group. */
   readonly why: string;
-  /** Elements that a transition here moves, if the file has the shape. */
+  /** The elements that a transition here moves, if the file has the shape. */
   readonly elements: number | undefined;
 }
 
-/** Per accelerator, the operators it can't run. */
+/** For each accelerator, the operators that it cannot run. */
 export type Unsupported = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** What runtimes fold into the layer that computes their input. */
+/** Operators that runtimes fuse into the layer that computes their input. */
 const FUSED = new Set([
   "Add",
   "BatchNormalization",
@@ -31,9 +31,9 @@ const FUSED = new Set([
   "Relu",
   "Sigmoid",
 ]);
-/** Layers into which they are folded. */
+/** The layers into which they are fused. */
 const FUSES = new Set(["Conv", "ConvTranspose", "Gemm", "MatMul", ...FUSED]);
-/** Only move or rename data: a boundary before or after one pays for a second reformatting. */
+/** Operators that only move or rename data. A boundary next to one costs a second reformatting. */
 const REFORMATS = new Set([
   "Flatten",
   "Identity",
@@ -72,7 +72,7 @@ export function groupLayers(graph: Graph, unsupported: Unsupported): LayerGroup[
   return groups;
 }
 
-/** Tensors made at or before layer i that a later one reads. */
+/** The tensors that layer i or an earlier one makes and a later one reads. */
 function crossings({ layers, inputs }: Graph, i: number): string[] {
   const made = new Set([...inputs, ...layers.slice(0, i + 1).flatMap(({ outputs }) => outputs)]);
   const read = new Set(layers.slice(i + 1).flatMap((layer) => layer.inputs));

@@ -1,11 +1,11 @@
-// An ONNX model's graph: its layers in order, what each reads and writes, and the shapes that the file tells.
-// Field numbers are those of onnx.proto. Weights are skipped.
+// The graph of an ONNX model: its layers in order, what each reads and writes, and the shapes in the file. Field
+// numbers are those of onnx.proto. Weights are skipped.
 import { badModel } from "../errors.ts";
 import { type Field, fieldsOf } from "./wire.ts";
 
 export interface Layer {
   readonly name: string;
-  /** Such as Conv. */
+  /** The operator, such as Conv. */
   readonly op: string;
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
@@ -13,10 +13,10 @@ export interface Layer {
 
 export interface Graph {
   readonly layers: readonly Layer[];
-  /** What the network is given, without its weights. */
+  /** The inputs of the network, without its weights. */
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
-  /** Elements of a tensor, where all its dimensions are known. */
+  /** The number of elements of each tensor whose dimensions are all known. */
   readonly elements: ReadonlyMap<string, number>;
 }
 
@@ -29,7 +29,7 @@ const TYPE_TENSOR = 1;
 const TENSOR_SHAPE = 2;
 const SHAPE_DIM = 1;
 const DIM_VALUE = 1;
-/** An int64 is written as 64 bits without a sign. Exporters write -1 for a dimension that they do not know. */
+/** An int64 is written as 64 bits without a sign, and -1 is what exporters write for an unknown dimension. */
 const NEGATIVE_FROM = 2 ** 63;
 
 export function readOnnx(bytes: Uint8Array, file: string): Graph {

@@ -1,17 +1,17 @@
-// The wire format of protocol buffers, as far as an ONNX model needs it: numbers and byte strings by field number.
+// Reads the wire format of protocol buffers as far as ONNX models need it: numbers and byte strings by field number.
 import { badModel } from "../errors.ts";
 
 export interface Field {
   readonly number: number;
-  /** Of a varint, read without a sign; 0 otherwise. */
+  /** The value of a varint, read without a sign; 0 for other types. */
   readonly value: number;
-  /** Of a byte string; empty otherwise. */
+  /** The content of a byte string; empty for other types. */
   readonly bytes: Uint8Array;
 }
 
 const NOTHING = new Uint8Array();
 
-/** All fields of a message, in order. Throws a UserError that names `file` if this is none. */
+/** All fields of a message, in order. Throws a UserError that names `file` if the bytes are not a message. */
 export function fieldsOf(bytes: Uint8Array, file: string): Field[] {
   const fields: Field[] = [];
   let at = 0;

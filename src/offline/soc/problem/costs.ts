@@ -1,15 +1,15 @@
-// What a group costs on each accelerator, from its description.
+// Reads the costs of a group on each accelerator from its description.
 import type { Field } from "#core";
 import type { Accelerator } from "./types.ts";
 
 export interface Described extends Accelerator {
-  /** A black box: the accelerator whose demand tells its own (HaX-CoNN, section 3.3). */
+  /** For a black box: the accelerator from whose demand its own is derived (HaX-CoNN, section 3.3). */
   readonly demandFrom: string | undefined;
 }
 
 export function readCosts(group: Field, accelerators: readonly Described[], limit: number) {
   const known = accelerators.map(({ name }) => name);
-  /** Of an object with a number per accelerator, each accelerator's: without a value where it is left out. */
+  /** Reads an object with a number for each accelerator. An accelerator that is left out has no value. */
   const table = (key: string): readonly Field[] => {
     const given = group.at(key).or({});
     for (const [name, stranger] of given.entries())
@@ -33,12 +33,13 @@ export function readCosts(group: Field, accelerators: readonly Described[], limi
   };
 }
 
-/** Shorter would be lost among events that count as one moment. */
+/** A shorter time would be lost, because events that are this close count as one moment. */
 const LEAST_TIME_MS = 1e-6;
 
 /**
- * As given; on a black box from another accelerator's: divided by the ratio of the two's memory-controller
- * utilisation where that was measured (HaX-CoNN, section 3.3, step 3), else the same traffic over its own time.
+ * The demand as given. On a black box it is derived from another accelerator's: divided by the ratio of the two
+ * memory-controller utilisations if those were measured (HaX-CoNN, section 3.3, step 3), else the same traffic over the
+ * black box's own time.
  */
 function readDemand(
   accelerators: readonly Described[],
@@ -68,6 +69,8 @@ function readDemand(
   }
 }
 
-/** HaX-CoNN, section 3.3: throughput where it can be measured / (utilisation there / utilisation here). */
+/**
+ * HaX-CoNN, section 3.3: the throughput where it can be measured, divided by (utilisation there / utilisation here).
+ */
 const blackBoxDemand = (measured: number, emcThere: number, emcHere: number): number =>
   measured / (emcThere / emcHere);

@@ -14,7 +14,7 @@ const withGroup = (change: object) => ({
   networks: [{ name: "net", groups: [{ ...group, ...change }] }],
 });
 
-test("what is not said has its usual value", () => {
+test("a field that is left out has its default", () => {
   expect(parse(file)).toMatchObject({
     objective: "latency",
     maxTransitions: 4,
@@ -35,7 +35,7 @@ test("a black box's demand follows from the controller's utilisation, where that
   expect(network?.groups[0]?.demand).toEqual([50, 20]);
 });
 
-test("a group reads the one before it, or what it says; a network can be like another", () => {
+test("a group reads the one before it, or those that it names; a network can copy another", () => {
   const groups = ["a", "b", "c"].map((name) => ({ ...group, name }));
   const { networks } = parse({
     ...file,
@@ -142,14 +142,14 @@ test.each([
   expect(() => parse(value)).toThrow(message);
 });
 
-test("a number too large for one is infinite, and said so", () => {
+test("a number too large for a double is reported as infinite", () => {
   const text = JSON.stringify(withGroup({ demand: { gpu: 7777 } })).replace("7777", "1e999");
   expect(() => parseProblem(text, "a.json")).toThrow(
     `${here}demand.gpu: is Infinity, not a number of 0 or more.`,
   );
 });
 
-test("text that is no JSON is said", () => {
+test("text that is not JSON is reported", () => {
   expect(() => parseProblem("{", "a.json")).toThrow(
     "a.json, line 1: it ends early: was it cut short?",
   );

@@ -1,4 +1,4 @@
-// The file that describes what is to be planned; docs/guide/layer-mapping.md explains it field by field.
+// Reads the file that describes what is to be planned. docs/guide/layer-mapping.md explains each field.
 import { type Field, readJson } from "#core";
 import { badProblem } from "../errors.ts";
 import { type Described, readCosts } from "./costs.ts";
@@ -6,7 +6,7 @@ import { fitSlowdown } from "./fit.ts";
 import { interpolated, noSlowdown, type Slowdown, shareOfLimit } from "./slowdown.ts";
 import type { Group, Network, Problem } from "./types.ts";
 
-/** More are refused: some sets are kept as bits, and no plan of so many was ever proven. */
+/** More networks are refused: some sets are stored as bits, and no plan of so many was ever proven optimal. */
 const MOST_NETWORKS = 12;
 const DEFAULT_TRANSITIONS = 4;
 
@@ -62,7 +62,7 @@ function readAccelerator(accelerator: Field, limit: number): Described {
   };
 }
 
-/** "none"; points [own, others, slowdown] to fit; a table; or, if not given, shares of the memory's limit. */
+/** "none"; points [own, others, slowdown] to fit; a table; or by default, shares of the memory's limit. */
 function readSlowdown(slowdown: Field, limit: number): Slowdown {
   if (slowdown.missing) return shareOfLimit(limit);
   if (slowdown.value === "none") return noSlowdown;
@@ -146,7 +146,7 @@ function readGroups(groups: Field, accelerators: readonly Described[], limit: nu
   });
 }
 
-/** By default the group before. */
+/** Default: the group before. */
 function readInputs(inputs: Field, names: readonly string[]): number[] {
   const i = names.length - 1;
   if (inputs.missing) return i === 0 ? [] : [i - 1];

@@ -7,13 +7,13 @@ const measured = grid.flatMap((own) =>
   grid.map((others) => ({ own, others, slowdown: shareOfLimit(90)(own, others) })),
 );
 
-test("a fit is near the points it was made from", () => {
+test("a fit is near its points", () => {
   const fit = fitSlowdown(measured, "gpu");
   expect(fit.meanError).toBeLessThan(0.03);
   expect(fit.largestError).toBeLessThan(0.15);
 });
 
-test("noise does not make it fall anywhere, nor below 1", () => {
+test("noise makes it neither fall with demand nor go below 1", () => {
   const noisy = measured.map((one, i) => ({
     ...one,
     slowdown: one.slowdown * (1 + 0.2 * Math.sin(i * 7)),
@@ -28,7 +28,7 @@ test("noise does not make it fall anywhere, nor below 1", () => {
   expect(slowdown(50, 0)).toBe(1);
 });
 
-test("too few points, or points that are none, are said", () => {
+test("too few points, and wrong points, are reported", () => {
   expect(() => fitSlowdown(measured.slice(0, 2), "gpu")).toThrow(
     "gpu: a slowdown takes three measured points at least.",
   );

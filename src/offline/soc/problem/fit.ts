@@ -1,20 +1,20 @@
-// A slowdown table from measured points. PCCS cuts an accelerator's own demand into regions (minor, normal,
-// intensive contention) and draws a piecewise linear curve over the others' demand in each; here the curves are
-// at knots of own demand and joined linearly, fitted by least squares under what all of them have in common: 1
-// without others, never below 1, never falling in either demand.
+// Fits a slowdown table to measured points. PCCS divides an accelerator's own demand into regions (minor, normal,
+// intensive contention), and draws a piecewise linear curve over the others' demand in each. Here the curves are at
+// knots of own demand and joined linearly. They are fitted by least squares under three constraints: the slowdown is 1
+// without others, never below 1, and never falls in either demand.
 import { badPoints } from "../errors.ts";
 import { between, interpolated, type SlowdownTable } from "./slowdown.ts";
 
 export interface SlowdownPoint {
   readonly own: number;
   readonly others: number;
-  /** Time with neighbours / time alone. */
+  /** Time with neighbours, divided by time alone. */
   readonly slowdown: number;
 }
 
 export interface SlowdownFit {
   readonly table: SlowdownTable;
-  /** Of |fitted - measured| / measured, over the points. */
+  /** Mean of |fitted - measured| / measured over the points. */
   readonly meanError: number;
   readonly largestError: number;
 }
@@ -23,7 +23,7 @@ const OWN_KNOTS = 4;
 const OTHERS_KNOTS = 5;
 const ROUNDS = 3_000;
 
-/** `place`: whose points these are, for the sentence about bad ones. */
+/** `place`: the owner of the points, for an error about bad ones. */
 export function fitSlowdown(points: readonly SlowdownPoint[], place: string): SlowdownFit {
   if (points.length < 3) throw badPoints(place, "a slowdown takes three measured points at least.");
   for (const { own, others, slowdown } of points)
@@ -61,7 +61,7 @@ export function fitSlowdown(points: readonly SlowdownPoint[], place: string): Sl
   };
 }
 
-/** At most `most` of the values, the smallest and the largest among them, the rest evenly by rank. */
+/** At most `most` of the values: the smallest, the largest, and others evenly by rank. */
 function knots(values: readonly number[], most: number): number[] {
   const distinct = [...new Set(values)].sort((a, b) => a - b);
   if (distinct.length <= most) return distinct;
@@ -71,7 +71,7 @@ function knots(values: readonly number[], most: number): number[] {
   });
 }
 
-/** One pass over the points: each moves the four knots around it towards itself (Kaczmarz, relaxed). */
+/** One pass over the points. Each point moves the four knots around it towards itself (Kaczmarz, relaxed). */
 function descend(
   points: readonly SlowdownPoint[],
   table: { own: number[]; others: number[]; factor: number[][] },
@@ -100,7 +100,7 @@ function descend(
 /** Small, so that points that contradict each other are averaged. */
 const RELAXATION = 0.05;
 
-/** Rows, then columns, to the nearest that never fall; nothing below 1. */
+/** Replaces rows, then columns, by the nearest that never fall; no value is below 1. */
 function straighten(factor: number[][]) {
   for (const row of factor) row.splice(0, row.length, ...isotonic(row));
   for (const j of (factor[0] ?? []).keys())
@@ -110,14 +110,14 @@ function straighten(factor: number[][]) {
     }
 }
 
-/** What rounding and the last column pass left undone. */
+/** Corrects what rounding and the pass over columns left falling. */
 function rise(factor: number[][]) {
   for (const [i, row] of factor.entries())
     for (const j of row.keys())
       row[j] = Math.max(row[j] ?? 1, row[j - 1] ?? 1, factor[i - 1]?.[j] ?? 1);
 }
 
-/** The nearest list, by squares, that never falls (pool adjacent violators). */
+/** The nearest list, in least squares, that never falls (pool adjacent violators). */
 function isotonic(values: readonly number[]): number[] {
   const blocks: { sum: number; count: number }[] = [];
   for (const value of values) {

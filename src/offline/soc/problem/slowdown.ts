@@ -1,27 +1,27 @@
-// How much slower an accelerator gets by others' memory traffic, from two numbers: its own demand and the total
-// demand of the others (processor-centric, as PCCS has it: whose traffic it is does not matter). Every model is
-// 1 without others, never below 1, and never falls when demand grows.
+// How much the memory traffic of others slows an accelerator. It depends on two numbers: its own demand, and the total
+// demand of the others (processor-centric, as in PCCS: it does not matter which others). Every model is 1 without
+// others, never below 1, and never falls when a demand grows.
 
-/** Own demand, others' demand → time with neighbours / time alone. */
+/** (own demand, others' demand) → time with neighbours / time alone. */
 export type Slowdown = (own: number, others: number) => number;
 
 export const noSlowdown: Slowdown = () => 1;
 
-/** For want of measurements: once demands pass the memory's limit, everybody gets a share in proportion. */
+/** A model without measurements: if demands exceed the memory's limit, each gets a share in proportion. */
 export const shareOfLimit =
   (limit: number): Slowdown =>
   (own, others) =>
     others > 0 && own > 0 ? Math.max(1, (own + others) / limit) : 1;
 
-/** Slowdown at knots, each list rising; `others` begins with 0, where the slowdown is 1. */
+/** Slowdown at knots. Both lists ascend, and `others` begins with 0, where the slowdown is 1. */
 export interface SlowdownTable {
   readonly own: readonly number[];
   readonly others: readonly number[];
-  /** factor[o][e] at own[o], others[e]. */
+  /** factor[o][e] belongs to own[o] and others[e]. */
   readonly factor: readonly (readonly number[])[];
 }
 
-/** Linear between knots in both demands; beyond the outermost it stays as it is there. */
+/** Linear between knots in both demands, and constant beyond the outermost knots. */
 export const interpolated =
   ({ own: owns, others: externals, factor }: SlowdownTable): Slowdown =>
   (own, others) => {
@@ -36,7 +36,7 @@ export const interpolated =
     return low + (o.part > 0 ? o.part * (at(o.low + 1) - low) : 0);
   };
 
-/** The knot at or below `x`, and how far it is to the next. */
+/** The knot at or below `x`, and how far `x` is on the way to the next, 0 to 1. */
 export function between(knots: readonly number[], x: number): { low: number; part: number } {
   let low = 0;
   while (low + 2 < knots.length && x >= (knots[low + 1] ?? 0)) low++;

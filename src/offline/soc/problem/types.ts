@@ -1,5 +1,5 @@
-// What is planned and what a plan is. Accelerators, networks and groups are known by their position; times are
-// milliseconds, demands are in the unit of the memory's limit (GB/s or % of it), energy is millijoules.
+// What is planned, and what a plan is. Accelerators, networks and groups are identified by position. Times are in
+// milliseconds, demands in the unit of the memory's limit (GB/s or % of it), energy in millijoules.
 import type { Slowdown } from "./slowdown.ts";
 
 export interface Accelerator {
@@ -8,57 +8,57 @@ export interface Accelerator {
   readonly slowdown: Slowdown;
 }
 
-/** Layers that stay together: the unit of assignment. Lists are per accelerator. */
+/** Layers that stay together: the unit of assignment. Lists have an entry for each accelerator. */
 export interface Group {
   readonly name: string;
-  /** Alone; Infinity where it can't run. */
+  /** Time alone; Infinity if the accelerator cannot run it. */
   readonly timeMs: readonly number[];
   readonly demand: readonly number[];
-  /** To take its result out of this accelerator, when a group that reads it runs on another. */
+  /** Time to move its result out of this accelerator, if a group that reads it runs on another. */
   readonly outMs: readonly number[];
-  /** To bring its inputs into this accelerator, when one of them comes from another. */
+  /** Time to move its inputs into this accelerator, if one of them comes from another. */
   readonly inMs: readonly number[];
   readonly energyMj: readonly number[];
-  /** Earlier groups of the network whose results it reads; a join has several. */
+  /** Earlier groups of the network whose results it reads. A join has several. */
   readonly inputs: readonly number[];
 }
 
-/** Its groups run one after another, in this order. */
+/** The groups run one after another, in this order. */
 export interface Network {
   readonly name: string;
   readonly groups: readonly Group[];
-  /** Networks that must have ended before it begins. */
+  /** Networks that must end before it begins. */
   readonly after: readonly number[];
 }
 
-/** `latency`: the smallest largest end of a network. `throughput`: the largest sum of 1 / end. */
+/** `latency`: minimises the last end of a network. `throughput`: maximises the sum of 1 / end. */
 export type Objective = "latency" | "throughput";
 
 export interface Problem {
   readonly accelerators: readonly Accelerator[];
   readonly networks: readonly Network[];
   readonly objective: Objective;
-  /** Per network: how often it may change accelerator. Infinity is no limit. */
+  /** For each network, how often it may change accelerator. Infinity: no limit. */
   readonly maxTransitions: number;
-  /** How long two groups may be on one accelerator at most, at the end of the first. */
+  /** How long two groups may overlap on one accelerator, at the end of the first. */
   readonly overlapMs: number;
-  /** Of all groups together; Infinity is no limit. */
+  /** Energy of all groups together. Infinity: no limit. */
   readonly energyBudgetMj: number;
 }
 
-/** All that a solver decides; `timeline` says what follows from it. */
+/** All decisions of a solver. `timeline` computes what follows from them. */
 export interface Plan {
-  /** Per network and group, the accelerator. */
+  /** The accelerator of each group, by network. */
   readonly assignment: readonly (readonly number[])[];
-  /** Per accelerator, the networks: of those that wait for it, the first in this list is next. */
+  /** For each accelerator, the networks by priority: of those that wait for it, the first in the list is next. */
   readonly priority: readonly (readonly number[])[];
 }
 
-/** A part of a group's run in which its neighbours do not change. */
+/** A part of a group's run during which its neighbours do not change. */
 export interface Piece {
   readonly fromMs: number;
   readonly toMs: number;
-  /** 1 where nobody else uses the memory. */
+  /** 1 if no other group uses the memory. */
   readonly slowdown: number;
 }
 
@@ -66,7 +66,7 @@ export interface Span {
   readonly network: number;
   readonly group: number;
   readonly accelerator: number;
-  /** Its inputs are there; until `startMs` it waits for the accelerator. */
+  /** When its inputs are ready. From then until `startMs` it waits for the accelerator. */
   readonly readyMs: number;
   readonly startMs: number;
   readonly endMs: number;
@@ -76,6 +76,6 @@ export interface Span {
 export interface Timeline {
   /** In order of start. */
   readonly spans: readonly Span[];
-  /** Per network. */
+  /** By network. */
   readonly endMs: readonly number[];
 }

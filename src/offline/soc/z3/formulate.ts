@@ -1,11 +1,13 @@
-// The problem as text for Z3, written from the definition of a plan's timeline and from nothing of our solver. Linear
-// real arithmetic over real start and end times, a Boolean per group (on the second accelerator or not) and per pair of
-// networks and accelerator (who goes first). In two parts, because all at once is too much (see `prove.ts`):
-// `relaxed` says what every plan keeps, whatever runs where; `exact` says all, for one assignment.
+// Writes the problem as text for Z3. It is written from the definition of a plan's timeline and shares nothing with our
+// solver. It uses linear real arithmetic over start and end times, a Boolean for each group (whether it is on the
+// second accelerator), and one for each pair of networks and accelerator (which goes first). It has two parts, because
+// all at once is too much (see `prove.ts`): `relaxed` is true of every plan, whatever the assignment, and `exact`
+// describes one assignment completely.
 //
-// Progress: with two accelerators at most two groups run at once, so a group g of t ms that overlaps each h for
-// o(g,h) ms takes  end - start = t + sum over h of o(g,h) * (1 - 1 / slowdown(g beside h)),
-// which is the same as: the sum over intervals of interval / slowdown is t.
+// Progress: with two accelerators at most two groups run at once. So a group g of t ms that overlaps each h for o(g,h)
+// ms takes
+//   end - start = t + sum over h of o(g,h) * (1 - 1 / slowdown(g beside h)),
+// which is equivalent to: the sum over intervals of interval / slowdown is t.
 import { proofRefused } from "../errors.ts";
 import type { Problem } from "../problem/types.ts";
 
@@ -15,7 +17,7 @@ interface Item {
   readonly id: string;
 }
 
-/** Throws a UserError for what Z3 isn't asked. */
+/** Throws a UserError for a problem that cannot be put to Z3. */
 function checkAsked(problem: Problem) {
   const refused =
     problem.accelerators.length !== 2
@@ -29,11 +31,12 @@ function checkAsked(problem: Problem) {
 }
 
 /**
- * Asserts what follows for start, end and duration of every group and for the overlaps of every pair, but no order of
- * groups; a bound on `makespan`, the largest end, is for the caller to assert. What makes it strong: two accelerators
- * that are busy for longer than the makespan, both together, are busy at the same time, so contention makes groups
- * longer; and which groups can overlap follows the order of both networks (`crossed`). Times are rounded down, so that
- * Z3 computes with short fractions: what is impossible here is impossible. Throws a UserError for what Z3 isn't asked.
+ * Asserts what holds for start, end and duration of every group and for the overlaps of every pair, but no order of
+ * groups. The caller asserts a bound on `makespan`, the largest end. Two facts make the relaxation strong. If two
+ * accelerators together are busy for longer than the makespan, they are busy at the same time, so contention makes
+ * groups longer. And the order of both networks limits which groups can overlap (`crossed`). Times are rounded down, so
+ * that Z3 computes with short fractions; what is impossible with them is impossible. Throws a UserError for a problem
+ * that cannot be put to Z3.
  */
 export function relaxed(problem: Problem): string {
   checkAsked(problem);
@@ -64,7 +67,7 @@ export function relaxed(problem: Problem): string {
   ].join("\n");
 }
 
-/** Asserts, on top of `relaxed`, that the groups run as assigned and as the rule of dispatch says. */
+/** Asserts, in addition to `relaxed`, that the groups run as assigned and follow the rule of dispatch. */
 export function exact(problem: Problem, assignment: readonly (readonly number[])[]): string {
   const items = itemsOf(problem);
   const where = (g: Item) => assignment[g.network]?.[g.group] ?? 0;
@@ -85,11 +88,11 @@ export function exact(problem: Problem, assignment: readonly (readonly number[])
   ].join("\n");
 }
 
-/** How an assignment is read out of a model: the Booleans in this order. */
+/** The Booleans of an assignment, in the order in which they are read from a model. */
 export const assignmentNames = ({ networks }: Problem): string[][] =>
   networks.map(({ groups }, n) => groups.map((_, i) => `x${n}_${i}`));
 
-/** Asserts that it is another one. */
+/** Asserts that the assignment is another one. */
 export function otherThan(problem: Problem, assignment: readonly (readonly number[])[]): string {
   const literals = assignmentNames(problem).flatMap((names, n) =>
     names.map((name, i) => (assignment[n]?.[i] === 1 ? name : `(not ${name})`)),
@@ -107,13 +110,13 @@ const itemsOf = ({ networks }: Problem): Item[] =>
     groups.map((_, group): Item => ({ network, group, id: `${network}_${group}` })),
   );
 
-/** Of different networks, each once. */
+/** Pairs of items of different networks, each once. */
 const pairsOf = (items: readonly Item[]): [Item, Item][] =>
   items.flatMap((g) => items.filter((h) => h.network > g.network).map((h): [Item, Item] => [g, h]));
 
 const strangers = (items: readonly Item[], g: Item) => items.filter((h) => h.network !== g.network);
 
-/** If g overlaps h, nothing after g overlaps anything before h: that would be both later and earlier. */
+/** If g overlaps h, nothing after g overlaps anything before h, because it would have to be both later and earlier. */
 const crossed = (g: Item, h: Item, pairs: readonly (readonly [Item, Item])[]): string[] =>
   pairs
     .filter(
@@ -137,10 +140,10 @@ const or = (...parts: readonly string[]) => `(or false ${parts.join(" ")})`;
 const ite = (when: string, then: string, otherwise: string) => `(ite ${when} ${then} ${otherwise})`;
 const sum = (parts: readonly string[]) => `(+ 0.0 ${parts.join(" ")})`;
 
-/** Nine places behind the point: a picosecond. */
+/** Nine places behind the point: a resolution of a picosecond. */
 const real = (value: number) => value.toFixed(9);
 
-/** Three places, not above `value`, which is 0 or more. */
+/** Rounds down to three places. `value` is 0 or more. */
 const floor = (value: number) => (Math.floor(value * 1000) / 1000).toFixed(3);
 
 /** Network n goes before m on accelerator a. One Boolean for both directions. */
@@ -149,7 +152,7 @@ const before = (a: number, n: number, m: number) =>
 
 const on = (a: number, { id }: Item) => (a === 1 ? `b${id}` : `(- d${id} b${id})`);
 
-/** Priorities are an order: no circles among three. */
+/** Priorities are an order, so no three networks form a circle. */
 function order({ networks }: Problem): string[] {
   const all = networks.map((_, n) => n);
   return [0, 1].flatMap((a) => [
@@ -166,7 +169,7 @@ function order({ networks }: Problem): string[] {
   ]);
 }
 
-/** What comes before it: the group before, or the ends of the networks that its own comes after. */
+/** What must end before it starts: the group before, or the networks that its own network comes after. */
 function previous({ networks }: Problem, { network, group }: Item): string[] {
   if (group > 0) return [`e${network}_${group - 1}`];
   return (networks[network]?.after ?? []).map(
@@ -174,7 +177,7 @@ function previous({ networks }: Problem, { network, group }: Item): string[] {
   );
 }
 
-/** That it starts no earlier than its inputs are there, and what can't run where. */
+/** Asserts that it starts after its inputs are ready, and which accelerators cannot run it. */
 function own(problem: Problem, item: Item): string[] {
   const { network, group, id } = item;
   const { groups } = problem.networks[network] ?? { groups: [] };
@@ -203,7 +206,7 @@ function own(problem: Problem, item: Item): string[] {
   ];
 }
 
-/** Its duration: what it takes alone and what it loses beside others, and no more overlap than that. */
+/** Its duration: the time alone plus what it loses beside others, and the limits on overlap. */
 function least(problem: Problem, g: Item, others: readonly Item[]): string[] {
   const here = [`(not x${g.id})`, `x${g.id}`];
   return [
@@ -216,13 +219,13 @@ function least(problem: Problem, g: Item, others: readonly Item[]): string[] {
   ];
 }
 
-/** 0 where it can't run. */
+/** 0 if the accelerator cannot run it. */
 function alone({ networks }: Problem, { network, group }: Item, a: number): number {
   const time = networks[network]?.groups[group]?.timeMs[a] ?? 0;
   return Number.isFinite(time) ? time : 0;
 }
 
-/** Of the time that g, on accelerator a, runs beside h on the other: the part in which it makes no progress. */
+/** While g, on accelerator a, runs beside h on the other: the part of the time in which g makes no progress. */
 function loss({ networks, accelerators }: Problem, g: Item, h: Item, a: number): number {
   const demand = (one: Item, where: number) =>
     networks[one.network]?.groups[one.group]?.demand[where] ?? 0;
@@ -259,13 +262,13 @@ function overlap(g: Item, h: Item): string {
   return assert(`(= ${shared(g, h)} ${ite(separate(g, h), "0.0", `(- ${end} ${start})`)})`);
 }
 
-/** If h started while g was ready, it goes before. Both on accelerator a. */
+/** If h started while g was ready, h goes before g. Both are on accelerator a. */
 function rank(a: number, g: Item, h: Item): string {
   const overtook = and(`(< s${h.id} s${g.id})`, `(>= s${h.id} r${g.id})`);
   return assert(`(=> ${overtook} ${before(a, h.network, g.network)})`);
 }
 
-/** While g waits, the accelerator is not idle: what starts there then, h, starts at another's end. */
+/** While g waits, the accelerator is not idle: h, which starts there then, starts at the end of another group. */
 function prompt(g: Item, h: Item, others: readonly Item[]): string {
   const late = and(`(> s${h.id} r${g.id})`, `(<= s${h.id} s${g.id})`);
   return assert(`(=> ${late} ${or(...others.map((one) => `(= e${one.id} s${h.id})`))})`);

@@ -12,14 +12,14 @@ import { openZ3 } from "./worker.ts";
 
 const clock = () => performance.now();
 
-test("Z3, by itself, finds what the search finds, and nothing better", async () => {
+test("Z3 without a claim finds what the search finds, and nothing better", async () => {
   const problem = exampleProblem({ networks: 2, groups: 2, maxTransitions: 4, seed: 3, limit: 70 });
   const ours = makespanMs(solve(problem, () => 0).timeline);
   const proof = await prove(problem, clock, Infinity);
   expect(proof.optimal).toBe(true);
   expect(Math.abs((proof.makespanMs ?? 0) - ours)).toBeLessThan(2 * OPTIMALITY_GAP * ours);
   if (!proof.plan) throw new Error("a makespan has a plan");
-  // Z3's own plan, by our timeline: the two agree on what follows from a plan.
+  // Z3's plan on our timeline: both must agree on the makespan.
   expect(makespanMs(timeline(problem, proof.plan))).toBeCloseTo(proof.makespanMs ?? 0, 5);
 }, 600_000);
 
@@ -33,7 +33,7 @@ test("given a claim, Z3 finds a plan as good, or says that there is none", async
   expect(beyond).toEqual({ makespanMs: undefined, plan: undefined, optimal: true });
 }, 600_000);
 
-test("what is true of every plan is true of ours, and an assignment's makespan is the timeline's", async () => {
+test("the relaxed problem is true of our plan, and an assignment's makespan is the timeline's", async () => {
   const problem = mixed();
   const z3 = await openZ3(Infinity);
   try {
@@ -55,7 +55,9 @@ test("what is true of every plan is true of ours, and an assignment's makespan i
   }
 }, 600_000);
 
-/** Three networks of 3, 2 and 1 groups, one after another's end, a join, and costs both ways. */
+/**
+ * Three networks of 3, 2 and 1 groups: one follows another, one group is a join, and transitions cost time both ways.
+ */
 function mixed(): Problem {
   const problem = exampleProblem({ networks: 3, groups: 3, maxTransitions: 4, seed: 5, limit: 70 });
   return {
@@ -96,7 +98,7 @@ function prefer({ priority }: Plan): string {
     .join("");
 }
 
-test("what Z3 reads is what it was sent, however long; what it can't read is no answer", async () => {
+test("Z3 reads exactly what it was sent, however long; text that it can't read gives no answer", async () => {
   const z3 = await openZ3(Infinity);
   try {
     const names = Array.from({ length: 500 }, (_, i) => `a_rather_long_name_for_a_number_${i}`);
@@ -112,7 +114,7 @@ test("what Z3 reads is what it was sent, however long; what it can't read is no 
   }
 }, 600_000);
 
-test("out of time is no proof", async () => {
+test("running out of time gives no proof", async () => {
   const problem = exampleProblem({ networks: 2, groups: 3, maxTransitions: 2, seed: 3, limit: 80 });
   expect(await prove(problem, clock, 0)).toEqual({
     makespanMs: undefined,

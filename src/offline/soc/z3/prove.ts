@@ -1,4 +1,4 @@
-// Asks Z3 for better and better makespans until there is none: a proof that owes nothing to our search.
+// Asks Z3 for better and better makespans until there is none. That is a proof independent of our search.
 import { proofFailed } from "../errors.ts";
 import type { Plan, Problem } from "../problem/types.ts";
 import { OPTIMALITY_GAP } from "../search.ts";
@@ -6,18 +6,18 @@ import { assignmentNames, exact, otherThan, priorityNames, relaxed } from "./for
 import { openZ3, type Session } from "./worker.ts";
 
 export interface Proof {
-  /** Of the best plan that Z3 found; undefined if it found none, or none below what it was given. */
+  /** The makespan of the best plan that Z3 found; undefined if it found none, or none below what it was given. */
   readonly makespanMs: number | undefined;
   readonly plan: Plan | undefined;
-  /** Z3 says that there is nothing better by more than OPTIMALITY_GAP. */
+  /** Whether Z3 proved that no plan is better by more than OPTIMALITY_GAP. */
   readonly optimal: boolean;
 }
 
 /**
- * `below`: only plans with a smaller makespan are looked for; Infinity for Z3 by itself. A little above a claimed
- * optimum, Z3 finds a plan as good by itself and proves that there is no better one, and much sooner. Out of time,
- * what it has.
- * `clock`: milliseconds. Throws a UserError for a problem that Z3 isn't asked about, or if Z3 fails or can't be loaded.
+ * `below`: Z3 looks only for plans with a smaller makespan; Infinity lets it start by itself. With a value slightly
+ * above a claimed optimum, Z3 finds an equal plan and proves much sooner that none is better. When time is up, returns
+ * what it has. `clock`: in milliseconds. Throws a UserError if Z3 cannot be asked about the problem, fails or cannot be
+ * loaded.
  */
 export async function prove(
   problem: Problem,
@@ -38,12 +38,13 @@ export async function prove(
   }
 }
 
-/** Of two of Z3's ways to do linear arithmetic, the one that is faster here. */
+/** Z3 has two solvers for linear arithmetic. This is the one that is faster here. */
 const OPTIONS = "(set-option :pp.decimal true)(set-option :smt.arith.solver 2)";
 
 /**
- * Z3 names an assignment that could be better as far as the relaxed problem knows, and then judges exactly that one:
- * a better plan of it lowers the bound, and if there is none, it is another's turn. Proven when none is left to name.
+ * Z3 names an assignment that could be better according to the relaxed problem, and then solves exactly that one. If
+ * that gives a better plan, the bound is lowered; otherwise another assignment is tried. The proof is complete when
+ * none is left.
  */
 async function descend(
   session: Session,
@@ -72,7 +73,7 @@ async function descend(
   }
 }
 
-/** Without a limit: Z3 has the model already. */
+/** Without a time limit, because Z3 has the model already. */
 const values = async (session: Session, terms: readonly string[]) =>
   (await session.ask(`(get-value (${terms.join(" ")}))`, Infinity)) ?? "";
 
@@ -107,6 +108,6 @@ async function readProof(
   return { makespanMs: largest(times), plan: { assignment, priority }, optimal: false };
 }
 
-/** Of values as Z3 writes them: `(e0_5 3.5)`, or with a ? behind the digits where there are more. */
+/** The largest of the values as Z3 writes them: `(e0_5 3.5)`, or with a ? behind the digits if there are more. */
 const largest = (said: string): number =>
   Math.max(0, ...[...said.matchAll(/\(e\d+_\d+ ([\d.]+)\??\)/g)].map(([, value]) => Number(value)));

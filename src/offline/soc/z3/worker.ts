@@ -1,12 +1,13 @@
-// Z3 is 30 MB of WebAssembly with threads of its own and blocks while it thinks, so it lives in a worker, loaded
-// only when it is asked. The worker's code is a text: one file to carry stays one file, whatever bundles it.
+// Z3 is 30 MB of WebAssembly with its own threads, and it blocks while it computes. So it runs in a worker, which is
+// loaded only when it is needed. The worker's code is a text, so that it stays within this file when the program is
+// bundled.
 import { createRequire } from "node:module";
 import { Worker } from "node:worker_threads";
 
 /**
- * Sends back Z3's answer to each text it is sent; `session` keeps what was asserted. Not by the package's own
- * `eval_smtlib2_string` (5.2.0): that one reads the text in another thread out of memory that the caller has given
- * back by then, so now and then Z3 judged a mangled problem.
+ * Sends back Z3's answer to each text. `session` keeps what was asserted. The package's own `eval_smtlib2_string`
+ * (5.2.0) is not used: it reads the text in another thread from memory that the caller may have freed by then, so Z3
+ * sometimes judged a mangled problem.
  */
 const CODE = `
 const { parentPort, workerData } = require("node:worker_threads");
@@ -27,19 +28,19 @@ const { parentPort, workerData } = require("node:worker_threads");
 })().catch((error) => parentPort.postMessage({ error: String(error) }));
 `;
 
-/** Node takes a longer timer for none. */
+/** Node treats a longer timer as no delay. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 export interface Session {
   /**
-   * SMT-LIB 2 in, what Z3 prints out; undefined if it takes longer than `limitMs`, and ever after. Rejects if Z3 does
-   * not take the text as it is: what is only half asserted must not be judged.
+   * Sends SMT-LIB 2 and returns what Z3 prints; undefined if it takes longer than `limitMs`, and from then on always.
+   * Rejects if Z3 does not accept the text as it is, because half of an assertion must not be judged.
    */
   ask(text: string, limitMs: number): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
-/** Rejects if Z3 can't be loaded; a session of nothing but undefined if that takes longer than `limitMs`. */
+/** Rejects if Z3 cannot be loaded. If loading takes longer than `limitMs`, the session answers only undefined. */
 export async function openZ3(limitMs: number): Promise<Session> {
   const require = createRequire(import.meta.url);
   const path = require.resolve("z3-solver");
