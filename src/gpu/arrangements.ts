@@ -1,4 +1,4 @@
-// The ways of running two sides on one modelled GPU, by the names that measured comparisons use.
+// How two sides can run on one modelled GPU, by the names that measured comparisons use.
 import {
   type Overrides,
   type Policy,
@@ -10,26 +10,26 @@ import {
 export interface Arrangement {
   readonly name: string;
   /**
-   * Contexts of their own that take turns; all kernels side by side (MPS, or streams of one process); or one
-   * job's kernels for as long as it has some.
+   * slices: contexts take turns. side-by-side: all kernels run together (MPS, or streams of one process).
+   * one-at-a-time: one job keeps the GPU as long as it has kernels.
    */
   readonly sharing: "slices" | "side-by-side" | "one-at-a-time";
-  /** Processes share through MPS, which costs each kernel a little. */
+  /** Processes share through MPS, which costs each kernel a little time. */
   readonly mps: boolean;
-  /** Who takes part. */
+  /** Whether the job takes part. */
   readonly high: boolean;
   readonly bestEffort: boolean;
   /** The high job's kernels get freed SMs first. */
   readonly priorities: boolean;
   /** Percent of the SMs that best-effort work may hold at once. */
   readonly bestEffortPercent: number;
-  /** Green contexts: SMs that each side is confined to, rounded up as the hardware does. */
+  /** The SMs of each side in green contexts, rounded up as the hardware does. */
   readonly highSms?: number;
   readonly bestEffortSms?: number;
   readonly gated?: { readonly policy: Policy; readonly overrides: Overrides };
   /** Both trainings wait for each other at the end of each pass. */
   readonly alternating?: boolean;
-  /** The high job announces each request so long before it arrives; 0: it does not. */
+  /** How long before its arrival the high job announces each request; 0: it does not. */
   readonly announceNs: number;
 }
 
@@ -44,7 +44,10 @@ const slices = {
 } as const;
 const beside = { ...slices, sharing: "side-by-side", mps: true } as const;
 
-/** As `parseArrangement` has them, and "temporal": one job's kernels for as long as it has some. Throws a UserError. */
+/**
+ * Also accepts "temporal": one job keeps the GPU as long as it has kernels. Other names are those of
+ * `parseArrangement`. Throws a UserError.
+ */
 export function arrangementNamed(name: string): Arrangement {
   if (name === "temporal")
     return { ...arrangementNamed("temporal-isolated"), name, sharing: "one-at-a-time" };
@@ -70,7 +73,7 @@ function sharedBy(name: string, sharing: Sharing): Arrangement {
   }
 }
 
-/** Also for policies that the table does not list. */
+/** An arrangement with a policy. Also for policies that the table does not list. */
 export const gatedBy = (
   name: string,
   policy: Policy,

@@ -1,4 +1,4 @@
-// What a user can meet here.
+// The errors of this folder that a user may see.
 import { UserError, usage } from "#core";
 
 export const unknownModel = (name: string, known: readonly string[]) =>

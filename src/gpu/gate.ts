@@ -8,7 +8,7 @@ import type { Dim3 } from "#profile";
 import { type Rules, Settings, view } from "#protocol";
 import { noGate } from "./errors.ts";
 
-/** As in native/gate/gate.h; above them the other reasons to wait. */
+/** As in native/gate/gate.h. Larger values are the other reasons to wait. */
 export const RUN = 0;
 export const TRICKLE = 1;
 export const PACED = 6;
@@ -50,20 +50,22 @@ export const newSeen = (): Seen => ({
   highCopying: false,
 });
 
-/** One rule table, and the gate's decisions by these rules. */
+/** One rule table, and the gate's decisions with these rules. */
 export interface Gate {
-  /** In force now, as the policy gave them; the decisions force them into their ranges. */
+  /** The rules in force, as the policy gave them. The gate limits them to their ranges. */
   readonly rules: Rules;
   setRules(rules: Rules): void;
   release(seen: Seen): number;
   admit(seen: Seen, us: number, kernelClass: number, sms: number, copy: boolean): number;
-  /** True if a border must come before an item that is expected to take `us`. */
+  /** Whether a border must come before an item that is expected to take `us`. */
   closes(chunkUs: number, chunkLaunches: number, us: number): boolean;
-  /** May more be queued behind the hold word, with so much submitted and not known finished? */
+  /**
+   * Whether more may be queued behind the hold word. Arguments: the work that is submitted and not known to be done.
+   */
   hasRoom(launchesOut: number, outUs: number): boolean;
-  /** May a copy be submitted beside a request, after so long? */
+  /** Whether a copy may be submitted beside a request after it waited so long. */
   admitCopy(waitedUs: number, aheadUs: number, highCopying: boolean): number;
-  /** Of the budget, once the item that `admit` was last asked about is submitted. */
+  /** The spent budget after the item that `admit` was last called for is submitted. */
   spentAfter(): number;
   /** When the launch after one at `nowNs` is due. */
   dueAfter(dueNs: number, nowNs: number): number;
@@ -71,14 +73,14 @@ export interface Gate {
   hold(block: Float64Array): void;
 }
 
-/** Beside the sources, and beside the bundle made of them. */
+/** The library's folders, relative to the sources and to the bundle made of them. */
 const usual = ["../../build/native/", "../build/native/"].map((folder) =>
   fileURLToPath(new URL(`${folder}libcotenant-gate.so`, import.meta.url)),
 );
 
 const libraryPath = (): string => usual.find((one) => existsSync(one)) ?? (usual[0] as string);
 
-/** Throws a UserError where there is no library. */
+/** Throws a UserError if there is no library. */
 export function openGate(path?: string): Gate {
   const { release, admit, closes, admitCopy, hasRoom, spentAfter, dueAfter, hold } = load(
     path ?? libraryPath(),
@@ -89,7 +91,7 @@ export function openGate(path?: string): Gate {
   const item = new Uint32Array(5);
   const chunk = new Uint32Array(2);
   let current = { ...fields } as Rules;
-  /** u64 each; nothing seen passes 2^32. */
+  /** u64 each. No value seen here exceeds 2^32. */
   const look = (seen: Seen) => {
     seenWords[0] = seen.highRegistered ? 1 : 0;
     seenWords[2] = seen.highActive ? 1 : 0;
@@ -145,7 +147,7 @@ export function openGate(path?: string): Gate {
   };
 }
 
-/** Where nobody is gated: needs no library. */
+/** For arrangements without a gate: needs no library. */
 export const openDoor: Gate = {
   rules: policyNamed("off").rules({ isolated: true, high: [] }),
   setRules() {},
@@ -160,8 +162,8 @@ export const openDoor: Gate = {
 };
 
 /**
- * As in native/gate/parts.h, with tiles of the grid for lines. A part has `lines` of this side; undefined: the product
- * stays whole.
+ * Divides a product as native/gate/parts.h does, with tiles of the grid instead of lines. A part has `lines` on this
+ * side; undefined: the product stays whole.
  */
 export function partsOfGrid(
   grid: Dim3,

@@ -30,11 +30,11 @@ export const turnAction = { keep: 0, give: 1, take: 2 } as const;
 export const holdAction = { leave: 0, open: 1, close: 2, chunk: 3, stand: 4 } as const;
 export const nextLook = { nap: 0, border: 1, moment: 2 } as const;
 
-/** What is seen at a look; native/gate/hold.h says what each field means. Durations may be infinite. */
+/** What a look sees. native/gate/hold.h says what each field means. Durations may be infinite. */
 export type HoldView = Record<keyof typeof at, number>;
 
 const fields = Object.entries(at) as readonly [keyof HoldView, number][];
-/** Long after everything, and exact as a double. */
+/** Later than any time here, and exact as a double. */
 const LONG = 2 ** 52;
 
 export class HoldMachine {
@@ -45,7 +45,7 @@ export class HoldMachine {
     this.#gate = gate;
   }
 
-  /** The accessors below tell what was decided, until the next look. */
+  /** Decides. The accessors below return the decision until the next look. */
   look(view: HoldView): void {
     const block = this.#block;
     for (const [name, index] of fields) block[index] = Math.min(view[name], LONG);

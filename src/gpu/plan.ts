@@ -7,13 +7,13 @@ export const COPY_OUT = 2;
 /** How a job submits its work: by single launches, or as one graph for each request. */
 export type Submission = "kernels" | "graph";
 
-/** Entries of a copy that goes in pieces. The interposer's last piece is shorter instead (calls/copies.h). */
+/** The number of equal pieces of a copy. The interposer's last piece is shorter instead (calls/copies.h). */
 export const piecesOf = (bytes: number, pieceBytes: number): number =>
   Math.max(1, Math.ceil(bytes / pieceBytes));
 
 /**
- * As copy_ns() of native/interposer/calls/copies.h, which says why. It stands twice because a call of the gate's
- * library would be longer than the formula.
+ * Like copy_ns() of native/interposer/calls/copies.h, which gives the reasons. It is written twice because a call of
+ * the gate's library would be longer than the formula.
  */
 export const expectedCopyNs = (bytes: number): number => 2000 + bytes / 20;
 
@@ -21,10 +21,10 @@ export interface Plan {
   readonly name: string;
   readonly submission: Submission;
   /**
-   * Steps in order. What is kept of each goes on behind them: there are the parts that a product may be launched in.
+   * The number of steps. The arrays are longer: behind the steps they hold the parts in which products may be launched.
    */
   readonly length: number;
-  /** Of a product that can be divided: its first part and how many there are; else 0. */
+  /** For a product that can be divided: the index of its first part, and the number of parts; otherwise 0. */
   readonly partsFrom: Int32Array;
   readonly partCount: Int32Array;
   /** KERNEL, COPY_IN, COPY_OUT */
@@ -42,25 +42,25 @@ export interface Plan {
   readonly units: Float64Array;
   /** Blocks that an SM holds at once. */
   readonly perSm: Float64Array;
-  /** What one block takes of an SM, SM_RESOURCES each: see #profile's partsOfSm. */
+  /** The part of an SM's resources that one block takes, SM_RESOURCES each; see partsOfSm of #profile. */
   readonly blockParts: Float64Array;
-  /** Compute, DRAM, L2 of each step in turn: parts of the peak while it runs alone. */
+  /** Compute, DRAM and L2 of each step: the part of the peak that it uses alone. */
   readonly need: Float64Array;
   readonly kernelClass: Uint8Array;
-  /** The p95, from which the gate of a best-effort client decides. */
+  /** The p95. The gate of a best-effort client decides with it. */
   readonly expectedUs: Uint32Array;
   readonly graphUs: number;
-  /** The step that a training's backward pass begins with; undefined where the profile has no such mark. */
+  /** The step with which a training's backward pass begins; undefined if the profile has no such mark. */
   readonly backwardAt: number | undefined;
-  /** Latency of a request, or time of an iteration in a closed loop, alone. */
+  /** Alone: the latency of a request, or the time of an iteration in a closed loop. */
   readonly soloNs: number;
-  /** Power of its compute, of a bf16 matrix load's. */
+  /** The power of its compute, relative to that of a bf16 matrix load. */
   readonly drawn: number;
-  /** The SM clock at which the times hold; undefined where the clock is not modelled. */
+  /** The SM clock at which the times hold; undefined if the clock is not modelled. */
   readonly referenceMHz: number | undefined;
 }
 
-/** What follows from a kernel by itself. */
+/** The columns that follow from a kernel alone. */
 export type KernelColumns = Pick<
   Plan,
   | "durationNs"

@@ -21,16 +21,16 @@ export interface Job {
 }
 
 export interface HighJob extends Job {
-  /** Since the window's start, rising; left out: a closed loop. */
+  /** From the window's start, in ascending order; left out: a closed loop. */
   readonly arrivalsNs?: readonly number[];
-  /** As after run --slo. */
+  /** As given with `run --slo`. */
   readonly objective?: Objective;
 }
 
 export interface BestEffortJob extends Job {
-  /** Of inference, as of the high job. */
+  /** Arrivals of an inference, as for the high job. */
   readonly arrivalsNs?: readonly number[];
-  /** It says where its iterations begin; default true. */
+  /** Whether the job marks where its iterations begin; default true. */
   readonly marks?: boolean;
 }
 
@@ -38,35 +38,35 @@ export interface Cast {
   readonly arrangement: Arrangement;
   readonly high: HighJob | undefined;
   readonly bestEffort: readonly BestEffortJob[];
-  /** Arrivals count from here. */
+  /** Arrivals count from this time. */
   readonly startNs: number;
   readonly gate: Gate | undefined;
 }
 
 export interface Players {
-  /** Best-effort work begins, and requests arrive. */
+  /** Begins best-effort work, and requests that have arrivals. */
   start(): void;
-  /** A high job without arrivals begins. */
+  /** Begins a high job without arrivals. */
   startLoop(): void;
-  /** A closed loop begins nothing more. */
+  /** Makes a closed loop begin nothing more. */
   stop(): void;
   /**
-   * Everything that has arrived is served, and each best-effort job has ended an iteration since then, if it has one
-   * left.
+   * Whether everything that has arrived is served, and each best-effort job has ended an iteration since then or has
+   * none left.
    */
   through(sinceNs: number): boolean;
   readonly requests: readonly Request[];
-  /** When iterations were done, by best-effort job. */
+  /** For each best-effort job, when its iterations were done. */
   readonly doneNs: readonly (readonly number[])[];
   readonly level: number | undefined;
-  /** In force now; undefined without a gate. */
+  /** The rules in force; undefined without a gate. */
   readonly rules: Rules | undefined;
 }
 
 export const playersOn = (machine: Machine, cast: Cast): Players =>
   cast.arrangement.alternating ? playersAlternating(machine, cast) : playersSharing(machine, cast);
 
-/** One high client, any number of best-effort ones, and the gate between them where there is one. */
+/** One high client, any number of best-effort ones, and the gate between them if the arrangement has one. */
 function playersSharing(
   machine: Machine,
   { arrangement, high, bestEffort, startNs, gate }: Cast,
@@ -151,7 +151,7 @@ function serve(
   return { client, plan, training: high.profile.kind === "training", objective: high.objective };
 }
 
-/** Two trainings that wait for each other. A training alone waits for none, and runs as in other arrangements. */
+/** Two trainings that wait for each other. A training alone does not wait, and runs as in other arrangements. */
 function playersAlternating(machine: Machine, cast: Cast): Players {
   const { arrangement, high, bestEffort } = cast;
   const [other, third] = bestEffort;

@@ -1,5 +1,5 @@
-// The agent's loop on the modelled GPU. Four times a second of virtual time, it gives the policy what was observed,
-// and the gate the policy's rules.
+// The agent's loop on the modelled GPU. Four times a second of virtual time, it gives the policy what was observed, and
+// gives the gate the policy's rules.
 import {
   type Memory,
   type MeteredHigh,
@@ -19,7 +19,7 @@ const EVERY_NS = 250e6;
 /** The time for which bursts count, as in the agent's meter. */
 const WINDOW_NS = 4e9;
 
-/** The high client, and what its profile and the person at the command line say of it. */
+/** The high client, and what its profile and the command line say about it. */
 interface PolicedHigh {
   readonly client: HighClient;
   readonly plan: Plan;
@@ -31,7 +31,7 @@ interface Policed {
   readonly policy: Policy;
   readonly overrides: Overrides;
   readonly high: PolicedHigh | undefined;
-  /** Best-effort work. */
+  /** The streams of best-effort work. */
   readonly colocated: readonly Stream[];
 }
 
@@ -43,7 +43,7 @@ export class Policing implements Actor {
   readonly #fromProfile: Pick<MeteredHigh, "soloUs" | "gpuShare" | "training">;
   #memory: Memory | undefined;
   #from = 0;
-  /** Of the bursts, up to the last look; as the next two. */
+  /** This and the next two count up to the last look. */
   #burstsSeen = 0;
   #launched = 0;
   #finished = 0;
@@ -100,7 +100,7 @@ export class Policing implements Actor {
     ];
   }
 
-  /** Before the first burst the profile's, so that the rules begin where they would have come to. */
+  /** Before the first burst it is the profile's time alone, so that the rules begin close to where they will settle. */
   #burstP50Us({ bursts }: HighClient): number | undefined {
     const { now } = this.#machine;
     while ((bursts[this.#from]?.endNs ?? now) < now - WINDOW_NS) this.#from++;

@@ -15,32 +15,34 @@ export interface WindowPlan {
   readonly high?: HighJob;
   readonly bestEffort: readonly BestEffortJob[];
   readonly seconds: number;
-  /** Before them, so that a policy can learn; default 0. Arrivals count from the beginning of these. */
+  /** Seconds before the window, so that a policy can learn; default 0. Arrivals count from their beginning. */
   readonly learnSeconds?: number;
-  /** Default: the GPU that the first profile comes from. */
+  /** Default: the GPU on which the first profile was measured. */
   readonly gpu?: GpuModel;
   readonly seed?: number;
-  /** False: every kernel takes its p50. Default: spread as between p50 and p95. */
+  /** False: every kernel takes its p50. Default: durations vary as p50 and p95 say. */
   readonly spread?: boolean;
   readonly gate?: Gate;
 }
 
 export interface ModelWindow {
-  /** Where the learning ended. */
+  /** When the learning ended. */
   readonly startNs: number;
   readonly endNs: number;
-  /** Where the settling ended; what lies before counts for nothing. */
+  /** When the settling ended. What comes before does not count. */
   readonly settledNs: number;
   readonly requests: readonly Request[];
-  /** When iterations were done, by best-effort job: those that ended in the window, and at least the next one. */
+  /**
+   * For each best-effort job, when its iterations were done: those that ended in the window, and at least the next one.
+   */
   readonly doneNs: readonly (readonly number[])[];
-  /** Between `settledNs` and `endNs`: parts of the whole, means. */
+  /** Means from `settledNs` to `endNs`, as parts of the maximum. */
   readonly gpu: {
     readonly smActivity: number;
     readonly dramActivity: number;
     readonly smClockMHz: number | undefined;
     readonly powerW: number | undefined;
-    /** A kernel ran. */
+    /** The part of the time in which a kernel ran. */
     readonly busy: number;
     readonly compute: number;
     readonly linkIn: number;
@@ -49,19 +51,19 @@ export interface ModelWindow {
   readonly events: number;
   readonly kernels: number;
   readonly switches: number;
-  /** In the end, of a policy that learns. */
+  /** At the end, for a policy that learns. */
   readonly level: number | undefined;
-  /** In force when the window ended; undefined without a gate. */
+  /** The rules in force when the window ended; undefined without a gate. */
   readonly rules: Rules | undefined;
 }
 
 /** Best-effort work runs for this long before requests begin. */
 const LEAD_NS = 100e6;
 const SETTLE_NS = 400e6;
-/** The window is extended at most to this multiple for an overloaded open loop or an iteration that does not end. */
+/** An overloaded open loop, or an iteration that does not end, extends the window to at most this multiple. */
 const PATIENCE = 4;
 
-/** Threads of one process: a job keeps the GPU until it has nothing to run, and no context is switched. */
+/** For threads of one process: a job keeps the GPU until it has nothing to run, and no context is switched. */
 const endless: Slices = {
   sliceNs: Number.POSITIVE_INFINITY,
   standNs: 0,
@@ -104,7 +106,7 @@ export function runWindow(plan: WindowPlan): ModelWindow {
   machine.run(endNs);
   const after = readMachine(machine);
   const { rules } = players;
-  // All requests that have arrived are served, beside best-effort work, and each job ends its current iteration.
+  // All requests that have arrived are served beside best-effort work, and each job ends its current iteration.
   // Otherwise its progress would be unknown.
   players.stop();
   const latest = startNs + PATIENCE * plan.seconds * 1e9;

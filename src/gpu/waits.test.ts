@@ -1,4 +1,4 @@
-// What a high client's bursts waited for the GPU, as the policy is told.
+// How long a high client's bursts waited for the GPU, as the policy sees it.
 import { expect, test } from "vitest";
 import { type MeteredHigh, policyNamed } from "#policy";
 import { quantile } from "#protocol";
@@ -41,7 +41,7 @@ function medians(profile: ReturnType<typeof workload>, submission: Submission, b
   return { lasted: quantile(sums.ended, 0.5), waited: quantile(sums.waited, 0.5) };
 }
 
-test("a request that launches kernel by kernel waits for its last kernel, and co-located for what it has fallen behind", () => {
+test("a request that launches kernel by kernel waits for its last kernel, and co-located also for its delay", () => {
   const profile = requests(200, 20, 5);
   const alone = medians(profile, "kernels", false);
   expect(alone.lasted).toBeGreaterThan(4000);
@@ -56,7 +56,7 @@ test("a request in a graph waits for nearly all of it", () => {
   expect(waited / lasted).toBeGreaterThan(0.99);
 });
 
-test("a request of so many launches that the driver's queue may have been full counts as waited throughout", () => {
+test("a request with so many launches that the driver's queue may be full counts as waiting throughout", () => {
   const { lasted, waited } = medians(requests(901, 6, 4), "kernels", false);
   expect(waited).toBe(lasted);
   expect(medians(requests(900, 6, 4), "kernels", false).waited).toBeLessThan(20);

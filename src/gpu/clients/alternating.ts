@@ -29,7 +29,7 @@ export class Barrier {
 
 export class Alternating implements Owner {
   readonly stream: Stream;
-  /** An iteration each, with all that it waited for. */
+  /** One for each iteration, including the time in which it waited. */
   readonly requests: Request[] = [];
   readonly doneNs: number[] = [];
   readonly #machine: Machine;
@@ -40,7 +40,10 @@ export class Alternating implements Owner {
   #step = 0;
   #begunNs = 0;
 
-  /** `backwardAt`: the step its backward pass begins with. `late`: it begins with the other's second pass. */
+  /**
+   * `backwardAt`: the step with which its backward pass begins. `late`: it begins while the other is in its second
+   * pass.
+   */
   constructor(
     machine: Machine,
     barrier: Barrier,
@@ -56,7 +59,7 @@ export class Alternating implements Owner {
     barrier.join(this);
   }
 
-  /** The next pass. */
+  /** Begins the next pass. */
   begin(): void {
     if (this.#late) {
       this.#late = false;

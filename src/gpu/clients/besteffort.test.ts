@@ -12,7 +12,7 @@ import { Board } from "./board.ts";
 const HIGH = 1;
 const gate = openGate();
 
-/** One training on a GPU that serves a high client, 20 ms after it began. */
+/** A training on a GPU that serves a high client, 20 ms after the training began. */
 function training(
   kernels: readonly KernelShape[],
   rules: Record<string, number> = {},
@@ -67,7 +67,7 @@ describe("under strict", () => {
     );
   });
 
-  test("it goes on after the resume delay, and not before", () => {
+  test("best-effort work continues after the resume delay, and not before", () => {
     const { machine, board, done } = training([{ us: 20 }]);
     board.busy(HIGH);
     machine.run(machine.now + 5e6);
@@ -79,7 +79,7 @@ describe("under strict", () => {
     expect(done()).toBeGreaterThan(stopped);
   });
 
-  test("without a resume delay it goes on when the request ends", () => {
+  test("without a resume delay best-effort work continues when the request ends", () => {
     const { machine, board, done } = training([{ us: 20 }], { resumeDelayUs: 0 });
     board.busy(HIGH);
     machine.run(machine.now + 5e6);
@@ -97,7 +97,7 @@ describe("under strict", () => {
     machine.run(machine.now + 500e6);
     expect(client.trickles).toBeGreaterThan(40);
     expect(client.trickles).toBeLessThan(52);
-    // Closed again within 100 us of the first border's being passed: a second chunk of 10 slips through.
+    // The trickle ends within 100 us after the first border is passed. A second chunk of 10 kernels may slip through.
     expect(done() - held).toBeLessThanOrEqual(20 * client.trickles);
     expect(done() - held).toBeGreaterThanOrEqual(10 * client.trickles);
   });
@@ -121,7 +121,7 @@ describe("under strict", () => {
     expect((done() - before) / 10_000).toBeCloseTo(1 - 3 / 203, 2);
   });
 
-  test("launch by launch, never more is out than the limit", () => {
+  test("launch by launch, the outstanding work never exceeds the limit", () => {
     const { machine, client } = training([{ us: 7 }, { us: 20 }], { submission: 1, chunkUs: 50 });
     for (let i = 0; i < 500; i++) {
       machine.run(machine.now + 3e3);
@@ -130,7 +130,7 @@ describe("under strict", () => {
     expect(client.stream.finished).toBeGreaterThan(100);
   });
 
-  test("beside a request only kernels of the other class and few enough SMs are let through", () => {
+  test("beside a request only kernels of the other class that need few enough SMs may run", () => {
     const rules = {
       submission: 1,
       whenActive: 1,
@@ -156,7 +156,7 @@ describe("under strict", () => {
 });
 
 describe("copies", () => {
-  /** One that copies 20 MiB in each iteration, 20 ms after it began; a MiB takes 20 us or so. */
+  /** A client that copies 20 MiB in each iteration, 20 ms after it began. A MiB takes about 20 us. */
   function startCopies(rules: Record<string, number>) {
     const exclusive = rules.isolated !== 0;
     gate.setRules({
@@ -184,7 +184,7 @@ describe("copies", () => {
     return { machine, board, copiedUs };
   }
 
-  test("a request stops a long one within a chunk", () => {
+  test("a request stops a long copy within a chunk", () => {
     const { board, copiedUs } = startCopies({ chunkUs: 200 });
     expect(copiedUs(5e6)).toBeGreaterThan(2000);
     board.busy(HIGH);

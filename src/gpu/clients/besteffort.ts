@@ -1,7 +1,7 @@
 // A best-effort client: a closed loop that launches far ahead of the GPU, as an eager framework does. If it is gated,
-// it puts borders between chunks and limits the queued work, or asks the gate for each launch. The steps are those of
-// native/interposer/best_effort/best_effort.cpp. They stand twice because a thread blocks there where a client is
-// called again here. All decisions are the gate's. Durations of kernels count as learned already.
+// it puts borders between chunks and limits the queued work, or asks the gate before each launch. The gate makes all
+// decisions. The steps are those of native/interposer/best_effort/best_effort.cpp. They are written twice because there
+// a thread blocks, and here the client is called again. Durations of kernels count as learned.
 import { submission, whenActive } from "#protocol";
 import { newSeen, PACED, RUN, type Seen, TRICKLE } from "../gate.ts";
 import type { Actor, Machine } from "../machine/machine.ts";
@@ -15,29 +15,31 @@ import { Position } from "./position.ts";
 const LAUNCH = 0;
 const LOOK = 1;
 
-/** The queue is filled with calls that will be made within this time. */
+/** The queue is filled with the calls of this time. */
 const AHEAD_NS = 20e6;
-/** Without a gate, the queue is filled when so few entries are left. */
+/** Without a gate, the queue is filled again when this few entries are left. */
 const LOW = 256;
-/** Time between two questions to the gate while a request holds the client, if it asks for each launch. */
+/** If the client asks before each launch: the time between two questions while a request holds it. */
 const NAP_NS = 50e3;
 
 export interface BestEffortOptions {
   readonly slot: number;
   readonly priority: number;
   readonly smLimit?: number;
-  /** The next iteration is launched only when the one before is done, as requests are. */
+  /** Whether the next iteration is launched only when the one before is done, as with requests. */
   readonly waits: boolean;
-  /** The program marks where its iterations begin. Otherwise each launch counts as an iteration. */
+  /** Whether the program marks where its iterations begin. Otherwise each launch counts as an iteration. */
   readonly marks: boolean;
-  /** And when its request has arrived: rising; left out: at once. */
+  /**
+   * Arrivals of its requests, in ascending order. An iteration then also waits for its arrival. Left out: none waits.
+   */
   readonly arrivalsNs?: readonly number[] | undefined;
 }
 
 export class BestEffort implements Owner, Actor, HeldClient {
   readonly slot: number;
   readonly stream: Stream;
-  /** When iterations were done. */
+  /** The times at which iterations were done. */
   readonly doneNs: number[] = [];
   readonly outstanding = new Outstanding();
   trickles = 0;
@@ -56,12 +58,12 @@ export class BestEffort implements Owner, Actor, HeldClient {
   #cpuAt = 0;
   #calledAt = Number.NaN;
   #inFlight = false;
-  // The chunk since the last border.
+  // The chunk since the last border:
   #chunkUs = 0;
   #chunkLaunches = 0;
   #behindWait = false;
   #bordered = false;
-  // Launch by launch.
+  // For launches that the gate admits one by one:
   #askedSince = Number.NaN;
   #spentUs = 0;
   #dueNs = 0;
@@ -103,7 +105,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
     return !Number.isNaN(this.#askedSince);
   }
 
-  /** True if it has ended an iteration since then, or has none left to begin. */
+  /** Whether it has ended an iteration since then, or has none left to begin. */
   through(sinceNs: number): boolean {
     const { doneNs } = this;
     return doneNs.length === this.#arrivalsNs?.length || (doneNs.at(-1) ?? 0) > sinceNs;
@@ -111,7 +113,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
 
   wake(what: number): void {
     if (what === LOOK) {
-      // One that was planned before a border came sooner is over.
+      // Ignored if a border came first and the look was planned again.
       if (this.#lookAt === this.now) this.#look();
       return;
     }
@@ -152,7 +154,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
     this.#machine.at(this.#lookAt, this.#actor, LOOK);
   }
 
-  /** Makes all calls that need not wait. */
+  /** Makes all calls that need not wait now. */
   refill(): void {
     const { gated, gate } = this.#board;
     const deep = gate.rules.submission === submission.deep;
@@ -166,7 +168,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
     }
   }
 
-  /** True if the next request has arrived. Otherwise the client is called when it arrives. */
+  /** Whether the next request has arrived. If not, the client is called when it arrives. */
   #hasRequest(): boolean {
     if (!this.#arrivalsNs || this.#next.midIteration) return true;
     const arrival = this.#arrivalsNs[this.doneNs.length];
@@ -182,7 +184,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
     return this.stream.length < this.#machine.gpu.border.queueDepth && this.#soon(AHEAD_NS);
   }
 
-  /** Deep submission: a border where the chunk is full, then room for what is queued. */
+  /** Deep submission: puts a border if the chunk is full, then checks the limit on queued work. */
   #deep(): boolean {
     if (!this.#soon(AHEAD_NS)) return false;
     this.#board.waiting |= 1 << this.slot;
@@ -200,7 +202,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
     return gate.hasRoom(this.outstanding.launches, this.outstanding.us);
   }
 
-  /** True if a copy may be submitted now. Otherwise the client is called again. */
+  /** Whether a copy may be submitted now. If not, the client is called again. */
   #busFree(): boolean {
     const { now } = this;
     const board = this.#board;
@@ -216,7 +218,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
     return false;
   }
 
-  /** Launch by launch: asks the gate until it lets this one through. */
+  /** Asks the gate before a launch, until the gate admits it. */
   #shallow(): boolean {
     if (!this.#soon(0)) return false;
     this.#board.waiting |= 1 << this.slot;
@@ -261,7 +263,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
     return false;
   }
 
-  /** True if the thread reaches this point within the given time. Otherwise it is called then. */
+  /** Whether the thread reaches this point within the given time. If not, it is called then. */
   #soon(within: number): boolean {
     if (this.#cpuAt <= this.now + within) return true;
     this.#callAt(this.#cpuAt - within / 2);
@@ -282,7 +284,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
     this.#chunkLaunches = 0;
   }
 
-  /** One call: a kernel, a copy or a piece of it, or a whole graph. */
+  /** Makes one call: a kernel, a copy or a piece of it, or a whole graph. */
   #launch(): void {
     const { cpuNs } = this.#plan;
     const { expectedUs, copies, step: from, upTo, piece, part } = this.#next;

@@ -1,19 +1,22 @@
-// What the clients of the modelled GPU share, as the region of src/protocol/layout.ts has it: who is active,
-// whose turn it is, the hold words, and the rule table. Times in ns of virtual time.
+// The shared state of the clients of the modelled GPU, like the region of src/protocol/layout.ts: which high clients
+// are active, which best-effort client has the turn, the hold words, and the rule table. Times are in ns of virtual
+// time.
 //
-// When holds are set and cleared is also stated in native/interposer/high/holding.cpp and best_effort/tick.cpp. It
-// stands twice because it consists there of atomic operations between processes, each followed by a check.
+// When holds are set and cleared is also written in native/interposer/high/holding.cpp and best_effort/tick.cpp. It is
+// written twice because it consists of atomic operations between processes there, each followed by a check.
 import { constants, whenActive } from "#protocol";
 import type { Gate, Seen } from "../gate.ts";
 
 export interface HeldClient {
-  /** Its hold word was opened. */
+  /** Called when its hold word was cleared. */
   onRelease(): void;
-  /** Another high kernel runs. A client that was refused beside the former one may ask again. */
+  /**
+   * Called when another high kernel runs, because a client that was refused beside the previous one may then ask again.
+   */
   onOtherKernel(): void;
 }
 
-/** The time in which a copy crosses the link, as far as the CPU can tell. */
+/** The time in which a copy crosses the link, as far as the CPU knows it. */
 export interface Crossing {
   readonly fromNs: number;
   readonly untilNs: number;
@@ -21,17 +24,17 @@ export interface Crossing {
 
 export class Board {
   readonly gate: Gate;
-  /** A bit per high client. */
+  /** A bit for each active high client. */
   active = 0;
   registered = 0;
   idleSince = Number.NEGATIVE_INFINITY;
-  // Of the latest high kernel.
+  // Of the latest high kernel:
   #highClass = 0;
   #highLeavesSms = 0;
   #highEndsNs = 0;
-  /** Of the request of each high client: when its copies count as crossing the link. */
+  /** For the request of each high client: when its copies are assumed to cross the link. */
   readonly #copies = new Map<number, readonly Crossing[]>();
-  /** A bit per best-effort client that has work. */
+  /** A bit for each best-effort client that has work. */
   waiting = 0;
   turn = 0;
   turnSince = 0;
@@ -42,7 +45,7 @@ export class Board {
     this.gate = gate;
   }
 
-  /** True if best-effort work may have to wait. */
+  /** Whether best-effort work may have to wait. */
   get gated(): boolean {
     const { paused, protect } = this.gate.rules;
     return paused !== 0 || (protect !== 0 && this.registered !== 0);
@@ -56,7 +59,7 @@ export class Board {
     this.#holds[slot] = 1;
   }
 
-  /** Not while a request is active that best-effort work must wait for. */
+  /** Clears the client's hold word, unless a request is active that best-effort work must wait for. */
   open(slot: number): void {
     if ((this.active !== 0 && this.#holdsApply) || this.#holds[slot] === 0) return;
     this.#holds[slot] = 0;
@@ -70,7 +73,7 @@ export class Board {
     this.clients[slot]?.onRelease();
   }
 
-  /** The one that has the turn gives it to another. */
+  /** Passes the turn from the client that has it to another. */
   giveTurn(slot: number, to: number, now: number): void {
     this.close(slot);
     this.turnSince = now;
@@ -83,13 +86,13 @@ export class Board {
     this.turnSince = now;
   }
 
-  /** A burst begins, or one is announced. */
+  /** Called when a burst begins or is announced. */
   busy(bit: number): void {
     this.active |= bit;
     if (this.#holdsApply) this.#holds.fill(1);
   }
 
-  /** The last burst of this client has ended. */
+  /** Called when the last burst of this client has ended. */
   idle(bit: number, now: number): void {
     this.active &= ~bit;
     if (this.active !== 0) return;
@@ -100,12 +103,12 @@ export class Board {
         if (isolated === 0 || slot === this.turn) this.open(slot);
   }
 
-  /** A request of this client begins, with these copies; they are forgotten when it is no longer active. */
+  /** Called when a request of this client begins. Its copies are forgotten when it is no longer active. */
   copies(bit: number, crossings: readonly Crossing[]): void {
     this.#copies.set(bit, crossings);
   }
 
-  /** A copy of an active high client crosses the link. */
+  /** Whether a copy of an active high client crosses the link now. */
   highCopying(now: number): boolean {
     for (const [bit, crossings] of this.#copies)
       if ((this.active & bit) !== 0)
@@ -114,7 +117,7 @@ export class Board {
     return false;
   }
 
-  /** A high kernel began: its class, the SMs that it leaves, and when it is expected to end. */
+  /** Called when a high kernel begins: its class, the SMs that it leaves free, and when it is expected to end. */
   highKernel(kernelClass: number, leavesSms: number, endsNs: number): void {
     this.#highClass = kernelClass;
     this.#highLeavesSms = leavesSms;
@@ -122,7 +125,7 @@ export class Board {
     for (const client of this.clients) client.onOtherKernel();
   }
 
-  /** Fills in all but what is the client's own; `heldUs` and `trickledUs` are the caller's. */
+  /** Sets all fields that are not the client's own. The caller sets `heldUs` and `trickledUs`. */
   look(slot: number, seen: Seen, now: number): void {
     seen.highRegistered = this.registered !== 0;
     seen.highActive = this.active !== 0;

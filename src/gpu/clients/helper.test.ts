@@ -1,4 +1,4 @@
-// Time slices that are renewed (docs/design/decisions/0007): what the GPU makes of work that stands still, and what requests gain.
+// Renewed time slices (docs/design/decisions/0007): how the GPU treats work that stands still, and what requests gain.
 import { expect, test } from "vitest";
 import { policyNamed } from "#policy";
 import { h200, plan, quiet, submit } from "../../../test/gpu/example.ts";
@@ -38,7 +38,7 @@ const gate = openGate();
 const EVERY_NS = 9.37e6;
 const REQUESTS = 300;
 
-/** The longest burst in us, of requests of 4 ms that come at all moments of a slice, beside kernels of 600 us. */
+/** The longest burst in us. Requests of 4 ms arrive at all moments of a slice, beside kernels of 600 us. */
 function longest(rules: Record<string, number>): number {
   const strict = policyNamed("strict").rules({ isolated: true, high: [] });
   gate.setRules({ ...strict, chunkUs: 50, ...rules });
@@ -61,10 +61,10 @@ function longest(rules: Record<string, number>): number {
   return Math.max(...high.requests.map(({ serviceNs }) => serviceNs / 1000));
 }
 
-test("released work stands still, so that no slice ends in a kernel that a long request would meet again", () => {
+test("a slice is renewed, so that none ends within a kernel that a long request would meet again", () => {
   const without = longest({});
   const renewed = longest({ renewUs: 1200 });
-  // Put off and met again: two more changes in the middle of kernels.
+  // Without renewal the kernel is interrupted and met again: two more context switches within kernels.
   expect(without - renewed).toBeGreaterThan((1.5 * preemptNs) / 1000);
   expect(renewed).toBeLessThan(4000 + 600 + 300);
 });

@@ -1,22 +1,22 @@
-// The helper thread of a best-effort client: looks at the board, and carries out what the state machine decides
-// (native/gate/hold.h). What the interposer does on shared memory is in native/interposer/best_effort/tick.cpp.
+// The helper thread of a best-effort client. It looks at the board, and carries out the decisions of the state machine
+// (native/gate/hold.h). native/interposer/best_effort/tick.cpp does the same on shared memory.
 import { HoldMachine, type HoldView, holdAction, nextLook, turnAction } from "../hold.ts";
 import type { Board } from "./board.ts";
 import type { Outstanding } from "./outstanding.ts";
 
-/** A best-effort client, as far as its helper thread sees and changes it. */
+/** The part of a best-effort client that its helper thread sees and changes. */
 export interface GatedClient {
   readonly slot: number;
   readonly now: number;
   readonly outstanding: Outstanding;
-  /** Is it blocked in a launch that its gate refuses? */
+  /** Whether it is blocked in a launch that its gate refuses. */
   readonly asks: boolean;
   trickles: number;
   trickledAt: number;
 }
 
 export class Helper {
-  /** The next look is at the next border, if that comes sooner. */
+  /** Whether the next look is at the next border, if that is sooner. */
   awaitsBorder = false;
   readonly #board: Board;
   readonly #client: GatedClient;
@@ -27,11 +27,11 @@ export class Helper {
     this.#board = board;
     this.#client = client;
     this.#machine = new HoldMachine(board.gate);
-    // No stream stands still here, and nothing stops inside.
+    // In the model no stream stands still, and no kernel stops inside.
     this.#view = { slot: client.slot, stands: 0, stopsInside: 0 } as HoldView;
   }
 
-  /** Returns in how many ns to look again. */
+  /** Returns the ns until the next look. */
   look(): number {
     const board = this.#board;
     const machine = this.#machine;

@@ -1,6 +1,7 @@
 // A high client: requests in an open loop, one at a time, or a closed loop if there are no arrivals. Each request is
-// the whole sequence of its profile. The client never waits for Cotenant. It publishes when it is busy, and stores
-// the hold words. native/interposer/high/high.cpp must find out where a request begins and ends; here that is known.
+// the whole sequence of its profile. The client never waits for Cotenant. It publishes when it is busy, and sets and
+// clears the hold words. native/interposer/high/high.cpp has to find out where requests begin and end; here that is
+// known.
 import { constants } from "#protocol";
 import type { Actor, Machine } from "../machine/machine.ts";
 import { type Context, END, type Owner, type Stream } from "../machine/stream.ts";
@@ -21,7 +22,7 @@ export interface Request {
 interface Burst {
   readonly endNs: number;
   readonly lastedNs: number;
-  /** From the last launch on: the CPU had nothing else to do. */
+  /** From the last launch on, because the CPU has nothing else to do then. */
   readonly waitedNs: number;
 }
 
@@ -29,7 +30,7 @@ export interface HighOptions {
   readonly bit: number;
   readonly priority: number;
   readonly smLimit?: number;
-  /** Rising; undefined: a closed loop. */
+  /** In ascending order; undefined: a closed loop. */
   readonly arrivalsNs: readonly number[] | undefined;
   readonly announceNs: number;
 }
@@ -69,12 +70,12 @@ export class HighClient implements Owner, Actor {
     }
   }
 
-  /** A closed loop begins nothing more. */
+  /** Makes a closed loop begin nothing more. */
   stop(): void {
     this.#stopped = true;
   }
 
-  /** Everything that has arrived is served. */
+  /** Whether everything that has arrived is served. */
   get idle(): boolean {
     const { arrivalsNs } = this.#options;
     return !this.#serving && (!arrivalsNs || this.#begun === arrivalsNs.length);
@@ -148,8 +149,8 @@ export class HighClient implements Owner, Actor {
 const launchesOf = ({ submission, length }: Plan): number => (submission === "graph" ? 1 : length);
 
 /**
- * A copy to the host comes after kernels of unknown length, so it counts until the request is over. As in
- * high_publish_copy() of native/interposer/high/publish.cpp, which knows a copy only when it is made.
+ * A copy to the host comes after kernels of unknown length, so it counts until the request ends. high_publish_copy() of
+ * native/interposer/high/publish.cpp does the same, but knows a copy only when it is made.
  */
 const crossing = (launchedNs: number, isIn: boolean, bytes: number): Crossing => ({
   fromNs: launchedNs,

@@ -1,19 +1,19 @@
-// The work that a best-effort client has submitted, and the part of it that the GPU is known to have done: everything
-// up to the last border or mark that the GPU reached. native/interposer/best_effort/marks.cpp does the same for several
-// streams; it stands twice because the GPU writes numbers into memory there and calls the client here.
+// The work that a best-effort client has submitted, and the part that the GPU has certainly done: everything up to the
+// last border or mark that it passed. native/interposer/best_effort/marks.cpp does the same for several streams. It is
+// written twice because there the GPU writes numbers into memory, and here it calls the client.
 
-/** Borders and marks that the GPU has not come to, at most. */
+/** The most borders and marks that the GPU has not reached yet. */
 const MARKS = 1024;
 
 export class Outstanding {
-  /** Borders and marks that the GPU has come to. */
+  /** Borders and marks that the GPU has reached. */
   passed = 0;
   #issued = 0;
   #submittedUs = 0;
   #launches = 0;
   #finishedUs = 0;
   #finishedLaunches = 0;
-  /** Submitted up to each mark. */
+  /** The work submitted up to each mark. */
   readonly #markUs = new Float64Array(MARKS);
   readonly #markLaunches = new Float64Array(MARKS);
 
@@ -30,14 +30,14 @@ export class Outstanding {
     this.#launches++;
   }
 
-  /** A border or mark was put behind what was submitted. */
+  /** Called when a border or mark was put behind the submitted work. */
   mark(): void {
     const at = ++this.#issued % MARKS;
     this.#markUs[at] = this.#submittedUs;
     this.#markLaunches[at] = this.#launches;
   }
 
-  /** The GPU came to the next one. */
+  /** Called when the GPU reached the next border or mark. */
   reach(): void {
     const at = ++this.passed % MARKS;
     this.#finishedUs = this.#markUs[at] ?? 0;

@@ -1,12 +1,12 @@
-// Where a best-effort program is in its plan, and what it launches next: a kernel, a copy or a piece of one, a part of
-// a matrix product, or a whole graph. What is divided depends on the rules in force.
+// The position of a best-effort program in its plan, and its next launch: a kernel, a copy or a piece of one, a part of
+// a matrix product, or a whole graph. The rules in force decide what is divided.
 import { expectedCopyNs, KERNEL, type Plan, piecesOf } from "../plan.ts";
 import type { Board } from "./board.ts";
 
 export class Position {
-  /** The step of the plan at hand. */
+  /** The current step of the plan. */
   step = 0;
-  /** Pieces of the copy, or parts of the product, at hand that have been launched. */
+  /** How many pieces of the current copy, or parts of the current product, have been launched. */
   piece = 0;
   readonly #plan: Plan;
   readonly #board: Board;
@@ -16,7 +16,7 @@ export class Position {
     this.#board = board;
   }
 
-  /** An iteration has been begun and not launched whole. */
+  /** Whether an iteration has begun and is not completely launched. */
   get midIteration(): boolean {
     return this.step > 0 || this.piece > 0;
   }
@@ -25,7 +25,7 @@ export class Position {
     return this.#plan.submission === "graph";
   }
 
-  /** What comes next is expected to take so long. */
+  /** The expected duration of the next item. */
   get expectedUs(): number {
     const { graphUs, expectedUs, bytes } = this.#plan;
     if (this.#wholeGraph) return graphUs;
@@ -37,22 +37,22 @@ export class Position {
       : Math.ceil(expectedCopyNs((bytes[this.step] ?? 0) / pieces) / 1000);
   }
 
-  /** What comes next is a copy by itself. */
+  /** Whether the next item is a copy by itself. */
   get copies(): boolean {
     return !this.#wholeGraph && this.#plan.kind[this.step] !== KERNEL;
   }
 
-  /** Of what comes next; 0: unknown, as of a graph. */
+  /** The class of the next item; 0: unknown, as for a graph. */
   get kernelClass(): number {
     return this.#wholeGraph ? 0 : (this.#plan.kernelClass[this.step] ?? 0);
   }
 
-  /** SM-units that what comes next needs; 0: unknown. */
+  /** The SM-units that the next item needs; 0: unknown. */
   get units(): number {
     return this.#wholeGraph ? 0 : (this.#plan.units[this.step] ?? 0);
   }
 
-  /** What comes next is this part of a product, as a step of the plan. A product that was begun whole stays whole. */
+  /** The next item's step in the plan if it is a part of a product. A product that was begun whole stays whole. */
   get part(): number | undefined {
     const { partCount, partsFrom } = this.#plan;
     if (this.#wholeGraph || (partCount[this.step] ?? 0) === 0) return undefined;
@@ -61,19 +61,22 @@ export class Position {
     return divided ? (partsFrom[this.step] ?? 0) + this.piece : undefined;
   }
 
-  /** Items that the step at hand is submitted in. */
+  /** The number of items that the current step is submitted in. */
   get #pieces(): number {
     if (this.part !== undefined) return this.#plan.partCount[this.step] ?? 1;
     if (!this.copies || !this.#board.gated) return 1;
     return piecesOf(this.#plan.bytes[this.step] ?? 0, this.#board.gate.rules.copyPieceBytes);
   }
 
-  /** The first step that the next item does not reach. */
+  /** The first step that the next item does not include. */
   get upTo(): number {
     return this.#wholeGraph ? this.#plan.length : this.step + 1;
   }
 
-  /** The next item has been launched. Returns whether it was the last of an iteration; then the next one begins. */
+  /**
+   * Called when the next item has been launched. Returns whether it was the last of an iteration; then the next one
+   * begins.
+   */
   advance(): boolean {
     const pieces = this.#pieces;
     const { upTo } = this;

@@ -13,7 +13,7 @@ const layersOf = (p95: number, launches: number) => {
   };
 };
 
-test("a kernel that takes now one time, now another far from it, takes the longer one at each fifth place", () => {
+test("a kernel with two very different durations takes the longer one at every fifth place", () => {
   const { kernels, sequence } = splitLengths(layersOf(400e3, 20));
   const times = sequence.map((step) => ("kernel" in step ? kernels[step.kernel]?.durationNs : 0));
   const [short, long] = [

@@ -1,9 +1,9 @@
-// One kernel of a profile may do several kinds of work. Matrix products of the same size and different depth run the
-// same kernel on the same grid, and so do layers of different shapes. The p95 of such a kernel is far above its p50.
-// Both are typical times of it, each at certain places of the sequence.
+// One kernel of a profile may do several kinds of work. Matrix products of equal size and different depth run the same
+// kernel on the same grid, and so do layers of different shapes. The p95 of such a kernel is far above its p50. Both
+// are typical durations, each at certain places of the sequence.
 import type { KernelProfile, WorkloadProfile } from "#profile";
 
-/** From this ratio of p95 to p50 on, they are taken for times of different work. */
+/** From this ratio of p95 to p50 on, the two count as durations of different work. */
 const FAR = 2;
 /**
  * One launch of this number is long. The number is between 2 and 20, because otherwise p50 and p95 would be

@@ -15,7 +15,7 @@ const shapes = (given: readonly { us: number; gapUs: number | undefined }[]) =>
   given.map(({ us, gapUs }) => ({ us, ...(gapUs === undefined ? {} : { gapUs }) }));
 
 describe("a plan", () => {
-  test("takes alone what the profile says it takes", () => {
+  test("takes as long alone as the profile says", () => {
     fc.assert(
       fc.property(
         kernels,
@@ -30,7 +30,7 @@ describe("a plan", () => {
     );
   });
 
-  test("whose kernels sum to more than the whole keeps what its launches take, up to the whole", () => {
+  test("whose kernels sum to more than the whole keeps the times of its launches, up to the whole", () => {
     fc.assert(
       fc.property(
         fc.double({ min: 200e3, max: 599e3, noNaN: true }),
@@ -45,7 +45,7 @@ describe("a plan", () => {
     );
   });
 
-  test("of a training draws the power that was measured of it, and so keeps its clock", () => {
+  test("of a training has the power that was measured, and so keeps its clock", () => {
     const gpu = modelOf("H200");
     const of = (more: object) => {
       const shape = { us: 100, sm: 0.85, memory: 0.1, gapUs: 0 };
@@ -58,7 +58,7 @@ describe("a plan", () => {
     expect(idleW + fullW * (0.85 * known.drawn + dramPart * 0.1)).toBeCloseTo(635);
   });
 
-  test("without a time for the whole takes what its launches and kernels take", () => {
+  test("without a time for the whole takes as long as its launches and kernels", () => {
     const bound = workload(
       "launch-bound",
       [

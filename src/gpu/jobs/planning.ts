@@ -1,7 +1,7 @@
-// A workload profile made ready to run on a modelled GPU: its steps in flat arrays, with times that add up to
-// what the job takes alone. A kernel's time is its p50. Where the profile says what the whole takes, the
-// difference is put between the kernels (idle GPU before each, as dependent launches leave it); kernels that
-// sum to more than the whole (a serialising profiler) are scaled down.
+// Prepares a workload profile for a modelled GPU: its steps in flat arrays, with times that add up to what the job
+// takes alone. A kernel's time is its p50. If the profile has the time of the whole, the difference is inserted between
+// the kernels, as idle time before each, because dependent launches leave such gaps. If the kernels add up to more than
+// the whole, as from a profiler that serialises them, they are scaled down.
 import {
   type KernelClass,
   type KernelProfile,
@@ -34,8 +34,9 @@ const classNumber: Readonly<Record<KernelClass, number>> = {
 };
 
 /**
- * The utilisation of kernels for which it is not known, by class. Orion, section 3.2, measured it for Conv2d and
- * BatchNorm. An unknown kernel has less than 60 % of either (section 5.2), and is assumed to have half of that.
+ * The utilisation of kernels whose utilisation is not known, by class. Orion, section 3.2, measured it for Conv2d and
+ * BatchNorm. A kernel of unknown class uses less than 60 % of either resource (section 5.2), and is assumed to use half
+ * of that.
  */
 const typical: Readonly<Record<KernelClass, { sm: number; memory: number }>> = {
   compute: { sm: 0.89, memory: 0.2 },
@@ -43,12 +44,12 @@ const typical: Readonly<Record<KernelClass, { sm: number; memory: number }>> = {
   unknown: { sm: 0.3, memory: 0.3 },
 };
 
-/** In a normal distribution, p95 is so many standard deviations above p50. */
+/** In a normal distribution, p95 is this many standard deviations above p50. */
 const P95_DEVIATIONS = 1.645;
 
 /**
- * `splitProductsUs`: best-effort, products that take clearly longer are prepared to be launched in parts; 0: none
- * are.
+ * `splitProductsUs`: for best-effort jobs, products that take clearly longer are prepared for launches in parts; 0:
+ * none are.
  */
 export function planOf(
   given: WorkloadProfile,
@@ -104,7 +105,8 @@ export function planOf(
     graphUs: draft.expectedUs.reduce((sum, us) => sum + us, 0),
     backwardAt: backwardAt(profile),
     soloNs,
-    // Where a profile does not say at which clock it holds: the one that the job, without pause, settles at.
+    // If the profile does not say at which clock it was measured: the clock at which the job settles when it runs
+    // without pause.
     referenceMHz:
       gpu.power && (profile.smClockMHz ?? steadyMHz(gpu.power, drawn * load.compute, load.dram)),
   };
@@ -116,7 +118,7 @@ function backwardAt({ sequence }: WorkloadProfile): number | undefined {
   return before > 0 ? before : undefined;
 }
 
-/** Of the job, without pause: parts of the peaks. */
+/** The load of the job without pause, relative to the peaks. */
 function meanLoad(draft: KernelColumns, soloNs: number) {
   const mean = (resource: number) =>
     draft.durationNs.reduce(
@@ -127,8 +129,8 @@ function meanLoad(draft: KernelColumns, soloNs: number) {
 }
 
 /**
- * What the job's compute draws, of what the model says that as much of a bf16 matrix load draws: fp32 in the
- * ordinary pipes draws less. From the power of a job that runs without pause, where its profile has that.
+ * The power of the job's compute, relative to that of an equally large bf16 matrix load in the model. fp32 in the
+ * ordinary pipes uses less. It is computed from the power of a job that runs without pause, if the profile has it.
  */
 function drawnBy(
   { kind, powerW, smClockMHz }: WorkloadProfile,
@@ -149,15 +151,15 @@ function fill(draft: KernelColumns, i: number, kernel: KernelProfile, capability
   const memory = kernel.memory ?? kernel.dram ?? known.memory;
   draft.need[i * RESOURCES + COMPUTE] = kernel.sm ?? known.sm;
   draft.need[i * RESOURCES + DRAM] = kernel.dram ?? memory;
-  // The busiest part of the memory system may be the L1: an upper bound of what the L2 does.
+  // The busiest part of the memory system may be the L1, so this is an upper bound for the L2.
   draft.need[i * RESOURCES + L2] = memory;
   draft.kernelClass[i] = classNumber[kernel.class];
   draft.expectedUs[i] = Math.max(1, Math.ceil(Math.max(p50, p95) / 1000));
 }
 
 /**
- * If the profile's number of SMs differs from what the kernel's blocks need, the profile's number is used. Then
- * blocks of other kernels do not fit beside them.
+ * If the profile's number of SMs differs from what the kernel's blocks need, the profile's number is used. Blocks of
+ * other kernels then do not fit beside them.
  */
 function fillPlaces(
   draft: KernelColumns,
@@ -179,10 +181,10 @@ function fillPlaces(
 type Timed = Pick<Plan, "durationNs" | "cpuNs" | "bubbleNs" | "kind" | "bytes" | "length"> &
   Pick<GpuModel, "link">;
 
-/** Of a sum of thousands of times, relative. */
+/** The relative rounding error of a sum of thousands of times. */
 const ROUNDING = 1e-9;
 
-/** Changes the times so that the whole takes what the profile says, as far as possible. */
+/** Changes the times so that the whole takes as long as the profile says, as far as that is possible. */
 function matchSolo(timed: Timed, profile: WorkloadProfile): void {
   const solo = profile.soloNs;
   if (solo === undefined || solo <= 0) return;
@@ -194,7 +196,7 @@ function matchSolo(timed: Timed, profile: WorkloadProfile): void {
   const launching = timed.cpuNs.reduce((sum, ns) => sum + ns, 0);
   const allowed = solo * (1 + ROUNDING);
   if (aloneNs(timed, closed) > allowed || launching > Math.min(kernels + copies, solo)) {
-    // Launching is what takes so long; given gaps are believed less than the whole.
+    // Launching takes most of the time. The profile's gaps are less reliable than its time for the whole.
     const most = Math.max(1, solo / launching);
     const part = root(
       (x) => aloneNs({ ...timed, cpuNs: scale(timed.cpuNs, x * most) }, closed) - allowed,
@@ -202,7 +204,7 @@ function matchSolo(timed: Timed, profile: WorkloadProfile): void {
     scaleInPlace(timed.cpuNs, part * most);
     return;
   }
-  // So much before each step would be the whole alone.
+  // With this much before each step, the gaps alone would fill the whole time.
   const most = solo / timed.length;
   const part = root((x) => aloneNs(withBubbles(timed, x * most), closed) - solo);
   timed.bubbleNs.fill(part * most);
@@ -215,7 +217,7 @@ const withBubbles = (timed: Timed, ns: number): Timed => ({
 const scale = (of: Float64Array, by: number) => of.map((ns) => ns * by);
 const scaleInPlace = (of: Float64Array, by: number) => of.set(scale(of, by));
 
-/** Of a growing function on 0 to 1, by halving; 1 where it stays below zero. */
+/** The root of a growing function on 0 to 1, by bisection; 1 if the function stays below zero. */
 function root(of: (x: number) => number): number {
   let low = 0;
   let high = 1;
@@ -230,7 +232,7 @@ function root(of: (x: number) => number): number {
 const copyNs = ({ kind, bytes, link }: Timed, i: number): number =>
   kind[i] === KERNEL ? 0 : link.latencyNs + ((bytes[i] ?? 0) / link.bytesPerSecond) * 1e9;
 
-/** One request from its first launch to its end; of a closed loop, one iteration among many. */
+/** The time of one request from its first launch to its end. In a closed loop, the time of one iteration among many. */
 function aloneNs(timed: Timed, closed: boolean): number {
   const { durationNs, cpuNs, bubbleNs, length } = timed;
   let cpu = 0;

@@ -11,7 +11,7 @@ import { isProduct, partsOfProduct } from "./products.ts";
 
 const SMS = 132;
 const TARGET_US = 200;
-/** Two of its blocks fit on an SM, as of cuBLAS's in fp32. */
+/** Two of its blocks fit on an SM, as with cuBLAS's fp32 kernels. */
 const kernel = (name: string, grid: Dim3, us: number): KernelProfile => ({
   name,
   grid,
@@ -25,8 +25,8 @@ const parts = (grid: Dim3, us: number, name = "sm80_xmma_gemm_f32_tilesize128x12
   partsOfProduct(kernel(name, grid, us), SMS, TARGET_US);
 
 describe("a long product", () => {
-  test("goes into parts of whole waves, about as long as asked for", () => {
-    // BERT's, 3072 x 4096: six waves of 89 us are three parts of two.
+  test("is divided into parts of whole waves, about as long as requested", () => {
+    // BERT's product of 3072 x 4096: six waves of 89 us become three parts of two waves.
     expect(parts([24, 32, 1], 531)).toMatchObject({ count: 3, share: 1 / 3, lastShare: 1 / 3 });
   });
 
@@ -44,7 +44,7 @@ describe("a long product", () => {
     expect(parts(grid, us)).toBeUndefined();
   });
 
-  test("is told by the names of cuBLAS's kernels", () => {
+  test("is recognised by the names of cuBLAS's kernels", () => {
     expect(isProduct("_ZN7cutlass7Kernel2I57cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128")).toBe(
       true,
     );
@@ -57,7 +57,7 @@ describe("a long product", () => {
 const gate = openGate();
 const product = { ...kernel("sgemm_128x128", [24, 32, 1], 600), sm: 0.8, memory: 0.1 };
 
-/** A training of one product, beside a high client or not: kernels that ran in 60 ms. */
+/** A training of one product, with or without a high client: the kernels that ran in 60 ms. */
 function ran(splitProductsUs: number, high: boolean): number {
   gate.setRules({ ...policyNamed("strict").rules({ isolated: true, high: [] }), splitProductsUs });
   const machine = new Machine(h200(), { exclusive: true, seed: 1, spread: false });
@@ -85,7 +85,7 @@ describe("a best-effort client", () => {
     expect(ran(TARGET_US, true) / ran(0, true)).toBeGreaterThan(2.8);
   });
 
-  test("leaves products whole where no high client is there", () => {
+  test("leaves products whole without a high client", () => {
     expect(ran(TARGET_US, false)).toBe(ran(0, false));
   });
 });

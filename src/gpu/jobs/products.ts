@@ -1,6 +1,6 @@
 // Long matrix products that a best-effort client requests in parts (decision 0006), on the modelled GPU. The names of
-// kernels show which are products of cuBLAS. Two things are not known from a profile. If a grid was rounded up, it has
-// more waves here than the library would say. And no part is given up for taking longer than predicted.
+// kernels show which are products of cuBLAS. A profile lacks two facts. If a grid was rounded up, it has more waves
+// here than the library would say. And here a division is not given up when parts take longer than predicted.
 import { type KernelProfile, SM_RESOURCES, volume, type WorkloadProfile } from "#profile";
 import { partsOfGrid } from "../gate.ts";
 import { RESOURCES } from "../machine/contention.ts";
@@ -10,17 +10,17 @@ import type { GpuModel } from "../presets.ts";
 interface Parts {
   readonly count: number;
   readonly blocks: number;
-  /** Of the whole's time, one part's; the last may have fewer blocks. */
+  /** The part of the whole's time that one part takes. The last part may have fewer blocks. */
   readonly share: number;
   readonly lastBlocks: number;
   readonly lastShare: number;
 }
 
-/** Convolutions are cuDNN's, even where they are products inside. */
+/** Convolutions belong to cuDNN, even if they are matrix products inside. */
 export const isProduct = (name: string): boolean =>
   /gemm|nvjet/i.test(name) && !/cudnn|conv|implicit|[fdw](prop|grad)/i.test(name);
 
-/** undefined: it stays whole. */
+/** undefined: the product stays whole. */
 export function partsOfProduct(
   { name, grid, durationNs }: KernelProfile,
   sms: number,
@@ -45,7 +45,7 @@ export function partsOfProduct(
 
 type Steps = KernelColumns & Pick<Plan, "length" | "cpuNs" | "bubbleNs" | "bytes">;
 
-/** Behind the steps come the parts of each product. They follow each other as kernels of a stream do. */
+/** Appends the parts of each product behind the steps. They follow each other like kernels of a stream. */
 export function withParts<Draft extends Steps>(
   draft: Draft,
   { sequence, kernels }: WorkloadProfile,

@@ -49,13 +49,13 @@ describe("kernels side by side", () => {
     for (const [i, slowdown] of got.entries()) expect(slowdown).toBeCloseTo(expected[i] ?? 0, 6);
   });
 
-  test("a kernel is held up less by what it needs less", () => {
+  test("a kernel is slowed less by contention for a resource that it needs less", () => {
     const [conv = 0, batchNorm = 0] = slowdowns([kernel(0.6, 0.2, 0), kernel(0.1, 0.9, 0)]);
     expect(conv).toBeGreaterThan(1);
     expect(batchNorm).toBeGreaterThan(conv);
   });
 
-  test("no more is used than there is, and nobody gets faster", () => {
+  test("no more is used than there is, and no kernel gets faster", () => {
     const part = fc.double({ min: 0, max: 1, noNaN: true });
     const capacity = fc.double({ min: 0.5, max: 1, noNaN: true });
     fc.assert(

@@ -9,8 +9,8 @@ const crowding = new Crowding(SMS, dramReachable, smOversupply);
 const time = (shape: { sm: number; memory: number }, units: number, limit = SMS) =>
   crowding.time(plan([{ us: 100, sms: 10 * SMS, ...shape }]), 0, units, limit);
 
-describe("blocks of a kernel, fewer than the GPU holds,", () => {
-  // bench/results/2026-11-22-h200-beside.json: read, 32 KiB in flight on each SM, GB/s.
+describe("fewer blocks of a kernel than the GPU holds", () => {
+  // From bench/results/2026-11-22-h200-beside.json: reading with 32 KiB in flight on each SM, in GB/s.
   test.each([
     [8, 573.9],
     [16, 1109.2],
@@ -23,14 +23,14 @@ describe("blocks of a kernel, fewer than the GPU holds,", () => {
     expect(crowding.drawn(sms) / (measured / 4450.7)).toBeLessThan(1.06);
   });
 
-  test("are faster where DRAM was what they waited for", () => {
+  test("are faster if DRAM was the limit", () => {
     const bound = { sm: 0.05, memory: dramReachable };
     expect(time(bound, SMS)).toBeCloseTo(1);
     expect(time(bound, 38)).toBeLessThan(0.55);
     expect(time({ sm: 0.05, memory: 0.3 }, 38)).toBeGreaterThan(time(bound, 38));
   });
 
-  test("take their time on fewer SMs where an SM is what they wait for", () => {
+  test("take the same time on fewer SMs if the SM is the limit", () => {
     expect(time({ sm: 0.9, memory: 0.1 }, 38, 38)).toBeCloseTo(1);
   });
 });

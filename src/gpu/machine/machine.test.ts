@@ -37,12 +37,12 @@ describe("SMs", () => {
     expect(together({ kernels: [half] }, { kernels: [half] })).toEqual([100, 100]);
   });
 
-  test("a kernel that fills the GPU is waited for", () => {
+  test("other kernels wait for a kernel that fills the GPU", () => {
     const whole = { us: 100 };
     expect(together({ kernels: [whole] }, { kernels: [whole] })).toEqual([100, 200]);
   });
 
-  test("who finds some SMs free begins on them and takes others as they come free", () => {
+  test("a kernel begins on the SMs that are free, and gets others as they become free", () => {
     const [first = 0, second = 0] = together(
       { kernels: [{ us: 100, sms: 100 }] },
       { kernels: [{ us: 100, sms: 132 }] },
@@ -53,7 +53,7 @@ describe("SMs", () => {
   });
 
   test("blocks that share an SM are on all SMs, so a kernel that needs whole ones waits for their end", () => {
-    // 192 blocks, of which four fit on an SM. They would fit on 48 SMs; all SMs have one or two.
+    // Of 192 blocks, four fit on an SM. They would fit on 48 SMs, but every SM has one or two.
     const spread = { us: 100, sms: 48, perSm: 4 };
     expect(together({ kernels: [spread] }, { kernels: [{ us: 10, sms: 84 }] })).toEqual([100, 110]);
     const [, beside = 0] = together(
@@ -86,7 +86,7 @@ describe("SMs", () => {
     expect(done).toBe(110);
   });
 
-  test("being disturbed makes no kernel pack better than alone: its second wave takes its time", () => {
+  test("a disturbed kernel does not pack better than alone: its second wave takes its full time", () => {
     const machine = new Machine(h200(), options);
     const context = machine.contexts.add();
     const of = { us: 100, sms: SMS + 8 };

@@ -1,12 +1,12 @@
 // Orion (EuroSys'24), section 3.2 and Table 2: two kernels, one after the other and side by side on a V100.
 //
-// From the paper: Conv2d takes 1.35 ms alone, on all SMs, with 89 % of compute and 20 % of memory bandwidth;
-// BN2d 0.93 ms on 40 % of the SMs with 14 % and 80 %. From elsewhere, and not fitted to the table: the V100 has
-// 80 SMs (data sheet) and reaches 790 of its 900 GB/s (presets.ts); Conv2d's blocks fill them 12.8 times, the
-// median of the 22 convolutions of 0.8 to 2.5 ms in the trainings of ResNet50 and ResNet101 that the artifact
-// publishes, or more (39.2 and 156.8 are others of these; at 6.4 the last wave leaves much of the GPU free, and
-// Conv2d-Conv2d comes to 1.10). Each stream repeats its kernel 100 times: begun once, it would depend on which
-// of the two is first, which the paper does not say.
+// From the paper: Conv2d takes 1.35 ms alone, on all SMs, with 89 % of compute and 20 % of memory bandwidth. BN2d takes
+// 0.93 ms on 40 % of the SMs, with 14 % and 80 %. Two figures come from elsewhere and are not fitted to the table. The
+// V100 has 80 SMs (data sheet) and reaches 790 of its 900 GB/s (presets.ts). Conv2d's blocks fill the SMs 12.8 times,
+// which is the median of the 22 convolutions of 0.8 to 2.5 ms in the trainings of ResNet50 and ResNet101 that the
+// artifact publishes; 39.2 and 156.8 are others of these. (At 6.4 the last wave leaves much of the GPU free, and
+// Conv2d-Conv2d comes to 1.10.) Each stream repeats its kernel 100 times. With a single launch, the result would depend
+// on which of the two is first, and the paper does not say that.
 import { describe, expect, test } from "vitest";
 import type { WorkloadProfile } from "#profile";
 import { planOf } from "../jobs/planning.ts";
@@ -54,7 +54,7 @@ const idle: Owner = {
   onKernel() {},
 };
 
-/** Until all are done: each stream runs its kernel so many times. */
+/** The time until all are done. Each stream runs its kernel so many times. */
 function together(plans: readonly Plan[], times: number): number {
   const machine = new Machine(gpu, { exclusive: false, seed: 1, spread: false });
   const process = machine.contexts.add();

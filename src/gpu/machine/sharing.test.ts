@@ -1,6 +1,6 @@
-// Two processes under MPS that launch without pause, as bench/probe/beside.sh had them on an H200
-// (bench/results/2026-11-22-h200-beside.json): what each keeps of its throughput alone. Nothing was fitted to the figures; the
-// mechanisms are what the pairs were made for.
+// Two processes under MPS that launch without pause, and what each retains of its throughput alone.
+// bench/probe/beside.sh measured the same on an H200 (bench/results/2026-11-22-h200-beside.json). The model's
+// mechanisms were made for these pairs, but no figure was fitted to them.
 import { describe, expect, test } from "vitest";
 import type { KernelProfile } from "#profile";
 import { h200, quiet, workload } from "../../../test/gpu/example.ts";
@@ -13,7 +13,7 @@ const whole = (blocks: number): Shape => [blocks, 1024, 200];
 const quarters = (blocks: number): Shape => [blocks, 256, 55];
 const small = (blocks: number): Shape => [blocks, 128, 0];
 
-/** Multiply-adds only: they use all that they get of an SM's issue slots. */
+/** Multiply-adds only: they use all issue slots of an SM that they can get. */
 function burn([blocks, threads, sharedKiB]: Shape, us: number): Plan {
   const perSm = Math.min(2048 / threads, sharedKiB > 0 ? Math.floor(228 / (sharedKiB + 1)) : 32);
   const kernel: KernelProfile = {
@@ -56,7 +56,7 @@ function kept(plans: readonly Plan[], priority: number): number[] {
   return streams.map(({ finished, plan }) => (finished * plan.soloNs) / (SECONDS * 1e9));
 }
 
-describe("two that launch without pause keep what was measured, within a tenth", () => {
+describe("two that launch without pause retain what was measured, within a tenth", () => {
   test.each([
     {
       what: "one kernel of the second runs between two of the first",
