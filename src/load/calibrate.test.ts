@@ -30,9 +30,9 @@ test("noise that hides the slope leaves the first guess", () => {
   expect(iterationsFor(100, () => readings.shift() ?? 0)).toBe(32);
 });
 
-test("a search that other work spoilt is made again", () => {
+test("a search that other work disturbed is repeated", () => {
   const alone = kernel(3, 0.17);
-  // Held up when first near the target, and a little at the next look: the slope seems steep.
+  // Delayed when the search first comes near the target, and a little at the next reading, so the slope seems steep.
   const late = new Map([
     [4, 5000],
     [5, 60],

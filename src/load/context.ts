@@ -1,7 +1,10 @@
-// A context on the first GPU and nothing else, for who wants to know whether one can be made.
+// Makes a context on the first GPU and nothing else, to check whether that is possible.
 import { loadCuda, readHandle, readInt } from "./cuda.ts";
 
-/** Makes the primary context, as the CUDA runtime does, and gives it back. Throws a UserError that names the call that failed. */
+/**
+ * Makes the primary context, as the CUDA runtime does, and releases it. Throws a UserError that names the call that
+ * failed.
+ */
 export function makeContext(): void {
   const cuda = loadCuda();
   cuda.cuInit(0);

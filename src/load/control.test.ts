@@ -5,8 +5,8 @@ const job = "high";
 const ms = (ns: number) => Math.round(ns / 1e6);
 
 /**
- * A bench that changes the phase at set times, and a server that needs time; both on one clock. A pid says
- * when its process dies, in ms.
+ * A bench that changes the phase at set times, and a server that takes time to serve. Both use one clock. A pid maps to
+ * the ms at which its process dies.
  */
 function bench(script: Readonly<Record<number, Partial<Phase>>>, serviceMs = 4, stopAfter = 0) {
   let now = 0;
@@ -32,7 +32,7 @@ function bench(script: Readonly<Record<number, Partial<Phase>>>, serviceMs = 4, 
         answers[file] = { ...JSON.parse(text), atMs: ms(now) };
       },
     },
-    // Moves by a look too (1 us, so that spinning ends).
+    // A look moves the clock by 1 us, so that spinning ends.
     clock: {
       now: () => (now += 1000),
       sleep: async (duration) => {
@@ -61,7 +61,7 @@ const arriving = (ns: readonly number[], part: Part = {}): Phase["jobs"] => ({
 
 const inMs = (times: unknown) => (times as number[]).map(ms);
 
-test("arrivals of a phase count from its start, and the answer comes when all are served", async () => {
+test("arrivals of a phase count from its start, and the job answers when all are served", async () => {
   const { follow, answers } = bench({
     0: { start_ns: 50e6, jobs: arriving([0, 10e6, 11e6]) },
     100: { quit: true },
@@ -109,13 +109,13 @@ test("a closed loop begins with its phase and ends soon after it", async () => {
   expect(looks()).toBeLessThan(40 / 2 + 50 / 5 + 5);
 });
 
-test("iterations that are longer than a look end with the one in flight", async () => {
+test("a loop with iterations longer than a look ends after the current iteration", async () => {
   const { follow, answers } = bench({ 0: { jobs: { [job]: {} } }, 70: { quit: true } }, 50);
   await follow();
   expect(inMs(answers["high.0.json"]?.done_ns)).toEqual([50, 100]);
 });
 
-test("requests are announced so long before they arrive", async () => {
+test("requests are announced as long before their arrival as requested", async () => {
   const { follow, said } = bench({
     0: { jobs: arriving([10e6, 30e6], { announce_us: 2000 }) },
     50: { quit: true },
@@ -127,7 +127,7 @@ test("requests are announced so long before they arrive", async () => {
   ]);
 });
 
-test("a job that is stopped answers with what it has", async () => {
+test("a job that is stopped answers with the requests so far", async () => {
   const { follow, answers } = bench({ 0: { jobs: arriving([10e6, 20e6, 30e6]) } }, 15, 2);
   await follow();
   expect(inMs(answers["high.0.json"]?.arrival_ns)).toEqual([10, 20]);

@@ -10,7 +10,7 @@ import { type Clock, closedLoop, openLoop, type Server, type Stop } from "./serv
 export interface Part {
   /** A file of ns offsets from the phase's start; without it, a closed loop. */
   readonly arrivals?: string;
-  /** Open loop: the interposer is told of each request so long before it arrives; 0: it is not. */
+  /** Open loop: how long before its arrival the interposer is told of each request; 0: it is not told. */
   readonly announce_us?: number;
 }
 
@@ -18,7 +18,7 @@ export interface Phase {
   readonly id: number;
   /** The pid of the bench. A job ends when the bench has ended. */
   readonly pid?: number;
-  /** In which it has that pid. A job in another one is ended in another way. */
+  /** The PID namespace of that pid. A job in another namespace cannot check it, and is ended in another way. */
   readonly pid_namespace?: number;
   readonly start_ns: number;
   readonly seconds: number;
@@ -32,7 +32,7 @@ export interface ControlFiles {
   /** The same value until the phase is replaced; undefined before the first phase. Costs a stat(). */
   mark(): string | undefined;
   phase(): string;
-  /** True, too, for a process in another PID namespace. */
+  /** Returns true also for a process in another PID namespace. */
   alive(pid: number, namespace?: number): boolean;
   /** Writes the file atomically: a reader sees all of it or nothing. */
   write(file: string, text: string): void;

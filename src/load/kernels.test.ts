@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { expect, test } from "vitest";
 import { entryPoint, ptx } from "./kernels.ts";
 
-test("every entry says on the line above it what the software GPU is to do", () => {
+test("the line above each entry tells the software GPU what to do", () => {
   for (const name of Object.values(entryPoint)) {
     const lines = ptx.split("\n");
     const at = lines.findIndex((line) => line.includes(`.entry ${name}(`));
@@ -17,7 +17,7 @@ test("every entry says on the line above it what the software GPU is to do", () 
   }
 });
 
-// Where CUDA is installed; knip would take a bare name for one of our dependencies.
+// A path, because knip would take a bare name for one of our dependencies.
 const ptxas = `${process.env.CUDA_HOME ?? "/usr/local"}/bin/ptxas`;
 const assembler = spawnSync(ptxas, ["--version"]).status === 0;
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Served } from "./plan.ts";
 import { type Clock, closedLoop, openLoop, type Server } from "./serve.ts";
 
-/** Time that moves only when somebody sleeps, looks (1 ns, so that spinning ends) or serves. */
+/** A clock that moves only when the program sleeps, serves or looks at it (1 ns, so that spinning ends). */
 function world(serviceNs: (request: number) => number) {
   let now = 0;
   const clock: Clock = {
@@ -54,7 +54,7 @@ test("an open loop that is cut short finishes the request in flight and starts n
   ]);
 });
 
-test("an open loop's begin may be yet to come, or over", async () => {
+test("an open loop may begin in the future or in the past", async () => {
   const { clock, server } = world(() => 1e6);
   expect((await openLoop(server, clock, from(5, [0, 10]), never)).map(times)).toEqual([
     [5, 5, 6],

@@ -34,7 +34,7 @@ const captureThreadLocal = 1;
 const disableTiming = 2;
 const nonBlocking = 1;
 
-/** A synchronous copy waits for blocking streams only. */
+/** Streams for `copy` must be blocking ones, because a synchronous copy waits for no others. */
 export const makeStream = ({ cuda, own }: Gpu, noticed: Await): bigint =>
   own(
     readHandle((out) => cuda.cuStreamCreate(out, noticed === "copy" ? 0 : nonBlocking)),

@@ -43,7 +43,7 @@ test("beside more neighbours every client retains less", () => {
   }
 });
 
-test("a model of unrestricted clients refuses SM shares", () => {
+test("a model of unrestricted clients is unfamiliar with SM shares", () => {
   const [a = {}, b = {}] = workloads;
   expect(predictor.predict(a, [b], { target: 1, others: [1] }).familiar).toBe(true);
   expect(predictor.predict(a, [b], { target: 0.4, others: [0.6] }).familiar).toBe(false);
@@ -95,7 +95,7 @@ test("counters are taken from the kernels that have them", () => {
   expect(profileFeatures(counted)).toMatchObject({ smBusy: 40, smThroughput: 80 });
 });
 
-test("an autoregressive job has the kernels of prefill and first token, the memory of the whole decode, and answers a second", () => {
+test("an autoregressive job has the kernels of two phases, the memory of the decode, and answers a second", () => {
   const token = { ...profile, soloNs: 1000, memoryBytes: 7e9, sequence: [{ kernel: 0 }] };
   const features = autoregressiveFeatures({ ...profile, memoryBytes: 3e9 }, token, 100);
   expect(features).toEqual({

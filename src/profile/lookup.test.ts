@@ -17,12 +17,12 @@ const slow = { ...small, registers: 255, durationNs: { p50: 5000, p95: 5000 } };
 const find = kernelLookup({ ...example, kernels: [small, large, slow, kernel("other", 1, 1)] });
 const launch = (name: string, grid: Dim3) => ({ name, grid, block: [128, 1, 1] as Dim3 });
 
-test("a kernel is found by name and shape, of two such the longer", () => {
+test("a kernel is found by name and shape; of two, the longer is taken", () => {
   expect(find(launch("copy", [1000, 1, 1]))).toBe(large);
   expect(find(launch("copy", [10, 1, 1]))).toBe(slow);
 });
 
-test("in another shape it is the profiled one with nearest to so many blocks", () => {
+test("for another shape, the profiled kernel with the nearest number of blocks is taken", () => {
   expect(find(launch("copy", [30, 30, 1]))).toBe(large);
   expect(find(launch("copy", [12, 1, 1]))).toBe(slow);
   expect(find({ ...launch("copy", [1000, 1, 1]), block: [64, 1, 1] })).toBe(large);

@@ -72,7 +72,7 @@ describe("what NVIDIA documents", () => {
   });
 });
 
-test("shared memory is given in portions, with what the driver keeps", () => {
+test("shared memory comes in portions, and includes the driver's part", () => {
   // 9.0: 28 KiB + 1 KiB reserved = 29 KiB, 7 times in 228; a byte more takes 128 bytes, still 7.
   expect(occupancy("9.0", launch(64, { staticSharedBytes: 28 * 1024 })).blocksPerSm).toBe(7);
   // 227.5 KiB / 8 blocks: 28.5 KiB fit exactly with the reserved KiB; one byte more does not.
@@ -87,18 +87,18 @@ test("a launch the GPU refuses has no blocks on an SM", () => {
   expect(occupancy("9.0", launch(32, { registers: 257 })).blocksPerSm).toBe(0);
 });
 
-test("SMs needed are not capped at what the GPU has", () => {
+test("the SMs needed may be more than the GPU has", () => {
   const needs = { block: [16, 16, 1] as Dim3, registers: 32 };
   expect(smsNeeded("7.0", [128, 1, 1], needs)).toBe(16);
   expect(smsNeeded("7.0", [129, 1, 1], needs)).toBe(17);
   expect(smsNeeded("7.0", [4096, 16, 2], needs)).toBe(16_384);
 });
 
-test("a kernel whose needs are recorded wrongly still fits one block on an SM: it ran", () => {
+test("a kernel whose needs are recorded wrongly still fits one block on an SM, because it ran", () => {
   expect(smsNeeded("9.0", [10, 1, 1], launch(128, { staticSharedBytes: 1e6 }))).toBe(10);
 });
 
-test("an unknown compute capability is said, with those that are known", () => {
+test("an unknown compute capability is reported with the known ones", () => {
   expect(() => occupancy("3.5", launch(32))).toThrow(
     "How many blocks fit on an SM of compute capability 3.5 is not known.",
   );
@@ -129,7 +129,7 @@ test("asking for less of anything never fits fewer blocks", () => {
   );
 });
 
-test("what fits keeps within every limit, and one more block would not", () => {
+test("the blocks that fit are within every limit, and one more would not be", () => {
   fc.assert(
     fc.property(anyLaunch, ({ capability, threads, ...needs }) => {
       const { blocksPerSm, warps, limitedBy } = occupancy(capability, launch(threads, needs));
@@ -141,7 +141,7 @@ test("what fits keeps within every limit, and one more block would not", () => {
   );
 });
 
-test("the parts of an SM that blocks take fill it no more than as many as fit", () => {
+test("the blocks that fit take at most a whole SM", () => {
   fc.assert(
     fc.property(anyLaunch, ({ capability, threads, ...needs }) => {
       const { blocksPerSm } = occupancy(capability, launch(threads, needs));
@@ -159,7 +159,7 @@ test("the parts of an SM that blocks take fill it no more than as many as fit", 
   expect(shared).toBeCloseTo(34 / 228);
 });
 
-test("SMs needed hold all blocks, and one SM fewer would not", () => {
+test("the SMs needed hold all blocks, and one SM fewer would not", () => {
   fc.assert(
     fc.property(anyLaunch, fc.integer({ min: 1, max: 1e6 }), (one, blocks) => {
       const { capability, threads, ...needs } = one;

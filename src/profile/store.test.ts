@@ -22,7 +22,7 @@ test("a profile is read back as it was written", () => {
   );
 });
 
-test("a file can be read by people: a kernel or a step on each line", () => {
+test("a file is readable text, with one kernel or step on each line", () => {
   expect(formatProfile(example).split("\n")).toEqual([
     "{",
     '  "version": 1,',
@@ -56,7 +56,7 @@ test("a file can be read by people: a kernel or a step on each line", () => {
 });
 
 describe("a store", () => {
-  test("keeps one file for a workload on a GPU, and leaves nothing else behind", () => {
+  test("keeps one file for a workload on a GPU, and no other files", () => {
     const store = new ProfileStore(join(folder, "made", "here"));
     expect(store.list()).toEqual([]);
     const other: WorkloadProfile = { ...example, gpu: { ...example.gpu, name: "Tesla T4" } };
@@ -75,7 +75,7 @@ describe("a store", () => {
     ]);
   });
 
-  test("finds files that people named, by what they say of themselves", () => {
+  test("finds files that people named, by their content", () => {
     writeFileSync(join(folder, "of-bert.json"), formatProfile(example));
     writeFileSync(join(folder, "package.json"), '{"name":"bert","version":1}');
     writeFileSync(join(folder, "torn.json"), formatProfile(example).slice(0, 200));
@@ -95,13 +95,13 @@ describe("a store", () => {
     },
   );
 
-  test("passes over what is no profile by its name", () => {
+  test("skips files whose names are not those of profiles", () => {
     for (const name of ["README.md", "bert.json", ".bert@T4.json", "bert@T4.json.4711.new"])
       writeFileSync(join(folder, name), "{}");
     expect(new ProfileStore(folder).list()).toEqual([]);
   });
 
-  test("never writes what it could not read, and keeps what was there", () => {
+  test("refuses to write what it could not read, and keeps the former file", () => {
     const store = new ProfileStore(folder);
     const path = store.write(example);
     expect(() => store.write({ ...example, smBusy: Number.NaN })).toThrow("smBusy: is null");
@@ -109,7 +109,7 @@ describe("a store", () => {
     expect(readFileSync(path, "utf8")).toBe(formatProfile(example));
   });
 
-  test("says what is not there, and what lies under another's name", () => {
+  test("reports a missing profile, and one under another's name", () => {
     const store = new ProfileStore(folder);
     const path = join(folder, "gpt@NVIDIA+H200.json");
     expect(() => store.read("gpt", "NVIDIA H200")).toThrow(`There is no profile ${path}.`);

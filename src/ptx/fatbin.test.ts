@@ -17,7 +17,7 @@ const compiler = [nvcc, "/usr/local/bin/nvcc"].find(existsSync);
 const directory = mkdtempSync(join(tmpdir(), "cotenant-fatbin-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** A container of uncompressed texts, as nvcc makes it. */
+/** A container of uncompressed texts in nvcc's format. */
 function container(...entries: { architecture: number; text: string; kind?: number }[]) {
   const bodies = entries.map(({ text }) => new TextEncoder().encode(text));
   const sizes = bodies.map(({ length }) => 64 + Math.ceil((length + 1) / 8) * 8);
@@ -60,13 +60,13 @@ describe("a fat binary", () => {
     ]);
   });
 
-  test("that is cut off gives what is whole", () => {
+  test("that is cut off gives the entries that are whole", () => {
     expect(unpack(image.subarray(0, image.length - 1))).toEqual([
       { architecture: 80, text: ".version 8.0" },
     ]);
   });
 
-  test("is not what begins otherwise", () => {
+  test("has the magic number", () => {
     for (const other of [
       new Uint8Array(),
       new TextEncoder().encode(".version 8.0\n.target sm_80"),
@@ -77,7 +77,7 @@ describe("a fat binary", () => {
     }
   });
 
-  test("that says of few bytes that they are much text is not unpacked", () => {
+  test("that claims a huge text is not unpacked", () => {
     const packed = container({ architecture: 90, text: "0123456" });
     const view = new DataView(packed.buffer);
     view.setUint32(16 + 40, 0x8000, true);
@@ -85,7 +85,7 @@ describe("a fat binary", () => {
     expect(unpack(packed)).toEqual([{ architecture: 90, text: undefined }]);
   });
 
-  test("that is damaged is no reason to fail", () => {
+  test("that is damaged does not make reading fail", () => {
     fc.assert(
       fc.property(fc.nat(image.length - 1), fc.nat(255), (at, value) => {
         const damaged = image.slice();
@@ -115,7 +115,7 @@ describe("a fat binary", () => {
     });
 });
 
-/** The text without comments and layout, because nvcc writes those differently into a fat binary. */
+/** The text without comments and layout, because nvcc changes those in a fat binary. */
 const bare = (text = ""): string => text.replace(/\/\/.*/g, "").replace(/\s+/g, "");
 
 describe("an LZ4 block", () => {

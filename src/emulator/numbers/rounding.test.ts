@@ -76,7 +76,7 @@ const mode = fc.constantFrom<Rounding>("rn", "rz", "rm", "rp");
 const float = fc.float({ noNaN: true, noDefaultInfinity: true });
 const double = fc.double({ noNaN: true, noDefaultInfinity: true });
 
-test("sums, products and fused ones of floats are those of exact arithmetic", () => {
+test("sums, products and fused operations of floats agree with exact arithmetic", () => {
   fc.assert(
     fc.property(float, float, float, mode, (a, b, c, m) => {
       expect(fmaF32(a, b, c, m)).toBe(fmaExact(a, b, c, F32, m));
@@ -87,7 +87,7 @@ test("sums, products and fused ones of floats are those of exact arithmetic", ()
   );
 });
 
-test("the quick fused sum of doubles is that of exact arithmetic", () => {
+test("the quick fused sum of doubles agrees with exact arithmetic", () => {
   const near = fc.tuple(double, fc.integer({ min: -60, max: 60 }));
   fc.assert(
     fc.property(double, double, near, (a, b, [c, shift]) => {
@@ -100,7 +100,7 @@ test("the quick fused sum of doubles is that of exact arithmetic", () => {
   );
 });
 
-test("quotients and roots of floats lie between their neighbours as the rounding says", () => {
+test("quotients and roots of floats are rounded to the neighbour that the mode requires", () => {
   const above = (x: number) => x + Math.max(Math.abs(x) * 2 ** -23, 2 ** -149);
   fc.assert(
     fc.property(float, float, (a, b) => {

@@ -47,7 +47,7 @@ test.each([
   }
 });
 
-/** Variance over mean of the counts in windows of a second: 1 for Poisson. */
+/** Variance of the counts in windows of a second, divided by their mean: 1 for Poisson. */
 function dispersion(times: readonly number[], length: number): number {
   const counts = new Array<number>(length).fill(0);
   for (const t of times) counts[Math.floor(t / 1e9)] = (counts[Math.floor(t / 1e9)] ?? 0) + 1;
@@ -64,7 +64,7 @@ test("bursty arrivals clump, Poisson's do not, uniform ones keep apart", () => {
   expect(clumps("uniform")).toBeLessThan(0.01);
 });
 
-test("steps have each their rate, one after the other", () => {
+test("each step has its own rate", () => {
   const steps = parseArrivals("steps:100s@20,50s@60,10s@0", undefined);
   if (steps.kind !== "steps") throw new Error("not steps");
   const times = arrivalTimes(steps, 0, sfc32(3));
@@ -87,7 +87,7 @@ test("steps may be multiples of one rate", () => {
   });
 });
 
-test("files and traces say themselves how long they last", () => {
+test("files and traces have a length of their own", () => {
   const texts: Record<string, string> = { f: "0\n1500000000\n", t: "at\n10\n11\n12\n" };
   const of = (text: string, rate?: number) => {
     const arrivals = parseArrivals(text, rate);

@@ -37,7 +37,7 @@ const TUNING_BASIS = 48;
 /** Variance on the additive scale that no measurement explains. */
 const FLOOR = 1e-3;
 
-/** Both directions of each pair, and each workload once. Larger groups are left out: their burdens are summed. */
+/** Both directions of each pair, and each workload once. Larger groups are left out. */
 export function observed(rows: readonly Colocation[], metrics: readonly MetricName[]) {
   const seen = new Map<string, number>();
   const workloads: (readonly number[])[] = [];

@@ -32,7 +32,7 @@ test("utilisation and class come from the samples, the order stays", () => {
   expect(withoutSamples(merged).map(({ name }) => name)).toEqual(["b"]);
 });
 
-test("of a kernel launched by itself the shorter duration is taken, of one in a graph its own", () => {
+test("a kernel launched by itself gets the shorter duration, a kernel in a graph keeps its own", () => {
   const both = of(kernel("a"), kernel("b"), kernel("c"));
   const recorded: WorkloadProfile = {
     ...both,
@@ -54,7 +54,7 @@ test("of a kernel launched by itself the shorter duration is taken, of one in a 
   ]);
 });
 
-test("another shape is another kernel; of one shape the same shared memory goes first", () => {
+test("another shape is another kernel; the same shared memory is preferred", () => {
   const samples = of(
     kernel("a", { grid: [64, 1, 1], sm: 0.1, memory: 0.1 }),
     kernel("a", { dynamicSharedBytes: 1024, sm: 0.2, memory: 0.2 }),

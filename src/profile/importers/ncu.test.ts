@@ -95,7 +95,7 @@ describe("page raw", () => {
     );
   });
 
-  test("may say itself which GPU it was", () => {
+  test("may say which GPU it was", () => {
     const said = `"ID","Kernel Name","Block Size","Grid Size","CC","device__attribute_display_name","device__attribute_multiprocessor_count","gpu__time_duration.sum"
 "","","","","","","","nsecond"
 "0","k","(1, 1, 1)","(1, 1, 1)","8.9","NVIDIA L40S","142","900"
@@ -245,7 +245,7 @@ test.each([
   expect(() => importNcu(text, { ...about, gpu })).toThrow(says);
 });
 
-test("a GPU must be named where the file does not say", () => {
+test("a GPU must be named if the file does not name it", () => {
   const { gpu: _, ...rest } = about;
   expect(() => importNcu(raw, rest)).toThrow(
     expect.objectContaining({
@@ -255,7 +255,7 @@ test("a GPU must be named where the file does not say", () => {
   );
 });
 
-describe("the parts of a throughput, looked at in runs of their own", () => {
+describe("the parts of a throughput, measured in separate runs", () => {
   const OF_PEAK = "avg.pct_of_peak_sustained_elapsed";
   const run = (metrics: Readonly<Record<string, readonly [string, string]>>) => {
     const names = Object.keys(metrics).map((name) => `"${name}.${OF_PEAK}"`);
@@ -284,7 +284,7 @@ describe("the parts of a throughput, looked at in runs of their own", () => {
   });
   const kernels = (...texts: readonly string[]) => importNcu(texts, about).kernels;
 
-  test("come together: the largest of each is the throughput", () => {
+  test("are joined, and the largest is the throughput", () => {
     expect(kernels(tensor, pipes)).toMatchObject([
       { name: "gemm", sm: 0.71, memory: 0.4, dram: 0.12, class: "compute" },
       { name: "add", sm: 0.14, memory: 0.45, dram: 0.45 },
@@ -292,18 +292,18 @@ describe("the parts of a throughput, looked at in runs of their own", () => {
     expect(kernels(pipes, tensor)).toMatchObject([{ sm: 0.71 }, { memory: 0.45 }]);
   });
 
-  test("say memory of a kernel without tensor cores whose pipe is less busy than the DRAM", () => {
+  test("make a kernel memory-bound if it uses no tensor cores and its pipe is less busy than the DRAM", () => {
     expect(kernels(tensor, pipes)[1]?.class).toBe("memory");
     const busy = pipes.replace('"9","14"', '"46","14"');
     expect(kernels(tensor, busy)[1]?.class).toBe("unknown");
   });
 
-  test("are not enough by themselves to say how busy the SMs are", () => {
+  test("are not enough to tell how busy the SMs are", () => {
     for (const texts of [[tensor], [pipes]])
       for (const kernel of kernels(...texts)) expect(kernel.sm).toBeUndefined();
   });
 
-  test("are left alone where the throughput itself was measured", () => {
+  test("are not used if the throughput itself was measured", () => {
     const whole = run({ sm__throughput: ["50", "6"], sm__pipe_alu_cycles_active: ["8", "14"] });
     expect(kernels(whole)).toMatchObject([{ sm: 0.5 }, { sm: 0.06 }]);
   });

@@ -27,7 +27,7 @@ const trace = (...events: readonly (Made | readonly Made[])[]) =>
   });
 
 let correlation = 0;
-/** A call at `ts` that takes 4 us. What it launches runs 20 us later, for `dur`. */
+/** A call at `ts` that takes 4 us. Its work runs 20 us later, for `dur`. */
 const asks = (
   cat: string,
   api: string,
@@ -112,14 +112,14 @@ test("a scheduled trace: durations of all iterations, the order and CPU time of 
       { kernel: 1, gapNs: 6500 },
       { mark: "optimizer" },
       { kernel: 0, gapNs: 25_500 },
-      // 1120 - 774, of which 300 were spent waiting for the GPU.
+      // 1120 - 774, of which 300 us were spent waiting for the GPU.
       { kernel: 1, gapNs: 46_000 },
       { copy: "out", bytes: 8 },
     ],
   });
 });
 
-test("without a schedule the trace is one iteration, of a time that is not known", () => {
+test("without a schedule the trace is one iteration of unknown duration", () => {
   const { soloNs, sequence } = importTorch(trace(kernel("a", 50, 1), kernel("b", 60, 1)), about);
   expect({ soloNs, sequence }).toEqual({
     soloNs: undefined,
@@ -127,7 +127,7 @@ test("without a schedule the trace is one iteration, of a time that is not known
   });
 });
 
-test("the time alone is rather one measured without the profiler", () => {
+test("a time measured without the profiler has precedence", () => {
   expect(importTorch(trace(step(1, 0, 90), kernel("a", 5, 1)), about).soloNs).toBe(90_000);
   expect(
     importTorch(trace(step(1, 0, 90), kernel("a", 5, 1)), { ...about, soloNs: 85_000 }).soloNs,
@@ -171,7 +171,7 @@ test("copies and fills within the GPU are small kernels that need memory", () =>
   ]);
 });
 
-test("a trace of before PyTorch 1.12 has other categories, and a list may be all there is", () => {
+test("a trace from before PyTorch 1.12 has other categories, and may be only a list", () => {
   const text = JSON.stringify([
     { ph: "X", cat: "Runtime", name: "cudaLaunchKernel", ts: 1, dur: 2, args: { correlation: 1 } },
     {
@@ -188,7 +188,7 @@ test("a trace of before PyTorch 1.12 has other categories, and a list may be all
   expect(kernels).toMatchObject([{ name: "k", smsNeeded: 80, durationNs: { p50: 3000 } }]);
 });
 
-test("of several GPUs the busiest counts", () => {
+test("with several GPUs the busiest counts", () => {
   const other = kernel("elsewhere", 5, 1, { device: 1 });
   const text = trace(other, kernel("a", 10, 1), kernel("b", 20, 1));
   expect(importTorch(text, about).kernels.map(({ name }) => name)).toEqual(["a", "b"]);

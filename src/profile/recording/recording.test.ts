@@ -76,7 +76,7 @@ const showSteps = ({ sequence, kernels }: WorkloadProfile): string =>
     .join(" ");
 
 describe("one request", () => {
-  test("is what repeats, from the pause before it to the wait it ends with", () => {
+  test("is what repeats, from the pause before it to its last wait", () => {
     const profile = importSteps({
       steps: steps(...words("a9 a9 w9"), ...words("i300 a20 b10 a10 o5 w2", 8), ...words("b1 w1")),
     });
@@ -100,12 +100,12 @@ describe("one request", () => {
     expect(parseProfile(formatProfile(profile), "net")).toEqual(profile);
   });
 
-  test("may wait within", () => {
+  test("may contain a wait", () => {
     const profile = importSteps({ steps: steps(...words("a500 w5 b20 w5", 6)) });
     expect(showSteps(profile)).toBe("conv0 relu25");
   });
 
-  test("has the gaps and bytes that are usual", () => {
+  test("has the median gaps and bytes", () => {
     const odd = { step: { copy: "in", bytes: 9 }, us: 7 };
     const profile = importSteps({
       steps: steps(...words("i9 a20 w1", 3), odd, ...words("a900 w1"), ...words("i9 a30 w1", 5)),
@@ -113,7 +113,7 @@ describe("one request", () => {
     expect(showSteps(profile)).toBe("in:4096 conv30");
   });
 
-  test("is what usually lies between two waits where requests differ", () => {
+  test("is what most often lies between two waits if requests differ", () => {
     const profile = importSteps({
       steps: steps(
         ...words("a9 b9 w1 a9 b9 w1 b7 w1 a9 b9 w1 a3 a3 w1 a9 b9 w1 b1 a1 w1 a9 b9 w1"),
@@ -128,7 +128,7 @@ describe("one request", () => {
     expect(profile.soloNs).toBeUndefined();
   });
 
-  test("is all of it if nothing repeats, and waits for nothing count once", () => {
+  test("is the whole recording if nothing repeats, and waits in a row count once", () => {
     const profile = importSteps({ steps: steps(...words("w1 a1 a2 b3 w4 w5 a6 b7 w8 w8")) });
     expect(showSteps(profile)).toBe("conv0 conv2 relu3 conv10 relu7");
   });
@@ -137,7 +137,7 @@ describe("one request", () => {
 describe("one iteration", () => {
   const training = { kind: "training" } as const;
 
-  test("repeats without waiting, and goes by the pause", () => {
+  test("repeats without waiting, and begins after the longest pause", () => {
     const profile = importSteps({ steps: steps(...words("b3 a200 b3 b3", 7)) }, training);
     expect(showSteps(profile)).toBe("conv200 relu3 relu3 relu3");
     expect(profile.soloNs).toBe(209_000);
@@ -166,7 +166,7 @@ describe("a graph", () => {
   ];
   const repeated = steps(...words("g70 w5", 5));
 
-  test("is its kernels, the untimed ones sharing what is left of its time", () => {
+  test("becomes its kernels, and the untimed ones share the rest of its time", () => {
     const kernels = [conv, kernel("tail", undefined), kernel("head", undefined)];
     const profile = importSteps({ kernels, graphs, steps: repeated });
     expect(showSteps(profile)).toBe("conv0 out:8 tail0 head0");
@@ -175,7 +175,7 @@ describe("a graph", () => {
     ]);
   });
 
-  test("takes the time it took, whatever its kernels took outside", () => {
+  test("takes its measured time, whatever its kernels took outside of it", () => {
     const rare = { launches: 1 };
     const kernels = [
       kernel("conv", 20, rare),
@@ -189,13 +189,13 @@ describe("a graph", () => {
     expect(profile.kernels[0]?.durationNs.p95).toBe(48_889);
   });
 
-  test("made anew each time is the same graph", () => {
+  test("that is made again each time is the same graph", () => {
     const anew = [0, 1, 2, 3].flatMap((graph) => [{ step: { graph }, us: 9 }, "w1"] as Told[]);
     const all = Array.from({ length: 4 }, () => ({ ...graphs[0], steps: [{ kernel: 0 }] }));
     expect(showSteps(importSteps({ graphs: all, steps: steps(...anew) }))).toBe("conv0");
   });
 
-  test("that could not be looked into is one kernel on the whole GPU", () => {
+  test("whose nodes could not be read is one kernel on the whole GPU", () => {
     const { steps: _, ...opaque } = graphs[0] ?? { steps: [] };
     const profile = importSteps({ graphs: [opaque], steps: repeated });
     expect(profile.kernels).toEqual([
@@ -208,7 +208,7 @@ describe("a graph", () => {
   });
 });
 
-test("the names of its kernels tell what kind of job it was", () => {
+test("the names of its kernels tell the kind of job", () => {
   const kindOf = (name: string) => {
     const changes = { kernels: [conv, kernel(name, 5)], steps: steps("a0", "b0", "w0") };
     return importRecorded(JSON.stringify(recording(changes)), { ...about, kind: undefined }).profile
@@ -220,7 +220,7 @@ test("the names of its kernels tell what kind of job it was", () => {
   expect(kindOf("multi_tensor_apply_kernel")).toBe("training");
 });
 
-test("says when its requests were, by the machine's clock", () => {
+test("gives the times of its requests on the machine's clock", () => {
   const steadyOf = (changes: object) =>
     importRecorded(JSON.stringify(recording(changes)), about).steady;
   const requests = { steps: steps(...words("a100 w0", 3)) };
@@ -232,7 +232,7 @@ test("says when its requests were, by the machine's clock", () => {
   });
 });
 
-test("a kernel never timed takes as long as the nearest of its name", () => {
+test("a kernel that was never timed gets the duration of the nearest one of its name", () => {
   const kernels = [
     kernel("conv", undefined),
     kernel("conv", 10, { grid: [100, 1, 1] }),
@@ -242,7 +242,7 @@ test("a kernel never timed takes as long as the nearest of its name", () => {
   expect(profile.kernels[0]?.durationNs.p50).toBe(30_000);
 });
 
-test("without the driver's word on occupancy it is computed", () => {
+test("without the driver's occupancy it is computed", () => {
   const { blocksPerSm: _, ...silent } = conv;
   const profile = importSteps({ kernels: [silent], steps: steps(...words("a9 w1", 4)) });
   // An SM has 2,048 threads, a block 256.
@@ -357,7 +357,7 @@ describe("a period", () => {
     );
   });
 
-  test("is not made of two halves that happen to be alike", () => {
+  test("does not consist of two equal halves", () => {
     expect(findPeriod(Int32Array.from([1, 2, 1, 2, 3, 4, 5]))).toBeUndefined();
   });
 

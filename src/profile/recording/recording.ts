@@ -1,15 +1,15 @@
-// A recording of the interposer (COTENANT_RECORD): the launches, copies and waits of an unmodified program, and
-// how long its kernels took. From it one request or iteration:
+// Makes a profile from a recording of the interposer (COTENANT_RECORD): the launches, copies and waits of an unmodified
+// program, and how long its kernels took. One request or iteration is found in it by three rules:
 //
-// 1. The shortest period that covers nearly as many steps as any (period.ts). One of an inference must hold a
-//    wait, if the program waits at all: a layer that repeats in a model is no request.
-// 2. For an inference without one, because its requests differ: what most often lies between two waits, if
-//    that is more than half.
-// 3. Else all of it is taken for one.
+// 1. The shortest period that covers nearly as many steps as any (period.ts). That of an inference must contain a
+//    wait, if the program waits at all, because a layer that repeats in a model is not a request.
+// 2. For an inference without such a period, because its requests differ: what most often lies between two waits, if
+//    that is more than half of the cases.
+// 3. Otherwise, the whole recording.
 //
-// A period begins after the wait that the longest pause follows, or, without a wait, after the longest pause.
-// Gaps are medians over all periods. Not in a recording: how busy a kernel keeps the SMs and the memory, so
-// that every class is unknown.
+// A period begins after the wait that the longest pause follows, or, without a wait, after the longest pause. Gaps are
+// medians over all periods. A recording does not show how busy a kernel keeps the SMs and the memory, so every class is
+// unknown.
 
 import { badProfile } from "../errors.ts";
 import { type About, gpuOf } from "../importers/about.ts";

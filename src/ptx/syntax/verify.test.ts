@@ -16,7 +16,7 @@ ${body}
 `),
   ).map(({ line, column, text }) => `${line}:${column} ${text}`);
 
-test("names in order are no problem", () => {
+test("correct names give no problem", () => {
   const before =
     ".extern .func f(.param .b32 a); .global .u32 g; .extern .shared .b8 s[]; .extern .shared .b8 s[];";
   expect(
@@ -50,7 +50,7 @@ test.each([
   expect(problems(body)).toEqual([problem]);
 });
 
-test("what is declared twice in the module is found too", () => {
+test("a name that the module declares twice is found", () => {
   const source = `${HEADER}.global .u32 g;\n.shared .u32 g;\n.func f() { ret; }\n.func f() { ret; }\n`;
   expect(verify(parse(source)).map(({ line, text }) => `${line} ${text}`)).toEqual([
     "5 g is declared twice",
@@ -58,7 +58,7 @@ test("what is declared twice in the module is found too", () => {
   ]);
 });
 
-test("a large file full of problems takes no time for each line before them", () => {
+test("a large file full of problems does not count lines anew for each of them", () => {
   const body = "mov.u32 %x, 0;\n".repeat(100_000);
   expect(problems(body).at(-1)).toBe("100007:1 %x is not declared");
 });

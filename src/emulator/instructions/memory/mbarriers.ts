@@ -4,9 +4,9 @@ import type { Warp } from "../../machine/warp.ts";
 import type { Compile, Meaning, Site } from "../site.ts";
 import { type Locate, locate, memoryOperand } from "./moves.ts";
 
-// An mbarrier, as its 64 bits are used here; PTX does not define them. From the lowest bit: arrivals still missing in
-// this phase (20 bits), in the next ones (20), bytes announced and not yet copied (23, two's complement), the phase
-// (1).
+// The 64 bits of an mbarrier as the emulator uses them; PTX does not define them. From the lowest bit: arrivals still
+// missing in this phase (20 bits), arrivals of the next phases (20), bytes announced and not yet copied (23, two's
+// complement), the phase (1).
 interface Mbarrier {
   pending: number;
   expected: number;
