@@ -38,7 +38,7 @@ import {
   admissionByFile,
   admitAll,
   describeIdentity,
-  strangerTold,
+  strangerReporter,
   WARN,
 } from "./tenants/index.ts";
 import { noVariantMaker, type Program, VariantQueue } from "./variants/index.ts";
@@ -274,7 +274,7 @@ async function start(
       logOnce("another agent", { gpu, pid: agentPid, because: "it has clients on this GPU, too" });
   };
 
-  const tellOfStranger = strangerTold(options.onStranger ?? WARN, options.env, log);
+  const reportStranger = strangerReporter(options.onStranger ?? WARN, options.env, log);
   const look = () => {
     const ignored = watch.lookAndDecide(registry.gpus);
     history.note(registry.gpus, clock.now());
@@ -292,7 +292,7 @@ async function start(
     clock.every(REQUESTS_PERIOD, () => void requests.ask(registry.gpus)),
     clock.every(SENSOR_PERIOD, () => {
       watch.readSensor();
-      for (const stranger of watch.untoldStrangers(registry.gpus)) tellOfStranger(stranger);
+      for (const stranger of watch.untoldStrangers(registry.gpus)) reportStranger(stranger);
       tellOfOthers();
     }),
     clock.every(MPS_PERIOD, () => void mps?.check()),

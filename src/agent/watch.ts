@@ -211,7 +211,7 @@ export class Watch {
 
   /** Call it after each reading: strangers of whom nobody was told of yet. */
   untoldStrangers(gpus: readonly ServedGpu[]): readonly (Stranger & { readonly gpu: string })[] {
-    return this.#strangers.untold(this.#readings, clientPids(gpus));
+    return this.#strangers.takeUnreported(this.#readings, clientPids(gpus));
   }
 
   /** Strangers that are clients of another agent, on any GPU. */

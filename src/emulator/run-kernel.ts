@@ -19,7 +19,7 @@ export interface RunOptions {
 
 export interface Ran {
   readonly kernel: string;
-  /** Of all threads together. */
+  /** The sum over all threads. */
   readonly instructions: number;
   readonly printed: readonly string[];
   readonly memories: readonly {

@@ -24,7 +24,7 @@ export function assign({ rows, columns, weights }: WeightMatrix): Int32Array {
     rows <= columns
       ? solve(rows, columns, costsOf(rows, columns, weights))
       : inverse(
-          solve(columns, rows, transposed(rows, columns, costsOf(rows, columns, weights))),
+          solve(columns, rows, transpose(rows, columns, costsOf(rows, columns, weights))),
           rows,
         );
   for (let row = 0; row < rows; row++) {
@@ -74,7 +74,7 @@ function solve(rows: number, columns: number, costs: Float64Array): Int32Array {
   const paddable = rows < columns && columns <= PADDING * rows;
   if (augment(state, reduce(state), paddable ? PATIENCE * columns : Number.POSITIVE_INFINITY))
     return columnOf;
-  return solve(columns, columns, padded(columns, costs)).subarray(0, rows);
+  return solve(columns, columns, padToSquare(columns, costs)).subarray(0, rows);
 }
 
 interface State {
@@ -94,7 +94,7 @@ interface State {
 const PATIENCE = 20;
 const PADDING = 2;
 
-function padded(columns: number, costs: Float64Array): Float64Array {
+function padToSquare(columns: number, costs: Float64Array): Float64Array {
   const square = new Float64Array(columns * columns);
   square.set(costs);
   return square;
@@ -340,7 +340,7 @@ function augment(state: State, free: readonly number[], scans: number): boolean 
   return true;
 }
 
-function transposed(rows: number, columns: number, costs: Float64Array): Float64Array {
+function transpose(rows: number, columns: number, costs: Float64Array): Float64Array {
   const turned = new Float64Array(rows * columns);
   for (let row = 0; row < rows; row++)
     for (let column = 0; column < columns; column++)

@@ -46,12 +46,12 @@ export function match<S extends Seat, C extends Candidate>(
 ): Int32Array {
   if (seats.length === 0) throw noCandidates("GPUs");
   const homeKind = ({ home }: C) => (home === undefined ? "" : seats[home]?.kind);
-  const seatKinds = grouped(seats, ({ kind, healthy, freeMemoryGB }) => [
+  const seatKinds = groupByKind(seats, ({ kind, healthy, freeMemoryGB }) => [
     kind,
     healthy,
     freeMemoryGB,
   ]);
-  const jobKinds = grouped(candidates, (one) => [
+  const jobKinds = groupByKind(candidates, (one) => [
     one.kind,
     one.priority,
     one.memoryGB,
@@ -67,7 +67,7 @@ export function match<S extends Seat, C extends Candidate>(
     seatKinds.length + jobKinds.length <= MOST_KINDS
       ? assignKinds({ rows: jobKinds.map(size), columns: seatKinds.map(size), weights })
       : flowOfDense(jobKinds, seatKinds, weights);
-  return seated(candidates, jobKinds, seatKinds, flow);
+  return assignSeats(candidates, jobKinds, seatKinds, flow);
 }
 
 /** With more kinds than this, matching one by one is faster. */
@@ -80,7 +80,7 @@ interface Kind<T> {
 
 const size = ({ members }: Kind<unknown>): number => members.length;
 
-function grouped<T>(all: readonly T[], keyOf: (one: T) => readonly unknown[]): Kind<T>[] {
+function groupByKind<T>(all: readonly T[], keyOf: (one: T) => readonly unknown[]): Kind<T>[] {
   const kinds = new Map<string, Kind<T>>();
   all.forEach((one, index) => {
     const key = keyOf(one).join("\n");
@@ -145,7 +145,7 @@ function flowOfDense(
 }
 
 /** From kinds to members: candidates that can keep their seats do, and the rest take the remaining seats in order. */
-function seated(
+function assignSeats(
   candidates: readonly Candidate[],
   jobs: readonly Kind<Candidate>[],
   seats: readonly Kind<Seat>[],

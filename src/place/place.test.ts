@@ -76,7 +76,7 @@ describe("matching a cluster", () => {
       },
       /40 levels of priority among 40 jobs/,
     ],
-  ])("%s is said", (_, run, message) => {
+  ])("%s is reported", (_, run, message) => {
     expect(run).toThrow(message);
   });
 

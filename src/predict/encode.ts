@@ -1,12 +1,12 @@
 // Makes rows of numbers for regressors, as their publications do.
 import { metricOf } from "./colocations.ts";
-import { combined, type Features, type MetricName } from "./metrics.ts";
+import { combineMetrics, type Features, type MetricName } from "./metrics.ts";
 import type { SmShares } from "./predictor.ts";
 
 /** KACE, section 3.2: raw metrics are summed and percentages averaged. The order of the clients does not matter. */
 export const pairRow = (clients: readonly Features[], metrics: readonly MetricName[]): number[] =>
   metrics.map((name) =>
-    combined(
+    combineMetrics(
       name,
       clients.map((features) => metricOf(features, name)),
     ),

@@ -68,7 +68,7 @@ test("fit and accuracy of known errors", () => {
   expect(predictedScore(half, "throughput")(ab, a)).toBe(55);
 });
 
-test("a score regressed on the whole colocation never looks at what was retained", () => {
+test("a score regressed on the whole colocation does not use retained throughputs", () => {
   const metrics = ["soloThroughput", "smBusy"] as const;
   const score = regressedScore(linear, rows, metrics, "retained", mulberry32(1));
   expect(score(pair(a, 0, b, 0), a)).toBe(score(ab, a));

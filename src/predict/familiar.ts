@@ -1,7 +1,7 @@
 // Whether a workload resembles those that a model learned from.
 import { sharedMetrics } from "./colocations.ts";
 import type { Features, MetricName } from "./metrics.ts";
-import { logMetrics, standardised, standardOf } from "./standard.ts";
+import { logMetrics, standardise, standardOf } from "./standard.ts";
 
 /**
  * `known`: the workloads learned from. A workload is unfamiliar if it is farther from all of them than any of them is
@@ -13,7 +13,7 @@ export function familiarity(
 ): (features: Features) => boolean {
   const rows = known.map((features) => logMetrics(features, metrics));
   const standard = standardOf(rows);
-  const places = rows.map((row) => standardised(standard, row));
+  const places = rows.map((row) => standardise(standard, row));
   const nearest = (place: Float64Array, except = -1) =>
     Math.min(
       ...places.map((other, i) => (i === except ? Number.POSITIVE_INFINITY : gap(place, other))),
@@ -24,7 +24,7 @@ export function familiarity(
   return (features) => {
     const before = told.get(features);
     if (before !== undefined) return before;
-    const is = nearest(standardised(standard, logMetrics(features, metrics))) <= usual;
+    const is = nearest(standardise(standard, logMetrics(features, metrics))) <= usual;
     told.set(features, is);
     return is;
   };

@@ -60,7 +60,7 @@ export const isRaw = (name: MetricName): boolean => table[name].combined === "su
 export const unitOf = (name: MetricName): string => table[name].unit;
 
 /** KACE's metric of a colocation, made from its clients'. */
-export function combined(name: MetricName, values: readonly number[]): number {
+export function combineMetrics(name: MetricName, values: readonly number[]): number {
   const sum = values.reduce((total, value) => total + value, 0);
   return isRaw(name) ? sum : sum / values.length;
 }

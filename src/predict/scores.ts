@@ -7,7 +7,7 @@ import type { Features, MetricName } from "./metrics.ts";
 import type { Predictor } from "./predictor.ts";
 import type { Regressor } from "./regress/regressor.ts";
 import { neighboursOf } from "./sides.ts";
-import { standardised, standardOf } from "./standard.ts";
+import { standardise, standardOf } from "./standard.ts";
 
 /**
  * KACE's throughput sum (section 4), or the sum of retained throughputs, in which all workloads have the same weight.
@@ -54,12 +54,12 @@ export function regressedScore<State>(
   const y = Float64Array.from(rows, (row) => worthOf(row, goal));
   const model = regressor.open(
     regressor.learn(
-      x.map((row) => standardised(standard, row)),
+      x.map((row) => standardise(standard, row)),
       y,
       random,
     ),
   );
-  return (row) => model(standardised(standard, rowOf(row)));
+  return (row) => model(standardise(standard, rowOf(row)));
 }
 
 /** Rules that look only at the candidates (KACE, section 4). The largest score is chosen. */

@@ -8,7 +8,7 @@ import type { Features, MetricName } from "./metrics.ts";
 import { INTERVAL, type Predictor, type SmShares } from "./predictor.ts";
 import type { Regressor, Told } from "./regress/regressor.ts";
 import { alone } from "./several.ts";
-import { type Standard, standardised, standardOf } from "./standard.ts";
+import { type Standard, standardise, standardOf } from "./standard.ts";
 
 export interface SidesState {
   readonly standard: Standard;
@@ -36,7 +36,7 @@ export function trainSides<State>(
   const predict = regressor.open(early.regression);
   const held = samples(mixed.slice(0, back), metrics);
   const errors = held.y.map((value, i) =>
-    Math.abs(predict(standardised(early.standard, held.x[i] ?? [])) - value),
+    Math.abs(predict(standardise(early.standard, held.x[i] ?? [])) - value),
   );
   errors.sort();
   const { standard, regression } = fitSides(regressor, rows, metrics, random, (part) =>
@@ -62,7 +62,7 @@ function fitSides<State>(
   const { x, y } = samples(rows, metrics);
   const standard = standardOf(x);
   const regression = regressor.learn(
-    x.map((row) => standardised(standard, row)),
+    x.map((row) => standardise(standard, row)),
     y,
     random,
     told,
@@ -107,7 +107,7 @@ export function openSides<State>(
       const familiar = isFamiliar(target) && others.every(isFamiliar);
       if (others.length === 0) return alone(familiar);
       const row = sideRow(target, others, metrics, shares);
-      const retained = Math.max(0, predict(standardised(state.standard, row)));
+      const retained = Math.max(0, predict(standardise(state.standard, row)));
       return {
         retained,
         uncertainty: state.deviation,

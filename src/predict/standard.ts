@@ -23,7 +23,7 @@ export function standardOf(rows: readonly ArrayLike<number>[]): Standard {
   return { centre, spread };
 }
 
-export const standardised = ({ centre, spread }: Standard, row: ArrayLike<number>): Float64Array =>
+export const standardise = ({ centre, spread }: Standard, row: ArrayLike<number>): Float64Array =>
   Float64Array.from(centre, (middle, k) => ((row[k] as number) - middle) / (spread[k] as number));
 
 /** A workload's metrics, with raw counts as logarithms. */

@@ -29,7 +29,7 @@ export const identifyPeer: Identify = (socket, { pid, startTime }) => {
   if (peer === undefined)
     return `Process ${pid} is in a PID namespace that the agent can't see: start the agent in the host's (hostPID: true, --pid=host).`;
   try {
-    const identity = identified(peer, { pid, startTime });
+    const identity = identify(peer, { pid, startTime });
     // Checked after everything was read. If the process still lives now, its pid was not given to another one
     // meanwhile.
     return hasEnded(socket) ? `Process ${peer.pid}, which had connected, has ended.` : identity;
@@ -49,7 +49,7 @@ function hasEnded(socket: Socket): boolean {
   }
 }
 
-function identified(peer: Peer, { pid, startTime }: Claim): Identity | string {
+function identify(peer: Peer, { pid, startTime }: Claim): Identity | string {
   // The last pid is the one in the innermost namespace, which the process itself sees.
   if (peer.pid !== pid && pidsOf(peer.pid).at(-1) !== pid)
     return `The Hello of process ${pid} came from process ${peer.pid}: a client must speak for itself.`;

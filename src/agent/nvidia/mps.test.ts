@@ -78,7 +78,7 @@ function place() {
 
 const isAlive = (pid: number) => startTimeOf(pid) !== undefined;
 
-test("the daemon is started without our preload, and told to quit at the end", async () => {
+test("the daemon is started without the interposer preloaded, and told to quit at the end", async () => {
   const { start, told, daemonPid } = place();
   const mps = await start({ LD_PRELOAD: "" });
   const pid = daemonPid();
@@ -198,7 +198,7 @@ test("other users can neither enter the directories nor read what is in them", a
   await soft.stop(); // nothing is left to do
 });
 
-test("without the control program the reason is said", async () => {
+test("without the control program the error gives the reason", async () => {
   const { start } = place();
   await expect(start({ PATH: "/nowhere" })).rejects.toThrow(
     "NVIDIA MPS could not be started: nvidia-cuda-mps-control is not installed.",

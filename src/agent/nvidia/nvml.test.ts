@@ -134,13 +134,13 @@ test("the driver's version is read; without a driver it is unknown", () => {
   expect(driverVersion("libnvidia-ml-that-is-not.so.1")).toBe(undefined);
 });
 
-test("a driver that is not loaded is named as it names itself", () => {
+test("a driver whose kernel part is not loaded is reported in NVML's words", () => {
   expect(() => openNvml(library(9, 0))).toThrow(
     'There is no NVIDIA GPU to serve here: the NVIDIA driver says "Driver Not Loaded".',
   );
 });
 
-test("a driver without a GPU, and no driver at all, are told apart", () => {
+test("a driver without a GPU, and no driver at all, give different errors", () => {
   expect(() => openNvml(library(0, 0))).toThrow("the NVIDIA driver knows of none");
   expect(() => openNvml("libnvidia-ml-that-is-not.so.1")).toThrow(
     "libnvidia-ml-that-is-not.so.1 is not installed",

@@ -86,7 +86,7 @@ test("a file in a range is shared with all who have it, and zeros are around it"
   expect(new Uint8Array(other.buffer)[100]).toBe(42);
 });
 
-test("what can't be mapped is an error that names the size and the reason", () => {
+test("a file that can't be mapped is an error that names the size and the reason", () => {
   const fd = opened(`${temporary()}/file`, "w"); // may be written, not read
   expect(() => new MappedRange(4096).put(fd, 0, 4096)).toThrow("mmap of 4096 bytes failed: EACCES");
 });

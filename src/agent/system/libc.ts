@@ -40,17 +40,17 @@ const F_SEAL_FUTURE_WRITE = 16;
 
 const errorOf = (call: string) => `${call} failed: ${getSystemErrorName(-koffi.errno())}`;
 
-function checked(result: number, call: string): number {
+function check(result: number, call: string): number {
   if (result < 0) throw new Error(errorOf(call));
   return result;
 }
 
 /** An anonymous file in memory, close-on-exec, that may be sealed. */
 export const createMemoryFile = (name: string): number =>
-  checked(memfdCreate(name, MFD_CLOEXEC | MFD_ALLOW_SEALING), "memfd_create");
+  check(memfdCreate(name, MFD_CLOEXEC | MFD_ALLOW_SEALING), "memfd_create");
 
 export const sealSize = (fd: number): void =>
-  void checked(fcntl(fd, F_ADD_SEALS, "int", SIZE_SEALS), "fcntl(F_ADD_SEALS)");
+  void check(fcntl(fd, F_ADD_SEALS, "int", SIZE_SEALS), "fcntl(F_ADD_SEALS)");
 
 /** From now on, only mappings that exist already can write. False: the kernel is older than Linux 5.1. */
 export const sealWrites = (fd: number): boolean =>
@@ -74,7 +74,7 @@ export class MappedRange {
   readonly address: bigint;
 
   constructor(size: number) {
-    const given = mapped(null, size, PROT_READ_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1);
+    const given = mapOrThrow(null, size, PROT_READ_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1);
     this.address = BigInt.asUintN(64, BigInt(given));
     this.buffer = koffi.view(given, size);
     dropped.register(this.buffer, { address: given, size });
@@ -83,17 +83,17 @@ export class MappedRange {
   /** Maps `size` bytes of a file, from its beginning, to `offset`. Both are whole pages. */
   put(fd: number, offset: number, size: number, access: "read" | "write" = "write"): void {
     const rights = access === "write" ? PROT_READ_WRITE : PROT_READ;
-    mapped(this.address + BigInt(offset), size, rights, MAP_SHARED | MAP_FIXED, fd);
+    mapOrThrow(this.address + BigInt(offset), size, rights, MAP_SHARED | MAP_FIXED, fd);
   }
 
   /** Maps zeros there again. */
   clear(offset: number, size: number): void {
     const flags = MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED;
-    mapped(this.address + BigInt(offset), size, PROT_READ_WRITE, flags, -1);
+    mapOrThrow(this.address + BigInt(offset), size, PROT_READ_WRITE, flags, -1);
   }
 }
 
-function mapped(at: bigint | null, size: number, rights: number, flags: number, fd: number) {
+function mapOrThrow(at: bigint | null, size: number, rights: number, flags: number, fd: number) {
   const address = mapMemory(at, size, rights, flags, fd, 0);
   if (BigInt.asUintN(64, BigInt(address)) === MAP_FAILED)
     throw new Error(errorOf(`mmap of ${size} bytes`));

@@ -39,7 +39,7 @@ test("a memory file is opened to read, or to write as well, and is the same file
   expect(() => writeSync(reader, "more")).toThrow("EBADF");
 });
 
-test("what is no memory file is not opened: a file of the same name, a pipe, a device, a directory", () => {
+test("a file that is not a memory file is not opened: a namesake, a pipe, a device, a directory", () => {
   const directory = temporary();
   writeFileSync(`${directory}/memfd:cotenant`, "");
   execFileSync("mkfifo", [`${directory}/pipe`]);
@@ -54,7 +54,7 @@ test("what is no memory file is not opened: a file of the same name, a pipe, a d
   }
 });
 
-test("a path that is no descriptor, or leads nowhere, is none", () => {
+test("a path that is not a descriptor, or leads nowhere, is not opened", () => {
   const directory = temporary();
   symlinkSync(pathOf(createMemoryFile("some")), `${directory}/link`);
   for (const path of [`${directory}/link`, `${directory}/missing`, "/proc/self/fd/1000000", ""]) {
@@ -72,7 +72,7 @@ test("to look at a memory file leaves nothing open", () => {
       try {
         return /memfd:(found|cotenant-mount)/.test(readlinkSync(`/proc/self/fd/${fd}`));
       } catch {
-        return false; // closed since
+        return false; // it was closed meanwhile
       }
     });
   expect(open).toHaveLength(1);

@@ -13,13 +13,13 @@ const O_PATH = 0o10000000;
 
 /** Opens the memory file behind `path`, such as /proc/42/fd/7; undefined if there is none, or it has a lease. */
 export const openMemoryFile = (path: string, access: "read" | "write"): number | undefined =>
-  named(path, (fd) => {
+  withPathDescriptor(path, (fd) => {
     const { O_RDONLY, O_RDWR, O_NONBLOCK } = constants;
     // O_NONBLOCK makes the call fail instead of waiting if the file has a lease.
     return openSync(`/proc/self/fd/${fd}`, (access === "write" ? O_RDWR : O_RDONLY) | O_NONBLOCK);
   });
 
-function named<T>(path: string, use: (fd: number) => T): T | undefined {
+function withPathDescriptor<T>(path: string, use: (fd: number) => T): T | undefined {
   try {
     if (!isMemoryFile(path)) return undefined;
     const fd = openSync(path, O_PATH);
@@ -31,7 +31,7 @@ function named<T>(path: string, use: (fd: number) => T): T | undefined {
       closeSync(fd);
     }
   } catch {
-    return undefined; // closed since, or this process may not open it
+    return undefined; // it was closed meanwhile, or this process may not open it
   }
 }
 

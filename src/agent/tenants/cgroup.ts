@@ -73,12 +73,12 @@ function foundIn(path: string): Found | undefined {
   for (const [pattern, ...names] of patterns) {
     const match = pattern.exec(path);
     if (!match) continue;
-    const found = names.map((name, i) => [name, spelled(name, match[i + 1] ?? "")] as const);
+    const found = names.map((name, i) => [name, idFrom(name, match[i + 1] ?? "")] as const);
     return Object.fromEntries(found);
   }
   return undefined;
 }
 
 /** systemd writes a pod's UID with underscores, because a hyphen separates slices. */
-const spelled = (name: keyof Found, text: string): string =>
+const idFrom = (name: keyof Found, text: string): string =>
   name === "pod" ? text.replaceAll("_", "-") : text;

@@ -116,7 +116,7 @@ describe("without a file", () => {
     expect(applying(grants, identity)).toBe(name);
   });
 
-  test("others are best-effort, and one of them does not get all the slots", () => {
+  test("others are best-effort, and one tenant of them does not get all the slots", () => {
     const others = grants.at(-1);
     expect(others).toMatchObject({ class: "best-effort", slots: 4 });
     expect(grants[0]).toMatchObject({ class: "high", slots: Infinity });

@@ -9,5 +9,5 @@ export {
   tenantOf,
   withUserName,
 } from "./identity.ts";
-export { strangerTold, WARN } from "./stranger-command.ts";
+export { strangerReporter, WARN } from "./stranger-command.ts";
 export { type Stranger, Strangers } from "./strangers.ts";

@@ -2,14 +2,14 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
 import type { Log } from "../log.ts";
-import { strangerTold } from "./stranger-command.ts";
+import { strangerReporter } from "./stranger-command.ts";
 
 function told(command: string) {
   const folder = mkdtempSync(`${tmpdir()}/cotenant-stranger-`);
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const logged: Parameters<Log>[] = [];
   const log: Log = (...line) => void logged.push(line);
-  const tell = strangerTold(command, { PATH: process.env.PATH, FOLDER: folder }, log);
+  const tell = strangerReporter(command, { PATH: process.env.PATH, FOLDER: folder }, log);
   const stranger = (pid: number) =>
     tell({
       pid,

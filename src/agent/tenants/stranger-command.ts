@@ -16,7 +16,7 @@ const MOST_AT_ONCE = 8;
 const LONGEST_WORDS = 300;
 
 /** The agent does not wait for the command. If it fails, that is logged. */
-export function strangerTold(
+export function strangerReporter(
   command: string,
   env: Readonly<Record<string, string | undefined>>,
   log: Log,

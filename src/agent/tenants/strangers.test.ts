@@ -51,7 +51,7 @@ test("a client of another agent that lives is known as such", () => {
   expect(strangersOn(on(others), new Set(), 1)).toMatchObject([{ agentPid: process.pid }]);
 });
 
-test("a client of ours whose slot is gone, and one whose agent is gone, are plain strangers", () => {
+test("a client of this agent whose slot is gone, and one whose agent is gone, are plain strangers", () => {
   const [ours, orphan] = [processOf(process.pid), processOf(2 ** 22 + 1)];
   expect(strangersOn(on(ours, orphan), new Set(), process.pid)).toMatchObject([
     { pid: ours, agentPid: undefined },
@@ -103,9 +103,9 @@ describe("what is reported", () => {
   function book() {
     const clock = { now: 0 };
     const strangers = new Strangers(1, () => clock.now);
-    const told = (readings: Parameters<typeof strangers.untold>[0], clients = none) => {
+    const told = (readings: Parameters<typeof strangers.takeUnreported>[0], clients = none) => {
       clock.now += 4e8;
-      return strangers.untold(readings, clients).map(({ pid, gpu }) => [pid, gpu]);
+      return strangers.takeUnreported(readings, clients).map(({ pid, gpu }) => [pid, gpu]);
     };
     return { clock, strangers, told };
   }

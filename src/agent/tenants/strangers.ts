@@ -62,7 +62,7 @@ export class Strangers {
    * Strangers that were not reported yet, each once for each GPU. Must be called a few times a second. A client is on
    * the GPU for a moment before it attaches, so only a process that was there at the previous call too is reported.
    */
-  untold(
+  takeUnreported(
     readings: readonly Reading[],
     clients: ReadonlySet<number>,
   ): readonly (Stranger & { readonly gpu: string })[] {

@@ -28,7 +28,7 @@ export class Board {
   active = 0;
   registered = 0;
   idleSince = Number.NEGATIVE_INFINITY;
-  // Of the latest high kernel:
+  // About the latest high kernel:
   #highClass = 0;
   #highLeavesSms = 0;
   #highEndsNs = 0;

@@ -56,7 +56,7 @@ function kept(plans: readonly Plan[], priority: number): number[] {
   return streams.map(({ finished, plan }) => (finished * plan.soloNs) / (SECONDS * 1e9));
 }
 
-describe("two that launch without pause retain what was measured, within a tenth", () => {
+describe("two processes that launch without pause retain as much as measured, within a tenth", () => {
   test.each([
     {
       what: "one kernel of the second runs between two of the first",

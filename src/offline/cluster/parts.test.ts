@@ -9,7 +9,7 @@ import { CAMPAIGN_SAMPLES, campaign, learn, offlineCampaign } from "./prediction
 import { expectedResponse, meanResponse, queueTable } from "./queue.ts";
 import { randomStream } from "./random-stream.ts";
 import { type Mechanism, share, type Tenant } from "./sharing.ts";
-import { perturbed } from "./truth.ts";
+import { perturb } from "./truth.ts";
 import { aloneAt, smNeed, type Workload } from "./workload.ts";
 
 const online = syntheticWorkloads.filter(({ role }) => role === "online");
@@ -191,7 +191,7 @@ describe("forecasts of pairs", () => {
   const shares = [0.2, 0.4, 0.6, 0.8, 1];
 
   test("are learned from noisy samples, for pairs that were profiled", () => {
-    const truth = perturbed(syntheticTruth, randomStream(5, "pairs"), 0.1);
+    const truth = perturb(syntheticTruth, randomStream(5, "pairs"), 0.1);
     const predictions = learn(campaign(truth, pairs, randomStream(5, "campaign")));
     let missed = 0;
     for (const [a, b] of pairs)
@@ -226,7 +226,7 @@ describe("forecasts of pairs", () => {
   });
 
   test("the truth differs between runs and is constant within one", () => {
-    const of = (seed: number) => perturbed(syntheticTruth, randomStream(seed, "pairs"), 0.1);
+    const of = (seed: number) => perturb(syntheticTruth, randomStream(seed, "pairs"), 0.1);
     const one = of(1);
     expect(one.together(service, training, 0.8)).toEqual(one.together(service, training, 0.8));
     expect(one.together(service, training, 0.8)).not.toEqual(

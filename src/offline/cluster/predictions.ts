@@ -1,6 +1,6 @@
 // What schedulers know about pairs that they have not seen run: a forecast learned from a profiling campaign. A sample
 // is one pair at one share, measured with noise. The forecast uses profiles and never names. Its learner is one of
-// src/predict, which `cotenant predict` trains too. A side's retained throughput is divided by its throughput alone on
+// src/predict, which `cotenant predict` trains too. A side's throughput is divided by its throughput alone on
 // its own share of the SMs, which its profile tells. So only the cost of the group is learned.
 import {
   type Colocation,
@@ -104,20 +104,20 @@ export function learn(
   learner: LearnerName = "ours",
   offlinePairs: readonly OfflineSample[] = [],
 ): Predictions {
-  const predictor = trained(averaged(samples.map(rowOf)), learner);
-  const among = trained(averaged(offlinePairs.map(offlineRowOf)), learner);
-  const online = remembered(
+  const predictor = trainPredictor(averageRows(samples.map(rowOf)), learner);
+  const among = trainPredictor(averageRows(offlinePairs.map(offlineRowOf)), learner);
+  const online = withCache(
     (one, other, share) =>
       predictor.predict(featuresOf(one), [featuresOf(other)], { target: 1, others: [share] })
         .retained,
   );
-  const offline = remembered(
+  const offline = withCache(
     (one, other, share) =>
       aloneAt(other, share) *
       predictor.predict(featuresOf(other), [featuresOf(one)], { target: share, others: [1] })
         .retained,
   );
-  const beside = remembered(
+  const beside = withCache(
     (one, other, share) =>
       among.predict(featuresOf(one), [featuresOf(other)], { target: 1, others: [share] }).retained,
   );
@@ -134,7 +134,7 @@ const nothingCosts: Predictor = {
   predict: () => ({ retained: 1, uncertainty: 0, low: 1, high: 1, familiar: false }),
 };
 
-function trained(rows: readonly Colocation[], learner: LearnerName): Predictor {
+function trainPredictor(rows: readonly Colocation[], learner: LearnerName): Predictor {
   if (rows.length < FEWEST) return nothingCosts;
   // The training may not depend on how fast the machine is, so it gets a counter instead of a clock.
   let readings = 0;
@@ -180,8 +180,8 @@ const offlineRowOf = ({ pair, share, retained }: OfflineSample): Row => ({
   kept: retained,
 });
 
-/** Replaces the rows of one pair at one share by their mean. The rows of a pair must follow each other. */
-function averaged(rows: readonly Row[]): Colocation[] {
+/** Replaces the rows of one pair at one share by their mean. The rows of a pair follow each other in the result. */
+function averageRows(rows: readonly Row[]): Colocation[] {
   const pairs = new Map<Workload, Map<Workload, Map<number, Row[]>>>();
   for (const row of rows) {
     const [one, other] = row.pair;
@@ -207,7 +207,7 @@ function averaged(rows: readonly Row[]): Colocation[] {
 }
 
 /** Caches answers, because schedulers ask for the same few pairs and shares again and again. */
-function remembered(of: Predictions["online"]): Predictions["online"] {
+function withCache(of: Predictions["online"]): Predictions["online"] {
   const answers = new Map<Workload, Map<Workload, Map<number, number>>>();
   return (online, offline, share) => {
     const beside = answers.get(online) ?? new Map<Workload, Map<number, number>>();

@@ -39,13 +39,13 @@ const tables = new Map<number, QueueTable>();
 
 /** `cv`: standard deviation of a service time, divided by its mean. A table is sampled once and then reused. */
 export function queueTable(cv: number): QueueTable {
-  const table = tables.get(cv) ?? sampled(cv);
+  const table = tables.get(cv) ?? sampleQueue(cv);
   tables.set(cv, table);
   return table;
 }
 
 /** All loads get the same requests, at shorter distances. */
-function sampled(cv: number): QueueTable {
+function sampleQueue(cv: number): QueueTable {
   const { normal, exponential } = randomStream(0, "queue");
   const sigma = Math.sqrt(Math.log(1 + cv * cv));
   const draws = WARM_UP + SAMPLES;

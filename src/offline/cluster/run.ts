@@ -9,7 +9,7 @@ import { queueTable } from "./queue.ts";
 import { type RandomStream, randomStream } from "./random-stream.ts";
 import type { Scheduler } from "./schedulers/scheduler.ts";
 import { type GpuState, type JobState, newGpus, newJobs } from "./state.ts";
-import { perturbed, type Truth } from "./truth.ts";
+import { perturb, type Truth } from "./truth.ts";
 import type { Scene } from "./view.ts";
 
 export type Event =
@@ -56,7 +56,7 @@ export interface Run {
 
 export function start(plan: ClusterPlan, scheduler: Scheduler): Run {
   const stream = (name: string) => randomStream(plan.seed, name);
-  const truth = perturbed(plan.truth, stream("pairs"), plan.noise.pair);
+  const truth = perturb(plan.truth, stream("pairs"), plan.noise.pair);
   const days = plan.services.map((service) =>
     loadCurve(
       service.load,

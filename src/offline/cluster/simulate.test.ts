@@ -92,7 +92,7 @@ describe("on whole GPUs the times are known", () => {
     expect(completion(dedicated(1, jobs), "time-sharing")).toEqual([1030, 1320]);
   });
 
-  test("the shortest remaining time preempts, and what was done stays done", () => {
+  test("the shortest remaining time preempts, and a preempted job keeps its progress", () => {
     const jobs = [job("long", 0, 3000), job("short", 10, 100)];
     // short takes over at 600 s: 600 + 30 + 100 - 10. long has done 570 s by then and continues at 1200 s: + 30 + 2430.
     expect(completion(dedicated(1, jobs), "srtf")).toEqual([720, 3660]);

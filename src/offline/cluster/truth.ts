@@ -20,7 +20,7 @@ export interface Truth {
  * Two GPUs or two days are never equal. So each pair of workloads deviates from the truth by a factor of its own, which
  * is the same for a whole run. `spread`: standard deviation of its logarithm.
  */
-export function perturbed(truth: Truth, random: RandomStream, spread: number): Truth {
+export function perturb(truth: Truth, random: RandomStream, spread: number): Truth {
   const factors = new Map<string, Together>();
   const factorsOf = (online: Workload, offline: Workload): Together => {
     const key = `${online.name}\n${offline.name}`;

@@ -34,12 +34,12 @@ export function viewOf(
   };
 }
 
-const measured = ({ meters, plan }: Scene, value: number): number =>
+const withNoise = ({ meters, plan }: Scene, value: number): number =>
   value * (1 + plan.noise.meter * meters.normal());
 
 function seatView(scene: Scene, gpu: GpuState, protects: boolean): SeatView {
   const { health } = gpu.monitor;
-  const load = Math.max(0, measured(scene, gpu.load));
+  const load = Math.max(0, withNoise(scene, gpu.load));
   return {
     index: gpu.index,
     node: gpu.node,
@@ -48,7 +48,7 @@ function seatView(scene: Scene, gpu: GpuState, protects: boolean): SeatView {
     healthy: protects ? health === "healthy" : health !== "disabled",
     online: scene.plan.services[gpu.service]?.workload,
     load,
-    activity: Math.min(1, Math.max(0, measured(scene, gpu.sharing.onlineActivity))),
+    activity: Math.min(1, Math.max(0, withNoise(scene, gpu.sharing.onlineActivity))),
     peakLoad(until) {
       const forecast = scene.forecasts[gpu.service];
       const peak = forecast?.peak(until);
@@ -69,18 +69,18 @@ function jobView(scene: Scene, state: JobState, now: number): JobView {
     priority: job.priority,
     attained: state.held + (state.phase === "running" ? now - state.since : 0),
     remaining: Math.max(0, state.estimate - state.done),
-    placed: state.phase === "running" ? placed(scene, state, now) : undefined,
+    placed: state.phase === "running" ? placementOf(scene, state, now) : undefined,
   };
 }
 
-function placed(scene: Scene, state: JobState, now: number): Placed {
+function placementOf(scene: Scene, state: JobState, now: number): Placed {
   const { seats, share, measured: sum, measuredSeconds, readyAt } = state;
   const gpu = scene.gpus[seats[0] ?? -1];
   const seen = now > readyAt && measuredSeconds > 0;
   return {
     seats,
     share,
-    retained: seen ? measured(scene, sum / measuredSeconds) : undefined,
-    slowdown: seen && gpu ? Math.max(1, measured(scene, gpu.sharing.slowdown)) : undefined,
+    retained: seen ? withNoise(scene, sum / measuredSeconds) : undefined,
+    slowdown: seen && gpu ? Math.max(1, withNoise(scene, gpu.sharing.slowdown)) : undefined,
   };
 }

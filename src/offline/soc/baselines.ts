@@ -52,17 +52,22 @@ export function naiveBaselines(problem: Problem): Baseline[] {
 /** Mensa, Herald and H2H. docs/guide/layer-mapping.md says what is taken from each. */
 export const baselines = (problem: Problem): Baseline[] => [
   ...naiveBaselines(problem),
-  made(problem, blind(problem, true), "Mensa", greedy(problem)),
-  made(problem, blind(problem, false), "Herald", listed(blind(problem, false))),
-  made(
+  baselineOf(problem, blind(problem, true), "Mensa", greedy(problem)),
+  baselineOf(problem, blind(problem, false), "Herald", mapByList(blind(problem, false))),
+  baselineOf(
     problem,
     blind(problem, true),
     "H2H",
-    remapped(blind(problem, true), listed(blind(problem, true))),
+    remap(blind(problem, true), mapByList(blind(problem, true))),
   ),
 ];
 
-function made(problem: Problem, seen: Problem, name: string, assignment: number[][]): Baseline {
+function baselineOf(
+  problem: Problem,
+  seen: Problem,
+  name: string,
+  assignment: number[][],
+): Baseline {
   const plans = orders(problem.networks.length).map((order) =>
     withOrder(problem, assignment, order),
   );
@@ -97,7 +102,7 @@ function greedy(problem: Problem): number[][] {
  * Herald: all networks together. Of the network that is ready first, the next group is put where it ends soonest, given
  * the groups placed so far. `seen` has no transition costs.
  */
-function listed(seen: Problem): number[][] {
+function mapByList(seen: Problem): number[][] {
   const on = seen.networks.map((): number[] => []);
   const ready = seen.networks.map(() => 0);
   const free = seen.accelerators.map(() => 0);
@@ -125,7 +130,7 @@ function listed(seen: Problem): number[][] {
 }
 
 /** H2H: starts from such a list, and moves runs of groups to their neighbours' accelerators while that helps. */
-function remapped(seen: Problem, start: number[][]): number[][] {
+function remap(seen: Problem, start: number[][]): number[][] {
   let on = start;
   const [order = []] = orders(seen.networks.length);
   const value = (assignment: number[][]) =>
@@ -133,7 +138,7 @@ function remapped(seen: Problem, start: number[][]): number[][] {
   let best = value(on);
   for (let better = true; better; ) {
     better = false;
-    for (const candidate of joined(seen, on)) {
+    for (const candidate of joinRuns(seen, on)) {
       const found = value(candidate);
       if (found < best) {
         best = found;
@@ -147,7 +152,7 @@ function remapped(seen: Problem, start: number[][]): number[][] {
 }
 
 /** All variations in which one run of groups on an accelerator moves to that of the run before or after it. */
-function joined(seen: Problem, on: number[][]): number[][][] {
+function joinRuns(seen: Problem, on: number[][]): number[][][] {
   return on.flatMap((mapped, n) => {
     const starts = mapped.flatMap((a, i) => (i === 0 || a !== mapped[i - 1] ? [i] : []));
     return starts.flatMap((from, run) => {

@@ -32,7 +32,7 @@ function change(problem: Problem, plan: Plan, random: () => number): Plan {
     const at = pick(plan.priority.length);
     return {
       ...plan,
-      priority: plan.priority.map((one, a) => (a === at ? swapped(one, pick) : one)),
+      priority: plan.priority.map((one, a) => (a === at ? moveOne(one, pick) : one)),
     };
   }
   const network = pick(problem.networks.length);
@@ -48,7 +48,7 @@ function change(problem: Problem, plan: Plan, random: () => number): Plan {
   };
 }
 
-function swapped(order: readonly number[], pick: (count: number) => number): number[] {
+function moveOne(order: readonly number[], pick: (count: number) => number): number[] {
   const moved = [...order];
   const [one] = moved.splice(pick(moved.length), 1);
   if (one !== undefined) moved.splice(pick(moved.length + 1), 0, one);

@@ -139,7 +139,8 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
     for (let a = 0; a < accelerators; a++) {
       if (before >= 0 && a !== before && field(x, n, BUDGET) === 0) continue;
       if (!Number.isFinite(flat.timeMs[group * accelerators + a])) continue;
-      // Of two equal networks, the first gets the lower accelerator or the same one.
+      // Of two equal networks, the later one gets no lower accelerator than the earlier one, because exchanging them
+      // changes nothing.
       const other = twin[n] ?? -1;
       if (before < 0 && other >= 0 && a < (state.assigned[flat.first[other] ?? 0] ?? 0)) continue;
       found.push(a);

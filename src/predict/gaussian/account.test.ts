@@ -30,7 +30,7 @@ test("a request of few long kernels hardly waits, and one that launches slowly h
   expect(accounted(launching, training(20), 0.5)).toBeGreaterThan(0.85);
 });
 
-test("the training loses what the slowed request still takes of the SMs", () => {
+test("the training loses the SM time that the slowed request uses", () => {
   const beside = (wait: number) => accounted(training(wait), service, 0.5);
   expect(beside(63)).toBeGreaterThan(0.9);
   expect(beside(1)).toBeLessThan(beside(63));

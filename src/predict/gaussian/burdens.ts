@@ -3,10 +3,10 @@
 
 import { type Colocation, metricOf } from "../colocations.ts";
 import type { Features, MetricName } from "../metrics.ts";
-import { logMetrics, standardised, standardOf } from "../standard.ts";
+import { logMetrics, standardise, standardOf } from "../standard.ts";
 import { accounted, isAccountable } from "./account.ts";
 import { fromScale, steepness, toScale } from "./link.ts";
-import { closeness, conditioned, type Fitted, gaps, type Kernel, type Points } from "./process.ts";
+import { closeness, type Fitted, fitPoints, gaps, type Kernel, type Points } from "./process.ts";
 
 export interface Tuned extends Kernel {
   readonly softness: number;
@@ -38,7 +38,7 @@ const TUNING_BASIS = 48;
 const FLOOR = 1e-3;
 
 /** Both directions of each pair, and each workload once. Larger groups are left out. */
-export function observed(rows: readonly Colocation[], metrics: readonly MetricName[]) {
+export function observationsOf(rows: readonly Colocation[], metrics: readonly MetricName[]) {
   const seen = new Map<string, number>();
   const workloads: (readonly number[])[] = [];
   const indexOf = (features: Features): number => {
@@ -84,7 +84,7 @@ export function prepare(
   const known = workloads.map((values) => featuresOf(values, metrics));
   const logs = known.map((features) => logMetrics(features, metrics));
   const standard = standardOf(logs);
-  const places = Float64Array.from(logs.flatMap((row) => [...standardised(standard, row)]));
+  const places = Float64Array.from(logs.flatMap((row) => [...standardise(standard, row)]));
   const column = (k: number) => Float64Array.from(observations, (row) => row[k] as number);
   const points = {
     target: Int32Array.from(column(0)),
@@ -124,7 +124,7 @@ function groupsOf({ target, neighbour }: Points): Int32Array {
 }
 
 /** The value on the additive scale that is expected before anything was learned. */
-export const expected = (
+export const expectedOnScale = (
   target: Features,
   neighbour: Features,
   { wait, softness }: Tuned,
@@ -134,7 +134,7 @@ export const expected = (
  * Fits the process. `mean`: mean difference between observations and expected values. `about`: for each observation,
  * the expected value plus that mean.
  */
-export function fitted(
+export function fitBurdens(
   prepared: Prepared,
   tuned: Tuned,
   basis: number,
@@ -142,7 +142,7 @@ export function fitted(
   const { points, between, retained, doubt, groups, known } = prepared;
   const z = retained.map((value) => toScale(value, tuned.softness));
   const before = z.map((_, i) =>
-    expected(
+    expectedOnScale(
       known[points.target[i] as number] ?? {},
       known[points.neighbour[i] as number] ?? {},
       tuned,
@@ -158,12 +158,12 @@ export function fitted(
   const near = closeness(between, tuned);
   const about = before.map((value) => value + mean);
   const centred = z.map((value, i) => value - (about[i] as number));
-  return { ...conditioned(points, near, tuned, centred, noise, groups, basis), mean, about };
+  return { ...fitPoints(points, near, tuned, centred, noise, groups, basis), mean, about };
 }
 
 /** Mean absolute error of retained throughput over the training rows, each predicted without its own colocation. */
 export function leftOutError(prepared: Prepared, tuned: Tuned): number {
-  const { leftOut, about } = fitted(prepared, tuned, TUNING_BASIS);
+  const { leftOut, about } = fitBurdens(prepared, tuned, TUNING_BASIS);
   const { retained } = prepared;
   return (
     retained.reduce(

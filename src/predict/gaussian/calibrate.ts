@@ -8,7 +8,7 @@
 
 import { conformalQuantile } from "#core";
 import { INTERVAL } from "../predictor.ts";
-import { BASIS, deviation, fitted, type Prepared, type Tuned } from "./burdens.ts";
+import { BASIS, deviation, fitBurdens, type Prepared, type Tuned } from "./burdens.ts";
 import { fromScale } from "./link.ts";
 import type { Moments } from "./process.ts";
 
@@ -21,7 +21,7 @@ export interface Widths {
 const KIN = 2;
 
 export function widthsOf(prepared: Prepared, tuned: Tuned): Widths {
-  const { about, leftOut, without } = fitted(prepared, tuned, BASIS);
+  const { about, leftOut, without } = fitBurdens(prepared, tuned, BASIS);
   const rows = [...prepared.retained.keys()];
   const known = conformalQuantile(misses(prepared, tuned, about, rows, leftOut), INTERVAL);
   const strange = families(prepared).flatMap(([head, kin]) => {
@@ -37,7 +37,7 @@ export function widthsOf(prepared: Prepared, tuned: Tuned): Widths {
 
 /** Errors of rows, each predicted without its group, in the standard deviations that the model states. */
 export function surprises(prepared: Prepared, tuned: Tuned): Float64Array {
-  const { about, leftOut } = fitted(prepared, tuned, BASIS);
+  const { about, leftOut } = fitBurdens(prepared, tuned, BASIS);
   return misses(prepared, tuned, about, [...prepared.retained.keys()], leftOut);
 }
 

@@ -14,15 +14,15 @@ import type { Features, MetricName } from "../metrics.ts";
 import type { Prediction, Predictor } from "../predictor.ts";
 import type { Told } from "../regress/regressor.ts";
 import { alone, beside } from "../several.ts";
-import { logMetrics, standardised } from "../standard.ts";
+import { logMetrics, standardise } from "../standard.ts";
 import {
   BASIS,
   deviation,
-  expected,
-  fitted,
+  expectedOnScale,
+  fitBurdens,
   leftOutError,
   type Observation,
-  observed,
+  observationsOf,
   type Prepared,
   prepare,
   type Tuned,
@@ -61,7 +61,7 @@ export function trainGaussian(
   metrics: readonly MetricName[],
   { told }: { readonly told?: Told | undefined } = {},
 ): GaussianState {
-  const learned = observed(rows, metrics);
+  const learned = observationsOf(rows, metrics);
   if (learned.observations.length === 0)
     throw nothingToLearn("no colocation has two clients, from which burdens are learned");
   const prepared = prepare(learned.workloads, learned.observations, metrics);
@@ -96,7 +96,7 @@ export function trainGaussian(
         }
       }
     }
-  const doubts = doubted(prepared, tuned);
+  const doubts = doubtsOf(prepared, tuned);
   const observations = learned.observations.map(
     ([target, neighbour, targetShare, neighbourShare, retained], i): Observation => [
       target,
@@ -117,7 +117,7 @@ const BELOW = 1.02;
 /** A row whose error is more than this many standard deviations gets more noise, the more the larger the error is. */
 const SURPRISING = 2.5;
 
-const doubted = (prepared: Prepared, tuned: Tuned): Float64Array =>
+const doubtsOf = (prepared: Prepared, tuned: Tuned): Float64Array =>
   surprises(prepared, tuned).map((one) => Math.max(1, one / SURPRISING) ** 2);
 
 /** How near a workload is to each of those learned from, and whether it is one of them. */
@@ -133,7 +133,7 @@ export function openGaussian(state: GaussianState, metrics: readonly MetricName[
   const { tuned, widths, workloads, observations } = state;
   const prepared = prepare(workloads, observations, metrics);
   const { standard, places, points } = prepared;
-  const { mean, ...fit } = fitted(prepared, tuned, BASIS);
+  const { mean, ...fit } = fitBurdens(prepared, tuned, BASIS);
   const { pivots } = fit;
   const read = readout(fit);
   const m = pivots.length;
@@ -152,7 +152,7 @@ export function openGaussian(state: GaussianState, metrics: readonly MetricName[
   const seeing = (features: Features) => {
     const before = seen.get(features);
     if (before) return before;
-    const place = standardised(standard, logMetrics(features, metrics));
+    const place = standardise(standard, logMetrics(features, metrics));
     const between = gaps(place, places, metrics.length);
     const one = { near: closeness(between, tuned), known: between.some(isSame) };
     seen.set(features, one);
@@ -175,13 +175,18 @@ export function openGaussian(state: GaussianState, metrics: readonly MetricName[
         gap * gap + neighbourGap * neighbourGap,
       );
     }
-    const z = mean + expected(target, neighbour, tuned) + dot(kernel, 0, read.alpha, 0, m);
+    const z = mean + expectedOnScale(target, neighbour, tuned) + dot(kernel, 0, read.alpha, 0, m);
     const sd = deviation(z, Math.max(0, ownVariance(tuned) + quadratic(read, kernel)), tuned);
     return { retained: fromScale(z, tuned.softness), sd };
   };
 
   const isKnown = (features: Features) => seeing(features).known;
-  const stated = (retained: number, sd: number, familiar: boolean, width: number): Prediction => {
+  const predictionOf = (
+    retained: number,
+    sd: number,
+    familiar: boolean,
+    width: number,
+  ): Prediction => {
     const half = Math.max(sd * width, repeats);
     return {
       retained,
@@ -204,7 +209,7 @@ export function openGaussian(state: GaussianState, metrics: readonly MetricName[
       if (!only) return alone(familiar);
       const { retained, sd } = pairs.length === 1 ? only : beside(pairs);
       const known = isKnown(target) && others.every(isKnown);
-      return stated(retained, sd, familiar, known ? widths.known : widths.stranger);
+      return predictionOf(retained, sd, familiar, known ? widths.known : widths.stranger);
     },
   };
 }

@@ -5,8 +5,8 @@ import { mulberry32 } from "#core";
 import { at, dot } from "./cholesky.ts";
 import {
   closeness,
-  conditioned,
   covariance,
+  fitPoints,
   gaps,
   ownVariance,
   quadratic,
@@ -78,7 +78,7 @@ test("with a pivot for each point the approximation is exact", () => {
         const { places, points, y, noise, groups } = made;
         const n = y.length;
         const near = closeness(gaps(places, places, METRICS), kernel);
-        const fitted = conditioned(points, near, kernel, y, noise, groups, n);
+        const fitted = fitPoints(points, near, kernel, y, noise, groups, n);
         const all = Array.from({ length: n }, (_, i) => i);
         const exact = dense(made, all);
         const read = readout(fitted);
@@ -105,7 +105,7 @@ test("leaving a group out equals learning without it", () => {
         const made = example(workloads, pairs, seed);
         const { places, points, y, noise, groups } = made;
         const near = closeness(gaps(places, places, METRICS), kernel);
-        const { leftOut } = conditioned(points, near, kernel, y, noise, groups, y.length);
+        const { leftOut } = fitPoints(points, near, kernel, y, noise, groups, y.length);
         for (const i of y.keys()) {
           const others = [...y.keys()].filter((j) => groups[j] !== groups[i]);
           expect(at(leftOut.mean, i)).toBeCloseTo(dense(made, others)(i).mean, 2);
@@ -120,7 +120,7 @@ test("any points can be left out together", () => {
   const made = example(6, 12, 3);
   const { places, points, y, noise, groups } = made;
   const near = closeness(gaps(places, places, METRICS), kernel);
-  const { without } = conditioned(points, near, kernel, y, noise, groups, y.length);
+  const { without } = fitPoints(points, near, kernel, y, noise, groups, y.length);
   const out = [...y.keys()].filter((i) => at(points.target, i) < 2 || at(points.neighbour, i) < 2);
   expect(out.length).toBeGreaterThan(2);
   const exact = dense(
@@ -138,7 +138,7 @@ test("with few pivots the approximation is close for similar workloads", () => {
   const made = example(5, 60, 4);
   const { places, points, y, noise, groups } = made;
   const near = closeness(gaps(places, places, METRICS), { reach: 3, own: 0 });
-  const fitted = conditioned(
+  const fitted = fitPoints(
     points,
     near,
     { ...kernel, reach: 3, own: 0, shareReach: 3 },

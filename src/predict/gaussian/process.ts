@@ -93,7 +93,7 @@ export const ownVariance = ({ own, interplay, amplitude }: Kernel): number =>
  * `y`: the observations. `noise`: their variances. `groups`: points that are left out together have equal, consecutive
  * numbers. The prior mean is 0.
  */
-export function conditioned(
+export function fitPoints(
   points: Points,
   near: Float64Array,
   kernel: Kernel,
@@ -103,7 +103,7 @@ export function conditioned(
   basis: number,
 ): Fitted {
   const n = y.length;
-  const { phi, pivots, left } = pivoted(points, near, kernel, basis);
+  const { phi, pivots, left } = choosePivots(points, near, kernel, basis);
   const m = pivots.length;
   const doubt = noise.map((value, i) => value + Math.max(0, left[i] as number));
   const { weights, precision } = regress(
@@ -152,7 +152,7 @@ export function conditioned(
 }
 
 /** Rows of `phi` are the points in the coordinates that the pivots span. `left` is the variance outside of them. */
-function pivoted(points: Points, near: Float64Array, kernel: Kernel, basis: number) {
+function choosePivots(points: Points, near: Float64Array, kernel: Kernel, basis: number) {
   const { target, neighbour, targetShare, neighbourShare } = points;
   const n = target.length;
   const workloads = Math.sqrt(near.length);

@@ -1,6 +1,6 @@
 // Gradient boosting (Friedman, 2001) for squared error: each small tree learns the residuals of those before it.
 import { meanOf, type Regressor } from "./regressor.ts";
-import { grow, ranked, type Tree, treeValue } from "./tree.ts";
+import { grow, rankValues, type Tree, treeValue } from "./tree.ts";
 
 interface BoostingState {
   readonly start: number;
@@ -14,7 +14,7 @@ export const boosting = (
   rate: number,
 ): Regressor<BoostingState> => ({
   learn: (x, y, random) => {
-    const values = ranked(x);
+    const values = rankValues(x);
     const rows = Int32Array.from(y.keys());
     const shape = { depth, fewestToSplit: 2, fewestInLeaf: 2, tried: x[0]?.length ?? 0 };
     const start = meanOf(y);

@@ -5,8 +5,8 @@
 
 import type { Random } from "#core";
 import { folds } from "../folds.ts";
-import { crossValidated, type Regressor } from "./regressor.ts";
-import { grow, ranked, type Tree, type TreeShape, treeValue } from "./tree.ts";
+import { crossValidationError, type Regressor } from "./regressor.ts";
+import { grow, rankValues, type Tree, type TreeShape, treeValue } from "./tree.ts";
 
 interface ForestShape {
   readonly trees: number;
@@ -36,7 +36,7 @@ const FOLDS = 3;
 
 export const forestOf = (shape: ForestShape): Regressor<ForestState> => ({
   learn: (x, y, random) => {
-    const values = ranked(x);
+    const values = rankValues(x);
     const width = x[0]?.length ?? 0;
     const treeShape: TreeShape = {
       ...shape,
@@ -71,7 +71,7 @@ export const forest = (tests: number): Regressor<ForestState> => ({
     let best = { error: Number.POSITIVE_INFINITY, regressor: customaryForest };
     for (let i = 0; i < tests; i++) {
       const regressor = forestOf(drawn(random));
-      const error = crossValidated(regressor, x, y, parts, random);
+      const error = crossValidationError(regressor, x, y, parts, random);
       if (error < best.error) best = { error, regressor };
       told?.((i + 1) / tests);
     }

@@ -14,7 +14,7 @@ const open =
 
 /** Least squares. If there are many solutions (fewer rows than metrics, correlated metrics), the shortest is taken. */
 export const linear: Regressor<LinearState> = {
-  learn: (x, y) => solved(decomposed(x, y), y, 0),
+  learn: (x, y) => solve(decompose(x, y), y, 0),
   open,
 };
 
@@ -24,9 +24,9 @@ const PENALTIES = [0.01, 0.1, 0.3, 1, 3, 10, 30] as const;
 /** Uses the penalty with the least left-out error. */
 export const ridge: Regressor<LinearState> = {
   learn: (x, y) => {
-    const parts = decomposed(x, y);
+    const parts = decompose(x, y);
     const errors = PENALTIES.map((penalty) => leftOutError(parts, y, penalty));
-    return solved(parts, y, PENALTIES[errors.indexOf(Math.min(...errors))] ?? 1);
+    return solve(parts, y, PENALTIES[errors.indexOf(Math.min(...errors))] ?? 1);
   },
   open,
 };
@@ -38,7 +38,7 @@ interface Decomposed {
   readonly v: Matrix;
 }
 
-function decomposed(x: readonly Float64Array[], y: Float64Array): Decomposed {
+function decompose(x: readonly Float64Array[], y: Float64Array): Decomposed {
   const width = x[0]?.length ?? 0;
   const centre = Array.from({ length: width }, (_, k) =>
     meanOf(Float64Array.from(x, (row) => row[k] as number)),
@@ -57,12 +57,12 @@ function decomposed(x: readonly Float64Array[], y: Float64Array): Decomposed {
 const RANK = 1e-10;
 
 /** The part of each direction that remains under a penalty; 0 for directions without information. */
-const kept = (s: readonly number[], penalty: number): readonly number[] =>
+const shrinkage = (s: readonly number[], penalty: number): readonly number[] =>
   s.map((one) => (one > RANK * (s[0] ?? 0) ? (one * one) / (one * one + penalty) : 0));
 
-function solved({ centre, u, s, v }: Decomposed, y: Float64Array, penalty: number): LinearState {
+function solve({ centre, u, s, v }: Decomposed, y: Float64Array, penalty: number): LinearState {
   const mean = meanOf(y);
-  const along = kept(s, penalty).map((share, j) =>
+  const along = shrinkage(s, penalty).map((share, j) =>
     share === 0 ? 0 : (share / (s[j] as number)) * projection(u, y, mean, j),
   );
   const weights = centre.map((_, k) => along.reduce((sum, one, j) => sum + one * v.get(k, j), 0));
@@ -78,7 +78,7 @@ const projection = (u: Matrix, y: Float64Array, mean: number, j: number): number
 /** Mean squared error with each row left out, in closed form (PRESS). */
 function leftOutError({ u, s }: Decomposed, y: Float64Array, penalty: number): number {
   const mean = meanOf(y);
-  const shares = kept(s, penalty);
+  const shares = shrinkage(s, penalty);
   const along = shares.map((share, j) => share * projection(u, y, mean, j));
   return (
     y.reduce((sum, value, i) => {

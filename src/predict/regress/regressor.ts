@@ -15,7 +15,7 @@ export const meanOf = (values: Float64Array): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** Mean squared error on rows that were not trained on. */
-export function crossValidated<State>(
+export function crossValidationError<State>(
   { learn, open }: Regressor<State>,
   x: readonly Float64Array[],
   y: Float64Array,

@@ -4,9 +4,9 @@ import { boosting } from "./boosting.ts";
 import { forest, forestOf } from "./forest.ts";
 import { linear, ridge } from "./linear.ts";
 import { kaceNetwork, muxflowMlp, network } from "./network.ts";
-import { crossValidated, type Regressor } from "./regressor.ts";
+import { crossValidationError, type Regressor } from "./regressor.ts";
 import { search } from "./search.ts";
-import { grow, ranked, treeValue } from "./tree.ts";
+import { grow, rankValues, treeValue } from "./tree.ts";
 
 const random = mulberry32(5);
 const rows = (count: number, width: number) =>
@@ -36,7 +36,7 @@ test("least squares finds a plane, and so does ridge, nearly", () => {
   expect(errorOf(ridge, plane, 30)).toBeLessThan(0.02);
 });
 
-test("fewer rows than metrics, and columns that are sums of others", () => {
+test("least squares accepts fewer rows than metrics, and columns that are sums of others", () => {
   const x = rows(3, 6);
   const y = Float64Array.of(1, 2, 4);
   const predict = linear.open(linear.learn(x, y, random));
@@ -56,11 +56,11 @@ test("a tree splits where the error falls most", () => {
   const x = [1, 2, 3, 10, 11, 12].map((value, i) => Float64Array.of(i % 2, value));
   const y = Float64Array.of(5, 5, 5, 9, 9, 9);
   const shape = { depth: 5, fewestToSplit: 2, fewestInLeaf: 1, tried: 2 };
-  const tree = grow(ranked(x), y, Int32Array.from(x.keys()), shape, random);
+  const tree = grow(rankValues(x), y, Int32Array.from(x.keys()), shape, random);
   expect(tree).toEqual([[1, 6.5, 1, 2], 5, 9]);
   expect(treeValue(tree, Float64Array.of(0, 6))).toBe(5);
   const bounded = grow(
-    ranked(x),
+    rankValues(x),
     y,
     Int32Array.from(x.keys()),
     { ...shape, fewestInLeaf: 4 },
@@ -103,5 +103,5 @@ test("cross-validation judges by rows that were not trained on", () => {
     learn: (seen, values) => seen.map((row, i) => [row[0] ?? 0, values[i] ?? 0]),
     open: (state) => (row) => new Map(state).get(row[0] ?? 0) ?? 9,
   };
-  expect(crossValidated(parrot, x, y, parts, random)).toBeGreaterThan(60);
+  expect(crossValidationError(parrot, x, y, parts, random)).toBeGreaterThan(60);
 });

@@ -6,7 +6,7 @@ import { boosting } from "./boosting.ts";
 import { customaryForest } from "./forest.ts";
 import { linear, ridge } from "./linear.ts";
 import { kaceNetwork, muxflowMlp, network } from "./network.ts";
-import { crossValidated, type Regressor } from "./regressor.ts";
+import { crossValidationError, type Regressor } from "./regressor.ts";
 
 /** In the order of trial: fast ones first. The first is always tried. */
 const contestants: Readonly<Record<string, Regressor<unknown>>> = {
@@ -42,7 +42,7 @@ export const search = (limitMs: number, now: () => number): Regressor<SearchStat
     const all = Object.entries(contestants);
     for (const [i, [winner, regressor]] of all.entries()) {
       if (now() >= end && best.error < Number.POSITIVE_INFINITY) break;
-      const error = crossValidated(regressor, x, y, parts, random);
+      const error = crossValidationError(regressor, x, y, parts, random);
       if (error < best.error) best = { winner, error, regressor };
       told?.(Math.min(1, Math.max((i + 1) / all.length, (now() - began) / limitMs)));
     }

@@ -29,7 +29,7 @@ export interface Ranked {
   readonly ranks: readonly Int32Array[];
 }
 
-export function ranked(x: readonly Float64Array[]): Ranked {
+export function rankValues(x: readonly Float64Array[]): Ranked {
   const width = x[0]?.length ?? 0;
   const columns = Array.from({ length: width }, (_, k) =>
     Float64Array.from(x, (row) => row[k] as number),
@@ -57,7 +57,7 @@ export function grow(
 
   const bestSplit = (held: Int32Array, total: number) => {
     let best = { gain: (total * total) / held.length + 1e-12, metric: -1, rank: 0 };
-    for (const k of chosen(metrics, shape.tried, random)) {
+    for (const k of chooseMetrics(metrics, shape.tried, random)) {
       const size = values[k]?.length ?? 0;
       const rank = ranks[k] as Int32Array;
       counts.fill(0, 0, size);
@@ -110,7 +110,11 @@ function midpoint(own: Float64Array, column: Int32Array, right: Int32Array, rank
 }
 
 /** `count` of the metrics, in random order. */
-function chosen(metrics: readonly number[], count: number, random: Random): readonly number[] {
+function chooseMetrics(
+  metrics: readonly number[],
+  count: number,
+  random: Random,
+): readonly number[] {
   if (count >= metrics.length) return metrics;
   const pool = [...metrics];
   for (let i = 0; i < count; i++) {

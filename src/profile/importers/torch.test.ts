@@ -147,7 +147,7 @@ test("kernels of one CUDA graph share a call: no CPU time passes between them", 
   expect(sequence).toEqual([{ kernel: 0 }, { kernel: 1, gapNs: 0 }, { kernel: 2, gapNs: 60_000 }]);
 });
 
-test("a launch whose call is not in the trace keeps its place by when it ran", () => {
+test("a launch whose call is not in the trace is ordered by the time at which it ran", () => {
   const lone: Made = {
     cat: "kernel",
     name: "lone",

@@ -76,7 +76,7 @@ const showSteps = ({ sequence, kernels }: WorkloadProfile): string =>
     .join(" ");
 
 describe("one request", () => {
-  test("is what repeats, from the pause before it to its last wait", () => {
+  test("is the part that repeats, from the pause before it to its last wait", () => {
     const profile = importSteps({
       steps: steps(...words("a9 a9 w9"), ...words("i300 a20 b10 a10 o5 w2", 8), ...words("b1 w1")),
     });
@@ -113,7 +113,7 @@ describe("one request", () => {
     expect(showSteps(profile)).toBe("in:4096 conv30");
   });
 
-  test("is what most often lies between two waits if requests differ", () => {
+  test("is the part that most often lies between two waits if requests differ", () => {
     const profile = importSteps({
       steps: steps(
         ...words("a9 b9 w1 a9 b9 w1 b7 w1 a9 b9 w1 a3 a3 w1 a9 b9 w1 b1 a1 w1 a9 b9 w1"),

@@ -172,7 +172,7 @@ describe("scenarios", () => {
     ],
     ["an interval between steps", change({ stepSeconds: 420 }), /must be whole steps of 420 s/],
     ["an end before the horizon", change({ atMostHours: 2 }), /atMostHours: is less than "hours"/],
-  ])("%s is said with its place", (_, json, message) => {
+  ])("%s is reported with its place", (_, json, message) => {
     expect(() => read(json)).toThrow(message);
   });
 

@@ -9,7 +9,7 @@ import type { SchedulerKind } from "../schedulers/scheduler.ts";
 import type { Truth } from "../truth.ts";
 import type { Workload } from "../workload.ts";
 import { readKace } from "./kace.ts";
-import { invented, type Level, prioritised, type Shape, shaped } from "./shape.ts";
+import { drawPriorities, inventJobs, type Level, type Shape, shapeTrace } from "./shape.ts";
 import { syntheticTruth, syntheticWorkloads } from "./synthetic.ts";
 import { traceFormats } from "./traces.ts";
 
@@ -191,7 +191,7 @@ function readJobs(
   const ranked =
     (of: JobsOfSeed): JobsOfSeed =>
     (seed) =>
-      prioritised(of(seed), levels, randomStream(seed, "priorities"));
+      drawPriorities(of(seed), levels, randomStream(seed, "priorities"));
   if (!fromTrace) {
     const shape = {
       count,
@@ -201,12 +201,12 @@ function readJobs(
       spread: jobs.at("spread").or(1.5).number({ most: 5 }),
     };
     if (count === 0) throw jobs.bad('has neither a "trace" nor a "count" of jobs to invent.');
-    return ranked((seed) => invented(shape, workloads, drawn(seed)));
+    return ranked((seed) => inventJobs(shape, workloads, drawn(seed)));
   }
   const oneGpu = jobs.at("gpus").or("as given").text() === "one";
   const shape: Shape = { count, longest, within, oneGpu };
   const { file, traced } = readTrace(jobs.at("trace"), read);
-  return ranked((seed) => shaped(traced, shape, workloads, drawn(seed), file));
+  return ranked((seed) => shapeTrace(traced, shape, workloads, drawn(seed), file));
 }
 
 function readTrace(trace: Field, read: (path: string) => string) {

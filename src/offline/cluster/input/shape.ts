@@ -26,7 +26,7 @@ export interface Shape {
 /** In seconds. A shorter duration is taken for an error of the trace. */
 const SHORTEST = 1;
 
-export function shaped(
+export function shapeTrace(
   traced: readonly TracedJob[],
   shape: Shape,
   workloads: readonly Workload[],
@@ -70,7 +70,7 @@ export interface Level {
 }
 
 /** Draws priorities at random. A job that draws none keeps its own. */
-export const prioritised = (
+export const drawPriorities = (
   jobs: readonly Job[],
   levels: readonly Level[],
   random: RandomStream,
@@ -97,7 +97,7 @@ export interface Invented {
 }
 
 /** Jobs without a trace: lognormal durations and Poisson arrivals. */
-export function invented(
+export function inventJobs(
   shape: Invented,
   workloads: readonly Workload[],
   random: RandomStream,

@@ -8,7 +8,13 @@
 import { acceptableShare, SHARE_STEP } from "#place";
 import type { Workload } from "../workload.ts";
 import { type Corrections, corrections } from "./corrections.ts";
-import { matched, predictedRetained, responseGrowth, rounded, stranded } from "./pairing.ts";
+import {
+  matchJobs,
+  predictedRetained,
+  responseGrowth,
+  roundLoad,
+  strandedJobs,
+} from "./pairing.ts";
 import type {
   JobView,
   Order,
@@ -61,8 +67,8 @@ export function oursWith(parts: Parts, learned: Corrections = corrections()): Sc
     const predictions = learned.applied(view.predictions);
     const scarce = jobs.length > seats.length;
     const moveLoss = view.restart / view.interval;
-    return matched(seats, jobs, {
-      load: (seat) => rounded(Math.max(seat.load, seat.peakLoad(view.now + view.interval))),
+    return matchJobs(seats, jobs, {
+      load: (seat) => roundLoad(Math.max(seat.load, seat.peakLoad(view.now + view.interval))),
       offer(seat, job, load) {
         const share = shareFor(view, seat.online, job.workload, load);
         const speed = predictedRetained(predictions, seat.online, job.workload, share, load);
@@ -77,7 +83,7 @@ export function oursWith(parts: Parts, learned: Corrections = corrections()): Sc
     protects: true,
     plan(view) {
       if (parts.learns) observe(learned, view);
-      const kept = stranded(view);
+      const kept = strandedJobs(view);
       const held = new Set(kept.map(({ job }) => job));
       return [
         ...kept,
@@ -98,7 +104,7 @@ export function oursWith(parts: Parts, learned: Corrections = corrections()): Sc
         view.seats.filter(({ healthy, jobs }) => healthy && jobs.length === 0),
         view.jobs.filter(({ placed }) => !placed),
       ),
-    adjust: (seat, job, view) => shareFor(view, seat.online, job.workload, rounded(seat.load)),
+    adjust: (seat, job, view) => shareFor(view, seat.online, job.workload, roundLoad(seat.load)),
   };
 }
 

@@ -3,7 +3,7 @@
 // out dynamic shares (S), matching (M), or both. Where the paper leaves something open, MuxFlow gets the better choice:
 // of equal matchings, the one that moves fewer jobs, and a share may change without a restart.
 import { complementShare } from "#place";
-import { matched, predictedRetained, rounded, stranded } from "./pairing.ts";
+import { matchJobs, predictedRetained, roundLoad, strandedJobs } from "./pairing.ts";
 import { FIXED_SHARE, serve } from "./queue.ts";
 import type { Order, Scheduler, SchedulerKind, SeatView, View } from "./scheduler.ts";
 
@@ -22,13 +22,13 @@ interface Parts {
 function muxflowWith({ dynamic, matching, keepBonus = () => TIE }: Parts): Scheduler {
   const shareOf = (seat: SeatView) => (dynamic ? dynamicShare(seat) : FIXED_SHARE);
   const matchAll = (view: View): Order[] => {
-    const kept = stranded(view);
+    const kept = strandedJobs(view);
     const held = new Set(kept.map(({ job }) => job));
-    const orders = matched(
+    const orders = matchJobs(
       view.seats.filter(({ healthy }) => healthy),
       view.jobs.filter(({ index }) => !held.has(index)),
       {
-        load: (seat) => rounded(seat.load),
+        load: (seat) => roundLoad(seat.load),
         offer(seat, job, load) {
           const share = shareOf(seat);
           return {

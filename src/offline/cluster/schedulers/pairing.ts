@@ -36,7 +36,7 @@ export const responseGrowth = (load: number, retained: number): number =>
 
 /** Loads are rounded to this, so that a service's GPUs form few kinds. */
 const LOAD_STEP = 0.05;
-export const rounded = (load: number): number =>
+export const roundLoad = (load: number): number =>
   Math.min(1, Math.ceil(load / LOAD_STEP - 1e-9) * LOAD_STEP);
 
 export interface Offer {
@@ -49,7 +49,7 @@ export interface Offer {
  * that load; a weight of 0 keeps the two apart. `keepBonus`: the value of staying in the same kind of seat. `offer` is
  * called once for each kind of pair.
  */
-export function matched(
+export function matchJobs(
   seats: readonly SeatView[],
   jobs: readonly JobView[],
   scheme: {
@@ -111,7 +111,7 @@ export function matched(
 }
 
 /** Jobs that run where no new job may start. They stay. */
-export function stranded(view: View): Order[] {
+export function strandedJobs(view: View): Order[] {
   return view.jobs.flatMap(({ index, placed }) => {
     const seat = view.seats[placed?.seats[0] ?? -1];
     return placed && seat && !seat.healthy

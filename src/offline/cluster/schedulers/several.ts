@@ -11,7 +11,7 @@ import type { Predictions } from "../predictions.ts";
 import { smNeed, type Workload } from "../workload.ts";
 import { corrections } from "./corrections.ts";
 import { ACCEPTABLE, oursWith } from "./cotenant.ts";
-import { matched, predictedRetained, responseGrowth, rounded } from "./pairing.ts";
+import { matchJobs, predictedRetained, responseGrowth, roundLoad } from "./pairing.ts";
 import type { JobView, Order, Scheduler, SchedulerKind, SeatView, View } from "./scheduler.ts";
 
 const MOST = 3;
@@ -48,10 +48,14 @@ function make(): Scheduler {
     return groups.get(key);
   };
   const loadFor = (view: View, seat: SeatView) =>
-    rounded(Math.max(seat.load, seat.peakLoad(view.now + view.interval)));
+    roundLoad(Math.max(seat.load, seat.peakLoad(view.now + view.interval)));
 
   /** Adds orders for `waiting` to `orders`, and sets the shares of all jobs that share a GPU. */
-  const joined = (view: View, orders: readonly Order[], waiting: readonly JobView[]): Order[] => {
+  const addToGroups = (
+    view: View,
+    orders: readonly Order[],
+    waiting: readonly JobView[],
+  ): Order[] => {
     const jobs = new Map(view.jobs.map((job) => [job.index, job]));
     const there = new Map<number, JobView[]>();
     const sit = ({ job, seats: [seat] }: Order) => {
@@ -70,7 +74,7 @@ function make(): Scheduler {
       const hosts = view.seats
         .filter(({ index, healthy }) => healthy && there.get(index)?.length === size)
         .map((seat) => withoutMemory(seat, there.get(seat.index) ?? []));
-      const added = matched(hosts, left, {
+      const added = matchJobs(hosts, left, {
         load: (seat) => loadFor(view, seat),
         offer(seat, job, load) {
           const here = there.get(seat.index) ?? [];
@@ -154,7 +158,7 @@ function make(): Scheduler {
         share: placed?.share ?? SHARE_STEP,
       }));
       const ordered = new Set(orders.map(({ job }) => job));
-      return joined(
+      return addToGroups(
         view,
         [...orders, ...kept],
         main.filter(({ index, placed }) => !placed && !ordered.has(index)),
@@ -169,13 +173,13 @@ function make(): Scheduler {
       const waiting = view.jobs.filter(({ index, placed }) => !placed && !ordered.has(index));
       // The shares of running jobs are corrected by `adjust`.
       const old = new Set(running.map(({ job }) => job));
-      return joined(view, [...running, ...orders], waiting).filter(({ job }) => !old.has(job));
+      return addToGroups(view, [...running, ...orders], waiting).filter(({ job }) => !old.has(job));
     },
     adjust(seat, job, view) {
       if (seat.jobs.length < 2) return first.adjust?.(seat, job, view) ?? job.placed?.share ?? 1;
       const beside = seat.jobs.flatMap((index) => view.jobs.filter((one) => one.index === index));
       const place = beside.findIndex(({ index }) => index === job.index);
-      return sharesIn(view, seat, beside, rounded(seat.load))[place] ?? SHARE_STEP;
+      return sharesIn(view, seat, beside, roundLoad(seat.load))[place] ?? SHARE_STEP;
     },
   };
 }

@@ -99,7 +99,7 @@ test.each([
   ["cut short", small.subarray(0, 100), "m.onnx: it is cut short or no ONNX."],
   ["empty", new Uint8Array(), "m.onnx: it has no graph."],
   ["text", new TextEncoder().encode("hello, this is text"), "m.onnx: it is"],
-])("%s is said", (_, bytes, message) => {
+])("%s is reported", (_, bytes, message) => {
   expect(() => readOnnx(bytes, "m.onnx")).toThrow(message);
 });
 

@@ -52,13 +52,13 @@ function readDemand(
     const [own, time = Infinity] = [given[a], timeMs[a]];
     if (!own || !Number.isFinite(time)) return 0;
     const from = accelerators.findIndex((one) => one.name === demandFrom);
-    const demand = own.missing && from >= 0 ? followed(own, from, a) : own.number();
+    const demand = own.missing && from >= 0 ? deriveDemand(own, from, a) : own.number();
     if (demand > limit)
       throw own.bad(`is ${demand} on ${name}, more than the memory's limit of ${limit}.`);
     return demand;
   });
 
-  function followed(own: Field, from: number, a: number): number {
+  function deriveDemand(own: Field, from: number, a: number): number {
     const source = given[from]?.number() ?? 0;
     const [here, there] = [emc[a], emc[from]];
     if (here && there && !here.missing && !there.missing)

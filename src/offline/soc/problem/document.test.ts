@@ -138,7 +138,7 @@ test.each([
     },
     "a.json, line 1, accelerators[0].slowdown: factor must be 1 without others and never fall when a demand grows.",
   ],
-])("%s is said", (_, value, message) => {
+])("%s is reported", (_, value, message) => {
   expect(() => parse(value)).toThrow(message);
 });
 

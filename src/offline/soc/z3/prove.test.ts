@@ -12,7 +12,7 @@ import { openZ3 } from "./worker.ts";
 
 const clock = () => performance.now();
 
-test("Z3 without a claim finds what the search finds, and nothing better", async () => {
+test("Z3 without a claim finds what the search finds, and no better plan", async () => {
   const problem = exampleProblem({ networks: 2, groups: 2, maxTransitions: 4, seed: 3, limit: 70 });
   const ours = makespanMs(solve(problem, () => 0).timeline);
   const proof = await prove(problem, clock, Infinity);
@@ -127,7 +127,7 @@ test.each([
   ["objective is not latency", { objective: "throughput" as const }],
   ["allows overlap", { overlapMs: 0.1 }],
   ["other than two accelerators", { accelerators: [] }],
-])("what Z3 is not asked about is said: %s", (why, change) => {
+])("a problem that Z3 can't be asked about is refused: %s", (why, change) => {
   const problem = {
     ...exampleProblem({ networks: 2, groups: 2, maxTransitions: 4, seed: 1 }),
     ...change,
