@@ -149,8 +149,8 @@ export function fitBurdens(
     ),
   );
   const mean = z.reduce((sum, value, i) => sum + value - (before[i] as number), 0) / z.length;
-  // A measurement has the same noise everywhere in retained throughput. On the additive scale it is larger where the
-  // scale is steep against retained throughput.
+  // A measurement's noise is the same for all retained throughputs. On the additive scale it is larger where retained
+  // throughput changes little.
   const noise = z.map(
     (value, i) =>
       FLOOR + (doubt[i] as number) * (tuned.noise / steepness(value, tuned.softness)) ** 2,

@@ -36,7 +36,7 @@ export const at = (values: ArrayLike<number>, i: number): number => values[i] as
 
 /**
  * Dot product of `length` numbers from `i` and from `j`. It keeps four independent sums, so that an addition need not
- * wait for the one before. Returning them as a list would make a prediction three times as long.
+ * wait for the one before. Keeping the sums in an array would make a prediction three times as slow.
  */
 export function dot(
   a: Float64Array,
