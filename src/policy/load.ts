@@ -89,12 +89,13 @@ const age = (amount: Amount): Amount =>
     ? amount
     : { bursts: amount.bursts / 2, waitedUs: amount.waitedUs / 2, seconds: amount.seconds / 2 };
 
-const sum = (amounts: readonly Amount[]): Amount =>
-  amounts.reduce(
-    (all, one) => ({
-      bursts: all.bursts + one.bursts,
-      waitedUs: all.waitedUs + one.waitedUs,
-      seconds: all.seconds + one.seconds,
-    }),
-    none,
-  );
+/** In a plain loop: it is done for each high client four times a second. */
+function sum(amounts: readonly Amount[]): Amount {
+  let { bursts, waitedUs, seconds } = none;
+  for (const one of amounts) {
+    bursts += one.bursts;
+    waitedUs += one.waitedUs;
+    seconds += one.seconds;
+  }
+  return { bursts, waitedUs, seconds };
+}
