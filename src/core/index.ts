@@ -48,7 +48,15 @@ export {
   quantileOfSorted,
   upperQuantileOfSorted,
 } from "./quantile.ts";
-export { minimalStandard, mulberry32, normals, type Random, sfc32, shuffle } from "./random.ts";
+export {
+  gammas,
+  minimalStandard,
+  mulberry32,
+  normals,
+  type Random,
+  sfc32,
+  shuffle,
+} from "./random.ts";
 export { type Paint, paintFor, plain, type Style } from "./terminal/paint.ts";
 export { gibibytes, micros, percent, table, wrap } from "./terminal/print.ts";
 export { leftOf, type Progress, progressOf } from "./terminal/progress.ts";

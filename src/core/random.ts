@@ -59,6 +59,24 @@ export function normals(random: Random): Random {
   };
 }
 
+/** Gamma numbers of mean 1 and this coefficient of variation, from standard normal ones (Marsaglia and Tsang 2000). */
+export function gammas(cv: number, random: Random): Random {
+  const shape = 1 / cv ** 2;
+  // The method needs a shape of 1 or more. A smaller one is that plus 1, times a power of a uniform number.
+  const boosted = shape < 1 ? shape + 1 : shape;
+  const d = boosted - 1 / 3;
+  const c = 1 / Math.sqrt(9 * d);
+  const normal = normals(random);
+  const draw = (): number => {
+    for (;;) {
+      const x = normal();
+      const v = (1 + c * x) ** 3;
+      if (v > 0 && Math.log(1 - random()) < x ** 2 / 2 + d - d * v + d * Math.log(v)) return d * v;
+    }
+  };
+  return () => (draw() * (shape < 1 ? (1 - random()) ** (1 / shape) : 1)) / shape;
+}
+
 /** A copy in random order. */
 export function shuffle<T>(items: readonly T[], random: Random): T[] {
   const order = items.map((item) => ({ item, at: random() }));

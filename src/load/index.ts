@@ -6,7 +6,13 @@ export {
   parseArrivals,
   scheduleArrivals,
 } from "./arrivals/arrivals.ts";
-export { type Schedule, type Trace, traceSchedule } from "./arrivals/trace.ts";
+export {
+  type Schedule,
+  type Trace,
+  type TraceRequest,
+  traceRequests,
+  traceSchedule,
+} from "./arrivals/trace.ts";
 export { makeContext } from "./context.ts";
 export type { ControlFiles, Part, Phase } from "./control.ts";
 export { controlFiles } from "./control-files.ts";

@@ -36,12 +36,12 @@ const options = {
   arrivals: text(
     "KIND",
     undefined,
-    `poisson, uniform, bursty, closed, file:PATH (one ns offset a line), steps:10s@20,10s@2x or trace:PATH?column=NAME&unit=s|ms|us|ns|iso (default: ${usual.arrivals})`,
+    `poisson, uniform, bursty, gamma:CV, closed, file:PATH (one ns offset a line), steps:10s@20,10s@2x or trace:PATH?column=NAME&unit=s|ms|us|ns|iso (default: ${usual.arrivals})`,
   ),
   rate: number(
     "R",
     undefined,
-    "requests per second: needed by poisson, uniform and bursty; a trace is stretched to it",
+    "requests per second: needed by poisson, uniform, bursty and gamma; a trace is stretched to it",
   ),
   seconds: number("S", undefined, `how long requests arrive (default: ${usual.seconds})`),
   warmup: number("S", 0.5, "seconds of requests back to back before the first that counts"),

@@ -10,8 +10,14 @@ import {
 } from "./arrivals.ts";
 
 const generated = fc.record({
-  kind: fc.constantFrom("poisson" as const, "uniform" as const, "bursty" as const),
+  kind: fc.constantFrom(
+    "poisson" as const,
+    "uniform" as const,
+    "bursty" as const,
+    "gamma" as const,
+  ),
   rate: fc.double({ min: 0.1, max: 500, noNaN: true }),
+  cv: fc.double({ min: 0.01, max: 5, noNaN: true }),
 });
 const seconds = fc.double({ min: 0.1, max: 20, noNaN: true });
 
@@ -64,6 +70,15 @@ test("bursty arrivals clump, Poisson's do not, uniform ones keep apart", () => {
   expect(clumps("uniform")).toBeLessThan(0.01);
 });
 
+test.each([0.2, 1, 4])("gamma arrivals of CV %s have that spread and the mean rate", (cv) => {
+  const times = arrivalTimes({ kind: "gamma", rate: 50, cv }, 4000, sfc32(5));
+  const gaps = times.slice(1).map((t, i) => (t - (times[i] ?? 0)) / 1e9);
+  const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
+  const spread = Math.sqrt(gaps.reduce((sum, gap) => sum + (gap - mean) ** 2, 0) / gaps.length);
+  expect(mean * 50).toBeCloseTo(1, 1);
+  expect(spread / mean / cv).toBeCloseTo(1, 1);
+});
+
 test("each step has its own rate", () => {
   const steps = parseArrivals("steps:100s@20,50s@60,10s@0", undefined);
   if (steps.kind !== "steps") throw new Error("not steps");
@@ -107,6 +122,7 @@ test("a file holds one ns offset a line, in any order", () => {
 test.each([
   ["sometimes", '"sometimes" is no kind of arrivals.'],
   ["poisson", "--arrivals poisson needs a rate."],
+  ["gamma:2", "--arrivals gamma needs a rate."],
   ["file:", "--arrivals file: lacks a path."],
   ["steps:10@20", '"10@20" is not a step such as 10s@20 or 10s@2x.'],
   ["steps:10s@2x", 'The step "10s@2x" needs a rate to multiply.'],
@@ -114,6 +130,10 @@ test.each([
   ["trace:t.csv?column=a", "--arrivals trace: needs a unit of s, ms, us, ns, iso."],
 ])("%s is refused by name", (text, message) => {
   expect(() => parseArrivals(text, undefined)).toThrow(message);
+});
+
+test.each(["gamma", "gamma:", "gamma:0", "gamma:x"])("%s has no spread to draw with", (text) => {
+  expect(() => parseArrivals(text, 5)).toThrow("needs a coefficient of variation");
 });
 
 test("a line that is no number is refused", () => {

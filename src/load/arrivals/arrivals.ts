@@ -3,11 +3,12 @@
 // on time queues. It does not delay the arrivals after it, because then a slow GPU would lower its own load.
 
 import type { Random } from "#core";
-import { usage } from "#core";
+import { gammas, usage } from "#core";
 import { parseTrace, type Schedule, type Trace, traceSchedule } from "./trace.ts";
 
 export type Arrivals =
   | { readonly kind: "poisson" | "uniform" | "bursty"; readonly rate: number }
+  | { readonly kind: "gamma"; readonly rate: number; readonly cv: number }
   | { readonly kind: "steps"; readonly steps: readonly Step[] }
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "trace"; readonly trace: Trace }
@@ -41,9 +42,9 @@ export function parseArrivals(text: string, rate: number | undefined): Arrivals 
     case "poisson":
     case "uniform":
     case "bursty":
-      if (rate === undefined || !(rate > 0))
-        throw usage(`--arrivals ${kind} needs a rate.`, "Add --rate REQUESTS_PER_SECOND.");
-      return { kind, rate };
+      return { kind, rate: rateFor(kind, rate) };
+    case "gamma":
+      return { kind, rate: rateFor(kind, rate), cv: parseCv(detail) };
     case "file":
       if (!detail) throw usage("--arrivals file: lacks a path.", "Write file:PATH.");
       return { kind, path: detail };
@@ -56,9 +57,24 @@ export function parseArrivals(text: string, rate: number | undefined): Arrivals 
     default:
       throw usage(
         `"${text}" is no kind of arrivals.`,
-        "Known: poisson, uniform, bursty, closed, file:PATH, steps:10s@20,10s@2x, trace:PATH?column=t_ms&unit=ms.",
+        "Known: poisson, uniform, bursty, gamma:CV, closed, file:PATH, steps:10s@20,10s@2x, trace:PATH?column=t_ms&unit=ms.",
       );
   }
+}
+
+function rateFor(kind: string, rate: number | undefined): number {
+  if (rate !== undefined && rate > 0) return rate;
+  throw usage(`--arrivals ${kind} needs a rate.`, "Add --rate REQUESTS_PER_SECOND.");
+}
+
+/** Below 0.01 arrivals are as good as uniform; above 100 nearly all gaps are 0. */
+function parseCv(text: string): number {
+  const cv = text.trim() === "" ? Number.NaN : Number(text);
+  if (cv >= 0.01 && cv <= 100) return cv;
+  throw usage(
+    `--arrivals gamma:${text} needs a coefficient of variation from 0.01 to 100.`,
+    "gamma:1 is poisson; gamma:4 comes in clumps.",
+  );
 }
 
 /** `10s@20` is 20 requests a second. `10s@2x` is twice the rate that is given for all steps. */
@@ -122,6 +138,8 @@ export function arrivalTimes(arrivals: Generated, seconds: number, random: Rando
       return poisson(arrivals.steps, random);
     case "bursty":
       return poisson(burstySteps(arrivals.rate, seconds, random), random);
+    case "gamma":
+      return renewals(gammas(arrivals.cv, random), arrivals.rate, seconds);
     case "uniform":
       return uniform(arrivals.rate, seconds);
   }
@@ -138,6 +156,14 @@ function poisson(steps: Iterable<Step>, random: Random): number[] {
         times.push(Math.floor(t * nsPerSecond));
     start = end;
   }
+  return times;
+}
+
+/** Arrivals whose gaps are drawn independently of each other. `gap` has the mean 1. */
+function renewals(gap: Random, rate: number, seconds: number): number[] {
+  const times: number[] = [];
+  for (let t = gap() / rate; t < seconds; t += gap() / rate)
+    times.push(Math.floor(t * nsPerSecond));
   return times;
 }
 

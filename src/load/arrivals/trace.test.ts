@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseTrace, type Trace, traceSchedule } from "./trace.ts";
+import { parseTrace, type Trace, traceRequests, traceSchedule } from "./trace.ts";
 
 const llm = `TIMESTAMP,ContextTokens,GeneratedTokens
 2023-11-16 18:17:03.9799600,4808,10
@@ -158,4 +158,26 @@ test.each([
   },
 ])("says in a sentence: $says", ({ text, trace, says }) => {
   expect(() => traceSchedule(text, trace)).toThrow(says);
+});
+
+describe("other columns", () => {
+  const counts = ["ContextTokens", "GeneratedTokens"];
+
+  test("go with their times, also where rows are out of order", () => {
+    const [head, a, b, c] = llm.split("\n");
+    const { requests, seconds } = traceRequests(`${[head, c, a, b].join("\n")}\n`, stamps, counts);
+    expect(seconds).toBe(0.098189);
+    expect(requests).toEqual([
+      { offset: 0, counts: [4808, 10] },
+      { offset: 52_000_000, counts: [3180, 8] },
+      { offset: 98_189_000, counts: [110, 27] },
+    ]);
+  });
+
+  test("that hold no whole number are refused by line", () => {
+    expect(() => traceRequests(llm.replace("3180", "3.5"), stamps, counts)).toThrow(
+      'llm.csv, line 3: ContextTokens is "3.5", not a whole number.',
+    );
+    expect(() => traceRequests(llm, stamps, ["Tokens"])).toThrow('llm.csv has no column "Tokens"');
+  });
 });

@@ -70,9 +70,27 @@ function secondsOf(text: string, what: string): number {
   return seconds;
 }
 
+/** One row of a trace whose other columns count too. */
+export interface TraceRequest {
+  /** ns from the begin, whole. */
+  readonly offset: number;
+  /** The row's whole numbers, in the order of the columns asked for. */
+  readonly counts: readonly number[];
+}
+
 /** The arrivals of a trace's window, from the text of its file. */
 export function traceSchedule(text: string, trace: Trace): Schedule {
-  const rows = readRows(text, trace);
+  const { requests, seconds } = traceRequests(text, trace, []);
+  return { offsets: requests.map(({ offset }) => offset), seconds };
+}
+
+/** The same, with the numbers of other columns. Sorted by time. */
+export function traceRequests(
+  text: string,
+  trace: Trace,
+  columns: readonly string[],
+): { readonly requests: readonly TraceRequest[]; readonly seconds: number } {
+  const rows = readRows(text, trace, columns);
   const times = rows.map(({ ns }) => ns).sort((a, b) => (a < b ? -1 : Number(a > b)));
   const [first = 0n, last = first] = [times[0], times.at(-1)];
   const begin = Math.round((trace.from ?? 0) * nsPerSecond);
@@ -82,22 +100,32 @@ export function traceSchedule(text: string, trace: Trace): Schedule {
       : Math.round(trace.seconds * nsPerSecond);
   const inside = (offset: number) =>
     offset >= 0 && (offset < length || (trace.seconds === undefined && offset === length));
-  const offsets = rows
+  const requests = rows
     .filter(({ chosen }) => chosen)
-    .map(({ ns }) => Number(ns - first) - begin)
-    .filter(inside)
-    .sort((a, b) => a - b);
-  if (offsets.length === 0) throw nothingIn(trace);
-  return stretch(offsets, length, trace);
+    .map(({ ns, counts }) => ({ offset: Number(ns - first) - begin, counts }))
+    .filter(({ offset }) => inside(offset))
+    .sort((a, b) => a.offset - b.offset);
+  if (requests.length === 0) throw nothingIn(trace);
+  return stretch(requests, length, trace);
 }
 
-function stretch(offsets: readonly number[], length: number, { path, rate }: Trace): Schedule {
-  if (rate === undefined) return { offsets, seconds: length / nsPerSecond };
+function stretch(
+  requests: readonly TraceRequest[],
+  length: number,
+  { path, rate }: Trace,
+): ReturnType<typeof traceRequests> {
+  if (rate === undefined) return { requests, seconds: length / nsPerSecond };
   if (length <= 0)
     throw usage(`${path} has all its rows at one instant, so it has no rate to scale.`);
-  const seconds = offsets.length / rate;
+  const seconds = requests.length / rate;
   const factor = (seconds * nsPerSecond) / length;
-  return { offsets: offsets.map((offset) => Math.floor(offset * factor)), seconds };
+  return {
+    requests: requests.map(({ offset, counts }) => ({
+      offset: Math.floor(offset * factor),
+      counts,
+    })),
+    seconds,
+  };
 }
 
 const nsPerSecond = 1e9;
@@ -108,14 +136,16 @@ interface Row {
   /** ns since the file's origin. A bigint, because ns since 1970 are more than a double holds exactly. */
   readonly ns: bigint;
   readonly chosen: boolean;
+  readonly counts: readonly number[];
 }
 
-function readRows(text: string, trace: Trace): readonly Row[] {
+function readRows(text: string, trace: Trace, columns: readonly string[]): readonly Row[] {
   const { path, column, where } = trace;
   const [head = "", ...lines] = text.replace(/^\uFEFF/, "").split(/\r?\n/);
   const header = fields(head);
   const at = columnAt(header, column, path);
   const filterAt = where && columnAt(header, where.column, path);
+  const countsAt = columns.map((name) => columnAt(header, name, path));
   const rows: Row[] = [];
   for (const [index, line] of lines.entries()) {
     if (line.trim() === "") continue;
@@ -123,6 +153,9 @@ function readRows(text: string, trace: Trace): readonly Row[] {
     rows.push({
       ns: timeOf(row[at] ?? "", trace, index + 2),
       chosen: filterAt === undefined || row[filterAt] === where?.value,
+      counts: countsAt.map((place, i) =>
+        countOf(row[place] ?? "", path, columns[i] ?? "", index + 2),
+      ),
     });
   }
   if (rows.length === 0) throw usage(`${path} has no rows below its header.`);
@@ -159,6 +192,11 @@ function timeOf(text: string, { path, column, unit }: Trace, line: number): bigi
   return whole === undefined
     ? BigInt(Math.round(time * 10 ** decimals[unit]))
     : shiftPoint(whole, fraction, decimals[unit]);
+}
+
+function countOf(text: string, path: string, column: string, line: number): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw usage(`${path}, line ${line}: ${column} is "${text}", not a whole number.`);
 }
 
 /** The digits of a number times a power of ten: exact where a double is not. */
