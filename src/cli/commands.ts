@@ -11,6 +11,7 @@ import { doctorCommand } from "./commands/doctor.ts";
 import { downCommand } from "./commands/down.ts";
 import { eventsCommand } from "./commands/events.ts";
 import { loadCommand } from "./commands/load.ts";
+import { loadLlmCommand } from "./commands/load-llm.ts";
 import { logsCommand } from "./commands/logs.ts";
 import { makeContextCommand } from "./commands/make-context.ts";
 import { makeVariantsCommand } from "./commands/make-variants.ts";
@@ -39,6 +40,7 @@ export const commands: readonly Command[] = [
   doctorCommand,
   demoCommand,
   loadCommand,
+  loadLlmCommand,
   tryCommand,
   benchCommand,
   profileCommand,

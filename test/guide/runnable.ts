@@ -96,6 +96,11 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
     "echo 'eval \"$(cotenant completion bash)\"' >> ~/.bashrc":
       "changes the reader's shell; test/cli tests what it prints",
   },
+  "docs/guide/llm.md": {
+    "cotenant load-llm --url http://localhost:8000 --rate 4 --slo ttft.p99=500ms --slo tpot.p99=50ms":
+      "needs an LLM server; test/llm runs the command",
+    "cotenant up --mode mps": gpu,
+  },
   "docs/guide/monitoring.md": {
     "cotenant up --port 9464": "takes a port that something else may have",
     "install -m 640 -o gpu -g prometheus /dev/null /etc/cotenant/metrics.token": machine,

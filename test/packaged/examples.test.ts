@@ -22,8 +22,8 @@ afterEach(() => {
   rmSync(env.COTENANT_DIR ?? "", { recursive: true, force: true });
 });
 
-/** Run by test/dashboard and by a suite of its own: a browser, and minutes on an idle machine. */
-const elsewhere = /^cotenant (dashboard|try)\b/;
+/** Run by test/dashboard, by a suite of their own and by test/llm: a browser, minutes on an idle machine, and a server. */
+const elsewhere = /^cotenant (dashboard|try|load-llm)\b/;
 
 const examples = commands
   .flatMap((one) => one.examples ?? [])

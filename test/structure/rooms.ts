@@ -20,6 +20,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   agent: ["core", "protocol", "policy", "profile", "dashboard"],
   client: ["core", "protocol", "policy", "profile", "dashboard", "agent"],
   load: ["core", "protocol"],
+  llm: ["core", "load"],
   doctor: ["core", "protocol", "agent", "client"],
   bench: ["core", "protocol", "policy", "profile", "ptx", "gpu", "agent", "client", "load"],
 };

@@ -1,0 +1,182 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import {
+  checkWritable,
+  errors,
+  packageVersion,
+  progressOf,
+  readInput,
+  systemClock,
+  usage,
+  writeGiven,
+} from "#core";
+import {
+  endpoint,
+  figuresOf,
+  firstModel,
+  llmReport,
+  type PlanOptions,
+  parseLengths,
+  parseLlmObjective,
+  parseServer,
+  planOf,
+  play,
+} from "#llm";
+import { parseArrivals } from "#load";
+import { type Args, choice, command, flag, json, list, number, text } from "../command.ts";
+
+const count = { min: 1, whole: true };
+// Without a fallback in the table, so that it is known which of them were given together with --trace.
+const usual = { arrivals: "poisson", prompt: "sharegpt", output: "sharegpt" };
+
+const options = {
+  url: text("URL", "http://localhost:8000", "an OpenAI-compatible server"),
+  model: text("NAME", undefined, "default: the first that the server lists"),
+  api: choice(["completions", "chat"], "completions", "which endpoint is asked"),
+  prompts: choice(
+    ["ids", "words"],
+    "ids",
+    "token ids, or words for a server that takes text only; a chat always takes words",
+  ),
+  arrivals: text(
+    "KIND",
+    undefined,
+    `poisson, uniform, bursty, gamma:CV, closed, file:PATH (one ns offset a line), steps:60s@2,60s@4 or trace:PATH?column=NAME&unit=s|ms|us|ns|iso (default: ${usual.arrivals})`,
+  ),
+  rate: number(
+    "R",
+    undefined,
+    "requests per second: needed by poisson, uniform, bursty and gamma; a trace is stretched to it",
+  ),
+  depth: number("N", 1, "closed loop: requests in flight", { ...count, max: 100_000 }),
+  seconds: number(
+    "S",
+    undefined,
+    "how long requests that count arrive (default: 60, or a file's)",
+    {
+      min: 0.1,
+    },
+  ),
+  warmup: number("S", 5, "requests that arrive in the first seconds do not count"),
+  prompt: text(
+    "TOKENS",
+    undefined,
+    `length of a prompt: N, lognormal:MEAN,CV, sharegpt or alpaca (default: ${usual.prompt})`,
+  ),
+  output: text("TOKENS", undefined, `length of an answer, likewise (default: ${usual.output})`),
+  trace: text(
+    "FILE",
+    undefined,
+    "arrivals and lengths of a CSV file with the columns of the Azure LLM inference trace 2023 or of BurstGPT",
+  ),
+  from: number("S", 0, "with --trace: seconds of the trace that are left out at its begin"),
+  "most-prompt": number("TOKENS", undefined, "longer prompts are cut to this", count),
+  "most-output": number("TOKENS", undefined, "longer answers are cut to this", count),
+  "stop-at-eos": flag("let the model end an answer before its length"),
+  slo: list("OBJECTIVE", "such as ttft.p99=200ms, tpot.p99=50ms, e2e.p90=5s; may be repeated"),
+  timeout: number("S", 600, "a request that takes longer has failed", { min: 1, max: 86_400 }),
+  seed: number("N", 1, "of arrivals, lengths and prompts", { whole: true, max: 2 ** 20 }),
+  each: text("FILE", undefined, "write the figures of each request, one JSON document a line"),
+  json,
+};
+
+/** A terminal shows one line, anything else keeps them all. */
+const TELL_NS = process.stderr.isTTY ? 1e9 : 10e9;
+
+type Given = Args<typeof options>;
+
+export const loadLlmCommand = command({
+  name: "load-llm",
+  summary: "requests to an LLM server (vLLM, SGLang, …): TTFT, TPOT, tokens per second, goodput",
+  options,
+  examples: [
+    "cotenant load-llm --rate 4 --seconds 60 \\\n  --slo ttft.p99=500ms --slo tpot.p99=50ms",
+    "cotenant load-llm --arrivals closed --depth 16 --prompt 512 --output 128",
+  ],
+  async run(args) {
+    const objectives = args.slo.map(parseLlmObjective);
+    const plan = planOf(planOptions(args), (path) => readText(path));
+    const server = parseServer(args.url);
+    if (args.each !== undefined) checkWritable(args.each);
+    const key = process.env.OPENAI_API_KEY;
+    const headers = {
+      "user-agent": `cotenant/${packageVersion()}`,
+      ...(key ? { authorization: `Bearer ${key}` } : {}),
+    };
+    const model = args.model ?? (await firstModel(server, headers));
+    const stop = new AbortController();
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+    const shown = progressOf("load-llm");
+    const delay = monitorEventLoopDelay({ resolution: 1 });
+    delay.enable();
+    let told = 0;
+    const { sent, beginNs } = await play(plan, {
+      target: { url: endpoint(server, args.api), headers, timeoutMs: args.timeout * 1000 },
+      body: { ...args, model, stopAtEos: args["stop-at-eos"] },
+      depth: args.depth,
+      now: systemClock.now,
+      stop: stop.signal,
+      tell(begun, done) {
+        const at = systemClock.now();
+        if (at - told < TELL_NS) return;
+        told = at;
+        shown.step(`${begun} requests sent, ${begun - done} in flight`);
+      },
+    });
+    delay.disable();
+    shown.end();
+    const span = { beginNs: beginNs + plan.warmUp * 1e9, seconds: plan.seconds };
+    const { figures, requests } = figuresOf(sent, span, objectives);
+    const result = {
+      version: 1,
+      url: server.href,
+      model,
+      command: ["cotenant", ...process.argv.slice(2)].join(" "),
+      ...figures,
+      stopped: stop.signal.aborted,
+      // How long this program's own event loop kept an event waiting: times are too late by as much.
+      clientDelayMs: { p50: delay.percentile(50) / 1e6, p99: delay.percentile(99) / 1e6 },
+    };
+    console.log(args.json ? JSON.stringify(result) : llmReport(`${server.href} ${model}`, figures));
+    if (args.each !== undefined)
+      writeGiven(args.each, requests.map((one) => `${JSON.stringify(one)}\n`).join(""));
+    return figures.ended > 0 ? 0 : 1;
+  },
+});
+
+function planOptions(args: Given): PlanOptions {
+  const { trace, rate, from, seed, seconds } = args;
+  const common = {
+    warmUp: args.warmup,
+    seconds,
+    seed,
+    mostPrompt: args["most-prompt"],
+    mostOutput: args["most-output"],
+  };
+  if (rate !== undefined && rate <= 0) throw usage("--rate must be more than 0.");
+  if (trace !== undefined) {
+    for (const option of ["arrivals", "prompt", "output"] as const)
+      if (args[option] !== undefined)
+        throw usage(`--${option} does not go with --trace: the trace says what is to be sent.`);
+    return { ...common, traffic: { trace: { path: trace, rate, from } } };
+  }
+  if (from > 0) throw usage("--from is for --trace: it leaves out the begin of a trace.");
+  const arrivals = parseArrivals(args.arrivals ?? usual.arrivals, rate);
+  if (args.depth > 1 && arrivals.kind !== "closed")
+    throw usage("--depth is for --arrivals closed: an open loop sends each request as it arrives.");
+  return {
+    ...common,
+    traffic: {
+      arrivals,
+      prompt: parseLengths(args.prompt ?? usual.prompt, "prompt"),
+      output: parseLengths(args.output ?? usual.output, "output"),
+    },
+  };
+}
+
+function readText(path: string): string {
+  try {
+    return readInput(path).toString();
+  } catch (error) {
+    throw errors.inputNotRead("trace", path, error);
+  }
+}

@@ -1,0 +1,45 @@
+// The body of a request. Every prompt is different, so that no server answers from the cache of an earlier one.
+import { sfc32 } from "#core";
+import type { Asked } from "./asked.ts";
+
+export type Api = "completions" | "chat";
+type Prompts = "ids" | "words";
+
+export interface BodyOptions {
+  readonly api: Api;
+  readonly prompts: Prompts;
+  readonly model: string;
+  readonly stopAtEos: boolean;
+  readonly seed: number;
+}
+
+/** Every vocabulary is larger than the highest id; the lowest ones are often special tokens. */
+const ids = { from: 1_000, to: 30_000 };
+/** Words that most tokenizers know as one token with the blank before them. */
+const words =
+  "time year people way day man thing woman life child world school state family student group country problem hand part place case week company system program question work number night point home water room mother area money story fact month lot right study book eye job word business issue side kind head house service friend father power hour game line end member law car city name team minute idea body back parent face level office door health person art war history party result change morning reason research girl guy moment air teacher force".split(
+    " ",
+  );
+
+/** `index`: the number of the request in the run. */
+export function bodyOf(asked: Asked, index: number, options: BodyOptions): string {
+  const { api, prompts, model, stopAtEos, seed } = options;
+  // 2^20 requests of a seed do not meet those of the next one, and the plan's streams begin below.
+  const random = sfc32(seed * 2 ** 32 + 1_000 + index);
+  const below = (n: number) => Math.floor(random() * n);
+  const tokens = <T>(make: () => T): T[] => Array.from({ length: asked.prompt }, make);
+  const text = () => tokens(() => words[below(words.length)]).join(" ");
+  const prompt =
+    api === "chat"
+      ? { messages: [{ role: "user", content: text() }] }
+      : { prompt: prompts === "ids" ? tokens(() => ids.from + below(ids.to - ids.from)) : text() };
+  return JSON.stringify({
+    model,
+    ...prompt,
+    max_tokens: asked.output,
+    temperature: 0,
+    ...(stopAtEos ? {} : { ignore_eos: true }),
+    stream: true,
+    stream_options: { include_usage: true },
+  });
+}

@@ -1,0 +1,219 @@
+// What was measured, from the times of the requests. docs/guide/llm.md defines each figure.
+import { quantile } from "#core";
+import type { LlmObjective, Measure } from "./objectives.ts";
+import type { Sent } from "./play.ts";
+
+/** One request that counts. */
+export interface RequestFigures {
+  /** Arrival, seconds after the warm-up. */
+  readonly atS: number;
+  /** How much later than that it was sent. */
+  readonly lateMs: number;
+  readonly promptTokens: number;
+  readonly tokens: number;
+  readonly ttftMs: number | undefined;
+  /** undefined for an answer of one token. */
+  readonly tpotMs: number | undefined;
+  readonly e2eMs: number | undefined;
+  /** Between chunks with text. */
+  readonly itlMs: readonly number[];
+  readonly failed: string | undefined;
+}
+
+export interface Quantiles {
+  readonly mean: number;
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+}
+
+interface Window {
+  readonly fromS: number;
+  readonly requests: number;
+  readonly failed: number;
+  readonly good: number;
+  readonly ttftMs: Quantiles;
+  readonly tpotMs: Quantiles;
+  /** The objectives that the requests of this window alone miss. */
+  readonly violates: readonly string[];
+}
+
+export interface LlmFigures {
+  readonly seconds: number;
+  readonly requests: number;
+  readonly ended: number;
+  readonly failed: readonly {
+    readonly why: string;
+    readonly count: number;
+    readonly example: string;
+  }[];
+  readonly ttftMs: Quantiles;
+  readonly tpotMs: Quantiles;
+  readonly itlMs: Quantiles;
+  readonly e2eMs: Quantiles;
+  /** That ended within the seconds that count, whenever they arrived. */
+  readonly requestsPerS: number;
+  readonly tokensPerS: number;
+  readonly promptTokensPerS: number;
+  readonly objectives: readonly (LlmObjective & {
+    readonly measuredMs: number;
+    readonly met: boolean;
+  })[];
+  /** undefined without objectives. */
+  readonly goodputPerS: number | undefined;
+  readonly windows: readonly Window[];
+  readonly lateMs: Quantiles;
+}
+
+/** Length of the windows in which violations are looked for. */
+export const WINDOW_S = 10;
+
+export interface Span {
+  /** When the warm-up was over, ns. */
+  readonly beginNs: number;
+  readonly seconds: number;
+}
+
+export function figuresOf(
+  sent: readonly Sent[],
+  span: Span,
+  objectives: readonly LlmObjective[],
+): { readonly figures: LlmFigures; readonly requests: readonly RequestFigures[] } {
+  const { beginNs, seconds } = span;
+  const counted = sent.filter(({ arrivedNs }) => arrivedNs >= beginNs);
+  const requests = counted.map((one) => requestFigures(one, beginNs));
+  const good = (one: RequestFigures) => isGood(one, objectives);
+  const all = (of: readonly RequestFigures[]) => timesOf(of);
+  const times = all(requests);
+  const endedAt = sent.filter(({ answer }) => !answer.failed && within(lastNs(answer), span));
+  const tokens = sent.reduce((sum, { answer }) => sum + tokensWithin(answer, span), 0);
+  const promptTokens = sent
+    .filter(({ answer }) => within(answer.timesNs[0], span))
+    .reduce((sum, { asked, answer }) => sum + (answer.promptTokens ?? asked.prompt), 0);
+  return {
+    requests,
+    figures: {
+      seconds,
+      requests: requests.length,
+      ended: requests.filter(({ failed }) => failed === undefined).length,
+      failed: failuresOf(counted),
+      ttftMs: quantilesOf(times.ttft),
+      tpotMs: quantilesOf(times.tpot),
+      itlMs: quantilesOf(times.itl),
+      e2eMs: quantilesOf(times.e2e),
+      requestsPerS: endedAt.length / seconds,
+      tokensPerS: tokens / seconds,
+      promptTokensPerS: promptTokens / seconds,
+      objectives: objectives.map((objective) => {
+        const measuredMs = quantile(times[objective.measure], objective.quantile);
+        return { ...objective, measuredMs, met: measuredMs <= objective.limitMs };
+      }),
+      goodputPerS: objectives.length === 0 ? undefined : requests.filter(good).length / seconds,
+      windows: windowsOf(requests, seconds).map(([fromS, of]) => {
+        const own = all(of);
+        return {
+          fromS,
+          requests: of.length,
+          failed: of.filter(({ failed }) => failed !== undefined).length,
+          good: of.filter(good).length,
+          ttftMs: quantilesOf(own.ttft),
+          tpotMs: quantilesOf(own.tpot),
+          violates: objectives
+            .filter(({ measure, quantile: q, limitMs }) => quantile(own[measure], q) > limitMs)
+            .map(({ text }) => text),
+        };
+      }),
+      lateMs: quantilesOf(requests.map(({ lateMs }) => lateMs)),
+    },
+  };
+}
+
+function requestFigures(
+  { asked, arrivedNs, sentNs, answer }: Sent,
+  beginNs: number,
+): RequestFigures {
+  const { timesNs, tokens, failed } = answer;
+  const [first, last] = [timesNs[0], lastNs(answer)];
+  const since = (ns: number | undefined) => (ns === undefined ? undefined : (ns - arrivedNs) / 1e6);
+  return {
+    atS: (arrivedNs - beginNs) / 1e9,
+    lateMs: (sentNs - arrivedNs) / 1e6,
+    promptTokens: answer.promptTokens ?? asked.prompt,
+    tokens,
+    ttftMs: since(first),
+    tpotMs:
+      first === undefined || last === undefined || tokens < 2
+        ? undefined
+        : (last - first) / 1e6 / (tokens - 1),
+    e2eMs: since(last),
+    itlMs: timesNs.slice(1).map((ns, i) => (ns - (timesNs[i] ?? ns)) / 1e6),
+    failed: failed?.why,
+  };
+}
+
+/** Within the limits, whatever their quantiles are. Gaps inside a request are judged by its TPOT alone. */
+const isGood = (one: RequestFigures, objectives: readonly LlmObjective[]): boolean =>
+  one.failed === undefined &&
+  objectives.every(({ measure, limitMs }) => {
+    if (measure === "itl") return true;
+    return ({ ttft: one.ttftMs, tpot: one.tpotMs, e2e: one.e2eMs }[measure] ?? 0) <= limitMs;
+  });
+
+/** Of requests that ended. */
+function timesOf(
+  requests: readonly RequestFigures[],
+): Readonly<Record<Measure, readonly number[]>> {
+  const ended = requests.filter(({ failed }) => failed === undefined);
+  const known = (values: readonly (number | undefined)[]) =>
+    values.filter((ms) => ms !== undefined);
+  return {
+    ttft: known(ended.map(({ ttftMs }) => ttftMs)),
+    tpot: known(ended.map(({ tpotMs }) => tpotMs)),
+    e2e: known(ended.map(({ e2eMs }) => e2eMs)),
+    itl: ended.flatMap(({ itlMs }) => itlMs),
+  };
+}
+
+const quantilesOf = (values: readonly number[]): Quantiles => ({
+  mean: values.reduce((sum, value) => sum + value, 0) / values.length,
+  p50: quantile(values, 0.5),
+  p90: quantile(values, 0.9),
+  p99: quantile(values, 0.99),
+});
+
+const lastNs = ({ timesNs }: Sent["answer"]) => timesNs.at(-1);
+
+const within = (ns: number | undefined, { beginNs, seconds }: Span): boolean =>
+  ns !== undefined && ns >= beginNs && ns < beginNs + seconds * 1e9;
+
+/** A server that sends several tokens in a chunk is taken to send equally many in each. */
+const tokensWithin = ({ timesNs, tokens }: Sent["answer"], span: Span): number =>
+  timesNs.length === 0
+    ? 0
+    : (tokens * timesNs.filter((ns) => within(ns, span)).length) / timesNs.length;
+
+function failuresOf(sent: readonly Sent[]): LlmFigures["failed"] {
+  const found = new Map<string, { count: number; example: string }>();
+  for (const { answer } of sent) {
+    if (!answer.failed) continue;
+    const { why, example } = answer.failed;
+    const known = found.get(why);
+    found.set(why, { count: (known?.count ?? 0) + 1, example: known?.example || example });
+  }
+  return [...found].map(([why, of]) => ({ why, ...of })).sort((a, b) => b.count - a.count);
+}
+
+/** Requests by arrival. A last piece of less than half a window belongs to the one before it. */
+function windowsOf(
+  requests: readonly RequestFigures[],
+  seconds: number,
+): readonly (readonly [fromS: number, of: readonly RequestFigures[]])[] {
+  const count = Math.max(1, Math.round(seconds / WINDOW_S));
+  const windows = Array.from(
+    { length: count },
+    (_, i) => [i * WINDOW_S, [] as RequestFigures[]] as const,
+  );
+  for (const one of requests)
+    windows[Math.min(count - 1, Math.max(0, Math.floor(one.atS / WINDOW_S)))]?.[1].push(one);
+  return windows;
+}

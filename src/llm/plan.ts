@@ -1,0 +1,77 @@
+// What is to be sent, and when: fixed before the first request, as a pure function of the options and the seed.
+import { sfc32, usage } from "#core";
+import { type Arrivals, scheduleArrivals } from "#load";
+import type { Asked } from "./asked.ts";
+import { drawLengths, type Lengths } from "./lengths.ts";
+import { type LlmTrace, readLlmTrace } from "./trace.ts";
+
+export interface PlanOptions {
+  readonly traffic:
+    | { readonly arrivals: Arrivals; readonly prompt: Lengths; readonly output: Lengths }
+    | { readonly trace: LlmTrace };
+  /** Requests of the first seconds do not count. */
+  readonly warmUp: number;
+  /** In which requests that count arrive. undefined: 60, or as long as a file lasts. */
+  readonly seconds: number | undefined;
+  readonly mostPrompt: number | undefined;
+  readonly mostOutput: number | undefined;
+  readonly seed: number;
+}
+
+interface Common {
+  readonly warmUp: number;
+  /** Seconds that count, after the warm-up. */
+  readonly seconds: number;
+}
+/** An open loop sends each request when it arrives, a closed one the next as soon as one is done. */
+export type Plan =
+  | (Common & { readonly requests: readonly Asked[] })
+  | (Common & { readonly next: () => Asked });
+
+const SECONDS = 60;
+/** They are kept in memory with the times of all their tokens. */
+const MOST_REQUESTS = 1_000_000;
+/** Each is drawn from a generator of its own, so that another rate does not change the lengths. */
+const streams = { arrivals: 1, prompt: 2, output: 3 };
+
+export function planOf(options: PlanOptions, readText: (path: string) => string): Plan {
+  const { traffic, warmUp, mostPrompt, mostOutput } = options;
+  const until = options.seconds === undefined ? undefined : warmUp + options.seconds;
+  if ("trace" in traffic) {
+    const { requests, seconds } = readLlmTrace(readText(traffic.trace.path), traffic.trace);
+    const shortened = requests.map(({ offset, prompt, output }) => ({
+      offset,
+      prompt: Math.min(prompt, mostPrompt ?? prompt),
+      output: Math.min(output, mostOutput ?? output),
+    }));
+    return openLoop(shortened, Math.min(seconds, until ?? seconds), warmUp);
+  }
+  const random = (stream: keyof typeof streams) => sfc32(options.seed * 2 ** 32 + streams[stream]);
+  const prompt = drawLengths(traffic.prompt, random("prompt"), mostPrompt);
+  const output = drawLengths(traffic.output, random("output"), mostOutput);
+  const next = (offset = 0) => ({ offset, prompt: prompt(), output: output() });
+  const { arrivals } = traffic;
+  if (arrivals.kind === "closed") return { next, warmUp, seconds: options.seconds ?? SECONDS };
+  const length = until ?? warmUp + SECONDS;
+  if ("rate" in arrivals && arrivals.rate * length > MOST_REQUESTS) throw tooMany();
+  const { offsets, seconds } = scheduleArrivals(arrivals, length, random("arrivals"), readText);
+  return openLoop(offsets.map(next), Math.min(seconds, until ?? seconds), warmUp);
+}
+
+function openLoop(all: readonly Asked[], whole: number, warmUp: number): Plan {
+  // The last row of a file is at its end.
+  const requests = all.filter(({ offset }) => offset <= whole * 1e9);
+  if (requests.length > MOST_REQUESTS) throw tooMany();
+  if (!requests.some(({ offset }) => offset >= warmUp * 1e9))
+    throw usage(
+      `No request arrives after the warm-up of ${warmUp} s.`,
+      "Give a shorter --warmup, more --seconds or a higher --rate.",
+    );
+  return { requests, warmUp, seconds: whole - warmUp };
+}
+
+const tooMany = () =>
+  usage(
+    `These are more than ${MOST_REQUESTS / 1e6} million requests.`,
+    "Give a smaller --rate, or fewer --seconds.",
+  );

@@ -1,0 +1,70 @@
+// The figures as people read them.
+import { table } from "#core";
+import { type LlmFigures, type Quantiles, WINDOW_S } from "./figures.ts";
+
+/** A client that is later than this at p99 adds to what it measures. */
+const LATE_MS = 5;
+
+/** Lines for a terminal. `title`: what was asked. */
+export function llmReport(title: string, figures: LlmFigures): string {
+  const { requests, seconds, failed, objectives, goodputPerS, lateMs } = figures;
+  const bad = requests - figures.ended;
+  return [
+    `${title}: ${requests} requests in ${seconds.toFixed(0)} s, ${figures.ended} ended, ${bad} failed`,
+    ...failed.map(
+      ({ why, count, example }) => `  ${count} x ${why}${example ? `, such as: ${example}` : ""}`,
+    ),
+    "",
+    ...table(
+      [
+        ["ms", "mean", "p50", "p90", "p99"],
+        row("time to first token (TTFT)", figures.ttftMs),
+        row("time per output token (TPOT)", figures.tpotMs),
+        row("between tokens (ITL)", figures.itlMs),
+        row("arrival to last token (E2E)", figures.e2eMs),
+      ],
+      1,
+    ),
+    "",
+    `${figures.requestsPerS.toFixed(2)} requests/s, ${figures.tokensPerS.toFixed(1)} output tokens/s, ${figures.promptTokensPerS.toFixed(1)} prompt tokens/s`,
+    ...objectives.map(
+      ({ text, measuredMs, met }) => `${text}: ${millis(measuredMs)} ms, ${met ? "met" : "missed"}`,
+    ),
+    ...(goodputPerS === undefined
+      ? []
+      : [
+          `goodput ${goodputPerS.toFixed(2)} requests/s, ${shareOf(goodputPerS * seconds, requests)} of those that arrived`,
+          violations(figures),
+        ]),
+    ...(lateMs.p99 > LATE_MS
+      ? [
+          `This program was ${millis(lateMs.p99)} ms late at p99: it had too little CPU time, so latencies are too high. Use a lower --rate or a free core.`,
+        ]
+      : []),
+  ].join("\n");
+}
+
+const row = (name: string, { mean, p50, p90, p99 }: Quantiles): string[] => [
+  name,
+  ...[mean, p50, p90, p99].map(millis),
+];
+
+const millis = (ms: number): string =>
+  Number.isFinite(ms) ? ms.toFixed(ms < 10 ? 2 : ms < 1000 ? 1 : 0) : "-";
+
+const shareOf = (part: number, whole: number): string =>
+  whole === 0 ? "-" : `${((100 * part) / whole).toFixed(1)} %`;
+
+function violations({ windows }: LlmFigures): string {
+  const violated = windows.filter(({ violates }) => violates.length > 0);
+  const first = violated
+    .slice(0, MOST_NAMED)
+    .map(
+      ({ fromS, violates }) =>
+        `${fromS} s (${violates.map((text) => text.split("=")[0]).join(", ")})`,
+    );
+  const more = violated.length > MOST_NAMED ? ", …" : "";
+  return `windows of ${WINDOW_S} s that miss an objective: ${violated.length} of ${windows.length}${first.length > 0 ? `: from ${first.join(", ")}${more}` : ""}`;
+}
+
+const MOST_NAMED = 5;
