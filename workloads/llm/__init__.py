@@ -1,0 +1,1 @@
+"""The parts of llm_server.py. Only engine.py needs PyTorch."""
