@@ -5,12 +5,14 @@ import { metricsTable } from "#agent";
 import { commands, manual } from "#cli";
 import { colourVariables, pageColours } from "#core";
 import { testedTable } from "#doctor";
+import { enginesTable } from "#engines";
 import { emitFields, emitHeader, emitRules, ruleTable } from "#protocol";
 import { overTimeChart } from "../bench/live/over-time-chart.ts";
 import { sharingDocuments, withTables } from "../bench/sharing/documents.ts";
 import { pairTable, programTable } from "../bench/tested/matrix.ts";
 
 const POLICIES = "docs/guide/policies.md";
+const LLM = "docs/guide/llm.md";
 const INSTALL = "docs/guide/install.md";
 const TESTED = "docs/results/tested.md";
 const OVER_TIME = "bench/results/2026-11-22-h200-responsiveness.json";
@@ -19,6 +21,7 @@ const MONITORING = "docs/guide/monitoring.md";
 const outputs = {
   ...sharingDocuments(),
   [POLICIES]: withTables(readFileSync(POLICIES, "utf8"), new Map([["rules", ruleTable()]])),
+  [LLM]: withTables(readFileSync(LLM, "utf8"), new Map([["engines", enginesTable()]])),
   [INSTALL]: withTables(readFileSync(INSTALL, "utf8"), new Map([["tested", testedTable()]])),
   [TESTED]: withTables(
     readFileSync(TESTED, "utf8"),

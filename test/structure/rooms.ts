@@ -20,9 +20,21 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   agent: ["core", "protocol", "policy", "profile", "dashboard"],
   client: ["core", "protocol", "policy", "profile", "dashboard", "agent"],
   load: ["core", "protocol"],
+  engines: ["core"],
   llm: ["core", "load"],
   doctor: ["core", "protocol", "agent", "client"],
-  bench: ["core", "protocol", "policy", "profile", "ptx", "gpu", "agent", "client", "load"],
+  bench: [
+    "core",
+    "protocol",
+    "policy",
+    "profile",
+    "ptx",
+    "gpu",
+    "agent",
+    "client",
+    "load",
+    "engines",
+  ],
 };
 
 export const parts: Readonly<Record<string, readonly string[]>> = {

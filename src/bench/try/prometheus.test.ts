@@ -52,3 +52,12 @@ test("a metric's name tells its unit; what is no name is refused", () => {
   ]);
   expect(() => parseMetric("rate(a[1m])")).toThrow(UserError);
 });
+
+test("LLM servers have short names, whose unit is that of the metric", () => {
+  expect(parseMetric("vllm.ttft")).toMatchObject({
+    name: "vllm:time_to_first_token_seconds",
+    unitMs: 1e3,
+  });
+  expect(parseMetric("triton.ttft")).toMatchObject({ unitMs: 1 });
+  expect(() => parseMetric("vllm.first")).toThrow('vllm has no histogram of "first".');
+});

@@ -1,5 +1,6 @@
 // A histogram of latencies at a Prometheus endpoint. What was counted between two looks is one block of latencies.
 import { type Cumulative, prometheusLabels, prometheusUnitMs, readHistograms, usage } from "#core";
+import { engineMetric } from "#engines";
 import type { Block } from "./samples.ts";
 
 export interface Metric {
@@ -11,14 +12,16 @@ export interface Metric {
   readonly unitMs: number;
 }
 
-/** "http_request_duration_seconds" or "…{handler="/predict"}". Throws a UserError. */
+/** "http_request_duration_seconds", "…{handler="/predict"}", or "vllm.ttft". Throws a UserError. */
 export function parseMetric(text: string): Metric {
-  const found = /^([a-zA-Z_:][a-zA-Z0-9_:]*?)(?:_bucket)?(?:\{(.*)\})?$/.exec(text.trim());
+  const found = /^([a-zA-Z_:][a-zA-Z0-9_:]*?)(?:_bucket)?(?:\{(.*)\})?$/.exec(
+    engineMetric(text) ?? text.trim(),
+  );
   const [, name, labels = ""] = found ?? [];
   if (name === undefined)
     throw usage(
       `--metric: "${text}" is no name of a metric.`,
-      'It is written as NAME or NAME{label="value"}.',
+      'It is written as NAME or NAME{label="value"}, or as ENGINE.ttft for an LLM server.',
     );
   return { name, labels: prometheusLabels(labels), unitMs: prometheusUnitMs(name) };
 }

@@ -34,7 +34,7 @@ const options = {
   metric: text(
     "NAME",
     undefined,
-    'the histogram of its latency there: NAME or NAME{label="value"}, in seconds unless the name says otherwise',
+    'the histogram of its latency there: NAME or NAME{label="value"}, in seconds unless the name says otherwise; or vllm.ttft, sglang.itl and so on',
   ),
   "latency-command": text(
     "COMMAND",

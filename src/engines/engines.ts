@@ -1,0 +1,76 @@
+// Which metrics of an LLM server's Prometheus endpoint tell what, one entry for each engine. The names were read in the
+// engines' sources, which each entry names. An engine that does not tell a thing has no name for it.
+
+/** What a histogram may tell. Seconds, unless the metric's name ends in _ms or _us. */
+export const latencies = ["ttft", "tpot", "itl", "e2e"] as const;
+export type Latency = (typeof latencies)[number];
+
+export interface Engine {
+  readonly name: string;
+  /** Where the names stand. */
+  readonly source: string;
+  /** Histograms: time to first token; of a request, time per token after the first; between tokens; of the whole request. */
+  readonly histograms: Readonly<Partial<Record<Latency, string>>>;
+  /** Gauges: requests that run and that wait. */
+  readonly running?: string;
+  readonly waiting?: string;
+  /** Counters. */
+  readonly promptTokens?: string;
+  readonly outputTokens?: string;
+  /** What is to be known before the figures are used. */
+  readonly note?: string;
+}
+
+export const engines: readonly Engine[] = [
+  {
+    name: "vllm",
+    source: "vLLM 0.12, vllm/v1/metrics/loggers.py",
+    histograms: {
+      ttft: "vllm:time_to_first_token_seconds",
+      tpot: "vllm:request_time_per_output_token_seconds",
+      itl: "vllm:inter_token_latency_seconds",
+      e2e: "vllm:e2e_request_latency_seconds",
+    },
+    running: "vllm:num_requests_running",
+    waiting: "vllm:num_requests_waiting",
+    promptTokens: "vllm:prompt_tokens_total",
+    outputTokens: "vllm:generation_tokens_total",
+    note: "before 0.11 the time between tokens was vllm:time_per_output_token_seconds",
+  },
+  {
+    name: "sglang",
+    source: "SGLang 0.5, python/sglang/srt/observability/metrics_collector.py",
+    histograms: {
+      ttft: "sglang:time_to_first_token_seconds",
+      itl: "sglang:inter_token_latency_seconds",
+      e2e: "sglang:e2e_request_latency_seconds",
+    },
+    running: "sglang:num_running_reqs",
+    waiting: "sglang:num_queue_reqs",
+    promptTokens: "sglang:prompt_tokens_total",
+    outputTokens: "sglang:generation_tokens_total",
+    note: "served with `--enable-metrics` only",
+  },
+  {
+    name: "tgi",
+    source:
+      "Text Generation Inference 3, router/src/server.rs and docs/source/reference/metrics.md",
+    histograms: {
+      tpot: "tgi_request_mean_time_per_token_duration",
+      e2e: "tgi_request_duration",
+    },
+    running: "tgi_batch_current_size",
+    waiting: "tgi_queue_size",
+    // Histograms of tokens for each request: their sums are counters.
+    promptTokens: "tgi_request_input_length_sum",
+    outputTokens: "tgi_request_generated_tokens_sum",
+    note: "its time per token includes the first token",
+  },
+  {
+    name: "triton",
+    source: "Triton Inference Server, docs/user_guide/metrics.md",
+    histograms: { ttft: "nv_inference_first_response_histogram_ms" },
+    waiting: "nv_inference_pending_request_count",
+    note: "decoupled models only, with `--metrics-config histogram_latencies=true`; the first response may hold several tokens",
+  },
+];

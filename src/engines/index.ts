@@ -1,0 +1,2 @@
+export { engineMetric } from "./metric.ts";
+export { enginesTable } from "./table.ts";
