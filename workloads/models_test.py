@@ -47,6 +47,8 @@ class FaultsTest(unittest.TestCase):
     def test_unknown_models(self):
         self.assert_said(["serve.py", "--model", "foo"], r'^serve\.py: no model is called "foo" \(known: res')
         self.assert_said(["train.py", "--model", "foo"], r'^train\.py: no model is called "foo"')
+        for program in ("llm_server.py", "generate.py", "diffusion.py"):
+            self.assert_said([program, "--model", "foo"], f'^{program}: no model is called "foo"')
         halves = ["--high", "--model foo", "--best-effort", "", "--control", "d", "--check"]
         self.assert_said(["streams.py", *halves], r'^streams\.py --high: no model is called "foo"')
 
@@ -58,12 +60,18 @@ class FaultsTest(unittest.TestCase):
         self.assert_said(["serve.py", "--model", "resnet50", "--sequence", "9"], "no --sequence")
         self.assert_said(["serve.py", "--arrivals", "often"], 'arrivals "often" are not known')
         self.assert_said(["serve.py", "--rate", "0"], "--rate must be above 0")
+        self.assert_said(["diffusion.py", "--latent", "33"], "--latent even and at least 2")
+        self.assert_said(["diffusion.py", "--form", "graph", "--device", "cpu"], "--form graph needs a GPU")
+        self.assert_said(["generate.py", "--tokens", "0"], "--prompt and --tokens must be at least 1")
         self.assert_said(["train.py", "--frob"], "unrecognized arguments: --frob")
 
     def test_check_names_a_package_that_is_missing_or_says_nothing(self):
         for line in (
             ["serve.py", "--check"],
             ["train.py", "--check"],
+            ["llm_server.py", "--check"],
+            ["generate.py", "--check"],
+            ["diffusion.py", "--check"],
             ["jax_serve.py", "--check"],
             ["cupy_train.py", "--check"],
             ["streams.py", "--high", "", "--best-effort", "", "--control", "d", "--check"],

@@ -36,8 +36,8 @@ def validate(parser, given):
         parser.error("--rate must be above 0")
 
 
-def warm_up(serve):
-    for request in range(WARM_UP):
+def warm_up(serve, requests=WARM_UP):
+    for request in range(requests):
         serve(request)
 
 

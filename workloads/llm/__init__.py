@@ -1,1 +1,1 @@
-"""The parts of llm_server.py. Only engine.py needs PyTorch."""
+"""The parts of llm_server.py. Only engine.py and models.py need PyTorch."""

@@ -11,24 +11,13 @@ class Engine:
     """A model with random weights and the manager that batches its requests. `given`: options of llm_server.py."""
 
     def __init__(self, given):
-        import torch
         import transformers
 
-        from .shapes import SHAPES
+        from .models import causal_model
 
-        torch.manual_seed(given.seed)
-        config_class, model_class, shape = SHAPES[given.model]
-        shape = {**shape, "max_position_embeddings": given.max_model_len}
-        if given.layers:
-            shape["num_hidden_layers"] = given.layers
-        config = getattr(transformers, config_class)(**shape, attn_implementation=f"paged|{given.attention}")
-        self.vocabulary = config.vocab_size
-        self._eos = config.eos_token_id
-        before = torch.get_default_dtype()
-        torch.set_default_dtype(torch.float32 if given.device == "cpu" else torch.bfloat16)
-        with torch.device(given.device):
-            model = getattr(transformers, model_class)(config).eval()
-        torch.set_default_dtype(before)
+        model = causal_model(given, given.max_model_len, f"paged|{given.attention}")
+        self.vocabulary = model.config.vocab_size
+        self._eos = model.config.eos_token_id
         self._manager = model.init_continuous_batching(
             generation_config=transformers.GenerationConfig(do_sample=False, eos_token_id=-1),
             continuous_batching_config=transformers.ContinuousBatchingConfig(
