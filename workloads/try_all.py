@@ -111,6 +111,12 @@ def median_ms(serve_one, count):
 LED = {
     "serve": (["serve.py", "--model", "resnet50", "--name", "a"], {"a": True}),
     "serve offline": (["serve.py", "--model", "resnet50", "--name", "a"], {"a": False}),
+    "generate": (["generate.py", "--tokens", "8", "--name", "a"], {"a": True}),
+    "diffusion": (["diffusion.py", "--model", "dit-s", "--steps", "10", "--name", "a"], {"a": True}),
+    "diffusion graph": (
+        ["diffusion.py", "--model", "dit-s", "--steps", "10", "--form", "graph", "--name", "a"],
+        {"a": True},
+    ),
     "train": (["train.py", "--model", "resnet50", "--name", "b"], {"b": False}),
     "jax_serve": (["jax_serve.py", "--name", "a"], {"a": True}),
     "cupy_train": (["cupy_train.py", "--name", "b"], {"b": False}),

@@ -145,7 +145,7 @@ test("the report names what failed, what was missed and where", () => {
     request(13_000, [], { failed }),
   ];
   const { figures: all } = figures(sent, 20, "ttft.p50=50ms", "tpot.p99=50ms");
-  expect(llmReport("http://h:1/ tiny", all)).toMatchInlineSnapshot(`
+  expect(llmReport("http://h:1/ tiny", all, 0)).toMatchInlineSnapshot(`
     "http://h:1/ tiny: 4 requests in 20 s, 3 ended, 1 failed
       1 x HTTP status 503, such as: busy
 
@@ -161,4 +161,10 @@ test("the report names what failed, what was missed and where", () => {
     goodput 0.05 requests/s, 25.0 % of those that arrived
     windows of 10 s that miss an objective: 2 of 2: from 0 s (tpot.p99), 10 s (ttft.p50)"
   `);
+});
+
+test("the report says that this program was late", () => {
+  const { figures: all } = figures([request(0, [10])]);
+  expect(llmReport("t", all, 4)).not.toContain("late");
+  expect(llmReport("t", all, 12)).toContain("This program was 12.0 ms late at p99");
 });

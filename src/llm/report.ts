@@ -2,12 +2,13 @@
 import { table } from "#core";
 import { type LlmFigures, type Quantiles, WINDOW_S } from "./figures.ts";
 
-/** A client that is later than this at p99 adds to what it measures. */
+/** A program that is later than this at p99 adds to what it measures. */
 const LATE_MS = 5;
 
-/** Lines for a terminal. `title`: what was asked. */
-export function llmReport(title: string, figures: LlmFigures): string {
-  const { requests, seconds, failed, objectives, goodputPerS, lateMs } = figures;
+/** Lines for a terminal. `title`: what was asked; `delayMs`: how long events waited in this program at p99. */
+export function llmReport(title: string, figures: LlmFigures, delayMs: number): string {
+  const { requests, seconds, failed, objectives, goodputPerS } = figures;
+  const lateMs = Math.max(figures.lateMs.p99 || 0, delayMs);
   const bad = requests - figures.ended;
   return [
     `${title}: ${requests} requests in ${seconds.toFixed(0)} s, ${figures.ended} ended, ${bad} failed`,
@@ -36,9 +37,9 @@ export function llmReport(title: string, figures: LlmFigures): string {
           `goodput ${goodputPerS.toFixed(2)} requests/s, ${shareOf(goodputPerS * seconds, requests)} of those that arrived`,
           violations(figures),
         ]),
-    ...(lateMs.p99 > LATE_MS
+    ...(lateMs > LATE_MS
       ? [
-          `This program was ${millis(lateMs.p99)} ms late at p99: it had too little CPU time, so latencies are too high. Use a lower --rate or a free core.`,
+          `This program was ${millis(lateMs)} ms late at p99: it had too little CPU time, so latencies are too high. Use a lower --rate or a free core.`,
         ]
       : []),
   ].join("\n");

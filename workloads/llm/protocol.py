@@ -96,10 +96,8 @@ class Answers:
 
     def whole(self, ids, finish):
         text = to_text(ids)
-        if self.request.chat:
-            choice = {"message": {"role": "assistant", "content": text}}
-        else:
-            choice = {"text": text, "logprobs": None}
+        message = {"role": "assistant", "content": text}
+        choice = {"message": message} if self.request.chat else {"text": text, "logprobs": None}
         kind = "chat.completion" if self.request.chat else "text_completion"
         return self._document(kind, [self._choice(choice, finish)], usage=self.usage(len(ids)))
 

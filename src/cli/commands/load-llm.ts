@@ -108,6 +108,7 @@ export const loadLlmCommand = command({
     const shown = progressOf("load-llm");
     const delay = monitorEventLoopDelay({ resolution: 1 });
     delay.enable();
+    setTimeout(() => delay.reset(), plan.warmUp * 1000).unref();
     let told = 0;
     const { sent, beginNs } = await play(plan, {
       target: { url: endpoint(server, args.api), headers, timeoutMs: args.timeout * 1000 },
@@ -136,7 +137,10 @@ export const loadLlmCommand = command({
       // How long this program's own event loop kept an event waiting: times are too late by as much.
       clientDelayMs: { p50: delay.percentile(50) / 1e6, p99: delay.percentile(99) / 1e6 },
     };
-    console.log(args.json ? JSON.stringify(result) : llmReport(`${server.href} ${model}`, figures));
+    const title = `${server.href} ${model}`;
+    console.log(
+      args.json ? JSON.stringify(result) : llmReport(title, figures, result.clientDelayMs.p99),
+    );
     if (args.each !== undefined)
       writeGiven(args.each, requests.map((one) => `${JSON.stringify(one)}\n`).join(""));
     return figures.ended > 0 ? 0 : 1;
