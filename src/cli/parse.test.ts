@@ -168,7 +168,7 @@ describe("help", () => {
   test("lists every command that is for people once, in the order of the table", () => {
     const forPeople = commands.filter(({ internal }) => !internal);
     const listed = overview(forPeople)
-      .match(/^ {2}[a-z]+/gm)
+      .match(/^ {2}[a-z-]+/gm)
       ?.map((line) => line.trim());
     expect(listed).toEqual(forPeople.map(({ name }) => name));
     expect(new Set(listed).size).toBe(forPeople.length);

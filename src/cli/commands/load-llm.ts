@@ -72,7 +72,7 @@ const options = {
   "most-prompt": number("TOKENS", undefined, "longer prompts are cut to this", count),
   "most-output": number("TOKENS", undefined, "longer answers are cut to this", count),
   "stop-at-eos": flag("let the model end an answer before its length"),
-  slo: list("OBJECTIVE", "such as ttft.p99=200ms, tpot.p99=50ms, e2e.p90=5s; may be repeated"),
+  slo: list("OBJECTIVE", "such as ttft.p99=200ms, tpot.p99=50ms, e2e.p90=5s"),
   timeout: number("S", 600, "a request that takes longer has failed", { min: 1, max: 86_400 }),
   seed: number("N", 1, "of arrivals, lengths and prompts", { whole: true, max: 2 ** 20 }),
   each: text("FILE", undefined, "write the figures of each request, one JSON document a line"),
@@ -90,7 +90,7 @@ export const loadLlmCommand = command({
   options,
   examples: [
     "cotenant load-llm --rate 4 --seconds 60 \\\n  --slo ttft.p99=500ms --slo tpot.p99=50ms",
-    "cotenant load-llm --arrivals closed --depth 16 --prompt 512 --output 128",
+    "cotenant load-llm --arrivals closed --depth 16 \\\n  --prompt 512 --output 128",
   ],
   async run(args) {
     const objectives = args.slo.map(parseLlmObjective);
