@@ -187,7 +187,10 @@ function assemble(
       .map((one) => one.text());
   const withProfile = (job: Job): Job => ({ ...job, profile: profileOf(job, changes.profiles) });
   const slo = texts("slo");
-  parseObjective(slo);
+  if (parseObjective(slo).requests)
+    throw usage(
+      "--slo: a bench's jobs have no requests of an LLM engine, so state p99= or slowdown=.",
+    );
   return {
     name,
     high: withProfile(jobs.high),

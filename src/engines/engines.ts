@@ -11,6 +11,8 @@ export interface Engine {
   readonly source: string;
   /** Histograms: time to first token; of a request, time per token after the first; between tokens; of the whole request. */
   readonly histograms: Readonly<Partial<Record<Latency, string>>>;
+  /** Names of older versions. */
+  readonly former?: Readonly<Partial<Record<Latency, string>>>;
   /** Gauges: requests that run and that wait. */
   readonly running?: string;
   readonly waiting?: string;
@@ -35,6 +37,7 @@ export const engines: readonly Engine[] = [
     waiting: "vllm:num_requests_waiting",
     promptTokens: "vllm:prompt_tokens_total",
     outputTokens: "vllm:generation_tokens_total",
+    former: { itl: "vllm:time_per_output_token_seconds" },
     note: "before 0.11 the time between tokens was vllm:time_per_output_token_seconds",
   },
   {
@@ -45,11 +48,12 @@ export const engines: readonly Engine[] = [
       itl: "sglang:inter_token_latency_seconds",
       e2e: "sglang:e2e_request_latency_seconds",
     },
+    former: { tpot: "sglang:time_per_output_token_seconds" },
     running: "sglang:num_running_reqs",
     waiting: "sglang:num_queue_reqs",
     promptTokens: "sglang:prompt_tokens_total",
     outputTokens: "sglang:generation_tokens_total",
-    note: "served with `--enable-metrics` only",
+    note: "served with `--enable-metrics` only; time per output token up to 0.4",
   },
   {
     name: "tgi",
@@ -74,3 +78,9 @@ export const engines: readonly Engine[] = [
     note: "decoupled models only, with `--metrics-config histogram_latencies=true`; the first response may hold several tokens",
   },
 ];
+
+/** Names of histograms that tell a latency, of all engines and versions, newer versions first. */
+export const histogramsOf = (latency: Latency): readonly string[] =>
+  [...engines.map(({ histograms }) => histograms), ...engines.map(({ former }) => former)].flatMap(
+    (names) => names?.[latency] ?? [],
+  );

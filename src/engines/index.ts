@@ -1,2 +1,3 @@
+export { histogramsOf, type Latency, latencies } from "./engines.ts";
 export { engineMetric } from "./metric.ts";
 export { enginesTable } from "./table.ts";

@@ -1,6 +1,7 @@
 // What was measured, from the times of the requests. docs/guide/llm.md defines each figure.
 import { quantile } from "#core";
-import type { LlmObjective, Measure } from "./objectives.ts";
+import type { Latency } from "#engines";
+import type { LlmObjective } from "./objectives.ts";
 import type { Sent } from "./play.ts";
 
 /** One request that counts. */
@@ -162,7 +163,7 @@ const isGood = (one: RequestFigures, objectives: readonly LlmObjective[]): boole
 /** Of requests that ended. */
 function timesOf(
   requests: readonly RequestFigures[],
-): Readonly<Record<Measure, readonly number[]>> {
+): Readonly<Record<Latency, readonly number[]>> {
   const ended = requests.filter(({ failed }) => failed === undefined);
   const known = (values: readonly (number | undefined)[]) =>
     values.filter((ms) => ms !== undefined);

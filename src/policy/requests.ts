@@ -1,6 +1,7 @@
 // Objectives about requests as the service's users see them: time to first token, time per output token, whole
 // requests. The service measures these itself. Whoever asks the policy compares each request with the objective's limit
 // before the policy sees it, because a service publishes histograms with a few fixed limits.
+import { type Latency, latencies } from "#engines";
 import {
   type Evidence,
   holds,
@@ -11,12 +12,8 @@ import {
   withBursts,
 } from "./evidence.ts";
 
-/**
- * ttft: time to first token. tpot: time per output token after the first, one mean a request. itl: time from one token to
- * the next. e2e: from the request's arrival to its end.
- */
-export const requestKinds = ["ttft", "tpot", "itl", "e2e"] as const;
-export type RequestKind = (typeof requestKinds)[number];
+export const requestKinds = latencies;
+export type RequestKind = Latency;
 
 /** 99 % of the values are at most this, in us. */
 export type RequestLimits = Readonly<Partial<Record<RequestKind, number>>>;
@@ -42,7 +39,7 @@ const FEW = 30;
 const SETTLING_MS = 2_000;
 const SETTLING_LIMITS = 3;
 
-export interface RequestEvidence {
+interface RequestEvidence {
   readonly evidence: Evidence;
   readonly near: number;
 }

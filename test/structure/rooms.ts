@@ -4,7 +4,8 @@
 export const rooms: Readonly<Record<string, readonly string[]>> = {
   core: [],
   protocol: ["core"],
-  policy: ["core", "protocol"],
+  engines: ["core"],
+  policy: ["core", "protocol", "engines"],
   profile: ["core"],
   ptx: ["core"],
   emulator: ["core", "ptx"],
@@ -17,11 +18,10 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "agent/variants": ["core", "protocol", "policy", "profile", "ptx"],
   // What the agent tells the page, and the page itself, which runs in a browser.
   dashboard: [],
-  agent: ["core", "protocol", "policy", "profile", "dashboard"],
+  agent: ["core", "protocol", "policy", "profile", "engines", "dashboard"],
   client: ["core", "protocol", "policy", "profile", "dashboard", "agent"],
   load: ["core", "protocol"],
-  engines: ["core"],
-  llm: ["core", "load"],
+  llm: ["core", "load", "engines"],
   doctor: ["core", "protocol", "agent", "client"],
   bench: [
     "core",

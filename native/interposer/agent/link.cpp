@@ -61,7 +61,8 @@ Hello hello_for(const GpuIdentity& gpu, HelloKind kind) noexcept {
 // mmap() over a mapping that other threads read meanwhile. The kernel replaces it in one step, so they see the old page
 // or the new one. ThreadSanitizer takes a call of mmap() for a write that races with them, hence the system call.
 bool map_over(void* at, std::size_t size, int fd, int rights) noexcept {
-  return reinterpret_cast<void*>(syscall(SYS_mmap, at, size, long{rights}, long{MAP_SHARED | MAP_FIXED}, long{fd}, 0L)) == at;
+  return reinterpret_cast<void*>(
+             syscall(SYS_mmap, at, size, long{rights}, long{MAP_SHARED | MAP_FIXED}, long{fd}, 0L)) == at;
 }
 
 // Maps a file into its place. False, unless it has the size of that place for ever: a file that shrinks while it is mapped

@@ -3,8 +3,7 @@
 // nor late.
 import { errors, readHistograms, UserError } from "#core";
 import type { RequestLimits, RequestsSeen } from "#policy";
-import { allHistograms } from "./histograms.ts";
-import { type Histograms, type Judged, judge, missingKinds } from "./judge.ts";
+import { allHistograms, type Histograms, type Judged, judge, missingKinds } from "./judge.ts";
 
 const ANSWERS_WITHIN_MS = 900;
 /** A Hello has room for so many bytes. */

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { readHistograms } from "#core";
-import { allHistograms } from "./histograms.ts";
-import { judge, missingKinds } from "./judge.ts";
+import { allHistograms, judge, missingKinds } from "./judge.ts";
 
 const TTFT = "vllm:time_to_first_token_seconds";
 

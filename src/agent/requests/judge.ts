@@ -2,6 +2,7 @@
 // few fixed bounds. Values are judged by the largest bound at or below the limit, so a value between the two counts as
 // above the limit: an objective is never taken for met because a bound is missing.
 import { type Cumulative, prometheusUnitMs } from "#core";
+import { histogramsOf } from "#engines";
 import {
   NEAR,
   type RequestCounts,
@@ -9,7 +10,6 @@ import {
   type RequestLimits,
   requestKinds,
 } from "#policy";
-import { histogramsOf } from "./histograms.ts";
 
 export type Histograms = ReadonlyMap<string, Cumulative>;
 
@@ -46,7 +46,10 @@ const statedKinds = (limits: RequestLimits) =>
   requestKinds.filter((kind) => limits[kind] !== undefined);
 
 const nameOf = (kind: RequestKind, now: Histograms): string | undefined =>
-  histogramsOf[kind].find((name) => now.has(name));
+  histogramsOf(kind).find((name) => now.has(name));
+
+/** All that an endpoint may have. */
+export const allHistograms: ReadonlySet<string> = new Set(requestKinds.flatMap(histogramsOf));
 
 function judgeKind(
   kind: RequestKind,
