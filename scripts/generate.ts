@@ -36,7 +36,7 @@ const outputs = {
   ),
   "docs/results/responsiveness.svg": overTimeChart(JSON.parse(readFileSync(OVER_TIME, "utf8"))),
   "docs/cotenant.1": manual(commands.filter(({ internal }) => !internal)),
-  "src/dashboard/page/colours.css": `/* Generated from src/core/colours.ts by scripts/generate.ts. */\n${colourVariables(pageColours)}`,
+  "src/dashboard/page/colours.css": `/* Generated from src/core/drawing/colours.ts by scripts/generate.ts. */\n${colourVariables(pageColours)}`,
   "native/generated/protocol.h": emitHeader(),
   "native/generated/fields.def": emitFields(),
   "native/generated/rules.h": emitRules(),

@@ -1,7 +1,17 @@
 export { type Address, parseAddress, showAddress } from "./address.ts";
 export { type Clock, dateNow, systemClock, wallNow } from "./clock.ts";
-export { colourVariables, darkStyle, pageColours } from "./colours.ts";
 export { type CsvRow, csvRows } from "./csv.ts";
+export { colourVariables, darkStyle, pageColours } from "./drawing/colours.ts";
+export {
+  element,
+  escapeMarkup,
+  joinMarkup,
+  type Markup,
+  short,
+  svgElement,
+  words,
+} from "./drawing/markup.ts";
+export { BOLD, fitText, svgPicture, svgText, textWidth } from "./drawing/picture.ts";
 export * as errors from "./errors.ts";
 export { UserError, usage } from "./errors.ts";
 export { Field, type Refusal, readJson, withPlace } from "./fields.ts";
@@ -16,15 +26,6 @@ export {
 export { readInput } from "./input.ts";
 export { kept } from "./kept.ts";
 export {
-  element,
-  escapeMarkup,
-  joinMarkup,
-  type Markup,
-  short,
-  svgElement,
-  words,
-} from "./markup.ts";
-export {
   gateLibrary,
   interposer,
   itself,
@@ -35,7 +36,6 @@ export {
   softGpuFolder,
 } from "./package.ts";
 export { runDirectory, SYSTEM_DIRECTORY, SYSTEM_GRANTS } from "./paths.ts";
-export { BOLD, fitText, svgPicture, svgText, textWidth } from "./picture.ts";
 export {
   type Cumulative,
   prometheusLabels,
