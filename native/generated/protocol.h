@@ -284,13 +284,14 @@ struct alignas(4096) BestEffortSlot {
   std::atomic<std::uint64_t> splitProducts;  // matrix products given to cuBLAS in parts
   std::atomic<std::uint64_t> longKernels;  // launches expected to take over 300 us
   std::atomic<std::uint64_t> longestNs;  // the longest kernel seen
+  char longestName[128];  // its name as in the code, cut; empty: not known
   std::atomic<std::uint64_t> unknownLaunches;  // launches of kernels never seen before
   std::atomic<std::uint64_t> memoryUsed;  // bytes
   std::atomic<std::uint64_t> memoryQuota;  // bytes; 0: none
   std::atomic<std::uint64_t> memoryRefusals;  // allocations refused over the quota
   std::atomic<std::uint32_t> unhooked;  // calls of the driver's functions that are not replaced though they may submit work
   std::atomic<std::uint32_t> caveats;  // bits of Caveat: what of it is not protected, or not held back
-  unsigned char pad1[3896];
+  unsigned char pad1[3768];
 };
 static_assert(sizeof(BestEffortSlot) == 8192);
 static_assert(offsetof(BestEffortSlot, done) == 0);
@@ -314,12 +315,13 @@ static_assert(offsetof(BestEffortSlot, wholeGraphs) == 4224);
 static_assert(offsetof(BestEffortSlot, splitProducts) == 4232);
 static_assert(offsetof(BestEffortSlot, longKernels) == 4240);
 static_assert(offsetof(BestEffortSlot, longestNs) == 4248);
-static_assert(offsetof(BestEffortSlot, unknownLaunches) == 4256);
-static_assert(offsetof(BestEffortSlot, memoryUsed) == 4264);
-static_assert(offsetof(BestEffortSlot, memoryQuota) == 4272);
-static_assert(offsetof(BestEffortSlot, memoryRefusals) == 4280);
-static_assert(offsetof(BestEffortSlot, unhooked) == 4288);
-static_assert(offsetof(BestEffortSlot, caveats) == 4292);
+static_assert(offsetof(BestEffortSlot, longestName) == 4256);
+static_assert(offsetof(BestEffortSlot, unknownLaunches) == 4384);
+static_assert(offsetof(BestEffortSlot, memoryUsed) == 4392);
+static_assert(offsetof(BestEffortSlot, memoryQuota) == 4400);
+static_assert(offsetof(BestEffortSlot, memoryRefusals) == 4408);
+static_assert(offsetof(BestEffortSlot, unhooked) == 4416);
+static_assert(offsetof(BestEffortSlot, caveats) == 4420);
 
 // All of it, for one GPU.
 struct alignas(4096) Region {

@@ -189,6 +189,7 @@ export const BestEffortSlot = struct(
     splitProducts: u64("matrix products given to cuBLAS in parts"),
     longKernels: u64("launches expected to take over 300 us"),
     longestNs: u64("the longest kernel seen"),
+    longestName: text(128, "its name as in the code, cut; empty: not known"),
     unknownLaunches: u64("launches of kernels never seen before"),
     memoryUsed: u64("bytes"),
     memoryQuota: u64("bytes; 0: none"),

@@ -71,6 +71,7 @@ const bestEffort: BestEffortStatus = {
   chunks: 3,
   trickles: 1,
   longKernels: 0,
+  longestKernel: "at::native::reduce_kernel",
   longestKernelUs: 0,
   unknownLaunches: 0,
   preemptible: { variants: 1, launches: 4 },

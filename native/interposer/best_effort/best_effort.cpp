@@ -1,6 +1,7 @@
 #include "interposer/best_effort/best_effort.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "generated/rules.h"
 #include "interposer/base/clock.h"
@@ -14,6 +15,7 @@
 #include "interposer/kernels/function.h"
 #include "interposer/kernels/occupancy.h"
 #include "interposer/kernels/ranks.h"
+#include "interposer/lookup/beside_captures.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/process/helper_state.h"
 #include "interposer/products/call.h"
@@ -142,6 +144,16 @@ void wait_for_gate(Gpu& gpu, const Link& link, const Item& item) noexcept {
   }
 }
 
+// The agent may read the name while it is written. It is for people only.
+[[gnu::cold]] void note_longest(protocol::BestEffortSlot& slot, const Submission& submission,
+                                std::uint64_t ns) noexcept {
+  slot.longestNs.store(ns, std::memory_order_relaxed);
+  const bool kernel = submission.kind == Submission::Kind::kKernel && submission.shape;
+  const BesideCaptures beside;
+  const char* name = kernel ? named_function(submission.shape->function).name : nullptr;
+  std::snprintf(slot.longestName, sizeof slot.longestName, "%s", name ? name : "");
+}
+
 // Budgets use `ns`, statistics use `typical_ns`.
 void count(protocol::BestEffortSlot& slot, const Submission& submission, std::uint64_t ns, std::uint64_t typical_ns,
            bool known) noexcept {
@@ -153,7 +165,7 @@ void count(protocol::BestEffortSlot& slot, const Submission& submission, std::ui
   slot.submittedNs.fetch_add(typical_ns, std::memory_order_relaxed);
   if (!known) slot.unknownLaunches.fetch_add(1, std::memory_order_relaxed);
   if (ns > kLongNs) slot.longKernels.fetch_add(1, std::memory_order_relaxed);
-  if (known && ns > slot.longestNs.load(std::memory_order_relaxed)) slot.longestNs.store(ns, std::memory_order_relaxed);
+  if (known && ns > slot.longestNs.load(std::memory_order_relaxed)) note_longest(slot, submission, ns);
 }
 
 bool kernel_is_new(const Submission& submission, const Estimate& estimate) noexcept {

@@ -1,5 +1,7 @@
 // What the counters of a best-effort client say about the last few seconds.
 import type { BestEffortSlot, View } from "#protocol";
+import { printable } from "../system/index.ts";
+import { kernelTitle } from "./kernel-title.ts";
 import { part, push, share, span, within } from "./window.ts";
 
 /** Kernels of one client that run side by side for long; a counter that says more was written over. */
@@ -16,6 +18,8 @@ export interface BestEffortMeasure {
   readonly trickles: number;
   readonly longKernels: number;
   readonly longestKernelUs: number;
+  /** Its name for people; undefined if it is not known, as of a graph. */
+  readonly longestKernel: string | undefined;
   readonly unknownLaunches: number;
   /** Long kernels that have a variant which can stop inside, and launches in such variants. */
   readonly preemptible: { readonly variants: number; readonly launches: number };
@@ -92,6 +96,7 @@ export class BestEffortMeter {
       trickles: slot.trickles,
       longKernels: slot.longKernels,
       longestKernelUs: slot.longestNs / 1e3,
+      longestKernel: kernelTitle(printable(slot.longestName)),
       unknownLaunches: slot.unknownLaunches,
       preemptible: { variants: slot.variants, launches: slot.preemptible },
       graphGates: { places: slot.graphGates, wholeGraphs: slot.wholeGraphs },

@@ -173,7 +173,7 @@ describe("a wrong file is refused with its line and field", () => {
     ],
     [
       { version: 1, grants: [{ ...grant, objective: "fast" }] },
-      /objective: is "fast": .*neither p99=TIME nor slowdown=PERCENT\.$/,
+      /objective: is "fast": .*neither p99=TIME nor slowdown=PERCENT, nor .*\.$/,
     ],
   ])("%j", (content, says) => {
     const path = write(JSON.stringify(content));

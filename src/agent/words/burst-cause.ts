@@ -39,8 +39,11 @@ export function causeOf(burst: Burst, gpu: GpuStatus): Problem {
   };
 }
 
-function stops({ longestKernelUs, preemptible, graphGates }: BestEffortStatus): string {
-  const longest = longestKernelUs > 0 ? `longest kernel so far ${micros(longestKernelUs)}, ` : "";
+function stops(client: BestEffortStatus): string {
+  const { longestKernelUs, longestKernel, preemptible, graphGates } = client;
+  const which = longestKernel === undefined ? "" : ` ${longestKernel}`;
+  const longest =
+    longestKernelUs > 0 ? `longest kernel so far${which} ${micros(longestKernelUs)}, ` : "";
   if (graphGates.wholeGraphs > 0) return `${longest}has CUDA graphs that can't stop inside`;
   return preemptible.variants > 0
     ? `${longest}long ones with a variant can stop inside`

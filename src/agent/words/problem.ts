@@ -81,7 +81,9 @@ export function remedyForAhead(aheadUs: number, { bestEffort, served }: GpuStatu
   const whole = bestEffort.find(({ graphGates }) => graphGates.wholeGraphs > 0);
   const long = bestEffort.find(({ longestKernelUs }) => longestKernelUs > 2 * chunkUs);
   if (aheadUs > 2 * chunkUs && long)
-    return `kernels of ${long.name} take up to ${micros(long.longestKernelUs)}: ${
+    return `kernels of ${long.name} take up to ${micros(long.longestKernelUs)}${
+      long.longestKernel === undefined ? "" : ` (${long.longestKernel})`
+    }: ${
       long.preemptible.variants > 0
         ? "those without a variant can't stop inside, so a smaller batch helps"
         : "none can stop inside, so a smaller batch helps"

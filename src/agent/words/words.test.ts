@@ -169,7 +169,7 @@ describe("a slow burst", () => {
 
   test("behind best-effort work names it, its longest kernel, and whether it stops inside", () => {
     expect(causeOf({ ...burst, aheadUs: 4000, aheadSlot: 1 }, where).cause).toBe(
-      "up to 4.00 ms of train ran ahead (longest kernel so far 3.00 ms, long ones with a variant can stop inside)",
+      "up to 4.00 ms of train ran ahead (longest kernel so far at::native::reduce_kernel 3.00 ms, long ones with a variant can stop inside)",
     );
     expect(causeOf({ ...burst, aheadUs: 4000, aheadSlot: 5 }, where).cause).toBe(
       "up to 4.00 ms of a best-effort client that has gone ran ahead",

@@ -154,6 +154,7 @@ void durations_are_learned_beside_requests() {
     OK(cuda().cuStreamSynchronize(stream));
   }
   expect(client.slot().longestNs.load() > 1'900'000, "a kernel that became long is known to be");
+  expect(std::strncmp(client.slot().longestName, "spin", 4) == 0, "and is named");
 }
 
 void durations_are_learned() {
