@@ -179,6 +179,7 @@ export class Watch {
           id: idOf(client),
           name,
           burstP50Us: meter.burstP50Us(),
+          burstByTimeUs: meter.burstByTimeUs(),
           objective: objectiveOf(client),
           ended: meter.ended(),
           waited: meter.waited(),

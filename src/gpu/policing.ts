@@ -92,7 +92,7 @@ export class Policing implements Actor {
         id: "high",
         name: "high",
         objective,
-        burstP50Us: this.#burstP50Us(client),
+        ...this.#bursts(client),
         ...this.#endedBursts(client),
         launches,
         ...this.#fromProfile,
@@ -100,13 +100,20 @@ export class Policing implements Actor {
     ];
   }
 
-  /** Before the first burst it is the profile's time alone, so that the rules begin close to where they will settle. */
-  #burstP50Us({ bursts }: HighClient): number | undefined {
+  /** Before the first burst both are the profile's time alone, so that the rules begin close to where they will settle. */
+  #bursts({ bursts }: HighClient): Pick<MeteredHigh, "burstP50Us" | "burstByTimeUs"> {
     const { now } = this.#machine;
     while ((bursts[this.#from]?.endNs ?? now) < now - WINDOW_NS) this.#from++;
     const lasted = Float64Array.from(bursts.slice(this.#from), ({ lastedNs }) => lastedNs).sort();
     const middle = lasted[lasted.length >> 1];
-    return middle === undefined ? this.#before() : middle / 1000;
+    if (middle === undefined) return { burstP50Us: this.#before() };
+    const half = lasted.reduce((sum, ns) => sum + ns, 0) / 2;
+    let sum = 0;
+    const byTime = lasted.find((ns) => {
+      sum += ns;
+      return sum >= half;
+    });
+    return { burstP50Us: middle / 1000, burstByTimeUs: (byTime ?? middle) / 1000 };
   }
 
   #before(): number | undefined {

@@ -115,16 +115,24 @@ test.each([
   expect(policyNamed("strict").rules(seen(...bursts)).chunkUs).toBe(chunkUs);
 });
 
-test.each([
+test.each<{
+  readonly name: string;
+  readonly isolated: boolean;
+  readonly bursts: readonly (number | undefined)[];
+  readonly byTime?: number;
+  readonly renewUs: number;
+}>([
   { name: "nobody to protect yet", isolated: true, bursts: [], renewUs: 0 },
   { name: "a client without a burst", isolated: true, bursts: [undefined], renewUs: 0 },
   { name: "shorter ones", isolated: true, bursts: [1300, 2000], renewUs: 0 },
   { name: "one as long", isolated: true, bursts: [2100], renewUs: 0 },
   { name: "a longer one", isolated: true, bursts: [1300, 3200], renewUs: 1200 },
   { name: "side by side", isolated: false, bursts: [3200], renewUs: 0 },
+  { name: "most time in long ones", isolated: true, bursts: [36], byTime: 18_000, renewUs: 1200 },
 ])("strict begins time slices anew where a burst is longer than one: $name", (one) => {
-  const { isolated, bursts, renewUs } = one;
-  const rules = policyNamed("strict").rules({ isolated, high: seen(...bursts).high });
+  const { isolated, bursts, byTime, renewUs } = one;
+  const high = seen(...bursts).high.map((client) => ({ ...client, burstByTimeUs: byTime }));
+  const rules = policyNamed("strict").rules({ isolated, high });
   expect(rules.renewUs).toBe(renewUs);
 });
 

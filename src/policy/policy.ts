@@ -10,6 +10,8 @@ export interface SeenHigh {
   readonly name: string;
   /** Median burst over the last window, in us; undefined if no burst ended in it. */
   readonly burstP50Us: number | undefined;
+  /** Half of the time in bursts of that window was in bursts at least this long; `burstP50Us` if left out. */
+  readonly burstByTimeUs?: number | undefined;
   /** A request or an iteration alone. This and the next two come from its profile, and are undefined without one. */
   readonly soloUs?: number | undefined;
   /** The part of `soloUs` in which a kernel runs. Well below 1, the CPU that launches is the limit. */

@@ -19,6 +19,11 @@ test.each([
   { name: "the same without a profile", high: { burstP50Us: 3100 }, mode: "isolated" },
   { name: "a short one", high: { soloUs: 1250, gpuShare: 0.95 }, mode: "mps" },
   { name: "one that is bound by launching", high: { soloUs: 4000, gpuShare: 0.5 }, mode: "mps" },
+  {
+    name: "an engine with many short bursts beside the long one of each step",
+    high: { burstP50Us: 36, burstByTimeUs: 18_000 },
+    mode: "isolated",
+  },
   { name: "one that nothing is known of", high: {}, mode: undefined },
 ])("$name: $mode", ({ high, mode }) => {
   expect(modeOf(high)).toBe(mode);

@@ -1,7 +1,6 @@
-// Which mode would suit the high clients that were seen, for the next start: the mode is fixed when processes
-// begin. From what was measured on an H200 (docs/results/nine-pairs.md): taking turns costs a request a change of
-// contexts; under MPS every one of its kernels costs more, and only there can best-effort work use the gaps
-// of a request that is bound by launching.
+// Which mode would suit the high clients, for the next start, because processes keep the mode in which they began. Measured
+// on an H200 (docs/results/nine-pairs.md): taking turns costs a request one change of contexts; under MPS each of its
+// kernels costs more, but best-effort work can use the gaps of a request that launches kernel by kernel.
 import type { Observed, SeenHigh } from "./policy.ts";
 
 type Mode = "isolated" | "mps";
@@ -15,18 +14,20 @@ export interface Recommendation {
 /** A change of contexts (docs/results/hardware.md), and what MPS cost the requests measured there. */
 const SWITCH_US = 140;
 const MPS_COST = 0.09;
-/** With less of its time in kernels a request leaves gaps worth having. */
+/** A request with a smaller part of its time in kernels leaves gaps that are worth using. */
 const LAUNCH_BOUND = 0.75;
 
-/** undefined while nobody is there whose requests are known. */
+/** undefined while no client's requests are known. */
 export function recommendMode({ high }: Observed): Recommendation | undefined {
   const wishes = high.flatMap((client) => wishOf(client) ?? []);
-  // Isolated keeps faults apart: mps must suit everybody.
+  // Mode isolated also keeps faults apart, so mode mps must suit all clients.
   return wishes.find(({ mode }) => mode === "isolated") ?? wishes[0];
 }
 
-function wishOf({ name, soloUs, burstP50Us, gpuShare }: SeenHigh): Recommendation | undefined {
-  const us = soloUs ?? burstP50Us;
+function wishOf(client: SeenHigh): Recommendation | undefined {
+  const { name, soloUs, burstP50Us, burstByTimeUs = burstP50Us, gpuShare } = client;
+  // A step of an LLM engine is some short bursts and a long one. Its median burst would be taken for a request.
+  const us = soloUs ?? burstByTimeUs;
   if (us === undefined) return undefined;
   if (gpuShare !== undefined && gpuShare < LAUNCH_BOUND)
     return {

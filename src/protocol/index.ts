@@ -1,6 +1,13 @@
 export { emitFields, emitHeader } from "./emit.ts";
 export { emitRules, ruleTable } from "./emit-rules.ts";
-export { bucketCount, bucketMiddle, bucketOf, bucketStart, quantile } from "./histogram.ts";
+export {
+  bucketCount,
+  bucketMiddle,
+  bucketOf,
+  bucketStart,
+  medianByTime,
+  quantile,
+} from "./histogram.ts";
 export {
   BestEffortSlot,
   type ClientClass,

@@ -1,7 +1,7 @@
 // The histogram of durations, which C++ fills and TypeScript reads.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { bucketCount, bucketOf, bucketStart, quantile } from "#protocol";
+import { bucketCount, bucketOf, bucketStart, medianByTime, quantile } from "#protocol";
 import { nativeBucketOf } from "./library.ts";
 
 describe("the histogram", () => {
@@ -27,6 +27,20 @@ describe("the histogram", () => {
       }),
       { numRuns: 2000 },
     );
+  });
+
+  test("half of the time is in samples as long as the median by time, or longer", () => {
+    const counts = new Uint32Array(bucketCount);
+    expect(medianByTime(counts)).toBeNaN();
+    const add = (us: number, count: number) => {
+      const bucket = bucketOf(us * 1000);
+      counts[bucket] = (counts[bucket] ?? 0) + count;
+    };
+    add(36, 5000);
+    add(18_000, 1000);
+    expect(medianByTime(counts) / 18_000).toBeCloseTo(1, 1);
+    add(36, 600_000);
+    expect(medianByTime(counts) / 36).toBeCloseTo(1, 1);
   });
 
   test("a quantile is within a bucket's width of the exact one", () => {

@@ -1,7 +1,7 @@
 // What the counters of a high client say about the last few seconds. A meter keeps a ring of snapshots
 // of one client; a window is the newest snapshot less the oldest. A histogram is 13 KB, so the two of a high client
 // are copied only when it has ended a burst since.
-import { type HighSlot, quantile, type View } from "#protocol";
+import { type HighSlot, medianByTime, quantile, type View } from "#protocol";
 import { coarseHistogram, type DurationHistogram } from "./durations.ts";
 import { type Counted, canBe, type Ended } from "./plausible.ts";
 import { part, push, span, within } from "./window.ts";
@@ -58,7 +58,7 @@ interface HighSnapshot extends Counted {
 type Quantiles = Pick<
   HighMeasure,
   "burstP50Us" | "burstP99Us" | "burstWaitP50Us" | "burstWaitP99Us"
->;
+> & { readonly burstByTimeUs: number | undefined };
 
 export class HighMeter {
   readonly #slot: View<typeof HighSlot>;
@@ -155,6 +155,11 @@ export class HighMeter {
     return this.#quantilesNow().burstP50Us;
   }
 
+  /** Half of the time in bursts of the last window was in bursts at least this long. */
+  burstByTimeUs(): number | undefined {
+    return this.#quantilesNow().burstByTimeUs;
+  }
+
   /** As in `measure`, and nothing else. */
   activeShare(): number {
     const { from, to, seconds } = span(this.#ring);
@@ -176,6 +181,7 @@ export class HighMeter {
       burstP99Us: of("durations", 0.99),
       burstWaitP50Us: of("waits", 0.5),
       burstWaitP99Us: of("waits", 0.99),
+      burstByTimeUs: ended && known(medianByTime(ended.durations)),
     };
   }
 

@@ -1,12 +1,11 @@
-// Taking turns: while a request is active, best-effort work waits. Between requests it is submitted far
-// ahead and released in chunks; a chunk is what a newly arrived request may have to wait for, so it is
-// kept to a small part of the shortest usual burst.
+// Taking turns: while a request is active, best-effort work waits. Between requests it is submitted far ahead and released
+// in chunks. A new request may have to wait for one chunk, so a chunk is a small part of the shortest usual burst.
 import { usualRules } from "#protocol";
 import type { Observed, Policy } from "../policy.ts";
 
-/** A chunk of this part of a burst adds at most this part to it. */
+/** The length of a chunk, as a part of a burst. A burst gets longer by at most this part. */
 const CHUNK_SHARE = 0.03;
-/** A time slice on the GPU, measured on an H200 (docs/results/hardware.md), and how often one begins anew. */
+/** A time slice on the GPU, measured on an H200 (docs/results/hardware.md), and how often it is renewed. */
 const SLICE = { us: 2100, renewUs: 1200 } as const;
 /** Below 50 us the marks between chunks cost more than they save; above 400 us nothing is gained. */
 const CHUNK_US = { least: 50, unknown: usualRules.chunkUs, most: 400 } as const;
@@ -30,10 +29,14 @@ function chunkUs({ high }: Observed): number {
 }
 
 /**
- * Where contexts take turns. A request longer than a slice is put off when its own ends, so none of best-effort work should end
- * in the middle of a kernel; a shorter one has the GPU to its end once it is let in (docs/design/decisions/0007).
+ * For mode isolated. A burst longer than a time slice has to wait when its slice ends, so a slice of best-effort work
+ * should not end in the middle of a kernel. A shorter burst keeps the GPU to its end (docs/design/decisions/0007). A step
+ * of an LLM engine is some short bursts and a long one, which has most of the time, so bursts count by their time.
  */
 function renewUs({ isolated, high }: Observed): number {
-  const longest = Math.max(0, ...high.map(({ burstP50Us = 0 }) => burstP50Us));
+  const longest = Math.max(
+    0,
+    ...high.map(({ burstP50Us = 0, burstByTimeUs = burstP50Us }) => burstByTimeUs),
+  );
   return isolated && longest > SLICE.us ? SLICE.renewUs : 0;
 }
