@@ -99,7 +99,7 @@ describe("without an agent", () => {
     {
       argv: ["run", "--class", "high", "--slo", "p98=1ms", "--", "true"],
       status: 2,
-      says: '--slo: "p98=1ms" is neither p99=TIME nor slowdown=PERCENT.',
+      says: '--slo: "p98=1ms" is neither p99=TIME nor slowdown=PERCENT, nor ttft.p99=TIME, tpot.p99=TIME, itl.p99=TIME or e2e.p99=TIME.',
     },
     {
       argv: ["run", "--class", "high", "--slo", "slowdown=5", "--", "true"],

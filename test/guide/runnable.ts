@@ -111,6 +111,8 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
   },
   "docs/guide/objectives.md": {
     "  objective of serve (pid 23280): slowdown 10 %, learning, level 3": "output",
+    "cotenant run --class high --slo ttft.p99=250ms --slo tpot.p99=50ms \\":
+      "starts an LLM engine of the reader's",
     "cotenant profile --name first -- python train.py": gpu,
     "cotenant model resnet50-eager+bert-train --profiles bench/profiles/h200 --slo slowdown=10% \\":
       long,

@@ -29,13 +29,13 @@ const options = {
   ),
   name: text("NAME", undefined, "shown by status; the command's name if not given"),
   slo: list(
-    "p99=TIME|slowdown=PERCENT|ttft.p99=TIME|tpot.p99=TIME|itl.p99=TIME|e2e.p99=TIME",
-    "high: an objective, about its bursts (first submission to done, not arrival to done). p99=10ms: 99 % of them take at most so long; slowdown=5%: 99 % of them wait for the GPU at most so much of their p99 alone longer than alone (of a client whose profile says that it trains: its throughput is at most so much lower). ttft, tpot, itl and e2e are about requests of an LLM engine, which --slo-metrics tells. Policies cotenant and slo act on it",
+    "KIND=LIMIT",
+    "high: an objective. p99 and slowdown are about its bursts (first submission to done, not arrival to done). p99=10ms: 99 % of them take at most so long; slowdown=5%: 99 % of them wait for the GPU at most so much of their p99 alone longer than alone (of a client whose profile says that it trains: its throughput is at most so much lower). ttft.p99=200ms, and so tpot, itl and e2e: 99 % of the requests of an LLM engine, as --slo-metrics tells them, take at most so long. Policies cotenant and slo act on it",
   ),
   "slo-metrics": text(
     "URL",
     undefined,
-    "high: the service's Prometheus endpoint on loopback, such as http://127.0.0.1:8000/metrics, for objectives about requests; vLLM, SGLang, TGI and Triton are known",
+    "high: the service's Prometheus endpoint on loopback, such as http://127.0.0.1:8000/metrics for objectives about requests; vLLM, SGLang, TGI and Triton are known",
   ),
   profile: text(
     "NAME|FILE",
@@ -69,7 +69,7 @@ export const runCommand = command({
   examples: [
     "cotenant run --class high -- python3 serve.py",
     "cotenant run --class high --slo p99=10ms -- ./server",
-    "cotenant run --class high --slo ttft.p99=250ms --slo tpot.p99=50ms \\\n  --slo-metrics http://127.0.0.1:8000/metrics -- vllm serve MODEL",
+    "cotenant run --class high --slo tpot.p99=50ms \\\n  --slo-metrics http://127.0.0.1:8000/metrics -- \\\n  ./server",
     "cotenant run --class best-effort --memory 20GiB -- \\\n  python3 train.py",
   ],
   async run(args) {
