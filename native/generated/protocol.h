@@ -11,7 +11,7 @@
 namespace cotenant::protocol {
 
 inline constexpr std::uint64_t MAGIC = 0x544e414e45544f43ull;
-inline constexpr std::uint32_t VERSION = 5;
+inline constexpr std::uint32_t VERSION = 6;
 inline constexpr std::uint32_t PAGE = 4096;
 inline constexpr std::uint32_t MAX_HIGH = 64;
 inline constexpr std::uint32_t MAX_BEST_EFFORT = 16;
@@ -237,9 +237,10 @@ struct alignas(4096) HighSlot {
   std::atomic<std::uint32_t> caveats;  // bits of Caveat: what of it is not protected, or not held back
   std::atomic<std::uint32_t> histogram[3328];  // bursts by duration
   std::atomic<std::uint32_t> waits[3328];  // the same bursts, by the time waited for the GPU in them
-  std::atomic<std::uint64_t> sharedNs;  // time in bursts in which best-effort work was not held: see shareAfterUs
+  std::atomic<std::uint64_t> sharedNs;  // time in bursts in which best-effort work was not held: it started up, or see shareAfterUs
   std::atomic<std::uint32_t> holdsVersion;  // the roster's, when this client had mapped all hold pages
-  std::atomic<std::uint32_t> spare[1020];  // makes the size a power of two: each launch finds its slot by a shift
+  std::atomic<std::uint32_t> starting;  // 1: it starts up, and shares the GPU until it serves
+  std::atomic<std::uint32_t> spare[1019];  // makes the size a power of two: each launch finds its slot by a shift
   unsigned char pad0[1972];
 };
 static_assert(sizeof(HighSlot) == 32768);
@@ -258,7 +259,8 @@ static_assert(offsetof(HighSlot, histogram) == 80);
 static_assert(offsetof(HighSlot, waits) == 13392);
 static_assert(offsetof(HighSlot, sharedNs) == 26704);
 static_assert(offsetof(HighSlot, holdsVersion) == 26712);
-static_assert(offsetof(HighSlot, spare) == 26716);
+static_assert(offsetof(HighSlot, starting) == 26716);
+static_assert(offsetof(HighSlot, spare) == 26720);
 
 // One best-effort client on this GPU. Times in ns.
 struct alignas(4096) BestEffortSlot {

@@ -179,7 +179,7 @@ namespace rule {
   return v == 0 ? 0 : v < 200 ? 200 : v;
 }
 
-// a high client of which no launch was seen to end for so long, and for 4 times the longest such time before, takes turns with best-effort work
+// a high client that spends so long, and 4 times its longest request, in work that is no request takes turns with best-effort work
 [[nodiscard]] inline std::uint32_t share_after_us(const protocol::Settings& settings) noexcept {
   const std::uint32_t v = settings.shareAfterUs.load(std::memory_order_relaxed);
   return v == 0 ? 0 : v < 20000 ? 20000 : v;

@@ -27,6 +27,19 @@ extern "C" {
  * best-effort client, before the first use of the GPU, without an agent or with COTENANT_OFF it does nothing. */
 void cotenant_announce(unsigned int microseconds) __attribute__((weak, visibility("default")));
 
+/** The program starts up: it loads, captures or compiles. A high client shares the GPU meanwhile: it holds
+ * best-effort work half of the time at most. Without this call Cotenant judges by the client's work when a start-up
+ * begins and ends (docs/guide/run.md).
+ *
+ * Call it before the first use of the GPU, or before a model is loaded again. It is for the process that uses the
+ * GPU, and for all GPUs of that process. From any thread, but not from a signal handler. In a best-effort client it
+ * does nothing. */
+void cotenant_starting(void) __attribute__((weak, visibility("default")));
+
+/** The program serves from now on: every request is protected, also the first one. Cotenant no longer judges by
+ * itself whether the client starts up: only cotenant_starting() begins a start-up from then on. */
+void cotenant_ready(void) __attribute__((weak, visibility("default")));
+
 #ifdef __cplusplus
 }
 #endif

@@ -15,26 +15,28 @@ import os
 from contextlib import ContextDecorator
 from typing import Any, Callable
 
-__all__ = ["LONGEST_US", "announce", "is_active", "request", "role"]
+__all__ = ["LONGEST_US", "announce", "is_active", "ready", "request", "role", "starting"]
 
 LONGEST_US = 100_000
 """An announcement that no request follows ends after this many microseconds."""
 
 
-def _native() -> Callable[[int], None] | None:
-    """``cotenant_announce`` of the preloaded library (native/include/cotenant.h); None in a process without it."""
+def _native(name: str, *arguments: Any) -> Callable[..., None] | None:
+    """A function of the preloaded library (native/include/cotenant.h); None in a process without it."""
     try:
         # PyDLL keeps the interpreter's lock. The call takes microseconds, and another thread that gets the lock
         # meanwhile may keep it for milliseconds.
-        function = ctypes.PyDLL(None).cotenant_announce
+        function = getattr(ctypes.PyDLL(None), name)
     except (AttributeError, OSError, TypeError):  # not preloaded; a static Python; Windows
         return None
-    function.argtypes = [ctypes.c_uint]
+    function.argtypes = list(arguments)
     function.restype = None
     return function
 
 
-_announce = _native()
+_announce = _native("cotenant_announce", ctypes.c_uint)
+_starting = _native("cotenant_starting")
+_ready = _native("cotenant_ready")
 
 
 def announce(microseconds: int = 10_000) -> None:
@@ -70,6 +72,34 @@ class request(ContextDecorator):
 
     def __exit__(self, *failure: Any) -> None:
         return None
+
+
+def ready() -> None:
+    """Say that this program serves from now on, so every request is protected, also the first one.
+
+    From then on only ``starting()`` begins a start-up: Cotenant no longer judges that by the program's work. Call it in
+    the process that uses the GPU.
+    """
+    if _ready is not None:
+        _ready()
+
+
+class starting:
+    """Say that this program loads, captures or compiles, so it shares the GPU until ``ready()``.
+
+    A plain call says it. As a context manager it also calls ``ready()`` at the end, even after an exception. It may be
+    called before the first use of the GPU, and again before another model is loaded.
+    """
+
+    def __init__(self) -> None:
+        if _starting is not None:
+            _starting()
+
+    def __enter__(self) -> starting:
+        return self
+
+    def __exit__(self, *failure: Any) -> None:
+        ready()
 
 
 def role() -> str | None:

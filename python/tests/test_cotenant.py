@@ -24,6 +24,12 @@ class Cotenant(unittest.TestCase):
         with self.assertRaises(KeyError), cotenant.request():
             raise KeyError("of the service")
 
+    def test_a_start_up_hides_no_exception_and_may_be_said_again(self):
+        for _ in range(2):
+            with self.assertRaises(KeyError), cotenant.starting():
+                raise KeyError("of the model")
+        self.assertIsNone(cotenant.ready())
+
     def test_a_decorated_function_answers_as_before(self):
         @cotenant.request(2_000)
         def answer(question, *, times):

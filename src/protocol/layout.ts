@@ -13,7 +13,7 @@ import { bytes, i32, many, one, type ScalarField, struct, text, u32, u32s, u64 }
 export const constants = {
   /** "COTENANT" in ASCII, little-endian. */
   MAGIC: 0x544e414e45544f43n,
-  VERSION: 5,
+  VERSION: 6,
   PAGE: 4096,
   /** A bit each in `HoldPage.active`. */
   MAX_HIGH: 64,
@@ -151,10 +151,13 @@ export const HighSlot = struct(
       constants.OCTAVES * constants.BUCKETS_PER_OCTAVE,
       "the same bursts, by the time waited for the GPU in them",
     ),
-    sharedNs: u64("time in bursts in which best-effort work was not held: see shareAfterUs"),
+    sharedNs: u64(
+      "time in bursts in which best-effort work was not held: it started up, or see shareAfterUs",
+    ),
     holdsVersion: u32("the roster's, when this client had mapped all hold pages"),
+    starting: u32("1: it starts up, and shares the GPU until it serves"),
     spare: u32s(
-      constants.PAGE / 4 - 4,
+      constants.PAGE / 4 - 5,
       "makes the size a power of two: each launch finds its slot by a shift",
     ),
   },

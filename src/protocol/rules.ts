@@ -199,7 +199,7 @@ export const rules = {
     least: 20_000,
     // A start-up may hold the GPU for minutes; a request whose launches take longer than this is rare.
     usual: 250_000,
-    doc: "a high client of which no launch was seen to end for so long, and for 4 times the longest such time before, takes turns with best-effort work",
+    doc: "a high client that spends so long, and 4 times its longest request, in work that is no request takes turns with best-effort work",
     zero: "never",
   }),
 } as const;

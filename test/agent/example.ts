@@ -44,6 +44,7 @@ const high: HighStatus = {
   burstsPerS: 25,
   activeShare: 0.05,
   sharedShare: 0,
+  starting: false,
   aheadMeanUs: 60,
   aheadMaxUs: 190,
   alone: undefined,

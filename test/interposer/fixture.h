@@ -3,16 +3,25 @@
 #pragma once
 
 #include "harness.h"
+#include "include/cotenant.h"
 
 namespace harness {
+
+// Whether the program says that it serves. If not, it starts up at first.
+enum class Says { kNothing, kReady };
 
 // The agent first, then the class, then the first use of the driver: in that order.
 struct High {
   Agent agent;
   struct Role {
-    explicit Role(const Agent& agent) { agent.become("high"); }
-  } role{agent};
+    Role(const Agent& agent, Says says) {
+      agent.become("high");
+      if (says == Says::kReady) cotenant_ready();
+    }
+  } role;
   Program program;
+
+  explicit High(Says says = Says::kReady) : role(agent, says) {}
 
   bool active() { return (agent.page().active.load() & 1) != 0; }
   std::uint64_t bursts() { return agent.region().high[0].bursts.load(); }

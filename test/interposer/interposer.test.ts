@@ -26,6 +26,7 @@ testCases([
   "high/waits",
   "high/blocking_calls",
   "high/unseen",
+  "high/startup",
   "best_effort/sharing",
   "high/announce",
   "best_effort/best_effort",

@@ -89,7 +89,8 @@ cu::CUresult submit(cu::CUstream handle, NullStream meaning, Work work, Tail tai
     return result;
   }
   high_settle(*stream);
-  if (holds_up == HoldsUp::kYes) high_note_blocked(*stream->context->gpu, since);
+  if (holds_up == HoldsUp::kYes)
+    high_note_blocked(*stream->context->gpu, since, submission.bus == Bus::kIn ? submission.copy_ns : 0);
   if (tails_wanted.load(std::memory_order_relaxed) != 0) high_write_tail(*stream, submission, tail);
   return result;
 }

@@ -1,4 +1,5 @@
-// The one function that a program may call itself (include/cotenant.h): it announces a request.
+// The functions that a program may call itself (include/cotenant.h): it announces a request, or says that it starts up or
+// serves.
 #include "include/cotenant.h"
 
 #include <algorithm>
@@ -42,3 +43,6 @@ extern "C" void cotenant_announce(unsigned int microseconds) {
   if (decided_role.load(std::memory_order_relaxed) != Role::kHigh) return;
   if (microseconds > 0 && gpu_count() > 0 && helper_runs()) announce(microseconds);
 }
+
+extern "C" void cotenant_starting(void) { cotenant::high_starts(); }
+extern "C" void cotenant_ready(void) { cotenant::high_serves(); }

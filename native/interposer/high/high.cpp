@@ -35,6 +35,7 @@ void activate(Gpu& gpu) noexcept {
   own.worked = false;
   own.announced_until = 0;  // this burst is the request that was announced
   own.progress.burst_begins(now);
+  own.startup.burst_begins(now);
   if (own.progress.unseen_ns(now) == 0) own.holding.sharing = false;
   const Link* link = gpu.link.load(std::memory_order_acquire);
   if (!link) return;
@@ -82,6 +83,7 @@ void deactivate(Gpu& gpu, End end, std::uint64_t now) noexcept {
     gpu.high.unobserved = 0;
   }
   gpu.high.progress.burst_ends(now);
+  gpu.high.startup.burst_ends(now, [&] { return gpu.high.crowded ? lasted : gpu.high.waited.ns(); });
   // If the next request is announced, there is no gap before it.
   if (gpu.high.announced_until <= now) gpu.high.announced_until = 0;
   const Link* link = gpu.link.load(std::memory_order_acquire);
@@ -103,7 +105,9 @@ void mark_busy(Stream& stream) noexcept {
 void launch_ended(Gpu& gpu, End end, std::uint64_t now) noexcept {
   const bool counts = end == End::kSeen || (end == End::kByWord && gpu.high.by_words >= kPolls);
   if (!counts) return;
-  gpu.high.progress.launch_ended(now);
+  if (gpu.high.holding.starting) gpu.high.progress.start_again(now);  // its limit is that of requests
+  else gpu.high.progress.launch_ended(now);
+  gpu.high.startup.launch_ended(now, [&] { return gpu.high.waited.ns(); });
   gpu.high.holding.sharing = false;
 }
 
@@ -237,9 +241,11 @@ std::uint64_t high_blocked_since(const Stream& stream) noexcept {
   return asked == kDidNotWait ? now_ns() : asked;
 }
 
-void high_note_blocked(Gpu& gpu, std::uint64_t since) noexcept {
+void high_note_blocked(Gpu& gpu, std::uint64_t since, std::uint64_t copy_ns) noexcept {
   Locked lock(gpu.high.lock);
-  if (gpu.high.busy_streams > 0) gpu.high.waited.add(since, now_ns());
+  const std::uint64_t now = now_ns();
+  if (copy_ns != 0) gpu.high.startup.copied(std::max(copy_ns, now - std::min(now, since)));
+  if (gpu.high.busy_streams > 0) gpu.high.waited.add(since, now);
 }
 
 void high_join(Stream& stream, Stream& other, std::uint64_t upto) noexcept {

@@ -47,8 +47,9 @@ void high_observe_unseen(Stream& stream, std::uint64_t upto, std::uint64_t since
 // A query said that work of `stream` is not done.
 void high_note_query(Stream& stream) noexcept;
 
-// A call has returned that showed no completion, but may have blocked its caller because of the GPU.
-void high_note_blocked(Gpu& gpu, std::uint64_t since) noexcept;
+// A call has returned that showed no completion, but may have blocked its caller because of the GPU. `copy_ns`: how long it
+// is expected to copy to the device; 0: it does not.
+void high_note_blocked(Gpu& gpu, std::uint64_t since, std::uint64_t copy_ns = 0) noexcept;
 
 // The work begun last on `stream` runs after the work of `other` up to `upto`.
 void high_join(Stream& stream, Stream& other, std::uint64_t upto) noexcept;

@@ -6,6 +6,7 @@
 #include "generated/rules.h"
 #include "interposer/base/clock.h"
 #include "interposer/kernels/kernel_table.h"
+#include "interposer/process/process.h"
 #include "interposer/state/gpu.h"
 
 namespace cotenant {
@@ -68,10 +69,35 @@ std::uint64_t patience_ns(const Link& link) noexcept {
   return us == 0 || (profile && profile->training) ? 0 : us * 1000;
 }
 
+// What the program has said of itself, if anything.
+enum class Said { kNothing, kStarts, kServes };
+std::atomic<Said> said{Said::kNothing};
+
+// Whether the client starts up: as the program says, or as its work shows.
+void note_startup(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
+  HighGpu& own = gpu.high;
+  const std::uint64_t patience = patience_ns(link);
+  own.startup.doubt(now, own.progress.limit_ns(patience));
+  const Said says = said.load(std::memory_order_relaxed);
+  const bool starts = says == Said::kNothing ? !own.startup.serves() : says == Said::kStarts;
+  const bool starting = patience != 0 && starts;
+  if (own.holding.starting == starting) return;
+  own.holding.starting = starting;
+  own.holding.sharing = false;
+  if (starting) own.holding.turns.begin(now);
+  if (!starting) own.progress.learn(own.startup.longest_ns());
+  link.high().starting.store(starting ? 1 : 0, std::memory_order_relaxed);
+}
+
 }  // namespace
 
 void update_hold(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
   Holding& own = gpu.high.holding;
+  if (own.starting) {
+    note_startup(gpu, link, now);
+    own.turns.pass(now, own.held);
+    if (own.starting) own.sharing = own.turns.shares();
+  }
   const bool busy = gpu.high.busy_streams > 0;
   const bool hold = gpu.high.announced_until > now || (busy && !own.sharing);
   const bool shares = busy && !hold;
@@ -103,6 +129,7 @@ bool high_announce(Gpu& gpu, std::uint64_t until) noexcept {
   const bool pending = gpu.high.announced_until != 0;
   if (until > gpu.high.announced_until) gpu.high.announced_until = until;
   gpu.high.progress.start_again(now);
+  gpu.high.startup.end();
   gpu.high.holding.sharing = false;
   update_hold(gpu, *link, now);
   return !pending;
@@ -123,8 +150,11 @@ void high_share(Gpu& gpu, std::uint64_t now) noexcept {
   const Link* link = gpu.link.load(std::memory_order_acquire);
   if (!link) return;
   Holding& own = gpu.high.holding;
+  note_startup(gpu, *link, now);
   const std::uint64_t patience = patience_ns(*link);
-  if (patience == 0 || gpu.high.progress.unseen_ns(now) <= gpu.high.progress.limit_ns(patience)) {
+  if (own.starting) {
+    // update_hold() decides
+  } else if (patience == 0 || gpu.high.progress.unseen_ns(now) <= gpu.high.progress.limit_ns(patience)) {
     own.sharing = false;
   } else if (now >= own.slice_ends) {
     own.sharing = !own.sharing;
@@ -135,6 +165,30 @@ void high_share(Gpu& gpu, std::uint64_t now) noexcept {
   if (own.held) hold_others(*link, now);
   else let_others_go(*link, now);
 }
+
+namespace {
+
+void say(Said what) noexcept {
+  said.store(what, std::memory_order_relaxed);
+  if (decided_role.load(std::memory_order_relaxed) != Role::kHigh) return;
+  for (std::uint32_t i = 0; i < gpu_count(); ++i) {
+    Gpu& gpu = gpu_at(i);
+    Locked lock(gpu.high.lock);
+    const std::uint64_t now = now_ns();
+    if (what == Said::kStarts) gpu.high.startup.begin();
+    else gpu.high.startup.end();
+    const Link* link = gpu.link.load(std::memory_order_acquire);
+    if (!link) continue;
+    gpu.high.progress.start_again(now);
+    note_startup(gpu, *link, now);
+    update_hold(gpu, *link, now);
+  }
+}
+
+}  // namespace
+
+void high_starts() noexcept { say(Said::kStarts); }
+void high_serves() noexcept { say(Said::kServes); }
 
 void high_beat(Gpu& gpu) noexcept {
   const Link* link = gpu.link.load(std::memory_order_acquire);
@@ -153,6 +207,7 @@ void high_republish(Gpu& gpu) noexcept {
   const Link* link = gpu.link.load(std::memory_order_acquire);
   if (!link) return;
   gpu.high.holding.held = false;
+  link->high().starting.store(gpu.high.holding.starting ? 1 : 0, std::memory_order_relaxed);
   update_hold(gpu, *link, now_ns());
   if (gpu.high.busy_streams > 0) link->high().busySince.store(gpu.high.burst_start, std::memory_order_relaxed);
 }

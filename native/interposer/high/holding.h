@@ -1,6 +1,6 @@
 // How a high client holds best-effort work on its GPU: its bit in `active` of each hold page is set while it is busy or has
-// announced a request. If no launch of it has been seen to complete for far longer than ever before (it loads,
-// captures, or waits for another process), it holds best-effort work only in every other time slice, until a launch
+// announced a request. While it starts up (state/startup.h) it holds best-effort work half of the time at most. So does a
+// client that serves, but of which no launch has been seen to complete for far longer than ever before, until one
 // completes.
 #pragma once
 
@@ -25,6 +25,10 @@ void note_launch_ahead(const Link& link) noexcept;
 // microseconds.
 [[nodiscard]] std::uint32_t high_expire(Gpu& gpu, std::uint64_t now) noexcept;
 inline constexpr std::uint32_t kNothingAnnounced = ~0u;
+
+// The program says that it starts up, or serves, from now on (include/cotenant.h).
+void high_starts() noexcept;
+void high_serves() noexcept;
 
 // Called by the helper thread: begins and ends time slices, and mends this client's bit where it is wrong: in the page of a
 // client that has come since, or that took this one for stopped.

@@ -29,6 +29,7 @@ constexpr std::uint64_t kPauseNs = 1'000'000;  // the application polls, or wait
 constexpr std::uint32_t kEnds = 3;  // this many times after work of one kind
 constexpr std::uint32_t kTailLookUs = 500;
 constexpr std::uint32_t kQuietLookUs = 10'000;
+constexpr std::uint64_t kLongestLookNs = 30'000'000;  // of the time between two looks, more is not known
 constexpr std::uint64_t kRecentlyNs = 100'000'000;
 constexpr cu::CUdeviceptr kRefusedPage = 1;
 constexpr std::size_t kWordsBytes = kStreams * sizeof(std::uint32_t);  // whole pages
@@ -153,6 +154,9 @@ std::uint32_t high_tick(Gpu& gpu, std::uint64_t now) noexcept {
     high_forget(stream, now);
     busy = busy || stream.high.busy.load(std::memory_order_relaxed);
   }
+  const std::uint64_t looked = own.looked_ns;
+  own.looked_ns = now;
+  const bool submits = busy && submitted != own.quiet_count;
   if (busy || submitted != own.quiet_count) own.latest_ns = now;
   if (!busy || submitted != own.quiet_count) {
     own.quiet_count = submitted;
@@ -162,6 +166,7 @@ std::uint32_t high_tick(Gpu& gpu, std::uint64_t now) noexcept {
   {
     Locked lock(own.lock);
     learned = own.learned_ns;
+    if (submits) own.startup.submitted(std::min(now - looked, kLongestLookNs));
   }
   const std::uint64_t patience = learned == 0                            ? kFirstSilenceNs
                                  : learned * kSilenceFactor > kSilenceNs ? learned * kSilenceFactor

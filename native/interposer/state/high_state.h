@@ -7,6 +7,7 @@
 
 #include "interposer/base/spin.h"
 #include "interposer/state/progress.h"
+#include "interposer/state/startup.h"
 #include "interposer/state/wait_time.h"
 
 namespace cotenant {
@@ -72,6 +73,8 @@ struct Holding {
   bool sharing{false};  // a time slice in which the bit is clear although the client is busy
   std::uint64_t slice_ends{0};
   std::uint64_t shared_from{0};  // 0: not sharing, or idle
+  bool starting{false};  // it starts up: `turns` decides when the bit is clear
+  Turns turns;
 };
 
 struct HighGpu {
@@ -83,6 +86,7 @@ struct HighGpu {
   bool crowded{false};  // a stream's queue may have been full in this burst
   bool worked{false};  // some work of this burst was seen to be complete
   Progress progress;
+  Startup startup;
   Holding holding;
   std::uint64_t announced_until{0};  // a request is expected before this moment; 0: none is
   std::uint64_t learned_ns{0};  // a typical long burst; decays towards the observed ones
@@ -97,7 +101,8 @@ struct HighGpu {
   std::uint64_t quiet_since{0};  // since when there were no more while work was out,
   std::uint64_t quiet_seen{0};  // `seen_bursts` then,
   std::uint64_t seen_count{0};  // submissions when the program was last known to look at what is done,
-  std::uint64_t latest_ns{0};  // and when the client was last busy
+  std::uint64_t latest_ns{0};  // when the client was last busy,
+  std::uint64_t looked_ns{0};  // and when the helper thread last looked
 };
 
 }  // namespace cotenant

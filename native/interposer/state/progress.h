@@ -30,7 +30,7 @@ class Progress {
     active_ = false;
   }
   void launch_ended(std::uint64_t now) noexcept {
-    longest_ = std::max(longest_, std::min(unseen_ns(now), kRise * limit_ns(kUsualNs)));
+    learn(std::min(unseen_ns(now), kRise * limit_ns(kUsualNs)));
     if (++ended_ == kRemembered) {
       longest_before_ = longest_;
       longest_ = 0;
@@ -38,6 +38,8 @@ class Progress {
     }
     start_again(now);
   }
+  // A request may take this long.
+  void learn(std::uint64_t ns) noexcept { longest_ = std::max(longest_, ns); }
   // Forgets the time without a completion so far.
   void start_again(std::uint64_t now) noexcept {
     before_ = 0;

@@ -27,8 +27,10 @@ export interface HighMeasure {
   readonly burstsPerS: number;
   /** Part of the window in which a burst ran. */
   readonly activeShare: number;
-  /** Part of the window in which one ran that did not hold best-effort work: no launch was seen to end for too long. */
+  /** Part of the window in which one ran that did not hold best-effort work: it started up, or no launch was seen to end for too long. */
   readonly sharedShare: number;
+  /** It starts up, and shares the GPU until it serves. */
+  readonly starting: boolean;
   /** Launch-ahead found when a burst began: mean and largest over the window. */
   readonly aheadMeanUs: number | undefined;
   readonly aheadMaxUs: number;
@@ -144,6 +146,7 @@ export class HighMeter {
       burstsPerS: seconds > 0 ? bursts / seconds : 0,
       activeShare: this.activeShare(),
       sharedShare: from && to ? part(to.sharedNs - from.sharedNs, seconds) : 0,
+      starting: slot.starting !== 0,
       aheadMeanUs:
         from && to && bursts > 0 ? (to.aheadNs - from.aheadNs) / bursts / 1e3 : undefined,
       aheadMaxUs: Math.max(0, ...this.#ring.map(({ aheadMaxNs }) => aheadMaxNs)) / 1e3,

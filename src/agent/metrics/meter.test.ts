@@ -27,6 +27,7 @@ describe("a high client", () => {
       burstsPerS: 0,
       activeShare: 0,
       sharedShare: 0,
+      starting: false,
       aheadMeanUs: undefined,
     });
   });

@@ -130,6 +130,11 @@ const ofHigh: Readonly<Record<string, Row<HighStatus>>> = {
     "part of the last 4 s in which a burst ran that took turns with best-effort work",
     (c) => c.sharedShare,
   ],
+  starting: [
+    "0 or 1",
+    "1: it starts up, and shares the GPU until it serves",
+    (c) => (c.starting ? 1 : 0),
+  ],
   ahead_mean_seconds: [
     "seconds",
     "mean launch-ahead that bursts of the last 4 s met",

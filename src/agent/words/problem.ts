@@ -61,7 +61,12 @@ function ignored({ bestEffort }: GpuStatus): Problem | undefined {
   };
 }
 
-function shared({ sharedShare }: HighStatus): Problem | undefined {
+function shared({ sharedShare, starting }: HighStatus): Problem | undefined {
+  if (starting)
+    return {
+      cause: "it is starting, so best-effort work takes turns with it",
+      remedy: "call cotenant_ready() where it begins to serve, or wait for its first requests",
+    };
   if (sharedShare === 0) return undefined;
   return {
     cause: `best-effort work took turns with it in ${percent(sharedShare)} of the time, because no launch of its was seen to end`,

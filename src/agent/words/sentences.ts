@@ -76,12 +76,18 @@ export const describeAdvice = (
     ? `mode ${mode} suits these clients: ${reason}`
     : `mode ${mode} would suit these clients better, at the next "cotenant up": ${reason}`;
 
-const describeSharing = ({ name, pid, sharedShare }: HighStatus): string[] =>
-  sharedShare > 0
+const describeSharing = (client: HighStatus): string[] => {
+  const { name, pid, sharedShare, starting } = client;
+  if (starting)
+    return [
+      `${name} (pid ${pid}) is starting: best-effort work had the GPU in ${percent(sharedShare)} of the time although it was active; its requests are protected as soon as it serves some`,
+    ];
+  return sharedShare > 0
     ? [
         `${name} (pid ${pid}) takes turns with best-effort work until a launch of its is seen to end`,
       ]
     : [];
+};
 
 function describeObjective(client: HighStatus, gpu: GpuStatus): string[] {
   const { name, pid, objective } = client;

@@ -113,6 +113,14 @@ test("a client that holds best-effort work half of the time only is named", () =
   );
 });
 
+test("a client that starts up is named, with how much of the time it shared", () => {
+  const [gpu] = exampleStatus.gpus;
+  const high = gpu?.high.map((client) => ({ ...client, starting: true, sharedShare: 0.48 })) ?? [];
+  expect(describe({ ...exampleStatus, gpus: gpu ? [{ ...gpu, high }] : [] })).toContain(
+    "\n  serve (pid 42) is starting: best-effort work had the GPU in 48 % of the time although it was\n",
+  );
+});
+
 test("in 80 columns names are cut and sentences wrapped; every figure stays", () => {
   const name = "a service whose name takes all of the 47 letters";
   const [gpu] = exampleStatus.gpus;
