@@ -137,7 +137,10 @@ void raise(Gpu& gpu, Stream& stream, std::uint64_t upto, End end, std::uint64_t 
     gpu.high.worked = true;
   }
   const std::uint64_t copying_out = own.copying_out.load(std::memory_order_relaxed);
-  if (copying_out != 0 && own.done >= copying_out) high_end_copy(stream);
+  if (copying_out != 0 && own.done >= copying_out) {
+    gpu.high.startup.returned();
+    high_end_copy(stream);
+  }
   for (Join& join : own.joins) {
     if (!join.other || join.at > own.done) continue;
     const Join due = join;

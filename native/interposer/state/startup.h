@@ -44,6 +44,8 @@ class Startup {
     stretch_.copying += ns;
     usual_ = false;
   }
+  // A copy to the host is over: the program has a result.
+  void returned() noexcept { stretch_.result = true; }
   // The program has submitted work for this long.
   void submitted(std::uint64_t ns) noexcept { stretch_.submitting += ns; }
 
@@ -75,12 +77,13 @@ class Startup {
     std::uint64_t waited;
     std::uint64_t submitting;
     std::uint64_t copying;
+    bool result;
   };
 
-  // In a request a program submits kernels or waits for them. One that loads copies to the device; one that captures or
-  // compiles does something else for most of the time.
+  // In a request a program submits kernels or waits for them. One that loads copies to the device and nothing back; one
+  // that captures or compiles does something else for most of the time.
   static bool is_request(const Stretch& of) noexcept {
-    if (2 * of.copying >= of.length) return false;
+    if (2 * of.copying >= of.length && !of.result) return false;
     return of.length < kShortNs || 2 * (of.waited + of.submitting) >= of.length;
   }
 

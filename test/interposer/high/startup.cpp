@@ -219,6 +219,15 @@ void copies_are_no_requests() {
   expect(client.serves(), "requests are believed within two seconds, however long the start-up took");
 }
 
+void large_inputs() {
+  Judged client;
+  for (unsigned i = 0; i < Startup::kRequests; ++i) {
+    client.startup.returned();
+    client.burst(20, 20, 15);
+  }
+  expect(client.serves(), "a result that is copied back shows a request, however large its inputs are");
+}
+
 void work_that_goes_on() {
   Judged client;
   client.startup.burst_begins(client.now);
@@ -296,6 +305,7 @@ constexpr Case kCases[] = {
     {"without the rule a start-up holds best-effort work", never_where_the_rule_is_off},
     {"a few requests show that a client serves", few_requests_suffice},
     {"copies do not show that a client serves", copies_are_no_requests},
+    {"copies behind which a result comes back show that a client serves", large_inputs},
     {"steps of work that never ends show that a client serves", work_that_goes_on},
     {"the time in which a program submits work belongs to a request", submitting_is_work},
     {"other work for longer than any request begins a new start-up, unless it proves to be a request", doubts},
