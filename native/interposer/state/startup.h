@@ -149,7 +149,8 @@ class Turns {
  public:
   static constexpr std::uint64_t kAllowedNs = 50'000'000;  // so a short request is not interrupted
   static constexpr std::uint64_t kSliceNs = 10'000'000;
-  static constexpr std::uint64_t kMostNs = 1'000'000'000;  // if the helper thread is late, no more than this is made up for
+  static constexpr std::uint64_t kMostNs =
+      1'000'000'000;  // if the helper thread is late, no more than this is made up for
 
   void begin(std::uint64_t now) noexcept {
     at_ = now;
