@@ -1,7 +1,7 @@
-// What is made again and again, and hardly ever changes, keeps its identity while it does not: what was made from it is good
-// as long as the object is the same one.
+// Objects that are made anew each second and hardly ever change. If the old object is kept while nothing changes, whatever
+// was made from it can be kept, too, and comparing two objects is one comparison of references.
 
-/** `before` if the two say the same, else `now`. Objects of the same kind, with plain values and such objects in them. */
+/** `before` if both hold the same values, else `now`. For objects of one type that hold plain values and such objects. */
 export function kept<T>(before: T | undefined, now: T): T {
   return before !== undefined && areSame(before, now) ? before : now;
 }

@@ -1,4 +1,4 @@
-// What is to be sent, and when: fixed before the first request, as a pure function of the options and the seed.
+// Which requests are sent, and when. This is fixed before the first request, as a pure function of options and seed.
 import { sfc32, usage } from "#core";
 import { type Arrivals, scheduleArrivals } from "#load";
 import type { Asked } from "./asked.ts";

@@ -22,7 +22,7 @@ export interface Answer {
   readonly failed: { readonly why: string; readonly example: string } | undefined;
 }
 
-/** Never rejects: what fails is said in the answer. */
+/** Never rejects. A failure is part of the answer. */
 export function ask(
   { url, headers, timeoutMs }: Target,
   body: string,
@@ -91,7 +91,7 @@ export function ask(
   });
 }
 
-/** What a request that was aborted by us failed of. */
+/** The failure of a request that this program aborted. */
 export const STOPPED = "stopped";
 
 function refused(incoming: IncomingMessage, finish: (why: string, example: string) => void): void {

@@ -1,4 +1,4 @@
-// What all readers of the live stream have been sent, to leave out what has not changed.
+// Which parts of a snapshot the readers of the live stream have already, so that only changes are sent.
 import type {
   ClientView,
   EventView,
@@ -12,7 +12,7 @@ export class SentSnapshots {
   #clients: ReadonlyMap<string, ReadonlySet<ClientView>> = new Map();
   #events: readonly EventView[] = [];
 
-  /** From what it was called with before. What is the same object is as it was. */
+  /** Leaves out the parts that are the same objects as in the last call. */
   updateTo(snapshot: Snapshot): SnapshotUpdate {
     const { gpus, events } = snapshot;
     const before = this.#events;

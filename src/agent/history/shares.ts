@@ -1,6 +1,6 @@
-// What a GPU's time went to between two looks, as parts that add up to 1 with the idle rest.
+// How a GPU's time was used between two looks, as parts that add up to 1 with the idle rest.
 
-/** Of one look. Times in ns. */
+/** One look. Times in ns. */
 export interface Past {
   readonly spanNs: number;
   /** Time in bursts, by high client. */

@@ -13,7 +13,7 @@ const MOST_BYTES = 4 << 20;
 /** After so long without an answer the requests are unknown. */
 const UNHEARD_AFTER_NS = 3e9;
 
-/** What people are told of it. */
+/** The endpoint as it is shown to people. */
 export interface RequestsStatus {
   readonly url: string;
   /** Why nothing is known of requests; undefined while the service answers. */
@@ -93,7 +93,7 @@ export class Endpoint {
     const [missing] = missingKinds(this.#limits, histograms);
     if (missing !== undefined)
       throw new UserError("NO_HISTOGRAM", `it has no histogram of ${missing}`);
-    // What it counted before it was first asked is not about now.
+    // Values from before the first answer are not about the present.
     const found = this.#last ? judge(this.#limits, this.#last.histograms, histograms) : [];
     this.#last = { at: this.#now(), histograms };
     this.#waiting = sumOf(this.#waiting, found);

@@ -1,4 +1,4 @@
-// What each high client's service tells of its requests, where the client's objective names them.
+// The endpoints of all high clients whose objectives are about requests.
 import type { Clock } from "#core";
 import type { RequestsSeen } from "#policy";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";

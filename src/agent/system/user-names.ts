@@ -1,15 +1,15 @@
-// The names of users, by the machine's user database. That may be on a network and never answer, and getent is a process for
-// each question: so the agent never waits for it, asks once for each user, and asks a few at a time.
+// The names of users, from the machine's user database. The database may be on a network and never answer, and getent is a
+// process for each question. So the agent never waits for it, asks once for each user, and asks about few users at a time.
 import { execFile, execFileSync } from "node:child_process";
 import { printable } from "./processes.ts";
 
 const LONGEST_LOOKUP = 2_000; // ms
 const MOST_AT_ONCE = 2;
 const MOST_WAITING = 100;
-/** Whoever may start clients under many users costs no more memory than this. */
+/** A limit on memory: somebody may start clients under many users. */
 const MOST_KNOWN = 1_000;
 
-/** Of a line of passwd(5). */
+/** The name in a line of passwd(5). */
 const nameIn = (line: string): string | undefined =>
   printable(line.split(":")[0] ?? "") || undefined;
 
@@ -26,7 +26,7 @@ const byGetent: LookUp = (uid, signal) =>
 export class UserNames {
   readonly #lookUp: LookUp;
   readonly #closed = new AbortController();
-  /** undefined: it has none, or nobody says it. The one that was found out first comes first. */
+  /** undefined: the user has no name, or the database does not answer. The oldest comes first. */
   readonly #known = new Map<number, string | undefined>();
   readonly #waiting = new Set<number>();
   #running = 0;
@@ -35,7 +35,7 @@ export class UserNames {
     this.#lookUp = lookUp;
   }
 
-  /** undefined: it has none, or it is not known yet. Then it is looked up, and known at a later call. */
+  /** undefined: the user has no name, or it is not known yet; then it is looked up for later calls. */
   of(uid: number): string | undefined {
     if (!this.#known.has(uid) && this.#waiting.size < MOST_WAITING) {
       this.#waiting.add(uid);
@@ -48,7 +48,7 @@ export class UserNames {
     for (const uid of this.#waiting) {
       if (this.#running >= MOST_AT_ONCE || this.#closed.signal.aborted) return;
       this.#waiting.delete(uid);
-      // Until the answer comes, so that nobody asks again.
+      // Kept until the answer comes, so that the question is not asked again.
       this.#keep(uid, undefined);
       this.#running++;
       void this.#lookUp(uid, this.#closed.signal).then((name) => {
@@ -71,7 +71,7 @@ export class UserNames {
   }
 }
 
-/** For a command, which may wait. After a question that was not answered in time it asks nothing more. */
+/** For a command, which may wait. After one question that was not answered in time it asks no more. */
 export function userNames(): (uid: number) => string | undefined {
   const known = new Map<number, string | undefined>();
   let answers = true;
