@@ -86,6 +86,7 @@ test("a status becomes Prometheus text, with what is unknown left out", async ()
     cotenant_burst_wait_p99_seconds{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.0029
     cotenant_active_ratio{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.05
     cotenant_shared_ratio{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0
+    cotenant_starting{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0
     cotenant_ahead_mean_seconds{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.00006
     cotenant_ahead_max_seconds{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0.00019
     cotenant_timeouts_total{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 0
