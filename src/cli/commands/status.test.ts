@@ -117,7 +117,7 @@ test("a client that starts up is named, with how much of the time it shared", ()
   const [gpu] = exampleStatus.gpus;
   const high = gpu?.high.map((client) => ({ ...client, starting: true, sharedShare: 0.48 })) ?? [];
   expect(describe({ ...exampleStatus, gpus: gpu ? [{ ...gpu, high }] : [] })).toContain(
-    "\n  serve (pid 42) is starting: best-effort work had the GPU in 48 % of the time although it was\n",
+    "\n  serve (pid 42) is starting: best-effort work had the GPU in 48 % of the time although it was active;",
   );
 });
 
