@@ -125,7 +125,11 @@ export const loadLlmCommand = command({
     });
     delay.disable();
     shown.end();
-    const span = { beginNs: beginNs + plan.warmUp * 1e9, seconds: plan.seconds };
+    const warmNs = beginNs + plan.warmUp * 1e9;
+    const stoppedS = stop.signal.aborted
+      ? Math.max(0, systemClock.now() - warmNs) / 1e9
+      : plan.seconds;
+    const span = { beginNs: warmNs, seconds: Math.min(plan.seconds, stoppedS) };
     const { figures, requests } = figuresOf(sent, span, objectives);
     const result = {
       version: 1,
