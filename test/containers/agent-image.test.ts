@@ -35,8 +35,12 @@ test.skipIf(why.length > 0)("the image's agent serves a client of the image", as
   const start = (name: string, own: readonly string[], words: readonly string[]) => {
     const common = ["run", "--rm", "--name", name, "--network", "none", ...limits];
     const container = [...common, "--volume", `${run}:/run/cotenant`, ...own, IMAGE, ...words];
-    onTestFinished(() => void spawnSync(program, [...options, "kill", name]));
-    return inForeground(program, [...options, ...container]);
+    const started = inForeground(program, [...options, ...container]);
+    onTestFinished(async () => {
+      spawnSync(program, [...options, "kill", name]);
+      await started.ended; // it removes the container, whose mounts are in the folder
+    });
+    return started;
   };
   // As deploy/compose has it.
   const rights = ["--cap-drop=ALL", "--cap-add=SYS_PTRACE,DAC_READ_SEARCH,KILL"];
