@@ -2,7 +2,7 @@ export { type Agent, type AgentOptions, startAgent } from "./agent.ts";
 export { startInBackground } from "./background.ts";
 export { descriptorOf, type Identify } from "./connections/peer.ts";
 export { openDoor } from "./connections/socket.ts";
-export { type Applicant, ServedGpu } from "./gpus/gpu.ts";
+export { type Applicant, asksForNothing, ServedGpu } from "./gpus/gpu.ts";
 export {
   common,
   formatUuid,

@@ -28,5 +28,6 @@ export {
   type RequestLimits,
   type RequestsSeen,
   requestKinds,
+  statedKinds,
 } from "./requests.ts";
 export { slowdownOf } from "./yardstick.ts";

@@ -49,7 +49,8 @@ export type RequestsMemory = Readonly<Partial<Record<RequestKind, RequestEvidenc
 
 export const nothingOfRequests: RequestsMemory = {};
 
-const statedKinds = (limits: RequestLimits): readonly RequestKind[] =>
+/** The kinds that an objective names. */
+export const statedKinds = (limits: RequestLimits): readonly RequestKind[] =>
   requestKinds.filter((kind) => limits[kind] !== undefined);
 
 /** `sinceDownMs`: time since the last step down. */

@@ -36,6 +36,21 @@ export interface Client {
 
 export type Applicant = Omit<Client, "slot" | "connected">;
 
+/** An applicant that asks for nothing but a slot, and of whom nothing is known. */
+export const asksForNothing: Omit<Applicant, "class" | "pid" | "startTime" | "name"> = {
+  memoryQuota: 0,
+  share: 1,
+  sloP99Us: 0,
+  sloSlowdownPermille: 0,
+  sloRequests: undefined,
+  sloMetrics: "",
+  soloUs: 0,
+  gpuSharePermille: 0,
+  training: false,
+  identity: undefined,
+  grant: undefined,
+};
+
 /** What an agent records about a client for its successor. */
 export type ClientRecord = Pick<Client, "class" | "slot" | "pid" | "startTime" | "name">;
 
@@ -156,17 +171,7 @@ export class ServedGpu {
           pid,
           startTime,
           name: printable(name),
-          memoryQuota: 0,
-          share: 1,
-          sloP99Us: 0,
-          sloSlowdownPermille: 0,
-          sloRequests: undefined,
-          sloMetrics: "",
-          soloUs: 0,
-          gpuSharePermille: 0,
-          training: false,
-          identity: undefined,
-          grant: undefined,
+          ...asksForNothing,
           connected: false,
         },
         now,

@@ -9,6 +9,7 @@ import {
   type RequestKind,
   type RequestLimits,
   requestKinds,
+  statedKinds,
 } from "#policy";
 
 export type Histograms = ReadonlyMap<string, Cumulative>;
@@ -41,9 +42,6 @@ export const judge = (
     const from = before.get(name) ?? new Map();
     return [judgeKind(kind, limits[kind] ?? 0, 1000 * prometheusUnitMs(name), from, to)];
   });
-
-const statedKinds = (limits: RequestLimits) =>
-  requestKinds.filter((kind) => limits[kind] !== undefined);
 
 const nameOf = (kind: RequestKind, now: Histograms): string | undefined =>
   histogramsOf(kind).find((name) => now.has(name));
