@@ -47,8 +47,9 @@ import { explain } from "./why.ts";
 
 const POLICY_PERIOD = ms(250);
 const HEALING_PERIOD = ms(1000);
+/** The shortest time between two questions to a service about its requests. */
+const REQUESTS_PERIOD = ms(250);
 /** After the policy's period, so that what it has decided is logged as it stands. */
-const REQUESTS_PERIOD = ms(1000);
 const CHANGES_PERIOD = ms(1000);
 /** Asking the daemon starts a process. */
 const MPS_PERIOD = ms(5000);

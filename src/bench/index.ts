@@ -1,8 +1,12 @@
+export { type Arrangement, arrangementNamed } from "./arrangements.ts";
 export { collectSides } from "./colocations.ts";
 export { type Demonstrated, demonstrate, type Outcome as DemoOutcome } from "./demo/demo.ts";
 export { commitOf } from "./machine.ts";
 export { type Modelled, model, modelScenario } from "./model.ts";
 export { bench, type Outcome } from "./processes/bench.ts";
+export { Control } from "./processes/control.ts";
+export { Places } from "./processes/places.ts";
+export { JobProcess } from "./processes/process.ts";
 export {
   chart,
   latest,

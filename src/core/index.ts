@@ -38,6 +38,7 @@ export {
 export { runDirectory, SYSTEM_DIRECTORY, SYSTEM_GRANTS } from "./paths.ts";
 export {
   type Cumulative,
+  type Histogram,
   prometheusLabels,
   prometheusUnitMs,
   readHistograms,

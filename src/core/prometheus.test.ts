@@ -19,11 +19,11 @@ a_seconds_bucket 5`;
 test("series of one name are summed by bound; other names, and what is no number, are left out", () => {
   const found = readHistograms(text, new Set(["a_seconds", "c_seconds"]));
   expect([...found.keys()]).toEqual(["a_seconds"]);
-  expect([...(found.get("a_seconds") ?? [])]).toEqual([
+  expect([...(found.get("a_seconds")?.upTo ?? [])]).toEqual([
     [0.1, 11],
     [Infinity, 103],
   ]);
-  expect([...(readHistograms(text, new Set(["b_seconds"])).get("b_seconds") ?? [])]).toEqual([
+  expect([...(readHistograms(text, new Set(["b_seconds"])).get("b_seconds")?.upTo ?? [])]).toEqual([
     [1, 7],
   ]);
 });
@@ -32,10 +32,17 @@ test("series are chosen by their labels, whatever stands in a label", () => {
   const model = (name: string) =>
     readHistograms(text, new Set(["a_seconds"]), (labels) => labels.get("model") === name)
       .get("a_seconds")
-      ?.get(Infinity);
+      ?.upTo.get(Infinity);
   expect(model('one} \\"two\\"')).toBe(3);
   expect(model("three")).toBe(100);
   expect(model("four")).toBeUndefined();
+});
+
+test("sums are added up, too; NaN where a histogram has none", () => {
+  const more = `${text}\na_seconds_sum 0.5 1700000000000\na_seconds_sum{model="x"} NaN`;
+  const found = readHistograms(more, new Set(["a_seconds", "b_seconds"]));
+  expect(found.get("a_seconds")?.sum).toBe(1.5);
+  expect(found.get("b_seconds")?.sum).toBeNaN();
 });
 
 test("units come from the name", () => {

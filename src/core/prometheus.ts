@@ -3,8 +3,14 @@
 /** Counts up to and including each bound, in the metric's own unit; the last bound is Infinity. */
 export type Cumulative = ReadonlyMap<number, number>;
 
+export interface Histogram {
+  readonly upTo: Cumulative;
+  /** Of all values, in the metric's own unit; NaN if the series has none. */
+  readonly sum: number;
+}
+
 const LABEL = /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"/g;
-const BUCKET = "_bucket{";
+const SERIES = /^([a-zA-Z_:][a-zA-Z0-9_:]*)_(bucket|sum)[{ ]/;
 
 /** The labels of `a="1",b="2"`. */
 export const prometheusLabels = (text: string): ReadonlyMap<string, string> =>
@@ -24,31 +30,40 @@ export function readHistograms(
   text: string,
   names: ReadonlySet<string>,
   chosen: (labels: ReadonlyMap<string, string>) => boolean = () => true,
-): ReadonlyMap<string, Cumulative> {
-  const sums = new Map<string, Map<number, number>>();
+): ReadonlyMap<string, Histogram> {
+  const buckets = new Map<string, Map<number, number>>();
+  const sums = new Map<string, number>();
   for (let from = 0; from < text.length; ) {
     const end = text.indexOf("\n", from);
     const line = text.slice(from, end < 0 ? text.length : end);
     from = end < 0 ? text.length : end + 1;
-    const at = line.indexOf(BUCKET);
-    if (at < 0 || !names.has(line.slice(0, at))) continue;
+    const [, name = "", part] = SERIES.exec(line) ?? [];
+    if (!names.has(name)) continue;
     const close = line.lastIndexOf("}");
-    const labels = prometheusLabels(line.slice(at + BUCKET.length, close));
+    const labels = prometheusLabels(line.slice(name.length, close + 1));
     // A time may follow the value.
-    const value = Number(
-      line
-        .slice(close + 1)
-        .trim()
-        .split(/\s+/)[0],
-    );
-    const bound = Number((labels.get("le") ?? "").replace(/^\+?Inf$/, "Infinity"));
-    if (!Number.isFinite(value) || Number.isNaN(bound) || !labels.has("le") || !chosen(labels))
+    const [number = ""] = line
+      .slice(Math.max(close, line.indexOf(" ")) + 1)
+      .trim()
+      .split(/\s+/);
+    const value = Number(number);
+    if (number === "" || !Number.isFinite(value) || !chosen(labels)) continue;
+    if (part === "sum") {
+      sums.set(name, (sums.get(name) ?? 0) + value);
       continue;
-    const name = line.slice(0, at);
-    const own = sums.get(name) ?? new Map<number, number>();
-    sums.set(name, own.set(bound, (own.get(bound) ?? 0) + value));
+    }
+    const bound = Number((labels.get("le") ?? "").replace(/^\+?Inf$/, "Infinity"));
+    if (Number.isNaN(bound) || !labels.has("le")) continue;
+    const own = buckets.get(name) ?? new Map<number, number>();
+    buckets.set(name, own.set(bound, (own.get(bound) ?? 0) + value));
   }
   return new Map(
-    [...sums].map(([name, own]) => [name, new Map([...own].sort(([a], [b]) => a - b))]),
+    [...buckets].map(([name, own]) => [
+      name,
+      {
+        upTo: new Map([...own].sort(([a], [b]) => a - b)),
+        sum: sums.get(name) ?? Number.NaN,
+      },
+    ]),
   );
 }

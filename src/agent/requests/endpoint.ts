@@ -1,4 +1,4 @@
-// The Prometheus endpoint of a service (`run --slo-metrics`), read once a second. The agent may be root and the address
+// The Prometheus endpoint of a service (`run --slo-metrics`), read one to four times a second. The agent may be root and the address
 // is the client's, so only loopback addresses are read, no redirection is followed, and an answer may be neither long
 // nor late.
 import { errors, readHistograms, UserError } from "#core";
@@ -12,6 +12,9 @@ const LONGEST_URL = 159;
 const MOST_BYTES = 4 << 20;
 /** After so long without an answer the requests are unknown. */
 const UNHEARD_AFTER_NS = 3e9;
+/** Few values in an answer are judged exactly, so a service that ends many requests is asked more often. */
+const ASKED_EVERY_NS = { least: 0.2e9, most: 0.95e9 } as const;
+const WANTED_VALUES = 2;
 
 /** The endpoint as it is shown to people. */
 export interface RequestsStatus {
@@ -51,6 +54,8 @@ export class Endpoint {
   #waiting: readonly Judged[] = [];
   #shown: readonly Judged[] = [];
   #asking = false;
+  #askedAt = Number.NEGATIVE_INFINITY;
+  #everyNs: number = ASKED_EVERY_NS.most;
 
   /** `url`: as the client says it. `now`: monotonic ns. */
   constructor(url: string, limits: RequestLimits, now: () => number) {
@@ -59,10 +64,11 @@ export class Endpoint {
     this.#now = now;
   }
 
-  /** Asks once. Does nothing while the last question is open. */
+  /** Asks if it is time to. Does nothing while the last question is open. */
   async ask(): Promise<void> {
-    if (this.#asking) return;
+    if (this.#asking || this.#now() - this.#askedAt < this.#everyNs) return;
     this.#asking = true;
+    this.#askedAt = this.#now();
     try {
       this.#take(await this.#histograms());
     } catch (error) {
@@ -95,7 +101,9 @@ export class Endpoint {
       throw new UserError("NO_HISTOGRAM", `it has no histogram of ${missing}`);
     // Values from before the first answer are not about the present.
     const found = this.#last ? judge(this.#limits, this.#last.histograms, histograms) : [];
-    this.#last = { at: this.#now(), histograms };
+    const at = this.#now();
+    if (this.#last) this.#everyNs = askEveryNs(found, at - this.#last.at);
+    this.#last = { at, histograms };
     this.#waiting = sumOf(this.#waiting, found);
     const told = found.filter(({ counts }) => counts.values > 0);
     const others = this.#shown.filter(({ kind }) => told.every((one) => one.kind !== kind));
@@ -112,6 +120,13 @@ export class Endpoint {
       throw new UserError("NO_METRICS", `it answers with HTTP status ${response.status}`);
     return readHistograms(await limitedText(response), allHistograms);
   }
+}
+
+/** `passedNs`: in which these values came. Times between tokens are too many to be told apart in any case. */
+function askEveryNs(found: readonly Judged[], passedNs: number): number {
+  const values = found.map(({ kind, counts }) => (kind === "itl" ? 0 : counts.values));
+  const wanted = (passedNs * WANTED_VALUES) / Math.max(...values, 0);
+  return Math.min(ASKED_EVERY_NS.most, Math.max(ASKED_EVERY_NS.least, wanted));
 }
 
 async function limitedText(response: Response): Promise<string> {

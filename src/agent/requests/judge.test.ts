@@ -5,11 +5,14 @@ import { allHistograms, judge, missingKinds } from "./judge.ts";
 const TTFT = "vllm:time_to_first_token_seconds";
 
 /** `counts`: up to and including 0.05, 0.1, 0.25 s, and in all. */
-const engine = (counts: readonly number[], name = TTFT, more = "") =>
+const engine = (
+  counts: readonly number[],
+  { name = TTFT, sum }: { name?: string; sum?: number } = {},
+) =>
   readHistograms(
     ["0.05", "0.1", "0.25", "+Inf"]
-      .map((le, i) => `${name}_bucket{engine="0",le="${le}"${more}} ${counts[i]}`)
-      .join("\n"),
+      .map((le, i) => `${name}_bucket{engine="0",le="${le}"} ${counts[i]}\n`)
+      .join("") + (sum === undefined ? "" : `${name}_sum{engine="0"} ${sum}\n`),
     allHistograms,
   );
 
@@ -64,6 +67,48 @@ describe("requests are compared with the limit", () => {
     expect(found).toMatchObject({ counts: { values: 0, above: 0, near: 0 }, p99Us: undefined });
   });
 
+  describe("a few values by their mean, where the histogram has a sum", () => {
+    const judged = (limitUs: number, counts: readonly number[], sum: number) => {
+      const from = engine([10, 20, 28, 30], { sum: 5 });
+      const to = engine(
+        counts.map((n, i) => n + ([10, 20, 28, 30][i] ?? 0)),
+        { sum: 5 + sum },
+      );
+      return only({ ttft: limitUs }, from, to);
+    };
+
+    test.each([
+      { ms: 180, above: 0, near: 1 },
+      { ms: 140, above: 0, near: 0 },
+      { ms: 201, above: 1, near: 1 },
+    ])("one of $ms ms: above 200 ms $above, near it $near", ({ ms, above, near }) => {
+      expect(judged(200_000, [0, 0, 1, 1], ms / 1000)).toMatchObject({
+        judgedAtUs: 200_000,
+        counts: { values: 1, above, near },
+      });
+    });
+
+    test("three between the same bounds", () => {
+      expect(judged(200_000, [0, 0, 3, 3], 0.59)?.counts).toEqual({ values: 3, above: 0, near: 3 });
+      expect(judged(200_000, [0, 0, 3, 3], 0.61)?.counts.above).toBe(3);
+    });
+
+    test("beyond the last bound, too", () => {
+      expect(judged(400_000, [0, 0, 0, 2], 0.7)?.counts).toEqual({ values: 2, above: 0, near: 2 });
+    });
+
+    test.each([
+      ["four", [0, 0, 4, 4], 0.6],
+      ["between other bounds", [0, 1, 2, 2], 0.2],
+      ["a sum that contradicts the buckets", [0, 0, 1, 1], 0.01],
+      ["no sum", [0, 0, 1, 1], Number.NaN],
+    ])("but not %s", (_, counts, sum) => {
+      const found = judged(200_000, counts, sum);
+      expect(found).toMatchObject({ judgedAtUs: 100_000 });
+      expect(found?.counts.above).toBe((counts[3] ?? 0) - (counts[1] ?? 0));
+    });
+  });
+
   test("beyond the last bound no quantile is known", () => {
     expect(only({ ttft: 250_000 }, nothing, engine([0, 0, 0, 9]))?.p50Us).toBeUndefined();
   });
@@ -83,7 +128,10 @@ test("milliseconds are told from seconds by the name", () => {
 
 test("the newest name of a histogram is used, and a server without any is told of", () => {
   const [old, now] = ["vllm:time_per_output_token_seconds", "vllm:inter_token_latency_seconds"];
-  const both = new Map([...engine([1, 1, 1, 1], old), ...engine([5, 5, 5, 5], now)]);
+  const both = new Map([
+    ...engine([1, 1, 1, 1], { name: old }),
+    ...engine([5, 5, 5, 5], { name: now }),
+  ]);
   expect(only({ itl: 250_000 }, new Map(), both)?.counts.values).toBe(5);
   expect(missingKinds({ ttft: 1, itl: 1, e2e: 1 }, both)).toEqual(["ttft", "e2e"]);
 });

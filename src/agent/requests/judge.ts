@@ -1,7 +1,8 @@
 // Compares the requests that a server counted between two answers with the limits of an objective. A histogram has a
-// few fixed bounds. Values are judged by the largest bound at or below the limit, so a value between the two counts as
-// above the limit: an objective is never taken for met because a bound is missing.
-import { type Cumulative, prometheusUnitMs } from "#core";
+// few fixed bounds. If only a few values came, and all between the same two bounds, the histogram's sum tells their mean,
+// and they are judged by it. Otherwise values are judged by the largest bound at or below the limit, so a value between
+// the two counts as above the limit: an objective is never taken for met because a bound is missing.
+import { type Cumulative, type Histogram, prometheusUnitMs } from "#core";
 import { histogramsOf } from "#engines";
 import {
   NEAR,
@@ -12,12 +13,15 @@ import {
   statedKinds,
 } from "#policy";
 
-export type Histograms = ReadonlyMap<string, Cumulative>;
+export type Histograms = ReadonlyMap<string, Histogram>;
 
 export interface Judged {
   readonly kind: RequestKind;
   readonly limitUs: number;
-  /** The histogram's bound by which values are judged; 0: it has none at or below the limit. */
+  /**
+   * By what values are judged: the limit itself if they are known by their mean, otherwise a bound of the histogram; 0: it
+   * has none at or below the limit.
+   */
   readonly judgedAtUs: number;
   readonly counts: RequestCounts;
   /** In us: the bound at or below which that part of the values lies. undefined: above the last bound, or no values. */
@@ -39,8 +43,8 @@ export const judge = (
     const name = nameOf(kind, now);
     const to = name === undefined ? undefined : now.get(name);
     if (name === undefined || !to) return [];
-    const from = before.get(name) ?? new Map();
-    return [judgeKind(kind, limits[kind] ?? 0, 1000 * prometheusUnitMs(name), from, to)];
+    const since = countSince(before.get(name), to, 1000 * prometheusUnitMs(name));
+    return [judgeKind(kind, limits[kind] ?? 0, since)];
   });
 
 const nameOf = (kind: RequestKind, now: Histograms): string | undefined =>
@@ -49,31 +53,40 @@ const nameOf = (kind: RequestKind, now: Histograms): string | undefined =>
 /** All that an endpoint may have. */
 export const allHistograms: ReadonlySet<string> = new Set(requestKinds.flatMap(histogramsOf));
 
-function judgeKind(
-  kind: RequestKind,
-  limitUs: number,
-  unitUs: number,
-  from: Cumulative,
-  to: Cumulative,
-): Judged {
-  const reset = [...to].some(([bound, count]) => count < (from.get(bound) ?? 0));
-  const since = [...to].map(([bound, count]): readonly [us: number, upTo: number] => [
+/** The values that came since another look. */
+interface Since {
+  readonly upTo: readonly (readonly [us: number, values: number])[];
+  /** NaN if it is not known. */
+  readonly meanUs: number;
+}
+
+const none: Cumulative = new Map();
+
+function countSince(before: Histogram | undefined, now: Histogram, unitUs: number): Since {
+  const reset = [...now.upTo].some(([bound, count]) => count < (before?.upTo.get(bound) ?? 0));
+  const from = reset ? none : (before?.upTo ?? none);
+  const upTo = [...now.upTo].map(([bound, count]): readonly [number, number] => [
     bound * unitUs,
-    count - (reset ? 0 : (from.get(bound) ?? 0)),
+    count - (from.get(bound) ?? 0),
   ]);
-  const values = since.at(-1)?.[1] ?? 0;
-  const within = (us: number) => since.findLast(([bound]) => bound <= us * (1 + ROUNDING));
+  const values = upTo.at(-1)?.[1] ?? 0;
+  const sum = now.sum - (from === none ? 0 : (before?.sum ?? 0));
+  return { upTo, meanUs: (sum * unitUs) / values };
+}
+
+function judgeKind(kind: RequestKind, limitUs: number, since: Since): Judged {
+  const values = since.upTo.at(-1)?.[1] ?? 0;
   const quantileUs = (q: number) => {
-    const [us = Infinity] = since.find(([, upTo]) => upTo >= q * values) ?? [];
+    const [us = Infinity] = since.upTo.find(([, upTo]) => upTo >= q * values) ?? [];
     return values > 0 && Number.isFinite(us) ? us : undefined;
   };
-  const [judgedAtUs = 0, good = 0] = within(limitUs) ?? [];
-  const [, far = 0] = within(NEAR * limitUs) ?? [];
+  const { above, judgedAtUs } = countAbove(since, values, limitUs);
+  const near = countAbove(since, values, NEAR * limitUs).above;
   return {
     kind,
     limitUs,
     judgedAtUs,
-    counts: { values, above: values - good, near: values - far },
+    counts: { values, above, near },
     p50Us: quantileUs(0.5),
     p99Us: quantileUs(0.99),
   };
@@ -81,3 +94,14 @@ function judgeKind(
 
 /** 0.05 s is 50,000.000000000007 us. */
 const ROUNDING = 1e-9;
+/** So few values that came together, and lie between the same bounds, are taken for alike. One is known exactly. */
+const ALIKE = 3;
+
+function countAbove({ upTo, meanUs }: Since, values: number, limitUs: number) {
+  const [judgedAtUs, good] = upTo.findLast(([us]) => us <= limitUs * (1 + ROUNDING)) ?? [0, 0];
+  const [, notAbove] = upTo.find(([us]) => us > judgedAtUs) ?? [0, values];
+  const together = good === 0 && notAbove === values && values > 0 && values <= ALIKE;
+  return together && meanUs >= judgedAtUs
+    ? { above: meanUs > limitUs ? values : 0, judgedAtUs: limitUs }
+    : { above: values - good, judgedAtUs };
+}

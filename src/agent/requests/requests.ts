@@ -15,7 +15,7 @@ export class Requests {
     this.#clock = clock;
   }
 
-  /** Asks all services; call it once a second. */
+  /** Asks the services whose time it is; call it four times a second. */
   async ask(gpus: readonly ServedGpu[]): Promise<void> {
     const asked = gpus.flatMap(({ clients }) => clients.flatMap((one) => this.#of(one) ?? []));
     await Promise.all(asked.map((endpoint) => endpoint.ask()));

@@ -30,7 +30,7 @@ export function parseMetric(text: string): Metric {
 export const readHistogram = (text: string, { name, labels }: Metric): Cumulative | undefined =>
   readHistograms(text, new Set([name]), (own) =>
     [...labels].every(([label, wanted]) => own.get(label) === wanted),
-  ).get(name);
+  ).get(name)?.upTo;
 
 /** A bucket's latencies are taken to lie evenly in it: at so many places at most. */
 const PLACES = 32;

@@ -1,0 +1,244 @@
+// An LLM engine beside a training: what users of the engine get and what the training keeps, at several rates of
+// requests. For each arrangement and rate, windows alone and co-located take turns in one process of the engine:
+//   npx tsx bench/engine/llm.ts --arrangement time-slicing --arrangement cotenant-isolated --rate 2 --rate 4 > out.json
+// `--times ttft.p99=2` states the objective twice the p99 that the engine alone had at that rate, in the first
+// arrangement. `cotenant load-llm` sends the requests; its options come after `--`.
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { type Arrangement, arrangementNamed, Control, commitOf, JobProcess, Places } from "#bench";
+import { softGpuFolder } from "#core";
+
+interface Quantiles {
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+}
+
+/** What is used of the JSON of `cotenant load-llm`. */
+interface Load {
+  readonly ttftMs: Quantiles;
+  readonly tpotMs: Quantiles;
+  readonly itlMs: Quantiles;
+  readonly requestsPerS: number;
+  readonly tokensPerS: number;
+  readonly goodputPerS: number | undefined;
+  readonly requests: number;
+  readonly windows: readonly { readonly fromS: number; readonly violates: readonly string[] }[];
+}
+
+const { values: given, positionals: loadOptions } = parseArgs({
+  allowPositionals: true,
+  options: {
+    arrangement: { type: "string", multiple: true, default: ["time-slicing"] },
+    rate: { type: "string", multiple: true, default: ["2"] },
+    server: { type: "string", default: "workloads/llm_server.py --model llama-3.1-8b" },
+    training: { type: "string", default: "workloads/train.py --model bert-large" },
+    times: { type: "string", multiple: true, default: [] },
+    seconds: { type: "string", default: "20" },
+    rounds: { type: "string", default: "1" },
+    learn: { type: "string", default: "0" },
+    gpu: { type: "string", default: "auto" },
+  },
+});
+
+const seconds = Number(given.seconds);
+const WARM_UP_S = 3;
+const PORT = 8123;
+const cotenant = [process.execPath, resolve("bin/cotenant")];
+const directory = mkdtempSync(join(tmpdir(), "cotenant-llm-"));
+const say = (line: string) => console.error(line);
+
+const places = new Places({
+  directory,
+  gpu: given.gpu === "soft" ? "soft" : "nvidia",
+  uuid: undefined,
+  cotenant,
+  softGpuFolder,
+  uid: process.getuid?.() ?? 0,
+});
+
+/** In ms, by rate and objective. */
+const alone = new Map<string, Load>();
+
+function objectivesAt(rate: string): readonly string[] {
+  const load = alone.get(rate);
+  if (!load) return [];
+  return given.times.map((text) => {
+    const [, kind = "", factor = ""] = /^(\w+)\.p99=([\d.]+)$/.exec(text) ?? [];
+    const ms = (kind === "ttft" ? load.ttftMs.p99 : load.tpotMs.p99) * Number(factor);
+    return `${kind}.p99=${ms.toFixed(2)}ms`;
+  });
+}
+
+const run = (env: NodeJS.ProcessEnv, ...words: readonly string[]) =>
+  new Promise<string>((done, failed) => {
+    const [command = "", ...args] = [...cotenant, ...words];
+    execFile(command, args, { env, maxBuffer: 1 << 26 }, (error, out, err) =>
+      error ? failed(new Error(`${words.join(" ")}: ${err}`)) : done(out),
+    );
+  });
+
+async function sendLoad(rate: string, forSeconds: number, slo: readonly string[]): Promise<Load> {
+  const arrivals = rate.startsWith("closed:")
+    ? ["--arrivals", "closed", "--depth", rate.slice("closed:".length)]
+    : ["--rate", rate];
+  const out = await run(
+    process.env,
+    ...["load-llm", "--url", `http://127.0.0.1:${PORT}`, ...arrivals],
+    ...["--seconds", `${forSeconds}`, "--warmup", `${WARM_UP_S}`, "--json", ...loadOptions],
+    ...slo.flatMap((one) => ["--slo", one]),
+  );
+  return JSON.parse(out) as Load;
+}
+
+async function untilServes(server: JobProcess): Promise<void> {
+  for (;;) {
+    server.check();
+    const answer = await fetch(`http://127.0.0.1:${PORT}/health`).catch(() => undefined);
+    if (answer?.ok) return;
+    await pause(200);
+  }
+}
+
+/** Iterations a second between two moments of CLOCK_MONOTONIC in ns; undefined without an iteration in them. */
+function iterationsPerS(doneNs: readonly number[], fromNs: number, toNs: number) {
+  const within = doneNs.filter((ns) => ns >= fromNs && ns < toNs);
+  const [first = 0, last = 0] = [within[0], within.at(-1)];
+  return within.length < 2
+    ? within.length / ((toNs - fromNs) / 1e9)
+    : ((within.length - 1) / (last - first)) * 1e9;
+}
+
+const now = () => Number(process.hrtime.bigint());
+
+/** `stated`: what the engine asks of an agent. Without an agent requests are compared with the same objectives. */
+async function measure(
+  arrangement: Arrangement,
+  rates: readonly string[],
+  stated: readonly string[],
+) {
+  const place = await places.open(arrangement.place);
+  const folder = mkdtempSync(join(directory, "control-"));
+  mkdirSync(folder, { recursive: true });
+  const control = new Control(folder);
+  control.idle();
+  const metrics = `http://127.0.0.1:${PORT}/metrics`;
+  const server = new JobProcess(
+    "llm",
+    [
+      ...place
+        .prefix("high", "llm", { slo: stated, profile: undefined })
+        .flatMap((word) =>
+          word === "--" && stated.length > 0 ? ["--slo-metrics", metrics, "--"] : [word],
+        ),
+      ...["python3", ...given.server.split(" "), "--port", `${PORT}`],
+    ],
+    places.environment(place, {}),
+    folder,
+  );
+  const training = new JobProcess(
+    "training",
+    [
+      ...place.prefix("best-effort", "training", { slo: [], profile: undefined }),
+      ...["python3", ...given.training.split(" "), "--control", folder, "--name", "training"],
+    ],
+    places.environment(place, arrangement.bestEffortEnv),
+    folder,
+  );
+  const env = { ...process.env, ...place.env };
+  const status = async () =>
+    arrangement.place.kind === "cotenant"
+      ? JSON.parse(await run(env, "status", "--json"))
+      : undefined;
+  /** The training works while `work` lasts; its iterations a second between two seconds of that time. */
+  const beside = async <T>(fromS: number, toS: number, work: () => Promise<T>) => {
+    const begin = now();
+    const id = control.begin({ training: {} }, begin, 3600);
+    const result = await work();
+    control.idle();
+    const answer = await training.until(() => control.answer("training", id), 120, "done");
+    return {
+      result,
+      perS: iterationsPerS(answer.done_ns ?? [], begin + fromS * 1e9, begin + toS * 1e9),
+    };
+  };
+  const rows = [];
+  try {
+    const begun = performance.now();
+    await untilServes(server);
+    const servesAfterS = (performance.now() - begun) / 1000;
+    await training.until(() => control.readiness("training"), 300, "ready");
+    say(`${arrangement.name}: the engine serves after ${servesAfterS.toFixed(1)} s`);
+    for (const rate of rates) {
+      const learn = Number(given.learn);
+      if (learn > 0 && stated.length > 0) await beside(0, 1, () => sendLoad(rate, learn, []));
+      for (let round = 0; round < Number(given.rounds); round++) {
+        const slo = objectivesAt(rate);
+        const solo = await sendLoad(rate, seconds, slo);
+        if (!alone.has(rate)) alone.set(rate, solo);
+        const before = await beside(1, 4, () => pause(4000));
+        const shared = await beside(WARM_UP_S + 1, WARM_UP_S + seconds, () =>
+          sendLoad(rate, seconds, objectivesAt(rate)),
+        );
+        const kept = shared.perS / before.perS;
+        const now = {
+          arrangement: arrangement.name,
+          rate,
+          round,
+          slo: objectivesAt(rate),
+          servesAfterS,
+          kept,
+        };
+        rows.push({
+          ...now,
+          trainingAlonePerS: before.perS,
+          solo,
+          shared: shared.result,
+          status: await status(),
+        });
+        const ms = (of: Quantiles) => `${of.p50.toFixed(1)} ${of.p99.toFixed(1)}`;
+        say(
+          [
+            `${arrangement.name} rate ${rate}: ttft ${ms(solo.ttftMs)} -> ${ms(shared.result.ttftMs)},`,
+            `tpot ${ms(solo.tpotMs)} -> ${ms(shared.result.tpotMs)} (p50 p99 ms), training kept ${kept.toFixed(2)};`,
+            `${solo.requestsPerS.toFixed(2)} -> ${shared.result.requestsPerS.toFixed(2)} requests/s, objectives ${objectivesAt(rate).join(" ")},`,
+            `violated in ${shared.result.windows.filter(({ violates }) => violates.length > 0).length} of ${shared.result.windows.length} windows`,
+          ].join(" "),
+        );
+      }
+    }
+  } catch (error) {
+    say(`${arrangement.name} failed: ${error instanceof Error ? error.message : error}`);
+    rows.push({ arrangement: arrangement.name, failed: `${error}` });
+  } finally {
+    control.quit();
+    server.kill("SIGTERM");
+    await Promise.all([server.end(), training.end()]);
+  }
+  return rows;
+}
+
+const rows = [];
+try {
+  for (const name of given.arrangement) {
+    const arrangement = arrangementNamed(name);
+    // The objective differs by rate and is said when the engine starts.
+    const { place } = arrangement;
+    const apart =
+      given.times.length > 0 && place.kind === "cotenant" && place.policy === "cotenant";
+    const groups = apart ? given.rate.map((rate) => [rate]) : [given.rate];
+    for (const rates of groups)
+      rows.push(...(await measure(arrangement, rates, apart ? objectivesAt(rates[0] ?? "") : [])));
+  }
+} finally {
+  await places.close();
+  rmSync(directory, { recursive: true, force: true });
+}
+const command = process.argv.slice(2).join(" ");
+console.log(
+  JSON.stringify({ script: "bench/engine/llm.ts", commit: commitOf("."), command, rows }),
+);
