@@ -150,6 +150,7 @@ async function measure(
     folder,
   );
   const env = { ...process.env, ...place.env };
+  const learns = arrangement.place.kind === "cotenant" && arrangement.place.policy === "cotenant";
   const status = async () =>
     arrangement.place.kind === "cotenant"
       ? JSON.parse(await run(env, "status", "--json"))
@@ -175,7 +176,7 @@ async function measure(
     say(`${arrangement.name}: the engine serves after ${servesAfterS.toFixed(1)} s`);
     for (const rate of rates) {
       const learn = Number(given.learn);
-      if (learn > 0 && stated.length > 0) await beside(0, 1, () => sendLoad(rate, learn, []));
+      if (learn > 0 && learns) await beside(0, 1, () => sendLoad(rate, learn, []));
       for (let round = 0; round < Number(given.rounds); round++) {
         const slo = objectivesAt(rate);
         const solo = await sendLoad(rate, seconds, slo);

@@ -36,7 +36,8 @@ GateView gate_view_from(const std::uint64_t* s) noexcept {
                   s[11],
                   s[12],
                   s[13] != 0,
-                  s[14] != 0};
+                  s[14] != 0,
+                  s[15]};
 }
 
 Item item_from(const std::uint32_t* i) noexcept {
@@ -49,7 +50,7 @@ std::uint32_t small(double value) noexcept { return static_cast<std::uint32_t>(v
 // The input and output of cotenant_hold in one block: doubles, which represent times of up to 2^53 ns exactly.
 // src/gpu/hold.ts has the same block.
 struct HoldBlock {
-  double view[16];
+  double view[17];
   double decision[13];
   double state[12];  // the bytes of a HoldState, kept between the calls
 };
@@ -74,6 +75,7 @@ HoldView hold_view_from(const double* v) noexcept {
   view.seen.high_registered = v[13] != 0;
   view.seen.high_active = v[14] != 0;
   view.seen.idle_us = whole(v[15]);
+  view.seen.active_us = whole(v[16]);
   return view;
 }
 
@@ -90,7 +92,7 @@ void put_decision(double* to, const TurnDecision& turn, const HoldDecision& hold
 
 }  // namespace
 
-// `settings` is laid out as the shared struct, `seen` 15 u64, `item` 5 u32, `chunk` 2 u32.
+// `settings` is laid out as the shared struct, `seen` 16 u64, `item` 5 u32, `chunk` 2 u32.
 EXPORT std::uint32_t cotenant_release(const void* settings, const std::uint64_t* seen) {
   return static_cast<std::uint32_t>(release(rules_from(settings), gate_view_from(seen)));
 }

@@ -50,6 +50,9 @@ Answer within_limits(const Rules& rules, const GateView& seen) noexcept {
   return spent ? Answer::kAheadFull : Answer::kRun;
 }
 
+// Whether no active request is so old that it holds best-effort work.
+bool is_young(const Rules& rules, const GateView& seen) noexcept { return seen.active_us < rules.hold_after_us; }
+
 bool resting(const Rules& rules, const GateView& seen) noexcept {
   return rules.resume_delay_us > 0 && seen.idle_us < rules.resume_delay_us;
 }
@@ -60,7 +63,8 @@ Answer release(const Rules& rules, const GateView& seen) noexcept {
   if (rules.paused) return or_trickle(rules, seen, Answer::kPaused);
   if (!rules.protect || !seen.high_registered) return Answer::kRun;
   // Rules that allow some work beside a request are applied to single launches, in admit().
-  const bool held = seen.high_active ? rules.when_active == protocol::WhenActive::kWait : resting(rules, seen);
+  const bool waits = rules.when_active == protocol::WhenActive::kWait && !is_young(rules, seen);
+  const bool held = seen.high_active ? waits : resting(rules, seen);
   if (held) return held_by_high(rules, seen);
   if (rules.isolated && !seen.my_turn) return or_trickle(rules, seen, Answer::kNotMyTurn);
   return Answer::kRun;
@@ -75,14 +79,15 @@ Answer admit(const Rules& rules, const GateView& seen, const Item& item) noexcep
   if (general != Answer::kRun || !gated) return general;
   // PCIe is a resource of its own: a copy waits for a copy, whatever else may run beside a request.
   if (seen.high_active && item.copy && seen.high_copying) return or_trickle(rules, seen, Answer::kHeldByHigh);
-  if (seen.high_active && !allowed_beside(rules, seen, item)) return held_by_high(rules, seen);
+  const bool holds = seen.high_active && !is_young(rules, seen);
+  if (holds && !allowed_beside(rules, seen, item)) return held_by_high(rules, seen);
   if (finishes) return seen.ahead_us == 0 ? Answer::kRun : Answer::kAheadFull;
   const Answer limited = within_limits(rules, seen);
   if (limited != Answer::kRun || rules.budget_us > 0) return limited;
   // A launch is always admitted when nothing is outstanding, however long it is, so that every kernel can run.
   if (seen.ahead_us == 0) return Answer::kRun;
   if (!item.known) return Answer::kAheadFull;
-  const std::uint64_t limit = seen.high_active ? rules.active_ahead_us : rules.chunk_us;
+  const std::uint64_t limit = holds ? rules.active_ahead_us : rules.chunk_us;
   return seen.ahead_us + item.expected_us <= limit ? Answer::kRun : Answer::kAheadFull;
 }
 

@@ -37,6 +37,7 @@ struct GateView {
   std::uint64_t early_ns = 0;  // until the next launch is due: see due_after()
   bool mid_iteration = false;  // earlier work of this item's iteration was submitted
   bool high_copying = false;  // a copy of an active high client crosses PCIe now
+  std::uint64_t active_us = 0;  // if high_active: since the oldest active request began
 };
 
 // One launch, copy or graph about to be submitted.
@@ -84,9 +85,11 @@ template <typename OutNs>
 [[nodiscard]] Answer admit_copy(const Rules& rules, std::uint64_t waited_us, std::uint64_t ahead_us,
                                 bool high_copying) noexcept;
 
-// Whether hold words are set while a request is active. Otherwise the rules let some best-effort work run beside it.
+// Whether a request sets the hold words as soon as it begins. Otherwise the rules let some best-effort work run beside
+// it, or beside its begin: then the helper threads of best-effort clients set their own words.
 [[nodiscard]] inline bool holds_apply(const protocol::Settings& settings) noexcept {
-  return rule::protect(settings) && rule::when_active(settings) == protocol::WhenActive::kWait;
+  return rule::protect(settings) && rule::when_active(settings) == protocol::WhenActive::kWait &&
+         rule::hold_after_us(settings) == 0;
 }
 
 }  // namespace cotenant

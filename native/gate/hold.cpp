@@ -147,12 +147,21 @@ void end_trickle(const Rules& rules, const HoldView& view, Answer answer, HoldDe
   if (answer != Answer::kRun) decision.action = HoldAction::kClose;
 }
 
+// When released work must be looked at again because of a request that does not hold it yet, or may begin now.
+std::uint32_t until_held_us(const Rules& rules, const GateView& seen) noexcept {
+  if (rules.hold_after_us == 0) return kBacklogUs;
+  const std::uint64_t age_us = seen.high_active ? seen.active_us : 0;
+  const std::uint64_t left_us = rules.hold_after_us > age_us ? rules.hold_after_us - age_us : 0;
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(left_us, kBesideUs, kBacklogUs));
+}
+
 std::uint32_t again_us(const Rules& rules, const HoldView& view, Answer answer, bool backlog,
                        const HoldState& state) noexcept {
   const bool beside = passes_beside(rules);
   if (state.trickling) return beside ? kBesideUs : kTricklingUs;
   if (!backlog) return view.stands ? kBacklogUs : kIdleUs;
-  if (answer == Answer::kRun) return std::max(kRenewingUs, renewal_due_us(rules, view, state));
+  if (answer == Answer::kRun)
+    return std::min(until_held_us(rules, view.seen), std::max(kRenewingUs, renewal_due_us(rules, view, state)));
   if (answer != Answer::kHeldByHigh) return kBacklogUs;
   if (beside) return std::min(kDelayedUs, std::max(kBesideUs, rules.beside_every_us / 2));
   return rules.resume_delay_us > 0 ? kDelayedUs : kBacklogUs;

@@ -129,8 +129,9 @@ struct alignas(64) Settings {
   std::atomic<std::uint32_t> graphGates;
   std::atomic<std::uint32_t> splitProductsUs;
   std::atomic<std::uint32_t> renewUs;
+  std::atomic<std::uint32_t> holdAfterUs;
   std::atomic<std::uint32_t> shareAfterUs;
-  unsigned char pad0[12];
+  unsigned char pad0[8];
 };
 static_assert(sizeof(Settings) == 128);
 static_assert(offsetof(Settings, protect) == 0);
@@ -161,7 +162,8 @@ static_assert(offsetof(Settings, preemptUs) == 96);
 static_assert(offsetof(Settings, graphGates) == 100);
 static_assert(offsetof(Settings, splitProductsUs) == 104);
 static_assert(offsetof(Settings, renewUs) == 108);
-static_assert(offsetof(Settings, shareAfterUs) == 112);
+static_assert(offsetof(Settings, holdAfterUs) == 112);
+static_assert(offsetof(Settings, shareAfterUs) == 116);
 
 // Who is there, and which best-effort client's turn it is.
 struct alignas(64) Roster {

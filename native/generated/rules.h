@@ -179,6 +179,12 @@ namespace rule {
   return v == 0 ? 0 : v < 200 ? 200 : v;
 }
 
+// a request that is younger does not hold best-effort work: a program that launches for long leaves the GPU idle at first
+[[nodiscard]] inline std::uint32_t hold_after_us(const protocol::Settings& settings) noexcept {
+  const std::uint32_t v = settings.holdAfterUs.load(std::memory_order_relaxed);
+  return v > 1000000 ? 1000000 : v;
+}
+
 // a high client that spends so long, and 4 times its longest request, in work that is no request takes turns with best-effort work
 [[nodiscard]] inline std::uint32_t share_after_us(const protocol::Settings& settings) noexcept {
   const std::uint32_t v = settings.shareAfterUs.load(std::memory_order_relaxed);
@@ -217,6 +223,7 @@ struct Rules {
   protocol::GraphGates graph_gates;
   std::uint32_t split_products_us;
   std::uint32_t renew_us;
+  std::uint32_t hold_after_us;
   std::uint32_t share_after_us;
 };
 
@@ -250,6 +257,7 @@ struct Rules {
       rule::graph_gates(settings),
       rule::split_products_us(settings),
       rule::renew_us(settings),
+      rule::hold_after_us(settings),
       rule::share_after_us(settings),
   };
 }
@@ -286,6 +294,7 @@ inline void set_strict_rules(Settings& rules) noexcept {
   rules.graphGates = 2;
   rules.splitProductsUs = 200;
   rules.renewUs = 0;
+  rules.holdAfterUs = 0;
   rules.shareAfterUs = 250000;
 }
 

@@ -123,8 +123,8 @@ export class Watch {
 
   /** For how long of the last so many ns high clients held best-effort work, rather too little than too much. */
   #closedNs(gpu: ServedGpu, span: number): number {
-    const { protect, whenActive: may } = gpu.region.memory.settings;
-    if (protect === 0 || may !== whenActive.wait) return 0;
+    const { protect, whenActive: may, holdAfterUs } = gpu.region.memory.settings;
+    if (protect === 0 || may !== whenActive.wait || holdAfterUs > 0) return 0;
     const held = gpu.clients.map((client) => {
       const ns = this.meters.high(gpu, client)?.heldNs() ?? 0;
       // Best-effort clients go on beside one that stands still.

@@ -30,6 +30,8 @@ export interface Seen {
   earlyNs: number;
   midIteration: boolean;
   highCopying: boolean;
+  /** Since the oldest active request began. */
+  activeUs: number;
 }
 
 export const newSeen = (): Seen => ({
@@ -48,6 +50,7 @@ export const newSeen = (): Seen => ({
   earlyNs: 0,
   midIteration: false,
   highCopying: false,
+  activeUs: 0,
 });
 
 /** One rule table, and the gate's decisions with these rules. */
@@ -87,7 +90,7 @@ export function openGate(path?: string): Gate {
   );
   const settings = new Uint8Array(new ArrayBuffer(Settings.size));
   const fields = view(Settings, settings.buffer);
-  const seenWords = new Uint32Array(30);
+  const seenWords = new Uint32Array(32);
   const item = new Uint32Array(5);
   const chunk = new Uint32Array(2);
   let current = { ...fields } as Rules;
@@ -108,6 +111,7 @@ export function openGate(path?: string): Gate {
     seenWords[24] = Math.min(seen.earlyNs, 0xffffffff);
     seenWords[26] = seen.midIteration ? 1 : 0;
     seenWords[28] = seen.highCopying ? 1 : 0;
+    seenWords[30] = Math.min(seen.activeUs, 0xffffffff);
   };
   return {
     get rules() {

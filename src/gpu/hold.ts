@@ -21,9 +21,10 @@ const at = {
   highRegistered: 13,
   highActive: 14,
   idleUs: 15,
+  activeUs: 16,
 } as const;
-const DECISION = 16;
-const STATE = 29;
+const DECISION = 17;
+const STATE = 30;
 const STATE_WORDS = 12;
 
 export const turnAction = { keep: 0, give: 1, take: 2 } as const;

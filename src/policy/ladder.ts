@@ -4,6 +4,7 @@
 // (docs/design/decisions/0003).
 import { type Rules, rules } from "#protocol";
 import { holdsSoFar, holdsWithMargin } from "./evidence.ts";
+import { isByDefault, withGapsObjective } from "./gaps.ts";
 import {
   type Ban,
   breaks,
@@ -19,6 +20,7 @@ import {
   lacksReference,
   limitsFor,
   look,
+  medianOf,
   newClient,
   saysNothing,
   startPause,
@@ -37,8 +39,8 @@ export type Ladder = readonly Partial<Rules>[];
 /** What the objectives of all high clients are about: bursts, or of all of them throughput, or requests alone. */
 export type About = "bursts" | "throughput" | "requests";
 
-/** Makes the levels from `strict`'s rules. Their number may depend on the mode and on `about`. */
-type LevelChanges = (base: Rules, about: About) => Ladder;
+/** Makes the levels from `strict`'s rules. Their number may depend on the mode and on `about`, not on the bursts. */
+type LevelChanges = (base: Rules, about: About, seen: Observed) => Ladder;
 
 const BAN_MS = { first: 60_000, most: 1_800_000 } as const;
 /** A ban is forgotten this many times its length after its end. */
@@ -53,8 +55,11 @@ const SEEN_MS = 2_000;
 /** The trickle in a pause disturbs the reference, so it is as rare as the rules allow. */
 const PAUSE_TRICKLE_US = rules.trickleEveryUs.most;
 
-/** A policy that climbs the ladder of `changes`. */
-export function climbing(changes: LevelChanges): Required<Pick<Policy, "rules" | "remember">> {
+/** A policy that climbs the ladder of `changes`. `gaps`: also for services without an objective that leave gaps. */
+export function climbing(
+  changes: LevelChanges,
+  gaps = false,
+): Required<Pick<Policy, "rules" | "remember">> {
   return {
     rules(seen, memory) {
       const base = strict.rules(seen);
@@ -65,10 +70,14 @@ export function climbing(changes: LevelChanges): Required<Pick<Policy, "rules" |
           trickleAfterUs: PAUSE_TRICKLE_US,
           trickleEveryUs: PAUSE_TRICKLE_US,
         };
-      const change = changes(base, aboutOf(seen, memory))[memory?.level ?? 0];
+      const change = changes(base, aboutOf(seen, memory), seen)[memory?.level ?? 0];
       return change ? withChange(base, change) : base;
     },
-    remember(seen, was: LadderMemory = nothing) {
+    remember(look, was: LadderMemory = nothing) {
+      const known = (id: string) => was.clients.get(id)?.waits;
+      const seen = gaps
+        ? { ...look, high: look.high.map((one) => withGapsObjective(one, known(one.id))) }
+        : look;
       const requestsOnly = seen.high.length > 0 && seen.high.every(isAboutRequestsOnly);
       // The levels of another ladder tell nothing about those of this one.
       const same = was.requestsOnly === requestsOnly;
@@ -84,7 +93,7 @@ export function climbing(changes: LevelChanges): Required<Pick<Policy, "rules" |
 /** The rule table of each level. */
 function levelsOf(changes: LevelChanges, seen: Observed, memory: Memory): readonly Rules[] {
   const base = strict.rules(seen);
-  return changes(base, aboutOf(seen, memory)).map((change) => withChange(base, change));
+  return changes(base, aboutOf(seen, memory), seen).map((change) => withChange(base, change));
 }
 
 const withChange = (base: Rules, change: Partial<Rules>): Rules => ({
@@ -126,7 +135,9 @@ function withObservation({ nowMs, colocated, high }: Look, was: LadderMemory): L
   const how: Circumstance = unknown ? "settling" : alone ? "alone" : "colocated";
   const clients = high.map((client): [string, ClientMemory] => {
     const known = was.clients.get(client.id) ?? newClient(client);
-    return [client.id, look(known, client, { how, seconds, sinceDownMs: nowMs - was.downAtMs })];
+    const around = { how, seconds, sinceDownMs: nowMs - was.downAtMs };
+    const isProtected = was.level === 0 && isByDefault(client.objective);
+    return [client.id, look(known, client, { ...around, protected: isProtected })];
   });
   const colocatedAtMs = colocated || was.pausedUntilMs !== undefined ? nowMs : was.colocatedAtMs;
   const sinceMs = Number.isNaN(was.nowMs) ? nowMs : was.sinceMs;
@@ -180,6 +191,7 @@ function hasRoom(client: ClientMemory, back: boolean): boolean {
     if (!requestsLeaveRoom(objective.requests, requests, back)) return false;
     if (objective.p99Us === undefined && objective.slowdown === undefined) return true;
   }
+  if (medianOf(client) !== "holds") return false;
   if (back) return holdsSoFar(evidence);
   const limits = limitsFor(client);
   return holdsWithMargin(evidence) || (limits !== undefined && holdClearly(seen, limits));
@@ -209,7 +221,9 @@ function highestToTry(
       const client = clients.get(one.id);
       if (client && isAboutThroughput(client)) return slowsTooMuch(one, rules, client);
       const limits = client && medianLimitsOf(client.objective, client.reference);
-      return limits !== undefined && isHopeless(one, rules, limits);
+      // Without a profile, a service that leaves gaps is taken to leave enough of them: a trial tells.
+      const gpuShare = one.gpuShare ?? (client?.waits.gaps ? 0 : undefined);
+      return limits !== undefined && isHopeless({ ...one, gpuShare }, rules, limits);
     });
   const first = levels.findIndex(
     (rules, i) => i > level && (nowMs < (bans[i]?.untilMs ?? 0) || hopeless(rules)),
@@ -276,6 +290,7 @@ const shorten = (ban: Ban, nowMs: number): Ban => ({
 /** Whether best-effort work should pause, so that the client's bursts alone become known. It must be at work for that. */
 function wantsPause(client: ClientMemory, { nowMs, level }: LadderMemory): boolean {
   const { objective, reference, state, load, pausedAtMs } = client;
+  if (isByDefault(objective)) return false;
   if (load.lastBurst > 1 || !isWarm(client)) return false;
   if (pausedAtMs !== undefined && nowMs - pausedAtMs < PAUSE_EVERY_MS) return false;
   if (objective?.slowdown !== undefined) return isShort(client) || isOutdated(client);

@@ -10,6 +10,7 @@ import {
   noEvidence,
   withBursts,
 } from "./evidence.ts";
+import { noWaits, type Waits, withWaits } from "./gaps.ts";
 import { differ, isQuiet, type Load, noLoad, withLoad } from "./load.ts";
 import {
   addLook,
@@ -37,6 +38,7 @@ import {
   burstsOf,
   type Limits,
   limitsOf,
+  medianWaitUs,
   noBursts,
   quantilesOf,
   sumOf,
@@ -88,6 +90,8 @@ export interface ClientMemory {
   /** How a training gets on beside best-effort work, since it was last judged. */
   readonly progress: Pace;
   readonly load: Load;
+  /** How much of its bursts it waits for the GPU. */
+  readonly waits: Waits;
 }
 
 interface Alone extends Progress {
@@ -137,6 +141,7 @@ export const newClient = ({ objective, training = false }: MeteredHigh): ClientM
   unheard: false,
   progress: noPace,
   load: noLoad,
+  waits: noWaits,
 });
 
 interface Around {
@@ -145,6 +150,8 @@ interface Around {
   readonly seconds: number;
   /** Since the level last went down. */
   readonly sinceDownMs: number;
+  /** Its bursts are protected as under `strict`, which is what an objective by default compares with. */
+  readonly protected?: boolean;
 }
 
 export function look(was: ClientMemory, client: MeteredHigh, around: Around): ClientMemory {
@@ -154,16 +161,21 @@ export function look(was: ClientMemory, client: MeteredHigh, around: Around): Cl
     return lookAtTraining(was, { ...client, launches }, how, seconds);
   const limits = limitsFor({ ...was, objective });
   const ended = burstsOf(client);
-  const { bursts, above, waitedUs } = tally(ended, limits);
+  const { bursts, above, lastedUs, waitedUs } = tally(ended, limits);
+  const waits = isWarm(was) ? withWaits(was.waits, { bursts, lastedUs, waitedUs }) : was.waits;
   const lastBurst = bursts > 0 ? 0 : was.load.lastBurst + seconds;
   // How many bursts an engine makes says little about its requests, which are judged themselves.
   const load = isAboutRequestsOnly(client)
     ? { ...noLoad, lastBurst }
     : withLoad(was.load, { bursts, waitedUs, seconds }, how === "colocated");
-  const now = withHeard({ ...was, objective, load, bursts: was.bursts + bursts }, client, around);
-  if (how === "alone")
-    return isWarm(was) ? growReference(now, ended, { bursts, launches, seconds }) : now;
-  if (how === "settling" || !limits) return now;
+  const heard = withHeard(
+    { ...was, objective, load, waits, bursts: was.bursts + bursts },
+    client,
+    around,
+  );
+  const grows = isWarm(was) && (how === "alone" || (how === "colocated" && around.protected));
+  const now = grows ? growReference(heard, ended, { bursts, launches, seconds }) : heard;
+  if (how !== "colocated" || !limits) return now;
   const judged =
     bursts === 0
       ? now
@@ -246,8 +258,25 @@ export const lacksReference = ({ objective, reference }: ClientMemory): boolean 
   objective?.slowdown !== undefined && !reference;
 
 /** Its bursts or its requests break the objective. */
-export const breaks = ({ evidence, requests }: ClientMemory): boolean =>
-  isBroken(evidence) || requestsBroken(requests);
+export const breaks = (client: ClientMemory): boolean =>
+  isBroken(client.evidence) || requestsBroken(client.requests) || medianOf(client) === "broken";
+
+/** More bursts are above the limit of the median than a true half explains: four standard deviations. */
+const SIGNIFICANT = 2;
+const SOME = 50;
+
+/** How the median burst at the level in force compares with its limit. */
+export function medianOf({
+  objective,
+  reference,
+  seen,
+}: ClientMemory): "holds" | "broken" | "open" {
+  const limit = medianWaitUs(objective, reference);
+  if (limit === undefined) return "holds";
+  const { bursts, above } = tally(seen, { lastedUs: Number.POSITIVE_INFINITY, waitedUs: limit });
+  if (bursts >= SOME && above > bursts / 2 + SIGNIFICANT * Math.sqrt(bursts)) return "broken";
+  return bursts >= SOME && above <= bursts / 2 ? "holds" : "open";
+}
 
 /** With the state that follows at this level if the objective is broken. */
 export function withVerdict(was: ClientMemory, level: number): ClientMemory {

@@ -146,6 +146,7 @@ test("the strict rule table", () => {
       "chunkUs": 200,
       "copyPieceBytes": 2097152,
       "graphGates": 2,
+      "holdAfterUs": 0,
       "isolated": 1,
       "kernelsOut": 0,
       "launchEveryNs": 0,

@@ -34,6 +34,8 @@ export interface Objective {
   readonly p99Us: number | undefined;
   /** The p99 of bursts is at most this part above the p99 alone: 0.05 is 5 %. */
   readonly slowdown: number | undefined;
+  /** As `slowdown`, for half of the bursts. Nobody states it: it is part of the objective by default (gaps.ts). */
+  readonly medianSlowdown?: number;
   /** About requests, which the service measures itself. */
   readonly requests?: RequestLimits | undefined;
 }
@@ -82,6 +84,8 @@ export interface Memory {
       readonly reference?: AloneBursts | undefined;
       /** Of an objective about requests: the kind that leaves the least room. */
       readonly tightest?: RequestKind | undefined;
+      /** It states no objective, and has one by default, because it leaves the GPU idle in its bursts. */
+      readonly gaps?: boolean;
     }
   >;
 }

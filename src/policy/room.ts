@@ -19,7 +19,8 @@ const LEAVES_GAPS = 0.75;
 
 /** By how much longer a burst may wait under `to` than under `from`, in us; infinite if more than a chunk may precede it. */
 export function addedUs(from: Rules, to: Rules): number {
-  if (to.whenActive !== whenActive.wait || to.besideEveryUs > 0) return Number.POSITIVE_INFINITY;
+  if (to.whenActive !== whenActive.wait || to.besideEveryUs > 0 || to.holdAfterUs > 0)
+    return Number.POSITIVE_INFINITY;
   // With a resume delay, no chunk ran between queued requests.
   return from.resumeDelayUs > 0 && to.resumeDelayUs === 0 ? to.chunkUs : to.chunkUs - from.chunkUs;
 }
@@ -46,9 +47,13 @@ function wouldStayBelow(counts: Uint32Array | undefined, limitUs: number, added:
   return bursts >= SOME && above <= SAFE * bursts;
 }
 
-/** The part of the time that best-effort work gets beside a request. */
-function besideShare({ whenActive: when, besideEveryUs, chunkUs }: Rules): number {
+/** The part of a request of `burstUs` that best-effort work gets beside it. */
+function besideShare(
+  { whenActive: when, besideEveryUs, chunkUs, holdAfterUs }: Rules,
+  burstUs: number,
+): number {
   if (when === whenActive.allow) return 1;
+  if (holdAfterUs > 0) return Math.min(1, holdAfterUs / burstUs);
   return besideEveryUs > 0 ? Math.min(1, chunkUs / besideEveryUs) : 0;
 }
 
@@ -62,8 +67,9 @@ export function isHopeless(
   rules: Rules,
   { lastedUs, waitedUs }: Limits,
 ): boolean {
-  const share = besideShare(rules);
-  if (burstP50Us === undefined || share === 0) return false;
+  if (burstP50Us === undefined) return false;
+  const share = besideShare(rules, burstP50Us);
+  if (share === 0) return false;
   const turns = rules.isolated === 1;
   const busy = gpuShare ?? (turns ? 1 : 0);
   if (!turns && busy < LEAVES_GAPS) return false;

@@ -38,6 +38,15 @@ export function limitsOf(
   return alone && { lastedUs, waitedUs: alone.waitedP99Us + slowdown * alone.p99Us };
 }
 
+/** What half of the bursts must stay below; undefined if the objective says nothing of it, or while nothing is known. */
+export function medianWaitUs(
+  objective: Objective | undefined,
+  alone: AloneBursts | undefined,
+): number | undefined {
+  const part = objective?.medianSlowdown;
+  return part === undefined || !alone ? undefined : alone.waitedP99Us + part * alone.p99Us;
+}
+
 /**
  * Limits for the median burst, of which more is known beforehand. A `slowdown` limits the whole burst here, because a burst
  * that keeps the GPU busy waits nearly all of the time.
@@ -80,7 +89,8 @@ interface Tally {
   readonly bursts: number;
   /** Bursts above a limit. With two limits, the larger of the two counts. */
   readonly above: number;
-  /** Sum, in us. */
+  /** Sums, in us. */
+  readonly lastedUs: number;
   readonly waitedUs: number;
 }
 
@@ -88,7 +98,7 @@ export function tally({ lasted, waited }: Bursts, limits: Limits | undefined): T
   const whole = count(lasted, limits?.lastedUs);
   const waits = waited === lasted && !limits ? whole : count(waited, limits?.waitedUs);
   const above = Math.min(whole.bursts, Math.max(whole.above, waits.above));
-  return { bursts: whole.bursts, above, waitedUs: waits.us };
+  return { bursts: whole.bursts, above, lastedUs: whole.us, waitedUs: waits.us };
 }
 
 /** In one pass, because most of the thousands of buckets are empty. */

@@ -194,6 +194,13 @@ export const rules = {
     doc: "isolated: how often released work stands still for a moment, which renews its time slice on the GPU",
     zero: "never",
   }),
+  holdAfterUs: limit({
+    unit: "us",
+    most: 1_000_000,
+    usual: 0,
+    doc: "a request that is younger does not hold best-effort work: a program that launches for long leaves the GPU idle at first",
+    zero: "it holds from its begin",
+  }),
   shareAfterUs: limit({
     unit: "us",
     least: 20_000,

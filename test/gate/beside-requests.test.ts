@@ -156,6 +156,33 @@ describe("a chunk beside the request", () => {
   });
 });
 
+describe("a request that does not hold best-effort work at its begin", () => {
+  const later: Rules = { ...strict, isolated: 0, holdAfterUs: 1000 };
+  test.each<{ name: string; rules?: Rules; seen?: Partial<GateView>; answer: string }>([
+    { name: "lets it run", answer: "run" },
+    { name: "until it is so old", seen: { activeUs: 1000 }, answer: "high" },
+    { name: "holds it from its begin without the rule", rules: { holdAfterUs: 0 }, answer: "high" },
+    {
+      name: "in its own turn only",
+      rules: { isolated: 1 },
+      seen: { myTurn: false },
+      answer: "turn",
+    },
+    { name: "and not in the agent's pause", rules: { paused: 1 }, answer: "paused" },
+  ])("$name", ({ rules, seen, answer }) => {
+    const view = { active: true, activeUs: 999, ...seen };
+    expect(release({ ...later, ...rules }, view)).toBe(answer);
+    expect(admit({ ...later, ...rules }, view)).toBe(answer);
+  });
+
+  test("launches one by one up to a chunk meanwhile", () => {
+    const launch = { ...later, submission: 1, chunkUs: 200 };
+    const young = { active: true, activeUs: 10, aheadUs: 180 };
+    expect(admit(launch, young, { us: 20 })).toBe("run");
+    expect(admit(launch, young, { us: 21 })).toBe("ahead");
+  });
+});
+
 describe("a copy that is queued beside requests", () => {
   const allow: Rules = {
     ...strict,

@@ -35,6 +35,7 @@ export interface GateView {
   earlyNs: number;
   midIteration: boolean;
   highCopying: boolean;
+  activeUs: number;
 }
 export interface Item {
   us: number;
@@ -62,6 +63,7 @@ const quiet: GateView = {
   earlyNs: 0,
   midIteration: false,
   highCopying: false,
+  activeUs: 0,
 };
 const small: Item = { us: 20, known: true, kernelClass: 0, sms: 0, copy: false };
 
@@ -117,6 +119,7 @@ export const anyView: fc.Arbitrary<GateView> = fc.record({
   earlyNs: fc.nat(),
   midIteration: fc.boolean(),
   highCopying: fc.boolean(),
+  activeUs: fc.nat(),
 });
 export const anyItem: fc.Arbitrary<Item> = fc.record({
   us: fc.nat(),

@@ -25,6 +25,7 @@ export const running: HoldView = {
   highRegistered: 1,
   highActive: 0,
   idleUs: Number.POSITIVE_INFINITY,
+  activeUs: 0,
 };
 export const held: HoldView = { ...running, held: 1, highActive: 1 };
 export const noWork = { launchesOut: 0, outNs: 0 };

@@ -18,6 +18,17 @@ constexpr std::uint64_t kAgentGoneNs = 1'000'000'000;
 // must not delay anybody.
 bool is_plausible(std::uint64_t moment, std::uint64_t now) noexcept { return moment < now + 1'000'000'000; }
 
+// Since the oldest burst of the high clients in `active` began. A time that cannot be is taken for long ago.
+std::uint64_t active_us(const protocol::HoldPage& page, std::uint64_t active, std::uint64_t now) noexcept {
+  std::uint64_t longest = 0;
+  for (; active != 0; active &= active - 1) {
+    const std::uint64_t since = page.high[__builtin_ctzll(active)].burstSince.load(std::memory_order_relaxed);
+    const std::uint64_t lasted = now > since ? now - since : is_plausible(since, now) ? 0 : ~0ull;
+    longest = std::max(longest, lasted);
+  }
+  return longest / 1000;
+}
+
 }  // namespace
 
 GateView best_effort_view(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
@@ -28,7 +39,9 @@ GateView best_effort_view(Gpu& gpu, const Link& link, std::uint64_t now) noexcep
   const Outstanding out = best_effort_outstanding(gpu);
   GateView seen{};
   seen.high_registered = roster.registered.load(std::memory_order_relaxed) != 0;
-  seen.high_active = page.active.load(std::memory_order_seq_cst) != 0;
+  const std::uint64_t active = page.active.load(std::memory_order_seq_cst);
+  seen.high_active = active != 0;
+  seen.active_us = active_us(page, active, now);
   seen.high_class = static_cast<KernelClass>(std::min(kernel >> 16, 2u));
   const std::uint32_t high_sms = kernel & 0xffff;
   if (high_sms != 0 && high_sms < gpu.identity.sm_count) seen.high_leaves_sms = gpu.identity.sm_count - high_sms;

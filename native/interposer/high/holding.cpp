@@ -24,10 +24,10 @@ void hold_others(const Link& link, std::uint64_t now) noexcept {
   const std::uint64_t bit = std::uint64_t{1} << link.slot;
   const bool closes = holds_apply(link.region->settings);
   each_hold(link, [&](protocol::HoldPage& page, std::uint32_t) {
+    page.high[link.slot].burstSince.store(now, std::memory_order_relaxed);
     const std::uint64_t before = page.active.fetch_or(bit, std::memory_order_seq_cst);
     if (closes) page.word.store(1, std::memory_order_seq_cst);
     if (before == 0) page.activations.fetch_add(1, std::memory_order_relaxed);
-    page.high[link.slot].burstSince.store(now, std::memory_order_relaxed);
   });
 }
 

@@ -142,8 +142,8 @@ export class History {
 }
 
 function runsBeside({ region, clients }: ServedGpu): boolean {
-  const { protect, whenActive: may, besideEveryUs } = region.memory.settings;
-  const allowed = protect === 0 || may !== whenActive.wait || besideEveryUs > 0;
+  const { protect, whenActive: may, besideEveryUs, holdAfterUs } = region.memory.settings;
+  const allowed = protect === 0 || may !== whenActive.wait || besideEveryUs > 0 || holdAfterUs > 0;
   return allowed && clients.some((client) => client.class === "best-effort");
 }
 

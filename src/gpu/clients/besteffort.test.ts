@@ -50,7 +50,7 @@ describe("under strict", () => {
             { chunkUs },
           );
           machine.run(machine.now + afterUs * 1000);
-          board.busy(HIGH);
+          board.busy(HIGH, machine.now);
           const before = machine.processors.busyNs;
           machine.run(machine.now + 50e6);
           const ranUs = (machine.processors.busyNs - before) / 1000;
@@ -69,7 +69,7 @@ describe("under strict", () => {
 
   test("best-effort work continues after the resume delay, and not before", () => {
     const { machine, board, done } = training([{ us: 20 }]);
-    board.busy(HIGH);
+    board.busy(HIGH, machine.now);
     machine.run(machine.now + 5e6);
     const stopped = done();
     board.idle(HIGH, machine.now);
@@ -81,7 +81,7 @@ describe("under strict", () => {
 
   test("without a resume delay best-effort work continues when the request ends", () => {
     const { machine, board, done } = training([{ us: 20 }], { resumeDelayUs: 0 });
-    board.busy(HIGH);
+    board.busy(HIGH, machine.now);
     machine.run(machine.now + 5e6);
     const stopped = done();
     board.idle(HIGH, machine.now);
@@ -91,7 +91,7 @@ describe("under strict", () => {
 
   test("a pause of more than 250 ms becomes a trickle: a chunk every 10 ms", () => {
     const { machine, board, client, done } = training([{ us: 20 }]);
-    board.busy(HIGH);
+    board.busy(HIGH, machine.now);
     machine.run(machine.now + 240e6);
     const held = done();
     machine.run(machine.now + 500e6);
@@ -105,7 +105,7 @@ describe("under strict", () => {
   test("bursts that follow each other within the resume delay are one pause: the trickle comes", () => {
     const { machine, board, client } = training([{ us: 20 }]);
     for (let burst = 0; burst < 100; burst++) {
-      board.busy(HIGH);
+      board.busy(HIGH, machine.now);
       machine.run(machine.now + 10e6);
       board.idle(HIGH, machine.now);
       machine.run(machine.now + 50e3);
@@ -141,7 +141,7 @@ describe("under strict", () => {
     const runs = (kernel: KernelShape) => {
       const { machine, board, done } = training([kernel], rules, false);
       board.highKernel(1, 0, machine.now);
-      board.busy(HIGH);
+      board.busy(HIGH, machine.now);
       machine.run(machine.now + 1e6);
       const before = done();
       machine.run(machine.now + 10e6);
@@ -185,9 +185,9 @@ describe("copies", () => {
   }
 
   test("a request stops a long copy within a chunk", () => {
-    const { board, copiedUs } = startCopies({ chunkUs: 200 });
+    const { machine, board, copiedUs } = startCopies({ chunkUs: 200 });
     expect(copiedUs(5e6)).toBeGreaterThan(2000);
-    board.busy(HIGH);
+    board.busy(HIGH, machine.now);
     expect(copiedUs(5e6)).toBeLessThan(200);
   });
 
@@ -197,7 +197,7 @@ describe("copies", () => {
   ])("beside a request ($how) one waits for a high copy, and for nothing else", (given) => {
     const allow = { whenActive: 2, isolated: 0, activeAheadUs: 400, chunkUs: 400 };
     const { machine, board, copiedUs } = startCopies({ ...allow, submission: given.submission });
-    board.busy(HIGH);
+    board.busy(HIGH, machine.now);
     expect(copiedUs(5e6)).toBeGreaterThan(1000);
     board.copies(HIGH, [{ fromNs: machine.now, untilNs: machine.now + 5e6 }]);
     expect(copiedUs(5e6)).toBeLessThan(400);

@@ -26,6 +26,8 @@ export class Board {
   readonly gate: Gate;
   /** A bit for each active high client. */
   active = 0;
+  /** When each active high client became active, by its bit. */
+  readonly #activeSince = new Map<number, number>();
   registered = 0;
   idleSince = Number.NEGATIVE_INFINITY;
   // About the latest high kernel:
@@ -87,9 +89,18 @@ export class Board {
   }
 
   /** Called when a burst begins or is announced. */
-  busy(bit: number): void {
+  busy(bit: number, now: number): void {
+    if ((this.active & bit) === 0) this.#activeSince.set(bit, now);
     this.active |= bit;
     if (this.#holdsApply) this.#holds.fill(1);
+  }
+
+  /** Since the oldest active request began or was announced; 0 if none is active. */
+  activeNs(now: number): number {
+    let longest = 0;
+    for (const [bit, since] of this.#activeSince)
+      if ((this.active & bit) !== 0) longest = Math.max(longest, now - since);
+    return longest;
   }
 
   /** Called when the last burst of this client has ended. */
@@ -133,6 +144,7 @@ export class Board {
     seen.highLeavesSms = this.#highLeavesSms;
     seen.highLeftUs = Math.max(0, Math.floor((this.#highEndsNs - now) / 1000));
     seen.idleUs = Math.floor((now - this.idleSince) / 1000);
+    seen.activeUs = Math.floor(this.activeNs(now) / 1000);
     seen.myTurn = this.turn === slot || (this.waiting & ~(1 << slot)) === 0;
     seen.highCopying = false;
     seen.heldUs = 0;
@@ -140,7 +152,7 @@ export class Board {
   }
 
   get #holdsApply(): boolean {
-    const { protect, whenActive: rule } = this.gate.rules;
-    return protect !== 0 && rule === whenActive.wait;
+    const { protect, whenActive: rule, holdAfterUs } = this.gate.rules;
+    return protect !== 0 && rule === whenActive.wait && holdAfterUs === 0;
   }
 }

@@ -65,6 +65,7 @@ export class Helper {
     view.highRegistered = board.registered;
     view.highActive = board.active;
     view.idleUs = (now - board.idleSince) / 1000;
+    view.activeUs = board.activeNs(now) / 1000;
   }
 
   #carryOut(): void {

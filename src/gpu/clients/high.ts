@@ -87,7 +87,7 @@ export class HighClient implements Owner, Actor {
       if (!this.#serving) this.#begin();
     } else {
       this.#await(++this.#announced, this.#options.announceNs, ANNOUNCE);
-      this.#board.busy(this.#options.bit);
+      this.#board.busy(this.#options.bit, this.#machine.now);
     }
   }
 
@@ -129,7 +129,7 @@ export class HighClient implements Owner, Actor {
     this.#begun++;
     this.#serving = true;
     this.#servedFrom = now;
-    this.#board.busy(this.#options.bit);
+    this.#board.busy(this.#options.bit, now);
     const { length, cpuNs, kind, bytes } = this.#plan;
     const crossings: Crossing[] = [];
     let cpu = now;

@@ -17,9 +17,20 @@ test.each([true, false])("level 0, and nothing known, are strict: isolated %s", 
   expect(rules(seen(isolated), at(0))).toEqual(strict);
 });
 
-test("where contexts take turns the levels are those of slo, and nothing runs beside a request before the last", () => {
-  for (const level of levels.slice(0, 6))
+test("where contexts take turns the first levels and the last are those of slo", () => {
+  for (const level of [0, 1, 2, 3, 4])
     expect(rules(seen(true), at(level))).toEqual(policyNamed("slo").rules(seen(true), at(level)));
+  expect(rules(seen(true), at(8))).toEqual(policyNamed("slo").rules(seen(true), at(5)));
+});
+
+test("between them best-effort work goes on at the begin of a request: a quarter of it, a half, three quarters", () => {
+  const holds = (high: Observed["high"]) =>
+    levels.map((level) => rules({ isolated: true, high }, at(level)).holdAfterUs);
+  expect(holds([{ name: "high", burstP50Us: 4000 }])).toEqual([0, 0, 0, 0, 0, 1000, 2000, 3000, 0]);
+  const two = [4000, 800].map((burstP50Us) => ({ name: "high", burstP50Us }));
+  expect(holds(two).slice(5, 8)).toEqual([200, 400, 600]);
+  for (const level of [5, 6, 7])
+    expect(rules(seen(true), at(level))).toMatchObject({ chunkUs: 240, resumeDelayUs: 0 });
 });
 
 test("where contexts take turns, chunks of 2 ms go beside requests if objectives are about requests alone", () => {
@@ -37,7 +48,7 @@ test("where contexts take turns, chunks of 2 ms go beside requests if objectives
 test("where contexts take turns a chunk is 3, 6, 6, 12 and 24 % of a burst, and 2 ms at most", () => {
   const chunks = (burstP50Us: number) =>
     levels
-      .slice(0, 6)
+      .filter((level) => level < 5 || level === 8)
       .map((level) => rules({ isolated: true, high: [{ name: "high", burstP50Us }] }, at(level)))
       .map(({ chunkUs, chunkLaunches, resumeDelayUs }) => [chunkUs, chunkLaunches, resumeDelayUs]);
   expect(chunks(4000)).toEqual([

@@ -5,9 +5,9 @@
 // (docs/design/decisions/0004). In mode isolated they only delay a burst, and best-effort work gains no time, because as
 // many bursts come as before. An engine that batches requests does more in each step when it is delayed, so that its
 // requests take less GPU time: they are given beside requests whose users have time to spare.
-import type { Rules } from "#protocol";
+import { type Rules, rules } from "#protocol";
 import { type About, climbing, type Ladder } from "../ladder.ts";
-import type { Policy } from "../policy.ts";
+import type { Observed, Policy } from "../policy.ts";
 import { LONGEST, turnsLadder } from "./slo.ts";
 
 /**
@@ -17,10 +17,18 @@ import { LONGEST, turnsLadder } from "./slo.ts";
  */
 const BESIDE_EVERY = [8, 4, 2] as const;
 
-function ladder(base: Rules, about: About): Ladder {
+/** The parts of a burst, from its begin, in which best-effort work goes on: in mode isolated. */
+const BEGIN = [1 / 4, 1 / 2, 3 / 4] as const;
+
+/** While no burst was seen. A level that holds nothing at all is the last one only. */
+const UNKNOWN_BURST_US = 4000;
+
+function ladder(base: Rules, about: About, seen: Observed): Ladder {
   const turns = turnsLadder(base, about);
   const isolated = base.isolated === 1;
-  if (isolated && about !== "requests") return turns;
+  if (isolated && about === "throughput") return turns;
+  if (isolated && about === "bursts")
+    return [...turns.slice(0, -1), ...besideBegins(base, seen), ...turns.slice(-1)];
   const chunk = isolated ? LONGEST : { chunkUs: base.chunkUs };
   const beside = BESIDE_EVERY.map((chunks) => ({
     ...chunk,
@@ -30,9 +38,20 @@ function ladder(base: Rules, about: About): Ladder {
   return [...turns.slice(0, -1), ...beside, ...turns.slice(-1)];
 }
 
+function besideBegins({ chunkUs, chunkLaunches }: Rules, { high }: Observed): Ladder {
+  const bursts = high.map(({ burstP50Us = UNKNOWN_BURST_US }) => burstP50Us);
+  const burstUs = bursts.length > 0 ? Math.min(...bursts) : UNKNOWN_BURST_US;
+  return BEGIN.map((part) => ({
+    chunkUs: 2 * chunkUs,
+    chunkLaunches: 2 * chunkLaunches,
+    resumeDelayUs: 0,
+    holdAfterUs: Math.max(1, Math.round(Math.min(rules.holdAfterUs.most, part * burstUs))),
+  }));
+}
+
 export const cotenant: Policy = {
   name: "cotenant",
   summary: "as `strict`; with objectives (run --slo) all that they leave, beside requests too",
   learnsFrom: "objectives",
-  ...climbing(ladder),
+  ...climbing(ladder, true),
 };

@@ -1,0 +1,56 @@
+// Services that launch kernel by kernel and are limited by their CPU. The GPU idles for much of each of their bursts, and
+// a kernel that comes a little later is done long before the program asks for it. If such a service states no objective,
+// the policy takes one by default: best-effort work fills the gaps, as long as bursts hardly wait longer than under `strict`
+// (docs/design/decisions/0021). Any other service without an objective is protected as under `strict`.
+import type { MeteredHigh, Objective } from "./policy.ts";
+
+/**
+ * By how much its bursts may wait longer than under `strict`, as a part of their p99: the p99 and the median. `strict` is what
+ * the service had otherwise, so best-effort work need not pause for bursts alone.
+ */
+export const gapsObjective: Objective = {
+  p99Us: undefined,
+  slowdown: 0.1,
+  medianSlowdown: 0.02,
+};
+
+export const isByDefault = (objective: Objective | undefined): boolean =>
+  objective === gapsObjective;
+
+/** The time of a service's bursts, and the part for which it waited for the GPU. */
+export interface Waits {
+  readonly bursts: number;
+  readonly lastedUs: number;
+  readonly waitedUs: number;
+  /** It leaves gaps, as far as is known. */
+  readonly gaps: boolean;
+}
+
+export const noWaits: Waits = { bursts: 0, lastedUs: 0, waitedUs: 0, gaps: false };
+
+/** So many bursts tell. After twice as many, half is forgotten. */
+const KNOWN = 200;
+/** It waits for a smaller part of its bursts. One that keeps the GPU busy waits nearly all of the time. */
+const GAPS_BELOW = 0.25;
+/** Between the two it stays what it was: best-effort work in its gaps makes it wait a little longer. */
+const BUSY_ABOVE = 0.4;
+
+/** With the bursts of another look. */
+export function withWaits(was: Waits, { bursts, lastedUs, waitedUs }: Omit<Waits, "gaps">): Waits {
+  if (bursts === 0) return was;
+  const keep = was.bursts > 2 * KNOWN ? 0.5 : 1;
+  const now = {
+    bursts: keep * was.bursts + bursts,
+    lastedUs: keep * was.lastedUs + lastedUs,
+    waitedUs: keep * was.waitedUs + waitedUs,
+  };
+  const part = now.waitedUs / now.lastedUs;
+  const gaps = now.bursts >= KNOWN && part < (was.gaps ? BUSY_ABOVE : GAPS_BELOW);
+  return { ...now, gaps };
+}
+
+/** With the objective that a service which leaves gaps has by default. */
+export function withGapsObjective(client: MeteredHigh, known: Waits | undefined): MeteredHigh {
+  const own = client.objective !== undefined || client.training === true;
+  return own || !known?.gaps ? client : { ...client, objective: gapsObjective };
+}
