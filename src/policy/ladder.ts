@@ -29,8 +29,8 @@ import {
 } from "./memory.ts";
 import { strict } from "./policies/strict.ts";
 import type { Look, Memory, MeteredHigh, Observed, Policy } from "./policy.ts";
-import { requestsLeaveRoom } from "./requests.ts";
-import { addedUs, holdClearly, isHopeless, wouldHold } from "./room.ts";
+import { requestsLeaveRoom, requestsWouldHold } from "./requests.ts";
+import { addedUs, holdClearly, isHopeless, longestFactor, wouldHold } from "./room.ts";
 import { medianLimitsOf } from "./yardstick.ts";
 
 /** Level 0 is `strict`; each level changes its rules, and gives more than the one below. */
@@ -244,13 +244,18 @@ const slowsTooMuch = (
     waitedUs: Number.POSITIVE_INFINITY,
   });
 
-/** The highest level that will hold, as far as the bursts at the present one tell. Requests don't tell. */
+/** The highest level that will hold, as far as the bursts and requests at the present one tell. */
 function surelyHeld(clients: readonly ClientMemory[], level: number, levels: readonly Rules[]) {
   const from = levels[level];
   const holdsAt = (to: Rules) =>
     from !== undefined &&
     clients.every((client) => {
-      if (client.objective?.requests) return false;
+      const { objective, requests, waits } = client;
+      const burstUs = waits.lastedUs / waits.bursts;
+      const factor = longestFactor(to, burstUs) / longestFactor(from, burstUs);
+      if (objective?.requests && !requestsWouldHold(objective.requests, requests, factor))
+        return false;
+      if (isAboutRequestsOnly(client)) return true;
       const limits = limitsFor(client);
       return limits !== undefined && wouldHold(client.seen, limits, addedUs(from, to));
     });

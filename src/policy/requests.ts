@@ -3,6 +3,7 @@
 // before the policy sees it, because a service publishes histograms with a few fixed limits.
 import { type Latency, latencies } from "#engines";
 import {
+  ALLOWED,
   type Evidence,
   holds,
   holdsSoFar,
@@ -33,7 +34,7 @@ export type RequestsSeen = Readonly<Partial<Record<RequestKind, RequestCounts>>>
 /** A value below this part of the limit leaves room for one level more. */
 export const NEAR = 0.75;
 
-/** So many values of which none is near the limit allow the next level. A level costs little if it is left at once. */
+/** So many values of which at most 1 % are near the limit allow the next level. A level costs little if it is left at once. */
 const FEW = 30;
 /** After a step down, requests end that began under the old rules. They are ignored for so long. */
 const SETTLING_MS = 2_000;
@@ -95,8 +96,25 @@ export const requestsLeaveRoom = (
     return known !== undefined && (leavesRoom(known) || (back && holdsSoFar(known.evidence)));
   });
 
-const leavesRoom = ({ evidence, near }: RequestEvidence): boolean =>
-  holdsWithMargin(evidence) || (evidence.bursts >= FEW && near === 0);
+/**
+ * Each kind would hold if all of its values were longer by this factor.
+ */
+export const requestsWouldHold = (
+  limits: RequestLimits,
+  memory: RequestsMemory,
+  factor: number,
+): boolean =>
+  factor * NEAR <= 1 &&
+  statedKinds(limits).every((kind) => {
+    const known = memory[kind];
+    return known !== undefined && isFarBelow(known);
+  });
+
+const isFarBelow = ({ evidence, near }: RequestEvidence): boolean =>
+  evidence.bursts >= FEW && near <= ALLOWED * evidence.bursts;
+
+const leavesRoom = (known: RequestEvidence): boolean =>
+  holdsWithMargin(known.evidence) || isFarBelow(known);
 
 /** The kind that leaves the least room; undefined while nothing is known of any. */
 export function tightestKind(memory: RequestsMemory): RequestKind | undefined {

@@ -58,6 +58,15 @@ function besideShare(
 }
 
 /**
+ * By which factor bursts of `burstUs` in the mean are longer than alone, at most: each finds a chunk before it, and loses what
+ * best-effort work gets beside it.
+ */
+export function longestFactor(rules: Rules, burstUs: number): number {
+  const beside = besideShare(rules, burstUs);
+  return (1 + rules.chunkUs / burstUs) / Math.max(0, 1 - beside);
+}
+
+/**
  * Whether the median burst would already be above a limit. A request waits for best-effort work beside it that does not
  * fit into the time in which it runs no kernel. Without a profile that time is taken for 0 where contexts take turns, and
  * for all of the request under MPS.
