@@ -81,6 +81,11 @@ export interface HighStatus extends ClientStatus, HighMeasure, SinceAttached {
         readonly tightest?: RequestKind | undefined;
       }
     | undefined;
+  /**
+   * How it fares with best-effort work in its gaps; undefined unless it leaves the GPU idle in its bursts and states no
+   * objective.
+   */
+  readonly gaps: { readonly state: ObjectiveState; readonly level: number } | undefined;
   /** Its bursts while no best-effort work ran; undefined while the policy does not know them. */
   readonly alone: AloneBursts | undefined;
   /** How much slower its bursts of the last window are than alone, by what an objective `slowdown` counts; undefined while unknown. */

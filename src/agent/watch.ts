@@ -199,6 +199,12 @@ export class Watch {
     return memory && state && objectiveOf(client) && { state, level: memory.level, tightest };
   }
 
+  #gaps(gpu: ServedGpu, client: Client): HighStatus["gaps"] {
+    const memory = this.#memories.get(gpu);
+    const { state, gaps } = memory?.clients.get(idOf(client)) ?? {};
+    return memory && state && gaps ? { state, level: memory.level } : undefined;
+  }
+
   status(gpus: readonly ServedGpu[]): readonly GpuStatus[] {
     const served = new Map(gpus.map((gpu) => [gpu.uuid, gpu]));
     const listed = this.#readings.map((reading) =>
@@ -325,6 +331,7 @@ export class Watch {
         sloRequests: requests,
         requests: this.#options.requests?.status(client),
         objective: this.#objective(gpu, client),
+        gaps: this.#gaps(gpu, client),
         alone,
         slowdown: slowdownOf(measured, alone),
       },
@@ -375,7 +382,10 @@ const idOf = ({ slot, pid, startTime }: Client) => `${slot} ${pid} ${startTime}`
 
 /** Of a training the policy knows its throughput alone, and perhaps no burst. */
 function aloneIn(memory: Memory | undefined, client: Client): HighStatus["alone"] {
-  const { p99Us, waitedP99Us } = memory?.clients.get(idOf(client))?.reference ?? {};
+  const { reference, gaps } = memory?.clients.get(idOf(client)) ?? {};
+  // It is of bursts under `strict` then.
+  if (gaps) return undefined;
+  const { p99Us, waitedP99Us } = reference ?? {};
   const known = Number.isFinite(p99Us) && Number.isFinite(waitedP99Us);
   return known && p99Us !== undefined && waitedP99Us !== undefined
     ? { p99Us, waitedP99Us }

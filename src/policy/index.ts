@@ -4,6 +4,16 @@ export {
   parseArrangement,
   type Sharing,
 } from "./arrangement.ts";
+export {
+  NEAR,
+  type RequestCounts,
+  type RequestKind,
+  type RequestLimits,
+  type RequestsSeen,
+  requestKinds,
+  statedKinds,
+} from "./ladder/requests.ts";
+export { slowdownOf } from "./ladder/yardstick.ts";
 export { parseObjective } from "./objective.ts";
 export { policies, policyNamed } from "./policies/index.ts";
 export {
@@ -21,13 +31,3 @@ export {
   withOverrides,
 } from "./policy.ts";
 export { type Recommendation, recommendMode } from "./recommend.ts";
-export {
-  NEAR,
-  type RequestCounts,
-  type RequestKind,
-  type RequestLimits,
-  type RequestsSeen,
-  requestKinds,
-  statedKinds,
-} from "./requests.ts";
-export { slowdownOf } from "./yardstick.ts";

@@ -27,6 +27,7 @@ const high: HighStatus = {
   sloP99Us: undefined,
   sloSlowdown: undefined,
   sloRequests: undefined,
+  gaps: undefined,
   requests: undefined,
   objective: undefined,
   bursts: 100,

@@ -22,7 +22,7 @@ export const sentencesOf = (
   client: HighStatus | BestEffortStatus,
   scope: Status["agent"]["scope"],
 ): readonly string[] => [
-  ...(isHigh(client) ? describeSharing(client) : []),
+  ...(isHigh(client) ? [...describeSharing(client), ...describeGaps(client)] : []),
   ...describeCaveats(client),
   ...describeTenant(client, scope),
   ...(isHigh(client) ? describeDamage(client) : describeIgnored(client)),
@@ -88,6 +88,13 @@ const describeSharing = (client: HighStatus): string[] => {
       ]
     : [];
 };
+
+const describeGaps = ({ name, pid, gaps }: HighStatus): string[] =>
+  gaps
+    ? [
+        `${name} (pid ${pid}) is limited by its CPU and states no objective: best-effort work may use the GPU while it launches, at level ${gaps.level} now, as long as its bursts hardly wait longer for that; "cotenant up --policy strict" lets nothing run beside them`,
+      ]
+    : [];
 
 function describeObjective(client: HighStatus, gpu: GpuStatus): string[] {
   const { name, pid, objective } = client;

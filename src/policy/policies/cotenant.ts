@@ -6,7 +6,7 @@
 // many bursts come as before. An engine that batches requests does more in each step when it is delayed, so that its
 // requests take less GPU time: they are given beside requests whose users have time to spare.
 import { type Rules, rules } from "#protocol";
-import { type About, climbing, type Ladder } from "../ladder.ts";
+import { type About, climbing, type Ladder } from "../ladder/ladder.ts";
 import type { Observed, Policy } from "../policy.ts";
 import { LONGEST, turnsLadder } from "./slo.ts";
 
@@ -51,7 +51,8 @@ function besideBegins({ chunkUs, chunkLaunches }: Rules, { high }: Observed): La
 
 export const cotenant: Policy = {
   name: "cotenant",
-  summary: "as `strict`; with objectives (run --slo) all that they leave, beside requests too",
+  summary:
+    "as `strict`, but beside services that their CPU limits; with objectives (run --slo) all that they leave",
   learnsFrom: "objectives",
   ...climbing(ladder, true),
 };

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { mulberry32, type Random } from "#core";
 import { bucketCount, bucketOf, type Rules, whenActive } from "#protocol";
+import type { RequestCounts } from "../ladder/requests.ts";
 import type { Memory } from "../policy.ts";
-import type { RequestCounts } from "../requests.ts";
 import { policyNamed } from "./index.ts";
 
 const LOOK_S = 0.25;

@@ -1,6 +1,6 @@
 // As much best-effort work as the high clients' objectives allow, by one ladder for both modes.
 import { type Rules, whenActive } from "#protocol";
-import { type About, climbing, type Ladder } from "../ladder.ts";
+import { type About, climbing, type Ladder } from "../ladder/ladder.ts";
 import type { Policy } from "../policy.ts";
 
 /**

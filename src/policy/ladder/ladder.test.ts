@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Service, Watched } from "../../test/policy/plant.ts";
+import { type Service, Watched } from "../../../test/policy/plant.ts";
 
 const p99 = { p99Us: 10_000 };
 /** Far within 10 ms: a hundred of them say that any level without a gate holds. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Service, Watched } from "../../test/policy/plant.ts";
+import { type Service, Watched } from "../../../test/policy/plant.ts";
 import { type RequestsSeen, requestKinds, tightestKind, withRequests } from "./requests.ts";
 
 const limits = { ttft: 200_000, tpot: 50_000 };

@@ -1,17 +1,7 @@
 // What a policy that climbs a ladder (ladder.ts) remembers of a GPU from one look to the next, and of each high client
 // on it: its bursts alone (the reference), the evidence for or against its objective at the level in force, and its
 // usual load. A memory is never changed: each look makes a new one.
-import {
-  ALLOWED,
-  type Evidence,
-  holds,
-  holdsWithMargin,
-  isBroken,
-  noEvidence,
-  withBursts,
-} from "./evidence.ts";
-import { noWaits, type Waits, withWaits } from "./gaps.ts";
-import { differ, isQuiet, type Load, noLoad, withLoad } from "./load.ts";
+
 import {
   addLook,
   addProgress,
@@ -22,8 +12,19 @@ import {
   type Pace,
   type Progress,
   restartPace,
-} from "./policies/throughput.ts";
-import type { Memory, MeteredHigh, Objective, ObjectiveState } from "./policy.ts";
+} from "../policies/throughput.ts";
+import type { Memory, MeteredHigh, Objective, ObjectiveState } from "../policy.ts";
+import {
+  ALLOWED,
+  type Evidence,
+  holds,
+  holdsWithMargin,
+  isBroken,
+  noEvidence,
+  withBursts,
+} from "./evidence.ts";
+import { isByDefault, noWaits, type Waits, withWaits } from "./gaps.ts";
+import { differ, isQuiet, type Load, noLoad, withLoad } from "./load.ts";
 import {
   nothingOfRequests,
   type RequestKind,
@@ -92,6 +93,8 @@ export interface ClientMemory {
   readonly load: Load;
   /** How much of its bursts it waits for the GPU. */
   readonly waits: Waits;
+  /** Its objective is the one by default. */
+  readonly gaps: boolean;
 }
 
 interface Alone extends Progress {
@@ -142,6 +145,7 @@ export const newClient = ({ objective, training = false }: MeteredHigh): ClientM
   progress: noPace,
   load: noLoad,
   waits: noWaits,
+  gaps: false,
 });
 
 interface Around {
@@ -169,7 +173,14 @@ export function look(was: ClientMemory, client: MeteredHigh, around: Around): Cl
     ? { ...noLoad, lastBurst }
     : withLoad(was.load, { bursts, waitedUs, seconds }, how === "colocated");
   const heard = withHeard(
-    { ...was, objective, load, waits, bursts: was.bursts + bursts },
+    {
+      ...was,
+      objective,
+      load,
+      waits,
+      gaps: isByDefault(objective),
+      bursts: was.bursts + bursts,
+    },
     client,
     around,
   );

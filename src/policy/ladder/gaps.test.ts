@@ -1,10 +1,10 @@
 // Services without an objective, against the made-up plant: one that is limited by its CPU, and one that keeps the GPU
 // busy.
 import { describe, expect, test } from "vitest";
-import { type Moment, type Plant, played } from "../../test/policy/plant.ts";
+import { type Moment, type Plant, played } from "../../../test/policy/plant.ts";
+import { cotenant } from "../policies/cotenant.ts";
+import { slo } from "../policies/slo.ts";
 import { noWaits, withWaits } from "./gaps.ts";
-import { cotenant } from "./policies/cotenant.ts";
-import { slo } from "./policies/slo.ts";
 
 const turns = { policy: cotenant, isolated: true };
 const LAST = 8;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { bucketCount, bucketOf } from "#protocol";
+import type { MeteredHigh, Objective } from "../policy.ts";
 import { noEvidence, withBursts } from "./evidence.ts";
 import {
   type Circumstance,
@@ -17,7 +18,6 @@ import {
   withoutEvidence,
   withVerdict,
 } from "./memory.ts";
-import type { MeteredHigh, Objective } from "./policy.ts";
 
 const time: Objective = { p99Us: 10_000, slowdown: undefined };
 const part: Objective = { p99Us: undefined, slowdown: 0.1 };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { type Service, Watched } from "../../test/policy/plant.ts";
-import { cotenant } from "./policies/cotenant.ts";
-import { slo } from "./policies/slo.ts";
+import { type Service, Watched } from "../../../test/policy/plant.ts";
+import { cotenant } from "../policies/cotenant.ts";
+import { slo } from "../policies/slo.ts";
 
 const p99 = { p99Us: 10_000 };
 const above: Service = { objective: p99, bursts: [[30_000, 25]] };

@@ -3,6 +3,8 @@
 // objective, or when the load rises. A level that broke an objective is not tried again for a time that doubles
 // (docs/design/decisions/0003).
 import { type Rules, rules } from "#protocol";
+import { strict } from "../policies/strict.ts";
+import type { Look, Memory, MeteredHigh, Observed, Policy } from "../policy.ts";
 import { holdsSoFar, holdsWithMargin } from "./evidence.ts";
 import { isByDefault, withGapsObjective } from "./gaps.ts";
 import {
@@ -27,8 +29,6 @@ import {
   withoutEvidence,
   withVerdict,
 } from "./memory.ts";
-import { strict } from "./policies/strict.ts";
-import type { Look, Memory, MeteredHigh, Observed, Policy } from "./policy.ts";
 import { requestsLeaveRoom, requestsWouldHold } from "./requests.ts";
 import { addedUs, holdClearly, isHopeless, longestFactor, wouldHold } from "./room.ts";
 import { medianLimitsOf } from "./yardstick.ts";
