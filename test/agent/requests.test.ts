@@ -23,11 +23,21 @@ async function served(answer: RequestListener): Promise<{ url: string; server: S
 async function engine() {
   let counts: readonly number[] = [0, 0, 0];
   let now = 0;
-  const { url, server } = await served((_, response) => response.end(answerOf(counts)));
+  let answers = 0;
+  const { url, server } = await served((_, response) => {
+    answers++;
+    response.end(answerOf(counts));
+  });
   const endpoint = new Endpoint(url, limits, () => now);
   return {
     endpoint,
     server,
+    answers: () => answers,
+    /** A second after whatever was before, so that it is time to ask. */
+    ask: () => {
+      now += 1e9;
+      return endpoint.ask();
+    },
     count: (...next: readonly number[]) => {
       counts = next;
     },
@@ -39,13 +49,13 @@ async function engine() {
 
 describe("a service that answers", () => {
   test("is unheard until its first answer; what it counted before does not count", async () => {
-    const { endpoint, count } = await engine();
+    const { endpoint, count, ask } = await engine();
     expect(endpoint.take()).toBeUndefined();
     count(100, 100, 200);
-    await endpoint.ask();
+    await ask();
     expect(endpoint.take()).toEqual({});
     count(110, 120, 221);
-    await endpoint.ask();
+    await ask();
     expect(endpoint.take()).toEqual({ ttft: { values: 21, above: 1, near: 11 } });
     expect(endpoint.take()).toEqual({});
     expect(endpoint.status).toMatchObject({
@@ -55,43 +65,60 @@ describe("a service that answers", () => {
   });
 
   test("has its answers added up between two looks", async () => {
-    const { endpoint, count } = await engine();
-    await endpoint.ask();
+    const { endpoint, count, ask } = await engine();
+    await ask();
     for (const n of [1, 2, 3]) {
       count(n, n, 2 * n);
-      await endpoint.ask();
+      await ask();
     }
     expect(endpoint.take()).toEqual({ ttft: { values: 6, above: 3, near: 3 } });
   });
 
+  test("is asked once a second, and five times a second while it ends many requests", async () => {
+    const { endpoint, count, pass, ask, answers } = await engine();
+    const asksIn = async (seconds: number) => {
+      const before = answers();
+      for (let i = 0; i < 20 * seconds; i++) {
+        pass(0.05);
+        count(answers() * 10, answers() * 10, answers() * 10);
+        await endpoint.ask();
+      }
+      return answers() - before;
+    };
+    await ask();
+    expect(await asksIn(0.9)).toBe(0);
+    expect(await asksIn(0.1)).toBe(1);
+    expect(await asksIn(2)).toBeGreaterThan(8);
+  });
+
   test("keeps the quantiles of its last busy second in a quiet one", async () => {
-    const { endpoint, count } = await engine();
-    await endpoint.ask();
+    const { endpoint, count, ask } = await engine();
+    await ask();
     count(9, 9, 9);
-    await endpoint.ask();
-    await endpoint.ask();
+    await ask();
+    await ask();
     expect(endpoint.status.kinds).toMatchObject([{ p99Us: 100_000 }]);
   });
 });
 
 describe("a service that does not", () => {
   test("is unheard three seconds after its last answer, and why is said; then heard again", async () => {
-    const { endpoint, count, pass, server } = await engine();
-    await endpoint.ask();
+    const { endpoint, count, pass, ask, server } = await engine();
+    await ask();
     const { port } = server.address() as AddressInfo;
     await new Promise((resolve) => {
       server.close(resolve);
       server.closeAllConnections();
     });
-    await endpoint.ask();
-    pass(2);
+    await ask();
+    pass(1);
     expect(endpoint.take()).toEqual({});
-    pass(2);
+    pass(1);
     expect(endpoint.take()).toBeUndefined();
     expect(endpoint.status.unheard).toContain("ECONNREFUSED");
     await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
     count(1, 1, 1);
-    await endpoint.ask();
+    await ask();
     expect(endpoint.take()).toEqual({ ttft: { values: 1, above: 0, near: 0 } });
   });
 
