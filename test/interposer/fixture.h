@@ -66,7 +66,7 @@ struct BestEffort {
     OK(cuda().cuStreamSynchronize(stream));
   }
 
- private:
+  // The time of bursts, in ns.
   static std::uint64_t now() {
     timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);

@@ -1,5 +1,5 @@
-// The Prometheus endpoint of a service (`run --slo-metrics`), read one to five times a second. The agent may be root and the address
-// is the client's, so only loopback addresses are read, no redirection is followed, and an answer may be neither long
+// The Prometheus endpoint of a service (`run --slo-metrics`), read one to five times a second. The agent may be root and the
+// address is the client's, so only loopback addresses are read, no redirection is followed, and an answer may be neither long
 // nor late.
 import { errors, readHistograms, UserError } from "#core";
 import type { RequestLimits, RequestsSeen } from "#policy";

@@ -281,6 +281,49 @@ void chunks_beside_a_request() {
   OK(cuda().cuStreamSynchronize(stream));
 }
 
+// Under holdAfterUs released work goes on beside a young request. The client stops itself when the request is so old, and
+// goes on when it ends. How much has run by then depends on the machine; seldom is it all.
+void a_request_that_holds_later() {
+  BestEffort client;
+  auto& settings = client.agent.region().settings;
+  auto& page = client.agent.page();
+  settings.whenActive = kWait;
+  settings.holdAfterUs = 20'000;
+  settings.resumeDelayUs = 0;
+  settings.trickleAfterUs = 1'000'000;
+  settings.submitUs = 100'000;
+  constexpr unsigned kMany = 40;  // ms of work, less than may be queued
+  CUstream stream = make_stream();
+  Word word;
+  for (int i = 0; i < 40; ++i) {  // until it is known how long it takes
+    client.program.store_us(1000, word.device, 0, stream);
+    if (i % 4 == 3) OK(cuda().cuStreamSynchronize(stream));
+  }
+  unsigned at = kMany;
+  for (int attempt = 0; attempt < 20 && at == kMany; ++attempt) {
+    client.program.store_us(1000, word.device, 0, stream);
+    OK(cuda().cuStreamSynchronize(stream));
+    page.high[9].burstSince.store(0);  // long ago: it holds until all is queued
+    page.word.store(1);
+    page.active.store(BestEffort::kRequest);
+    for (unsigned i = 1; i <= kMany; ++i) client.program.store_us(1000, word.device, i, stream);
+    const std::uint64_t begun = client.now();
+    page.high[9].burstSince.store(begun);
+    eventually([&] { return page.word.load() == 0 || *word.host == kMany; }, "a young request does not hold it");
+    eventually([&] { return page.word.load() != 0; }, "the client holds itself when the request is old");
+    expect(client.now() - begun >= 20'000'000, "no sooner");
+    sleep_ms(5);
+    at = *word.host;
+    sleep_ms(50);
+    expect(*word.host == at, "then nothing runs");
+    client.request_ends();
+    OK(cuda().cuStreamSynchronize(stream));
+    expect(*word.host == kMany, "all of it has run");
+  }
+  expect(at > 0 && at < kMany, "some of it ran beside the request, and some was held: " + std::to_string(at));
+  expect(client.slot().trickles.load() == 0, "no emergency was needed");
+}
+
 constexpr Case kCases[] = {
     {"a high kernel's class, SMs and duration are published where asked for", a_high_kernel_is_published},
     {"a graph has the class of most of its time", a_graph_has_the_class_of_most_of_its_time},
@@ -293,6 +336,7 @@ constexpr Case kCases[] = {
     {"launches are paced", launches_are_paced},
     {"over its budget a client waits until all has ended", a_budget_is_spent},
     {"chunks pass beside a request, no more than the rule says", chunks_beside_a_request},
+    {"work goes on beside a request until it is old enough to hold it", a_request_that_holds_later},
 };
 
 }  // namespace
