@@ -7,7 +7,7 @@ import type { Bounds } from "./bounds.ts";
 import { climb } from "./climb.ts";
 import { noPlan } from "./errors.ts";
 import { naivePlans } from "./naive.ts";
-import { cost, gap } from "./objective.ts";
+import { cost, gap, withinBudget } from "./objective.ts";
 import type { Plan, Problem, Timeline } from "./problem/types.ts";
 import { OPTIMALITY_GAP, search } from "./search.ts";
 import { timeline } from "./timeline.ts";
@@ -20,6 +20,11 @@ export interface Solution {
   /** No plan is better by more than this part of its cost. A gap of at most `OPTIMALITY_GAP` counts as optimal. */
   readonly gap: number;
   readonly optimal: boolean;
+  /**
+   * No schedule whatever is better by more than this part of its cost, including schedules that are no plans: an
+   * accelerator idles on purpose, or the order of priority changes in the middle.
+   */
+  readonly idlingGap: number;
   readonly nodes: number;
 }
 
@@ -45,6 +50,7 @@ export function* improve(problem: Problem): Generator<Solution | undefined, Solu
       cost: tree.cost,
       gap: tree.done ? Math.min(distance, OPTIMALITY_GAP) : distance,
       optimal: tree.done || distance <= OPTIMALITY_GAP,
+      idlingGap: gap(tree.cost, tree.relaxedBound),
       nodes: tree.nodes,
     };
   };
@@ -85,7 +91,7 @@ function checkFeasible(problem: Problem, { way, energy, levels }: Bounds) {
     least += energy.table[at] ?? 0;
     first += groups.length;
   }
-  if (least > problem.energyBudgetMj)
+  if (!withinBudget(problem, least))
     throw noPlan(
       `The networks need ${least.toPrecision(4)} mJ at least, more than the budget of ${problem.energyBudgetMj} mJ.`,
       "Give a larger energy budget, or allow more transitions.",
