@@ -1,7 +1,6 @@
 // Every schedule in which starts happen at ends or arrivals of other groups, also if the accelerator idles meanwhile.
 // Only for a handful of groups.
-import { cost, type Plan, type Problem, transitions } from "#soc";
-import { transitionMs } from "../../src/offline/soc/timeline.ts";
+import { cost, type Plan, type Problem, transitionMs, transitions } from "#soc";
 import { product } from "./brute.ts";
 
 interface Run {
