@@ -10,7 +10,7 @@ import { interpolated, shareOfLimit } from "./problem/slowdown.ts";
 import type { Problem } from "./problem/types.ts";
 import { replay } from "./replay.ts";
 import { OPTIMALITY_GAP, search } from "./search.ts";
-import { type Solution, solve } from "./solve.ts";
+import { improve, type Solution, solve } from "./solve.ts";
 import { timeline } from "./timeline.ts";
 
 const noClock = () => 0;
@@ -251,6 +251,18 @@ test("a search that is stopped early states a gap to the best plan, and the gap 
   expect(early.optimal).toBe(false);
   expect(early.cost * (1 - early.gap)).toBeLessThanOrEqual(best.cost);
   expect(early.cost).toBeGreaterThanOrEqual(best.cost);
+});
+
+test("the first plan comes before the search begins, and its gap is true", () => {
+  for (const objective of ["latency", "throughput"] as const)
+    for (const seed of [1, 2, 3]) {
+      const shape = { networks: 2, groups: 4, maxTransitions: 4, seed, objective };
+      const problem = exampleProblem(shape);
+      const first = improve(problem).next().value;
+      const best = bruteForce(problem)?.cost ?? Number.NaN;
+      expect(first?.nodes).toBe(0);
+      expect(gap(first?.cost ?? 0, best)).toBeLessThanOrEqual(first?.gap ?? 0);
+    }
 });
 
 test("a network that must change accelerator too often is named", () => {
