@@ -62,13 +62,20 @@ function trioOf(round: Round, name: string): Trio | undefined {
 
 type Time = "latencyNs" | "serviceNs";
 
+/** A request that never began has a time of waiting, and none of service. */
+const known = (what: Time | "waitedNs", { serviceNs }: Request): boolean =>
+  what === "latencyNs" || serviceNs > 0;
+
 /** In an open loop request i of both windows arrived at the same offset. */
 function pairsOf({ window, solo: base }: Trio, what: Time): Pair[] {
   const count = Math.min(window.requests.length, base.requests.length);
-  return Array.from({ length: count }, (_, i) => [
-    base.requests[i]?.[what] ?? Number.NaN,
-    window.requests[i]?.[what] ?? Number.NaN,
-  ]);
+  return window.requests
+    .slice(0, count)
+    .flatMap((request, i): Pair[] =>
+      known(what, request)
+        ? [[base.requests[i]?.[what] ?? Number.NaN, request[what] ?? Number.NaN]]
+        : [],
+    );
 }
 
 const none: Ratio = { value: Number.NaN, low: Number.NaN, high: Number.NaN, rounds: [] };
@@ -85,7 +92,9 @@ function highFigures(trios: readonly Trio[]): HighFigures {
   const tells = requests.every(({ waitedNs }) => waitedNs !== undefined);
   const at = (what: Time | "waitedNs", q: number) =>
     quantile(
-      requests.map((request) => request[what] ?? Number.NaN),
+      requests
+        .filter((request) => known(what, request))
+        .map((request) => request[what] ?? Number.NaN),
       q,
     ) / 1e6;
   return {
@@ -124,8 +133,10 @@ function bestEffortFigures(
   { bestEffort, arriving }: Scenario,
   high: HighFigures | undefined,
 ): BestEffortFigures {
-  const speeds = (window: Window, job: number) =>
-    rate(window.doneNs[job] ?? [], window.settledNs, window.endNs);
+  const speeds = ({ doneNs, iterations, settledNs, endNs }: Window, job: number) =>
+    iterations
+      ? ((iterations[job] ?? 0) / (endNs - settledNs)) * 1e9
+      : rate(doneNs[job] ?? [], settledNs, endNs);
   const jobs = bestEffort.map(({ name }, i) => ({
     name,
     perS: mean(trios.map(({ window }) => speeds(window, i))),
@@ -139,8 +150,11 @@ function bestEffortFigures(
       mean(bestEffort.map((_, i) => speeds(window, i) / speeds(base, i))),
     ]),
   );
-  // A closed loop is always active, so it leaves no turns to best-effort work.
-  const free = high && arriving.kind !== "closed" ? 1 - high.activeShare.value : 0;
+  // What requests leave if they take no longer than alone, so that best-effort work done in a longer one counts. A
+  // closed loop is always active, so it leaves no turns to best-effort work.
+  const busy = mean(trios.map(({ solo: base }) => activeShare(base)));
+  const free =
+    high && arriving.kind !== "closed" ? 1 - busy * Math.min(1, high.throughput.value) : 0;
   const least = Math.min(...jobs.map((job) => job.retained.value));
   return {
     jobs,

@@ -21,6 +21,7 @@ import { rolesIn } from "./cast.ts";
 import { resultOf } from "./document.ts";
 import { commitOf } from "./machine.ts";
 import { ALONE_S, CALIBRATION_S, learns, type Pace, paceOf, paceText } from "./pace.ts";
+import { checkPlausible } from "./plausible.ts";
 import type { Measured } from "./processes/run.ts";
 import { SETTLE_S, type Window } from "./processes/window.ts";
 import type { BenchResult } from "./result.ts";
@@ -132,7 +133,7 @@ function gpuFor(all: readonly Modelled[], asked: string | undefined) {
   const gpu = modelOf(name);
   const notes: string[] = [];
   for (const { profile } of all) {
-    checkLength(profile.name, planOf(profile, gpu, "kernels").soloNs);
+    checkPlausible(profile, gpu, LONGEST_NS);
     if (checkGpu(profile, name).ok) continue;
     if (asked === undefined)
       throw usage(
@@ -144,17 +145,7 @@ function gpuFor(all: readonly Modelled[], asked: string | undefined) {
   return { gpu, notes };
 }
 
-/** The shortest request or iteration that is modelled, alone. */
-const SHORTEST_NS = 10_000;
 const LONGEST_NS = (LONGEST_WINDOW_S * 1e9) / CALIBRATING_REQUESTS;
-
-function checkLength(name: string, soloNs: number): void {
-  if (soloNs >= SHORTEST_NS && soloNs <= LONGEST_NS) return;
-  throw usage(
-    `The profile ${name} takes ${soloNs.toPrecision(3)} ns alone: what is modelled takes from ${SHORTEST_NS / 1000} us to ${LONGEST_NS / 1e9} s.`,
-    "Check its durations and soloNs.",
-  );
-}
 
 function checkWindow({ arriving, learn }: Scenario, { seconds, serviceNs, ratePerS }: Pace): void {
   const whole = seconds + learn;
@@ -230,7 +221,10 @@ class ModelMeasurement {
 
   /** A sentence for each arrangement that left requests unserved because it was overloaded. */
   unserved(): string[] {
-    return [...this.#lost].map(([name, count]) => `${name}: ${count} requests were never served`);
+    return [...this.#lost].map(
+      ([name, count]) =>
+        `${name}: ${count} requests were never served; they count with the time that they had waited`,
+    );
   }
 
   #serviceNs(): number {
@@ -258,13 +252,13 @@ class ModelMeasurement {
         const before = learn > 0 ? offsets(learn, scenario.rounds + round) : [];
         const all = before && arrivals && [...before, ...arrivals.map((ns) => ns + learn * 1e9)];
         const window = this.#window(one, { seconds: own, learn, arrivals: all, round });
-        if (one.high && arrivals) this.#count(one.name, window, arrivals);
         return [one.name, window];
       }),
     );
   }
 
-  #window({ name }: Arrangement, { seconds, learn, arrivals, round }: WindowAsked): Window {
+  #window(one: Arrangement, { seconds, learn, arrivals, round }: WindowAsked): Window {
+    const { name } = one;
     const { high, bestEffort, gpu, seed, say } = this.#around;
     const arrangement = this.#arrangements.get(name) ?? modelledArrangement(name);
     const window = runWindow({
@@ -276,18 +270,14 @@ class ModelMeasurement {
       gpu,
       seed: seed * SEEDS_APART + round,
     });
+    if (window.unserved > 0) this.#lost.set(name, (this.#lost.get(name) ?? 0) + window.unserved);
     if (learn > 0) say(`${name}, round ${round}: on level ${window.level} in the end`);
-    return { ...window, gpu: seenOf(window) };
-  }
-
-  #count(
-    name: string,
-    { startNs, settledNs, endNs, requests }: Window,
-    arrivals: readonly number[],
-  ) {
-    const counted = arrivals.filter((ns) => startNs + ns >= settledNs && startNs + ns < endNs);
-    const lost = counted.length - requests.length;
-    if (lost > 0) this.#lost.set(name, (this.#lost.get(name) ?? 0) + lost);
+    return {
+      ...window,
+      // Alone, an iteration is like the one before, and their ends tell more.
+      iterations: one.high && one.bestEffort ? window.iterations : undefined,
+      gpu: seenOf(window),
+    };
   }
 
   /** By the names that the processes of a measurement would have. */

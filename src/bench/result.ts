@@ -101,7 +101,7 @@ export interface BestEffortFigures {
   }[];
   /** The mean over the jobs. */
   readonly retained: Ratio;
-  /** retained / (1 - active share); 1 is the turn bound. */
+  /** retained / (1 - the share of the time that the served requests take alone); 1 is the turn bound. */
   readonly retainedOfPossible: number | undefined;
   /**
    * The number of jobs x the smallest retained throughput (for a pair 2 x throughput together / alone): Orion, section

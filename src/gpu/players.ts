@@ -56,6 +56,10 @@ export interface Players {
    */
   through(sinceNs: number): boolean;
   readonly requests: readonly Request[];
+  /** Requests that have arrived and are not served, with the times until now. */
+  unserved(): readonly Request[];
+  /** For each best-effort job, the iterations done by now, with the part of the current one; undefined if not known. */
+  iterations(): readonly number[] | undefined;
   /** For each best-effort job, when its iterations were done. */
   readonly doneNs: readonly (readonly number[])[];
   readonly level: number | undefined;
@@ -111,6 +115,8 @@ function playersSharing(
     through: (sinceNs) =>
       (client?.idle ?? true) && trainings.every((training) => training.through(sinceNs)),
     requests: client?.requests ?? [],
+    unserved: () => client?.unserved() ?? [],
+    iterations: () => trainings.map(({ iterations }) => iterations),
     doneNs: trainings.map(({ doneNs }) => doneNs),
     get level() {
       return policing?.level;
@@ -170,6 +176,8 @@ function playersAlternating(machine: Machine, cast: Cast): Players {
     stop() {},
     through: (sinceNs) => (second?.doneNs.at(-1) ?? 0) > sinceNs,
     requests: first?.requests ?? [],
+    unserved: () => [],
+    iterations: () => undefined,
     doneNs: [second?.doneNs ?? []],
     level: undefined,
     rules: undefined,

@@ -31,11 +31,16 @@ export interface ModelWindow {
   readonly endNs: number;
   /** When the settling ended. What comes before does not count. */
   readonly settledNs: number;
+  /** Those that were not served end when the window was given up: their times are lower bounds. */
   readonly requests: readonly Request[];
+  /** How many of them were not served. */
+  readonly unserved: number;
   /**
    * For each best-effort job, when its iterations were done: those that ended in the window, and at least the next one.
    */
   readonly doneNs: readonly (readonly number[])[];
+  /** For each best-effort job, iterations from `settledNs` to `endNs`; undefined if only their ends are known. */
+  readonly iterations: readonly number[] | undefined;
   /** Means from `settledNs` to `endNs`, as parts of the maximum. */
   readonly gpu: {
     readonly smActivity: number;
@@ -103,8 +108,10 @@ export function runWindow(plan: WindowPlan): ModelWindow {
 
   machine.run(settledNs);
   const before = readMachine(machine);
+  const iterationsBefore = players.iterations();
   machine.run(endNs);
   const after = readMachine(machine);
+  const iterations = players.iterations()?.map((n, i) => n - (iterationsBefore?.[i] ?? 0));
   const { rules } = players;
   // All requests that have arrived are served beside best-effort work, and each job ends its current iteration.
   // Otherwise its progress would be unknown.
@@ -113,11 +120,14 @@ export function runWindow(plan: WindowPlan): ModelWindow {
   while (!players.through(endNs) && machine.now < latest) machine.run(machine.now + 10e6);
 
   const counts = ({ arrivalNs }: Request) => arrivalNs >= settledNs && arrivalNs < endNs;
+  const unserved = players.unserved().filter(counts);
   return {
     startNs,
     endNs,
     settledNs,
-    requests: players.requests.filter(counts),
+    requests: [...players.requests.filter(counts), ...unserved],
+    unserved: unserved.length,
+    iterations,
     doneNs: players.doneNs,
     gpu: between(before, after, endNs - settledNs),
     events: machine.events,

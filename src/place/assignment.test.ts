@@ -1,8 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { assign, totalWeight, UNMATCHED, type WeightMatrix } from "./assignment.ts";
+import { minimalStandard } from "#core";
+import { assign, totalWeight, type WeightMatrix } from "./assignment.ts";
 import { assignGreedily } from "./greedy.ts";
 import { assignKinds } from "./kinds.ts";
+import { UNMATCHED } from "./paths.ts";
 
 const matrix = (rows: number, columns: number, weights: readonly number[]): WeightMatrix => ({
   rows,
@@ -141,6 +143,48 @@ test("products of a row's and a column's number match large rows with large colu
     }),
     { numRuns: 300 },
   );
+});
+
+test("weights that are sums of a row's and a column's number: every full matching is the best", () => {
+  const numbers = fc.array(fc.double({ min: 0.01, max: 1, noNaN: true }), {
+    minLength: 1,
+    maxLength: 90,
+  });
+  const largest = (all: readonly number[], count: number) =>
+    [...all].sort((a, b) => b - a).slice(0, count);
+  fc.assert(
+    fc.property(numbers, numbers, (row, column) => {
+      const one = matrix(
+        row.length,
+        column.length,
+        row.flatMap((a) => column.map((b) => a + b)),
+      );
+      const pairs = Math.min(row.length, column.length);
+      const expected = [...largest(row, pairs), ...largest(column, pairs)];
+      expect(totalWeight(one, assign(one))).toBeCloseTo(
+        expected.reduce((sum, a) => sum + a, 0),
+        9,
+      );
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("ties cost little: sums take about as long as random weights", () => {
+  const n = 1000;
+  const random = minimalStandard(7);
+  const [row, column] = [n, n].map((length) => Array.from({ length }, random));
+  const cpuUs = (weights: readonly number[]) => {
+    const one = matrix(n, n, weights);
+    const times = [1, 2, 3].map(() => {
+      const before = process.cpuUsage();
+      assign(one);
+      return process.cpuUsage(before).user;
+    });
+    return Math.min(...times);
+  };
+  const sums = row?.flatMap((a) => column?.map((b) => a + b) ?? []) ?? [];
+  expect(cpuUs(sums)).toBeLessThan(5 * cpuUs(sums.map(random)));
 });
 
 test("one far larger weight does not make the matching of the others worse", () => {

@@ -1,6 +1,7 @@
 // Takes the heaviest pair, then the heaviest of the remaining ones. The exact matching is compared with this. A cluster
 // also follows KACE's advice in this way, one target after the other.
-import { UNMATCHED, type WeightMatrix } from "./assignment.ts";
+import type { WeightMatrix } from "./assignment.ts";
+import { UNMATCHED } from "./paths.ts";
 
 /** The column of each row, or UNMATCHED. Of equal weights, the earlier row and then the earlier column goes first. */
 export function assignGreedily({ rows, columns, weights }: WeightMatrix): Int32Array {

@@ -2,9 +2,10 @@
 // The weight of an edge is what the caller predicts, usually retained throughput at the share of the SMs that the job
 // would get. Memory and the GPU's health are constraints. Equal seats and jobs are matched by kinds, which is exact too
 // and takes milliseconds for tens of thousands. If nearly all differ, they are matched one by one.
-import { assign, UNMATCHED } from "./assignment.ts";
+import { assign } from "./assignment.ts";
 import { badWeight, noCandidates } from "./errors.ts";
 import { assignKinds } from "./kinds.ts";
+import { UNMATCHED } from "./paths.ts";
 import { priorityBonuses } from "./priority.ts";
 
 /** A GPU, with or without a high job. */

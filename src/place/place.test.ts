@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { UNMATCHED } from "./assignment.ts";
 import { dailyForecast } from "./forecast.ts";
 import { type Candidate, match, type Seat } from "./match.ts";
+import { UNMATCHED } from "./paths.ts";
 import { placeSeveral, type SeveralProblem } from "./several.ts";
 import { acceptableShare, complementShare, shareOut } from "./share.ts";
 

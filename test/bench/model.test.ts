@@ -123,7 +123,9 @@ test("requests left over by an overload are said", () => {
   const { note } = measure({ load: 1, arrangements: ["time-slicing"], seconds: 1 }, wide, [
     ...[training, training, training, training, training],
   ]);
-  expect(note).toMatch(/^time-slicing: \d+ requests were never served$/);
+  expect(note).toMatch(
+    /^time-slicing: \d+ requests were never served; they count with the time that they had waited$/,
+  );
 });
 
 describe("profiles of another GPU", () => {
@@ -185,4 +187,48 @@ test("a pair of Orion's jobs on the modelled V100", () => {
   expect(slicing).toBeGreaterThan(mps);
   const kept = cellOf(result, "strict-mps").bestEffort?.retained.value;
   expect(kept).toBeGreaterThan(0.7);
+});
+
+describe("iterations as long as the window", () => {
+  // One block on each SM for 50 ms: under MPS it holds the requests up, and its progress falls between ends.
+  const blocks = workload("blocks", of(4, { us: 50_000 }));
+  const bench = (load: number, more: Partial<Options> = {}) =>
+    measure({ load, requests: 150, rounds: 3, ...more }, request, [blocks]);
+
+  test.each([0.2, 0.6, 1])("keep no more than requests leave, at load %d", (load) => {
+    const arrangements = ["strict-isolated", "strict-mps"];
+    const result = bench(load, { arrangements });
+    const busy = cellOf(result, "solo").high?.activeShare.value ?? Number.NaN;
+    for (const name of arrangements) {
+      const { high, bestEffort } = cellOf(result, name);
+      const served = Math.min(1, high?.throughput.value ?? Number.NaN);
+      expect(bestEffort?.retained.value).toBeLessThan(1 - busy * served + 0.03);
+      expect(bestEffort?.retainedOfPossible ?? 1).toBeLessThan(1.05);
+    }
+  });
+
+  test("starve requests under MPS, which have a figure: the time that they had waited", () => {
+    const result = bench(0.2, { arrangements: ["mps"] });
+    const { status, high } = cellOf(result, "mps");
+    expect([status, high?.throughput.value.toFixed(2)]).toEqual(["ok", "0.00"]);
+    expect(high?.latency.p50.value).toBeGreaterThan(100);
+    expect(result.note).toMatch(/mps: \d+ requests were never served/);
+  });
+});
+
+test.each([
+  [
+    "a whole that is far shorter than its kernels",
+    workload("short", of(1, { us: 50_000 }), { soloNs: 1 }),
+    "The profile short contradicts itself: its kernels add up to 50.0 ms, and all of it takes 0.00000100 ms alone (soloNs).",
+  ],
+  [
+    "blocks that do not fit on the SMs it says",
+    ((one) => ({ ...one, kernels: one.kernels.map((kernel) => ({ ...kernel, smsNeeded: 1 })) }))(
+      workload("narrow", of(1, { us: 1000 })),
+    ),
+    "has 132 blocks of 1024 threads, which need 66 to 132 SMs, and smsNeeded is 1.",
+  ],
+])("a profile that contradicts itself is refused: %s", (_, profile, message) => {
+  expect(() => measure({}, request, [profile])).toThrow(message);
 });

@@ -12,7 +12,8 @@ test("plan says how good it is and writes the picture and the plan", async () =>
   expect(await cotenant("soc", "plan", file, "--svg", svg, "--out", out)).toMatch(
     /^3\.121 ms, optimal/,
   );
-  expect(readFileSync(svg, "utf8").match(/<title>/g)).toHaveLength(20);
+  // 20 groups and two transitions.
+  expect(readFileSync(svg, "utf8").match(/<title>/g)).toHaveLength(22);
   const plan = JSON.parse(readFileSync(out, "utf8"));
   expect(plan).toMatchObject({ version: 1, optimal: true, priority: { gpu: expect.any(Array) } });
   expect(plan.networks[0].groups).toHaveLength(10);

@@ -24,7 +24,7 @@ export function bruteForce(problem: Problem): { plan: Plan; cost: number } | und
 }
 
 /** One of each list, in all ways. */
-function product<T>(lists: readonly (readonly T[])[]): T[][] {
+export function product<T>(lists: readonly (readonly T[])[]): T[][] {
   return lists.reduce<T[][]>(
     (all, list) => all.flatMap((one) => list.map((x) => [...one, x])),
     [[]],

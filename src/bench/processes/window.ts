@@ -46,6 +46,11 @@ export interface Window {
   readonly requests: readonly Request[];
   /** For each best-effort job, when its iterations were done. */
   readonly doneNs: readonly (readonly number[])[];
+  /**
+   * For each best-effort job, iterations from `settledNs` to `endNs`, if more than their ends is known; else an iteration
+   * is taken to advance evenly.
+   */
+  readonly iterations?: readonly number[] | undefined;
   readonly gpu: GpuFigures | undefined;
   /** The rules in force when the window ended; undefined without an agent. */
   readonly rules?: Rules | undefined;

@@ -41,6 +41,8 @@ export class BestEffort implements Owner, Actor, HeldClient {
   readonly stream: Stream;
   /** The times at which iterations were done. */
   readonly doneNs: number[] = [];
+  /** What its kernels had worked when the last iteration was done. */
+  #workedNs = 0;
   readonly outstanding = new Outstanding();
   trickles = 0;
   readonly #machine: Machine;
@@ -105,6 +107,14 @@ export class BestEffort implements Owner, Actor, HeldClient {
     return !Number.isNaN(this.#askedSince);
   }
 
+  /** Iterations done by now. The current one counts by the part of its kernels' work that is done. */
+  get iterations(): number {
+    const { durationNs, length } = this.#plan;
+    const whole = durationNs.subarray(0, length).reduce((sum, ns) => sum + ns, 0);
+    const part = whole > 0 ? (this.stream.workedNs - this.#workedNs) / whole : 0;
+    return this.doneNs.length + Math.min(1, part);
+  }
+
   /** Whether it has ended an iteration since then, or has none left to begin. */
   through(sinceNs: number): boolean {
     const { doneNs } = this;
@@ -145,6 +155,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
 
   onEnd(): void {
     this.doneNs.push(this.now);
+    this.#workedNs = this.stream.finishedNs;
     this.#inFlight = false;
     if (this.#waits) this.refill();
   }

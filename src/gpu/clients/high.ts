@@ -81,6 +81,26 @@ export class HighClient implements Owner, Actor {
     return !this.#serving && (!arrivalsNs || this.#begun === arrivalsNs.length);
   }
 
+  /** What has arrived and is not served, as if it were served now: its times are lower bounds. */
+  unserved(): Request[] {
+    const { now } = this.#machine;
+    const { arrivalsNs } = this.#options;
+    const serviceNs = this.#serving ? now - this.#servedFrom : 0;
+    const first = this.requests.length;
+    if (!arrivalsNs)
+      return this.#serving
+        ? [{ arrivalNs: this.#servedFrom, latencyNs: serviceNs, serviceNs }]
+        : [];
+    return arrivalsNs
+      .slice(first)
+      .filter((ns) => ns <= now)
+      .map((arrivalNs, i) => ({
+        arrivalNs,
+        latencyNs: now - arrivalNs,
+        serviceNs: i === 0 ? serviceNs : 0,
+      }));
+  }
+
   wake(what: number): void {
     if (what === ARRIVE) {
       this.#await(++this.#arrived, 0, ARRIVE);

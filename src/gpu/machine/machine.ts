@@ -188,6 +188,7 @@ export class Machine {
 
   #finish(stream: Stream): void {
     stream.finished++;
+    stream.finishedNs += stream.plan.durationNs[stream.code] as number;
     stream.kernels--;
     stream.context.work--;
     stream.yields = true;

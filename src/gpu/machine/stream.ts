@@ -67,6 +67,8 @@ export class Stream {
   fence = Number.POSITIVE_INFINITY;
   launched = 0;
   finished = 0;
+  /** What the finished kernels take alone, ns. */
+  finishedNs = 0;
   /** Whether the idle time before the entry at the head has passed. */
   rested = false;
   /** Whether a kernel came before the entry at the head. Other kernels may take the SMs between the two. */
@@ -152,6 +154,14 @@ export class Stream {
   pop(): void {
     this.head++;
     this.rested = false;
+  }
+
+  /** As `finishedNs`, with the part of the running kernel that is done. Valid after the processors have settled. */
+  get workedNs(): number {
+    if (this.state !== RUNNING) return this.finishedNs;
+    const { code, plan } = this;
+    const left = Math.max(0, this.units - this.sms * this.progress) / (plan.units[code] ?? 1);
+    return this.finishedNs + (1 - Math.min(1, left)) * (plan.durationNs[code] ?? 0);
   }
 
   /** Units whose blocks have not begun. */

@@ -5,7 +5,7 @@ import { baselines } from "./baselines.ts";
 import { planDocument } from "./export.ts";
 import { picture } from "./picture.ts";
 import { solve } from "./solve.ts";
-import { makespanMs } from "./timeline.ts";
+import { makespanMs, timeline } from "./timeline.ts";
 
 const problem = exampleProblem({ networks: 2, groups: 4, maxTransitions: 4, seed: 2, limit: 80 });
 const found = solve(problem, () => 0);
@@ -27,12 +27,29 @@ test("the table has the naive baselines and the published mappings", () => {
   }
 });
 
-test("the picture has a box for every group, and its names are escaped", () => {
+test("the picture has a box and a name for every group and a line for every transition, and names are escaped", () => {
   const named = { ...problem, networks: problem.networks.map((one) => ({ ...one, name: "a<b" })) };
-  const svg = picture(named, found.timeline, "t & t");
-  expect(svg.match(/<title>/g)).toHaveLength(8);
+  const assignment = [
+    [0, 1, 1, 0],
+    [1, 1, 0, 0],
+  ];
+  const svg = picture(named, timeline(named, { ...found.plan, assignment }), "t & t");
+  expect(svg.match(/ms to move from/g)).toHaveLength(3);
+  expect(svg.match(/<title>/g)).toHaveLength(8 + 3);
+  expect(svg).toContain("waits for the accelerator");
   expect(svg).toContain("a&lt;b");
   expect(svg).toContain("t &amp; t");
+});
+
+test("a group in a narrow box has its name upright", () => {
+  const wide = exampleProblem({ networks: 1, groups: 20, maxTransitions: 0, seed: 1 });
+  const names = wide.networks.map((one) => ({
+    ...one,
+    groups: one.groups.map((group, i) => ({ ...group, name: `layers ${i}` })),
+  }));
+  const svg = picture({ ...wide, networks: names }, solve(wide, () => 0).timeline, "t");
+  for (let i = 0; i < 20; i++) expect(svg).toContain(`>layers ${i}</text>`);
+  expect(svg).toContain("rotate(-90");
 });
 
 test("a plan is written by names", () => {

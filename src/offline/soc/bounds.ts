@@ -49,16 +49,15 @@ export function bounds(flat: Flat): Bounds {
   const levels = Math.max(...flat.transitions) + 1;
   const all = flat.timeMs.length;
   const ones = (length: number) => new Float64Array(length).fill(1);
-  const toGo = (prices: Prices, each: Float64Array): ToGo => ({
+  const toGo = (prices: Prices, each = flat.timeMs): ToGo => ({
     prices,
     table: remaining(flat, levels, prices, each),
   });
-  const held = flat.timeMs.map((time, at) => time - (flat.tailMs[at] ?? 0));
   const none = { work: ones(all), moving: new Float64Array(flat.networks) };
   const neighbours = meet(flat);
   return {
     levels,
-    way: toGo({ work: ones(all), moving: ones(flat.networks) }, flat.timeMs),
+    way: toGo({ work: ones(all), moving: ones(flat.networks) }),
     energy: toGo(
       none,
       flat.energyMj.map((one, at) => (Number.isFinite(flat.timeMs[at]) ? one : Infinity)),
@@ -66,9 +65,7 @@ export function bounds(flat: Flat): Bounds {
     loads: mostTelling(
       flat,
       levels,
-      weightings(flat.accelerators).map((weights) =>
-        toGo(pricesFrom(flat, neighbours, weights), held),
-      ),
+      weightings(flat.accelerators).map((weights) => toGo(pricesFrom(flat, neighbours, weights))),
     ),
   };
 }

@@ -5,7 +5,7 @@ import type { Problem, Span } from "./problem/types.ts";
 import type { Solution } from "./solve.ts";
 import { makespanMs } from "./timeline.ts";
 
-export function planDocument(problem: Problem, { plan, timeline, gap, optimal, nodes }: Solution) {
+export function planDocument(problem: Problem, { plan, timeline, ...solution }: Solution) {
   const networkName = (n: number) => problem.networks[n]?.name ?? "";
   const acceleratorName = (a: number) => problem.accelerators[a]?.name ?? "";
   const groupOf = ({ network, group }: Span) =>
@@ -13,9 +13,10 @@ export function planDocument(problem: Problem, { plan, timeline, gap, optimal, n
   return {
     version: 1,
     objective: problem.objective,
-    optimal,
-    gap,
-    nodes,
+    optimal: solution.optimal,
+    gap: solution.gap,
+    idlingGap: solution.idlingGap,
+    nodes: solution.nodes,
     makespanMs: makespanMs(timeline),
     throughputPerS: -1000 * cost("throughput", timeline.endMs),
     energyMj: energyMj(problem, plan),
@@ -36,6 +37,7 @@ export function planDocument(problem: Problem, { plan, timeline, gap, optimal, n
       group: groupOf(span),
       accelerator: acceleratorName(span.accelerator),
       readyMs: span.readyMs,
+      submitMs: Math.max(span.readyMs, span.startMs - problem.overlapMs),
       startMs: span.startMs,
       endMs: span.endMs,
       contention: span.pieces.filter(({ slowdown }) => slowdown > 1),

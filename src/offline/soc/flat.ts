@@ -2,7 +2,6 @@
 // the index `group * accelerators + accelerator`.
 
 import type { Problem } from "./problem/types.ts";
-import { tailMs } from "./timeline.ts";
 
 export interface Flat {
   readonly problem: Problem;
@@ -12,7 +11,6 @@ export interface Flat {
   readonly first: readonly number[];
   /** For each group on an accelerator. */
   readonly timeMs: Float64Array;
-  readonly tailMs: Float64Array;
   readonly demand: Float64Array;
   readonly outMs: Float64Array;
   readonly inMs: Float64Array;
@@ -38,7 +36,6 @@ export function flatten(problem: Problem): Flat {
     accelerators: accelerators.length,
     first,
     timeMs: each(({ timeMs }, a) => timeMs[a] ?? Infinity),
-    tailMs: each(({ timeMs }, a) => tailMs(problem, a, timeMs[a] ?? 0)),
     demand: each(({ demand }, a) => demand[a] ?? 0),
     outMs: each(({ outMs }, a) => outMs[a] ?? 0),
     inMs: each(({ inMs }, a) => inMs[a] ?? 0),

@@ -12,5 +12,5 @@ export type { Group, Network, Plan, Problem, Timeline } from "./problem/types.ts
 export { replay } from "./replay.ts";
 export { OPTIMALITY_GAP } from "./search.ts";
 export { type Solution, solve } from "./solve.ts";
-export { makespanMs, timeline } from "./timeline.ts";
+export { makespanMs, timeline, transitionMs } from "./timeline.ts";
 export { type Proof, prove } from "./z3/prove.ts";

@@ -17,6 +17,12 @@ export const gap = (found: number, bound: number): number =>
 export const transitions = (assignment: readonly number[]): number =>
   assignment.filter((one, i) => i > 0 && one !== assignment[i - 1]).length;
 
+/** Relative: sums of decimal fractions are off by rounding, such as 0.1 + 0.2 beside a budget of 0.3. */
+const BUDGET_TOLERANCE = 1e-9;
+
+export const withinBudget = ({ energyBudgetMj }: Problem, energyMj: number): boolean =>
+  energyMj <= energyBudgetMj * (1 + BUDGET_TOLERANCE);
+
 export const energyMj = ({ networks }: Problem, { assignment }: Plan): number =>
   networks
     .flatMap(({ groups }, n) =>
@@ -32,4 +38,4 @@ export const feasible = (problem: Problem, plan: Plan): boolean =>
       transitions(assignment) <= problem.maxTransitions &&
       groups.every(({ timeMs }, i) => Number.isFinite(timeMs[assignment[i] ?? -1]))
     );
-  }) && energyMj(problem, plan) <= problem.energyBudgetMj;
+  }) && withinBudget(problem, energyMj(problem, plan));

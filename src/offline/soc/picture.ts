@@ -1,6 +1,7 @@
 // A timeline as SVG: a row for each accelerator, a box for each group, coloured by network. A band at a box's foot
 // shows how much its neighbours' memory traffic slows it there: the darker, the more, and its height is the part of the
-// time that is lost. A thin line before a box begins when its inputs were ready: the group waited for the accelerator.
+// time that is lost. A slanted line is a transition: it leaves the accelerator of an input when the group before has ended,
+// and arrives when the input is there. If the group then waits for its accelerator, a line under the row leads to its box.
 
 import {
   BOLD,
@@ -45,7 +46,7 @@ export function picture(problem: Problem, found: Timeline, title: string): strin
   const layout: Layout = {
     left,
     top: HEAD + entries.height,
-    row: BOX + 14 + 4 * problem.networks.length,
+    row: BOX + 22 + 4 * problem.networks.length,
     end,
     x: (ms) => left + (ms / end) * (WIDTH - left - 2 * MARGIN),
   };
@@ -68,6 +69,7 @@ export function picture(problem: Problem, found: Timeline, title: string): strin
       }),
     ]),
     ...found.spans.map((span) => box(problem, span, layout)),
+    ...transitions(problem, found, layout),
     ...axis(layout, bottom),
   );
 }
@@ -85,8 +87,10 @@ function describe({ networks }: Problem, { spans }: Timeline): string {
 
 function legend({ networks }: Problem): { readonly svg: Markup[]; readonly height: number } {
   const entries = [
-    ...networks.map(({ name }, n) => ({ colour: colour(n), name })),
-    { colour: CONTENTION, name: "time lost to contention" },
+    ...networks.map(({ name }, n) => ({ colour: colour(n), name, sign: filled })),
+    { colour: CONTENTION, name: "time lost to contention", sign: filled },
+    { colour: QUIET, name: "moves to another accelerator", sign: slanted },
+    { colour: QUIET, name: "waits for the accelerator", sign: level },
   ];
   let at = MARGIN;
   let y = 42;
@@ -99,12 +103,48 @@ function legend({ networks }: Problem): { readonly svg: Markup[]; readonly heigh
     }
     const left = at;
     at += needed + 16;
-    return [
-      svgElement("rect", { x: left, y, width: 12, height: 12, fill: entry.colour, stroke: QUIET }),
-      svgText(left + 17, y + 10, label),
-    ];
+    return [entry.sign(left, y, entry.colour), svgText(left + 17, y + 10, label)];
   });
   return { svg, height: y + LINE + 6 - HEAD };
+}
+
+const filled = (x: number, y: number, fill: string): Markup =>
+  svgElement("rect", { x, y, width: 12, height: 12, fill, stroke: QUIET });
+const slanted = (x: number, y: number, stroke: string): Markup =>
+  svgElement("line", { x1: x, y1: y + 1, x2: x + 12, y2: y + 11, stroke, "stroke-width": 1.5 });
+const level = (x: number, y: number, stroke: string): Markup =>
+  svgElement("line", { x1: x, y1: y + 6, x2: x + 12, y2: y + 6, stroke, "stroke-width": 3 });
+
+/** A line for each input that comes from another accelerator. */
+function transitions(problem: Problem, { spans }: Timeline, { x, top, row }: Layout): Markup[] {
+  const spanOf = (network: number, group: number) =>
+    spans.find((one) => one.network === network && one.group === group);
+  return spans.flatMap((span) => {
+    const network = problem.networks[span.network];
+    const group = network?.groups[span.group];
+    const begins = spanOf(span.network, span.group - 1)?.endMs ?? 0;
+    const foreign = (group?.inputs ?? []).flatMap((input) => {
+      const from = spanOf(span.network, input);
+      return from && from.accelerator !== span.accelerator ? [from.accelerator] : [];
+    });
+    return [...new Set(foreign)].map((from) => {
+      const down = from < span.accelerator;
+      const tip = `${network?.name} ${group?.name}: ${ms(span.readyMs - begins)} ms to move from ${problem.accelerators[from]?.name} to ${problem.accelerators[span.accelerator]?.name}`;
+      return svgElement(
+        "g",
+        {},
+        svgElement("title", {}, words(tip)),
+        svgElement("line", {
+          x1: x(begins),
+          y1: top + from * row + (down ? BOX : 0),
+          x2: x(span.readyMs),
+          y2: top + span.accelerator * row + (down ? 0 : BOX),
+          stroke: QUIET,
+          "stroke-width": 1.5,
+        }),
+      );
+    });
+  });
 }
 
 const lostMs = ({ pieces }: Span): number =>
@@ -139,9 +179,7 @@ function box(problem: Problem, span: Span, { x, top, row }: Layout): Markup {
           "fill-opacity": Math.min(0.9, 0.35 + (slowdown - 1)),
         });
       }),
-    ...(width > textWidth(name, 12) + 4
-      ? [svgText(left + width / 2, y + 18, name, { "text-anchor": "middle", fill: ON_BOX })]
-      : []),
+    ...label(name, left + width / 2, y, width),
     ...(span.startMs - span.readyMs > 1e-6
       ? [
           svgElement("line", {
@@ -150,11 +188,30 @@ function box(problem: Problem, span: Span, { x, top, row }: Layout): Markup {
             y1: under,
             y2: under,
             stroke: fill,
-            "stroke-width": 2,
+            "stroke-width": 3,
           }),
         ]
       : []),
   );
+}
+
+/** Upright in a box that is too narrow, in small letters if that needs them; none where no letter fits. */
+function label(name: string, middle: number, y: number, width: number): Markup[] {
+  const centred = { "text-anchor": "middle", fill: ON_BOX };
+  if (width > textWidth(name, 12) + 4) return [svgText(middle, y + 18, name, centred)];
+  const sizes = [11, 8].filter((size) => width >= size + 1);
+  const size = sizes.find((one) => textWidth(name, one) <= BOX - 4) ?? sizes.at(-1);
+  if (size === undefined) return [];
+  const text = fitText(name, size, BOX - 4);
+  const centre = y + BOX / 2;
+  return [
+    svgText(middle, centre, text, {
+      ...centred,
+      "font-size": size,
+      dy: "0.35em",
+      transform: `rotate(-90 ${middle} ${centre})`,
+    }),
+  ];
 }
 
 function axis({ end, left, x }: Layout, bottom: number): Markup[] {
@@ -171,12 +228,7 @@ function axis({ end, left, x }: Layout, bottom: number): Markup[] {
       line(x(tick), x(tick), bottom + 5),
       svgText(x(tick), bottom + 19, String(Number(tick.toPrecision(6))), middle),
     ]),
-    svgText(
-      (left + x(end)) / 2,
-      bottom + 42,
-      "ms; a line under a box: it waited for the accelerator",
-      middle,
-    ),
+    svgText((left + x(end)) / 2, bottom + 42, "ms", middle),
   ];
 }
 

@@ -1,9 +1,8 @@
 // Checks the solvers by other means than theirs. The schedule is carried out in small steps of time, as a machine would
 // do it, from the assignment and the order alone. The replay has no priorities, events or bounds, so it does not share
-// the solvers' mistakes. Only the allowed overlap is defined by the timeline.
+// the solvers' mistakes.
 
 import type { Plan, Problem, Timeline } from "./problem/types.ts";
-import { tailMs } from "./timeline.ts";
 
 /** Starts happen at steps only, so an end is late by up to one step for each group before it. */
 const STEPS_A_GROUP = 400;
@@ -31,10 +30,7 @@ export function replay(problem: Problem, plan: Plan, { spans, endMs }: Timeline)
       if (!next || finished[next.network] !== next.group) continue;
       if (now < (arrives[next.network] ?? 0) + copying(problem, plan, next.network, next.group))
         continue;
-      const occupied = runs.some(
-        (one) => one.on === on && one.left > tailMs(problem, on, timeOf(problem, one)),
-      );
-      if (occupied) continue;
+      if (runs.some((one) => one.on === on)) continue;
       runs.push({ ...next, on, left: timeOf(problem, { ...next, on }) });
       begun[on] = (begun[on] ?? 0) + 1;
     }

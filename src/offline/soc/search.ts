@@ -19,6 +19,10 @@ export interface Search {
   readonly cost: number;
   /** No plan costs less. */
   readonly bound: number;
+  /**
+   * The bound before any decision. It relaxes the order of all groups, so schedules that idle on purpose keep it too.
+   */
+  readonly relaxedBound: number;
   readonly done: boolean;
   /** The number of states visited. */
   readonly nodes: number;
@@ -43,6 +47,7 @@ export function search(problem: Problem): Search {
   let best = Infinity;
   let nodes = 0;
   const root = along.start();
+  const relaxedBound = root.bound;
   const limit = () => best - OPTIMALITY_GAP * Math.abs(best === Infinity ? 0 : best);
 
   /** Runs to the next decision. Puts the states that are still promising into `into`. */
@@ -84,6 +89,7 @@ export function search(problem: Problem): Search {
   const least = () => stack.reduce((low, { state }) => Math.min(low, state.bound), limit());
   return {
     bounds: toCome,
+    relaxedBound,
     get plan() {
       return plan;
     },

@@ -16,9 +16,6 @@ interface Runner {
   accelerator: number;
   /** What is left of the transition, or of the group in time alone. */
   leftMs: number;
-  /** The accelerator becomes free when this much is left. */
-  tailMs: number;
-  holds: boolean;
   readyMs: number;
   startMs: number;
   pieces: Piece[];
@@ -27,8 +24,8 @@ interface Runner {
 /** Throws if a group is on an accelerator that cannot run it, which is a bug of the caller. */
 export function timeline(problem: Problem, plan: Plan): Timeline {
   const runners = problem.networks.map((_, network): Runner => {
-    const at = { group: -1, accelerator: -1, readyMs: 0, startMs: 0, leftMs: 0, tailMs: 0 };
-    return { network, stage: "blocked", holds: false, pieces: [], ...at };
+    const at = { group: -1, accelerator: -1, readyMs: 0, startMs: 0, leftMs: 0 };
+    return { network, stage: "blocked", pieces: [], ...at };
   });
   const spans: Span[] = [];
   const endMs: number[] = problem.networks.map(() => 0);
@@ -53,26 +50,24 @@ export function timeline(problem: Problem, plan: Plan): Timeline {
   };
   const start = (runner: Runner) => {
     runner.stage = "running";
-    runner.holds = true;
     runner.startMs = now;
     runner.pieces = [];
     const { network, group, accelerator } = runner;
     runner.leftMs = problem.networks[network]?.groups[group]?.timeMs[accelerator] ?? Infinity;
-    runner.tailMs = tailMs(problem, accelerator, runner.leftMs);
     if (!Number.isFinite(runner.leftMs))
       throw new Error(`group ${group} of network ${network} can't run on ${accelerator}`);
   };
   const end = (runner: Runner) => {
     const { network, group, accelerator, readyMs, startMs, pieces } = runner;
     spans.push({ network, group, accelerator, readyMs, startMs, endMs: now, pieces });
-    runner.holds = false;
     advance(runner);
   };
 
   for (;;) {
     release(problem, runners, advance);
     for (const [accelerator] of problem.accelerators.entries()) {
-      if (runners.some((one) => one.holds && one.accelerator === accelerator)) continue;
+      if (runners.some((one) => one.stage === "running" && one.accelerator === accelerator))
+        continue;
       const next = plan.priority[accelerator]?.find((network) => {
         const one = runners[network];
         return one?.stage === "waiting" && one.accelerator === accelerator;
@@ -96,7 +91,7 @@ export function timeline(problem: Problem, plan: Plan): Timeline {
     });
     const step = Math.min(
       ...moving.map((one) => one.leftMs),
-      ...running.map((one, i) => (one.leftMs - (one.holds ? one.tailMs : 0)) * (slowdowns[i] ?? 1)),
+      ...running.map((one, i) => one.leftMs * (slowdowns[i] ?? 1)),
     );
     const from = now;
     now += step;
@@ -106,10 +101,7 @@ export function timeline(problem: Problem, plan: Plan): Timeline {
       one.pieces.push({ fromMs: from, toMs: now, slowdown });
     }
     for (const one of moving) one.leftMs -= step;
-    for (const one of running) {
-      if (one.leftMs < SAME_MOMENT_MS) end(one);
-      else if (one.leftMs - one.tailMs < SAME_MOMENT_MS) one.holds = false;
-    }
+    for (const one of running) if (one.leftMs < SAME_MOMENT_MS) end(one);
     for (const one of moving) if (one.leftMs < SAME_MOMENT_MS) arrive(one);
   }
   return { spans: spans.sort((a, b) => a.startMs - b.startMs), endMs };
@@ -137,25 +129,6 @@ export function transitionMs(
   if (foreign.length === 0) return 0;
   const out = foreign.map((input) => groups[input]?.outMs[assignment[input] ?? -1] ?? 0);
   return out.reduce((sum, one) => sum + one, groups[group]?.inMs[to] ?? 0);
-}
-
-/**
- * The last part of a group, which another group may overlap. `overlapMs` is divided by the largest slowdown on this
- * accelerator, so that this part takes at most `overlapMs` with any neighbours.
- */
-export function tailMs(problem: Problem, accelerator: number, timeMs: number): number {
-  if (problem.overlapMs === 0) return 0;
-  return Math.min(problem.overlapMs / worstSlowdown(problem, accelerator), timeMs / 2);
-}
-
-/** The slowdown with every network at its largest demand at once, which is an upper bound. */
-function worstSlowdown(problem: Problem, accelerator: number): number {
-  const most = problem.networks.map(({ groups }) =>
-    groups.reduce((largest, { demand }) => Math.max(largest, ...demand), 0),
-  );
-  const total = most.reduce((sum, one) => sum + one, 0);
-  const factors = most.map((own) => problem.accelerators[accelerator]?.slowdown(own, total - own));
-  return Math.max(1, ...factors.map((one) => one ?? 1));
 }
 
 export const makespanMs = ({ endMs }: Timeline): number => Math.max(0, ...endMs);

@@ -2,7 +2,7 @@
 // few dozen nanoseconds an event. It must do the same as `timeline`; tests compare the two.
 import { type Bounds, slot, type ToGo } from "./bounds.ts";
 import type { Flat } from "./flat.ts";
-import { cost } from "./objective.ts";
+import { cost, withinBudget } from "./objective.ts";
 import type { Problem } from "./problem/types.ts";
 import { SAME_MOMENT_MS } from "./timeline.ts";
 
@@ -19,10 +19,9 @@ const STAGE = 0;
 const GROUP = 1; // as Flat numbers them
 const ON = 2; // its accelerator
 const LEFT = 3; // of the transition or the group, ms
-const HOLDS = 4; // 1 while its accelerator is not free
-const BUDGET = 5; // transitions left
-const END = 6;
-const FIELDS = 7;
+const BUDGET = 4; // transitions left
+const END = 5;
+const FIELDS = 6;
 
 /**
  * The state at one moment: the time, the energy of all assigned groups, FIELDS for each network, and for each
@@ -72,7 +71,6 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
   // What `look` found for each network.
   const here = new Int32Array(networks);
   const work = new Float64Array(networks);
-  const held = new Float64Array(networks);
   const move = new Float64Array(networks);
   const then = new Int32Array(networks);
   /** The index at which all tables have 0: behind the last group. */
@@ -101,13 +99,12 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
 
   const free = (x: Float64Array, a: number) => {
     for (let n = 0; n < networks; n++)
-      if (field(x, n, HOLDS) === 1 && field(x, n, ON) === a) return false;
+      if (field(x, n, STAGE) === RUNNING && field(x, n, ON) === a) return false;
     return true;
   };
 
   function launch(x: Float64Array, n: number) {
     x[at(n) + STAGE] = RUNNING;
-    x[at(n) + HOLDS] = 1;
     x[at(n) + LEFT] = flat.timeMs[field(x, n, GROUP) * accelerators + field(x, n, ON)] ?? 0;
   }
 
@@ -212,8 +209,7 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
       const own = flat.demand[here] ?? 0;
       const factor = count === 1 ? 1 : (problem.accelerators[a]?.slowdown(own, total - own) ?? 1);
       slow[i] = factor;
-      const until = field(x, n, HOLDS) === 1 ? (flat.tailMs[here] ?? 0) : 0;
-      span = Math.min(span, (field(x, n, LEFT) - until) * factor);
+      span = Math.min(span, field(x, n, LEFT) * factor);
     }
     for (let n = 0; n < networks; n++)
       if (field(x, n, STAGE) === MOVING) span = Math.min(span, field(x, n, LEFT));
@@ -223,11 +219,6 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
       const left = field(x, n, LEFT) - span / (slow[i] ?? 1);
       x[at(n) + LEFT] = left;
       if (left < SAME_MOMENT_MS) end(x, n);
-      else if (
-        left - (flat.tailMs[field(x, n, GROUP) * accelerators + field(x, n, ON)] ?? 0) <
-        SAME_MOMENT_MS
-      )
-        x[at(n) + HOLDS] = 0;
     }
     for (let n = 0; n < networks; n++)
       if (field(x, n, STAGE) === MOVING) {
@@ -238,7 +229,6 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
 
   function end(x: Float64Array, n: number) {
     const next = field(x, n, GROUP) + 1;
-    x[at(n) + HOLDS] = 0;
     x[at(n) + LEFT] = 0;
     x[at(n) + GROUP] = next;
     x[at(n) + STAGE] = next === last(n) ? DONE : DECIDING;
@@ -252,7 +242,6 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
       const budget = field(x, n, BUDGET);
       here[n] = 0;
       work[n] = 0;
-      held[n] = 0;
       move[n] = 0;
       if (stage === DONE) then[n] = nothing;
       else if (stage === BLOCKED) then[n] = slot(flat, levels, flat.first[n] ?? 0, -1, budget);
@@ -265,7 +254,6 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
           const left = stage === RUNNING ? field(x, n, LEFT) : (flat.timeMs[current] ?? 0);
           here[n] = current;
           work[n] = left;
-          held[n] = Math.max(0, left - (flat.tailMs[current] ?? 0));
           move[n] = stage === MOVING ? field(x, n, LEFT) : 0;
           then[n] = group + 1 < last(n) ? slot(flat, levels, group + 1, on, budget) : nothing;
         }
@@ -274,8 +262,8 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
   }
 
   /** What `n` still needs at these prices. Valid after `look`. */
-  const share = (n: number, { prices, table }: ToGo, left: Float64Array): number =>
-    (prices.work[here[n] ?? 0] ?? 0) * (left[n] ?? 0) +
+  const share = (n: number, { prices, table }: ToGo): number =>
+    (prices.work[here[n] ?? 0] ?? 0) * (work[n] ?? 0) +
     (prices.moving[n] ?? 0) * (move[n] ?? 0) +
     (table[then[n] ?? 0] ?? 0);
 
@@ -286,7 +274,7 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
     if (energyBudgetMj < Infinity) {
       let energy = x[ENERGY] ?? 0;
       for (let n = 0; n < networks; n++) energy += bounds.energy.table[then[n] ?? 0] ?? 0;
-      if (energy > energyBudgetMj) return Infinity;
+      if (!withinBudget(problem, energy)) return Infinity;
     }
     let most = 0;
     for (let i = 0; i < networks; i++) {
@@ -295,14 +283,14 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
       if (field(x, n, STAGE) === BLOCKED)
         for (const before of problem.networks[n]?.after ?? [])
           from = Math.max(from, ends[before] ?? 0);
-      ends[n] = field(x, n, STAGE) === DONE ? field(x, n, END) : from + share(n, bounds.way, work);
+      ends[n] = field(x, n, STAGE) === DONE ? field(x, n, END) : from + share(n, bounds.way);
       most = Math.max(most, ends[n] ?? 0);
     }
     if (objective === "throughput") return throughputBound(x, now);
     for (const load of bounds.loads) {
       if (most >= limit) break;
       let sum = now;
-      for (let n = 0; n < networks; n++) sum += share(n, load, held);
+      for (let n = 0; n < networks; n++) sum += share(n, load);
       most = Math.max(most, sum);
     }
     return most;
@@ -316,7 +304,7 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
     const sets = 1 << networks;
     const load = new Float64Array(sets);
     for (const one of bounds.loads) {
-      for (let n = 0; n < networks; n++) shares[n] = share(n, one, held);
+      for (let n = 0; n < networks; n++) shares[n] = share(n, one);
       for (let set = 1; set < sets; set++) {
         let sum = now;
         for (let n = 0; n < networks; n++) if (set & (1 << n)) sum += shares[n] ?? 0;
@@ -371,10 +359,7 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
         }
         if (!active) {
           for (let n = 0; n < networks; n++) ends[n] = field(x, n, END);
-          state.bound =
-            x[ENERGY] !== undefined && x[ENERGY] > energyBudgetMj
-              ? Infinity
-              : cost(objective, ends);
+          state.bound = withinBudget(problem, x[ENERGY] ?? 0) ? cost(objective, ends) : Infinity;
           return state.bound < limit ? "done" : "cut";
         }
         step(x);

@@ -40,7 +40,10 @@ export interface Problem {
   readonly objective: Objective;
   /** For each network, how often it may change accelerator. Infinity: no limit. */
   readonly maxTransitions: number;
-  /** How long two groups may overlap on one accelerator, at the end of the first. */
+  /**
+   * HaX-CoNN, equation 9: a group may be handed to its accelerator this long before the group there ends. It makes
+   * progress only afterwards, so no plan changes with this value.
+   */
   readonly overlapMs: number;
   /** Energy of all groups together. Infinity: no limit. */
   readonly energyBudgetMj: number;

@@ -24,9 +24,7 @@ function checkAsked(problem: Problem) {
       ? "it has other than two accelerators"
       : problem.objective !== "latency"
         ? "its objective is not latency"
-        : problem.overlapMs > 0
-          ? "it allows overlap on an accelerator"
-          : undefined;
+        : undefined;
   if (refused) throw proofRefused(refused);
 }
 
@@ -293,5 +291,6 @@ function energy({ networks, energyBudgetMj }: Problem, items: readonly Item[]): 
     const [first = 0, second = 0] = networks[network]?.groups[group]?.energyMj ?? [];
     return ite(`x${id}`, real(second), real(first));
   });
-  return [assert(`(<= ${sum(parts)} ${real(energyBudgetMj)})`)];
+  // Each term is rounded to a nanojoule.
+  return [assert(`(<= ${sum(parts)} ${real(energyBudgetMj + 1e-9 * items.length)})`)];
 }

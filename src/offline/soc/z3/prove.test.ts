@@ -125,7 +125,6 @@ test("running out of time gives no proof", async () => {
 
 test.each([
   ["objective is not latency", { objective: "throughput" as const }],
-  ["allows overlap", { overlapMs: 0.1 }],
   ["other than two accelerators", { accelerators: [] }],
 ])("a problem that Z3 can't be asked about is refused: %s", (why, change) => {
   const problem = {
