@@ -17,6 +17,7 @@ import { RecentEvents } from "./history/recent-events.ts";
 import { launchesIn } from "./launches.ts";
 import { type Log, limitedLog, withoutRepeats } from "./log.ts";
 import { newestEntries } from "./log-file.ts";
+import { askClients } from "./memory/index.ts";
 import { type Mps, openNvml, startMps, startSoftMps } from "./nvidia/index.ts";
 import { Requests } from "./requests/requests.ts";
 import { openSoftGpus, openToAll, SOFT_GPU_NAME } from "./softgpu.ts";
@@ -195,6 +196,11 @@ async function start(
     why: (pid) => {
       const why = explain(pid, admission, status());
       return { ...why, identity: watch.withName(why.identity) };
+    },
+    park: (called, wish) => {
+      const asked = askClients(registry.gpus, called, wish);
+      for (const { gpu, pid, name } of asked) log(`asked to ${wish}`, { client: name, pid, gpu });
+      return asked;
     },
     stop: () => stop("asked to"),
   });

@@ -16,9 +16,11 @@ import { logsCommand } from "./commands/logs.ts";
 import { makeContextCommand } from "./commands/make-context.ts";
 import { makeVariantsCommand } from "./commands/make-variants.ts";
 import { modelCommand } from "./commands/model.ts";
+import { parkCommand } from "./commands/park.ts";
 import { predictCommand } from "./commands/predict/predict.ts";
 import { profileCommand } from "./commands/profile/profile.ts";
 import { ptxCommand } from "./commands/ptx/ptx.ts";
+import { resumeCommand } from "./commands/resume.ts";
 import { runCommand } from "./commands/run.ts";
 import { socCommand } from "./commands/soc/soc.ts";
 import { statusCommand } from "./commands/status.ts";
@@ -36,6 +38,8 @@ export const commands: readonly Command[] = [
   whyCommand,
   eventsCommand,
   logsCommand,
+  parkCommand,
+  resumeCommand,
   downCommand,
   doctorCommand,
   demoCommand,

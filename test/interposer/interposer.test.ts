@@ -40,6 +40,8 @@ testCases([
   "best_effort/standstill",
   "calls/memory",
   "calls/batches",
+  "movable/allocations",
+  "movable/parking",
   "graphs/captures",
   "graphs/graphs",
   "graphs/graph_parts",

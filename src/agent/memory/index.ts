@@ -1,0 +1,2 @@
+export type { MovableMemory } from "./movable.ts";
+export { type Asked, askClients, type ParkCommand } from "./parking.ts";
