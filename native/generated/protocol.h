@@ -19,6 +19,7 @@ inline constexpr std::uint32_t MAX_SHARE = 100;
 inline constexpr std::uint32_t BUCKETS_PER_OCTAVE = 128;
 inline constexpr std::uint32_t OCTAVES = 26;
 inline constexpr std::uint32_t CROWDED_QUEUE = 900;
+inline constexpr std::uint64_t MEMORY_COMES = 0x8000000000000000ull;
 inline constexpr std::uint32_t KERNEL_TABLE_MAGIC = 1263816515;
 inline constexpr std::uint32_t MESSAGE_MAGIC = 0x48544f43;
 
@@ -254,7 +255,7 @@ struct alignas(4096) HighSlot {
   std::atomic<std::uint64_t> sharedNs;  // time in bursts in which best-effort work was not held: it started up, or see shareAfterUs
   std::atomic<std::uint32_t> holdsVersion;  // the roster's, when this client had mapped all hold pages
   std::atomic<std::uint32_t> starting;  // 1: it starts up, and shares the GPU until it serves
-  std::atomic<std::uint64_t> memoryWanted;  // bytes of an allocation that the driver refused and that waits for memory of best-effort clients; 0: none
+  std::atomic<std::uint64_t> memoryWanted;  // bytes of an allocation that the driver refused and that waits for memory of best-effort clients; 0: none, or the agent has none to take. It adds MEMORY_COMES while it takes some
   std::atomic<std::uint32_t> spare[1017];  // makes the size a power of two: each launch finds its slot by a shift
   unsigned char pad0[1972];
 };

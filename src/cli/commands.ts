@@ -15,12 +15,13 @@ import { loadLlmCommand } from "./commands/load-llm.ts";
 import { logsCommand } from "./commands/logs.ts";
 import { makeContextCommand } from "./commands/make-context.ts";
 import { makeVariantsCommand } from "./commands/make-variants.ts";
+import { evictCommand } from "./commands/memory/evict.ts";
+import { parkCommand } from "./commands/memory/park.ts";
+import { resumeCommand } from "./commands/memory/resume.ts";
 import { modelCommand } from "./commands/model.ts";
-import { parkCommand } from "./commands/park.ts";
 import { predictCommand } from "./commands/predict/predict.ts";
 import { profileCommand } from "./commands/profile/profile.ts";
 import { ptxCommand } from "./commands/ptx/ptx.ts";
-import { resumeCommand } from "./commands/resume.ts";
 import { runCommand } from "./commands/run.ts";
 import { socCommand } from "./commands/soc/soc.ts";
 import { statusCommand } from "./commands/status.ts";
@@ -40,6 +41,7 @@ export const commands: readonly Command[] = [
   logsCommand,
   parkCommand,
   resumeCommand,
+  evictCommand,
   downCommand,
   doctorCommand,
   demoCommand,

@@ -30,6 +30,8 @@ export const constants = {
    * throughout. Work that is not counted takes places, too: sequence words, what a library launches unseen.
    */
   CROWDED_QUEUE: 900,
+  /** A bit of `HighSlot.memoryWanted`. */
+  MEMORY_COMES: 1n << 63n,
   /** "COTK" in ASCII, little-endian. */
   KERNEL_TABLE_MAGIC: 0x4b544f43,
 } as const;
@@ -174,7 +176,7 @@ export const HighSlot = struct(
     holdsVersion: u32("the roster's, when this client had mapped all hold pages"),
     starting: u32("1: it starts up, and shares the GPU until it serves"),
     memoryWanted: u64(
-      "bytes of an allocation that the driver refused and that waits for memory of best-effort clients; 0: none",
+      "bytes of an allocation that the driver refused and that waits for memory of best-effort clients; 0: none, or the agent has none to take. It adds MEMORY_COMES while it takes some",
     ),
     spare: u32s(
       constants.PAGE / 4 - 7,

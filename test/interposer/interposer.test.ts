@@ -27,6 +27,7 @@ testCases([
   "high/blocking_calls",
   "high/unseen",
   "high/startup",
+  "high/room",
   "best_effort/sharing",
   "high/announce",
   "best_effort/best_effort",

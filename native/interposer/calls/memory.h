@@ -6,6 +6,7 @@
 #include "interposer/calls/behaviour.h"
 #include "interposer/calls/copies.h"
 #include "interposer/calls/waits.h"
+#include "interposer/high/room.h"
 #include "interposer/lifetime/gang.h"
 #include "interposer/movable/closing.h"
 #include "interposer/movable/movable.h"
@@ -16,10 +17,26 @@
 
 namespace cotenant {
 
+// The driver has refused the allocation. Asks again while the agent takes memory from best-effort clients.
+template <class Allocate>
+[[gnu::cold]] cu::CUresult allocate_again(Gpu* gpu, std::uint64_t bytes, Allocate allocate) noexcept {
+  if (!gpu) {
+    const Context* context = current_context();
+    gpu = context ? context->gpu : nullptr;
+  }
+  WaitsForRoom room(gpu, bytes);
+  cu::CUresult result = cu::CUDA_ERROR_OUT_OF_MEMORY;
+  while (result == cu::CUDA_ERROR_OUT_OF_MEMORY && room.again()) result = allocate();
+  return result;
+}
+
 // `allocate` is the driver call, `charge` records the result. If the GPU is null, the driver reports what is wrong.
 template <class Allocate, class Charge>
 cu::CUresult allocate_charged(Gpu* gpu, std::uint64_t bytes, Allocate allocate, Charge charge) noexcept {
-  if (!quota_counts()) return allocate();
+  if (!quota_counts()) {
+    const cu::CUresult result = allocate();
+    return result == cu::CUDA_ERROR_OUT_OF_MEMORY ? allocate_again(gpu, bytes, allocate) : result;
+  }
   if (const cu::CUresult refused = gpu ? may_use(*gpu) : cu::CUDA_SUCCESS; refused != cu::CUDA_SUCCESS) return refused;
   if (!quota_reserve(bytes)) return cu::CUDA_ERROR_OUT_OF_MEMORY;
   const cu::CUresult result = allocate();

@@ -73,7 +73,8 @@ bool close_for_moving(Gpu& gpu, std::uint64_t within_ns, Reason& reason) noexcep
     if (!quiet) nap_us(100);
   }
   if (has_open_captures()) give_reason(reason, "it captures a graph");
-  else if (!quiet) give_reason(reason, "its queued work did not end within %.0f s", static_cast<double>(within_ns) / 1e9);
+  else if (!quiet)
+    give_reason(reason, "its queued work did not end within %.0f s", static_cast<double>(within_ns) / 1e9);
   else if (!synchronise_contexts(gpu)) give_reason(reason, "its context is damaged by an earlier error");
   else if (stop.until_ns.compare_exchange_strong(until, 0)) return true;
   else give_reason(reason, "its work did not end in time");

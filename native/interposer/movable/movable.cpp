@@ -141,8 +141,8 @@ CUresult movable_allocate(CUdevice device, CUcontext context, std::uint64_t byte
   CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
   std::uint32_t unit = 0;
   const bool shares = bytes < kOwnBlockBytes;
-  Block* block = shares ? arena_for(device, context, units_of(bytes), unit, result)
-                        : add_block(device, context, bytes, result);
+  Block* block =
+      shares ? arena_for(device, context, units_of(bytes), unit, result) : add_block(device, context, bytes, result);
   if (!block) return result == CUDA_ERROR_OUT_OF_MEMORY ? result : CUDA_ERROR_NOT_SUPPORTED;
   const CUdeviceptr at = block->base + unit * kUnitBytes;
   if (!entries.insert(first_above(at), {at, bytes, ++ids, block, false})) {

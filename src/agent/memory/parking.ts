@@ -27,10 +27,10 @@ export const askClients = (
       .map((client) => ask(gpu, client, wish)),
   );
 
-const bestEffortOf = (gpu: ServedGpu): readonly Client[] =>
+export const bestEffortOf = (gpu: ServedGpu): readonly Client[] =>
   gpu.clients.filter((client) => client.class === "best-effort");
 
-function ask(gpu: ServedGpu, { slot, pid, name }: Client, wish: ParkCommand): Asked {
+export function ask(gpu: ServedGpu, { slot, pid, name }: Client, wish: ParkCommand): Asked {
   const own = gpu.region.memory.bestEffort[slot];
   const movable = own?.movable === 1;
   if (own && movable) own.parkAsked = next(own.parkAsked, wish);

@@ -1,8 +1,17 @@
 // Memory of a training is parked and returned by command, with the real agent and the real command.
 import { expect, test } from "vitest";
-import { eventually, type Machine, startMachine } from "./machine.ts";
+import { eventually, type Machine, startMachine } from "../machine.ts";
 
-const training = ["--arrivals", "closed", "--kernels", "20", "--kernel-us", "100"];
+const training = [
+  "--seconds",
+  "600",
+  "--arrivals",
+  "closed",
+  "--kernels",
+  "20",
+  "--kernel-us",
+  "100",
+];
 const movable = { COTENANT_MOVABLE: "1" };
 
 async function startTraining(env: Readonly<Record<string, string>> = movable) {

@@ -1,5 +1,5 @@
-import { command, json } from "../command.ts";
-import { moveClients, whoToMove } from "../moving.ts";
+import { command, json } from "../../command.ts";
+import { moveClients, whoToMove } from "./moving.ts";
 
 export const resumeCommand = command({
   name: "resume",

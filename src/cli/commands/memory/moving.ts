@@ -22,16 +22,25 @@ export async function moveClients(
   asJson: boolean,
 ): Promise<number> {
   if (more.length > 0) throw usage(`${wish} is about one client at a time.`);
-  const { agent } = ownAgentHere();
+  const moved = await moveClient(ownAgentHere().agent, wish, called);
+  if (asJson) console.log(JSON.stringify(moved.map(resultOf), null, 2));
+  else for (const one of moved) console.log(`${describe(wish, one)}.`);
+  return 0;
+}
+
+/** Resolves to the clients of that name or pid, when each has dealt with the command. */
+export async function moveClient(
+  agent: AgentFile,
+  wish: ParkCommand,
+  called: string,
+): Promise<readonly BestEffortStatus[]> {
   const asked = await askToPark(agent, wish, called);
   if (asked.length === 0) throw errors.noSuchClient(called);
   const fixed = asked.find(({ movable }) => !movable);
   if (fixed) throw errors.notMovable(fixed.name, fixed.pid);
   const moved = [];
   for (const one of asked) moved.push(await settled(agent, wish, one));
-  if (asJson) console.log(JSON.stringify(moved.map(resultOf), null, 2));
-  else for (const one of moved) console.log(`${describe(wish, one)}.`);
-  return 0;
+  return moved;
 }
 
 async function settled(
