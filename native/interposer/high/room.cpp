@@ -30,12 +30,14 @@ WaitsForRoom::~WaitsForRoom() {
 }
 
 bool WaitsForRoom::again() noexcept {
-  if (!wanted_) return false;
+  if (!wanted_ || last_) return false;
   nap_us(kNapUs);
   const std::uint64_t wanted = wanted_->load(std::memory_order_relaxed);
   const std::uint64_t waited = now_ns() - began_;
   const bool heard = (wanted & protocol::MEMORY_COMES) != 0;
-  return wanted != 0 && waited < (heard ? kLongestNs : kHeardWithinNs);
+  // Memory may have come just before the agent said that there is no more.
+  last_ = wanted == 0 || waited >= (heard ? kLongestNs : kHeardWithinNs);
+  return true;
 }
 
 }  // namespace cotenant

@@ -26,6 +26,7 @@ class WaitsForRoom {
   std::atomic<std::uint64_t>* wanted_{nullptr};
   std::uint64_t bytes_;
   std::uint64_t began_{0};
+  bool last_{false};
 };
 
 }  // namespace cotenant

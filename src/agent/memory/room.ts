@@ -9,6 +9,8 @@ import { ask, bestEffortOf } from "./parking.ts";
 
 /** In ns. A service whose memory grows in steps should not wait at each of them. */
 const BACK_AFTER = 10e9;
+/** In ns. Memory that has come free so lately may not have been found yet by who waits for it. */
+const FOUND_WITHIN = 500e6;
 /** In ns. A client that refused to be parked is not asked again for so long. */
 const ASKED_AGAIN_AFTER = 10e9;
 
@@ -27,6 +29,8 @@ interface RoomOptions {
 interface Taken {
   readonly command: number;
   readonly at: number;
+  /** When it was first seen to be parked. */
+  parkedAt?: number;
 }
 
 export class Room {
@@ -72,7 +76,7 @@ export class Room {
     this.#noteRefusals(movable);
     let coming = 0;
     for (const { client, memory } of movable)
-      if (memory.state === "parking" || this.#isAsked(client, memory)) coming += memory.bytes;
+      if (this.#isComing(client, memory)) coming += memory.bytes;
     const candidates = movable
       .filter(({ client, memory }) => memory.state === "open" && this.#may(client, memory))
       .sort(
@@ -92,8 +96,7 @@ export class Room {
       });
       coming += memory.bytes;
     }
-    // What has just been parked may not be seen by the client that waits for it.
-    return coming > 0 || movable.some(({ client, memory }) => this.#isFresh(client, memory));
+    return coming > 0;
   }
 
   #memoryOf(gpu: ServedGpu, { slot }: Client): MovableMemory | undefined {
@@ -101,11 +104,17 @@ export class Room {
     return own && movableMemory(own, this.#options.now());
   }
 
-  #isAsked = (client: Client, { asked, answered }: MovableMemory): boolean =>
-    this.#taken.get(client)?.command === asked && answered !== asked;
+  /** It is being parked, or has just been. */
+  #isComing(client: Client, memory: MovableMemory): boolean {
+    const taken = this.#taken.get(client);
+    if (memory.state === "parking" || this.#isAsked(client, memory)) return true;
+    if (!taken || memory.state !== "parked") return false;
+    taken.parkedAt ??= this.#options.now();
+    return this.#options.now() - taken.parkedAt < FOUND_WITHIN;
+  }
 
-  #isFresh(client: Client, { state, parkedSeconds = 0 }: MovableMemory): boolean {
-    return this.#taken.has(client) && state === "parked" && parkedSeconds < 0.5;
+  #isAsked(client: Client, { asked, answered }: MovableMemory): boolean {
+    return this.#taken.get(client)?.command === asked && answered !== asked;
   }
 
   #may(client: Client, memory: MovableMemory): boolean {
