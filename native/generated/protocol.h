@@ -11,7 +11,7 @@
 namespace cotenant::protocol {
 
 inline constexpr std::uint64_t MAGIC = 0x544e414e45544f43ull;
-inline constexpr std::uint32_t VERSION = 6;
+inline constexpr std::uint32_t VERSION = 7;
 inline constexpr std::uint32_t PAGE = 4096;
 inline constexpr std::uint32_t MAX_HIGH = 64;
 inline constexpr std::uint32_t MAX_BEST_EFFORT = 16;
@@ -19,6 +19,7 @@ inline constexpr std::uint32_t MAX_SHARE = 100;
 inline constexpr std::uint32_t BUCKETS_PER_OCTAVE = 128;
 inline constexpr std::uint32_t OCTAVES = 26;
 inline constexpr std::uint32_t CROWDED_QUEUE = 900;
+inline constexpr std::uint64_t MEMORY_COMES = 0x8000000000000000ull;
 inline constexpr std::uint32_t KERNEL_TABLE_MAGIC = 1263816515;
 inline constexpr std::uint32_t MESSAGE_MAGIC = 0x48544f43;
 
@@ -45,6 +46,20 @@ enum class Caveat : std::uint32_t {
   kRanks = 1,
   kGpus = 2,
   kPastUs = 4,
+};
+enum class ParkState : std::uint32_t {
+  kOpen = 0,
+  kParking = 1,
+  kParked = 2,
+  kReturning = 3,
+};
+enum class Unmovable : std::uint32_t {
+  kPools = 1,
+  kManaged = 2,
+  kArrays = 4,
+  kGraphs = 8,
+  kMapped = 16,
+  kPlain = 32,
 };
 enum class WhenActive : std::uint32_t {
   kWait = 0,
@@ -242,7 +257,8 @@ struct alignas(4096) HighSlot {
   std::atomic<std::uint64_t> sharedNs;  // time in bursts in which best-effort work was not held: it started up, or see shareAfterUs
   std::atomic<std::uint32_t> holdsVersion;  // the roster's, when this client had mapped all hold pages
   std::atomic<std::uint32_t> starting;  // 1: it starts up, and shares the GPU until it serves
-  std::atomic<std::uint32_t> spare[1019];  // makes the size a power of two: each launch finds its slot by a shift
+  std::atomic<std::uint64_t> memoryWanted;  // bytes of an allocation that the driver refused and that waits for memory of best-effort clients; 0: none, or the agent has none to take. It adds MEMORY_COMES while it takes some
+  std::atomic<std::uint32_t> spare[1017];  // makes the size a power of two: each launch finds its slot by a shift
   unsigned char pad0[1972];
 };
 static_assert(sizeof(HighSlot) == 32768);
@@ -262,7 +278,8 @@ static_assert(offsetof(HighSlot, waits) == 13392);
 static_assert(offsetof(HighSlot, sharedNs) == 26704);
 static_assert(offsetof(HighSlot, holdsVersion) == 26712);
 static_assert(offsetof(HighSlot, starting) == 26716);
-static_assert(offsetof(HighSlot, spare) == 26720);
+static_assert(offsetof(HighSlot, memoryWanted) == 26720);
+static_assert(offsetof(HighSlot, spare) == 26728);
 
 // One best-effort client on this GPU. Times in ns.
 struct alignas(4096) BestEffortSlot {
@@ -295,7 +312,20 @@ struct alignas(4096) BestEffortSlot {
   std::atomic<std::uint64_t> memoryRefusals;  // allocations refused over the quota
   std::atomic<std::uint32_t> unhooked;  // calls of the driver's functions that are not replaced though they may submit work
   std::atomic<std::uint32_t> caveats;  // bits of Caveat: what of it is not protected, or not held back
-  unsigned char pad1[3768];
+  std::atomic<std::uint32_t> movable;  // 1: its memory is movable
+  std::atomic<std::uint32_t> parkAsked;  // written by the agent, counts its commands: odd: park its memory; even: return it
+  std::atomic<std::uint32_t> parkAnswered;  // the last of them that the client has carried out or refused
+  std::atomic<std::uint32_t> parkState;  // see ParkState
+  std::atomic<std::uint32_t> unmovable;  // bits of Unmovable: memory of it that cannot be moved
+  std::atomic<std::uint32_t> reserved;
+  std::atomic<std::uint64_t> movableBytes;  // bytes of the GPU's memory that can be moved, or are parked
+  std::atomic<std::uint64_t> movableAsked;  // the part of memoryUsed that is movable
+  std::atomic<std::uint64_t> pinnedBytes;  // host memory that is pinned for them
+  std::atomic<std::uint64_t> parkedSinceNs;  // monotonic ns; 0: not parked
+  std::atomic<std::uint64_t> parkNs;  // how long the last parking took, from the command to the release of the memory
+  std::atomic<std::uint64_t> returnNs;  // how long the last return took, from the time when the memory fitted
+  char parkReason[128];  // why it is not parked, or not yet back; empty: nothing is wrong
+  unsigned char pad1[3568];
 };
 static_assert(sizeof(BestEffortSlot) == 8192);
 static_assert(offsetof(BestEffortSlot, done) == 0);
@@ -326,6 +356,19 @@ static_assert(offsetof(BestEffortSlot, memoryQuota) == 4400);
 static_assert(offsetof(BestEffortSlot, memoryRefusals) == 4408);
 static_assert(offsetof(BestEffortSlot, unhooked) == 4416);
 static_assert(offsetof(BestEffortSlot, caveats) == 4420);
+static_assert(offsetof(BestEffortSlot, movable) == 4424);
+static_assert(offsetof(BestEffortSlot, parkAsked) == 4428);
+static_assert(offsetof(BestEffortSlot, parkAnswered) == 4432);
+static_assert(offsetof(BestEffortSlot, parkState) == 4436);
+static_assert(offsetof(BestEffortSlot, unmovable) == 4440);
+static_assert(offsetof(BestEffortSlot, reserved) == 4444);
+static_assert(offsetof(BestEffortSlot, movableBytes) == 4448);
+static_assert(offsetof(BestEffortSlot, movableAsked) == 4456);
+static_assert(offsetof(BestEffortSlot, pinnedBytes) == 4464);
+static_assert(offsetof(BestEffortSlot, parkedSinceNs) == 4472);
+static_assert(offsetof(BestEffortSlot, parkNs) == 4480);
+static_assert(offsetof(BestEffortSlot, returnNs) == 4488);
+static_assert(offsetof(BestEffortSlot, parkReason) == 4496);
 
 // All of it, for one GPU.
 struct alignas(4096) Region {

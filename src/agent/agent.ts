@@ -17,6 +17,7 @@ import { RecentEvents } from "./history/recent-events.ts";
 import { launchesIn } from "./launches.ts";
 import { type Log, limitedLog, withoutRepeats } from "./log.ts";
 import { newestEntries } from "./log-file.ts";
+import { askClients, Room } from "./memory/index.ts";
 import { type Mps, openNvml, startMps, startSoftMps } from "./nvidia/index.ts";
 import { Requests } from "./requests/requests.ts";
 import { openSoftGpus, openToAll, SOFT_GPU_NAME } from "./softgpu.ts";
@@ -51,6 +52,8 @@ const HEALING_PERIOD = ms(1000);
 const REQUESTS_PERIOD = ms(250);
 /** After the policy's period, so that what it has decided is logged as it stands. */
 const CHANGES_PERIOD = ms(1000);
+/** A refused allocation waits for memory of best-effort clients: 2 s, and 250 ms until it hears of it. */
+const ROOM_PERIOD = ms(20);
 /** Asking the daemon starts a process. */
 const MPS_PERIOD = ms(5000);
 /** A stranger is told of when it was there at two readings. */
@@ -69,6 +72,8 @@ export interface AgentOptions {
   readonly overrides: Overrides;
   /** A command to be run for each stranger; none, or WARN: strangers are logged. */
   readonly onStranger?: string | undefined;
+  /** Bytes of each GPU that are kept free of best-effort memory that can be parked. */
+  readonly reserve?: number | undefined;
   /** 0: any free one. */
   readonly port: number;
   /** Where metrics are served besides loopback. */
@@ -196,6 +201,11 @@ async function start(
       const why = explain(pid, admission, status());
       return { ...why, identity: watch.withName(why.identity) };
     },
+    park: (called, wish) => {
+      const asked = askClients(registry.gpus, called, wish);
+      for (const { gpu, pid, name } of asked) log(`asked to ${wish}`, { client: name, pid, gpu });
+      return asked;
+    },
     stop: () => stop("asked to"),
   });
   opened.push(() => http.close());
@@ -268,6 +278,18 @@ async function start(
     ...overrides,
   });
 
+  const room = new Room({
+    reserve: options.reserve ?? 0,
+    free: (uuid) => {
+      const reading = watch.readings.find((one) => one.uuid === uuid);
+      const { memoryTotal, memoryUsed } = reading ?? {};
+      return memoryTotal === undefined || memoryUsed === undefined
+        ? undefined
+        : memoryTotal - memoryUsed;
+    },
+    now: () => clock.now(),
+    log,
+  });
   const logOnce = withoutRepeats(log);
   const changes = new Changes(log);
   const tellOfOthers = () => {
@@ -290,9 +312,11 @@ async function start(
   opened.push(
     clock.every(POLICY_PERIOD, look),
     clock.every(HEALING_PERIOD, () => registry.heal()),
+    clock.every(ROOM_PERIOD, () => room.look(registry.gpus)),
     clock.every(REQUESTS_PERIOD, () => void requests.ask(registry.gpus)),
     clock.every(SENSOR_PERIOD, () => {
       watch.readSensor();
+      room.keepReserve(registry.gpus);
       for (const stranger of watch.untoldStrangers(registry.gpus)) reportStranger(stranger);
       tellOfOthers();
     }),

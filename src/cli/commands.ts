@@ -15,6 +15,9 @@ import { loadLlmCommand } from "./commands/load-llm.ts";
 import { logsCommand } from "./commands/logs.ts";
 import { makeContextCommand } from "./commands/make-context.ts";
 import { makeVariantsCommand } from "./commands/make-variants.ts";
+import { evictCommand } from "./commands/memory/evict.ts";
+import { parkCommand } from "./commands/memory/park.ts";
+import { resumeCommand } from "./commands/memory/resume.ts";
 import { modelCommand } from "./commands/model.ts";
 import { predictCommand } from "./commands/predict/predict.ts";
 import { profileCommand } from "./commands/profile/profile.ts";
@@ -36,6 +39,9 @@ export const commands: readonly Command[] = [
   whyCommand,
   eventsCommand,
   logsCommand,
+  parkCommand,
+  resumeCommand,
+  evictCommand,
   downCommand,
   doctorCommand,
   demoCommand,

@@ -3,11 +3,13 @@
 import { request } from "node:http";
 import {
   type AgentFile,
+  type Asked,
   checkDirectory,
   type Explanation,
   isAgentFileDamaged,
   isLocked,
   isTrusted,
+  type ParkCommand,
   pathsIn,
   runningAgent,
   runningService,
@@ -97,6 +99,13 @@ export async function askStatus(agent: AgentFile): Promise<Status> {
 export async function askWhy(agent: AgentFile, pid: number): Promise<Explanation> {
   return JSON.parse(await ask(agent, "GET", `/why/${pid}`)) as Explanation;
 }
+
+export const askToPark = async (
+  agent: AgentFile,
+  wish: ParkCommand,
+  called: string,
+): Promise<readonly Asked[]> =>
+  JSON.parse(await ask(agent, "POST", `/${wish}/${encodeURIComponent(called)}`)) as Asked[];
 
 export const askToStop = (agent: AgentFile): Promise<string> => ask(agent, "POST", "/stop");
 

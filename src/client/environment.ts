@@ -12,6 +12,8 @@ export interface ClientOptions {
   readonly name: string;
   /** GPU memory it may allocate; undefined: no limit. */
   readonly memory: number | undefined;
+  /** Its memory can be parked; in at most so many bytes of host memory, where a number is given. */
+  readonly movable?: boolean | number;
   /** The program is not a client: it is neither protected nor held back. */
   readonly off: boolean;
 }
@@ -33,7 +35,7 @@ export function clientEnvironment(
 /** The same without an agent: the program becomes a client of the agent that listens at `socket` later. */
 export const environmentAt = (
   socket: string | undefined,
-  { kind, name, memory, off }: ClientOptions,
+  { kind, name, memory, movable = false, off }: ClientOptions,
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Record<string, string> => ({
   ...(off ? { COTENANT_OFF: "1" } : { LD_PRELOAD: inFront(interposer(env), env.LD_PRELOAD) }),
@@ -41,6 +43,8 @@ export const environmentAt = (
   COTENANT_SOCKET: socket ?? "",
   COTENANT_NAME: name,
   ...(memory === undefined ? {} : { COTENANT_MEMORY: String(memory) }),
+  ...(movable === false ? {} : { COTENANT_MOVABLE: "1" }),
+  ...(typeof movable === "number" ? { COTENANT_PARK_HOST: String(movable) } : {}),
 });
 
 /** Triton's kernels get variants that stop inside as they are assembled; a ptxas that the user has named is kept. */

@@ -1,6 +1,7 @@
 export {
   agentHere,
   askStatus,
+  askToPark,
   askToStop,
   askWhy,
   type Found,

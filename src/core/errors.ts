@@ -120,6 +120,23 @@ export const noAgent = (directory: string, elsewhere: readonly string[]) =>
     ['Start one: "cotenant up".', ...elsewhere].join(" "),
   );
 
+export const noSuchClient = (called: string) =>
+  new UserError(
+    "NO_CLIENT",
+    `There is no best-effort client "${called}".`,
+    "cotenant status lists them; a pid names one of several that have the same name.",
+  );
+
+export const notMovable = (name: string, pid: number) =>
+  new UserError(
+    "NOT_MOVABLE",
+    `${name} (pid ${pid}) was not started with --movable, so its memory stays on the GPU.`,
+    "Start it with cotenant run --class best-effort --movable.",
+  );
+
+export const notMoved = (what: string, why: string) =>
+  new UserError("NOT_MOVED", `${what}: ${why}.`);
+
 export const severalRanks = (variable: string) =>
   new UserError(
     "SEVERAL_RANKS",

@@ -7,7 +7,9 @@ import {
   helloKinds,
   messageMagic,
   messageStructs,
+  parkStates,
   sharedStructs,
+  unmovable,
   welcomeStatus,
 } from "./layout.ts";
 import { rankCounts } from "./ranks.ts";
@@ -93,6 +95,8 @@ ${rankCounts.map((name) => `    "${name}",`).join("\n")}
 
 ${emitEnum("Class", classes)}
 ${emitEnum("Caveat", caveats)}
+${emitEnum("ParkState", parkStates)}
+${emitEnum("Unmovable", unmovable)}
 ${emitEnum("WhenActive", whenActive)}
 ${emitEnum("Submission", submission)}
 ${emitEnum("GraphGates", graphGates)}

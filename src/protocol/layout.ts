@@ -13,7 +13,7 @@ import { bytes, i32, many, one, type ScalarField, struct, text, u32, u32s, u64 }
 export const constants = {
   /** "COTENANT" in ASCII, little-endian. */
   MAGIC: 0x544e414e45544f43n,
-  VERSION: 6,
+  VERSION: 7,
   PAGE: 4096,
   /** A bit each in `HoldPage.active`. */
   MAX_HIGH: 64,
@@ -30,6 +30,8 @@ export const constants = {
    * throughout. Work that is not counted takes places, too: sequence words, what a library launches unseen.
    */
   CROWDED_QUEUE: 900,
+  /** A bit of `HighSlot.memoryWanted`. */
+  MEMORY_COMES: 1n << 63n,
   /** "COTK" in ASCII, little-endian. */
   KERNEL_TABLE_MAGIC: 0x4b544f43,
 } as const;
@@ -45,6 +47,23 @@ export const caveats = {
   gpus: 2,
   /** It has loaded a library in a way that leads past the interposer. */
   pastUs: 4,
+} as const;
+
+/** What a best-effort client does with its memory: `BestEffortSlot.parkState`. */
+export const parkStates = { open: 0, parking: 1, parked: 2, returning: 3 } as const;
+
+/** Bits of `BestEffortSlot.unmovable`: memory that a client with movable memory uses, and that stays where it is. */
+export const unmovable = {
+  /** Stream-ordered allocation: the memory is a pool's. */
+  pools: 1,
+  managed: 2,
+  arrays: 4,
+  /** Its nodes allocate. */
+  graphs: 8,
+  /** Physical memory that the program maps itself. */
+  mapped: 16,
+  /** The driver could not serve it from pieces. */
+  plain: 32,
 } as const;
 
 const cacheLine = 64;
@@ -156,8 +175,11 @@ export const HighSlot = struct(
     ),
     holdsVersion: u32("the roster's, when this client had mapped all hold pages"),
     starting: u32("1: it starts up, and shares the GPU until it serves"),
+    memoryWanted: u64(
+      "bytes of an allocation that the driver refused and that waits for memory of best-effort clients; 0: none, or the agent has none to take. It adds MEMORY_COMES while it takes some",
+    ),
     spare: u32s(
-      constants.PAGE / 4 - 5,
+      constants.PAGE / 4 - 7,
       "makes the size a power of two: each launch finds its slot by a shift",
     ),
   },
@@ -201,6 +223,21 @@ export const BestEffortSlot = struct(
       "calls of the driver's functions that are not replaced though they may submit work",
     ),
     caveats: u32("bits of Caveat: what of it is not protected, or not held back"),
+    movable: u32("1: its memory is movable"),
+    parkAsked: u32(
+      "written by the agent, counts its commands: odd: park its memory; even: return it",
+    ),
+    parkAnswered: u32("the last of them that the client has carried out or refused"),
+    parkState: u32("see ParkState"),
+    unmovable: u32("bits of Unmovable: memory of it that cannot be moved"),
+    reserved: u32(),
+    movableBytes: u64("bytes of the GPU's memory that can be moved, or are parked"),
+    movableAsked: u64("the part of memoryUsed that is movable"),
+    pinnedBytes: u64("host memory that is pinned for them"),
+    parkedSinceNs: u64("monotonic ns; 0: not parked"),
+    parkNs: u64("how long the last parking took, from the command to the release of the memory"),
+    returnNs: u64("how long the last return took, from the time when the memory fitted"),
+    parkReason: text(128, "why it is not parked, or not yet back; empty: nothing is wrong"),
   },
   constants.PAGE,
 );

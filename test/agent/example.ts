@@ -85,6 +85,7 @@ const bestEffort: BestEffortStatus = {
   memoryUsed: 1000,
   memoryQuota: 0,
   memoryRefusals: 2,
+  memory: undefined,
   aheadUs: 0,
   finishedSeconds: 7,
   heldSeconds: 1.5,

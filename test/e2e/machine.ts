@@ -109,9 +109,17 @@ export const ungated: readonly string[] = [
   fileURLToPath(new URL("./programs/ungated.ts", import.meta.url)),
 ];
 
-const ownProgram = (source: string, file: string) => [
+/** One that holds so many MiB of GPU memory until the file is there, and says whether their content is "intact". */
+export const holdMemory = (mib: number, file: string): readonly string[] =>
+  ownProgram(
+    fileURLToPath(new URL("./programs/hold-memory.ts", import.meta.url)),
+    String(mib),
+    file,
+  );
+
+const ownProgram = (source: string, ...args: readonly string[]) => [
   process.execPath,
-  ...["--import", "tsx", source, file],
+  ...["--import", "tsx", source, ...args],
 ];
 
 /** A directory, no agent yet. `env` is everybody's. */

@@ -103,6 +103,10 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
       gpu,
     "cotenant up --mode mps": gpu,
   },
+  "docs/guide/memory.md": {
+    "cotenant run --class best-effort --movable --name train -- python3 train.py &":
+      "needs a program of the reader's; test/e2e parks one",
+  },
   "docs/guide/monitoring.md": {
     "cotenant up --port 9464": "takes a port that something else may have",
     "install -m 640 -o gpu -g prometheus /dev/null /etc/cotenant/metrics.token": machine,

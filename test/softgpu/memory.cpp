@@ -155,6 +155,46 @@ CASE("virtual-memory") {
   report("{}");
 }
 
+CASE("virtual-memory-rules") {
+  const Gpu gpu;
+  CUmemAllocationProp prop{};
+  prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  prop.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  const CUmemAccessDesc access{prop.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+  constexpr std::size_t kGrain = 2 * kMiB;
+  CUdeviceptr range = 0;
+  CUmemGenericAllocationHandle pieces[3] = {};
+  OK(cuMemAddressReserve(&range, 4 * kGrain, 0, 0, 0));
+  for (auto& piece : pieces) OK(cuMemCreate(&piece, kGrain, &prop, 0));
+  GIVES(CUDA_ERROR_INVALID_VALUE, cuMemMap(range + 8 * kGrain, kGrain, 0, pieces[0], 0));
+  OK(cuMemMap(range, kGrain, 0, pieces[0], 0));
+  OK(cuMemMap(range + kGrain, kGrain, 0, pieces[1], 0));
+  GIVES(CUDA_ERROR_INVALID_VALUE, cuMemMap(range + kGrain, kGrain, 0, pieces[2], 0));
+  GIVES(CUDA_ERROR_INVALID_VALUE, cuMemSetAccess(range, 3 * kGrain, &access, 1));
+  OK(cuMemSetAccess(range, 2 * kGrain, &access, 1));
+  // One copy and one fill over the border of two mappings.
+  OK(cuMemsetD8_v2(range, 7, 2 * kGrain));
+  std::vector<unsigned char> host(2 * kGrain);
+  OK(cuMemcpyDtoH_v2(host.data(), range, host.size()));
+  EXPECT(host.front() == 7 && host[kGrain] == 7 && host.back() == 7, "work goes over the border of two mappings");
+  GIVES(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH_v2(host.data(), range + kGrain, 2 * kGrain));
+  GIVES(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH_v2(host.data(), range + 2 * kGrain, kGrain));
+  GIVES(CUDA_ERROR_INVALID_VALUE, cuMemUnmap(range, kGrain + kGrain / 2));
+  GIVES(CUDA_ERROR_INVALID_VALUE, cuMemAddressFree(range, 4 * kGrain));
+  // A stream that waits does not keep memory from being unmapped.
+  const CUstream s = gpu.stream(CU_STREAM_NON_BLOCKING);
+  const Word hold;
+  OK(cuStreamWaitValue32_v2(s, hold.device, 1, CU_STREAM_WAIT_VALUE_EQ));
+  OK(cuMemUnmap(range, 2 * kGrain));
+  GIVES(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH_v2(host.data(), range, kGrain));
+  hold.set(1);
+  OK(cuStreamSynchronize(s));
+  for (auto piece : pieces) OK(cuMemRelease(piece));
+  GIVES(CUDA_ERROR_INVALID_VALUE, cuMemAddressFree(range, 2 * kGrain));
+  OK(cuMemAddressFree(range, 4 * kGrain));
+  report("{}");
+}
+
 CASE("pointers") {
   const Gpu gpu;
   const CUdeviceptr d = gpu.memory(1000);

@@ -89,6 +89,7 @@ const rows: [sentence: string, program: string, name: string, settings?: Setting
   ["a pool's memory outlives the context it was allocated in", "memory", "pool-outlives-context"],
   ["nodes allocate for their graph, and tell what", "memory", "graph-memory"],
   ["physical memory is counted from creation to its last mapping", "memory", "virtual-memory"],
+  ["mappings follow the driver's rules, also beside a wait", "memory", "virtual-memory-rules"],
   ["a pointer tells what it belongs to", "memory", "pointers"],
   ["contexts stack, and take their memory along", "memory", "contexts"],
 

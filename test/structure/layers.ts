@@ -14,6 +14,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     "variants",
     "quota",
     "best_effort",
+    "movable",
     "lifetime",
     "graphs",
     "record",

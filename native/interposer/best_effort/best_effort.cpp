@@ -53,9 +53,13 @@ Needs needs_beside(const Submission& submission, std::uint32_t sm_count) noexcep
   return submission.kind == Kind::kCopy ? Needs{1, KernelClass::kUnknown, 0} : kUnknownNeeds;
 }
 
-[[gnu::cold]] void wait_while_frozen(BestEffortGpu& gpu) noexcept {
+[[gnu::cold]] void wait_while_stopped(Stop& stop) noexcept {
+  stop.callers.fetch_add(1, std::memory_order_seq_cst);
   const std::uint64_t started = now_ns();
-  while (gpu.frozen.load(std::memory_order_relaxed) && now_ns() - started < kNeverLongerNs) nap_us(1000);
+  while ((stop.reasons.load(std::memory_order_seq_cst) & Stop::kLeaving) != 0 && now_ns() - started < kNeverLongerNs)
+    nap_us(1000);
+  wait_while_moving(stop);
+  stop.callers.fetch_sub(1, std::memory_order_seq_cst);
 }
 
 void say_waiting(const Link& link) noexcept {
@@ -223,7 +227,9 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   const Link* link = gpu.link.load(std::memory_order_acquire);
   if (!link) return {&stream, -1};
   Region& region = *link->region;
-  if (gpu.best_effort.frozen.load(std::memory_order_relaxed)) wait_while_frozen(gpu.best_effort);
+  // After begin_launch(): who stops submissions looks at the launches in call then (movable/closing.cpp).
+  Stop& stop = gpu.best_effort.stop;
+  if (stop.reasons.load(std::memory_order_seq_cst) != 0) wait_while_stopped(stop);
   if (stream.blocking && !stream.context->blocking_threads.load(std::memory_order_relaxed))
     note_thread(*stream.context);
 

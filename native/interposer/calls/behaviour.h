@@ -17,6 +17,7 @@
 #include "interposer/lifetime/gang.h"
 #include "interposer/lookup/driver.h"
 #include "interposer/lookup/entry.h"
+#include "interposer/movable/closing.h"
 #include "interposer/process/process.h"
 #include "interposer/products/call.h"
 #include "interposer/state/capture.h"
@@ -68,7 +69,10 @@ enum class HoldsUp { kNo, kYes };  // the driver may keep the caller until work 
 template <class Call>
 cu::CUresult submit(cu::CUstream handle, NullStream meaning, Work work, Tail tail, const Submission& submission,
                     Call call, HoldsUp holds_up = HoldsUp::kNo) noexcept {
-  if (is_capturing(handle, meaning)) return call();
+  if (is_capturing(handle, meaning)) {
+    const TouchesMemory touches;  // the driver looks at pointers then
+    return call();
+  }
   Stream* stream = stream_of(handle, meaning);
   if (!stream) return call();
   if (role() == Role::kBestEffort) {

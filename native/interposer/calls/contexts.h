@@ -5,6 +5,7 @@
 #include "interposer/calls/destruction.h"
 #include "interposer/lifetime/gang.h"
 #include "interposer/lookup/unhooked.h"
+#include "interposer/movable/parking.h"
 #include "interposer/quota/graph_memory.h"
 #include "interposer/quota/quota.h"
 
@@ -71,8 +72,11 @@ cu::CUresult end_context(cu::CUcontext handle, End end) noexcept {
 template <Entry E>
 struct ContextDestroy {
   static cu::CUresult call(cu::CUcontext context) noexcept {
+    const EndsMemory ends;
     const cu::CUresult result = end_context(context, [&] { return driver_call<E>(context); });
-    if (result == cu::CUDA_SUCCESS) quota_context_ended(context);
+    if (result != cu::CUDA_SUCCESS) return result;
+    quota_context_ended(context);
+    parking_context_ended(context);
     return result;
   }
 };
@@ -84,12 +88,16 @@ BEHAVES(cuCtxDetach, ContextDestroy)  // the creator of a context is its only us
 template <>
 struct Behaviour<Entry::cuGreenCtxDestroy> {
   static cu::CUresult call(cu::CUgreenCtx green) noexcept {
+    const EndsMemory ends;
     cu::CUcontext context = nullptr;
     if (!real().cuCtxFromGreenCtx || real().cuCtxFromGreenCtx(&context, green) != cu::CUDA_SUCCESS) context = nullptr;
     const cu::CUresult result = end_context(context, [&] { return driver_call<Entry::cuGreenCtxDestroy>(green); });
     // Its memory is the primary context's.
-    if (const Context* known = result == cu::CUDA_SUCCESS ? context_of(context) : nullptr)
-      quota_context_joins(context, primary_context(known->gpu->identity.ordinal));
+    if (const Context* known = result == cu::CUDA_SUCCESS ? context_of(context) : nullptr) {
+      const cu::CUcontext primary = primary_context(known->gpu->identity.ordinal);
+      quota_context_joins(context, primary);
+      parking_context_joins(context, primary);
+    }
     return result;
   }
 };
@@ -97,12 +105,14 @@ struct Behaviour<Entry::cuGreenCtxDestroy> {
 template <Entry E>
 struct PrimaryEnd {
   static cu::CUresult call(cu::CUdevice device) noexcept {
+    const EndsMemory ends;
     const cu::CUresult result = driver_call<E>(device);
     unsigned flags = 0;
     int active = 1;
     if (result == cu::CUDA_SUCCESS && real().cuDevicePrimaryCtxGetState(device, &flags, &active) == cu::CUDA_SUCCESS &&
         active == 0) {
       quota_context_ended(primary_context(device));
+      parking_context_ended(primary_context(device));
       if (quota_graphs() > 0) look_at_graph_memory(device);
       primary_ended(device);
     }

@@ -5,6 +5,7 @@
 #include "interposer/lifetime/attachment.h"
 #include "interposer/lifetime/gang.h"
 #include "interposer/lifetime/helper.h"
+#include "interposer/movable/parking.h"
 #include "interposer/quota/graph_memory.h"
 #include "interposer/quota/quota.h"
 #include "interposer/record/tape.h"
@@ -27,6 +28,7 @@ void in_child() {
   forget_variants();
   quota_forget();
   forget_graph_memory();
+  forget_parking();
 }
 
 // The function that glibc's pthread_atfork calls. It is weak, because musl does not have it and would not start a

@@ -6,6 +6,7 @@
 #include "interposer/calls/launches.h"
 #include "interposer/graphs/gates.h"
 #include "interposer/graphs/stoppable_graphs.h"
+#include "interposer/movable/movable.h"
 #include "interposer/quota/graph_memory.h"
 #include "interposer/quota/quota.h"
 
@@ -35,6 +36,8 @@ struct Instantiate {
     }
     const GraphMemory memory = memory_of(graph);
     if (memory.bytes > 0 && !quota_fits_graph(memory.bytes)) return cu::CUDA_ERROR_OUT_OF_MEMORY;
+    if (memory.bytes > 0) note_unmovable(protocol::Unmovable::kGraphs);
+    const TouchesMemory touches;  // the driver looks at pointers in nodes
     const cu::CUresult made = instantiate_stoppable(exec, graph, flags, call);
     if (made == cu::CUDA_SUCCESS && exec) graph_memory_made(*exec, memory);
     return made;
@@ -99,6 +102,7 @@ struct UpdateGraph {
  private:
   template <class Call>
   static cu::CUresult update_and_follow(cu::CUgraphExec exec, cu::CUgraph graph, Call call) noexcept {
+    const TouchesMemory touches;
     const StoppableGraph* made = role() == Role::kBestEffort ? stoppable_graph_of(exec) : nullptr;
     if (!made) return call(nullptr);
     if (!made->parts) {
@@ -116,6 +120,7 @@ template <Entry E>
 struct ChangeNode {
   template <class... A>
   static cu::CUresult call(cu::CUgraphExec exec, cu::CUgraphNode node, A... to) noexcept {
+    const TouchesMemory touches;
     const cu::CUresult result = driver_call<E>(exec, node, to...);
     const StoppableGraph* made =
         role() == Role::kBestEffort && result == cu::CUDA_SUCCESS ? stoppable_graph_of(exec) : nullptr;
@@ -129,6 +134,7 @@ struct ChangeNode {
 template <Entry E>
 struct UploadGraph {
   static cu::CUresult call(cu::CUgraphExec exec, cu::CUstream stream) noexcept {
+    const TouchesMemory touches;
     const cu::CUresult result = driver_call<E>(exec, stream);
     const StoppableGraph* made =
         role() == Role::kBestEffort && result == cu::CUDA_SUCCESS ? stoppable_graph_of(exec) : nullptr;

@@ -6,16 +6,37 @@
 #include "interposer/calls/behaviour.h"
 #include "interposer/calls/copies.h"
 #include "interposer/calls/waits.h"
+#include "interposer/high/room.h"
 #include "interposer/lifetime/gang.h"
+#include "interposer/movable/closing.h"
+#include "interposer/movable/movable.h"
+#include "interposer/movable/parking.h"
 #include "interposer/quota/graph_memory.h"
 #include "interposer/quota/quota.h"
+#include "interposer/state/current.h"
 
 namespace cotenant {
+
+// The driver has refused the allocation. Asks again while the agent takes memory from best-effort clients.
+template <class Allocate>
+[[gnu::cold]] cu::CUresult allocate_again(Gpu* gpu, std::uint64_t bytes, Allocate allocate) noexcept {
+  if (!gpu) {
+    const Context* context = current_context();
+    gpu = context ? context->gpu : nullptr;
+  }
+  WaitsForRoom room(gpu, bytes);
+  cu::CUresult result = cu::CUDA_ERROR_OUT_OF_MEMORY;
+  while (result == cu::CUDA_ERROR_OUT_OF_MEMORY && room.again()) result = allocate();
+  return result;
+}
 
 // `allocate` is the driver call, `charge` records the result. If the GPU is null, the driver reports what is wrong.
 template <class Allocate, class Charge>
 cu::CUresult allocate_charged(Gpu* gpu, std::uint64_t bytes, Allocate allocate, Charge charge) noexcept {
-  if (!quota_counts()) return allocate();
+  if (!quota_counts()) {
+    const cu::CUresult result = allocate();
+    return result == cu::CUDA_ERROR_OUT_OF_MEMORY ? allocate_again(gpu, bytes, allocate) : result;
+  }
   if (const cu::CUresult refused = gpu ? may_use(*gpu) : cu::CUDA_SUCCESS; refused != cu::CUDA_SUCCESS) return refused;
   if (!quota_reserve(bytes)) return cu::CUDA_ERROR_OUT_OF_MEMORY;
   const cu::CUresult result = allocate();
@@ -39,13 +60,34 @@ void charge_to_context(const Made* made, std::uint64_t bytes) noexcept {
   else quota_charge(made ? *made : 0, bytes, context);
 }
 
+// Memory from movable blocks where the client asked for it, else the driver's.
+template <class Native>
+cu::CUresult allocate_movable(cu::CUdeviceptr* pointer, std::uint64_t bytes, Native native) noexcept {
+  const Context* context = is_movable() && pointer && bytes > 0 ? current_context() : nullptr;
+  if (!context) return native();
+  const TouchesMemory touches;
+  const cu::CUresult result = movable_allocate(context->gpu->identity.ordinal,
+                                               context->handle.load(std::memory_order_relaxed), bytes, *pointer);
+  if (result == cu::CUDA_SUCCESS) start_parking();
+  if (result != cu::CUDA_ERROR_NOT_SUPPORTED) return result;
+  note_unmovable(protocol::Unmovable::kPlain);
+  return native();
+}
+
 // cuMemAlloc and managed memory: the pointer first, the size second.
 template <Entry E>
 struct Allocate {
   template <class... More>
   static cu::CUresult call(cu::CUdeviceptr* pointer, std::size_t bytes, More... more) noexcept {
+    const auto native = [&] { return driver_call<E>(pointer, bytes, more...); };
+    constexpr bool kManaged = has_name<E>("Managed");
+    if constexpr (kManaged) note_unmovable(protocol::Unmovable::kManaged);
     return allocate_charged(
-        current_gpu(), bytes, [&] { return driver_call<E>(pointer, bytes, more...); },
+        current_gpu(), bytes,
+        [&] {
+          if constexpr (kManaged) return native();
+          else return allocate_movable(pointer, bytes, native);
+        },
         [&] { charge_to_context(pointer, bytes); });
   }
 };
@@ -58,6 +100,7 @@ struct AllocateAsync {
     const auto forward = [&] { return driver_call<E>(pointer, bytes, more...); };
     const cu::CUstream handle = copy::stream_in(more...);
     if (is_capturing(handle, null_stream<E>())) return forward();
+    note_unmovable(protocol::Unmovable::kPools);
     const Stream* stream = quota_counts() ? stream_of(handle, null_stream<E>()) : nullptr;
     return allocate_charged(stream ? stream->context->gpu : nullptr, bytes, forward,
                             [&] { quota_charge(pointer ? *pointer : 0, bytes, nullptr); });
@@ -73,10 +116,35 @@ struct FreeAsync {
   }
 };
 
+// Frees movable memory as cuMemFree does, which waits for the work of its context. False: it is no movable memory.
+inline bool free_movable(cu::CUdeviceptr pointer, cu::CUresult& result) noexcept {
+  if (!is_movable()) return false;
+  const TouchesMemory touches;
+  MovableAllocation own{};
+  if (!movable_find(pointer, own)) return false;
+  result = cu::CUDA_ERROR_INVALID_VALUE;
+  if (own.at != pointer) return true;
+  // A context that has a capture cannot be waited for.
+  const bool later = has_open_captures();
+  result = later ? cu::CUDA_SUCCESS : wait_for_context(context_of(own.context), [&] {
+    const Current current(own.context);
+    return current.is() ? real().cuCtxSynchronize() : cu::CUDA_ERROR_INVALID_CONTEXT;
+  });
+  if (result != cu::CUDA_SUCCESS) return true;
+  movable_free(pointer, later);
+  if (!later) movable_free_late(own.context);
+  quota_release(pointer);
+  return true;
+}
+
 template <Entry E>
 struct Free {
   template <class Handle, class... More>
   static cu::CUresult call(Handle handle, More... more) noexcept {
+    if constexpr (has_name<E>("MemFree_")) {
+      cu::CUresult freed{};
+      if (free_movable(handle, freed)) return freed;
+    }
     const auto forward = [&] { return driver_call<E>(handle, more...); };
     cu::CUresult result{};
     if constexpr (has_name<E>("MemFree_")) result = wait_to_free(handle, forward);
@@ -113,9 +181,16 @@ struct Behaviour<Entry::cuMemAllocPitch_v2> {
                            unsigned element) noexcept {
     // Rows are padded to 512 bytes on every GPU so far.
     const std::uint64_t padded = (std::uint64_t{width} + 511) / 512 * 512;
+    const auto native = [&] { return driver_call<Entry::cuMemAllocPitch_v2>(pointer, pitch, width, height, element); };
+    const bool valid = pitch && (element == 4 || element == 8 || element == 16);
     return allocate_charged(
         current_gpu(), padded * height,
-        [&] { return driver_call<Entry::cuMemAllocPitch_v2>(pointer, pitch, width, height, element); },
+        [&] {
+          if (!valid) return native();
+          const cu::CUresult result = allocate_movable(pointer, padded * height, native);
+          if (result == cu::CUDA_SUCCESS) *pitch = padded;
+          return result;
+        },
         [&] { charge_to_context(pointer, padded * height); });
   }
 };
@@ -125,6 +200,7 @@ struct Behaviour<Entry::cuMemCreate> {
   static cu::CUresult call(cu::CUmemGenericAllocationHandle* handle, std::size_t bytes,
                            const cu::CUmemAllocationProp* properties, unsigned long long flags) noexcept {
     const auto forward = [&] { return driver_call<Entry::cuMemCreate>(handle, bytes, properties, flags); };
+    note_unmovable(protocol::Unmovable::kMapped);
     // Host memory does not count against the GPU's quota.
     if (!properties || properties->location.type != cu::CU_MEM_LOCATION_TYPE_DEVICE) return forward();
     return allocate_charged(gpu_of_device(properties->location.id), bytes, forward,
@@ -144,6 +220,10 @@ struct Behaviour<Entry::cuMemRelease> {
 template <>
 struct Behaviour<Entry::cuMemRetainAllocationHandle> {
   static cu::CUresult call(cu::CUmemGenericAllocationHandle* handle, void* address) noexcept {
+    // As of memory from cuMemAlloc.
+    MovableAllocation own{};
+    if (is_movable() && movable_find(reinterpret_cast<std::uintptr_t>(address), own))
+      return cu::CUDA_ERROR_INVALID_VALUE;
     const cu::CUresult result = driver_call<Entry::cuMemRetainAllocationHandle>(handle, address);
     if (result == cu::CUDA_SUCCESS && handle) quota_note_retained(*handle, reinterpret_cast<std::uintptr_t>(address));
     return result;
@@ -163,6 +243,8 @@ struct Behaviour<Entry::cuMemMap> {
 template <>
 struct Behaviour<Entry::cuMemUnmap> {
   static cu::CUresult call(cu::CUdeviceptr address, std::size_t bytes) noexcept {
+    MovableAllocation own{};
+    if (is_movable() && movable_find(address, own)) return cu::CUDA_ERROR_INVALID_VALUE;
     const cu::CUresult result = driver_call<Entry::cuMemUnmap>(address, bytes);
     if (result == cu::CUDA_SUCCESS) quota_note_unmapped(address, bytes);
     return result;
@@ -184,6 +266,7 @@ struct MakeArray {
   static cu::CUresult call(Array* array, const Descriptor* d, Levels... levels) noexcept {
     const auto forward = [&] { return driver_call<E>(array, d, levels...); };
     if (!d) return forward();
+    note_unmovable(protocol::Unmovable::kArrays);
     const std::uint64_t base = array_bytes(d->Format, d->NumChannels, d->Width, d->Height, depth(d));
     // A whole chain of mipmaps is at most a third more than its base.
     const std::uint64_t bytes = sizeof...(levels) ? base + base / 3 : base;
@@ -205,6 +288,9 @@ struct Behaviour<Entry::cuMemGetInfo_v2> {
     const cu::CUresult result = driver_call<Entry::cuMemGetInfo_v2>(free_bytes, total_bytes);
     std::uint64_t left = free_bytes ? *free_bytes : ~0ull;
     std::uint64_t total = total_bytes ? *total_bytes : ~0ull;
+    // Parked memory is the program's, and must fit again.
+    const std::uint64_t parked = is_movable() && result == cu::CUDA_SUCCESS && free_bytes ? parked_bytes() : 0;
+    if (parked > 0) *free_bytes = left = left - std::min(left, parked);
     if (result == cu::CUDA_SUCCESS && quota_view(left, total)) {
       if (free_bytes) *free_bytes = left;
       if (total_bytes) *total_bytes = total;

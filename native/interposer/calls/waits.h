@@ -160,6 +160,7 @@ struct EventDestroy {
 template <Entry E>
 struct StreamDestroy {
   static cu::CUresult call(cu::CUstream stream) noexcept {
+    const TouchesMemory touches;  // streams are asked before memory moves
     forget_stream(stream);  // before the driver can hand the same handle out again
     return driver_call<E>(stream);
   }

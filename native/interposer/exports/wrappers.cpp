@@ -6,6 +6,7 @@
 #include "interposer/calls/launches.h"
 #include "interposer/calls/memory.h"
 #include "interposer/calls/modules.h"
+#include "interposer/calls/pointers.h"
 #include "interposer/calls/ranges.h"
 #include "interposer/calls/recording.h"
 #include "interposer/calls/waits.h"

@@ -9,8 +9,7 @@
 #include "interposer/base/clock.h"
 #include "interposer/best_effort/tick.h"
 #include "interposer/high/tail.h"
-#include "interposer/lookup/beside_captures.h"
-#include "interposer/lookup/entry.h"
+#include "interposer/state/drained.h"
 #include "interposer/state/gpu.h"
 
 namespace cotenant {
@@ -49,31 +48,6 @@ void restore(int signal) noexcept {
   sigaction(signal, &standard, nullptr);
 }
 
-bool is_drained() noexcept {
-  const BesideCaptures beside;
-  for (std::uint32_t i = 0; i < stream_count(); ++i) {
-    Stream& stream = stream_at(i);
-    if (stream.gone.load(std::memory_order_relaxed) || is_special(stream))
-      continue;  // special streams: is_legacy_drained()
-    if (real().cuStreamQuery(stream.handle) == cu::CUDA_ERROR_NOT_READY) return false;
-  }
-  return true;
-}
-
-// The driver looks the special streams up in the calling thread's current context.
-bool is_legacy_drained() noexcept {
-  const BesideCaptures beside;
-  for (std::uint32_t i = 0; i < stream_count(); ++i) {
-    Context* context = stream_at(i).context;
-    if (context->legacy.load(std::memory_order_acquire) != &stream_at(i)) continue;
-    cu::CUcontext popped = nullptr;
-    if (real().cuCtxPushCurrent_v2(context->handle.load()) != cu::CUDA_SUCCESS) continue;
-    const bool busy = real().cuStreamQuery(cu::stream_legacy()) == cu::CUDA_ERROR_NOT_READY;
-    if (real().cuCtxPopCurrent_v2(&popped) != cu::CUDA_SUCCESS || busy) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 void watch_for_leaving() noexcept {
@@ -94,9 +68,9 @@ void leave(int signal) noexcept {
     noted.store(0, std::memory_order_relaxed);
     return;
   }
-  for (std::uint32_t i = 0; i < gpu_count(); ++i) gpu_at(i).best_effort.frozen.store(true);
+  for (std::uint32_t i = 0; i < gpu_count(); ++i) gpu_at(i).best_effort.stop.reasons.fetch_or(Stop::kLeaving);
   const std::uint64_t until = now_ns() + kDrainNs;
-  while (now_ns() < until && !(is_drained() && is_legacy_drained())) {
+  while (now_ns() < until && !is_drained()) {
     for (std::uint32_t i = 0; i < gpu_count(); ++i) {
       const auto tick = role() == Role::kHigh ? high_tick : best_effort_tick;
       static_cast<void>(tick(gpu_at(i), now_ns()));
@@ -112,7 +86,8 @@ void leave(int signal) noexcept {
   // The process still runs: a debugger has kept the signal. The program continues as it would without the interposer.
   pthread_sigmask(SIG_BLOCK, &only, nullptr);
   noted.store(0, std::memory_order_relaxed);
-  for (std::uint32_t i = 0; i < gpu_count(); ++i) gpu_at(i).best_effort.frozen.store(false);
+  for (std::uint32_t i = 0; i < gpu_count(); ++i)
+    gpu_at(i).best_effort.stop.reasons.fetch_and(static_cast<std::uint8_t>(~Stop::kLeaving));
 }
 
 }  // namespace cotenant

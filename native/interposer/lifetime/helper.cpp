@@ -14,6 +14,7 @@
 #include "interposer/high/tail.h"
 #include "interposer/lifetime/departure.h"
 #include "interposer/lookup/unhooked.h"
+#include "interposer/movable/parking.h"
 #include "interposer/process/helper_state.h"
 #include "interposer/state/gpu.h"
 
@@ -48,6 +49,7 @@ void keep_link(Gpu& gpu) noexcept {
   if (gpu.knock.under_way) return;
   const bool attached = link && link->attached;
   if (attached && !hung_up(*link)) return;
+  if (attached) parking_lost_agent();
   // A best-effort process only queries this GPU.
   if (!link && role() == Role::kBestEffort && &gpu != gpu_at_work()) return;
   const std::uint64_t now = now_ns();

@@ -86,6 +86,8 @@ Environment read_environment() noexcept {
   const char* kernels = std::getenv("COTENANT_KERNELS");
   if (kernels) std::snprintf(e.kernels, sizeof e.kernels, "%s", kernels);
   e.memory_quota = number("COTENANT_MEMORY");
+  e.movable = number("COTENANT_MOVABLE") != 0;
+  e.park_host = number("COTENANT_PARK_HOST");
   e.slo_p99_us = static_cast<std::uint32_t>(number("COTENANT_SLO_P99_US"));
   e.slo_slowdown_permille = static_cast<std::uint32_t>(number("COTENANT_SLO_SLOWDOWN"));
   e.slo_ttft_us = static_cast<std::uint32_t>(number("COTENANT_SLO_TTFT_US"));

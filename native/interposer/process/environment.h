@@ -12,6 +12,8 @@ struct Environment {
   char socket[108];              // of the agent
   char name[48];
   std::uint64_t memory_quota;  // bytes; 0: none
+  bool movable;  // COTENANT_MOVABLE: its memory can be parked
+  std::uint64_t park_host;  // COTENANT_PARK_HOST: the most host memory for that, in bytes; 0: no limit
   std::uint32_t slo_p99_us;
   std::uint32_t slo_slowdown_permille;
   std::uint32_t slo_ttft_us;

@@ -10,6 +10,7 @@
 #include "generated/protocol.h"
 #include "interposer/kernels/estimate.h"
 #include "interposer/kernels/variant_trials.h"
+#include "interposer/state/stop.h"
 
 namespace cotenant {
 
@@ -63,7 +64,7 @@ struct BestEffortGpu {
   Estimates estimates;
   VariantTrials trials;
   std::atomic<std::uint32_t> callers_waiting{0};
-  std::atomic<bool> frozen{false};  // the process is leaving: nothing more is submitted
+  Stop stop;
   // Launch by launch, where a policy limits them.
   std::atomic<std::uint64_t> spent_us{0};  // of the budget
   std::atomic<std::uint64_t> due_ns{0};  // when the next launch is

@@ -5,6 +5,7 @@
 #include "interposer/base/clock.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/state/capture.h"
+#include "interposer/state/current.h"
 #include "interposer/state/gpu.h"
 
 namespace cotenant {
@@ -13,27 +14,6 @@ namespace {
 using namespace cu;
 
 constexpr std::uint64_t kRetryNs = 1'000'000'000;
-
-// The calling thread's current context during one call of the interposer.
-class Current {
- public:
-  explicit Current(CUcontext wanted) noexcept {
-    CUcontext current = nullptr;
-    if (real().cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == wanted) is_ = true;
-    else is_ = pushed_ = real().cuCtxPushCurrent_v2 && real().cuCtxPushCurrent_v2(wanted) == CUDA_SUCCESS;
-  }
-  ~Current() {
-    CUcontext popped = nullptr;
-    if (pushed_) real().cuCtxPopCurrent_v2(&popped);
-  }
-  Current(const Current&) = delete;
-  Current& operator=(const Current&) = delete;
-  [[nodiscard]] bool is() const noexcept { return is_; }
-
- private:
-  bool is_{false};
-  bool pushed_{false};
-};
 
 // Another mapping of a page; null: there is none.
 void* map_again(const Part& page) noexcept {

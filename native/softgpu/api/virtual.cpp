@@ -33,6 +33,11 @@ void drop(Driver& d, CUmemGenericAllocationHandle handle) {
   d.physical.erase(found);
 }
 
+bool ends_with_a_mapping(Memory& memory, CUdeviceptr end) {
+  const Allocation* last = memory.find(end - 1);
+  return last != nullptr && last->base + last->size == std::uintptr_t(end);
+}
+
 void* pointer(CUdeviceptr address) { return reinterpret_cast<void*>(std::uintptr_t(address)); }
 
 }  // namespace
@@ -57,13 +62,17 @@ CUresult cuMemAddressReserve(CUdeviceptr* ptr, size_t size, size_t alignment, CU
   if (aligned > begin) munmap(found, aligned - begin);
   if (aligned + size < begin + room) munmap(reinterpret_cast<void*>(aligned + size), begin + room - aligned - size);
   *ptr = aligned;
+  call.d.memory.note_reserved(aligned, size);
   return CUDA_SUCCESS;
 }
 
 CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size) {
   Call call(Call::Needs::init);
   if (call.error != CUDA_SUCCESS) return call.error;
-  if (ptr == 0 || ptr % kGranularity != 0 || call.d.memory.find(ptr) != nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Memory& memory = call.d.memory;
+  if (size == 0 || memory.reserved_at(std::uintptr_t(ptr)) != size || memory.has_mappings(std::uintptr_t(ptr), size))
+    return CUDA_ERROR_INVALID_VALUE;
+  memory.forget_reserved(std::uintptr_t(ptr));
   munmap(pointer(ptr), size);
   return CUDA_SUCCESS;
 }
@@ -107,7 +116,8 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAlloc
   PhysicalMemory* memory = resolve(call, handle);
   if (memory == nullptr) return call.error;
   if (flags != 0 || offset != 0 || ptr % kGranularity != 0 || size != memory->size ||
-      call.d.memory.find(ptr) != nullptr)
+      !call.d.memory.is_reserved(ptr, size) || call.d.memory.find(ptr) != nullptr ||
+      call.d.memory.has_mappings(std::uintptr_t(ptr), size))
     return CUDA_ERROR_INVALID_VALUE;
   if (mmap(pointer(ptr), size, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->file, 0) == MAP_FAILED) {
     return CUDA_ERROR_OUT_OF_MEMORY;
@@ -127,13 +137,13 @@ CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
   Call call(Call::Needs::init);
   if (call.error != CUDA_SUCCESS) return call.error;
   const Allocation* range = call.d.memory.find(ptr);
-  if (range == nullptr || range->base != ptr || range->kind != Allocation::Kind::mapped) {
+  if (range == nullptr || size == 0 || range->base != ptr || range->kind != Allocation::Kind::mapped)
     return CUDA_ERROR_INVALID_VALUE;
-  }
-  for (std::size_t done = 0; done < size;) {  // a span may hold several mappings
-    const Allocation* part = call.d.memory.find(ptr + done);
-    if (part == nullptr || part->kind != Allocation::Kind::mapped) return CUDA_ERROR_INVALID_VALUE;
-    const Allocation gone = *part;
+  // A span may hold several mappings, each whole. Work that may use them is not waited for (seen with driver 580).
+  if (call.d.memory.find(ptr, size) == nullptr || !ends_with_a_mapping(call.d.memory, ptr + size))
+    return CUDA_ERROR_INVALID_VALUE;
+  for (std::size_t done = 0; done < size;) {
+    const Allocation gone = *call.d.memory.find(ptr + done);
     call.d.memory.forget(gone.base);
     // If this fails, the pages stay; the address range is free nevertheless.
     static_cast<void>(mmap(reinterpret_cast<void*>(gone.base), gone.size, PROT_NONE,
@@ -147,7 +157,8 @@ CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
 CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc* desc, size_t count) {
   Call call(Call::Needs::init);
   if (call.error != CUDA_SUCCESS) return call.error;
-  if (desc == nullptr || count == 0 || call.d.memory.find(ptr) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (desc == nullptr || count == 0 || size == 0 || call.d.memory.find(ptr, size) == nullptr)
+    return CUDA_ERROR_INVALID_VALUE;
   int protection = PROT_NONE;
   if (desc[0].flags == CU_MEM_ACCESS_FLAGS_PROT_READ) protection = PROT_READ;
   if (desc[0].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE) protection = PROT_READ | PROT_WRITE;

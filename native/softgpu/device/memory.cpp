@@ -92,7 +92,35 @@ Allocation* Memory::find(CUdeviceptr pointer, std::size_t bytes) {
   --at;
   Allocation& range = at->second;
   const std::size_t offset = std::uintptr_t(pointer) - range.base;
-  return offset < range.size && bytes <= range.size - offset ? &range : nullptr;
+  if (offset >= range.size) return nullptr;
+  std::size_t reach = range.size - offset;
+  while (reach < bytes) {
+    const std::uintptr_t end = at->second.base + at->second.size;
+    ++at;
+    const bool goes_on = at != ranges_.end() && at->first == end && range.kind == Allocation::Kind::mapped &&
+                         at->second.kind == Allocation::Kind::mapped && at->second.device == range.device;
+    if (!goes_on) return nullptr;
+    reach += at->second.size;
+  }
+  return &range;
+}
+
+std::size_t Memory::reserved_at(std::uintptr_t base) const {
+  const auto found = reserved_.find(base);
+  return found == reserved_.end() ? 0 : found->second;
+}
+
+bool Memory::is_reserved(CUdeviceptr pointer, std::size_t bytes) const {
+  auto at = reserved_.upper_bound(std::uintptr_t(pointer));
+  if (at == reserved_.begin()) return false;
+  --at;
+  const std::size_t offset = std::uintptr_t(pointer) - at->first;
+  return offset < at->second && bytes <= at->second - offset;
+}
+
+bool Memory::has_mappings(std::uintptr_t base, std::size_t bytes) const {
+  const auto at = ranges_.lower_bound(base);
+  return at != ranges_.end() && at->first < base + bytes;
 }
 
 Pool* Memory::default_pool(unsigned device) {

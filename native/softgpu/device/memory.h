@@ -52,10 +52,21 @@ class Memory {
   void forget(CUdeviceptr pointer) { ranges_.erase(std::uintptr_t(pointer)); }
   void release_all(const Context* context);  // what ends with its context: all but the memory of pools
 
-  // The range that holds [pointer, pointer + bytes); null: none does.
+  // The range that holds [pointer, pointer + bytes); null: none does. Mappings that lie beside each other hold it together:
+  // then it is the first of them.
   Allocation* find(CUdeviceptr pointer, std::size_t bytes = 1);
+
+  // Address ranges that are reserved for mappings.
+  void note_reserved(std::uintptr_t base, std::size_t bytes) { reserved_[base] = bytes; }
+  // The bytes of the reservation that begins there; 0: none does.
+  [[nodiscard]] std::size_t reserved_at(std::uintptr_t base) const;
+  void forget_reserved(std::uintptr_t base) { reserved_.erase(base); }
+  [[nodiscard]] bool is_reserved(CUdeviceptr pointer, std::size_t bytes = 1) const;
+  // Whether something is mapped into the range.
+  [[nodiscard]] bool has_mappings(std::uintptr_t base, std::size_t bytes) const;
   [[nodiscard]] bool pageable(const void* pointer) {
-    return find(CUdeviceptr(reinterpret_cast<std::uintptr_t>(pointer))) == nullptr;
+    const auto at = CUdeviceptr(reinterpret_cast<std::uintptr_t>(pointer));
+    return find(at) == nullptr && !is_reserved(at);
   }
 
   Pool* default_pool(unsigned device);
@@ -63,6 +74,7 @@ class Memory {
  private:
   Region& region_;
   std::map<std::uintptr_t, Allocation> ranges_;
+  std::map<std::uintptr_t, std::size_t> reserved_;
   std::uint64_t ids_ = 0;
   std::unique_ptr<Pool> pools_[8];
 };

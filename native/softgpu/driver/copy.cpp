@@ -70,6 +70,9 @@ CUresult submit_copy(Call& call, CUstream handle, CopyWork copy, Waits waits) {
   Memory& memory = call.d.memory;
   const Allocation* to = memory.find(copy.to.base);
   const Allocation* from = memory.find(copy.from.base);
+  // Addresses that are reserved and not mapped are no memory of the host either.
+  if (memory.is_reserved(copy.to.base) && to == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (memory.is_reserved(copy.from.base) && from == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if ((to != nullptr && memory.find(copy.to.base, span(copy.to, copy)) == nullptr) ||
       (from != nullptr && memory.find(copy.from.base, span(copy.from, copy)) == nullptr) || copy.to.base == 0 ||
       copy.from.base == 0) {

@@ -5,6 +5,7 @@
 import { type Address, type Clock, errors, showAddress } from "#core";
 import { type DashboardDoor, dashboardDoor } from "../dashboard/door.ts";
 import type { Known } from "../dashboard/views.ts";
+import type { Asked, ParkCommand } from "../memory/parking.ts";
 import { metricsContentType, renderMetrics } from "../metrics/metrics-text.ts";
 import type { Status } from "../status.ts";
 import type { Explanation } from "../why.ts";
@@ -33,6 +34,8 @@ interface HttpOptions {
   readonly known: () => Known;
   readonly clock: Clock;
   readonly why: (pid: number) => Explanation;
+  /** Asks the best-effort clients of a name, or with a pid. */
+  readonly park: (called: string, wish: ParkCommand) => readonly Asked[];
   readonly stop: () => void;
 }
 
@@ -64,7 +67,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
 }
 
 function ownListener(options: HttpOptions, dashboard: DashboardDoor): Listener {
-  const { token, metricsToken, status, why, stop } = options;
+  const { token, metricsToken, status, why, park, stop } = options;
   const listener = newListener(options.ready);
   const { app, wants } = listener;
   app.get("/metrics", wants(token, metricsToken), (context) => metricsPage(status, context));
@@ -77,6 +80,10 @@ function ownListener(options: HttpOptions, dashboard: DashboardDoor): Listener {
   app.get("/why/:pid{[0-9]{1,10}}", (context) =>
     context.json(why(Number(context.req.param("pid")))),
   );
+  for (const wish of ["park", "resume"] as const)
+    app.post(`/${wish}/:called`, (context) =>
+      context.json(park(context.req.param("called"), wish)),
+    );
   app.post("/stop", (context) => {
     context.env.outgoing.once("close", stop); // after the answer is out
     return context.json({ stopping: true }, 202);

@@ -1,5 +1,6 @@
 // What the counters of a best-effort client say about the last few seconds.
 import type { BestEffortSlot, View } from "#protocol";
+import { type MovableMemory, movableMemory } from "../memory/movable.ts";
 import { printable } from "../system/index.ts";
 import { kernelTitle } from "./kernel-title.ts";
 import { part, push, share, span, within } from "./window.ts";
@@ -33,6 +34,8 @@ export interface BestEffortMeasure {
   readonly memoryUsed: number;
   readonly memoryQuota: number;
   readonly memoryRefusals: number;
+  /** undefined: it was not started with --movable. */
+  readonly memory: MovableMemory | undefined;
   /** Launch-ahead now. */
   readonly aheadUs: number;
   readonly finishedSeconds: number;
@@ -106,6 +109,7 @@ export class BestEffortMeter {
       memoryUsed: slot.memoryUsed,
       memoryQuota: slot.memoryQuota,
       memoryRefusals: slot.memoryRefusals,
+      memory: movableMemory(slot, to?.at ?? 0),
       aheadUs: slot.releasedNs / 1e3,
       finishedSeconds: slot.finishedNs / 1e9,
       heldSeconds: slot.heldNs / 1e9,

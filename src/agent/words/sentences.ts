@@ -2,6 +2,7 @@
 import { gibibytes, micros, percent } from "#core";
 import { requestKinds } from "#policy";
 import { caveats } from "#protocol";
+import { describeMovable } from "../memory/words.ts";
 import type { BestEffortStatus, GpuStatus, HighStatus, Status } from "../status.ts";
 import { describeIdentity, type Stranger } from "../tenants/index.ts";
 import { problemOf } from "./problem.ts";
@@ -22,7 +23,9 @@ export const sentencesOf = (
   client: HighStatus | BestEffortStatus,
   scope: Status["agent"]["scope"],
 ): readonly string[] => [
-  ...(isHigh(client) ? [...describeSharing(client), ...describeGaps(client)] : []),
+  ...(isHigh(client)
+    ? [...describeSharing(client), ...describeGaps(client)]
+    : describeMovable(client)),
   ...describeCaveats(client),
   ...describeTenant(client, scope),
   ...(isHigh(client) ? describeDamage(client) : describeIgnored(client)),

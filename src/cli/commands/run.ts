@@ -47,6 +47,14 @@ const options = {
     undefined,
     "best-effort: GPU memory it may allocate; no limit if not given. 20g, 20G, 20Gi and 20GiB are the same (powers of 2); 20GB is 20,000,000,000 bytes",
   ),
+  movable: flag(
+    "best-effort: its GPU memory can be parked in host memory and returned (cotenant park); as much host memory is pinned for it",
+  ),
+  "park-host": bytes(
+    "BYTES",
+    undefined,
+    "with --movable: the most host memory that is pinned; no limit of its own if not given",
+  ),
   "require-agent": flag(
     "high: start nothing where no agent runs, as best-effort does; otherwise the command runs unprotected until one is started",
   ),
@@ -85,7 +93,8 @@ export const runCommand = command({
       return await become(program, rest, { ...process.env, COTENANT_OFF: "1" });
     const found = await agentFor(withoutAgent(args, args.class), say);
     const name = args.name ?? basename(program);
-    const options = { kind: args.class, name, memory: args.memory, off };
+    const movable = args.movable && (args["park-host"] ?? true);
+    const options = { kind: args.class, name, memory: args.memory, movable, off };
     const { profile } = args;
     const added =
       found instanceof UserError
@@ -161,6 +170,10 @@ function checkClass(given: Args<typeof options>, kind: ClientClass): void {
     throw usage("--slo is for --class high: best-effort clients have no objective.");
   if (kind === "high" && memory !== undefined)
     throw usage("--memory is for --class best-effort: a high client may allocate what there is.");
+  if (kind === "high" && given.movable)
+    throw usage("--movable is for --class best-effort: a high client keeps its memory.");
+  if (!given.movable && given["park-host"] !== undefined)
+    throw usage("--park-host is for --movable: without it nothing is parked.");
   if (given["require-agent"] && given["wait-agent"])
     throw usage("--require-agent and --wait-agent exclude each other.");
   if (memory === 0) throw usage("--memory 0: a client needs some.", "Leave it out for no limit.");

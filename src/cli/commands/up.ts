@@ -29,7 +29,18 @@ import {
 } from "#core";
 import { parseOverrides, policies, policyNamed } from "#policy";
 import { ruleNames } from "#protocol";
-import { type Args, address, choice, command, flag, json, list, number, text } from "../command.ts";
+import {
+  type Args,
+  address,
+  bytes,
+  choice,
+  command,
+  flag,
+  json,
+  list,
+  number,
+  text,
+} from "../command.ts";
 
 const options = {
   gpu: choice(
@@ -50,6 +61,11 @@ const options = {
   set: list(
     "RULE=VALUE",
     `fix one rule of the gate, whatever the policy says (docs/guide/policies.md): ${ruleNames.join(", ")}`,
+  ),
+  reserve: bytes(
+    "BYTES",
+    undefined,
+    "memory of each GPU that is kept free: best-effort jobs that were started with --movable are parked for it",
   ),
   port: number(
     "N",
@@ -128,6 +144,7 @@ async function stay(directory: string, args: Args<typeof options>): Promise<numb
     policy: policyNamed(args.policy),
     overrides: parseOverrides(args.set),
     onStranger: args["on-stranger"],
+    reserve: args.reserve,
     port: args.port,
     metricsAddress: args["metrics-address"],
     metricsToken: args["metrics-token"],
@@ -164,12 +181,13 @@ function logTo(path: string, format: LogFormat): Log {
 
 /** The options as words, for the background process. */
 const repeatOptions = (args: Args<typeof options>): string[] => {
-  const { gpu, mode, policy, set, port, system, grants } = args;
+  const { gpu, mode, policy, set, port, system, grants, reserve } = args;
   const { "metrics-address": metricsAddress, "metrics-token": metricsToken } = args;
   return [
     ...["--gpu", gpu, "--mode", mode, "--policy", policy, "--port", String(port)],
     ...["--log-format", args["log-format"]],
     ...["--on-stranger", args["on-stranger"]],
+    ...(reserve === undefined ? [] : ["--reserve", String(reserve)]),
     system ? "--system" : "--no-system",
     ...(grants === undefined ? [] : ["--grants", resolve(grants)]),
     ...(metricsAddress === undefined ? [] : ["--metrics-address", showAddress(metricsAddress)]),

@@ -1,0 +1,32 @@
+// A high client's allocation that the driver has just refused waits until the agent has taken memory from best-effort
+// clients. The one exception from the rule that a high client never waits: the driver's answer was an error.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "driver/abi.h"
+
+namespace cotenant {
+
+struct Gpu;
+
+// Exists while one allocation waits. Without an agent, or if there is nothing to take, it does not wait.
+class WaitsForRoom {
+ public:
+  WaitsForRoom(const Gpu* gpu, std::uint64_t bytes) noexcept;
+  ~WaitsForRoom();
+  WaitsForRoom(const WaitsForRoom&) = delete;
+  WaitsForRoom& operator=(const WaitsForRoom&) = delete;
+
+  // Naps. True: the driver should be asked again. False: memory cannot be had in time.
+  [[nodiscard]] bool again() noexcept;
+
+ private:
+  std::atomic<std::uint64_t>* wanted_{nullptr};
+  std::uint64_t bytes_;
+  std::uint64_t began_{0};
+  bool last_{false};
+};
+
+}  // namespace cotenant

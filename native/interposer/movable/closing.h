@@ -1,0 +1,30 @@
+// Closes the client for a time in which its memory is moved: the GPU has finished everything, and no thread of the program
+// gets a call into the driver that may touch the memory. So nothing has to be known about streams that stand in a wait.
+#pragma once
+
+#include "interposer/movable/host_pool.h"
+#include "interposer/state/gpu.h"
+
+namespace cotenant {
+
+// Exists during a call of the program that may touch movable memory and is no launch. Waits while the memory is moved or
+// parked. Not to be nested.
+class TouchesMemory {
+ public:
+  TouchesMemory() noexcept;
+  ~TouchesMemory();
+  TouchesMemory(const TouchesMemory&) = delete;
+  TouchesMemory& operator=(const TouchesMemory&) = delete;
+
+ private:
+  bool counted_;
+};
+
+// Lets queued work finish, as the hold allows it, and stops the program's threads before they submit more. False, with the
+// reason: it did not finish in time; then nothing is closed. Not on a thread of the program.
+[[nodiscard]] bool close_for_moving(Gpu& gpu, std::uint64_t within_ns, Reason& reason) noexcept;
+void open_after_moving(Gpu& gpu) noexcept;
+
+void forget_closing() noexcept;  // in a forked child
+
+}  // namespace cotenant

@@ -1,0 +1,12 @@
+// How much host memory this process may still take.
+#pragma once
+
+#include <cstdint>
+
+namespace cotenant {
+
+// Bytes: what the machine has available, or the process's control group (version 2) if that is less, without a reserve for
+// others of 1 GiB, or a sixteenth of the machine's memory where that is less. 0 where the kernel does not say it.
+[[nodiscard]] std::uint64_t host_memory_left() noexcept;
+
+}  // namespace cotenant

@@ -1,0 +1,215 @@
+#include "interposer/movable/movable.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdlib>
+
+#include "interposer/lookup/beside_captures.h"
+#include "interposer/movable/array.h"
+
+namespace cotenant {
+
+using namespace cu;
+
+namespace {
+
+// Smaller allocations share a block. The driver, too, gives such ones parts of 2 MiB.
+constexpr std::uint64_t kOwnBlockBytes = std::uint64_t{1} << 20;
+// What an allocation in an arena is rounded up to; the driver's alignment is 256 bytes at least.
+constexpr std::uint64_t kUnitBytes = 512;
+constexpr std::uint32_t kUnits = kGrainBytes / kUnitBytes;
+
+struct Granted {
+  CUdeviceptr at;
+  std::uint64_t asked;
+  std::uint64_t id;
+  Block* block;
+  bool freed;  // by the program; it could not be waited for
+};
+
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+Array<Granted> entries;  // by address
+Array<Block*> blocks;
+std::uint64_t ids = 0;
+std::atomic<std::uint64_t> physical{0};
+std::atomic<std::uint64_t> asked{0};
+std::atomic<std::uint32_t> kinds{0};
+
+class Held {
+ public:
+  Held() noexcept { pthread_mutex_lock(&mutex); }
+  ~Held() { pthread_mutex_unlock(&mutex); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+};
+
+// The first entry above the address.
+std::size_t first_above(CUdeviceptr address) noexcept {
+  std::size_t low = 0;
+  for (std::size_t high = entries.count(); low < high;) {
+    const std::size_t middle = (low + high) / 2;
+    if (entries[middle].at <= address) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+bool is_used(const Block& arena, std::uint32_t unit) noexcept { return (arena.used[unit / 8] >> unit % 8 & 1) != 0; }
+
+void mark(Block& arena, std::uint32_t from, std::uint32_t count, bool taken) noexcept {
+  for (std::uint32_t unit = from; unit < from + count; ++unit) {
+    const auto bit = static_cast<std::uint8_t>(1u << unit % 8);
+    auto& byte = arena.used[unit / 8];
+    byte = static_cast<std::uint8_t>(taken ? byte | bit : byte & ~bit);
+  }
+  arena.free_units = taken ? arena.free_units - count : arena.free_units + count;
+}
+
+// The first free run of so many units; kUnits: there is none.
+std::uint32_t find_room(const Block& arena, std::uint32_t count) noexcept {
+  std::uint32_t run = 0;
+  for (std::uint32_t unit = 0; unit < kUnits; ++unit) {
+    run = is_used(arena, unit) ? 0 : run + 1;
+    if (run == count) return unit + 1 - count;
+  }
+  return kUnits;
+}
+
+Block* add_block(CUdevice device, CUcontext context, std::uint64_t bytes, CUresult& result) noexcept {
+  const BesideCaptures beside;
+  Block* block = make_block(device, context, bytes, result);
+  if (!block) return nullptr;
+  if (!blocks.insert(blocks.count(), block)) {
+    end_block(block);
+    result = CUDA_ERROR_OUT_OF_MEMORY;
+    return nullptr;
+  }
+  physical.fetch_add(block->bytes, std::memory_order_relaxed);
+  return block;
+}
+
+void remove_block(Block* block) noexcept {
+  const BesideCaptures beside;
+  for (std::size_t i = 0; i < blocks.count(); ++i)
+    if (blocks[i] == block) blocks.remove(i--);
+  physical.fetch_sub(block->bytes, std::memory_order_relaxed);
+  end_block(block);
+}
+
+std::uint32_t units_of(std::uint64_t bytes) noexcept {
+  return static_cast<std::uint32_t>((bytes + kUnitBytes - 1) / kUnitBytes);
+}
+
+// A part of an arena of this context; null with the driver's error.
+Block* arena_for(CUdevice device, CUcontext context, std::uint32_t count, std::uint32_t& unit,
+                 CUresult& result) noexcept {
+  for (std::size_t i = 0; i < blocks.count(); ++i) {
+    Block& arena = *blocks[i];
+    if (!arena.used || arena.context != context || arena.free_units < count) continue;
+    unit = find_room(arena, count);
+    if (unit < kUnits) return &arena;
+  }
+  auto* used = static_cast<std::uint8_t*>(std::calloc(1, kUnits / 8));
+  Block* arena = used ? add_block(device, context, kGrainBytes, result) : nullptr;
+  if (!arena) {
+    std::free(used);
+    return nullptr;
+  }
+  arena->used = used;
+  arena->free_units = kUnits;
+  unit = 0;
+  return arena;
+}
+
+void end_entry(std::size_t at) noexcept {
+  const Granted entry = entries[at];
+  entries.remove(at);
+  asked.fetch_sub(entry.asked, std::memory_order_relaxed);
+  Block& block = *entry.block;
+  if (block.used) {
+    mark(block, static_cast<std::uint32_t>((entry.at - block.base) / kUnitBytes), units_of(entry.asked), false);
+    if (block.free_units < kUnits) return;
+  }
+  remove_block(&block);
+}
+
+}  // namespace
+
+CUresult movable_allocate(CUdevice device, CUcontext context, std::uint64_t bytes, CUdeviceptr& made) noexcept {
+  const Held held;
+  CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+  std::uint32_t unit = 0;
+  const bool shares = bytes < kOwnBlockBytes;
+  Block* block =
+      shares ? arena_for(device, context, units_of(bytes), unit, result) : add_block(device, context, bytes, result);
+  if (!block) return result == CUDA_ERROR_OUT_OF_MEMORY ? result : CUDA_ERROR_NOT_SUPPORTED;
+  const CUdeviceptr at = block->base + unit * kUnitBytes;
+  if (!entries.insert(first_above(at), {at, bytes, ++ids, block, false})) {
+    if (!shares || block->free_units == kUnits) remove_block(block);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  if (shares) mark(*block, unit, units_of(bytes), true);
+  asked.fetch_add(bytes, std::memory_order_relaxed);
+  made = at;
+  return CUDA_SUCCESS;
+}
+
+bool movable_find(CUdeviceptr pointer, MovableAllocation& found) noexcept {
+  const Held held;
+  const std::size_t above = first_above(pointer);
+  if (above == 0) return false;
+  const Granted& entry = entries[above - 1];
+  if (entry.freed || pointer - entry.at >= entry.asked) return false;
+  found = {entry.at, entry.asked, entry.id, entry.block->context};
+  return true;
+}
+
+void movable_free(CUdeviceptr pointer, bool later) noexcept {
+  const Held held;
+  const std::size_t above = first_above(pointer);
+  if (above == 0 || entries[above - 1].at != pointer) return;
+  if (later) entries[above - 1].freed = true;
+  else end_entry(above - 1);
+}
+
+void movable_free_late(CUcontext context) noexcept {
+  const Held held;
+  for (std::size_t i = 0; i < entries.count();)
+    if (entries[i].freed && entries[i].block->context == context) end_entry(i);
+    else ++i;
+}
+
+void movable_context_ended(CUcontext context) noexcept {
+  const Held held;
+  for (std::size_t i = 0; i < entries.count();)
+    if (entries[i].block->context == context) end_entry(i);
+    else ++i;
+}
+
+void note_unmovable(protocol::Unmovable kind) noexcept {
+  if (is_movable()) kinds.fetch_or(static_cast<std::uint32_t>(kind), std::memory_order_relaxed);
+}
+
+MovableBytes movable_bytes() noexcept {
+  return {physical.load(std::memory_order_relaxed), asked.load(std::memory_order_relaxed)};
+}
+
+std::uint32_t unmovable_kinds() noexcept { return kinds.load(std::memory_order_relaxed); }
+
+void each_block(bool (*use)(Block& block, void* with), void* with) noexcept {
+  const Held held;
+  for (std::size_t i = 0; i < blocks.count(); ++i)
+    if (!use(*blocks[i], with)) return;
+}
+
+void forget_movable() noexcept {
+  pthread_mutex_init(&mutex, nullptr);
+  entries.forget();
+  blocks.forget();
+  physical.store(0, std::memory_order_relaxed);
+  asked.store(0, std::memory_order_relaxed);
+  kinds.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace cotenant

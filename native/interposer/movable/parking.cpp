@@ -1,0 +1,269 @@
+#include "interposer/movable/parking.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "generated/protocol.h"
+#include "interposer/base/clock.h"
+#include "interposer/base/thread.h"
+#include "interposer/lookup/beside_captures.h"
+#include "interposer/lookup/entry.h"
+#include "interposer/lookup/unhooked.h"
+#include "interposer/movable/closing.h"
+#include "interposer/movable/host_pool.h"
+#include "interposer/movable/movable.h"
+#include "interposer/movable/transfer.h"
+#include "interposer/state/current.h"
+#include "interposer/state/gpu.h"
+
+namespace cotenant {
+namespace {
+
+using namespace cu;
+using protocol::ParkState;
+
+constexpr std::uint32_t kLookUs = 5'000;
+constexpr std::uint64_t kQueueEndsNs = 10'000'000'000;  // queued work is about 10 ms, but a request may hold it
+constexpr std::uint64_t kRetryNs = 100'000'000;  // memory that does not fit, or cannot be pinned now
+
+std::atomic<bool> started{false};
+std::atomic<bool> agent_gone{false};
+pthread_mutex_t moving = PTHREAD_MUTEX_INITIALIZER;  // held while memory moves, or a context ends
+std::atomic<ParkState> state{ParkState::kOpen};
+std::atomic<std::uintptr_t> used_context{0};  // the one in which the pool is registered
+
+class Moving {
+ public:
+  Moving() noexcept { pthread_mutex_lock(&moving); }
+  ~Moving() { pthread_mutex_unlock(&moving); }
+  Moving(const Moving&) = delete;
+  Moving& operator=(const Moving&) = delete;
+};
+
+class Parking {
+ public:
+  void look() noexcept {
+    Gpu* gpu = gpu_at_work();
+    const Link* link = gpu ? gpu->link.load(std::memory_order_acquire) : nullptr;
+    if (!link) return;
+    auto& slot = link->best_effort();
+    const std::uint32_t asked = slot.parkAsked.load(std::memory_order_acquire);
+    // What the last agent wished ends with it.
+    if (agent_gone.exchange(false, std::memory_order_acq_rel)) ignored_ = asked;
+    const bool park = (asked & 1) != 0 && asked != ignored_ && link->attached;
+    if (park && asked != refused_ && is(ParkState::kOpen)) park_memory(*gpu, slot, asked);
+    if (!park && !is(ParkState::kOpen)) return_memory(*gpu, slot);
+    if (park && is(ParkState::kReturning)) become(slot, ParkState::kParked);  // it has not fitted meanwhile
+    if (is(ParkState::kOpen)) keep_pool();
+    publish(slot);
+    const bool dealt_with = park ? is(ParkState::kParked) || asked == refused_ : is(ParkState::kOpen);
+    if (dealt_with) slot.parkAnswered.store(asked, std::memory_order_release);
+  }
+
+ private:
+  static bool is(ParkState wanted) noexcept { return state.load(std::memory_order_relaxed) == wanted; }
+
+  void become(protocol::BestEffortSlot& slot, ParkState next) noexcept {
+    state.store(next, std::memory_order_relaxed);
+    slot.parkState.store(static_cast<std::uint32_t>(next), std::memory_order_relaxed);
+  }
+
+  void park_memory(Gpu& gpu, protocol::BestEffortSlot& slot, std::uint32_t asked) noexcept {
+    const Moving lock;
+    const std::uint64_t began = now_ns();
+    become(slot, ParkState::kParking);
+    why_ = {};
+    const bool parked = may_park() && fill_pool() && close_and_copy(gpu);
+    become(slot, parked ? ParkState::kParked : ParkState::kOpen);
+    slot.parkedSinceNs.store(parked ? began : 0, std::memory_order_relaxed);
+    if (parked) slot.parkNs.store(now_ns() - began, std::memory_order_relaxed);
+    else refused_ = asked;
+  }
+
+  // Work that is not seen could not be waited for.
+  bool may_park() noexcept {
+    if (movable_bytes().physical == 0) give_reason(why_, "it has no movable memory");
+    else if (unhooked_calls() > 0) give_reason(why_, "it submits work by functions that Cotenant does not replace");
+    else if ((caveats() & static_cast<std::uint32_t>(protocol::Caveat::kPastUs)) != 0)
+      give_reason(why_, "it has loaded a library past Cotenant");
+    else return true;
+    return false;
+  }
+
+  bool fill_pool() noexcept {
+    const Current current(some_context());
+    while (pool_bytes() < movable_bytes().physical)
+      if (!pool_grow(movable_bytes().physical, why_)) return false;
+    return true;
+  }
+
+  bool close_and_copy(Gpu& gpu) noexcept {
+    if (!close_for_moving(gpu, kQueueEndsNs, why_)) return false;
+    // The program may have allocated since the pool was filled.
+    if (fill_pool()) {
+      const Current current(some_context());
+      if (current.is() && copy_blocks_out()) {
+        take_all();
+        return true;
+      }
+      give_reason(why_, "the driver did not copy its memory");
+    }
+    open_after_moving(gpu);
+    return false;
+  }
+
+  // A block that the driver does not take is still there with its content.
+  static void take_all() noexcept {
+    const BesideCaptures beside;
+    each_block([](Block& block) {
+      block.parked = take_pieces(block);
+      return true;
+    });
+  }
+
+  void return_memory(Gpu& gpu, protocol::BestEffortSlot& slot) noexcept {
+    const std::uint64_t began = now_ns();
+    if (began < retry_at_) return;
+    retry_at_ = began + kRetryNs;
+    const Moving lock;
+    become(slot, ParkState::kReturning);
+    const Current current(some_context());
+    if (!current.is() && movable_bytes().physical > 0) return;
+    if (!make_all()) return;
+    if (!copy_blocks_in()) {
+      give_reason(why_, "the driver does not copy its memory back");
+      return;
+    }
+    why_ = {};
+    each_block([](Block& block) {
+      block.parked = false;
+      return true;
+    });
+    slot.parkedSinceNs.store(0, std::memory_order_relaxed);
+    slot.returnNs.store(now_ns() - began, std::memory_order_relaxed);
+    become(slot, ParkState::kOpen);
+    open_after_moving(gpu);
+    retry_at_ = 0;
+  }
+
+  // All or nothing: what is made before the rest fits would only stand in the way of others.
+  bool make_all() noexcept {
+    const BesideCaptures beside;
+    std::uint64_t needed = 0;
+    bool all = true;
+    each_block([&](Block& block) {
+      if (!block.parked) return true;
+      needed += block.bytes;
+      if (!block.there) all = all && make_pieces(block) == CUDA_SUCCESS;
+      return true;
+    });
+    if (all) return true;
+    each_block([](Block& block) {
+      if (block.parked) static_cast<void>(take_pieces(block));
+      return true;
+    });
+    give_reason(why_, "its %.1f GiB do not fit now", static_cast<double>(needed) / (1 << 30));
+    return false;
+  }
+
+  void keep_pool() noexcept {
+    if (pool_is_stale()) pool_lost_context(false);
+    const std::uint64_t needed = movable_bytes().physical;
+    const std::uint64_t have = pool_bytes();
+    if (have >= needed && have <= needed + needed / 4 + kSurplus) return;
+    if (now_ns() < retry_at_) return;
+    const Moving lock;
+    const Current current(some_context());
+    if (!current.is()) return;
+    if (have > needed) return pool_shrink(needed);
+    Reason ignored{};
+    if (!pool_grow(needed, ignored)) retry_at_ = now_ns() + 10 * kRetryNs;
+  }
+
+  // The context in which the pool is registered: that of the first block.
+  static CUcontext some_context() noexcept {
+    auto* known = reinterpret_cast<CUcontext>(used_context.load(std::memory_order_relaxed));
+    if (!known)
+      each_block([&](Block& block) {
+        known = block.context;
+        return false;
+      });
+    used_context.store(reinterpret_cast<std::uintptr_t>(known), std::memory_order_relaxed);
+    return known;
+  }
+
+  void publish(protocol::BestEffortSlot& slot) noexcept {
+    const MovableBytes bytes = movable_bytes();
+    slot.movable.store(1, std::memory_order_relaxed);
+    slot.unmovable.store(unmovable_kinds(), std::memory_order_relaxed);
+    slot.movableBytes.store(bytes.physical, std::memory_order_relaxed);
+    slot.movableAsked.store(bytes.asked, std::memory_order_relaxed);
+    slot.pinnedBytes.store(pool_bytes(), std::memory_order_relaxed);
+    slot.parkState.store(static_cast<std::uint32_t>(state.load(std::memory_order_relaxed)), std::memory_order_relaxed);
+    // People read it; the agent may read it while it is written.
+    std::memcpy(slot.parkReason, why_.text, sizeof slot.parkReason);
+  }
+
+  static constexpr std::uint64_t kSurplus = std::uint64_t{256} << 20;
+  std::uint32_t ignored_{0};
+  std::uint32_t refused_{0};
+  std::uint64_t retry_at_{0};
+  Reason why_{};
+};
+
+void* run(void*) {
+  static Parking parking;
+  for (;; nap_us(kLookUs)) parking.look();
+}
+
+}  // namespace
+
+void start_parking() noexcept {
+  if (!started.exchange(true) && !start_thread(run)) started.store(false);
+}
+
+void parking_lost_agent() noexcept { agent_gone.store(true, std::memory_order_release); }
+
+EndsMemory::EndsMemory() noexcept : held_(is_movable()) {
+  if (held_) pthread_mutex_lock(&moving);
+}
+EndsMemory::~EndsMemory() {
+  if (held_) pthread_mutex_unlock(&moving);
+}
+
+void parking_context_ended(CUcontext context) noexcept {
+  if (!is_movable() || !context) return;
+  movable_context_ended(context);
+  std::uintptr_t ended = reinterpret_cast<std::uintptr_t>(context);
+  if (used_context.compare_exchange_strong(ended, 0))
+    pool_lost_context(state.load(std::memory_order_relaxed) != ParkState::kOpen);
+}
+
+void parking_context_joins(CUcontext green, CUcontext context) noexcept {
+  if (!is_movable() || green == context) return;
+  each_block([&](Block& block) {
+    if (block.context == green) block.context = context;
+    return true;
+  });
+  std::uintptr_t ended = reinterpret_cast<std::uintptr_t>(green);
+  used_context.compare_exchange_strong(ended, reinterpret_cast<std::uintptr_t>(context));
+}
+
+std::uint64_t parked_bytes() noexcept {
+  return state.load(std::memory_order_relaxed) == ParkState::kParked ? movable_bytes().physical : 0;
+}
+
+void forget_parking() noexcept {
+  pthread_mutex_init(&moving, nullptr);
+  started.store(false, std::memory_order_relaxed);
+  agent_gone.store(false, std::memory_order_relaxed);
+  state.store(ParkState::kOpen, std::memory_order_relaxed);
+  used_context.store(0, std::memory_order_relaxed);
+  forget_pool();
+  forget_closing();
+  forget_movable();
+}
+
+}  // namespace cotenant

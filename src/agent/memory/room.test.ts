@@ -1,0 +1,127 @@
+// Who is parked for whom, on real shared memory with clients that answer as the test says.
+import { expect, onTestFinished, test } from "vitest";
+import { parkStates } from "#protocol";
+import { asksForNothing, ServedGpu } from "../gpus/gpu.ts";
+import { Room } from "./room.ts";
+
+const GiB = 2 ** 30;
+const SECOND = 1e9;
+
+function gpuWith(...trainings: readonly { readonly gib: number; readonly share?: number }[]) {
+  let now = 100 * SECOND;
+  let free: number | undefined = 0;
+  const gpu = new ServedGpu({ uuid: new Uint8Array(16), name: "test", smCount: 1 }, process.pid);
+  onTestFinished(() => gpu.close());
+  const who = { pid: process.pid, startTime: 1 };
+  gpu.take({ ...asksForNothing, ...who, class: "high", name: "serve" }, now);
+  const slots = trainings.map(({ gib, share = 1 }, i) => {
+    const name = `train ${i}`;
+    gpu.take({ ...asksForNothing, ...who, class: "best-effort", name, share }, now);
+    const slot = gpu.region.memory.bestEffort[i];
+    if (!slot) throw new Error("no slot");
+    slot.movable = 1;
+    slot.movableBytes = gib * GiB;
+    return slot;
+  });
+  const high = gpu.region.memory.high[0];
+  if (!high) throw new Error("no slot");
+  const room = (reserve = 0) =>
+    new Room({ reserve: reserve * GiB, free: () => free, now: () => now, log: () => {} });
+  return {
+    gpus: [gpu],
+    high,
+    slots,
+    room,
+    asked: () => slots.map(({ parkAsked }) => parkAsked),
+    answer(i: number, state: keyof typeof parkStates) {
+      const slot = slots[i];
+      if (!slot) return;
+      slot.parkState = parkStates[state];
+      slot.parkAnswered = slot.parkAsked;
+    },
+    pass: (seconds: number) => {
+      now += seconds * SECOND;
+    },
+    leave: (bytes: number | undefined) => {
+      free = bytes;
+    },
+  };
+}
+
+test("takes from the smallest share first, and no more than is wanted", () => {
+  const { gpus, high, room, asked } = gpuWith({ gib: 10, share: 2 }, { gib: 6 }, { gib: 6 });
+  high.memoryWanted = 8 * GiB;
+  room().look(gpus);
+  expect(asked()).toEqual([0, 1, 1]);
+  expect(high.memoryWanted).toBeGreaterThan(2 ** 62);
+});
+
+test("says so when there is nobody to take from", () => {
+  const { gpus, high, room, slots } = gpuWith({ gib: 10 });
+  for (const slot of slots) slot.movable = 0;
+  high.memoryWanted = GiB;
+  room().look(gpus);
+  expect(high.memoryWanted).toBe(0);
+});
+
+test("parks nobody else while memory has just come free, and the next one later", () => {
+  const { gpus, high, room, asked, answer, pass } = gpuWith({ gib: 10 }, { gib: 9 });
+  const one = room();
+  high.memoryWanted = 8 * GiB;
+  one.look(gpus);
+  expect(asked()).toEqual([1, 0]);
+  answer(0, "parked");
+  one.look(gpus);
+  expect(asked()).toEqual([1, 0]);
+  pass(1);
+  one.look(gpus);
+  expect(asked()).toEqual([1, 1]);
+});
+
+test("does not ask a client again that has just refused", () => {
+  const { gpus, high, room, asked, answer, pass } = gpuWith({ gib: 10 });
+  const one = room();
+  high.memoryWanted = GiB;
+  one.look(gpus);
+  answer(0, "open");
+  one.look(gpus);
+  expect({ asked: asked(), wanted: high.memoryWanted }).toEqual({ asked: [1], wanted: 0 });
+  pass(11);
+  high.memoryWanted = GiB;
+  one.look(gpus);
+  expect(asked()).toEqual([3]);
+});
+
+test("gives back when it fits beside the reserve, unless somebody else has decided", () => {
+  const { gpus, high, room, asked, answer, pass, leave, slots } = gpuWith({ gib: 4 }, { gib: 4 });
+  const one = room(2);
+  leave(2 * GiB);
+  high.memoryWanted = 8 * GiB;
+  one.look(gpus);
+  high.memoryWanted = 0;
+  answer(0, "parked");
+  answer(1, "parked");
+  expect(asked()).toEqual([1, 1]);
+  pass(11);
+  leave(5 * GiB);
+  one.keepReserve(gpus);
+  expect(asked()).toEqual([1, 1]);
+  if (slots[0]) slots[0].parkAsked = 3; // by command
+  leave(8 * GiB);
+  one.keepReserve(gpus);
+  expect(asked()).toEqual([3, 2]);
+});
+
+test("keeps the reserve free", () => {
+  const { gpus, room, asked, leave } = gpuWith({ gib: 4 });
+  const one = room(2);
+  leave(3 * GiB);
+  one.keepReserve(gpus);
+  expect(asked()).toEqual([0]);
+  leave(GiB);
+  one.keepReserve(gpus);
+  expect(asked()).toEqual([1]);
+  leave(undefined);
+  one.keepReserve(gpus);
+  expect(asked()).toEqual([1]);
+});

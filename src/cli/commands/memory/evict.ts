@@ -1,0 +1,123 @@
+// Takes a best-effort client off the GPU with as little loss as possible: by its checkpoint, by parking it, or by ending it.
+import { spawn } from "node:child_process";
+import { setTimeout as pause } from "node:timers/promises";
+import type { AgentFile, BestEffortStatus } from "#agent";
+import { askStatus, ownAgentHere } from "#client";
+import { errors, type Micros, ms, UserError, usage } from "#core";
+import { command, duration, flag, json, text } from "../../command.ts";
+import { moveClient } from "./moving.ts";
+
+const options = {
+  checkpoint: text(
+    "COMMAND",
+    undefined,
+    "run by sh, with COTENANT_PID in its environment: makes the job save its state; then the job is ended, not parked",
+  ),
+  within: duration("TIME", ms(60_000), "how long the checkpoint may take"),
+  grace: duration("TIME", ms(30_000), "how long the job may take to end after SIGTERM"),
+  end: flag("end the job where it cannot be parked, and without a checkpoint; it loses its state"),
+  json,
+};
+
+/** How it left the GPU. */
+type Way = "parked" | "ended" | "killed";
+
+export const evictCommand = command({
+  name: "evict",
+  summary: "take a best-effort client off the GPU",
+  options,
+  positional: { name: "NAME|PID", doc: "a best-effort client", atLeast: 1 },
+  examples: ["cotenant evict train", "cotenant evict train --checkpoint save.sh"],
+  async run({ positional: [called = "", ...more], ...args }) {
+    if (more.length > 0) throw usage("evict is about one client at a time.");
+    const { agent } = ownAgentHere();
+    const client = await findClient(agent, called);
+    const way = await evict(agent, client, args);
+    const { name, pid } = client;
+    console.log(args.json ? JSON.stringify({ name, pid, way }) : `${name} (pid ${pid}): ${way}.`);
+    return 0;
+  },
+});
+
+interface Means {
+  readonly checkpoint: string | undefined;
+  readonly within: Micros;
+  readonly grace: Micros;
+  readonly end: boolean;
+}
+
+async function evict(agent: AgentFile, client: BestEffortStatus, means: Means): Promise<Way> {
+  const { checkpoint, within, grace, end } = means;
+  if (checkpoint !== undefined) {
+    await runCheckpoint(checkpoint, client, within);
+    return await endProcess(agent, client, grace);
+  }
+  try {
+    await moveClient(agent, "park", String(client.pid));
+    return "parked";
+  } catch (error) {
+    if (!(error instanceof UserError && end)) throw error;
+    return await endProcess(agent, client, grace);
+  }
+}
+
+async function findClient(agent: AgentFile, called: string): Promise<BestEffortStatus> {
+  const { gpus } = await askStatus(agent);
+  const found = gpus
+    .flatMap(({ bestEffort }) => bestEffort)
+    .filter(({ name, pid }) => name === called || String(pid) === called);
+  const [client, other] = found;
+  if (!client) throw errors.noSuchClient(called);
+  if (other) throw usage(`There are ${found.length} clients "${called}".`, "Name one by its pid.");
+  return client;
+}
+
+/** Throws a UserError unless it ends well in time: then the job goes on, because it would lose its state. */
+function runCheckpoint(words: string, { name, pid }: BestEffortStatus, within: Micros) {
+  return new Promise<void>((resolve, reject) => {
+    const child = spawn("sh", ["-c", words], {
+      env: { ...process.env, COTENANT_PID: String(pid) },
+      stdio: ["ignore", "inherit", "inherit"],
+      detached: true, // a process group of its own, which is killed as a whole
+    });
+    const failed = (why: string) =>
+      reject(errors.notMoved(`${name} (pid ${pid}) goes on: its checkpoint command`, why));
+    const timer = setTimeout(() => {
+      if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+      failed(`took longer than ${within / 1e6} s`);
+    }, within / 1e3);
+    child.on("error", (error) => failed(error.message));
+    child.on("exit", (status, signal) => {
+      clearTimeout(timer);
+      if (status === 0) resolve();
+      else failed(`ended with ${signal ?? `status ${status}`}`);
+    });
+  });
+}
+
+/** SIGTERM, and SIGKILL where that does not end it. */
+async function endProcess(agent: AgentFile, client: BestEffortStatus, grace: Micros): Promise<Way> {
+  if (!(await isThere(agent, client))) return "ended";
+  signal(client, "SIGTERM");
+  const until = performance.now() + grace / 1e3;
+  while (performance.now() < until) {
+    if (!(await isThere(agent, client))) return "ended";
+    await pause(50);
+  }
+  signal(client, "SIGKILL");
+  return "killed";
+}
+
+const isThere = async (agent: AgentFile, { pid, slot }: BestEffortStatus): Promise<boolean> =>
+  (await askStatus(agent)).gpus.some(({ bestEffort }) =>
+    bestEffort.some((client) => client.pid === pid && client.slot === slot),
+  );
+
+function signal({ name, pid }: BestEffortStatus, which: NodeJS.Signals): void {
+  try {
+    process.kill(pid, which);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return;
+    throw errors.notMoved(`${name} (pid ${pid}) cannot be sent ${which}`, String(error));
+  }
+}

@@ -1,0 +1,85 @@
+// What `park` and `resume` share: they ask the agent, and wait until the clients have dealt with it.
+import { setTimeout as pause } from "node:timers/promises";
+import type { AgentFile, Asked, BestEffortStatus, ParkCommand } from "#agent";
+import { askStatus, askToPark, ownAgentHere } from "#client";
+import { errors, gibibytes, type UserError, usage } from "#core";
+
+/** Queued work is let finish, host memory may have to be pinned: 100 GB in a minute and a half. */
+const DONE_WITHIN_MS = 120_000;
+/** Memory that does not fit now may do so much later. */
+const FITS_WITHIN_MS = 10_000;
+
+export const whoToMove = {
+  name: "NAME|PID",
+  doc: "a best-effort client that was started with --movable",
+  atLeast: 1,
+};
+
+/** Resolves to the exit status. Throws a UserError that says what stands in the way. */
+export async function moveClients(
+  wish: ParkCommand,
+  [called = "", ...more]: readonly string[],
+  asJson: boolean,
+): Promise<number> {
+  if (more.length > 0) throw usage(`${wish} is about one client at a time.`);
+  const moved = await moveClient(ownAgentHere().agent, wish, called);
+  if (asJson) console.log(JSON.stringify(moved.map(resultOf), null, 2));
+  else for (const one of moved) console.log(`${describe(wish, one)}.`);
+  return 0;
+}
+
+/** Resolves to the clients of that name or pid, when each has dealt with the command. */
+export async function moveClient(
+  agent: AgentFile,
+  wish: ParkCommand,
+  called: string,
+): Promise<readonly BestEffortStatus[]> {
+  const asked = await askToPark(agent, wish, called);
+  if (asked.length === 0) throw errors.noSuchClient(called);
+  const fixed = asked.find(({ movable }) => !movable);
+  if (fixed) throw errors.notMovable(fixed.name, fixed.pid);
+  const moved = [];
+  for (const one of asked) moved.push(await settled(agent, wish, one));
+  return moved;
+}
+
+async function settled(
+  agent: AgentFile,
+  wish: ParkCommand,
+  { gpu, pid, name, asked }: Asked,
+): Promise<BestEffortStatus> {
+  const began = performance.now();
+  for (;;) {
+    const { gpus } = await askStatus(agent);
+    const client = gpus
+      .find(({ uuid }) => uuid === gpu)
+      ?.bestEffort.find((candidate) => candidate.pid === pid);
+    const waited = performance.now() - began;
+    const failed = (why: string): UserError =>
+      errors.notMoved(
+        `${name} (pid ${pid}) is ${wish === "park" ? "not parked" : "not back"}`,
+        why,
+      );
+    if (!client?.memory) throw failed("it has ended");
+    const { state, reason, answered } = client.memory;
+    if (answered === asked) {
+      if (state === (wish === "park" ? "parked" : "open")) return client;
+      throw failed(reason ?? "another command came after this one");
+    }
+    if (wish === "resume" && state === "returning" && waited > FITS_WITHIN_MS)
+      throw failed(`${reason ?? "its memory does not fit"}; it returns as soon as it fits`);
+    if (waited > DONE_WITHIN_MS) throw failed(`no answer within ${DONE_WITHIN_MS / 1000} s`);
+    await pause(20);
+  }
+}
+
+const resultOf = ({ name, pid, memory }: BestEffortStatus) => ({ name, pid, memory });
+
+function describe(wish: ParkCommand, { name, pid, memory }: BestEffortStatus): string {
+  const ms = wish === "park" ? memory?.parkMs : memory?.returnMs;
+  const took = ms === undefined ? "" : ` in ${(ms / 1000).toFixed(2)} s`;
+  const moved = gibibytes(memory?.bytes ?? 0);
+  return wish === "park"
+    ? `${name} (pid ${pid}): ${moved} are parked${took}`
+    : `${name} (pid ${pid}): ${moved} are back${took}`;
+}

@@ -1,0 +1,70 @@
+// Taking a best-effort job off the GPU: by its checkpoint, by parking, or by ending it.
+import { existsSync } from "node:fs";
+import { expect, test } from "vitest";
+import { eventually, openBurst, startMachine } from "../machine.ts";
+
+const training = [
+  "--seconds",
+  "600",
+  "--arrivals",
+  "closed",
+  "--kernels",
+  "20",
+  "--kernel-us",
+  "100",
+];
+
+async function startTraining(env: Readonly<Record<string, string>> = {}) {
+  const machine = await startMachine();
+  const train = machine.load("best-effort", training, env);
+  await train.serving;
+  const evict = (...args: string[]) => machine.cotenant(["evict", String(train.pid), ...args]);
+  return { machine, train, evict };
+}
+
+test("a movable job is parked and goes on later", async () => {
+  const { machine, train, evict } = await startTraining({ COTENANT_MOVABLE: "1" });
+  expect(await evict("--end")).toMatchObject({
+    status: 0,
+    stdout: expect.stringContaining("parked"),
+  });
+  expect(await machine.cotenant(["resume", String(train.pid)])).toMatchObject({ status: 0 });
+  await train.finish();
+});
+
+test("a job that cannot be parked goes on unless it may be ended", async () => {
+  const { train, evict } = await startTraining();
+  expect(await evict()).toMatchObject({ status: 1, stderr: expect.stringContaining("--movable") });
+  expect(await evict("--end")).toMatchObject({
+    status: 0,
+    stdout: expect.stringContaining("ended"),
+  });
+  expect(await train.ended).toMatchObject({ status: 0 });
+});
+
+test("a job that does not heed SIGTERM is killed", async () => {
+  const machine = await startMachine();
+  const stubborn = machine.run("best-effort", openBurst(`${machine.directory}/never`), {
+    NODE_OPTIONS: "--import=data:text/javascript,process.on('SIGTERM',()=>{})",
+  });
+  await eventually("it is there", async () => (await machine.slotOf(stubborn)) !== undefined);
+  const evicted = await machine.cotenant([
+    ...["evict", String(stubborn.pid), "--end", "--grace", "500ms"],
+  ]);
+  expect(evicted).toMatchObject({ status: 0, stdout: expect.stringContaining("killed") });
+  expect(await stubborn.ended).toMatchObject({ signal: "SIGKILL" });
+});
+
+test("a checkpoint comes before the end, and one that fails lets the job go on", async () => {
+  const { machine, train, evict } = await startTraining({ COTENANT_MOVABLE: "1" });
+  const failed = await evict("--checkpoint", "exit 3");
+  expect(failed).toMatchObject({ status: 1, stderr: expect.stringContaining("status 3") });
+  const late = await evict("--checkpoint", "sleep 60", "--within", "100ms");
+  expect(late).toMatchObject({ status: 1, stderr: expect.stringContaining("longer") });
+  expect(await machine.slotOf(train)).toBeDefined();
+  const saved = `${machine.directory}/saved`;
+  const done = await evict("--checkpoint", `echo $COTENANT_PID > ${saved}`);
+  expect(done).toMatchObject({ status: 0, stdout: expect.stringContaining("ended") });
+  expect(existsSync(saved)).toBe(true);
+  expect(await train.ended).toMatchObject({ status: 0 });
+});

@@ -1,0 +1,90 @@
+// An allocation of a high client that the driver refuses waits while the agent takes memory from best-effort clients.
+#include "../fixture.h"
+
+using namespace harness;
+
+namespace {
+
+constexpr std::size_t kGiB = std::size_t{1} << 30;
+
+struct Full : High {
+  CUdeviceptr others = 0;  // most of the GPU's 16 GiB
+  Full() {
+    agent.region().roster.bestEffort = 1;
+    OK(cuda().cuMemAlloc_v2(&others, 12 * kGiB));
+  }
+  auto& wanted() { return agent.region().high[0].memoryWanted; }
+};
+
+CUresult allocate() {
+  CUdeviceptr made = 0;
+  return cuda().cuMemAlloc_v2(&made, 8 * kGiB);
+}
+
+void memory_comes() {
+  Full client;
+  std::thread agent([&] {
+    eventually([&] { return client.wanted().load() == 8 * kGiB; }, "the agent is told what is wanted");
+    client.wanted().fetch_or(cotenant::protocol::MEMORY_COMES);
+    sleep_ms(400);  // longer than a client waits that hears nothing
+    OK(cuda().cuCtxSetCurrent(client.program.context));
+    OK(cuda().cuMemFree_v2(client.others));
+  });
+  expect(allocate() == CUDA_SUCCESS, "the allocation succeeds when memory is there");
+  agent.join();
+  expect(client.wanted().load() == 0, "nothing is wanted any more");
+}
+
+void other_families() {
+  Full client;
+  for (int family = 0; family < 3; ++family) {
+    std::thread agent([&] {
+      eventually([&] { return client.wanted().load() != 0; }, "it is asked for");
+      client.wanted().store(0);
+    });
+    CUdeviceptr made = 0;
+    std::size_t pitch = 0;
+    CUmemGenericAllocationHandle handle = 0;
+    CUmemAllocationProp properties{};
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    const CUresult result = family == 0   ? cuda().cuMemAllocAsync(&made, 8 * kGiB, nullptr)
+                            : family == 1 ? cuda().cuMemAllocPitch_v2(&made, &pitch, 1 << 20, 8 << 10, 4)
+                                          : cuda().cuMemCreate(&handle, 8 * kGiB, &properties, 0);
+    agent.join();
+    expect(result == CUDA_ERROR_OUT_OF_MEMORY, "what cannot be had is refused as the driver refuses it");
+  }
+}
+
+void the_agent_is_silent() {
+  Full client;
+  expect(allocate() == CUDA_ERROR_OUT_OF_MEMORY, "the wait ends by itself");
+  client.agent.end();
+  expect(allocate() == CUDA_ERROR_OUT_OF_MEMORY, "also without an agent");
+  expect(client.wanted().load() == 0, "nothing is wanted any more");
+}
+
+void nobody_to_take_from() {
+  Full client;
+  client.agent.region().roster.bestEffort = 0;
+  std::atomic<bool> over{false};
+  std::atomic<bool> asked{false};
+  std::thread looking([&] {
+    while (!over) asked = asked || client.wanted().load() != 0;
+  });
+  expect(allocate() == CUDA_ERROR_OUT_OF_MEMORY, "it is refused");
+  over = true;
+  looking.join();
+  expect(!asked, "and nobody is asked");
+}
+
+constexpr Case kCases[] = {
+    {"a refused allocation waits until memory is there", memory_comes},
+    {"each family of allocation asks for memory", other_families},
+    {"an agent that says nothing is not waited for", the_agent_is_silent},
+    {"without best-effort clients nothing is asked for", nobody_to_take_from},
+};
+
+}  // namespace
+
+int main(int count, char** arguments) { return run_case(kCases, count, arguments); }

@@ -1,0 +1,82 @@
+// A best-effort client with movable memory, and what its tests look at.
+#pragma once
+
+#include <functional>
+
+#include "../fixture.h"
+
+namespace harness {
+
+constexpr std::size_t kMiB = 1 << 20;
+
+struct Movable {
+  Agent agent;
+  struct Role {
+    Role(const Agent& agent, const char* memory, const char* host) {
+      setenv("COTENANT_MOVABLE", "1", 1);
+      setenv("COTENANT_PARK_HOST", host, 1);
+      agent.become("best-effort", memory);
+    }
+  } role;
+  Program program;
+
+  explicit Movable(const char* memory = "0", const char* host = "0") : role(agent, memory, host) {}
+
+  auto& slot() { return agent.region().bestEffort[0]; }
+  cotenant::protocol::ParkState state() { return static_cast<cotenant::protocol::ParkState>(slot().parkState.load()); }
+
+  // As the agent does: odd to park, even to return.
+  void ask(bool park) {
+    const std::uint32_t now = slot().parkAsked.load();
+    slot().parkAsked.store(now + ((now & 1) == (park ? 1u : 0u) ? 2 : 1));
+  }
+  void answered(const char* what) {
+    eventually([&] { return slot().parkAnswered.load() == slot().parkAsked.load(); }, what);
+  }
+  void park() {
+    ask(true);
+    answered("the command to park is dealt with");
+  }
+  void parked() {
+    park();
+    expect(state() == cotenant::protocol::ParkState::kParked, std::string("it is parked: ") + slot().parkReason);
+  }
+  void returned() {
+    ask(false);
+    answered("the memory is back");
+    expect(state() == cotenant::protocol::ParkState::kOpen, "it is open");
+  }
+};
+
+inline std::size_t free_bytes() {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  OK(cuda().cuMemGetInfo_v2(&free, &total));
+  return free;
+}
+
+inline CUdeviceptr allocate(std::size_t bytes) {
+  CUdeviceptr made = 0;
+  OK(cuda().cuMemAlloc_v2(&made, bytes));
+  return made;
+}
+
+// Words that differ by place and seed.
+inline std::vector<unsigned> pattern(std::size_t bytes, unsigned seed) {
+  std::vector<unsigned> words(bytes / 4);
+  unsigned state = seed;
+  for (auto& word : words) word = state = state * 1664525 + 1013904223;
+  return words;
+}
+
+inline void write(CUdeviceptr to, const std::vector<unsigned>& words) {
+  OK(cuda().cuMemcpyHtoD_v2(to, words.data(), words.size() * 4));
+}
+
+inline bool holds(CUdeviceptr at, const std::vector<unsigned>& words) {
+  std::vector<unsigned> seen(words.size());
+  OK(cuda().cuMemcpyDtoH_v2(seen.data(), at, seen.size() * 4));
+  return seen == words;
+}
+
+}  // namespace harness
