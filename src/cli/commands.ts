@@ -1,6 +1,7 @@
 // The table of commands. To add one: a file in commands/, a line here.
 
 import type { Command } from "./command.ts";
+import { admitPodsCommand } from "./commands/admit-pods.ts";
 import { benchCommand } from "./commands/bench.ts";
 import { cdiCommand } from "./commands/cdi.ts";
 import { clusterCommand } from "./commands/cluster.ts";
@@ -51,6 +52,7 @@ export const commands: readonly Command[] = [
   socCommand,
   cdiCommand,
   completionCommand(() => commands),
+  admitPodsCommand,
   makeContextCommand,
   makeVariantsCommand,
 ];
