@@ -16,6 +16,7 @@ import { loadLlmCommand } from "./commands/load-llm.ts";
 import { logsCommand } from "./commands/logs.ts";
 import { makeContextCommand } from "./commands/make-context.ts";
 import { makeVariantsCommand } from "./commands/make-variants.ts";
+import { matchPodsCommand } from "./commands/match-pods.ts";
 import { modelCommand } from "./commands/model.ts";
 import { predictCommand } from "./commands/predict/predict.ts";
 import { profileCommand } from "./commands/profile/profile.ts";
@@ -55,4 +56,5 @@ export const commands: readonly Command[] = [
   admitPodsCommand,
   makeContextCommand,
   makeVariantsCommand,
+  matchPodsCommand,
 ];

@@ -1,3 +1,4 @@
 // Cotenant in a Kubernetes cluster.
-export { type AdmissionServer, serveAdmission } from "./admission/server.ts";
-export { CLASS_ANNOTATION } from "./names.ts";
+export { serveAdmission } from "./admission/server.ts";
+export { accessOf, connect } from "./api/client.ts";
+export { manage } from "./manager/manager.ts";

@@ -210,6 +210,16 @@ describe.skipIf(why !== undefined)("pods", () => {
         "set resources.limits of a, b.",
       ],
       [
+        "that does not say how much GPU memory it uses",
+        ({ metadata }) => {
+          metadata.annotations = {
+            "cotenant.io/class": "best-effort",
+            "cotenant.io/memory": "much",
+          };
+        },
+        `${one} does not say how much GPU memory it may use: set the annotation cotenant.io/memory, such as 20Gi.`,
+      ],
+      [
         "that also asks for a whole GPU",
         ({ spec }) => {
           const [main] = spec.containers;

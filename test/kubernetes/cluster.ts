@@ -6,7 +6,13 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { apiServerNames, makeTokenKey, newAuthority, SERVICE_ADDRESSES } from "./certificates.ts";
+import {
+  apiServerNames,
+  makeTokenKey,
+  newAuthority,
+  SERVICE_ADDRESSES,
+  type Signed,
+} from "./certificates.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
 import { environmentWith, type Program, startProgram } from "./programs.ts";
 
@@ -19,14 +25,13 @@ interface Said {
 
 export interface Cluster {
   readonly folder: string;
+  /** The API server, and the certificate of who signed its certificate. */
+  readonly server: string;
+  readonly authority: string;
   /** Of an administrator. */
   readonly kubeconfig: string;
-  /** Makes a certificate for a server on this machine, such as a webhook, and says who signed it. */
-  serverCertificate(name: string): {
-    readonly certificate: string;
-    readonly key: string;
-    readonly authority: string;
-  };
+  /** Makes a certificate for a server on this machine, such as a webhook. */
+  serverCertificate(name: string): Signed;
   /** Runs kubectl as an administrator. `input` is what it reads from `-f -`; an object becomes JSON. */
   kubectl(args: readonly string[], input?: unknown): Promise<Said>;
   /** The same, and what it printed. Throws with what kubectl said when it fails. */
@@ -122,11 +127,10 @@ async function startIn(
   });
   return {
     folder,
+    server,
+    authority: authority.certificate,
     kubeconfig,
-    serverCertificate: (name) => ({
-      ...authority.server(name, ["IP:127.0.0.1"]),
-      authority: authority.certificate,
-    }),
+    serverCertificate: (name) => authority.server(name, ["IP:127.0.0.1"]),
     kubectl,
     ask,
     stop,

@@ -65,3 +65,23 @@ export const claim = (name: string) => ({
     },
   },
 });
+
+/** The GPU of a node as Cotenant's driver publishes it; its UUID is GPU-NODE. */
+export const gpuSlice = (node: string) => ({
+  apiVersion: "resource.k8s.io/v1",
+  kind: "ResourceSlice",
+  metadata: { name: `${node}-cotenant` },
+  spec: {
+    driver: "gpu.cotenant.io",
+    nodeName: node,
+    pool: { name: node, generation: 1, resourceSliceCount: 1 },
+    devices: [
+      {
+        name: "gpu-0",
+        allowMultipleAllocations: true,
+        attributes: { uuid: { string: `GPU-${node}` } },
+        capacity: { slots: { value: "2" }, memory: { value: "80Gi" } },
+      },
+    ],
+  },
+});

@@ -42,7 +42,7 @@ export const container = (name: string): Container => ({
 export const bestEffort = (): Pod => ({
   metadata: {
     name: "train",
-    annotations: { "cotenant.io/class": "best-effort" },
+    annotations: { "cotenant.io/class": "best-effort", "cotenant.io/memory": "10Gi" },
     // Only a pod that a controller made has it; the tests of refusals never create theirs.
     ownerReferences: [
       {

@@ -17,7 +17,7 @@ export interface Webhook {
 
 /** Starts the webhook and tells the API server of it. In a cluster a service has its address; here it is a port. */
 export async function installWebhook(cluster: Cluster): Promise<Webhook> {
-  const { certificate, key, authority } = cluster.serverCertificate("cotenant-webhook");
+  const { certificate, key } = cluster.serverCertificate("cotenant-webhook");
   const child = spawn(
     command,
     ["admit-pods", "--listen", "127.0.0.1:0", "--certificate", certificate, "--key", key],
@@ -29,7 +29,7 @@ export async function installWebhook(cluster: Cluster): Promise<Webhook> {
   const patch = ["best-effort", "high"].map((path, i) => ({
     op: "replace",
     path: `/webhooks/${i}/clientConfig`,
-    value: { url: `${url}/${path}`, caBundle: readFileSync(authority).toString("base64") },
+    value: { url: `${url}/${path}`, caBundle: readFileSync(cluster.authority).toString("base64") },
   }));
   await cluster.ask(["patch", CONFIGURATION, "--type=json", "--patch", JSON.stringify(patch)]);
   return {

@@ -14,7 +14,7 @@ const LARGEST_REVIEW = 8 * 1024 * 1024;
 /** The API server waits 1 s for an answer: what is not there by then has no reader any more. */
 const REQUEST_WITHIN_MS = 5000;
 
-export interface AdmissionServer {
+interface AdmissionServer {
   /** Where it listens. */
   readonly port: number;
   close(): Promise<void>;
