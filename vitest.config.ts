@@ -4,7 +4,11 @@ export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     // Suites of their own, in test/suites.
-    exclude: ["**/*.{slow,soak}.test.ts", "test/{containers,packaged}/**", "**/node_modules/**"],
+    exclude: [
+      "**/*.{slow,soak}.test.ts",
+      "test/{containers,kubernetes,packaged}/**",
+      "**/node_modules/**",
+    ],
     reporters: ["default", "./test/count-reporter.ts"],
     // Two cores: whole runs beside each other would measure each other.
     maxWorkers: 2,

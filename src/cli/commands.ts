@@ -1,6 +1,7 @@
 // The table of commands. To add one: a file in commands/, a line here.
 
 import type { Command } from "./command.ts";
+import { admitPodsCommand } from "./commands/admit-pods.ts";
 import { benchCommand } from "./commands/bench.ts";
 import { cdiCommand } from "./commands/cdi.ts";
 import { clusterCommand } from "./commands/cluster.ts";
@@ -15,6 +16,7 @@ import { loadLlmCommand } from "./commands/load-llm.ts";
 import { logsCommand } from "./commands/logs.ts";
 import { makeContextCommand } from "./commands/make-context.ts";
 import { makeVariantsCommand } from "./commands/make-variants.ts";
+import { matchPodsCommand } from "./commands/match-pods.ts";
 import { evictCommand } from "./commands/memory/evict.ts";
 import { parkCommand } from "./commands/memory/park.ts";
 import { resumeCommand } from "./commands/memory/resume.ts";
@@ -57,6 +59,8 @@ export const commands: readonly Command[] = [
   socCommand,
   cdiCommand,
   completionCommand(() => commands),
+  admitPodsCommand,
   makeContextCommand,
   makeVariantsCommand,
+  matchPodsCommand,
 ];

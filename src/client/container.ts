@@ -54,16 +54,31 @@ export function cdiDocument(directory: string, gpu: GpuKind): CdiDocument {
   };
 }
 
-// Folders, not files: a mount of a file keeps the old one when it is replaced, as the socket is by each new agent.
-function sharedEdits(directory: string) {
-  const library = realpathSync(interposer(process.env));
+/**
+ * What every container of a client gets, whoever gives it: variables, and folders of the machine, read-only. `directory`:
+ * the machine's run directory. `library`: where the machine has the interposer.
+ */
+export function clientEdits(directory: string, library: string) {
   const { sharedSocket: socket } = pathsIn(directory);
   return {
-    env: [
-      `LD_PRELOAD=${inside.library}/${basename(library)}`,
-      `COTENANT_SOCKET=${inside.agent}/${basename(socket)}`,
+    environment: {
+      LD_PRELOAD: `${inside.library}/${basename(library)}`,
+      COTENANT_SOCKET: `${inside.agent}/${basename(socket)}`,
+    },
+    // Not files: a mount of a file keeps the old one when it is replaced, as the socket is by each new agent.
+    folders: [
+      { hostPath: dirname(library), containerPath: inside.library },
+      { hostPath: dirname(socket), containerPath: inside.agent },
     ],
-    mounts: [mount(dirname(library), inside.library), mount(dirname(socket), inside.agent)],
+  };
+}
+
+function sharedEdits(directory: string) {
+  const library = realpathSync(interposer(process.env));
+  const { environment, folders } = clientEdits(directory, library);
+  return {
+    env: Object.entries(environment).map(([name, value]) => `${name}=${value}`),
+    mounts: folders.map(({ hostPath, containerPath }) => mount(hostPath, containerPath)),
   };
 }
 

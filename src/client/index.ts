@@ -13,7 +13,7 @@ export {
   ownUid,
 } from "./ask.ts";
 export { become } from "./become.ts";
-export { type CdiDocument, cdiDocument } from "./container.ts";
+export { type CdiDocument, cdiDocument, clientEdits } from "./container.ts";
 export {
   type ClientOptions,
   clientEnvironment,

@@ -3,20 +3,23 @@ import { errors, parseDuration, UserError, usage } from "#core";
 import { requestKinds } from "./ladder/requests.ts";
 import type { Objective } from "./policy.ts";
 
-/** Texts such as "p99=10ms", "slowdown=5%" and "ttft.p99=200ms". The last of a kind counts. Throws a UserError. */
-export function parseObjective(texts: readonly string[]): Objective {
+/**
+ * Texts such as "p99=10ms", "slowdown=5%" and "ttft.p99=200ms". The last of a kind counts. Throws a UserError. `source`:
+ * where the texts stand, for its message.
+ */
+export function parseObjective(texts: readonly string[], source = "--slo"): Objective {
   let objective: Objective = { p99Us: undefined, slowdown: undefined };
   for (const text of texts) {
     const [kind = "", goal = ""] = text.split("=");
     const read = readers.get(kind);
     if (!read)
       throw usage(
-        `--slo: "${text}" is neither p99=TIME nor slowdown=PERCENT, nor ttft.p99=TIME, tpot.p99=TIME, itl.p99=TIME or e2e.p99=TIME.`,
+        `${source}: "${text}" is neither p99=TIME nor slowdown=PERCENT, nor ttft.p99=TIME, tpot.p99=TIME, itl.p99=TIME or e2e.p99=TIME.`,
       );
     try {
       objective = read(objective, goal);
     } catch (error) {
-      throw error instanceof UserError ? errors.badOption(`--slo ${text}`, error) : error;
+      throw error instanceof UserError ? errors.badOption(`${source} ${text}`, error) : error;
     }
   }
   return objective;

@@ -20,6 +20,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   dashboard: [],
   agent: ["core", "protocol", "policy", "profile", "engines", "dashboard"],
   client: ["core", "protocol", "policy", "profile", "dashboard", "agent"],
+  kubernetes: ["core", "policy", "place", "client"],
   load: ["core", "protocol"],
   llm: ["core", "load", "engines"],
   doctor: ["core", "protocol", "agent", "client"],

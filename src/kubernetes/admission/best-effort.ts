@@ -1,0 +1,52 @@
+// What a best-effort pod gets when it is created: the scheduling gate that holds it until it is matched, and the name of
+// the claim that the match will make. What such a pod must be like is said in deploy/kubernetes/admission.yaml, which
+// the API server evaluates itself.
+import type { Field } from "#core";
+import { CLAIM_IN_POD, claimNameOf, MATCH_GATE } from "../names.ts";
+import type { Change, Review } from "./review.ts";
+
+/**
+ * The changes for a best-effort pod. A gate that the pod has is kept; a claim of Cotenant's is replaced, since nobody else
+ * may choose its name. Throws a UserError for an object that is no pod.
+ */
+export function bestEffortChanges({ uid, object }: Review): readonly Change[] {
+  const spec = object.at("spec");
+  return [
+    {
+      op: "add",
+      path: "/spec/schedulingGates",
+      value: withNamed(spec.at("schedulingGates"), { name: MATCH_GATE }),
+    },
+    {
+      op: "add",
+      path: "/spec/resourceClaims",
+      value: withNamed(spec.at("resourceClaims"), {
+        name: CLAIM_IN_POD,
+        resourceClaimName: claimNameOf(uid),
+      }),
+    },
+    ...spec
+      .at("containers")
+      .list()
+      .map((container, i): Change => {
+        const resources = container.at("resources").or({});
+        return {
+          op: "add",
+          path: `/spec/containers/${i}/resources`,
+          value: {
+            ...resources.object(),
+            claims: withNamed(resources.at("claims"), { name: CLAIM_IN_POD }),
+          },
+        };
+      }),
+  ];
+}
+
+/** A list of named objects with one more, in place of any that has its name. */
+function withNamed<T extends { readonly name: string }>(list: Field, added: T): readonly unknown[] {
+  const others = list
+    .or([])
+    .list()
+    .filter((one) => one.at("name").value !== added.name);
+  return [...others.map(({ value }) => value), added];
+}

@@ -1,0 +1,141 @@
+// What a high pod gets when it is created, in namespaces that allow folders of the machine to be mounted: the interposer
+// and the agent's socket. It is never refused. What can't be done is told as a warning, and the pod runs unprotected.
+import { clientEdits, objectiveEnvironment } from "#client";
+import { type Field, SYSTEM_DIRECTORY, UserError } from "#core";
+import { parseObjective } from "#policy";
+import { OBJECTIVE_ANNOTATION } from "../names.ts";
+import type { Change, Review } from "./review.ts";
+
+/** Where each machine has the library. */
+const LIBRARY_ON_NODES = "/opt/cotenant/lib/libcotenant.so";
+const PRELOAD = "LD_PRELOAD";
+const GPU = "nvidia.com/gpu";
+
+const edits = clientEdits(SYSTEM_DIRECTORY, LIBRARY_ON_NODES);
+/** The names of the volumes in a pod. */
+const mounts = edits.folders.map((folder, n) => ({ ...folder, name: `cotenant-${n}` }));
+
+export interface HighChanges {
+  readonly changes: readonly Change[];
+  readonly warnings: readonly string[];
+}
+
+/** The changes for a high pod, and sentences about what could not be done. Throws a UserError for an object that is no pod. */
+export function highChanges({ object }: Review): HighChanges {
+  const spec = object.at("spec");
+  const volumes = spec.at("volumes").or([]);
+  const objective = objectiveOf(object);
+  const changes: Change[] = [];
+  const warnings = [...objective.warnings];
+  let withGpu = 0;
+  spec
+    .at("containers")
+    .list()
+    .forEach((container, i) => {
+      if (!(GPU in container.at("resources").or({}).at("limits").or({}).object())) return;
+      withGpu += 1;
+      const obstacle = obstacleIn(volumes, container);
+      if (obstacle === undefined) changes.push(...containerChanges(container, i, objective.env));
+      else
+        warnings.push(
+          `The container ${container.at("name").value} runs without Cotenant's library: ${obstacle}.`,
+        );
+    });
+  if (withGpu === 0)
+    warnings.push(`No container asks for ${GPU}, so the pod runs without Cotenant's library.`);
+  if (changes.length > 0)
+    changes.unshift({
+      op: "add",
+      path: "/spec/volumes",
+      value: [
+        ...values(volumes),
+        ...mounts.map(({ name, hostPath: path }) => ({
+          name,
+          hostPath: { path, type: "DirectoryOrCreate" },
+        })),
+      ],
+    });
+  return { changes, warnings };
+}
+
+/** Why a container can't be changed, as the end of a sentence: the API server would refuse the pod. */
+function obstacleIn(volumes: Field, container: Field): string | undefined {
+  const volume = mounts.find(({ name }) => named(volumes, name));
+  if (volume) return `the pod has a volume named ${volume.name} already`;
+  const taken = container.at("volumeMounts").or([]).list();
+  const mount = mounts.find(({ containerPath }) =>
+    taken.some((one) => one.at("mountPath").value === containerPath),
+  );
+  if (mount) return `it mounts ${mount.containerPath} itself`;
+  const preload = named(container.at("env").or([]), PRELOAD);
+  if (preload && !preload.at("valueFrom").missing)
+    return `its ${PRELOAD} comes from elsewhere; state it as a value`;
+  return undefined;
+}
+
+/** Variables and mounts of a container. Ours is the first of the preloaded libraries. */
+function containerChanges(
+  container: Field,
+  i: number,
+  stated: Readonly<Record<string, string>>,
+): readonly Change[] {
+  const given = container.at("env").or([]);
+  const { [PRELOAD]: library, ...shared } = edits.environment;
+  const others = named(given, PRELOAD)?.at("value").value;
+  const own: Record<string, string> = {
+    COTENANT_CLASS: "high",
+    ...shared,
+    ...stated,
+    [PRELOAD]: others ? `${library}:${others}` : library,
+  };
+  const kept = given.list().filter((one) => !Object.hasOwn(own, one.at("name").text()));
+  return [
+    {
+      op: "add",
+      path: `/spec/containers/${i}/env`,
+      value: [
+        ...kept.map(({ value }) => value),
+        ...Object.entries(own).map(([name, value]) => ({ name, value })),
+      ],
+    },
+    {
+      op: "add",
+      path: `/spec/containers/${i}/volumeMounts`,
+      value: [
+        ...values(container.at("volumeMounts").or([])),
+        ...mounts.map(({ name, containerPath: mountPath }) => ({
+          name,
+          mountPath,
+          readOnly: true,
+        })),
+      ],
+    },
+  ];
+}
+
+const values = (list: Field): readonly unknown[] => list.list().map(({ value }) => value);
+
+const named = (list: Field, name: string): Field | undefined =>
+  list.list().find((one) => one.at("name").value === name);
+
+/** The variables of the pod's objective; a warning where it can't be read. */
+function objectiveOf(object: Field) {
+  const text = object.at("metadata").at("annotations").or({}).at(OBJECTIVE_ANNOTATION).value;
+  if (typeof text !== "string" || text.trim() === "") return { env: {}, warnings: [] };
+  try {
+    const texts = text.trim().split(/\s+/);
+    const { requests, ...objective } = parseObjective(texts, OBJECTIVE_ANNOTATION);
+    return {
+      env: objectiveEnvironment(objective, undefined),
+      // They are judged by the service's own metrics.
+      warnings: requests
+        ? [
+            `${OBJECTIVE_ANNOTATION}: pods can't state objectives about requests; use p99 or slowdown.`,
+          ]
+        : [],
+    };
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return { env: {}, warnings: [`${error.message} The pod has no objective.`] };
+  }
+}

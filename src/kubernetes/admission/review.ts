@@ -1,0 +1,46 @@
+// The messages between the API server and an admission webhook: AdmissionReview of admission.k8s.io/v1,
+// https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/.
+import { type Field, readJson, usage, withPlace } from "#core";
+
+/** What the API server asks: may this object be created, and with which changes? */
+export interface Review {
+  readonly uid: string;
+  readonly object: Field;
+}
+
+/** An operation of a JSON patch, RFC 6902. `add` replaces what is there. */
+export interface Change {
+  readonly op: "add";
+  readonly path: string;
+  readonly value: unknown;
+}
+
+const KIND = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview" } as const;
+
+/** Throws a UserError for a text that is no AdmissionReview. */
+export function readReview(text: string): Review {
+  const field = readJson(text, "AdmissionReview", (file, place, what, hint) =>
+    usage(withPlace(file, place, what), hint),
+  );
+  field.at("apiVersion").one([KIND.apiVersion]);
+  const request = field.at("request");
+  return { uid: request.at("uid").text(), object: request.at("object") };
+}
+
+/** Admits the object of a review with changes. Warnings reach whoever creates the object. */
+export const admittedWith = (
+  { uid }: Review,
+  changes: readonly Change[],
+  warnings: readonly string[] = [],
+) => ({
+  ...KIND,
+  response: {
+    uid,
+    allowed: true,
+    warnings,
+    ...(changes.length > 0 && {
+      patchType: "JSONPatch",
+      patch: Buffer.from(JSON.stringify(changes)).toString("base64"),
+    }),
+  },
+});

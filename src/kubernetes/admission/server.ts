@@ -1,0 +1,81 @@
+// The webhook: an HTTPS server that the API server asks about each new pod that has a class.
+import { createServer, type Server } from "node:https";
+import type { Socket } from "node:net";
+import { createAdaptorServer } from "@hono/node-server";
+import { Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { type Address, UserError } from "#core";
+import { bestEffortChanges } from "./best-effort.ts";
+import { highChanges } from "./high.ts";
+import { admittedWith, readReview } from "./review.ts";
+
+/** The API server takes objects of 3 MiB, and a review holds one or two. */
+const LARGEST_REVIEW = 8 * 1024 * 1024;
+/** The API server waits 1 s for an answer: what is not there by then has no reader any more. */
+const REQUEST_WITHIN_MS = 5000;
+
+interface AdmissionServer {
+  /** Where it listens. */
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Serves at an address with a certificate and its key, both PEM. Rejects if it can't listen there. */
+export function serveAdmission(
+  { host, port }: Address,
+  tls: { readonly cert: string; readonly key: string },
+): Promise<AdmissionServer> {
+  const server = createAdaptorServer({
+    fetch: application().fetch,
+    createServer,
+    serverOptions: {
+      ...tls,
+      minVersion: "TLSv1.3",
+      handshakeTimeout: REQUEST_WITHIN_MS,
+      headersTimeout: REQUEST_WITHIN_MS,
+      requestTimeout: REQUEST_WITHIN_MS,
+    },
+  }) as Server;
+  // Also those whose handshake is not over: the server does not count them, and API servers keep idle ones for 90 s.
+  const open = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+  });
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      const address = server.address();
+      resolve({
+        port: typeof address === "object" && address !== null ? address.port : port,
+        close: () =>
+          new Promise((closed) => {
+            server.close(() => closed());
+            for (const socket of open) socket.destroy();
+          }),
+      });
+    });
+  });
+}
+
+function application(): Hono {
+  const app = new Hono();
+  app.get("/healthz", (context) => context.text("ok\n"));
+  app.use(bodyLimit({ maxSize: LARGEST_REVIEW }));
+  app.post("/best-effort", async (context) => {
+    const review = readReview(await context.req.text());
+    return context.json(admittedWith(review, bestEffortChanges(review)));
+  });
+  app.post("/high", async (context) => {
+    const review = readReview(await context.req.text());
+    const { changes, warnings } = highChanges(review);
+    return context.json(admittedWith(review, changes, warnings));
+  });
+  // The API server shows the text to whoever wanted to create the pod.
+  app.onError((error, context) =>
+    error instanceof UserError
+      ? context.text(`${error.message}\n`, 400)
+      : context.text("Cotenant's webhook failed: its log says why.\n", 500),
+  );
+  return app;
+}

@@ -1,0 +1,4 @@
+// Cotenant in a Kubernetes cluster.
+export { serveAdmission } from "./admission/server.ts";
+export { accessOf, connect } from "./api/client.ts";
+export { manage } from "./manager/manager.ts";

@@ -1,0 +1,39 @@
+// The names of Cotenant in Kubernetes' API. They are what users and operators write, so none of them changes.
+// deploy/kubernetes has them too: what Kubernetes itself evaluates can't ask this file.
+
+/** An annotation of a pod: `high` or `best-effort`. A pod without it is none of Cotenant's. */
+export const CLASS_ANNOTATION = "cotenant.io/class";
+
+/** Namespaces at whose pods Cotenant does not look: those with this label, and these. */
+export const EXCLUDED_LABEL = "cotenant.io/excluded";
+export const EXCLUDED_NAMESPACES: readonly string[] = [
+  "kube-system",
+  "kube-public",
+  "kube-node-lease",
+  "cotenant-system",
+];
+
+/** An annotation of a high pod: objectives as `run --slo` takes them, separated by spaces. */
+export const OBJECTIVE_ANNOTATION = "cotenant.io/objective";
+
+/** An annotation of a best-effort pod, and of its claim: the GPU memory that it may use, such as 20Gi. */
+export const MEMORY_ANNOTATION = "cotenant.io/memory";
+
+/** Keeps a best-effort pod from the scheduler until it has been matched with a GPU. */
+export const MATCH_GATE = "cotenant.io/match";
+
+/** What a pod's own specification calls the claim for its part of a GPU. */
+export const CLAIM_IN_POD = "cotenant";
+
+/** The claim's name: from the UID of the AdmissionReview, because a pod that is admitted has neither UID nor, maybe, name. */
+export const claimNameOf = (reviewUid: string): string => `cotenant-${reviewUid}`;
+
+/** Annotations of a claim: which GPU it is for, on which node, and since when. */
+export const GPU_ANNOTATION = "cotenant.io/gpu";
+export const NODE_ANNOTATION = "cotenant.io/node";
+export const MATCHED_AT_ANNOTATION = "cotenant.io/matched-at";
+
+/** The class of devices that claims are for. */
+export const DEVICE_CLASS = "cotenant.io";
+/** The driver that publishes them. */
+export const DRIVER = "gpu.cotenant.io";

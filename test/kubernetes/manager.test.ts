@@ -1,0 +1,215 @@
+// Best-effort pods are matched with GPUs by the manager, and scheduled there by Kubernetes.
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { until } from "./cluster.ts";
+import { clusterHere, whyNot } from "./here.ts";
+import { type Manager, startManager } from "./manager.ts";
+import { addNodes } from "./nodes.ts";
+import { gpuSlice } from "./objects.ts";
+import * as pods from "./pods.ts";
+import { installWebhook, type Webhook } from "./webhook.ts";
+
+const why = whyNot();
+if (why !== undefined) console.error(`SKIPPED: tests of the manager, because ${why}`);
+
+const GIB = 2 ** 30;
+
+describe.skipIf(why !== undefined)("the manager", () => {
+  let webhook: Webhook | undefined;
+  let manager: Manager | undefined;
+  const cluster = clusterHere(async (started) => {
+    await started.ask(["create", "-f", "deploy/kubernetes/manager.yaml"]);
+    webhook = await installWebhook(started);
+    await addNodes(started, ["a", "b"], { gpus: 1 });
+    for (const node of ["a", "b"]) {
+      await started.ask(["create", "-f", "-"], gpuSlice(node));
+      await started.ask(["create", "-f", "-"], {
+        apiVersion: "cotenant.io/v1alpha1",
+        kind: "GPUNode",
+        metadata: { name: node },
+      });
+    }
+    manager = await startManager(started);
+  });
+  afterAll(async () => {
+    await manager?.stop();
+    await webhook?.stop();
+  });
+
+  const read = async (...args: string[]) =>
+    JSON.parse(await cluster().ask(["get", ...args, "-o", "json"]));
+  const create = (object: object, ...args: string[]) =>
+    cluster().ask(["create", "-f", "-", ...args], object);
+  const podsOf = async (job: string) => (await read("pods", "-l", `app=${job}`)).items;
+  const isScheduled = async (job: string) =>
+    cluster().ask([
+      ...["wait", "--for=jsonpath={.status.phase}=Running", "--timeout=300s"],
+      ...["pods", "-l", `app=${job}`],
+    ]);
+
+  /** Starts a service on a node and says what its agent observes. Returns what the agent said last. */
+  async function serve(node: string, observed: object = {}): Promise<void> {
+    const name = `serve-${node}`;
+    const pod = pods.high();
+    pod.metadata.name = name;
+    pod.spec.nodeSelector = { "kubernetes.io/hostname": node };
+    await create(pods.asObject(pod));
+    await cluster().ask(["wait", "--for=condition=Ready", "--timeout=300s", `pod/${name}`]);
+    const { metadata } = await read("pod", name);
+    await observe(node, { podUid: metadata.uid, ...observed });
+  }
+
+  async function observe(node: string, observed: object): Promise<void> {
+    const gpu = {
+      ...{ uuid: `GPU-${node}`, model: "none", healthy: true, slots: 2 },
+      ...{ memoryBytes: 40 * GIB, activeShare: 0.3, ...observed },
+    };
+    // As if the agent went on telling it for ten minutes.
+    const observedAt = new Date(Date.now() + 600_000).toISOString();
+    const patch = JSON.stringify({ status: { observedAt, gpus: [gpu] } });
+    await cluster().ask([
+      ...["patch", "gpunode", node, "--subresource=status", "--type=merge", "--patch", patch],
+    ]);
+  }
+
+  beforeEach(async () => {
+    await cluster().ask(["delete", "jobs,pods", "--all", "--wait=true"]);
+    await until("no claim is left", [], async () => {
+      return (await read("resourceclaims")).items.length === 0;
+    });
+    await observe("a", { healthy: false });
+    await observe("b", { healthy: false });
+  });
+
+  test("takes pods to GPUs of services, first to those that leave most of it", async () => {
+    await serve("a", { activeShare: 0.6 });
+    await serve("b", { activeShare: 0.1 });
+    await create(pods.jobOf(pods.bestEffort(), "first"));
+    await isScheduled("first");
+    const [pod] = await podsOf("first");
+    expect(pod.spec.nodeName).toBe("b");
+    expect(pod.spec.schedulingGates ?? []).toEqual([]);
+    const claim = await read("resourceclaim", pod.spec.resourceClaims[0].resourceClaimName);
+    expect(claim.metadata.ownerReferences[0].uid).toBe(pod.metadata.uid);
+    expect(claim.status.allocation.devices.results).toMatchObject([
+      { device: "gpu-0", pool: "b", consumedCapacity: { slots: "1", memory: `${10 * GIB}` } },
+    ]);
+  });
+
+  test("gives a GPU as many pods as it has slots, and memory", async () => {
+    await serve("a", { slots: 2, memoryBytes: 25 * GIB });
+    const large = pods.bestEffort();
+    large.metadata.annotations = { ...large.metadata.annotations, "cotenant.io/memory": "30Gi" };
+    await create(pods.jobOf(large, "large"));
+    await create(pods.jobOf(pods.bestEffort(), "small", 3));
+    const running = async () =>
+      (await podsOf("small")).filter(
+        ({ status }: { status: { phase: string } }) => status.phase === "Running",
+      );
+    await until("two small pods run", [], async () => (await running()).length === 2);
+    const [waiting] = await podsOf("large");
+    expect(waiting.spec.schedulingGates).toEqual([{ name: "cotenant.io/match" }]);
+    // The third comes when one of them has gone, and not before.
+    const gone = (await running())[0].metadata.name;
+    expect(await running()).toHaveLength(2);
+    await cluster().ask(["delete", "pod", gone]);
+    await until("the place is taken again", [], async () => {
+      const names = (await running()).map((pod: pods.Pod) => pod.metadata.name);
+      return names.length === 2 && !names.includes(gone);
+    });
+  });
+
+  test("leaves pods waiting while no service has the GPU", async () => {
+    await observe("a", { podUid: "3f0a4b52-7b0c-4a57-9d4c-64a3a1e4d7d5" });
+    await serve("b");
+    const elsewhere = pods.bestEffort();
+    elsewhere.spec.nodeSelector = { "kubernetes.io/hostname": "a" };
+    await create(pods.jobOf(elsewhere, "elsewhere"));
+    // The manager has looked at both when the second runs.
+    await create(pods.jobOf(pods.bestEffort(), "here"));
+    await isScheduled("here");
+    const [pod] = await podsOf("elsewhere");
+    expect(pod.spec.schedulingGates).toEqual([{ name: "cotenant.io/match" }]);
+    await serve("a");
+    await isScheduled("elsewhere");
+  });
+
+  test("gives up a claim that the scheduler does not allocate, and evicts the pod with an event", async () => {
+    await serve("a");
+    const pod = pods.bestEffort();
+    const limits = { cpu: "1000", memory: "1Gi" };
+    pod.spec.containers = [{ ...pods.container("main"), resources: { limits } }];
+    await create(pods.jobOf(pod, "too-wide"));
+    const first = await (async () => {
+      await until("there is a pod", [], async () => (await podsOf("too-wide")).length === 1);
+      return (await podsOf("too-wide"))[0];
+    })();
+    await until("it is replaced", [], async () => {
+      const names = (await podsOf("too-wide")).map((one: pods.Pod) => one.metadata.name);
+      return names.length === 1 && names[0] !== first.metadata.name;
+    });
+    const claim = first.spec.resourceClaims[0].resourceClaimName;
+    expect((await cluster().kubectl(["get", "resourceclaim", claim])).status).not.toBe(0);
+    const events = await cluster().ask(["get", "events", "-o", "json"]);
+    expect(events).toContain("The pod was matched with a GPU of the node a, but the scheduler");
+  });
+
+  test("goes on where it was stopped", async () => {
+    await serve("a");
+    await manager?.stop();
+    await create(pods.jobOf(pods.bestEffort(), "later"));
+    await until("there is a pod", [], async () => (await podsOf("later")).length === 1);
+    const [pod] = await podsOf("later");
+    // As a manager leaves it that ends between its two writes.
+    await create(
+      {
+        apiVersion: "resource.k8s.io/v1",
+        kind: "ResourceClaim",
+        metadata: {
+          name: pod.spec.resourceClaims[0].resourceClaimName,
+          annotations: {
+            "cotenant.io/gpu": "GPU-a",
+            "cotenant.io/node": "a",
+            "cotenant.io/memory": "10Gi",
+            "cotenant.io/matched-at": new Date().toISOString(),
+          },
+          ownerReferences: [
+            { apiVersion: "v1", kind: "Pod", name: pod.metadata.name, uid: pod.metadata.uid },
+          ],
+        },
+        spec: {
+          devices: {
+            requests: [
+              {
+                name: "cotenant",
+                exactly: {
+                  deviceClassName: "cotenant.io",
+                  capacity: { requests: { slots: "1", memory: "10Gi" } },
+                },
+              },
+            ],
+          },
+        },
+      },
+      "--as=system:serviceaccount:cotenant-system:cotenant-manager",
+    );
+    manager = await startManager(cluster());
+    await isScheduled("later");
+    expect((await podsOf("later"))[0].spec.nodeName).toBe("a");
+  });
+
+  test("is the only one who makes claims for parts of GPUs", async () => {
+    const claim = {
+      apiVersion: "resource.k8s.io/v1",
+      kind: "ResourceClaim",
+      metadata: { name: "mine" },
+      spec: {
+        devices: { requests: [{ name: "gpu", exactly: { deviceClassName: "cotenant.io" } }] },
+      },
+    };
+    const { status, stderr } = await cluster().kubectl(["create", "-f", "-"], claim);
+    expect(status).not.toBe(0);
+    expect(stderr).toContain(
+      "Claims of the device class cotenant.io are made by Cotenant's manager alone: create a pod with the annotation cotenant.io/class instead.",
+    );
+  });
+});

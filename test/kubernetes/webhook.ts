@@ -1,0 +1,58 @@
+// Cotenant's webhook beside a cluster: the command that a cluster runs, and the objects in deploy/kubernetes.
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import type { Cluster } from "./cluster.ts";
+
+const command = fileURLToPath(new URL("../../bin/cotenant", import.meta.url));
+const MANIFEST = "deploy/kubernetes/admission.yaml";
+const CONFIGURATION = "mutatingwebhookconfiguration/cotenant";
+
+export interface Webhook {
+  /** It keeps its port and accepts connections, but answers no more until the test has finished. */
+  hang(): void;
+  stop(): Promise<void>;
+}
+
+/** Starts the webhook and tells the API server of it. In a cluster a service has its address; here it is a port. */
+export async function installWebhook(cluster: Cluster): Promise<Webhook> {
+  const { certificate, key } = cluster.serverCertificate("cotenant-webhook");
+  const child = spawn(
+    command,
+    ["admit-pods", "--listen", "127.0.0.1:0", "--certificate", certificate, "--key", key],
+    { stdio: ["ignore", "pipe", "inherit"] },
+  );
+  const ended = new Promise<void>((resolve) => child.on("close", () => resolve()));
+  const url = await addressOf(child);
+  await cluster.ask(["create", "-f", MANIFEST]);
+  const patch = ["best-effort", "high"].map((path, i) => ({
+    op: "replace",
+    path: `/webhooks/${i}/clientConfig`,
+    value: { url: `${url}/${path}`, caBundle: readFileSync(cluster.authority).toString("base64") },
+  }));
+  await cluster.ask(["patch", CONFIGURATION, "--type=json", "--patch", JSON.stringify(patch)]);
+  return {
+    hang() {
+      child.kill("SIGSTOP");
+      onTestFinished(() => {
+        child.kill("SIGCONT");
+      });
+    },
+    async stop() {
+      child.kill();
+      await ended;
+    },
+  };
+}
+
+const addressOf = (child: ChildProcess): Promise<string> =>
+  new Promise((resolve, reject) => {
+    let said = "";
+    child.stdout?.on("data", (chunk) => {
+      said += chunk;
+      const [, url] = /answers at (\S+)\n/.exec(said) ?? [];
+      if (url !== undefined) resolve(url);
+    });
+    child.on("close", () => reject(new Error(`the webhook has ended: ${said}`)));
+  });

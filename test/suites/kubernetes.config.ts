@@ -1,0 +1,12 @@
+import { defineConfig } from "vitest/config";
+
+// One cluster for all files: its programs take a gigabyte.
+export default defineConfig({
+  test: {
+    include: ["test/kubernetes/*.test.ts"],
+    reporters: ["default", "./test/count-reporter.ts"],
+    maxWorkers: 1,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+  },
+});
