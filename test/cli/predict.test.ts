@@ -43,7 +43,7 @@ describe("predict train", () => {
   });
 
   test("writes a model and says what is in it", async () => {
-    expect(await train()).toBe(`${model}: ours, from 15 colocations and 1 metrics (smBusy)`);
+    expect(await train()).toBe(`${model}: mixed, from 15 colocations and 1 metrics (smBusy)`);
     const { provenance } = JSON.parse(readFileSync(model, "utf8"));
     expect(provenance).toMatchObject({ source: "invented", colocations: 15, seed: 0 });
   });

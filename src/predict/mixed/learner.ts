@@ -1,0 +1,165 @@
+// A mixture of learners, weighted by how well each predicts training rows that it did not learn from (stacked
+// regression, Breiman 1996). Weights for workloads that were measured come from rows left out at random, those for
+// new ones from families of workloads that were left out. So the mixture is as good as the best of its members, or
+// nearly, without experience from other tables.
+import { mulberry32 } from "#core";
+import { type Colocation, keyOf } from "../colocations.ts";
+import { familiarity } from "../familiar.ts";
+import type { GaussianState } from "../gaussian/learner.ts";
+import type { Features, MetricName } from "../metrics.ts";
+import type { Prediction, Predictor, SmShares } from "../predictor.ts";
+import type { Told } from "../regress/regressor.ts";
+import { alone, type Composition, compositionDoubt, together } from "../several.ts";
+import { type Answer, candidateNames, candidates } from "./candidates.ts";
+import { type Trial, trialsOf } from "./trials.ts";
+import { disagreement, FEWEST_TRIALS, type Judgement, judge, mix, weightsOf } from "./weights.ts";
+
+const cases = ["measured, one", "measured, several", "new, one", "new, several"] as const;
+/** Whether all clients were measured, and how many neighbours the target has. */
+type Case = (typeof cases)[number];
+const caseOf = (neighbours: number, measured: boolean): Case =>
+  `${measured ? "measured" : "new"}, ${neighbours > 1 ? "several" : "one"}`;
+
+export interface MixedState {
+  /** What each candidate learned; those that do not count are left out. */
+  readonly learned: Readonly<Record<string, unknown>>;
+  readonly judgements: Readonly<Record<Case, Judgement>>;
+  /** The values of the model's metrics for each workload learned from. */
+  readonly workloads: readonly (readonly number[])[];
+  /** The numbers of neighbours learned from. */
+  readonly neighbours: readonly number[];
+  readonly composition: Composition;
+}
+
+/** A candidate with less weight is left out. */
+const LEAST_WEIGHT = 0.01;
+/** Trials of new workloads share a few families, so they count for less. */
+const TRUST = { measured: 1, new: 0.25 } as const;
+/** What the trials take of the time. */
+const TRIALS_PART = 0.8;
+
+export function trainMixed(
+  rows: readonly Colocation[],
+  metrics: readonly MetricName[],
+  { seed, told = () => {} }: { readonly seed: number; readonly told?: Told | undefined },
+): MixedState {
+  const random = mulberry32(seed);
+  const whole = Object.fromEntries(
+    candidateNames.map((name, i) => {
+      const state = candidates[name].learn(rows, metrics, random);
+      told(((1 - TRIALS_PART) * (i + 1)) / candidateNames.length);
+      return [name, state];
+    }),
+  );
+  const trials = trialsOf(rows, metrics, seed, whole, (part) =>
+    told(Math.min(1, 1 - TRIALS_PART + TRIALS_PART * part)),
+  );
+  const judgements = judgementsOf(trials);
+  const counts = candidateNames.filter((_, c) =>
+    cases.some((one) => (judgements[one].weights[c] as number) > 0),
+  );
+  const known = new Map<string, readonly number[]>();
+  for (const { sides } of rows)
+    for (const { features } of sides)
+      known.set(
+        keyOf(features, metrics),
+        metrics.map((name) => features[name] as number),
+      );
+  const { exponent, crowding } = (whole.ours as GaussianState).tuned;
+  return {
+    learned: Object.fromEntries(counts.map((name) => [name, whole[name]])),
+    judgements,
+    workloads: [...known.values()],
+    neighbours: [...new Set(rows.map(({ sides }) => sides.length - 1))].sort((a, b) => a - b),
+    composition: { exponent, crowding },
+  };
+}
+
+function judgementsOf(trials: readonly Trial[]): Readonly<Record<Case, Judgement>> {
+  const found = cases.map((one) => {
+    const isMeasured = one.startsWith("measured");
+    const kind = trials.filter(({ measured }) => measured === isMeasured);
+    const exact = kind.filter((trial) => caseOf(trial.neighbours, trial.measured) === one);
+    const own = [exact, kind].find(({ length }) => length >= FEWEST_TRIALS) ?? trials;
+    const weights = weightsOf(own, isMeasured ? TRUST.measured : TRUST.new);
+    const large = weights.map((weight) => (weight < LEAST_WEIGHT ? 0 : weight));
+    const sum = large.reduce((total, weight) => total + weight, 0);
+    return [
+      one,
+      judge(
+        own,
+        large.map((weight) => weight / sum),
+      ),
+    ] as const;
+  });
+  return Object.fromEntries(found) as Record<Case, Judgement>;
+}
+
+export function openMixed(state: MixedState, metrics: readonly MetricName[]): Predictor {
+  const answers = candidateNames.map((name): Answer => {
+    const learned = state.learned[name];
+    return learned === undefined ? () => 0 : candidates[name].open(learned, metrics);
+  });
+  const known = state.workloads.map(
+    (values): Features => Object.fromEntries(metrics.map((name, k) => [name, values[k]])),
+  );
+  const met = new Set(known.map((features) => keyOf(features, metrics)));
+  const isFamiliar = familiarity(known, metrics);
+
+  const direct = (
+    target: Features,
+    others: readonly Features[],
+    shares: SmShares | undefined,
+  ): Prediction => {
+    const measured = [target, ...others].every((one) => met.has(keyOf(one, metrics)));
+    const { weights, error, width } = state.judgements[caseOf(others.length, measured)];
+    const all = weights.map((weight, c) =>
+      weight === 0 ? 0 : (answers[c] as Answer)(target, others, shares),
+    );
+    const retained = Math.max(0, mix(weights, all));
+    const uncertainty = error + disagreement(weights, all);
+    return {
+      retained,
+      uncertainty,
+      low: Math.max(0, retained - width * uncertainty),
+      high: retained + width * uncertainty,
+      familiar: [target, ...others].every(isFamiliar),
+    };
+  };
+
+  /** Composes what was not measured beside so many neighbours of its pairs, and the bounds too. */
+  const compose = (
+    target: Features,
+    others: readonly Features[],
+    shares: SmShares | undefined,
+  ): Prediction => {
+    const pairs = others.map((other, i) =>
+      direct(target, [other], shares && { target: shares.target, others: [shares.others[i] ?? 1] }),
+    );
+    const of = (pick: (pair: Prediction) => number) => together(pairs.map(pick), state.composition);
+    const doubt = compositionDoubt(pairs.map(({ retained }) => retained));
+    const [retained, low, high] = [
+      of((pair) => pair.retained),
+      of((pair) => pair.low) - doubt,
+      of((pair) => pair.high) + doubt,
+    ];
+    return {
+      retained,
+      uncertainty: (high - low) / 2 / NORMAL_WIDTH,
+      low: Math.max(0, Math.min(low, retained)),
+      high: Math.max(high, retained),
+      familiar: pairs.every(({ familiar }) => familiar),
+    };
+  };
+
+  return {
+    predict(target, others, shares) {
+      if (others.length === 0) return alone(isFamiliar(target));
+      const learned = state.neighbours.includes(others.length) || !state.neighbours.includes(1);
+      return learned ? direct(target, others, shares) : compose(target, others, shares);
+    },
+  };
+}
+
+/** So many standard deviations to each side of a normal distribution's mean contain 90 % of it. */
+const NORMAL_WIDTH = 1.645;
