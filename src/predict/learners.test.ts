@@ -82,7 +82,7 @@ describe.each(learnerNames)("%s", (name) => {
     { sizes: [3], asked: 3 },
     { sizes: [2, 3, 4], asked: 4 },
   ])("learns from colocations of $sizes clients", ({ sizes, asked }) => {
-    const rows = sizes.flatMap((size) => exampleColocations(workloads, size, 40, size));
+    const rows = sizes.flatMap((size) => exampleColocations(workloads, size, 20, size));
     const among = openModel(train(name, rows, exampleMetrics, training(), provenance));
     const fresh = exampleColocations(workloads, asked, 30, 9);
     const truths = fresh.flatMap((row) => row.sides.map(({ retained }) => retained));

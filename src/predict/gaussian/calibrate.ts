@@ -5,7 +5,7 @@
 // a workload that was never measured, all its rows are left out, together with those of its family (families.ts).
 
 import { conformalQuantile } from "#core";
-import { familiesOf } from "../families.ts";
+import { familiesOf } from "../likeness/families.ts";
 import { INTERVAL } from "../predictor.ts";
 import { beside } from "../several.ts";
 import { BASIS, deviation, fitBurdens, type Prepared, type Target, type Tuned } from "./burdens.ts";

@@ -8,7 +8,7 @@
 
 import type { Colocation } from "../colocations.ts";
 import { badShare } from "../errors.ts";
-import { familiarity } from "../familiar.ts";
+import { familiarity } from "../likeness/familiar.ts";
 import type { Features, MetricName } from "../metrics.ts";
 import type { Prediction, Predictor } from "../predictor.ts";
 import type { Told } from "../regress/regressor.ts";

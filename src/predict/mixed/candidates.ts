@@ -6,7 +6,7 @@ import { type GaussianState, openGaussian, trainGaussian } from "../gaussian/lea
 import type { Features, MetricName } from "../metrics.ts";
 import type { SmShares } from "../predictor.ts";
 import { boosting } from "../regress/boosting.ts";
-import { customaryForest } from "../regress/forest.ts";
+import { customaryForest, customaryShape, forestOf } from "../regress/forest.ts";
 import { ridge } from "../regress/linear.ts";
 import type { Regressor } from "../regress/regressor.ts";
 import { rule } from "../regress/rule.ts";
@@ -23,7 +23,7 @@ export type Answer = (
 export interface Candidate {
   /** The part of the mixture that it has before anything was tried. */
   readonly prior: number;
-  /** `like`: what it learned from more rows, whose parameters it may take over. */
+  /** `like`: for a trial, what it learned from all rows, whose parameters it may take over. */
   learn(
     rows: readonly Colocation[],
     metrics: readonly MetricName[],
@@ -49,13 +49,13 @@ type RowOf = (
 ) => ArrayLike<number>;
 
 function candidateOf<State>(
-  regressorOf: (metrics: number) => Regressor<State>,
+  regressorOf: (metrics: number, trial: boolean) => Regressor<State>,
   rowOf: RowOf,
   prior: number,
 ): Candidate {
   return {
     prior,
-    learn(rows, metrics, random): RegressedState {
+    learn(rows, metrics, random, like): RegressedState {
       const each = rows.flatMap(({ sides }) => sides.map((side) => [side, sides] as const));
       const x = each.map(([side, sides]) => rowIn(side, sides, metrics, rowOf));
       const y = Float64Array.from(each, ([{ retained }]) => retained);
@@ -63,14 +63,14 @@ function candidateOf<State>(
       const placed = x.map((row) => standardise(standard, row));
       return {
         standard,
-        regression: regressorOf(metrics.length).learn(placed, y, random),
+        regression: regressorOf(metrics.length, like !== undefined).learn(placed, y, random),
         least: Math.min(...y),
         most: Math.max(...y),
       };
     },
     open(state, metrics) {
       const { standard, regression, least, most } = state as RegressedState;
-      const answer = regressorOf(metrics.length).open(regression as State);
+      const answer = regressorOf(metrics.length, false).open(regression as State);
       return (target, others, shares) =>
         Math.min(
           most,
@@ -100,13 +100,19 @@ const ours: Candidate = {
   },
 };
 
+/** There are many trials, and more trees only make an average smoother. */
+const TRIAL_TREES = 30;
+const forestFor = (_: number, trial: boolean) =>
+  trial ? forestOf({ ...customaryShape, trees: TRIAL_TREES }) : customaryForest;
+
 export const candidates = {
   ours,
   ridge: candidateOf(() => ridge, mixedRow, 0.05),
+  "ridge of plain rows": candidateOf(() => ridge, sideRow, 0.05),
   boosting: candidateOf(() => boosting(3, 100, 0.1), mixedRow, 0.1),
-  forest: candidateOf(() => customaryForest, mixedRow, 0.1),
-  "forest of plain rows": candidateOf(() => customaryForest, sideRow, 0.1),
-  rule: candidateOf((metrics) => rule(metrics), mixedRow, 0.15),
+  forest: candidateOf(forestFor, mixedRow, 0.1),
+  "forest of plain rows": candidateOf(forestFor, sideRow, 0.1),
+  rule: candidateOf((metrics) => rule(metrics), mixedRow, 0.1),
 } as const satisfies Readonly<Record<string, Candidate>>;
 
 export type CandidateName = keyof typeof candidates;

@@ -4,12 +4,12 @@
 // nearly, without experience from other tables.
 import { mulberry32 } from "#core";
 import { type Colocation, keyOf } from "../colocations.ts";
-import { familiarity } from "../familiar.ts";
-import type { GaussianState } from "../gaussian/learner.ts";
+import { type GaussianState, openGaussian } from "../gaussian/learner.ts";
+import { familiarity } from "../likeness/familiar.ts";
 import type { Features, MetricName } from "../metrics.ts";
 import type { Prediction, Predictor, SmShares } from "../predictor.ts";
 import type { Told } from "../regress/regressor.ts";
-import { alone, type Composition, compositionDoubt, together } from "../several.ts";
+import { alone } from "../several.ts";
 import { type Answer, candidateNames, candidates } from "./candidates.ts";
 import { type Trial, trialsOf } from "./trials.ts";
 import { disagreement, FEWEST_TRIALS, type Judgement, judge, mix, weightsOf } from "./weights.ts";
@@ -21,14 +21,13 @@ const caseOf = (neighbours: number, measured: boolean): Case =>
   `${measured ? "measured" : "new"}, ${neighbours > 1 ? "several" : "one"}`;
 
 export interface MixedState {
-  /** What each candidate learned; those that do not count are left out. */
+  /** What `ours` learned, and each other candidate that counts. */
   readonly learned: Readonly<Record<string, unknown>>;
   readonly judgements: Readonly<Record<Case, Judgement>>;
   /** The values of the model's metrics for each workload learned from. */
   readonly workloads: readonly (readonly number[])[];
   /** The numbers of neighbours learned from. */
   readonly neighbours: readonly number[];
-  readonly composition: Composition;
 }
 
 /** A candidate with less weight is left out. */
@@ -55,8 +54,8 @@ export function trainMixed(
     told(Math.min(1, 1 - TRIALS_PART + TRIALS_PART * part)),
   );
   const judgements = judgementsOf(trials);
-  const counts = candidateNames.filter((_, c) =>
-    cases.some((one) => (judgements[one].weights[c] as number) > 0),
+  const counts = candidateNames.filter(
+    (name, c) => name === "ours" || cases.some((one) => (judgements[one].weights[c] as number) > 0),
   );
   const known = new Map<string, readonly number[]>();
   for (const { sides } of rows)
@@ -65,34 +64,35 @@ export function trainMixed(
         keyOf(features, metrics),
         metrics.map((name) => features[name] as number),
       );
-  const { exponent, crowding } = (whole.ours as GaussianState).tuned;
   return {
     learned: Object.fromEntries(counts.map((name) => [name, whole[name]])),
     judgements,
     workloads: [...known.values()],
     neighbours: [...new Set(rows.map(({ sides }) => sides.length - 1))].sort((a, b) => a - b),
-    composition: { exponent, crowding },
   };
 }
 
 function judgementsOf(trials: readonly Trial[]): Readonly<Record<Case, Judgement>> {
+  const judged = new Map<readonly Trial[], Judgement>();
   const found = cases.map((one) => {
     const isMeasured = one.startsWith("measured");
     const kind = trials.filter(({ measured }) => measured === isMeasured);
     const exact = kind.filter((trial) => caseOf(trial.neighbours, trial.measured) === one);
     const own = [exact, kind].find(({ length }) => length >= FEWEST_TRIALS) ?? trials;
-    const weights = weightsOf(own, isMeasured ? TRUST.measured : TRUST.new);
-    const large = weights.map((weight) => (weight < LEAST_WEIGHT ? 0 : weight));
-    const sum = large.reduce((total, weight) => total + weight, 0);
-    return [
-      one,
-      judge(
-        own,
-        large.map((weight) => weight / sum),
-      ),
-    ] as const;
+    const judgement = judged.get(own) ?? judgeBy(own, isMeasured ? TRUST.measured : TRUST.new);
+    judged.set(own, judgement);
+    return [one, judgement] as const;
   });
   return Object.fromEntries(found) as Record<Case, Judgement>;
+}
+
+function judgeBy(trials: readonly Trial[], trust: number): Judgement {
+  const weights = weightsOf(trials, trust).map((weight) => (weight < LEAST_WEIGHT ? 0 : weight));
+  const sum = weights.reduce((total, weight) => total + weight, 0);
+  return judge(
+    trials,
+    weights.map((weight) => weight / sum),
+  );
 }
 
 export function openMixed(state: MixedState, metrics: readonly MetricName[]): Predictor {
@@ -127,39 +127,13 @@ export function openMixed(state: MixedState, metrics: readonly MetricName[]): Pr
     };
   };
 
-  /** Composes what was not measured beside so many neighbours of its pairs, and the bounds too. */
-  const compose = (
-    target: Features,
-    others: readonly Features[],
-    shares: SmShares | undefined,
-  ): Prediction => {
-    const pairs = others.map((other, i) =>
-      direct(target, [other], shares && { target: shares.target, others: [shares.others[i] ?? 1] }),
-    );
-    const of = (pick: (pair: Prediction) => number) => together(pairs.map(pick), state.composition);
-    const doubt = compositionDoubt(pairs.map(({ retained }) => retained));
-    const [retained, low, high] = [
-      of((pair) => pair.retained),
-      of((pair) => pair.low) - doubt,
-      of((pair) => pair.high) + doubt,
-    ];
-    return {
-      retained,
-      uncertainty: (high - low) / 2 / NORMAL_WIDTH,
-      low: Math.max(0, Math.min(low, retained)),
-      high: Math.max(high, retained),
-      familiar: pairs.every(({ familiar }) => familiar),
-    };
-  };
-
+  // Costs that add are what a number of neighbours that was not measured can be predicted from.
+  const adding = openGaussian(state.learned.ours as GaussianState, metrics);
   return {
     predict(target, others, shares) {
       if (others.length === 0) return alone(isFamiliar(target));
-      const learned = state.neighbours.includes(others.length) || !state.neighbours.includes(1);
-      return learned ? direct(target, others, shares) : compose(target, others, shares);
+      const predictor = state.neighbours.includes(others.length) ? direct : adding.predict;
+      return predictor(target, others, shares);
     },
   };
 }
-
-/** So many standard deviations to each side of a normal distribution's mean contain 90 % of it. */
-const NORMAL_WIDTH = 1.645;

@@ -2,8 +2,8 @@
 // for workloads that were measured beside others, and by families of workloads (families.ts), as for new ones.
 import { mulberry32, type Random, shuffle } from "#core";
 import { type Colocation, keyOf } from "../colocations.ts";
-import { familiesOf } from "../families.ts";
 import { folds } from "../folds.ts";
+import { familiesOf } from "../likeness/families.ts";
 import type { Features, MetricName } from "../metrics.ts";
 import type { Told } from "../regress/regressor.ts";
 import { neighboursOf } from "../sides.ts";
