@@ -90,6 +90,13 @@ describe.each(learnerNames)("%s", (name) => {
     expect(accuracyOf(fresh, among).error).toBeLessThan(0.8 * usual);
   });
 
+  test("learns from four colocations", () => {
+    const few = openModel(train(name, learned.slice(0, 4), exampleMetrics, training(), provenance));
+    const { retained, low, high } = few.predict(a, [b]);
+    expect(Number.isFinite(retained + low + high)).toBe(true);
+    expect(low <= retained && retained <= high).toBe(true);
+  });
+
   test("says when a workload is unlike all it knows", () => {
     expect(predictor.predict(a, [b]).familiar).toBe(true);
     const strange = { ...b, kernelUs: 1e6, memoryGB: 1e4 };

@@ -92,6 +92,7 @@ function judgeBy(trials: readonly Trial[], trust: number): Judgement {
   return judge(
     trials,
     weights.map((weight) => weight / sum),
+    trust,
   );
 }
 

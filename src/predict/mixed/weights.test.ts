@@ -44,10 +44,11 @@ test("a few trials move the weights less, and so do trials that count for less",
 
 test("the interval holds 90 % of the trials", () => {
   const tried = trials(300, 0);
-  const { weights, error, width } = judge(tried, [1, 0, 0, 0, 0, 0, 0]);
+  const { weights, error, width } = judge(tried, [1, 0, 0, 0, 0, 0, 0], 1);
   const held = tried.filter(
     ({ answers, retained }) => Math.abs((answers[0] ?? 0) - retained) <= width * error,
   );
   expect(weights).toHaveLength(candidateNames.length);
+  expect(judge(tried, weights, 0.05).width).toBeGreaterThan(width);
   expect(held.length / tried.length).toBeCloseTo(0.9, 1);
 });

@@ -1,5 +1,5 @@
 // How much each candidate counts in a mixture, and how far its answers may be off. Both come from trials.
-import { conformalQuantile } from "#core";
+import { quantile } from "#core";
 import { INTERVAL } from "../predictor.ts";
 import { candidateNames, candidates } from "./candidates.ts";
 import type { Trial } from "./trials.ts";
@@ -61,8 +61,15 @@ export function weightsOf(trials: readonly Trial[], trust: number): readonly num
   return average.map((one) => one / (STEPS - Math.floor(STEPS / 2)));
 }
 
-/** `weights` were fitted to these trials or to more. */
-export function judge(trials: readonly Trial[], weights: readonly number[]): Judgement {
+/**
+ * `weights` were fitted to these trials. `trust`: as how many independent ones a trial counts. The width is that of split
+ * conformal prediction for so many trials: the fewer there are, the more of them it holds.
+ */
+export function judge(
+  trials: readonly Trial[],
+  weights: readonly number[],
+  trust: number,
+): Judgement {
   const error = Math.max(
     NOISE,
     meanError(trials, ({ answers }) => mix(weights, answers)),
@@ -71,7 +78,8 @@ export function judge(trials: readonly Trial[], weights: readonly number[]): Jud
     ({ answers, retained }) =>
       Math.abs(mix(weights, answers) - retained) / (error + disagreement(weights, answers)),
   );
-  return { weights, error, width: conformalQuantile(misses, INTERVAL) };
+  const held = Math.min(1, INTERVAL * (1 + 1 / (trust * trials.length)));
+  return { weights, error, width: quantile(misses, held) };
 }
 
 const meanError = (trials: readonly Trial[], answer: (trial: Trial) => number): number =>
