@@ -4,7 +4,7 @@
 // sum is multiplied by a factor for their number. At e = 1 the additional slowdowns add, which is the
 // result of taking turns. At e = 0 slowdowns multiply. Exponent and factors are learned where colocations of three and
 // more were measured. Without them slowdowns multiply: composing KACE's measured pairs (V100, MPS) to its triples and
-// quads then errs by +0.02 and +0.00 on average, and by +0.05 and +0.08 if they add (docs/results/prediction.md).
+// quads then errs by +0.04 and +0.02 on average, and by +0.07 and +0.09 if they add (docs/results/prediction.md).
 import type { Prediction } from "./predictor.ts";
 
 /** How the costs of several neighbours are composed. */

@@ -2,8 +2,8 @@
 // The function is pure, and the truth of a pair is an argument.
 //
 // With several jobs, what each pair retains is multiplied, for requests as for jobs. KACE's artifact has measurements of
-// three and four clients without SM shares: composing its pairs so errs by +0.02 and +0.00 of retained throughput on
-// average, and by +0.05 and +0.08 if additional slowdowns are added (docs/results/prediction.md).
+// three and four clients without SM shares: composing its pairs so errs by +0.04 and +0.02 of retained throughput on
+// average, and by +0.07 and +0.09 if additional slowdowns are added (docs/results/prediction.md).
 import type { Truth } from "./truth.ts";
 import { aloneAt, smNeed, type Workload } from "./workload.ts";
 
