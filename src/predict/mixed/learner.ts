@@ -5,11 +5,9 @@
 import { mulberry32 } from "#core";
 import { type Colocation, keyOf } from "../colocations.ts";
 import { type GaussianState, openGaussian } from "../gaussian/learner.ts";
-import { familiarity } from "../likeness/familiar.ts";
 import type { Features, MetricName } from "../metrics.ts";
-import type { Prediction, Predictor, SmShares } from "../predictor.ts";
+import type { Predictor } from "../predictor.ts";
 import type { Told } from "../regress/regressor.ts";
-import { alone } from "../several.ts";
 import { type Answer, candidateNames, candidates } from "./candidates.ts";
 import { type Trial, trialsOf } from "./trials.ts";
 import { disagreement, FEWEST_TRIALS, type Judgement, judge, mix, weightsOf } from "./weights.ts";
@@ -97,44 +95,43 @@ function judgeBy(trials: readonly Trial[], trust: number): Judgement {
 }
 
 export function openMixed(state: MixedState, metrics: readonly MetricName[]): Predictor {
+  const ours = openGaussian(state.learned.ours as GaussianState, metrics);
   const answers = candidateNames.map((name): Answer => {
     const learned = state.learned[name];
-    return learned === undefined ? () => 0 : candidates[name].open(learned, metrics);
+    if (name === "ours" || learned === undefined) return () => 0;
+    return candidates[name].open(learned, metrics);
   });
+  const oursAt = candidateNames.indexOf("ours");
   const known = state.workloads.map(
     (values): Features => Object.fromEntries(metrics.map((name, k) => [name, values[k]])),
   );
-  const met = new Set(known.map((features) => keyOf(features, metrics)));
-  const isFamiliar = familiarity(known, metrics);
-
-  const direct = (
-    target: Features,
-    others: readonly Features[],
-    shares: SmShares | undefined,
-  ): Prediction => {
-    const measured = [target, ...others].every((one) => met.has(keyOf(one, metrics)));
-    const { weights, error, width } = state.judgements[caseOf(others.length, measured)];
-    const all = weights.map((weight, c) =>
-      weight === 0 ? 0 : (answers[c] as Answer)(target, others, shares),
-    );
-    const retained = Math.max(0, mix(weights, all));
-    const uncertainty = error + disagreement(weights, all);
-    return {
-      retained,
-      uncertainty,
-      low: Math.max(0, retained - width * uncertainty),
-      high: retained + width * uncertainty,
-      familiar: [target, ...others].every(isFamiliar),
-    };
-  };
-
-  // Costs that add are what a number of neighbours that was not measured can be predicted from.
-  const adding = openGaussian(state.learned.ours as GaussianState, metrics);
+  const measured = new Set(known.map((features) => keyOf(features, metrics)));
   return {
     predict(target, others, shares) {
-      if (others.length === 0) return alone(isFamiliar(target));
-      const predictor = state.neighbours.includes(others.length) ? direct : adding.predict;
-      return predictor(target, others, shares);
+      const own = ours.predict(target, others, shares);
+      // Costs that add are what a number of neighbours that was not measured can be predicted from.
+      if (!state.neighbours.includes(others.length)) return own;
+      const all = [target, ...others];
+      const { weights, error, width } =
+        state.judgements[
+          caseOf(
+            others.length,
+            all.every((one) => measured.has(keyOf(one, metrics))),
+          )
+        ];
+      const given = weights.map((weight, c) => {
+        if (c === oursAt) return own.retained;
+        return weight === 0 ? 0 : (answers[c] as Answer)(target, others, shares);
+      });
+      const retained = Math.max(0, mix(weights, given));
+      const uncertainty = error + disagreement(weights, given);
+      return {
+        retained,
+        uncertainty,
+        low: Math.max(0, retained - width * uncertainty),
+        high: retained + width * uncertainty,
+        familiar: own.familiar,
+      };
     },
   };
 }
