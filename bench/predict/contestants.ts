@@ -49,6 +49,10 @@ const kace =
 const everybody: Readonly<Record<string, Trainer>> = {
   ours: (rows, goal) =>
     predictedScore(learners.ours.open(learners.ours.train(rows, kaceNames), kaceNames), goal),
+  mixed: (rows, goal, seed) => {
+    const { train, open } = learners.mixed;
+    return predictedScore(open(train(rows, kaceNames, trainingOf(seed)), kaceNames), goal);
+  },
   chosen: (rows, goal, seed) => {
     const { train, open } = learners.chosen;
     return predictedScore(open(train(rows, kaceNames, trainingOf(seed)), kaceNames), goal);

@@ -131,6 +131,9 @@ function measuredPairs(arrangement: string) {
   };
 }
 
+/** The nine pairs, for comparisons with other sets. */
+export const h200Pairs = (): readonly Pair[] => measuredPairs(ARRANGEMENT).pairs;
+
 const known = new Map<string, Features>();
 function featuresOf(name: string): Features {
   const before = known.get(name);

@@ -10,7 +10,7 @@ const folder = join(dataFolder, "kace");
 
 /** A measured colocation whose clients have names: for the protocol and the report, never for a model. */
 export interface Named extends Colocation {
-  readonly names: readonly [string, string];
+  readonly names: readonly string[];
 }
 
 type Row = Readonly<Record<string, string>>;

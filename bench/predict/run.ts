@@ -1,18 +1,31 @@
 // How well colocations are predicted, on published measurements: `npx tsx bench/predict/run.ts PART [OUT.json]
 // [--only=NAME,NAME]`.
-// Parts: pairs, retained, unseen, sizes, shares, gavel, h200, speed. Needs the data folder (COTENANT_DATA). OUT.json is what is
+// Parts: pairs, retained, unseen, left-out, several, sizes, shares, gavel, h200, speed. Needs the data folder (COTENANT_DATA). OUT.json is what is
 // printed, with its provenance. Times are of the CPU, one thread, so that a busy machine changes them little.
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { gavel } from "./gavel.ts";
 import { h200 } from "./h200.ts";
+import { leftOut } from "./left-out.ts";
 import { pairs, retained, speed } from "./protocol.ts";
+import { several } from "./several.ts";
 import { shares } from "./shares.ts";
 import { sizes } from "./sizes.ts";
 import { unseen } from "./unseen.ts";
 
-const parts = { pairs, retained, unseen, sizes, shares, gavel, h200, speed };
+const parts = {
+  pairs,
+  retained,
+  unseen,
+  "left-out": leftOut,
+  several,
+  sizes,
+  shares,
+  gavel,
+  h200,
+  speed,
+};
 
 const given = process.argv.slice(2);
 const [name = "", out] = given.filter((argument) => !argument.startsWith("--"));

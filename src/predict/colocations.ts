@@ -15,7 +15,7 @@ export interface Colocation {
   readonly sides: readonly Side[];
 }
 
-/** Fewer pairs than this cannot show which metric matters. */
+/** Fewer colocations than this cannot show which metric matters. */
 const FEWEST = 4;
 
 /** Throws a UserError unless every side has every metric and the rows differ. */
@@ -27,12 +27,14 @@ export function checkLearnable(
   if (metrics.length === 0) throw nothingToLearn("the workloads have no metric in common");
   if (rows.length < FEWEST)
     throw nothingToLearn(`${rows.length} colocations are fewer than ${FEWEST}`);
-  for (const { sides } of rows)
+  for (const { sides } of rows) {
+    if (sides.length < 2) throw nothingToLearn("a colocation has fewer than two clients");
     for (const { features, retained } of sides) {
       if (!(retained >= 0 && Number.isFinite(retained)))
         throw badMetric(named(features), "retained throughput", retained);
       for (const name of metrics) metricOf(features, name, named);
     }
+  }
   const first = rows[0]?.sides[0]?.features;
   const all = rows.flatMap(({ sides }) => sides.map(({ features }) => features));
   if (all.every((features) => metrics.every((name) => features[name] === first?.[name])))
@@ -57,3 +59,7 @@ export function sharedMetrics(all: readonly Features[]): readonly MetricName[] {
 
 /** Requests or iterations a second alone on the GPU; 1 if that was not measured. */
 export const soloOf = (features: Features): number => features.soloThroughput ?? 1;
+
+/** The same for two profiles with the same values. */
+export const keyOf = (features: Features, metrics: readonly MetricName[]): string =>
+  metrics.map((name) => features[name]).join();

@@ -40,5 +40,6 @@ export {
   type Score,
   worthOf,
 } from "./scores.ts";
+export { together } from "./several.ts";
 export { judged, type SplitFigures } from "./splits.ts";
 export { type Measured, readTable } from "./table.ts";

@@ -1,7 +1,12 @@
 // What every learner must do.
 import { describe, expect, test } from "vitest";
 import { mulberry32, shuffle } from "#core";
-import { exampleMetrics, examplePairs, exampleWorkloads } from "../../test/predict/example.ts";
+import {
+  exampleColocations,
+  exampleMetrics,
+  examplePairs,
+  exampleWorkloads,
+} from "../../test/predict/example.ts";
 import { accuracyOf, meanOf } from "./evaluate.ts";
 import { type LearnerName, learnerNames } from "./learners.ts";
 import { formatModel, openModel, parseModel, train } from "./model.ts";
@@ -73,6 +78,25 @@ describe.each(learnerNames)("%s", (name) => {
     expect(predictor.predict(a, [])).toMatchObject({ retained: 1, uncertainty: 0, familiar: true });
   });
 
+  test.each([
+    { sizes: [3], asked: 3 },
+    { sizes: [2, 3, 4], asked: 4 },
+  ])("learns from colocations of $sizes clients", ({ sizes, asked }) => {
+    const rows = sizes.flatMap((size) => exampleColocations(workloads, size, 20, size));
+    const among = openModel(train(name, rows, exampleMetrics, training(), provenance));
+    const fresh = exampleColocations(workloads, asked, 30, 9);
+    const truths = fresh.flatMap((row) => row.sides.map(({ retained }) => retained));
+    const usual = meanOf(truths.map((value) => Math.abs(value - meanOf(truths))));
+    expect(accuracyOf(fresh, among).error).toBeLessThan(0.8 * usual);
+  });
+
+  test("learns from four colocations", () => {
+    const few = openModel(train(name, learned.slice(0, 4), exampleMetrics, training(), provenance));
+    const { retained, low, high } = few.predict(a, [b]);
+    expect(Number.isFinite(retained + low + high)).toBe(true);
+    expect(low <= retained && retained <= high).toBe(true);
+  });
+
   test("says when a workload is unlike all it knows", () => {
     expect(predictor.predict(a, [b]).familiar).toBe(true);
     const strange = { ...b, kernelUs: 1e6, memoryGB: 1e4 };
@@ -111,8 +135,8 @@ describe.each(learnerNames)("%s", (name) => {
 test.each([
   { rows: learned.slice(0, 3), says: "3 colocations are fewer than 4" },
   {
-    rows: learned.map(({ sides }) => ({ sides: [...sides, ...sides] })),
-    says: "no colocation has two clients",
+    rows: learned.map(({ sides }, i) => ({ sides: i === 5 ? sides.slice(1) : sides })),
+    says: "a colocation has fewer than two clients",
   },
   {
     rows: Array.from({ length: 9 }, () => examplePairs([workloads[0] ?? {}])).flat(),
@@ -128,16 +152,40 @@ test.each([
   expect(() => train("ours", rows, exampleMetrics, training(), provenance)).toThrow(says);
 });
 
-test("our learner's bounds also hold for workloads without measurements", () => {
-  const [known, strangers] = [exampleWorkloads(12), exampleWorkloads(30, 5)];
-  const predictor = openModel(
-    train("ours", examplePairs(known), exampleMetrics, training(), provenance),
-  );
-  const [told, untold] = [known, strangers].map((some) =>
-    accuracyOf(examplePairs(some), predictor),
-  );
-  expect(untold?.covered).toBeGreaterThan(0.85);
-  expect(untold?.width).toBeGreaterThan(told?.width ?? 1);
+test.each(["ours", "mixed"] as const)(
+  "bounds of %s also hold for workloads without measurements",
+  (name) => {
+    const [known, others] = [exampleWorkloads(12), exampleWorkloads(30, 5)];
+    const predictor = openModel(
+      train(name, examplePairs(known), exampleMetrics, training(), provenance),
+    );
+    const [told, untold] = [known, others].map((some) => accuracyOf(examplePairs(some), predictor));
+    expect(untold?.covered).toBeGreaterThan(0.85);
+    expect(untold?.width).toBeGreaterThan(told?.width ?? 1);
+  },
+);
+
+test.each(["ours", "mixed"] as const)(
+  "bounds of %s hold beside more neighbours than were measured",
+  (name) => {
+    const predictor = openModel(
+      train(name, examplePairs(workloads), exampleMetrics, training(), provenance),
+    );
+    for (const size of [3, 4]) {
+      const { covered } = accuracyOf(exampleColocations(workloads, size, 40), predictor);
+      expect(covered, `${size} clients`).toBeGreaterThan(0.85);
+    }
+  },
+);
+
+test("how neighbours' costs add up is learned", () => {
+  const pairs = examplePairs(workloads);
+  const triples = exampleColocations(workloads, 3, 40);
+  const quads = exampleColocations(workloads, 4, 40);
+  const errorOf = (rows: typeof pairs) =>
+    accuracyOf(quads, openModel(train("ours", rows, exampleMetrics, training(), provenance))).error;
+  // These jobs take turns, and slowdowns are held to multiply where only pairs were measured.
+  expect(errorOf([...pairs, ...triples])).toBeLessThan(0.5 * errorOf(pairs));
 });
 
 test("correlated metrics are allowed", () => {

@@ -6,6 +6,7 @@ import { type ChosenState, openChosen, trainChosen } from "./chosen.ts";
 import type { Colocation } from "./colocations.ts";
 import { type GaussianState, openGaussian, trainGaussian } from "./gaussian/learner.ts";
 import type { MetricName } from "./metrics.ts";
+import { type MixedState, openMixed, trainMixed } from "./mixed/learner.ts";
 import type { Predictor } from "./predictor.ts";
 import { forest } from "./regress/forest.ts";
 import { linear, ridge } from "./regress/linear.ts";
@@ -61,6 +62,11 @@ const regressing = (name: RegressorName, summary: string): Learner => ({
 });
 
 export const learners = {
+  mixed: {
+    summary: "ours, ridge, boosting, forests and a rule, weighted by left-out workloads and rows",
+    train: trainMixed,
+    open: (state, metrics) => openMixed(state as MixedState, metrics),
+  },
   ours: {
     summary: "a Gaussian process for what each neighbour costs each target",
     train: trainGaussian,

@@ -43,14 +43,21 @@ test("beside more neighbours every client retains less", () => {
   }
 });
 
-test("a model of unrestricted clients is unfamiliar with SM shares", () => {
-  const [a = {}, b = {}] = workloads;
-  expect(predictor.predict(a, [b], { target: 1, others: [1] }).familiar).toBe(true);
-  expect(predictor.predict(a, [b], { target: 0.4, others: [0.6] }).familiar).toBe(false);
-  expect(() => predictor.predict(a, [b], { target: 0, others: [1] })).toThrow(
-    "An SM share of 0 is not above 0 and at most 1.",
-  );
-});
+test.each(["ours", "mixed"] as const)(
+  "a model by %s of unrestricted clients is unfamiliar with SM shares",
+  (name) => {
+    const { train, open } = learners[name];
+    const rows = examplePairs(workloads);
+    const state = train(rows, exampleMetrics, { seed: 0 });
+    const unshared = open(state, exampleMetrics);
+    const [a = {}, b = {}] = workloads;
+    expect(unshared.predict(a, [b], { target: 1, others: [1] }).familiar).toBe(true);
+    expect(unshared.predict(a, [b], { target: 0.4, others: [0.6] }).familiar).toBe(false);
+    expect(() => unshared.predict(a, [b], { target: 0, others: [1] })).toThrow(
+      "An SM share of 0 is not above 0 and at most 1.",
+    );
+  },
+);
 
 test("without candidates the ranking is empty", () => {
   expect(() => rank(predictor, named[0] ?? { name: "", features: {} }, [], "retained")).toThrow(

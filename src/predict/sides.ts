@@ -3,7 +3,7 @@
 import { conformalQuantile, type Random, shuffle } from "#core";
 import type { Colocation, Side } from "./colocations.ts";
 import { sideRow } from "./encode.ts";
-import { familiarity } from "./familiar.ts";
+import { familiarity } from "./likeness/familiar.ts";
 import type { Features, MetricName } from "./metrics.ts";
 import { INTERVAL, type Predictor, type SmShares } from "./predictor.ts";
 import type { Regressor, Told } from "./regress/regressor.ts";

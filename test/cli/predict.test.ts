@@ -43,7 +43,7 @@ describe("predict train", () => {
   });
 
   test("writes a model and says what is in it", async () => {
-    expect(await train()).toBe(`${model}: ours, from 15 colocations and 1 metrics (smBusy)`);
+    expect(await train()).toBe(`${model}: mixed, from 15 colocations and 1 metrics (smBusy)`);
     const { provenance } = JSON.parse(readFileSync(model, "utf8"));
     expect(provenance).toMatchObject({ source: "invented", colocations: 15, seed: 0 });
   });
@@ -189,6 +189,24 @@ test("predict evaluate compares learners and rules on rows held out", async () =
   expect(ours.error).toBeLessThan(0.1);
   expect(ours.ofOracle).toBeGreaterThan(0.9);
   expect(await cotenant(...argv)).toContain("of the oracle");
+});
+
+test("predict evaluate judges learners of colocations of two and of three jobs", async () => {
+  const triples = names.flatMap((a, i) =>
+    names.slice(i).map((b) => ({
+      clients: [a, b, "middle"].map((workload) => ({
+        workload,
+        retained: 100 / (busy[a] + busy[b] + busy.middle),
+      })),
+    })),
+  );
+  const table = { ...measured, colocations: [...measured.colocations, ...triples] };
+  const argv = ["predict", "evaluate", "--data", write("several.json", table), "--json"];
+  const learners = ["--learners", "mixed,ours,linear,ridge", "--metric", "smBusy"];
+  const { results } = JSON.parse(await cotenant(...argv, ...learners, "--splits", "2"));
+  for (const { name, error } of results)
+    if (error !== undefined) expect(error, name).toBeLessThan(0.15);
+  expect(results.filter(({ error }: { error?: number }) => error !== undefined)).toHaveLength(4);
 });
 
 /** Real measurements and profiles, of this repository. */

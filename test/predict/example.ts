@@ -1,6 +1,6 @@
 // For tests: an invented GPU on which what a neighbour costs is known exactly.
 
-import { mulberry32 } from "#core";
+import { mulberry32, shuffle } from "#core";
 import type { Colocation, Features, SmShares } from "#predict";
 
 /**
@@ -56,4 +56,24 @@ export function examplePairs(
       return { sides: [side(a, b, mine, theirs), side(b, a, theirs, mine)] };
     }),
   );
+}
+
+/** Colocations of `size` different workloads, drawn at random. */
+export function exampleColocations(
+  workloads: readonly Features[],
+  size: number,
+  count: number,
+  seed = 1,
+): readonly Colocation[] {
+  const random = mulberry32(seed);
+  return Array.from({ length: count }, () => {
+    const clients = shuffle(workloads, random).slice(0, size);
+    return {
+      sides: clients.map((features, i) => ({
+        features,
+        retained: truth(features, clients.toSpliced(i, 1)),
+        smShare: 1,
+      })),
+    };
+  });
 }

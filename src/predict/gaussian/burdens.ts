@@ -1,14 +1,15 @@
 // Measured pairs as our own predictor sees them, and the process that is fitted to them. If the metrics allow the
 // account of blocks (account.ts), the process learns the difference from it, else the burdens themselves.
 
-import { type Colocation, metricOf } from "../colocations.ts";
+import { type Colocation, metricOf, type Side } from "../colocations.ts";
 import type { Features, MetricName } from "../metrics.ts";
+import { type Composition, costOf, MULTIPLYING, retainedOf, together } from "../several.ts";
 import { logMetrics, standardise, standardOf } from "../standard.ts";
 import { accounted, isAccountable } from "./account.ts";
 import { fromScale, steepness, toScale } from "./link.ts";
 import { closeness, type Fitted, fitPoints, gaps, type Kernel, type Points } from "./process.ts";
 
-export interface Tuned extends Kernel {
+export interface Tuned extends Kernel, Composition {
   readonly softness: number;
   /** Standard deviation of a measured retained throughput. */
   readonly noise: number;
@@ -37,8 +38,31 @@ const TUNING_BASIS = 48;
 /** Variance on the additive scale that no measurement explains. */
 const FLOOR = 1e-3;
 
-/** Both directions of each pair, and each workload once. Larger groups are left out. */
-export function observationsOf(rows: readonly Colocation[], metrics: readonly MetricName[]) {
+/** What one client of one colocation retained: the part of the observations, from `from`, that tells of it. */
+export interface Target {
+  readonly from: number;
+  /** As many as it has neighbours. */
+  readonly count: number;
+  readonly retained: number;
+}
+
+export interface Observed {
+  /** Values of the metrics, each workload once. */
+  readonly workloads: readonly (readonly number[])[];
+  /**
+   * Each client beside each of its neighbours. Nobody knows which of several neighbours cost how much; `shareCosts`
+   * estimates it.
+   */
+  readonly observations: readonly Observation[];
+  readonly targets: readonly Target[];
+  /** Of each observation. Those of the same colocation, and of the same one measured next, are left out together. */
+  readonly groups: Int32Array;
+}
+
+export function observationsOf(
+  rows: readonly Colocation[],
+  metrics: readonly MetricName[],
+): Observed {
   const seen = new Map<string, number>();
   const workloads: (readonly number[])[] = [];
   const indexOf = (features: Features): number => {
@@ -49,16 +73,35 @@ export function observationsOf(rows: readonly Colocation[], metrics: readonly Me
     seen.set(key, workloads.length);
     return workloads.push(values) - 1;
   };
-  const observations = rows.flatMap(({ sides }): Observation[] => {
-    const [a, b, more] = sides;
-    if (!a || !b || more) return [];
-    const [first, second] = [indexOf(a.features), indexOf(b.features)];
-    return [
-      [first, second, a.smShare, b.smShare, a.retained, 1],
-      [second, first, b.smShare, a.smShare, b.retained, 1],
-    ];
-  });
-  return { workloads, observations };
+  const observations: Observation[] = [];
+  const targets: Target[] = [];
+  const groups: number[] = [];
+  let before = "";
+  let group = -1;
+  for (const { sides } of rows) {
+    const indices = sides.map(({ features }) => indexOf(features));
+    const key = indices.toSorted((a, b) => a - b).join();
+    if (key !== before) group++;
+    before = key;
+    sides.forEach((side, i) => {
+      const others = sides.flatMap((other, k) => (k === i ? [] : [[other, indices[k] as number]]));
+      if (others.length === 0) return;
+      targets.push({ from: observations.length, count: others.length, retained: side.retained });
+      const each = retainedOf(costOf(side.retained, MULTIPLYING) / others.length, MULTIPLYING);
+      for (const [other, index] of others as [Side, number][]) {
+        observations.push([
+          indices[i] as number,
+          index,
+          side.smShare,
+          other.smShare,
+          others.length === 1 ? side.retained : each,
+          others.length,
+        ]);
+        groups.push(group);
+      }
+    });
+  }
+  return { workloads, observations, targets, groups: Int32Array.from(groups) };
 }
 
 export interface Prepared {
@@ -71,14 +114,14 @@ export interface Prepared {
   readonly retained: Float64Array;
   readonly doubt: Float64Array;
   readonly groups: Int32Array;
+  readonly targets: readonly Target[];
   readonly sharesDiffer: boolean;
   readonly accountable: boolean;
   readonly known: readonly Features[];
 }
 
 export function prepare(
-  workloads: readonly (readonly number[])[],
-  observations: readonly Observation[],
+  { workloads, observations, targets, groups }: Observed,
   metrics: readonly MetricName[],
 ): Prepared {
   const known = workloads.map((values) => featuresOf(values, metrics));
@@ -100,7 +143,8 @@ export function prepare(
     points,
     retained: column(4),
     doubt: column(5),
-    groups: groupsOf(points),
+    groups,
+    targets,
     sharesDiffer,
     // The account does not model confined neighbours, beside which SMs stay free.
     accountable: isAccountable(metrics) && !sharesDiffer,
@@ -110,18 +154,6 @@ export function prepare(
 
 const featuresOf = (values: readonly number[], metrics: readonly MetricName[]): Features =>
   Object.fromEntries(metrics.map((name, k) => [name, values[k]]));
-
-/** Consecutive observations of the same two workloads, at any shares, form one group, which is left out as a whole. */
-function groupsOf({ target, neighbour }: Points): Int32Array {
-  const groups = new Int32Array(target.length);
-  const pair = (i: number) => {
-    const [a, b] = [target[i] as number, neighbour[i] as number];
-    return a < b ? `${a} ${b}` : `${b} ${a}`;
-  };
-  for (let i = 1; i < groups.length; i++)
-    groups[i] = (groups[i - 1] as number) + (pair(i) === pair(i - 1) ? 0 : 1);
-  return groups;
-}
 
 /** The value on the additive scale that is expected before anything was learned. */
 export const expectedOnScale = (
@@ -161,19 +193,37 @@ export function fitBurdens(
   return { ...fitPoints(points, near, tuned, centred, noise, groups, basis), mean, about };
 }
 
-/** Mean absolute error of retained throughput over the training rows, each predicted without its own colocation. */
+/** What each target is expected to retain, from `values` of the observations on the additive scale. */
+function expectedOf(
+  { targets }: Prepared,
+  tuned: Tuned,
+  values: ArrayLike<number>,
+): readonly number[] {
+  return targets.map(({ from, count }) =>
+    together(
+      Array.from({ length: count }, (_, k) =>
+        fromScale(values[from + k] as number, tuned.softness),
+      ),
+      tuned,
+    ),
+  );
+}
+
+/** Values on the additive scale of all observations, each predicted without its own colocation. */
+export function leftOutValues(prepared: Prepared, tuned: Tuned, basis: number): Float64Array {
+  const { leftOut, about } = fitBurdens(prepared, tuned, basis);
+  return leftOut.mean.map((value, i) => value + (about[i] as number));
+}
+
+/** Mean absolute error of retained throughput over the targets, each predicted without its own colocation. */
 export function leftOutError(prepared: Prepared, tuned: Tuned): number {
-  const { leftOut, about } = fitBurdens(prepared, tuned, TUNING_BASIS);
-  const { retained } = prepared;
+  const expected = expectedOf(prepared, tuned, leftOutValues(prepared, tuned, TUNING_BASIS));
+  const { targets } = prepared;
   return (
-    retained.reduce(
-      (sum, value, i) =>
-        sum +
-        Math.abs(
-          fromScale((leftOut.mean[i] as number) + (about[i] as number), tuned.softness) - value,
-        ),
+    targets.reduce(
+      (sum, { retained }, i) => sum + Math.abs((expected[i] as number) - retained),
       0,
-    ) / retained.length
+    ) / targets.length
   );
 }
 

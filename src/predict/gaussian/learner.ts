@@ -5,32 +5,33 @@
 // The reach of metrics, the noise of measurements and the scale are chosen by how well training rows are predicted with
 // their own colocation left out. A row that fits no others gets less weight, because measured tables have faulty rows.
 // The model stores what it learned from, so its file reads as a table. Opening it fits it again.
-// faulty rows). The model keeps what it learned from, so its file reads as a table, and opening it fits it again.
 
 import type { Colocation } from "../colocations.ts";
-import { badShare, nothingToLearn } from "../errors.ts";
-import { familiarity } from "../familiar.ts";
+import { badShare } from "../errors.ts";
+import { familiarity } from "../likeness/familiar.ts";
 import type { Features, MetricName } from "../metrics.ts";
 import type { Prediction, Predictor } from "../predictor.ts";
 import type { Told } from "../regress/regressor.ts";
-import { alone, beside } from "../several.ts";
+import { alone, beside, compositionDoubt } from "../several.ts";
 import { logMetrics, standardise } from "../standard.ts";
 import {
   BASIS,
   deviation,
   expectedOnScale,
   fitBurdens,
-  leftOutError,
   type Observation,
   observationsOf,
   type Prepared,
   prepare,
+  type Target,
   type Tuned,
 } from "./burdens.ts";
 import { surprises, type Widths, widthsOf } from "./calibrate.ts";
 import { dot } from "./cholesky.ts";
-import { ceiling, fromScale } from "./link.ts";
+import { fromScale } from "./link.ts";
 import { closeness, covariance, gaps, isSame, ownVariance, quadratic, readout } from "./process.ts";
+import { shareCosts } from "./shared-costs.ts";
+import { tune } from "./tune.ts";
 
 export interface GaussianState {
   readonly tuned: Tuned;
@@ -38,87 +39,51 @@ export interface GaussianState {
   /** Values of the model's metrics. */
   readonly workloads: readonly (readonly number[])[];
   readonly observations: readonly Observation[];
+  /** The most neighbours that a workload was measured beside. */
+  readonly largest: number;
 }
 
-/** The values tried, one parameter after the other. The search begins with the first value of each. */
-const choices = {
-  wait: [0.5, 0.25, 1],
-  amplitude: [0.1, 1],
-  softness: [0.3, 0.1, 0.65, 1],
-  reach: [1.4, 0.7, 1, 2],
-  noise: [0.03, 0.08],
-  own: [0.3, 0, 1],
-  interplay: [0.3, 1],
-  shareReach: [0.5, 1],
-} as const satisfies Readonly<Record<keyof Tuned, readonly number[]>>;
-const names = Object.keys(choices) as readonly (keyof Tuned)[];
-const SWEEPS = 2;
-/** With the first. */
-const MOST_TRIED = 1 + SWEEPS * names.reduce((sum, name) => sum + choices[name].length, 0);
-
+/** `like`: a model whose parameters are taken over instead of searched. */
 export function trainGaussian(
   rows: readonly Colocation[],
   metrics: readonly MetricName[],
-  { told }: { readonly told?: Told | undefined } = {},
+  { told, like }: { readonly told?: Told | undefined; readonly like?: GaussianState } = {},
 ): GaussianState {
   const learned = observationsOf(rows, metrics);
-  if (learned.observations.length === 0)
-    throw nothingToLearn("no colocation has two clients, from which burdens are learned");
-  const prepared = prepare(learned.workloads, learned.observations, metrics);
-  const most = Math.max(...learned.observations.map(([, , , , retained]) => retained));
-  const possible = choices.softness.filter((one) => BELOW * ceiling(one) >= most || one === 1);
-  let tuned: Tuned = {
-    softness: possible[0] ?? 1,
-    reach: choices.reach[0],
-    noise: choices.noise[0],
-    // The account leaves little to learn, and a few pairs must not outweigh it.
-    amplitude: prepared.accountable ? choices.amplitude[0] : 1,
-    own: choices.own[0],
-    interplay: choices.interplay[0],
-    shareReach: choices.shareReach[0],
-    wait: prepared.accountable ? choices.wait[0] : 0,
-  };
-  const wereTried = new Set([JSON.stringify(tuned)]);
-  let least = leftOutError(prepared, tuned);
-  for (let sweep = 0; sweep < SWEEPS; sweep++)
-    for (const name of names) {
-      if (name === "shareReach" && !prepared.sharesDiffer) continue;
-      if ((name === "wait" || name === "amplitude") && !prepared.accountable) continue;
-      for (const value of name === "softness" ? possible : choices[name]) {
-        const tried = { ...tuned, [name]: value };
-        if (wereTried.has(JSON.stringify(tried))) continue;
-        wereTried.add(JSON.stringify(tried));
-        const error = leftOutError(prepared, tried);
-        told?.(wereTried.size / MOST_TRIED);
-        if (error < least) {
-          least = error;
-          tuned = tried;
-        }
-      }
-    }
+  const unshared = prepare(learned, metrics);
+  const { prepared, tuned } = like ? shareCosts(unshared, like.tuned) : tune(unshared, told);
   const doubts = doubtsOf(prepared, tuned);
   const observations = learned.observations.map(
-    ([target, neighbour, targetShare, neighbourShare, retained], i): Observation => [
+    ([target, neighbour, targetShare, neighbourShare], i): Observation => [
       target,
       neighbour,
       targetShare,
       neighbourShare,
-      retained,
+      prepared.retained[i] as number,
       doubts[i] as number,
     ],
   );
-  const final = prepare(learned.workloads, observations, metrics);
-  return { tuned, widths: widthsOf(final, tuned), workloads: learned.workloads, observations };
+  return {
+    tuned,
+    widths: like ? like.widths : widthsOf({ ...prepared, doubt: doubts }, tuned),
+    workloads: learned.workloads,
+    observations,
+    largest: Math.max(...learned.targets.map(({ count }) => count)),
+  };
 }
-
-/** A value this close to a ceiling can be noise. */
-const BELOW = 1.02;
 
 /** A row whose error is more than this many standard deviations gets more noise, the more the larger the error is. */
 const SURPRISING = 2.5;
 
-const doubtsOf = (prepared: Prepared, tuned: Tuned): Float64Array =>
-  surprises(prepared, tuned).map((one) => Math.max(1, one / SURPRISING) ** 2);
+function doubtsOf(prepared: Prepared, tuned: Tuned): Float64Array {
+  const doubts = prepared.doubt.slice();
+  surprises(prepared, tuned).forEach((one, t) => {
+    const { from, count } = prepared.targets[t] as Target;
+    for (let i = from; i < from + count; i++)
+      doubts[i] = (doubts[i] as number) * Math.max(1, one / SURPRISING) ** 2;
+  });
+  return doubts;
+}
 
 /** How near a workload is to each of those learned from, and whether it is one of them. */
 interface Seen {
@@ -130,8 +95,11 @@ interface Seen {
 const NORMAL_WIDTH = 1.645;
 
 export function openGaussian(state: GaussianState, metrics: readonly MetricName[]): Predictor {
-  const { tuned, widths, workloads, observations } = state;
-  const prepared = prepare(workloads, observations, metrics);
+  const { tuned, widths, workloads, observations, largest } = state;
+  const prepared = prepare(
+    { workloads, observations, targets: [], groups: Int32Array.from(observations.keys()) },
+    metrics,
+  );
   const { standard, places, points } = prepared;
   const { mean, ...fit } = fitBurdens(prepared, tuned, BASIS);
   const { pivots } = fit;
@@ -181,13 +149,8 @@ export function openGaussian(state: GaussianState, metrics: readonly MetricName[
   };
 
   const isKnown = (features: Features) => seeing(features).known;
-  const predictionOf = (
-    retained: number,
-    sd: number,
-    familiar: boolean,
-    width: number,
-  ): Prediction => {
-    const half = Math.max(sd * width, repeats);
+  const predictionOf = (retained: number, halfWidth: number, familiar: boolean): Prediction => {
+    const half = Math.max(halfWidth, repeats);
     return {
       retained,
       uncertainty: half / NORMAL_WIDTH,
@@ -207,9 +170,14 @@ export function openGaussian(state: GaussianState, metrics: readonly MetricName[
       );
       const [only] = pairs;
       if (!only) return alone(familiar);
-      const { retained, sd } = pairs.length === 1 ? only : beside(pairs);
+      const { retained, sd } = pairs.length === 1 ? only : beside(pairs, tuned);
       const known = isKnown(target) && others.every(isKnown);
-      return predictionOf(retained, sd, familiar, known ? widths.known : widths.stranger);
+      const doubt = pairs.length > largest ? compositionDoubt(pairs.map((one) => one.retained)) : 0;
+      return predictionOf(
+        retained,
+        sd * (known ? widths.known : widths.unmeasured) + doubt,
+        familiar,
+      );
     },
   };
 }

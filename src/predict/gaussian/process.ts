@@ -41,7 +41,7 @@ export interface Fitted {
   without(these: readonly number[]): Moments;
 }
 
-export interface Moments {
+interface Moments {
   readonly mean: Float64Array;
   readonly variance: Float64Array;
 }

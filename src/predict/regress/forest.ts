@@ -55,14 +55,16 @@ export const forestOf = (shape: ForestShape): Regressor<ForestState> => ({
       trees.reduce((sum, tree) => sum + treeValue(tree, row), 0) / trees.length,
 });
 
-export const customaryForest = forestOf({
+export const customaryShape: ForestShape = {
   trees: 100,
   tried: "all",
   depth: UNBOUNDED,
   fewestToSplit: 2,
   fewestInLeaf: 1,
   bootstrap: true,
-});
+};
+
+export const customaryForest = forestOf(customaryShape);
 
 /** `tests`: the number of configurations drawn from the grid. */
 export const forest = (tests: number): Regressor<ForestState> => ({

@@ -9,7 +9,7 @@ export const options = {
   profiles: place("DIR", undefined, "the folder in which profiles given by name are"),
   learner: choice(
     learnerNames,
-    "ours",
+    "mixed",
     `train:\n${learnerNames.map((name) => `${name}: ${learners[name].summary}`).join("\n")}`,
   ),
   learners: list("NAME", `evaluate: these learners instead of all: ${learnerNames.join(", ")}`),

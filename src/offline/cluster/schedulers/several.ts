@@ -5,7 +5,7 @@
 // limit as with one job. A job that joined stays until it ends. A job that is left alone on a GPU counts as its first
 // again.
 //
-// The cost of a group is predicted as the product of its pairs, because no measurements of triples are known.
+// The cost of a group is predicted as the product of its pairs, as the simulator composes it (sharing.ts).
 import { SHARE_STEP, shareOut } from "#place";
 import type { Predictions } from "../predictions.ts";
 import { smNeed, type Workload } from "../workload.ts";

@@ -1,0 +1,53 @@
+// Groups of workloads that resemble each other. What a model errs by for a new workload is measured by leaving out such a
+// group as a whole: tables hold a network at several batch sizes, and the others would reveal what is not known of a
+// new one.
+
+/** About as many workloads are in a family: published tables have 3 to 6 variants of a network. */
+const MEMBERS = 4;
+const FEWEST = 3;
+/** More cost time and tell little. */
+const MOST = 12;
+
+/**
+ * The family of each workload, from 0. `gap`: the squared distance of two. The two nearest groups are joined until few
+ * are left; the distance of groups is the mean over their members.
+ */
+export function familiesOf(
+  workloads: number,
+  gap: (a: number, b: number) => number,
+): readonly number[] {
+  const wanted = Math.min(workloads, MOST, Math.max(FEWEST, Math.round(workloads / MEMBERS)));
+  const groups = Array.from({ length: workloads }, (_, i) => [i]);
+  const distance = groups.map(([i = 0]) => groups.map(([j = 0]) => Math.sqrt(gap(i, j))));
+  while (groups.length > wanted) {
+    let [a, b, least] = [0, 1, Number.POSITIVE_INFINITY];
+    for (let i = 0; i < groups.length; i++)
+      for (let j = i + 1; j < groups.length; j++) {
+        const one = distance[i]?.[j] as number;
+        if (one < least) [a, b, least] = [i, j, one];
+      }
+    join(groups, distance, a, b);
+  }
+  const found = new Array<number>(workloads).fill(0);
+  groups.forEach((members, family) => {
+    for (const member of members) found[member] = family;
+  });
+  return found;
+}
+
+/** Joins group b to group a. */
+function join(groups: number[][], distance: number[][], a: number, b: number): void {
+  const [one, other] = [groups[a], groups[b]];
+  const [near, far] = [distance[a], distance[b]];
+  if (!one || !other || !near || !far) return;
+  const [m, n] = [one.length, other.length];
+  distance.forEach((row, k) => {
+    const mean = (m * (near[k] as number) + n * (far[k] as number)) / (m + n);
+    near[k] = mean;
+    row[a] = mean;
+  });
+  one.push(...other);
+  groups.splice(b, 1);
+  distance.splice(b, 1);
+  for (const row of distance) row.splice(b, 1);
+}

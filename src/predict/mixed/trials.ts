@@ -1,0 +1,103 @@
+// Predictions of training rows by candidates that did not learn from them. Rows are left out in two ways: at random, as
+// for workloads that were measured beside others, and by families of workloads (families.ts), as for new ones.
+import { mulberry32, type Random, shuffle } from "#core";
+import { type Colocation, keyOf } from "../colocations.ts";
+import { folds } from "../folds.ts";
+import { familiesOf } from "../likeness/families.ts";
+import type { Features, MetricName } from "../metrics.ts";
+import type { Told } from "../regress/regressor.ts";
+import { neighboursOf } from "../sides.ts";
+import { logMetrics, standardise, standardOf } from "../standard.ts";
+import { candidateNames, candidates } from "./candidates.ts";
+
+/** One side of a row that was left out. */
+export interface Trial {
+  readonly retained: number;
+  /** In the order of `candidateNames`. */
+  readonly answers: Float64Array;
+  readonly neighbours: number;
+  /** Whether the candidates learned from each of the clients. */
+  readonly measured: boolean;
+}
+
+/** More rows than this say little more and cost time. */
+const MOST_ROWS = 240;
+const FOLDS = 5;
+/** With fewer rows left nothing can be learned. A table of four has trials in which one is left out. */
+const FEWEST = 3;
+
+type States = Readonly<Record<string, unknown>>;
+
+/** `whole`: what the candidates learned from all rows. */
+export function trialsOf(
+  rows: readonly Colocation[],
+  metrics: readonly MetricName[],
+  seed: number,
+  whole: States,
+  told: Told = () => {},
+): readonly Trial[] {
+  const random = mulberry32(seed);
+  const used = shuffle(rows, random).slice(0, MOST_ROWS);
+  const groups = [
+    ...folds(used, Math.min(FOLDS, used.length), random),
+    ...familyGroups(used, metrics),
+  ];
+  return groups.flatMap((held, done) => {
+    const out = new Set(held);
+    const kept = used.filter((row) => !out.has(row));
+    const found = kept.length < FEWEST ? [] : askEach(kept, held, metrics, random, whole);
+    told((done + 1) / groups.length);
+    return found;
+  });
+}
+
+/** For each family, the rows in which a member takes part. */
+function familyGroups(
+  rows: readonly Colocation[],
+  metrics: readonly MetricName[],
+): readonly (readonly Colocation[])[] {
+  const known = new Map<string, Features>();
+  for (const { sides } of rows)
+    for (const { features } of sides) known.set(keyOf(features, metrics), features);
+  const logs = [...known.values()].map((features) => logMetrics(features, metrics));
+  const standard = standardOf(logs);
+  const places = logs.map((row) => standardise(standard, row));
+  const families = familiesOf(places.length, (a, b) => gapOf(places[a], places[b]));
+  const familyOf = new Map([...known.keys()].map((key, i) => [key, families[i]]));
+  return [...new Set(families)].map((family) =>
+    rows.filter(({ sides }) =>
+      sides.some(({ features }) => familyOf.get(keyOf(features, metrics)) === family),
+    ),
+  );
+}
+
+const gapOf = (a: ArrayLike<number> = [], b: ArrayLike<number> = []): number =>
+  Array.from(a).reduce((sum, value, k) => sum + (value - (b[k] as number)) ** 2, 0);
+
+function askEach(
+  kept: readonly Colocation[],
+  held: readonly Colocation[],
+  metrics: readonly MetricName[],
+  random: Random,
+  whole: States,
+): Trial[] {
+  const answers = candidateNames.map((name) => {
+    const { learn, open } = candidates[name];
+    return open(learn(kept, metrics, random, whole[name]), metrics);
+  });
+  const met = new Set(
+    kept.flatMap(({ sides }) => sides.map(({ features }) => keyOf(features, metrics))),
+  );
+  return held.flatMap(({ sides }) => {
+    const measured = sides.every(({ features }) => met.has(keyOf(features, metrics)));
+    return sides.map((side) => {
+      const { others, shares } = neighboursOf(side, sides);
+      return {
+        retained: side.retained,
+        answers: Float64Array.from(answers, (answer) => answer(side.features, others, shares)),
+        neighbours: others.length,
+        measured,
+      };
+    });
+  });
+}

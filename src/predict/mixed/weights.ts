@@ -1,0 +1,97 @@
+// How much each candidate counts in a mixture, and how far its answers may be off. Both come from trials.
+import { quantile } from "#core";
+import { INTERVAL } from "../predictor.ts";
+import { candidateNames, candidates } from "./candidates.ts";
+import type { Trial } from "./trials.ts";
+
+/** What is asked: about workloads that were all measured or not, beside one neighbour or several. */
+export interface Judgement {
+  /** In the order of `candidateNames`; their sum is 1. */
+  readonly weights: readonly number[];
+  /** Mean absolute error. */
+  readonly error: number;
+  /** Half the width of the interval, in `error` plus how far the candidates disagree. */
+  readonly width: number;
+}
+
+/** The candidates' weights before anything was tried. */
+const prior: readonly number[] = candidateNames.map((name) => candidates[name].prior);
+
+/** With fewer trials of its own, a case is judged by all trials of its kind. */
+export const FEWEST_TRIALS = 24;
+/** The prior counts as so many trials in which a weight other than the prior's is that much worse. */
+const PRIOR_TRIALS = 8;
+/** Errors below this are noise of the measurement. */
+const NOISE = 0.01;
+const STEPS = 300;
+
+/**
+ * The weights with the least absolute error, held to the prior by their relative entropy. Found by exponentiated
+ * gradients (Kivinen and Warmuth, 1997), which keep them positive with a sum of 1. `trust`: as how many independent
+ * ones a trial counts.
+ */
+export function weightsOf(trials: readonly Trial[], trust: number): readonly number[] {
+  if (trials.length === 0) return prior;
+  const least = Math.min(
+    ...prior.map((_, c) => meanError(trials, (trial) => trial.answers[c] as number)),
+  );
+  const scale = (trust * trials.length) / Math.max(NOISE, least);
+  let weights = prior;
+  let average = prior.map(() => 0);
+  for (let step = 1; step <= STEPS; step++) {
+    const gradient = prior.map(
+      (one, c) => PRIOR_TRIALS * (Math.log((weights[c] as number) / one) + 1),
+    );
+    for (const { answers, retained } of trials) {
+      const error = mix(weights, answers) - retained;
+      const sign = error / Math.hypot(error, NOISE);
+      for (let c = 0; c < gradient.length; c++)
+        gradient[c] =
+          (gradient[c] as number) +
+          (scale / trials.length) * sign * ((answers[c] as number) - retained);
+    }
+    const rate = 1 / (PRIOR_TRIALS + trust * trials.length) / Math.sqrt(step / 10 + 1);
+    const raised = weights.map((weight, c) =>
+      Math.max(1e-6, weight * Math.exp(-rate * (gradient[c] as number))),
+    );
+    const sum = raised.reduce((total, one) => total + one, 0);
+    weights = raised.map((one) => one / sum);
+    if (step > STEPS / 2) average = average.map((one, c) => one + (weights[c] as number));
+  }
+  return average.map((one) => one / (STEPS - Math.floor(STEPS / 2)));
+}
+
+/**
+ * `weights` were fitted to these trials. `trust`: as how many independent ones a trial counts. The width is that of split
+ * conformal prediction for so many trials: the fewer there are, the more of them it holds.
+ */
+export function judge(
+  trials: readonly Trial[],
+  weights: readonly number[],
+  trust: number,
+): Judgement {
+  const error = Math.max(
+    NOISE,
+    meanError(trials, ({ answers }) => mix(weights, answers)),
+  );
+  const misses = trials.map(
+    ({ answers, retained }) =>
+      Math.abs(mix(weights, answers) - retained) / (error + disagreement(weights, answers)),
+  );
+  const held = Math.min(1, INTERVAL * (1 + 1 / (trust * trials.length)));
+  return { weights, error, width: quantile(misses, held) };
+}
+
+const meanError = (trials: readonly Trial[], answer: (trial: Trial) => number): number =>
+  trials.reduce((sum, trial) => sum + Math.abs(answer(trial) - trial.retained), 0) / trials.length;
+
+export const mix = (weights: readonly number[], answers: ArrayLike<number>): number =>
+  weights.reduce((sum, weight, c) => sum + weight * (answers[c] as number), 0);
+
+/** The standard deviation of the candidates' answers about their mixture. */
+export function disagreement(weights: readonly number[], answers: ArrayLike<number>): number {
+  const mean = mix(weights, answers);
+  return Math.sqrt(
+    weights.reduce((sum, weight, c) => sum + weight * ((answers[c] as number) - mean) ** 2, 0),
+  );
+}
