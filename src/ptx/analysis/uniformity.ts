@@ -15,6 +15,7 @@ import {
 } from "./addresses.ts";
 import { controlFlow, decidedBy, type Flow, postDominators } from "./control-flow.ts";
 import { isThreadRank } from "./thread-rank.ts";
+import { unwritten } from "./unwritten.ts";
 
 /**
  * From the narrowest to the widest:
@@ -60,6 +61,7 @@ export function uniformity(
     known: definitions(flow),
     stale: new Uint8Array(instructions.length).fill(1),
     ranks: names.numberOf.has("%tid.z"),
+    isUnwritten: unwritten(flow),
     params: new Set(func.entry ? func.params.flatMap((one) => one.names.map((n) => n.name)) : []),
   };
   const post = postDominators(flow, false);
@@ -97,6 +99,8 @@ interface Facts {
   readonly known: Definitions;
   /** 1 for an instruction that reads a name whose result has changed since the last visit. */
   readonly stale: Uint8Array;
+  /** Does a load read memory that the function does not write? */
+  readonly isUnwritten: (load: Instruction) => boolean;
   /** The function reads %tid.z, as for a thread's rank in its block. */
   readonly ranks: boolean;
   /** Parameters of a kernel. Those of a device function may differ between threads. */
@@ -297,7 +301,8 @@ function plain(sources: readonly Sameness[]): Sameness {
   return all === "lanes" ? "varying" : all;
 }
 
-function load({ operation, operands }: Instruction, facts: Facts): Sameness | undefined {
+function load(instruction: Instruction, facts: Facts): Sameness | undefined {
+  const { operation, operands } = instruction;
   const address = operands[1];
   if (address?.kind !== "memory") return "varying";
   const at = value(address, facts);
@@ -307,7 +312,9 @@ function load({ operation, operands }: Instruction, facts: Facts): Sameness | un
     where.includes("const") ||
     (where.includes("global") && where.includes("nc")) ||
     (where[0] === "param" && isOfKernel(address, facts));
-  return constant ? plain([at]) : "varying";
+  if (constant) return plain([at]);
+  const alike = at !== "varying" && at !== "lanes" && where[0] === "global";
+  return alike && facts.isUnwritten(instruction) ? plain([at]) : "varying";
 }
 
 /**
