@@ -789,7 +789,6 @@ export const launches: readonly Launch[] = [
   ),
   launch("refused", "dependent_launch", [3], [32], [whole("i32", 96, -99, 99), zeros("i32", 96)], {
     hopper: true,
-    ends: "PTX_NOT_EMULATED",
   }),
   launch("refused", "bulk_copy", [3], [64], [whole("i32", 192, -99, 99), zeros("i32", 192)], {
     hopper: true,
