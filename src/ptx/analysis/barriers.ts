@@ -9,7 +9,8 @@ import { type CallGraph, hasOperation } from "./call-graph.ts";
 import { decidedBy, postDominators } from "./control-flow.ts";
 import { isCollective, parkedLanes } from "./parked-lanes.ts";
 import type { Refuse } from "./reasons.ts";
-import { type Sameness, type Uniformity, uniformity } from "./uniformity.ts";
+import type { Sameness } from "./sameness.ts";
+import { type Uniformity, uniformity } from "./uniformity.ts";
 
 /** The number of barriers that a block has (PTX ISA 9.0, 9.7.13). */
 const BARRIERS = 16;

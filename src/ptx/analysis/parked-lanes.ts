@@ -23,7 +23,8 @@ import { decidedBy, type Flow, postDominators } from "./control-flow.ts";
 import { isOfLane, type MaskOrigin, maskOf, neverTakes, originOf } from "./lane-masks.ts";
 import { Paths } from "./paths.ts";
 import type { Refuse } from "./reasons.ts";
-import type { Sameness, Uniformity } from "./uniformity.ts";
+import type { Sameness } from "./sameness.ts";
+import type { Uniformity } from "./uniformity.ts";
 
 export function parkedLanes(found: Uniformity, graph: CallGraph, refuse: Refuse): void {
   const meeting = meetingCallees(graph);

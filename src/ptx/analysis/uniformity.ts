@@ -14,24 +14,18 @@ import {
   WARP_SIZE,
 } from "./addresses.ts";
 import { controlFlow, decidedBy, type Flow, postDominators } from "./control-flow.ts";
+import {
+  areWholeWarps,
+  comparisonResult,
+  join,
+  lanesOfMask,
+  plain,
+  product,
+  type Sameness,
+  sum,
+} from "./sameness.ts";
 import { isThreadRank } from "./thread-rank.ts";
 import { unwritten } from "./unwritten.ts";
-
-/**
- * From the narrowest to the widest:
- * - aligned: the same in the block, and a multiple of the warp size;
- * - block: the same in the block;
- * - warp: the same in each warp;
- * - lanes: the lane in its low five bits, and the same in each warp above them;
- * - varying.
- */
-export type Sameness = "aligned" | "block" | "warp" | "lanes" | "varying";
-
-function join(a: Sameness, b: Sameness): Sameness {
-  if (a === b) return a;
-  if (a === "varying" || b === "varying" || a === "lanes" || b === "lanes") return "varying";
-  return a === "warp" || b === "warp" ? "warp" : "block";
-}
 
 export interface Uniformity {
   readonly flow: Flow;
@@ -294,13 +288,6 @@ function result(instruction: Instruction, facts: Facts): Sameness | undefined {
   return arithmetic(instruction, facts, a, b, c) ?? plain(sources);
 }
 
-/** The same operation on the same values; alignment and lane order are lost. */
-function plain(sources: readonly Sameness[]): Sameness {
-  let all: Sameness = "block";
-  for (const one of sources) all = join(all, one === "aligned" ? "block" : one);
-  return all === "lanes" ? "varying" : all;
-}
-
 function load(instruction: Instruction, facts: Facts): Sameness | undefined {
   const { operation, operands } = instruction;
   const address = operands[1];
@@ -398,32 +385,4 @@ function arithmetic(
   return undefined;
 }
 
-/** A value "lanes" after a bit mask that clears or keeps all five bits of the lane; undefined for other masks. */
-function lanesOfMask(mask: number): Sameness | undefined {
-  if (mask % WARP_SIZE === 0) return "warp";
-  return (mask & (WARP_SIZE - 1)) === WARP_SIZE - 1 ? "lanes" : undefined;
-}
-
-const areWholeWarps = (threads: number) => threads > 0 && threads % WARP_SIZE === 0;
-
 const wideEnough = (modifiers: readonly string[]) => modifiers.every((one) => integers.has(one));
-
-function sum(a: Sameness, b: Sameness): Sameness | undefined {
-  if (a === "aligned") return b === "aligned" || b === "lanes" ? b : undefined;
-  return b === "aligned" && a === "lanes" ? "lanes" : undefined;
-}
-
-const product = (a: Sameness, b: Sameness): Sameness | undefined => {
-  const both = (a === "aligned" || a === "block") && (b === "aligned" || b === "block");
-  return both && (a === "aligned" || b === "aligned") ? "aligned" : undefined;
-};
-
-/**
- * `tid < 64` and `tid > 63` diverge between warps, not within one. `bound` is the compared number, `b` its uniformity.
- */
-function comparisonResult(how: string, bound: number, b: Sameness): Sameness | undefined {
-  const below = how === "lt" || how === "ge" || how === "lo" || how === "hs";
-  const upTo = how === "le" || how === "gt" || how === "ls" || how === "hi";
-  if (below && b === "aligned") return "warp";
-  return upTo && (bound + 1) % WARP_SIZE === 0 ? "warp" : undefined;
-}
