@@ -72,8 +72,8 @@ const isCopyIn = (one: Operation) =>
 
 /**
  * Is it memory that other blocks do not write while this block reads it? That also holds for the scope `.cta`: such an
- * access and a write of another block are a data race, so no block waits for another one with it (PTX ISA 9.0, 8.7.1
- * and 8.7.2: only accesses whose scopes include both threads are morally strong).
+ * access and a write of another block are a data race, so no block waits for another one with it (PTX ISA 9.0, 8.7:
+ * only accesses whose scopes include both threads are morally strong).
  */
 const isOwn = ({ modifiers }: Operation) =>
   modifiers.some((one) => /^(shared|local|param|const|cta$)/.test(one) || one === "nc");
