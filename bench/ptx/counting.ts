@@ -1,11 +1,16 @@
 // How many kernels have which variant, and why the others have none.
-import { legality, parse, reasonCodes } from "#ptx";
+import { extractKernel, legality, parse, reasonCodes } from "#ptx";
 import { corpora } from "../../test/ptx/ptxas.ts";
 
 export function count() {
-  const reports = corpora().flatMap(({ corpus, text }) =>
-    legality(parse(text)).map((report) => ({ corpus, ...report })),
-  );
+  const reports = corpora().flatMap(({ corpus, text }) => {
+    const module = parse(text);
+    return legality(module).map((report) => ({
+      corpus,
+      alone: !("reason" in extractKernel(module, report.kernel)),
+      ...report,
+    }));
+  });
   const names = [...new Set(reports.map(({ corpus }) => corpus))];
   const counted = names.map((corpus) => {
     const own = reports.filter((one) => one.corpus === corpus);
@@ -16,6 +21,7 @@ export function count() {
       "slice legal": own.filter((one) => one.slice.legal).length,
       "preempt legal": preemptible.length,
       "of these unified": preemptible.filter((one) => one.preempt.unified).length,
+      "stands alone": own.filter(({ alone }) => alone).length,
       "only whole warps": preemptible.filter((one) => one.preempt.wholeWarps).length,
     };
   });

@@ -75,16 +75,22 @@ export interface PtxFile {
 }
 
 /**
- * Every corpus that is there: our own kernels, those that Triton generated (COTENANT_DATA has more), and in the folder
- * COTENANT_CAPTURED what workloads/triton_kernels.py has captured.
+ * Every corpus that is there: our own kernels, those that Triton generated (COTENANT_DATA has more), in the folder
+ * COTENANT_CAPTURED what workloads/triton_kernels.py has captured, and in each folder of COTENANT_CORPORA one more.
  */
 export function corpora(): readonly PtxFile[] {
   const { COTENANT_DATA: data = "test/data", COTENANT_CAPTURED: captured } = process.env;
+  const { COTENANT_CORPORA: more } = process.env;
   return [
     ...folder("own, sm_80", "test/ptx/corpus/ptx/sm_80"),
     ...folder("own, sm_90", "test/ptx/corpus/ptx/sm_90"),
     ...folder("Triton", join(data, "ptx-triton")),
     ...(captured === undefined ? [] : folder("Triton, captured", captured)),
+    ...(more === undefined
+      ? []
+      : readdirSync(more)
+          .sort()
+          .flatMap((name) => folder(name, join(more, name)))),
   ];
 }
 

@@ -9,6 +9,9 @@ export interface Affine {
   readonly terms: ReadonlyMap<string, number>;
 }
 
+/** Lanes of a warp; PTX calls the number WARP_SZ (PTX ISA 9.0, 4.5). */
+export const WARP_SIZE = 32;
+
 /** How long a chain of definitions is followed. */
 const DEEPEST = 64;
 
@@ -58,6 +61,7 @@ const term = (name: string): Affine => ({ constant: 0, terms: new Map([[name, 1]
 /** The value of a name, number or sum. */
 export function affine(operand: Operand | undefined, known: Definitions, depth = 0): Affine {
   if (operand?.kind === "immediate") return constant(Number(operand.text));
+  if (operand?.kind === "name" && operand.name === "WARP_SZ") return constant(WARP_SIZE);
   if (operand?.kind === "sum")
     return plus(term(operand.name), constant(offsetOf(operand.offset)), 1);
   if (operand?.kind !== "name") return term("?");

@@ -4,12 +4,13 @@
 // barriers are then unified (unify-sync.ts). A warp-wide operation waits for the lanes in its mask that have not
 // exited. A parked lane never arrives there, so a kernel in which one may be in the mask is refused.
 
-import type { Func, Instruction, Operand, Operation } from "../syntax/syntax.ts";
-import { constantValue, type Definitions, definitions, isFullMask } from "./addresses.ts";
-import { type CallGraph, calleeOf, hasOperation } from "./call-graph.ts";
+import type { Func, Instruction, Operation } from "../syntax/syntax.ts";
+import { type CallGraph, hasOperation } from "./call-graph.ts";
 import { decidedBy, postDominators } from "./control-flow.ts";
+import { isCollective, parkedLanes } from "./parked-lanes.ts";
 import type { Refuse } from "./reasons.ts";
-import { type Sameness, type Uniformity, uniformity } from "./uniformity.ts";
+import type { Sameness } from "./sameness.ts";
+import { type Uniformity, uniformity } from "./uniformity.ts";
 
 /** The number of barriers that a block has (PTX ISA 9.0, 9.7.13). */
 const BARRIERS = 16;
@@ -28,13 +29,15 @@ export function barriers(
   wholeWarps: boolean,
   refuse: Refuse,
 ): Barriers {
-  const meeting = meetingCallees(graph);
-  const meets = hasOperation(kernel, (one) => isBarrier(one) || isCollective(one));
+  const [, ...callees] = graph.functions;
+  const meets =
+    hasOperation(kernel, (one) => isBarrier(one) || isCollective(one)) ||
+    callees.some((one) => hasOperation(one, isCollective));
   // Most kernels have neither barriers nor warp-wide operations, so the uniformity analysis is skipped.
-  if (!meets && meeting.size === 0) return { free: 0, unify: false };
+  if (!meets) return { free: 0, unify: false };
   const found = uniformity(kernel, wholeWarps);
   const used = blockBarriers(found, refuse);
-  parkedLanes(found, meeting, refuse);
+  parkedLanes(found, graph, refuse);
   return used;
 }
 
@@ -86,69 +89,6 @@ function partedInstructions(
     if (predicate !== undefined && counts(found.of(predicate.register))) return true;
     return apart.has(flow.blockOf[i] ?? -1);
   };
-}
-
-/** The names of device functions that contain warp-wide operations. */
-const meetingCallees = ({ functions: [, ...callees] }: CallGraph): ReadonlySet<string> =>
-  new Set(callees.filter((one) => hasOperation(one, isCollective)).map(({ name }) => name));
-
-function parkedLanes(found: Uniformity, meeting: ReadonlySet<string>, refuse: Refuse): void {
-  const { flow } = found;
-  const apart = partedInstructions(found, (how) => how === "varying" || how === "lanes");
-  const known = definitions(flow);
-  flow.instructions.forEach((one, i) => {
-    if (!apart(i)) return;
-    const { text, opcode } = one.operation;
-    const callee = opcode === "call" ? (calleeOf(one) ?? "") : "";
-    if (meeting.has(callee))
-      refuse(
-        "parked-lanes",
-        one,
-        `${callee} has operations of the whole warp and not all lanes may call it`,
-      );
-    if (!isCollective(one.operation)) return;
-    const mask = maskOf(one);
-    const active = mask?.kind === "name" && known.get(mask.name)?.operation.opcode === "activemask";
-    if (active || partial(found, i, mask, known)) return;
-    refuse("parked-lanes", one, `${text} names lanes that may have left`);
-  });
-}
-
-/** Warp-wide operations: lanes of a warp execute them together. */
-function isCollective({ opcode, modifiers }: Operation): boolean {
-  if (opcode === "bar") return modifiers[0] === "warp";
-  return modifiers.includes("sync") && opcode !== "barrier";
-}
-
-/** The operand with the lane mask; undefined: all lanes. */
-function maskOf({ operation, operands }: Instruction): Operand | undefined {
-  if (operation.opcode === "bar") return operands[0];
-  return /^(shfl|vote|match|redux|elect)$/.test(operation.opcode)
-    ? operands[operands.length - 1]
-    : undefined;
-}
-
-/**
- * Whether the mask is a constant that leaves lanes out. Then its author knows which lanes come here, so it is trusted,
- * unless the lanes that do not come here exit.
- */
-function partial(
-  found: Uniformity,
-  i: number,
-  mask: Operand | undefined,
-  known: Definitions,
-): boolean {
-  const { flow } = found;
-  const value = constantValue(mask, known);
-  if (Number.isNaN(value) || isFullMask(value)) return false;
-  const post = postDominators(flow, true);
-  return found.parting.every((how, n) => {
-    if (how !== "varying" && how !== "lanes") return true;
-    const meets = post[n] ?? flow.blocks.length;
-    const meeting = flow.blocks[meets];
-    const onlyLeaves = meeting === undefined || (meeting.exits && meeting.end - meeting.first <= 1);
-    return !onlyLeaves || !decidedBy(flow, post, n).includes(flow.blockOf[i] ?? -1);
-  });
 }
 
 /** A barrier of the whole block, not of a warp or a cluster. */

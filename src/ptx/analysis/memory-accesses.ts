@@ -70,8 +70,13 @@ export const isCopy = ({ opcode, modifiers }: Operation) =>
 const isCopyIn = (one: Operation) =>
   isCopy(one) && /^shared/.test(one.modifiers.find((part) => /^(shared|global)/.test(part)) ?? "");
 
+/**
+ * Is it memory that other blocks do not write while this block reads it? That also holds for the scope `.cta`: such an
+ * access and a write of another block are a data race, so no block waits for another one with it (PTX ISA 9.0, 8.7:
+ * only accesses whose scopes include both threads are morally strong).
+ */
 const isOwn = ({ modifiers }: Operation) =>
-  modifiers.some((one) => /^(shared|local|param|const)/.test(one) || one === "nc");
+  modifiers.some((one) => /^(shared|local|param|const|cta$)/.test(one) || one === "nc");
 
 const isFresh = (modifier: string) => /^(volatile|relaxed|acquire|mmio|cg|cv)$/.test(modifier);
 
@@ -82,4 +87,5 @@ export const isFence = ({ opcode, modifiers }: Operation) =>
     !modifiers.includes("proxy") &&
     !/^(mbarrier_init|cta)$/.test(modifiers[1] ?? "")) ||
   ((opcode === "ld" || opcode === "atom" || opcode === "red") &&
+    !modifiers.includes("cta") &&
     modifiers.some((one) => /^(acquire|acq_rel|volatile)$/.test(one)));

@@ -15,7 +15,8 @@ export const reasonCodes = {
   clock: "the time is read, and one thread now lives for many blocks",
   cluster: "blocks work in clusters",
   cooperative: "the launch is cooperative: all blocks at once",
-  "dependent-launch": "the kernel takes part in programmatic dependent launch",
+  "dependent-launch":
+    "a device function lets dependent grids start, which only the whole grid may do",
   "dynamic-parallelism": "the kernel launches kernels",
   "grid-id": "the number of the grid is read",
   "grid-wait": "a block waits for others that may not have started",

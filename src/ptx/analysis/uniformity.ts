@@ -5,39 +5,47 @@ import { type Names, NOBODY } from "../syntax/names.ts";
 import { addNames, baseName, registerName, writesFirst } from "../syntax/operation-facts.ts";
 import { isSpecial } from "../syntax/special-registers.ts";
 import type { Func, Instruction, Operand } from "../syntax/syntax.ts";
-import { constantValue, type Definitions, definitions, isFullMask } from "./addresses.ts";
+import {
+  addressOf,
+  constantValue,
+  type Definitions,
+  definitions,
+  isFullMask,
+  WARP_SIZE,
+} from "./addresses.ts";
 import { controlFlow, decidedBy, type Flow, postDominators } from "./control-flow.ts";
-
-/**
- * From the narrowest to the widest:
- * - aligned: the same in the block, and a multiple of the warp size;
- * - block: the same in the block;
- * - warp: the same in each warp;
- * - lanes: the lane in its low five bits, and the same in each warp above them;
- * - varying.
- */
-export type Sameness = "aligned" | "block" | "warp" | "lanes" | "varying";
-
-const WARP = 32;
-
-function join(a: Sameness, b: Sameness): Sameness {
-  if (a === b) return a;
-  if (a === "varying" || b === "varying" || a === "lanes" || b === "lanes") return "varying";
-  return a === "warp" || b === "warp" ? "warp" : "block";
-}
+import {
+  areWholeWarps,
+  comparisonResult,
+  join,
+  lanesOfMask,
+  plain,
+  product,
+  type Sameness,
+  sum,
+} from "./sameness.ts";
+import { isThreadRank } from "./thread-rank.ts";
+import { unwritten } from "./unwritten.ts";
 
 export interface Uniformity {
   readonly flow: Flow;
   /** By the index of the block: how uniform the branch at its end is; "block" if threads do not diverge there. */
   readonly parting: readonly Sameness[];
   of(register: string): Sameness;
+  /** The same for threads that are known to go the same way at the end of these blocks. */
+  among(together: ReadonlySet<number>): Uniformity;
 }
 
 /**
  * `wholeWarps`: the block's x size is assumed to be a multiple of 32, so that a warp is 32 neighbours in x. Threads
- * that have exited don't count: a register is uniform if it is the same in the remaining threads.
+ * that have exited don't count: a register is uniform if it is the same in the remaining threads. `together` are blocks at
+ * whose end the threads in question are known to go the same way; the result then holds for these threads alone.
  */
-export function uniformity(func: Func, wholeWarps: boolean): Uniformity {
+export function uniformity(
+  func: Func,
+  wholeWarps: boolean,
+  together: ReadonlySet<number> = new Set(),
+): Uniformity {
   const flow = controlFlow(func);
   const { names, instructions, blocks } = flow;
   const facts: Facts = {
@@ -46,6 +54,8 @@ export function uniformity(func: Func, wholeWarps: boolean): Uniformity {
     readers: readersOf(names, instructions.length),
     known: definitions(flow),
     stale: new Uint8Array(instructions.length).fill(1),
+    ranks: names.numberOf.has("%tid.z"),
+    isUnwritten: unwritten(flow),
     params: new Set(func.entry ? func.params.flatMap((one) => one.names.map((n) => n.name)) : []),
   };
   const post = postDominators(flow, false);
@@ -54,6 +64,7 @@ export function uniformity(func: Func, wholeWarps: boolean): Uniformity {
   for (let changed = true; changed; ) {
     changed = settle(flow, control, facts);
     blocks.forEach((block, n) => {
+      if (together.has(n)) return;
       const how = partingAt(flow, block.end - 1, facts);
       if (join(parting[n] ?? "varying", how) === parting[n]) return;
       parting[n] = how;
@@ -66,7 +77,12 @@ export function uniformity(func: Func, wholeWarps: boolean): Uniformity {
       }
     });
   }
-  return { flow, parting, of: (register) => known(register, facts) ?? "varying" };
+  return {
+    flow,
+    parting,
+    of: (register) => known(register, facts) ?? "varying",
+    among: (more) => uniformity(func, wholeWarps, more),
+  };
 }
 
 interface Facts {
@@ -77,6 +93,10 @@ interface Facts {
   readonly known: Definitions;
   /** 1 for an instruction that reads a name whose result has changed since the last visit. */
   readonly stale: Uint8Array;
+  /** Does a load read memory that the function does not write? */
+  readonly isUnwritten: (load: Instruction) => boolean;
+  /** The function reads %tid.z, as for a thread's rank in its block. */
+  readonly ranks: boolean;
   /** Parameters of a kernel. Those of a device function may differ between threads. */
   readonly params: ReadonlySet<string>;
 }
@@ -212,7 +232,9 @@ function special(name: string, wholeWarps: boolean): Sameness {
 
 function value(operand: Operand | undefined, facts: Facts): Sameness | undefined {
   if (operand === undefined) return "varying";
-  if (operand.kind === "immediate") return Number(operand.text) % WARP === 0 ? "aligned" : "block";
+  if (operand.kind === "immediate")
+    return Number(operand.text) % WARP_SIZE === 0 ? "aligned" : "block";
+  if (operand.kind === "name" && operand.name === "WARP_SZ") return "aligned";
   if (operand.kind === "name") return known(operand.name, facts);
   let all: Sameness = "block";
   const names: string[] = [];
@@ -266,14 +288,8 @@ function result(instruction: Instruction, facts: Facts): Sameness | undefined {
   return arithmetic(instruction, facts, a, b, c) ?? plain(sources);
 }
 
-/** The same operation on the same values; alignment and lane order are lost. */
-function plain(sources: readonly Sameness[]): Sameness {
-  let all: Sameness = "block";
-  for (const one of sources) all = join(all, one === "aligned" ? "block" : one);
-  return all === "lanes" ? "varying" : all;
-}
-
-function load({ operation, operands }: Instruction, facts: Facts): Sameness | undefined {
+function load(instruction: Instruction, facts: Facts): Sameness | undefined {
+  const { operation, operands } = instruction;
   const address = operands[1];
   if (address?.kind !== "memory") return "varying";
   const at = value(address, facts);
@@ -282,8 +298,19 @@ function load({ operation, operands }: Instruction, facts: Facts): Sameness | un
   const constant =
     where.includes("const") ||
     (where.includes("global") && where.includes("nc")) ||
-    (where[0] === "param" && address.base.kind === "name" && facts.params.has(address.base.name));
-  return constant ? plain([at]) : "varying";
+    (where[0] === "param" && isOfKernel(address, facts));
+  if (constant) return plain([at]);
+  const alike = at !== "varying" && at !== "lanes" && where[0] === "global";
+  return alike && facts.isUnwritten(instruction) ? plain([at]) : "varying";
+}
+
+/**
+ * Is it a parameter of the kernel? Its name may have been moved to a register first. What calls pass has a name of its
+ * own, and differs between threads.
+ */
+function isOfKernel(address: Operand, { known, params }: Facts): boolean {
+  const terms = addressOf(address, known)?.terms ?? new Map<string, number>();
+  return [...terms].some(([name, factor]) => factor === 1 && params.has(name));
 }
 
 /** A broadcast of one lane to a whole warp. */
@@ -292,7 +319,7 @@ function shuffle({ operation, operands }: Instruction, facts: Facts): Sameness |
   const whole =
     operation.modifiers[0] === "sync" &&
     operation.modifiers[1] === "idx" &&
-    isConstant(clamp, (value) => value === WARP - 1, facts) &&
+    isConstant(clamp, (value) => value === WARP_SIZE - 1, facts) &&
     isConstant(mask, isFullMask, facts);
   if (!whole) return "varying";
   const from = value(lane, facts);
@@ -311,13 +338,16 @@ const integers: ReadonlySet<string> = new Set(["b32", "u32", "s32", "b64", "u64"
 /** Operations that keep "aligned" or "lanes"; undefined: the operation keeps neither. */
 function arithmetic(
   { operation, operands }: Instruction,
-  { known }: Facts,
+  facts: Facts,
   a: Sameness,
   b: Sameness,
   c: Sameness,
 ): Sameness | undefined {
   const { opcode, modifiers } = operation;
+  const { known } = facts;
   if (!integers.has(modifiers[modifiers.length - 1] ?? "")) return undefined;
+  if (facts.ranks && (opcode === "mad" || opcode === "add") && isThreadRank(operands[0], known))
+    return "lanes";
   const second = operands[2];
   switch (opcode) {
     case "mov":
@@ -331,7 +361,10 @@ function arithmetic(
     case "mad": {
       if (modifiers[0] === "hi") return undefined;
       const times = product(a, b);
-      return times === undefined ? undefined : sum(times, c);
+      if (times !== undefined) return sum(times, c);
+      // Rows of whole warps: a row's first thread is the first of a warp.
+      const rows = (a === "warp" && b === "aligned") || (a === "aligned" && b === "warp");
+      return rows && c === "lanes" ? "lanes" : undefined;
     }
     case "shl":
       return (a === "block" || a === "aligned") && constantValue(second, known) >= 5
@@ -352,32 +385,4 @@ function arithmetic(
   return undefined;
 }
 
-/** A value "lanes" after a bit mask that clears or keeps all five bits of the lane; undefined for other masks. */
-function lanesOfMask(mask: number): Sameness | undefined {
-  if (mask % WARP === 0) return "warp";
-  return (mask & (WARP - 1)) === WARP - 1 ? "lanes" : undefined;
-}
-
-const areWholeWarps = (threads: number) => threads > 0 && threads % WARP === 0;
-
 const wideEnough = (modifiers: readonly string[]) => modifiers.every((one) => integers.has(one));
-
-function sum(a: Sameness, b: Sameness): Sameness | undefined {
-  if (a === "aligned") return b === "aligned" || b === "lanes" ? b : undefined;
-  return b === "aligned" && a === "lanes" ? "lanes" : undefined;
-}
-
-const product = (a: Sameness, b: Sameness): Sameness | undefined => {
-  const both = (a === "aligned" || a === "block") && (b === "aligned" || b === "block");
-  return both && (a === "aligned" || b === "aligned") ? "aligned" : undefined;
-};
-
-/**
- * `tid < 64` and `tid > 63` diverge between warps, not within one. `bound` is the compared number, `b` its uniformity.
- */
-function comparisonResult(how: string, bound: number, b: Sameness): Sameness | undefined {
-  const below = how === "lt" || how === "ge" || how === "lo" || how === "hs";
-  const upTo = how === "le" || how === "gt" || how === "ls" || how === "hi";
-  if (below && b === "aligned") return "warp";
-  return upTo && (bound + 1) % WARP === 0 ? "warp" : undefined;
-}

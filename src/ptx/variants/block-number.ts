@@ -12,6 +12,7 @@ import {
   type Statement,
 } from "../syntax/syntax.ts";
 import type { Appended } from "./appended.ts";
+import { startsDependents } from "./forbidden.ts";
 import { rename, rewrite } from "./rewrite.ts";
 import { statements } from "./template.ts";
 
@@ -100,9 +101,14 @@ export function withNames(func: Func, names: ReadonlyMap<string, string>): reado
 
 /**
  * The instruction with our registers instead of the special ones, and with `names` replaced. A special register can be
- * moved to a 16-bit register; ours have 32 bits and need a conversion.
+ * moved to a 16-bit register; ours have 32 bits and need a conversion. Undefined for a signal that dependent grids may
+ * start: a variant gives none.
  */
-export function withOurNumbers(one: Instruction, names: ReadonlyMap<string, string>): Instruction {
+export function withOurNumbers(
+  one: Instruction,
+  names: ReadonlyMap<string, string>,
+): Instruction | undefined {
+  if (startsDependents(one.operation)) return undefined;
   const ours = rename(one, names);
   const [, from] = one.operands;
   const narrow = one.operation.opcode === "mov" && one.operation.modifiers.some(is16Bits);

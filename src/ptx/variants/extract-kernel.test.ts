@@ -37,6 +37,42 @@ const source = `
   atom.global.add.u32 %r1, [counter], 1;
   ret;
 }
+.global .align 1 .b8 $str$1[4] = {104, 105, 10};
+.global .align 1 .b8 __unnamed_1[3] = {107, 40, 41};
+.visible .global .align 1 .b8 $str$2[4] = {104, 105, 10};
+.global .align 4 .b8 table[8] = {1, 2, 3, 4};
+.global .align 8 .u64 $str$3[1] = {generic(counter)};
+.visible .entry says ()
+{
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<3>;
+  mov.u64 %rd1, $str$1;
+  cvta.global.u64 %rd2, %rd1;
+  { .param .b64 p0; .param .b64 p1; .param .b32 r0;
+    st.param.b64 [p0], %rd2;
+    st.param.b64 [p1], 0;
+    call.uni (r0), vprintf, (p0, p1);
+  }
+  ret;
+}
+.visible .entry looksUp ()
+{
+  .reg .b32 %r<3>;
+  ld.global.u32 %r1, [table];
+  ret;
+}
+.visible .entry saysWhatOthersMayChange ()
+{
+  .reg .b32 %r<3>;
+  ld.global.u8 %r1, [$str$2];
+  ret;
+}
+.visible .entry saysWhereSomethingIs ()
+{
+  .reg .b64 %rd<3>;
+  ld.global.u64 %rd1, [$str$3];
+  ret;
+}
 .visible .entry empty () { ret; }
 .file 1 "source.cu"
 .section .debug_str
@@ -85,7 +121,17 @@ describe("a kernel alone", () => {
     expect(print(made)).toBe(printExtracted("tiled"));
   });
 
+  test("has its own copy of the texts that it prints", () => {
+    const text = printExtracted("says");
+    expect(text).toContain("$str$1[4] = {104, 105, 10}");
+    for (const gone of ["__unnamed_1", "$str$2", "table"]) expect(text).not.toContain(gone);
+    expect(verify(parse(text))).toEqual([]);
+  });
+
   test.each([
+    { kernel: "looksUp", reason: "it uses table, which is the module's own" },
+    { kernel: "saysWhatOthersMayChange", reason: "it uses $str$2, which is the module's own" },
+    { kernel: "saysWhereSomethingIs", reason: "it uses $str$3, which is the module's own" },
     { kernel: "counting", reason: "it uses counter, which is the module's own" },
     { kernel: "missing", reason: "the module has no kernel missing" },
     { kernel: "helper", reason: "the module has no kernel helper" },

@@ -2,7 +2,14 @@
 // original.
 import { callGraph, isNamedIn } from "../analysis/call-graph.ts";
 import { moduleScope } from "../syntax/scopes.ts";
-import { type Func, type Item, type Module, made, type Statement } from "../syntax/syntax.ts";
+import {
+  type Func,
+  type Item,
+  type Module,
+  made,
+  type Statement,
+  type Variable,
+} from "../syntax/syntax.ts";
 
 export interface NotExtracted {
   /** A sentence without its full stop, the culprit by name. */
@@ -14,7 +21,8 @@ const HEAD = new Set([".version", ".target", ".address_size"]);
 
 /**
  * The module with `kernel` as its only kernel, without debugging information. A kernel that uses global or constant
- * variables of the module can't be extracted: the new module would have its own copies, with other contents.
+ * variables of the module can't be extracted: the new module would have its own copies, with other contents. Texts are
+ * copied, because nobody changes them.
  */
 export function extractKernel(module: Module, kernel: string): Module | NotExtracted {
   const scope = moduleScope(module);
@@ -23,7 +31,7 @@ export function extractKernel(module: Module, kernel: string): Module | NotExtra
     return { reason: `the module has no kernel ${kernel}` };
   const { functions, outside } = callGraph(entry, module);
   for (const [name, { variable }] of scope.variables)
-    if (variable.space !== "shared" && isNamedIn(functions, name))
+    if (variable.space !== "shared" && !isText(variable, name) && isNamedIn(functions, name))
       return { reason: `it uses ${name}, which is the module's own` };
   const kept = new Set([
     ...functions.map(({ name }) => name),
@@ -38,9 +46,29 @@ export function extractKernel(module: Module, kernel: string): Module | NotExtra
 function isNeeded(item: Item, called: ReadonlySet<string>, functions: readonly Func[]): boolean {
   if (item.kind === "function") return called.has(item.name);
   if (item.kind === "variable")
-    return item.space === "shared" && item.names.some(({ name }) => isNamedIn(functions, name));
+    return item.names.some(
+      ({ name }) => (item.space === "shared" || isText(item, name)) && isNamedIn(functions, name),
+    );
   return HEAD.has(item.word);
 }
+
+/**
+ * Names that compilers give to the texts of a program, which a variable of the program can't have: string literals and
+ * the names of functions in nvcc, texts of printf and assert in Triton (`printfFormat_0`, `assertMessage_0`).
+ */
+const TEXT = /^(\$str(\$\d+)?|__unnamed_\d+|(printfFormat|assert(Message|File|Func))_\d+)$/;
+
+/**
+ * Is it the text of a literal? To write one is undefined in C++, and the host has no name for it, so a copy always holds
+ * the same. That is not so for other initialised variables: PTX does not show whether the program declared them
+ * constant, and the host may have stored something else since.
+ */
+const isText = ({ space, linkage, type, names }: Variable, name: string): boolean =>
+  TEXT.test(name) &&
+  linkage === "" &&
+  space === "global" &&
+  type === "b8" &&
+  names.every(({ init }) => init !== undefined && /^\{[\s\d,]*\}$/.test(init));
 
 const plain = (item: Item): Item =>
   item.kind === "function" && item.body !== undefined

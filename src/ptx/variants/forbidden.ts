@@ -16,7 +16,7 @@ import type { Func, Instruction, Operand, Operation, Statement } from "../syntax
 /** Known operations (PTX ISA 9.0). Any other could do anything, so it is refused. */
 const operations: ReadonlySet<string> = new Set(
   `abs activemask add addc alloca and applypriority atom bar barrier bfe bfi bfind bmsk bra brev brkpt brx call
-  clz cnot copysign cos cp createpolicy cvt cvta discard div dp2a dp4a elect ex2 exit fence fma fns isspacep
+  clz cnot copysign cos cp createpolicy cvt cvta discard div dp2a dp4a elect ex2 exit fence fma fns griddepcontrol isspacep
   istypep ld ldmatrix ldu lg2 lop3 mad mad24 madc match max mbarrier membar min mma mov movmatrix mul mul24
   nanosleep neg not or pmevent popc prefetch prefetchu prmt rcp red redux rem ret rsqrt sad selp set
   setmaxnreg setp shf shfl shl shr sin slct sqrt st stackrestore stacksave stmatrix sub subc suld suq sured
@@ -56,6 +56,7 @@ export function forbidden(kernel: Func, graph: CallGraph, refuse: Refuse): void 
     if (isUnusual(func)) eachStatement(func.body ?? [], (one) => statement(one, specials, refuse));
     else for (const one of controlFlow(func).others) statement(one, specials, refuse);
   }
+  dependentsOfCallees(graph, refuse);
   for (const call of graph.indirect)
     refuse("indirect-call", call, "a function is called through a register");
   for (const { call, callee } of graph.outside) {
@@ -64,6 +65,23 @@ export function forbidden(kernel: Func, graph: CallGraph, refuse: Refuse): void 
       refuse("dynamic-parallelism", call, `${callee} is called, so kernels start kernels here`);
     else refuse("unknown-callee", call, `${callee} is called and has no body here`);
   }
+}
+
+/**
+ * Tells the GPU that grids which depend on this one may start. A part of a grid must not say so for the whole, so variants
+ * leave it out: dependents then start when the grid has ended, which PTX allows ("no guarantee that the dependent will
+ * launch before the completion", PTX ISA 9.0, 9.7.13.13). `griddepcontrol.wait` stays. It waits for grids that were
+ * launched before, and variants are only launched where the launch has no attributes: then those have ended.
+ */
+export const startsDependents = ({ opcode, modifiers }: Operation): boolean =>
+  opcode === "griddepcontrol" && modifiers[0] === "launch_dependents";
+
+/** Refuses such signals in device functions, most of which variants call unchanged. */
+function dependentsOfCallees({ functions: [, ...callees] }: CallGraph, refuse: Refuse): void {
+  for (const func of callees)
+    for (const one of instructionsOf(func))
+      if (startsDependents(one.operation))
+        refuse("dependent-launch", one, `${func.name} contains ${one.operation.text}`);
 }
 
 /** Refuses what a thread can't do when it executes several blocks one after the other. */
@@ -128,8 +146,7 @@ function statement(one: Statement, specials: Specials, refuse: Refuse): void {
 
 function instruction(one: Instruction, specials: readonly string[], refuse: Refuse): void {
   const { text, opcode, modifiers } = one.operation;
-  if (opcode === "griddepcontrol") refuse("dependent-launch", one, `${text} is used`);
-  else if (opcode === "multimem") refuse("multimem", one, `${text} is used`);
+  if (opcode === "multimem") refuse("multimem", one, `${text} is used`);
   else if (opcode === "mapa" || opcode === "getctarank" || opcode === "clusterlaunchcontrol")
     refuse("cluster", one, `${text} is used`);
   else if (opcode === "barrier" && modifiers[0] === "cluster")

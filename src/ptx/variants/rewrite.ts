@@ -1,13 +1,13 @@
 // Rewrites a body: instructions by a function, names by a table.
 import { type Instruction, made, type Operand, type Statement } from "../syntax/syntax.ts";
 
-/** Replaces each instruction by the result of `change`; nodes that do not change are kept. */
+/** Replaces each instruction by the result of `change`, or leaves it out; nodes that do not change are kept. */
 export function rewrite(
   body: readonly Statement[],
-  change: (instruction: Instruction) => Instruction,
+  change: (instruction: Instruction) => Instruction | undefined,
 ): readonly Statement[] {
-  return body.map((one) => {
-    if (one.kind === "instruction") return change(one);
+  return body.flatMap((one): Statement | readonly Statement[] => {
+    if (one.kind === "instruction") return change(one) ?? [];
     if (one.kind === "block") return { ...one, body: rewrite(one.body, change) };
     return one;
   });

@@ -37,7 +37,23 @@ export function ticketTests(
         iterations.stays(iterations.value(a)));
     if (isTest) tests.add(flow.instructions.indexOf(leaving.compare));
   }
+  for (const other of testsBeside(tests, iterations)) tests.add(other);
   return tests;
+}
+
+/**
+ * Comparisons outside of the loop that ask the same of the same register: whether the first number is beyond the bound
+ * already, and what is left for the last round. The loop ends by its own additions whatever they say.
+ */
+function testsBeside(tests: ReadonlySet<number>, iterations: Iterations): readonly number[] {
+  const { flow, loop } = iterations;
+  const asks = (one: Instruction | undefined) =>
+    one?.operands.slice(1, 3).map((operand) => [...iterations.value(operand).terms.keys()]) ?? [];
+  const asked = [...tests].map((i) => asks(flow.instructions[i]).map(String).sort().join());
+  return flow.instructions.flatMap((one, i) => {
+    if (one.operation.opcode !== "setp" || loop.blocks.has(flow.blockOf[i] ?? -1)) return [];
+    return asked.includes(asks(one).map(String).sort().join()) ? [i] : [];
+  });
 }
 
 /** 1 if each atomic increases the counter, -1 if it decreases it, 0 if not known. */
@@ -155,14 +171,15 @@ function handsOn(
   for (const other of iterations.flow.instructions) {
     const target = operandWritten(other);
     if (target === undefined || !mayAlias(locations.of(other, target), location)) continue;
-    const same = other.operation.opcode === "st" && isSame(addressOf(target, iterations.known), at);
-    if (!same || !isLoadOfSameWidth(other, one)) return false;
-    const value = iterations.value(other.operands[1]);
-    // Outside of the loop, the memory may be used for something else.
+    // What was stored outside of the loop is replaced by the first number that the loop stores. Threads that have left
+    // may use the memory for something else, but not while others read it: that would be a data race.
     const inside = iterations.loop.blocks.has(
       iterations.flow.blockOf[iterations.flow.instructions.indexOf(other)] ?? -1,
     );
     if (!inside) continue;
+    const same = other.operation.opcode === "st" && isSame(addressOf(target, iterations.known), at);
+    if (!same || !isLoadOfSameWidth(other, one)) return false;
+    const value = iterations.value(other.operands[1]);
     if (
       value.terms.size === 0 ||
       !isDrawn(other.operands[1], update, iterations, locations, depth + 1)

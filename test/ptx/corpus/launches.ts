@@ -771,6 +771,56 @@ export const launches: readonly Launch[] = [
     hopper: true,
   }),
 
+  launch(
+    "parted",
+    "ballot_sum_64",
+    [3],
+    [64],
+    [whole("i32", 500, -99, 99), zeros("i32", 3), i32(500)],
+  ),
+  launch(
+    "parted",
+    "ballot_sum_128",
+    [2],
+    [128],
+    [whole("i32", 500, -99, 99), zeros("i32", 2), i32(500)],
+  ),
+  launch(
+    "parted",
+    "ballot_return",
+    [3],
+    [64],
+    [whole("i32", 150, -99, 99), zeros("i32", 192), i32(150)],
+  ),
+  launch(
+    "parted",
+    "first_warp_by_rank",
+    [3],
+    [6, 4, 3],
+    [whole("i32", 216, -99, 99), zeros("i32", 3)],
+  ),
+  launch(
+    "parted",
+    "sum_segments",
+    [5],
+    [32],
+    [whole("i32", 400, -99, 99), whole("i32", 5, 0, 400), zeros("i32", 5)],
+  ),
+  launch(
+    "parted",
+    "tensor_tail",
+    [2],
+    [96],
+    [random("f16", 1024, -1, 1), random("f16", 512, -1, 1), zeros("f32", 512), i32(128)],
+  ),
+  launch("parted", "wait_in_block", [3], [64], [zeros("i32", 3), zeros("i32", 192)]),
+  launch(
+    "parted",
+    "drawn_tiles",
+    [3],
+    [32],
+    [zeros("i32", 1), whole("i32", 250, -99, 99), zeros("i32", 250), i32(250)],
+  ),
   launch("refused", "cooperative_grid", [3], [64], [whole("i32", 192, -99, 99)], {
     ends: "PTX_TRAP",
   }),
@@ -789,7 +839,6 @@ export const launches: readonly Launch[] = [
   ),
   launch("refused", "dependent_launch", [3], [32], [whole("i32", 96, -99, 99), zeros("i32", 96)], {
     hopper: true,
-    ends: "PTX_NOT_EMULATED",
   }),
   launch("refused", "bulk_copy", [3], [64], [whole("i32", 192, -99, 99), zeros("i32", 192)], {
     hopper: true,

@@ -82,8 +82,8 @@ describe("faults name kernel, line, thread and instruction", () => {
     ["a trap", "trap;", "k, line 11: trap (block (0, 0, 0), thread (0, 0, 0)): trap;"],
     [
       "what is not emulated",
-      "griddepcontrol.wait;",
-      "k, line 11: not emulated: griddepcontrol.wait; (launches that depend on each other)",
+      "tcgen05.wait::ld.sync.aligned;",
+      "k, line 11: not emulated: tcgen05.wait::ld.sync.aligned; (tensor memory)",
     ],
     [
       "what nobody knows",

@@ -69,6 +69,14 @@ type Step =
       readonly apart: boolean;
     }
   | { readonly kind: "draw"; readonly table: number; readonly by: 1 | 2 }
+  /** Goes over tiles by numbers that come through shared memory; `peeks`: or until a word is set. */
+  | {
+      readonly kind: "tiles";
+      readonly table: number;
+      readonly by: "each" | "last" | "nobody";
+      readonly peeks: boolean;
+      readonly where: Where;
+    }
   | { readonly kind: "slot"; readonly table: number }
   | { readonly kind: "rows" };
 
@@ -132,6 +140,16 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({ kind: fc.constant("draw" as const), table, by: fc.constantFrom(1, 2) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant("tiles" as const),
+      table,
+      by: fc.constantFrom("each", "each", "last", "nobody"),
+      peeks: fc.constantFrom(false, false, true),
+      where,
+    }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("slot" as const), table }) },
   { weight: 1, arbitrary: fc.constant({ kind: "rows" as const }) },
@@ -235,6 +253,17 @@ setp.ne.u32 %p, %seen, %other; @%p bra R${n};`;
       case "draw":
         return `D${n}: atom.global.add.u32 %drawn, [%table${one.table}+${4 * (WORDS - BLOCKS - 1)}], ${one.by};
 setp.lt.u32 %p, %drawn, 9; @%p bra D${n}; min.u32 %drawn, %drawn, 3;`;
+      case "tiles": {
+        const draw = `atom.global.add.u32 %seen, [%table${one.table}+${4 * (WORDS - BLOCKS - 2)}], ${one.by === "last" ? "%adds" : one.by === "each" ? 2 : 0};
+st.shared.u32 [box+8], %seen; ld.shared.u32 %tile, [box+8]; add.u32 %other, %tile, 2;`;
+        const peek = `ld.volatile.global.u32 %left, [%word]; setp.ne.u32 %p, %left, 0; @%p bra Z${n};`;
+        return `${address(one)} mov.u32 %left, 0; setp.eq.u32 %p, %block, %lastblock; selp.u32 %adds, 2, 0, %p;
+${draw} setp.gt.u32 %p, %other, 9; @%p bra Z${n};
+Y${n}: mul.wide.u32 %offset, %tile, 4; add.s64 %offset, %input, %offset; ld.global.u32 %other, [%offset];
+st.shared.u32 [box+12], %other; ${one.peeks ? peek : ""}
+${draw} setp.le.u32 %p, %other, 9; @%p bra Y${n};
+Z${n}: min.u32 %left, %left, 1; add.u32 %sum, %sum, %left;`;
+      }
       case "slot":
         return `add.u32 %other, %block, 3; cvt.u64.u32 %offset, 64; add.s64 %word, %table${one.table}, %offset;
 H${n}: atom.global.cas.b32 %seen, [%word], 0, %other; add.s64 %word, %word, 4;
@@ -276,7 +305,7 @@ ret;
 }
 
 const registers = `.reg .b64 %table0, %table1, %input, %out, %word, %offset; .reg .pred %p;
-.reg .b32 %block, %blocks, %lastblock, %at, %seen, %other, %left, %ring, %drawn, %sum;`;
+.reg .b32 %block, %blocks, %lastblock, %at, %seen, %other, %left, %ring, %drawn, %sum, %tile, %adds;`;
 
 const functionOf = (name: string, look: string) =>
   `.func (.param .b32 found) ${name}(.param .b64 place) {

@@ -1,4 +1,4 @@
-// Barriers of a block. Also instructions about clusters, dependent launches and register counts, most of which are
+// Barriers of a block. Also instructions about clusters, dependent launches and register counts, some of which are
 // refused.
 
 import { REGROUP } from "../../machine/warp.ts";
@@ -61,7 +61,8 @@ export const barriers: Readonly<Record<string, Compile>> = {
   bar,
   barrier: bar,
   nanosleep,
-  griddepcontrol: refused("launches that depend on each other"),
+  // Without the attribute of a dependent launch, earlier grids have ended, and nobody waits for the signal.
+  griddepcontrol: () => ({ control: (w) => w.pc + 1 }),
   mapa: refused("clusters"),
   getctarank: refused("clusters"),
   setmaxnreg: () => collective(undefined, () => undefined),

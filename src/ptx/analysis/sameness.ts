@@ -1,0 +1,54 @@
+// How alike a value is in the threads of a block, and what operations keep of that.
+
+import { WARP_SIZE } from "./addresses.ts";
+
+/**
+ * From the narrowest to the widest:
+ * - aligned: the same in the block, and a multiple of the warp size;
+ * - block: the same in the block;
+ * - warp: the same in each warp;
+ * - lanes: the lane in its low five bits, and the same in each warp above them;
+ * - varying.
+ */
+export type Sameness = "aligned" | "block" | "warp" | "lanes" | "varying";
+
+export function join(a: Sameness, b: Sameness): Sameness {
+  if (a === b) return a;
+  if (a === "varying" || b === "varying" || a === "lanes" || b === "lanes") return "varying";
+  return a === "warp" || b === "warp" ? "warp" : "block";
+}
+
+/** The same operation on the same values; alignment and lane order are lost. */
+export function plain(sources: readonly Sameness[]): Sameness {
+  let all: Sameness = "block";
+  for (const one of sources) all = join(all, one === "aligned" ? "block" : one);
+  return all === "lanes" ? "varying" : all;
+}
+
+/** A value "lanes" after a bit mask that clears or keeps all five bits of the lane; undefined for other masks. */
+export function lanesOfMask(mask: number): Sameness | undefined {
+  if (mask % WARP_SIZE === 0) return "warp";
+  return (mask & (WARP_SIZE - 1)) === WARP_SIZE - 1 ? "lanes" : undefined;
+}
+
+export const areWholeWarps = (threads: number) => threads > 0 && threads % WARP_SIZE === 0;
+
+export function sum(a: Sameness, b: Sameness): Sameness | undefined {
+  if (a === "aligned") return b === "aligned" || b === "lanes" ? b : undefined;
+  return b === "aligned" && a === "lanes" ? "lanes" : undefined;
+}
+
+export const product = (a: Sameness, b: Sameness): Sameness | undefined => {
+  const both = (a === "aligned" || a === "block") && (b === "aligned" || b === "block");
+  return both && (a === "aligned" || b === "aligned") ? "aligned" : undefined;
+};
+
+/**
+ * `tid < 64` and `tid > 63` diverge between warps, not within one. `bound` is the compared number, `b` its uniformity.
+ */
+export function comparisonResult(how: string, bound: number, b: Sameness): Sameness | undefined {
+  const below = how === "lt" || how === "ge" || how === "lo" || how === "hs";
+  const upTo = how === "le" || how === "gt" || how === "ls" || how === "hi";
+  if (below && b === "aligned") return "warp";
+  return upTo && (bound + 1) % WARP_SIZE === 0 ? "warp" : undefined;
+}

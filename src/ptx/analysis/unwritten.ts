@@ -1,0 +1,33 @@
+// Global memory that a function only reads. All threads that load from one address in it get the same value: nobody else
+// may write it meanwhile, because plain loads that race with a write are undefined (PTX ISA 9.0, 8.7.1). It is assumed
+// that different parameters point to different memory, as in the search for waits.
+
+import type { Instruction } from "../syntax/syntax.ts";
+import { locations, mayAlias } from "./alias-analysis.ts";
+import type { Flow } from "./control-flow.ts";
+import { operandRead, operandWritten } from "./memory-accesses.ts";
+
+/** Does the plain load read global memory that nothing in the function writes? The answer is found when it is needed. */
+export function unwritten(flow: Flow): (load: Instruction) => boolean {
+  let places: ReturnType<typeof placesOf> | undefined;
+  return (load) => {
+    const { modifiers } = load.operation;
+    if (modifiers.some((one) => /^(volatile|relaxed|acquire|mmio)$/.test(one))) return false;
+    places ??= placesOf(flow);
+    const place = places.known.of(load, operandRead(load));
+    if (place.roots === undefined || place.space !== "global") return false;
+    return !places.mayCall && !places.written.some((other) => mayAlias(other, place));
+  };
+}
+
+function placesOf(flow: Flow) {
+  const known = locations(flow, () => undefined);
+  const written = flow.instructions.flatMap((one) => {
+    const target = operandWritten(one);
+    return target === undefined ? [] : [known.of(one, target)];
+  });
+  // What a device function or the runtime writes is not known here.
+  return { known, written, mayCall: flow.instructions.some(isCall) };
+}
+
+const isCall = ({ operation }: Instruction) => operation.opcode === "call";
