@@ -1,13 +1,6 @@
 // The figures by which a run is judged. They are summed up while it runs.
 import { upperQuantileOfSorted } from "#core";
-import {
-  addAll,
-  addServed,
-  backlogAfter,
-  type Latencies,
-  noLatencies,
-  quantile,
-} from "./latency.ts";
+import { addServed, backlogAfter, type Latencies, noLatencies, quantile } from "./latency.ts";
 import type { ClusterPlan } from "./plan.ts";
 import type { QueueTable } from "./queue.ts";
 import type { GpuState, JobState } from "./state.ts";
@@ -201,18 +194,18 @@ function onlineFigures(
       p99Slowdown: p99 > 0 ? p99 / (quantile(solo, 0.99) ?? p99) : 1,
     };
   });
-  const all = noLatencies();
-  for (const one of together) addAll(all, one);
+  const total = (of: (latencies: Latencies) => number) =>
+    together.reduce((sum, one) => sum + of(one), 0);
+  const requests = total((one) => one.requests);
   const weighted = (of: (figures: ServiceFigures) => number): number =>
-    all.requests > 0
-      ? services.reduce((sum, one, i) => sum + of(one) * (together[i]?.requests ?? 0), 0) /
-        all.requests
+    requests > 0
+      ? services.reduce((sum, one, i) => sum + of(one) * (together[i]?.requests ?? 0), 0) / requests
       : 1;
   return {
     services,
     meanSlowdown: weighted((one) => one.meanSlowdown),
     p99Slowdown: weighted((one) => one.p99Slowdown),
-    turnedAway: all.requests > 0 ? all.turnedAway / all.requests : 0,
+    turnedAway: requests > 0 ? total((one) => one.turnedAway) / requests : 0,
   };
 }
 
