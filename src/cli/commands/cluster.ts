@@ -29,7 +29,7 @@ import { type Args, command, json, list, number, text } from "../command.ts";
 const options = {
   scheduler: list(
     "NAME",
-    `instead of the scenario's; one of: ${schedulers.map(({ name }) => name).join(", ")}`,
+    `instead of the scenario's; one of: ${schedulers.map(({ name }) => name).join(", ")}. Behind a name, @rounds or @once says when it decides`,
   ),
   seed: number("N", undefined, "simulate this seed only", { min: 0, max: 1_000_000, whole: true }),
   data: text(

@@ -225,7 +225,9 @@ function jobFigures({ costs }: ClusterPlan, jobs: readonly JobState[], now: numb
     jctMedian: jcts.length > 0 ? upperQuantileOfSorted(jcts, 0.5) : 0,
     jctP95: jcts.length > 0 ? upperQuantileOfSorted(jcts, 0.95) : 0,
     makespan:
-      ended.length === jobs.length ? Math.max(0, ...ended.map(({ finished }) => finished)) : now,
+      ended.length === jobs.length
+        ? ended.reduce((last, { finished }) => Math.max(last, finished), 0)
+        : now,
     waitingMean: sum((one) => jctOf(one) - one.held) / Math.max(1, jobs.length),
     byPriority: [...new Set(jobs.map(({ job }) => job.priority))]
       .sort((a, b) => b - a)

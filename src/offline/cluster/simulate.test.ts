@@ -212,6 +212,40 @@ describe.each(schedulers)("$name", (kind) => {
   });
 });
 
+describe("triggers", () => {
+  const jobs = [job("a", 0, 1000), job("b", 10, 100)];
+
+  test("the same scheduler waits for the round, or fills a free GPU at the next step", () => {
+    const plan = dedicated(1, jobs);
+    // a ends at 1,030 s. In rounds b starts at 1,200 s, at once at 1,080 s.
+    for (const name of ["time-sharing", "kace-greedy", "srtf"]) {
+      expect(completion(plan, `${name}@rounds`)).toEqual(completion(plan, name));
+      expect(completion(plan, `${name}@rounds`)).not.toEqual(completion(plan, `${name}@once`));
+    }
+    expect(completion(plan, "time-sharing@once")).toEqual([1030, 1080 + 130 - 10]);
+    expect(completion(plan, "muxflow@once")).toEqual(completion(plan, "cotenant"));
+    expect(completion(plan, "muxflow")).toEqual(completion(plan, "cotenant@rounds"));
+  });
+
+  test("a knob trades completion time against slowdown", () => {
+    const [free, dear] = ["cotenant=0", "cotenant=200"].map((name) =>
+      simulate(shared(1), schedulerNamed(name)),
+    );
+    expect(dear?.scheduler).toBe("cotenant=200");
+    expect(dear?.meanSlowdown).toBeLessThan(free?.meanSlowdown ?? 0);
+    expect(dear?.jctMean).toBeGreaterThan(free?.jctMean ?? 0);
+  });
+
+  test.each([
+    ["cotenant@never", /No scheduler is called "cotenant@never"/],
+    ["cotenant=", /price of requests' time.*, from 0 to 1000/],
+    ["kace-greedy=2@once", /share of the SMs that each job may use, from 0.1 to 1/],
+    ["srtf=1", /srtf has no number to set/],
+  ])("%s is refused", (name, message) => {
+    expect(() => schedulerNamed(name)).toThrow(message);
+  });
+});
+
 test("the online side alone is the same with every scheduler", () => {
   const alone = (name: string) =>
     simulate(shared(1), schedulerNamed(name)).services.map(
