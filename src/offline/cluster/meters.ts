@@ -1,5 +1,6 @@
-// The figures by which a run is judged. They are summed up while it runs.
+// Sums up the figures of a run while it runs.
 import { upperQuantileOfSorted } from "#core";
+import type { Figures, LevelFigures, Point, ServiceFigures } from "./figures.ts";
 import { addServed, backlogAfter, type Latencies, noLatencies, quantile } from "./latency.ts";
 import type { ClusterPlan } from "./plan.ts";
 import type { QueueTable } from "./queue.ts";
@@ -8,89 +9,19 @@ import type { GpuState, JobState } from "./state.ts";
 /** Seconds between two points of the curves over time. */
 const SERIES_STEP = 900;
 
-/** One point of the curves. Unless noted, values are means over SERIES_STEP and all GPUs. */
-interface Point {
-  readonly hour: number;
-  readonly waiting: number;
-  readonly running: number;
-  /** Sum of retained throughputs: best-effort work, in GPUs. */
-  readonly throughput: number;
-  readonly busy: number;
-  readonly activity: number;
-  readonly memory: number;
-  /** Mean latency of requests, divided by that alone. */
-  readonly slowdown: number;
-}
-
 interface Bin {
   seconds: number;
   busy: number;
   activity: number;
   memory: number;
   throughput: number;
+  /** Seconds for which requests kept GPUs busy longer than alone. */
+  slowed: number;
   latency: number;
   latencyAlone: number;
   waiting: number;
   running: number;
   looks: number;
-}
-
-interface ServiceFigures {
-  readonly name: string;
-  readonly meanMs: number;
-  readonly p99Ms: number;
-  /** Mean latency of the requests, divided by the mean of the same requests alone. */
-  readonly meanSlowdown: number;
-  readonly p99Slowdown: number;
-}
-
-/** Figures of the jobs of one priority. */
-interface LevelFigures {
-  readonly priority: number;
-  readonly jobs: number;
-  /** In seconds. */
-  readonly jctMean: number;
-  readonly waitingMean: number;
-}
-
-export interface Figures {
-  readonly scheduler: string;
-  readonly seed: number;
-  readonly jobs: number;
-  /** The jobs that ended before the simulation did. */
-  readonly finished: number;
-  readonly services: readonly ServiceFigures[];
-  /** Each service's mean slowdown, averaged over services with their requests as weights. */
-  readonly meanSlowdown: number;
-  readonly p99Slowdown: number;
-  /** The part of the requests that arrived while a GPU was overloaded and its queue full. */
-  readonly turnedAway: number;
-  /** In seconds. A job that did not end counts up to the end of the simulation. */
-  readonly jctMean: number;
-  readonly jctMedian: number;
-  readonly jctP95: number;
-  readonly makespan: number;
-  readonly waitingMean: number;
-  /** The highest priority first. One entry if all jobs have the same priority. */
-  readonly byPriority: readonly LevelFigures[];
-  /** Σ T_separate / Σ T_real over all jobs, 0 to 1. MuxFlow's equation 3 has the fraction inverted. */
-  readonly oversold: number;
-  /** Means over the simulated time, 0 to 1. */
-  readonly busy: number;
-  readonly activity: number;
-  readonly memory: number;
-  readonly starts: number;
-  readonly moves: number;
-  readonly evictions: number;
-  readonly failures: number;
-  /** Work that evictions and failures lost, in seconds alone. */
-  readonly lost: number;
-  /** The GPU-hours alone that the work on shared GPUs is equal to, and the price of so many hours on dedicated GPUs. */
-  readonly savedGpuHours: number;
-  readonly savedDollars: number;
-  readonly series: readonly Point[];
-  /** Completion times of all jobs in seconds, in ascending order. */
-  readonly jcts: readonly number[];
 }
 
 interface Counts {
@@ -133,6 +64,7 @@ export function newMeters(plan: ClusterPlan, tables: readonly QueueTable[]): Met
       bin.activity += sharing.activity * seconds;
       bin.memory += (memoryOf(gpu, plan) / gpu.memoryGB) * seconds;
       bin.throughput += sharing.retained.reduce((sum, one) => sum + one, 0) * seconds;
+      bin.slowed += gpu.load * (sharing.slowdown - 1) * seconds;
       const service = plan.services[gpu.service];
       const table = tables[gpu.service];
       if (!service || !table) return;
@@ -164,8 +96,9 @@ export function newMeters(plan: ClusterPlan, tables: readonly QueueTable[]): Met
       scheduler,
       seed: plan.seed,
       ...onlineFigures(plan, together, alone),
-      ...jobFigures(plan, jobs, now),
+      ...jobFigures(jobs, now),
       ...gpuFigures(plan, bins),
+      ...savedFigures(plan, bins, counts),
       ...counts,
       series: bins.map((bin, i) => point(bin, i, plan)),
     }),
@@ -209,7 +142,7 @@ function onlineFigures(
   };
 }
 
-function jobFigures({ costs }: ClusterPlan, jobs: readonly JobState[], now: number) {
+function jobFigures(jobs: readonly JobState[], now: number) {
   const ended = jobs.filter(({ phase }) => phase === "done");
   const sum = (of: (state: JobState) => number): number =>
     jobs.reduce((total, one) => total + of(one), 0);
@@ -217,7 +150,6 @@ function jobFigures({ costs }: ClusterPlan, jobs: readonly JobState[], now: numb
   const jctOf = (one: JobState) => endOf(one) - one.job.submitted;
   const held = sum((one) => one.held);
   const jcts = jobs.map(jctOf).sort((a, b) => a - b);
-  const worthHours = sum((one) => one.worth * one.job.gpus) / 3600;
   return {
     jobs: jobs.length,
     finished: ended.length,
@@ -244,10 +176,14 @@ function jobFigures({ costs }: ClusterPlan, jobs: readonly JobState[], now: numb
       }),
     oversold: held > 0 ? sum((one) => one.worth) / held : 0,
     starts: sum((one) => one.starts),
-    savedGpuHours: worthHours,
-    savedDollars: worthHours * costs.dollarsPerGpuHour,
     jcts,
   };
+}
+
+function savedFigures({ costs }: ClusterPlan, bins: readonly Bin[], { lost }: Counts) {
+  const worked = bins.reduce((sum, bin) => sum + bin.throughput - bin.slowed, 0);
+  const savedGpuHours = (worked - lost) / 3600;
+  return { savedGpuHours, savedDollars: savedGpuHours * costs.dollarsPerGpuHour };
 }
 
 function gpuFigures(plan: ClusterPlan, bins: readonly Bin[]) {
@@ -271,6 +207,7 @@ const emptyBin = (): Bin => ({
   activity: 0,
   memory: 0,
   throughput: 0,
+  slowed: 0,
   latency: 0,
   latencyAlone: 0,
   waiting: 0,

@@ -144,7 +144,7 @@ describe("the queue of requests", () => {
 });
 
 test("a service is busiest at its peak hour, and its days are similar", () => {
-  const load = { low: 0.1, high: 0.5, peakHour: 20, burstsPerDay: 0, spread: 0 };
+  const load = { low: 0.1, high: 0.5, peakHour: 20, burstsPerDay: 0, spread: 0, wander: 0.05 };
   const curve = loadCurve(load, { from: -86_400, to: 86_400, step: 300 }, randomStream(1, "load"));
   const at = (hour: number) => curve[Math.round((hour * 3600) / 300)] ?? 0;
   expect(at(20) / 0.5).toBeCloseTo(1, 0);

@@ -58,7 +58,7 @@ const dedicated = (
 
 /** Eight GPUs with services, and thirty jobs. */
 const shared = (seed: number, more: Partial<ClusterPlan> = {}): ClusterPlan => {
-  const load = { low: 0.1, high: 0.4, peakHour: 3, burstsPerDay: 4, spread: 0.1 };
+  const load = { low: 0.1, high: 0.4, peakHour: 3, burstsPerDay: 4, spread: 0.1, wander: 0.05 };
   const models = syntheticWorkloads.filter(({ role }) => role === "offline");
   return dedicated(
     8,
@@ -244,6 +244,30 @@ describe("triggers", () => {
   ])("%s is refused", (name, message) => {
     expect(() => schedulerNamed(name)).toThrow(message);
   });
+});
+
+test("at constant load, mean and p99 alone are those of the queue", () => {
+  const [load, cv] = [0.6, 1];
+  const base = shared(1);
+  const services = base.services.map((one) => ({
+    ...one,
+    cv,
+    load: { low: load, high: load, peakHour: 0, burstsPerDay: 0, spread: 0, wander: 0 },
+  }));
+  const { services: found } = simulate({ ...base, services }, schedulerNamed("online-only"));
+  found.forEach(({ meanMs }, i) => {
+    const own = services[i]?.workload.requestMs ?? 0;
+    // Pollaczek and Khinchine.
+    expect(meanMs / own).toBeCloseTo(1 + (load * (1 + cv * cv)) / (2 * (1 - load)), 6);
+  });
+});
+
+test("GPU-hours saved are fewer where jobs end later or requests are slower", () => {
+  const of = (name: string) => simulate(shared(1), schedulerNamed(name)).savedGpuHours;
+  const [none, rounds, once] = ["online-only", "muxflow", "cotenant"].map(of);
+  expect(none).toBe(0);
+  expect(rounds).toBeGreaterThan(0);
+  expect(once).not.toBeCloseTo(rounds ?? 0, 3);
 });
 
 test("the online side alone is the same with every scheduler", () => {

@@ -2,7 +2,7 @@
 // constant. The order at one instant is: jobs end, jobs get ready, GPUs fail and return, jobs come, loads change. The
 // scheduler decides last, so it sees the state after all of these.
 import { checkPlan } from "./check.ts";
-import type { Figures } from "./meters.ts";
+import type { Figures } from "./figures.ts";
 import { watch } from "./monitor.ts";
 import {
   advance,
