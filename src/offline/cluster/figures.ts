@@ -12,6 +12,8 @@ export interface Point {
   readonly memory: number;
   /** Mean latency of requests, divided by that alone. */
   readonly slowdown: number;
+  /** p99 latency divided by that alone, averaged over services with their requests as weights. */
+  readonly p99Slowdown: number;
 }
 
 export interface ServiceFigures {

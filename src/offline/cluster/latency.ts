@@ -101,3 +101,15 @@ export function quantile({ rises, requests }: Latencies, part: number): number |
   }
   return Math.exp(LEAST_LOG + BINS / PER_E);
 }
+
+/** Moves all latencies from one histogram to another. */
+export function moveAll(from: Latencies, to: Latencies): void {
+  from.rises.forEach((rise, bin) => {
+    to.rises[bin] = (to.rises[bin] as number) + rise;
+  });
+  to.requests += from.requests;
+  to.total += from.total;
+  to.turnedAway += from.turnedAway;
+  from.rises.fill(0);
+  Object.assign(from, { requests: 0, total: 0, turnedAway: 0 });
+}

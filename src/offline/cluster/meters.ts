@@ -1,7 +1,14 @@
 // Sums up the figures of a run while it runs.
 import { upperQuantileOfSorted } from "#core";
 import type { Figures, LevelFigures, Point, ServiceFigures } from "./figures.ts";
-import { addServed, backlogAfter, type Latencies, noLatencies, quantile } from "./latency.ts";
+import {
+  addServed,
+  backlogAfter,
+  type Latencies,
+  moveAll,
+  noLatencies,
+  quantile,
+} from "./latency.ts";
 import type { ClusterPlan } from "./plan.ts";
 import type { QueueTable } from "./queue.ts";
 import type { GpuState, JobState } from "./state.ts";
@@ -19,6 +26,7 @@ interface Bin {
   slowed: number;
   latency: number;
   latencyAlone: number;
+  p99Slowdown: number;
   waiting: number;
   running: number;
   looks: number;
@@ -49,6 +57,20 @@ export function newMeters(plan: ClusterPlan, tables: readonly QueueTable[]): Met
     while (bins.length <= index) bins.push(emptyBin());
     return bins[index] as Bin;
   };
+  // Latencies of the quarter of an hour that is open. Steps end all intervals, so that quarters follow each other.
+  const recent = {
+    together: plan.services.map(noLatencies),
+    alone: plan.services.map(noLatencies),
+  };
+  let latest: Bin | undefined;
+  const closeBin = (next: Bin | undefined) => {
+    if (latest) latest.p99Slowdown = p99SlowdownOf(recent.together, recent.alone);
+    latest = next;
+    plan.services.forEach((_, i) => {
+      moveAll(recent.together[i] as Latencies, together[i] as Latencies);
+      moveAll(recent.alone[i] as Latencies, alone[i] as Latencies);
+    });
+  };
   return {
     counts,
     gpu(gpu, now) {
@@ -56,7 +78,6 @@ export function newMeters(plan: ClusterPlan, tables: readonly QueueTable[]): Met
       if (seconds <= 0) return;
       const at = gpu.since;
       gpu.since = now;
-      if (at >= plan.horizon) return;
       const bin = binAt(at);
       const { sharing } = gpu;
       bin.seconds += seconds;
@@ -67,12 +88,13 @@ export function newMeters(plan: ClusterPlan, tables: readonly QueueTable[]): Met
       bin.slowed += gpu.load * (sharing.slowdown - 1) * seconds;
       const service = plan.services[gpu.service];
       const table = tables[gpu.service];
-      if (!service || !table) return;
+      if (!service || !table || at >= plan.horizon) return;
+      if (bin !== latest) closeBin(bin);
       const own = service.workload.requestMs / 1000 / gpu.speed;
       const requests = (gpu.load / own) * seconds;
       const load = gpu.load * sharing.slowdown;
-      const shared = together[gpu.service] as Latencies;
-      const solo = alone[gpu.service] as Latencies;
+      const shared = recent.together[gpu.service] as Latencies;
+      const solo = recent.alone[gpu.service] as Latencies;
       const before = [shared.total, solo.total] as const;
       addServed(shared, table, {
         requests,
@@ -92,16 +114,19 @@ export function newMeters(plan: ClusterPlan, tables: readonly QueueTable[]): Met
       bin.running += running;
       bin.looks++;
     },
-    figures: (scheduler, jobs, now) => ({
-      scheduler,
-      seed: plan.seed,
-      ...onlineFigures(plan, together, alone),
-      ...jobFigures(jobs, now),
-      ...gpuFigures(plan, bins),
-      ...savedFigures(plan, bins, counts),
-      ...counts,
-      series: bins.map((bin, i) => point(bin, i, plan)),
-    }),
+    figures(scheduler, jobs, now) {
+      closeBin(undefined);
+      return {
+        scheduler,
+        seed: plan.seed,
+        ...onlineFigures(plan, together, alone),
+        ...jobFigures(jobs, now),
+        ...gpuFigures(plan, bins),
+        ...savedFigures(plan, bins, counts),
+        ...counts,
+        series: bins.map((bin, i) => point(bin, i, plan)),
+      };
+    },
   };
 }
 
@@ -180,14 +205,30 @@ function jobFigures(jobs: readonly JobState[], now: number) {
   };
 }
 
-function savedFigures({ costs }: ClusterPlan, bins: readonly Bin[], { lost }: Counts) {
-  const worked = bins.reduce((sum, bin) => sum + bin.throughput - bin.slowed, 0);
+/** p99 together / alone of each service, averaged with requests as weights; 1 without requests. */
+function p99SlowdownOf(together: readonly Latencies[], alone: readonly Latencies[]): number {
+  let [sum, requests] = [0, 0];
+  together.forEach((shared, i) => {
+    const [slow, solo] = [quantile(shared, 0.99), quantile(alone[i] as Latencies, 0.99)];
+    if (slow === undefined || solo === undefined) return;
+    sum += (slow / solo) * shared.requests;
+    requests += shared.requests;
+  });
+  return requests > 0 ? sum / requests : 1;
+}
+
+const dayOf = (plan: ClusterPlan, bins: readonly Bin[]): readonly Bin[] =>
+  bins.slice(0, Math.ceil(plan.horizon / SERIES_STEP));
+
+function savedFigures(plan: ClusterPlan, bins: readonly Bin[], { lost }: Counts) {
+  const { costs } = plan;
+  const worked = dayOf(plan, bins).reduce((sum, bin) => sum + bin.throughput - bin.slowed, 0);
   const savedGpuHours = (worked - lost) / 3600;
   return { savedGpuHours, savedDollars: savedGpuHours * costs.dollarsPerGpuHour };
 }
 
 function gpuFigures(plan: ClusterPlan, bins: readonly Bin[]) {
-  const seen = bins.slice(0, Math.ceil(plan.horizon / SERIES_STEP));
+  const seen = dayOf(plan, bins);
   const seconds = Math.max(
     1,
     seen.reduce((sum, bin) => sum + bin.seconds, 0),
@@ -210,6 +251,7 @@ const emptyBin = (): Bin => ({
   slowed: 0,
   latency: 0,
   latencyAlone: 0,
+  p99Slowdown: 1,
   waiting: 0,
   running: 0,
   looks: 0,
@@ -228,5 +270,6 @@ function point(bin: Bin, index: number, plan: ClusterPlan): Point {
     activity: bin.activity / seconds,
     memory: bin.memory / seconds,
     slowdown: bin.latencyAlone > 0 ? bin.latency / bin.latencyAlone : 1,
+    p99Slowdown: bin.p99Slowdown,
   };
 }

@@ -372,5 +372,5 @@ test("the report is one page that loads nothing, and escapes what it is given", 
   expect(page).not.toContain("http:");
   expect(page).not.toContain("https:");
   expect(page.replace(/<script>.*<\/script>/s, "")).not.toMatch(/NaN|undefined|Infinity/);
-  expect(page.match(/<svg/g)).toHaveLength(7);
+  expect(page.match(/<svg/g)).toHaveLength(8);
 });
