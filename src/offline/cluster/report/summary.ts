@@ -26,7 +26,7 @@ const column = (
 ): Column => ({
   title,
   merit(seeds) {
-    // What starts no job disturbs nobody, and is no rival.
+    // What starts no job disturbs nobody, so it is not compared.
     if (better === undefined || seeds.every(({ finished }) => finished === 0)) return undefined;
     const average = mean(seeds.map(value));
     return better === "less" ? -average : average;

@@ -28,11 +28,11 @@ function cellOf(
   all: readonly Figures[],
 ): Markup {
   const names = [...new Set(all.map(({ scheduler }) => scheduler))];
-  const rivals = names
+  const compared = names
     .map((name) => all.filter(({ scheduler }) => scheduler === name))
     .filter((seeds) => merit(seeds) !== undefined);
-  const texts = rivals.map(of);
-  const best = rivals.reduce<readonly Figures[] | undefined>(
+  const texts = compared.map(of);
+  const best = compared.reduce<readonly Figures[] | undefined>(
     (a, b) => (a && (merit(a) ?? 0) >= (merit(b) ?? 0) ? a : b),
     undefined,
   );
