@@ -10,8 +10,8 @@ import { columns, type Figures, readClusterScenario, simulate } from "#cluster";
 import { table } from "#core";
 
 /** Compared with each other by more than the spread over seeds; the others are seen on one seed. */
-const COMPARED = ["muxflow", "muxflow-calm", "cotenant", "cotenant-several"];
-/** Seed 1 is left out: on it the limit in src/offline/cluster/schedulers/cotenant.ts was chosen. */
+const COMPARED = ["kace-greedy@once", "muxflow", "muxflow@once", "cotenant", "cotenant-several"];
+/** Seed 1 is left out: on it limit and price in src/offline/cluster/schedulers/cotenant.ts were chosen. */
 const SEEDS = [2, 3, 4];
 
 const here = import.meta.dirname;
@@ -22,7 +22,11 @@ if (out === undefined || only === undefined || names.length === 0) {
   process.exit(2);
 }
 
-type Kept = Omit<Figures, "series" | "jcts"> & { readonly cpuSeconds: number };
+type Kept = Omit<Figures, "series" | "jcts"> & {
+  readonly cpuSeconds: number;
+  /** Of the process so far. */
+  readonly maxMegabytes: number;
+};
 
 const scenarios = names.map((name) => {
   const [file, forecast] = name.split(":");
@@ -35,13 +39,14 @@ const scenarios = names.map((name) => {
   const scenario = readClusterScenario(JSON.stringify(json), name, read, { schedulers });
   const figures: Kept[] = [];
   for (const kind of scenario.schedulers)
-    for (const seed of COMPARED.includes(kind.name) ? SEEDS : SEEDS.slice(0, 1)) {
+    for (const seed of SEEDS.slice(0, COMPARED.includes(kind.name) ? scenario.seeds.length : 1)) {
       const before = process.cpuUsage();
       const { series, jcts, ...kept } = simulate(scenario.plan(seed), kind);
       const { user, system } = process.cpuUsage(before);
-      figures.push({ ...kept, cpuSeconds: (user + system) / 1e6 });
+      const maxMegabytes = process.resourceUsage().maxRSS / 1e3;
+      figures.push({ ...kept, cpuSeconds: (user + system) / 1e6, maxMegabytes });
       console.error(
-        `${name} ${kind.name} seed ${seed}: ${((user + system) / 1e6).toFixed(1)} s of CPU`,
+        `${name} ${kind.name} seed ${seed}: ${((user + system) / 1e6).toFixed(1)} s of CPU, at most ${maxMegabytes.toFixed(0)} MB so far`,
       );
     }
   print(name, figures);

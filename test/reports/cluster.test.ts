@@ -170,7 +170,7 @@ describe.skipIf(!hasBrowser)("the report", () => {
     const labels = await page
       .getByRole("img")
       .evaluateAll((all) => all.map((one) => one.getAttribute("aria-label") ?? ""));
-    expect(labels).toHaveLength(7);
+    expect(labels).toHaveLength(8);
     for (const label of labels) {
       expect(label).toMatch(/^[A-Z][^?]+\? .*\. Arrow keys read single points\.$/);
       for (const { scheduler } of figures.filter(({ finished }) => finished > 0))

@@ -1,7 +1,8 @@
 // A cluster in simulation: the same day under each scheduler, as a table, JSON and a page with charts.
-import { dirname, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import {
   columns,
+  csvColumns,
   exampleScenario,
   type Figures,
   htmlReport,
@@ -10,6 +11,7 @@ import {
   readClusterScenario,
   schedulers,
   simulate,
+  traceFormats,
 } from "#cluster";
 import {
   checkWritable,
@@ -29,7 +31,7 @@ import { type Args, command, json, list, number, text } from "../command.ts";
 const options = {
   scheduler: list(
     "NAME",
-    `instead of the scenario's; one of: ${schedulers.map(({ name }) => name).join(", ")}`,
+    `instead of the scenario's; one of: ${schedulers.map(({ name }) => name).join(", ")}. Behind a name, @rounds or @once says when it decides`,
   ),
   seed: number("N", undefined, "simulate this seed only", { min: 0, max: 1_000_000, whole: true }),
   data: text(
@@ -54,7 +56,7 @@ export const clusterCommand = command({
   options,
   positional: {
     name: "simulate [SCENARIO]",
-    doc: `a JSON file as in bench/cluster/scenarios; without one, "${EXAMPLE}", which needs no data`,
+    doc: `a JSON file as in bench/cluster/scenarios, or of your own cluster (docs/guide/cluster.md); without one, "${EXAMPLE}", which needs no data. Its trace of jobs has a format: ${Object.keys(traceFormats).join(", ")}. A trace in the format csv has the columns ${Object.keys(csvColumns).join(", ")}, of which the first two must be there`,
     atLeast: 1,
   },
   examples: ["cotenant cluster simulate --report day.html"],
@@ -120,7 +122,10 @@ const DATA = "data:";
 
 function readNamed(path: string, scenario: string, { data }: Given): string {
   if (!path.startsWith(DATA))
-    return readGiven(join(dirname(scenario), path), "file of the scenario");
+    return readGiven(
+      isAbsolute(path) ? path : join(dirname(scenario), path),
+      "file of the scenario",
+    );
   const folder = data ?? process.env.COTENANT_DATA;
   const rest = path.slice(DATA.length);
   if (folder === undefined)

@@ -45,7 +45,18 @@ export const unknownScheduler = (name: string, known: readonly string[]) =>
   new UserError(
     "UNKNOWN_SCHEDULER",
     `No scheduler is called "${name}".`,
-    `Known: ${known.join(", ")}.`,
+    `Known: ${known.join(", ")}; @rounds or @once behind a name sets when it decides.`,
+    2,
+  );
+
+export const noKnob = (scheduler: string) =>
+  new UserError("NO_KNOB", `${scheduler} has no number to set.`, `Name it without "=…".`, 2);
+
+export const badSetting = (given: string, about: string, least: number, most: number) =>
+  new UserError(
+    "BAD_SETTING",
+    `${given}: the number is ${about}, from ${least} to ${most}.`,
+    undefined,
     2,
   );
 

@@ -1,7 +1,9 @@
 // A simulated cluster: which job runs where, and how that changes latencies and completion times.
+
+export type { Figures } from "./figures.ts";
 export { exampleScenario } from "./input/example.ts";
 export { type ClusterScenario, readClusterScenario } from "./input/scenario.ts";
-export type { Figures } from "./meters.ts";
+export { csvColumns, traceFormats } from "./input/traces.ts";
 export { htmlReport } from "./report/html.ts";
 export { columns, deviation, levelRows, levelTitles, mean } from "./report/summary.ts";
 export { schedulers } from "./schedulers/index.ts";

@@ -1,10 +1,11 @@
 // All latencies of a service in one histogram, so that a day of a thousand GPUs takes a few kilobytes. Bins have equal
-// ratios and are 1 % wide.
+// ratios and are 1 % wide. The requests between two quantiles of a queue are spread evenly over the bins between them.
+// Only the change of density is noted, at the quantiles, and summed up when the histogram is read.
 import {
-  meanResponse,
+  expectedResponse,
+  KNOTS,
   placeOf,
   type QueueTable,
-  SLICES,
   STABLE_LOAD,
   sliceParts,
 } from "./queue.ts";
@@ -15,7 +16,8 @@ const LEAST_LOG = -10;
 const BINS = 2_400;
 
 export interface Latencies {
-  readonly bins: Float64Array;
+  /** How many more requests each bin holds than the bin before it. */
+  readonly rises: Float64Array;
   requests: number;
   /** In seconds, over all requests. */
   total: number;
@@ -24,7 +26,7 @@ export interface Latencies {
 }
 
 export const noLatencies = (): Latencies => ({
-  bins: new Float64Array(BINS),
+  rises: new Float64Array(BINS + 2),
   requests: 0,
   total: 0,
   turnedAway: 0,
@@ -43,19 +45,40 @@ export function addServed(latencies: Latencies, table: QueueTable, served: Serve
   const { requests, service, load, backlog } = served;
   if (requests <= 0) return;
   const { index, part } = placeOf(load);
+  const { logs, cv } = table;
   const shift = Math.log(service);
-  for (let slice = 0; slice < SLICES; slice++) {
-    const low = table.logs[index * SLICES + slice] ?? 0;
-    const high = table.logs[(index + 1) * SLICES + slice] ?? 0;
+  const first = index * KNOTS;
+  let before = 0;
+  for (let knot = 0; knot < KNOTS; knot++) {
+    const low = logs[first + knot] as number;
+    const high = logs[first + KNOTS + knot] as number;
     let log = shift + low + (high - low) * part;
     if (backlog > 0) log = Math.log(Math.exp(log) + backlog);
-    const bin = Math.max(0, Math.min(BINS - 1, Math.round((log - LEAST_LOG) * PER_E)));
-    latencies.bins[bin] = (latencies.bins[bin] ?? 0) + requests * (sliceParts[slice] ?? 0);
+    const at = Math.max(0, Math.min(BINS, (log - LEAST_LOG) * PER_E));
+    if (knot > 0) addSlice(latencies.rises, before, at, requests * (sliceParts[knot - 1] ?? 0));
+    before = at;
   }
   if (backlog >= LONGEST_QUEUE && load > STABLE_LOAD)
     latencies.turnedAway += requests * (1 - STABLE_LOAD / load);
   latencies.requests += requests;
-  latencies.total += requests * (service * meanResponse(table, load) + backlog);
+  latencies.total += requests * (service * expectedResponse(load, cv) + backlog);
+}
+
+/** Spreads requests evenly from one place on the axis of bins to another; a slice is at least a bin wide. */
+function addSlice(rises: Float64Array, from: number, to: number, requests: number): void {
+  const width = Math.max(1, to - from);
+  const density = requests / width;
+  addRise(rises, (from + to - width) / 2, density);
+  addRise(rises, (from + to + width) / 2, -density);
+}
+
+/** A density that begins within a bin begins partly in it and wholly in the next. */
+function addRise(rises: Float64Array, at: number, density: number): void {
+  const place = Math.max(0, Math.min(BINS, at));
+  const bin = Math.floor(place);
+  const late = place - bin;
+  rises[bin] = (rises[bin] as number) + density * (1 - late);
+  rises[bin + 1] = (rises[bin + 1] as number) + density * late;
 }
 
 /** In seconds. A request that would wait longer is turned away, to another GPU or with an error. */
@@ -66,20 +89,27 @@ export const backlogAfter = (before: number, load: number, seconds: number): num
   Math.min(LONGEST_QUEUE, Math.max(0, before + (load - STABLE_LOAD) * seconds));
 
 /** In seconds; undefined without requests. */
-export function quantile({ bins, requests }: Latencies, part: number): number | undefined {
+export function quantile({ rises, requests }: Latencies, part: number): number | undefined {
+  if (requests <= 0) return undefined;
   let left = part * requests;
-  for (const [bin, count] of bins.entries()) {
-    left -= count;
-    if (count > 0 && left <= 1e-9 * requests) return Math.exp(LEAST_LOG + bin / PER_E);
+  let density = 0;
+  for (let bin = 0; bin <= BINS; bin++) {
+    density += rises[bin] as number;
+    if (density > 0 && density >= left)
+      return Math.exp(LEAST_LOG + (bin + Math.max(0, left) / density) / PER_E);
+    left -= density;
   }
-  return undefined;
+  return Math.exp(LEAST_LOG + BINS / PER_E);
 }
 
-export function addAll(to: Latencies, from: Latencies): void {
-  from.bins.forEach((count, bin) => {
-    to.bins[bin] = (to.bins[bin] ?? 0) + count;
+/** Moves all latencies from one histogram to another. */
+export function moveAll(from: Latencies, to: Latencies): void {
+  from.rises.forEach((rise, bin) => {
+    to.rises[bin] = (to.rises[bin] as number) + rise;
   });
   to.requests += from.requests;
   to.total += from.total;
   to.turnedAway += from.turnedAway;
+  from.rises.fill(0);
+  Object.assign(from, { requests: 0, total: 0, turnedAway: 0 });
 }

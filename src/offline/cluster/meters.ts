@@ -1,10 +1,11 @@
-// The figures by which a run is judged. They are summed up while it runs.
+// Sums up the figures of a run while it runs.
 import { upperQuantileOfSorted } from "#core";
+import type { Figures, LevelFigures, Point, ServiceFigures } from "./figures.ts";
 import {
-  addAll,
   addServed,
   backlogAfter,
   type Latencies,
+  moveAll,
   noLatencies,
   quantile,
 } from "./latency.ts";
@@ -15,89 +16,20 @@ import type { GpuState, JobState } from "./state.ts";
 /** Seconds between two points of the curves over time. */
 const SERIES_STEP = 900;
 
-/** One point of the curves. Unless noted, values are means over SERIES_STEP and all GPUs. */
-interface Point {
-  readonly hour: number;
-  readonly waiting: number;
-  readonly running: number;
-  /** Sum of retained throughputs: best-effort work, in GPUs. */
-  readonly throughput: number;
-  readonly busy: number;
-  readonly activity: number;
-  readonly memory: number;
-  /** Mean latency of requests, divided by that alone. */
-  readonly slowdown: number;
-}
-
 interface Bin {
   seconds: number;
   busy: number;
   activity: number;
   memory: number;
   throughput: number;
+  /** Seconds for which requests kept GPUs busy longer than alone. */
+  slowed: number;
   latency: number;
   latencyAlone: number;
+  p99Slowdown: number;
   waiting: number;
   running: number;
   looks: number;
-}
-
-interface ServiceFigures {
-  readonly name: string;
-  readonly meanMs: number;
-  readonly p99Ms: number;
-  /** Mean latency of the requests, divided by the mean of the same requests alone. */
-  readonly meanSlowdown: number;
-  readonly p99Slowdown: number;
-}
-
-/** Figures of the jobs of one priority. */
-interface LevelFigures {
-  readonly priority: number;
-  readonly jobs: number;
-  /** In seconds. */
-  readonly jctMean: number;
-  readonly waitingMean: number;
-}
-
-export interface Figures {
-  readonly scheduler: string;
-  readonly seed: number;
-  readonly jobs: number;
-  /** The jobs that ended before the simulation did. */
-  readonly finished: number;
-  readonly services: readonly ServiceFigures[];
-  /** Each service's mean slowdown, averaged over services with their requests as weights. */
-  readonly meanSlowdown: number;
-  readonly p99Slowdown: number;
-  /** The part of the requests that arrived while a GPU was overloaded and its queue full. */
-  readonly turnedAway: number;
-  /** In seconds. A job that did not end counts up to the end of the simulation. */
-  readonly jctMean: number;
-  readonly jctMedian: number;
-  readonly jctP95: number;
-  readonly makespan: number;
-  readonly waitingMean: number;
-  /** The highest priority first. One entry if all jobs have the same priority. */
-  readonly byPriority: readonly LevelFigures[];
-  /** Σ T_separate / Σ T_real over all jobs, 0 to 1. MuxFlow's equation 3 has the fraction inverted. */
-  readonly oversold: number;
-  /** Means over the simulated time, 0 to 1. */
-  readonly busy: number;
-  readonly activity: number;
-  readonly memory: number;
-  readonly starts: number;
-  readonly moves: number;
-  readonly evictions: number;
-  readonly failures: number;
-  /** Work that evictions and failures lost, in seconds alone. */
-  readonly lost: number;
-  /** The GPU-hours alone that the work on shared GPUs is equal to, and the price of so many hours on dedicated GPUs. */
-  readonly savedGpuHours: number;
-  readonly savedDollars: number;
-  readonly series: readonly Point[];
-  /** Completion times of all jobs in seconds, in ascending order. */
-  readonly jcts: readonly number[];
 }
 
 interface Counts {
@@ -125,6 +57,20 @@ export function newMeters(plan: ClusterPlan, tables: readonly QueueTable[]): Met
     while (bins.length <= index) bins.push(emptyBin());
     return bins[index] as Bin;
   };
+  // Latencies of the quarter of an hour that is open. Steps end all intervals, so that quarters follow each other.
+  const recent = {
+    together: plan.services.map(noLatencies),
+    alone: plan.services.map(noLatencies),
+  };
+  let latest: Bin | undefined;
+  const closeBin = (next: Bin | undefined) => {
+    if (latest) latest.p99Slowdown = p99SlowdownOf(recent.together, recent.alone);
+    latest = next;
+    plan.services.forEach((_, i) => {
+      moveAll(recent.together[i] as Latencies, together[i] as Latencies);
+      moveAll(recent.alone[i] as Latencies, alone[i] as Latencies);
+    });
+  };
   return {
     counts,
     gpu(gpu, now) {
@@ -132,7 +78,6 @@ export function newMeters(plan: ClusterPlan, tables: readonly QueueTable[]): Met
       if (seconds <= 0) return;
       const at = gpu.since;
       gpu.since = now;
-      if (at >= plan.horizon) return;
       const bin = binAt(at);
       const { sharing } = gpu;
       bin.seconds += seconds;
@@ -140,14 +85,16 @@ export function newMeters(plan: ClusterPlan, tables: readonly QueueTable[]): Met
       bin.activity += sharing.activity * seconds;
       bin.memory += (memoryOf(gpu, plan) / gpu.memoryGB) * seconds;
       bin.throughput += sharing.retained.reduce((sum, one) => sum + one, 0) * seconds;
+      bin.slowed += gpu.load * (sharing.slowdown - 1) * seconds;
       const service = plan.services[gpu.service];
       const table = tables[gpu.service];
-      if (!service || !table) return;
+      if (!service || !table || at >= plan.horizon) return;
+      if (bin !== latest) closeBin(bin);
       const own = service.workload.requestMs / 1000 / gpu.speed;
       const requests = (gpu.load / own) * seconds;
       const load = gpu.load * sharing.slowdown;
-      const shared = together[gpu.service] as Latencies;
-      const solo = alone[gpu.service] as Latencies;
+      const shared = recent.together[gpu.service] as Latencies;
+      const solo = recent.alone[gpu.service] as Latencies;
       const before = [shared.total, solo.total] as const;
       addServed(shared, table, {
         requests,
@@ -167,15 +114,19 @@ export function newMeters(plan: ClusterPlan, tables: readonly QueueTable[]): Met
       bin.running += running;
       bin.looks++;
     },
-    figures: (scheduler, jobs, now) => ({
-      scheduler,
-      seed: plan.seed,
-      ...onlineFigures(plan, together, alone),
-      ...jobFigures(plan, jobs, now),
-      ...gpuFigures(plan, bins),
-      ...counts,
-      series: bins.map((bin, i) => point(bin, i, plan)),
-    }),
+    figures(scheduler, jobs, now) {
+      closeBin(undefined);
+      return {
+        scheduler,
+        seed: plan.seed,
+        ...onlineFigures(plan, together, alone),
+        ...jobFigures(jobs, now),
+        ...gpuFigures(plan, bins),
+        ...savedFigures(plan, bins, counts),
+        ...counts,
+        series: bins.map((bin, i) => point(bin, i, plan)),
+      };
+    },
   };
 }
 
@@ -201,22 +152,22 @@ function onlineFigures(
       p99Slowdown: p99 > 0 ? p99 / (quantile(solo, 0.99) ?? p99) : 1,
     };
   });
-  const all = noLatencies();
-  for (const one of together) addAll(all, one);
+  const total = (of: (latencies: Latencies) => number) =>
+    together.reduce((sum, one) => sum + of(one), 0);
+  const requests = total((one) => one.requests);
   const weighted = (of: (figures: ServiceFigures) => number): number =>
-    all.requests > 0
-      ? services.reduce((sum, one, i) => sum + of(one) * (together[i]?.requests ?? 0), 0) /
-        all.requests
+    requests > 0
+      ? services.reduce((sum, one, i) => sum + of(one) * (together[i]?.requests ?? 0), 0) / requests
       : 1;
   return {
     services,
     meanSlowdown: weighted((one) => one.meanSlowdown),
     p99Slowdown: weighted((one) => one.p99Slowdown),
-    turnedAway: all.requests > 0 ? all.turnedAway / all.requests : 0,
+    turnedAway: requests > 0 ? total((one) => one.turnedAway) / requests : 0,
   };
 }
 
-function jobFigures({ costs }: ClusterPlan, jobs: readonly JobState[], now: number) {
+function jobFigures(jobs: readonly JobState[], now: number) {
   const ended = jobs.filter(({ phase }) => phase === "done");
   const sum = (of: (state: JobState) => number): number =>
     jobs.reduce((total, one) => total + of(one), 0);
@@ -224,7 +175,6 @@ function jobFigures({ costs }: ClusterPlan, jobs: readonly JobState[], now: numb
   const jctOf = (one: JobState) => endOf(one) - one.job.submitted;
   const held = sum((one) => one.held);
   const jcts = jobs.map(jctOf).sort((a, b) => a - b);
-  const worthHours = sum((one) => one.worth * one.job.gpus) / 3600;
   return {
     jobs: jobs.length,
     finished: ended.length,
@@ -232,7 +182,9 @@ function jobFigures({ costs }: ClusterPlan, jobs: readonly JobState[], now: numb
     jctMedian: jcts.length > 0 ? upperQuantileOfSorted(jcts, 0.5) : 0,
     jctP95: jcts.length > 0 ? upperQuantileOfSorted(jcts, 0.95) : 0,
     makespan:
-      ended.length === jobs.length ? Math.max(0, ...ended.map(({ finished }) => finished)) : now,
+      ended.length === jobs.length
+        ? ended.reduce((last, { finished }) => Math.max(last, finished), 0)
+        : now,
     waitingMean: sum((one) => jctOf(one) - one.held) / Math.max(1, jobs.length),
     byPriority: [...new Set(jobs.map(({ job }) => job.priority))]
       .sort((a, b) => b - a)
@@ -249,14 +201,34 @@ function jobFigures({ costs }: ClusterPlan, jobs: readonly JobState[], now: numb
       }),
     oversold: held > 0 ? sum((one) => one.worth) / held : 0,
     starts: sum((one) => one.starts),
-    savedGpuHours: worthHours,
-    savedDollars: worthHours * costs.dollarsPerGpuHour,
     jcts,
   };
 }
 
+/** p99 together / alone of each service, averaged with requests as weights; 1 without requests. */
+function p99SlowdownOf(together: readonly Latencies[], alone: readonly Latencies[]): number {
+  let [sum, requests] = [0, 0];
+  together.forEach((shared, i) => {
+    const [slow, solo] = [quantile(shared, 0.99), quantile(alone[i] as Latencies, 0.99)];
+    if (slow === undefined || solo === undefined) return;
+    sum += (slow / solo) * shared.requests;
+    requests += shared.requests;
+  });
+  return requests > 0 ? sum / requests : 1;
+}
+
+const dayOf = (plan: ClusterPlan, bins: readonly Bin[]): readonly Bin[] =>
+  bins.slice(0, Math.ceil(plan.horizon / SERIES_STEP));
+
+function savedFigures(plan: ClusterPlan, bins: readonly Bin[], { lost }: Counts) {
+  const { costs } = plan;
+  const worked = dayOf(plan, bins).reduce((sum, bin) => sum + bin.throughput - bin.slowed, 0);
+  const savedGpuHours = (worked - lost) / 3600;
+  return { savedGpuHours, savedDollars: savedGpuHours * costs.dollarsPerGpuHour };
+}
+
 function gpuFigures(plan: ClusterPlan, bins: readonly Bin[]) {
-  const seen = bins.slice(0, Math.ceil(plan.horizon / SERIES_STEP));
+  const seen = dayOf(plan, bins);
   const seconds = Math.max(
     1,
     seen.reduce((sum, bin) => sum + bin.seconds, 0),
@@ -276,8 +248,10 @@ const emptyBin = (): Bin => ({
   activity: 0,
   memory: 0,
   throughput: 0,
+  slowed: 0,
   latency: 0,
   latencyAlone: 0,
+  p99Slowdown: 1,
   waiting: 0,
   running: 0,
   looks: 0,
@@ -296,5 +270,6 @@ function point(bin: Bin, index: number, plan: ClusterPlan): Point {
     activity: bin.activity / seconds,
     memory: bin.memory / seconds,
     slowdown: bin.latencyAlone > 0 ? bin.latency / bin.latencyAlone : 1,
+    p99Slowdown: bin.p99Slowdown,
   };
 }

@@ -1,6 +1,6 @@
 // What happens to jobs and GPUs: a job starts, stops, ends or loses work, a GPU fails, speeds are computed again.
 
-import { add, gpuOf, jobOf, type Run } from "./run.ts";
+import { add, gpuOf, jobOf, type Run, runningJobs } from "./run.ts";
 import type { Order } from "./schedulers/scheduler.ts";
 import { share as sharing, type Tenant } from "./sharing.ts";
 import { type GpuState, type JobState, NOTHING } from "./state.ts";
@@ -20,8 +20,7 @@ export function demandOf({ scene, plan }: Run, gpu: GpuState): number {
 export function obey(run: Run, orders: readonly Order[], all: boolean): void {
   const ordered = new Map(orders.map((order) => [order.job, order]));
   if (all)
-    for (const job of [...run.active]) {
-      if (job.phase !== "running") continue;
+    for (const job of runningJobs(run)) {
       const order = ordered.get(job.index);
       const same =
         order?.seats.length === job.seats.length &&
@@ -44,7 +43,10 @@ function begin(run: Run, job: JobState, { seats, share }: Order): void {
   if (seats.length !== job.job.gpus)
     throw new Error(`${job.job.name} got ${seats.length} of ${job.job.gpus} GPUs`);
   advance(job, now);
+  run.waiting.remove(job);
+  run.running++;
   job.phase = "running";
+  job.view = undefined;
   job.seats = seats;
   job.share = share;
   job.luck = Math.exp(run.plan.noise.start * run.luck.normal());
@@ -64,7 +66,10 @@ export function stop(run: Run, job: JobState): void {
   advance(job, now);
   const seats = job.seats;
   job.phase = "waiting";
+  job.view = undefined;
   job.seats = [];
+  run.waiting.add(job);
+  run.running--;
   job.rate = 0;
   job.retained = 0;
   job.version++;
@@ -84,6 +89,7 @@ export function loseWork(run: Run, job: JobState): void {
   const kept = Math.max(job.doneAtStart, job.done - sinceCheckpoint * job.rate);
   run.meters.counts.lost += job.done - kept;
   job.done = kept;
+  job.view = undefined;
 }
 
 export function end(run: Run, job: JobState, version: number): void {
@@ -93,7 +99,7 @@ export function end(run: Run, job: JobState, version: number): void {
   job.phase = "done";
   job.done = job.job.seconds;
   job.finished = now;
-  run.active = run.active.filter((one) => one !== job);
+  run.waiting.remove(job);
   run.ended++;
 }
 

@@ -6,7 +6,7 @@ import { addServed, backlogAfter, noLatencies, quantile } from "./latency.ts";
 import { loadCurve } from "./load.ts";
 import { newMonitor, watch } from "./monitor.ts";
 import { CAMPAIGN_SAMPLES, campaign, learn, offlineCampaign } from "./predictions.ts";
-import { expectedResponse, meanResponse, queueTable } from "./queue.ts";
+import { queueTable } from "./queue.ts";
 import { randomStream } from "./random-stream.ts";
 import { type Mechanism, share, type Tenant } from "./sharing.ts";
 import { perturb } from "./truth.ts";
@@ -45,14 +45,66 @@ describe("the calendar", () => {
 });
 
 describe("the queue of requests", () => {
-  test.each([
-    { cv: 0, load: 0.5 },
-    { cv: 0.5, load: 0.3 },
-    { cv: 0.5, load: 0.8 },
-    { cv: 1, load: 0.6 },
-  ])("at load $load and cv $cv waits as Pollaczek and Khinchine say", ({ cv, load }) => {
-    const table = queueTable(cv);
-    expect(meanResponse(table, load) / expectedResponse(load, cv)).toBeCloseTo(1, 1);
+  /** All latencies of a service at a constant load, whose requests take a second on average. */
+  const constant = (load: number, cv: number) => {
+    const latencies = noLatencies();
+    addServed(latencies, queueTable(cv), { requests: 1000, service: 1, load, backlog: 0 });
+    return latencies;
+  };
+
+  const PARTS = 20_000;
+  test.each(
+    [0, 0.5, 1, 2].flatMap((cv) =>
+      [0.02, 0.33, 0.6, 0.8, 0.9, 0.945, 0.96].map((load) => ({ cv, load })),
+    ),
+  )("at load $load and cv $cv waits as Pollaczek and Khinchine say", ({ cv, load }) => {
+    const formula = 1 + (load * (1 + cv * cv)) / (2 * (1 - load));
+    const latencies = constant(load, cv);
+    expect(latencies.total / latencies.requests / formula).toBeCloseTo(1, 9);
+    // The distribution has the same mean, up to its last slices and the width of a bin.
+    let sum = 0;
+    for (let i = 0; i < PARTS; i++) sum += quantile(latencies, (i + 0.5) / PARTS) ?? 0;
+    expect(Math.abs(sum / PARTS / formula - 1)).toBeLessThan(0.02);
+  });
+
+  /** Erlang's formula for the waiting time of M/D/1 (Tijms, "A First Course in Stochastic Models", 9.2), to `x`. */
+  const erlang = (load: number, x: number): number => {
+    let sum = 0;
+    let term = 1;
+    for (let k = 0; k <= Math.floor(x); k++) {
+      term = k === 0 ? 1 : term * (load / k);
+      sum += term * (k - x) ** k * Math.exp(load * (x - k));
+    }
+    return (1 - load) * sum;
+  };
+
+  test.each([0.2, 0.5, 0.7, 0.85])(
+    "at load %d and equal requests, p90 and p99 are Erlang's",
+    (load) => {
+      for (const part of [0.9, 0.99]) {
+        const response = quantile(constant(load, 0), part) ?? 0;
+        const found = erlang(load, response - 1);
+        expect(Math.abs(found - part) / (1 - part)).toBeLessThan(0.06);
+      }
+    },
+  );
+
+  test("quantiles are those of a long simulation of the queue", () => {
+    const [load, cv, requests] = [0.7, 1, 400_000];
+    const { normal, exponential } = randomStream(5, "requests");
+    const sigma = Math.sqrt(Math.log(1 + cv * cv));
+    const responses = new Float64Array(requests);
+    let wait = 0;
+    for (let i = 0; i < requests; i++) {
+      const own = Math.exp(sigma * normal() - sigma ** 2 / 2);
+      responses[i] = wait + own;
+      wait = Math.max(0, wait + own - exponential() / load);
+    }
+    responses.sort();
+    for (const part of [0.25, 0.5, 0.9, 0.95, 0.99, 0.999])
+      expect(
+        (quantile(constant(load, cv), part) ?? 0) / (responses[part * requests] ?? 1),
+      ).toBeCloseTo(1, part > 0.99 ? 0 : 1);
   });
 
   test("p99 comes from the queue: it grows faster than the slowdown that makes it", () => {
@@ -92,7 +144,7 @@ describe("the queue of requests", () => {
 });
 
 test("a service is busiest at its peak hour, and its days are similar", () => {
-  const load = { low: 0.1, high: 0.5, peakHour: 20, burstsPerDay: 0, spread: 0 };
+  const load = { low: 0.1, high: 0.5, peakHour: 20, burstsPerDay: 0, spread: 0, wander: 0.05 };
   const curve = loadCurve(load, { from: -86_400, to: 86_400, step: 300 }, randomStream(1, "load"));
   const at = (hour: number) => curve[Math.round((hour * 3600) / 300)] ?? 0;
   expect(at(20) / 0.5).toBeCloseTo(1, 0);

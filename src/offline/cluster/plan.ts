@@ -1,6 +1,6 @@
 // A cluster to simulate, complete and checked. scenario.ts reads it from a scenario file.
 import type { LearnerName } from "#predict";
-import type { DailyLoad } from "./load.ts";
+import type { DailyLoad, LoggedLoad } from "./load.ts";
 import type { Truth } from "./truth.ts";
 import type { Workload } from "./workload.ts";
 
@@ -15,7 +15,7 @@ export interface GpuGroup {
 export interface Service {
   readonly workload: Workload;
   readonly gpus: number;
-  readonly load: DailyLoad;
+  readonly load: DailyLoad | LoggedLoad;
   /** Standard deviation of a request's service time, divided by its mean. */
   readonly cv: number;
 }

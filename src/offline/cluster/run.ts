@@ -7,10 +7,11 @@ import type { ClusterPlan } from "./plan.ts";
 import { campaign, learn, offlineCampaign } from "./predictions.ts";
 import { queueTable } from "./queue.ts";
 import { type RandomStream, randomStream } from "./random-stream.ts";
-import type { Scheduler } from "./schedulers/scheduler.ts";
+import type { Scheduler, SchedulerKind } from "./schedulers/scheduler.ts";
 import { type GpuState, type JobState, newGpus, newJobs } from "./state.ts";
 import { perturb, type Truth } from "./truth.ts";
 import type { Scene } from "./view.ts";
+import { newWaiting, type Waiting } from "./waiting.ts";
 
 export type Event =
   | { readonly kind: "end"; readonly job: number; readonly version: number }
@@ -35,6 +36,8 @@ export const DAY = 86_400;
 export interface Run {
   readonly plan: ClusterPlan;
   readonly scheduler: Scheduler;
+  /** Whether it also decides between rounds. */
+  readonly atOnce: boolean;
   readonly truth: Truth;
   readonly scene: Scene & {
     readonly gpus: readonly GpuState[];
@@ -46,15 +49,17 @@ export interface Run {
   readonly loads: readonly Float64Array[];
   readonly luck: RandomStream;
   readonly mishaps: RandomStream;
-  /** Jobs that wait or run, in the order of submission. */
-  active: JobState[];
+  readonly waiting: Waiting;
+  /** How many run. */
+  running: number;
   ended: number;
   /** Whether jobs came or left since the scheduler was last asked. */
   stirred: boolean;
   nextStep: number;
 }
 
-export function start(plan: ClusterPlan, scheduler: Scheduler): Run {
+export function start(plan: ClusterPlan, kind: SchedulerKind): Run {
+  const scheduler = kind.make();
   const stream = (name: string) => randomStream(plan.seed, name);
   const truth = perturb(plan.truth, stream("pairs"), plan.noise.pair);
   const days = plan.services.map((service) =>
@@ -82,10 +87,13 @@ export function start(plan: ClusterPlan, scheduler: Scheduler): Run {
     ),
     forecasts: days.map((curve) => rememberDay(curve.subarray(0, yesterday), plan.step)),
     meters: stream("meters"),
+    protects: scheduler.protects,
+    last: { now: 0, view: 0 },
   };
   const run: Run = {
     plan,
     scheduler,
+    atOnce: kind.trigger === "once",
     truth,
     scene,
     events: calendar<Event>(),
@@ -96,7 +104,8 @@ export function start(plan: ClusterPlan, scheduler: Scheduler): Run {
     loads: days.map((curve) => curve.subarray(yesterday)),
     luck: stream("luck"),
     mishaps: stream("mishaps"),
-    active: [],
+    waiting: newWaiting(),
+    running: 0,
     ended: 0,
     stirred: false,
     nextStep: 0,
@@ -155,6 +164,27 @@ export function addFailure(run: Run, gpu: number): void {
   const at = run.events.now + (run.mishaps.exponential() * DAY) / gpuPerDay;
   if (at <= run.plan.atMost) add(run, at, { kind: "fail", gpu });
 }
+
+/** Each job that runs, once. */
+export function runningJobs(run: Run): readonly JobState[] {
+  const found: JobState[] = [];
+  for (const { index, jobs } of run.scene.gpus)
+    for (const job of jobs) {
+      const state = jobOf(run, job);
+      if (state.seats[0] === index) found.push(state);
+    }
+  return found;
+}
+
+/** Jobs that run, and those that wait as far as the scheduler looks at them, in the order of submission. */
+export const activeJobs = (run: Run): readonly JobState[] =>
+  [...runningJobs(run), ...waitingJobs(run, run.scene.gpus.length)].sort(
+    (a, b) => a.index - b.index,
+  );
+
+/** `seats`: how many are free. */
+export const waitingJobs = (run: Run, seats: number): readonly JobState[] =>
+  run.waiting.first(run.scheduler.inOrder ? seats : Number.POSITIVE_INFINITY);
 
 export const jobOf = (run: Run, index: number): JobState => run.scene.jobs[index] as JobState;
 

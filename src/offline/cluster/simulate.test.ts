@@ -58,7 +58,7 @@ const dedicated = (
 
 /** Eight GPUs with services, and thirty jobs. */
 const shared = (seed: number, more: Partial<ClusterPlan> = {}): ClusterPlan => {
-  const load = { low: 0.1, high: 0.4, peakHour: 3, burstsPerDay: 4, spread: 0.1 };
+  const load = { low: 0.1, high: 0.4, peakHour: 3, burstsPerDay: 4, spread: 0.1, wander: 0.05 };
   const models = syntheticWorkloads.filter(({ role }) => role === "offline");
   return dedicated(
     8,
@@ -212,6 +212,64 @@ describe.each(schedulers)("$name", (kind) => {
   });
 });
 
+describe("triggers", () => {
+  const jobs = [job("a", 0, 1000), job("b", 10, 100)];
+
+  test("the same scheduler waits for the round, or fills a free GPU at the next step", () => {
+    const plan = dedicated(1, jobs);
+    // a ends at 1,030 s. In rounds b starts at 1,200 s, at once at 1,080 s.
+    for (const name of ["time-sharing", "kace-greedy", "srtf"]) {
+      expect(completion(plan, `${name}@rounds`)).toEqual(completion(plan, name));
+      expect(completion(plan, `${name}@rounds`)).not.toEqual(completion(plan, `${name}@once`));
+    }
+    expect(completion(plan, "time-sharing@once")).toEqual([1030, 1080 + 130 - 10]);
+    expect(completion(plan, "muxflow@once")).toEqual(completion(plan, "cotenant"));
+    expect(completion(plan, "muxflow")).toEqual(completion(plan, "cotenant@rounds"));
+  });
+
+  test("a knob trades completion time against slowdown", () => {
+    const [free, dear] = ["cotenant=0", "cotenant=200"].map((name) =>
+      simulate(shared(1), schedulerNamed(name)),
+    );
+    expect(dear?.scheduler).toBe("cotenant=200");
+    expect(dear?.meanSlowdown).toBeLessThan(free?.meanSlowdown ?? 0);
+    expect(dear?.jctMean).toBeGreaterThan(free?.jctMean ?? 0);
+  });
+
+  test.each([
+    ["cotenant@never", /No scheduler is called "cotenant@never"/],
+    ["cotenant=", /price of requests' time.*, from 0 to 1000/],
+    ["kace-greedy=2@once", /share of the SMs that each job may use, from 0.1 to 1/],
+    ["srtf=1", /srtf has no number to set/],
+  ])("%s is refused", (name, message) => {
+    expect(() => schedulerNamed(name)).toThrow(message);
+  });
+});
+
+test("at constant load, mean and p99 alone are those of the queue", () => {
+  const [load, cv] = [0.6, 1];
+  const base = shared(1);
+  const services = base.services.map((one) => ({
+    ...one,
+    cv,
+    load: { low: load, high: load, peakHour: 0, burstsPerDay: 0, spread: 0, wander: 0 },
+  }));
+  const { services: found } = simulate({ ...base, services }, schedulerNamed("online-only"));
+  found.forEach(({ meanMs }, i) => {
+    const own = services[i]?.workload.requestMs ?? 0;
+    // Pollaczek and Khinchine.
+    expect(meanMs / own).toBeCloseTo(1 + (load * (1 + cv * cv)) / (2 * (1 - load)), 6);
+  });
+});
+
+test("GPU-hours saved are fewer where jobs end later or requests are slower", () => {
+  const of = (name: string) => simulate(shared(1), schedulerNamed(name)).savedGpuHours;
+  const [none, rounds, once] = ["online-only", "muxflow", "cotenant"].map(of);
+  expect(none).toBe(0);
+  expect(rounds).toBeGreaterThan(0);
+  expect(once).not.toBeCloseTo(rounds ?? 0, 3);
+});
+
 test("the online side alone is the same with every scheduler", () => {
   const alone = (name: string) =>
     simulate(shared(1), schedulerNamed(name)).services.map(
@@ -314,5 +372,5 @@ test("the report is one page that loads nothing, and escapes what it is given", 
   expect(page).not.toContain("http:");
   expect(page).not.toContain("https:");
   expect(page.replace(/<script>.*<\/script>/s, "")).not.toMatch(/NaN|undefined|Infinity/);
-  expect(page.match(/<svg/g)).toHaveLength(7);
+  expect(page.match(/<svg/g)).toHaveLength(8);
 });

@@ -2,7 +2,7 @@
 // constant. The order at one instant is: jobs end, jobs get ready, GPUs fail and return, jobs come, loads change. The
 // scheduler decides last, so it sees the state after all of these.
 import { checkPlan } from "./check.ts";
-import type { Figures } from "./meters.ts";
+import type { Figures } from "./figures.ts";
 import { watch } from "./monitor.ts";
 import {
   advance,
@@ -17,8 +17,20 @@ import {
   stop,
 } from "./moves.ts";
 import type { ClusterPlan } from "./plan.ts";
-import { add, addFailure, DAY, type Event, gpuOf, jobOf, type Run, start } from "./run.ts";
-import type { SchedulerKind, View } from "./schedulers/scheduler.ts";
+import {
+  activeJobs,
+  add,
+  addFailure,
+  DAY,
+  type Event,
+  gpuOf,
+  jobOf,
+  type Run,
+  runningJobs,
+  start,
+  waitingJobs,
+} from "./run.ts";
+import { betweenRounds, type SchedulerKind } from "./schedulers/scheduler.ts";
 import { viewOf } from "./view.ts";
 
 export interface Watching {
@@ -29,7 +41,7 @@ export interface Watching {
 /** Deterministic: the same plan and scheduler give the same figures. Throws a UserError if the plan cannot run. */
 export function simulate(plan: ClusterPlan, kind: SchedulerKind, watching: Watching = {}): Figures {
   checkPlan(plan, kind);
-  const run = start(plan, kind.make());
+  const run = start(plan, kind);
   for (;;) {
     const event = run.events.take();
     if (!event || run.events.now > plan.atMost) break;
@@ -67,7 +79,7 @@ function happen(run: Run, event: Event): void {
       const job = jobOf(run, event.job);
       job.phase = "waiting";
       job.since = now;
-      run.active.push(job);
+      run.waiting.add(job);
       run.stirred = true;
       break;
     }
@@ -76,7 +88,7 @@ function happen(run: Run, event: Event): void {
       add(run, now + plan.step, event);
       break;
     case "round":
-      obey(run, scheduler.plan(viewOf(scene, now, run.active, scheduler.protects)), true);
+      obey(run, scheduler.plan(viewOf(scene, now, activeJobs(run))), true);
       run.stirred = false;
       add(run, now + plan.interval, event);
       break;
@@ -104,27 +116,38 @@ function step(run: Run): void {
     } else if (scheduler.protects && gpu.jobs.length === 0)
       watch(gpu.monitor, now, gpu.sharing.onlineActivity);
   }
-  const waiting = run.active.filter(({ phase }) => phase === "waiting").length;
-  run.meters.queue(now, waiting, run.active.length - waiting);
+  run.meters.queue(now, run.waiting.size, run.running);
+  if (!run.atOnce) return;
+  adjust(run);
   const isRound = now % plan.interval === 0;
-  const fills = scheduler.fill && run.stirred && waiting > 0 && !isRound;
-  if (!fills && !scheduler.adjust) return;
-  const view = viewOf(scene, now, run.active, scheduler.protects);
-  adjust(run, view);
-  if (fills && scheduler.fill) {
-    obey(run, scheduler.fill(view), false);
-    run.stirred = false;
-    // A job that got a neighbour gives it a part of its share at once.
-    if ((scheduler.jobsPerGpu ?? 1) > 1)
-      adjust(run, viewOf(scene, now, run.active, scheduler.protects));
-  }
+  if (!isRound && run.stirred && run.waiting.size > 0) fill(run);
 }
 
-function adjust(run: Run, view: View): void {
-  if (!run.scheduler.adjust) return;
-  for (const job of view.jobs) {
-    const seat = view.seats[job.placed?.seats[0] ?? -1];
-    if (seat && job.placed)
-      reshare(run, jobOf(run, job.index), run.scheduler.adjust(seat, job, view));
+/** Lets the scheduler place waiting jobs between rounds. */
+function fill(run: Run): void {
+  const { scene, scheduler, events } = run;
+  run.stirred = false;
+  if ((scheduler.jobsPerGpu ?? 1) > 1) {
+    const view = viewOf(scene, events.now, activeJobs(run));
+    obey(run, scheduler.fill?.(view) ?? [], false);
+    // A job that got a neighbour gives it a part of its share at once.
+    adjust(run);
+    return;
   }
+  const free = scene.gpus.filter(({ jobs }) => jobs.length === 0).length;
+  if (free === 0) return;
+  const view = viewOf(scene, events.now, waitingJobs(run, free));
+  obey(run, scheduler.fill?.(view) ?? scheduler.plan(betweenRounds(view)), false);
+}
+
+function adjust(run: Run): void {
+  const { scheduler, scene, events } = run;
+  if (!scheduler.adjust) return;
+  const running = runningJobs(run);
+  const view = viewOf(scene, events.now, running);
+  running.forEach((state, i) => {
+    const seat = view.seats[state.seats[0] ?? -1];
+    const job = view.jobs[i];
+    if (seat && job) reshare(run, state, scheduler.adjust?.(seat, job, view) ?? state.share);
+  });
 }

@@ -3,6 +3,7 @@
 import { type Monitor, newMonitor } from "./monitor.ts";
 import type { ClusterPlan, Job, Service } from "./plan.ts";
 import type { RandomStream } from "./random-stream.ts";
+import type { JobView, SeatView } from "./schedulers/scheduler.ts";
 import type { Sharing } from "./sharing.ts";
 
 export interface GpuState {
@@ -24,6 +25,8 @@ export interface GpuState {
   sharing: Sharing;
   /** Since when the figures above apply. */
   since: number;
+  /** What schedulers see of it; undefined until they look. */
+  view: SeatView | undefined;
 }
 
 export const NOTHING: Sharing = {
@@ -65,6 +68,8 @@ export interface JobState {
   starts: number;
   /** Distinguishes a predicted end that is still valid from one predicted at an earlier rate. */
   version: number;
+  /** What schedulers see of it in its phase; undefined until they look. */
+  view: JobView | undefined;
 }
 
 export function newGpus(
@@ -98,6 +103,7 @@ export function newGpus(
         jobs: [],
         sharing: NOTHING,
         since: 0,
+        view: undefined,
       };
     });
 }
@@ -146,4 +152,5 @@ export const newJobs = ({ jobs, noise }: ClusterPlan, random: RandomStream): Job
     finished: Number.NaN,
     starts: 0,
     version: 0,
+    view: undefined,
   }));

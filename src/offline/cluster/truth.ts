@@ -21,16 +21,16 @@ export interface Truth {
  * is the same for a whole run. `spread`: standard deviation of its logarithm.
  */
 export function perturb(truth: Truth, random: RandomStream, spread: number): Truth {
-  const factors = new Map<string, Together>();
+  const factors = new Map<Workload, Map<Workload, Together>>();
   const factorsOf = (online: Workload, offline: Workload): Together => {
-    const key = `${online.name}\n${offline.name}`;
-    const known = factors.get(key);
+    const known = factors.get(online)?.get(offline);
     if (known) return known;
     const drawn = {
       online: Math.exp(spread * random.normal()),
       offline: Math.exp(spread * random.normal()),
     };
-    factors.set(key, drawn);
+    const beside = factors.get(online) ?? new Map<Workload, Together>();
+    factors.set(online, beside.set(offline, drawn));
     return drawn;
   };
   return {

@@ -1,4 +1,5 @@
-// What a scheduler sees of the state, measured with noise.
+// What a scheduler sees of the state, measured with noise. A run asks for millions of views. So there is one object for
+// each GPU and each start of a job, which reads the state when it is asked. A meter is read once in a view.
 import type { DailyForecast } from "#place";
 import type { ClusterPlan } from "./plan.ts";
 import type { Predictions } from "./predictions.ts";
@@ -14,73 +15,122 @@ export interface Scene {
   /** The forecast of each service's average load. */
   readonly forecasts: readonly DailyForecast[];
   readonly meters: RandomStream;
+  /** `protects`: unhealthy GPUs get no new work. */
+  readonly protects: boolean;
+  /** Of the last view: its time, and its number. */
+  readonly last: { now: number; view: number };
 }
 
-/** `active`: waiting and running jobs in the order of submission. `protects`: unhealthy GPUs get no new work. */
-export function viewOf(
-  scene: Scene,
-  now: number,
-  active: readonly JobState[],
-  protects: boolean,
-): View {
+/** `active`: waiting and running jobs in the order of submission. */
+export function viewOf(scene: Scene, now: number, active: readonly JobState[]): View {
   const { plan, predictions } = scene;
+  scene.last.now = now;
+  scene.last.view++;
   return {
     now,
     interval: plan.interval,
     restart: plan.costs.restart,
     predictions,
-    seats: scene.gpus.map((gpu) => seatView(scene, gpu, protects)),
-    jobs: active.map((job) => jobView(scene, job, now)),
+    seats: scene.gpus.map((gpu) => {
+      gpu.view ??= seatView(scene, gpu);
+      return gpu.view;
+    }),
+    jobs: active.map((job) => {
+      job.view ??= jobView(scene, job);
+      return job.view;
+    }),
   };
 }
 
 const withNoise = ({ meters, plan }: Scene, value: number): number =>
   value * (1 + plan.noise.meter * meters.normal());
 
-function seatView(scene: Scene, gpu: GpuState, protects: boolean): SeatView {
-  const { health } = gpu.monitor;
-  const load = Math.max(0, withNoise(scene, gpu.load));
+/** What `read` returns, asked once in each view. */
+function oncePerView(scene: Scene, read: () => number): () => number {
+  let view = -1;
+  let value = 0;
+  return () => {
+    if (view !== scene.last.view) {
+      view = scene.last.view;
+      value = read();
+    }
+    return value;
+  };
+}
+
+function seatView(scene: Scene, gpu: GpuState): SeatView {
+  const load = oncePerView(scene, () => Math.max(0, withNoise(scene, gpu.load)));
+  const activity = oncePerView(scene, () =>
+    Math.min(1, Math.max(0, withNoise(scene, gpu.sharing.onlineActivity))),
+  );
   return {
     index: gpu.index,
     node: gpu.node,
     type: gpu.type,
     freeMemoryGB: gpu.freeMemoryGB,
-    healthy: protects ? health === "healthy" : health !== "disabled",
     online: scene.plan.services[gpu.service]?.workload,
-    load,
-    activity: Math.min(1, Math.max(0, withNoise(scene, gpu.sharing.onlineActivity))),
-    peakLoad(until) {
-      const forecast = scene.forecasts[gpu.service];
-      const peak = forecast?.peak(until);
-      return peak === undefined ? load : peak * gpu.unevenness;
+    get healthy() {
+      const { health } = gpu.monitor;
+      return scene.protects ? health === "healthy" : health !== "disabled";
     },
-    jobs: gpu.jobs,
+    get jobs() {
+      return gpu.jobs;
+    },
+    get load() {
+      return load();
+    },
+    get activity() {
+      return activity();
+    },
+    peakLoad(until) {
+      const peak = scene.forecasts[gpu.service]?.peak(until);
+      return peak === undefined ? load() : peak * gpu.unevenness;
+    },
   };
 }
 
-function jobView(scene: Scene, state: JobState, now: number): JobView {
-  const { job, index } = state;
-  return {
+function jobView(scene: Scene, state: JobState): JobView {
+  const { job, index, estimate } = state;
+  const fixed = {
     index,
     name: job.name,
     workload: job.workload,
     gpus: job.gpus,
     submitted: job.submitted,
     priority: job.priority,
-    attained: state.held + (state.phase === "running" ? now - state.since : 0),
-    remaining: Math.max(0, state.estimate - state.done),
-    placed: state.phase === "running" ? placementOf(scene, state, now) : undefined,
+  };
+  if (state.phase !== "running")
+    return {
+      ...fixed,
+      attained: state.held,
+      remaining: Math.max(0, estimate - state.done),
+      placed: undefined,
+    };
+  return {
+    ...fixed,
+    get attained() {
+      return state.held + (scene.last.now - state.since);
+    },
+    get remaining() {
+      return Math.max(0, estimate - state.done);
+    },
+    placed: placementOf(scene, state),
   };
 }
 
-function placementOf(scene: Scene, state: JobState, now: number): Placed {
-  const { seats, share, measured: sum, measuredSeconds, readyAt } = state;
-  const gpu = scene.gpus[seats[0] ?? -1];
-  const seen = now > readyAt && measuredSeconds > 0;
+function placementOf(scene: Scene, state: JobState): Placed {
+  const gpu = scene.gpus[state.seats[0] ?? -1];
+  const isSeen = () => scene.last.now > state.readyAt && state.measuredSeconds > 0;
   return {
-    seats,
-    share,
-    retained: seen ? withNoise(scene, sum / measuredSeconds) : undefined,
-    slowdown: seen && gpu ? Math.max(1, withNoise(scene, gpu.sharing.slowdown)) : undefined,
+    seats: state.seats,
+    get share() {
+      return state.share;
+    },
+    get retained() {
+      return isSeen() ? withNoise(scene, state.measured / state.measuredSeconds) : undefined;
+    },
+    get slowdown() {
+      return isSeen() && gpu ? Math.max(1, withNoise(scene, gpu.sharing.slowdown)) : undefined;
+    },
   };
 }

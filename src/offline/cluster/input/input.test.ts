@@ -92,6 +92,153 @@ describe("traces", () => {
   });
 });
 
+describe("the generic format and Alibaba's of 2025", () => {
+  const csv = "seconds,submitted,gpus,workload,priority,name\n";
+
+  test("csv: columns in any order; only two must be there", () => {
+    const jobs = traceFormats.csv?.(
+      `${csv}60,2026-01-05 10:00:00,2,a,3,x\n30,2026-01-05T11:00:30+01:00,,,,\n`,
+      "f.csv",
+    );
+    const start = Date.UTC(2026, 0, 5, 10) / 1000;
+    expect(jobs).toEqual([
+      { name: "x", submitted: start, seconds: 60, gpus: 2, model: "a", priority: 3, workload: "a" },
+      { name: "job-1", submitted: start + 30, seconds: 30, gpus: 1, model: "", priority: 0 },
+    ]);
+    expect(traceFormats.csv?.("submitted,seconds\n5,7\n", "f.csv")[0]).toMatchObject({
+      submitted: 5,
+      seconds: 7,
+      gpus: 1,
+    });
+  });
+
+  test.each([
+    ["submitted\n5\n", /f\.csv has no column seconds/],
+    [`${csv}60,soon,1,,,\n`, /line 2: submitted is "soon", not seconds or a date and time/],
+    [`${csv}60,5,0.5,,,\n`, /line 2: gpus is "0.5", not a whole number of at least 0/],
+  ])("csv: %j is refused by row", (content, message) => {
+    expect(() => traceFormats.csv?.(content, "f.csv")).toThrow(message);
+  });
+
+  test("alibaba-2025: instances with both times; CPU nodes need no GPU", () => {
+    const header =
+      "instance_sn,role,app_name,cpu_request,gpu_request,creation_time,scheduled_time,deletion_time\n";
+    const rows =
+      "i0,HN,app_0,12,1,,,\ni1,CN,app_1,64,0,100.0,110.0,160.0\ni2,HN,app_0,12,1,50,60,90\n";
+    expect(traceFormats["alibaba-2025"]?.(header + rows, "f")).toEqual([
+      { name: "i1", submitted: 100, seconds: 50, gpus: 0, model: "app_1", priority: 0 },
+      { name: "i2", submitted: 50, seconds: 30, gpus: 1, model: "app_0", priority: 0 },
+    ]);
+    expect(() => traceFormats["alibaba-2025"]?.(`${header}i0,HN,app_0,12,1,,,\n`, "f")).toThrow(
+      /no instance in it was scheduled and deleted/,
+    );
+  });
+});
+
+describe("an operator's own cluster", () => {
+  const own = {
+    hours: 1,
+    stepSeconds: 60,
+    intervalMinutes: 5,
+    workloads: [
+      { name: "ranker", requestMs: 10, memoryGB: 4, busy: 0.5, memoryBusy: 0.3, smNeed: 0.4 },
+      { name: "tuner", memoryGB: 6, busy: 0.9 },
+      { name: "cruncher", memoryGB: 6 },
+    ],
+    pairs: { file: "/abs/pairs.json" },
+    gpus: [{ type: "L4", count: 2, memoryGB: 24 }],
+    services: [{ workload: "ranker", gpus: 2, load: { log: "requests.csv" } }],
+    jobs: { workloads: ["tuner"], trace: { format: "csv", file: "jobs.csv" } },
+    schedulers: ["cotenant"],
+  };
+  const files: Readonly<Record<string, string>> = {
+    // What `cotenant predict collect` writes.
+    "/abs/pairs.json": JSON.stringify({
+      version: 1,
+      source: "test",
+      colocations: [
+        {
+          clients: [
+            { workload: "ranker", retained: 0.8 },
+            { workload: "tuner", retained: 0.5 },
+          ],
+        },
+        {
+          clients: [
+            { workload: "other", retained: 0.8 },
+            { workload: "tuner", retained: 0.1 },
+          ],
+        },
+      ],
+    }),
+    "requests.csv": `time,requests\n${Array.from({ length: 60 }, (_, i) => `${60 * i},${i % 2 ? 6000 : 3000}`).join("\n")}\n`,
+    "jobs.csv": "submitted,seconds,gpus,workload\n0,600,1,tuner\n60,900,0,\n120,300,1,\n",
+  };
+  const scenario = (more: object = {}, changed: Readonly<Record<string, string>> = {}) =>
+    readClusterScenario(
+      JSON.stringify({ ...own, ...more }),
+      "own.json",
+      (path) => ({ ...files, ...changed })[path] ?? none(path),
+    );
+
+  test("pairs, request logs and traces of one's own give a plan", () => {
+    const plan = scenario().plan(1);
+    expect(plan.about).toBe("1 jobs of the trace need no GPU and are left out.");
+    expect(plan.jobs.map(({ seconds }) => seconds)).toEqual([600, 300]);
+    // 3,000 requests of 10 ms in a minute on two GPUs are a load of 0.25.
+    const [service] = plan.services;
+    const logged = service && "logged" in service.load ? service.load.logged : [];
+    expect([...logged].slice(0, 2)).toEqual([0.25, 0.5]);
+    const [tuner, ranker] = [plan.jobs[0]?.workload, service?.workload];
+    if (!tuner || !ranker) throw new Error("no pair");
+    expect(plan.truth.together(ranker, tuner, 1)).toEqual({ online: 0.8, offline: 0.5 });
+    expect(plan.truth.together(ranker, tuner, 0.5).online).toBeCloseTo(0.9);
+    expect(plan.truth.together(ranker, tuner, 0.01).online).toBeGreaterThan(0.99);
+    const figures = simulate(plan, schedulerNamed("cotenant"));
+    expect(figures.finished).toBe(2);
+    expect(figures.savedGpuHours).toBeLessThan(900 / 3600);
+  });
+
+  test("a pair that was not measured is refused, or follows the rule where the scenario says so", () => {
+    const jobs = { workloads: ["cruncher"], count: 3 };
+    expect(() => simulate(scenario({ jobs }).plan(1), schedulerNamed("cotenant"))).toThrow(
+      /ranker and cruncher were never measured together/,
+    );
+    const pairs = { file: "/abs/pairs.json", others: "rule" };
+    expect(simulate(scenario({ jobs, pairs }).plan(1), schedulerNamed("cotenant")).finished).toBe(
+      3,
+    );
+  });
+
+  test.each([
+    [{ workloads: undefined }, {}, /pairs: needs "workloads"/],
+    [{ kace: { solo: "a" } }, {}, /workloads: does not go with "kace"/],
+    [{}, { "/abs/pairs.json": "{}" }, /\/abs\/pairs\.json.*version/],
+    [
+      {},
+      {
+        "/abs/pairs.json":
+          '{"version":1,"colocations":[{"clients":[{"workload":"a"},{"workload":"b"}]}]}',
+      },
+      /has neither "retained" nor a "throughput"/,
+    ],
+    [{}, { "requests.csv": "when\n1\n" }, /requests\.csv has no column time/],
+    [{}, { "requests.csv": "time\n1\n1\n" }, /all rows have the same time/],
+    [{}, { "jobs.csv": "submitted,seconds,workload\n0,600,gpt\n" }, /no profile of "gpt"/],
+    [{ workloads: [{ name: "x" }] }, {}, /workloads\[0\]\.memoryGB: is missing/],
+  ])("%j with %j is refused by its place", (more, changed, message) => {
+    expect(() => scenario(more, changed)).toThrow(message);
+  });
+
+  test("withinHours is about the jobs that count chooses", () => {
+    const trace = Array.from({ length: 100 }, (_, i) => `${1000 * i},60`).join("\n");
+    const jobs = { ...own.jobs, count: 11, withinHours: 2 };
+    const plan = scenario({ jobs }, { "jobs.csv": `submitted,seconds\n${trace}\n` }).plan(1);
+    expect(plan.jobs).toHaveLength(11);
+    expect(plan.jobs.at(-1)?.submitted).toBeCloseTo(7200);
+  });
+});
+
 describe("scenarios", () => {
   const read = (json: unknown, file: (path: string) => string = none) =>
     readClusterScenario(JSON.stringify(json), "day.json", file);

@@ -27,6 +27,18 @@ export function readRows(content: string, file: string, columns: readonly string
   return rows;
 }
 
+/** A time in seconds: a number, or a date and time (UTC unless it says otherwise). */
+export function timeOf(row: Row, column: string): number {
+  const given = row.text(column);
+  const number = given === "" ? Number.NaN : Number(given);
+  if (Number.isFinite(number)) return number;
+  const zoned = /([zZ]|[+-]\d\d:?\d\d)$/.test(given);
+  const date = Date.parse(`${given.replace(" ", "T")}${zoned ? "" : "Z"}`) / 1000;
+  if (!Number.isFinite(date))
+    throw badField(row.place, column, given, "seconds or a date and time");
+  return date;
+}
+
 export function rowOf(header: readonly string[], fields: readonly string[], place: string): Row {
   const text = (column: string): string => fields[header.indexOf(column)]?.trim() ?? "";
   return {

@@ -2,16 +2,17 @@
 import { type Field, readJson } from "#core";
 import { learnerNames } from "#predict";
 import { badScenario, unknownWorkload } from "../errors.ts";
-import type { ClusterPlan, GpuGroup, Job, Service } from "../plan.ts";
-import { randomStream } from "../random-stream.ts";
+import { WANDER } from "../load.ts";
+import type { ClusterPlan, GpuGroup, Service } from "../plan.ts";
 import { schedulerNamed } from "../schedulers/index.ts";
 import type { SchedulerKind } from "../schedulers/scheduler.ts";
 import type { Truth } from "../truth.ts";
 import type { Workload } from "../workload.ts";
+import { readJobs } from "./jobs.ts";
 import { readKace } from "./kace.ts";
-import { drawPriorities, inventJobs, type Level, type Shape, shapeTrace } from "./shape.ts";
+import { readOwnPairs, readOwnWorkload } from "./own.ts";
+import { readRequestLog } from "./request-log.ts";
 import { syntheticTruth, syntheticWorkloads } from "./synthetic.ts";
-import { traceFormats } from "./traces.ts";
 
 export interface ClusterScenario {
   readonly name: string;
@@ -29,8 +30,18 @@ export interface ScenarioChanges {
 }
 
 const planFields = [
-  ...["about", "hours", "atMostHours", "stepSeconds", "intervalMinutes", "kace", "gpus"],
-  ...["services", "jobs", "gpusPerNode", "memoryQuota", "profiled", "forecast", "costs"],
+  ...["about", "hours", "atMostHours", "stepSeconds", "intervalMinutes", "kace", "workloads"],
+  ...[
+    "pairs",
+    "gpus",
+    "services",
+    "jobs",
+    "gpusPerNode",
+    "memoryQuota",
+    "profiled",
+    "forecast",
+    "costs",
+  ],
   ...["faults", "noise", "schedulers", "seeds"],
 ];
 
@@ -42,7 +53,7 @@ export function readClusterScenario(
   changes: ScenarioChanges = {},
 ): ClusterScenario {
   const whole = readJson(text, name, badScenario).only(planFields);
-  const about = whole.at("about").optional((one) => one.text()) ?? "";
+  const described = whole.at("about").optional((one) => one.text()) ?? "";
   const seconds = (key: string, unit: number, fallback: number): number =>
     whole
       .at(key)
@@ -57,7 +68,7 @@ export function readClusterScenario(
     throw whole
       .at("stepSeconds")
       .bad(`the interval of ${interval} s and a day must be whole steps of ${step} s.`);
-  const measured = readPairs(whole.at("kace"), read);
+  const measured = readMeasured(whole, read);
   const workload = (given: Field, role: Workload["role"]): Workload => {
     const known = measured.workloads.filter((one) => one.role === role);
     const name = given.text();
@@ -68,12 +79,18 @@ export function readClusterScenario(
   };
   const gpus = whole.at("gpus").filledList("group of GPUs").map(readGpus);
   const services = (whole.at("services").optional((one) => one.filledList("service")) ?? []).map(
-    (one) => readService(one, (given) => workload(given, "online")),
+    (one) => readService(one, (given) => workload(given, "online"), read, step),
   );
   const hosts = services.reduce((sum, one) => sum + one.gpus, 0);
   const total = gpus.reduce((sum, { count }) => sum + count, 0);
   if (hosts > total) throw whole.at("services").bad(`want ${hosts} GPUs and there are ${total}.`);
   const jobs = readJobs(whole.at("jobs").or({}), read, (given) => workload(given, "offline"));
+  const about = [
+    ...(described === "" ? [] : [described]),
+    ...(jobs.withoutGpu > 0
+      ? [`${jobs.withoutGpu} jobs of the trace need no GPU and are left out.`]
+      : []),
+  ].join(" ");
   const rest = {
     gpus,
     services,
@@ -96,21 +113,45 @@ export function readClusterScenario(
     about,
     schedulers,
     seeds,
-    plan: (seed) => ({ name, about, seed, truth: measured.truth, jobs: jobs(seed), ...rest }),
+    plan: (seed) => ({ name, about, seed, truth: measured.truth, jobs: jobs.of(seed), ...rest }),
   };
 }
 
-function readPairs(
-  kace: Field,
-  read: (path: string) => string,
-): { readonly workloads: readonly Workload[]; readonly truth: Truth } {
-  if (kace.missing) return { workloads: syntheticWorkloads, truth: syntheticTruth };
-  kace.only(["solo", "pairs", "labels"]);
-  return readKace({
-    solo: read(kace.at("solo").text()),
-    pairs: read(kace.at("pairs").text()),
-    labels: read(kace.at("labels").text()),
-  });
+interface Measured {
+  readonly workloads: readonly Workload[];
+  readonly truth: Truth;
+}
+
+/**
+ * Workloads and what their pairs do to each other: the operator's own, KACE's, or invented ones. A pair of own workloads
+ * that was not measured is refused, unless "pairs" says that the rule of the invented ones applies to it.
+ */
+function readMeasured(whole: Field, read: (path: string) => string): Measured {
+  const [kace, own, pairs] = [whole.at("kace"), whole.at("workloads"), whole.at("pairs")];
+  if (!kace.missing) {
+    for (const other of [own, pairs])
+      if (!other.missing) throw other.bad('does not go with "kace", which has its own.');
+    kace.only(["solo", "pairs", "labels"]);
+    return readKace({
+      solo: read(kace.at("solo").text()),
+      pairs: read(kace.at("pairs").text()),
+      labels: read(kace.at("labels").text()),
+    });
+  }
+  if (own.missing) {
+    if (!pairs.missing) throw pairs.bad('needs "workloads", which describe each side alone.');
+    return { workloads: syntheticWorkloads, truth: syntheticTruth };
+  }
+  const workloads = own.filledList("workload").map(readOwnWorkload);
+  if (pairs.missing) return { workloads, truth: syntheticTruth };
+  pairs.only(["file", "others"]);
+  const file = pairs.at("file").text();
+  const others = pairs
+    .at("others")
+    .or("refused")
+    .one(["refused", "rule"] as const);
+  const rest = others === "rule" ? syntheticTruth : undefined;
+  return { workloads, truth: readOwnPairs(read(file), file, workloads, rest) };
 }
 
 function readGpus(group: Field): GpuGroup {
@@ -123,23 +164,52 @@ function readGpus(group: Field): GpuGroup {
   };
 }
 
-function readService(service: Field, workload: (name: Field) => Workload): Service {
+function readService(
+  service: Field,
+  workloadOf: (name: Field) => Workload,
+  read: (path: string) => string,
+  step: number,
+): Service {
   service.only(["workload", "gpus", "cv", "load"]);
-  const load = service.at("load").only(["low", "high", "peakHour", "burstsPerDay", "spread"]);
+  const workload = workloadOf(service.at("workload"));
+  const gpus = service.at("gpus").whole(1);
+  return {
+    workload,
+    gpus,
+    cv: service.at("cv").or(0.5).number({ most: 5 }),
+    load: readLoad(service.at("load"), read, step, workload.requestMs / 1000 / gpus),
+  };
+}
+
+/** `seconds`: what a request takes alone on each of the service's GPUs, divided by their number. */
+function readLoad(
+  load: Field,
+  read: (path: string) => string,
+  step: number,
+  seconds: number,
+): Service["load"] {
+  if (!load.at("log").missing) {
+    load.only(["log", "factor", "spread"]);
+    const file = load.at("log").text();
+    const factor = load.at("factor").or(1).number({ above: 0 });
+    return {
+      logged: readRequestLog(read(file), file, step).map(
+        (requests) => (factor * requests * seconds) / step,
+      ),
+      spread: load.at("spread").or(0).number({ most: 2 }),
+    };
+  }
+  load.only(["low", "high", "peakHour", "burstsPerDay", "spread", "wander"]);
   const low = load.at("low").ratio();
   const high = load.at("high").ratio();
   if (high < low) throw load.at("high").bad(`is ${high}, less than "low".`);
   return {
-    workload: workload(service.at("workload")),
-    gpus: service.at("gpus").whole(1),
-    cv: service.at("cv").or(0.5).number({ most: 5 }),
-    load: {
-      low,
-      high,
-      peakHour: load.at("peakHour").or(20).number({ most: 24 }),
-      burstsPerDay: load.at("burstsPerDay").or(0).number(),
-      spread: load.at("spread").or(0).number({ most: 2 }),
-    },
+    low,
+    high,
+    peakHour: load.at("peakHour").or(20).number({ most: 24 }),
+    burstsPerDay: load.at("burstsPerDay").or(0).number(),
+    spread: load.at("spread").or(0).number({ most: 2 }),
+    wander: load.at("wander").or(WANDER).number({ most: 1 }),
   };
 }
 
@@ -168,78 +238,4 @@ function readConditions(whole: Field): Pick<ClusterPlan, "costs" | "faults" | "n
       estimate: spread("estimate", 0),
     },
   };
-}
-
-type JobsOfSeed = (seed: number) => readonly Job[];
-
-function readJobs(
-  jobs: Field,
-  read: (path: string) => string,
-  workload: (name: Field) => Workload,
-): JobsOfSeed {
-  const fromTrace = !jobs.at("trace").missing;
-  jobs.only([
-    ...["workloads", "count", "longestHours", "withinHours", "priorities"],
-    ...(fromTrace ? ["trace", "gpus"] : ["medianMinutes", "spread"]),
-  ]);
-  const workloads = jobs.at("workloads").filledList("workload").map(workload);
-  const longest = jobs.at("longestHours").or(1000).number({ least: 0.01 }) * 3600;
-  const within = jobs.at("withinHours").optional((one) => one.number({ least: 0.01 }) * 3600);
-  const count = jobs.at("count").or(0).whole(0, 200_000);
-  const drawn = (seed: number) => randomStream(seed, "jobs");
-  const levels = readLevels(jobs.at("priorities"));
-  const ranked =
-    (of: JobsOfSeed): JobsOfSeed =>
-    (seed) =>
-      drawPriorities(of(seed), levels, randomStream(seed, "priorities"));
-  if (!fromTrace) {
-    const shape = {
-      count,
-      longest,
-      within: within ?? 12 * 3600,
-      median: jobs.at("medianMinutes").or(20).number({ least: 0.01 }) * 60,
-      spread: jobs.at("spread").or(1.5).number({ most: 5 }),
-    };
-    if (count === 0) throw jobs.bad('has neither a "trace" nor a "count" of jobs to invent.');
-    return ranked((seed) => inventJobs(shape, workloads, drawn(seed)));
-  }
-  const oneGpu = jobs.at("gpus").or("as given").text() === "one";
-  const shape: Shape = { count, longest, within, oneGpu };
-  const { file, traced } = readTrace(jobs.at("trace"), read);
-  return ranked((seed) => shapeTrace(traced, shape, workloads, drawn(seed), file));
-}
-
-function readTrace(trace: Field, read: (path: string) => string) {
-  trace.only(["format", "file", "cluster", "factors"]);
-  const format = trace.at("format");
-  const reader = traceFormats[format.text()];
-  if (!reader)
-    throw format.bad(
-      `there is no format ${format.brief}.`,
-      `Known: ${Object.keys(traceFormats).join(", ")}.`,
-    );
-  const file = trace.at("file").text();
-  const cluster = trace.at("cluster").optional((one) => one.text());
-  const jobs = reader(read(file), file, cluster);
-  // A model's factor: its iterations took so many times longer than the trace says.
-  const factors = trace.at("factors").or({});
-  const models = new Set(jobs.map(({ model }) => model));
-  for (const [name, factor] of factors.entries())
-    if (!models.has(name)) throw factor.bad("is for no model of the trace.");
-  const traced = jobs.map((job) => ({
-    ...job,
-    seconds: job.seconds * factors.at(job.model).or(1).number({ least: 0.001 }),
-  }));
-  return { file, traced };
-}
-
-function readLevels(priorities: Field): readonly Level[] {
-  if (priorities.missing) return [];
-  const levels = priorities.filledList("priority").map((one) => {
-    one.only(["priority", "part"]);
-    return { priority: one.at("priority").whole(0, 100), part: one.at("part").ratio() };
-  });
-  if (levels.reduce((sum, { part }) => sum + part, 0) > 1 + 1e-9)
-    throw priorities.bad("the parts add up to more than 1.");
-  return levels;
 }

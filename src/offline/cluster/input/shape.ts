@@ -1,7 +1,6 @@
 // Turns a trace into a day of this cluster, as MuxFlow does (section 7.1): submission time and duration come from the
 // trace and the model is drawn at random; "we repeat the workloads to fit in 1,000 GPUs and guarantee that the
 // generated traces can be finished in 24 hours".
-// finished in 24 hours".
 
 import { noJobs } from "../errors.ts";
 import type { Job } from "../plan.ts";
@@ -15,8 +14,8 @@ export interface Shape {
   /** Jobs longer than this are left out, in seconds. */
   readonly longest: number;
   /**
-   * All jobs are submitted within so many seconds, in their order and with their bursts. undefined: times do not
-   * change.
+   * The chosen jobs are submitted within so many seconds, in their order and with their bursts. undefined: times do
+   * not change.
    */
   readonly within: number | undefined;
   /** Every job uses one GPU, whatever the trace says. */
@@ -26,24 +25,31 @@ export interface Shape {
 /** In seconds. A shorter duration is taken for an error of the trace. */
 const SHORTEST = 1;
 
+/** `own`: the workload that the trace names. */
+export type ShapedJob = TracedJob & { readonly own?: Workload | undefined };
+
+const drawnFrom = (workloads: readonly Workload[], random: RandomStream): Workload =>
+  workloads[Math.floor(random.uniform() * workloads.length)] as Workload;
+
 export function shapeTrace(
-  traced: readonly TracedJob[],
+  traced: readonly ShapedJob[],
   shape: Shape,
   workloads: readonly Workload[],
   random: RandomStream,
   file: string,
 ): Job[] {
-  const fitting = traced
-    .filter(({ seconds }) => seconds <= shape.longest)
+  const all = traced
+    .filter(({ seconds, gpus }) => seconds <= shape.longest && gpus > 0)
     .sort((a, b) => a.submitted - b.submitted);
+  const count = shape.count === 0 ? all.length : shape.count;
+  const fitting = all.slice(0, count);
   const [first] = fitting;
   const last = fitting.at(-1);
   if (!first || !last)
     throw noJobs(
       file,
-      `all of its ${traced.length} jobs are longer than ${shape.longest / 3600} h`,
+      `all of its ${traced.length} jobs are longer than ${shape.longest / 3600} h or need no GPU`,
     );
-  const count = shape.count === 0 ? fitting.length : shape.count;
   const rounds = Math.ceil(count / fitting.length);
   const span = Math.max(1, last.submitted - first.submitted);
   const scale = shape.within === undefined ? 1 : shape.within / span;
@@ -52,7 +58,7 @@ export function shapeTrace(
     const round = Math.floor(i / fitting.length);
     return {
       name: round === 0 ? from.name : `${from.name}+${round}`,
-      workload: workloads[Math.floor(random.uniform() * workloads.length)] as Workload,
+      workload: from.own ?? drawnFrom(workloads, random),
       // Each repetition is shifted a little, so that bursts do not fall on the same second.
       submitted: (from.submitted - first.submitted) * scale * (1 - round / (20 * rounds)),
       seconds: Math.max(SHORTEST, from.seconds),
@@ -108,7 +114,7 @@ export function inventJobs(
       shape.longest,
       Math.max(SHORTEST, shape.median * Math.exp(shape.spread * random.normal())),
     ),
-    workload: workloads[Math.floor(random.uniform() * workloads.length)] as Workload,
+    workload: drawnFrom(workloads, random),
   }))
     .sort((a, b) => a.submitted - b.submitted)
     .map((job, i) => ({ ...job, name: `job-${i}`, gpus: 1, priority: 0 }));

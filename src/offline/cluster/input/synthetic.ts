@@ -6,7 +6,7 @@ import type { Truth } from "../truth.ts";
 import { aloneAt, smNeed, type Workload } from "../workload.ts";
 
 /** Throughput over shares of the SMs, of a workload that can use `need` of them. It has a soft knee. */
-const curve = (need: number): readonly number[] => {
+export const curveOf = (need: number): readonly number[] => {
   const at = (share: number) => Math.tanh((1.6 * share) / need) / Math.tanh(1.6 / need);
   return Array.from({ length: 10 }, (_, i) => at((i + 1) / 10));
 };
@@ -22,7 +22,7 @@ const online = (
   name,
   role: "online",
   requestMs,
-  byShare: curve(need),
+  byShare: curveOf(need),
   busy,
   memoryBusy,
   memoryGB,
@@ -37,7 +37,7 @@ const offline = (
   name,
   role: "offline",
   requestMs: 0,
-  byShare: curve(need),
+  byShare: curveOf(need),
   busy,
   memoryBusy,
   memoryGB,

@@ -1,11 +1,13 @@
 // Reads public traces as jobs: when each was submitted, how long it ran alone, and on how many GPUs. Sources and their
 // licences are in docs/guide/cluster.md. A row that cannot be right ends the reading with an error that names it. Rows
-// that the format itself marks as no finished GPU job (Alibaba's pending pods, pods without a GPU) are skipped.
+// that the format itself marks as no finished job (Alibaba's pending pods) are skipped.
 import { badField, noJobs } from "../errors.ts";
 import { gavelStepsPerSecond } from "./gavel-speeds.ts";
-import { readRows, rowOf } from "./rows.ts";
+import { readRows, rowOf, timeOf } from "./rows.ts";
 
-/** A job of a trace. Times are in seconds; `model` is the trace's name of it, or "". */
+/**
+ * A job of a trace. Times are in seconds; `model` is the trace's name of it, or "". A job of 0 GPUs needs none.
+ */
 export interface TracedJob {
   readonly name: string;
   readonly submitted: number;
@@ -13,6 +15,8 @@ export interface TracedJob {
   readonly gpus: number;
   readonly model: string;
   readonly priority: number;
+  /** The name of its workload, if the trace says it. */
+  readonly workload?: string;
 }
 
 /** `cluster`: which one, if a file holds several. */
@@ -121,10 +125,72 @@ const readTiresias: ReadTrace = (content, file) =>
     }),
   );
 
+/**
+ * Alibaba's disaggregated recommendation models of 2025 (disaggregated_DLRM_trace.csv): instances that were scheduled and
+ * deleted within the trace; the others have no times. CPU nodes (gpu_request 0) need no GPU.
+ */
+const readAlibaba2025: ReadTrace = (content, file, cluster) => {
+  const columns = ["instance_sn", "app_name", "gpu_request", "scheduled_time", "deletion_time"];
+  const jobs = readRows(content, file, columns).flatMap((row): TracedJob[] => {
+    const app = row.text("app_name");
+    const started = row.optional("scheduled_time");
+    const ended = row.optional("deletion_time");
+    if ((cluster !== undefined && app !== cluster) || started === undefined || ended === undefined)
+      return [];
+    if (ended < started)
+      throw badField(
+        row.place,
+        "deletion_time",
+        String(ended),
+        `a time after scheduled_time ${started}`,
+      );
+    return [
+      {
+        name: row.text("instance_sn"),
+        submitted: row.optional("creation_time") ?? started,
+        seconds: ended - started,
+        gpus: row.number("gpu_request", { least: 0, whole: true }),
+        model: app,
+        priority: 0,
+      },
+    ];
+  });
+  if (jobs.length === 0) throw noJobs(file, "no instance in it was scheduled and deleted");
+  return jobs;
+};
+
+/** The columns of the format `csv`, with what they are. */
+export const csvColumns = {
+  submitted: "when the job came: seconds, or a date and time",
+  seconds: "how long it runs alone on the reference GPU",
+  gpus: "how many GPUs it uses, 1 by default; jobs with 0 need none and are left out",
+  workload: "by default drawn from the scenario's",
+  priority: "0 by default; a larger number goes first",
+  name: "by default its row",
+} as const;
+
+/** The generic format: columns in any order, of which two must be there. */
+const readCsv: ReadTrace = (content, file) =>
+  readRows(content, file, ["submitted", "seconds"]).map((row, i) => {
+    const workload = row.text("workload");
+    const given = (column: string) => row.text(column) !== "";
+    return {
+      name: row.text("name") || `job-${i}`,
+      submitted: timeOf(row, "submitted"),
+      seconds: row.number("seconds", { least: 0 }),
+      gpus: given("gpus") ? row.number("gpus", { least: 0, whole: true }) : 1,
+      model: workload,
+      priority: given("priority") ? row.number("priority", { least: 0, whole: true }) : 0,
+      ...(workload === "" ? {} : { workload }),
+    };
+  });
+
 export const traceFormats: Readonly<Record<string, ReadTrace>> = {
   philly: readPhilly,
   gavel: readGavel,
+  csv: readCsv,
   alibaba: readAlibaba,
+  "alibaba-2025": readAlibaba2025,
   muri: readMuri,
   tiresias: readTiresias,
 };

@@ -91,7 +91,7 @@ function plot(chart: Chart, axis: Axis): Markup[] {
         element(
           "polyline",
           {
-            class: `curve ${look.className}${look.dashed ? " dashed" : ""}`,
+            class: `curve ${classesOf(look)}`,
             "data-name": name,
             points: values
               .map((value, i) => `${short(SIZE * across(chart.xs[i] ?? 0))},${short(up(value))}`)
@@ -148,8 +148,11 @@ function beyond(chart: Chart, axis: Axis): Markup[] {
   return [element("p", { class: "beyond" }, words(text))];
 }
 
-export const swatch = ({ className, dashed }: Look): Markup =>
-  element("span", { class: `swatch ${className}${dashed ? " dashed" : ""}` });
+const classesOf = ({ className, dashes }: Look): string =>
+  dashes === undefined ? className : `${className} ${dashes}`;
+
+export const swatch = (look: Look): Markup =>
+  element("span", { class: `swatch ${classesOf(look)}` });
 
 const values = ({ curves, summaryName }: Chart): Markup =>
   element(

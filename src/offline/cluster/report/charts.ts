@@ -1,6 +1,6 @@
 // The charts of a run: over the day, and of completion times.
 import { quantile } from "#core";
-import type { Figures } from "../meters.ts";
+import type { Figures } from "../figures.ts";
 import type { Chart, Curve } from "./chart.ts";
 import type { Looks } from "./colours.ts";
 import { mean } from "./summary.ts";
@@ -16,12 +16,20 @@ export function chartsOf(runs: readonly Figures[], looks: Looks, hours: number):
     of: (point: Point) => number,
     format: (value: number) => string,
     chart: Pick<Chart, "title" | "y" | "from" | "atLeast">,
+    until = hours,
   ): Chart => {
-    const seen = runs.map(({ scheduler, series }) => ({
+    const longest = runs.reduce<readonly Point[]>(
+      (a, { series }) => (series.length > a.length ? series : a),
+      [],
+    );
+    const xs = longest.map(({ hour }) => hour).filter((hour) => hour < until);
+    // After its last job a run has nothing to show but 0; one that never ended has no more points.
+    const seen = runs.map(({ scheduler, series, finished, jobs }) => ({
       scheduler,
-      series: series.filter(({ hour }) => hour < hours),
+      values: (finished < jobs ? xs.slice(0, series.length) : xs).map((_, i) =>
+        series[i] ? of(series[i]) : 0,
+      ),
     }));
-    const xs = (seen[0]?.series ?? []).map(({ hour }) => hour);
     return {
       ...chart,
       x: "hours since the start",
@@ -29,10 +37,9 @@ export function chartsOf(runs: readonly Figures[], looks: Looks, hours: number):
       xs,
       xTicks: hourTicks(xs.at(-1) ?? 0),
       format,
-      summaryName: "Means over the day",
-      curves: seen.flatMap(({ scheduler, series }) => {
+      summaryName: until === hours ? "Means over the day" : "Means over the run",
+      curves: seen.flatMap(({ scheduler, values }) => {
         const look = looks.get(scheduler);
-        const values = series.map(of);
         return look ? [{ name: scheduler, look, values, summary: format(mean(values)) }] : [];
       }),
     };
@@ -44,16 +51,28 @@ export function chartsOf(runs: readonly Figures[], looks: Looks, hours: number):
       from: 1,
       atLeast: 1.05,
     }),
-    over((one) => one.throughput, count, {
-      title: "How much training work is done?",
-      y: "Retained throughput of all trainings, in GPUs of their own",
-      from: 0,
+    over((one) => one.p99Slowdown, ratio, {
+      title: "How much longer do the slowest requests take?",
+      y: "p99 latency / alone, of each quarter of an hour",
+      from: 1,
+      atLeast: 1.05,
     }),
-    over((one) => one.waiting, count, {
-      title: "How many jobs wait?",
-      y: "Number of jobs",
-      from: 0,
-    }),
+    over(
+      (one) => one.throughput,
+      count,
+      {
+        title: "How much training work is done?",
+        y: "Retained throughput of all trainings, in GPUs of their own",
+        from: 0,
+      },
+      Number.POSITIVE_INFINITY,
+    ),
+    over(
+      (one) => one.waiting,
+      count,
+      { title: "How many jobs wait?", y: "Number of jobs", from: 0 },
+      Number.POSITIVE_INFINITY,
+    ),
     over((one) => one.busy, percent, {
       title: "How much of the time do GPUs work?",
       y: "GPU utilisation",

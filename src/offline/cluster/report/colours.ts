@@ -1,4 +1,5 @@
-// How the curve of each scheduler looks, the same in all charts and tables: a colour, and dashes where colours repeat.
+// How the curve of each scheduler looks, the same in all charts and tables: a colour, and another pattern of dashes each
+// time that the colours repeat.
 const palette = [
   { light: "#0072b2", dark: "#4fa8e0" },
   { light: "#b87400", dark: "#f0b429" },
@@ -19,8 +20,16 @@ export const curveColours = Object.fromEntries(
 export interface Look {
   /** Sets the colour of text and of curves. */
   readonly className: string;
-  readonly dashed: boolean;
+  /** The class of its dashes; undefined where it has none. */
+  readonly dashes: string | undefined;
 }
+
+/** What comes after the colours without dashes: lengths of dashes and gaps, and the border of a swatch. */
+const patterns = [
+  { name: "dashed", dashes: "6 3", border: "dashed" },
+  { name: "dotted", dashes: "1.5 2.5", border: "dotted" },
+  { name: "dash-dotted", dashes: "8 3 1.5 3", border: "double" },
+] as const;
 
 export type Looks = ReadonlyMap<string, Look>;
 
@@ -29,14 +38,19 @@ export function looksFor(names: readonly string[]): Looks {
   return new Map(
     names.map((name) => {
       if (name === "cotenant")
-        return [name, { className: `curve${palette.length}`, dashed: false }];
+        return [name, { className: `curve${palette.length}`, dashes: undefined }];
       const place = next++;
       const className = `curve${place % palette.length}`;
-      return [name, { className, dashed: place >= palette.length }];
+      const round = Math.floor(place / palette.length) % (patterns.length + 1);
+      return [name, { className, dashes: patterns[round - 1]?.name }];
     }),
   );
 }
 
-export const lookStyle = Object.keys(curveColours)
-  .map((name) => `.${name}{--curve:var(--${name})}`)
-  .join("\n");
+export const lookStyle = [
+  ...Object.keys(curveColours).map((name) => `.${name}{--curve:var(--${name})}`),
+  ...patterns.flatMap(({ name, dashes, border }) => [
+    `.curve.${name}{stroke-dasharray:${dashes}}`,
+    `.swatch.${name}{border-top-style:${border}}`,
+  ]),
+].join("\n");

@@ -1,6 +1,6 @@
 // What a run shows, in sentences: which scheduler does best, by how much, which objectives are missed, and what limits
 // the best one. All figures are means over seeds.
-import type { Figures } from "../meters.ts";
+import type { Figures } from "../figures.ts";
 import { ACCEPTABLE } from "../schedulers/cotenant.ts";
 import { deviation, mean } from "./summary.ts";
 
@@ -12,12 +12,7 @@ interface Runs {
 const over = ({ seeds }: Runs, of: (figures: Figures) => number): number => mean(seeds.map(of));
 
 export function findings(all: readonly Figures[]): readonly string[] {
-  const runs = [...new Set(all.map(({ scheduler }) => scheduler))].map(
-    (scheduler): Runs => ({
-      scheduler,
-      seeds: all.filter((one) => one.scheduler === scheduler),
-    }),
-  );
+  const runs = runsOf(all);
   const working = runs.filter((run) => over(run, ({ starts }) => starts) > 0);
   if (working.length === 0) return ["No scheduler of this run started a training."];
   const baseline = working[0] as Runs;
@@ -31,6 +26,38 @@ export function findings(all: readonly Figures[]): readonly string[] {
     comparisonText(runs, working, baseline),
   ];
 }
+
+/** Completion times that differ by less than this part count as equal. */
+const EQUAL = 0.03;
+
+/**
+ * Which scheduler to take: the one that slows requests least among those whose jobs end nearly as soon as the best one's.
+ * undefined if none starts a training.
+ */
+export function verdict(all: readonly Figures[]): string | undefined {
+  const working = runsOf(all).filter((run) => over(run, ({ starts }) => starts) > 0);
+  if (working.length === 0) return undefined;
+  const jct = (run: Runs) => over(run, (one) => one.jctMean);
+  const slow = (run: Runs) => over(run, (one) => one.meanSlowdown);
+  const soonest = best(working, (one) => one.jctMean);
+  const near = working.filter((run) => jct(run) <= (1 + EQUAL) * jct(soonest));
+  const chosen = best(near, (one) => one.meanSlowdown);
+  const calmest = best(working, (one) => one.meanSlowdown);
+  const says = (run: Runs) =>
+    `${run.scheduler} (${minutes(jct(run))} a job, requests ${ratio(slow(run))} times as long)`;
+  if (working.length === 1) return `Only ${says(chosen)} starts trainings.`;
+  if (!all.some(({ services }) => services.length > 0))
+    return `Take ${soonest.scheduler}: its jobs complete first, in ${minutes(jct(soonest))} on average.`;
+  if (chosen === calmest)
+    return `Take ${says(chosen)}: no other slows requests less, and no other completes jobs sooner by more than ${percent(EQUAL)}.`;
+  return `Take ${says(chosen)} for trainings. If requests matter more, take ${says(calmest)}, which slows them least.`;
+}
+
+const runsOf = (all: readonly Figures[]): readonly Runs[] =>
+  [...new Set(all.map(({ scheduler }) => scheduler))].map((scheduler) => ({
+    scheduler,
+    seeds: all.filter((one) => one.scheduler === scheduler),
+  }));
 
 const best = (runs: readonly Runs[], of: (figures: Figures) => number): Runs =>
   runs.reduce((a, b) => (over(b, of) < over(a, of) ? b : a));

@@ -1,10 +1,10 @@
 // A run as one page that needs nothing else: no font, no picture, no script from elsewhere.
 import { element, type Markup, words } from "#core";
-import type { Figures } from "../meters.ts";
+import type { Figures } from "../figures.ts";
 import { drawChart } from "./chart.ts";
 import { chartsOf } from "./charts.ts";
 import { type Looks, looksFor } from "./colours.ts";
-import { findings } from "./findings.ts";
+import { findings, verdict } from "./findings.ts";
 import { script } from "./script.ts";
 import { style } from "./style.ts";
 import { figuresTable, prioritiesTable, servicesTable } from "./tables.ts";
@@ -54,11 +54,13 @@ export function htmlReport(report: Report): string {
 
 function sections(report: Report, first: readonly Figures[], looks: Looks): Markup[] {
   const priorities = prioritiesTable(report.figures, looks);
+  const decided = verdict(report.figures);
   const severalSeeds = report.figures.length > first.length;
   const which = severalSeeds ? ` of seed ${first[0]?.seed}` : "";
   return [
     element("h1", {}, words(`Cluster simulation: ${report.name}`)),
     element("p", {}, words(report.about)),
+    ...(decided === undefined ? [] : [element("p", { class: "verdict" }, words(decided))]),
     element(
       "ul",
       { class: "findings" },
@@ -67,9 +69,9 @@ function sections(report: Report, first: readonly Figures[], looks: Looks): Mark
     heading("Schedulers"),
     figuresTable(report.figures, looks),
     note(
-      "Slowdown: latency, queueing included, divided by that of the same requests alone. JCT: job completion time. Oversold: what shared GPUs were worth to best-effort jobs, where 1 is a GPU of their own. ± is the standard deviation over seeds.",
+      "Slowdown: latency, queueing included, divided by that of the same requests alone. JCT: job completion time. Oversold: what shared GPUs were worth to best-effort jobs, where 1 is a GPU of their own. ± is the standard deviation over seeds. The best of a column is green and bold, among the schedulers that start trainings.",
     ),
-    heading(`Over the day${which}`),
+    heading(`Over the run${which}`),
     element(
       "p",
       { class: "quiet hint" },

@@ -1,9 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { quantile } from "#core";
-import type { Figures } from "../meters.ts";
+import type { Figures } from "../figures.ts";
 import { axisFor, LEAST_PART } from "./axis.ts";
-import { findings } from "./findings.ts";
+import { looksFor } from "./colours.ts";
+import { findings, verdict } from "./findings.ts";
+import { figuresTable } from "./tables.ts";
 
 const figures = (scheduler: string, change: Partial<Figures> = {}): Figures => ({
   scheduler,
@@ -36,6 +38,44 @@ const figures = (scheduler: string, change: Partial<Figures> = {}): Figures => (
   ...change,
 });
 const slow = [{ name: "serve", meanMs: 1, p99Ms: 2, meanSlowdown: 1.3, p99Slowdown: 2 }];
+
+describe("the verdict", () => {
+  const fast = figures("greedy", { jctMean: 590, meanSlowdown: 1.2 });
+  const calm = figures("calm", { jctMean: 900, meanSlowdown: 1.01 });
+
+  test("names who slows requests least among those that are about as soon as the first", () => {
+    expect(verdict([fast, figures("cotenant")])).toMatch(/^Take cotenant .*: no other slows/);
+    expect(verdict([fast, figures("cotenant"), calm])).toMatch(
+      /^Take cotenant \(10\.0 min a job, .* for trainings\. .* take calm \(15\.0 min/,
+    );
+    expect(verdict([figures("late", { jctMean: 700 }), fast])).toMatch(/^Take greedy .* take late/);
+  });
+
+  test("is about the only one, or about jobs alone, or there is none", () => {
+    expect(verdict([figures("cotenant")])).toMatch(/^Only cotenant .* starts trainings/);
+    const alone = { services: [] };
+    expect(verdict([figures("a", alone), figures("b", { ...alone, jctMean: 60 })])).toMatch(
+      /^Take b: its jobs complete first, in 1\.0 min/,
+    );
+    expect(verdict([figures("online-only", { starts: 0 })])).toBeUndefined();
+  });
+});
+
+test("the best of a column is marked among schedulers that start trainings, and not where all are equal", () => {
+  const all = [
+    figures("online-only", { starts: 0, finished: 0, meanSlowdown: 1 }),
+    figures("a", { jctMean: 60 }),
+    figures("b", { meanSlowdown: 1.05 }),
+  ];
+  const table = figuresTable(all, looksFor(all.map(({ scheduler }) => scheduler)));
+  const best = [...table.matchAll(/class="best">([^<]+)</g)].map(([, text]) => text);
+  expect(best).toEqual(["1.0", "1.050"]);
+});
+
+test("the looks of 32 schedulers differ", () => {
+  const looks = [...looksFor(Array.from({ length: 32 }, (_, i) => `s${i}`)).values()];
+  expect(new Set(looks.map(({ className, dashes }) => `${className} ${dashes}`)).size).toBe(32);
+});
 
 describe("the sentences", () => {
   const run = [

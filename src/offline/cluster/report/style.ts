@@ -4,7 +4,6 @@ import { curveColours, lookStyle } from "./colours.ts";
 
 export const style = `
 ${colourVariables({ ...pageColours, ...curveColours })}
-${lookStyle}
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 1280px; padding: 1rem 1rem 3rem; background: var(--ground); color: var(--ink); font: 15px/1.45 system-ui, sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 1.35rem; margin: 0 0 0.25rem; }
@@ -16,9 +15,7 @@ code { font: 0.85em ui-monospace, monospace; }
 .quiet { color: var(--quiet); font-size: 0.88rem; }
 .findings { margin: 0; padding: 0.7rem 0.9rem; border-left: 4px solid var(--good); background: var(--raised); list-style: none; }
 .findings li { margin: 0.3rem 0; max-width: 100ch; }
-.findings li:first-child { font-size: 1.15rem; line-height: 1.35; }
 .swatch { display: inline-block; width: 1.1em; height: 0; margin-right: 0.45em; border-top: 3px solid var(--curve); vertical-align: 0.25em; }
-.swatch.dashed { border-top-style: dashed; }
 .missed { color: var(--bad); font-weight: 600; }
 
 table { border-collapse: collapse; width: 100%; font-size: 0.85rem; font-variant-numeric: tabular-nums; }
@@ -36,7 +33,6 @@ td, .value { white-space: nowrap; }
 .plot svg { position: absolute; inset: 0; width: 100%; height: 100%; overflow: visible; }
 .grid { stroke: var(--line); stroke-width: 1; }
 .curve { fill: none; stroke: var(--curve); stroke-width: 1.8; stroke-linejoin: round; }
-.curve.dashed { stroke-dasharray: 6 3; }
 .grid, .curve { vector-effect: non-scaling-stroke; }
 .plot span { position: absolute; color: var(--quiet); font-size: 0.75rem; line-height: 1; white-space: nowrap; }
 .plot .y { right: 100%; margin-right: 0.4rem; transform: translateY(-50%); }
@@ -47,6 +43,10 @@ td, .value { white-space: nowrap; }
 .values li { display: flex; align-items: baseline; }
 .values b { margin-left: auto; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .values .swatch { flex: none; align-self: center; }
+
+${lookStyle}
+.verdict { font-size: 1.15rem; line-height: 1.35; font-weight: 600; max-width: 100ch; margin: 0.6rem 0; }
+.best { font-weight: 700; color: var(--good); }
 
 @media (max-width: 900px) {
   thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }

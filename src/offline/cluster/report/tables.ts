@@ -1,6 +1,6 @@
 // The tables of the report. On a narrow screen a row becomes a block, and each cell has its column's title beside it.
 import { element, type Markup, words } from "#core";
-import type { Figures } from "../meters.ts";
+import type { Figures } from "../figures.ts";
 import { swatch } from "./chart.ts";
 import type { Looks } from "./colours.ts";
 import { missesObjective } from "./findings.ts";
@@ -16,10 +16,34 @@ export const figuresTable = (all: readonly Figures[], looks: Looks): Markup =>
     columns.map(({ title }) => title),
     [...looks.keys()].map((scheduler) => {
       const own = all.filter((one) => one.scheduler === scheduler);
-      return { scheduler, cells: columns.map(({ of }) => withSpread(of(own))) };
+      return { scheduler, cells: columns.map((column) => cellOf(column, own, all)) };
     }),
     looks,
   );
+
+/** The best of a column is marked, also among equals; not where all are equal. */
+function cellOf(
+  { of, merit }: (typeof columns)[number],
+  own: readonly Figures[],
+  all: readonly Figures[],
+): Markup {
+  const names = [...new Set(all.map(({ scheduler }) => scheduler))];
+  const compared = names
+    .map((name) => all.filter(({ scheduler }) => scheduler === name))
+    .filter((seeds) => merit(seeds) !== undefined);
+  const texts = compared.map(of);
+  const best = compared.reduce<readonly Figures[] | undefined>(
+    (a, b) => (a && (merit(a) ?? 0) >= (merit(b) ?? 0) ? a : b),
+    undefined,
+  );
+  const text = of(own);
+  const isBest =
+    best !== undefined &&
+    merit(own) !== undefined &&
+    text === of(best) &&
+    texts.some((one) => one !== text);
+  return isBest ? element("span", { class: "best" }, withSpread(text)) : withSpread(text);
+}
 
 /** Without rows where all jobs have the same priority. */
 export function prioritiesTable(all: readonly Figures[], looks: Looks): Markup | undefined {

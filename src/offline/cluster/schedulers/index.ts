@@ -1,10 +1,10 @@
 // The table of schedulers. To add one: a file beside this one, a line here.
-import { unknownScheduler } from "../errors.ts";
-import { ours, oursInRounds, oursUnlearning, oursYoung } from "./cotenant.ts";
+import { badSetting, noKnob, unknownScheduler } from "../errors.ts";
+import { ours, oursUnlearning, oursYoung } from "./cotenant.ts";
 import { kaceGreedy } from "./kace.ts";
 import { muxflow, muxflowCalm, muxflowM, muxflowS, muxflowSM } from "./muxflow.ts";
 import { onlineOnly, priorityTimeSharing, srtf, timeSharing } from "./queue.ts";
-import type { SchedulerKind } from "./scheduler.ts";
+import type { SchedulerKind, Trigger } from "./scheduler.ts";
 import { oursSeveral } from "./several.ts";
 import { tiresias } from "./tiresias.ts";
 
@@ -20,20 +20,33 @@ export const schedulers: readonly SchedulerKind[] = [
   muxflowM,
   muxflow,
   muxflowCalm,
-  oursInRounds,
   oursYoung,
   oursUnlearning,
   oursSeveral,
   ours,
 ];
 
-/** Throws a UserError if there is no scheduler of that name. */
-export function schedulerNamed(name: string): SchedulerKind {
+const TRIGGERS: readonly Trigger[] = ["rounds", "once"];
+
+/**
+ * A scheduler by its name, with `=NUMBER` for its knob and `@rounds` or `@once` for its trigger. Throws a UserError if
+ * there is no such scheduler, or it has no such setting.
+ */
+export function schedulerNamed(text: string): SchedulerKind {
+  const [, name, given, when] = /^([^=@]*)(?:=([^@]*))?(?:@(.*))?$/.exec(text) ?? [];
   const found = schedulers.find((one) => one.name === name);
-  if (!found)
+  const trigger = when === undefined ? found?.trigger : TRIGGERS.find((one) => one === when);
+  if (!found || !trigger)
     throw unknownScheduler(
-      name,
+      text,
       schedulers.map((one) => one.name),
     );
-  return found;
+  const kind = { ...found, name: text, trigger };
+  if (given === undefined) return kind;
+  const { knob } = found;
+  if (!knob) throw noKnob(found.name);
+  const setting = given.trim() === "" ? Number.NaN : Number(given);
+  if (!(setting >= knob.least && setting <= knob.most))
+    throw badSetting(text, knob.about, knob.least, knob.most);
+  return { ...kind, make: () => found.make(setting) };
 }

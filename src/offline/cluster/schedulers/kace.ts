@@ -1,5 +1,6 @@
 // A cluster that follows KACE (SoCC'24): one target after the other takes the partner with the highest predicted sum of
-// throughputs. Both sides are unrestricted, as in KACE's measurements. A running job is not moved.
+// throughputs. Both sides are unrestricted, as in KACE's measurements, unless its knob says less. A running job is not
+// moved.
 import { predictedRetained } from "./pairing.ts";
 import { fits } from "./queue.ts";
 import type { JobView, Order, SchedulerKind, SeatView, View } from "./scheduler.ts";
@@ -10,10 +11,22 @@ export const kaceGreedy: SchedulerKind = {
   name: "kace-greedy",
   summary: "the pair with the highest predicted throughput sum first, SMs unrestricted",
   gangs: false,
-  make: () => ({ mechanism: "space", protects: false, plan }),
+  trigger: "rounds",
+  knob: {
+    about: "the share of the SMs that each job may use",
+    least: 0.1,
+    most: 1,
+    usual: UNRESTRICTED,
+  },
+  make: (share = UNRESTRICTED) => ({
+    mechanism: "space",
+    protects: false,
+    inOrder: true,
+    plan: (view) => plan(view, share),
+  }),
 };
 
-function plan(view: View): Order[] {
+function plan(view: View, share: number): Order[] {
   const orders: Order[] = view.jobs.flatMap(({ index, placed }) =>
     placed ? [{ job: index, seats: placed.seats, share: placed.share }] : [],
   );
@@ -28,13 +41,13 @@ function plan(view: View): Order[] {
     ({ workload }) => workload.name,
   );
   const pairs = jobs.flatMap((some) =>
-    seats.map((there) => ({ some, there, sum: sumOf(view, some, there) })),
+    seats.map((there) => ({ some, there, sum: sumOf(view, some, there, share) })),
   );
   pairs.sort((a, b) => b.sum - a.sum);
   for (const { some, there, sum } of pairs)
     while (sum > 0 && some.length > 0 && there.length > 0) {
       const [job, seat] = [some.shift(), there.shift()];
-      if (job && seat) orders.push({ job: job.index, seats: [seat.index], share: UNRESTRICTED });
+      if (job && seat) orders.push({ job: job.index, seats: [seat.index], share });
     }
   return orders;
 }
@@ -44,12 +57,11 @@ function sumOf(
   { predictions }: View,
   [job]: readonly JobView[],
   [seat]: readonly SeatView[],
+  share: number,
 ): number {
   if (!job || !seat || !fits(job, seat)) return 0;
-  const online = seat.online ? predictions.online(seat.online, job.workload, UNRESTRICTED) : 0;
-  return (
-    online + predictedRetained(predictions, seat.online, job.workload, UNRESTRICTED, seat.load)
-  );
+  const online = seat.online ? predictions.online(seat.online, job.workload, share) : 0;
+  return online + predictedRetained(predictions, seat.online, job.workload, share, seat.load);
 }
 
 function groups<T>(all: readonly T[], kind: (one: T) => string): T[][] {

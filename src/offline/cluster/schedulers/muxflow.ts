@@ -5,12 +5,12 @@
 import { complementShare } from "#place";
 import { matchJobs, predictedRetained, roundLoad, strandedJobs } from "./pairing.ts";
 import { FIXED_SHARE, serve } from "./queue.ts";
-import type { Order, Scheduler, SchedulerKind, SeatView, View } from "./scheduler.ts";
+import type { Knob, Order, Scheduler, SchedulerKind, SeatView, View } from "./scheduler.ts";
 
 /** Small, because it only breaks ties. */
 const TIE = 1e-6;
 /** Activity is measured continuously, and shares come in tenths. */
-const dynamicShare = (seat: SeatView): number => complementShare(seat.activity);
+const dynamicShare = (seat: SeatView, most: number): number => complementShare(seat.activity, most);
 
 interface Parts {
   /** The value of staying: it breaks ties, or it is what a move really costs. */
@@ -19,8 +19,8 @@ interface Parts {
   readonly matching: boolean;
 }
 
-function muxflowWith({ dynamic, matching, keepBonus = () => TIE }: Parts): Scheduler {
-  const shareOf = (seat: SeatView) => (dynamic ? dynamicShare(seat) : FIXED_SHARE);
+function muxflowWith({ dynamic, matching, keepBonus = () => TIE }: Parts, most: number): Scheduler {
+  const shareOf = (seat: SeatView) => (dynamic ? dynamicShare(seat, most) : FIXED_SHARE);
   const matchAll = (view: View): Order[] => {
     const kept = strandedJobs(view);
     const held = new Set(kept.map(({ job }) => job));
@@ -45,6 +45,7 @@ function muxflowWith({ dynamic, matching, keepBonus = () => TIE }: Parts): Sched
   return {
     mechanism: "space",
     protects: true,
+    inOrder: true,
     plan(view) {
       const orders = matching ? matchAll(view) : serve(view, view.jobs, false);
       return orders.map((order) => {
@@ -52,14 +53,25 @@ function muxflowWith({ dynamic, matching, keepBonus = () => TIE }: Parts): Sched
         return seat ? { ...order, share: shareOf(seat) } : order;
       });
     },
+    adjust: shareOf,
   };
 }
+
+/** Not in the paper. */
+const knob: Knob = {
+  about: "the largest share of the SMs that a job gets",
+  least: 0.1,
+  most: 1,
+  usual: 1,
+};
 
 const kind = (name: string, summary: string, parts: Parts): SchedulerKind => ({
   name,
   summary,
   gangs: false,
-  make: () => muxflowWith(parts),
+  trigger: "rounds",
+  ...(parts.dynamic ? { knob } : {}),
+  make: (most = knob.usual) => muxflowWith(parts, most),
 });
 
 export const muxflow = kind(

@@ -100,6 +100,7 @@ const firstCome = (view: View): Order[] => serve(view, view.jobs, false);
 const inTurns = (mechanism: "time" | "priority-time"): Scheduler => ({
   mechanism,
   protects: false,
+  inOrder: true,
   plan: firstCome,
 });
 
@@ -107,6 +108,7 @@ export const onlineOnly: SchedulerKind = {
   name: "online-only",
   summary: "no best-effort work at all: what the online services are like alone",
   gangs: true,
+  trigger: "rounds",
   idle: true,
   make: () => ({ mechanism: "space", protects: false, plan: () => [] }),
 };
@@ -115,6 +117,7 @@ export const timeSharing: SchedulerKind = {
   name: "time-sharing",
   summary: "both sides in equal time slices, first come first served (as in Gandiva)",
   gangs: true,
+  trigger: "rounds",
   make: () => inTurns("time"),
 };
 
@@ -122,6 +125,7 @@ export const priorityTimeSharing: SchedulerKind = {
   name: "priority-time-sharing",
   summary: "time slices, most of them for the online side (as in AntMan and PAI)",
   gangs: true,
+  trigger: "rounds",
   make: () => inTurns("priority-time"),
 };
 
@@ -129,6 +133,7 @@ export const srtf: SchedulerKind = {
   name: "srtf",
   summary: "shortest remaining time first, with preemption; knows durations",
   gangs: true,
+  trigger: "rounds",
   make: () => ({
     mechanism: "space",
     protects: false,

@@ -71,14 +71,37 @@ export interface Scheduler {
    * Whether best-effort work is kept off GPUs that SysMonitor finds unhealthy, and evicted from those over the limit.
    */
   readonly protects: boolean;
+  /**
+   * Whether it serves jobs of the same workload, width and priority in the order of submission. Then it sees only as
+   * many waiting ones of each kind as there are GPUs, because no others could start.
+   */
+  readonly inOrder?: boolean;
   /** The most jobs on a GPU; default 1. If it is more, the profiling campaign also measures pairs of jobs. */
   readonly jobsPerGpu?: number;
   /** Called every interval. Returns orders for all jobs that shall run from now on. A job without an order stops. */
   plan(view: View): readonly Order[];
-  /** Called in each step in which jobs came or left. Returns orders for waiting jobs, on seats with room. */
+  /**
+   * Between rounds, if it decides at once: called in each step in which jobs came or left. Returns orders for waiting
+   * jobs, on seats with room. The view has running jobs only if it puts several on a GPU. By default what `plan` says
+   * of the waiting jobs and the free seats alone.
+   */
   fill?(view: View): readonly Order[];
-  /** Called in each step. Returns another share for a running job, which does not restart. */
+  /**
+   * Between rounds, if it decides at once: called in each step. Returns another share for a running job, which does
+   * not restart. By default shares stay.
+   */
   adjust?(seat: SeatView, job: JobView, view: View): number;
+}
+
+/** When a scheduler decides: in rounds only, or also at once, in each step in which jobs came or left. */
+export type Trigger = "rounds" | "once";
+
+/** The number that trades the jobs' speed against the services' latency. */
+export interface Knob {
+  readonly about: string;
+  readonly least: number;
+  readonly most: number;
+  readonly usual: number;
 }
 
 /** `summary` is the help text. A scheduler may have state, so each run makes its own. */
@@ -87,7 +110,34 @@ export interface SchedulerKind {
   readonly summary: string;
   /** Whether it runs jobs on several GPUs at once. */
   readonly gangs: boolean;
+  /** As published; a scenario may name the other one. */
+  readonly trigger: Trigger;
+  readonly knob?: Knob;
   /** Whether it never runs a job, so that nothing has to be waited for. */
   readonly idle?: boolean;
-  make(): Scheduler;
+  /** `setting`: of its knob. */
+  make(setting?: number): Scheduler;
 }
+
+/** Between rounds only free seats are looked at. Seats keep their places in the list. */
+export const betweenRounds = (view: View): View => ({
+  ...view,
+  seats: view.seats.map((seat) => (seat.jobs.length === 0 ? seat : closed(seat))),
+});
+
+const closed = (seat: SeatView): SeatView => ({
+  index: seat.index,
+  node: seat.node,
+  type: seat.type,
+  freeMemoryGB: seat.freeMemoryGB,
+  healthy: false,
+  online: seat.online,
+  jobs: seat.jobs,
+  get load() {
+    return seat.load;
+  },
+  get activity() {
+    return seat.activity;
+  },
+  peakLoad: (until) => seat.peakLoad(until),
+});

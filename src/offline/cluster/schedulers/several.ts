@@ -27,13 +27,14 @@ export const oursSeveral: SchedulerKind = {
   name: "cotenant-several",
   summary: `Cotenant with up to ${MOST} jobs on a GPU when GPUs are short, under a cap on the sum of their shares`,
   gangs: false,
-  make,
+  trigger: "once",
+  make: () => make(),
 };
 
 function make(): Scheduler {
   // A job alone with the service corrects the forecasts of pairs. With several jobs, the causes cannot be told apart.
   const learned = corrections();
-  const first = oursWith({ continuous: true, youngFirst: false, learns: true }, learned);
+  const first = oursWith({ youngFirst: false, learns: true }, undefined, learned);
   const groups = new Map<string, Group | undefined>();
   const groupOf = (
     view: View,
@@ -128,6 +129,7 @@ function make(): Scheduler {
 
   return {
     ...first,
+    inOrder: false,
     jobsPerGpu: MOST,
     plan(view) {
       const rank = new Map(view.jobs.map(({ index, priority }) => [index, priority]));
@@ -165,7 +167,8 @@ function make(): Scheduler {
       );
     },
     fill(view) {
-      const orders = first.fill?.(view) ?? [];
+      const orders =
+        first.fill?.({ ...view, jobs: view.jobs.filter(({ placed }) => !placed) }) ?? [];
       const ordered = new Set(orders.map(({ job }) => job));
       const running = view.jobs.flatMap(({ index, placed }) =>
         placed ? [{ job: index, seats: placed.seats, share: placed.share }] : [],

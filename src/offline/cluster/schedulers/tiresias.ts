@@ -11,6 +11,7 @@ export const tiresias: SchedulerKind = {
   name: "tiresias",
   summary: "least attained GPU time first, in three queues, with preemption; knows no durations",
   gangs: true,
+  trigger: "rounds",
   make(): Scheduler {
     // A job gets a new place in line each time that it stops.
     const places = new Map<number, number>();
