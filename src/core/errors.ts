@@ -112,6 +112,12 @@ export const unknownRule = (name: string, known: readonly string[]) =>
 
 export const badRule = (text: string, wanted: string) => usage(`--set ${text}: not ${wanted}.`);
 
+export const unknownReading = (name: string, known: readonly string[]) =>
+  usage(`No reading of a GPU's health is called "${name}".`, `Known: ${known.join(", ")}.`);
+
+export const badHealth = (text: string, wanted: string) =>
+  usage(`--health ${text}: not ${wanted}.`);
+
 /** `elsewhere`: sentences about other agents on the machine. */
 export const noAgent = (directory: string, elsewhere: readonly string[]) =>
   new UserError(
