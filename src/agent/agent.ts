@@ -4,6 +4,7 @@
 import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
 import { type Address, type Clock, dateNow, ms, packageVersion, wallNow } from "#core";
+import type { HealthOptions } from "#health";
 import { type Overrides, type Policy, withOverrides } from "#policy";
 import { Changes } from "./changes.ts";
 import { serveHttp } from "./connections/http.ts";
@@ -12,6 +13,7 @@ import type { Identify } from "./connections/peer.ts";
 import { openDoor } from "./connections/socket.ts";
 import { checkKernel } from "./gpus/region.ts";
 import { Registry } from "./gpus/registry.ts";
+import { GpuHealth, lookAfter } from "./health/index.ts";
 import { History } from "./history/history.ts";
 import { RecentEvents } from "./history/recent-events.ts";
 import { launchesIn } from "./launches.ts";
@@ -53,6 +55,8 @@ const REQUESTS_PERIOD = ms(250);
 const CHANGES_PERIOD = ms(1000);
 /** Asking the daemon starts a process. */
 const MPS_PERIOD = ms(5000);
+/** SysMonitor's: MuxFlow's monitor collects "in the millisecond level". A look takes about a millisecond a GPU. */
+const HEALTH_PERIOD = ms(100);
 /** A stranger is told of when it was there at two readings. */
 const SENSOR_PERIOD = ms(400);
 
@@ -69,6 +73,10 @@ export interface AgentOptions {
   readonly overrides: Overrides;
   /** A command to be run for each stranger; none, or WARN: strangers are logged. */
   readonly onStranger?: string | undefined;
+  /** Thresholds of SysMonitor instead of the usual ones. */
+  readonly health?: HealthOptions | undefined;
+  /** A command to be run at each of its transitions. */
+  readonly onHealth?: string | undefined;
   /** 0: any free one. */
   readonly port: number;
   /** Where metrics are served besides loopback. */
@@ -137,7 +145,16 @@ async function start(
   opened.push(() => users.close());
   const userName = (uid: number) => users.of(uid);
   const seen = { sensor, requests, userName };
-  const watch = new Watch({ tenants, isolated, policy, overrides, clock, ...seen });
+  const watch = new Watch({
+    ...{ tenants, isolated, policy, overrides, clock, ...seen },
+    health: () => health,
+  });
+  const health = new GpuHealth({
+    options: options.health ?? { limits: {} },
+    software: options.gpu === "soft",
+    now: () => clock.now(),
+    lateness: (uuid) => watch.lateness(uuid),
+  });
   const registry = new Registry({
     agentPid: process.pid,
     now: () => clock.now(),
@@ -145,10 +162,23 @@ async function start(
     prepare: (gpu) => watch.writeRules(gpu),
     knows: (uuid) => sensor.knows(uuid),
     admission,
+    closedFor: (uuid) => health.refusal(uuid),
   });
   opened.push(() => registry.close());
   registry.recall(readAgentFile(directory)?.gpus ?? []);
 
+  const lookAtHealth = lookAfter({
+    health,
+    vitals: () => sensor.vitals(),
+    log,
+    command: options.onHealth,
+    env: options.env,
+    changed: (uuid) => {
+      const gpu = registry.gpus.find((one) => one.uuid === uuid);
+      if (gpu) watch.writeRules(gpu);
+    },
+  });
+  lookAtHealth(); // before a client can come
   const startedAt = clock.now();
   const history = new History(watch.meters, startedAt);
   const cpuAtStart = process.cpuUsage();
@@ -289,6 +319,7 @@ async function start(
 
   opened.push(
     clock.every(POLICY_PERIOD, look),
+    clock.every(HEALTH_PERIOD, lookAtHealth),
     clock.every(HEALING_PERIOD, () => registry.heal()),
     clock.every(REQUESTS_PERIOD, () => void requests.ask(registry.gpus)),
     clock.every(SENSOR_PERIOD, () => {

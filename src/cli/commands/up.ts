@@ -27,6 +27,7 @@ import {
   systemClock,
   usage,
 } from "#core";
+import { parseHealth, readingNames } from "#health";
 import { parseOverrides, policies, policyNamed } from "#policy";
 import { ruleNames } from "#protocol";
 import { type Args, address, choice, command, flag, json, list, number, text } from "../command.ts";
@@ -79,6 +80,15 @@ const options = {
     "warn",
     "for each process that comes to a GPU and holds no slot: warn writes a line into the log; a command is run by sh, too, with COTENANT_STRANGER_PID, _UID, _CONTAINER, _POD and _GPU (its UUID) in its environment",
   ),
+  health: list(
+    "READING=LIMITS",
+    `when a GPU is healthy, unhealthy and over its limit, as three numbers, or off (docs/guide/protection.md): ${[...readingNames, "backOff=SECONDS"].join(", ")}`,
+  ),
+  "on-health": text(
+    "COMMAND",
+    undefined,
+    "run by sh whenever the health of a GPU changes, with COTENANT_HEALTH_GPU (its UUID), _FROM, _TO and _CAUSE in its environment",
+  ),
   foreground: flag("do not go into the background, and log to stderr, too"),
   "log-format": choice(logFormats, "text", "how a line of the log is written"),
   json,
@@ -98,6 +108,7 @@ export const upCommand = command({
     // The options are checked here, so that mistakes do not end up in the log of the background process.
     policyNamed(args.policy);
     parseOverrides(args.set);
+    parseHealth(args.health);
     if (args.system && args.mode === "mps") throw errors.mpsOfOneUser();
     if (args.grants !== undefined && !args.system)
       throw usage("--grants is for --system: an agent of one's own serves one user alone.");
@@ -128,6 +139,8 @@ async function stay(directory: string, args: Args<typeof options>): Promise<numb
     policy: policyNamed(args.policy),
     overrides: parseOverrides(args.set),
     onStranger: args["on-stranger"],
+    health: parseHealth(args.health),
+    onHealth: args["on-health"],
     port: args.port,
     metricsAddress: args["metrics-address"],
     metricsToken: args["metrics-token"],
@@ -170,6 +183,8 @@ const repeatOptions = (args: Args<typeof options>): string[] => {
     ...["--gpu", gpu, "--mode", mode, "--policy", policy, "--port", String(port)],
     ...["--log-format", args["log-format"]],
     ...["--on-stranger", args["on-stranger"]],
+    ...args.health.flatMap((limits) => ["--health", limits]),
+    ...(args["on-health"] === undefined ? [] : ["--on-health", args["on-health"]]),
     system ? "--system" : "--no-system",
     ...(grants === undefined ? [] : ["--grants", resolve(grants)]),
     ...(metricsAddress === undefined ? [] : ["--metrics-address", showAddress(metricsAddress)]),
