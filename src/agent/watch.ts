@@ -50,7 +50,7 @@ interface WatchOptions {
   /** Left out: no service tells of its requests. */
   readonly requests?: Requests;
   /** Left out: no GPU is judged. */
-  readonly health?: () => Pick<GpuHealth, "holds" | "status">;
+  readonly health?: () => Pick<GpuHealth, "holds" | "status" | "use">;
   readonly clock: Clock;
   /** Of a uid; undefined: not known. */
   readonly userName?: (uid: number) => string | undefined;
@@ -170,6 +170,7 @@ export class Watch {
     const seen = {
       ...observed,
       nowMs: now / 1e6,
+      gpu: this.#options.health?.().use(gpu.uuid),
       colocated: this.#colocated(gpu),
     };
     this.#memories.set(gpu, policy.remember(seen, this.#memories.get(gpu)));

@@ -133,7 +133,7 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
   },
   "docs/guide/protection.md": {
     "cotenant up --gpu soft":
-      "writes for an agent of the reader's; test/e2e/health.test.ts does it",
+      "writes for an agent of the reader's; test/e2e/protection/health.test.ts does it",
   },
   "docs/guide/ptx.md": {
     "cotenant ptx check FILE.ptx              # which variants are legal, and why others are not":

@@ -17,6 +17,7 @@ import {
   watch,
   worstOf,
 } from "#health";
+import type { GpuUse } from "#policy";
 import type { Vitals } from "../sensor.ts";
 import { Faults } from "./faults.ts";
 import { type HostPressure, hostPressure } from "./pressure.ts";
@@ -60,6 +61,8 @@ interface Kept {
   readonly monitor: Monitor;
   readonly tracks: Tracks<ReadingName>;
   readonly faults: Faults;
+  /** As last read. */
+  readonly vitals: Vitals | undefined;
 }
 
 interface Surroundings {
@@ -96,14 +99,16 @@ export class GpuHealth {
         monitor: newMonitor(seconds),
         tracks: new Map(),
         faults: new Faults(),
+        vitals: undefined,
       };
       xids.push(...was.faults.note(vitals, seconds).map((xid) => ({ gpu: uuid, xid })));
       const tracks = this.#follow(was, vitals, host, seconds);
-      transitions.push(...this.#judge(uuid, { ...was, tracks }, vitals.unusable, seconds));
+      transitions.push(...this.#judge(uuid, { ...was, tracks, vitals }, vitals.unusable, seconds));
     }
     const listed = new Set(all.map(({ uuid }) => uuid));
     for (const [uuid, kept] of this.#gpus)
-      if (!listed.has(uuid)) transitions.push(...this.#judge(uuid, kept, undefined, seconds));
+      if (!listed.has(uuid))
+        transitions.push(...this.#judge(uuid, { ...kept, vitals: undefined }, undefined, seconds));
     return { transitions, xids };
   }
 
@@ -146,6 +151,14 @@ export class GpuHealth {
     const monitor = this.#gpus.get(uuid)?.monitor;
     if (!monitor || actions[monitor.health].admits) return undefined;
     return `No new best-effort client may come to ${uuid}, which is ${monitor.health}: ${monitor.cause}. Try again when it is healthy.`;
+  }
+
+  /** For policies; undefined where the GPU does not tell all of it. */
+  use(uuid: string): GpuUse | undefined {
+    const { smActivity, smClockMHz, mostSmClockMHz } = this.#gpus.get(uuid)?.vitals ?? {};
+    return smActivity === undefined || smClockMHz === undefined || !mostSmClockMHz
+      ? undefined
+      : { smActivity, smClockMHz, mostSmClockMHz };
   }
 
   status(uuid: string): HealthStatus | undefined {

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { pathsIn } from "#agent";
-import { eventually, type Machine, startMachine } from "./machine.ts";
+import { eventually, type Machine, startMachine } from "../machine.ts";
 
 function pretend(machine: Machine, vitals: object): void {
   const path = `${pathsIn(machine.directory).softGpu}/vitals.json`;
