@@ -1,6 +1,6 @@
 // What the agent sees and what follows from it: a meter per client, the last reading of each GPU, the
 // rules of the policy in force, and all of it as one Status.
-import { type Clock, kept } from "#core";
+import { type Clock, kept, wallNow } from "#core";
 import {
   type Memory,
   type MeteredHigh,
@@ -20,6 +20,7 @@ import type { GpuHealth } from "./health/index.ts";
 import { Meters } from "./metrics/meters.ts";
 import type { Requests } from "./requests/requests.ts";
 import type { GpuReading, Sensor } from "./sensor.ts";
+import { SmShares } from "./sm-shares.ts";
 import type { BestEffortStatus, ClientStatus, GpuStatus, HighStatus } from "./status.ts";
 import { commandOf, isStopped } from "./system/index.ts";
 import {
@@ -76,6 +77,7 @@ export class Watch {
   readonly #strangers: Strangers;
   /** By GPU: how much slower its slowest high client is than alone. */
   readonly #lateness = new Map<string, number | undefined>();
+  readonly #smShares: SmShares;
   #readings: readonly GpuReading[];
   #sampledAt: number;
 
@@ -83,6 +85,7 @@ export class Watch {
     this.#options = options;
     this.#strangers = new Strangers(process.pid, () => options.clock.now());
     this.#sampledAt = options.clock.now();
+    this.#smShares = new SmShares(options.clock.now(), wallNow());
     this.#readings = options.sensor.read();
   }
 
@@ -107,6 +110,12 @@ export class Watch {
         this.#requests.set(client, this.#options.requests?.take(client));
       }
       ignored.push(...this.#lookAtHolds(gpu, now).map((one) => ({ ...one, gpu: gpu.uuid })));
+      const active = gpu.clients.map((client) => this.meters.high(gpu, client)?.activeShare());
+      this.#smShares.observe(
+        gpu.uuid,
+        now,
+        active.filter((share) => share !== undefined),
+      );
       const observed = this.#observed(gpu);
       this.#remember(gpu, observed, now);
       this.writeRules(gpu, observed);
@@ -171,6 +180,7 @@ export class Watch {
       ...observed,
       nowMs: now / 1e6,
       gpu: this.#options.health?.().use(gpu.uuid),
+      smShare: this.#smShares.of(gpu.uuid)?.share,
       colocated: this.#colocated(gpu),
     };
     this.#memories.set(gpu, policy.remember(seen, this.#memories.get(gpu)));
@@ -296,6 +306,7 @@ export class Watch {
         powerW: reading.powerW,
       },
       health: this.#options.health?.().status(uuid),
+      smShare: this.#smShares.of(uuid),
       served: gpu && servedStatus(gpu),
       recommended: gpu && this.#recommended(gpu),
       high: clients.flatMap((client) => this.#highStatus(gpu, client, memories)),

@@ -68,6 +68,8 @@ export interface Look extends Observed {
   readonly nowMs: number;
   /** undefined where the driver does not tell all of it. */
   readonly gpu?: GpuUse | undefined;
+  /** Part of the SMs that the high clients are forecast to leave; undefined while nothing is forecast. */
+  readonly smShare?: number | undefined;
   /** Best-effort work ran since the last look; undefined if the observations contradict each other. */
   readonly colocated: boolean | undefined;
 }

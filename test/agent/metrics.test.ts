@@ -62,6 +62,8 @@ test("a status becomes Prometheus text, with what is unknown left out", async ()
     cotenant_gpu_memory_used_bytes{gpu="GPU-a"} 21474836480
     cotenant_gpu_memory_size_bytes{gpu="GPU-a"} 85899345920
     cotenant_served{gpu="GPU-a"} 0
+    cotenant_high_activity_forecast_ratio{gpu="GPU-a"} 0.3
+    cotenant_best_effort_sm_share_ratio{gpu="GPU-a"} 0.7
     cotenant_strangers{gpu="GPU-a"} 1
     cotenant_gpu_health{gpu="GPU-a",state="init"} 0
     cotenant_gpu_health{gpu="GPU-a",state="healthy"} 1

@@ -19,7 +19,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "agent/variants": ["core", "protocol", "policy", "profile", "ptx"],
   // What the agent tells the page, and the page itself, which runs in a browser.
   dashboard: [],
-  agent: ["core", "protocol", "policy", "profile", "engines", "health", "dashboard"],
+  agent: ["core", "protocol", "policy", "profile", "engines", "place", "health", "dashboard"],
   client: ["core", "protocol", "policy", "profile", "dashboard", "agent"],
   load: ["core", "protocol"],
   llm: ["core", "load", "engines"],

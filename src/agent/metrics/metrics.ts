@@ -90,6 +90,16 @@ const ofGpu: Readonly<Record<string, Row<GpuStatus>>> = {
   gpu_memory_used_bytes: ["bytes", "memory in use by anybody", (g) => g.reading?.memoryUsed],
   gpu_memory_size_bytes: ["bytes", "memory of the GPU", (g) => g.reading?.memoryTotal],
   served: ["0 or 1", "1: it has clients", (g) => (g.served ? 1 : 0)],
+  high_activity_forecast_ratio: [
+    "ratio",
+    "the largest active share of high clients that is expected within a quarter of an hour",
+    (g) => g.smShare?.forecast,
+  ],
+  best_effort_sm_share_ratio: [
+    "ratio",
+    "part of the SMs that this leaves; the policy muxflow keeps to it beside requests",
+    (g) => g.smShare?.share,
+  ],
   strangers: ["processes", "on the GPU without a slot: not gated", (g) => g.strangers.length],
   chunk_seconds: ["seconds", "launch-ahead allowed", (g) => seconds(g.served?.rules.chunkUs)],
   paused: ["0 or 1", "1: best-effort work is paused by the policy", (g) => g.served?.rules.paused],

@@ -37,7 +37,7 @@ function after(uses: readonly (GpuUse | undefined)[]) {
 
 const intervalAfter = (...uses: readonly GpuUse[]) => after(uses).launchEveryNs;
 
-test("launches are limited by the load, and a request does not matter", () => {
+test("without a forecast launches are limited by the load alone, and a request does not matter", () => {
   expect(after([use(0.5)])).toMatchObject({
     submission: submission.launch,
     whenActive: whenActive.allow,
@@ -45,6 +45,17 @@ test("launches are limited by the load, and a request does not matter", () => {
   const steady = intervalAfter(use(0.9, 1800), use(0.9, 1800));
   expect(intervalAfter(use(0.5), use(0.5))).toBeLessThan(steady);
   expect(intervalAfter(use(1, 1800), use(1, 1800))).toBeGreaterThan(steady);
+});
+
+test("in mode mps only kernels that fit the forecast share of the SMs run beside a request, and it changes with it", () => {
+  let memory = muxflow.remember?.({ ...look(0, use(0.5)), smShare: 0.4 }, undefined);
+  expect(muxflow.rules(seen, memory)).toMatchObject({
+    whenActive: whenActive.allowShort,
+    smLimit: 53, // 0.4 x 132 are 52 whole SMs
+  });
+  memory = muxflow.remember?.({ ...look(250, use(0.5)), smShare: 0.9 }, memory);
+  expect(muxflow.rules(seen, memory).smLimit).toBe(119);
+  expect(muxflow.rules({ ...seen, isolated: true }, memory).whenActive).toBe(whenActive.allow);
 });
 
 test("a low clock delays launches at the same SM activity", () => {

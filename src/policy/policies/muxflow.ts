@@ -1,10 +1,11 @@
 // MuxFlow's launch control (arXiv 2303.13803, section 4.1, equations 1 and 2): best-effort launches are delayed while the
 // GPU's load is high and released while it is low, by a PID controller. The load is SM activity times a factor that grows
-// as the SM clock falls. It does not know whether a request is active. The paper prints no parameters ("empirically
+// as the SM clock falls. In mode mps its dynamic SM allocation (section 4.3) is a rule, too: beside a request only kernels
+// run that fit the share of the SMs which the high clients are forecast to leave. The paper prints no parameters ("empirically
 // selected through trial-and-error"): those here are ours, and a look is 250 ms where the paper has milliseconds.
-import { whenActive } from "#protocol";
-import type { GpuUse, Look, Memory, Policy } from "../policy.ts";
-import { launchByLaunch } from "./launching.ts";
+import { type Rules, whenActive } from "#protocol";
+import type { GpuUse, Look, Memory, Observed, Policy } from "../policy.ts";
+import { launchByLaunch, UNLIMITED } from "./launching.ts";
 import { strict } from "./strict.ts";
 
 /** Of equation 2: T_SM as a part of the highest clock, and the two slopes; a_L is much larger than a_H. */
@@ -27,6 +28,7 @@ interface LoadMemory extends Memory {
   /** When the load was last known; undefined: never. */
   readonly knownAtMs: number | undefined;
   readonly isKnown: boolean;
+  readonly smShare: number | undefined;
 }
 
 const nothing: LoadMemory = {
@@ -37,6 +39,7 @@ const nothing: LoadMemory = {
   errors: [0, 0],
   knownAtMs: undefined,
   isKnown: false,
+  smShare: undefined,
 };
 
 export const muxflow: Policy = {
@@ -46,12 +49,23 @@ export const muxflow: Policy = {
   rules: (seen, memory: LoadMemory = nothing) =>
     memory.isKnown
       ? launchByLaunch(seen, {
-          whenActive: whenActive.allow,
+          ...beside(seen, memory.smShare),
           launchEveryNs: Math.round(1e9 / memory.ratePerS),
         })
       : strict.rules(seen),
   remember: controlled,
 };
+
+/** Contexts that take turns have all SMs, so a share of them means nothing there. */
+function beside({ isolated, smCount }: Observed, smShare: number | undefined): Partial<Rules> {
+  if (isolated || smCount === undefined || smShare === undefined)
+    return { whenActive: whenActive.allow };
+  return {
+    whenActive: whenActive.allowShort,
+    smLimit: Math.floor(smShare * smCount + 1e-6) + 1, // a kernel must need fewer
+    maxKernelUs: UNLIMITED,
+  };
+}
 
 /** Equations 1 and 2: 0 is idle, 1 all SMs busy at the threshold's clock; more where the clock is lower. */
 export function gpuLoad({ smActivity, smClockMHz, mostSmClockMHz }: GpuUse): number {
@@ -63,10 +77,10 @@ export function gpuLoad({ smActivity, smClockMHz, mostSmClockMHz }: GpuUse): num
   return smActivity * factor;
 }
 
-function controlled({ gpu, nowMs }: Look, was: LoadMemory = nothing): LoadMemory {
+function controlled({ gpu, nowMs, smShare }: Look, was: LoadMemory = nothing): LoadMemory {
   if (!gpu) {
     const isKnown = was.knownAtMs !== undefined && nowMs - was.knownAtMs <= KNOWN_MS;
-    return isKnown ? was : { ...nothing };
+    return isKnown ? { ...was, smShare } : nothing;
   }
   const error = TARGET - gpuLoad(gpu);
   const [last, before] = was.isKnown ? was.errors : [error, error];
@@ -78,5 +92,6 @@ function controlled({ gpu, nowMs }: Look, was: LoadMemory = nothing): LoadMemory
     errors: [error, last],
     knownAtMs: nowMs,
     isKnown: true,
+    smShare,
   };
 }

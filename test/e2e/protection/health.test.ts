@@ -1,14 +1,8 @@
 // SysMonitor with real clients: the software GPU's sensors say what a test writes.
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { pathsIn } from "#agent";
 import { eventually, type Machine, startMachine } from "../machine.ts";
-
-function pretend(machine: Machine, vitals: object): void {
-  const path = `${pathsIn(machine.directory).softGpu}/vitals.json`;
-  writeFileSync(`${path}.new`, JSON.stringify({ all: vitals }));
-  renameSync(`${path}.new`, path);
-}
+import { pretend } from "./pretend.ts";
 
 const stateOf = async (machine: Machine) => (await machine.status()).gpus[0]?.health?.state;
 
