@@ -16,6 +16,7 @@ import { Registry } from "./gpus/registry.ts";
 import { GpuHealth, lookAfter } from "./health/index.ts";
 import { History } from "./history/history.ts";
 import { RecentEvents } from "./history/recent-events.ts";
+import { guardClients, type HostLimits, openHostGuard } from "./host/index.ts";
 import { launchesIn } from "./launches.ts";
 import { type Log, limitedLog, withoutRepeats } from "./log.ts";
 import { newestEntries } from "./log-file.ts";
@@ -77,6 +78,8 @@ export interface AgentOptions {
   readonly health?: HealthOptions | undefined;
   /** A command to be run at each of its transitions. */
   readonly onHealth?: string | undefined;
+  /** Of the host's CPUs and memory, for best-effort clients. */
+  readonly hostLimits?: HostLimits | undefined;
   /** 0: any free one. */
   readonly port: number;
   /** Where metrics are served besides loopback. */
@@ -137,6 +140,10 @@ async function start(
     options.gpu === "soft" ? openSoftGpus(softGpuAt(options), () => clock.now()) : openNvml();
   const mps = mode === "mps" ? await mpsFor(options) : undefined;
   if (mps) opened.push(() => mps.stop());
+
+  const guard = options.hostLimits && openHostGuard(options.hostLimits);
+  if (guard) opened.push(() => guard.close());
+  const guardHost = guard ? guardClients(guard, log) : () => {};
 
   const isolated = mode === "isolated";
   const tenants = scope === "machine";
@@ -328,6 +335,7 @@ async function start(
       tellOfOthers();
     }),
     clock.every(MPS_PERIOD, () => void mps?.check()),
+    clock.every(CHANGES_PERIOD, () => guardHost(registry.gpus)),
     clock.every(CHANGES_PERIOD, () => changes.note(watch.standings(registry.gpus))),
   );
 

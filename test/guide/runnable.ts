@@ -132,6 +132,8 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
       gpu,
   },
   "docs/guide/protection.md": {
+    "sudo cotenant up --system --host-guard cpus=4-15 --host-guard weight=10 --host-guard memory=64GiB":
+      machine,
     "cotenant up --gpu soft":
       "writes for an agent of the reader's; test/e2e/protection/health.test.ts does it",
   },

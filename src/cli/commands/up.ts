@@ -9,6 +9,7 @@ import {
   type LogFormat,
   logFormats,
   openNvml,
+  parseHostLimits,
   pathsIn,
   runningAgent,
   type Scope,
@@ -89,6 +90,10 @@ const options = {
     undefined,
     "run by sh whenever the health of a GPU changes, with COTENANT_HEALTH_GPU (its UUID), _FROM, _TO and _CAUSE in its environment",
   ),
+  "host-guard": list(
+    "LIMIT=VALUE",
+    "puts best-effort jobs into a cgroup of their own, so that their data loaders leave services the CPUs: cpus=LIST, weight=1 to 10000 (others have 100), memory=BYTES (docs/guide/protection.md); needs root",
+  ),
   foreground: flag("do not go into the background, and log to stderr, too"),
   "log-format": choice(logFormats, "text", "how a line of the log is written"),
   json,
@@ -109,6 +114,7 @@ export const upCommand = command({
     policyNamed(args.policy);
     parseOverrides(args.set);
     parseHealth(args.health);
+    parseHostLimits(args["host-guard"]);
     if (args.system && args.mode === "mps") throw errors.mpsOfOneUser();
     if (args.grants !== undefined && !args.system)
       throw usage("--grants is for --system: an agent of one's own serves one user alone.");
@@ -140,6 +146,7 @@ async function stay(directory: string, args: Args<typeof options>): Promise<numb
     overrides: parseOverrides(args.set),
     onStranger: args["on-stranger"],
     health: parseHealth(args.health),
+    hostLimits: parseHostLimits(args["host-guard"]),
     onHealth: args["on-health"],
     port: args.port,
     metricsAddress: args["metrics-address"],
@@ -183,6 +190,7 @@ const repeatOptions = (args: Args<typeof options>): string[] => {
     ...["--gpu", gpu, "--mode", mode, "--policy", policy, "--port", String(port)],
     ...["--log-format", args["log-format"]],
     ...["--on-stranger", args["on-stranger"]],
+    ...args["host-guard"].flatMap((limit) => ["--host-guard", limit]),
     ...args.health.flatMap((limits) => ["--health", limits]),
     ...(args["on-health"] === undefined ? [] : ["--on-health", args["on-health"]]),
     system ? "--system" : "--no-system",
