@@ -56,7 +56,7 @@ const REQUESTS_PERIOD = ms(250);
 const CHANGES_PERIOD = ms(1000);
 /** Asking the daemon starts a process. */
 const MPS_PERIOD = ms(5000);
-/** SysMonitor's: MuxFlow's monitor collects "in the millisecond level". A look takes about a millisecond a GPU. */
+/** SysMonitor's: MuxFlow's monitor collects "in the millisecond level". */
 const HEALTH_PERIOD = ms(100);
 /** A stranger is told of when it was there at two readings. */
 const SENSOR_PERIOD = ms(400);

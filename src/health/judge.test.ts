@@ -42,6 +42,17 @@ test("a good reading that stays away becomes an unhealthy one, which says so", (
   });
 });
 
+test("a reading that is not judged may stay away", () => {
+  const off = {
+    ...limits,
+    healthyBelow: Infinity,
+    unhealthyFrom: Infinity,
+    overlimitFrom: Infinity,
+  };
+  const track = follow(undefined, 0, 1, off);
+  expect(track && seenIn(track, 60, off, wording).grade).toBe("healthy");
+});
+
 test("the worst reading counts and is the cause", () => {
   const cause = (grade: "healthy" | "unhealthy" | "overlimit", cause: string) => ({ grade, cause });
   expect(

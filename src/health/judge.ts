@@ -87,7 +87,8 @@ export function seenIn(track: Track, now: number, limits: Limits, wording: Wordi
     wording,
   );
   const missing = now - at;
-  if (missing <= MISSED_AFTER || seen.grade === "overlimit") return seen;
+  const isJudged = limits.unhealthyFrom < Infinity;
+  if (!isJudged || missing <= MISSED_AFTER || seen.grade === "overlimit") return seen;
   const cause = `${wording.title} has not been read for ${missing.toFixed(0)} s; it was ${wording.show(value)}`;
   return { grade: "unhealthy", cause };
 }
