@@ -6,6 +6,7 @@ import { commands, manual } from "#cli";
 import { colourVariables, pageColours } from "#core";
 import { testedTable } from "#doctor";
 import { enginesTable } from "#engines";
+import { readingsTable } from "#health";
 import { emitFields, emitHeader, emitRules, ruleTable } from "#protocol";
 import { overTimeChart } from "../bench/live/over-time-chart.ts";
 import { sharingDocuments, withTables } from "../bench/sharing/documents.ts";
@@ -17,6 +18,7 @@ const INSTALL = "docs/guide/install.md";
 const TESTED = "docs/results/tested.md";
 const OVER_TIME = "bench/results/2026-11-22-h200-responsiveness.json";
 const MONITORING = "docs/guide/monitoring.md";
+const PROTECTION = "docs/guide/protection.md";
 
 const outputs = {
   ...sharingDocuments(),
@@ -33,6 +35,10 @@ const outputs = {
   [MONITORING]: withTables(
     readFileSync(MONITORING, "utf8"),
     new Map([["metrics", metricsTable()]]),
+  ),
+  [PROTECTION]: withTables(
+    readFileSync(PROTECTION, "utf8"),
+    new Map([["readings", readingsTable()]]),
   ),
   "docs/results/responsiveness.svg": overTimeChart(JSON.parse(readFileSync(OVER_TIME, "utf8"))),
   "docs/cotenant.1": manual(commands.filter(({ internal }) => !internal)),

@@ -4,6 +4,7 @@
 import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
 import { type Address, type Clock, dateNow, ms, packageVersion, wallNow } from "#core";
+import type { HealthOptions } from "#health";
 import { type Overrides, type Policy, withOverrides } from "#policy";
 import { Changes } from "./changes.ts";
 import { serveHttp } from "./connections/http.ts";
@@ -12,8 +13,10 @@ import type { Identify } from "./connections/peer.ts";
 import { openDoor } from "./connections/socket.ts";
 import { checkKernel } from "./gpus/region.ts";
 import { Registry } from "./gpus/registry.ts";
+import { GpuHealth, lookAfter } from "./health/index.ts";
 import { History } from "./history/history.ts";
 import { RecentEvents } from "./history/recent-events.ts";
+import { guardClients, type HostLimits, openHostGuard } from "./host/index.ts";
 import { launchesIn } from "./launches.ts";
 import { type Log, limitedLog, withoutRepeats } from "./log.ts";
 import { newestEntries } from "./log-file.ts";
@@ -56,6 +59,8 @@ const CHANGES_PERIOD = ms(1000);
 const ROOM_PERIOD = ms(20);
 /** Asking the daemon starts a process. */
 const MPS_PERIOD = ms(5000);
+/** SysMonitor's: MuxFlow's monitor collects "in the millisecond level". */
+const HEALTH_PERIOD = ms(100);
 /** A stranger is told of when it was there at two readings. */
 const SENSOR_PERIOD = ms(400);
 
@@ -74,6 +79,12 @@ export interface AgentOptions {
   readonly onStranger?: string | undefined;
   /** Bytes of each GPU that are kept free of best-effort memory that can be parked. */
   readonly reserve?: number | undefined;
+  /** Thresholds of SysMonitor instead of the usual ones. */
+  readonly health?: HealthOptions | undefined;
+  /** A command to be run at each of its transitions. */
+  readonly onHealth?: string | undefined;
+  /** Of the host's CPUs and memory, for best-effort clients. */
+  readonly hostLimits?: HostLimits | undefined;
   /** 0: any free one. */
   readonly port: number;
   /** Where metrics are served besides loopback. */
@@ -135,6 +146,10 @@ async function start(
   const mps = mode === "mps" ? await mpsFor(options) : undefined;
   if (mps) opened.push(() => mps.stop());
 
+  const guard = options.hostLimits && openHostGuard(options.hostLimits);
+  if (guard) opened.push(() => guard.close());
+  const guardHost = guard ? guardClients(guard, log) : () => {};
+
   const isolated = mode === "isolated";
   const tenants = scope === "machine";
   const requests = new Requests(clock);
@@ -142,7 +157,16 @@ async function start(
   opened.push(() => users.close());
   const userName = (uid: number) => users.of(uid);
   const seen = { sensor, requests, userName };
-  const watch = new Watch({ tenants, isolated, policy, overrides, clock, ...seen });
+  const watch = new Watch({
+    ...{ tenants, isolated, policy, overrides, clock, ...seen },
+    health: () => health,
+  });
+  const health = new GpuHealth({
+    options: options.health ?? { limits: {} },
+    software: options.gpu === "soft",
+    now: () => clock.now(),
+    lateness: (uuid) => watch.lateness(uuid),
+  });
   const registry = new Registry({
     agentPid: process.pid,
     now: () => clock.now(),
@@ -150,10 +174,23 @@ async function start(
     prepare: (gpu) => watch.writeRules(gpu),
     knows: (uuid) => sensor.knows(uuid),
     admission,
+    closedFor: (uuid) => health.refusal(uuid),
   });
   opened.push(() => registry.close());
   registry.recall(readAgentFile(directory)?.gpus ?? []);
 
+  const lookAtHealth = lookAfter({
+    health,
+    vitals: () => sensor.vitals(),
+    log,
+    command: options.onHealth,
+    env: options.env,
+    changed: (uuid) => {
+      const gpu = registry.gpus.find((one) => one.uuid === uuid);
+      if (gpu) watch.writeRules(gpu);
+    },
+  });
+  lookAtHealth(); // before a client can come
   const startedAt = clock.now();
   const history = new History(watch.meters, startedAt);
   const cpuAtStart = process.cpuUsage();
@@ -311,6 +348,7 @@ async function start(
 
   opened.push(
     clock.every(POLICY_PERIOD, look),
+    clock.every(HEALTH_PERIOD, lookAtHealth),
     clock.every(HEALING_PERIOD, () => registry.heal()),
     clock.every(ROOM_PERIOD, () => room.look(registry.gpus)),
     clock.every(REQUESTS_PERIOD, () => void requests.ask(registry.gpus)),
@@ -321,6 +359,7 @@ async function start(
       tellOfOthers();
     }),
     clock.every(MPS_PERIOD, () => void mps?.check()),
+    clock.every(CHANGES_PERIOD, () => guardHost(registry.gpus)),
     clock.every(CHANGES_PERIOD, () => changes.note(watch.standings(registry.gpus))),
   );
 

@@ -14,6 +14,7 @@ export {
 export { Registry } from "./gpus/registry.ts";
 export { History } from "./history/history.ts";
 export { type Burst, WorstBursts } from "./history/worst-bursts.ts";
+export { parseHostLimits } from "./host/index.ts";
 export { type Launch, noteLaunch } from "./launches.ts";
 export {
   formatEntry,

@@ -28,9 +28,41 @@ export interface GpuProcess {
   readonly memory: Bytes | undefined;
 }
 
+/** What SysMonitor judges, read several times a second. */
+export interface Vitals {
+  readonly uuid: string;
+  /** Why the GPU can't be used, in words; undefined while it can, as far as the driver knows. */
+  readonly unusable: string | undefined;
+  /** Part of its memory that is in use. */
+  readonly memory: number | undefined;
+  /** As in a reading. */
+  readonly utilisation: number | undefined;
+  /** Part of the SMs' time since the last look in which a warp was resident. */
+  readonly smActivity: number | undefined;
+  readonly smClockMHz: number | undefined;
+  readonly mostSmClockMHz: number | undefined;
+  /** Somebody fixed the clocks below their maximum. */
+  readonly clocksSet: boolean | undefined;
+  /** What slows the clock: nothing, the driver because of heat, or the hardware because of heat or power. */
+  readonly throttle: "none" | "heat" | "hardware" | undefined;
+  readonly temperatureC: number | undefined;
+  /** From there on the GPU slows itself down. */
+  readonly slowdownC: number | undefined;
+  readonly powerW: number | undefined;
+  readonly powerLimitW: number | undefined;
+  /** Uncorrected ones since the driver was loaded. */
+  readonly eccErrors: number | undefined;
+  /** Bad memory rows wait for a reset to be remapped. */
+  readonly rowsPending: boolean | undefined;
+  /** XID errors since the last look. */
+  readonly xids: readonly number[] | undefined;
+}
+
 export interface Sensor {
   /** One reading per GPU, in the driver's order. */
   read(): readonly GpuReading[];
+  /** The same GPUs. The interval between two calls is what means are over. */
+  vitals(): readonly Vitals[];
   /**
    * For how long kernels of each process have run on that GPU, in ns since the sensor was opened, by pid; undefined where that
    * can't be told. A process of which nothing ran may be missing.

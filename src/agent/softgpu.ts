@@ -4,6 +4,7 @@ import { chmodSync, closeSync, mkdirSync, openSync, readFileSync } from "node:fs
 import type { Bytes } from "#core";
 import { formatUuid } from "./gpus/region.ts";
 import type { GpuReading, Sensor } from "./sensor.ts";
+import { openSoftVitals } from "./soft-vitals.ts";
 import { isAlive } from "./system/index.ts";
 
 /** As the driver of the software GPU says it. */
@@ -35,7 +36,10 @@ export function openSoftGpus(directory: string, now: () => number): Sensor {
     const count = file?.getUint32(shared.devices, true) ?? 0;
     return file ? Array.from({ length: count }, (_, index) => readDevice(file, index)) : [];
   };
+  const vitals = openSoftVitals(directory);
   return {
+    vitals: () => vitals(look().map(({ reading }) => reading)),
+
     // One that is not listed may be of another folder.
     knows: (uuid) => look().some(({ reading }) => reading.uuid === uuid) || undefined,
     use: (uuid) => look().find(({ reading }) => reading.uuid === uuid)?.use,

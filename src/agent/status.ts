@@ -2,11 +2,13 @@
 
 import type { AloneBursts, ObjectiveState, RequestKind, RequestLimits } from "#policy";
 import type { ClientClass, Rules } from "#protocol";
+import type { HealthStatus } from "./health/index.ts";
 import type { Launch } from "./launches.ts";
 import type { BestEffortMeasure } from "./metrics/best-effort-meter.ts";
 import type { HighMeasure, SinceAttached } from "./metrics/high-meter.ts";
 import type { RequestsStatus } from "./requests/endpoint.ts";
 import type { GpuReading } from "./sensor.ts";
+import type { SmShare } from "./sm-shares.ts";
 import type { AgentFile } from "./state.ts";
 import type { HoldRecord, Identity, Stranger } from "./tenants/index.ts";
 
@@ -38,6 +40,10 @@ export interface GpuStatus {
   readonly name: string;
   /** What the driver says; undefined for a GPU it does not list. */
   readonly reading: Omit<GpuReading, "uuid" | "name" | "processes" | "mpsProcesses"> | undefined;
+  /** What SysMonitor says of it; undefined where it does not judge it. */
+  readonly health: HealthStatus | undefined;
+  /** What high clients are forecast to leave; undefined until one was there. */
+  readonly smShare: SmShare | undefined;
   /** undefined while there is no client. */
   readonly served: { readonly smCount: number; readonly rules: Rules } | undefined;
   /** What suits these clients, for their next start; undefined while there is no pair of them. */

@@ -1,6 +1,6 @@
 // What the agent sees and what follows from it: a meter per client, the last reading of each GPU, the
 // rules of the policy in force, and all of it as one Status.
-import { type Clock, kept } from "#core";
+import { type Clock, kept, wallNow } from "#core";
 import {
   type Memory,
   type MeteredHigh,
@@ -16,9 +16,11 @@ import {
 import { type Rules, ruleNames, rules as ruleTable, whenActive } from "#protocol";
 import type { ClientStanding, Standing } from "./changes.ts";
 import type { Client, ServedGpu } from "./gpus/gpu.ts";
+import type { GpuHealth } from "./health/index.ts";
 import { Meters } from "./metrics/meters.ts";
 import type { Requests } from "./requests/requests.ts";
 import type { GpuReading, Sensor } from "./sensor.ts";
+import { SmShares } from "./sm-shares.ts";
 import type { BestEffortStatus, ClientStatus, GpuStatus, HighStatus } from "./status.ts";
 import { commandOf, isStopped } from "./system/index.ts";
 import {
@@ -32,7 +34,7 @@ import {
 /** The driver's figure is about the last second, and the window about four. */
 const BEYOND_REQUESTS = 0.4;
 
-/** In a trial of holds: even the trickle would look as if a hold were ignored. */
+/** In a trial of holds, where the trickle would look as if a hold were ignored, and on a GPU that must be relieved. */
 const standStill = {
   paused: 1,
   trickleAfterUs: ruleTable.trickleAfterUs.most,
@@ -48,6 +50,8 @@ interface WatchOptions {
   readonly sensor: Sensor;
   /** Left out: no service tells of its requests. */
   readonly requests?: Requests;
+  /** Left out: no GPU is judged. */
+  readonly health?: () => Pick<GpuHealth, "holds" | "status" | "use">;
   readonly clock: Clock;
   /** Of a uid; undefined: not known. */
   readonly userName?: (uid: number) => string | undefined;
@@ -71,6 +75,9 @@ export class Watch {
   readonly #memories = new WeakMap<ServedGpu, Memory>();
   readonly #trials = new WeakMap<ServedGpu, HoldTrials<Client>>();
   readonly #strangers: Strangers;
+  /** By GPU: how much slower its slowest high client is than alone. */
+  readonly #lateness = new Map<string, number | undefined>();
+  readonly #smShares: SmShares;
   #readings: readonly GpuReading[];
   #sampledAt: number;
 
@@ -78,6 +85,7 @@ export class Watch {
     this.#options = options;
     this.#strangers = new Strangers(process.pid, () => options.clock.now());
     this.#sampledAt = options.clock.now();
+    this.#smShares = new SmShares(options.clock.now(), wallNow());
     this.#readings = options.sensor.read();
   }
 
@@ -102,9 +110,16 @@ export class Watch {
         this.#requests.set(client, this.#options.requests?.take(client));
       }
       ignored.push(...this.#lookAtHolds(gpu, now).map((one) => ({ ...one, gpu: gpu.uuid })));
+      const active = gpu.clients.map((client) => this.meters.high(gpu, client)?.activeShare());
+      this.#smShares.observe(
+        gpu.uuid,
+        now,
+        active.filter((share) => share !== undefined),
+      );
       const observed = this.#observed(gpu);
       this.#remember(gpu, observed, now);
       this.writeRules(gpu, observed);
+      this.#lateness.set(gpu.uuid, this.#latenessOn(gpu));
     }
     this.#sampledAt = now;
     return ignored;
@@ -136,10 +151,26 @@ export class Watch {
   writeRules(gpu: ServedGpu, observed = this.#observed(gpu)): void {
     const { policy, overrides } = this.#options;
     const decided = withOverrides(policy.rules(observed, this.#memories.get(gpu)), overrides);
-    const pauses = this.#trials.get(gpu)?.pauses === true;
+    const pauses =
+      this.#trials.get(gpu)?.pauses === true || this.#options.health?.().holds(gpu.uuid) === true;
     const rules = pauses ? { ...decided, ...standStill } : decided;
     for (const name of ruleNames) gpu.region.memory.settings[name] = rules[name];
     if (pauses) gpu.holdAll();
+  }
+
+  /** How much slower the slowest high client of a GPU is than alone; undefined: of none that is known. */
+  lateness(uuid: string): number | undefined {
+    return this.#lateness.get(uuid);
+  }
+
+  #latenessOn(gpu: ServedGpu): number | undefined {
+    const memory = this.#memories.get(gpu);
+    const known = gpu.clients.flatMap((client) => {
+      const alone = aloneIn(memory, client);
+      const meter = alone && this.meters.high(gpu, client);
+      return meter ? [slowdownOf(meter.measure(), alone) ?? 0] : [];
+    });
+    return known.length > 0 ? Math.max(...known) : undefined;
   }
 
   #remember(gpu: ServedGpu, observed: Metered, now: number): void {
@@ -148,6 +179,8 @@ export class Watch {
     const seen = {
       ...observed,
       nowMs: now / 1e6,
+      gpu: this.#options.health?.().use(gpu.uuid),
+      smShare: this.#smShares.of(gpu.uuid)?.share,
       colocated: this.#colocated(gpu),
     };
     this.#memories.set(gpu, policy.remember(seen, this.#memories.get(gpu)));
@@ -278,6 +311,8 @@ export class Watch {
         smClockMHz: reading.smClockMHz,
         powerW: reading.powerW,
       },
+      health: this.#options.health?.().status(uuid),
+      smShare: this.#smShares.of(uuid),
       served: gpu && servedStatus(gpu),
       recommended: gpu && this.#recommended(gpu),
       high: clients.flatMap((client) => this.#highStatus(gpu, client, memories)),

@@ -112,6 +112,24 @@ export const unknownRule = (name: string, known: readonly string[]) =>
 
 export const badRule = (text: string, wanted: string) => usage(`--set ${text}: not ${wanted}.`);
 
+export const unknownReading = (name: string, known: readonly string[]) =>
+  usage(`No reading of a GPU's health is called "${name}".`, `Known: ${known.join(", ")}.`);
+
+export const badHealth = (text: string, wanted: string) =>
+  usage(`--health ${text}: not ${wanted}.`);
+
+export const badHostLimit = (text: string) =>
+  usage(
+    `--host-guard ${text}: not one of cpus=LIST, such as cpus=2-7, weight=1 to 10000, or memory=BYTES.`,
+  );
+
+export const noHostGuard = (root: string, why: string) =>
+  new UserError(
+    "HOST_GUARD",
+    `The agent can't make a cgroup for best-effort jobs in ${root}: ${why}.`,
+    "Run it as root outside of containers, or leave --host-guard out.",
+  );
+
 /** `elsewhere`: sentences about other agents on the machine. */
 export const noAgent = (directory: string, elsewhere: readonly string[]) =>
   new UserError(

@@ -1,6 +1,7 @@
 // The agent's loop on the modelled GPU. Four times a second of virtual time, it gives the policy what was observed, and
 // gives the gate the policy's rules.
 import {
+  type GpuUse,
   type Memory,
   type MeteredHigh,
   type Objective,
@@ -47,6 +48,7 @@ export class Policing implements Actor {
   #burstsSeen = 0;
   #launched = 0;
   #finished = 0;
+  #heldNs = 0;
 
   constructor(machine: Machine, gate: Gate, policed: Policed) {
     this.#machine = machine;
@@ -74,11 +76,22 @@ export class Policing implements Actor {
       smCount: gpu.description.sms,
     };
     if (policy.remember && now > 0) {
-      const look = { ...seen, nowMs: now / 1e6, colocated: this.#wasColocated() };
+      const gpu = this.#gpuUse();
+      const look = { ...seen, nowMs: now / 1e6, gpu, colocated: this.#wasColocated() };
       this.#memory = policy.remember(look, this.#memory);
     }
     this.#gate.setRules(withOverrides(policy.rules(seen, this.#memory), overrides));
     this.#machine.at(now + EVERY_NS, this.#actor, 0);
+  }
+
+  /** Without a model of its power, a GPU's clock is always the highest. */
+  #gpuUse(): GpuUse {
+    const { processors, clock, now } = this.#machine;
+    processors.settle(now);
+    const smActivity = Math.min(1, (processors.heldNs - this.#heldNs) / EVERY_NS);
+    this.#heldNs = processors.heldNs;
+    const mostSmClockMHz = clock?.model.maxMHz ?? 1;
+    return { smActivity, smClockMHz: clock?.mhz ?? mostSmClockMHz, mostSmClockMHz };
   }
 
   #seenHigh(): readonly MeteredHigh[] {

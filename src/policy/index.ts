@@ -18,6 +18,7 @@ export { parseObjective } from "./objective.ts";
 export { policies, policyNamed } from "./policies/index.ts";
 export {
   type AloneBursts,
+  type GpuUse,
   type Memory,
   type MeteredHigh,
   type Objective,

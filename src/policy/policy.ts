@@ -55,11 +55,23 @@ export interface MeteredHigh extends SeenHigh {
   readonly requests?: RequestsSeen;
 }
 
+/** What the driver's counters say of a GPU. */
+export interface GpuUse {
+  /** Part of the SMs' time in which a warp was resident. */
+  readonly smActivity: number;
+  readonly smClockMHz: number;
+  readonly mostSmClockMHz: number;
+}
+
 /** What a policy that learns is given at each look. */
 export interface Look extends Observed {
   readonly high: readonly MeteredHigh[];
   /** Monotonic. */
   readonly nowMs: number;
+  /** undefined where the driver does not tell all of it. */
+  readonly gpu?: GpuUse | undefined;
+  /** Part of the SMs that the high clients are forecast to leave; undefined while nothing is forecast. */
+  readonly smShare?: number | undefined;
   /** Best-effort work ran since the last look; undefined if the observations contradict each other. */
   readonly colocated: boolean | undefined;
 }

@@ -62,7 +62,17 @@ test("a status becomes Prometheus text, with what is unknown left out", async ()
     cotenant_gpu_memory_used_bytes{gpu="GPU-a"} 21474836480
     cotenant_gpu_memory_size_bytes{gpu="GPU-a"} 85899345920
     cotenant_served{gpu="GPU-a"} 0
+    cotenant_high_activity_forecast_ratio{gpu="GPU-a"} 0.3
+    cotenant_best_effort_sm_share_ratio{gpu="GPU-a"} 0.7
     cotenant_strangers{gpu="GPU-a"} 1
+    cotenant_gpu_health{gpu="GPU-a",state="init"} 0
+    cotenant_gpu_health{gpu="GPU-a",state="healthy"} 1
+    cotenant_gpu_health{gpu="GPU-a",state="unhealthy"} 0
+    cotenant_gpu_health{gpu="GPU-a",state="overlimit"} 0
+    cotenant_gpu_health{gpu="GPU-a",state="disabled"} 0
+    cotenant_gpu_overlimit_entries{gpu="GPU-a"} 1
+    cotenant_gpu_health_reading{gpu="GPU-a",reading="memory"} 0.25
+    cotenant_gpu_health_reading{gpu="GPU-a",reading="temperature"} -40
     cotenant_client_info{gpu="GPU-a",class="high",name="serve",pid="42",slot="0",grant="an agent of one's own",uid="1000",container="",pod="",unit="",slurm_job=""} 1
     cotenant_client_info{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1",grant="",uid="",container="",pod="",unit="",slurm_job=""} 1
     cotenant_client_caveat{gpu="GPU-a",class="high",name="serve",pid="42",slot="0",caveat="several_ranks"} 0
@@ -124,7 +134,7 @@ async function samplesOf(metric: string, change: Partial<GpuStatus>): Promise<re
 }
 
 test("of a GPU that the driver does not list there is no figure, and of its clients there are all", async () => {
-  const unlisted = { reading: undefined };
+  const unlisted = { reading: undefined, health: undefined };
   for (const name of metrics.map((metric) => metric.name.replace(/^cotenant_/, "")))
     if (name.startsWith("gpu_")) expect(await samplesOf(name, unlisted)).toEqual([]);
   expect(await samplesOf("strangers", unlisted)).toEqual(['cotenant_strangers{gpu="GPU-a"} 1']);

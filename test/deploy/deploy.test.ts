@@ -74,7 +74,7 @@ test.skipIf(!hasPromtool)(
       targets.map(({ expr }) => filledIn(expr)),
     );
     const alerts = await prometheus.alerts();
-    expect(alerts).toHaveLength(6);
+    expect(alerts).toHaveLength(7);
     // Whether an alert fires now may depend on how fast this machine is: alerts.yml says when it should.
     const signals = alerts.map(({ query }) => withoutThreshold(query));
     for (const { query } of alerts) await prometheus.ask(query);

@@ -163,6 +163,35 @@ describe("tgs", () => {
   });
 });
 
+describe("muxflow", () => {
+  const job = training({ us: 60, sms: 132, sm: 0.9, ...quiet });
+
+  test("leaves a GPU that the high job fills to a hundred launches a second", () => {
+    const full = workload("high", of(50, { us: 200, sms: 132, sm: 0.9, ...quiet }));
+    const [solo, mps, muxflow] = ["solo", "mps", "muxflow-mps"].map(
+      (name) => run(name, full, job, { seconds: 5 }).requests.length,
+    );
+    expect(mps).toBeLessThan(0.9 * (solo ?? 0));
+    expect(muxflow).toBeGreaterThan(0.9 * (solo ?? 0));
+  });
+
+  test("lets more go the less the high job needs, up to nearly all", () => {
+    const small = training({ us: 100, sms: 20, sm: 0.05, memory: 0.05, ...quiet });
+    const kept = (beside: WorkloadProfile) =>
+      rate(run("muxflow-mps", beside, small, { seconds: 10 })) / rate(run("alone", beside, small));
+    const light = kept(workload("light", of(50, { us: 200, sms: 40, sm: 0.1, ...quiet })));
+    expect(light).toBeGreaterThan(0.8);
+    expect(light).toBeGreaterThan(
+      kept(workload("high", of(50, { us: 200, sms: 130, sm: 0.3, ...quiet }))),
+    );
+  });
+
+  test("does not look at requests, so that a service pays for its gaps", () => {
+    const slow = (name: string) => serviceUs(run(name, request(compute), job, { seconds: 5 }), 0.5);
+    expect(slow("muxflow-mps")).toBeGreaterThan(1.1 * slow("strict-mps"));
+  });
+});
+
 describe("cotenant", () => {
   const job = training({ us: 20, ...quiet });
   // 232 launches of 11 us for kernels of 5: the GPU idles for half of it.

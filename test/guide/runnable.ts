@@ -38,6 +38,13 @@ export const runs: Readonly<Record<string, Page>> = {
   "docs/guide/objectives.md": {
     "cotenant up --mode mps": { agent: "own" },
   },
+  "docs/guide/protection.md": {
+    "cotenant up --health memory=0.85,0.9,- --health cpuPressure=0.5,0.8,- --health lateness=off": {
+      agent: "own",
+    },
+    "cotenant up --on-health 'logger \"GPU $COTENANT_HEALTH_GPU: $COTENANT_HEALTH_TO, $COTENANT_HEALTH_CAUSE\"'":
+      { agent: "own" },
+  },
   "docs/guide/ptx.md": {
     "cotenant ptx run test/ptx/corpus/triton/products/matmul_tf32.ptx --grid 2,2 --block 128 --shared 98304 \\":
       { agent: "none" },
@@ -127,6 +134,12 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
   "docs/guide/profiling.md": {
     "cotenant profile --name bert -- python3 workloads/serve.py --model bert-large --rate 60 --seconds 6":
       gpu,
+  },
+  "docs/guide/protection.md": {
+    "sudo cotenant up --system --host-guard cpus=4-15 --host-guard weight=10 --host-guard memory=64GiB":
+      machine,
+    "cotenant up --gpu soft":
+      "writes for an agent of the reader's; test/e2e/protection/health.test.ts does it",
   },
   "docs/guide/ptx.md": {
     "cotenant ptx check FILE.ptx              # which variants are legal, and why others are not":

@@ -12,13 +12,14 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   gpu: ["core", "protocol", "policy", "profile"],
   predict: ["core", "profile"],
   place: ["core", "profile", "predict"],
-  "offline/cluster": ["core", "profile", "predict", "place"],
+  health: ["core"],
+  "offline/cluster": ["core", "profile", "predict", "place", "health"],
   "offline/soc": ["core", "profile"],
   // PTX is compiled in processes of their own, never on the thread that serves all clients.
   "agent/variants": ["core", "protocol", "policy", "profile", "ptx"],
   // What the agent tells the page, and the page itself, which runs in a browser.
   dashboard: [],
-  agent: ["core", "protocol", "policy", "profile", "engines", "dashboard"],
+  agent: ["core", "protocol", "policy", "profile", "engines", "place", "health", "dashboard"],
   client: ["core", "protocol", "policy", "profile", "dashboard", "agent"],
   kubernetes: ["core", "policy", "place", "client"],
   load: ["core", "protocol"],

@@ -17,6 +17,7 @@ import type { GpuStatus, Status } from "../status.ts";
 import type { Stranger } from "../tenants/index.ts";
 import { causeOf } from "../words/burst-cause.ts";
 import { gpuSentence } from "../words/gpu-sentence.ts";
+import { describeHealth } from "../words/health.ts";
 import { describeAdvice, describeGpuFacts, describeStranger } from "../words/sentences.ts";
 import { clientView, standingOf } from "./client-view.ts";
 
@@ -68,7 +69,10 @@ function gpuView(gpu: GpuStatus, known: Known, last: ReadonlyMap<unknown, LogEnt
     facts: describeGpuFacts(gpu).join(", "),
     sentence: gpuSentence(gpu),
     standing: worstOf(gpu.high.map(standingOf)),
-    advice: gpu.recommended ? [describeAdvice(gpu.recommended, mode)] : [],
+    advice: [
+      ...describeHealth(gpu),
+      ...(gpu.recommended ? [describeAdvice(gpu.recommended, mode)] : []),
+    ],
     clients: [...gpu.high, ...gpu.bestEffort].map((client) =>
       clientView(client, gpu, scope, lastEventOf(client.pid)),
     ),

@@ -49,6 +49,8 @@ interface Surroundings {
   /** Whether this machine has such a GPU; undefined if that cannot be known. */
   readonly knows: (uuid: string) => boolean | undefined;
   readonly admission: Admission;
+  /** Why no new best-effort client may come to a GPU, as a sentence; left out: none is ever kept away. */
+  readonly closedFor?: (uuid: string) => string | undefined;
 }
 
 /** The most GPUs whose existence cannot be checked: each costs descriptors and memory. */
@@ -131,6 +133,9 @@ export class Registry {
     );
     if (applicant.class === "best-effort" && elsewhere) return refusal(oneGpuOnly);
 
+    const closed = hello.kind === helloKinds.attach && this.#closedFor(hello, applicant);
+    if (closed) return refusal(closed);
+
     const gpu = this.#gpuOf(hello);
     if (typeof gpu === "string") return refusal(gpu);
     try {
@@ -140,6 +145,14 @@ export class Registry {
     } catch (error) {
       return this.#noMemory(gpu.uuid, error);
     }
+  }
+
+  /** A process that is there already, and attaches again after exec, is not new. */
+  #closedFor(hello: View<typeof Hello>, applicant: Applicant): string | undefined {
+    const uuid = formatUuid(hello.gpuUuid);
+    const clients = this.#gpus.get(uuid)?.clients ?? [];
+    const isNew = !clients.some((client) => isSame(client, applicant));
+    return applicant.class === "best-effort" && isNew ? this.#around.closedFor?.(uuid) : undefined;
   }
 
   #judge(hello: View<typeof Hello>, identity: Identity, kind: ClientClass): Verdict {

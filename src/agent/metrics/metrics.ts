@@ -1,8 +1,10 @@
 // Every metric, once: name, type, unit, meaning, labels, and how it follows from a Status. /metrics is this table in
 // Prometheus' text form, and docs/guide/monitoring.md shows it. What ends in _total is a counter.
 import { packageVersion } from "#core";
+import { healthStates, readingNames } from "#health";
 import { objectiveStates } from "#policy";
 import { caveats } from "#protocol";
+import type { HealthStatus } from "../health/index.ts";
 import type { AgentStatus, BestEffortStatus, GpuStatus, HighStatus, Status } from "../status.ts";
 import type { DurationHistogram } from "./durations.ts";
 
@@ -60,6 +62,11 @@ const clients = <C extends Client>(on: (gpu: GpuStatus) => readonly C[]): Scope<
 });
 
 const all = clients<Client>(({ high, bestEffort }) => [...high, ...bestEffort]);
+const judged: Scope<HealthStatus> = {
+  labels: gpus.labels,
+  find: (status) =>
+    gpus.find(status).flatMap(([{ health }, labels]) => (health ? [[health, labels]] : [])),
+};
 const high = clients(({ high }) => high);
 const bestEffort = clients(({ bestEffort }) => bestEffort);
 
@@ -83,9 +90,27 @@ const ofGpu: Readonly<Record<string, Row<GpuStatus>>> = {
   gpu_memory_used_bytes: ["bytes", "memory in use by anybody", (g) => g.reading?.memoryUsed],
   gpu_memory_size_bytes: ["bytes", "memory of the GPU", (g) => g.reading?.memoryTotal],
   served: ["0 or 1", "1: it has clients", (g) => (g.served ? 1 : 0)],
+  high_activity_forecast_ratio: [
+    "ratio",
+    "the largest active share of high clients that is expected within a quarter of an hour",
+    (g) => g.smShare?.forecast,
+  ],
+  best_effort_sm_share_ratio: [
+    "ratio",
+    "part of the SMs that this leaves; the policy muxflow keeps to it beside requests",
+    (g) => g.smShare?.share,
+  ],
   strangers: ["processes", "on the GPU without a slot: not gated", (g) => g.strangers.length],
   chunk_seconds: ["seconds", "launch-ahead allowed", (g) => seconds(g.served?.rules.chunkUs)],
   paused: ["0 or 1", "1: best-effort work is paused by the policy", (g) => g.served?.rules.paused],
+};
+
+const ofHealth: Readonly<Record<string, Row<HealthStatus>>> = {
+  gpu_overlimit_entries: [
+    "entries",
+    "how often the GPU became Overlimit in the last two hours",
+    (h) => h.entries,
+  ],
 };
 
 const ofClient: Readonly<Record<string, Row<Client>>> = {
@@ -299,10 +324,37 @@ const objectiveState = oneOf(
   ({ objective }, state) => objective?.state === state,
 );
 
+const gpuHealth = oneOf(
+  "gpu_health",
+  "1: the state of the GPU, as SysMonitor judges it",
+  judged,
+  "state",
+  healthStates,
+  ({ state }, wanted) => state === wanted,
+);
+
+/** Of a GPU that does not tell a reading there is no series. */
+const gpuHealthReading: Metric = {
+  name: "cotenant_gpu_health_reading",
+  type: "gauge",
+  unit: "its own",
+  doc: "the readings that the health is judged by; what each is: docs/guide/protection.md",
+  labels: [...gpus.labels, "reading"],
+  samples: (status) =>
+    judged
+      .find(status)
+      .flatMap(([{ readings }, labels]) =>
+        readingNames.map((name): Sample<number> => [readings[name], { ...labels, reading: name }]),
+      ),
+};
+
 export const metrics: readonly Metric[] = [
   ...constants,
   ...numbers(agent, ofAgent),
   ...numbers(gpus, ofGpu),
+  gpuHealth,
+  ...numbers(judged, ofHealth),
+  gpuHealthReading,
   clientInfo,
   clientCaveat,
   ...numbers(all, ofClient),

@@ -1,5 +1,5 @@
 // How the GPUs of this machine are configured, according to NVML. What a driver or a GPU does not report is undefined.
-import { load, OK, openDevice, readU32 } from "./nvml.ts";
+import { load, OK, openDevice, readU32 } from "./library.ts";
 
 export interface GpuFacts {
   readonly name: string;

@@ -1,7 +1,7 @@
 // GPM is a part of NVML on Hopper and later. It tells what the GPU's own counters say about the time between two
 // samples, without a profiler. A sample takes 190 us (an H200, driver 580). A figure that cannot be known, because the
 // driver or a counter is missing, is undefined and never zero.
-import { load, type Nvml, OK } from "./nvml.ts";
+import { load, type Nvml, OK } from "./library.ts";
 
 export type GpuChoice = { readonly index: number } | { readonly uuid: string };
 

@@ -2,7 +2,8 @@
 // places of the numbers in the structs.
 import { expect, test } from "vitest";
 import { fakeLibrary } from "./fake-library.ts";
-import { driverVersion, openNvml } from "./nvml.ts";
+import { driverVersion } from "./library.ts";
+import { openNvml } from "./nvml.ts";
 
 const stub = (status: number, count: number) => `
 #include <string.h>

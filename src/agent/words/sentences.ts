@@ -5,12 +5,14 @@ import { caveats } from "#protocol";
 import { describeMovable } from "../memory/words.ts";
 import type { BestEffortStatus, GpuStatus, HighStatus, Status } from "../status.ts";
 import { describeIdentity, type Stranger } from "../tenants/index.ts";
+import { describeHealth } from "./health.ts";
 import { problemOf } from "./problem.ts";
 
 /** All that there is to say of a GPU and its clients besides figures. */
 export function sentencesOn(gpu: GpuStatus, { mode, scope }: Status["agent"]): readonly string[] {
   const { high, bestEffort, strangers, recommended } = gpu;
   return [
+    ...describeHealth(gpu),
     ...high.flatMap((client) => describeObjective(client, gpu)),
     ...[...high, ...bestEffort].flatMap((client) => sentencesOf(client, scope)),
     ...(recommended ? [describeAdvice(recommended, mode)] : []),
@@ -58,8 +60,8 @@ export const describeStranger = ({ pid, name, memory, agentPid, identity }: Stra
 export const describeGpu = (gpu: GpuStatus): string =>
   [`${gpu.name || "GPU"} ${gpu.uuid}`, ...describeGpuFacts(gpu)].join(", ");
 
-/** What the driver says of it; nothing where it says nothing. */
-export const describeGpuFacts = ({ reading }: GpuStatus): readonly string[] =>
+/** What the driver says of it, and how healthy it is; nothing where nothing is known. */
+export const describeGpuFacts = ({ reading, health }: GpuStatus): readonly string[] =>
   [
     reading?.memoryUsed !== undefined &&
       reading.memoryTotal !== undefined &&
@@ -67,6 +69,7 @@ export const describeGpuFacts = ({ reading }: GpuStatus): readonly string[] =>
     reading?.utilisation !== undefined && `${percent(reading.utilisation)} busy`,
     reading?.smClockMHz !== undefined && `${reading.smClockMHz} MHz`,
     reading?.powerW !== undefined && `${reading.powerW.toFixed(0)} W`,
+    health && health.state !== "init" && health.state,
     reading?.error !== undefined && `not to be read: the driver says "${reading.error}"`,
   ].filter((fact) => fact !== undefined && fact !== false);
 

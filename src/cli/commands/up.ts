@@ -9,6 +9,7 @@ import {
   type LogFormat,
   logFormats,
   openNvml,
+  parseHostLimits,
   pathsIn,
   runningAgent,
   type Scope,
@@ -27,6 +28,7 @@ import {
   systemClock,
   usage,
 } from "#core";
+import { parseHealth, readingNames } from "#health";
 import { parseOverrides, policies, policyNamed } from "#policy";
 import { ruleNames } from "#protocol";
 import {
@@ -95,6 +97,19 @@ const options = {
     "warn",
     "for each process that comes to a GPU and holds no slot: warn writes a line into the log; a command is run by sh, too, with COTENANT_STRANGER_PID, _UID, _CONTAINER, _POD and _GPU (its UUID) in its environment",
   ),
+  health: list(
+    "READING=LIMITS",
+    `when a GPU is healthy, unhealthy and over its limit, as three numbers, or off (docs/guide/protection.md): ${[...readingNames, "backOff=SECONDS"].join(", ")}`,
+  ),
+  "on-health": text(
+    "COMMAND",
+    undefined,
+    "run by sh whenever the health of a GPU changes, with COTENANT_HEALTH_GPU (its UUID), _FROM, _TO and _CAUSE in its environment",
+  ),
+  "host-guard": list(
+    "LIMIT=VALUE",
+    "puts best-effort jobs into a cgroup of their own, so that their data loaders leave services the CPUs: cpus=LIST, weight=1 to 10000 (others have 100), memory=BYTES (docs/guide/protection.md); needs root",
+  ),
   foreground: flag("do not go into the background, and log to stderr, too"),
   "log-format": choice(logFormats, "text", "how a line of the log is written"),
   json,
@@ -114,6 +129,8 @@ export const upCommand = command({
     // The options are checked here, so that mistakes do not end up in the log of the background process.
     policyNamed(args.policy);
     parseOverrides(args.set);
+    parseHealth(args.health);
+    parseHostLimits(args["host-guard"]);
     if (args.system && args.mode === "mps") throw errors.mpsOfOneUser();
     if (args.grants !== undefined && !args.system)
       throw usage("--grants is for --system: an agent of one's own serves one user alone.");
@@ -145,6 +162,9 @@ async function stay(directory: string, args: Args<typeof options>): Promise<numb
     overrides: parseOverrides(args.set),
     onStranger: args["on-stranger"],
     reserve: args.reserve,
+    health: parseHealth(args.health),
+    hostLimits: parseHostLimits(args["host-guard"]),
+    onHealth: args["on-health"],
     port: args.port,
     metricsAddress: args["metrics-address"],
     metricsToken: args["metrics-token"],
@@ -188,6 +208,9 @@ const repeatOptions = (args: Args<typeof options>): string[] => {
     ...["--log-format", args["log-format"]],
     ...["--on-stranger", args["on-stranger"]],
     ...(reserve === undefined ? [] : ["--reserve", String(reserve)]),
+    ...args["host-guard"].flatMap((limit) => ["--host-guard", limit]),
+    ...args.health.flatMap((limits) => ["--health", limits]),
+    ...(args["on-health"] === undefined ? [] : ["--on-health", args["on-health"]]),
     system ? "--system" : "--no-system",
     ...(grants === undefined ? [] : ["--grants", resolve(grants)]),
     ...(metricsAddress === undefined ? [] : ["--metrics-address", showAddress(metricsAddress)]),

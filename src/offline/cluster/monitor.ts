@@ -1,39 +1,34 @@
-// MuxFlow's SysMonitor (section 4.1, Figure 6b): whether a GPU may take best-effort work, keep it, or must evict it.
-// The paper's thresholds are "empirically selected" and not printed. The ones here apply to the SMs that both sides
-// need together; at 1 the GPU is fully used.
+// SysMonitor in the simulated cluster. The state machine is the agent's (src/health). What it judges here is one figure:
+// the SMs that both sides of a GPU need together, where 1 is the whole GPU. The thresholds are ours, because the paper
+// prints none.
+import { type Monitor, newMonitor, type Seen, seenAt, watch } from "#health";
 
-type Health = "healthy" | "unhealthy" | "overlimit" | "disabled";
+const demandLimits = { healthyBelow: 1.1, unhealthyFrom: 1.2, overlimitFrom: 1.35 };
+const wording = { title: "SMs needed", show: (value: number) => value.toFixed(2) };
 
-const HEALTHY_BELOW = 1.1;
-const UNHEALTHY_FROM = 1.2;
-const OVERLIMIT_FROM = 1.35;
-/** The Overlimit state lasts 2^entries minutes. Entries of the last two hours count. */
-const MEMORY_SECONDS = 7_200;
-
-export interface Monitor {
-  health: Health;
-  /** When Overlimit was entered, in seconds. */
-  entries: number[];
-  /** Overlimit lasts at least until then. */
-  until: number;
+interface Monitored {
+  monitor: Monitor;
 }
 
-export const newMonitor = (): Monitor => ({ health: "healthy", entries: [], until: 0 });
+const fine: Seen = { grade: "healthy", cause: "the GPU works" };
+const broken: Seen = { grade: "unavailable", cause: "the GPU failed" };
 
-/** `demand`: the SMs that both sides need, as measured. Returns true if best-effort work must leave now. */
-export function watch(monitor: Monitor, now: number, demand: number): boolean {
-  if (monitor.health === "disabled") return false;
-  if (demand >= OVERLIMIT_FROM) {
-    const entered = monitor.health !== "overlimit";
-    if (entered)
-      monitor.entries = [...monitor.entries.filter((at) => at > now - MEMORY_SECONDS), now];
-    monitor.health = "overlimit";
-    if (entered) monitor.until = now + 60 * 2 ** monitor.entries.length;
-    return entered;
-  }
-  if (monitor.health === "overlimit") {
-    if (now >= monitor.until) monitor.health = "unhealthy";
-  } else if (demand >= UNHEALTHY_FROM) monitor.health = "unhealthy";
-  else if (demand < HEALTHY_BELOW) monitor.health = "healthy";
-  return false;
+/** A GPU that has just been found to work. */
+export const workingMonitor = (now = 0): Monitor => watch(newMonitor(now), now, fine).monitor;
+
+/** `now`: simulated seconds. Returns true if best-effort work must leave now. */
+export function look(gpu: Monitored, now: number, demand: number): boolean {
+  // Of a GPU that failed nothing is measured until it is repaired.
+  if (gpu.monitor.health === "disabled") return false;
+  const { monitor, steps } = watch(gpu.monitor, now, seenAt(demand, demandLimits, wording));
+  gpu.monitor = monitor;
+  return steps.some(({ to }) => to === "overlimit");
+}
+
+export function lose(gpu: Monitored, now: number): void {
+  gpu.monitor = watch(gpu.monitor, now, broken).monitor;
+}
+
+export function repair(gpu: Monitored, now: number): void {
+  gpu.monitor = watch(gpu.monitor, now, fine).monitor;
 }

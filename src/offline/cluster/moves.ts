@@ -1,5 +1,6 @@
 // What happens to jobs and GPUs: a job starts, stops, ends or loses work, a GPU fails, speeds are computed again.
 
+import { lose } from "./monitor.ts";
 import { add, gpuOf, jobOf, type Run, runningJobs } from "./run.ts";
 import type { Order } from "./schedulers/scheduler.ts";
 import { share as sharing, type Tenant } from "./sharing.ts";
@@ -109,7 +110,7 @@ export function fail(run: Run, gpu: GpuState): void {
     loseWork(run, job);
     stop(run, job);
   }
-  gpu.monitor.health = "disabled";
+  lose(gpu, run.events.now);
   add(run, run.events.now + run.plan.faults.repair, { kind: "repair", gpu: gpu.index });
 }
 

@@ -4,7 +4,7 @@ import { calendar } from "./calendar.ts";
 import { syntheticTruth, syntheticWorkloads } from "./input/synthetic.ts";
 import { addServed, backlogAfter, noLatencies, quantile } from "./latency.ts";
 import { loadCurve } from "./load.ts";
-import { newMonitor, watch } from "./monitor.ts";
+import { look, lose, repair, workingMonitor } from "./monitor.ts";
 import { CAMPAIGN_SAMPLES, campaign, learn, offlineCampaign } from "./predictions.ts";
 import { queueTable } from "./queue.ts";
 import { randomStream } from "./random-stream.ts";
@@ -155,20 +155,29 @@ test("a service is busiest at its peak hour, and its days are similar", () => {
 
 describe("SysMonitor", () => {
   test("evicts once over the limit, and stays away longer each time", () => {
-    const monitor = newMonitor();
-    expect(watch(monitor, 0, 1)).toBe(false);
-    expect(watch(monitor, 60, 1.25)).toBe(false);
-    expect(monitor.health).toBe("unhealthy");
-    expect(watch(monitor, 120, 1.4)).toBe(true);
-    expect(watch(monitor, 180, 1.4)).toBe(false);
-    watch(monitor, 200, 0.5);
-    expect(monitor.health).toBe("overlimit");
-    watch(monitor, 240, 0.5);
-    expect(monitor.health).toBe("unhealthy");
-    watch(monitor, 241, 0.5);
-    expect(monitor.health).toBe("healthy");
-    expect(watch(monitor, 300, 1.4)).toBe(true);
-    expect(monitor.until).toBe(300 + 60 * 4);
+    const gpu = { monitor: workingMonitor() };
+    expect(look(gpu, 0, 1)).toBe(false);
+    expect(look(gpu, 60, 1.25)).toBe(false);
+    expect(gpu.monitor.health).toBe("unhealthy");
+    expect(look(gpu, 120, 1.4)).toBe(true);
+    expect(look(gpu, 180, 1.4)).toBe(false);
+    look(gpu, 200, 0.5);
+    expect(gpu.monitor.health).toBe("overlimit");
+    look(gpu, 240, 0.5);
+    expect(gpu.monitor.health).toBe("unhealthy");
+    look(gpu, 241, 0.5);
+    expect(gpu.monitor.health).toBe("healthy");
+    expect(look(gpu, 300, 1.4)).toBe(true);
+    expect(gpu.monitor.until).toBe(300 + 60 * 4);
+  });
+
+  test("a GPU that failed takes nothing, whatever is measured on it, until it is repaired", () => {
+    const gpu = { monitor: workingMonitor() };
+    lose(gpu, 10);
+    expect(look(gpu, 20, 0.5)).toBe(false);
+    expect(gpu.monitor.health).toBe("disabled");
+    repair(gpu, 30);
+    expect(gpu.monitor.health).toBe("healthy");
   });
 });
 

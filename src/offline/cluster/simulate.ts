@@ -3,7 +3,7 @@
 // scheduler decides last, so it sees the state after all of these.
 import { checkPlan } from "./check.ts";
 import type { Figures } from "./figures.ts";
-import { watch } from "./monitor.ts";
+import { look, repair } from "./monitor.ts";
 import {
   advance,
   demandOf,
@@ -71,7 +71,7 @@ function happen(run: Run, event: Event): void {
       fail(run, gpuOf(run, event.gpu));
       break;
     case "repair":
-      gpuOf(run, event.gpu).monitor.health = "healthy";
+      repair(gpuOf(run, event.gpu), now);
       run.stirred = true;
       addFailure(run, event.gpu);
       break;
@@ -107,14 +107,14 @@ function step(run: Run): void {
   for (const gpu of scene.gpus) {
     const load = (run.loads[gpu.service]?.[place] ?? 0) * gpu.unevenness;
     refresh(run, gpu, Math.min(1.2, load));
-    if (scheduler.protects && gpu.jobs.length > 0 && watch(gpu.monitor, now, demandOf(run, gpu))) {
+    if (scheduler.protects && gpu.jobs.length > 0 && look(gpu, now, demandOf(run, gpu))) {
       for (const job of gpu.jobs.map((index) => jobOf(run, index))) {
         run.meters.counts.evictions++;
         loseWork(run, job);
         stop(run, job);
       }
     } else if (scheduler.protects && gpu.jobs.length === 0)
-      watch(gpu.monitor, now, gpu.sharing.onlineActivity);
+      look(gpu, now, gpu.sharing.onlineActivity);
   }
   run.meters.queue(now, run.waiting.size, run.running);
   if (!run.atOnce) return;

@@ -1,6 +1,7 @@
 // The simulator's state of GPUs and jobs. Only simulate.ts and its helpers change it.
 
-import { type Monitor, newMonitor } from "./monitor.ts";
+import type { Monitor } from "#health";
+import { workingMonitor } from "./monitor.ts";
 import type { ClusterPlan, Job, Service } from "./plan.ts";
 import type { RandomStream } from "./random-stream.ts";
 import type { JobView, SeatView } from "./schedulers/scheduler.ts";
@@ -16,7 +17,7 @@ export interface GpuState {
   readonly service: number;
   /** How much busier it is than the service's average GPU, as a factor. */
   readonly unevenness: number;
-  readonly monitor: Monitor;
+  monitor: Monitor;
   load: number;
   /** Work of waiting requests in seconds: now, and if the service were alone. */
   backlog: number;
@@ -96,7 +97,7 @@ export function newGpus(
           : memoryGB,
         service,
         unevenness: Math.exp((host?.load.spread ?? 0) * random.normal()),
-        monitor: newMonitor(),
+        monitor: workingMonitor(),
         load: 0,
         backlog: 0,
         backlogAlone: 0,

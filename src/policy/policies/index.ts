@@ -3,6 +3,7 @@
 import { errors } from "#core";
 import type { Policy } from "../policy.ts";
 import { cotenant } from "./cotenant.ts";
+import { muxflow } from "./muxflow.ts";
 import { off } from "./off.ts";
 import { orion } from "./orion.ts";
 import { reef } from "./reef.ts";
@@ -19,6 +20,7 @@ export const policies: readonly Policy[] = [
   orion,
   reef,
   tgs,
+  muxflow,
   temporal,
   tickTock,
   off,

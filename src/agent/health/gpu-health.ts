@@ -1,0 +1,178 @@
+// SysMonitor over this machine's GPUs: looks at their sensors, keeps the state of each, and says what it means for
+// best-effort work.
+import {
+  type AllLimits,
+  follow,
+  type Health,
+  type HealthOptions,
+  limitsFor,
+  type Monitor,
+  newMonitor,
+  type ReadingName,
+  readingNames,
+  readings,
+  type Step,
+  seenIn,
+  type Tracks,
+  watch,
+  worstOf,
+} from "#health";
+import type { GpuUse } from "#policy";
+import type { Vitals } from "../sensor.ts";
+import { Faults } from "./faults.ts";
+import { type HostPressure, hostPressure } from "./pressure.ts";
+import { valuesOf } from "./values.ts";
+
+/**
+ * What each state means for best-effort work. Parking the memory of what is held belongs here as a third action, of
+ * Overlimit: a hold alone gives no memory back.
+ */
+const actions: Readonly<Record<Health, { readonly admits: boolean; readonly holds: boolean }>> = {
+  init: { admits: true, holds: false },
+  healthy: { admits: true, holds: false },
+  unhealthy: { admits: false, holds: false },
+  overlimit: { admits: false, holds: true },
+  disabled: { admits: false, holds: true },
+};
+
+export interface HealthStatus {
+  readonly state: Health;
+  /** Why, in words. */
+  readonly cause: string;
+  readonly seconds: number;
+  /** Overlimit lasts at least so many seconds more; undefined in other states. */
+  readonly atLeastSeconds: number | undefined;
+  /** Entries of Overlimit in the last two hours. */
+  readonly entries: number;
+  /** The last value of each reading that this GPU has. */
+  readonly readings: Partial<Readonly<Record<ReadingName, number>>>;
+}
+
+interface Transition extends Step {
+  readonly gpu: string;
+}
+
+interface Found {
+  readonly transitions: readonly Transition[];
+  readonly xids: readonly { readonly gpu: string; readonly xid: number }[];
+}
+
+interface Kept {
+  readonly monitor: Monitor;
+  readonly tracks: Tracks<ReadingName>;
+  readonly faults: Faults;
+  /** As last read. */
+  readonly vitals: Vitals | undefined;
+}
+
+interface Surroundings {
+  readonly options: HealthOptions;
+  /** Of the software GPU, whose times say nothing about the machine. */
+  readonly software: boolean;
+  /** ns, monotonic. */
+  readonly now: () => number;
+  /** How much slower the slowest service of a GPU is than alone; undefined while unknown. */
+  readonly lateness: (uuid: string) => number | undefined;
+  readonly pressure?: () => HostPressure;
+}
+
+export class GpuHealth {
+  readonly #around: Surroundings;
+  readonly #limits: AllLimits;
+  readonly #gpus = new Map<string, Kept>();
+
+  constructor(around: Surroundings) {
+    this.#around = around;
+    this.#limits = limitsFor(around.software, around.options.limits);
+  }
+
+  /** A GPU that was there and is not listed any more can't be judged: its readings are missing. */
+  look(all: readonly Vitals[]): Found {
+    const { now, pressure = hostPressure } = this.#around;
+    const host = pressure();
+    const seconds = now() / 1e9;
+    const transitions: Transition[] = [];
+    const xids: { gpu: string; xid: number }[] = [];
+    for (const vitals of all) {
+      const { uuid } = vitals;
+      const was = this.#gpus.get(uuid) ?? {
+        monitor: newMonitor(seconds),
+        tracks: new Map(),
+        faults: new Faults(),
+        vitals: undefined,
+      };
+      xids.push(...was.faults.note(vitals, seconds).map((xid) => ({ gpu: uuid, xid })));
+      const tracks = this.#follow(was, vitals, host, seconds);
+      transitions.push(...this.#judge(uuid, { ...was, tracks, vitals }, vitals.unusable, seconds));
+    }
+    const listed = new Set(all.map(({ uuid }) => uuid));
+    for (const [uuid, kept] of this.#gpus)
+      if (!listed.has(uuid))
+        transitions.push(...this.#judge(uuid, { ...kept, vitals: undefined }, undefined, seconds));
+    return { transitions, xids };
+  }
+
+  #follow({ tracks, faults }: Kept, vitals: Vitals, host: HostPressure, now: number) {
+    const lateness = this.#around.lateness(vitals.uuid);
+    const values = valuesOf(vitals, faults.counts, host, lateness);
+    return new Map(
+      readingNames.flatMap((name) => {
+        const before =
+          readings[name].lapses && values[name] === undefined ? undefined : tracks.get(name);
+        const track = follow(before, now, values[name], this.#limits[name]);
+        return track ? [[name, track] as const] : [];
+      }),
+    );
+  }
+
+  #judge(uuid: string, kept: Kept, unusable: string | undefined, now: number) {
+    const why = unusable ?? kept.faults.fatal;
+    const seen =
+      why === undefined
+        ? worstOf(
+            [...kept.tracks].map(([name, track]) =>
+              seenIn(track, now, this.#limits[name], readings[name]),
+            ),
+          )
+        : { grade: "unavailable" as const, cause: why };
+    const { monitor, steps } = watch(kept.monitor, now, seen, this.#around.options.backOff);
+    this.#gpus.set(uuid, { ...kept, monitor });
+    return steps.map((step) => ({ ...step, gpu: uuid }));
+  }
+
+  /** Whether best-effort work of that GPU must stand still. */
+  holds(uuid: string): boolean {
+    const kept = this.#gpus.get(uuid);
+    return kept !== undefined && actions[kept.monitor.health].holds;
+  }
+
+  /** Why no new best-effort client may come to that GPU, as a sentence; undefined: it may. */
+  refusal(uuid: string): string | undefined {
+    const monitor = this.#gpus.get(uuid)?.monitor;
+    if (!monitor || actions[monitor.health].admits) return undefined;
+    return `No new best-effort client may come to ${uuid}, which is ${monitor.health}: ${monitor.cause}. Try again when it is healthy.`;
+  }
+
+  /** For policies; undefined where the GPU does not tell all of it. */
+  use(uuid: string): GpuUse | undefined {
+    const { smActivity, smClockMHz, mostSmClockMHz } = this.#gpus.get(uuid)?.vitals ?? {};
+    return smActivity === undefined || smClockMHz === undefined || !mostSmClockMHz
+      ? undefined
+      : { smActivity, smClockMHz, mostSmClockMHz };
+  }
+
+  status(uuid: string): HealthStatus | undefined {
+    const kept = this.#gpus.get(uuid);
+    if (!kept) return undefined;
+    const { health, cause, since, until, entries } = kept.monitor;
+    const now = this.#around.now() / 1e9;
+    return {
+      state: health,
+      cause,
+      seconds: now - since,
+      atLeastSeconds: health === "overlimit" ? Math.max(0, until - now) : undefined,
+      entries: entries.length,
+      readings: Object.fromEntries([...kept.tracks].map(([name, { value }]) => [name, value])),
+    };
+  }
+}

@@ -1,0 +1,38 @@
+// What follows from SysMonitor's looks: entries in the log, the operator's command, and rules that hold best-effort work
+// at once.
+import type { Log } from "../log.ts";
+import { type Environment, operatorCommand } from "../operator-command.ts";
+import type { Vitals } from "../sensor.ts";
+import type { GpuHealth } from "./gpu-health.ts";
+
+interface Surroundings {
+  readonly health: GpuHealth;
+  readonly vitals: () => readonly Vitals[];
+  readonly log: Log;
+  /** Run at each transition (`up --on-health`); undefined: none. */
+  readonly command: string | undefined;
+  readonly env: Environment;
+  /** The rules of that GPU may be others now. */
+  readonly changed: (uuid: string) => void;
+}
+
+/** Returns one look, to be taken several times a second. */
+export function lookAfter(around: Surroundings): () => void {
+  const { health, vitals, log, changed } = around;
+  const run = around.command === undefined ? () => {} : operatorCommand(around.command, around.env);
+  return () => {
+    const { transitions, xids } = health.look(vitals());
+    for (const { gpu, xid } of xids) log("xid", { gpu, xid });
+    for (const { gpu, from, to, cause } of transitions) {
+      log("health", { gpu, from, to, because: cause });
+      const facts = {
+        COTENANT_HEALTH_GPU: gpu,
+        COTENANT_HEALTH_FROM: from,
+        COTENANT_HEALTH_TO: to,
+        COTENANT_HEALTH_CAUSE: cause,
+      };
+      run(facts, (because) => log("health command failed", { gpu, because }));
+      changed(gpu);
+    }
+  };
+}

@@ -1,0 +1,27 @@
+// XID errors of one GPU, as NVML reports them while they happen.
+import { type Nvml, newerFunction, OK } from "./library.ts";
+
+/** nvmlEventTypeXidCriticalError */
+const XID_EVENT = 0x8n;
+/** nvmlEventData_t: the GPU's handle, u64 eventType, u64 eventData (the XID), u32 gpuInstance, u32 computeInstance. */
+const EVENT_BYTES = 32;
+/** The most that are read at one look, so that a GPU that reports them without end stops nobody. */
+const MOST_AT_ONCE = 16;
+
+/** Returns those since the last call; undefined: this driver, this GPU or this user gets none. */
+export function xidsOf(nvml: Nvml, handle: unknown): () => readonly number[] | undefined {
+  const bound = (declaration: string) => newerFunction(nvml.library, declaration);
+  const create = bound("int nvmlEventSetCreate(void *)");
+  const register = bound("int nvmlDeviceRegisterEvents(void *, uint64_t types, void *)");
+  const wait = bound("int nvmlEventSetWait_v2(void *, void *, unsigned int)");
+  const out = new BigUint64Array(1);
+  const set = create(out) === OK ? out[0] : undefined;
+  if (set === undefined || register(handle, XID_EVENT, set) !== OK) return () => undefined;
+  return () => {
+    const found: number[] = [];
+    const raw = new DataView(new ArrayBuffer(EVENT_BYTES));
+    for (let i = 0; i < MOST_AT_ONCE && wait(set, new Uint8Array(raw.buffer), 0) === OK; i++)
+      if (raw.getBigUint64(8, true) === XID_EVENT) found.push(Number(raw.getBigUint64(16, true)));
+    return found;
+  };
+}

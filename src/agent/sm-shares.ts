@@ -1,0 +1,64 @@
+// How many SMs best-effort work should have on each GPU: the complement of what its high clients are forecast to use
+// (MuxFlow, section 4.3: "complementary to the SM percentage used by online workloads"). What they use is their active
+// share: the part of the time in which a burst of theirs runs. It is at least their SM activity, which can't be told apart
+// from that of others while both run.
+import { complementShare, type DailyForecast, dailyForecast } from "#place";
+
+export interface SmShare {
+  /** The high clients' active share now, and the most that is expected within the next quarter of an hour. */
+  readonly active: number;
+  readonly forecast: number;
+  /** Of the SMs, for best-effort work, in steps of a tenth. */
+  readonly share: number;
+}
+
+/** MuxFlow decides anew every quarter of an hour. */
+const AHEAD_SECONDS = 900;
+/** A share is kept so long, so that it does not change with each request. */
+const KEPT_SECONDS = 15;
+
+interface Kept {
+  readonly forecast: DailyForecast;
+  shown: SmShare | undefined;
+  decidedAt: number;
+}
+
+export class SmShares {
+  readonly #gpus = new Map<string, Kept>();
+  readonly #startNs: number;
+  readonly #startSeconds: number;
+
+  /** `now` in monotonic ns, `wall` in ms since 1970: the day is UTC's, which is as periodic as any other. */
+  constructor(now: number, wall: number) {
+    this.#startNs = now;
+    this.#startSeconds = (wall / 1000) % 86_400;
+  }
+
+  /** `active`: of each high client of the GPU. Without one nothing is learnt. */
+  observe(uuid: string, now: number, active: readonly number[]): void {
+    if (active.length === 0) return;
+    const kept = this.#gpus.get(uuid) ?? {
+      forecast: dailyForecast(),
+      shown: undefined,
+      decidedAt: 0,
+    };
+    this.#gpus.set(uuid, kept);
+    const at = this.#startSeconds + (now - this.#startNs) / 1e9;
+    const sum = Math.min(
+      1,
+      active.reduce((all, one) => all + one, 0),
+    );
+    kept.forecast.observe(at, sum);
+    if (kept.shown && at - kept.decidedAt < KEPT_SECONDS) {
+      kept.shown = { ...kept.shown, active: sum };
+      return;
+    }
+    const forecast = Math.min(1, kept.forecast.peak(at + AHEAD_SECONDS) ?? sum);
+    kept.shown = { active: sum, forecast, share: complementShare(forecast) };
+    kept.decidedAt = at;
+  }
+
+  of(uuid: string): SmShare | undefined {
+    return this.#gpus.get(uuid)?.shown;
+  }
+}

@@ -1,0 +1,21 @@
+// Whether a GPU may take best-effort work: MuxFlow's SysMonitor, and what it judges.
+export { type HealthOptions, parseHealth } from "./given.ts";
+export { follow, seenAt, seenIn, type Thresholds, type Tracks, worstOf } from "./judge.ts";
+export {
+  BACK_OFF_SECONDS,
+  type Health,
+  healthStates,
+  type Monitor,
+  newMonitor,
+  type Seen,
+  type Step,
+  watch,
+} from "./monitor.ts";
+export {
+  type AllLimits,
+  limitsFor,
+  type ReadingName,
+  readingNames,
+  readings,
+  readingsTable,
+} from "./readings.ts";

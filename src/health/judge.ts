@@ -1,0 +1,103 @@
+// From readings to the one grade that the state machine is told. A reading that is missing is never taken for a good
+// one: it keeps its last grade for a moment and counts as unhealthy after that. One that was never there is not judged.
+import type { Seen } from "./monitor.ts";
+
+/** A reading is worse the greater it is. */
+export interface Thresholds {
+  readonly healthyBelow: number;
+  readonly unhealthyFrom: number;
+  /** Infinity: it alone never makes a GPU Overlimit. */
+  readonly overlimitFrom: number;
+}
+
+export interface Limits extends Thresholds {
+  /** A threshold counts when the reading has been up to it for so many seconds without a break. */
+  readonly forSeconds: number;
+}
+
+/** A reading as it is told to people: what it is about, and its value with a unit. */
+export interface Wording {
+  readonly title: string;
+  show(value: number): string;
+}
+
+/** What is remembered of one reading. Times are in seconds. */
+export interface Track {
+  readonly value: number;
+  readonly at: number;
+  /** Since when it has been up to the threshold; undefined: it is below. */
+  readonly unhealthySince: number | undefined;
+  readonly overlimitSince: number | undefined;
+}
+
+export type Tracks<Name extends string> = ReadonlyMap<Name, Track>;
+
+/** A reading that stays away for longer is missed. NVML answers within milliseconds. */
+export const MISSED_AFTER = 5;
+
+/** `value`: undefined if it could not be read. undefined as the result: it was never read. */
+export function follow(
+  track: Track | undefined,
+  now: number,
+  value: number | undefined,
+  limits: Limits,
+): Track | undefined {
+  if (value === undefined || Number.isNaN(value)) return track;
+  const since = (from: number, before: number | undefined) =>
+    value >= from ? (before ?? now) : undefined;
+  return {
+    value,
+    at: now,
+    unhealthySince: since(limits.unhealthyFrom, track?.unhealthySince),
+    overlimitSince: since(limits.overlimitFrom, track?.overlimitSince),
+  };
+}
+
+/** What one value says by itself, without a history. */
+export function seenAt(
+  value: number,
+  { healthyBelow, unhealthyFrom, overlimitFrom }: Thresholds,
+  { title, show }: Wording,
+): Seen {
+  const told = (grade: "unhealthy" | "overlimit", from: number): Seen => ({
+    grade,
+    cause: `${title} ${show(value)}, ${grade} from ${show(from)}`,
+  });
+  if (value >= overlimitFrom) return told("overlimit", overlimitFrom);
+  if (value >= unhealthyFrom) return told("unhealthy", unhealthyFrom);
+  if (value < healthyBelow)
+    return { grade: "healthy", cause: "all readings are below their thresholds" };
+  return {
+    grade: "between",
+    cause: `${title} ${show(value)}, healthy below ${show(healthyBelow)}`,
+  };
+}
+
+export function seenIn(track: Track, now: number, limits: Limits, wording: Wording): Seen {
+  const { value, at, unhealthySince, overlimitSince } = track;
+  const lasted = (since: number | undefined) =>
+    since !== undefined && now - since >= limits.forSeconds;
+  const seen = seenAt(
+    value,
+    {
+      healthyBelow: limits.healthyBelow,
+      unhealthyFrom: lasted(unhealthySince) ? limits.unhealthyFrom : Infinity,
+      overlimitFrom: lasted(overlimitSince) ? limits.overlimitFrom : Infinity,
+    },
+    wording,
+  );
+  const missing = now - at;
+  const isJudged = limits.unhealthyFrom < Infinity;
+  if (!isJudged || missing <= MISSED_AFTER || seen.grade === "overlimit") return seen;
+  const cause = `${wording.title} has not been read for ${missing.toFixed(0)} s; it was ${wording.show(value)}`;
+  return { grade: "unhealthy", cause };
+}
+
+const order = ["healthy", "between", "unhealthy", "overlimit", "unavailable"] as const;
+
+/** The worst; the first of several that are equally bad. */
+export const worstOf = (all: readonly Seen[]): Seen =>
+  all.reduce(
+    (worst, one) => (order.indexOf(one.grade) > order.indexOf(worst.grade) ? one : worst),
+    { grade: "healthy", cause: "all readings are below their thresholds" },
+  );
