@@ -6,7 +6,7 @@ test("a status for people: each GPU, who is on it, and who has no slot", () => {
   expect(describe(exampleStatus)).toMatchInlineSnapshot(`
     "Agent 1, up 10 s: mode isolated, policy strict, 0.5 % CPU, 57 MiB
 
-    Fake GPU GPU-a, 20.0 GiB of 80.0 GiB used, 75 % busy, 1980 MHz
+    Fake GPU GPU-a, 20.0 GiB of 80.0 GiB used, 75 % busy, 1980 MHz, healthy
       high   pid  bursts/s      p50      p99   waited  active  ahead   memory
       serve   42      25.0  2.00 ms  4.00 ms  2.90 ms   5.0 %  60 us  3.0 GiB
       best-effort  pid  active   ahead  held   turn  memory
@@ -29,7 +29,7 @@ test("a client of another agent is named with that agent, a GPU that can't be re
   const lost = { memoryTotal: undefined, memoryUsed: undefined, utilisation: undefined };
   const reading = { ...gpu.reading, ...lost, smClockMHz: undefined, error: "GPU is lost" };
   const shown = describe({ ...exampleStatus, gpus: [{ ...gpu, reading, strangers: [other] }] });
-  expect(shown).toContain('Fake GPU GPU-a, not to be read: the driver says "GPU is lost"\n');
+  expect(shown).toContain('Fake GPU GPU-a, healthy, not to be read: the driver says "GPU is lost"\n');
   expect(shown).toContain(
     "stranger: pid 9 other (0 MiB) is a client of another agent (pid 77), so neither holds back what disturbs the other: give both the same COTENANT_DIR",
   );
@@ -133,7 +133,7 @@ test("in 80 columns names are cut and sentences wrapped; every figure stays", ()
   expect(shown).toMatchInlineSnapshot(`
     "Agent 1, up 10 s: mode isolated, policy strict, 0.5 % CPU, 57 MiB
 
-    Fake GPU GPU-a, 20.0 GiB of 80.0 GiB used, 75 % busy, 1980 MHz
+    Fake GPU GPU-a, 20.0 GiB of 80.0 GiB used, 75 % busy, 1980 MHz, healthy
       high          pid  bursts/s      p50      p99   waited  active  ahead   memory
       a servi…  1234567      25.0  2.00 ms  4.00 ms  2.90 ms   5.0 %  60 us  3.0 GiB
       best-effort                pid  active   ahead  held   turn             memory
