@@ -1,5 +1,6 @@
 // The manager's loop: looks at the whole cluster once an interval, plans and acts.
 import { setTimeout } from "node:timers/promises";
+import { wallNow } from "#core";
 import { type Api, ApiError } from "../api/client.ts";
 import { carryOut } from "./act.ts";
 import type { Claim, GpuNode, Namespace, Node, Pod } from "./objects.ts";
@@ -31,7 +32,7 @@ async function reconcile(api: Api, say: (line: string) => void): Promise<void> {
     api.list<Node>("/api/v1/nodes"),
     api.list<GpuNode>("/apis/cotenant.io/v1alpha1/gpunodes"),
   ]);
-  const now = Date.now();
+  const now = wallNow();
   for (const action of plan({ now, namespaces, pods, claims, nodes, gpuNodes })) {
     try {
       await carryOut(api, action, now);
