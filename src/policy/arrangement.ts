@@ -115,4 +115,7 @@ export function parseArrangement(name: string): ParsedArrangement {
 }
 
 const unknown = (name: string) =>
-  usage(`No arrangement is called "${name}".`, `Known: ${arrangementNames.join(", ")}.`);
+  usage(
+    `No arrangement is called ${JSON.stringify(name)}.`,
+    `Known: ${arrangementNames.join(", ")}.`,
+  );

@@ -116,7 +116,7 @@ export class LaunchRow {
         throw badProfile(
           this.#file,
           `line ${said.line}`,
-          `${name} is "${said.value}", not a number.`,
+          `${name} is ${JSON.stringify(said.value)}, not a number.`,
         );
       }
     return undefined;

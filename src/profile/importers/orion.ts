@@ -88,9 +88,9 @@ function readRows(text: string, file: string): readonly Row[] {
     if (kind === undefined)
       throw badProfile(file, place, `Profile is "${profile}", not 1, 0 or -1.`);
     if (!/^[1-9]\d*$/.test(sms))
-      throw badProfile(file, place, `SM_usage is "${sms}", not a number of SMs.`);
+      throw badProfile(file, place, `SM_usage is ${JSON.stringify(sms)}, not a number of SMs.`);
     if (!/^\d+(\.\d+)?$/.test(duration))
-      throw badProfile(file, place, `Duration is "${duration}", not a number of ns.`);
+      throw badProfile(file, place, `Duration is ${JSON.stringify(duration)}, not a number of ns.`);
     return { name, class: kind, sms: Number(sms), durationNs: Number(duration) };
   });
 }

@@ -32,12 +32,14 @@ const EQUAL = 0.03;
 
 /**
  * Which scheduler to take: the one that slows requests least among those whose jobs end nearly as soon as the best one's.
- * undefined if none starts a training.
+ * undefined if none starts a training, or all completion times are too long for a number.
  */
 export function verdict(all: readonly Figures[]): string | undefined {
-  const working = runsOf(all).filter((run) => over(run, ({ starts }) => starts) > 0);
-  if (working.length === 0) return undefined;
   const jct = (run: Runs) => over(run, (one) => one.jctMean);
+  const working = runsOf(all).filter(
+    (run) => over(run, ({ starts }) => starts) > 0 && Number.isFinite(jct(run)),
+  );
+  if (working.length === 0) return undefined;
   const slow = (run: Runs) => over(run, (one) => one.meanSlowdown);
   const soonest = best(working, (one) => one.jctMean);
   const near = working.filter((run) => jct(run) <= (1 + EQUAL) * jct(soonest));

@@ -40,6 +40,10 @@ const figures = (scheduler: string, change: Partial<Figures> = {}): Figures => (
 const slow = [{ name: "serve", meanMs: 1, p99Ms: 2, meanSlowdown: 1.3, p99Slowdown: 2 }];
 
 describe("the verdict", () => {
+  test("is none where completion times are no numbers", () => {
+    expect(verdict([figures("late", { jctMean: Number.NaN })])).toBeUndefined();
+  });
+
   const fast = figures("greedy", { jctMean: 590, meanSlowdown: 1.2 });
   const calm = figures("calm", { jctMean: 900, meanSlowdown: 1.01 });
 
