@@ -53,7 +53,7 @@ export function figuresOf(windows: readonly TryWindow[]): TryFigures {
   const named = (name: WindowName) => windows.filter((one) => one.name === name);
   // Alone means without Cotenant and without MPS.
   const solo = named("solo").filter(({ mode }) => mode === "isolated");
-  const alone = named("alone").map((one) => speedOf(one, unit));
+  const alone = aloneOf(windows, unit).map((one) => speedOf(one, unit));
   const latency = (of: readonly TryWindow[], blocks: (one: TryWindow) => Blocks) => {
     const [base, own] = [solo.map(blocks), of.map(blocks)];
     return {
@@ -80,7 +80,7 @@ export function figuresOf(windows: readonly TryWindow[]): TryFigures {
   const soloUnderMps = named("solo").filter(({ mode }) => mode === "mps");
   const rows = [
     row("solo", solo, titles.solo ?? ""),
-    row("alone", named("alone"), titles.alone ?? ""),
+    row("alone", aloneOf(windows, unit), titles.alone ?? ""),
     ...(soloUnderMps.length > 0 ? [row("solo", soloUnderMps, "service alone, MPS")] : []),
     ...shared
       .map(({ name }) => ({ name, of: named(name) }))
@@ -98,6 +98,12 @@ function unitOf(windows: readonly TryWindow[]): keyof typeof units {
   if (windows.some(({ stepsPerS }) => stepsPerS !== undefined)) return "steps";
   const divided = windows.some(({ work }) => work.to.dividedProducts > 0);
   return divided ? "gpuSeconds" : "launches";
+}
+
+/** The training's windows alone. In the first one the GPU time of its work is not known yet. */
+function aloneOf(windows: readonly TryWindow[], unit: keyof typeof units): readonly TryWindow[] {
+  const all = windows.filter(({ name }) => name === "alone");
+  return unit === "gpuSeconds" ? all.slice(-1) : all;
 }
 
 function speedOf({ work: { from, to }, stepsPerS }: TryWindow, unit: keyof typeof units): number {
@@ -130,9 +136,7 @@ export function noiseIn(windows: readonly TryWindow[], accepted: number, cpu: Cp
       { what: "the service's p99 alone under MPS", values: soloIn("mps") },
       {
         what: "the training's speed alone",
-        values: windows
-          .filter(({ name }) => name === "alone")
-          .map((one) => speedOf(one, figures.unit)),
+        values: aloneOf(windows, figures.unit).map((one) => speedOf(one, figures.unit)),
       },
     ],
     judged: comparable(figures).map(({ name, p99 }) => ({ name: titleOf(name), p99 })),

@@ -6,13 +6,10 @@ import { systemClock, UserError } from "#core";
 import { JobFailed, JobProcess } from "../processes/process.ts";
 import { type LatencyWatch, watchLatency } from "./latencies.ts";
 import { Lines } from "./lines.ts";
-import { workOf } from "./meter.ts";
 import type { TryOptions } from "./options.ts";
 import { describeReady, isReady, isTaken } from "./ready.ts";
 
 const LOOK_EVERY_MS = 100;
-const STEADY_WITHIN_S = 15;
-const STEADY = 0.05;
 
 export class Pair {
   readonly #options: TryOptions;
@@ -50,23 +47,6 @@ export class Pair {
       });
     await this.#until(job, () => this.#launches() > 0, "working on the GPU");
     await this.wait(this.#options.warmUp);
-    await this.#untilSteady();
-  }
-
-  /**
-   * A training that has just come makes its weights, warms up, and Cotenant learns what its kernels take. Waits until two
-   * seconds in a row show the same speed, or for STEADY_WITHIN_S: some trainings pause all the time.
-   */
-  async #untilSteady(): Promise<void> {
-    const end = performance.now() + STEADY_WITHIN_S * 1000;
-    let [before, last] = [workOf(this.#agent, systemClock.now()), Number.NaN];
-    while (performance.now() < end) {
-      await this.wait(1);
-      const now = workOf(this.#agent, systemClock.now());
-      const speed = (now.gpuSeconds - before.gpuSeconds) / (now.atNs - before.atNs);
-      if (speed > 0 && Math.abs(speed - last) <= STEADY * speed) return;
-      [before, last] = [now, speed];
-    }
   }
 
   /** Starts the service, and waits until requests are served and it is warm. */

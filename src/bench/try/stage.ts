@@ -68,7 +68,7 @@ const roundsSeconds = ({ shared }: StagePlan, options: TryOptions) =>
 
 /** Seconds, without the time in which the jobs become ready. */
 export const secondsOf = (plan: StagePlan, options: TryOptions): number =>
-  2 * options.warmUp + roundsSeconds(plan, options) + (plan.alone ? 2 : 0) * windowSeconds(options);
+  3 * options.warmUp + roundsSeconds(plan, options) + (plan.alone ? 2 : 0) * windowSeconds(options);
 
 export interface StageOutcome {
   readonly windows: readonly TryWindow[];
@@ -150,6 +150,7 @@ class Stage {
     this.#say("starting the service");
     await pair.startService();
     this.#leftS -= this.#options.warmUp;
+    await this.#learn();
     let rounds = await this.#rounds();
     const why = isNoisy([...before, ...rounds]);
     if (why !== undefined) {
@@ -172,6 +173,19 @@ class Stage {
 
   #say(line: string): void {
     this.#tell(`mode ${this.#plan.mode}, ${line}`, this.#leftS);
+  }
+
+  /**
+   * How long a kernel takes is known once the gate has held and timed it. Until then chunks are too long or too short, so
+   * this time does not count.
+   */
+  async #learn(): Promise<void> {
+    const { shared } = this.#plan;
+    this.#say("Cotenant learns how long the training's kernels take");
+    this.#meter.policy = policyNamed(shared.at(-1)?.policy ?? "strict");
+    this.#pair.resumeTraining();
+    await this.#pair.wait(this.#options.warmUp);
+    this.#leftS -= this.#options.warmUp;
   }
 
   /** Odd rounds run in reverse order. */
