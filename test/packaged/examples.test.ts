@@ -17,7 +17,11 @@ import { install } from "./installed.ts";
 
 const { home, root, env, sh, remove } = install();
 afterAll(remove);
+const own = (name: string) => join(home, name);
 afterEach(() => {
+  // It would be a client of the next agent.
+  if (existsSync(own("pid"))) process.kill(Number(readFileSync(own("pid"), "utf8")), "SIGKILL");
+  rmSync(own("pid"), { force: true });
   sh("cotenant down");
   rmSync(env.COTENANT_DIR ?? "", { recursive: true, force: true });
 });
@@ -42,18 +46,19 @@ const endless = ["cotenant events --json --follow", "cotenant logs --lines 20 --
 const hasGpu = existsSync("/dev/nvidiactl");
 if (hasGpu) console.error("SKIPPED: examples without a GPU, because there is one.");
 
-const load = (options: string) => `import os
-os.execvp("cotenant", "cotenant load ${options} --seconds 3".split())
+const load = (options: string, seconds = 3) => `import os
+os.execvp("cotenant", "cotenant load ${options} --seconds ${seconds}".split())
 `;
 const results = readdirSync("bench/results").filter((name) =>
   /-11-20-h200-bench-\w+-\w+\+\w+-train\.json$/.test(name),
 );
 
 // The user's own files.
-const own = (name: string) => join(home, name);
 writeFileSync(own("serve.py"), load("--graph --rate 60"));
 writeFileSync(own("train.py"), load("--arrivals closed"));
 writeFileSync(own("server"), "#!/bin/sh\nexec python3 serve.py\n", { mode: 0o755 });
+writeFileSync(own("long.py"), load("--arrivals closed --memory 64MiB", 20));
+writeFileSync(own("save.sh"), "#!/bin/sh\n", { mode: 0o755 });
 writeFileSync(own("grants.json"), '{ "version": 1, "grants": [] }\n', { mode: 0o600 });
 writeFileSync(own("result.json"), readFileSync(`bench/results/${results[0]}`));
 copyFileSync("test/packaged/kernel.ptx", own("kernel.ptx"));
@@ -61,10 +66,23 @@ copyFileSync("test/packaged/kernel.ptx", own("kernel.ptx"));
 /** What a user has done before. */
 function before(example: string): void {
   if (/^cotenant (run|why|events|logs) /.test(example)) ok("cotenant up --gpu soft");
+  if (/^cotenant (park|resume|evict) train/.test(example)) {
+    ok("cotenant up --gpu soft");
+    ok(
+      "cotenant run --class best-effort --movable --name train -- python3 long.py >log 2>&1 & echo $! >pid",
+    );
+    while (!ok("cotenant status --json").includes('"train"')) nap(100);
+    nap(1000); // in which it takes its memory
+    if (example.startsWith("cotenant resume")) ok("cotenant park train");
+  }
   if (example.startsWith("cotenant predict train")) {
     const files = results.map((name) => join(process.cwd(), "bench/results", name));
     ok(`cotenant predict collect ${files.join(" ")} --out measured.json`);
   }
+}
+
+function nap(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 function ok(line: string): string {

@@ -169,9 +169,9 @@ class Parking {
   }
 
   void keep_pool() noexcept {
-    if (pool_is_stale()) pool_lost_context(false);
+    drop_stale_pool();
     const std::uint64_t needed = movable_bytes().physical;
-    const std::uint64_t have = pool_bytes();
+    const std::uint64_t have = pinned();
     if (have >= needed && have <= needed + needed / 4 + kSurplus) return;
     if (now_ns() < retry_at_) return;
     const Moving lock;
@@ -200,10 +200,20 @@ class Parking {
     slot.unmovable.store(unmovable_kinds(), std::memory_order_relaxed);
     slot.movableBytes.store(bytes.physical, std::memory_order_relaxed);
     slot.movableAsked.store(bytes.asked, std::memory_order_relaxed);
-    slot.pinnedBytes.store(pool_bytes(), std::memory_order_relaxed);
+    slot.pinnedBytes.store(pinned(), std::memory_order_relaxed);
     slot.parkState.store(static_cast<std::uint32_t>(state.load(std::memory_order_relaxed)), std::memory_order_relaxed);
     // People read it; the agent may read it while it is written.
     std::memcpy(slot.parkReason, why_.text, sizeof slot.parkReason);
+  }
+
+  // A context that ends takes the pool with it, in another thread.
+  static std::uint64_t pinned() noexcept {
+    const Moving alone;
+    return pool_bytes();
+  }
+  static void drop_stale_pool() noexcept {
+    const Moving alone;
+    if (pool_is_stale()) pool_lost_context(false);
   }
 
   static constexpr std::uint64_t kSurplus = std::uint64_t{256} << 20;

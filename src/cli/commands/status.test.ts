@@ -29,7 +29,9 @@ test("a client of another agent is named with that agent, a GPU that can't be re
   const lost = { memoryTotal: undefined, memoryUsed: undefined, utilisation: undefined };
   const reading = { ...gpu.reading, ...lost, smClockMHz: undefined, error: "GPU is lost" };
   const shown = describe({ ...exampleStatus, gpus: [{ ...gpu, reading, strangers: [other] }] });
-  expect(shown).toContain('Fake GPU GPU-a, healthy, not to be read: the driver says "GPU is lost"\n');
+  expect(shown).toContain(
+    'Fake GPU GPU-a, healthy, not to be read: the driver says "GPU is lost"\n',
+  );
   expect(shown).toContain(
     "stranger: pid 9 other (0 MiB) is a client of another agent (pid 77), so neither holds back what disturbs the other: give both the same COTENANT_DIR",
   );

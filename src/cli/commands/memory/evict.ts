@@ -27,7 +27,7 @@ export const evictCommand = command({
   summary: "take a best-effort client off the GPU",
   options,
   positional: { name: "NAME|PID", doc: "a best-effort client", atLeast: 1 },
-  examples: ["cotenant evict train", "cotenant evict train --checkpoint save.sh"],
+  examples: ["cotenant evict train", "cotenant evict train --checkpoint ./save.sh"],
   async run({ positional: [called = "", ...more], ...args }) {
     if (more.length > 0) throw usage("evict is about one client at a time.");
     const { agent } = ownAgentHere();
