@@ -76,7 +76,7 @@ async function measure(name: string, seconds: number) {
   const other = start("nvidia-smi", args);
   const lines: string[] = [];
   other.stdout?.on("data", (text) => lines.push(...String(text).trim().split("\n")));
-  const looks = [];
+  const looks: (typeof first & { readonly pressure: unknown })[] = [];
   for (const end = performance.now() + seconds * 1000; performance.now() < end; ) {
     const vitals = sensor.vitals().find((one) => one.uuid === uuid);
     if (vitals) looks.push({ ...vitals, pressure: pressure() });
