@@ -3,15 +3,15 @@
 import { lose } from "./monitor.ts";
 import { add, gpuOf, jobOf, type Run, runningJobs } from "./run.ts";
 import type { Order } from "./schedulers/scheduler.ts";
-import { atLoad, type Company, company, type Tenant } from "./sharing.ts";
+import { atLoad, type Neighbours, neighboursOn, type Tenant } from "./sharing.ts";
 import type { GpuState, JobState } from "./state.ts";
 
 /** The SMs that both sides need together, as the meters show. */
 export function demandOf(run: Run, gpu: GpuState): number {
   const { scene, plan } = run;
-  gpu.company ??= companyOf(run, gpu);
+  gpu.neighbours ??= neighboursOf(run, gpu);
   const queued = gpu.sharing.onlineActivity * gpu.sharing.slowdown;
-  return (queued + gpu.company.wanted) * (1 + plan.noise.meter * scene.meters.normal());
+  return (queued + gpu.neighbours.wanted) * (1 + plan.noise.meter * scene.meters.normal());
 }
 
 /** `all`: the orders list every job that shall run, and other jobs stop. Otherwise the orders only add jobs. */
@@ -121,7 +121,7 @@ export function reshare(run: Run, job: JobState, share: number): void {
 export function refreshSeats(run: Run, seats: readonly number[]): void {
   for (const seat of seats) {
     const gpu = gpuOf(run, seat);
-    gpu.company = undefined;
+    gpu.neighbours = undefined;
     refresh(run, gpu, gpu.load);
   }
 }
@@ -130,12 +130,12 @@ export function refreshSeats(run: Run, seats: readonly number[]): void {
 export function refresh(run: Run, gpu: GpuState, load: number): void {
   run.meters.gpu(gpu, run.events.now);
   gpu.load = load;
-  gpu.company ??= companyOf(run, gpu);
-  atLoad(gpu.company, load, gpu.sharing);
+  gpu.neighbours ??= neighboursOf(run, gpu);
+  atLoad(gpu.neighbours, load, gpu.sharing);
   for (const index of gpu.jobs) pace(run, jobOf(run, index));
 }
 
-function companyOf(run: Run, gpu: GpuState): Company {
+function neighboursOf(run: Run, gpu: GpuState): Neighbours {
   const { plan, scheduler, truth } = run;
   const online = plan.services[gpu.service]?.workload;
   const jobs = gpu.jobs.map((index) => jobOf(run, index));
@@ -151,7 +151,7 @@ function companyOf(run: Run, gpu: GpuState): Company {
       luck,
     }),
   );
-  return company(online, tenants, scheduler.mechanism, truth);
+  return neighboursOn(online, tenants, scheduler.mechanism, truth);
 }
 
 /**

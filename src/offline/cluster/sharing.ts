@@ -59,7 +59,7 @@ const TOGETHER = 5; // the same while a request is served
 const BESIDE = 6; // what the other guests leave of both
 
 /** All of a GPU's sharing that does not depend on the load. */
-export interface Company {
+export interface Neighbours {
   readonly mechanism: Mechanism;
   readonly slowdown: number;
   /** Of the online side at a load of 1: the part of the time in which a kernel of it runs, and the SMs in use. */
@@ -71,12 +71,12 @@ export interface Company {
   readonly guests: readonly (readonly number[])[];
 }
 
-export function company(
+export function neighboursOn(
   online: Workload | undefined,
   tenants: readonly Tenant[],
   mechanism: Mechanism,
   truth: Truth,
-): Company {
+): Neighbours {
   const working = tenants.filter((one) => one.working);
   return {
     mechanism,
@@ -119,7 +119,7 @@ function guestOf(
  * Computes what happens at a load, and writes it into `found`, which a GPU keeps. `load`: that of the online side if it
  * were alone. Its requests take longer co-located, so it is at work for longer.
  */
-export function atLoad(shared: Company, load: number, found: Sharing): void {
+export function atLoad(shared: Neighbours, load: number, found: Sharing): void {
   const { mechanism, slowdown, guests } = shared;
   const { retained } = found;
   const atWork = Math.min(1, load * slowdown);
@@ -143,7 +143,7 @@ export function atLoad(shared: Company, load: number, found: Sharing): void {
   found.activity = Math.min(1, activity);
 }
 
-/** What happens on a GPU at a load; see `company` and `atLoad`. */
+/** What happens on a GPU at a load; see `neighboursOn` and `atLoad`. */
 export const share = (
   online: Workload | undefined,
   load: number,
@@ -152,7 +152,7 @@ export const share = (
   truth: Truth,
 ): Sharing => {
   const found = nothingShared();
-  atLoad(company(online, tenants, mechanism, truth), load, found);
+  atLoad(neighboursOn(online, tenants, mechanism, truth), load, found);
   return found;
 };
 
@@ -181,7 +181,7 @@ function slowdownOf(
 
 function retainedOf(
   guest: readonly number[],
-  { hasOnline, mechanism, busy }: Company,
+  { hasOnline, mechanism, busy }: Neighbours,
   load: number,
   atWork: number,
 ): number {

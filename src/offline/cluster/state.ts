@@ -5,7 +5,7 @@ import { workingMonitor } from "./monitor.ts";
 import type { ClusterPlan, Job, Service } from "./plan.ts";
 import type { RandomStream } from "./random-stream.ts";
 import type { JobView } from "./schedulers/scheduler.ts";
-import { type Company, nothingShared, type Sharing } from "./sharing.ts";
+import { type Neighbours, nothingShared, type Sharing } from "./sharing.ts";
 
 export interface GpuState {
   readonly index: number;
@@ -24,7 +24,7 @@ export interface GpuState {
   backlogAlone: number;
   jobs: number[];
   /** Who shares it now; undefined after a job came, left, began to work or got another share. */
-  company: Company | undefined;
+  neighbours: Neighbours | undefined;
   /** Memory in use. */
   usedMemoryGB: number;
   readonly sharing: Sharing;
@@ -96,7 +96,7 @@ export function newGpus(
         backlog: 0,
         backlogAlone: 0,
         jobs: [],
-        company: undefined,
+        neighbours: undefined,
         usedMemoryGB: host?.workload.memoryGB ?? 0,
         sharing: nothingShared(),
         since: 0,
