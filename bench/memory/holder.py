@@ -5,12 +5,14 @@ Orders on stdin, one a line; each is answered by a row of JSON with its word:
   rest    stops that
   check   the checksum of all blocks, and how many steps of work there were
   grow N  allocates N MiB more, timed
+  step    one step of work, timed
 The end of stdin ends the program. With --driver it needs no PyTorch: the driver's own functions, for the software GPU.
 """
 
 import argparse
 import ctypes
 import json
+import os
 import select
 import sys
 import time
@@ -108,7 +110,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gib", type=float, default=1.0)
     parser.add_argument("--driver", action="store_true")
+    parser.add_argument("--count", metavar="FILE", help="keeps the number of steps in it")
     given = parser.parse_args()
+    count = os.open(given.count, os.O_WRONLY | os.O_CREAT, 0o600) if given.count else None
     began = time.monotonic()
     memory = Driver() if given.driver else Torch()
     left = int(given.gib * 1024)
@@ -131,6 +135,10 @@ def main():
                 at = time.monotonic_ns()
                 memory.add(int(rest[0]))
                 answer(word, ms=(time.monotonic_ns() - at) / 1e6)
+            elif word == "step":
+                at = time.monotonic_ns()
+                memory.step()
+                answer(word, ms=(time.monotonic_ns() - at) / 1e6)
             else:
                 works = word == "work"
                 answer(word, steps=steps)
@@ -139,6 +147,8 @@ def main():
             memory.step()
             said.append((time.monotonic_ns() - at) / 1e6)
             steps += 1
+            if count is not None:
+                os.pwrite(count, b"%20d" % steps, 0)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import { bytes, i32, many, one, type ScalarField, struct, text, u32, u32s, u64 }
 export const constants = {
   /** "COTENANT" in ASCII, little-endian. */
   MAGIC: 0x544e414e45544f43n,
-  VERSION: 7,
+  VERSION: 8,
   PAGE: 4096,
   /** A bit each in `HoldPage.active`. */
   MAX_HIGH: 64,
@@ -30,7 +30,7 @@ export const constants = {
    * throughout. Work that is not counted takes places, too: sequence words, what a library launches unseen.
    */
   CROWDED_QUEUE: 900,
-  /** A bit of `HighSlot.memoryWanted`. */
+  /** A bit of `Movable.memoryWanted`. */
   MEMORY_COMES: 1n << 63n,
   /** "COTK" in ASCII, little-endian. */
   KERNEL_TABLE_MAGIC: 0x4b544f43,
@@ -49,10 +49,10 @@ export const caveats = {
   pastUs: 4,
 } as const;
 
-/** What a best-effort client does with its memory: `BestEffortSlot.parkState`. */
+/** What a client does with its memory: `Movable.parkState`. */
 export const parkStates = { open: 0, parking: 1, parked: 2, returning: 3 } as const;
 
-/** Bits of `BestEffortSlot.unmovable`: memory that a client with movable memory uses, and that stays where it is. */
+/** Bits of `Movable.unmovable`: memory that a client with movable memory uses, and that stays where it is. */
 export const unmovable = {
   /** Stream-ordered allocation: the memory is a pool's. */
   pools: 1,
@@ -113,6 +113,7 @@ const Roster = struct(
       constants.MAX_BEST_EFFORT,
       "per best-effort slot, how many times turnUs its turn lasts; 0 counts as 1",
     ),
+    takeable: u64("bytes of best-effort clients' memory that would be parked for a high client"),
   },
   cacheLine,
 );
@@ -148,6 +149,40 @@ const HoldPage = struct(
   constants.PAGE,
 );
 
+export const Movable = struct(
+  "Movable",
+  "Memory of one client that can be parked, and what the agent asks of it. A high client parks by itself; one that does not has memoryWanted alone.",
+  {
+    movable: u32("1: its memory is movable"),
+    parkAsked: u32(
+      "written by the agent, counts its commands: odd: park its memory; even: return it",
+    ),
+    parkAnswered: u32("the last of them that the client has carried out or refused"),
+    parkState: u32("see ParkState"),
+    unmovable: u32("bits of Unmovable: memory of it that cannot be moved"),
+    reserved: u32(),
+    parkBytes: u64(
+      "written by the agent before a command to park: how much is to be parked in all, rounded up to whole allocations; 0: everything",
+    ),
+    movableBytes: u64("bytes of the GPU's memory that can be moved, or are parked"),
+    movableAsked: u64("the part of them that the program asked for"),
+    parkedBytes: u64("the part of movableBytes that is in host memory"),
+    pinnedBytes: u64("host memory that is pinned for them"),
+    parkedSinceNs: u64("monotonic ns; 0: not parked"),
+    parkNs: u64("how long the last parking took, from the command to the release of the memory"),
+    returnNs: u64("how long the last return took, from the time when the memory fitted"),
+    firstAnswerNs: u64(
+      "high: from the first call that waited for parked memory until the end of the burst that it began, the last time",
+    ),
+    woken: u64("high: how many times there was such a call"),
+    memoryWanted: u64(
+      "bytes of an allocation that the driver refused and that waits for memory of best-effort clients; 0: none, or the agent has none to take. It adds MEMORY_COMES while it takes some",
+    ),
+    parkReason: text(128, "why it is not parked, or not yet back; empty: nothing is wrong"),
+  },
+  8,
+);
+
 export const HighSlot = struct(
   "HighSlot",
   "One high client on this GPU.",
@@ -175,9 +210,7 @@ export const HighSlot = struct(
     ),
     holdsVersion: u32("the roster's, when this client had mapped all hold pages"),
     starting: u32("1: it starts up, and shares the GPU until it serves"),
-    memoryWanted: u64(
-      "bytes of an allocation that the driver refused and that waits for memory of best-effort clients; 0: none, or the agent has none to take. It adds MEMORY_COMES while it takes some",
-    ),
+    memory: one(Movable),
     spare: u32s(
       constants.PAGE / 4 - 7,
       "makes the size a power of two: each launch finds its slot by a shift",
@@ -223,21 +256,7 @@ export const BestEffortSlot = struct(
       "calls of the driver's functions that are not replaced though they may submit work",
     ),
     caveats: u32("bits of Caveat: what of it is not protected, or not held back"),
-    movable: u32("1: its memory is movable"),
-    parkAsked: u32(
-      "written by the agent, counts its commands: odd: park its memory; even: return it",
-    ),
-    parkAnswered: u32("the last of them that the client has carried out or refused"),
-    parkState: u32("see ParkState"),
-    unmovable: u32("bits of Unmovable: memory of it that cannot be moved"),
-    reserved: u32(),
-    movableBytes: u64("bytes of the GPU's memory that can be moved, or are parked"),
-    movableAsked: u64("the part of memoryUsed that is movable"),
-    pinnedBytes: u64("host memory that is pinned for them"),
-    parkedSinceNs: u64("monotonic ns; 0: not parked"),
-    parkNs: u64("how long the last parking took, from the command to the release of the memory"),
-    returnNs: u64("how long the last return took, from the time when the memory fitted"),
-    parkReason: text(128, "why it is not parked, or not yet back; empty: nothing is wrong"),
+    memory: one(Movable),
   },
   constants.PAGE,
 );
@@ -376,6 +395,7 @@ export const sharedStructs = [
   Roster,
   HoldOfHigh,
   HoldPage,
+  Movable,
   HighSlot,
   BestEffortSlot,
   Region,
