@@ -35,7 +35,7 @@ interface TurnOptions {
 export class MemoryTurns {
   readonly #options: TurnOptions;
   readonly #standings = new WeakMap<Client, Standing>();
-  readonly #lookedAt = new Map<string, number>();
+  readonly #lastLook = new Map<string, number>();
 
   constructor(options: TurnOptions) {
     this.#options = options;
@@ -44,8 +44,8 @@ export class MemoryTurns {
   /** `quiet`: no service has wanted memory for a while, so that who was parked may come back. */
   look(gpu: ServedGpu, movers: readonly Mover[], quiet: boolean): void {
     const now = this.#options.now();
-    const passed = Math.min(LONGEST_LOOK, now - (this.#lookedAt.get(gpu.uuid) ?? now));
-    this.#lookedAt.set(gpu.uuid, now);
+    const passed = Math.min(LONGEST_LOOK, now - (this.#lastLook.get(gpu.uuid) ?? now));
+    this.#lastLook.set(gpu.uuid, now);
     for (const mover of movers) this.#note(mover, now, passed);
     const blocked = movers.filter(isBlocked).sort((one, other) => this.#before(one, other));
     const [first] = blocked;
