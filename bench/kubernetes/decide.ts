@@ -4,11 +4,7 @@
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { dateNow, wallNow } from "#core";
-import { forecasts, learning } from "../../src/kubernetes/manager/forecast.ts";
-import { pairingChanges } from "../../src/kubernetes/manager/pairings.ts";
-import { plan } from "../../src/kubernetes/manager/plan.ts";
-import { policyOf } from "../../src/kubernetes/manager/policy.ts";
-import type { Seen } from "../../src/kubernetes/manager/seen.ts";
+import { forecasts, learning, pairingChanges, plan, policyOf, type Seen } from "#kubernetes";
 import { claimOf, madeUp } from "./generate.ts";
 
 const { values } = parseArgs({

@@ -1,6 +1,6 @@
 // A cluster made up: nodes with GPUs, a service on each GPU, and best-effort pods that wait, of several kinds.
 import { mulberry32 } from "#core";
-import type { Claim, GpuNode, Namespace, Node, Pod } from "../../src/kubernetes/manager/objects.ts";
+import type { Claim, GpuNode, Namespace, Node, Pod } from "#kubernetes";
 
 export interface Size {
   readonly nodes: number;

@@ -277,12 +277,18 @@ test("a match that was begun is finished", () => {
   expect(kinds({ claims: [claimOf("t", NOW)] })).toEqual(["release t a"]);
 });
 
-test("a claim is given up 10 s after its match, unless it is allocated", () => {
-  const pods = [service, training("t", false)];
-  const old = claimOf("t", NOW - 10_001);
-  expect(kinds({ pods, claims: [claimOf("t", NOW - 10_000)] })).toEqual([]);
-  expect(kinds({ pods, claims: [old] })).toEqual(["give-up t a"]);
-  expect(kinds({ pods, claims: [{ ...old, status: { allocation: {} } }] })).toEqual([]);
+test("a claim is given up 10 s after its match if the scheduler refuses it, and after 2 min without a word", () => {
+  const pod = training("t", false);
+  const conditions = [{ type: "PodScheduled", status: "False", reason: "Unschedulable" }];
+  const refused = { ...pod, status: { ...pod.status, conditions } };
+  const after = (one: Pod, ms: number) =>
+    kinds({ pods: [service, one], claims: [claimOf("t", NOW - ms)] });
+  expect(after(refused, 10_000)).toEqual([]);
+  expect(after(refused, 10_001)).toEqual(["give-up t a"]);
+  expect(after(pod, 120_000)).toEqual([]);
+  expect(after(pod, 120_001)).toEqual(["give-up t a"]);
+  const allocated = { ...claimOf("t", NOW - 120_001), status: { allocation: {} } };
+  expect(kinds({ pods: [service, refused], claims: [allocated] })).toEqual([]);
 });
 
 test("a pod that has lost its claim is given up", () => {

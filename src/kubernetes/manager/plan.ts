@@ -37,8 +37,10 @@ export interface Plan {
   readonly waits: readonly Wait[];
 }
 
-/** Within this time after the match, the scheduler has allocated the claim if it ever does. */
-const SCHEDULED_WITHIN_MS = 10_000;
+/** How long after its match a pod is given up that the scheduler has found no node for. */
+const REFUSED_WITHIN_MS = 10_000;
+/** The same where the scheduler has said nothing: after a large match it has a long queue. */
+const SCHEDULED_WITHIN_MS = 120_000;
 
 export function plan(seen: Seen): Plan {
   const { policy } = seen;
@@ -118,8 +120,12 @@ function stranded(pod: Pod, claim: Claim | undefined, wallNow: number): Action |
   if (claim === undefined) return { kind: "give-up", pod, claim, node: "" };
   const { [NODE_ANNOTATION]: node = "", [MATCHED_AT_ANNOTATION]: at = "" } =
     claim.metadata.annotations ?? {};
-  const isOld = !(wallNow - Date.parse(at) <= SCHEDULED_WITHIN_MS);
-  return !claim.status?.allocation && isOld ? { kind: "give-up", pod, claim, node } : undefined;
+  const isRefused = pod.status.conditions?.some(
+    ({ type, reason }) => type === "PodScheduled" && reason === "Unschedulable",
+  );
+  const within = isRefused ? REFUSED_WITHIN_MS : SCHEDULED_WITHIN_MS;
+  const isLate = !(wallNow - Date.parse(at) <= within);
+  return !claim.status?.allocation && isLate ? { kind: "give-up", pod, claim, node } : undefined;
 }
 
 const drained = (pod: Pod): Action | undefined =>

@@ -18,7 +18,7 @@ export const clusterCommand = command({
   },
   examples: [
     "cotenant cluster simulate --report day.html",
-    "cotenant cluster install --print --image registry.example/cotenant:0.1.0",
+    "cotenant cluster install --print",
   ],
   async run(args) {
     const [verb = "", first, ...others] = args.positional;
