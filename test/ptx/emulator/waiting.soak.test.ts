@@ -8,7 +8,12 @@ const PROGRAMS = Number(process.env.COTENANT_PROGRAMS ?? 20_000);
 const SEED = Number(process.env.COTENANT_SEED ?? 1);
 
 test(`${PROGRAMS} kernels with and without waits for other blocks`, () => {
-  const count = { legal: 0, "legal by columns alone": 0, waiting: 0, "refused though one block at a time would do": 0 };
+  const count = {
+    legal: 0,
+    "legal by columns alone": 0,
+    waiting: 0,
+    "refused though one block at a time would do": 0,
+  };
   fc.assert(
     fc.property(waitingProgram, (program) => {
       const source = waitingSource(program);
