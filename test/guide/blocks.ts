@@ -55,7 +55,8 @@ function ofCotenant(words: readonly string[]): readonly (readonly string[])[] {
   const quoted = words.filter((word) => /\s/.test(word) && /\bcotenant /.test(word));
   const inside = quoted.flatMap((script) => commandLinesIn([script]));
   const at = words.findIndex(isCotenant);
-  if (at < 0) return inside;
+  // What Helm installs has the name of the command.
+  if (at < 0 || words[0] === "helm") return inside;
   const own = words.slice(at + 1);
   const other = own.findIndex(isCotenant);
   return [own, ...(other < 0 ? [] : ofCotenant(own.slice(other))), ...inside];

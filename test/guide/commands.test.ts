@@ -16,6 +16,7 @@ test("command lines are found behind others, inside others and in quotes, and co
     "  cotenant load --rate 5 & sleep 1; cotenant down | cat",
     "ExecStartPost=/bin/sh -c 'until /opt/cotenant/bin/cotenant status; do sleep 1; done'",
     "cotenant_active_ratio * 2",
+    "helm install cotenant deploy/kubernetes/chart",
   ]);
   expect(found).toEqual([
     ["up", "--gpu", "soft"],

@@ -121,6 +121,10 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
   "docs/guide/memory.md": {
     "cotenant run --class best-effort --movable --name train -- python3 train.py &":
       "needs a program of the reader's; test/e2e parks one",
+    "cotenant run --class best-effort --movable --name one   -- python3 train.py &":
+      "needs programs of the reader's; test/e2e lets some take turns",
+    "cotenant run --class high --park-after 60s --name chat -- python3 serve.py":
+      "needs a program of the reader's; test/e2e puts one to sleep",
   },
   "docs/guide/monitoring.md": {
     "cotenant up --port 9464": "takes a port that something else may have",
@@ -131,6 +135,8 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
   "docs/guide/objectives.md": {
     "  objective of serve (pid 23280): slowdown 10 %, learning, level 3": "output",
     "cotenant run --class high --slo ttft.p99=250ms --slo tpot.p99=50ms \\":
+      "starts an LLM engine of the reader's",
+    "cotenant run --class high --slo ttft.p99=250ms --slo tpot.p99=50ms -- python serve.py":
       "starts an LLM engine of the reader's",
     "cotenant profile --name first -- python train.py": gpu,
     "cotenant model resnet50-eager+bert-train --profiles bench/profiles/h200 --slo slowdown=10% \\":

@@ -1,7 +1,6 @@
 // Limits and namespaces of the processes that start here.
 import { pidNamespace } from "#agent";
 import { gibibytes } from "#core";
-import { Region } from "#protocol";
 import { type Finding, fail, pass, skip, warn } from "../finding.ts";
 import { type Surroundings, textOf } from "../surroundings.ts";
 
@@ -22,13 +21,18 @@ export function checkPidNamespace(): Finding {
       );
 }
 
-/** Each context of a client registers the shared memory with the driver, which locks it. */
+/**
+ * A context of a client has the driver lock two pages of the agent's if it is best-effort (native/interposer/state/pages.cpp),
+ * and a word for each of 4,096 streams otherwise (native/interposer/high/tail.cpp). This is room for a few dozen contexts.
+ */
+const LOCKED_BYTES = 2 ** 20;
+
 export function checkLockedMemory(around: Surroundings): Finding {
   const check = "locked memory";
   const limits = textOf(around, "/proc/self/limits") ?? "";
   const [, limit] = /^Max locked memory +(\S+)/m.exec(limits) ?? [];
   if (limit === undefined) return skip(check, "/proc/self/limits does not say the limit.");
-  const enough = limit === "unlimited" || Number(limit) >= Region.size;
+  const enough = limit === "unlimited" || Number(limit) >= LOCKED_BYTES;
   return enough
     ? pass(
         check,
@@ -36,7 +40,7 @@ export function checkLockedMemory(around: Surroundings): Finding {
       )
     : fail(
         check,
-        `A process may lock ${limit} bytes of memory, and the memory that clients share has ${Region.size}.`,
+        `A process may lock ${limit} bytes of memory, and a client may need ${LOCKED_BYTES} bytes, so that the GPU can read what the agent writes.`,
         'Raise the limit: "ulimit -l unlimited", LimitMEMLOCK=infinity in a systemd unit, --ulimit memlock=-1 for a container.',
       );
 }
