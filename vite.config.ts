@@ -30,7 +30,10 @@ export default defineConfig({
   build: {
     target: "node20",
     outDir: "dist",
-    rolldownOptions: { output: { entryFileNames: "cotenant.js" }, external: ["koffi"] },
+    rolldownOptions: {
+      output: { entryFileNames: "cotenant.js", codeSplitting: false },
+      external: ["koffi"],
+    },
   },
   ssr: { noExternal: true, external: ["koffi"] },
 });

@@ -51,8 +51,11 @@ const thresholds = smi("-i", uuid, "-q", "-d", "TEMPERATURE");
 const result = {
   kind: "vitals",
   date: new Date().toISOString(),
-  gpu: sensor.read()[0]?.name,
-  driver: smi("--query-gpu=driver_version", "--format=csv,noheader").trim(),
+  machine: {
+    gpu: sensor.read()[0]?.name,
+    driver: smi("--query-gpu=driver_version", "--format=csv,noheader").trim(),
+  },
+  command: "node build/vitals.mjs OUTDIR",
   slowdownC: sensor.vitals()[0]?.slowdownC,
   phases: [idle, loaded],
   smActivityOfSmi: counters,

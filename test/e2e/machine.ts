@@ -15,6 +15,7 @@ import {
   runningAgent,
   type Status,
 } from "#agent";
+import { askStatus } from "#client";
 import type { Result } from "#load";
 import type { ClientClass, Region, View } from "#protocol";
 import { regionOf } from "../agent/region.ts";
@@ -67,6 +68,7 @@ export interface Machine {
   /** A program that is no client by itself. */
   elsewhere(program: readonly string[]): Client;
   load(kind: ClientClass, shape: readonly string[], env?: Env): Load;
+  /** What `cotenant status --json` prints, without a process for it: tests ask again and again. */
   status(): Promise<Status>;
   /** This process in the agent's status; undefined when it holds no slot. */
   slotOf(client: { readonly pid: number }): Promise<HighStatus | BestEffortStatus | undefined>;
@@ -109,12 +111,16 @@ export const ungated: readonly string[] = [
   fileURLToPath(new URL("./programs/ungated.ts", import.meta.url)),
 ];
 
-/** One that holds so many MiB of GPU memory until the file is there, and says whether their content is "intact". */
-export const holdMemory = (mib: number, file: string): readonly string[] =>
+/**
+ * One that holds so many MiB of GPU memory until the file is there, and says whether their content is "intact". Launches
+ * every so many ms.
+ */
+export const holdMemory = (mib: number, file: string, everyMs = 20): readonly string[] =>
   ownProgram(
     fileURLToPath(new URL("./programs/hold-memory.ts", import.meta.url)),
     String(mib),
     file,
+    String(everyMs),
   );
 
 const ownProgram = (source: string, ...args: readonly string[]) => [
@@ -173,11 +179,7 @@ export function emptyMachine(env: Env = {}): Machine {
       serving.catch(() => {}); // a load that is killed early is nobody's surprise
       return { ...client, serving, finish: () => finished(client, marks) };
     },
-    async status() {
-      const { status, stdout, stderr } = await machine.cotenant(["status", "--json"]);
-      if (status !== 0) throw new Error(`no status: ${stderr}`);
-      return JSON.parse(stdout) as Status;
-    },
+    status: () => askStatus(machine.agent()),
     async slotOf({ pid }) {
       const { gpus } = await machine.status();
       const clients = gpus.flatMap(({ high, bestEffort }) => [...high, ...bestEffort]);
