@@ -30,7 +30,14 @@ function serving(objective: Parameters<typeof applicant>[0] = { class: "high" })
     },
   };
   const clock = new HandClock();
-  const sensor = { read: () => [], vitals: () => [], use: () => undefined, knows: () => true };
+  const unknown = () => undefined;
+  const sensor = {
+    read: () => [],
+    vitals: () => [],
+    use: unknown,
+    free: unknown,
+    knows: () => true,
+  };
   const watch = new Watch({
     ...{ tenants: false, isolated: true, policy, overrides: {}, sensor, clock },
   });

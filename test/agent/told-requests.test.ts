@@ -24,7 +24,14 @@ function service(sloRequests?: RequestLimits) {
     },
   };
   const clock = new HandClock();
-  const sensor = { read: () => [], vitals: () => [], use: () => undefined, knows: () => true };
+  const unknown = () => undefined;
+  const sensor = {
+    read: () => [],
+    vitals: () => [],
+    use: unknown,
+    free: unknown,
+    knows: () => true,
+  };
   const watch = new Watch({
     ...{ tenants: false, isolated: true, policy, overrides: {}, sensor, clock },
   });
