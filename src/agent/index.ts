@@ -64,7 +64,8 @@ export {
   writeAgentFile,
 } from "./state.ts";
 export type { BestEffortStatus, GpuStatus, HighStatus, Status } from "./status.ts";
-export type { BurstRecord } from "./steps/burst-ring.ts";
+export { type BurstRecord, BurstRing } from "./steps/burst-ring.ts";
+export { recognise } from "./steps/recognise.ts";
 export {
   createMemoryFile,
   MappedRange,

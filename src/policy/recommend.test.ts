@@ -29,6 +29,14 @@ test.each([
   expect(modeOf(high)).toBe(mode);
 });
 
+test("where a client works in steps, the reason is about a step", () => {
+  const reasonOf = (more: Partial<SeenHigh>) =>
+    recommendMode({ isolated: true, high: [client({ burstP50Us: 18_000, ...more })] })?.reason;
+  expect(reasonOf({ inSteps: true })).toContain("a step of service takes 18 ms");
+  expect(reasonOf({})).toContain("a request of service takes 18 ms");
+  expect(reasonOf({ inSteps: true, soloUs: 900 })).toContain("a request of service takes 0.9 ms");
+});
+
 test("mps must suit everybody", () => {
   expect(modeOf({ soloUs: 1250 }, { soloUs: 10_000 })).toBe("isolated");
   expect(modeOf({ soloUs: 1250 }, {}, { soloUs: 900 })).toBe("mps");

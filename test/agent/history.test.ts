@@ -144,7 +144,7 @@ test("a day with 200 clients takes as much memory as a few minutes with them, an
   minutes(24 * 60, 1);
   expect(history.bytes(clients)).toBe(soon);
   const perGpu = (900 + 1440) * (8 + 4 + 4 * 4);
-  const perService = 15 * 10 * 6 * 8;
+  const perService = 15 * 10 * 7 * 8;
   expect(soon).toBe(3 * perGpu + 120 * perService);
   expect(soon).toBeLessThan(2e6);
   const day = history.stretch(gpus[0]?.uuid ?? "", "minute", clock.now());

@@ -91,7 +91,7 @@ describe("an objective about requests of a program without an endpoint", () => {
     writeTimes(llm.slot, "e2e", 900, 20);
     expect(llm.look()).toBeUndefined();
     expect(llm.high().requests?.unheard).toBe(
-      "40 were told of, and none with a ttft: cotenant_request_progress is missing",
+      "40 were told of, and none with a ttft, which cotenant_request_progress tells",
     );
     writeTimes(llm.slot, "ttft", 90);
     writeTimes(llm.slot, "tpot", 9);

@@ -52,7 +52,7 @@ function whyUntold(meter: RequestMeter, limits: RequestLimits): string | undefin
   const missing = statedKinds(limits).find((kind) => meter.total(kind) === 0);
   if (missing === undefined || requests < TELLS_BY) return undefined;
   const call = missing === "e2e" ? "cotenant_request_end" : "cotenant_request_progress";
-  return `${requests} were told of, and none with a ${missing}: ${call} is missing`;
+  return `${requests} were told of, and none with a ${missing}, which ${call} tells`;
 }
 
 function countsOf(counts: Uint32Array | undefined, limitUs: number): RequestCounts {

@@ -70,7 +70,7 @@ export class StepMeter {
   sample(now: number): void {
     const { bursts, gap } = this.#ring.read();
     if (gap) [this.#recent, this.#open] = [[], noStep];
-    this.#recent = [...this.#recent, ...bursts].slice(-KEPT);
+    if (bursts.length > 0) this.#recent = [...this.#recent, ...bursts].slice(-KEPT);
     this.#new += bursts.length;
     if (this.#new >= NEW && now - this.#askedAt >= EVERY_NS) this.#ask(now);
     this.#divide(bursts);
