@@ -1,4 +1,5 @@
 // Cotenant in a Kubernetes cluster.
 export { serveAdmission } from "./admission/server.ts";
-export { accessOf, connect } from "./api/client.ts";
+export { accessOf } from "./api/access.ts";
+export { connect } from "./api/client.ts";
 export { manage } from "./manager/manager.ts";

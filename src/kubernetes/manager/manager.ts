@@ -25,12 +25,12 @@ export async function manage(
 
 async function reconcile(api: Api, say: (line: string) => void): Promise<void> {
   // Before the claims: a pod that may be scheduled has had its claim by then.
-  const pods = await api.list<Pod>("/api/v1/pods");
+  const pods = await api.list<Pod>("/api/v1/pods").then((all) => all.items);
   const [namespaces, claims, nodes, gpuNodes] = await Promise.all([
-    api.list<Namespace>("/api/v1/namespaces"),
-    api.list<Claim>("/apis/resource.k8s.io/v1/resourceclaims"),
-    api.list<Node>("/api/v1/nodes"),
-    api.list<GpuNode>("/apis/cotenant.io/v1alpha1/gpunodes"),
+    api.list<Namespace>("/api/v1/namespaces").then((all) => all.items),
+    api.list<Claim>("/apis/resource.k8s.io/v1/resourceclaims").then((all) => all.items),
+    api.list<Node>("/api/v1/nodes").then((all) => all.items),
+    api.list<GpuNode>("/apis/cotenant.io/v1alpha1/gpunodes").then((all) => all.items),
   ]);
   const now = wallNow();
   for (const action of plan({ now, namespaces, pods, claims, nodes, gpuNodes })) {

@@ -1,0 +1,114 @@
+// All objects of a kind as they are now, kept up to date by a watch:
+// https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes.
+import { createInterface } from "node:readline";
+import { setTimeout as wait } from "node:timers/promises";
+import { type Api, ApiError } from "./client.ts";
+
+/** Between two attempts to reach the API server: the first wait, and the longest. */
+const FIRST_WAIT_MS = 200;
+const LONGEST_WAIT_MS = 10_000;
+const GONE = 410;
+
+export interface Named {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly resourceVersion: string;
+  };
+}
+
+export interface Watched<T> {
+  /** Whether the objects have been listed once. */
+  readonly synced: boolean;
+  values(): Iterable<T>;
+  get(name: string, namespace?: string): T | undefined;
+  /** What a write of ours has answered: seen at once, unless the watch has told of something newer already. */
+  put(object: T): void;
+}
+
+interface Kind<T> {
+  /** Of all objects, with a query if only some are wanted. */
+  readonly path: string;
+  /** What is kept of each object. */
+  keep(object: T): T;
+}
+
+/** Keeps the objects of a kind until the signal aborts. `say` gets what went wrong, once for each failure. */
+export function watched<T extends Named>(
+  api: Api,
+  { path, keep }: Kind<T>,
+  signal: AbortSignal,
+  say: (line: string) => void,
+): Watched<T> {
+  let objects = new Map<string, T>();
+  let synced = false;
+  /** How far the watch has told of changes; empty: everything is to be listed again. */
+  let version = "";
+
+  const follow = async (): Promise<void> => {
+    if (version === "") {
+      const all = await api.list<T, T>(path, keep);
+      objects = new Map(all.items.map((one) => [keyOf(one), one]));
+      version = all.version;
+      synced = true;
+    }
+    const changes = await api.watch(path, version, signal);
+    for await (const line of createInterface({ input: changes })) take(JSON.parse(line));
+  };
+
+  const take = ({ type, object }: { readonly type: string; readonly object: T }): void => {
+    if (type === "ERROR") {
+      const { code = 0, message = "" } = object as {
+        readonly code?: number;
+        readonly message?: string;
+      };
+      throw new ApiError(code, message);
+    }
+    version = object.metadata.resourceVersion;
+    if (type === "DELETED") objects.delete(keyOf(object));
+    else if (type !== "BOOKMARK") set(object);
+  };
+
+  const set = (object: T): void => {
+    const known = objects.get(keyOf(object));
+    if (known && isNewer(known.metadata.resourceVersion, object.metadata.resourceVersion)) return;
+    objects.set(keyOf(object), keep(object));
+  };
+
+  const run = async (): Promise<void> => {
+    let pause = FIRST_WAIT_MS;
+    while (!signal.aborted) {
+      const before = version;
+      try {
+        await follow();
+        pause = FIRST_WAIT_MS; // the server ends each watch some time
+      } catch (error) {
+        if (signal.aborted) return;
+        // The server has forgotten what came after this version.
+        if (error instanceof ApiError && error.status === GONE) version = "";
+        else say(`${path} could not be watched: ${error instanceof Error ? error.message : error}`);
+        pause = version === before ? Math.min(LONGEST_WAIT_MS, 2 * pause) : FIRST_WAIT_MS;
+      }
+      // Different for each watch, so that a server that comes back is not asked by all at once.
+      await wait(pause * (0.5 + Math.random()), undefined, { signal }).catch(() => {}); // aborted
+    }
+  };
+  void run();
+
+  return {
+    get synced() {
+      return synced;
+    },
+    values: () => objects.values(),
+    get: (name, namespace) => objects.get(`${namespace ?? ""}/${name}`),
+    put(object) {
+      if (isNewer(object.metadata.resourceVersion, version)) set(object);
+    },
+  };
+}
+
+const keyOf = ({ metadata: { namespace, name } }: Named): string => `${namespace ?? ""}/${name}`;
+
+/** Versions of one kind are whole numbers that grow, of any length (comparable since Kubernetes 1.35). */
+const isNewer = (one: string, other: string): boolean =>
+  one.length === other.length ? one > other : one.length > other.length;
