@@ -24,13 +24,17 @@ const page: Plugin = {
   },
 };
 
-// One file a person can carry to another machine, beside koffi's binary and the dashboard's page.
+// Files a person can carry to another machine, beside koffi's binary and the dashboard's page: one with the commands, and what
+// one command alone loads.
 export default defineConfig({
   plugins: [page],
   build: {
     target: "node20",
     outDir: "dist",
-    rolldownOptions: { output: { entryFileNames: "cotenant.js" }, external: ["koffi"] },
+    rolldownOptions: {
+      output: { entryFileNames: "cotenant.js", chunkFileNames: "[name].js" },
+      external: ["koffi"],
+    },
   },
   ssr: { noExternal: true, external: ["koffi"] },
 });
