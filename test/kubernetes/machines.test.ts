@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { accessOf, connect } from "#kubernetes";
 import { service, training } from "../e2e/faults.ts";
 import { type Cluster, startCluster, until } from "./cluster.ts";
 import { whyNot } from "./here.ts";
@@ -74,6 +75,7 @@ describe.skipIf(why !== undefined)("on a machine with a GPU", () => {
     await eventually("kubelet has a GPU", async () => {
       return (await read("node", "node-1")).status.allocatable["nvidia.com/gpu"] === "1";
     });
+    expect(cotenant.gpu).toBe("GPU-c07e4a17-50f7-4690-8000-000000000100");
     expect(await taints()).toMatchObject([{ key: "cotenant.io/service", value: "none" }]);
 
     await create(pods.asObject(loadPod(pods.high(), 1000, service)));
@@ -102,11 +104,13 @@ describe.skipIf(why !== undefined)("on a machine with a GPU", () => {
     await eventually("requests hold it", () => held() > 0);
 
     const done = () => onGpu()?.bestEffort[0]?.finishedSeconds ?? 0;
-    for (const part of ["node part", "agent", "containerd", "kubelet"] as const) {
-      if (part === "containerd" || part === "kubelet") await machine.restart(part);
-      else await cotenant.restart(part);
-      await eventually(`both are clients after a restart of the ${part}`, () => {
-        const gpu = part === "agent" ? safely(onGpu) : onGpu();
+    const parts = ["node part", "agent", "containerd", "kubelet"] as const;
+    const restart = (part: (typeof parts)[number]) =>
+      part === "containerd" || part === "kubelet" ? machine.restart(part) : cotenant.restart(part);
+    for (const some of [...parts.map((part) => [part]), parts]) {
+      await Promise.all(some.map(restart));
+      await eventually(`both are clients after a restart of ${some.join(", ")}`, () => {
+        const gpu = safely(onGpu);
         return gpu?.high[0]?.connected === true && gpu.bestEffort[0]?.connected === true;
       });
       const before = done();
@@ -144,6 +148,25 @@ describe.skipIf(why !== undefined)("on a machine with a GPU", () => {
     await eventually("its claim is not prepared any more", () => {
       return readdirSync(join(machine.folder, "run/cdi")).length === 0;
     });
+  });
+
+  test("a node part speaks of its own node alone", async () => {
+    const api = connect(accessOf(cluster.server, join(machine.folder, "account")));
+    const slice = {
+      ...{ apiVersion: "resource.k8s.io/v1", kind: "ResourceSlice", metadata: { name: "other" } },
+      spec: {
+        ...{ driver: "gpu.cotenant.io", nodeName: "node-2", devices: [] },
+        pool: { name: "node-2", generation: 1, resourceSliceCount: 1 },
+      },
+    };
+    await expect(api.apply("/apis/resource.k8s.io/v1/resourceslices/other", slice)).rejects.toThrow(
+      "The node part of node-1 may not speak of the node node-2.",
+    );
+    await expect(
+      api.apply("/apis/cotenant.io/v1alpha1/gpunodes/node-2", {
+        ...{ apiVersion: "cotenant.io/v1alpha1", kind: "GPUNode", metadata: { name: "node-2" } },
+      }),
+    ).rejects.toThrow("The node part of node-1 may not speak of the node node-2.");
   });
 });
 
